@@ -1,0 +1,9 @@
+# Warnings are a target; every layer links it.
+add_library(onnx_tag_warnings INTERFACE)
+target_compile_options(onnx_tag_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wcast-qual -Wconversion
+  -Wsign-conversion -Wold-style-cast -Woverloaded-virtual -Wimplicit-fallthrough
+  -Wformat=2)
+if(PROJECT_IS_TOP_LEVEL)
+  target_compile_options(onnx_tag_warnings INTERFACE -Werror)
+endif()

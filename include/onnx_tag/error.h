@@ -1,0 +1,49 @@
+// The one exception of the program.
+//
+// Thrown where the input is hopeless or the output impossible, caught in main
+// (and once per file in a batch), printed as `onnx-tag: <what>`. The kind
+// decides the exit code. A message says what is wrong and, after a line break
+// and two spaces, what to do about it.
+#ifndef ONNX_TAG_ERROR_H_
+#define ONNX_TAG_ERROR_H_
+
+#include <fmt/core.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace onnx_tag {
+
+enum class ErrorKind {
+  kUsage,   // wrong words on the command line, a bad query, rules or trace file
+  kInput,   // not a readable model
+  kOutput,  // could not write, or refused to
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& what)
+      : std::runtime_error(what), kind_(kind) {}
+
+  ErrorKind kind() const { return kind_; }
+
+  // The same error with "<place>: " in front: a message gathers its context
+  // on the way up.
+  Error In(std::string_view place) const {
+    return Error(kind_, std::string(place) + ": " + what());
+  }
+
+ private:
+  ErrorKind kind_;
+};
+
+template <typename... Args>
+[[noreturn]] void Fail(ErrorKind kind, fmt::format_string<Args...> format,
+                       Args&&... args) {
+  throw Error(kind, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_ERROR_H_

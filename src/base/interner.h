@@ -1,0 +1,95 @@
+// Strings as dense ids: equal strings, equal ids.
+//
+// The bytes stay where they are (a mapped file, a string owned elsewhere); the
+// table is open-addressed and costs about 8 bytes a slot plus 16 a string.
+#ifndef ONNX_TAG_BASE_INTERNER_H_
+#define ONNX_TAG_BASE_INTERNER_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace onnx_tag {
+
+std::uint64_t HashBytes(std::string_view bytes);
+
+template <typename Id>
+class Interner {
+ public:
+  // The bytes of `text` must outlive the interner.
+  Id Intern(std::string_view text);
+
+  // The id of `text`, or kNo<Id> where it was never interned.
+  Id Find(std::string_view text) const;
+
+  std::string_view operator[](Id id) const { return texts_[Index(id)]; }
+  std::size_t size() const { return texts_.size(); }
+  void shrink_to_fit() { texts_.shrink_to_fit(); }
+
+ private:
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::uint32_t id = kEmpty;
+  };
+  static constexpr std::uint32_t kEmpty = 0xffffffff;
+
+  // The slot that holds `text`, or the empty one where it belongs.
+  std::size_t SlotOf(std::string_view text, std::uint64_t hash) const;
+  void Grow();
+
+  std::vector<std::string_view> texts_;
+  std::vector<Slot> slots_ = std::vector<Slot>(16);
+};
+
+template <typename Id>
+std::size_t Interner<Id>::SlotOf(std::string_view text,
+                                 std::uint64_t hash) const {
+  const std::size_t mask = slots_.size() - 1;
+  const auto low = static_cast<std::uint32_t>(hash);
+  for (std::size_t at = static_cast<std::size_t>(hash >> 20) & mask;;
+       at = (at + 1) & mask) {
+    const Slot& slot = slots_[at];
+    if (slot.id == kEmpty) return at;
+    if (slot.hash == low && texts_[slot.id] == text) return at;
+  }
+}
+
+template <typename Id>
+Id Interner<Id>::Intern(std::string_view text) {
+  const std::uint64_t hash = HashBytes(text);
+  std::size_t at = SlotOf(text, hash);
+  if (slots_[at].id != kEmpty) return MakeId<Id>(slots_[at].id);
+  if (2 * (texts_.size() + 1) > slots_.size()) {
+    Grow();
+    at = SlotOf(text, hash);
+  }
+  slots_[at] = {static_cast<std::uint32_t>(hash),
+                static_cast<std::uint32_t>(texts_.size())};
+  texts_.push_back(text);
+  return MakeId<Id>(texts_.size() - 1);
+}
+
+template <typename Id>
+Id Interner<Id>::Find(std::string_view text) const {
+  const Slot& slot = slots_[SlotOf(text, HashBytes(text))];
+  return slot.id == kEmpty ? kNo<Id> : MakeId<Id>(slot.id);
+}
+
+template <typename Id>
+void Interner<Id>::Grow() {
+  slots_.assign(slots_.size() * 2, Slot());
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t i = 0; i < texts_.size(); ++i) {
+    const std::uint64_t hash = HashBytes(texts_[i]);
+    std::size_t at = static_cast<std::size_t>(hash >> 20) & mask;
+    while (slots_[at].id != kEmpty) at = (at + 1) & mask;
+    slots_[at] = {static_cast<std::uint32_t>(hash),
+                  static_cast<std::uint32_t>(i)};
+  }
+}
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_BASE_INTERNER_H_

@@ -1,0 +1,38 @@
+// Text for people: safe to print, easy to suggest.
+#ifndef ONNX_TAG_BASE_TEXT_H_
+#define ONNX_TAG_BASE_TEXT_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace onnx_tag {
+
+// `text` with control characters and invalid UTF-8 as \xNN escapes, so that a
+// name from a hostile file cannot move the cursor or forge a line; longer than
+// `limit` bytes, it is cut in the middle with an ellipsis.
+std::string Printable(std::string_view text, std::size_t limit = 1000);
+
+// The word of `words` nearest to `text`, or "" where none is near enough to
+// be what was meant.
+std::string_view NearestWord(std::string_view text,
+                             std::span<const std::string_view> words);
+
+// "1,234,567"
+std::string WithThousands(std::uint64_t number);
+
+// "3 nodes", "1 node"
+std::string Count(std::uint64_t number, std::string_view noun);
+
+// Splits at every `separator`; "" gives one empty part.
+std::vector<std::string_view> Split(std::string_view text, char separator);
+
+// The length of the valid UTF-8 sequence at the start of `text`, 0 where there
+// is none (overlong forms, surrogates and values past U+10FFFF are none).
+std::size_t Utf8Length(std::string_view text);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_BASE_TEXT_H_

@@ -1,0 +1,47 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace onnx_tag {
+namespace {
+
+TEST(PrintableTest, EscapesWhatATerminalWouldObey) {
+  EXPECT_EQ(Printable("/encoder/layer.0/MatMul"), "/encoder/layer.0/MatMul");
+  EXPECT_EQ(Printable("a\x1b[2Jb\n\tc\x7f"), "a\\x1b[2Jb\\x0a\\x09c\\x7f");
+  EXPECT_EQ(Printable("\xc2\x9b"), "\\xc2\\x9b");          // C1: CSI
+  EXPECT_EQ(Printable("\xe2\x80\xae"), "\\xe2\\x80\\xae");  // right-to-left
+  EXPECT_EQ(Printable("größe"), "größe");
+}
+
+TEST(PrintableTest, EscapesInvalidUtf8ByteByByte) {
+  EXPECT_EQ(Printable("\x80"), "\\x80");
+  EXPECT_EQ(Printable("\xc0\xaf"), "\\xc0\\xaf");          // overlong
+  EXPECT_EQ(Printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // surrogate
+  EXPECT_EQ(Printable("caf\xe9"), "caf\\xe9");
+}
+
+TEST(PrintableTest, CutsLongTextInTheMiddle) {
+  const std::string cut = Printable(std::string(5000, 'a') + "end", 300);
+  EXPECT_LT(cut.size(), 400u);
+  EXPECT_TRUE(cut.ends_with("end"));
+}
+
+TEST(NearestWordTest, SuggestsANearWordAndNothingElse) {
+  constexpr std::array<std::string_view, 3> kWords = {"tag", "strip", "show"};
+  EXPECT_EQ(NearestWord("shwo", kWords), "show");
+  EXPECT_EQ(NearestWord("stirp", kWords), "strip");
+  EXPECT_EQ(NearestWord("strop it", kWords), "");
+  EXPECT_EQ(NearestWord("strp", kWords), "strip");
+  EXPECT_EQ(NearestWord("explain", kWords), "");
+}
+
+TEST(CountTest, HasThousandsAndAPlural) {
+  EXPECT_EQ(Count(1, "node"), "1 node");
+  EXPECT_EQ(Count(1234567, "node"), "1,234,567 nodes");
+  EXPECT_EQ(Count(0, "file"), "0 files");
+}
+
+}  // namespace
+}  // namespace onnx_tag
