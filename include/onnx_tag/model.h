@@ -1,0 +1,205 @@
+// What an ONNX file says: its graphs, nodes, values and names; no weights.
+//
+// A Model is read in one walk over the file's spine (ModelProto, GraphProto,
+// NodeProto and the attributes that hold graphs). Nodes are numbered in file
+// order, a node before the nodes of its subgraphs. All text is a view into the
+// file's bytes, which must outlive the Model.
+//
+//   const Model model = ReadModel(bytes);
+//   for (NodeId id : model.Nodes()) Use(model[id].name, model.Inputs(id));
+#ifndef ONNX_TAG_MODEL_H_
+#define ONNX_TAG_MODEL_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/interner.h"
+#include "wire/rewrite.h"
+
+namespace onnx_tag {
+
+enum class NameId : std::uint32_t {};
+enum class NodeId : std::uint32_t {};
+enum class ValueId : std::uint32_t {};
+enum class GraphId : std::uint32_t {};
+
+struct MetadataEntry {
+  std::string_view key;
+  std::string_view value;
+  Bytes whole;  // the entry's field in its message, tag included
+};
+
+struct Node {
+  std::string_view name;
+  NameId op_type;
+  NameId domain;  // "ai.onnx" is read as ""
+  GraphId graph;
+  std::uint32_t index;  // in its graph
+  wire::MessageId message;
+  std::uint32_t first_operand;
+  std::uint32_t input_count;
+  std::uint32_t output_count;
+  std::uint32_t first_metadata;
+  std::uint32_t metadata_count;
+};
+
+struct Value {
+  NameId name;
+  GraphId graph;
+  NodeId producer = kNo<NodeId>;  // of several, the first
+  std::uint32_t initializer = 0xffffffff;
+  std::uint32_t info = 0xffffffff;
+  bool is_input = false;   // fed from outside: an initializer may be, too
+  bool is_output = false;  // of its graph
+};
+
+struct Initializer {
+  ValueId value;
+  std::int32_t data_type = 0;
+  std::uint32_t first_dim = 0;
+  std::uint32_t rank = 0;
+  bool external = false;
+  bool sparse = false;
+};
+
+// What `value_info`, `input` or `output` says of a value.
+struct ValueInfo {
+  std::int32_t data_type = 0;
+  bool has_shape = false;
+  std::uint32_t first_dim = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t first_metadata = 0;
+  std::uint32_t metadata_count = 0;
+};
+
+enum class GraphKind : std::uint8_t { kMain, kSubgraph, kFunction, kTraining };
+
+struct Graph {
+  GraphKind kind = GraphKind::kMain;
+  std::string_view name;
+  GraphId parent = kNo<GraphId>;        // of a subgraph
+  NodeId parent_node = kNo<NodeId>;     // of a subgraph
+  std::string_view attribute;           // of a subgraph
+  std::uint32_t position = 0xffffffff;  // in `graphs`, or of the training_info
+  std::uint32_t function = 0;           // index in Model::functions()
+  bool training_algorithm = false;
+  std::vector<NodeId> nodes;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  std::vector<MetadataEntry> metadata;
+};
+
+struct Function {
+  std::string_view domain;
+  std::string_view name;
+  std::string_view overload;
+  GraphId body;
+  std::vector<MetadataEntry> metadata;
+};
+
+struct OpsetImport {
+  std::string_view domain;
+  std::int64_t version;
+};
+
+class Model {
+ public:
+  std::size_t node_count() const { return nodes_.size(); }
+  AllIds<NodeId> Nodes() const { return AllIds<NodeId>(nodes_.size()); }
+  const Node& operator[](NodeId id) const { return nodes_[id]; }
+  std::span<const ValueId> Inputs(NodeId id) const;   // kNo: left out
+  std::span<const ValueId> Outputs(NodeId id) const;  // kNo: left out
+  std::span<const MetadataEntry> Metadata(NodeId id) const;
+  std::string_view OpType(NodeId id) const { return Name(nodes_[id].op_type); }
+  std::string_view Domain(NodeId id) const { return Name(nodes_[id].domain); }
+  std::string_view DocString(NodeId id) const;
+  // The encoded NodeProto.
+  Bytes NodeBytes(NodeId id) const;
+  // The graphs in the node's attributes, in file order.
+  std::span<const GraphId> Subgraphs(NodeId id) const;
+
+  std::size_t value_count() const { return values_.size(); }
+  const Value& operator[](ValueId id) const { return values_[id]; }
+  std::string_view ValueName(ValueId id) const {
+    return Name(values_[id].name);
+  }
+  NodeId Producer(ValueId id) const { return values_[id].producer; }
+  std::span<const NodeId> Consumers(ValueId id) const;
+  // Null where the value is no initializer, or nothing is said of it.
+  const Initializer* InitializerOf(ValueId id) const;
+  const ValueInfo* InfoOf(ValueId id) const;
+  std::span<const MetadataEntry> Metadata(const ValueInfo& info) const;
+  std::span<const std::int64_t> Dims(const Initializer& initializer) const;
+  std::span<const std::int64_t> Dims(const ValueInfo& info) const;
+
+  std::size_t graph_count() const { return graphs_.size(); }
+  AllIds<GraphId> Graphs() const { return AllIds<GraphId>(graphs_.size()); }
+  const Graph& operator[](GraphId id) const { return graphs_[id]; }
+  const std::vector<Function>& functions() const { return functions_; }
+  const std::vector<Initializer>& initializers() const { return initializers_; }
+
+  // "", "12:then_branch", "fn:domain::name", ... as in the specification.
+  std::string GraphPath(GraphId id) const;
+
+  std::string_view Name(NameId id) const { return names_[id]; }
+  NameId FindName(std::string_view text) const { return names_.Find(text); }
+
+  std::int64_t ir_version() const { return ir_version_; }
+  std::string_view producer_name() const { return producer_name_; }
+  std::string_view producer_version() const { return producer_version_; }
+  const std::vector<OpsetImport>& opset_imports() const { return opsets_; }
+  const std::vector<MetadataEntry>& metadata() const { return metadata_; }
+  // The files that hold external weights, each once, as the model names them.
+  const std::vector<std::string_view>& external_files() const {
+    return external_files_;
+  }
+
+  Bytes bytes() const { return bytes_; }
+  // Every message whose length changes when something inside is tagged.
+  std::span<const wire::Message> spine() const { return spine_; }
+
+ private:
+  friend class ModelReader;
+  friend class NameResolver;
+
+  Bytes bytes_;
+  Interner<NameId> names_;
+  IdVector<NodeId, Node> nodes_;
+  IdVector<ValueId, Value> values_;
+  IdVector<GraphId, Graph> graphs_;
+  std::vector<ValueId> operands_;  // of each node: inputs, then outputs
+  std::vector<MetadataEntry> node_metadata_;
+  std::vector<std::pair<NodeId, std::string_view>> doc_strings_;
+  std::vector<NodeId> subgraph_nodes_;     // sorted; parallel to ...
+  std::vector<GraphId> subgraph_graphs_;   // ... these
+  std::vector<std::uint32_t> first_consumer_;  // value_count + 1
+  std::vector<NodeId> consumers_;
+  std::vector<Initializer> initializers_;
+  std::vector<ValueInfo> value_infos_;
+  std::vector<MetadataEntry> value_metadata_;
+  std::vector<std::int64_t> dims_;
+  std::vector<Function> functions_;
+  std::vector<OpsetImport> opsets_;
+  std::vector<MetadataEntry> metadata_;
+  std::vector<std::string_view> external_files_;
+  std::vector<wire::Message> spine_;
+  std::int64_t ir_version_ = 0;
+  std::string_view producer_name_;
+  std::string_view producer_version_;
+};
+
+// Told of spans of the file that will not be read again soon (weights).
+using Release = std::function<void(std::uint64_t begin, std::uint64_t end)>;
+
+// Throws Error(kInput) where `bytes` are no ONNX model.
+Model ReadModel(Bytes bytes, const Release& release = {});
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_MODEL_H_

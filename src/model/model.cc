@@ -1,0 +1,102 @@
+#include "onnx_tag/model.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace onnx_tag {
+
+std::span<const ValueId> Model::Inputs(NodeId id) const {
+  const Node& node = nodes_[id];
+  return std::span(operands_).subspan(node.first_operand, node.input_count);
+}
+
+std::span<const ValueId> Model::Outputs(NodeId id) const {
+  const Node& node = nodes_[id];
+  return std::span(operands_)
+      .subspan(node.first_operand + node.input_count, node.output_count);
+}
+
+std::span<const MetadataEntry> Model::Metadata(NodeId id) const {
+  const Node& node = nodes_[id];
+  return std::span(node_metadata_)
+      .subspan(node.first_metadata, node.metadata_count);
+}
+
+std::string_view Model::DocString(NodeId id) const {
+  const auto at = std::lower_bound(
+      doc_strings_.begin(), doc_strings_.end(), id,
+      [](const auto& entry, NodeId node) { return entry.first < node; });
+  return at != doc_strings_.end() && at->first == id ? at->second
+                                                     : std::string_view();
+}
+
+Bytes Model::NodeBytes(NodeId id) const {
+  const wire::Message& message = spine_[nodes_[id].message];
+  return bytes_.substr(message.begin, message.size);
+}
+
+std::span<const GraphId> Model::Subgraphs(NodeId id) const {
+  const auto [first, last] =
+      std::equal_range(subgraph_nodes_.begin(), subgraph_nodes_.end(), id);
+  return std::span(subgraph_graphs_)
+      .subspan(static_cast<std::size_t>(first - subgraph_nodes_.begin()),
+               static_cast<std::size_t>(last - first));
+}
+
+std::span<const NodeId> Model::Consumers(ValueId id) const {
+  const std::uint32_t first = first_consumer_[Index(id)];
+  return std::span(consumers_)
+      .subspan(first, first_consumer_[Index(id) + 1] - first);
+}
+
+const Initializer* Model::InitializerOf(ValueId id) const {
+  const std::uint32_t at = values_[id].initializer;
+  return at < initializers_.size() ? &initializers_[at] : nullptr;
+}
+
+const ValueInfo* Model::InfoOf(ValueId id) const {
+  const std::uint32_t at = values_[id].info;
+  return at < value_infos_.size() ? &value_infos_[at] : nullptr;
+}
+
+std::span<const MetadataEntry> Model::Metadata(const ValueInfo& info) const {
+  return std::span(value_metadata_)
+      .subspan(info.first_metadata, info.metadata_count);
+}
+
+std::span<const std::int64_t> Model::Dims(const Initializer& tensor) const {
+  return std::span(dims_).subspan(tensor.first_dim, tensor.rank);
+}
+
+std::span<const std::int64_t> Model::Dims(const ValueInfo& info) const {
+  return std::span(dims_).subspan(info.first_dim, info.rank);
+}
+
+std::string Model::GraphPath(GraphId id) const {
+  const Graph& graph = graphs_[id];
+  switch (graph.kind) {
+    case GraphKind::kMain:
+      return "";
+    case GraphKind::kFunction: {
+      const Function& function = functions_[graph.function];
+      return fmt::format("fn:{}::{}{}{}", function.domain, function.name,
+                         function.overload.empty() ? "" : ":",
+                         function.overload);
+    }
+    case GraphKind::kTraining:
+      return fmt::format("train[{}]:{}", graph.position,
+                         graph.training_algorithm ? "algorithm"
+                                                  : "initialization");
+    case GraphKind::kSubgraph:
+      break;
+  }
+  const std::string outer = GraphPath(graph.parent);
+  std::string path = fmt::format("{}{}{}:{}", outer, outer.empty() ? "" : "/",
+                                 nodes_[graph.parent_node].index,
+                                 graph.attribute);
+  if (graph.position != 0xffffffff) path += fmt::format("[{}]", graph.position);
+  return path;
+}
+
+}  // namespace onnx_tag

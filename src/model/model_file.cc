@@ -1,0 +1,24 @@
+#include "model/model_file.h"
+
+#include "base/text.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+
+ModelFile ModelFile::Open(const std::string& path) {
+  MappedFile file =
+      path == "-" ? MappedFile::FromStdin() : MappedFile::Open(path);
+  try {
+    const auto release = [&](std::uint64_t begin, std::uint64_t end) {
+      file.Release(begin, end);
+    };
+    Model model = ReadModel(file.bytes(), release);
+    file.CheckUnchanged();
+    return ModelFile(path, std::move(file), std::move(model));
+  } catch (const Error& error) {
+    file.CheckUnchanged();  // pages that vanished read as zeros
+    throw error.In(Printable(path));
+  }
+}
+
+}  // namespace onnx_tag

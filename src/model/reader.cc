@@ -1,0 +1,510 @@
+#include "model/reader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "model/onnx_fields.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+namespace {
+
+using wire::Field;
+using wire::FieldReader;
+
+// A weight larger than this is worth telling the caller that it was passed.
+constexpr std::size_t kLargeField = 64 * 1024;
+
+// `field` is a text or message with this number. A known number with another
+// wire type is an unknown field to protobuf, and to us.
+bool Is(const Field& field, std::uint32_t number) {
+  return field.number == number && field.IsBytes();
+}
+
+bool IsInt(const Field& field, std::uint32_t number) {
+  return field.number == number && field.IsVarint();
+}
+
+// Whatever the operator: If, Loop and Scan are not the only ones.
+bool HoldsGraph(Bytes attribute) {
+  FieldReader reader(attribute);
+  for (Field part; reader.Next(part);) {
+    if (Is(part, onnx::AttributeProto::kG) ||
+        Is(part, onnx::AttributeProto::kGraphs)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void AppendInts(const Field& field, std::vector<std::int64_t>& out) {
+  wire::ForEachVarint(field, [&](std::uint64_t value) {
+    out.push_back(static_cast<std::int64_t>(value));
+  });
+}
+
+}  // namespace
+
+ModelReader::ModelReader(Bytes bytes, const Release& release)
+    : bytes_(bytes), release_(release) {
+  model_.bytes_ = bytes;
+}
+
+Model ModelReader::Read() {
+  try {
+    ReadModelProto();
+  } catch (const wire::WireError& error) {
+    const std::string other = WhatElseItIs(bytes_);
+    if (!other.empty()) Fail(ErrorKind::kInput, "not an ONNX model: {}", other);
+    Fail(ErrorKind::kInput, "not an ONNX model: {} ({})", error.what(),
+         WhereAmI(error.position()));
+  }
+  SortSubgraphs();
+  NameResolver(model_, graph_names_).Resolve();
+  return std::move(model_);
+}
+
+void ModelReader::ReadModelProto() {
+  AddGraph(GraphKind::kMain);
+  model_.spine_.push_back({.begin = 0,
+                           .size = bytes_.size(),
+                           .parent = 0,
+                           .prefix_width = 0});
+  const Place file{bytes_, 0, 0};
+  bool has_graph = false;
+  std::uint32_t training_count = 0;
+  FieldReader reader(bytes_);
+  for (Field field; reader.Next(field);) {
+    if (Is(field, onnx::ModelProto::kGraph)) {
+      has_graph = true;
+      ReadGraph(Enter(file, field), GraphId{0});
+    } else if (Is(field, onnx::ModelProto::kFunctions)) {
+      ReadFunction(Enter(file, field));
+    } else if (Is(field, onnx::ModelProto::kTrainingInfo)) {
+      ReadTrainingInfo(Enter(file, field), training_count++);
+    } else if (Is(field, onnx::ModelProto::kMetadataProps)) {
+      model_.metadata_.push_back(ReadEntry(field));
+    } else if (IsInt(field, onnx::ModelProto::kIrVersion)) {
+      model_.ir_version_ = static_cast<std::int64_t>(field.varint);
+    } else if (Is(field, onnx::ModelProto::kProducerName)) {
+      model_.producer_name_ = field.bytes;
+    } else if (Is(field, onnx::ModelProto::kProducerVersion)) {
+      model_.producer_version_ = field.bytes;
+    } else if (Is(field, onnx::ModelProto::kOpsetImport)) {
+      OpsetImport opset{{}, 0};
+      FieldReader opset_reader(field.bytes);
+      for (Field part; opset_reader.Next(part);) {
+        if (Is(part, onnx::OperatorSetIdProto::kDomain)) {
+          opset.domain = part.bytes;
+        } else if (IsInt(part, onnx::OperatorSetIdProto::kVersion)) {
+          opset.version = static_cast<std::int64_t>(part.varint);
+        }
+      }
+      model_.opsets_.push_back(opset);
+    }
+  }
+  if (!has_graph) {
+    const std::string other = WhatElseItIs(bytes_);
+    Fail(ErrorKind::kInput, "not an ONNX model: {}",
+         !other.empty()   ? other
+         : bytes_.empty() ? "the file is empty"
+                          : "it has no graph");
+  }
+}
+
+ModelReader::Place ModelReader::Enter(const Place& parent, const Field& field) {
+  if (parent.depth >= wire::kMaxDepth) {
+    throw wire::WireError(
+        fmt::format("messages are nested more than {} deep", wire::kMaxDepth),
+        field.whole.data());
+  }
+  model_.spine_.push_back({.begin = Offset(field.bytes.data()),
+                           .size = field.bytes.size(),
+                           .parent = parent.message,
+                           .prefix_width = field.prefix_width});
+  return {field.bytes,
+          static_cast<wire::MessageId>(model_.spine_.size() - 1),
+          parent.depth + 1};
+}
+
+GraphId ModelReader::AddGraph(GraphKind kind) {
+  Graph graph;
+  graph.kind = kind;
+  graph_names_.emplace_back();
+  return model_.graphs_.Add(std::move(graph));
+}
+
+void ModelReader::ReadGraph(const Place& place, GraphId graph) {
+  FieldReader reader(place.bytes, place.depth);
+  for (Field field; reader.Next(field);) {
+    if (!field.IsBytes()) continue;
+    switch (field.number) {
+      case onnx::GraphProto::kNode:
+        ReadNode(Enter(place, field), graph);
+        break;
+      case onnx::GraphProto::kInitializer:
+        ReadInitializer(field.bytes, graph);
+        break;
+      case onnx::GraphProto::kSparseInitializer:
+        ReadSparseInitializer(field.bytes, graph);
+        break;
+      case onnx::GraphProto::kInput:
+        ReadValueInfo(field.bytes, graph, &graph_names_[Index(graph)].inputs);
+        break;
+      case onnx::GraphProto::kOutput:
+        ReadValueInfo(field.bytes, graph, &graph_names_[Index(graph)].outputs);
+        break;
+      case onnx::GraphProto::kValueInfo:
+        ReadValueInfo(field.bytes, graph, nullptr);
+        break;
+      case onnx::GraphProto::kName:
+        model_.graphs_[graph].name = field.bytes;
+        break;
+      case onnx::GraphProto::kMetadataProps:
+        model_.graphs_[graph].metadata.push_back(ReadEntry(field));
+        break;
+      default:
+        break;
+    }
+    if (release_ && field.whole.size() > kLargeField) {
+      const std::uint64_t end =
+          Offset(field.whole.data()) + field.whole.size();
+      release_(released_, end);
+      released_ = end;
+    }
+  }
+}
+
+void ModelReader::ReadNode(const Place& place, GraphId graph) {
+  // Subgraphs add nodes of their own, so this node is added first.
+  const NodeId id = model_.nodes_.Add({});
+  {
+    Node& node = model_.nodes_[id];
+    node.graph = graph;
+    node.index =
+        static_cast<std::uint32_t>(model_.graphs_[graph].nodes.size());
+    node.message = place.message;
+    node.op_type = node.domain = kNo<NameId>;
+    node.first_metadata =
+        static_cast<std::uint32_t>(model_.node_metadata_.size());
+  }
+  model_.graphs_[graph].nodes.push_back(id);
+
+  scratch_inputs_.clear();
+  scratch_outputs_.clear();
+  std::vector<Field> with_graphs;
+  NameId op_type = kNo<NameId>;
+  NameId domain = kNo<NameId>;
+  std::string_view name;
+  FieldReader reader(place.bytes, place.depth);
+  for (Field field; reader.Next(field);) {
+    if (!field.IsBytes()) continue;
+    switch (field.number) {
+      // Names now; NameResolver turns them into values in place.
+      case onnx::NodeProto::kInput:
+        scratch_inputs_.push_back(
+            MakeId<ValueId>(Index(Intern(field.bytes))));
+        break;
+      case onnx::NodeProto::kOutput:
+        scratch_outputs_.push_back(
+            MakeId<ValueId>(Index(Intern(field.bytes))));
+        break;
+      case onnx::NodeProto::kName:
+        name = field.bytes;
+        break;
+      case onnx::NodeProto::kOpType:
+        op_type = Intern(field.bytes);
+        break;
+      case onnx::NodeProto::kDomain:
+        domain = Intern(field.bytes == "ai.onnx" ? "" : field.bytes);
+        break;
+      case onnx::NodeProto::kAttribute:
+        if (HoldsGraph(field.bytes)) with_graphs.push_back(field);
+        break;
+      case onnx::NodeProto::kDocString:
+        if (!field.bytes.empty()) {
+          model_.doc_strings_.emplace_back(id, field.bytes);
+        }
+        break;
+      case onnx::NodeProto::kMetadataProps:
+        model_.node_metadata_.push_back(ReadEntry(field));
+        break;
+      default:
+        break;
+    }
+  }
+  Node& node = model_.nodes_[id];
+  node.name = name;
+  node.op_type = op_type == kNo<NameId> ? Intern("") : op_type;
+  node.domain = domain == kNo<NameId> ? Intern("") : domain;
+  node.first_operand = static_cast<std::uint32_t>(model_.operands_.size());
+  node.input_count = static_cast<std::uint32_t>(scratch_inputs_.size());
+  node.output_count = static_cast<std::uint32_t>(scratch_outputs_.size());
+  node.metadata_count =
+      static_cast<std::uint32_t>(model_.node_metadata_.size()) -
+      node.first_metadata;
+  model_.operands_.insert(model_.operands_.end(), scratch_inputs_.begin(),
+                          scratch_inputs_.end());
+  model_.operands_.insert(model_.operands_.end(), scratch_outputs_.begin(),
+                          scratch_outputs_.end());
+  for (const Field& attribute : with_graphs) {
+    ReadGraphAttribute(place, attribute, id);
+  }
+}
+
+void ModelReader::ReadGraphAttribute(const Place& node_place,
+                                     const Field& field, NodeId node) {
+  std::string_view name;
+  FieldReader reader(field.bytes);
+  for (Field part; reader.Next(part);) {
+    if (Is(part, onnx::AttributeProto::kName)) name = part.bytes;
+  }
+
+  const auto add_subgraph = [&](std::uint32_t position) {
+    const GraphId id = AddGraph(GraphKind::kSubgraph);
+    Graph& graph = model_.graphs_[id];
+    graph.parent = model_.nodes_[node].graph;
+    graph.parent_node = node;
+    graph.attribute = name;
+    graph.position = position;
+    model_.subgraph_nodes_.push_back(node);
+    model_.subgraph_graphs_.push_back(id);
+    return id;
+  };
+  const Place place = Enter(node_place, field);
+  GraphId single = kNo<GraphId>;  // `g` twice is one graph, merged
+  std::uint32_t position = 0;
+  FieldReader graphs(place.bytes);
+  for (Field part; graphs.Next(part);) {
+    if (Is(part, onnx::AttributeProto::kG)) {
+      if (single == kNo<GraphId>) single = add_subgraph(0xffffffff);
+      ReadGraph(Enter(place, part), single);
+    } else if (Is(part, onnx::AttributeProto::kGraphs)) {
+      ReadGraph(Enter(place, part), add_subgraph(position++));
+    }
+  }
+}
+
+void ModelReader::ReadFunction(const Place& place) {
+  const GraphId body = AddGraph(GraphKind::kFunction);
+  model_.graphs_[body].function =
+      static_cast<std::uint32_t>(model_.functions_.size());
+  Function function;
+  function.body = body;
+  model_.functions_.push_back(function);
+  FieldReader reader(place.bytes, place.depth);
+  for (Field field; reader.Next(field);) {
+    if (!field.IsBytes()) continue;
+    switch (field.number) {
+      case onnx::FunctionProto::kNode:
+        ReadNode(Enter(place, field), body);
+        break;
+      case onnx::FunctionProto::kInput:
+        graph_names_[Index(body)].inputs.push_back(Intern(field.bytes));
+        break;
+      case onnx::FunctionProto::kOutput:
+        graph_names_[Index(body)].outputs.push_back(Intern(field.bytes));
+        break;
+      case onnx::FunctionProto::kValueInfo:
+        ReadValueInfo(field.bytes, body, nullptr);
+        break;
+      case onnx::FunctionProto::kName:
+        function.name = field.bytes;
+        break;
+      case onnx::FunctionProto::kDomain:
+        function.domain = field.bytes;
+        break;
+      case onnx::FunctionProto::kOverload:
+        function.overload = field.bytes;
+        break;
+      case onnx::FunctionProto::kMetadataProps:
+        function.metadata.push_back(ReadEntry(field));
+        break;
+      default:
+        break;
+    }
+  }
+  model_.graphs_[body].name = function.name;
+  model_.functions_[model_.graphs_[body].function] = std::move(function);
+}
+
+void ModelReader::ReadTrainingInfo(const Place& place,
+                                   std::uint32_t position) {
+  GraphId graphs[2] = {kNo<GraphId>, kNo<GraphId>};
+  FieldReader reader(place.bytes, place.depth);
+  for (Field field; reader.Next(field);) {
+    const bool algorithm = Is(field, onnx::TrainingInfoProto::kAlgorithm);
+    if (!algorithm && !Is(field, onnx::TrainingInfoProto::kInitialization)) {
+      continue;
+    }
+    GraphId& id = graphs[algorithm ? 1 : 0];
+    if (id == kNo<GraphId>) {
+      id = AddGraph(GraphKind::kTraining);
+      model_.graphs_[id].position = position;
+      model_.graphs_[id].training_algorithm = algorithm;
+    }
+    ReadGraph(Enter(place, field), id);
+  }
+}
+
+void ModelReader::ReadTensorHeader(Bytes bytes, Initializer& tensor,
+                                   NameId& name) {
+  std::vector<std::int64_t> dims;
+  bool external = false;
+  std::string_view location;
+  FieldReader reader(bytes);
+  for (Field field; reader.Next(field);) {
+    if (field.number == onnx::TensorProto::kDims) {
+      AppendInts(field, dims);
+    } else if (IsInt(field, onnx::TensorProto::kDataType)) {
+      tensor.data_type = static_cast<std::int32_t>(field.varint);
+    } else if (Is(field, onnx::TensorProto::kName)) {
+      name = Intern(field.bytes);
+    } else if (IsInt(field, onnx::TensorProto::kDataLocation)) {
+      external = field.varint == 1;
+    } else if (Is(field, onnx::TensorProto::kExternalData)) {
+      const MetadataEntry entry = ReadEntry(field);
+      if (entry.key == "location") location = entry.value;
+    }
+  }
+  tensor.external = external;
+  tensor.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
+  tensor.rank = static_cast<std::uint32_t>(dims.size());
+  model_.dims_.insert(model_.dims_.end(), dims.begin(), dims.end());
+  if (external && external_seen_.insert(location).second) {
+    model_.external_files_.push_back(location);
+  }
+}
+
+void ModelReader::ReadInitializer(Bytes bytes, GraphId graph) {
+  Initializer tensor{.value = kNo<ValueId>};
+  NameId name = kNo<NameId>;
+  ReadTensorHeader(bytes, tensor, name);
+  if (name == kNo<NameId>) name = Intern("");
+  // The name's id, until NameResolver gives the value's.
+  tensor.value = MakeId<ValueId>(Index(name));
+  graph_names_[Index(graph)].initializers.push_back(
+      static_cast<std::uint32_t>(model_.initializers_.size()));
+  model_.initializers_.push_back(tensor);
+}
+
+void ModelReader::ReadSparseInitializer(Bytes bytes, GraphId graph) {
+  Initializer tensor{.value = kNo<ValueId>};
+  NameId name = kNo<NameId>;
+  std::vector<std::int64_t> dims;
+  FieldReader reader(bytes);
+  for (Field field; reader.Next(field);) {
+    if (Is(field, onnx::SparseTensorProto::kValues)) {
+      ReadTensorHeader(field.bytes, tensor, name);
+    } else if (field.number == onnx::SparseTensorProto::kDims) {
+      AppendInts(field, dims);
+    }
+  }
+  if (name == kNo<NameId>) name = Intern("");
+  tensor.sparse = true;
+  tensor.value = MakeId<ValueId>(Index(name));
+  tensor.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
+  tensor.rank = static_cast<std::uint32_t>(dims.size());
+  model_.dims_.insert(model_.dims_.end(), dims.begin(), dims.end());
+  graph_names_[Index(graph)].initializers.push_back(
+      static_cast<std::uint32_t>(model_.initializers_.size()));
+  model_.initializers_.push_back(tensor);
+}
+
+void ModelReader::ReadValueInfo(Bytes bytes, GraphId graph,
+                                std::vector<NameId>* names) {
+  ValueInfo info;
+  NameId name = kNo<NameId>;
+  info.first_metadata =
+      static_cast<std::uint32_t>(model_.value_metadata_.size());
+  FieldReader reader(bytes);
+  for (Field field; reader.Next(field);) {
+    if (Is(field, onnx::ValueInfoProto::kName)) {
+      name = Intern(field.bytes);
+    } else if (Is(field, onnx::ValueInfoProto::kType)) {
+      ReadType(field.bytes, info);
+    } else if (Is(field, onnx::ValueInfoProto::kMetadataProps)) {
+      model_.value_metadata_.push_back(ReadEntry(field));
+    }
+  }
+  info.metadata_count =
+      static_cast<std::uint32_t>(model_.value_metadata_.size()) -
+      info.first_metadata;
+  if (name == kNo<NameId>) name = Intern("");
+  if (names != nullptr) names->push_back(name);
+  graph_names_[Index(graph)].infos.push_back(
+      {name, static_cast<std::uint32_t>(model_.value_infos_.size())});
+  model_.value_infos_.push_back(info);
+}
+
+void ModelReader::ReadType(Bytes bytes, ValueInfo& info) {
+  FieldReader type(bytes);
+  for (Field tensor; type.Next(tensor);) {
+    if (!Is(tensor, onnx::TypeProto::kTensorType)) continue;
+    FieldReader parts(tensor.bytes);
+    for (Field part; parts.Next(part);) {
+      if (IsInt(part, onnx::TypeProtoTensor::kElemType)) {
+        info.data_type = static_cast<std::int32_t>(part.varint);
+      } else if (Is(part, onnx::TypeProtoTensor::kShape)) {
+        info.has_shape = true;
+        info.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
+        FieldReader shape(part.bytes);
+        for (Field dim; shape.Next(dim);) {
+          if (!Is(dim, onnx::TensorShapeProto::kDim)) continue;
+          std::int64_t size = -1;  // symbolic or unknown
+          FieldReader value(dim.bytes);
+          for (Field number; value.Next(number);) {
+            if (IsInt(number, onnx::TensorShapeDimension::kDimValue)) {
+              size = static_cast<std::int64_t>(number.varint);
+            }
+          }
+          model_.dims_.push_back(size);
+        }
+        info.rank =
+            static_cast<std::uint32_t>(model_.dims_.size()) - info.first_dim;
+      }
+    }
+  }
+}
+
+MetadataEntry ModelReader::ReadEntry(const Field& field) const {
+  MetadataEntry entry;
+  entry.whole = field.whole;
+  FieldReader reader(field.bytes);
+  for (Field part; reader.Next(part);) {
+    if (Is(part, onnx::StringStringEntryProto::kKey)) {
+      entry.key = part.bytes;
+    } else if (Is(part, onnx::StringStringEntryProto::kValue)) {
+      entry.value = part.bytes;
+    }
+  }
+  return entry;
+}
+
+void ModelReader::SortSubgraphs() {
+  // Numbered as they were met: an outer node's second branch comes after the
+  // nodes, and the subgraphs, of its first.
+  std::vector<std::pair<NodeId, GraphId>> pairs;
+  for (std::size_t i = 0; i < model_.subgraph_nodes_.size(); ++i) {
+    pairs.emplace_back(model_.subgraph_nodes_[i], model_.subgraph_graphs_[i]);
+  }
+  std::sort(pairs.begin(), pairs.end());
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    model_.subgraph_nodes_[i] = pairs[i].first;
+    model_.subgraph_graphs_[i] = pairs[i].second;
+  }
+}
+
+std::string ModelReader::WhereAmI(const char* at) const {
+  const std::string byte = fmt::format("at byte {}", Offset(at));
+  if (model_.nodes_.empty()) return byte;
+  const Node& node = model_.nodes_[MakeId<NodeId>(model_.nodes_.size() - 1)];
+  return fmt::format("{}, near node {}", byte, node.index);
+}
+
+Model ReadModel(Bytes bytes, const Release& release) {
+  return ModelReader(bytes, release).Read();
+}
+
+}  // namespace onnx_tag

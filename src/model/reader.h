@@ -1,0 +1,106 @@
+// The one walk over a file's spine: bytes in, Model out.
+#ifndef ONNX_TAG_MODEL_READER_H_
+#define ONNX_TAG_MODEL_READER_H_
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "onnx_tag/model.h"
+#include "wire/field_reader.h"
+
+namespace onnx_tag {
+
+// Names of a graph's own values, kept until NameResolver gives them ids.
+struct GraphNames {
+  std::vector<NameId> inputs;
+  std::vector<NameId> outputs;
+  std::vector<std::uint32_t> initializers;  // indices in Model::initializers_
+  struct Info {
+    NameId name;
+    std::uint32_t info;  // index in Model::value_infos_
+  };
+  std::vector<Info> infos;
+};
+
+class ModelReader {
+ public:
+  ModelReader(Bytes bytes, const Release& release);
+
+  // Throws Error(kInput), with the place in the file.
+  Model Read();
+
+ private:
+  // Where a message lies: its bytes, its place in the spine, its nesting.
+  struct Place {
+    Bytes bytes;
+    wire::MessageId message;
+    int depth;
+  };
+
+  void ReadModelProto();
+  void ReadGraph(const Place& place, GraphId graph);
+  void ReadNode(const Place& place, GraphId graph);
+  void ReadGraphAttribute(const Place& node_place, const wire::Field& field,
+                          NodeId node);
+  void ReadFunction(const Place& place);
+  void ReadTrainingInfo(const Place& place, std::uint32_t position);
+  void ReadInitializer(Bytes bytes, GraphId graph);
+  void ReadSparseInitializer(Bytes bytes, GraphId graph);
+  void ReadTensorHeader(Bytes bytes, Initializer& tensor, NameId& name);
+  void ReadValueInfo(Bytes bytes, GraphId graph, std::vector<NameId>* names);
+  void ReadType(Bytes bytes, ValueInfo& info);
+  MetadataEntry ReadEntry(const wire::Field& field) const;
+
+  // Adds `field`, a message in `parent`, to the spine; fails where the
+  // nesting passes what protobuf accepts.
+  Place Enter(const Place& parent, const wire::Field& field);
+  GraphId AddGraph(GraphKind kind);
+  NameId Intern(Bytes text) { return model_.names_.Intern(text); }
+  std::uint64_t Offset(const char* at) const {
+    return static_cast<std::uint64_t>(at - bytes_.data());
+  }
+  std::string WhereAmI(const char* at) const;
+  void SortSubgraphs();
+
+  Bytes bytes_;
+  const Release& release_;
+  std::uint64_t released_ = 0;
+  Model model_;
+  std::vector<GraphNames> graph_names_;
+  std::vector<ValueId> scratch_inputs_;
+  std::vector<ValueId> scratch_outputs_;
+  std::unordered_set<std::string_view> external_seen_;
+};
+
+// Gives every name in `model` its value: the graph's own, else that of the
+// nearest graph around it.
+class NameResolver {
+ public:
+  NameResolver(Model& model, const std::vector<GraphNames>& names);
+  void Resolve();
+
+ private:
+  void Declare(GraphId graph);
+  void ResolveGraph(GraphId graph);
+  ValueId Bind(GraphId graph, NameId name);
+  ValueId Lookup(GraphId graph, NameId name);
+  void LinkConsumers();
+
+  Model& model_;
+  const std::vector<GraphNames>& names_;
+  std::vector<ValueId> bound_;  // by name: what it means here
+  struct Shadowed {
+    NameId name;
+    ValueId outer;
+  };
+  std::vector<Shadowed> shadowed_;
+};
+
+// One sentence for bytes that are some other kind of file, else "".
+std::string WhatElseItIs(Bytes bytes);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_MODEL_READER_H_
