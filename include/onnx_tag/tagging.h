@@ -1,0 +1,186 @@
+// What we say about a model: the modules that made it, and for each node at
+// most one tag.
+//
+// Whatever produces a Tagging (mapping a file, reading tags back from it, a
+// sidecar) and whatever uses one (writing, showing, asking) do not know each
+// other.
+#ifndef ONNX_TAG_TAGGING_H_
+#define ONNX_TAG_TAGGING_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "onnx_tag/hierarchy.h"
+#include "onnx_tag/model.h"
+
+namespace onnx_tag {
+
+// How sure a tag is; each level is a promise about precision, measured on
+// models with known answers (docs/accuracy.md).
+enum class Confidence : std::uint8_t { kLow, kMedium, kHigh, kCertain };
+constexpr std::array<std::string_view, 4> kConfidenceNames = {
+    "low", "medium", "high", "certain"};
+
+// The rule that won.
+enum class Source : std::uint8_t {
+  kMetadata,
+  kScope,
+  kScopeAndParameter,
+  kValueName,
+  kParameter,
+  kOperation,
+  kLocality,
+  kHierarchy,
+  kTrace,
+  kFx,
+  kRule,
+  kTransfer,
+  kAuxiliary,
+};
+constexpr std::array<std::string_view, 13> kSourceNames = {
+    "metadata",  "scope",    "scope+parameter", "value_name", "parameter",
+    "operation", "locality", "hierarchy",       "trace",      "fx",
+    "rule",      "transfer", "auxiliary"};
+
+// What a node is for.
+enum class RoleType : std::uint8_t {
+  kAttention,
+  kFeedForward,
+  kNormalization,
+  kEmbedding,
+  kPosition,
+  kPooling,
+  kHead,
+  kConvolution,
+  kRecurrent,
+  kSsm,
+  kActivation,
+  kResidual,
+  kRouting,
+  kAdapter,
+  kCache,
+  kMask,
+  kShape,
+  kConstant,
+  kQuantization,
+  kOther,
+};
+constexpr std::array<std::string_view, 20> kRoleTypeNames = {
+    "attention",  "feed_forward", "normalization", "embedding", "position",
+    "pooling",    "head",         "convolution",   "recurrent", "ssm",
+    "activation", "residual",     "routing",       "adapter",   "cache",
+    "mask",       "shape",        "constant",      "quantization", "other"};
+
+enum class AttentionKind : std::uint8_t { kNone, kSelf, kCross };
+constexpr std::array<std::string_view, 3> kAttentionKindNames = {"", "self",
+                                                                 "cross"};
+
+struct Role {
+  RoleType type = RoleType::kOther;
+  std::string component;  // "query", "output", ...; may be empty
+  AttentionKind attention_kind = AttentionKind::kNone;
+  std::int32_t layer = -1;  // -1: none
+
+  bool operator==(const Role&) const = default;
+};
+
+enum class RoleId : std::uint32_t {};
+
+struct Tag {
+  ModuleId module = kNo<ModuleId>;  // kNo: the node is untagged
+  RoleId role = RoleId{0};
+  Confidence confidence = Confidence::kLow;
+  Source source = Source::kScope;
+
+  bool tagged() const { return module != kNo<ModuleId>; }
+};
+
+// What is known of a module beside its path and class.
+struct ModuleFacts {
+  Confidence class_confidence = Confidence::kLow;
+  std::vector<std::string> candidates;  // other classes that fit as well
+  std::string hierarchy_tag;            // as read back; empty: made by ModuleFormat
+};
+
+struct Origin {
+  NodeId node;
+  ModuleId module;  // a further module of a fused node
+};
+
+struct CallSite {
+  std::uint32_t function;  // index in Model::functions()
+  NodeId node;
+  ModuleId module;
+};
+
+struct RootClass {
+  std::string name;  // empty: unknown
+  Confidence confidence = Confidence::kLow;
+  std::vector<std::string> alternatives;
+};
+
+extern const std::array<std::string_view, 9> kDefaultExceptions;
+
+// Which classes a hierarchy tag names.
+struct TagFormat {
+  bool torch_nn = false;  // granularity torch_nn: all of them
+  // The torch.nn classes that granularity hf keeps.
+  std::vector<std::string> exceptions{kDefaultExceptions.begin(),
+                                      kDefaultExceptions.end()};
+};
+
+struct Tagging {
+  ModuleTree modules;
+  IdVector<ModuleId, ModuleFacts> facts;  // may be shorter than the tree
+  IdVector<NodeId, Tag> tags;             // one per node of the model
+  IdVector<RoleId, Role> roles;           // role 0 is "other"
+  std::vector<Origin> origins;            // by node
+  std::vector<CallSite> call_sites;
+  RootClass root;
+  std::string strategy;
+  TagFormat format;
+  std::string options;  // digest of what else shaped the answer
+  std::string dialect;
+
+  // The id of `role`, added where it is new.
+  RoleId AddRole(const Role& role);
+};
+
+// Counts that must add up to the model's number of nodes.
+struct Coverage {
+  std::uint64_t nodes = 0;
+  std::uint64_t tagged = 0;
+  std::array<std::uint64_t, 4> by_confidence = {};
+  std::array<std::uint64_t, 13> by_source = {};
+  std::array<std::uint64_t, 20> by_type = {};
+
+  std::uint64_t untagged() const { return nodes - tagged; }
+  // In [0, 1]; a model without nodes is covered.
+  double share() const {
+    return nodes == 0 ? 1.0
+                      : static_cast<double>(tagged) / static_cast<double>(nodes);
+  }
+};
+Coverage CountTags(const Tagging& tagging);
+
+// Which keys go into the nodes.
+struct KeyChoice {
+  bool tags = true;
+  bool name_space = false;  // `namespace`, as Model Explorer reads it
+  bool layer_ann = false;   // as ONNX Runtime reads it
+  bool class_hierarchy = false;
+};
+
+// True where the model carries tags of ours.
+bool HasTags(const Model& model);
+
+// The tags a tagged model carries.
+Tagging ReadTagging(const Model& model);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_TAGGING_H_

@@ -1,0 +1,88 @@
+// What the user asked for, as plain data: cli fills it in, commands run it.
+#ifndef ONNX_TAG_COMMANDS_OPTIONS_H_
+#define ONNX_TAG_COMMANDS_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "onnx_tag/mapping.h"
+
+namespace onnx_tag {
+
+enum class ExitCode : int {
+  kOk = 0,
+  kFindings = 1,
+  kUsage = 2,
+  kInput = 3,
+  kOutput = 4,
+  kSomeFailed = 5,
+};
+
+// What to do with external weights when the output goes to another folder.
+enum class DataChoice { kUnsaid, kKeep, kLink, kCopy };
+
+struct OutputOptions {
+  std::string path;    // -o; empty: beside the input
+  std::string folder;  // --out-dir
+  bool in_place = false;
+  bool follow = false;  // --in-place through a symbolic link
+  bool force = false;
+  bool fsync = false;
+  bool dry_run = false;
+  DataChoice data = DataChoice::kUnsaid;
+};
+
+struct TagOptions {
+  std::vector<std::string> models;
+  MappingOptions mapping;
+  KeyChoice keys;
+  OutputOptions output;
+  std::string sidecar;  // empty: beside the output
+  bool no_sidecar = false;
+  bool sidecar_only = false;
+  double min_coverage = 0;  // per cent
+  std::vector<std::string> require_modules;
+  std::optional<std::uint64_t> max_untagged;
+  bool fail_fast = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+struct StripOptions {
+  std::string model;
+  OutputOptions output;
+  bool quiet = false;
+};
+
+// Where tags come from, for the commands that read them.
+struct TagSourceOptions {
+  std::string sidecar;
+  bool remap = false;
+  MappingOptions mapping;
+};
+
+struct ShowOptions {
+  std::string model;
+  TagSourceOptions source;
+  int depth = -1;      // -1: all
+  std::string module;  // the subtree to show
+  bool nodes = false;
+  bool json = false;
+};
+
+struct ExplainOptions {
+  std::string model;
+  std::string node;
+  MappingOptions mapping;
+  bool json = false;
+};
+
+struct StrategiesOptions {
+  bool json = false;
+};
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_OPTIONS_H_

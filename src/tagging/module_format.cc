@@ -1,0 +1,136 @@
+#include "tagging/module_format.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "generated/torch_nn_classes.h"
+
+namespace onnx_tag {
+
+const std::array<std::string_view, 9> kDefaultExceptions = {
+    "BatchNorm1d",    "BatchNorm2d",    "BatchNorm3d",
+    "LayerNorm",      "GroupNorm",      "InstanceNorm1d",
+    "InstanceNorm2d", "InstanceNorm3d", "Embedding"};
+
+namespace {
+
+bool IsIndex(std::string_view atom) {
+  return !atom.empty() &&
+         std::all_of(atom.begin(), atom.end(),
+                     [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// A module of unknown class whose children are all indices is a list.
+bool HoldsOnlyIndices(const ModuleTree& tree, ModuleId id) {
+  const auto children = tree.Children(id);
+  if (children.empty() || IsIndex(tree.Atom(id))) return false;
+  for (const ModuleId child : children) {
+    if (!IsIndex(tree.Atom(child))) return false;
+  }
+  return true;
+}
+
+// The word a family's classes share: "Bert" of BertForMaskedLM.
+std::string FamilyOf(std::string_view root_class) {
+  std::size_t end = std::string_view::npos;
+  for (const std::string_view mark : {"Model", "For", "LMHead", "Encoder",
+                                      "Decoder", "PreTrained", "Stack"}) {
+    const std::size_t at = root_class.find(mark, 1);
+    end = std::min(end, at);
+  }
+  return end == std::string_view::npos ? ""
+                                       : std::string(root_class.substr(0, end));
+}
+
+}  // namespace
+
+ModuleFormat::ModuleFormat(const Tagging& tagging)
+    : tagging_(tagging), family_(FamilyOf(tagging.root.name)) {
+  std::unordered_set<std::string_view> torch_nn;
+  if (!tagging.format.torch_nn) {
+    for (const std::string_view name : Split(kTorchNnClasses, '\n')) {
+      torch_nn.insert(name);
+    }
+    for (const std::string& name : tagging.format.exceptions) {
+      torch_nn.erase(name);
+    }
+  }
+  torch_nn.insert({"ModuleList", "ModuleDict"});
+  const ModuleTree& tree = tagging.modules;
+  left_out_.resize(tree.size());
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    const std::string_view name = tree.Class(id);
+    left_out_[Index(id)] = name.empty() ? HoldsOnlyIndices(tree, id)
+                                        : torch_nn.contains(name);
+  }
+}
+
+std::string ModuleFormat::HierarchyTag(ModuleId module) const {
+  if (Index(module) < tagging_.facts.size() &&
+      !tagging_.facts[module].hierarchy_tag.empty()) {
+    return tagging_.facts[module].hierarchy_tag;
+  }
+  return Path(module, false);
+}
+
+std::string ModuleFormat::RolePath(ModuleId module) const {
+  return Path(module, true);
+}
+
+std::string ModuleFormat::Path(ModuleId module, bool roles) const {
+  const ModuleTree& tree = tagging_.modules;
+  std::vector<ModuleId> chain;
+  for (ModuleId id = module; id != ModuleId{0}; id = tree.Parent(id)) {
+    chain.push_back(id);
+  }
+  std::string path = "/";
+  path += roles || tagging_.root.name.empty() ? "Model" : tagging_.root.name;
+  std::string indices;         // ".0.1": since the last printed segment
+  std::string_view attribute;  // the list that holds them
+  for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
+    const std::string_view atom = tree.Atom(*at);
+    const std::string_view name = tree.Class(*at);
+    const bool index = IsIndex(atom);
+    if (index) {
+      indices += '.';
+      indices += atom;
+    } else {
+      attribute = atom;
+    }
+    if (left_out_[Index(*at)]) continue;
+    path += '/';
+    path += Segment(name.empty() ? attribute : name, !name.empty(), roles);
+    path += indices;
+    indices.clear();
+  }
+  return path;
+}
+
+std::string ModuleFormat::Segment(std::string_view name, bool is_class,
+                                  bool roles) const {
+  if (!roles) return std::string(name);
+  if (is_class) {
+    if (!family_.empty() && name.size() > family_.size() &&
+        name.starts_with(family_)) {
+      name.remove_prefix(family_.size());
+    }
+    return std::string(name);
+  }
+  // "self_attn" -> "SelfAttn": a stand-in reads like a class.
+  std::string words;
+  bool start = true;
+  for (const char c : name) {
+    if (c == '_') {
+      start = true;
+      continue;
+    }
+    words += start && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A')
+                                           : c;
+    start = false;
+  }
+  return words;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,36 @@
+// A module's class path as people read it: hierarchy tags and role paths.
+//
+// Made on demand: a hostile tree of 10^5 modules nested 1,000 deep would need
+// hundreds of megabytes if every path were kept.
+#ifndef ONNX_TAG_TAGGING_MODULE_FORMAT_H_
+#define ONNX_TAG_TAGGING_MODULE_FORMAT_H_
+
+#include <string>
+#include <vector>
+
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+class ModuleFormat {
+ public:
+  // `tagging` must outlive it.
+  explicit ModuleFormat(const Tagging& tagging);
+
+  // "/BertModel/BertEncoder/BertLayer.0"
+  std::string HierarchyTag(ModuleId module) const;
+  // "/Model/Encoder/Layer.0"
+  std::string RolePath(ModuleId module) const;
+
+ private:
+  std::string Path(ModuleId module, bool roles) const;
+  std::string Segment(std::string_view name, bool is_class, bool roles) const;
+
+  const Tagging& tagging_;
+  std::vector<bool> left_out_;  // by module
+  std::string family_;          // "Bert" of BertModel
+};
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_TAGGING_MODULE_FORMAT_H_

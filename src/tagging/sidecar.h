@@ -1,0 +1,56 @@
+// The JSON beside a model: everything a command needs but `explain`.
+// docs/sidecar.schema.json describes it.
+#ifndef ONNX_TAG_TAGGING_SIDECAR_H_
+#define ONNX_TAG_TAGGING_SIDECAR_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+// What the sidecar says of the file it belongs to.
+struct SidecarModel {
+  std::string file;  // its name, without folders
+  std::uint64_t bytes = 0;
+  std::string fingerprint;
+  std::int64_t ir_version = 0;
+  std::string producer;
+  std::string dialect;
+};
+
+// Hands the document to `write` in pieces.
+void WriteSidecar(const Model& model, const Tagging& tagging,
+                  const SidecarModel& about,
+                  const std::function<void(Bytes)>& write);
+
+// A node as a sidecar names it, where the model is not at hand.
+struct SidecarNode {
+  std::string graph;
+  std::uint32_t index = 0;
+  std::string name;
+  std::string op;
+  std::string domain;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
+struct Sidecar {
+  SidecarModel model;
+  Tagging tagging;                 // one tag for each of ...
+  std::vector<SidecarNode> nodes;  // ... these
+};
+
+// Throws Error(kInput) where `json` is no sidecar of ours.
+Sidecar ReadSidecar(std::string_view json);
+
+// "the same graph": names, operators and edges; not the weights.
+std::string Fingerprint(const Model& model);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_TAGGING_SIDECAR_H_

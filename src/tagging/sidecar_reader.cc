@@ -1,0 +1,140 @@
+#include <nlohmann/json.hpp>
+
+#include "onnx_tag/error.h"
+#include "tagging/json_text.h"
+#include "tagging/sidecar.h"
+#include "tagging/words.h"
+
+namespace onnx_tag {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string Text(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  if (at == object.end() || !at->is_string()) return "";
+  return RestoreBytes(at->get<std::string>());
+}
+
+template <typename Number>
+Number Integer(const Json& object, const char* key, Number otherwise) {
+  const auto at = object.find(key);
+  return at == object.end() || !at->is_number_integer() ? otherwise
+                                                        : at->get<Number>();
+}
+
+std::vector<std::string> Texts(const Json& object, const char* key) {
+  std::vector<std::string> texts;
+  const auto at = object.find(key);
+  if (at == object.end() || !at->is_array()) return texts;
+  for (const Json& text : *at) {
+    if (text.is_string()) texts.push_back(RestoreBytes(text.get<std::string>()));
+  }
+  return texts;
+}
+
+const Json& Member(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  if (at == object.end()) {
+    Fail(ErrorKind::kInput, "not a sidecar of onnx-tag: it has no \"{}\"", key);
+  }
+  return *at;
+}
+
+Role ReadRole(const Json& semantic) {
+  Role role;
+  if (!semantic.is_object()) return role;
+  role.type = WordToEnum<RoleType>(kRoleTypeNames, Text(semantic, "type"))
+                  .value_or(RoleType::kOther);
+  role.component = Text(semantic, "component");
+  role.attention_kind = WordToEnum<AttentionKind>(
+                            kAttentionKindNames, Text(semantic, "attention_kind"))
+                            .value_or(AttentionKind::kNone);
+  role.layer = Integer<std::int32_t>(semantic, "layer", -1);
+  return role;
+}
+
+void ReadModules(const Json& modules, Tagging& tagging) {
+  for (const Json& row : modules) {
+    const ModuleId id = tagging.modules.Add(Text(row, "path"));
+    tagging.facts.resize(
+        std::max(tagging.facts.size(), tagging.modules.size()));
+    tagging.modules.SetClass(id, Text(row, "class"));
+    ModuleFacts& facts = tagging.facts[id];
+    facts.class_confidence =
+        WordToEnum<Confidence>(kConfidenceNames, Text(row, "class_confidence"))
+            .value_or(Confidence::kLow);
+    facts.candidates = Texts(row, "candidates");
+    facts.hierarchy_tag = Text(row, "hierarchy_tag");
+  }
+}
+
+void ReadNodes(const Json& nodes, Sidecar& sidecar) {
+  Tagging& tagging = sidecar.tagging;
+  for (const Json& row : nodes) {
+    sidecar.nodes.push_back({.graph = Text(row, "graph"),
+                             .index = Integer<std::uint32_t>(row, "index", 0),
+                             .name = Text(row, "name"),
+                             .op = Text(row, "op"),
+                             .domain = Text(row, "domain"),
+                             .inputs = Texts(row, "inputs"),
+                             .outputs = Texts(row, "outputs")});
+    Tag tag;
+    const auto module = row.find("module");
+    if (module != row.end() && module->is_string()) {
+      tag.module = tagging.modules.Add(Text(row, "module"));
+      tag.role = tagging.AddRole(ReadRole(row.value("semantic", Json())));
+      tag.confidence =
+          WordToEnum<Confidence>(kConfidenceNames, Text(row, "confidence"))
+              .value_or(Confidence::kLow);
+      tag.source = WordToEnum<Source>(kSourceNames, Text(row, "source"))
+                       .value_or(Source::kScope);
+    }
+    const NodeId id = tagging.tags.Add(tag);
+    for (const std::string& origin : Texts(row, "origins")) {
+      tagging.origins.push_back({id, tagging.modules.Add(origin)});
+    }
+  }
+}
+
+Sidecar ReadDocument(const Json& document) {
+  if (!document.is_object() || Text(document, "format") != "onnx-tag/1") {
+    Fail(ErrorKind::kInput,
+         "not a sidecar of onnx-tag: \"format\" is not \"onnx-tag/1\"");
+  }
+  Sidecar sidecar;
+  const Json& model = Member(document, "model");
+  sidecar.model = {.file = Text(model, "file"),
+                   .bytes = Integer<std::uint64_t>(model, "bytes", 0),
+                   .fingerprint = Text(model, "fingerprint"),
+                   .ir_version = Integer<std::int64_t>(model, "ir_version", 0),
+                   .producer = Text(model, "producer"),
+                   .dialect = Text(model, "dialect")};
+  Tagging& tagging = sidecar.tagging;
+  tagging.roles.Add(Role());
+  tagging.strategy = Text(document, "strategy");
+  tagging.format.torch_nn = Text(document, "granularity") == "torch_nn";
+  tagging.options = Text(document, "options");
+  tagging.dialect = sidecar.model.dialect;
+  const Json& root = Member(document, "root");
+  tagging.root = {.name = Text(root, "class"),
+                  .confidence = WordToEnum<Confidence>(
+                                    kConfidenceNames, Text(root, "confidence"))
+                                    .value_or(Confidence::kLow),
+                  .alternatives = Texts(root, "alternatives")};
+  ReadModules(Member(document, "modules"), tagging);
+  ReadNodes(Member(document, "nodes"), sidecar);
+  return sidecar;
+}
+
+}  // namespace
+
+Sidecar ReadSidecar(std::string_view json) {
+  try {
+    return ReadDocument(Json::parse(HideLoneSurrogates(json)));
+  } catch (const Json::exception& error) {
+    Fail(ErrorKind::kInput, "not a sidecar of onnx-tag: {}", error.what());
+  }
+}
+
+}  // namespace onnx_tag

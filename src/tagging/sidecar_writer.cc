@@ -1,0 +1,274 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <span>
+
+#include "tagging/json_text.h"
+#include "tagging/module_format.h"
+#include "tagging/sidecar.h"
+#include "tagging/version.h"
+#include "tagging/words.h"
+
+namespace onnx_tag {
+namespace {
+
+constexpr std::size_t kFlushAt = 256 * 1024;
+
+class Writer {
+ public:
+  Writer(const Model& model, const Tagging& tagging,
+         const std::function<void(Bytes)>& write)
+      : model_(model), tagging_(tagging), write_(write), format_(tagging) {}
+
+  void Run(const SidecarModel& about) {
+    Head(about);
+    Modules();
+    Functions();
+    Nodes();
+    Statistics();
+    Flush(0);
+  }
+
+ private:
+  void Head(const SidecarModel& about) {
+    out_ += "{\n  \"format\": \"onnx-tag/1\",\n";
+    out_ += fmt::format(
+        "  \"tool\": {{\"name\": \"onnx-tag\", \"version\": \"{}\"}},\n",
+        kVersion);
+    out_ += "  \"model\": {\"file\": ";
+    AppendJsonString(out_, about.file);
+    out_ += fmt::format(", \"bytes\": {}, \"fingerprint\": \"{}\"",
+                        about.bytes, about.fingerprint);
+    out_ += fmt::format(", \"ir_version\": {}, \"producer\": ",
+                        about.ir_version);
+    AppendJsonString(out_, about.producer);
+    out_ += ", \"dialect\": ";
+    AppendJsonString(out_, about.dialect);
+    out_ += fmt::format(", \"nodes\": {}}},\n", model_.node_count());
+    out_ += "  \"strategy\": ";
+    AppendJsonString(out_, tagging_.strategy);
+    out_ += fmt::format(", \"granularity\": \"{}\", \"options\": ",
+                        tagging_.format.torch_nn ? "torch_nn" : "hf");
+    AppendJsonString(out_, tagging_.options);
+    out_ += ",\n  \"root\": {\"class\": ";
+    AppendJsonStringOrNull(out_, tagging_.root.name);
+    out_ += fmt::format(
+        ", \"confidence\": {}, \"alternatives\": ",
+        tagging_.root.name.empty()
+            ? "null"
+            : fmt::format("\"{}\"", EnumToWord(kConfidenceNames,
+                                               tagging_.root.confidence)));
+    Strings(tagging_.root.alternatives);
+    out_ += "},\n";
+  }
+
+  void Modules() {
+    const ModuleTree& tree = tagging_.modules;
+    std::vector<std::uint64_t> own(tree.size());
+    for (const Tag& tag : tagging_.tags) {
+      if (tag.tagged()) ++own[Index(tag.module)];
+    }
+    std::vector<std::uint64_t> total = own;
+    // Children have larger ids than their parents.
+    for (std::size_t i = tree.size(); --i > 0;) {
+      total[Index(tree.Parent(MakeId<ModuleId>(i)))] += total[i];
+    }
+    out_ += "  \"modules\": [";
+    for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+      out_ += id == ModuleId{0} ? "\n    {\"path\": " : ",\n    {\"path\": ";
+      AppendJsonString(out_, tree.Path(id));
+      out_ += ", \"class\": ";
+      const std::string_view name = tree.Class(id);
+      AppendJsonStringOrNull(out_, name);
+      const bool known = Index(id) < tagging_.facts.size();
+      out_ += ", \"class_confidence\": ";
+      AppendJsonStringOrNull(
+          out_, name.empty() || !known
+                    ? ""
+                    : EnumToWord(kConfidenceNames,
+                                 tagging_.facts[id].class_confidence));
+      out_ += ", \"candidates\": ";
+      Strings(known ? tagging_.facts[id].candidates
+                    : std::vector<std::string>());
+      out_ += ", \"hierarchy_tag\": ";
+      AppendJsonString(out_, format_.HierarchyTag(id));
+      out_ += ", \"role_path\": ";
+      AppendJsonString(out_, format_.RolePath(id));
+      out_ += fmt::format(", \"nodes\": {}, \"total_nodes\": {}}}",
+                          own[Index(id)], total[Index(id)]);
+      Flush(kFlushAt);
+    }
+    out_ += "\n  ],\n";
+  }
+
+  void Functions() {
+    out_ += "  \"functions\": [";
+    for (std::size_t i = 0; i < model_.functions().size(); ++i) {
+      const Function& function = model_.functions()[i];
+      out_ += i == 0 ? "\n    {\"domain\": " : ",\n    {\"domain\": ";
+      AppendJsonString(out_, function.domain);
+      out_ += ", \"name\": ";
+      AppendJsonString(out_, function.name);
+      out_ += ", \"overload\": ";
+      AppendJsonString(out_, function.overload);
+      out_ += ", \"call_sites\": [";
+      bool first = true;
+      for (const CallSite& site : tagging_.call_sites) {
+        if (site.function != i) continue;
+        out_ += first ? "{\"graph\": " : ", {\"graph\": ";
+        first = false;
+        AppendJsonString(out_, model_.GraphPath(model_[site.node].graph));
+        out_ += fmt::format(", \"index\": {}, \"module\": ",
+                            model_[site.node].index);
+        if (site.module == kNo<ModuleId>) {
+          out_ += "null";
+        } else {
+          AppendJsonString(out_, tagging_.modules.Path(site.module));
+        }
+        out_ += "}";
+      }
+      out_ += "]}";
+    }
+    out_ += model_.functions().empty() ? "],\n" : "\n  ],\n";
+  }
+
+  void Node(NodeId node, const std::string& graph) {
+    const Tag& tag = tagging_.tags[node];
+    out_ += "{\"graph\": ";
+    AppendJsonString(out_, graph);
+    out_ += fmt::format(", \"index\": {}, \"name\": ", model_[node].index);
+    AppendJsonString(out_, model_[node].name);
+    out_ += ", \"op\": ";
+    AppendJsonString(out_, model_.OpType(node));
+    out_ += ", \"domain\": ";
+    AppendJsonString(out_, model_.Domain(node));
+    Values("inputs", model_.Inputs(node));
+    Values("outputs", model_.Outputs(node));
+    if (!tag.tagged()) {
+      out_ +=
+          ", \"module\": null, \"class\": null, \"hierarchy_tag\": null, "
+          "\"semantic\": null, \"confidence\": null, \"source\": null, "
+          "\"origins\": []}";
+      return;
+    }
+    out_ += ", \"module\": ";
+    AppendJsonString(out_, tagging_.modules.Path(tag.module));
+    out_ += ", \"class\": ";
+    AppendJsonStringOrNull(out_, tagging_.modules.Class(tag.module));
+    out_ += ", \"hierarchy_tag\": ";
+    AppendJsonString(out_, format_.HierarchyTag(tag.module));
+    Semantic(tagging_.roles[tag.role]);
+    out_ += fmt::format(", \"confidence\": \"{}\", \"source\": \"{}\"",
+                        EnumToWord(kConfidenceNames, tag.confidence),
+                        EnumToWord(kSourceNames, tag.source));
+    out_ += ", \"origins\": [";
+    const auto first = std::lower_bound(
+        tagging_.origins.begin(), tagging_.origins.end(), node,
+        [](const Origin& origin, NodeId id) { return origin.node < id; });
+    for (auto at = first; at != tagging_.origins.end() && at->node == node;
+         ++at) {
+      if (at != first) out_ += ", ";
+      AppendJsonString(out_, tagging_.modules.Path(at->module));
+    }
+    out_ += "]}";
+  }
+
+  void Nodes() {
+    out_ += "  \"nodes\": [";
+    GraphId graph = kNo<GraphId>;
+    std::string path;
+    bool first = true;
+    for (const NodeId node : model_.Nodes()) {
+      if (model_[node].graph != graph) {
+        graph = model_[node].graph;
+        path = model_.GraphPath(graph);
+      }
+      out_ += first ? "\n    " : ",\n    ";
+      first = false;
+      Node(node, path);
+      Flush(kFlushAt);
+    }
+    out_ += first ? "],\n" : "\n  ],\n";
+  }
+
+  void Statistics() {
+    const Coverage coverage = CountTags(tagging_);
+    out_ += fmt::format(
+        "  \"statistics\": {{\"nodes\": {}, \"tagged\": {}, \"untagged\": {}, "
+        "\"coverage\": {:.6g}",
+        coverage.nodes, coverage.tagged, coverage.untagged(),
+        coverage.share());
+    Counts("by_confidence", kConfidenceNames, coverage.by_confidence);
+    Counts("by_source", kSourceNames, coverage.by_source);
+    Counts("by_type", kRoleTypeNames, coverage.by_type);
+    out_ += "}\n}\n";
+  }
+
+  template <std::size_t kCount>
+  void Counts(std::string_view name,
+              const std::array<std::string_view, kCount>& words,
+              const std::array<std::uint64_t, kCount>& counts) {
+    out_ += fmt::format(", \"{}\": {{", name);
+    bool first = true;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      if (counts[i] == 0) continue;
+      out_ += fmt::format("{}\"{}\": {}", first ? "" : ", ", words[i],
+                          counts[i]);
+      first = false;
+    }
+    out_ += "}";
+  }
+
+  void Semantic(const Role& role) {
+    out_ += fmt::format(", \"semantic\": {{\"type\": \"{}\", \"component\": ",
+                        EnumToWord(kRoleTypeNames, role.type));
+    AppendJsonStringOrNull(out_, role.component);
+    out_ += ", \"attention_kind\": ";
+    AppendJsonStringOrNull(
+        out_, EnumToWord(kAttentionKindNames, role.attention_kind));
+    out_ += role.layer < 0 ? std::string(", \"layer\": null}")
+                           : fmt::format(", \"layer\": {}}}", role.layer);
+  }
+
+  void Values(std::string_view name, std::span<const ValueId> values) {
+    out_ += fmt::format(", \"{}\": [", name);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i != 0) out_ += ", ";
+      AppendJsonString(out_, values[i] == kNo<ValueId>
+                                 ? std::string_view()
+                                 : model_.ValueName(values[i]));
+    }
+    out_ += "]";
+  }
+
+  void Strings(const std::vector<std::string>& strings) {
+    out_ += "[";
+    for (std::size_t i = 0; i < strings.size(); ++i) {
+      if (i != 0) out_ += ", ";
+      AppendJsonString(out_, strings[i]);
+    }
+    out_ += "]";
+  }
+
+  void Flush(std::size_t at) {
+    if (out_.size() < at) return;
+    write_(out_);
+    out_.clear();
+  }
+
+  const Model& model_;
+  const Tagging& tagging_;
+  const std::function<void(Bytes)>& write_;
+  ModuleFormat format_;
+  std::string out_;
+};
+
+}  // namespace
+
+void WriteSidecar(const Model& model, const Tagging& tagging,
+                  const SidecarModel& about,
+                  const std::function<void(Bytes)>& write) {
+  Writer(model, tagging, write).Run(about);
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,59 @@
+// How a tag is stored in a node's metadata_props: one header for the writer,
+// the reader and strip. docs/tag-format.md is the same in prose.
+#ifndef ONNX_TAG_TAGGING_TAG_FORMAT_H_
+#define ONNX_TAG_TAGGING_TAG_FORMAT_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnx_tag/model.h"
+
+namespace onnx_tag::keys {
+
+inline constexpr std::string_view kPrefix = "pkg.onnx_tag.";
+
+// On nodes.
+inline constexpr std::string_view kHierarchyTag = "pkg.onnx_tag.hierarchy_tag";
+inline constexpr std::string_view kModule = "pkg.onnx_tag.module";
+inline constexpr std::string_view kClass = "pkg.onnx_tag.class";
+inline constexpr std::string_view kSemantic = "pkg.onnx_tag.semantic";
+inline constexpr std::string_view kLayer = "pkg.onnx_tag.layer";
+inline constexpr std::string_view kConfidence = "pkg.onnx_tag.confidence";
+inline constexpr std::string_view kSource = "pkg.onnx_tag.source";
+// Names the keys of others that we wrote on this node.
+inline constexpr std::string_view kWrote = "pkg.onnx_tag.wrote";
+
+// On the model.
+inline constexpr std::string_view kVersion = "pkg.onnx_tag.version";
+inline constexpr std::string_view kStrategy = "pkg.onnx_tag.strategy";
+// Widths of padded length prefixes that cannot be told from the lengths:
+// "<message>:<width>,...", messages numbered along the file's spine.
+inline constexpr std::string_view kLayout = "pkg.onnx_tag.layout";
+
+// Keys of others, written on request where they are missing.
+inline constexpr std::string_view kNamespace = "namespace";
+inline constexpr std::string_view kLayerAnn = "layer_ann";
+inline constexpr std::string_view kNameScopes = "pkg.torch.onnx.name_scopes";
+inline constexpr std::string_view kClassHierarchy =
+    "pkg.torch.onnx.class_hierarchy";
+
+inline bool IsOurs(std::string_view key) { return key.starts_with(kPrefix); }
+
+}  // namespace onnx_tag::keys
+
+namespace onnx_tag {
+
+// The entries of a node that strip removes: ours, and those `wrote` names.
+std::vector<const MetadataEntry*> OurEntries(const Model& model, NodeId node);
+
+// True where somebody else gave the node this key, even an empty value.
+bool HasForeignKey(const Model& model, NodeId node, std::string_view key);
+
+// What a node's metadata says without what we wrote: the exporter's word.
+std::string_view ForeignMetadata(const Model& model, NodeId node,
+                                 std::string_view key);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_TAGGING_TAG_FORMAT_H_

@@ -1,0 +1,77 @@
+// Tags read back from a tagged file.
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "onnx_tag/tagging.h"
+#include "tagging/tag_format.h"
+#include "tagging/words.h"
+
+namespace onnx_tag {
+
+bool HasTags(const Model& model) {
+  for (const MetadataEntry& entry : model.metadata()) {
+    if (entry.key == keys::kVersion) return true;
+  }
+  return false;
+}
+
+Tagging ReadTagging(const Model& model) {
+  Tagging tagging;
+  tagging.roles.Add(Role());
+  tagging.tags.resize(model.node_count());
+  for (const MetadataEntry& entry : model.metadata()) {
+    if (entry.key == keys::kStrategy) tagging.strategy = entry.value;
+  }
+  for (const NodeId node : model.Nodes()) {
+    Tag& tag = tagging.tags[node];
+    Role role;
+    std::string_view name;
+    std::string_view hierarchy_tag;
+    for (const MetadataEntry& entry : model.Metadata(node)) {
+      if (!keys::IsOurs(entry.key)) continue;
+      if (entry.key == keys::kModule) {
+        tag.module = tagging.modules.Add(entry.value);
+      } else if (entry.key == keys::kClass) {
+        name = entry.value;
+      } else if (entry.key == keys::kHierarchyTag) {
+        hierarchy_tag = entry.value;
+      } else if (entry.key == keys::kSemantic) {
+        const std::size_t slash = entry.value.find('/');
+        role.type = WordToEnum<RoleType>(kRoleTypeNames,
+                                         entry.value.substr(0, slash))
+                        .value_or(RoleType::kOther);
+        if (slash != std::string_view::npos) {
+          role.component = entry.value.substr(slash + 1);
+        }
+      } else if (entry.key == keys::kLayer) {
+        std::from_chars(entry.value.data(),
+                        entry.value.data() + entry.value.size(), role.layer);
+      } else if (entry.key == keys::kConfidence) {
+        tag.confidence = WordToEnum<Confidence>(kConfidenceNames, entry.value)
+                             .value_or(Confidence::kLow);
+      } else if (entry.key == keys::kSource) {
+        tag.source = WordToEnum<Source>(kSourceNames, entry.value)
+                         .value_or(Source::kScope);
+      }
+    }
+    if (!tag.tagged()) continue;
+    tag.role = tagging.AddRole(role);
+    if (!name.empty()) tagging.modules.SetClass(tag.module, name);
+    if (tagging.facts.size() < tagging.modules.size()) {
+      tagging.facts.resize(tagging.modules.size());
+    }
+    tagging.facts[tag.module].hierarchy_tag = hierarchy_tag;
+    if (tag.module == ModuleId{0}) tagging.root.name = name;
+  }
+  // The first segment of any tag is the root's class.
+  for (const ModuleFacts& facts : tagging.facts) {
+    if (!tagging.root.name.empty() || facts.hierarchy_tag.size() < 2) continue;
+    const std::string_view tag = facts.hierarchy_tag;
+    const std::string_view root = tag.substr(1, tag.find('/', 1) - 1);
+    if (root != "Model") tagging.root.name = root;
+  }
+  return tagging;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,266 @@
+#include "tagging/tag_writer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+#include "tagging/tag_format.h"
+#include "tagging/version.h"
+#include "wire/encoding.h"
+
+namespace onnx_tag {
+namespace {
+
+// NodeProto.metadata_props and ModelProto.metadata_props.
+constexpr std::uint32_t kNodeMetadata = 9;
+constexpr std::uint32_t kModelMetadata = 14;
+constexpr std::uint64_t kModelToken = ~std::uint64_t{0};
+
+void AppendEntry(std::string& out, std::uint32_t field, std::string_view key,
+                 std::string_view value) {
+  const std::uint64_t size = wire::LengthDelimitedSize(1, key.size()) +
+                             wire::LengthDelimitedSize(2, value.size());
+  wire::AppendTag(out, field, wire::WireType::kLengthDelimited);
+  wire::AppendVarint(out, size);
+  wire::AppendLengthDelimited(out, 1, key);
+  wire::AppendLengthDelimited(out, 2, value);
+}
+
+// A Python list literal, as torch writes them.
+void AppendPythonText(std::string& out, std::string_view text) {
+  const char quote =
+      text.find('\'') != std::string_view::npos &&
+              text.find('"') == std::string_view::npos
+          ? '"'
+          : '\'';
+  out += quote;
+  for (const char c : text) {
+    if (c == quote || c == '\\') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  out += quote;
+}
+
+}  // namespace
+
+TagWriter::TagWriter(const Model& model, const Tagging& tagging,
+                     const KeyChoice& keys)
+    : model_(model),
+      tagging_(&tagging),
+      keys_(keys),
+      rewrite_(model.bytes(), model.spine()) {
+  format_.emplace_back(tagging);
+  module_entries_.resize(tagging.modules.size());
+  role_entries_.resize(tagging.roles.size());
+  for (const std::string_view confidence : kConfidenceNames) {
+    for (const std::string_view source : kSourceNames) {
+      std::string& entries = sureness_entries_.emplace_back();
+      AppendEntry(entries, kNodeMetadata, keys::kConfidence, confidence);
+      AppendEntry(entries, kNodeMetadata, keys::kSource, source);
+    }
+  }
+  EraseOurs();
+  RestoreWidths();
+  AppendTags();
+  Finish();
+}
+
+TagWriter::TagWriter(const Model& model)
+    : model_(model), rewrite_(model.bytes(), model.spine()) {
+  EraseOurs();
+  RestoreWidths();
+  Finish();
+}
+
+void TagWriter::EraseOurs() {
+  struct Erased {
+    wire::MessageId message;
+    Bytes whole;
+  };
+  std::vector<Erased> erased;
+  for (const NodeId node : model_.Nodes()) {
+    if (model_[node].metadata_count == 0) continue;
+    for (const MetadataEntry* entry : OurEntries(model_, node)) {
+      erased.push_back({model_[node].message, entry->whole});
+    }
+  }
+  for (const MetadataEntry& entry : model_.metadata()) {
+    if (keys::IsOurs(entry.key)) erased.push_back({0, entry.whole});
+  }
+  // A node's own metadata may stand before or after its subgraphs.
+  std::sort(erased.begin(), erased.end(),
+            [](const Erased& a, const Erased& b) {
+              return a.whole.data() < b.whole.data();
+            });
+  for (const Erased& field : erased) {
+    rewrite_.Erase(field.message, field.whole);
+  }
+  changes_ |= !erased.empty();
+}
+
+void TagWriter::RestoreWidths() {
+  for (const MetadataEntry& entry : model_.metadata()) {
+    if (entry.key != keys::kLayout) continue;
+    for (const std::string_view item : Split(entry.value, ',')) {
+      const std::vector<std::string_view> parts = Split(item, ':');
+      std::uint32_t message = 0;
+      unsigned width = 0;
+      if (parts.size() != 2) continue;
+      std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(),
+                      message);
+      std::from_chars(parts[1].data(), parts[1].data() + parts[1].size(),
+                      width);
+      if (message > 0 && message < model_.spine().size() && width <= 10) {
+        rewrite_.SetOriginalWidth(message, static_cast<std::uint8_t>(width));
+      }
+    }
+  }
+}
+
+void TagWriter::AppendTags() {
+  std::string entries;
+  for (const NodeId node : model_.Nodes()) {
+    if (!tagging_->tags[node].tagged()) continue;
+    entries.clear();
+    Generate(node, entries);
+    if (entries.empty()) continue;
+    rewrite_.Append(model_[node].message,
+                    static_cast<std::uint32_t>(entries.size()), Index(node));
+    changes_ = true;
+  }
+}
+
+void TagWriter::Finish() {
+  rewrite_.Layout();
+  const std::string entries = tagging_ == nullptr ? "" : ModelEntries();
+  if (!entries.empty()) {
+    rewrite_.Append(0, static_cast<std::uint32_t>(entries.size()),
+                    kModelToken);
+    changes_ = true;
+  }
+}
+
+std::string TagWriter::ModelEntries() const {
+  std::string entries;
+  AppendEntry(entries, kModelMetadata, keys::kVersion, kVersion);
+  AppendEntry(entries, kModelMetadata, keys::kStrategy, tagging_->strategy);
+  std::string layout;
+  for (const wire::Rewrite::Width& width : rewrite_.WidthsToRecord()) {
+    if (!layout.empty()) layout += ',';
+    layout += fmt::format("{}:{}", width.message, width.width);
+  }
+  if (!layout.empty()) {
+    AppendEntry(entries, kModelMetadata, keys::kLayout, layout);
+  }
+  return entries;
+}
+
+void TagWriter::Write(wire::Rewrite::Sink& sink) {
+  rewrite_.Write(sink, [this](std::uint64_t token, std::string& out) {
+    if (token == kModelToken) {
+      out += ModelEntries();
+    } else {
+      Generate(MakeId<NodeId>(token), out);
+    }
+  });
+}
+
+void TagWriter::Generate(NodeId node, std::string& out) {
+  const Tag& tag = tagging_->tags[node];
+  if (keys_.tags) {
+    out += ModuleEntries(tag.module);
+    out += RoleEntries(tag.role);
+    out += sureness_entries_[static_cast<std::size_t>(tag.confidence) *
+                                 kSourceNames.size() +
+                             static_cast<std::size_t>(tag.source)];
+  }
+  if (keys_.name_space || keys_.layer_ann || keys_.class_hierarchy) {
+    AppendForeignKeys(node, tag.module, out);
+  }
+}
+
+const std::string& TagWriter::ModuleEntries(ModuleId module) {
+  std::string& entries = module_entries_[Index(module)];
+  if (entries.empty()) {
+    AppendEntry(entries, kNodeMetadata, keys::kHierarchyTag,
+                format_.front().HierarchyTag(module));
+    AppendEntry(entries, kNodeMetadata, keys::kModule,
+                tagging_->modules.Path(module));
+    const std::string_view name = tagging_->modules.Class(module);
+    if (!name.empty()) AppendEntry(entries, kNodeMetadata, keys::kClass, name);
+  }
+  return entries;
+}
+
+const std::string& TagWriter::RoleEntries(RoleId id) {
+  std::string& entries = role_entries_[Index(id)];
+  if (entries.empty()) {
+    const Role& role = tagging_->roles[id];
+    std::string semantic(kRoleTypeNames[static_cast<std::size_t>(role.type)]);
+    if (!role.component.empty()) semantic += "/" + role.component;
+    AppendEntry(entries, kNodeMetadata, keys::kSemantic, semantic);
+    if (role.layer >= 0) {
+      AppendEntry(entries, kNodeMetadata, keys::kLayer,
+                  std::to_string(role.layer));
+    }
+  }
+  return entries;
+}
+
+void TagWriter::AppendForeignKeys(NodeId node, ModuleId module,
+                                  std::string& out) const {
+  const ModuleTree& tree = tagging_->modules;
+  std::vector<ModuleId> chain;
+  for (ModuleId id = module; id != ModuleId{0}; id = tree.Parent(id)) {
+    chain.insert(chain.begin(), id);
+  }
+  chain.insert(chain.begin(), ModuleId{0});
+  const std::string_view root = tagging_->root.name.empty()
+                                    ? std::string_view("Model")
+                                    : tagging_->root.name;
+  const auto class_of = [&](ModuleId id) {
+    if (id == ModuleId{0}) return root;
+    return tree.Class(id).empty() ? tree.Atom(id) : tree.Class(id);
+  };
+
+  std::string wrote;
+  const auto write = [&](std::string_view key, std::string_view value) {
+    if (value.empty() || HasForeignKey(model_, node, key)) return;
+    AppendEntry(out, kNodeMetadata, key, value);
+    if (!wrote.empty()) wrote += ',';
+    wrote += key;
+  };
+  if (keys_.name_space) {
+    std::string text;
+    for (const ModuleId id : chain) {
+      if (!text.empty()) text += '/';
+      text += fmt::format("{}: {}", tree.Path(id), class_of(id));
+    }
+    write(keys::kNamespace, text);
+  }
+  if (keys_.layer_ann) write(keys::kLayerAnn, tree.Path(module));
+  if (keys_.class_hierarchy) {
+    std::string scopes = "[";
+    std::string classes = "[";
+    for (const ModuleId id : chain) {
+      AppendPythonText(scopes, tree.Path(id));
+      AppendPythonText(classes, class_of(id));
+      scopes += ", ";
+      classes += ", ";
+    }
+    // Torch ends both lists with the operation itself.
+    AppendPythonText(scopes, model_[node].name);
+    AppendPythonText(classes, model_.OpType(node));
+    write(keys::kNameScopes, scopes + "]");
+    write(keys::kClassHierarchy, classes + "]");
+  }
+  if (!wrote.empty()) AppendEntry(out, kNodeMetadata, keys::kWrote, wrote);
+}
+
+}  // namespace onnx_tag

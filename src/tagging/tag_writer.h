@@ -1,0 +1,63 @@
+// Tags into the file and out of it, every other byte kept.
+#ifndef ONNX_TAG_TAGGING_TAG_WRITER_H_
+#define ONNX_TAG_TAGGING_TAG_WRITER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "onnx_tag/tagging.h"
+#include "tagging/module_format.h"
+#include "wire/rewrite.h"
+
+namespace onnx_tag {
+
+// The largest file protobuf's readers take.
+inline constexpr std::uint64_t kMaxModelBytes = 0x7fffffff;
+
+// The edits that turn a model into a tagged or a stripped one. Tagging removes
+// the tags of an earlier run and appends the new ones, so tagging twice is
+// tagging once.
+//
+//   TagWriter writer(model, tagging, keys);
+//   if (writer.new_size() > kMaxModelBytes) refuse;
+//   writer.Write(sink);
+class TagWriter {
+ public:
+  // All three must outlive the writer.
+  TagWriter(const Model& model, const Tagging& tagging, const KeyChoice& keys);
+  // Strips.
+  explicit TagWriter(const Model& model);
+
+  std::uint64_t new_size() const { return rewrite_.new_size(); }
+  // False where the new file is the old one.
+  bool changes() const { return changes_; }
+  void Write(wire::Rewrite::Sink& sink);
+
+ private:
+  void EraseOurs();
+  void RestoreWidths();
+  void AppendTags();
+  void Finish();
+  // The encoded entries of one node.
+  void Generate(NodeId node, std::string& out);
+  void AppendForeignKeys(NodeId node, ModuleId module, std::string& out) const;
+  const std::string& ModuleEntries(ModuleId module);
+  const std::string& RoleEntries(RoleId role);
+  std::string ModelEntries() const;
+
+  const Model& model_;
+  const Tagging* tagging_ = nullptr;  // null: strip
+  KeyChoice keys_;
+  wire::Rewrite rewrite_;
+  bool changes_ = false;
+  std::vector<ModuleFormat> format_;                 // one, or none: strip
+  std::vector<std::string> module_entries_;          // encoded once a module
+  std::vector<std::string> role_entries_;            // encoded once a role
+  std::vector<std::string> sureness_entries_;        // by confidence x source
+};
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_TAGGING_TAG_WRITER_H_

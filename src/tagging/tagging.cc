@@ -1,0 +1,30 @@
+#include "onnx_tag/tagging.h"
+
+#include <algorithm>
+
+namespace onnx_tag {
+
+RoleId Tagging::AddRole(const Role& role) {
+  // A model has a few dozen roles: twelve layers of a dozen parts.
+  const auto at = std::find(roles.begin(), roles.end(), role);
+  if (at != roles.end()) {
+    return MakeId<RoleId>(static_cast<std::size_t>(at - roles.begin()));
+  }
+  return roles.Add(role);
+}
+
+Coverage CountTags(const Tagging& tagging) {
+  Coverage coverage;
+  coverage.nodes = tagging.tags.size();
+  for (const Tag& tag : tagging.tags) {
+    if (!tag.tagged()) continue;
+    ++coverage.tagged;
+    ++coverage.by_confidence[static_cast<std::size_t>(tag.confidence)];
+    ++coverage.by_source[static_cast<std::size_t>(tag.source)];
+    ++coverage.by_type[static_cast<std::size_t>(
+        tagging.roles[tag.role].type)];
+  }
+  return coverage;
+}
+
+}  // namespace onnx_tag
