@@ -1,0 +1,126 @@
+// A cursor over the fields of one encoded message.
+//
+//   FieldReader reader(message);
+//   for (Field field; reader.Next(field);) {
+//     if (field.number == kGraph && field.IsBytes()) ReadGraph(field.bytes);
+//   }
+//
+// Bounds are checked here and nowhere above. The verdict on any bytes is that
+// of protobuf's C++ parser (3.21), which is what ONNX Runtime and the ONNX
+// checker have: what it reads we read, what it refuses we refuse.
+#ifndef ONNX_TAG_WIRE_FIELD_READER_H_
+#define ONNX_TAG_WIRE_FIELD_READER_H_
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "onnx_tag/error.h"
+#include "wire/encoding.h"
+
+namespace onnx_tag::wire {
+
+// Malformed bytes, and where: the caller knows the file the pointer is in.
+class WireError : public Error {
+ public:
+  WireError(const std::string& what, const char* position)
+      : Error(ErrorKind::kInput, what), position_(position) {}
+
+  // The first byte of the field that is wrong.
+  const char* position() const { return position_; }
+
+ private:
+  const char* position_;
+};
+
+struct Field {
+  std::uint32_t number = 0;
+  WireType type = WireType::kVarint;
+  // Bytes of the length prefix; 0 where there is none.
+  std::uint8_t prefix_width = 0;
+  // kVarint, kFixed32, kFixed64.
+  std::uint64_t varint = 0;
+  // kLengthDelimited: the payload. kStartGroup: the content, without end tag.
+  Bytes bytes;
+  // Tag, prefix and payload, as they stand in the file.
+  Bytes whole;
+
+  bool IsBytes() const { return type == WireType::kLengthDelimited; }
+  bool IsVarint() const { return type == WireType::kVarint; }
+};
+
+class FieldReader {
+ public:
+  // `depth` is how many messages `message` is nested in: protobuf counts
+  // groups and messages together, and stops at kMaxDepth.
+  explicit FieldReader(Bytes message, int depth = 0)
+      : at_(message.data()), end_(at_ + message.size()), depth_(depth) {}
+
+  // Reads one field; false at the end of the message. Throws WireError.
+  bool Next(Field& field) {
+    if (end_ - at_ >= 2) [[likely]] {
+      const auto tag = static_cast<unsigned char>(at_[0]);
+      const auto size = static_cast<unsigned char>(at_[1]);
+      // Nearly every field of a graph: length-delimited, with a tag of one
+      // byte (number 1 to 15) and a length of one byte.
+      if ((tag & 0x87) == 2 && tag > 7 && size < 0x80 && size <= end_ - at_ - 2)
+          [[likely]] {
+        field.number = tag >> 3;
+        field.type = WireType::kLengthDelimited;
+        field.prefix_width = 1;
+        field.varint = 0;
+        field.bytes = Bytes(at_ + 2, size);
+        field.whole = Bytes(at_, std::size_t{2} + size);
+        at_ += 2 + size;
+        return true;
+      }
+    }
+    if (at_ == end_) return false;
+    NextSlow(field);
+    return true;
+  }
+
+  // The first byte not yet read.
+  const char* position() const { return at_; }
+
+ private:
+  void NextSlow(Field& field);
+  // The readers below throw with the position of `field`.
+  std::uint32_t ReadTag(const char* field);
+  std::uint64_t ReadVarint(const char* field);
+  std::uint64_t ReadLength(const char* field);
+  std::uint64_t ReadFixed(const char* field, std::size_t width);
+  Bytes ReadBytes(const char* field, std::uint64_t size);
+  Bytes ReadGroup(const char* field, std::uint32_t number);
+
+  const char* at_;
+  const char* end_;
+  int depth_;
+};
+
+// Reads one varint from [at, end) into `value`; null where it is cut short or
+// longer than 10 bytes. Bits past the 64th are dropped, as protobuf does.
+const char* ParseVarint(const char* at, const char* end, std::uint64_t& value);
+
+[[noreturn]] void FailInPacked(const char* position);
+
+// Calls `use` with each number of a repeated integer field, packed or not. A
+// field of any other type holds none, as for protobuf.
+template <typename Use>
+void ForEachVarint(const Field& field, Use&& use) {
+  if (field.type == WireType::kVarint) {
+    use(field.varint);
+  } else if (field.type == WireType::kLengthDelimited) {
+    const char* at = field.bytes.data();
+    const char* const end = at + field.bytes.size();
+    while (at != end) {
+      std::uint64_t value = 0;
+      at = ParseVarint(at, end, value);
+      if (at == nullptr) FailInPacked(field.whole.data());
+      use(value);
+    }
+  }
+}
+
+}  // namespace onnx_tag::wire
+
+#endif  // ONNX_TAG_WIRE_FIELD_READER_H_
