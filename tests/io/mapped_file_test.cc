@@ -158,37 +158,40 @@ TEST(MappedFileTest, FilesShrinkingUnderSeveralThreadsAreKeptApart) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// A file without a name: the processes below die and could not remove one.
+int UnnamedFile() {
+  const int fd = memfd_create("test", MFD_CLOEXEC);
+  if (fd < 0 || ftruncate(fd, 8192) != 0) std::abort();
+  return fd;
+}
+
 // Reads a page that is not there, of a mapping that is not ours.
-void ReadForeignMissingPage(const test::TemporaryFolder& folder) {
-  const std::string path = folder.Write("foreign", std::string(8192, 'x'));
-  const int fd = open(path.c_str(), O_RDONLY);
+void ReadForeignMissingPage() {
+  const MappedFile guarded = MappedFile::FromDescriptor(UnnamedFile(), "file");
+  const int fd = UnnamedFile();
   void* const memory = mmap(nullptr, 8192, PROT_READ, MAP_SHARED, fd, 0);
-  if (truncate(path.c_str(), 0) != 0) std::abort();
+  if (ftruncate(fd, 0) != 0) std::abort();
   const volatile char* const byte = static_cast<const char*>(memory);
   static_cast<void>(byte[5000]);
 }
 
 TEST(MappedFileDeathTest, ABusErrorElsewhereStillEndsTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const test::TemporaryFolder folder;
   EXPECT_EXIT(
       {
         // A sanitizer's own handler would report instead.
         signal(SIGBUS, SIG_DFL);
-        const MappedFile file = MappedFile::Open(folder.Write("file", "x"));
-        ReadForeignMissingPage(folder);
+        ReadForeignMissingPage();
       },
       testing::KilledBySignal(SIGBUS), "");
 }
 
 TEST(MappedFileDeathTest, ABusErrorElsewhereReachesTheHandlerBefore) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const test::TemporaryFolder folder;
   EXPECT_EXIT(
       {
         signal(SIGBUS, [](int) { _exit(7); });
-        const MappedFile file = MappedFile::Open(folder.Write("file", "x"));
-        ReadForeignMissingPage(folder);
+        ReadForeignMissingPage();
       },
       testing::ExitedWithCode(7), "");
 }
