@@ -211,6 +211,49 @@ def enclosed(nodes: List[Place], found: List[Optional[str]], users: Dict[str, Li
     return helpers
 
 
+def function_truth(model: ModelProto, flat: ModelProto, rows: List[Row], modules: ModuleMap) -> List[Row]:
+    """Truth for an export with modules as local functions, from the same export without.
+
+    Calls expanded in order must give the flat file's operations one by one. A body belongs to its first call; a call
+    is the module of the function's class among those it expands to.
+    """
+    bodies = {(f.domain, f.name): f for f in model.functions}
+    flat_rows = {r.index: r for r in rows if not r.graph}
+    found: Dict["tuple[str, int]", List[Row]] = defaultdict(list)
+    callers: Dict[str, Set[str]] = defaultdict(set)
+    position = 0
+
+    def expand(nodes: Iterable[NodeProto], path: str) -> None:
+        nonlocal position
+        for index, node in enumerate(nodes):
+            place, start = Place(path, index, node), position
+            body = bodies.get((node.domain, node.op_type))
+            if body is None:
+                if flat.graph.node[position].op_type != node.op_type:
+                    raise ValueError(f"expanded, node {position} is another")
+                row = flat_rows.get(position)
+                position += 1
+            else:
+                callers[f"fn:{node.domain}::{node.op_type}"].add(path)
+                expand(body.node, f"fn:{node.domain}::{node.op_type}")
+                inside = [flat_rows[i] for i in range(start, position) if i in flat_rows]
+                row = min((r for r in inside if r.classes.split("/")[-1] == node.op_type.split(".")[0]),
+                          key=lambda r: len(r.module))
+            if row:
+                found[path, index].append(modules.row(place, row.module, row.accepted(), row.kind))
+
+    expand(model.graph.node, "")
+    if position != len(flat.graph.node):
+        raise ValueError("expanded, the files differ in length")
+    result: List[Row] = []
+    for place in places(model):
+        if calls := found.get((place.graph, place.index)):
+            # Called from several graphs, which call comes first is a matter of taste.
+            others = [c.module for c in calls] if len(callers[place.graph]) > 1 else []
+            result.append(modules.row(place, calls[0].module, [*calls[0].accepted(), *others], calls[0].kind))
+    return result
+
+
 # ---------------------------------------------------------------- dynamo
 def metadata(node: NodeProto) -> Dict[str, str]:
     return {p.key: p.value for p in node.metadata_props}

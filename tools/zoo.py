@@ -80,20 +80,20 @@ def bert() -> Example:
     model = hf("BertForSequenceClassification", "BertConfig", vocab_size=64, hidden_size=32, num_hidden_layers=2,
                num_attention_heads=4, intermediate_size=48, max_position_embeddings=32, num_labels=3)
     inputs = {"input_ids": ids(2, 8), "attention_mask": torch.ones(2, 8, dtype=torch.int64)}
-    return Example(model, inputs, ["logits"], text_axes(*inputs))
+    return Example(model, inputs, ["logits"])
 
 
 def gpt2() -> Example:
     model = hf("GPT2LMHeadModel", "GPT2Config", vocab_size=64, n_embd=32, n_layer=2, n_head=4, n_positions=32)
     inputs = {"input_ids": ids(2, 8), "attention_mask": torch.ones(2, 8, dtype=torch.int64)}
-    return Example(model, inputs, ["logits"], text_axes(*inputs, "logits"))
+    return Example(model, inputs, ["logits"])
 
 
 def llama() -> Example:
     model = hf("LlamaForCausalLM", "LlamaConfig", vocab_size=64, hidden_size=32, num_hidden_layers=2,
                num_attention_heads=4, num_key_value_heads=2, intermediate_size=48, max_position_embeddings=32)
     inputs = {"input_ids": ids(2, 8), "attention_mask": torch.ones(2, 8, dtype=torch.int64)}
-    return Example(model, inputs, ["logits"], text_axes(*inputs, "logits"))
+    return Example(model, inputs, ["logits"])
 
 
 def t5() -> Example:
@@ -121,7 +121,7 @@ def vit() -> Example:
 
 
 def swin() -> Example:
-    model = hf("SwinForImageClassification", "SwinConfig", image_size=16, patch_size=2, embed_dim=8, depths=[2, 1],
+    model = hf("SwinForImageClassification", "SwinConfig", image_size=16, patch_size=2, embed_dim=8, depths=[1, 1],
                num_heads=[2, 2], window_size=4, num_labels=3)
     return Example(model, {"pixel_values": noise(1, 3, 16, 16)}, ["logits"])
 
