@@ -4,12 +4,13 @@ from __future__ import annotations
 from typing import Dict
 
 import numpy as np
+import onnxruntime
 
 TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64,
          "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
 
 
-def random_feeds(session: "onnxruntime.InferenceSession", seed: int = 0) -> Dict[str, np.ndarray]:
+def random_feeds(session: onnxruntime.InferenceSession, seed: int = 0) -> Dict[str, np.ndarray]:
     """Axes of one name get one size; integers fit the smallest vocabulary, a lone one is a count; nothing is masked."""
     rng = np.random.default_rng(seed)
     sizes: Dict[object, int] = {}

@@ -26,7 +26,8 @@ from torch import nn
 import zoo
 from carry import Carrier
 from degrade import RENAMED, TOOLS
-from truth_rows import (ModuleMap, Row, dynamo_truth, function_truth, graphs, places, torchscript_truth, whole_paths, write_rows)
+from truth_rows import (ModuleMap, Row, dynamo_truth, function_truth, graphs, places, torchscript_truth, whole_paths,
+                        write_rows)
 
 HERE = pathlib.Path(__file__).resolve().parent
 KEPT_ELEMENTS = 16

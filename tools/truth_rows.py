@@ -11,10 +11,13 @@ import ast
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Set
+from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, NamedTuple, Optional, Set
 
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto
+
+if TYPE_CHECKING:
+    import torch
 
 
 class Place(NamedTuple):

@@ -153,7 +153,7 @@ class Branch(nn.Module):
 
 
 class Parts(nn.Module):
-    """What module trees do that a name cannot show: held in a dict or a nested list, shared, called twice, recurrent."""
+    """What module trees do that names cannot show: held in a dict or nested lists, shared, called twice, recurrent."""
 
     def __init__(self, width: int = 32) -> None:
         super().__init__()

@@ -266,13 +266,10 @@ def main() -> int:
             details.append(f"  {result} {check.__name__}: {detail}")
     name = args.name or args.original.resolve().parent.name
     verdict = "FAIL" if count["FAIL"] else "PASS"
-    print(f"{verdict} {name:20} {tags_summary(plain)}; " + ", ".join(f"{n} {r.lower()}" for r, n in sorted(count.items())))
+    tagged = f"{sum(bool(t) for t in plain.tags.values())} of {len(plain.tags)} nodes tagged"
+    print(f"{verdict} {name:20} {tagged}; " + ", ".join(f"{n} {r.lower()}" for r, n in sorted(count.items())))
     print(*details, sep="\n", end="\n" if details else "")
     return 1 if count["FAIL"] else 0
-
-
-def tags_summary(pair: Pair) -> str:
-    return f"{sum(bool(t) for t in pair.tags.values())} of {len(pair.tags)} nodes tagged"
 
 
 if __name__ == "__main__":
