@@ -1,0 +1,138 @@
+// The modules of the source model: a tree of attribute names.
+//
+//   ModuleTree tree;
+//   const ModuleId query = tree.Add("encoder.layer.0.attention.self.query");
+//   tree.SetClass(query, "Linear");
+//   tree.Path(tree.Parent(query));  // "encoder.layer.0.attention.self"
+//
+// A module keeps its own atom and its parent, never its path: a chain of
+// 100,000 modules costs a few megabytes and not their paths' 5 GB.
+#ifndef ONNX_TAG_HIERARCHY_H_
+#define ONNX_TAG_HIERARCHY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/interner.h"
+
+namespace onnx_tag {
+
+enum class ModuleId : std::uint32_t {};
+
+class ModuleTree {
+ public:
+  // The module whose path is "".
+  static constexpr ModuleId kRoot = ModuleId{0};
+
+  ModuleTree();
+  ModuleTree(const ModuleTree& other);
+  ModuleTree& operator=(const ModuleTree& other);
+  ModuleTree(ModuleTree&&) = default;
+  ModuleTree& operator=(ModuleTree&&) = default;
+  ~ModuleTree() = default;
+
+  // Finds or adds. `atom` is one attribute name, without dots.
+  ModuleId Child(ModuleId parent, std::string_view atom);
+
+  // Finds or adds the module and those around it. Empty atoms are passed over:
+  // "a..b" is "a.b".
+  ModuleId Add(std::string_view dotted_path);
+
+  // kNo<ModuleId> where there is no such module.
+  ModuleId Find(std::string_view dotted_path) const;
+  ModuleId FindChild(ModuleId parent, std::string_view atom) const;
+
+  // kNo<ModuleId> for the root.
+  ModuleId Parent(ModuleId id) const { return modules_[id].parent; }
+
+  // "" for the root. The views live as long as the tree, and move with it.
+  std::string_view Atom(ModuleId id) const;
+
+  // 0 for the root.
+  std::size_t Depth(ModuleId id) const { return modules_[id].depth; }
+
+  std::string Path(ModuleId id) const;
+
+  ModuleId CommonAncestor(ModuleId a, ModuleId b) const;
+
+  // Whether `module` is `ancestor` or lies below it.
+  bool IsAncestor(ModuleId ancestor, ModuleId module) const;
+
+  // In the order in which they were added. Adding a module invalidates the
+  // range, not the ids.
+  class ChildRange;
+  ChildRange Children(ModuleId id) const;
+
+  // The module's Python class; "" where it is unknown.
+  void SetClass(ModuleId id, std::string_view class_name);
+  std::string_view Class(ModuleId id) const;
+
+  // Modules, the root included; their ids are 0 to size() - 1, and a module's
+  // id is greater than its parent's.
+  std::size_t size() const { return modules_.size(); }
+
+ private:
+  enum class TextId : std::uint32_t {};
+  struct Module {
+    ModuleId parent = kNo<ModuleId>;
+    TextId atom = TextId{0};
+    TextId class_name = TextId{0};
+    std::uint32_t depth = 0;
+    ModuleId first_child = kNo<ModuleId>;
+    ModuleId last_child = kNo<ModuleId>;
+    ModuleId next_sibling = kNo<ModuleId>;
+  };
+
+  TextId Intern(std::string_view text);
+  // The slot that holds the child, or the empty one where it belongs.
+  std::size_t SlotOf(ModuleId parent, TextId atom) const;
+  void Grow();
+
+  IdVector<ModuleId, Module> modules_;
+  // Open-addressed by (parent, atom).
+  std::vector<ModuleId> slots_;
+  // A deque: strings stay where the interner saw them.
+  std::deque<std::string> texts_;
+  Interner<TextId> interner_;
+};
+
+class ModuleTree::ChildRange {
+ public:
+  class Iterator {
+   public:
+    Iterator(const ModuleTree* tree, ModuleId at) : tree_(tree), at_(at) {}
+    ModuleId operator*() const { return at_; }
+    Iterator& operator++() {
+      at_ = tree_->modules_[at_].next_sibling;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const ModuleTree* tree_;
+    ModuleId at_;
+  };
+
+  ChildRange(const ModuleTree* tree, ModuleId first)
+      : tree_(tree), first_(first) {}
+  Iterator begin() const { return Iterator(tree_, first_); }
+  Iterator end() const { return Iterator(tree_, kNo<ModuleId>); }
+  bool empty() const { return first_ == kNo<ModuleId>; }
+
+ private:
+  const ModuleTree* tree_;
+  ModuleId first_;
+};
+
+inline ModuleTree::ChildRange ModuleTree::Children(ModuleId id) const {
+  return ChildRange(this, modules_[id].first_child);
+}
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_HIERARCHY_H_

@@ -1,0 +1,154 @@
+#include <utility>
+
+#include "onnx_tag/hierarchy.h"
+
+namespace onnx_tag {
+namespace {
+
+// Calls `visit(atom)` for each atom of a dotted path until it returns false.
+template <typename Visit>
+void ForEachAtom(std::string_view path, Visit visit) {
+  while (!path.empty()) {
+    const std::size_t dot = path.find('.');
+    const std::string_view atom = path.substr(0, dot);
+    if (!atom.empty() && !visit(atom)) return;
+    if (dot == std::string_view::npos) return;
+    path.remove_prefix(dot + 1);
+  }
+}
+
+}  // namespace
+
+ModuleTree::ModuleTree() : slots_(16, kNo<ModuleId>) {
+  Intern("");
+  modules_.Add(Module());
+}
+
+ModuleTree::ModuleTree(const ModuleTree& other)
+    : modules_(other.modules_), slots_(other.slots_), texts_(other.texts_) {
+  for (const std::string& text : texts_) interner_.Intern(text);
+}
+
+ModuleTree& ModuleTree::operator=(const ModuleTree& other) {
+  if (this != &other) *this = ModuleTree(other);
+  return *this;
+}
+
+ModuleTree::TextId ModuleTree::Intern(std::string_view text) {
+  const TextId known = interner_.Find(text);
+  if (known != kNo<TextId>) return known;
+  return interner_.Intern(texts_.emplace_back(text));
+}
+
+std::size_t ModuleTree::SlotOf(ModuleId parent, TextId atom) const {
+  const std::size_t mask = slots_.size() - 1;
+  const std::uint64_t key = (std::uint64_t{Index(parent)} << 32) | Index(atom);
+  const std::uint64_t hash = key * 0x9e3779b97f4a7c15u;
+  for (std::size_t at = static_cast<std::size_t>(hash ^ (hash >> 32)) & mask;;
+       at = (at + 1) & mask) {
+    const ModuleId id = slots_[at];
+    if (id == kNo<ModuleId>) return at;
+    if (modules_[id].parent == parent && modules_[id].atom == atom) return at;
+  }
+}
+
+void ModuleTree::Grow() {
+  slots_.assign(slots_.size() * 2, kNo<ModuleId>);
+  for (const ModuleId id : AllIds<ModuleId>(modules_.size())) {
+    if (id == kRoot) continue;
+    slots_[SlotOf(modules_[id].parent, modules_[id].atom)] = id;
+  }
+}
+
+ModuleId ModuleTree::Child(ModuleId parent, std::string_view atom) {
+  const TextId text = Intern(atom);
+  std::size_t slot = SlotOf(parent, text);
+  if (slots_[slot] != kNo<ModuleId>) return slots_[slot];
+  if (2 * (modules_.size() + 1) > slots_.size()) {
+    Grow();
+    slot = SlotOf(parent, text);
+  }
+  Module child;
+  child.parent = parent;
+  child.atom = text;
+  child.depth = modules_[parent].depth + 1;
+  const ModuleId id = modules_.Add(child);
+  slots_[slot] = id;
+  Module& above = modules_[parent];
+  if (above.last_child == kNo<ModuleId>) {
+    above.first_child = id;
+  } else {
+    modules_[above.last_child].next_sibling = id;
+  }
+  above.last_child = id;
+  return id;
+}
+
+ModuleId ModuleTree::FindChild(ModuleId parent, std::string_view atom) const {
+  const TextId text = interner_.Find(atom);
+  return text == kNo<TextId> ? kNo<ModuleId> : slots_[SlotOf(parent, text)];
+}
+
+ModuleId ModuleTree::Add(std::string_view dotted_path) {
+  ModuleId at = kRoot;
+  ForEachAtom(dotted_path, [&](std::string_view atom) {
+    at = Child(at, atom);
+    return true;
+  });
+  return at;
+}
+
+ModuleId ModuleTree::Find(std::string_view dotted_path) const {
+  ModuleId at = kRoot;
+  ForEachAtom(dotted_path, [&](std::string_view atom) {
+    at = FindChild(at, atom);
+    return at != kNo<ModuleId>;
+  });
+  return at;
+}
+
+std::string_view ModuleTree::Atom(ModuleId id) const {
+  return interner_[modules_[id].atom];
+}
+
+std::string ModuleTree::Path(ModuleId id) const {
+  std::size_t size = 0;
+  for (ModuleId at = id; at != kRoot; at = Parent(at)) {
+    size += Atom(at).size() + 1;
+  }
+  if (size == 0) return "";
+  std::string path(size - 1, '.');
+  std::size_t end = path.size();
+  for (ModuleId at = id; at != kRoot; at = Parent(at)) {
+    const std::string_view atom = Atom(at);
+    path.replace(end - atom.size(), atom.size(), atom);
+    end -= atom.size() + (Parent(at) == kRoot ? 0 : 1);
+  }
+  return path;
+}
+
+ModuleId ModuleTree::CommonAncestor(ModuleId a, ModuleId b) const {
+  while (a != b) {
+    // An ancestor's id is smaller, so the greater of two is none of the other.
+    ModuleId& lower = Index(a) > Index(b) ? a : b;
+    lower = Parent(lower);
+  }
+  return a;
+}
+
+bool ModuleTree::IsAncestor(ModuleId ancestor, ModuleId module) const {
+  const std::size_t depth = Depth(ancestor);
+  while (Depth(module) > depth) module = Parent(module);
+  return module == ancestor;
+}
+
+void ModuleTree::SetClass(ModuleId id, std::string_view class_name) {
+  const TextId text = Intern(class_name);
+  modules_[id].class_name = text;
+}
+
+std::string_view ModuleTree::Class(ModuleId id) const {
+  return interner_[modules_[id].class_name];
+}
+
+}  // namespace onnx_tag
