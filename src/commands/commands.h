@@ -1,6 +1,11 @@
 // The commands: what the user asked for, done.
+//
+// Each prints results with Terminal::Out, all else with Terminal::Err, and
+// throws Error where it cannot go on; none exits.
 #ifndef ONNX_TAG_COMMANDS_COMMANDS_H_
 #define ONNX_TAG_COMMANDS_COMMANDS_H_
+
+#include <string_view>
 
 #include "commands/options.h"
 #include "io/terminal.h"
@@ -12,6 +17,12 @@ ExitCode RunStrip(const StripOptions& options, Terminal& terminal);
 ExitCode RunShow(const ShowOptions& options, Terminal& terminal);
 ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal);
 ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal);
+
+// The exit code of an error.
+ExitCode ExitCodeOf(const class Error& error);
+
+// "0.1.0"
+std::string_view ToolVersion();
 
 }  // namespace onnx_tag
 

@@ -1,0 +1,44 @@
+#include <fmt/core.h>
+
+#include "commands/commands.h"
+#include "commands/json_writer.h"
+#include "onnx_tag/error.h"
+#include "tagging/version.h"
+
+namespace onnx_tag {
+
+ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal) {
+  if (options.json) {
+    JsonWriter json;
+    json.BeginArray();
+    for (const StrategyInfo& strategy : Strategies()) {
+      json.BeginObject();
+      json.Key("name").String(strategy.name);
+      json.Key("help").String(strategy.help);
+      json.EndObject();
+    }
+    json.EndArray();
+    terminal.Out(json.text() + "\n");
+    return ExitCode::kOk;
+  }
+  for (const StrategyInfo& strategy : Strategies()) {
+    terminal.Out(fmt::format("{:<19} {}\n", strategy.name, strategy.help));
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode ExitCodeOf(const Error& error) {
+  switch (error.kind()) {
+    case ErrorKind::kUsage:
+      return ExitCode::kUsage;
+    case ErrorKind::kInput:
+      return ExitCode::kInput;
+    case ErrorKind::kOutput:
+      break;
+  }
+  return ExitCode::kOutput;
+}
+
+std::string_view ToolVersion() { return kVersion; }
+
+}  // namespace onnx_tag
