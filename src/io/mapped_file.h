@@ -1,0 +1,83 @@
+// The bytes of an input file, mapped and never copied.
+//
+// A mapping is a view of a file that others may change. When it shrinks, the
+// pages behind its new end raise SIGBUS: they then read as zeros, and
+// CheckUnchanged() throws. So a walk over the bytes never crashes, may see
+// nonsense, and must not be believed before CheckUnchanged().
+#ifndef ONNX_TAG_IO_MAPPED_FILE_H_
+#define ONNX_TAG_IO_MAPPED_FILE_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/bytes.h"
+#include "io/descriptor.h"
+
+namespace onnx_tag {
+
+class MappedFile {
+ public:
+  // Throws Error(kInput) for what is not a readable regular file; never waits
+  // for a pipe or a device. An empty file gives no bytes.
+  static MappedFile Open(const std::string& path);
+
+  // Standard input: mapped where it is a file, otherwise read to its end.
+  static MappedFile FromStdin();
+
+  // All that `fd` gives, under the name `path` in messages; `fd` stays open.
+  static MappedFile FromDescriptor(int fd, const std::string& path);
+
+  static MappedFile FromBytes(Bytes bytes, const std::string& path);
+
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  Bytes bytes() const { return Bytes(data_, size_); }
+  std::uint64_t size() const { return size_; }
+
+  // -1 where the bytes are in memory only.
+  int fd() const { return fd_.get(); }
+
+  // The name it was opened by.
+  const std::string& path() const { return path_; }
+
+  // Permission bits of the file; 0666 where the bytes are in memory only.
+  mode_t mode() const { return mode_; }
+
+  // Nanoseconds since the epoch; 0 where the bytes are in memory only.
+  std::int64_t modified() const { return modified_; }
+
+  // Throws Error(kInput) where the file is not what it was when it was opened,
+  // or its name leads to another file by now.
+  void CheckUnchanged() const;
+
+  // Gives back the memory of whole pages in [begin, end), which a walk has left
+  // behind. They can be read again, from the system's cache. On a file of
+  // 1.5 GB with 2,571 initializers a walk keeps 162 MB without this, 5 MB with.
+  void Release(std::uint64_t begin, std::uint64_t end) const;
+
+ private:
+  MappedFile() = default;
+  void Map();
+  void ReadAll(int fd);
+  void Unmap();
+
+  const char* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t mapped_ = 0;  // bytes to unmap
+  int slot_ = -1;           // in the registry of the SIGBUS handler
+  io::Descriptor fd_;
+  std::string path_;
+  bool has_name_ = false;
+  mode_t mode_ = 0666;
+  std::int64_t modified_ = 0;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_IO_MAPPED_FILE_H_

@@ -1,0 +1,274 @@
+// Tested by tests/io/output_file_test.cc and tests/io/output_crash_test.cc.
+#include "io/output_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "io/leftovers.h"
+#include "io/paths.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+namespace {
+
+// One buffer for written and copied bytes, so that every write to the file is
+// whole and aligned. Seconds for 1.5 GB (ext4, everything cached, the copy
+// shifted by 300 bytes, six runs in random order; median, range):
+//
+//   cp of the same file               0.60  0.47-0.92
+//   copy_file_range, 16 MB            0.57  0.48-0.61
+//   fallocate, copy_file_range        0.50  0.44-0.65
+//   fallocate, read and write 128 KB  0.50  0.48-0.53   <- this
+//   fallocate, read and write 256 KB  0.55  0.47-0.95
+//   fallocate, 256 KB, not aligned    0.50  0.49-1.11
+//   read and write 256 KB             0.55  0.47-0.84
+//   fallocate, write from the mapping 0.58  0.52-0.61
+//
+// copy_file_range is no faster, and file systems that could share blocks cannot
+// share shifted ones.
+constexpr std::size_t kBufferSize = 128 * 1024;
+
+// Spans shorter than this are copied from the mapping: a system call costs more
+// than the page fault.
+constexpr std::uint64_t kShortSpan = 16 * 1024;
+
+// How much of the mapping may stay resident behind such copies.
+constexpr std::uint64_t kResident = 4 * 1024 * 1024;
+
+std::string RandomName() {
+  constexpr char kLetters[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  unsigned char random[io::kTemporaryLetters] = {};
+  // Without randomness names repeat, and O_EXCL finds that.
+  if (getrandom(random, sizeof random, 0) < 0) random[0] = 1;
+  std::string name(io::kTemporaryPrefix);
+  for (const unsigned char byte : random) {
+    name += kLetters[byte % (sizeof kLetters - 1)];
+  }
+  return name;
+}
+
+constexpr int kAttempts = 100;
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path, const OutputOptions& options)
+    : path_(path),
+      folder_(ParentFolder(path)),
+      options_(options),
+      buffer_(kBufferSize) {}
+
+OutputFile OutputFile::Create(const std::string& path,
+                              const OutputOptions& options) {
+  OutputFile file(path, options);
+  if (!file.OpenUnnamed()) {
+    io::RemoveLeftoversOnce(file.folder_);
+    file.OpenNamed();
+  }
+  return file;
+}
+
+bool OutputFile::OpenUnnamed() {
+  // With a mode of its own the file gets it last: until then it is nobody
+  // else's. Without one the kernel applies the umask, which cannot be asked
+  // for without changing it under other threads.
+  const mode_t mode = options_.mode ? 0600 : 0666;
+  fd_ = io::Descriptor(io::Retry([&] {
+    return options_.calls->open(folder_.c_str(),
+                                O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+  }));
+  if (fd_.get() < 0) {
+    // EISDIR and EINVAL: a kernel or file system that never heard of it.
+    if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return false;
+    FailToWrite(errno);
+  }
+  // Locked before it has a name: nobody can take it for a leftover then.
+  options_.calls->flock(fd_.get(), LOCK_EX | LOCK_NB);
+  // Without /proc it could never get a name.
+  if (access(("/proc/self/fd/" + std::to_string(fd_.get())).c_str(), F_OK) !=
+      0) {
+    fd_.Reset();
+    return false;
+  }
+  return true;
+}
+
+void OutputFile::OpenNamed() {
+  const mode_t mode = options_.mode ? 0600 : 0666;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    // Registered before it exists, or a signal in between would leave it.
+    io::TemporaryName name(folder_ + "/" + RandomName());
+    io::Descriptor fd(io::Retry([&] {
+      return options_.calls->open(
+          name.path().c_str(),
+          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    }));
+    if (fd.get() < 0) {
+      if (errno == EEXIST) continue;
+      FailToWrite(errno);
+    }
+    // Between open and lock another run may have taken it for a leftover.
+    const int locked = options_.calls->flock(fd.get(), LOCK_EX | LOCK_NB);
+    struct stat status;
+    if ((locked != 0 && errno == EWOULDBLOCK) ||
+        (fstat(fd.get(), &status) == 0 && status.st_nlink == 0)) {
+      continue;
+    }
+    fd_ = std::move(fd);
+    temporary_ = std::move(name);
+    return;
+  }
+  FailToWrite(EEXIST);
+}
+
+OutputFile::~OutputFile() {
+  // Unlocked by closing, so the name goes first.
+  if (!temporary_.empty()) options_.calls->unlink(temporary_.path().c_str());
+}
+
+void OutputFile::Reserve(std::uint64_t size) {
+  if (size == 0) return;
+  const int result = io::Retry([&] {
+    return options_.calls->fallocate(fd_.get(), 0, 0, static_cast<off_t>(size));
+  });
+  if (result == 0) {
+    reserved_ = size;
+  } else if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) {
+    FailToWrite(errno);
+  }
+}
+
+void OutputFile::Write(Bytes bytes) {
+  while (!bytes.empty()) {
+    const std::size_t count =
+        std::min(bytes.size(), buffer_.size() - buffered_);
+    std::memcpy(buffer_.data() + buffered_, bytes.data(), count);
+    buffered_ += count;
+    bytes.remove_prefix(count);
+    if (buffered_ == buffer_.size()) Flush();
+  }
+}
+
+void OutputFile::CopyFrom(const MappedFile& source, std::uint64_t offset,
+                          std::uint64_t size) {
+  if (source.fd() < 0 || size < kShortSpan) {
+    Write(source.bytes().substr(static_cast<std::size_t>(offset),
+                                static_cast<std::size_t>(size)));
+    if (offset < released_) released_ = 0;
+    if (offset + size - released_ > kResident) {
+      source.Release(released_, offset + size);
+      released_ = offset + size;
+    }
+    return;
+  }
+  while (size > 0) {
+    const auto count = static_cast<std::size_t>(
+        std::min<std::uint64_t>(size, buffer_.size() - buffered_));
+    const ssize_t read = io::Retry([&] {
+      return options_.calls->pread(source.fd(), buffer_.data() + buffered_,
+                                   count, static_cast<off_t>(offset));
+    });
+    if (read <= 0) {
+      Fail(ErrorKind::kInput, "{}: {}", source.path(),
+           read == 0 ? "changed while it was read"
+                     : "could not read: " + io::SystemMessage(errno));
+    }
+    buffered_ += static_cast<std::size_t>(read);
+    offset += static_cast<std::uint64_t>(read);
+    size -= static_cast<std::uint64_t>(read);
+    if (buffered_ == buffer_.size()) Flush();
+  }
+}
+
+void OutputFile::Flush() {
+  for (std::size_t done = 0; done < buffered_;) {
+    const ssize_t count = io::Retry([&] {
+      return options_.calls->write(fd_.get(), buffer_.data() + done,
+                                   buffered_ - done);
+    });
+    if (count < 0) FailToWrite(errno);
+    // Nothing written and nothing wrong: not on any system we know of.
+    if (count == 0) FailToWrite(EIO);
+    done += static_cast<std::size_t>(count);
+  }
+  flushed_ += buffered_;
+  buffered_ = 0;
+}
+
+void OutputFile::Commit() {
+  const io::SystemCalls& calls = *options_.calls;
+  Flush();
+  if (reserved_ > flushed_ &&
+      calls.ftruncate(fd_.get(), static_cast<off_t>(flushed_)) != 0) {
+    FailToWrite(errno);
+  }
+  if (options_.mode && calls.fchmod(fd_.get(), *options_.mode & 0777) != 0) {
+    FailToWrite(errno);
+  }
+  if (options_.fsync &&
+      io::Retry([&] { return calls.fsync(fd_.get()); }) != 0) {
+    FailToWrite(errno);
+  }
+  // Network file systems tell of a full disk when a descriptor is closed. It
+  // must be known before the rename, and the lock must stay: close a copy.
+  const int copy = fcntl(fd_.get(), F_DUPFD_CLOEXEC, 3);
+  if (copy >= 0 && close(copy) != 0 && errno != EINTR) FailToWrite(errno);
+
+  if (temporary_.empty()) LinkIntoPlace();
+  if (!temporary_.empty()) RenameIntoPlace();
+  if (options_.fsync) SyncFolder();
+  fd_.Reset();
+}
+
+// Gives the unnamed file its final name, or a temporary one where the final
+// name is taken: a link never replaces.
+void OutputFile::LinkIntoPlace() {
+  const io::SystemCalls& calls = *options_.calls;
+  if (calls.link(fd_.get(), path_.c_str()) == 0) return;
+  if (errno != EEXIST || !options_.replace) FailToWrite(errno);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    io::TemporaryName name(folder_ + "/" + RandomName());
+    if (calls.link(fd_.get(), name.path().c_str()) == 0) {
+      temporary_ = std::move(name);
+      return;
+    }
+    if (errno != EEXIST) FailToWrite(errno);
+  }
+  FailToWrite(EEXIST);
+}
+
+void OutputFile::RenameIntoPlace() {
+  const io::SystemCalls& calls = *options_.calls;
+  const auto rename = options_.replace ? calls.rename : calls.rename_new;
+  if (rename(temporary_.path().c_str(), path_.c_str()) != 0) {
+    FailToWrite(errno);
+  }
+  temporary_.Forget();
+}
+
+void OutputFile::SyncFolder() {
+  const io::Descriptor folder(
+      open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) FailToWrite(errno);
+  const int result =
+      io::Retry([&] { return options_.calls->fsync(folder.get()); });
+  // EINVAL: a file system whose folders need no fsync.
+  if (result != 0 && errno != EINVAL) FailToWrite(errno);
+}
+
+void OutputFile::FailToWrite(int error) const {
+  struct stat status;
+  if (error == ENOENT && stat(folder_.c_str(), &status) != 0) {
+    Fail(ErrorKind::kOutput, "{}: could not write: there is no folder {}",
+         path_, folder_);
+  }
+  Fail(ErrorKind::kOutput, "{}: could not write: {}", path_,
+       io::SystemMessage(error));
+}
+
+}  // namespace onnx_tag

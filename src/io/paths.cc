@@ -1,0 +1,66 @@
+#include "io/paths.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "io/descriptor.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+
+std::string ParentFolder(std::string_view path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string_view::npos) return ".";
+  return slash == 0 ? "/" : std::string(path.substr(0, slash));
+}
+
+bool SameFile(const std::string& a, const std::string& b) {
+  struct stat first, second;
+  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+std::string ReadWholeFile(const std::string& path, std::uint64_t limit) {
+  const io::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) {
+    Fail(ErrorKind::kInput, "{}: could not read: {}", path,
+         io::SystemMessage(errno));
+  }
+  std::string content;
+  struct stat status;
+  if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+      static_cast<std::uint64_t>(status.st_size) <= limit) {
+    content.reserve(static_cast<std::size_t>(status.st_size) + 1);
+  }
+  for (;;) {
+    constexpr std::size_t kChunk = 64 * 1024;
+    const std::size_t before = content.size();
+    content.resize(std::max(content.capacity(), before + kChunk));
+    const ssize_t count = io::Retry([&] {
+      return read(file.get(), content.data() + before, content.size() - before);
+    });
+    if (count < 0) {
+      Fail(ErrorKind::kInput, "{}: could not read: {}", path,
+           io::SystemMessage(errno));
+    }
+    content.resize(before + static_cast<std::size_t>(count));
+    if (count == 0) return content;
+    if (content.size() > limit) {
+      Fail(ErrorKind::kInput, "{}: more than {} bytes", path, limit);
+    }
+  }
+}
+
+namespace io {
+
+std::string SystemMessage(int error) {
+  return std::generic_category().message(error);
+}
+
+}  // namespace io
+}  // namespace onnx_tag

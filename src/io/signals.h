@@ -1,0 +1,40 @@
+// Ctrl-C and its like: leave nothing behind, and exit with 130 or 143.
+#ifndef ONNX_TAG_IO_SIGNALS_H_
+#define ONNX_TAG_IO_SIGNALS_H_
+
+#include <string>
+
+namespace onnx_tag {
+
+// SIGINT and SIGTERM remove temporary files and end the program with 128 + the
+// signal's number, unless they were ignored when it started (nohup, a job in
+// the background). SIGPIPE is ignored: a closed pipe is a failed write.
+void InstallSignalHandlers();
+
+namespace io {
+
+// While it lives, the handlers remove the file of this name. There is room for
+// 256 names; one too many, or of 4096 bytes, is not removed by a signal but
+// later, as a leftover (output_file.h).
+class TemporaryName {
+ public:
+  TemporaryName() = default;
+  explicit TemporaryName(const std::string& path);
+  TemporaryName(TemporaryName&& other) noexcept;
+  TemporaryName& operator=(TemporaryName&& other) noexcept;
+  ~TemporaryName();
+
+  const std::string& path() const { return path_; }
+  bool empty() const { return path_.empty(); }
+  // Forgets the name; the file stays.
+  void Forget();
+
+ private:
+  std::string path_;
+  int slot_ = -1;
+};
+
+}  // namespace io
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_IO_SIGNALS_H_

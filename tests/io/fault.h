@@ -1,0 +1,105 @@
+// System calls that fail on demand. The table has no state of its own, so the
+// state is here; a test sets `fault` and a forked child inherits it.
+#ifndef ONNX_TAG_TESTS_IO_FAULT_H_
+#define ONNX_TAG_TESTS_IO_FAULT_H_
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/system_calls.h"
+
+namespace onnx_tag::test {
+
+struct Fault {
+  bool no_unnamed_files = false;        // O_TMPFILE is not supported
+  std::map<std::string, int> errors;    // call -> errno, always
+  std::size_t longest_write = 1 << 30;  // more is written in part
+  bool interrupt = false;               // each call fails with EINTR first
+  int kill_at = -1;                     // SIGKILL instead of the n-th call
+  std::vector<std::string> log;
+
+  bool interrupted = false;
+};
+inline Fault fault;
+
+// Whether the call is to fail, with errno set.
+inline bool Fails(const std::string& call) {
+  if (fault.interrupt) {
+    fault.interrupted = !fault.interrupted;
+    if (fault.interrupted) {
+      errno = EINTR;
+      return true;
+    }
+  }
+  if (fault.kill_at == static_cast<int>(fault.log.size())) raise(SIGKILL);
+  fault.log.push_back(call);
+  const auto found = fault.errors.find(call);
+  if (found == fault.errors.end()) return false;
+  errno = found->second;
+  return true;
+}
+
+// flock, link and rename are not interrupted by signals.
+inline bool FailsAlways(const std::string& call) {
+  const bool interrupt = std::exchange(fault.interrupt, false);
+  const bool fails = Fails(call);
+  fault.interrupt = interrupt;
+  return fails;
+}
+
+inline constexpr const io::SystemCalls& kReal = io::kRealCalls;
+
+inline const io::SystemCalls kFaultyCalls = {
+    [](const char* path, int flags, mode_t mode) {
+      if ((flags & O_TMPFILE) == O_TMPFILE && fault.no_unnamed_files) {
+        errno = EOPNOTSUPP;
+        return -1;
+      }
+      return Fails("open") ? -1 : kReal.open(path, flags, mode);
+    },
+    [](int fd, const void* bytes, std::size_t size) -> ssize_t {
+      if (Fails("write")) return -1;
+      return kReal.write(fd, bytes, std::min(size, fault.longest_write));
+    },
+    [](int fd, void* bytes, std::size_t size, off_t offset) -> ssize_t {
+      if (Fails("pread")) return -1;
+      return kReal.pread(fd, bytes, std::min(size, fault.longest_write),
+                         offset);
+    },
+    [](int fd, int mode, off_t offset, off_t size) {
+      return Fails("fallocate") ? -1 : kReal.fallocate(fd, mode, offset, size);
+    },
+    [](int fd, off_t size) {
+      return FailsAlways("ftruncate") ? -1 : kReal.ftruncate(fd, size);
+    },
+    [](int fd, mode_t mode) {
+      return FailsAlways("fchmod") ? -1 : kReal.fchmod(fd, mode);
+    },
+    [](int fd) { return Fails("fsync") ? -1 : kReal.fsync(fd); },
+    [](int fd, int operation) {
+      return FailsAlways("flock") ? -1 : kReal.flock(fd, operation);
+    },
+    [](int fd, const char* path) {
+      return FailsAlways("link") ? -1 : kReal.link(fd, path);
+    },
+    [](const char* from, const char* to) {
+      return FailsAlways("rename") ? -1 : kReal.rename(from, to);
+    },
+    [](const char* from, const char* to) {
+      return FailsAlways("rename_new") ? -1 : kReal.rename_new(from, to);
+    },
+    [](const char* path) {
+      return FailsAlways("unlink") ? -1 : kReal.unlink(path);
+    },
+};
+
+}  // namespace onnx_tag::test
+
+#endif  // ONNX_TAG_TESTS_IO_FAULT_H_

@@ -1,0 +1,312 @@
+#include "io/output_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <random>
+
+#include "io/fault.h"
+#include "onnx_tag/error.h"
+#include "support/memory.h"
+#include "support/temporary_folder.h"
+
+namespace onnx_tag {
+namespace {
+
+using test::fault;
+using test::ReadFile;
+using test::TemporaryFolder;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+mode_t ModeOf(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 ? status.st_mode & 07777 : 0;
+}
+
+// Each test runs twice: with files that have no name until they are done, and
+// as on a file system that has no such files.
+class OutputFileTest : public testing::TestWithParam<bool> {
+ protected:
+  OutputFileTest() {
+    fault = {};
+    fault.no_unnamed_files = GetParam();
+    options.calls = &test::kFaultyCalls;
+  }
+
+  OutputFile Create(const std::string& path) {
+    return OutputFile::Create(path, options);
+  }
+
+  // The message of what goes wrong while `content` is written to `path`.
+  std::string ErrorOf(const std::string& path, Bytes content) {
+    try {
+      OutputFile file = Create(path);
+      file.Reserve(content.size());
+      file.Write(content);
+      file.Commit();
+      return "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kOutput);
+      return error.what();
+    }
+  }
+
+  TemporaryFolder folder;
+  OutputOptions options;
+};
+
+INSTANTIATE_TEST_SUITE_P(Unnamed, OutputFileTest, testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(Named, OutputFileTest, testing::Values(true));
+
+TEST_P(OutputFileTest, AppearsWithCommitAndNotBefore) {
+  {
+    OutputFile file = Create(folder / "out");
+    file.Write("con");
+    file.Write("tent");
+    EXPECT_EQ(file.size(), 7u);
+    EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+    EXPECT_EQ(folder.Names().size(), GetParam() ? 1u : 0u);
+    file.Commit();
+  }
+  EXPECT_THAT(folder.Names(), ElementsAre("out"));
+  EXPECT_EQ(ReadFile(folder / "out"), "content");
+}
+
+TEST_P(OutputFileTest, WithoutCommitNothingWasEverThere) {
+  folder.Write("out", "old");
+  {
+    OutputFile file = Create(folder / "out");
+    file.Write(std::string(1'000'000, 'x'));
+  }
+  EXPECT_THAT(folder.Names(), ElementsAre("out"));
+  EXPECT_EQ(ReadFile(folder / "out"), "old");
+}
+
+TEST_P(OutputFileTest, ReplacesTheNameAndNotTheFile) {
+  folder.Write("out", "old");
+  ASSERT_EQ(link((folder / "out").c_str(), (folder / "other").c_str()), 0);
+  EXPECT_EQ(ErrorOf(folder / "out", "new"), "no error");
+  EXPECT_EQ(ReadFile(folder / "out"), "new");
+  EXPECT_EQ(ReadFile(folder / "other"), "old");
+  EXPECT_THAT(folder.Names(), ElementsAre("other", "out"));
+}
+
+TEST_P(OutputFileTest, ReplacesALinkAndNotWhatItLeadsTo) {
+  folder.Write("real", "old");
+  ASSERT_EQ(symlink("real", (folder / "out").c_str()), 0);
+  EXPECT_EQ(ErrorOf(folder / "out", "new"), "no error");
+  EXPECT_FALSE(std::filesystem::is_symlink(folder / "out"));
+  EXPECT_EQ(ReadFile(folder / "out"), "new");
+  EXPECT_EQ(ReadFile(folder / "real"), "old");
+}
+
+TEST_P(OutputFileTest, DoesNotReplaceWhenItMayNot) {
+  options.replace = false;
+  folder.Write("out", "old");
+  EXPECT_EQ(ErrorOf(folder / "out", "new"),
+            folder / "out" + ": could not write: File exists");
+  EXPECT_EQ(ReadFile(folder / "out"), "old");
+  EXPECT_EQ(ErrorOf(folder / "new", "new"), "no error");
+  EXPECT_THAT(folder.Names(), ElementsAre("new", "out"));
+}
+
+TEST_P(OutputFileTest, PermissionsAreTheGivenOnesOrThoseOfTheUmask) {
+  const mode_t before = umask(027);
+  EXPECT_EQ(ErrorOf(folder / "default", "x"), "no error");
+  options.mode = 0604;
+  EXPECT_EQ(ErrorOf(folder / "given", "x"), "no error");
+  umask(before);
+  EXPECT_EQ(ModeOf(folder / "default"), 0640u);
+  EXPECT_EQ(ModeOf(folder / "given"), 0604u);
+}
+
+TEST_P(OutputFileTest, ARelativeNameIsWrittenInTheCurrentFolder) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  EXPECT_EQ(ErrorOf("out", "content"), "no error");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(ReadFile(folder / "out"), "content");
+}
+
+TEST_P(OutputFileTest, ImpossiblePlacesAreOutputErrors) {
+  EXPECT_THAT(ErrorOf(folder / "no/out", "x"),
+              HasSubstr("could not write: there is no folder " + folder.path() +
+                        "/no"));
+  std::filesystem::create_directory(folder / "taken");
+  EXPECT_THAT(ErrorOf(folder / "taken", "x"), HasSubstr("could not write"));
+  folder.Write("file", "x");
+  EXPECT_THAT(ErrorOf(folder / "file/out", "x"), HasSubstr("Not a directory"));
+  EXPECT_THAT(folder.Names(), ElementsAre("file", "taken"));
+}
+
+TEST_P(OutputFileTest, AReadOnlyFolderIsAnOutputError) {
+  if (geteuid() == 0) GTEST_SKIP() << "root writes everywhere";
+  ASSERT_EQ(chmod(folder.path().c_str(), 0500), 0);
+  EXPECT_EQ(ErrorOf(folder / "out", "x"),
+            folder / "out" + ": could not write: Permission denied");
+}
+
+TEST_P(OutputFileTest, ShortAndInterruptedCallsLoseNothing) {
+  std::string content;
+  for (int i = 0; i < 60'000; ++i) content += std::to_string(i);
+  const MappedFile source = MappedFile::Open(folder.Write("source", content));
+  fault.interrupt = true;
+  fault.longest_write = 4999;
+  options.fsync = true;
+  OutputFile file = Create(folder / "out");
+  file.Reserve(2 * content.size());
+  file.Write(content);
+  file.CopyFrom(source, 0, source.size());
+  file.Commit();
+  EXPECT_EQ(ReadFile(folder / "out"), content + content);
+}
+
+// Each call that can fail, failing for ever.
+TEST_P(OutputFileTest, WhateverFailsLeavesTheOldFileAndNothingElse) {
+  options.fsync = true;
+  options.mode = 0600;
+  folder.Write("out", "old");
+  const std::string start = folder / "out" + ": could not write: ";
+  for (const char* const call : {"open", "write", "fchmod", "fsync"}) {
+    fault.errors = {{call, EDQUOT}};
+    EXPECT_EQ(ErrorOf(folder / "out", "new"), start + "Disk quota exceeded")
+        << call;
+    EXPECT_EQ(ReadFile(folder / "out"), "old") << call;
+    EXPECT_THAT(folder.Names(), ElementsAre("out")) << call;
+  }
+  fault.errors = {{GetParam() ? "rename" : "link", EROFS}};
+  EXPECT_EQ(ErrorOf(folder / "out", "new"), start + "Read-only file system");
+  fault.errors = {{"rename", EACCES}};
+  EXPECT_EQ(ErrorOf(folder / "out", "new"), start + "Permission denied");
+  EXPECT_EQ(ReadFile(folder / "out"), "old");
+  EXPECT_THAT(folder.Names(), ElementsAre("out"));
+}
+
+TEST_P(OutputFileTest, AFullDiskIsFoundBeforeAnythingIsWritten) {
+  fault.errors = {{"fallocate", ENOSPC}};
+  EXPECT_EQ(ErrorOf(folder / "out", "content"),
+            folder / "out" + ": could not write: No space left on device");
+  EXPECT_THAT(fault.log, testing::Not(testing::Contains("write")));
+  EXPECT_THAT(folder.Names(), IsEmpty());
+}
+
+TEST_P(OutputFileTest, AFileSystemThatCannotReserveIsWrittenToAllTheSame) {
+  fault.errors = {{"fallocate", EOPNOTSUPP}};
+  EXPECT_EQ(ErrorOf(folder / "out", "content"), "no error");
+  EXPECT_EQ(ReadFile(folder / "out"), "content");
+}
+
+TEST_P(OutputFileTest, WhatIsReservedAndNotWrittenIsNotInTheFile) {
+  OutputFile file = Create(folder / "out");
+  file.Reserve(100'000);
+  file.Write("content");
+  file.Commit();
+  EXPECT_EQ(ReadFile(folder / "out"), "content");
+}
+
+TEST_P(OutputFileTest, AFileSystemWithoutLocksIsWrittenToAllTheSame) {
+  fault.errors = {{"flock", ENOLCK}};
+  EXPECT_EQ(ErrorOf(folder / "out", "content"), "no error");
+}
+
+TEST_P(OutputFileTest, TheDiskHasTheBytesBeforeTheNameAndTheNameBeforeReturn) {
+  options.fsync = true;
+  folder.Write("out", "old");
+  EXPECT_EQ(ErrorOf(folder / "out", "new"), "no error");
+  std::vector<std::string> log = fault.log;
+  std::erase_if(log, [](const std::string& call) {
+    return call != "write" && call != "fsync" && call != "rename";
+  });
+  EXPECT_THAT(log, ElementsAre("write", "fsync", "rename", "fsync"));
+}
+
+TEST_P(OutputFileTest, SpansOfAnySizeAreCopiedAsTheyAre) {
+  std::mt19937 random(3);
+  std::string content(3'000'000, '\0');
+  for (char& byte : content) byte = static_cast<char>(random());
+  const MappedFile mapped = MappedFile::Open(folder.Write("source", content));
+  const MappedFile in_memory = MappedFile::FromBytes(content, "memory");
+  for (const MappedFile* source : {&mapped, &in_memory}) {
+    std::string expected;
+    OutputFile file = Create(folder / "out");
+    for (int i = 0; i < 100; ++i) {
+      const std::size_t offset = random() % content.size();
+      const std::size_t longest = i % 2 == 0 ? 300 : 400'000;
+      const std::size_t size =
+          std::min<std::size_t>(random() % longest, content.size() - offset);
+      file.CopyFrom(*source, offset, size);
+      file.Write("between");
+      expected += content.substr(offset, size) + "between";
+    }
+    EXPECT_EQ(file.size(), expected.size());
+    file.Commit();
+    EXPECT_EQ(ReadFile(folder / "out"), expected);
+  }
+}
+
+TEST_P(OutputFileTest, AnInputThatShrinksWhileItIsCopiedIsAnInputError) {
+  const std::string path = folder.Write("source", std::string(1 << 20, 'x'));
+  const MappedFile source = MappedFile::Open(path);
+  ASSERT_EQ(truncate(path.c_str(), 1000), 0);
+  OutputFile file = Create(folder / "out");
+  try {
+    file.CopyFrom(source, 0, source.size());
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInput);
+    EXPECT_THAT(error.what(), HasSubstr("changed while it was read"));
+  }
+  // Short spans come from the mapping: those are CheckUnchanged()'s to find.
+  file.CopyFrom(source, 500'000, 1000);
+  EXPECT_THROW(source.CheckUnchanged(), Error);
+}
+
+void WriteBeyondTheLimit(const TemporaryFolder& folder) {
+  signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit = {100'000, 100'000};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  try {
+    OutputFile file = OutputFile::Create(folder / "out", {});
+    file.Write(std::string(1'000'000, 'x'));
+    file.Commit();
+  } catch (const Error& error) {
+    fprintf(stderr, "%s", error.what());
+    _exit(folder.Names().empty() ? 4 : 5);
+  }
+  _exit(0);
+}
+
+// A real limit, instead of a pretended one.
+TEST(OutputFileDeathTest, AFileSizeLimitIsAnOutputErrorAndLeavesNothing) {
+  const TemporaryFolder folder;
+  EXPECT_EXIT(WriteBeyondTheLimit(folder), testing::ExitedWithCode(4),
+              "could not write: File too large");
+}
+
+TEST(OutputFileMemoryTest, CopyingALargeFileTakesNoMemory) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Write("source", "");
+  constexpr std::uint64_t kSize = 200 << 20;
+  ASSERT_EQ(truncate(path.c_str(), kSize), 0);
+  const MappedFile source = MappedFile::Open(path);
+  // In one piece, and in as many as a graph of small nodes has.
+  for (const std::uint64_t piece : {kSize, std::uint64_t{1000}}) {
+    OutputFile file = OutputFile::Create(folder / "out", {});
+    test::ResetPeak();
+    const std::size_t before = test::ResidentBytes();
+    for (std::uint64_t at = 0; at < kSize; at += piece) {
+      file.CopyFrom(source, at, std::min(piece, kSize - at));
+    }
+    file.Commit();
+    EXPECT_LT(test::PeakBytes(), before + (16 << 20)) << piece;
+    EXPECT_EQ(std::filesystem::file_size(folder / "out"), kSize);
+  }
+}
+
+}  // namespace
+}  // namespace onnx_tag

@@ -1,0 +1,67 @@
+#include "io/paths.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "onnx_tag/error.h"
+#include "support/temporary_folder.h"
+
+namespace onnx_tag {
+namespace {
+
+TEST(PathsTest, ParentFolderIsWhereTheNameStands) {
+  EXPECT_EQ(ParentFolder("x"), ".");
+  EXPECT_EQ(ParentFolder(""), ".");
+  EXPECT_EQ(ParentFolder("/x"), "/");
+  EXPECT_EQ(ParentFolder("a/b/x"), "a/b");
+  EXPECT_EQ(ParentFolder("a/"), "a");
+}
+
+TEST(PathsTest, LinksAreTheSameFileAndCopiesAreNot) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.Write("file", "x");
+  const std::string copy = folder.Write("copy", "x");
+  ASSERT_EQ(symlink("file", (folder / "soft").c_str()), 0);
+  ASSERT_EQ(link(file.c_str(), (folder / "hard").c_str()), 0);
+  EXPECT_TRUE(SameFile(file, folder / "soft"));
+  EXPECT_TRUE(SameFile(file, folder / "hard"));
+  EXPECT_TRUE(SameFile(file, folder.path() + "/./file"));
+  EXPECT_FALSE(SameFile(file, copy));
+  EXPECT_FALSE(SameFile(file, folder / "missing"));
+}
+
+TEST(PathsTest, AWholeFileIsReadWhateverItsSize) {
+  const test::TemporaryFolder folder;
+  for (const std::size_t size : {0u, 1u, 65535u, 65536u, 65537u, 1000000u}) {
+    const std::string content(size, 'x');
+    EXPECT_EQ(ReadWholeFile(folder.Write("file", content)), content);
+  }
+}
+
+TEST(PathsTest, APipeIsReadToItsEnd) {
+  const test::TemporaryFolder folder;
+  const std::string fifo = folder / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  std::thread writer([&] { folder.Write("fifo", std::string(200000, 'p')); });
+  EXPECT_EQ(ReadWholeFile(fifo).size(), 200000u);
+  writer.join();
+}
+
+TEST(PathsTest, WhatCannotBeReadIsAnInputError) {
+  const test::TemporaryFolder folder;
+  for (const std::string& path : {folder / "missing", folder.path()}) {
+    try {
+      ReadWholeFile(path);
+      ADD_FAILURE() << path;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+    }
+  }
+  EXPECT_THROW(ReadWholeFile(folder.Write("big", "12345"), 4), Error);
+}
+
+}  // namespace
+}  // namespace onnx_tag

@@ -1,0 +1,66 @@
+// A folder of its own for a test, removed with all that is in it.
+#ifndef ONNX_TAG_TESTS_SUPPORT_TEMPORARY_FOLDER_H_
+#define ONNX_TAG_TESTS_SUPPORT_TEMPORARY_FOLDER_H_
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace onnx_tag::test {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(testing::TempDir() + "/onnx_tag_test_XXXXXX") {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all,
+                                 ignored);
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string operator/(std::string_view name) const {
+    return path_ + "/" + std::string(name);
+  }
+
+  // Makes a file and gives its path.
+  std::string Write(std::string_view name, std::string_view content) const {
+    const std::string path = *this / name;
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+    return path;
+  }
+
+  // All names in it, sorted.
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
+  std::string path_;
+};
+
+inline std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace onnx_tag::test
+
+#endif  // ONNX_TAG_TESTS_SUPPORT_TEMPORARY_FOLDER_H_
