@@ -7,9 +7,10 @@
 
 #include "base/text.h"
 #include "cli/command_table.h"
+#include "cli/help.h"
 #include "cli/option_values.h"
+#include "commands/commands.h"
 #include "onnx_tag/error.h"
-#include "tagging/version.h"
 
 namespace onnx_tag::cli {
 namespace {
@@ -75,15 +76,12 @@ Words WithEmptyValues(const Words& words) {
 Invocation ParseCommand(const Command& command, Words words) {
   CLI::App app(std::string(command.help),
                fmt::format("onnx-tag {}", command.name));
-  app.set_help_flag("-h,--help", "this text");
+  app.set_help_flag("-h,--help", "this text")->group("Terminal");
   app.allow_extras();
-  app.usage(fmt::format("usage: onnx-tag {} {}", command.name, command.usage));
-  app.footer(fmt::format("examples:\n{}", command.examples));
-  app.get_formatter()->column_width(30);
   try {
     return command.parse(app, WithEmptyValues(words));
   } catch (const CLI::CallForHelp&) {
-    return {.command = PrintText{app.help()}, .terminal = {}};
+    return {.command = PrintText{HelpText(app, command)}, .terminal = {}};
   }
 }
 
@@ -116,7 +114,7 @@ Invocation ParseArgs(std::vector<std::string> args) {
     return {.command = PrintText{OverviewText()}, .terminal = {}};
   }
   if (first == "--version") {
-    return {.command = PrintText{fmt::format("onnx-tag {}\n", kVersion)},
+    return {.command = PrintText{fmt::format("onnx-tag {}\n", ToolVersion())},
             .terminal = {}};
   }
   if (help) args = {args[1], "--help"};

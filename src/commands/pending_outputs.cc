@@ -1,7 +1,5 @@
 #include "commands/pending_outputs.h"
 
-#include <fcntl.h>
-
 #include <filesystem>
 
 #include "base/text.h"
@@ -74,14 +72,13 @@ void PendingOutputs::AddSidecar(const std::string& path, Produce produce) {
 
 void PendingOutputs::AddData(const std::string& from, const std::string& to,
                              bool link) {
-  // Weights come first: a model never stands there without them.
-  outputs_.insert(outputs_.begin(), {.kind = link ? Kind::kLink : Kind::kCopy,
-                                     .path = to,
-                                     .size = std::nullopt,
-                                     .produce = {},
-                                     .data = from,
-                                     .target = to,
-                                     .file = {}});
+  outputs_.push_back({.kind = link ? Kind::kLink : Kind::kCopy,
+                      .path = to,
+                      .size = std::nullopt,
+                      .produce = {},
+                      .data = from,
+                      .target = to,
+                      .file = {}});
 }
 
 bool PendingOutputs::EqualsExisting(const Output& output) const {
@@ -191,6 +188,8 @@ void PendingOutputs::Link(const Output& output) const {
 }
 
 void PendingOutputs::Write() {
+  // Weights get their names here, the rest in Commit(): a model never stands
+  // there without them.
   for (Output& output : outputs_) {
     if (output.fate != Fate::kCreated && output.fate != Fate::kReplaced) {
       continue;

@@ -63,7 +63,9 @@ ExitCode TagFile(const std::string& input, const TagOptions& options,
   const Tagging tagging = MapNodes(file.model(), options.mapping);
   // From here on both are read only; nothing is written before Write().
   PendingOutputs outputs(file.file(), options.write, terminal);
-  TagSummary summary{.file = input, .dry_run = options.write.dry_run};
+  TagSummary summary;
+  summary.file = input;
+  summary.dry_run = options.write.dry_run;
   std::optional<TagWriter> writer;
   if (!options.sidecar_only) {
     writer.emplace(file.model(), tagging, options.keys);
@@ -96,7 +98,7 @@ void RefuseSharedOutputs(const TagOptions& options) {
   if (options.write.folder.empty()) return;
   std::unordered_map<std::string, std::string> seen;
   for (const std::string& model : options.models) {
-    const auto [at, added] = seen.emplace(FileName(model), model);
+    const auto [at, added] = seen.emplace(WithoutOnnx(FileName(model)), model);
     if (added) continue;
     Fail(ErrorKind::kUsage,
          "{} and {} would be written to the same file in {}\n  tag them in "
@@ -122,7 +124,7 @@ ExitCode RunTag(const TagOptions& options, Terminal& terminal) {
     try {
       const ExitCode one = TagFile(model, options, terminal);
       if (result == ExitCode::kOk) result = one;
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       terminal.Complain(fmt::format("onnx-tag: {}\n", error.what()));
       result = ExitCode::kSomeFailed;
       if (options.fail_fast) break;
