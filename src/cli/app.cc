@@ -94,9 +94,18 @@ void ReadWords(CLI::App& app, Words words) {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {
     throw;
-  } catch (const CLI::RequiredError& error) {
-    Fail(ErrorKind::kUsage, "{}\n  see {} --help", error.what(),
-         app.get_name());
+  } catch (const CLI::RequiredError&) {
+    const bool node = app.get_option_no_throw("NODE") != nullptr;
+    Fail(ErrorKind::kUsage, "no {} given\n  see {} --help",
+         node && app.count("MODEL") > 0 ? "node" : "model", app.get_name());
+  } catch (const CLI::ArgumentMismatch& error) {
+    // "--output: 1 required FILE missing", or a value given twice.
+    const std::string_view what = error.what();
+    const std::string_view option = what.substr(0, what.find(':'));
+    if (what.ends_with("missing")) {
+      Fail(ErrorKind::kUsage, "{} needs a value", Printable(option));
+    }
+    Fail(ErrorKind::kUsage, "{} can be given once", Printable(option));
   } catch (const CLI::ParseError& error) {
     Fail(ErrorKind::kUsage, "{}", Printable(error.what()));
   }

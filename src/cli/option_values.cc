@@ -38,7 +38,14 @@ std::size_t Choose(std::string_view what, std::string_view word,
 
 std::string DidYouMean(std::string_view word,
                        std::span<const std::string_view> words) {
-  const std::string_view near = NearestWord(word, words);
+  std::string_view near = NearestWord(word, words);
+  // A word cut short is far in letters, and yet clear.
+  if (near.empty() && word.size() >= 3) {
+    const auto at = std::find_if(words.begin(), words.end(), [&](auto whole) {
+      return whole.starts_with(word);
+    });
+    if (at != words.end()) near = *at;
+  }
   return near.empty() ? "" : fmt::format(", did you mean '{}'?", near);
 }
 

@@ -29,6 +29,11 @@ std::string Below(const std::vector<char>& more) {
   return text;
 }
 
+// Zeros are left out: what there is stands out.
+std::string OrBlank(std::uint32_t count) {
+  return count == 0 ? "" : std::to_string(count);
+}
+
 std::string Share(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return "-";
   return fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) /
@@ -89,8 +94,8 @@ std::string NumberColumns::Module(const ModuleCounts& counts, ModuleId module,
   const auto& levels = counts.ByConfidence(module);
   return fmt::format("{1:>{0}}{2:>{0}}{3:>8}{4:>{0}}{5:>{0}}{6:>{0}}{7:>{0}}  ",
                      column_, counts.Total(module), counts.Own(module),
-                     Share(counts.Total(module), all_nodes), levels[3],
-                     levels[2], levels[1], levels[0]);
+                     Share(counts.Total(module), all_nodes), OrBlank(levels[3]),
+                     OrBlank(levels[2]), OrBlank(levels[1]), OrBlank(levels[0]));
 }
 
 std::string NumberColumns::Untagged(std::uint64_t nodes,

@@ -29,7 +29,8 @@ ExitCode RunStrip(const StripOptions& options, Terminal& terminal) {
   const bool unchanged =
       outputs.FateOf(path) == PendingOutputs::Fate::kUnchanged;
   const std::string text = fmt::format(
-      "{}: {}\n  {} {}\n", Printable(options.model),
+      "{}: {}\n  {} {}\n",
+      options.model == "-" ? "standard input" : Printable(options.model),
       writer.changes() ? fmt::format("removed {} bytes of tags",
                                      WithThousands(file.file().size() -
                                                    writer.new_size()))

@@ -67,7 +67,8 @@ std::string PercentText(std::uint64_t part, std::uint64_t whole) {
 std::string SummaryText(const TagSummary& summary, const Tagging& tagging) {
   const Coverage coverage = CountTags(tagging);
   std::string text = fmt::format(
-      "{}: {}, {} tagged ({})", NameOf(summary.file),
+      "{}: {}, {} tagged ({})",
+      summary.file == "-" ? "standard input" : Printable(summary.file),
       Count(coverage.nodes, "node"), WithThousands(coverage.tagged),
       PercentText(coverage.tagged, coverage.nodes));
   const std::string confidence = ConfidenceText(coverage);
