@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -139,6 +140,8 @@ void MappedFile::Map() {
   mapped_ = size_;
   slot_ = io::GuardMapping(data_, size_);
   if (slot_ < 0) Fail(ErrorKind::kInput, "{}: too many files are open", path_);
+  // See FileWalk for what is read ahead instead.
+  madvise(memory, size_, MADV_RANDOM);
 }
 
 // Grows by moving pages, not by copying them.
@@ -206,6 +209,35 @@ void MappedFile::Release(std::uint64_t begin, std::uint64_t end) const {
   // Advice: nothing is lost where the system does not take it.
   madvise(const_cast<char*>(data_) + begin,
           static_cast<std::size_t>(end - begin), MADV_DONTNEED);
+}
+
+void MappedFile::Prefetch(std::uint64_t begin, std::uint64_t end) const {
+  if (fd() < 0) return;
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  begin = begin / page * page;
+  end = std::min<std::uint64_t>(end, mapped_);
+  if (begin >= end) return;
+  madvise(const_cast<char*>(data_) + begin,
+          static_cast<std::size_t>(end - begin), MADV_WILLNEED);
+}
+
+void FileWalk::Advance(std::uint64_t offset) {
+  constexpr std::uint64_t kFirstAhead = 128 * 1024;
+  constexpr std::uint64_t kMostAhead = 2 * 1024 * 1024;
+  constexpr std::uint64_t kResident = 4 * 1024 * 1024;
+  if (offset >= last_ + kJump) {
+    // One page is all a weight needs: wait for more before reading ahead.
+    ahead_ = 0;
+    next_ = offset + kJump / 2;
+  } else {
+    ahead_ = ahead_ == 0 ? kFirstAhead : std::min(2 * ahead_, kMostAhead);
+    file_.Prefetch(offset, offset + ahead_);
+    next_ = offset + ahead_ / 2;
+  }
+  if (offset - released_ >= kResident) {
+    file_.Release(released_, offset);
+    released_ = offset;
+  }
 }
 
 }  // namespace onnx_tag

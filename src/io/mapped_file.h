@@ -59,6 +59,9 @@ class MappedFile {
   // 1.5 GB with 2,571 initializers a walk keeps 162 MB without this, 5 MB with.
   void Release(std::uint64_t begin, std::uint64_t end) const;
 
+  // Has the system fetch [begin, end) while we do something else.
+  void Prefetch(std::uint64_t begin, std::uint64_t end) const;
+
  private:
   MappedFile() = default;
   void Map();
@@ -76,6 +79,39 @@ class MappedFile {
   std::int64_t modified_ = 0;
   dev_t device_ = 0;
   ino_t inode_ = 0;
+};
+
+// Tells the system what a walk from front to back needs next and no more:
+//
+//   FileWalk walk(file);
+//   for (...) walk.At(offset of the field);
+//
+// Most of a model is weights that a walk jumps over. Read-ahead by the system
+// would read them all the same: a walk over 2,571 fields of 1.5 GB, not in the
+// cache, took 1.0 s and read 1.4 GB; with MADV_RANDOM 0.08 s and 10 MB. But
+// that makes a walk over 2 million small fields (300 MB) 2.8 s instead of 0.17.
+// So pages come one by one after a jump, and in growing pieces where the walk
+// goes on without one: 0.1 s and 0.35 s. Pages behind it are released.
+class FileWalk {
+ public:
+  explicit FileWalk(const MappedFile& file) : file_(file) {}
+
+  // Call with rising offsets, at every field or every few.
+  void At(std::uint64_t offset) {
+    if (offset >= last_ + kJump || offset >= next_) Advance(offset);
+    last_ = offset;
+  }
+
+ private:
+  static constexpr std::uint64_t kJump = 64 * 1024;
+
+  void Advance(std::uint64_t offset);
+
+  const MappedFile& file_;
+  std::uint64_t last_ = 0;
+  std::uint64_t next_ = 32 * 1024;  // where to read ahead again
+  std::uint64_t ahead_ = 0;         // how much was read ahead last
+  std::uint64_t released_ = 0;
 };
 
 }  // namespace onnx_tag

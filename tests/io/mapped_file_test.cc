@@ -158,37 +158,40 @@ TEST(MappedFileTest, FilesShrinkingUnderSeveralThreadsAreKeptApart) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// A file without a name: the processes below die and could not remove one.
+int UnnamedFile() {
+  const int fd = memfd_create("test", MFD_CLOEXEC);
+  if (fd < 0 || ftruncate(fd, 8192) != 0) std::abort();
+  return fd;
+}
+
 // Reads a page that is not there, of a mapping that is not ours.
-void ReadForeignMissingPage(const test::TemporaryFolder& folder) {
-  const std::string path = folder.Write("foreign", std::string(8192, 'x'));
-  const int fd = open(path.c_str(), O_RDONLY);
+void ReadForeignMissingPage() {
+  const MappedFile guarded = MappedFile::FromDescriptor(UnnamedFile(), "file");
+  const int fd = UnnamedFile();
   void* const memory = mmap(nullptr, 8192, PROT_READ, MAP_SHARED, fd, 0);
-  if (truncate(path.c_str(), 0) != 0) std::abort();
+  if (ftruncate(fd, 0) != 0) std::abort();
   const volatile char* const byte = static_cast<const char*>(memory);
   static_cast<void>(byte[5000]);
 }
 
 TEST(MappedFileDeathTest, ABusErrorElsewhereStillEndsTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const test::TemporaryFolder folder;
   EXPECT_EXIT(
       {
         // A sanitizer's own handler would report instead.
         signal(SIGBUS, SIG_DFL);
-        const MappedFile file = MappedFile::Open(folder.Write("file", "x"));
-        ReadForeignMissingPage(folder);
+        ReadForeignMissingPage();
       },
       testing::KilledBySignal(SIGBUS), "");
 }
 
 TEST(MappedFileDeathTest, ABusErrorElsewhereReachesTheHandlerBefore) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const test::TemporaryFolder folder;
   EXPECT_EXIT(
       {
         signal(SIGBUS, [](int) { _exit(7); });
-        const MappedFile file = MappedFile::Open(folder.Write("file", "x"));
-        ReadForeignMissingPage(folder);
+        ReadForeignMissingPage();
       },
       testing::ExitedWithCode(7), "");
 }
@@ -232,6 +235,35 @@ TEST(MappedFileTest, ReleasedPagesCostNoMemoryAndCanBeReadAgain) {
   // Nonsense is not advice.
   file.Release(0, kSize * 10);
   file.Release(kSize, 0);
+}
+
+// Small steps, large ones, and both: the memory is that of a few megabytes.
+TEST(FileWalkTest, AWalkOverALargeFileTakesNoMemory) {
+  const test::TemporaryFolder folder;
+  constexpr std::size_t kSize = 128 << 20;
+  const std::string path = folder.Write("file", "");
+  ASSERT_EQ(truncate(path.c_str(), kSize), 0);
+  const MappedFile file = MappedFile::Open(path);
+  for (const std::size_t small : {std::size_t{500}, std::size_t{500'000}}) {
+    test::ResetPeak();
+    const std::size_t before = test::ResidentBytes();
+    FileWalk walk(file);
+    std::size_t sum = 0;
+    for (std::size_t at = 0; at < kSize;
+         at += at % (16 << 20) < (8 << 20) ? small : 100'000) {
+      walk.At(at);
+      sum += static_cast<unsigned char>(file.bytes()[at]);
+    }
+    EXPECT_EQ(sum, 0u);
+    EXPECT_LT(test::PeakBytes(), before + (12 << 20)) << small;
+  }
+}
+
+TEST(FileWalkTest, BytesInMemoryAreWalkedToo) {
+  const MappedFile file = MappedFile::FromBytes(std::string(1 << 20, 'x'), "");
+  FileWalk walk(file);
+  for (std::size_t at = 0; at < file.size(); at += 999) walk.At(at);
+  EXPECT_EQ(file.bytes(), std::string(1 << 20, 'x'));
 }
 
 TEST(MappedFileTest, APipeIsReadIntoMemory) {

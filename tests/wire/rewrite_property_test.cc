@@ -1,6 +1,4 @@
-// The laws of tagging, on random trees with random padding. "Tagging" here is
-// what the layers above do with a Rewrite: erase our fields, append new ones,
-// keep the widths that must be kept in a field of the file itself.
+// The laws of tagging, on random trees with random padding.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -9,15 +7,22 @@
 #include "support/wire_builder.h"
 #include "wire/field_reader.h"
 #include "wire/rewrite.h"
+#include "wire/toy_tagging.h"
 #include "wire/wire_tree.h"
 
 namespace onnx_tag::wire {
 namespace {
 
 using test::BytesField;
-using test::VarintField;
 
-constexpr std::uint32_t kChild = 1, kForeign = 2, kOurs = 9, kLayout = 10;
+using test::ChildTree;
+using test::kChild;
+using test::kForeign;
+using test::kLayout;
+using test::kOurs;
+using test::Strip;
+using test::TagMessages;
+using test::Tags;
 
 class Random {
  public:
@@ -63,9 +68,6 @@ std::string RandomMessage(Random& random, int depth) {
   return message;
 }
 
-// What is appended to each message; empty for none.
-using Tags = std::vector<std::string>;
-
 Tags RandomTags(Random& random, std::size_t messages) {
   Tags tags(messages);
   for (std::size_t i = 1; i < messages; ++i) {
@@ -76,69 +78,6 @@ Tags RandomTags(Random& random, std::size_t messages) {
   }
   return tags;
 }
-
-std::vector<Message> ChildTree(Bytes file) {
-  return TreeOf(file, [](std::size_t, const Field& field) {
-    return field.number == kChild && field.IsBytes();
-  });
-}
-
-bool IsOurs(const Field& field) {
-  return field.number == kOurs || field.number == kLayout;
-}
-
-// Erases our fields, in file order: those of a message interleave with those
-// of its children.
-void EraseOurs(Bytes file, MessageId id, std::span<const Message> tree,
-               MessageId& next, Rewrite& rewrite) {
-  FieldReader reader(file.substr(tree[id].begin, tree[id].size));
-  for (Field field; reader.Next(field);) {
-    if (field.number == kChild) {
-      const MessageId child = next++;
-      EraseOurs(file, child, tree, next, rewrite);
-    }
-    if (!IsOurs(field)) continue;
-    rewrite.Erase(id, field.whole);
-    if (field.number == kLayout) {
-      std::vector<std::uint64_t> numbers;
-      ForEachVarint(field, [&](std::uint64_t n) { numbers.push_back(n); });
-      for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
-        rewrite.SetOriginalWidth(static_cast<MessageId>(numbers[i]),
-                                 static_cast<std::uint8_t>(numbers[i + 1]));
-      }
-    }
-  }
-}
-
-// `file` with our fields replaced by `tags`; none for stripping.
-std::string Tag(const std::string& file, const Tags& tags) {
-  const std::vector<Message> tree = ChildTree(file);
-  Rewrite rewrite(file, tree);
-  MessageId next = 1;
-  EraseOurs(file, 0, tree, next, rewrite);
-  std::map<std::uint64_t, std::string> texts;
-  for (std::size_t i = 1; i < tags.size(); ++i) {
-    if (tags[i].empty()) continue;
-    rewrite.Append(static_cast<MessageId>(i),
-                   static_cast<std::uint32_t>(tags[i].size()), i);
-    texts[i] = tags[i];
-  }
-  rewrite.Layout();
-  std::string layout;
-  for (const auto& [message, width] : rewrite.WidthsToRecord()) {
-    AppendVarint(layout, message);
-    AppendVarint(layout, width);
-  }
-  if (!layout.empty()) {
-    texts[0] = BytesField(kLayout, layout);
-    rewrite.Append(0, static_cast<std::uint32_t>(texts[0].size()), 0);
-  }
-  const std::string result = Written(rewrite, file, texts);
-  EXPECT_EQ(result.size(), rewrite.new_size());
-  return result;
-}
-
-std::string Strip(const std::string& file) { return Tag(file, {}); }
 
 // What the message says, whatever the widths of its prefixes.
 std::string Meaning(Bytes message) {
@@ -180,13 +119,13 @@ TEST_P(RewriteLaws, HoldOnRandomTrees) {
     const Tags tags = RandomTags(random, messages);
     const Tags other = RandomTags(random, messages);
 
-    const std::string tagged = Tag(file, tags);
+    const std::string tagged = TagMessages(file, tags);
     std::size_t next = 0;
     ASSERT_EQ(Meaning(tagged), MeaningWith(file, tags, next));
     ASSERT_EQ(Strip(tagged), file);
-    ASSERT_EQ(Tag(tagged, tags), tagged);
-    const std::string retagged = Tag(tagged, other);
-    ASSERT_EQ(retagged, Tag(file, other));
+    ASSERT_EQ(TagMessages(tagged, tags), tagged);
+    const std::string retagged = TagMessages(tagged, other);
+    ASSERT_EQ(retagged, TagMessages(file, other));
     ASSERT_EQ(Strip(retagged), file);
     ASSERT_EQ(Strip(file), file);
     recorded =

@@ -1,0 +1,71 @@
+// Any bytes, read as nested messages and rewritten. The laws of rewriting hold
+// for all that can be read at all.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "wire/field_reader.h"
+#include "wire/toy_tagging.h"
+
+namespace onnx_tag {
+namespace {
+
+void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// Reads every field as if it were a message, as far as that goes.
+void Walk(Bytes message, int depth) {
+  const char* at = message.data();
+  wire::FieldReader reader(message, depth);
+  try {
+    for (wire::Field field; reader.Next(field);) {
+      // The fields are the message, without gaps.
+      Require(field.whole.data() == at && !field.whole.empty());
+      at += field.whole.size();
+      Require(at <= message.data() + message.size() && at == reader.position());
+      Require(field.number != 0);
+      std::uint64_t sum = 0;
+      wire::ForEachVarint(field, [&](std::uint64_t value) { sum += value; });
+      if (field.IsBytes() && depth < 20) Walk(field.bytes, depth + 1);
+    }
+    Require(at == message.data() + message.size());
+  } catch (const wire::WireError& error) {
+    Require(error.position() >= message.data() &&
+            error.position() <= message.data() + message.size());
+  }
+}
+
+void CheckLaws(const std::string& file) {
+  std::string stripped;
+  try {
+    stripped = test::Strip(file);
+  } catch (const wire::WireError&) {
+    return;  // the file, or its recorded widths, cannot be read
+  }
+  test::Tags tags(test::ChildTree(stripped).size());
+  for (std::size_t i = 1; i < tags.size(); ++i) {
+    // Sizes on both sides of 128, and none.
+    const std::size_t size = (i * 37 + file.size() * 11) % 160;
+    if (size < 20) continue;
+    wire::AppendLengthDelimited(tags[i], test::kOurs, std::string(size, 't'));
+  }
+  Require(test::Strip(stripped) == stripped);
+  const std::string tagged = test::TagMessages(stripped, tags);
+  Require(test::Strip(tagged) == stripped);
+  Require(test::TagMessages(tagged, tags) == tagged);
+  Require(test::TagMessages(file, tags) == tagged);
+}
+
+}  // namespace
+}  // namespace onnx_tag
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  const std::string file(reinterpret_cast<const char*>(data), size);
+  // Reading is bounded by depth times size; this bounds size.
+  if (size > 1 << 20) return 0;
+  onnx_tag::Walk(file, 0);
+  onnx_tag::CheckLaws(file);
+  return 0;
+}
