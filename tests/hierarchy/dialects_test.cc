@@ -195,6 +195,12 @@ TEST(SanitizedTest, Pitfall16_KnownModulesTellUnderscoresApart) {
   EXPECT_EQ(match("encoders"), "|encoders");
 }
 
+TEST(SanitizedTest, PlaceholdersLoseTheirMark) {
+  EXPECT_EQ(WithoutPlaceholderPrefix("p_fc_weight"), "fc_weight");
+  EXPECT_EQ(WithoutPlaceholderPrefix("b_p_x"), "p_x");
+  EXPECT_EQ(WithoutPlaceholderPrefix("c_"), "c_");
+}
+
 TEST(SanitizedTest, SaysWhenTwoModulesFit) {
   const ModuleTree tree = Modules({"a_b", "a.b"});
   EXPECT_TRUE(MatchSanitized(tree, ModuleTree::kRoot, "a_b").ambiguous);

@@ -51,6 +51,19 @@ TEST(ParameterNameTest, IsOrIsNot) {
   }
 }
 
+TEST(ParameterNameTest, Pitfall16_SanitizedNamesAreNotTheRoots) {
+  for (const std::string_view name :
+       {"p_model_layers_0_mlp_fc1_weight", "b_rotary_emb_inv_freq",
+        "classifier_blocks_1_pre_norm_bias", "mul_11_weight"}) {
+    EXPECT_TRUE(IsSanitizedParameterName(name)) << name;
+    EXPECT_FALSE(IsParameterName(name)) << name;
+  }
+  for (const std::string_view name :
+       {"cls_token", "a.b_0_c", "gamma_1", "final_logits_bias", ""}) {
+    EXPECT_FALSE(IsSanitizedParameterName(name)) << name;
+  }
+}
+
 TEST(ParameterNameTest, Pitfall15_FoldedWeightsNameTheirConsumer) {
   EXPECT_FALSE(IsParameterName("onnx::MatMul_123"));
 }
@@ -102,7 +115,8 @@ TEST(ParameterNameTest, Pitfall25_AliasesOfFoldedConstantsAreNoParameters) {
 }
 
 TEST(ParameterNameTest, HostileNamesAreHarmless) {
-  for (const std::string_view part : {".", "a.", "parametrizations.", "_1"}) {
+  for (const std::string_view part :
+       {".", "a.", "parametrizations.", "_1", "_"}) {
     std::string name;
     while (name.size() < 1000000) name += part;
     IsParameterName(name);

@@ -125,6 +125,7 @@ TEST(UndoTensorNameTest, GivesTheOriginalTensor) {
       {"a.b.weight_quantized", "a.b.weight", kQuantizer},
       {"a.b.weight_scale", "a.b.weight", kQuantizer},
       {"a.b.weight_zero_point", "a.b.weight", kQuantizer},
+      {"pixel_values_zero_point", "pixel_values", kQuantizer},
       {"a.b.bias_quantized_scale", "a.b.bias", kQuantizer},
       {"a.b.bias_quantized_zero_point", "a.b.bias", kQuantizer},
       {"onnx::MatMul_312_scale", "onnx::MatMul_312", kQuantizer},
