@@ -105,8 +105,10 @@ Dialect NodeNameDialect(std::string_view name, std::string_view op_type) {
     return Dialect::kOnnxRuntime;
   }
   if (SplitOnnxscriptNode(name).ok) return Dialect::kOnnxscript;
+  // tf2onnx counts ops (`MatMul__283`), onnx's inliner calls (`Add_112__10`).
   if (const auto counted = WithoutNumbered(name, "__")) {
-    if (!counted->empty()) return Dialect::kTf2onnx;
+    if (*counted == op_type) return Dialect::kTf2onnx;
+    name = *counted;
   }
   if (name.find('/') != std::string_view::npos) return Dialect::kTf2onnx;
   if (IsPaddle(name, op_type)) return Dialect::kPaddle;

@@ -11,6 +11,11 @@ namespace onnx_tag::hierarchy {
 // are not. undo.h comes first.
 bool IsParameterName(std::string_view name);
 
+// Whether `name` looks like a parameter's with underscores for dots, and so is
+// for sanitized.h: `p_model_layers_0_fc_weight`, `blocks_1_norm_bias`. A value
+// (`mul_11_weight`) may look the same.
+bool IsSanitizedParameterName(std::string_view name);
+
 struct ParameterName {
   std::string_view module;     // "" for a parameter of the root
   std::string_view parameter;  // "weight", "parametrizations.weight.original0"

@@ -25,7 +25,7 @@ ScopedName SplitScopedName(std::string_view name) {
   // ONNX Runtime's training graphs: `<scope>/MatMul_Grad/Reshape_3`.
   if (scope.ends_with("_Grad")) scope = BeforeLastPart(scope, '/');
   const std::string_view kind = WithoutCounter(WithoutOutput(op));
-  if (kind.empty()) return {};
+  if (kind.empty() || kind[0] == '.') return {};
   return {scope, kind, true};
 }
 

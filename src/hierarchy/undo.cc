@@ -1,5 +1,6 @@
 #include "hierarchy/undo.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <iterator>
@@ -14,6 +15,11 @@ namespace {
 constexpr std::string_view Letters(std::string_view rule) {
   return rule.ends_with('#') ? rule.substr(0, rule.size() - 1) : rule;
 }
+
+constexpr std::size_t kMostRules =
+    std::size(kSharedSuffixes) +
+    std::max(std::size(kNodeSuffixes), std::size(kTensorSuffixes));
+static_assert(kMostRules < 0xff);
 
 // Nearly all names have nothing to undo, and most of those that end in a digit
 // are counters. Rules are found by the last byte that is no digit, so that
@@ -49,12 +55,9 @@ class SuffixTable {
   }
 
   std::array<std::uint8_t, 256> heads_;
-  std::array<Entry, 64> entries_;
+  std::array<Entry, kMostRules> entries_;
   std::uint8_t count_ = 0;
 };
-
-static_assert(std::size(kSharedSuffixes) + std::size(kNodeSuffixes) <= 64);
-static_assert(std::size(kSharedSuffixes) + std::size(kTensorSuffixes) <= 64);
 
 bool EndsInOutput(std::string_view name) {
   return WithoutNumbered(name, "_output_").has_value();
@@ -91,7 +94,7 @@ bool Allows(Rest need, std::string_view rest) {
     case Rest::kTensor:
       return IsTensor(rest);
     case Rest::kValue:
-      return EndsInOutput(rest);
+      return EndsInOutput(rest) || WithoutNumbered(rest, "_") == "val";
     case Rest::kGemm:
       return IsGemm(rest);
   }
@@ -249,14 +252,18 @@ bool UndoProvider(Undone& undone) {
   return true;
 }
 
-// Names that tools give to what has no origin.
-void MarkMade(Undone& undone) {
+// Names that tools give to what has no origin: there is nothing to undo.
+bool IsMade(Undone& undone) {
   const std::string_view name = undone.name;
-  if (name[0] != 'g') return;
-  undone.cast |= name.starts_with("graph_input_cast") ||
-                 name.starts_with("graph_output_cast");
-  undone.fused |= name.starts_with("gemm_input_") ||
-                  name.starts_with("gemm_output_reshape");
+  if (name[0] != 'g') return false;
+  if (name.starts_with("graph_input_cast") ||
+      name.starts_with("graph_output_cast")) {
+    return undone.cast = true;
+  }
+  if (name.starts_with("gemm_input_") || name.starts_with("gemm_output_")) {
+    return undone.fused = true;
+  }
+  return false;
 }
 
 // Real names carry three or four additions; a bound keeps a megabyte of
@@ -269,7 +276,7 @@ Undone UndoNodeName(std::string_view name) {
   static const SuffixTable table(kNodeSuffixes);
   Undone undone;
   undone.name = name;
-  if (name.empty()) return undone;
+  if (name.empty() || IsMade(undone)) return undone;
   // Outside the loop: it looks through the whole name.
   UndoInlinedFunction(undone);
   for (int i = 0; i < kMostAdditions; ++i) {
@@ -278,7 +285,6 @@ Undone UndoNodeName(std::string_view name) {
       break;
     }
   }
-  MarkMade(undone);
   return undone;
 }
 
@@ -286,7 +292,7 @@ Undone UndoTensorName(std::string_view name) {
   static const SuffixTable table(kTensorSuffixes);
   Undone undone;
   undone.name = name;
-  if (name.empty()) return undone;
+  if (name.empty() || IsMade(undone)) return undone;
   UndoInlinedFunction(undone);
   for (int i = 0; i < kMostAdditions; ++i) {
     if (!UndoSuffix(table, undone) && !UndoProvider(undone) &&
@@ -294,7 +300,6 @@ Undone UndoTensorName(std::string_view name) {
       break;
     }
   }
-  MarkMade(undone);
   return undone;
 }
 

@@ -16,7 +16,7 @@ enum class Rest : std::uint8_t {
   kSlash,   // a scope
   kOrigin,  // a scoped op, a dotted parameter or an onnx:: name
   kTensor,  // ends as weights and values do
-  kValue,   // ends in _output_N
+  kValue,   // ends in _output_N, or is val_N
   kGemm,    // ends in Gemm, Gemm_N or Gemm_output_N
 };
 
@@ -92,9 +92,9 @@ inline constexpr Rule kTensorSuffixes[] = {
     {"_quantized_scale", Effect::kQuantizer},
     {"_quantized_zero_point", Effect::kQuantizer},
     {"_scale", Effect::kQuantizer, Rest::kTensor},
-    {"_zero_point", Effect::kQuantizer, Rest::kTensor},
+    {"_zero_point", Effect::kQuantizer},
     {"_scales", Effect::kQuantizer, Rest::kTensor},
-    {"_zero_points", Effect::kQuantizer, Rest::kTensor},
+    {"_zero_points", Effect::kQuantizer},
     {"_absmax", Effect::kQuantizer, Rest::kTensor},
     {"_DQ_scales", Effect::kQuantizer},
     {"_DQ_zero_points", Effect::kQuantizer},
@@ -109,7 +109,16 @@ inline constexpr Rule kTensorSuffixes[] = {
     {"_int32", Effect::kCast, Rest::kOrigin},
     {"_new_shape", Effect::kFused, Rest::kOrigin},
     {"_bias_reshape_shape", Effect::kNone, Rest::kOrigin},
+    // OnnxSlim's.
     {"_axes", Effect::kNone, Rest::kValue},
+    {"_starts", Effect::kNone, Rest::kValue},
+    {"_ends", Effect::kNone, Rest::kValue},
+    {"_steps", Effect::kNone, Rest::kValue},
+    {"_shape", Effect::kNone, Rest::kValue},
+    {"_gemm_out", Effect::kFused, Rest::kValue},
+    {"_pre_reshape_in", Effect::kFused, Rest::kValue},
+    {"_pre_reshape_out", Effect::kFused, Rest::kValue},
+    {"_post_reshape_in", Effect::kFused, Rest::kValue},
     {"_weight", Effect::kFused, Rest::kValue},
     {"_bias", Effect::kFused, Rest::kValue},
     {"_weight_fused", Effect::kFused, Rest::kValue},
