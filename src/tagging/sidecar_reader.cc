@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "onnx_tag/error.h"
 #include "tagging/json_text.h"
 #include "tagging/sidecar.h"
@@ -133,7 +134,10 @@ Sidecar ReadSidecar(std::string_view json) {
   try {
     return ReadDocument(Json::parse(HideLoneSurrogates(json)));
   } catch (const Json::exception& error) {
-    Fail(ErrorKind::kInput, "not a sidecar of onnx-tag: {}", error.what());
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    std::string_view what = error.what();
+    if (what.starts_with('[')) what.remove_prefix(what.find(']') + 2);
+    Fail(ErrorKind::kInput, "not a sidecar of onnx-tag: {}", Printable(what));
   }
 }
 
