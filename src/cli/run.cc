@@ -1,13 +1,10 @@
 #include "cli/run.h"
 
-#include <fmt/core.h>
-
-#include <new>
+#include <exception>
 
 #include "cli/app.h"
 #include "commands/commands.h"
 #include "io/terminal.h"
-#include "onnx_tag/error.h"
 
 namespace onnx_tag::cli {
 namespace {
@@ -44,21 +41,13 @@ ExitCode RunInvocation(const Invocation& invocation, int out, int err) {
 }  // namespace
 
 int Run(std::vector<std::string> args, int out, int err) {
-  std::string problem;
-  ExitCode result = ExitCode::kInput;
   try {
     return static_cast<int>(
         RunInvocation(ParseArgs(std::move(args)), out, err));
-  } catch (const Error& error) {
-    problem = error.what();
-    result = ExitCodeOf(error);
-  } catch (const std::bad_alloc&) {
-    problem = "out of memory";
   } catch (const std::exception& error) {
-    problem = error.what();
+    Terminal(out, err, {}).Complain(ErrorText(error));
+    return static_cast<int>(ExitCodeOf(error));
   }
-  Terminal(out, err, {}).Complain(fmt::format("onnx-tag: {}\n", problem));
-  return static_cast<int>(result);
 }
 
 }  // namespace onnx_tag::cli

@@ -5,6 +5,8 @@
 #ifndef ONNX_TAG_COMMANDS_COMMANDS_H_
 #define ONNX_TAG_COMMANDS_COMMANDS_H_
 
+#include <exception>
+#include <string>
 #include <string_view>
 
 #include "commands/options.h"
@@ -19,7 +21,10 @@ ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal);
 ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal);
 
 // The exit code of an error.
-ExitCode ExitCodeOf(const class Error& error);
+ExitCode ExitCodeOf(const std::exception& error);
+
+// "onnx-tag: bert.onnx: ...", ready to print, whatever bytes it quotes.
+std::string ErrorText(const std::exception& error);
 
 // "0.1.0"
 std::string_view ToolVersion();

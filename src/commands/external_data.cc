@@ -95,6 +95,15 @@ void WarnOfExternalData(const ModelFile& file, Terminal& terminal) {
   }
 }
 
+void RefuseToReplaceWeights(const ModelFile& file, const std::string& output) {
+  if (file.path() == "-" || output == "-" || output.empty()) return;
+  for (const DataFile& data : FindData(file)) {
+    if (data.reach == Reach::kMissing || !SameFile(data.path, output)) continue;
+    Fail(ErrorKind::kOutput, "{}: holds weights of {}", Printable(output),
+         Printable(file.path()));
+  }
+}
+
 void CarryExternalData(const ModelFile& file, const std::string& output,
                        DataChoice choice, PendingOutputs& outputs) {
   if (file.model().external_files().empty() || output == "-" ||

@@ -15,6 +15,9 @@ namespace onnx_tag {
 // we do needs them, but whoever runs the model will.
 void WarnOfExternalData(const ModelFile& file, Terminal& terminal);
 
+// Throws Error(kOutput) where writing to `output` would replace weights.
+void RefuseToReplaceWeights(const ModelFile& file, const std::string& output);
+
 // Sees to it that a model written to `output` finds its weights, as --data
 // says. Throws Error(kOutput) where it would not and nobody said what to do.
 void CarryExternalData(const ModelFile& file, const std::string& output,

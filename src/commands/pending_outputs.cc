@@ -123,13 +123,13 @@ PendingOutputs::Fate PendingOutputs::Judge(Output& output) const {
          Printable(output.path));
   }
   bool ours = options_.in_place && output.kind == Kind::kModel;
-  if (fs::is_regular_file(fs::status(output.target, error))) {
+  try {
     if (EqualsExisting(output)) return Fate::kUnchanged;
-    if (!ours && !options_.force) {
-      const MappedFile existing = MappedFile::Open(output.target);
-      ours = (output.kind == Kind::kModel && IsOurModel(existing)) ||
-             (output.kind == Kind::kSidecar && IsOurSidecar(existing));
-    }
+    const MappedFile existing = MappedFile::Open(output.target);
+    ours = ours || (output.kind == Kind::kModel && IsOurModel(existing)) ||
+           (output.kind == Kind::kSidecar && IsOurSidecar(existing));
+  } catch (const Error&) {
+    // It cannot be read, so it cannot be ours.
   }
   if (ours || options_.force) return Fate::kReplaced;
   Fail(ErrorKind::kOutput,
@@ -146,8 +146,11 @@ void PendingOutputs::Judge() {
 }
 
 void PendingOutputs::WriteFile(Output& output) {
-  MakeFolder(ParentFolder(output.target));
   const bool copies = output.kind == Kind::kCopy;
+  // A folder that -o misspells is not made.
+  if (copies || !options_.folder.empty()) {
+    MakeFolder(ParentFolder(output.target));
+  }
   std::optional<MappedFile> data;
   if (copies) data = MappedFile::Open(output.data);
   const MappedFile& source = copies ? *data : input_;

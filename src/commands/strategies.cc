@@ -2,8 +2,6 @@
 
 #include "commands/commands.h"
 #include "commands/json_writer.h"
-#include "onnx_tag/error.h"
-#include "tagging/version.h"
 
 namespace onnx_tag {
 
@@ -26,19 +24,5 @@ ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal) {
   }
   return ExitCode::kOk;
 }
-
-ExitCode ExitCodeOf(const Error& error) {
-  switch (error.kind()) {
-    case ErrorKind::kUsage:
-      return ExitCode::kUsage;
-    case ErrorKind::kInput:
-      return ExitCode::kInput;
-    case ErrorKind::kOutput:
-      break;
-  }
-  return ExitCode::kOutput;
-}
-
-std::string_view ToolVersion() { return kVersion; }
 
 }  // namespace onnx_tag

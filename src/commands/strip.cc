@@ -17,7 +17,10 @@ ExitCode RunStrip(const StripOptions& options, Terminal& terminal) {
   PendingOutputs outputs(file.file(), options.write, terminal);
   outputs.AddModel(path, writer.new_size(),
                    [&](wire::Rewrite::Sink& sink) { writer.Write(sink); });
-  CarryExternalData(file, path, options.write.data, outputs);
+  if (!options.write.in_place) {
+    CarryExternalData(file, path, options.write.data, outputs);
+  }
+  RefuseToReplaceWeights(file, path);
   WarnOfExternalData(file, terminal);
   outputs.Judge();
   if (!options.write.dry_run) {

@@ -73,12 +73,16 @@ ExitCode TagFile(const std::string& input, const TagOptions& options,
     summary.output = OutputPath(input, options.write, "tagged");
     outputs.AddModel(summary.output, writer->new_size(),
                      [&](wire::Rewrite::Sink& sink) { writer->Write(sink); });
-    CarryExternalData(file, summary.output, options.write.data, outputs);
+    if (!options.write.in_place) {
+      CarryExternalData(file, summary.output, options.write.data, outputs);
+    }
   }
   summary.sidecar = SidecarPath(input, summary.output, options);
   if (!summary.sidecar.empty()) {
     outputs.AddSidecar(summary.sidecar, SidecarOf(file, tagging));
   }
+  RefuseToReplaceWeights(file, summary.output);
+  RefuseToReplaceWeights(file, summary.sidecar);
   WarnOfExternalData(file, terminal);
   outputs.Judge();
   if (!options.write.dry_run) {
@@ -125,7 +129,7 @@ ExitCode RunTag(const TagOptions& options, Terminal& terminal) {
       const ExitCode one = TagFile(model, options, terminal);
       if (result == ExitCode::kOk) result = one;
     } catch (const std::exception& error) {
-      terminal.Complain(fmt::format("onnx-tag: {}\n", error.what()));
+      terminal.Complain(ErrorText(error));
       result = ExitCode::kSomeFailed;
       if (options.fail_fast) break;
     }

@@ -95,8 +95,9 @@ TaggedModel TaggedModel::Load(const std::string& path,
   result.file_.emplace(ModelFile::Open(path));
   const Model& model = result.file_->model();
   std::string found;
-  if (!options.remap && HasTags(model)) {
-    result.tagging_ = ReadTagging(model);
+  if (!options.remap && HasTags(model)) result.tagging_ = ReadTagging(model);
+  // None where only keys for other programs were written.
+  if (CountTags(result.tagging_).tagged > 0) {
     result.source_ = "tags in the file";
     Say(terminal, "tags in the file");
   } else if (!options.remap && !options.sidecar.empty()) {
