@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "onnx_tag/error.h"
 #include "tagging/json_text.h"
+#include "tagging/role_index.h"
 #include "tagging/sidecar.h"
 #include "tagging/words.h"
 
@@ -72,6 +73,7 @@ void ReadModules(const Json& modules, Tagging& tagging) {
 
 void ReadNodes(const Json& nodes, Sidecar& sidecar) {
   Tagging& tagging = sidecar.tagging;
+  RoleIndex roles(tagging);
   for (const Json& row : nodes) {
     sidecar.nodes.push_back({.graph = Text(row, "graph"),
                              .index = Integer<std::uint32_t>(row, "index", 0),
@@ -84,7 +86,7 @@ void ReadNodes(const Json& nodes, Sidecar& sidecar) {
     const auto module = row.find("module");
     if (module != row.end() && module->is_string()) {
       tag.module = tagging.modules.Add(Text(row, "module"));
-      tag.role = tagging.AddRole(ReadRole(row.value("semantic", Json())));
+      tag.role = roles.Add(ReadRole(row.value("semantic", Json())));
       tag.confidence =
           WordToEnum<Confidence>(kConfidenceNames, Text(row, "confidence"))
               .value_or(Confidence::kLow);
@@ -112,7 +114,6 @@ Sidecar ReadDocument(const Json& document) {
                    .producer = Text(model, "producer"),
                    .dialect = Text(model, "dialect")};
   Tagging& tagging = sidecar.tagging;
-  tagging.roles.Add(Role());
   tagging.strategy = Text(document, "strategy");
   tagging.format.torch_nn = Text(document, "granularity") == "torch_nn";
   tagging.options = Text(document, "options");
