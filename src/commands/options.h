@@ -23,7 +23,8 @@ enum class ExitCode : int {
 // What to do with external weights when the output goes to another folder.
 enum class DataChoice { kUnsaid, kKeep, kLink, kCopy };
 
-struct OutputOptions {
+// Where a written model goes, and what it may replace.
+struct WriteOptions {
   std::string path;    // -o; empty: beside the input
   std::string folder;  // --out-dir
   bool in_place = false;
@@ -38,7 +39,7 @@ struct TagOptions {
   std::vector<std::string> models;
   MappingOptions mapping;
   KeyChoice keys;
-  OutputOptions output;
+  WriteOptions write;
   std::string sidecar;  // empty: beside the output
   bool no_sidecar = false;
   bool sidecar_only = false;
@@ -52,7 +53,7 @@ struct TagOptions {
 
 struct StripOptions {
   std::string model;
-  OutputOptions output;
+  WriteOptions write;
   bool quiet = false;
 };
 
@@ -66,8 +67,8 @@ struct TagSourceOptions {
 struct ShowOptions {
   std::string model;
   TagSourceOptions source;
-  int depth = -1;      // -1: all
-  std::string module;  // the subtree to show
+  std::optional<std::uint32_t> depth;  // levels below the top row; none: all
+  std::string module;                  // the subtree to show
   bool nodes = false;
   bool json = false;
 };

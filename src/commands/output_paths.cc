@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "io/mapped_file.h"
+#include "io/paths.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -11,17 +11,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool SamePlace(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return fs::equivalent(a, b, error) && !error;
-}
-
-std::string InPlacePath(const std::string& input,
-                        const OutputOptions& options) {
+std::string InPlacePath(const std::string& input, const WriteOptions& options) {
   if (input == "-") {
     Fail(ErrorKind::kUsage, "--in-place needs a file, not standard input");
   }
-  if (!fs::is_symlink(fs::symlink_status(input))) return input;
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(input, error))) return input;
   if (!options.follow) {
     Fail(ErrorKind::kOutput,
          "{}: is a symbolic link; --in-place would replace what it points "
@@ -31,70 +26,83 @@ std::string InPlacePath(const std::string& input,
   return fs::canonical(input).string();
 }
 
+std::string InFolder(const std::string& folder, const std::string& path) {
+  return (fs::path(folder) / fs::path(path).filename()).string();
+}
+
+void RefuseInput(const std::string& input, const std::string& output) {
+  if (input == "-" || output == "-" || !SameFile(input, output)) return;
+  Fail(ErrorKind::kOutput,
+       "{}: the output is the input\n  replace it with --in-place, or give "
+       "another name with -o",
+       Printable(output));
+}
+
 }  // namespace
 
 std::string WithoutOnnx(const std::string& path) {
   constexpr std::string_view kSuffix = ".onnx";
-  return path.ends_with(kSuffix) ? path.substr(0, path.size() - kSuffix.size())
-                                 : path;
+  // A file called ".onnx" has no other name.
+  return path.ends_with(kSuffix) && FileName(path) != kSuffix
+             ? path.substr(0, path.size() - kSuffix.size())
+             : path;
 }
 
-std::string OutputPath(const std::string& input, const OutputOptions& options,
+std::string FileName(const std::string& path) {
+  return fs::path(path).filename().string();
+}
+
+std::string OutputPath(const std::string& input, const WriteOptions& options,
                        std::string_view word) {
   if (options.in_place) return InPlacePath(input, options);
   std::string output;
   if (!options.path.empty()) {
     output = options.path;
   } else if (input == "-") {
-    return "-";
+    return options.folder.empty()
+               ? "-"
+               : InFolder(options.folder,
+                          "stdin." + std::string(word) + ".onnx");
   } else {
     output = WithoutOnnx(input) + "." + std::string(word) + ".onnx";
-    if (!options.folder.empty()) {
-      output = (fs::path(options.folder) / fs::path(output).filename()).string();
-    }
+    if (!options.folder.empty()) output = InFolder(options.folder, output);
   }
-  if (output != "-" && SamePlace(input, output)) {
-    Fail(ErrorKind::kOutput,
-         "{}: the output is the input\n  replace it with --in-place, or give "
-         "another name with -o",
-         Printable(output));
-  }
+  RefuseInput(input, output);
   return output;
 }
 
 std::string SidecarPath(const std::string& input, const std::string& output,
                         const TagOptions& options) {
   if (options.no_sidecar) return "";
-  if (!options.sidecar.empty()) return options.sidecar;
-  if (!options.output.path.empty() && options.output.path != "-") {
-    return WithoutOnnx(options.output.path) + ".tags.json";
+  std::string sidecar;
+  if (!options.sidecar.empty()) {
+    sidecar = options.sidecar;
+  } else if (!options.write.path.empty()) {
+    sidecar = options.write.path == "-"
+                  ? ""
+                  : WithoutOnnx(options.write.path) + ".tags.json";
+  } else if (input == "-") {
+    if (!options.write.folder.empty()) {
+      sidecar = InFolder(options.write.folder, "stdin.tags.json");
+    } else if (options.sidecar_only) {
+      sidecar = "-";
+    }
+  } else {
+    sidecar = WithoutOnnx(input) + ".tags.json";
+    if (!options.write.folder.empty()) {
+      sidecar = InFolder(options.write.folder, sidecar);
+    }
   }
-  if (input == "-" || output == "-") return "";
-  const fs::path beside = WithoutOnnx(input) + ".tags.json";
-  if (options.output.folder.empty()) return beside.string();
-  return (fs::path(options.output.folder) / beside.filename()).string();
-}
-
-Existing WhatExists(const std::string& path) {
-  std::error_code error;
-  if (!fs::exists(fs::symlink_status(path, error))) return Existing::kNone;
-  try {
-    const MappedFile file = MappedFile::Open(path);
-    constexpr std::string_view kSidecarHead =
-        "{\n  \"format\": \"onnx-tag/1\"";
-    if (file.bytes().starts_with(kSidecarHead)) return Existing::kOurs;
-    const Model model = ReadModel(file.bytes());
-    return HasTags(model) ? Existing::kOurs : Existing::kForeign;
-  } catch (const Error&) {
-    return Existing::kForeign;
+  if (sidecar.empty() || sidecar == "-") return sidecar;
+  const bool is_output =
+      sidecar == output || (output != "-" && SameFile(sidecar, output));
+  if ((input != "-" && SameFile(sidecar, input)) || is_output) {
+    Fail(ErrorKind::kOutput,
+         "{}: the sidecar would replace the model\n  give it another name with "
+         "--sidecar",
+         Printable(sidecar));
   }
-}
-
-void RefuseToOverwrite(const std::string& path) {
-  Fail(ErrorKind::kOutput,
-       "{}: exists and was not written by onnx-tag\n  replace it with --force, "
-       "or give another name with -o",
-       Printable(path));
+  return sidecar;
 }
 
 }  // namespace onnx_tag

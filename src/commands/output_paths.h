@@ -1,4 +1,4 @@
-// Where results go, and what may be replaced.
+// Where results go.
 #ifndef ONNX_TAG_COMMANDS_OUTPUT_PATHS_H_
 #define ONNX_TAG_COMMANDS_OUTPUT_PATHS_H_
 
@@ -6,29 +6,24 @@
 #include <string_view>
 
 #include "commands/options.h"
-#include "onnx_tag/model.h"
 
 namespace onnx_tag {
 
 // The model to write for `input`; `word` is "tagged" or "stripped". "-" is
 // standard output. Throws Error(kOutput) where it may not be.
-std::string OutputPath(const std::string& input, const OutputOptions& options,
+std::string OutputPath(const std::string& input, const WriteOptions& options,
                        std::string_view word);
 
-// The sidecar of the model written to `output` for `input`.
+// The sidecar of `input`, whose model goes to `output`; "" is none, "-"
+// standard output.
 std::string SidecarPath(const std::string& input, const std::string& output,
                         const TagOptions& options);
 
 // "dir/bert.onnx" -> "dir/bert"
 std::string WithoutOnnx(const std::string& path);
 
-enum class Existing { kNone, kOurs, kForeign };
-
-// What stands at `path`: nothing, a model or sidecar of ours, or anything
-// else, which is not replaced without --force.
-Existing WhatExists(const std::string& path);
-
-[[noreturn]] void RefuseToOverwrite(const std::string& path);
+// "dir/bert.onnx" -> "bert.onnx"
+std::string FileName(const std::string& path);
 
 }  // namespace onnx_tag
 

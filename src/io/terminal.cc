@@ -94,7 +94,10 @@ void Terminal::Out(std::string_view text) {
 }
 
 void Terminal::Err(std::string_view text) {
-  if (options_.quiet) return;
+  if (!options_.quiet) Complain(text);
+}
+
+void Terminal::Complain(std::string_view text) {
   const std::lock_guard lock(mutex_);
   EraseProgress();
   // On one screen, in the order in which they were said.

@@ -22,7 +22,7 @@ struct TerminalOptions {
   ColorMode color = ColorMode::kAuto;
   // Progress also where standard error is no terminal: as lines, not redrawn.
   bool progress = false;
-  // No progress and no Err(); errors are main's business.
+  // No progress and no Err(); Complain() still speaks.
   bool quiet = false;
   std::function<std::chrono::steady_clock::time_point()> now =
       std::chrono::steady_clock::now;
@@ -52,6 +52,9 @@ class Terminal {
 
   // Notes and warnings, at once. A progress line is erased first.
   void Err(std::string_view text);
+
+  // Errors and findings: the same, also where the user asked for quiet.
+  void Complain(std::string_view text);
 
   // One line that replaces the one before, at most six times a second.
   void Progress(std::string_view line);

@@ -17,7 +17,7 @@ ModelFile ModelFile::Open(const std::string& path) {
     return ModelFile(path, std::move(file), std::move(model));
   } catch (const Error& error) {
     file.CheckUnchanged();  // pages that vanished read as zeros
-    throw error.In(Printable(path));
+    throw error.In(Printable(file.path()));
   }
 }
 

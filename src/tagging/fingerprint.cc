@@ -47,4 +47,19 @@ std::string Fingerprint(const Model& model) {
   return fmt::format("{:016x}", digest.value());
 }
 
+SidecarModel AboutModel(const std::string& file_name, const Model& model,
+                        const Tagging& tagging) {
+  std::string producer(model.producer_name());
+  if (!model.producer_version().empty()) {
+    if (!producer.empty()) producer += ' ';
+    producer += model.producer_version();
+  }
+  return {.file = file_name,
+          .bytes = model.bytes().size(),
+          .fingerprint = Fingerprint(model),
+          .ir_version = model.ir_version(),
+          .producer = std::move(producer),
+          .dialect = tagging.dialect};
+}
+
 }  // namespace onnx_tag

@@ -16,8 +16,9 @@ void AppendJsonString(std::string& out, std::string_view text);
 void AppendJsonStringOrNull(std::string& out, std::string_view text);
 
 // JSON text whose lone surrogates \udc80-\udcff, which JSON parsers refuse,
-// are replaced by private code points; RestoreBytes turns those back, in a
-// parsed string, into the bytes they stood for.
+// are replaced by a mark and a private code point; RestoreBytes turns those
+// back, in a parsed string, into the bytes they stood for. Every other text
+// comes through both as it was.
 std::string HideLoneSurrogates(std::string_view json);
 std::string RestoreBytes(std::string text);
 

@@ -23,6 +23,10 @@ struct SidecarModel {
   std::string dialect;
 };
 
+// What a sidecar says of `model`, which was read from a file of this name.
+SidecarModel AboutModel(const std::string& file_name, const Model& model,
+                        const Tagging& tagging);
+
 // Hands the document to `write` in pieces.
 void WriteSidecar(const Model& model, const Tagging& tagging,
                   const SidecarModel& about,

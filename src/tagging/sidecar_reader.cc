@@ -1,7 +1,9 @@
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "onnx_tag/error.h"
 #include "tagging/json_text.h"
+#include "tagging/role_index.h"
 #include "tagging/sidecar.h"
 #include "tagging/words.h"
 
@@ -71,6 +73,7 @@ void ReadModules(const Json& modules, Tagging& tagging) {
 
 void ReadNodes(const Json& nodes, Sidecar& sidecar) {
   Tagging& tagging = sidecar.tagging;
+  RoleIndex roles(tagging);
   for (const Json& row : nodes) {
     sidecar.nodes.push_back({.graph = Text(row, "graph"),
                              .index = Integer<std::uint32_t>(row, "index", 0),
@@ -83,7 +86,7 @@ void ReadNodes(const Json& nodes, Sidecar& sidecar) {
     const auto module = row.find("module");
     if (module != row.end() && module->is_string()) {
       tag.module = tagging.modules.Add(Text(row, "module"));
-      tag.role = tagging.AddRole(ReadRole(row.value("semantic", Json())));
+      tag.role = roles.Add(ReadRole(row.value("semantic", Json())));
       tag.confidence =
           WordToEnum<Confidence>(kConfidenceNames, Text(row, "confidence"))
               .value_or(Confidence::kLow);
@@ -111,7 +114,6 @@ Sidecar ReadDocument(const Json& document) {
                    .producer = Text(model, "producer"),
                    .dialect = Text(model, "dialect")};
   Tagging& tagging = sidecar.tagging;
-  tagging.roles.Add(Role());
   tagging.strategy = Text(document, "strategy");
   tagging.format.torch_nn = Text(document, "granularity") == "torch_nn";
   tagging.options = Text(document, "options");
@@ -133,7 +135,10 @@ Sidecar ReadSidecar(std::string_view json) {
   try {
     return ReadDocument(Json::parse(HideLoneSurrogates(json)));
   } catch (const Json::exception& error) {
-    Fail(ErrorKind::kInput, "not a sidecar of onnx-tag: {}", error.what());
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    std::string_view what = error.what();
+    if (what.starts_with('[')) what.remove_prefix(what.find(']') + 2);
+    Fail(ErrorKind::kInput, "not a sidecar of onnx-tag: {}", Printable(what));
   }
 }
 

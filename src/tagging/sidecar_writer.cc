@@ -102,6 +102,13 @@ class Writer {
   }
 
   void Functions() {
+    // By function, in file order within each.
+    std::vector<CallSite> sites = tagging_.call_sites;
+    std::stable_sort(sites.begin(), sites.end(),
+                     [](const CallSite& a, const CallSite& b) {
+                       return a.function < b.function;
+                     });
+    auto site = sites.begin();
     out_ += "  \"functions\": [";
     for (std::size_t i = 0; i < model_.functions().size(); ++i) {
       const Function& function = model_.functions()[i];
@@ -113,17 +120,16 @@ class Writer {
       AppendJsonString(out_, function.overload);
       out_ += ", \"call_sites\": [";
       bool first = true;
-      for (const CallSite& site : tagging_.call_sites) {
-        if (site.function != i) continue;
+      for (; site != sites.end() && site->function == i; ++site) {
         out_ += first ? "{\"graph\": " : ", {\"graph\": ";
         first = false;
-        AppendJsonString(out_, model_.GraphPath(model_[site.node].graph));
+        AppendJsonString(out_, model_.GraphPath(model_[site->node].graph));
         out_ += fmt::format(", \"index\": {}, \"module\": ",
-                            model_[site.node].index);
-        if (site.module == kNo<ModuleId>) {
+                            model_[site->node].index);
+        if (site->module == kNo<ModuleId>) {
           out_ += "null";
         } else {
-          AppendJsonString(out_, tagging_.modules.Path(site.module));
+          AppendJsonString(out_, tagging_.modules.Path(site->module));
         }
         out_ += "}";
       }

@@ -1,33 +1,55 @@
 #include "tagging/tag_format.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 
 namespace onnx_tag {
 namespace {
 
-std::string_view Wrote(std::span<const MetadataEntry> entries) {
-  for (const MetadataEntry& entry : entries) {
-    if (entry.key == keys::kWrote) return entry.value;
-  }
-  return {};
-}
+// The keys of others that we may have written. A `wrote` that names any other
+// key is damaged or hostile, and must not make strip remove it.
+constexpr std::array<std::string_view, 4> kWritable = {
+    keys::kNamespace, keys::kLayerAnn, keys::kNameScopes,
+    keys::kClassHierarchy};
 
-bool Lists(std::string_view comma_list, std::string_view key) {
-  if (comma_list.empty()) return false;
-  const std::vector<std::string_view> listed = Split(comma_list, ',');
-  return std::find(listed.begin(), listed.end(), key) != listed.end();
-}
+// Which of them we wrote on a node. Looked up once a node: both the list and
+// the entries may be long.
+class Wrote {
+ public:
+  explicit Wrote(std::span<const MetadataEntry> entries) {
+    const auto wrote = std::find_if(
+        entries.begin(), entries.end(),
+        [](const MetadataEntry& entry) { return entry.key == keys::kWrote; });
+    if (wrote == entries.end()) return;
+    for (const std::string_view key : Split(wrote->value, ',')) {
+      const auto at = std::find(kWritable.begin(), kWritable.end(), key);
+      if (at != kWritable.end()) {
+        wrote_[static_cast<std::size_t>(at - kWritable.begin())] = true;
+      }
+    }
+  }
+
+  bool Lists(std::string_view key) const {
+    for (std::size_t i = 0; i < kWritable.size(); ++i) {
+      if (wrote_[i] && kWritable[i] == key) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::array<bool, kWritable.size()> wrote_ = {};
+};
 
 }  // namespace
 
 std::vector<const MetadataEntry*> OurEntries(const Model& model, NodeId node) {
   std::vector<const MetadataEntry*> ours;
   const std::span<const MetadataEntry> entries = model.Metadata(node);
-  const std::string_view wrote = Wrote(entries);
+  const Wrote wrote(entries);
   for (const MetadataEntry& entry : entries) {
-    if (keys::IsOurs(entry.key) || Lists(wrote, entry.key)) {
+    if (keys::IsOurs(entry.key) || wrote.Lists(entry.key)) {
       ours.push_back(&entry);
     }
   }
@@ -40,7 +62,7 @@ bool HasForeignKey(const Model& model, NodeId node, std::string_view key) {
                      [&](const MetadataEntry& entry) {
                        return entry.key == key;
                      }) &&
-         !Lists(Wrote(entries), key);
+         !Wrote(entries).Lists(key);
 }
 
 std::string_view ForeignMetadata(const Model& model, NodeId node,
@@ -48,7 +70,7 @@ std::string_view ForeignMetadata(const Model& model, NodeId node,
   const std::span<const MetadataEntry> entries = model.Metadata(node);
   for (const MetadataEntry& entry : entries) {
     if (entry.key == key && !entry.value.empty()) {
-      return Lists(Wrote(entries), key) ? std::string_view() : entry.value;
+      return Wrote(entries).Lists(key) ? std::string_view() : entry.value;
     }
   }
   return {};

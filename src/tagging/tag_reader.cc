@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "onnx_tag/tagging.h"
+#include "tagging/role_index.h"
 #include "tagging/tag_format.h"
 #include "tagging/words.h"
 
@@ -18,7 +19,7 @@ bool HasTags(const Model& model) {
 
 Tagging ReadTagging(const Model& model) {
   Tagging tagging;
-  tagging.roles.Add(Role());
+  RoleIndex roles(tagging);
   tagging.tags.resize(model.node_count());
   for (const MetadataEntry& entry : model.metadata()) {
     if (entry.key == keys::kStrategy) tagging.strategy = entry.value;
@@ -56,7 +57,7 @@ Tagging ReadTagging(const Model& model) {
       }
     }
     if (!tag.tagged()) continue;
-    tag.role = tagging.AddRole(role);
+    tag.role = roles.Add(role);
     if (!name.empty()) tagging.modules.SetClass(tag.module, name);
     if (tagging.facts.size() < tagging.modules.size()) {
       tagging.facts.resize(tagging.modules.size());

@@ -218,9 +218,10 @@ void TagWriter::AppendForeignKeys(NodeId node, ModuleId module,
   const ModuleTree& tree = tagging_->modules;
   std::vector<ModuleId> chain;
   for (ModuleId id = module; id != ModuleId{0}; id = tree.Parent(id)) {
-    chain.insert(chain.begin(), id);
+    chain.push_back(id);
   }
-  chain.insert(chain.begin(), ModuleId{0});
+  chain.push_back(ModuleId{0});
+  std::reverse(chain.begin(), chain.end());
   const std::string_view root = tagging_->root.name.empty()
                                     ? std::string_view("Model")
                                     : tagging_->root.name;

@@ -1,0 +1,141 @@
+#include "cli/app.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "base/text.h"
+#include "cli/command_table.h"
+#include "cli/help.h"
+#include "cli/option_values.h"
+#include "commands/commands.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag::cli {
+namespace {
+
+bool FileExists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(
+      std::filesystem::symlink_status(path, error));
+}
+
+[[noreturn]] void FailOnFirstWord(const std::string& word) {
+  std::vector<std::string_view> names;
+  for (const Command& command : Commands()) names.push_back(command.name);
+  // "tag.onnx" is a missing file, not a mistyped command.
+  const bool like_a_file = word.find_first_of("./") != std::string::npos;
+  const std::string_view near =
+      like_a_file ? std::string_view() : NearestWord(word, names);
+  if (near.empty()) {
+    Fail(ErrorKind::kInput, "{}: no such file{}", Printable(word),
+         like_a_file ? "" : ", and no command of that name");
+  }
+  Fail(ErrorKind::kUsage,
+       "'{}' is neither a command nor a file, did you mean '{}'?",
+       Printable(word), near);
+}
+
+// CLI11 takes the next word where `--name=` gives an empty value.
+Words WithEmptyValues(const Words& words) {
+  Words result;
+  bool options = true;
+  for (const std::string& word : words) {
+    options = options && word != "--";
+    if (options && word.starts_with("--") && word.size() > 3 &&
+        word.find('=') == word.size() - 1) {
+      result.push_back(word.substr(0, word.size() - 1));
+      result.emplace_back();
+    } else {
+      result.push_back(word);
+    }
+  }
+  return result;
+}
+
+[[noreturn]] void FailOnUnknownOption(const CLI::App& app,
+                                      const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& known : option->get_lnames()) {
+      names.push_back("--" + known);
+    }
+  }
+  if (!word.starts_with('-')) {
+    Fail(ErrorKind::kUsage, "'{}' is one word too many\n  see {} --help",
+         Printable(word), app.get_name());
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string near = DidYouMean(name, views);
+  Fail(ErrorKind::kUsage, "unknown option '{}'{}", Printable(name),
+       near.empty() ? fmt::format("\n  see {} --help", app.get_name()) : near);
+}
+
+Invocation ParseCommand(const Command& command, Words words) {
+  CLI::App app(std::string(command.help),
+               fmt::format("onnx-tag {}", command.name));
+  app.set_help_flag("-h,--help", "this text")->group("Terminal");
+  app.allow_extras();
+  try {
+    return command.parse(app, WithEmptyValues(words));
+  } catch (const CLI::CallForHelp&) {
+    return {.command = PrintText{HelpText(app, command)}, .terminal = {}};
+  }
+}
+
+}  // namespace
+
+void ReadWords(CLI::App& app, Words words) {
+  // CLI11 wants the last word first.
+  std::reverse(words.begin(), words.end());
+  try {
+    app.parse(words);
+  } catch (const CLI::CallForHelp&) {
+    throw;
+  } catch (const CLI::RequiredError&) {
+    const bool node = app.get_option_no_throw("NODE") != nullptr;
+    Fail(ErrorKind::kUsage, "no {} given\n  see {} --help",
+         node && app.count("MODEL") > 0 ? "node" : "model", app.get_name());
+  } catch (const CLI::ArgumentMismatch& error) {
+    // "--output: 1 required FILE missing", or a value given twice.
+    const std::string_view what = error.what();
+    const std::string_view option = what.substr(0, what.find(':'));
+    if (what.ends_with("missing")) {
+      Fail(ErrorKind::kUsage, "{} needs a value", Printable(option));
+    }
+    Fail(ErrorKind::kUsage, "{} can be given once", Printable(option));
+  } catch (const CLI::ParseError& error) {
+    Fail(ErrorKind::kUsage, "{}", Printable(error.what()));
+  }
+  const Words unknown = app.remaining();
+  if (!unknown.empty()) FailOnUnknownOption(app, unknown.front());
+}
+
+Invocation ParseArgs(std::vector<std::string> args) {
+  if (args.empty()) {
+    Fail(ErrorKind::kUsage, "no model given\n  see onnx-tag --help");
+  }
+  const std::string& first = args.front();
+  const bool help = first == "help" && !FileExists(first);
+  if (first == "--help" || first == "-h" || (help && args.size() == 1)) {
+    return {.command = PrintText{OverviewText()}, .terminal = {}};
+  }
+  if (first == "--version") {
+    return {.command = PrintText{fmt::format("onnx-tag {}\n", ToolVersion())},
+            .terminal = {}};
+  }
+  if (help) args = {args[1], "--help"};
+
+  if (const Command* command = FindCommand(args.front())) {
+    args.erase(args.begin());
+    return ParseCommand(*command, std::move(args));
+  }
+  if (!args.front().starts_with('-') && !FileExists(args.front())) {
+    FailOnFirstWord(args.front());
+  }
+  return ParseCommand(*FindCommand("tag"), std::move(args));
+}
+
+}  // namespace onnx_tag::cli

@@ -1,0 +1,75 @@
+#include "cli/command_table.h"
+
+#include <fmt/core.h>
+
+#include <array>
+
+#include "cli/parsers.h"
+
+namespace onnx_tag::cli {
+namespace {
+
+constexpr std::array<Command, 5> kCommands = {{
+    {"tag", "MODEL... [options]",
+     "write each node's module into the model and a JSON file beside it",
+     "  onnx-tag model.onnx\n"
+     "  onnx-tag model.onnx -o out/tagged.onnx --data link\n"
+     "  onnx-tag model.onnx --in-place --min-coverage 95\n"
+     "  onnx-tag big.onnx --sidecar-only\n"
+     "  onnx-tag *.onnx --out-dir out --json\n"
+     "  cat model.onnx | onnx-tag - > tagged.onnx\n",
+     ParseTag},
+    {"show", "MODEL [options]",
+     "print the module tree with classes and node counts",
+     "  onnx-tag show model.onnx\n"
+     "  onnx-tag show model.onnx --depth 3\n"
+     "  onnx-tag show model.onnx --module encoder.layer.0 --nodes\n"
+     "  onnx-tag show model.tags.json --json\n",
+     ParseShow},
+    {"explain", "MODEL NODE [options]",
+     "say why a node is tagged as it is",
+     "  onnx-tag explain model.onnx '#17'\n"
+     "  onnx-tag explain model.onnx /encoder/layer.0/MatMul\n"
+     "  onnx-tag explain model.onnx output=logits\n"
+     "  onnx-tag explain model.onnx '12:then_branch#3'\n",
+     ParseExplain},
+    {"strip", "MODEL [options]",
+     "remove every tag and leave the model as it was",
+     "  onnx-tag strip model.tagged.onnx -o model.onnx\n"
+     "  onnx-tag strip model.onnx --in-place\n",
+     ParseStrip},
+    {"strategies", "[options]", "list the strategies of --strategy",
+     "  onnx-tag strategies\n", ParseStrategies},
+}};
+
+}  // namespace
+
+std::span<const Command> Commands() { return kCommands; }
+
+const Command* FindCommand(std::string_view name) {
+  for (const Command& command : kCommands) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+std::string OverviewText() {
+  std::string text =
+      "onnx-tag says which module of the source model made each node of an "
+      "ONNX file\n\n"
+      "usage: onnx-tag MODEL...            the same as: onnx-tag tag MODEL...\n"
+      "       onnx-tag COMMAND [options]\n\n"
+      "commands:\n";
+  for (const Command& command : kCommands) {
+    text += fmt::format("  {:<11} {}\n", command.name, command.help);
+  }
+  text +=
+      "\n  onnx-tag COMMAND --help         options and examples of a command\n"
+      "  onnx-tag --version\n\n"
+      "exit codes: 0 done; 1 done, with findings; 2 wrong usage; 3 not a "
+      "readable model;\n"
+      "  4 could not write; 5 some of several files failed\n";
+  return text;
+}
+
+}  // namespace onnx_tag::cli

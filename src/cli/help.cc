@@ -1,0 +1,71 @@
+#include "cli/help.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace onnx_tag::cli {
+namespace {
+
+constexpr std::size_t kHelpColumn = 30;
+
+// "-s, --strategy NAME", "--keep-going, --fail-fast", "MODEL"
+std::string Names(const CLI::Option& option) {
+  if (option.get_positional()) return option.get_name(true);
+  std::string names;
+  const auto add = [&](std::string_view dashes, const std::string& name) {
+    if (!names.empty()) names += ", ";
+    names += dashes;
+    names += name;
+  };
+  for (const std::string& name : option.get_snames()) add("-", name);
+  for (const std::string& name : option.get_lnames()) add("--", name);
+  if (option.get_items_expected_max() > 0) {
+    names += " " + option.get_type_name();
+  }
+  return names;
+}
+
+std::string Row(const CLI::Option& option) {
+  std::string row = "  " + Names(option);
+  row.resize(std::max(row.size() + 2, kHelpColumn), ' ');
+  bool first = true;
+  for (const std::string_view line : Split(option.get_description(), '\n')) {
+    if (!first) row.append(kHelpColumn, ' ');
+    first = false;
+    row.append(line).append("\n");
+  }
+  return row;
+}
+
+}  // namespace
+
+std::string HelpText(const CLI::App& app, const Command& command) {
+  std::string text =
+      fmt::format("onnx-tag {}: {}\n\nusage: onnx-tag {} {}\n", command.name,
+                  command.help, command.name, command.usage);
+  std::vector<std::string> groups;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string& group = option->get_group();
+    if (std::find(groups.begin(), groups.end(), group) == groups.end()) {
+      groups.push_back(group);
+    }
+  }
+  // What every command has comes last.
+  const auto shared = std::find(groups.begin(), groups.end(), "Terminal");
+  if (shared != groups.end()) std::rotate(shared, shared + 1, groups.end());
+  for (const std::string& group : groups) {
+    text += "\n";
+    if (group != "Options") text += group + ":\n";
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->get_group() == group) text += Row(*option);
+    }
+  }
+  text += fmt::format("\nexamples:\n{}", command.examples);
+  return text;
+}
+
+}  // namespace onnx_tag::cli

@@ -1,0 +1,134 @@
+#include "cli/option_values.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/text.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag::cli {
+namespace {
+
+std::string Join(std::span<const std::string_view> words) {
+  std::string joined;
+  for (const std::string_view word : words) {
+    if (!joined.empty()) joined += ", ";
+    joined += word;
+  }
+  return joined;
+}
+
+// The position of `word` in `words`.
+std::size_t Choose(std::string_view what, std::string_view word,
+                   std::span<const std::string_view> words) {
+  const auto at = std::find(words.begin(), words.end(), word);
+  if (at != words.end()) {
+    return static_cast<std::size_t>(at - words.begin());
+  }
+  const std::string near = DidYouMean(word, words);
+  Fail(ErrorKind::kUsage, "unknown {} '{}'{}", what, Printable(word),
+       near.empty() ? fmt::format("\n  it is one of: {}", Join(words)) : near);
+}
+
+}  // namespace
+
+std::string DidYouMean(std::string_view word,
+                       std::span<const std::string_view> words) {
+  std::string_view near = NearestWord(word, words);
+  // A word cut short is far in letters, and yet clear.
+  if (near.empty() && word.size() >= 3) {
+    const auto at = std::find_if(words.begin(), words.end(), [&](auto whole) {
+      return whole.starts_with(word);
+    });
+    if (at != words.end()) near = *at;
+  }
+  return near.empty() ? "" : fmt::format(", did you mean '{}'?", near);
+}
+
+std::string ParseStrategy(const std::string& word) {
+  std::vector<std::string_view> names;
+  for (const StrategyInfo& strategy : Strategies()) {
+    names.push_back(strategy.name);
+  }
+  return std::string(names[Choose("strategy", word, names)]);
+}
+
+Confidence ParseConfidence(const std::string& word) {
+  return static_cast<Confidence>(
+      Choose("confidence level", word, kConfidenceNames));
+}
+
+bool ParseGranularity(const std::string& word) {
+  constexpr std::array<std::string_view, 2> kWords = {"hf", "torch_nn"};
+  return Choose("granularity", word, kWords) == 1;
+}
+
+DataChoice ParseData(const std::string& word) {
+  constexpr std::array<std::string_view, 3> kWords = {"keep", "link", "copy"};
+  constexpr std::array<DataChoice, 3> kChoices = {
+      DataChoice::kKeep, DataChoice::kLink, DataChoice::kCopy};
+  return kChoices[Choose("choice for --data", word, kWords)];
+}
+
+ColorMode ParseColor(const std::string& word) {
+  constexpr std::array<std::string_view, 3> kWords = {"auto", "always",
+                                                      "never"};
+  constexpr std::array<ColorMode, 3> kModes = {
+      ColorMode::kAuto, ColorMode::kAlways, ColorMode::kNever};
+  return kModes[Choose("choice for --color", word, kWords)];
+}
+
+KeyChoice ParseKeys(const std::string& list) {
+  constexpr std::array<std::string_view, 4> kWords = {
+      "tags", "namespace", "layer_ann", "class_hierarchy"};
+  KeyChoice keys;
+  bool* const choices[] = {&keys.tags, &keys.name_space, &keys.layer_ann,
+                           &keys.class_hierarchy};
+  keys.tags = false;
+  for (const std::string_view word : Split(list, ',')) {
+    *choices[Choose("key", word, kWords)] = true;
+  }
+  return keys;
+}
+
+std::vector<std::string> ParseExceptions(const std::string& list) {
+  std::string_view rest = list;
+  std::vector<std::string> exceptions;
+  if (rest.starts_with('+')) {
+    rest.remove_prefix(1);
+    exceptions = TagFormat().exceptions;
+  }
+  for (const std::string_view name : Split(rest, ',')) {
+    if (!name.empty()) exceptions.emplace_back(name);
+  }
+  return exceptions;
+}
+
+double ParsePercent(std::string_view option, const std::string& word) {
+  double percent = 0;
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, percent);
+  if (error != std::errc() || stop != end || !std::isfinite(percent) ||
+      percent < 0 || percent > 100) {
+    Fail(ErrorKind::kUsage, "{}: '{}' is not a percentage from 0 to 100",
+         option, Printable(word));
+  }
+  return percent;
+}
+
+std::uint64_t ParseCount(std::string_view option, const std::string& word) {
+  std::uint64_t count = 0;
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, count);
+  if (error != std::errc() || stop != end) {
+    Fail(ErrorKind::kUsage, "{}: '{}' is not a number", option,
+         Printable(word));
+  }
+  return count;
+}
+
+}  // namespace onnx_tag::cli

@@ -1,0 +1,17 @@
+// One parser for each command; see command_table.h.
+#ifndef ONNX_TAG_CLI_PARSERS_H_
+#define ONNX_TAG_CLI_PARSERS_H_
+
+#include "cli/command_table.h"
+
+namespace onnx_tag::cli {
+
+Invocation ParseTag(CLI::App& app, Words words);
+Invocation ParseStrip(CLI::App& app, Words words);
+Invocation ParseShow(CLI::App& app, Words words);
+Invocation ParseExplain(CLI::App& app, Words words);
+Invocation ParseStrategies(CLI::App& app, Words words);
+
+}  // namespace onnx_tag::cli
+
+#endif  // ONNX_TAG_CLI_PARSERS_H_

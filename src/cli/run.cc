@@ -1,0 +1,53 @@
+#include "cli/run.h"
+
+#include <exception>
+
+#include "cli/app.h"
+#include "commands/commands.h"
+#include "io/terminal.h"
+
+namespace onnx_tag::cli {
+namespace {
+
+ExitCode RunCommand(const PrintText& print, Terminal& terminal) {
+  terminal.Out(print.text);
+  return ExitCode::kOk;
+}
+ExitCode RunCommand(const TagOptions& options, Terminal& terminal) {
+  return RunTag(options, terminal);
+}
+ExitCode RunCommand(const StripOptions& options, Terminal& terminal) {
+  return RunStrip(options, terminal);
+}
+ExitCode RunCommand(const ShowOptions& options, Terminal& terminal) {
+  return RunShow(options, terminal);
+}
+ExitCode RunCommand(const ExplainOptions& options, Terminal& terminal) {
+  return RunExplain(options, terminal);
+}
+ExitCode RunCommand(const StrategiesOptions& options, Terminal& terminal) {
+  return RunStrategies(options, terminal);
+}
+
+ExitCode RunInvocation(const Invocation& invocation, int out, int err) {
+  Terminal terminal(out, err, invocation.terminal);
+  const ExitCode result = std::visit(
+      [&](const auto& command) { return RunCommand(command, terminal); },
+      invocation.command);
+  terminal.Flush();
+  return result;
+}
+
+}  // namespace
+
+int Run(std::vector<std::string> args, int out, int err) {
+  try {
+    return static_cast<int>(
+        RunInvocation(ParseArgs(std::move(args)), out, err));
+  } catch (const std::exception& error) {
+    Terminal(out, err, {}).Complain(ErrorText(error));
+    return static_cast<int>(ExitCodeOf(error));
+  }
+}
+
+}  // namespace onnx_tag::cli

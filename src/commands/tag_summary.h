@@ -1,0 +1,32 @@
+// What `tag` prints of a model: text for people, a line of JSON for programs.
+#ifndef ONNX_TAG_COMMANDS_TAG_SUMMARY_H_
+#define ONNX_TAG_COMMANDS_TAG_SUMMARY_H_
+
+#include <string>
+
+#include "commands/pending_outputs.h"
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+struct TagSummary {
+  std::string file;
+  std::string output;   // empty: none
+  std::string sidecar;  // empty: none
+  PendingOutputs::Fate output_fate = PendingOutputs::Fate::kUnknown;
+  PendingOutputs::Fate sidecar_fate = PendingOutputs::Fate::kUnknown;
+  bool dry_run = false;
+};
+
+std::string SummaryText(const TagSummary& summary, const Tagging& tagging);
+std::string SummaryJson(const TagSummary& summary, const Tagging& tagging);
+
+// "120 certain, 16 high"; "none" where nothing is tagged.
+std::string ConfidenceText(const Coverage& coverage);
+
+// "99.3 %", and 100 or 0 only where it is all or nothing.
+std::string PercentText(std::uint64_t part, std::uint64_t whole);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_TAG_SUMMARY_H_

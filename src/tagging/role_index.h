@@ -1,0 +1,43 @@
+// Roles read from a file, each added once.
+//
+// Mapping knows a few dozen roles; a file may hold one for each of 10^6 nodes,
+// and searching them one by one would take hours.
+#ifndef ONNX_TAG_TAGGING_ROLE_INDEX_H_
+#define ONNX_TAG_TAGGING_ROLE_INDEX_H_
+
+#include <cstddef>
+#include <unordered_map>
+
+#include "base/interner.h"
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+class RoleIndex {
+ public:
+  // `tagging` must outlive it, and get its roles from here alone.
+  explicit RoleIndex(Tagging& tagging) : tagging_(tagging) { Add(Role()); }
+
+  RoleId Add(const Role& role) {
+    const auto [at, added] = ids_.try_emplace(role, RoleId{0});
+    if (added) at->second = tagging_.roles.Add(role);
+    return at->second;
+  }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Role& role) const {
+      return static_cast<std::size_t>(
+          HashBytes(role.component) +
+          static_cast<std::uint64_t>(role.type) * 0x9e3779b97f4a7c15u +
+          static_cast<std::uint64_t>(role.attention_kind) * 0xff51afd7u +
+          static_cast<std::uint64_t>(role.layer) * 0xc4ceb9fe1a85ec53u);
+    }
+  };
+  Tagging& tagging_;
+  std::unordered_map<Role, RoleId, Hash> ids_;
+};
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_TAGGING_ROLE_INDEX_H_
