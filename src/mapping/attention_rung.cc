@@ -108,8 +108,7 @@ class AttentionCores {
       if (caller == kNo<ModuleId>) return;
       sources_ = sources_ == kNo<ModuleId>
                      ? caller
-                     : CallableModule(evidence_,
-                                      evidence_.modules.CommonAncestor(
+                     : evidence_.Callable(evidence_.modules.CommonAncestor(
                                           sources_, caller));
       ++source_count_;
       return;
@@ -145,7 +144,7 @@ class AttentionCores {
     if (module == ModuleId{0} || !tree.Children(module).empty()) {
       return module;
     }
-    return CallableModule(evidence_, tree.Parent(module));
+    return evidence_.Callable(tree.Parent(module));
   }
 
   const Evidence& evidence_;

@@ -66,7 +66,7 @@ class ExecutionOrder {
   }
 
   ModuleId Callable(ModuleId module) const {
-    return CallableModule(evidence_, module);
+    return evidence_.Callable(module);
   }
 
   ModuleId Common(ModuleId a, ModuleId b) const {

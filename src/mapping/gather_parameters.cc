@@ -186,7 +186,9 @@ class ParameterGatherer {
     for (ModuleId at = module; at != ModuleId{0}; at = tree.Parent(at)) {
       const std::string_view atom = tree.Atom(at);
       if (atom.find_first_not_of("0123456789") == std::string_view::npos) {
+        int looked_at = 0;  // a few layers tell
         for (const ModuleId sibling : tree.Children(tree.Parent(at))) {
+          if (++looked_at > 16) break;
           ModuleId twin = sibling;
           for (auto name = below.rbegin();
                name != below.rend() && twin != kNo<ModuleId>; ++name) {

@@ -178,7 +178,7 @@ std::vector<Claim> ProposeForConstants(const Evidence& evidence,
                    : evidence.modules.CommonAncestor(module, found[consumer]);
     }
     if (open || module == kNo<ModuleId>) continue;
-    found[node] = CallableModule(evidence, module);
+    found[node] = evidence.Callable(module);
     claims.push_back({node, found[node], Confidence::kMedium,
                       Source::kOperation,
                       "a constant belongs to the node that reads it"});
