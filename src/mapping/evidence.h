@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/ids.h"
@@ -61,6 +62,10 @@ struct Evidence {
   IdVector<ModuleId, ModuleId> callable;           // by module
   std::vector<bool> constant_value;                // by value: feeds on no input
 
+  // What an attention beside this norm is usually called: by the norm's
+  // module, the module that would be; see data/attention_names.txt.
+  std::unordered_map<std::uint32_t, ModuleId> usual_attention;
+
   std::vector<MetadataFact> metadata;             // by node
   std::vector<std::string> notes;                 // set aside, and why
 
@@ -98,6 +103,7 @@ void GatherScopes(Evidence& evidence);
 void GatherParameters(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
 void AlignScopes(Evidence& evidence);
+void GuessAttentionNames(Evidence& evidence);
 void DescribeModules(Evidence& evidence);
 
 }  // namespace onnx_tag

@@ -164,9 +164,11 @@ class ParameterGatherer {
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
       Calls& calls = by_module[static_cast<std::uint32_t>(
           evidence_.parameters[id].module)];
+      calls.alike &= places[id].alike && !places[id].scoped;
+      // A recurrent cell runs once a step, on inputs projected in one go.
+      if (IsRecurrent(evidence_.parameters[id].name)) continue;
       if (calls.uses == 0) calls.uses = places[id].uses;
-      calls.alike &= places[id].alike && !places[id].scoped &&
-                     calls.uses == places[id].uses;
+      calls.alike &= calls.uses == places[id].uses;
     }
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
       Parameter& parameter = evidence_.parameters[id];
@@ -176,6 +178,15 @@ class ParameterGatherer {
         parameter.trusted = true;
       }
     }
+  }
+
+  static bool IsRecurrent(std::string_view name) {
+    const std::string_view atom = name.substr(name.rfind('.') + 1);
+    for (const std::string_view start :
+         {"weight_ih", "weight_hh", "bias_ih", "bias_hh"}) {
+      if (atom.starts_with(start)) return true;
+    }
+    return false;
   }
 
   // Whether the path of `module` under another index of a list around it does

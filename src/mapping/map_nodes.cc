@@ -105,6 +105,7 @@ Evidence GatherEvidence(const Model& model) {
   GatherParameters(evidence);
   GatherMetadata(evidence);
   AlignScopes(evidence);
+  GuessAttentionNames(evidence);
   DescribeModules(evidence);
   return evidence;
 }
