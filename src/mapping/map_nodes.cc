@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "mapping/ladder.h"
+#include "mapping/origins.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 
@@ -49,6 +50,9 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
   for (const Tag& tag : tagging.tags) {
     if (tag.tagged()) used[Index(tag.module)] = true;
   }
+  for (const Origin& origin : tagging.origins) {
+    used[Index(origin.module)] = true;
+  }
   for (const Parameter& parameter : evidence.parameters) {
     if (parameter.uses > 0) used[Index(parameter.module)] = true;
   }
@@ -68,6 +72,9 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
   }
   for (Tag& tag : tagging.tags) {
     if (tag.tagged()) tag.module = kept[Index(tag.module)];
+  }
+  for (Origin& origin : tagging.origins) {
+    origin.module = kept[Index(origin.module)];
   }
   tagging.modules = std::move(tree);
 }
@@ -143,6 +150,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();
   }
+  tagging.origins = FindOrigins(evidence, tagging.tags);
   KeepUsedModules(evidence, tagging);
   tagging.root.name = tagging.modules.Class(ModuleId{0});
   tagging.root.confidence = Confidence::kCertain;
