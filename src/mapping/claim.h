@@ -34,6 +34,9 @@ struct Rung {
 
 // The rungs, one file each.
 RungFunction ProposeFromMetadata;
+RungFunction ProposeFromFunctions;
+RungFunction ProposeForHelperBodies;
+RungFunction ProposeForFunctionBodies;
 RungFunction ProposeFromScope;
 RungFunction ProposeFromValueName;
 RungFunction ProposeFromParameters;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "mapping/function_table.h"
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
@@ -66,6 +67,8 @@ struct Evidence {
   // module, the module that would be; see data/attention_names.txt.
   std::unordered_map<std::uint32_t, ModuleId> usual_attention;
 
+  FunctionTable functions;
+
   std::vector<MetadataFact> metadata;             // by node
   std::vector<std::string> notes;                 // set aside, and why
 
@@ -101,6 +104,7 @@ Evidence GatherEvidence(const Model& model);
 // The steps of it, in order.
 void GatherScopes(Evidence& evidence);
 void GatherParameters(Evidence& evidence);
+void GatherFunctions(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
 void AlignScopes(Evidence& evidence);
 void GuessAttentionNames(Evidence& evidence);

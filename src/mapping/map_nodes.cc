@@ -12,8 +12,12 @@ namespace {
 
 constexpr Rung kEnhancedSemanticRungs[] = {
     {"metadata", "the exporter's metadata", &ProposeFromMetadata},
+    {"function", "the local function it calls or stands in",
+     &ProposeFromFunctions},
     {"scope", "the scope in the node's name", &ProposeFromScope},
     {"value_name", "the scope in an output's name", &ProposeFromValueName},
+    {"helper_body", "the call of the function it stands in",
+     &ProposeForHelperBodies},
     {"parameter", "the parameters it uses", &ProposeFromParameters},
     {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
     {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
@@ -25,6 +29,9 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},
     {"neighbours", "the modules around it", &ProposeFromNeighbours},
+    {"late_helper_body", "the call of the function it stands in",
+     &ProposeForHelperBodies},
+    {"function_body", "the function it stands in", &ProposeForFunctionBodies},
 };
 
 const Strategy kStrategies[] = {
@@ -102,7 +109,9 @@ void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
 Evidence GatherEvidence(const Model& model) {
   Evidence evidence(model);
   GatherScopes(evidence);
+  evidence.functions = FunctionTable(model);
   GatherParameters(evidence);
+  GatherFunctions(evidence);
   GatherMetadata(evidence);
   AlignScopes(evidence);
   GuessAttentionNames(evidence);
