@@ -35,6 +35,7 @@ struct Rung {
 // The rungs, one file each.
 RungFunction ProposeFromMetadata;
 RungFunction ProposeFromFunctions;
+RungFunction ProposeFromInlined;
 RungFunction ProposeForHelperBodies;
 RungFunction ProposeForFunctionBodies;
 RungFunction ProposeFromScope;

@@ -37,6 +37,13 @@ struct MetadataFact {
   bool merged = false;  // a rewriter made the node out of several
 };
 
+// What an inlined function's surviving names say of a node.
+struct InlinedFact {
+  NodeId node;
+  ModuleId module;
+  bool sure = false;  // parameters know the module, too
+};
+
 // How a node came by its scope.
 enum class NameTrace : std::uint8_t {
   kNone,    // its name says nothing
@@ -68,6 +75,7 @@ struct Evidence {
   std::unordered_map<std::uint32_t, ModuleId> usual_attention;
 
   FunctionTable functions;
+  std::vector<InlinedFact> inlined;
 
   std::vector<MetadataFact> metadata;             // by node
   std::vector<std::string> notes;                 // set aside, and why
@@ -105,6 +113,7 @@ Evidence GatherEvidence(const Model& model);
 void GatherScopes(Evidence& evidence);
 void GatherParameters(Evidence& evidence);
 void GatherFunctions(Evidence& evidence);
+void GatherInlined(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
 void AlignScopes(Evidence& evidence);
 void GuessAttentionNames(Evidence& evidence);

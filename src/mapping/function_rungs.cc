@@ -61,6 +61,20 @@ std::vector<Claim> ProposeFromFunctions(const Evidence& evidence,
   return claims;
 }
 
+std::vector<Claim> ProposeFromInlined(const Evidence& evidence,
+                                      const Placed& placed) {
+  std::vector<Claim> claims;
+  for (const InlinedFact& fact : evidence.inlined) {
+    if (placed[fact.node].tagged()) continue;
+    claims.push_back({fact.node, fact.module,
+                      fact.sure ? Confidence::kCertain : Confidence::kHigh,
+                      Source::kValueName,
+                      "it is part of a call that this module's name "
+                      "survives"});
+  }
+  return claims;
+}
+
 std::vector<Claim> ProposeForHelperBodies(const Evidence& evidence,
                                           const Placed& placed) {
   const FunctionTable& table = evidence.functions;

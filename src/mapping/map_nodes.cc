@@ -16,6 +16,7 @@ constexpr Rung kEnhancedSemanticRungs[] = {
      &ProposeFromFunctions},
     {"scope", "the scope in the node's name", &ProposeFromScope},
     {"value_name", "the scope in an output's name", &ProposeFromValueName},
+    {"inlined", "the call of an inlined function", &ProposeFromInlined},
     {"helper_body", "the call of the function it stands in",
      &ProposeForHelperBodies},
     {"parameter", "the parameters it uses", &ProposeFromParameters},
@@ -112,6 +113,7 @@ Evidence GatherEvidence(const Model& model) {
   evidence.functions = FunctionTable(model);
   GatherParameters(evidence);
   GatherFunctions(evidence);
+  GatherInlined(evidence);
   GatherMetadata(evidence);
   AlignScopes(evidence);
   GuessAttentionNames(evidence);
