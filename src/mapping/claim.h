@@ -42,6 +42,7 @@ RungFunction ProposeFromScope;
 RungFunction ProposeFromValueName;
 RungFunction ProposeFromParameters;
 RungFunction ProposeFromNormPatterns;
+RungFunction ProposeForControlFlow;
 RungFunction ProposeForCarriers;
 RungFunction ProposeForConversions;
 RungFunction ProposeForGemmReshapes;

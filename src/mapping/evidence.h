@@ -38,10 +38,15 @@ struct MetadataFact {
 };
 
 // What an inlined function's surviving names say of a node.
+enum class InlinedTrust : std::uint8_t {
+  kOrder,  // it lies between the ends of two calls
+  kName,   // it is of a call that is named after the module
+  kKnown,  // and parameters know the module, too
+};
 struct InlinedFact {
   NodeId node;
   ModuleId module;
-  bool sure = false;  // parameters know the module, too
+  InlinedTrust trust = InlinedTrust::kOrder;
 };
 
 // How a node came by its scope.
@@ -114,6 +119,7 @@ void GatherScopes(Evidence& evidence);
 void GatherParameters(Evidence& evidence);
 void GatherFunctions(Evidence& evidence);
 void GatherInlined(Evidence& evidence);
+void GatherInlinedOrder(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
 void AlignScopes(Evidence& evidence);
 void GuessAttentionNames(Evidence& evidence);

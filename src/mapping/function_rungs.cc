@@ -66,11 +66,24 @@ std::vector<Claim> ProposeFromInlined(const Evidence& evidence,
   std::vector<Claim> claims;
   for (const InlinedFact& fact : evidence.inlined) {
     if (placed[fact.node].tagged()) continue;
-    claims.push_back({fact.node, fact.module,
-                      fact.sure ? Confidence::kCertain : Confidence::kHigh,
-                      Source::kValueName,
-                      "it is part of a call that this module's name "
-                      "survives"});
+    switch (fact.trust) {
+      case InlinedTrust::kKnown:
+        claims.push_back({fact.node, fact.module, Confidence::kCertain,
+                          Source::kValueName,
+                          "it was inlined with a call of this module"});
+        break;
+      case InlinedTrust::kName:
+        claims.push_back({fact.node, fact.module, Confidence::kHigh,
+                          Source::kValueName,
+                          "it was inlined with a call that is named after "
+                          "this module"});
+        break;
+      case InlinedTrust::kOrder:
+        claims.push_back({fact.node, fact.module, Confidence::kMedium,
+                          Source::kValueName,
+                          "it lies where a call of this module was inlined"});
+        break;
+    }
   }
   return claims;
 }

@@ -64,7 +64,9 @@ class InlinedGatherer {
     for (const NodeId node : model_.Nodes()) {
       const Call& call = calls_[number_[node]];
       if (call.module == kNo<ModuleId>) continue;
-      evidence_.inlined.push_back({node, call.module, call.sure});
+      evidence_.inlined.push_back({node, call.module,
+                                   call.sure ? InlinedTrust::kKnown
+                                             : InlinedTrust::kName});
     }
   }
 

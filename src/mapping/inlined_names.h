@@ -23,6 +23,9 @@ struct InlinedName {
 // kNo where there is none.
 ModuleId FindInlined(const MangledNames& names, std::string_view value);
 
+// The number of the call that returned it: 1 is the first.
+int CallOf(const MangledNames& names, std::string_view value);
+
 // Where an optimizer inlined a call before, the value's name begins with the
 // function's: `<class>_encoder_1_52_encoder_layer_0_1`. The function's module
 // made values of its own no more, and may have lent its name to the last call

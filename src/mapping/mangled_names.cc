@@ -9,7 +9,8 @@ namespace onnx_tag {
 Mangled Mangle(std::string_view name) {
   // `getattr(L__self___layer1, "0")`, as dynamo writes an item of a list.
   std::size_t begin = 0;
-  for (const std::string_view prefix : {"getattr_", "L__self___", "l__self___"}) {
+  for (const std::string_view prefix :
+       {"getattr_", "L__self___", "l__self___"}) {
     if (name.substr(begin).starts_with(prefix)) begin += prefix.size();
   }
   Mangled result;
@@ -120,6 +121,12 @@ ModuleId MangledNames::Find(std::string_view name) const {
   return match.rest.empty() && match.module != ModuleTree::kRoot
              ? original_[match.module]
              : kNo<ModuleId>;
+}
+
+ModuleId MangledNames::FindStart(std::string_view name) const {
+  return original_[hierarchy::MatchSanitized(mangled_, ModuleTree::kRoot,
+                                             Mangle(name).text)
+                       .module];
 }
 
 ModuleId MangledNames::FindAtEnd(std::string_view name) const {

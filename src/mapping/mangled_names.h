@@ -39,6 +39,9 @@ class MangledNames {
 
   // The module whose whole path the name is; kNo where there is none.
   ModuleId Find(std::string_view name) const;
+  // The deepest known module that the name begins with; the root where it
+  // begins with none.
+  ModuleId FindStart(std::string_view name) const;
   // The same for the longest end of the name that is a path.
   ModuleId FindAtEnd(std::string_view name) const;
 

@@ -27,6 +27,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"consumers", "scopeless nodes among scoped ones", &ProposeFromConsumers},
     {"attention", "attention written out", &ProposeFromAttention},
     {"constant", "constants of placed nodes", &ProposeForConstants},
+    {"control_flow", "what the branches of an If or Loop use",
+     &ProposeForControlFlow},
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},
     {"neighbours", "the modules around it", &ProposeFromNeighbours},
@@ -48,6 +50,28 @@ constexpr StrategyInfo kStrategyInfos[] = {
      "neighbours are"},
 };
 
+// The body of a module's function is the module's, and what it calls.
+bool LeavesFunction(const Evidence& evidence, const Claim& claim) {
+  if (claim.source != Source::kLocality) return false;
+  const FunctionId owner =
+      evidence.functions.OwnerOf(evidence.model[claim.node].graph);
+  if (owner == kNo<FunctionId>) return false;
+  const ModuleId module = evidence.functions[owner].module;
+  return module != kNo<ModuleId> &&
+         !evidence.modules.IsAncestor(module, claim.module);
+}
+
+// The modules of all calls, for a body is tagged for its first call only.
+void AddCallSites(const Evidence& evidence, Tagging& tagging) {
+  for (const FunctionCall& call : evidence.functions.calls()) {
+    const ModuleId module = call.module == kNo<ModuleId>
+                                ? tagging.tags[call.node].module
+                                : call.module;
+    tagging.call_sites.push_back(
+        {static_cast<std::uint32_t>(call.function), call.node, module});
+  }
+}
+
 // The evidence's modules that matter: those of nodes, and those that own a
 // named parameter. Others were only considered.
 void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
@@ -56,6 +80,9 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
   used[0] = true;
   for (const Tag& tag : tagging.tags) {
     if (tag.tagged()) used[Index(tag.module)] = true;
+  }
+  for (const CallSite& site : tagging.call_sites) {
+    if (site.module != kNo<ModuleId>) used[Index(site.module)] = true;
   }
   for (const Parameter& parameter : evidence.parameters) {
     if (parameter.uses > 0) used[Index(parameter.module)] = true;
@@ -76,6 +103,9 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
   }
   for (Tag& tag : tagging.tags) {
     if (tag.tagged()) tag.module = kept[Index(tag.module)];
+  }
+  for (CallSite& site : tagging.call_sites) {
+    if (site.module != kNo<ModuleId>) site.module = kept[Index(site.module)];
   }
   tagging.modules = std::move(tree);
 }
@@ -100,7 +130,7 @@ const Strategy& FindStrategy(std::string_view name) {
 void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
   for (const Claim& claim : rung.propose(evidence, placed)) {
     Tag& tag = placed[claim.node];
-    if (tag.tagged()) continue;
+    if (tag.tagged() || LeavesFunction(evidence, claim)) continue;
     tag.module = claim.module;
     tag.confidence = claim.confidence;
     tag.source = claim.source;
@@ -114,6 +144,7 @@ Evidence GatherEvidence(const Model& model) {
   GatherParameters(evidence);
   GatherFunctions(evidence);
   GatherInlined(evidence);
+  if (evidence.inlined.empty()) GatherInlinedOrder(evidence);
   GatherMetadata(evidence);
   AlignScopes(evidence);
   GuessAttentionNames(evidence);
@@ -151,6 +182,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   for (const Rung& rung : strategy.rungs) {
     Climb(evidence, rung, tagging.tags);
   }
+  AddCallSites(evidence, tagging);
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();
   }
