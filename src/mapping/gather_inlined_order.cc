@@ -34,8 +34,10 @@ class OrderGatherer {
     inside.Follow(true);
     InlinedReplay outside(evidence_, frames_, optimized_);
     outside.Follow(false);
+    // A module that calls another first is more likely to begin by itself.
+    const bool nested = !optimized_ && frames_[1].caller != 0;
     const InlinedReplay& best =
-        outside.misfits() < inside.misfits() ? outside : inside;
+        outside.misfits() < inside.misfits() + nested ? outside : inside;
     IdVector<NodeId, ModuleId> module(model_.node_count(), kNo<ModuleId>);
     for (std::size_t at = 0; at < nodes_.size(); ++at) {
       module[nodes_[at]] = frames_[best.OwnerOf(at)].module;

@@ -176,6 +176,10 @@ void InlinedReplay::SplitLast(std::vector<Run>& runs, std::size_t end,
     return;
   }
   if (runs.size() > opened.size() || last.items.size() < 2) return;
+  if (ParseBodyName(model_[nodes_[begin]].name, model_.OpType(nodes_[begin]))
+          .kind == BodyName::kOwn) {
+    return;  // its number continues the run's
+  }
   const ModuleId module = frames_[opened.back()].module;
   const bool only_identity =
       begin == end && model_.OpType(nodes_[end]) == "Identity";
