@@ -104,7 +104,7 @@ class InlinedGatherer {
       most_ = std::max(most_, number_[node]);
     }
     // Calls without nodes of their own are few: the numbers stay small.
-    return numbered >= 2 && 2 * shared >= numbered &&
+    return numbered >= 2 && 4 * shared >= numbered &&
            most_ <= 4 * model_.node_count();
   }
 
