@@ -34,10 +34,15 @@ struct Rung {
 
 // The rungs, one file each.
 RungFunction ProposeFromMetadata;
+RungFunction ProposeFromFunctions;
+RungFunction ProposeFromInlined;
+RungFunction ProposeForHelperBodies;
+RungFunction ProposeForFunctionBodies;
 RungFunction ProposeFromScope;
 RungFunction ProposeFromValueName;
 RungFunction ProposeFromParameters;
 RungFunction ProposeFromNormPatterns;
+RungFunction ProposeForControlFlow;
 RungFunction ProposeForCarriers;
 RungFunction ProposeForConversions;
 RungFunction ProposeForGemmReshapes;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "mapping/function_table.h"
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
@@ -34,6 +35,18 @@ struct MetadataFact {
   NodeId node;
   ModuleId module;
   bool merged = false;  // a rewriter made the node out of several
+};
+
+// What an inlined function's surviving names say of a node.
+enum class InlinedTrust : std::uint8_t {
+  kOrder,  // it lies between the ends of two calls
+  kName,   // it is of a call that is named after the module
+  kKnown,  // and parameters know the module, too
+};
+struct InlinedFact {
+  NodeId node;
+  ModuleId module;
+  InlinedTrust trust = InlinedTrust::kOrder;
 };
 
 // How a node came by its scope.
@@ -65,6 +78,9 @@ struct Evidence {
   // What an attention beside this norm is usually called: by the norm's
   // module, the module that would be; see data/attention_names.txt.
   std::unordered_map<std::uint32_t, ModuleId> usual_attention;
+
+  FunctionTable functions;
+  std::vector<InlinedFact> inlined;
 
   std::vector<MetadataFact> metadata;             // by node
   std::vector<std::string> notes;                 // set aside, and why
@@ -101,6 +117,9 @@ Evidence GatherEvidence(const Model& model);
 // The steps of it, in order.
 void GatherScopes(Evidence& evidence);
 void GatherParameters(Evidence& evidence);
+void GatherFunctions(Evidence& evidence);
+void GatherInlined(Evidence& evidence);
+void GatherInlinedOrder(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
 void AlignScopes(Evidence& evidence);
 void GuessAttentionNames(Evidence& evidence);

@@ -39,8 +39,15 @@ class ParameterGatherer {
       evidence_.constant_value[Index(tensor.value)] = true;
       AddParameter(tensor.value, model_.ValueName(tensor.value), tensor.rank);
     }
+    const FunctionTable& functions = evidence_.functions;
     // Files are in topological order; where one is not, a carrier is missed.
-    for (const NodeId node : model_.Nodes()) Carry(node);
+    for (const NodeId node : model_.Nodes()) {
+      if (functions.OwnerOf(model_[node].graph) == kNo<FunctionId>) Carry(node);
+    }
+    for (const FunctionId id : functions.CallersFirst()) {
+      Bind(id);
+      for (const NodeId node : functions.Body(id)) Carry(node);
+    }
     CountUses();
     evidence_.module_has_parameter.assign(evidence_.modules.size(), false);
     for (const Parameter& parameter : evidence_.parameters) {
@@ -66,6 +73,22 @@ class ParameterGatherer {
     Parameter& parameter = evidence_.parameters[at->second];
     parameter.rank = std::max(parameter.rank, rank);
     evidence_.value_parameter[value] = at->second;
+  }
+
+  // A body's own names may be those of another instance: what its inputs are
+  // is what the first call hands over.
+  void Bind(FunctionId id) {
+    const std::vector<ValueId>& formals =
+        model_[model_.functions()[Index(id)].body].inputs;
+    const std::span<const ValueId> actuals =
+        model_.Inputs(evidence_.functions[id].first_call);
+    for (std::size_t i = 0; i < std::min(formals.size(), actuals.size()); ++i) {
+      if (actuals[i] == kNo<ValueId>) continue;
+      evidence_.value_parameter[formals[i]] =
+          evidence_.value_parameter[actuals[i]];
+      evidence_.constant_value[Index(formals[i])] =
+          evidence_.constant_value[Index(actuals[i])];
+    }
   }
 
   bool IsCarrier(const Node& node) const {
@@ -112,12 +135,19 @@ class ParameterGatherer {
     return tensor == nullptr ? 0 : tensor->rank;
   }
 
+  // Its body uses the parameters, not the call.
+  bool IsFirstCall(NodeId node) const {
+    const FunctionCall* const call = evidence_.functions.CallOf(node);
+    return call != nullptr &&
+           evidence_.functions[call->function].first_call == node;
+  }
+
   // A parameter read from several places may have another owner in each: its
   // name is that of one of several equal tensors.
   void CountUses() {
     IdVector<ParameterId, Place> places(evidence_.parameters.size());
     for (const NodeId node : model_.Nodes()) {
-      if (evidence_.is_carrier[node]) continue;
+      if (evidence_.is_carrier[node] || IsFirstCall(node)) continue;
       const std::span<const ValueId> inputs = model_.Inputs(node);
       for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
         const ParameterId id = evidence_.ParameterOf(inputs[slot]);
