@@ -34,6 +34,7 @@ struct Rung {
 
 // The rungs, one file each.
 RungFunction ProposeFromMetadata;
+RungFunction ProposeFromDialect;
 RungFunction ProposeFromScope;
 RungFunction ProposeFromValueName;
 RungFunction ProposeFromParameters;
@@ -43,6 +44,8 @@ RungFunction ProposeForConversions;
 RungFunction ProposeForGemmReshapes;
 RungFunction ProposeFromConsumers;
 RungFunction ProposeForConstants;
+RungFunction ProposeForUnnamedRegions;
+RungFunction ProposeMuteRoot;
 RungFunction ProposeFromNeighbours;
 RungFunction ProposeFromAttention;
 RungFunction ProposeFromExecutionOrder;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "mapping/dialects.h"
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
@@ -33,6 +34,14 @@ struct MetadataFact {
   NodeId node;
   ModuleId module;
   bool merged = false;  // a rewriter made the node out of several
+};
+
+// What a node's name says in a dialect with rules of its own.
+struct NameFact {
+  NodeId node;
+  ModuleId module;
+  Confidence confidence;
+  std::string_view because;
 };
 
 // How a node came by its scope.
@@ -60,6 +69,14 @@ struct Evidence {
   std::vector<bool> called_modules;                // by module: has a scope
   std::vector<bool> constant_value;                // by value: feeds on no input
 
+  hierarchy::Dialect dialect = hierarchy::Dialect::kUnknown;
+  std::shared_ptr<const DialectNames> names;  // null: scopes and metadata
+  std::vector<NameFact> name_facts;           // by node
+  std::vector<Origin> origins;                // by node
+  // The names say nothing but the root, although there is more: Keras' layers
+  // are no modules to torch.
+  bool root_scopes_are_mute = false;
+
   std::vector<MetadataFact> metadata;             // by node
   std::vector<std::string> notes;                 // set aside, and why
 
@@ -85,10 +102,15 @@ struct Evidence {
 
 Evidence GatherEvidence(const Model& model);
 
+// The exporter's dialect, for reports.
+std::string FileDialect(const Evidence& evidence);
+
 // The steps of it, in order.
 void GatherScopes(Evidence& evidence);
 void GatherParameters(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
+void GatherDialectNames(Evidence& evidence);
+void GatherKerasOnTorch(Evidence& evidence);
 void AlignScopes(Evidence& evidence);
 
 }  // namespace onnx_tag

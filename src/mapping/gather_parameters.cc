@@ -2,6 +2,8 @@
 // values that carry them to the node that uses them.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "hierarchy/parameter_name.h"
@@ -51,14 +53,22 @@ class ParameterGatherer {
  private:
   void AddParameter(ValueId value, std::string_view raw, std::uint32_t rank) {
     const hierarchy::Undone name = hierarchy::UndoTensorName(raw);
-    if (!hierarchy::IsParameterName(name.name)) return;
+    std::optional<std::string> owner;
+    if (evidence_.names != nullptr) {
+      // A scalar is a constant that equal ones were merged with.
+      if (rank > 0) owner = evidence_.names->OwnerOf(name.name);
+      if (!owner) return;
+    } else if (!hierarchy::IsParameterName(name.name)) {
+      return;
+    }
     // Scale, zero point and quantized weight are one parameter.
     const auto [at, is_new] = by_name_.try_emplace(
         name.name, MakeId<ParameterId>(evidence_.parameters.size()));
     if (is_new) {
       const std::string_view module =
-          name.module_only ? name.name
-                           : hierarchy::SplitParameterName(name.name).module;
+          owner              ? std::string_view(*owner)
+          : name.module_only ? name.name
+                             : hierarchy::SplitParameterName(name.name).module;
       evidence_.parameters.Add({.name = name.name,
                                 .module = evidence_.modules.Add(module),
                                 .rank = rank});

@@ -12,9 +12,11 @@ namespace {
 
 constexpr Rung kEnhancedSemanticRungs[] = {
     {"metadata", "the exporter's metadata", &ProposeFromMetadata},
+    {"dialect", "names of producers other than PyTorch", &ProposeFromDialect},
     {"scope", "the scope in the node's name", &ProposeFromScope},
     {"value_name", "the scope in an output's name", &ProposeFromValueName},
     {"parameter", "the parameters it uses", &ProposeFromParameters},
+    {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
     {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
     {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
     {"gemm_reshape", "Reshapes around a Gemm", &ProposeForGemmReshapes},
@@ -22,6 +24,7 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"consumers", "scopeless nodes among scoped ones", &ProposeFromConsumers},
     {"attention", "attention written out", &ProposeFromAttention},
     {"constant", "constants of placed nodes", &ProposeForConstants},
+    {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},
     {"neighbours", "the modules around it", &ProposeFromNeighbours},
@@ -49,6 +52,9 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
   for (const Tag& tag : tagging.tags) {
     if (tag.tagged()) used[Index(tag.module)] = true;
   }
+  for (const Origin& origin : tagging.origins) {
+    used[Index(origin.module)] = true;
+  }
   for (const Parameter& parameter : evidence.parameters) {
     if (parameter.uses > 0) used[Index(parameter.module)] = true;
   }
@@ -68,6 +74,9 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
   }
   for (Tag& tag : tagging.tags) {
     if (tag.tagged()) tag.module = kept[Index(tag.module)];
+  }
+  for (Origin& origin : tagging.origins) {
+    origin.module = kept[Index(origin.module)];
   }
   tagging.modules = std::move(tree);
 }
@@ -101,9 +110,13 @@ void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
 
 Evidence GatherEvidence(const Model& model) {
   Evidence evidence(model);
+  evidence.dialect = DetectDialect(model);
+  evidence.names = ReadDialect(model, evidence.dialect);
   GatherScopes(evidence);
   GatherParameters(evidence);
   GatherMetadata(evidence);
+  GatherDialectNames(evidence);
+  GatherKerasOnTorch(evidence);
   AlignScopes(evidence);
   evidence.called_modules.assign(evidence.modules.size(), false);
   for (const ScopeId id : AllIds<ScopeId>(evidence.scopes.size())) {
@@ -126,7 +139,11 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();
   }
+  for (const Origin& origin : evidence.origins) {
+    if (tagging.tags[origin.node].tagged()) tagging.origins.push_back(origin);
+  }
   KeepUsedModules(evidence, tagging);
+  tagging.dialect = FileDialect(evidence);
   tagging.root.name = tagging.modules.Class(ModuleId{0});
   tagging.root.confidence = Confidence::kCertain;
   return tagging;
