@@ -46,6 +46,7 @@ RungFunction ProposeFromConsumers;
 RungFunction ProposeForConstants;
 RungFunction ProposeForUnnamedRegions;
 RungFunction ProposeMuteRoot;
+RungFunction ProposeFromSanitizedNames;
 RungFunction ProposeFromNeighbours;
 RungFunction ProposeFromAttention;
 RungFunction ProposeFromExecutionOrder;

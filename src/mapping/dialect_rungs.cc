@@ -25,7 +25,8 @@ class Regions {
       : evidence_(evidence),
         placed_(placed),
         leader_(evidence.model.node_count()),
-        module_(evidence.model.node_count(), kNo<ModuleId>) {
+        module_(evidence.model.node_count(), kNo<ModuleId>),
+        touches_(evidence.model.node_count(), false) {
     std::iota(leader_.begin(), leader_.end(), std::size_t{0});
     ForEachEdge([&](NodeId from, NodeId to) {
       if (Open(from) && Open(to)) leader_[Leader(from)] = Leader(to);
@@ -34,9 +35,16 @@ class Regions {
       if (Open(from) && !Open(to)) Surround(from, placed_[to].module);
       if (Open(to) && !Open(from)) Surround(to, placed_[from].module);
     });
+    ForEachEdge([&](NodeId from, NodeId to) {
+      if (Open(from) && !Open(to)) Touch(from, placed_[to].module);
+      if (Open(to) && !Open(from)) Touch(to, placed_[from].module);
+    });
   }
 
+  // The innermost module that holds the placed nodes around; kNo: none are.
   ModuleId Around(NodeId node) { return module_[Leader(node)]; }
+  // One of them is of that module itself.
+  bool Touches(NodeId node) { return touches_[Leader(node)]; }
 
  private:
   bool Open(NodeId node) const { return !placed_[node].tagged(); }
@@ -71,10 +79,16 @@ class Regions {
                  : evidence_.modules.CommonAncestor(around, module);
   }
 
+  void Touch(NodeId node, ModuleId module) {
+    const std::size_t leader = Leader(node);
+    if (module_[leader] == module) touches_[leader] = true;
+  }
+
   const Evidence& evidence_;
   const Placed& placed_;
   std::vector<std::size_t> leader_;
   std::vector<ModuleId> module_;
+  std::vector<bool> touches_;
 };
 
 }  // namespace
@@ -84,9 +98,10 @@ std::vector<Claim> ProposeFromDialect(const Evidence& evidence,
   std::vector<Claim> claims;
   for (const NameFact& fact : evidence.name_facts) {
     if (placed[fact.node].tagged()) continue;
-    const bool own = OwnsParameter(evidence, fact);
+    const bool both =
+        fact.source == Source::kScope && OwnsParameter(evidence, fact);
     claims.push_back({fact.node, fact.module, fact.confidence,
-                      own ? Source::kScopeAndParameter : Source::kScope,
+                      both ? Source::kScopeAndParameter : fact.source,
                       fact.because});
   }
   return claims;
@@ -103,10 +118,11 @@ std::vector<Claim> ProposeForUnnamedRegions(const Evidence& evidence,
     if (placed[node].tagged()) continue;
     const ModuleId module = regions.Around(node);
     if (module == kNo<ModuleId>) continue;
-    claims.push_back({node, module,
-                      module == ModuleId{0} ? Confidence::kLow
-                                            : Confidence::kMedium,
-                      Source::kLocality,
+    const Confidence confidence = module == ModuleId{0} ? Confidence::kLow
+                                  : regions.Touches(node)
+                                      ? Confidence::kHigh
+                                      : Confidence::kMedium;
+    claims.push_back({node, module, confidence, Source::kLocality,
                       "the layer around the named nodes it is connected to"});
   }
   return claims;

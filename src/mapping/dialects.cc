@@ -3,7 +3,9 @@
 #include "mapping/dialects.h"
 
 #include <array>
+#include <numeric>
 
+#include "hierarchy/cut.h"
 #include "hierarchy/local_functions.h"
 #include "hierarchy/undo.h"
 #include "mapping/evidence.h"
@@ -26,6 +28,16 @@ struct Counts {
   }
 };
 
+// `n12` is an inlined node of dynamo's only beside others of its kind, and
+// `node_12_<scope>_Conv` the work of a tool that replaced slashes.
+Dialect OfNodeName(std::string_view name, std::string_view op_type) {
+  const Dialect dialect = hierarchy::NodeNameDialect(name, op_type);
+  if (dialect != Dialect::kDynamo) return dialect;
+  if (!hierarchy::ConsumePrefix(name, "node_")) return Dialect::kUnknown;
+  return !name.empty() && hierarchy::IsDigit(name[0]) ? Dialect::kUnknown
+                                                      : Dialect::kDynamo;
+}
+
 // What the exporter left that no name can contradict.
 Dialect FromMetadata(const Model& model) {
   for (const NodeId node : model.Nodes()) {
@@ -40,7 +52,8 @@ Dialect FromMetadata(const Model& model) {
         !hierarchy::SplitPackageFunction(function.name).empty()) {
       return Dialect::kDynamoFunctions;
     }
-    if (hierarchy::IsPythonModuleDomain(function.domain)) {
+    if (function.domain.find('.') != std::string_view::npos &&
+        hierarchy::IsPythonModuleDomain(function.domain)) {
       return Dialect::kModuleFunctions;
     }
   }
@@ -55,6 +68,12 @@ Dialect FromMetadata(const Model& model) {
 }
 
 Dialect FromCounts(const Counts& nodes, const Counts& values) {
+  // Other tools write slashes too; only TensorFlow's values have ports.
+  const std::size_t all =
+      std::accumulate(nodes.of.begin(), nodes.of.end(), std::size_t{0});
+  const bool tensorflow =
+      nodes[Dialect::kTf2onnx] * 4 >= all &&
+      values[Dialect::kTf2onnx] * 4 >= nodes[Dialect::kTf2onnx];
   const std::size_t scoped =
       nodes[Dialect::kTorchScript] + nodes[Dialect::kGenai];
   const std::size_t old = nodes[Dialect::kTorchScriptOld];
@@ -73,6 +92,7 @@ Dialect FromCounts(const Counts& nodes, const Counts& values) {
   for (const Dialect dialect :
        {Dialect::kDynamo, Dialect::kOnnxscript, Dialect::kTf2onnx,
         Dialect::kPaddle, Dialect::kTorchScriptOld}) {
+    if (dialect == Dialect::kTf2onnx && !tensorflow) continue;
     if (nodes[dialect] > nodes[best] || (best == Dialect::kUnknown &&
                                          nodes[dialect] > 0)) {
       best = dialect;
@@ -84,6 +104,7 @@ Dialect FromCounts(const Counts& nodes, const Counts& values) {
   for (const Dialect dialect :
        {Dialect::kTorchScript, Dialect::kGenai, Dialect::kTf2onnx,
         Dialect::kOnnxscript, Dialect::kDynamo, Dialect::kTorchScriptOld}) {
+    if (dialect == Dialect::kTf2onnx && values[dialect] * 2 < all) continue;
     if (values[dialect] > values[best] ||
         (best == Dialect::kUnknown && values[dialect] > 0)) {
       best = dialect;
@@ -100,8 +121,8 @@ Dialect DetectDialect(const Model& model) {
   Counts nodes;
   Counts values;
   for (const NodeId node : model.Nodes()) {
-    nodes.Add(hierarchy::NodeNameDialect(
-        hierarchy::UndoNodeName(model[node].name).name, model.OpType(node)));
+    nodes.Add(OfNodeName(hierarchy::UndoNodeName(model[node].name).name,
+                         model.OpType(node)));
     for (const ValueId value : model.Outputs(node)) {
       if (value == kNo<ValueId>) continue;
       values.Add(hierarchy::ValueNameDialect(

@@ -42,6 +42,7 @@ struct NameFact {
   ModuleId module;
   Confidence confidence;
   std::string_view because;
+  Source source = Source::kScope;
 };
 
 // How a node came by its scope.

@@ -8,6 +8,7 @@
 
 #include "hierarchy/parameter_name.h"
 #include "hierarchy/undo.h"
+#include "hierarchy/wrappers.h"
 #include "mapping/evidence.h"
 
 namespace onnx_tag {
@@ -31,6 +32,10 @@ class ParameterGatherer {
       if (id != kNo<NameId>) carriers_.push_back(id);
     }
     identity_ = model_.FindName("Identity");
+    for (const std::string_view op :
+         {"BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"}) {
+      generates_ |= model_.FindName(op) != kNo<NameId>;
+    }
   }
 
   void Run() {
@@ -68,7 +73,7 @@ class ParameterGatherer {
       const std::string_view module =
           owner              ? std::string_view(*owner)
           : name.module_only ? name.name
-                             : hierarchy::SplitParameterName(name.name).module;
+                             : OwnerOf(name.name);
       evidence_.parameters.Add({.name = name.name,
                                 .module = evidence_.modules.Add(module),
                                 .rank = rank});
@@ -76,6 +81,15 @@ class ParameterGatherer {
     Parameter& parameter = evidence_.parameters[at->second];
     parameter.rank = std::max(parameter.rank, rank);
     evidence_.value_parameter[value] = at->second;
+  }
+
+  // The two halves of a generation graph are one model: `e_` and `d_` tell
+  // their parameters apart, not their modules.
+  std::string_view OwnerOf(std::string_view name) const {
+    if (generates_) {
+      name.remove_prefix(hierarchy::GenerationPrefix(name).size());
+    }
+    return hierarchy::SplitParameterName(name).module;
   }
 
   bool IsCarrier(const Node& node) const {
@@ -214,6 +228,7 @@ class ParameterGatherer {
   const Model& model_;
   std::vector<NameId> carriers_;
   NameId identity_;
+  bool generates_ = false;
   std::unordered_map<std::string_view, ParameterId> by_name_;
 };
 

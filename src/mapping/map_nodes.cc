@@ -24,6 +24,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"consumers", "scopeless nodes among scoped ones", &ProposeFromConsumers},
     {"attention", "attention written out", &ProposeFromAttention},
     {"constant", "constants of placed nodes", &ProposeForConstants},
+    {"sanitized", "names with underscores for dots and slashes",
+     &ProposeFromSanitizedNames},
     {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},

@@ -1,5 +1,6 @@
 // TensorFlow's scopes as tf2onnx keeps them: a path of Keras layers, below the
 // model's own name, above the scopes that TensorFlow opens inside a layer.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -37,7 +38,7 @@ class TfNames : public DialectNames {
     }
     for (const ValueId value : model_.Outputs(node)) {
       if (value == kNo<ValueId>) continue;
-      const TfName name = hierarchy::SplitTfName(model_.ValueName(value));
+      const TfName name = SplitName(model_.ValueName(value));
       if (!name.ok) continue;
       return NamedModule{ModuleOf(name),
                          Confidence::kHigh,
@@ -48,15 +49,19 @@ class TfNames : public DialectNames {
   }
 
   std::optional<std::string> OwnerOf(std::string_view tensor) const override {
-    const TfName name = hierarchy::SplitTfName(tensor);
+    const TfName name = SplitName(tensor);
     if (!name.ok) return std::nullopt;
     return ModuleOf(name);
   }
 
  private:
   TfName NodeName(NodeId node) const {
-    return hierarchy::SplitTfName(
-        hierarchy::UndoNodeName(model_[node].name).name);
+    return SplitName(hierarchy::UndoNodeName(model_[node].name).name);
+  }
+
+  // TensorFlow Lite joins the names of what it fused: `a/Conv2D;a/BiasAdd`.
+  static TfName SplitName(std::string_view name) {
+    return hierarchy::SplitTfName(name.substr(0, name.find(';')));
   }
 
   void Collect(const TfName& name) {
@@ -81,21 +86,34 @@ class TfNames : public DialectNames {
   }
 
   // Keras 3 opens each layer's scope twice, and TensorFlow numbers the second:
-  // the layer `dense` is `dense_1`, `dense_1` is `dense_1_2`. Where every layer
-  // and the model have a number, nearly always the same one, it is not theirs.
+  // the layer `dense` is `dense_1`, and `dense_1`, which is taken, `dense_1_2`.
+  // Where nearly every layer has the model's own number, or one more behind a
+  // taken name, the numbers are not the layers'.
   void FindSuffix() {
-    if (root_.empty() || !HasSuffix(root_)) return;
-    std::map<std::string_view, std::size_t> numbers;
-    std::size_t with = 0;
+    if (root_.empty() || !HasSuffix(root_) || IsKeras2()) return;
     const std::set<std::string_view>& layers = below_first_[root_];
-    for (const std::string_view layer : layers) {
-      if (!HasSuffix(layer)) continue;
-      ++with;
-      ++numbers[hierarchy::LastPart(layer, '_')];
+    const auto explained = std::count_if(
+        layers.begin(), layers.end(), [&](std::string_view layer) {
+          const std::string_view bare = WithoutKerasSuffix(layer);
+          if (bare.size() == layer.size()) return false;
+          return hierarchy::LastPart(layer, '_') ==
+                     hierarchy::LastPart(root_, '_') ||
+                 (HasSuffix(bare) && layers.contains(bare));
+        });
+    suffixed_ = static_cast<std::size_t>(explained) * 10 >= layers.size() * 7;
+  }
+
+  // Keras 2 reads a weight where it uses it; Keras 3 casts it before.
+  bool IsKeras2() const {
+    for (const Initializer& tensor : model_.initializers()) {
+      const std::string_view name = model_.ValueName(tensor.value);
+      for (const std::string_view op :
+           {"/MatMul/ReadVariableOp", "/Conv2D/ReadVariableOp",
+            "/Tensordot/ReadVariableOp", "/embedding_lookup"}) {
+        if (name.find(op) != std::string_view::npos) return true;
+      }
     }
-    std::size_t most = 0;
-    for (const auto& [number, count] : numbers) most = std::max(most, count);
-    suffixed_ = with * 10 >= layers.size() * 8 && most * 10 >= with * 5;
+    return false;
   }
 
   std::string ModuleOf(const TfName& name) const {
