@@ -221,10 +221,12 @@ class GenaiNames : public DialectNames {
       place.atoms.pop_back();
     }
     NamedModule result;
-    result.confidence = word != nullptr && word->undecided
-                            ? Confidence::kLow
-                            : Confidence::kCertain;
-    result.because = word != nullptr && word->undecided
+    const bool undecided = word != nullptr && word->undecided;
+    result.confidence = undecided ? Confidence::kLow
+                        : word != nullptr && word->when == "*"
+                            ? Confidence::kCertain
+                            : Confidence::kHigh;
+    result.because = undecided
                          ? "the builder's name for it; a model with packed "
                            "projections would look the same"
                          : "the builder's name for it";
