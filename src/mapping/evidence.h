@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "mapping/function_table.h"
+#include "mapping/dialects.h"
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
@@ -49,6 +50,15 @@ struct InlinedFact {
   InlinedTrust trust = InlinedTrust::kOrder;
 };
 
+// What a node's name says in a dialect with rules of its own.
+struct NameFact {
+  NodeId node;
+  ModuleId module;
+  Confidence confidence;
+  std::string_view because;
+  Source source = Source::kScope;
+};
+
 // How a node came by its scope.
 enum class NameTrace : std::uint8_t {
   kNone,    // its name says nothing
@@ -81,6 +91,13 @@ struct Evidence {
 
   FunctionTable functions;
   std::vector<InlinedFact> inlined;
+  hierarchy::Dialect dialect = hierarchy::Dialect::kUnknown;
+  std::shared_ptr<const DialectNames> names;  // null: scopes and metadata
+  std::vector<NameFact> name_facts;           // by node
+  std::vector<Origin> origins;                // by node
+  // The names say nothing but the root, although there is more: Keras' layers
+  // are no modules to torch.
+  bool root_scopes_are_mute = false;
 
   std::vector<MetadataFact> metadata;             // by node
   std::vector<std::string> notes;                 // set aside, and why
@@ -114,6 +131,9 @@ struct Evidence {
 
 Evidence GatherEvidence(const Model& model);
 
+// The exporter's dialect, for reports.
+std::string FileDialect(const Evidence& evidence);
+
 // The steps of it, in order.
 void GatherScopes(Evidence& evidence);
 void GatherParameters(Evidence& evidence);
@@ -121,6 +141,8 @@ void GatherFunctions(Evidence& evidence);
 void GatherInlined(Evidence& evidence);
 void GatherInlinedOrder(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
+void GatherDialectNames(Evidence& evidence);
+void GatherKerasOnTorch(Evidence& evidence);
 void AlignScopes(Evidence& evidence);
 void GuessAttentionNames(Evidence& evidence);
 void DescribeModules(Evidence& evidence);

@@ -2,10 +2,13 @@
 // values that carry them to the node that uses them.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "hierarchy/parameter_name.h"
 #include "hierarchy/undo.h"
+#include "hierarchy/wrappers.h"
 #include "mapping/evidence.h"
 
 namespace onnx_tag {
@@ -29,6 +32,10 @@ class ParameterGatherer {
       if (id != kNo<NameId>) carriers_.push_back(id);
     }
     identity_ = model_.FindName("Identity");
+    for (const std::string_view op :
+         {"BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"}) {
+      generates_ |= model_.FindName(op) != kNo<NameId>;
+    }
   }
 
   void Run() {
@@ -58,14 +65,22 @@ class ParameterGatherer {
  private:
   void AddParameter(ValueId value, std::string_view raw, std::uint32_t rank) {
     const hierarchy::Undone name = hierarchy::UndoTensorName(raw);
-    if (!hierarchy::IsParameterName(name.name)) return;
+    std::optional<std::string> owner;
+    if (evidence_.names != nullptr) {
+      // A scalar is a constant that equal ones were merged with.
+      if (rank > 0) owner = evidence_.names->OwnerOf(name.name);
+      if (!owner) return;
+    } else if (!hierarchy::IsParameterName(name.name)) {
+      return;
+    }
     // Scale, zero point and quantized weight are one parameter.
     const auto [at, is_new] = by_name_.try_emplace(
         name.name, MakeId<ParameterId>(evidence_.parameters.size()));
     if (is_new) {
       const std::string_view module =
-          name.module_only ? name.name
-                           : hierarchy::SplitParameterName(name.name).module;
+          owner              ? std::string_view(*owner)
+          : name.module_only ? name.name
+                             : OwnerOf(name.name);
       evidence_.parameters.Add({.name = name.name,
                                 .module = evidence_.modules.Add(module),
                                 .rank = rank});
@@ -89,6 +104,15 @@ class ParameterGatherer {
       evidence_.constant_value[Index(formals[i])] =
           evidence_.constant_value[Index(actuals[i])];
     }
+  }
+
+  // The two halves of a generation graph are one model: `e_` and `d_` tell
+  // their parameters apart, not their modules.
+  std::string_view OwnerOf(std::string_view name) const {
+    if (generates_) {
+      name.remove_prefix(hierarchy::GenerationPrefix(name).size());
+    }
+    return hierarchy::SplitParameterName(name).module;
   }
 
   bool IsCarrier(const Node& node) const {
@@ -247,6 +271,7 @@ class ParameterGatherer {
   const Model& model_;
   std::vector<NameId> carriers_;
   NameId identity_;
+  bool generates_ = false;
   std::unordered_map<std::string_view, ParameterId> by_name_;
 };
 

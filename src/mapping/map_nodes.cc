@@ -15,12 +15,14 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"metadata", "the exporter's metadata", &ProposeFromMetadata},
     {"function", "the local function it calls or stands in",
      &ProposeFromFunctions},
+    {"dialect", "names of producers other than PyTorch", &ProposeFromDialect},
     {"scope", "the scope in the node's name", &ProposeFromScope},
     {"value_name", "the scope in an output's name", &ProposeFromValueName},
     {"inlined", "the call of an inlined function", &ProposeFromInlined},
     {"helper_body", "the call of the function it stands in",
      &ProposeForHelperBodies},
     {"parameter", "the parameters it uses", &ProposeFromParameters},
+    {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
     {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
     {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
     {"gemm_reshape", "Reshapes around a Gemm", &ProposeForGemmReshapes},
@@ -30,6 +32,9 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"constant", "constants of placed nodes", &ProposeForConstants},
     {"control_flow", "what the branches of an If or Loop use",
      &ProposeForControlFlow},
+    {"sanitized", "names with underscores for dots and slashes",
+     &ProposeFromSanitizedNames},
+    {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},
     {"neighbours", "the modules around it", &ProposeFromNeighbours},
@@ -146,6 +151,8 @@ void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
 
 Evidence GatherEvidence(const Model& model) {
   Evidence evidence(model);
+  evidence.dialect = DetectDialect(model);
+  evidence.names = ReadDialect(model, evidence.dialect);
   GatherScopes(evidence);
   evidence.functions = FunctionTable(model);
   GatherParameters(evidence);
@@ -153,6 +160,8 @@ Evidence GatherEvidence(const Model& model) {
   GatherInlined(evidence);
   if (evidence.inlined.empty()) GatherInlinedOrder(evidence);
   GatherMetadata(evidence);
+  GatherDialectNames(evidence);
+  GatherKerasOnTorch(evidence);
   AlignScopes(evidence);
   GuessAttentionNames(evidence);
   DescribeModules(evidence);
@@ -195,6 +204,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   }
   tagging.origins = FindOrigins(evidence, tagging.tags);
   KeepUsedModules(evidence, tagging);
+  tagging.dialect = FileDialect(evidence);
   tagging.root.name = tagging.modules.Class(ModuleId{0});
   tagging.root.confidence = Confidence::kCertain;
   return tagging;

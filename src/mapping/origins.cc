@@ -57,6 +57,13 @@ std::vector<Origin> FindOrigins(const Evidence& evidence,
       if (module != placed[node].module) origins.push_back({node, module});
     }
   }
+  // What the names of a builder say of its packed nodes.
+  for (const Origin& origin : evidence.origins) {
+    if (placed[origin.node].tagged()) origins.push_back(origin);
+  }
+  std::stable_sort(
+      origins.begin(), origins.end(),
+      [](const Origin& a, const Origin& b) { return a.node < b.node; });
   return origins;
 }
 
