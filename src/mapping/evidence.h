@@ -40,9 +40,10 @@ struct MetadataFact {
 
 // What an inlined function's surviving names say of a node.
 enum class InlinedTrust : std::uint8_t {
-  kOrder,  // it lies between the ends of two calls
-  kName,   // it is of a call that is named after the module
-  kKnown,  // and parameters know the module, too
+  kAround,  // it is of a call without a name, inside this module
+  kOrder,   // it lies between the ends of two calls
+  kName,    // it is of a call that is named after the module
+  kKnown,   // and parameters know the module, too
 };
 struct InlinedFact {
   NodeId node;

@@ -78,6 +78,11 @@ std::vector<Claim> ProposeFromInlined(const Evidence& evidence,
                           "it was inlined with a call that is named after "
                           "this module"});
         break;
+      case InlinedTrust::kAround:
+        claims.push_back({fact.node, fact.module, Confidence::kLow,
+                          Source::kValueName,
+                          "it was inlined with a call inside this module"});
+        break;
       case InlinedTrust::kOrder:
         claims.push_back({fact.node, fact.module, Confidence::kMedium,
                           Source::kValueName,

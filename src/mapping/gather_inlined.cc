@@ -51,6 +51,9 @@ Numbered SplitNumber(std::string_view name) {
                      : Numbered{*bare, static_cast<CallNumber>(number)};
 }
 
+// Calls without a name in each other; real ones are two or three.
+constexpr int kMostUnnamed = 16;
+
 class InlinedGatherer {
  public:
   explicit InlinedGatherer(Evidence& evidence)
@@ -62,11 +65,17 @@ class InlinedGatherer {
     Replay();
     PlaceCalls();
     for (const NodeId node : model_.Nodes()) {
-      const Call& call = calls_[number_[node]];
-      if (call.module == kNo<ModuleId>) continue;
-      evidence_.inlined.push_back({node, call.module,
-                                   call.sure ? InlinedTrust::kKnown
-                                             : InlinedTrust::kName});
+      const Call* call = &calls_[number_[node]];
+      InlinedTrust trust =
+          call->sure ? InlinedTrust::kKnown : InlinedTrust::kName;
+      for (int i = 0; i < kMostUnnamed && call->module == kNo<ModuleId> &&
+                      call != calls_.data();
+           ++i) {
+        call = &calls_[call->parent];
+        trust = InlinedTrust::kAround;
+      }
+      if (call->module == kNo<ModuleId>) continue;
+      evidence_.inlined.push_back({node, call->module, trust});
     }
   }
 
