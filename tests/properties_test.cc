@@ -3,7 +3,6 @@
 // variable ONNX_TAG_SHARED_MODELS names. Every node of every graph is tagged
 // with every key: a law that holds because nothing was tagged proves nothing.
 #include <gmock/gmock.h>
-#include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,8 +19,6 @@
 
 namespace onnx_tag::test {
 namespace {
-
-using google::protobuf::util::MessageDifferencer;
 
 constexpr KeyChoice kAllKeys = {.tags = true,
                                 .name_space = true,
@@ -151,7 +148,9 @@ void ExpectLaws(const std::string& file, std::uint32_t seed) {
   RemoveOursEverywhere(before);
   EXPECT_EQ(RemoveOursEverywhere(after), static_cast<int>(model.node_count()))
       << "law 3: every node is tagged once";
-  EXPECT_TRUE(MessageDifferencer::Equals(before, after))
+  // Serialized, since a weight that is NaN does not equal itself.
+  EXPECT_TRUE(before.SerializePartialAsString() ==
+              after.SerializePartialAsString())
       << "law 3: protobuf sees nothing but our entries";
 }
 
