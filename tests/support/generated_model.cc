@@ -92,7 +92,7 @@ std::string HostileText(Random& random) {
       "nul\0inside"s,
       "\x80\xbf\xff",
       "\xc0\xaf\xed\xa0\x80",
-      "\xf4\x8f\xbf\xbe\xf4\x8f\xbf\xbf",
+      "\xf4\x8f\xbd\xbf\xf4\x8f\xbf\xbf",
       "</script>{}%s\x1b[2J",
       "pkg.onnx_tag",
       "a.b..c/d",
