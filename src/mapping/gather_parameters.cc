@@ -72,6 +72,8 @@ class ParameterGatherer {
       if (!owner) return;
     } else if (!hierarchy::IsParameterName(name.name)) {
       return;
+    } else if (rank == 0 && name.name.find('.') == std::string_view::npos) {
+      return;  // a bound or a scale: a number with a word for a name
     }
     // Scale, zero point and quantized weight are one parameter.
     const auto [at, is_new] = by_name_.try_emplace(

@@ -76,7 +76,9 @@ std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
         model.OpType(reshape) != "Reshape") {
       return;
     }
-    claims.push_back({reshape, placed[gemm].module, Confidence::kHigh,
+    claims.push_back({reshape, placed[gemm].module,
+                      IsDirect(placed[gemm]) ? Confidence::kHigh
+                                             : Confidence::kMedium,
                       Source::kOperation,
                       "it shapes the input or output of this module's Gemm"});
   };
