@@ -3,8 +3,8 @@
 //   accuracy TRUTH_DIR [--variant GLOB] [--model GLOB] [--worst N] [--files]
 //
 // TRUTH_DIR holds <model>/<variant>.onnx beside <model>/<variant>.truth.tsv.
-#include <fnmatch.h>
 #include <fmt/core.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -129,8 +129,7 @@ Score ScoreFile(const fs::path& onnx, const fs::path& truth, bool wrong_only,
       ++score.level_ok[level];
       continue;
     }
-    const bool above =
-        module.empty() || columns[3].starts_with(module + ".");
+    const bool above = module.empty() || columns[3].starts_with(module + ".");
     if (above) {
       ++score.above;
     } else {
@@ -147,8 +146,8 @@ Score ScoreFile(const fs::path& onnx, const fs::path& truth, bool wrong_only,
       ++(*misses)[fmt::format(
           "{}{:22} is {}  got {}  [{} {}]",
           tagging.modules.Find(columns[3]) == kNo<ModuleId> ? " " : "!",
-          columns[2], Generic(columns[3]),
-          Generic(module), kSourceNames[static_cast<std::size_t>(tag.source)],
+          columns[2], Generic(columns[3]), Generic(module),
+          kSourceNames[static_cast<std::size_t>(tag.source)],
           kConfidenceNames[level])];
     }
   }
@@ -194,16 +193,18 @@ int Run(const Options& options) {
       if (fnmatch(options.variant.c_str(), variant.c_str(), 0) != 0) continue;
       const fs::path truth = folder / (variant + ".truth.tsv");
       if (!fs::exists(truth)) continue;
-      const Score score = ScoreFile(onnx, truth, options.wrong_only,
-                                    options.nodes, &misses);
+      const Score score =
+          ScoreFile(onnx, truth, options.wrong_only, options.nodes, &misses);
       if (options.files) Print(model + "/" + variant, score);
       by_variant[variant].Add(score);
       all.Add(score);
     }
   }
-  fmt::print("{:24} {:>4} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}\n",
-             "variant", "file", "nodes", "tagged", "exact", "above", "wrong",
-             "layer!", "cert", "high", "med", "sure");
+  fmt::print(
+      "{:24} {:>4} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
+      "{:>6}\n",
+      "variant", "file", "nodes", "tagged", "exact", "above", "wrong", "layer!",
+      "cert", "high", "med", "sure");
   for (const auto& [variant, score] : by_variant) Print(variant, score);
   Print("all", all);
   std::vector<std::pair<std::uint64_t, std::string>> worst;

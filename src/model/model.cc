@@ -13,8 +13,8 @@ std::span<const ValueId> Model::Inputs(NodeId id) const {
 
 std::span<const ValueId> Model::Outputs(NodeId id) const {
   const Node& node = nodes_[id];
-  return std::span(operands_)
-      .subspan(node.first_operand + node.input_count, node.output_count);
+  return std::span(operands_).subspan(node.first_operand + node.input_count,
+                                      node.output_count);
 }
 
 std::span<const MetadataEntry> Model::Metadata(NodeId id) const {
@@ -85,16 +85,16 @@ std::string Model::GraphPath(GraphId id) const {
                          function.overload);
     }
     case GraphKind::kTraining:
-      return fmt::format("train[{}]:{}", graph.position,
-                         graph.training_algorithm ? "algorithm"
-                                                  : "initialization");
+      return fmt::format(
+          "train[{}]:{}", graph.position,
+          graph.training_algorithm ? "algorithm" : "initialization");
     case GraphKind::kSubgraph:
       break;
   }
   const std::string outer = GraphPath(graph.parent);
-  std::string path = fmt::format("{}{}{}:{}", outer, outer.empty() ? "" : "/",
-                                 nodes_[graph.parent_node].index,
-                                 graph.attribute);
+  std::string path =
+      fmt::format("{}{}{}:{}", outer, outer.empty() ? "" : "/",
+                  nodes_[graph.parent_node].index, graph.attribute);
   if (graph.position != 0xffffffff) path += fmt::format("[{}]", graph.position);
   return path;
 }
