@@ -489,7 +489,7 @@ void ModelReader::SortSubgraphs() {
 }
 
 std::string ModelReader::WhereAmI(const char* at) const {
-  const std::string byte = fmt::format("at byte {}", Offset(at));
+  std::string byte = fmt::format("at byte {}", Offset(at));
   if (model_.nodes_.empty()) return byte;
   const Node& node = model_.nodes_[MakeId<NodeId>(model_.nodes_.size() - 1)];
   return fmt::format("{}, near node {}", byte, node.index);
