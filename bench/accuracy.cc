@@ -79,13 +79,14 @@ struct Options {
   std::size_t worst = 0;
   bool files = false;
   bool wrong_only = false;
+  bool layer_only = false;
   bool nodes = false;
 };
 
 using Misses = std::map<std::string, std::uint64_t>;
 
 Score ScoreFile(const fs::path& onnx, const fs::path& truth, bool wrong_only,
-                bool print_nodes, Misses* misses) {
+                bool layer_only, bool print_nodes, Misses* misses) {
   Score score;
   score.files = 1;
   const std::string bytes = ReadAll(onnx);
@@ -136,12 +137,13 @@ Score ScoreFile(const fs::path& onnx, const fs::path& truth, bool wrong_only,
       ++score.wrong;
       score.layer += OtherLayer(module, columns[3]);
     }
-    if (print_nodes) {
+    if (print_nodes && (!layer_only || OtherLayer(module, columns[3]))) {
       fmt::print("  {}#{} {} {} is {} got {} [{}]\n", columns[0], columns[1],
                  columns[2], model[at->second].name, columns[3], module,
                  kSourceNames[static_cast<std::size_t>(tag.source)]);
     }
-    if (misses != nullptr && (!above || !wrong_only)) {
+    if (misses != nullptr && (!above || !wrong_only) &&
+        (!layer_only || OtherLayer(module, columns[3]))) {
       // "!": a module of that path is known, so it could have been said.
       ++(*misses)[fmt::format(
           "{}{:22} is {}  got {}  [{} {}]",
@@ -193,8 +195,8 @@ int Run(const Options& options) {
       if (fnmatch(options.variant.c_str(), variant.c_str(), 0) != 0) continue;
       const fs::path truth = folder / (variant + ".truth.tsv");
       if (!fs::exists(truth)) continue;
-      const Score score =
-          ScoreFile(onnx, truth, options.wrong_only, options.nodes, &misses);
+      const Score score = ScoreFile(onnx, truth, options.wrong_only,
+                                    options.layer_only, options.nodes, &misses);
       if (options.files) Print(model + "/" + variant, score);
       by_variant[variant].Add(score);
       all.Add(score);
@@ -225,6 +227,8 @@ int main(int argc, char** argv) {
     const std::string_view word = argv[i];
     if (word == "--files") {
       options.files = true;
+    } else if (word == "--layers") {
+      options.layer_only = true;
     } else if (word == "--nodes") {
       options.nodes = true;
     } else if (word == "--wrong") {

@@ -80,6 +80,7 @@ class AttentionCores {
     // Backward to the projections in.
     sources_ = kNo<ModuleId>;
     source_count_ = 0;
+    usual_ = kNo<ModuleId>;
     for (std::size_t i = 0; i < region_.size() && i < kMaxRegion; ++i) {
       for (const ValueId input : model_.Inputs(region_[i])) {
         const NodeId producer = ProducerOf(model_, input);
@@ -90,26 +91,37 @@ class AttentionCores {
         Reach(producer, softmax, IsProjection(region_[i]));
       }
     }
-    const ModuleId module =
+    ModuleId module =
         sources_ != kNo<ModuleId> && source_count_ >= 2 ? sources_ : outside;
+    const bool guessed = module == kNo<ModuleId>;
+    if (guessed) module = usual_;
     if (module == kNo<ModuleId> || module == ModuleId{0}) return Forget();
     for (const NodeId node : region_) {
-      claims_.push_back({node, module, Confidence::kMedium, Source::kOperation,
-                         "part of an attention whose projections this module "
-                         "calls"});
+      // The projections themselves are below it, under names that are lost.
+      const bool projection = IsProjection(node);
+      claims_.push_back(
+          {node, module,
+           projection || guessed ? Confidence::kLow : Confidence::kMedium,
+           Source::kOperation,
+           guessed ? "part of an attention, called as is usual behind this norm"
+                   : "part of an attention whose projections this module "
+                     "calls"});
     }
   }
 
   void Reach(NodeId producer, NodeId softmax, bool from_projection) {
-    if (core_of_[producer] == softmax || from_projection) return;
+    if (from_projection) {
+      RememberNorm(producer);
+      return;
+    }
+    if (core_of_[producer] == softmax) return;
     if (model_.OpType(producer) == "Shape") return;
     if (placed_[producer].tagged()) {
       const ModuleId caller = CallerOf(producer);
       if (caller == kNo<ModuleId>) return;
       sources_ = sources_ == kNo<ModuleId>
                      ? caller
-                     : CallableModule(evidence_,
-                                      evidence_.modules.CommonAncestor(
+                     : evidence_.Callable(evidence_.modules.CommonAncestor(
                                           sources_, caller));
       ++source_count_;
       return;
@@ -125,6 +137,14 @@ class AttentionCores {
       }
     }
     Add(producer, softmax);
+  }
+
+  // What the projections into the attention read.
+  void RememberNorm(NodeId node) {
+    if (!placed_[node].tagged()) return;
+    const auto at = evidence_.usual_attention.find(
+        static_cast<std::uint32_t>(placed_[node].module));
+    if (at != evidence_.usual_attention.end()) usual_ = at->second;
   }
 
   void Add(NodeId node, NodeId softmax) {
@@ -145,7 +165,7 @@ class AttentionCores {
     if (module == ModuleId{0} || !tree.Children(module).empty()) {
       return module;
     }
-    return CallableModule(evidence_, tree.Parent(module));
+    return evidence_.Callable(tree.Parent(module));
   }
 
   const Evidence& evidence_;
@@ -155,6 +175,7 @@ class AttentionCores {
   std::vector<NodeId> region_;
   ModuleId sources_ = kNo<ModuleId>;
   int source_count_ = 0;
+  ModuleId usual_ = kNo<ModuleId>;
   std::vector<Claim> claims_;
 };
 

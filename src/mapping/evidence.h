@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/ids.h"
@@ -58,13 +59,25 @@ struct Evidence {
   IdVector<ValueId, ParameterId> value_parameter;  // through carriers
   std::vector<bool> module_has_parameter;          // by module
   std::vector<bool> called_modules;                // by module: has a scope
+  IdVector<ModuleId, ModuleId> callable;           // by module
   std::vector<bool> constant_value;                // by value: feeds on no input
+
+  // What an attention beside this norm is usually called: by the norm's
+  // module, the module that would be; see data/attention_names.txt.
+  std::unordered_map<std::uint32_t, ModuleId> usual_attention;
 
   std::vector<MetadataFact> metadata;             // by node
   std::vector<std::string> notes;                 // set aside, and why
 
   // Nodes that feed on nothing but weights and constants, and pass one on.
   IdVector<NodeId, bool> is_carrier;
+
+  // `module`, or the nearest module around it that can be called: lists hold
+  // modules and run nothing, their owner does.
+  ModuleId Callable(ModuleId module) const { return callable[module]; }
+  ModuleId CommonCaller(ModuleId a, ModuleId b) const {
+    return callable[modules.CommonAncestor(a, b)];
+  }
 
   bool HasParameterAt(ModuleId id) const {
     return Index(id) < module_has_parameter.size() &&
@@ -90,6 +103,8 @@ void GatherScopes(Evidence& evidence);
 void GatherParameters(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
 void AlignScopes(Evidence& evidence);
+void GuessAttentionNames(Evidence& evidence);
+void DescribeModules(Evidence& evidence);
 
 }  // namespace onnx_tag
 

@@ -66,7 +66,7 @@ class ExecutionOrder {
   }
 
   ModuleId Callable(ModuleId module) const {
-    return CallableModule(evidence_, module);
+    return evidence_.Callable(module);
   }
 
   ModuleId Common(ModuleId a, ModuleId b) const {
@@ -175,14 +175,26 @@ class ExecutionOrder {
       const ModuleId module = FromInputs(gap, after, around);
       return before == kNo<NodeId> || on_the_way(module) ? module : around;
     }
-    if (deepest == kNo<ModuleId>) return around;
+    // A weight without a name hides a module, anywhere on the way.
+    if (deepest == kNo<ModuleId> || HasHiddenWeight(node)) return around;
     const bool active = IsActive(gap, deepest);
     if (on_the_way(flow)) {
+      // Behind a layer's last node anything may follow before the next layer.
+      continues = continues && !LeavesLayer(around, flow);
       return continues || returned > 1 || active || flow != deepest ? flow
                                                                    : around;
     }
     if (active) return deepest;
     return WhereOldMeetsNew(node, deepest, around);
+  }
+
+  // Whether the way from `module` up to `around` leaves an item of a list.
+  bool LeavesLayer(ModuleId around, ModuleId module) const {
+    for (ModuleId at = module; at != around && at != ModuleId{0};
+         at = tree_.Parent(at)) {
+      if (IsIndex(tree_.Atom(at))) return true;
+    }
+    return false;
   }
 
   // What is made of the model's inputs before anything else is made where both
@@ -261,8 +273,14 @@ class ExecutionOrder {
 
   // Constants and shape arithmetic serve the nodes that read them.
   void PlaceSide(const std::vector<NodeId>& nodes) {
+    std::vector<NodeId> before(nodes.size(), kNo<NodeId>);
+    for (std::size_t i = 1; i < nodes.size(); ++i) {
+      before[i] = IsAnchor(nodes[i - 1]) ? nodes[i - 1] : before[i - 1];
+    }
+    NodeId after = kNo<NodeId>;
     for (std::size_t i = nodes.size(); i-- > 0;) {
       const NodeId node = nodes[i];
+      if (IsAnchor(node)) after = node;
       if (module_[node] != kNo<ModuleId>) continue;
       ModuleId module = kNo<ModuleId>;
       for (const ValueId output : model_.Outputs(node)) {
@@ -274,11 +292,31 @@ class ExecutionOrder {
         }
       }
       if (module == kNo<ModuleId>) continue;
+      // Equal nodes of two layers were merged: the first layer made it.
+      if (before[i] != kNo<NodeId> && after != kNo<NodeId>) {
+        const ModuleId around = Common(module_[before[i]], module_[after]);
+        if (InAnotherLayer(around, module)) module = around;
+      }
       module_[node] = module;
       claims_.push_back({node, module_[node], Confidence::kLow,
                          Source::kLocality,
                          "it serves the nodes that read it"});
     }
+  }
+
+  static bool IsIndex(std::string_view atom) {
+    return atom.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+
+  // Whether the paths of the two part at an index.
+  bool InAnotherLayer(ModuleId a, ModuleId b) const {
+    const ModuleId common = tree_.CommonAncestor(a, b);
+    if (common == a || common == b) return false;
+    const auto below = [&](ModuleId at) {
+      while (tree_.Parent(at) != common) at = tree_.Parent(at);
+      return tree_.Atom(at);
+    };
+    return IsIndex(below(a)) && IsIndex(below(b));
   }
 
   const Evidence& evidence_;

@@ -164,9 +164,11 @@ class ParameterGatherer {
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
       Calls& calls = by_module[static_cast<std::uint32_t>(
           evidence_.parameters[id].module)];
+      calls.alike &= places[id].alike && !places[id].scoped;
+      // A recurrent cell runs once a step, on inputs projected in one go.
+      if (IsRecurrent(evidence_.parameters[id].name)) continue;
       if (calls.uses == 0) calls.uses = places[id].uses;
-      calls.alike &= places[id].alike && !places[id].scoped &&
-                     calls.uses == places[id].uses;
+      calls.alike &= calls.uses == places[id].uses;
     }
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
       Parameter& parameter = evidence_.parameters[id];
@@ -178,6 +180,15 @@ class ParameterGatherer {
     }
   }
 
+  static bool IsRecurrent(std::string_view name) {
+    const std::string_view atom = name.substr(name.rfind('.') + 1);
+    for (const std::string_view start :
+         {"weight_ih", "weight_hh", "bias_ih", "bias_hh"}) {
+      if (atom.starts_with(start)) return true;
+    }
+    return false;
+  }
+
   // Whether the path of `module` under another index of a list around it does
   // not exist, though that index does.
   bool OtherLayersLackIt(ModuleId module) const {
@@ -186,7 +197,9 @@ class ParameterGatherer {
     for (ModuleId at = module; at != ModuleId{0}; at = tree.Parent(at)) {
       const std::string_view atom = tree.Atom(at);
       if (atom.find_first_not_of("0123456789") == std::string_view::npos) {
+        int looked_at = 0;  // a few layers tell
         for (const ModuleId sibling : tree.Children(tree.Parent(at))) {
+          if (++looked_at > 16) break;
           ModuleId twin = sibling;
           for (auto name = below.rbegin();
                name != below.rend() && twin != kNo<ModuleId>; ++name) {

@@ -30,24 +30,6 @@ ValueId DataInput(const Evidence& evidence, NodeId node) {
 
 }  // namespace
 
-ModuleId CallableModule(const Evidence& evidence, ModuleId module) {
-  const ModuleTree& tree = evidence.modules;
-  while (module != ModuleId{0} && !evidence.HasParameterAt(module)) {
-    bool list = !tree.Children(module).empty();
-    for (const ModuleId child : tree.Children(module)) {
-      list &= tree.Atom(child).find_first_not_of("0123456789") ==
-              std::string_view::npos;
-    }
-    if (!list) break;
-    module = tree.Parent(module);
-  }
-  return module;
-}
-
-NodeId ProducerOf(const Model& model, ValueId value) {
-  return value == kNo<ValueId> ? kNo<NodeId> : model.Producer(value);
-}
-
 NodeId OnlyConsumer(const Model& model, NodeId node) {
   NodeId only = kNo<NodeId>;
   for (const ValueId output : model.Outputs(node)) {

@@ -8,12 +8,10 @@
 
 namespace onnx_tag {
 
-// `module`, or the nearest module around it that can be called: lists hold
-// modules and run nothing, their owner does.
-ModuleId CallableModule(const Evidence& evidence, ModuleId module);
-
 // The node that makes `value`, or kNo.
-NodeId ProducerOf(const Model& model, ValueId value);
+inline NodeId ProducerOf(const Model& model, ValueId value) {
+  return value == kNo<ValueId> ? kNo<NodeId> : model.Producer(value);
+}
 
 // The only node that reads the only output of `node`, or kNo.
 NodeId OnlyConsumer(const Model& model, NodeId node);

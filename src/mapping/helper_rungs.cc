@@ -85,23 +85,29 @@ std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
   return claims;
 }
 
+namespace {
+
+// Placed by what the file says of the node itself.
+bool IsDirect(const Tag& tag) {
+  return tag.tagged() &&
+         (tag.source == Source::kScope || tag.source == Source::kMetadata ||
+          tag.source == Source::kScopeAndParameter ||
+          tag.source == Source::kValueName);
+}
+
+}  // namespace
+
 // A node without a scope among scoped ones: scripted functions, constants,
 // helpers of the exporter. They serve the node that reads them.
 std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
                                         const Placed& placed) {
   const Model& model = evidence.model;
-  const auto direct = [](const Tag& tag) {
-    return tag.tagged() &&
-           (tag.source == Source::kScope || tag.source == Source::kMetadata ||
-            tag.source == Source::kScopeAndParameter ||
-            tag.source == Source::kValueName);
-  };
   std::vector<Claim> claims;
   IdVector<NodeId, ModuleId> found(model.node_count(), kNo<ModuleId>);
   for (std::size_t i = model.node_count(); i-- > 0;) {
     const auto node = MakeId<NodeId>(i);
     if (placed[node].tagged()) {
-      if (direct(placed[node])) found[node] = placed[node].module;
+      if (IsDirect(placed[node])) found[node] = placed[node].module;
       continue;
     }
     ModuleId module = kNo<ModuleId>;
@@ -122,7 +128,7 @@ std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
         continue;
       }
       contradicted |=
-          direct(placed[producer]) && placed[producer].module != module;
+          IsDirect(placed[producer]) && placed[producer].module != module;
     }
     found[node] = module;
     claims.push_back({node, module,
@@ -158,7 +164,10 @@ std::vector<Claim> ProposeForConstants(const Evidence& evidence,
   for (std::size_t i = model.node_count(); i-- > 0;) {
     const auto node = MakeId<NodeId>(i);
     if (placed[node].tagged()) {
-      found[node] = SideReader(evidence, placed, node);
+      // Without scopes the order of execution has a say in it, too.
+      if (IsDirect(placed[node])) {
+        found[node] = SideReader(evidence, placed, node);
+      }
       continue;
     }
     const auto outputs = model.Outputs(node);
@@ -178,7 +187,7 @@ std::vector<Claim> ProposeForConstants(const Evidence& evidence,
                    : evidence.modules.CommonAncestor(module, found[consumer]);
     }
     if (open || module == kNo<ModuleId>) continue;
-    found[node] = CallableModule(evidence, module);
+    found[node] = evidence.Callable(module);
     claims.push_back({node, found[node], Confidence::kMedium,
                       Source::kOperation,
                       "a constant belongs to the node that reads it"});

@@ -66,7 +66,7 @@ class Neighbours {
       }
     });
     if (module == kNo<ModuleId>) return;
-    claims_.push_back({node, CallableModule(evidence_, module),
+    claims_.push_back({node, evidence_.Callable(module),
                        Confidence::kLow, Source::kLocality,
                        agree ? "its neighbours are of this module"
                              : "the module around its neighbours"});

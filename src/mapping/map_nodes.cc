@@ -105,11 +105,28 @@ Evidence GatherEvidence(const Model& model) {
   GatherParameters(evidence);
   GatherMetadata(evidence);
   AlignScopes(evidence);
-  evidence.called_modules.assign(evidence.modules.size(), false);
+  GuessAttentionNames(evidence);
+  DescribeModules(evidence);
+  return evidence;
+}
+
+void DescribeModules(Evidence& evidence) {
+  const ModuleTree& tree = evidence.modules;
+  evidence.called_modules.assign(tree.size(), false);
   for (const ScopeId id : AllIds<ScopeId>(evidence.scopes.size())) {
     evidence.called_modules[Index(evidence.scopes[id].module)] = true;
   }
-  return evidence;
+  evidence.callable.resize(tree.size(), ModuleId{0});
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    if (id == ModuleId{0}) continue;
+    bool list = !tree.Children(id).empty() && !evidence.HasParameterAt(id);
+    for (const ModuleId child : tree.Children(id)) {
+      list = list && tree.Atom(child).find_first_not_of("0123456789") ==
+                         std::string_view::npos;
+    }
+    // Parents come before their children.
+    evidence.callable[id] = list ? evidence.callable[tree.Parent(id)] : id;
+  }
 }
 
 Tagging MapNodes(const Model& model, const MappingOptions& options) {
