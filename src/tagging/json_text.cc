@@ -9,10 +9,10 @@
 namespace onnx_tag {
 namespace {
 
-// U+10FFFE, a noncharacter: in front of what stands for a byte. Names may hold
-// it all the same, and then it is doubled.
-constexpr std::string_view kMark = "\xf4\x8f\xbf\xbe";
-constexpr std::string_view kTwoMarks = "\xf4\x8f\xbf\xbe\xf4\x8f\xbf\xbe";
+// U+10FF7F, private: in front of what stands for a byte. Names may hold it all
+// the same, and then it is doubled.
+constexpr std::string_view kMark = "\xf4\x8f\xbd\xbf";
+constexpr std::string_view kTwoMarks = "\xf4\x8f\xbd\xbf\xf4\x8f\xbd\xbf";
 
 bool IsHex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
@@ -105,7 +105,7 @@ std::string HideLoneSurrogates(std::string_view json) {
     } else if (IsHighSurrogate(rest)) {
       // It takes its low one along.
       const bool mark = IsSurrogate(rest, 'b') && EqualsHex(rest, "\\udbff") &&
-                        EqualsHex(rest.substr(6), "\\udffe");
+                        EqualsHex(rest.substr(6), "\\udf7f");
       if (mark) {
         replace(at, 12, kTwoMarks);
       } else {
