@@ -67,8 +67,7 @@ std::string OverviewText() {
       "\n  onnx-tag COMMAND --help         options and examples of a command\n"
       "  onnx-tag --version\n\n"
       "exit codes: 0 done; 1 done, with findings; 2 wrong usage; 3 not a "
-      "readable model;\n"
-      "  4 could not write; 5 some of several files failed\n";
+      "readable\n  model; 4 could not write; 5 some of several files failed\n";
   return text;
 }
 

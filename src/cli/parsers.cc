@@ -49,7 +49,7 @@ struct MappingWords {
         ->type_name("NAME")
         ->group("Mapping");
     app.add_option("--granularity", granularity,
-                   "classes in tags: hf leaves torch.nn out, or torch_nn")
+                   "classes in tags: hf (torch.nn left out), torch_nn")
         ->type_name("NAME")
         ->group("Mapping");
     exceptions_option =

@@ -93,10 +93,14 @@ std::string OrUnknown(std::string_view text) {
 
 void Show::PrintHeader() {
   const SidecarModel& about = model_.about();
+  // Tags in a file do not say what dialect they were read from.
+  const std::string dialect =
+      about.dialect.empty() ? ""
+                            : ", dialect " + Printable(about.dialect, 100);
   terminal_.Out(fmt::format(
-      "{}: {}\n  producer {}, dialect {}, root class {}\n\n",
-      Printable(about.file), Count(coverage_.nodes, "node"),
-      OrUnknown(about.producer), OrUnknown(about.dialect),
+      "{}: {}\n  producer {}{}, root class {}\n\n",
+      about.file == "-" ? "standard input" : Printable(about.file),
+      Count(coverage_.nodes, "node"), OrUnknown(about.producer), dialect,
       OrUnknown(tagging_.root.name)));
 }
 
@@ -104,9 +108,12 @@ void Show::PrintNodes(ModuleId module, const std::string& before) {
   if (!options_.nodes) return;
   for (const NodeId node : nodes_.Of(module)) {
     const TaggedModel::NodeLabel label = model_.Label(node);
-    terminal_.Out(fmt::format(
-        "{}{}#{} {} {}\n", before, Printable(label.graph, 60), label.index,
-        Printable(label.op, 60), Printable(label.name, 200)));
+    std::string line =
+        fmt::format("{}{}#{}", before, Printable(label.graph, 60), label.index);
+    for (const std::string_view word : {label.op, label.name}) {
+      if (!word.empty()) line += " " + Printable(word, 200);
+    }
+    terminal_.Out(line + "\n");
   }
 }
 

@@ -7,7 +7,10 @@
 
 #include "onnx_tag/error.h"
 #include "support/generated_model.h"
+#include "support/json_schema.h"
 #include "support/onnx_models.h"
+#include "support/temporary_folder.h"
+#include "tagging/json_text.h"
 
 namespace onnx_tag::test {
 namespace {
@@ -73,6 +76,25 @@ TEST(SidecarTest, WhatIsWrittenIsReadBack) {
       EXPECT_EQ(row.outputs.size(), model.Outputs(node).size());
     }
     EXPECT_EQ(Written(model, tagging), text) << "the same bytes every time";
+  }
+}
+
+TEST(SidecarTest, IsWhatTheSchemaSays) {
+  const JsonSchema schema(nlohmann::json::parse(ReadFile(ONNX_TAG_SCHEMA)));
+  for (std::uint32_t seed = 1; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const std::string bytes =
+        GeneratedModel(random, false).SerializeAsString();
+    const Model model = ReadModel(bytes);
+    Tagging tagging = HostileTagging(model, seed);
+    if (model.node_count() > 2) tagging.tags[NodeId{2}] = Tag();
+    const std::string text = Written(model, tagging);
+    nlohmann::json json = nlohmann::json::parse(HideLoneSurrogates(text));
+    EXPECT_THAT(schema.Violations(json), ElementsAre());
+    // And the schema says something.
+    json["nodes"].push_back({{"graph", ""}, {"index", -1}});
+    EXPECT_THAT(schema.Violations(json), ::testing::Contains(HasSubstr("/index")));
   }
 }
 
