@@ -90,7 +90,9 @@ TEST(SidecarTest, IsWhatTheSchemaSays) {
     Tagging tagging = HostileTagging(model, seed);
     if (model.node_count() > 2) tagging.tags[NodeId{2}] = Tag();
     const std::string text = Written(model, tagging);
-    nlohmann::json json = nlohmann::json::parse(HideLoneSurrogates(text));
+    std::string storage;
+    nlohmann::json json =
+        nlohmann::json::parse(HideLoneSurrogates(text, storage));
     EXPECT_THAT(schema.Violations(json), ElementsAre());
     // And the schema says something.
     json["nodes"].push_back({{"graph", ""}, {"index", -1}});
