@@ -136,8 +136,7 @@ std::string RestoreBytes(std::string text) {
       // U+10FF80-U+10FFFF: F4 8F BE/BF and a byte of 80-BF.
       const auto third = static_cast<unsigned char>(rest[2]);
       const auto fourth = static_cast<unsigned char>(rest[3]);
-      out += static_cast<char>((third == 0xbe ? 0x80 : 0xc0) |
-                               (fourth & 0x3f));
+      out += static_cast<char>((third == 0xbe ? 0x80 : 0xc0) | (fourth & 0x3f));
     }
     plain = std::min(at + kMark.size() + 4, text.size());
   }

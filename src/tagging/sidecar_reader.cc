@@ -30,7 +30,8 @@ std::vector<std::string> Texts(const Json& object, const char* key) {
   const auto at = object.find(key);
   if (at == object.end() || !at->is_array()) return texts;
   for (const Json& text : *at) {
-    if (text.is_string()) texts.push_back(RestoreBytes(text.get<std::string>()));
+    if (text.is_string())
+      texts.push_back(RestoreBytes(text.get<std::string>()));
   }
   return texts;
 }
@@ -49,9 +50,10 @@ Role ReadRole(const Json& semantic) {
   role.type = WordToEnum<RoleType>(kRoleTypeNames, Text(semantic, "type"))
                   .value_or(RoleType::kOther);
   role.component = Text(semantic, "component");
-  role.attention_kind = WordToEnum<AttentionKind>(
-                            kAttentionKindNames, Text(semantic, "attention_kind"))
-                            .value_or(AttentionKind::kNone);
+  role.attention_kind =
+      WordToEnum<AttentionKind>(kAttentionKindNames,
+                                Text(semantic, "attention_kind"))
+          .value_or(AttentionKind::kNone);
   role.layer = Integer<std::int32_t>(semantic, "layer", -1);
   return role;
 }
@@ -115,8 +117,8 @@ void Reader::ReadHead(const Json& document) {
   tagging.dialect = sidecar_.model.dialect;
   const Json& root = Member(document, "root");
   tagging.root = {.name = Text(root, "class"),
-                  .confidence = WordToEnum<Confidence>(
-                                    kConfidenceNames, Text(root, "confidence"))
+                  .confidence = WordToEnum<Confidence>(kConfidenceNames,
+                                                       Text(root, "confidence"))
                                     .value_or(Confidence::kLow),
                   .alternatives = Texts(root, "alternatives")};
   Member(document, "modules");

@@ -66,8 +66,8 @@ TEST(JsonTextTest, OtherWritersEscapesComeThrough) {
 // Lone high surrogates, text cut in an escape: the parser's to refuse.
 TEST(JsonTextTest, BrokenEscapesDoNoHarm) {
   for (const std::string_view json :
-       {"\\", "\\u", "\\ud8", "\\ud800", "\"\\ud800\"", "\\udbff\\udff",
-        "\xf4", "\xf4\x8f\xbf"}) {
+       {"\\", "\\u", "\\ud8", "\\ud800", "\"\\ud800\"", "\\udbff\\udff", "\xf4",
+        "\xf4\x8f\xbf"}) {
     std::string storage;
     EXPECT_NO_THROW(HideLoneSurrogates(json, storage));
     EXPECT_NO_THROW(RestoreBytes(std::string(json)));
