@@ -113,8 +113,16 @@ class Model {
   std::size_t node_count() const { return nodes_.size(); }
   AllIds<NodeId> Nodes() const { return AllIds<NodeId>(nodes_.size()); }
   const Node& operator[](NodeId id) const { return nodes_[id]; }
-  std::span<const ValueId> Inputs(NodeId id) const;   // kNo: left out
-  std::span<const ValueId> Outputs(NodeId id) const;  // kNo: left out
+  // kNo: left out.
+  std::span<const ValueId> Inputs(NodeId id) const {
+    const Node& node = nodes_[id];
+    return {operands_.data() + node.first_operand, node.input_count};
+  }
+  std::span<const ValueId> Outputs(NodeId id) const {
+    const Node& node = nodes_[id];
+    return {operands_.data() + node.first_operand + node.input_count,
+            node.output_count};
+  }
   std::span<const MetadataEntry> Metadata(NodeId id) const;
   std::string_view OpType(NodeId id) const { return Name(nodes_[id].op_type); }
   std::string_view Domain(NodeId id) const { return Name(nodes_[id].domain); }
@@ -130,7 +138,10 @@ class Model {
     return Name(values_[id].name);
   }
   NodeId Producer(ValueId id) const { return values_[id].producer; }
-  std::span<const NodeId> Consumers(ValueId id) const;
+  std::span<const NodeId> Consumers(ValueId id) const {
+    const std::uint32_t first = first_consumer_[Index(id)];
+    return {consumers_.data() + first, first_consumer_[Index(id) + 1] - first};
+  }
   // Null where the value is no initializer, or nothing is said of it.
   const Initializer* InitializerOf(ValueId id) const;
   const ValueInfo* InfoOf(ValueId id) const;
@@ -176,8 +187,8 @@ class Model {
   std::vector<ValueId> operands_;  // of each node: inputs, then outputs
   std::vector<MetadataEntry> node_metadata_;
   std::vector<std::pair<NodeId, std::string_view>> doc_strings_;
-  std::vector<NodeId> subgraph_nodes_;     // sorted; parallel to ...
-  std::vector<GraphId> subgraph_graphs_;   // ... these
+  std::vector<NodeId> subgraph_nodes_;         // sorted; parallel to ...
+  std::vector<GraphId> subgraph_graphs_;       // ... these
   std::vector<std::uint32_t> first_consumer_;  // value_count + 1
   std::vector<NodeId> consumers_;
   std::vector<Initializer> initializers_;

@@ -36,7 +36,10 @@ class Interner {
   static constexpr std::uint32_t kEmpty = 0xffffffff;
 
   // The slot that holds `text`, or the empty one where it belongs.
-  std::size_t SlotOf(std::string_view text, std::uint64_t hash) const;
+  std::size_t SlotOf(std::string_view text, std::uint32_t hash) const;
+  static std::uint32_t Hash(std::string_view text) {
+    return static_cast<std::uint32_t>(HashBytes(text) >> 32);
+  }
   void Grow();
 
   std::vector<std::string_view> texts_;
@@ -45,49 +48,47 @@ class Interner {
 
 template <typename Id>
 std::size_t Interner<Id>::SlotOf(std::string_view text,
-                                 std::uint64_t hash) const {
+                                 std::uint32_t hash) const {
   const std::size_t mask = slots_.size() - 1;
-  const auto low = static_cast<std::uint32_t>(hash);
-  for (std::size_t at = static_cast<std::size_t>(hash >> 20) & mask;;
-       at = (at + 1) & mask) {
+  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
     const Slot& slot = slots_[at];
     if (slot.id == kEmpty) return at;
-    if (slot.hash == low && texts_[slot.id] == text) return at;
+    if (slot.hash == hash && texts_[slot.id] == text) return at;
   }
 }
 
 template <typename Id>
 Id Interner<Id>::Intern(std::string_view text) {
-  const std::uint64_t hash = HashBytes(text);
+  const std::uint32_t hash = Hash(text);
   std::size_t at = SlotOf(text, hash);
   if (slots_[at].id != kEmpty) return MakeId<Id>(slots_[at].id);
   if (2 * (texts_.size() + 1) > slots_.size()) {
     Grow();
     at = SlotOf(text, hash);
   }
-  slots_[at] = {static_cast<std::uint32_t>(hash),
-                static_cast<std::uint32_t>(texts_.size())};
+  slots_[at] = {hash, static_cast<std::uint32_t>(texts_.size())};
   texts_.push_back(text);
   return MakeId<Id>(texts_.size() - 1);
 }
 
 template <typename Id>
 Id Interner<Id>::Find(std::string_view text) const {
-  const Slot& slot = slots_[SlotOf(text, HashBytes(text))];
+  const Slot& slot = slots_[SlotOf(text, Hash(text))];
   return slot.id == kEmpty ? kNo<Id> : MakeId<Id>(slot.id);
 }
 
 template <typename Id>
 void Interner<Id>::Grow() {
-  slots_.assign(slots_.size() * 2, Slot());
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t i = 0; i < texts_.size(); ++i) {
-    const std::uint64_t hash = HashBytes(texts_[i]);
-    std::size_t at = static_cast<std::size_t>(hash >> 20) & mask;
-    while (slots_[at].id != kEmpty) at = (at + 1) & mask;
-    slots_[at] = {static_cast<std::uint32_t>(hash),
-                  static_cast<std::uint32_t>(i)};
+  // From slot to slot: the texts, all over the file, are not read again.
+  std::vector<Slot> slots(slots_.size() * 2);
+  const std::size_t mask = slots.size() - 1;
+  for (const Slot& slot : slots_) {
+    if (slot.id == kEmpty) continue;
+    std::size_t at = slot.hash & mask;
+    while (slots[at].id != kEmpty) at = (at + 1) & mask;
+    slots[at] = slot;
   }
+  slots_ = std::move(slots);
 }
 
 }  // namespace onnx_tag

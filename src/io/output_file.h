@@ -77,6 +77,8 @@ class OutputFile {
   bool OpenUnnamed();
   void OpenNamed();
   void Flush();
+  std::uint64_t CopyRange(const MappedFile& source, std::uint64_t offset,
+                          std::uint64_t size);
   void LinkIntoPlace();
   void RenameIntoPlace();
   void SyncFolder();
@@ -92,6 +94,7 @@ class OutputFile {
   std::uint64_t flushed_ = 0;
   std::uint64_t reserved_ = 0;
   std::uint64_t released_ = 0;  // of the source, see CopyFrom()
+  bool copies_ranges_ = true;   // until the system says it cannot
 };
 
 // Removes `.onnx-tag-XXXXXX` files of `folder` that no living process has

@@ -16,6 +16,10 @@ int Open(const char* path, int flags, mode_t mode) {
   return open(path, flags, mode);
 }
 
+ssize_t CopyRange(int in, off_t* offset, int out, std::size_t size) {
+  return copy_file_range(in, offset, out, nullptr, size, 0);
+}
+
 int Link(int fd, const char* path) {
   // AT_EMPTY_PATH would need a privilege; the way through /proc needs none.
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
@@ -37,8 +41,8 @@ int RenameNew(const char* from, const char* to) {
 }  // namespace
 
 const SystemCalls kRealCalls = {
-    Open,    ::write, ::pread, ::fallocate, ::ftruncate, ::fchmod,
-    ::fsync, ::flock, Link,    ::rename,    RenameNew,   ::unlink,
+    Open,    ::write, ::pread, CopyRange, ::fallocate, ::ftruncate, ::fchmod,
+    ::fsync, ::flock, Link,    ::rename,  RenameNew,   ::unlink,
 };
 
 }  // namespace onnx_tag::io

@@ -13,6 +13,8 @@ struct SystemCalls {
   int (*open)(const char* path, int flags, mode_t mode);
   ssize_t (*write)(int fd, const void* bytes, std::size_t size);
   ssize_t (*pread)(int fd, void* bytes, std::size_t size, off_t offset);
+  // From `*offset` of `in` to the end of what is written to `out`.
+  ssize_t (*copy_range)(int in, off_t* offset, int out, std::size_t size);
   int (*fallocate)(int fd, int mode, off_t offset, off_t size);
   int (*ftruncate)(int fd, off_t size);
   int (*fchmod)(int fd, mode_t mode);

@@ -1,82 +1,213 @@
-// The first rung alone, direct scope: `/a/b/Op` was made by the module a.b.
+// The ladder: rungs in order, the first claim on a node wins.
+#include <algorithm>
 #include <array>
-#include <optional>
 
 #include "base/text.h"
-#include "hierarchy/torchscript.h"
+#include "mapping/ladder.h"
+#include "mapping/origins.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 
 namespace onnx_tag {
 namespace {
 
-constexpr std::array<StrategyInfo, 1> kStrategyTable = {{
+constexpr Rung kEnhancedSemanticRungs[] = {
+    {"metadata", "the exporter's metadata", &ProposeFromMetadata},
+    {"function", "the local function it calls or stands in",
+     &ProposeFromFunctions},
+    {"dialect", "names of producers other than PyTorch", &ProposeFromDialect},
+    {"scope", "the scope in the node's name", &ProposeFromScope},
+    {"value_name", "the scope in an output's name", &ProposeFromValueName},
+    {"inlined", "the call of an inlined function", &ProposeFromInlined},
+    {"helper_body", "the call of the function it stands in",
+     &ProposeForHelperBodies},
+    {"parameter", "the parameters it uses", &ProposeFromParameters},
+    {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
+    {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
+    {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
+    {"gemm_reshape", "Reshapes around a Gemm", &ProposeForGemmReshapes},
+    {"conversion", "casts and quantizers of a tensor", &ProposeForConversions},
+    {"consumers", "scopeless nodes among scoped ones", &ProposeFromConsumers},
+    {"attention", "attention written out", &ProposeFromAttention},
+    {"constant", "constants of placed nodes", &ProposeForConstants},
+    {"control_flow", "what the branches of an If or Loop use",
+     &ProposeForControlFlow},
+    {"sanitized", "names with underscores for dots and slashes",
+     &ProposeFromSanitizedNames},
+    {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
+    {"execution_order", "between placed nodes in the order of execution",
+     &ProposeFromExecutionOrder},
+    {"neighbours", "the modules around it", &ProposeFromNeighbours},
+    {"late_helper_body", "the call of the function it stands in",
+     &ProposeForHelperBodies},
+    {"function_body", "the function it stands in", &ProposeForFunctionBodies},
+};
+
+const Strategy kStrategies[] = {
+    {{"enhanced_semantic",
+      "what the file says, then what its operations imply, then where its "
+      "neighbours are"},
+     kEnhancedSemanticRungs},
+};
+
+constexpr StrategyInfo kStrategyInfos[] = {
     {"enhanced_semantic",
-     "scopes in names, then parameters and operations, then neighbours"},
-}};
+     "what the file says, then what its operations imply, then where its "
+     "neighbours are"},
+};
 
-// A hostile name must not make a tree of 10^5 levels.
-constexpr std::size_t kMaxDepth = 200;
-
-void CheckStrategy(const std::string& name) {
-  for (const StrategyInfo& strategy : kStrategyTable) {
-    if (strategy.name == name) return;
-  }
-  Fail(ErrorKind::kUsage, "unknown strategy '{}'", Printable(name));
+// The body of a module's function is the module's, and what it calls.
+bool LeavesFunction(const Evidence& evidence, const Claim& claim) {
+  if (claim.source != Source::kLocality) return false;
+  const FunctionId owner =
+      evidence.functions.OwnerOf(evidence.model[claim.node].graph);
+  if (owner == kNo<FunctionId>) return false;
+  const ModuleId module = evidence.functions[owner].module;
+  return module != kNo<ModuleId> &&
+         !evidence.modules.IsAncestor(module, claim.module);
 }
 
-std::optional<std::string> ModuleOf(std::string_view node_name) {
-  const hierarchy::ScopedName scoped = hierarchy::SplitScopedName(node_name);
-  if (!scoped.ok) return std::nullopt;
-  const auto atoms = hierarchy::CollapseScope(scoped.scope);
-  if (atoms.size() > kMaxDepth) return std::nullopt;
-  std::string path;
-  for (const std::string_view atom : atoms) {
-    if (!path.empty()) path += '.';
-    path += atom;
+// The modules of all calls, for a body is tagged for its first call only.
+void AddCallSites(const Evidence& evidence, Tagging& tagging) {
+  for (const FunctionCall& call : evidence.functions.calls()) {
+    const ModuleId module = call.module == kNo<ModuleId>
+                                ? tagging.tags[call.node].module
+                                : call.module;
+    tagging.call_sites.push_back(
+        {static_cast<std::uint32_t>(call.function), call.node, module});
   }
-  return path;
+}
+
+// The evidence's modules that matter: those of nodes, and those that own a
+// named parameter. Others were only considered.
+void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
+  const ModuleTree& all = evidence.modules;
+  std::vector<bool> used(all.size(), false);
+  used[0] = true;
+  for (const Tag& tag : tagging.tags) {
+    if (tag.tagged()) used[Index(tag.module)] = true;
+  }
+  for (const Origin& origin : tagging.origins) {
+    used[Index(origin.module)] = true;
+  }
+  for (const CallSite& site : tagging.call_sites) {
+    if (site.module != kNo<ModuleId>) used[Index(site.module)] = true;
+  }
+  for (const Parameter& parameter : evidence.parameters) {
+    if (parameter.uses > 0) used[Index(parameter.module)] = true;
+  }
+  // Children have larger ids than their parents.
+  for (std::size_t i = all.size(); --i > 0;) {
+    if (used[i]) used[Index(all.Parent(MakeId<ModuleId>(i)))] = true;
+  }
+  std::vector<ModuleId> kept(all.size(), kNo<ModuleId>);
+  kept[0] = ModuleId{0};
+  ModuleTree tree;
+  for (const ModuleId id : AllIds<ModuleId>(all.size())) {
+    if (!used[Index(id)]) continue;
+    if (id != ModuleId{0}) {
+      kept[Index(id)] = tree.Child(kept[Index(all.Parent(id))], all.Atom(id));
+    }
+    tree.SetClass(kept[Index(id)], all.Class(id));
+  }
+  for (Tag& tag : tagging.tags) {
+    if (tag.tagged()) tag.module = kept[Index(tag.module)];
+  }
+  for (Origin& origin : tagging.origins) {
+    origin.module = kept[Index(origin.module)];
+  }
+  for (CallSite& site : tagging.call_sites) {
+    if (site.module != kNo<ModuleId>) site.module = kept[Index(site.module)];
+  }
+  tagging.modules = std::move(tree);
 }
 
 }  // namespace
 
+std::span<const StrategyInfo> Strategies() { return kStrategyInfos; }
+
+const Strategy& FindStrategy(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Strategy& strategy : kStrategies) {
+    if (strategy.info.name == name) return strategy;
+    names.push_back(strategy.info.name);
+  }
+  const std::string_view nearest = NearestWord(name, names);
+  Fail(ErrorKind::kUsage, "unknown strategy '{}'{}", Printable(name),
+       nearest.empty()
+           ? std::string("\n  list them with: onnx-tag strategies")
+           : fmt::format(", did you mean '{}'?", nearest));
+}
+
+void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
+  for (const Claim& claim : rung.propose(evidence, placed)) {
+    Tag& tag = placed[claim.node];
+    if (tag.tagged() || LeavesFunction(evidence, claim)) continue;
+    tag.module = claim.module;
+    tag.confidence = claim.confidence;
+    tag.source = claim.source;
+  }
+}
+
+Evidence GatherEvidence(const Model& model) {
+  Evidence evidence(model);
+  evidence.dialect = DetectDialect(model);
+  evidence.names = ReadDialect(model, evidence.dialect);
+  GatherScopes(evidence);
+  evidence.functions = FunctionTable(model);
+  GatherParameters(evidence);
+  GatherFunctions(evidence);
+  GatherInlined(evidence);
+  if (evidence.inlined.empty()) GatherInlinedOrder(evidence);
+  GatherMetadata(evidence);
+  GatherDialectNames(evidence);
+  GatherKerasOnTorch(evidence);
+  AlignScopes(evidence);
+  GuessAttentionNames(evidence);
+  DescribeModules(evidence);
+  return evidence;
+}
+
+void DescribeModules(Evidence& evidence) {
+  const ModuleTree& tree = evidence.modules;
+  evidence.called_modules.assign(tree.size(), false);
+  for (const ScopeId id : AllIds<ScopeId>(evidence.scopes.size())) {
+    evidence.called_modules[Index(evidence.scopes[id].module)] = true;
+  }
+  evidence.callable.resize(tree.size(), ModuleId{0});
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    if (id == ModuleId{0}) continue;
+    bool list = !tree.Children(id).empty() && !evidence.HasParameterAt(id);
+    for (const ModuleId child : tree.Children(id)) {
+      list = list && tree.Atom(child).find_first_not_of("0123456789") ==
+                         std::string_view::npos;
+    }
+    // Parents come before their children.
+    evidence.callable[id] = list ? evidence.callable[tree.Parent(id)] : id;
+  }
+}
+
 Tagging MapNodes(const Model& model, const MappingOptions& options) {
-  CheckStrategy(options.strategy);
+  const Strategy& strategy = FindStrategy(options.strategy);
+  const Evidence evidence = GatherEvidence(model);
   Tagging tagging;
-  tagging.strategy = options.strategy;
-  tagging.format = options.format;
   tagging.roles.Add(Role());
   tagging.tags.resize(model.node_count());
-  for (const NodeId node : model.Nodes()) {
-    const std::optional<std::string> path = ModuleOf(model[node].name);
-    if (!path || options.min_confidence > Confidence::kHigh) continue;
-    tagging.tags[node] = {.module = tagging.modules.Add(*path),
-                          .role = RoleId{0},
-                          .confidence = Confidence::kHigh,
-                          .source = Source::kScope};
-    tagging.dialect = "torchscript";
+  tagging.strategy = options.strategy;
+  tagging.format = options.format;
+  for (const Rung& rung : strategy.rungs) {
+    Climb(evidence, rung, tagging.tags);
   }
-  if (tagging.dialect.empty()) tagging.dialect = "unknown";
+  AddCallSites(evidence, tagging);
+  for (Tag& tag : tagging.tags) {
+    if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();
+  }
+  tagging.origins = FindOrigins(evidence, tagging.tags);
+  KeepUsedModules(evidence, tagging);
+  tagging.dialect = FileDialect(evidence);
+  tagging.root.name = tagging.modules.Class(ModuleId{0});
+  tagging.root.confidence = Confidence::kCertain;
   return tagging;
 }
-
-Explanation Explain(const Model& model, const MappingOptions& options,
-                    NodeId node) {
-  CheckStrategy(options.strategy);
-  Explanation explanation;
-  const std::optional<std::string> path = ModuleOf(model[node].name);
-  if (path) {
-    explanation.claims.push_back(
-        {.rung = "direct scope",
-         .module = *path,
-         .confidence = Confidence::kHigh,
-         .source = Source::kScope,
-         .because = "the node's name is its scope",
-         .wins = options.min_confidence <= Confidence::kHigh});
-  }
-  return explanation;
-}
-
-std::span<const StrategyInfo> Strategies() { return kStrategyTable; }
 
 }  // namespace onnx_tag

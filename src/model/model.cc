@@ -6,17 +6,6 @@
 
 namespace onnx_tag {
 
-std::span<const ValueId> Model::Inputs(NodeId id) const {
-  const Node& node = nodes_[id];
-  return std::span(operands_).subspan(node.first_operand, node.input_count);
-}
-
-std::span<const ValueId> Model::Outputs(NodeId id) const {
-  const Node& node = nodes_[id];
-  return std::span(operands_)
-      .subspan(node.first_operand + node.input_count, node.output_count);
-}
-
 std::span<const MetadataEntry> Model::Metadata(NodeId id) const {
   const Node& node = nodes_[id];
   return std::span(node_metadata_)
@@ -42,12 +31,6 @@ std::span<const GraphId> Model::Subgraphs(NodeId id) const {
   return std::span(subgraph_graphs_)
       .subspan(static_cast<std::size_t>(first - subgraph_nodes_.begin()),
                static_cast<std::size_t>(last - first));
-}
-
-std::span<const NodeId> Model::Consumers(ValueId id) const {
-  const std::uint32_t first = first_consumer_[Index(id)];
-  return std::span(consumers_)
-      .subspan(first, first_consumer_[Index(id) + 1] - first);
 }
 
 const Initializer* Model::InitializerOf(ValueId id) const {
@@ -85,16 +68,16 @@ std::string Model::GraphPath(GraphId id) const {
                          function.overload);
     }
     case GraphKind::kTraining:
-      return fmt::format("train[{}]:{}", graph.position,
-                         graph.training_algorithm ? "algorithm"
-                                                  : "initialization");
+      return fmt::format(
+          "train[{}]:{}", graph.position,
+          graph.training_algorithm ? "algorithm" : "initialization");
     case GraphKind::kSubgraph:
       break;
   }
   const std::string outer = GraphPath(graph.parent);
-  std::string path = fmt::format("{}{}{}:{}", outer, outer.empty() ? "" : "/",
-                                 nodes_[graph.parent_node].index,
-                                 graph.attribute);
+  std::string path =
+      fmt::format("{}{}{}:{}", outer, outer.empty() ? "" : "/",
+                  nodes_[graph.parent_node].index, graph.attribute);
   if (graph.position != 0xffffffff) path += fmt::format("[{}]", graph.position);
   return path;
 }

@@ -79,6 +79,8 @@ void Rewrite::Append(MessageId message, std::uint32_t size,
     return;
   }
   if (laid_out_) throw std::logic_error("appended to after the layout");
+  // Most messages get something; memory never touched costs nothing.
+  if (additions_.empty()) additions_.reserve(tree_.size());
   additions_.push_back({token, message, size});
 }
 

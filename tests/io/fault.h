@@ -73,6 +73,11 @@ inline const io::SystemCalls kFaultyCalls = {
       return kReal.pread(fd, bytes, std::min(size, fault.longest_write),
                          offset);
     },
+    [](int in, off_t* offset, int out, std::size_t size) -> ssize_t {
+      if (Fails("copy_range")) return -1;
+      return kReal.copy_range(in, offset, out,
+                              std::min(size, fault.longest_write));
+    },
     [](int fd, int mode, off_t offset, off_t size) {
       return Fails("fallocate") ? -1 : kReal.fallocate(fd, mode, offset, size);
     },

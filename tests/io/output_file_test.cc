@@ -179,6 +179,12 @@ TEST_P(OutputFileTest, WhateverFailsLeavesTheOldFileAndNothingElse) {
     EXPECT_EQ(ReadFile(folder / "out"), "old") << call;
     EXPECT_THAT(folder.Names(), ElementsAre("out")) << call;
   }
+  fault.errors = {{"copy_range", ENOSPC}};
+  const MappedFile source =
+      MappedFile::Open(folder.Write("source", std::string(1 << 20, 'x')));
+  EXPECT_THROW(Create(folder / "out").CopyFrom(source, 0, source.size()),
+               Error);
+  unlink((folder / "source").c_str());
   fault.errors = {{GetParam() ? "rename" : "link", EROFS}};
   EXPECT_EQ(ErrorOf(folder / "out", "new"), start + "Read-only file system");
   fault.errors = {{"rename", EACCES}};
@@ -231,12 +237,15 @@ TEST_P(OutputFileTest, SpansOfAnySizeAreCopiedAsTheyAre) {
   for (char& byte : content) byte = static_cast<char>(random());
   const MappedFile mapped = MappedFile::Open(folder.Write("source", content));
   const MappedFile in_memory = MappedFile::FromBytes(content, "memory");
-  for (const MappedFile* source : {&mapped, &in_memory}) {
+  // A file, a file the kernel will not copy for us, and no file.
+  for (const int run : {0, 1, 2}) {
+    const MappedFile* const source = run == 2 ? &in_memory : &mapped;
+    if (run == 1) fault.errors = {{"copy_range", EXDEV}};
     std::string expected;
     OutputFile file = Create(folder / "out");
     for (int i = 0; i < 100; ++i) {
       const std::size_t offset = random() % content.size();
-      const std::size_t longest = i % 2 == 0 ? 300 : 400'000;
+      const std::size_t longest = i % 2 == 0 ? 300 : 1'000'000;
       const std::size_t size =
           std::min<std::size_t>(random() % longest, content.size() - offset);
       file.CopyFrom(*source, offset, size);

@@ -1,0 +1,153 @@
+// What a file says about where its nodes come from: gathered once, never
+// changed after, shared by every strategy.
+#ifndef ONNX_TAG_MAPPING_EVIDENCE_H_
+#define ONNX_TAG_MAPPING_EVIDENCE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "mapping/function_table.h"
+#include "mapping/dialects.h"
+#include "mapping/scope_table.h"
+#include "onnx_tag/hierarchy.h"
+#include "onnx_tag/model.h"
+
+namespace onnx_tag {
+
+enum class ParameterId : std::uint32_t {};
+
+// A tensor that carries a name from the source model's state_dict.
+struct Parameter {
+  std::string_view name;  // what tools added to it undone
+  ModuleId module = ModuleId{0};
+  std::uint32_t rank = 0;
+  std::uint32_t uses = 0;  // nodes that read it, carriers not counted
+  // Read from one place only: not shared, tied or merged with an equal tensor.
+  bool trusted = false;
+};
+
+// What a node's metadata says.
+struct MetadataFact {
+  NodeId node;
+  ModuleId module;
+  bool merged = false;  // a rewriter made the node out of several
+};
+
+// What an inlined function's surviving names say of a node.
+enum class InlinedTrust : std::uint8_t {
+  kAround,  // it is of a call without a name, inside this module
+  kOrder,   // it lies between the ends of two calls
+  kName,    // it is of a call that is named after the module
+  kKnown,   // and parameters know the module, too
+};
+struct InlinedFact {
+  NodeId node;
+  ModuleId module;
+  InlinedTrust trust = InlinedTrust::kOrder;
+};
+
+// What a node's name says in a dialect with rules of its own.
+struct NameFact {
+  NodeId node;
+  ModuleId module;
+  Confidence confidence;
+  std::string_view because;
+  Source source = Source::kScope;
+};
+
+// How a node came by its scope.
+enum class NameTrace : std::uint8_t {
+  kNone,    // its name says nothing
+  kNode,    // its own name
+  kHelper,  // its own name, as a quantizer's or converter's helper
+};
+
+struct Evidence {
+  explicit Evidence(const Model& m) : model(m) {}
+
+  const Model& model;
+  ModuleTree modules;
+
+  ScopeTable scopes;
+  IdVector<NodeId, ScopeId> node_scope;   // kNo: none in its name
+  IdVector<NodeId, ScopeId> value_scope;  // from its outputs' names
+  IdVector<NodeId, NameTrace> name_trace;
+  IdVector<NodeId, bool> converter_name;  // a converter's or quantizer's
+
+  IdVector<ParameterId, Parameter> parameters;
+  IdVector<ValueId, ParameterId> value_parameter;  // through carriers
+  std::vector<bool> module_has_parameter;          // by module
+  std::vector<bool> called_modules;                // by module: has a scope
+  IdVector<ModuleId, ModuleId> callable;           // by module
+  std::vector<bool> constant_value;                // by value: feeds on no input
+
+  // What an attention beside this norm is usually called: by the norm's
+  // module, the module that would be; see data/attention_names.txt.
+  std::unordered_map<std::uint32_t, ModuleId> usual_attention;
+
+  FunctionTable functions;
+  std::vector<InlinedFact> inlined;
+  hierarchy::Dialect dialect = hierarchy::Dialect::kUnknown;
+  std::shared_ptr<const DialectNames> names;  // null: scopes and metadata
+  std::vector<NameFact> name_facts;           // by node
+  std::vector<Origin> origins;                // by node
+  // The names say nothing but the root, although there is more: Keras' layers
+  // are no modules to torch.
+  bool root_scopes_are_mute = false;
+
+  std::vector<MetadataFact> metadata;             // by node
+  std::vector<std::string> notes;                 // set aside, and why
+
+  // Nodes that feed on nothing but weights and constants, and pass one on.
+  IdVector<NodeId, bool> is_carrier;
+
+  // `module`, or the nearest module around it that can be called: lists hold
+  // modules and run nothing, their owner does.
+  ModuleId Callable(ModuleId module) const { return callable[module]; }
+  ModuleId CommonCaller(ModuleId a, ModuleId b) const {
+    return callable[modules.CommonAncestor(a, b)];
+  }
+
+  bool HasParameterAt(ModuleId id) const {
+    return Index(id) < module_has_parameter.size() &&
+           module_has_parameter[Index(id)];
+  }
+  // Whether some scope stands for the module.
+  bool IsCalled(ModuleId id) const {
+    return Index(id) < called_modules.size() && called_modules[Index(id)];
+  }
+  // Whether a converter or quantizer named the node.
+  bool IsConverterName(NodeId node) const {
+    return converter_name[node];
+  }
+  ParameterId ParameterOf(ValueId value) const {
+    return value == kNo<ValueId> ? kNo<ParameterId> : value_parameter[value];
+  }
+};
+
+Evidence GatherEvidence(const Model& model);
+
+// The exporter's dialect, for reports.
+std::string FileDialect(const Evidence& evidence);
+
+// The steps of it, in order.
+void GatherScopes(Evidence& evidence);
+void GatherParameters(Evidence& evidence);
+void GatherFunctions(Evidence& evidence);
+void GatherInlined(Evidence& evidence);
+void GatherInlinedOrder(Evidence& evidence);
+void GatherMetadata(Evidence& evidence);
+void GatherDialectNames(Evidence& evidence);
+void GatherKerasOnTorch(Evidence& evidence);
+void AlignScopes(Evidence& evidence);
+void GuessAttentionNames(Evidence& evidence);
+void DescribeModules(Evidence& evidence);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_MAPPING_EVIDENCE_H_

@@ -1,0 +1,343 @@
+// Nodes of a file without scopes: what is known are the owners of the named
+// parameters, the order of execution and the flow of data.
+//
+// Module calls nest and the file is in the order of execution, so what lies
+// between two placed nodes, of modules A and B, lies on the way from A up to
+// their common ancestor and down to B. The flow of data says how far up.
+#include <algorithm>
+
+#include "mapping/claim.h"
+#include "mapping/graph_patterns.h"
+
+namespace onnx_tag {
+namespace {
+
+class ExecutionOrder {
+ public:
+  ExecutionOrder(const Evidence& evidence, const Placed& placed)
+      : evidence_(evidence),
+        model_(evidence.model),
+        tree_(evidence.modules),
+        placed_(placed),
+        module_(evidence.model.node_count(), kNo<ModuleId>),
+        readers_(evidence.model.node_count(), kNo<ModuleId>),
+        on_data_(evidence.model.value_count(), false) {}
+
+  std::vector<Claim> Run() {
+    FindData();
+    for (const NodeId node : model_.Nodes()) module_[node] = placed_[node].module;
+    for (const GraphId graph : model_.Graphs()) PlaceData(model_[graph].nodes);
+    for (const GraphId graph : model_.Graphs()) PlaceSide(model_[graph].nodes);
+    return std::move(claims_);
+  }
+
+ private:
+  // Values that depend on what is fed, their shapes apart.
+  void FindData() {
+    for (const GraphId graph : model_.Graphs()) {
+      for (const ValueId input : model_[graph].inputs) {
+        if (model_.InitializerOf(input) == nullptr) {
+          on_data_[Index(input)] = true;
+        }
+      }
+    }
+    for (const NodeId node : model_.Nodes()) {
+      const std::string_view op = model_.OpType(node);
+      if (op == "Shape" || op == "Size") continue;
+      bool data = !model_.Subgraphs(node).empty();
+      for (const ValueId input : model_.Inputs(node)) {
+        data |= input != kNo<ValueId> && on_data_[Index(input)];
+      }
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output != kNo<ValueId>) on_data_[Index(output)] = data;
+      }
+    }
+  }
+
+  bool IsData(NodeId node) const {
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output != kNo<ValueId> && on_data_[Index(output)]) return true;
+    }
+    return false;
+  }
+
+  bool HasChildren(ModuleId module) const {
+    return !tree_.Children(module).empty();
+  }
+
+  ModuleId Callable(ModuleId module) const {
+    return evidence_.Callable(module);
+  }
+
+  ModuleId Common(ModuleId a, ModuleId b) const {
+    return Callable(tree_.CommonAncestor(a, b));
+  }
+
+  bool IsAnchor(NodeId node) const {
+    return placed_[node].tagged() && IsData(node);
+  }
+
+  // The module in which the result of `node` is handed on: a leaf has
+  // returned to its caller.
+  ModuleId Caller(NodeId node) const {
+    const ModuleId module = module_[node];
+    if (module == kNo<ModuleId> || module == ModuleId{0}) return module;
+    if (IsAnchor(node) && !HasChildren(module)) {
+      return Callable(tree_.Parent(module));
+    }
+    return module;
+  }
+
+  void PlaceData(const std::vector<NodeId>& nodes) {
+    std::vector<std::size_t> next(nodes.size() + 1, nodes.size());
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      next[i] = IsAnchor(nodes[i]) ? i : next[i + 1];
+    }
+    FindReaders(nodes);
+    NodeId before = kNo<NodeId>;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const NodeId node = nodes[i];
+      if (IsAnchor(node)) before = node;
+      if (placed_[node].tagged() || !IsData(node)) continue;
+      const std::span<const NodeId> gap =
+          std::span(nodes).subspan(i, next[i] - i);
+      const NodeId after =
+          next[i] == nodes.size() ? kNo<NodeId> : nodes[next[i]];
+      module_[node] = Between(gap, before, after);
+      claims_.push_back({node, module_[node], Confidence::kLow,
+                         Source::kLocality,
+                         "between two placed nodes in the order of execution"});
+    }
+  }
+
+  // The module around everything that reads a node's result, in the end.
+  void FindReaders(const std::vector<NodeId>& nodes) {
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      const NodeId node = nodes[i];
+      if (IsAnchor(node)) {
+        readers_[node] = module_[node];
+        continue;
+      }
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output == kNo<ValueId>) continue;
+        for (const NodeId consumer : model_.Consumers(output)) {
+          if (readers_[consumer] == kNo<ModuleId>) continue;
+          readers_[node] =
+              readers_[node] == kNo<ModuleId>
+                  ? readers_[consumer]
+                  : tree_.CommonAncestor(readers_[node], readers_[consumer]);
+        }
+      }
+    }
+  }
+
+  // Where the first node of `gap` lies, whose other nodes come before `after`.
+  ModuleId Between(std::span<const NodeId> gap, NodeId before,
+                   NodeId after) const {
+    const NodeId node = gap.front();
+    const ModuleId a = before == kNo<NodeId> ? ModuleId{0} : module_[before];
+    const ModuleId b = after == kNo<NodeId> ? ModuleId{0} : module_[after];
+    if (a == b && before != kNo<NodeId> && after != kNo<NodeId>) return a;
+    const ModuleId around = Common(a, b);
+    const auto on_the_way = [&](ModuleId module) {
+      return tree_.IsAncestor(around, module) &&
+             (tree_.IsAncestor(module, a) || tree_.IsAncestor(module, b));
+    };
+    ModuleId flow = kNo<ModuleId>;     // around all that it reads
+    ModuleId deepest = kNo<ModuleId>;  // of what it reads
+    int returned = 0;                  // results of leaves among it
+    bool continues = false;            // or of nodes placed here
+    for (const ValueId input : model_.Inputs(node)) {
+      const NodeId producer = ProducerOf(model_, input);
+      if (producer == kNo<NodeId> || !on_data_[Index(input)]) continue;
+      const ModuleId from = Caller(producer);
+      if (from == kNo<ModuleId>) continue;
+      flow = flow == kNo<ModuleId> ? from : Common(flow, from);
+      if (!on_the_way(from)) continue;
+      if (deepest == kNo<ModuleId> ||
+          tree_.Depth(from) > tree_.Depth(deepest)) {
+        deepest = from;
+        continues = false;
+        returned = 0;
+      }
+      if (from == deepest) {
+        continues |= !IsAnchor(producer);
+        ++returned;
+      }
+    }
+    if (flow == kNo<ModuleId>) {
+      // The first layer cannot make what all layers read.
+      if (before != kNo<NodeId> && after != kNo<NodeId> &&
+          readers_[node] != kNo<ModuleId> &&
+          tree_.IsAncestor(readers_[node], b)) {
+        return around;
+      }
+      const ModuleId module = FromInputs(gap, after, around);
+      return before == kNo<NodeId> || on_the_way(module) ? module : around;
+    }
+    // A weight without a name hides a module, anywhere on the way.
+    if (deepest == kNo<ModuleId> || HasHiddenWeight(node)) return around;
+    const bool active = IsActive(gap, deepest);
+    if (on_the_way(flow)) {
+      // Behind a layer's last node anything may follow before the next layer.
+      continues = continues && !LeavesLayer(around, flow);
+      return continues || returned > 1 || active || flow != deepest ? flow
+                                                                   : around;
+    }
+    if (active) return deepest;
+    return WhereOldMeetsNew(node, deepest, around);
+  }
+
+  // Whether the way from `module` up to `around` leaves an item of a list.
+  bool LeavesLayer(ModuleId around, ModuleId module) const {
+    for (ModuleId at = module; at != around && at != ModuleId{0};
+         at = tree_.Parent(at)) {
+      if (IsIndex(tree_.Atom(at))) return true;
+    }
+    return false;
+  }
+
+  // What is made of the model's inputs before anything else is made where both
+  // what comes next and what reads it in the end are called.
+  ModuleId FromInputs(std::span<const NodeId> gap, NodeId after,
+                      ModuleId around) const {
+    const NodeId node = gap.front();
+    if (after == kNo<NodeId> || readers_[node] == kNo<ModuleId>) return around;
+    // A weight without a name hides a module.
+    for (const NodeId other : gap) {
+      if (HasHiddenWeight(other)) return around;
+    }
+    const ModuleId both = Common(module_[after], readers_[node]);
+    return both == module_[after] && !HasChildren(both) && both != ModuleId{0}
+               ? Callable(tree_.Parent(both))
+               : both;
+  }
+
+  bool HasHiddenWeight(NodeId node) const {
+    const std::string_view op = model_.OpType(node);
+    if (op != "MatMul" && op != "Gemm" && op != "Conv" &&
+        op != "ConvTranspose") {
+      return false;
+    }
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input != kNo<ValueId> && evidence_.constant_value[Index(input)]) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Whether `module` has not returned yet: a later node of the gap still reads
+  // what was made in it before.
+  bool IsActive(std::span<const NodeId> gap, ModuleId module) const {
+    constexpr std::size_t kLookAhead = 200;
+    for (const NodeId later :
+         gap.subspan(1, std::min(gap.size() - 1, kLookAhead))) {
+      for (const ValueId input : model_.Inputs(later)) {
+        const NodeId producer = ProducerOf(model_, input);
+        if (producer != kNo<NodeId> && producer < gap.front() &&
+            on_data_[Index(input)] && Caller(producer) == module) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  // A residual Add: up from where the new part comes from, to the first
+  // module that the old part is used in as well.
+  ModuleId WhereOldMeetsNew(NodeId node, ModuleId deepest,
+                            ModuleId around) const {
+    for (ModuleId at = deepest; at != around && at != ModuleId{0};
+         at = Callable(tree_.Parent(at))) {
+      for (const ValueId input : model_.Inputs(node)) {
+        if (input == kNo<ValueId> || !on_data_[Index(input)]) continue;
+        for (const NodeId other : model_.Consumers(input)) {
+          if (other == node || module_[other] == kNo<ModuleId>) continue;
+          const NodeId producer = ProducerOf(model_, input);
+          if (producer != kNo<NodeId> && Caller(producer) == deepest) continue;
+          if (at != module_[other] && tree_.IsAncestor(at, module_[other])) {
+            return at;
+          }
+        }
+      }
+    }
+    return around;
+  }
+
+  // Indices are made by the caller of an embedding.
+  ModuleId SideReader(NodeId node) const {
+    const ModuleId module = module_[node];
+    const bool embedding = model_.OpType(node) == "Gather" &&
+                           placed_[node].source == Source::kParameter &&
+                           placed_[node].tagged() && module != ModuleId{0} &&
+                           !HasChildren(module);
+    return embedding ? Callable(tree_.Parent(module)) : module;
+  }
+
+  // Constants and shape arithmetic serve the nodes that read them.
+  void PlaceSide(const std::vector<NodeId>& nodes) {
+    std::vector<NodeId> before(nodes.size(), kNo<NodeId>);
+    for (std::size_t i = 1; i < nodes.size(); ++i) {
+      before[i] = IsAnchor(nodes[i - 1]) ? nodes[i - 1] : before[i - 1];
+    }
+    NodeId after = kNo<NodeId>;
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      const NodeId node = nodes[i];
+      if (IsAnchor(node)) after = node;
+      if (module_[node] != kNo<ModuleId>) continue;
+      ModuleId module = kNo<ModuleId>;
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output == kNo<ValueId>) continue;
+        for (const NodeId consumer : model_.Consumers(output)) {
+          if (module_[consumer] == kNo<ModuleId>) continue;
+          const ModuleId reader = SideReader(consumer);
+          module = module == kNo<ModuleId> ? reader : Common(module, reader);
+        }
+      }
+      if (module == kNo<ModuleId>) continue;
+      // Equal nodes of two layers were merged: the first layer made it.
+      if (before[i] != kNo<NodeId> && after != kNo<NodeId>) {
+        const ModuleId around = Common(module_[before[i]], module_[after]);
+        if (InAnotherLayer(around, module)) module = around;
+      }
+      module_[node] = module;
+      claims_.push_back({node, module_[node], Confidence::kLow,
+                         Source::kLocality,
+                         "it serves the nodes that read it"});
+    }
+  }
+
+  static bool IsIndex(std::string_view atom) {
+    return atom.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+
+  // Whether the paths of the two part at an index.
+  bool InAnotherLayer(ModuleId a, ModuleId b) const {
+    const ModuleId common = tree_.CommonAncestor(a, b);
+    if (common == a || common == b) return false;
+    const auto below = [&](ModuleId at) {
+      while (tree_.Parent(at) != common) at = tree_.Parent(at);
+      return tree_.Atom(at);
+    };
+    return IsIndex(below(a)) && IsIndex(below(b));
+  }
+
+  const Evidence& evidence_;
+  const Model& model_;
+  const ModuleTree& tree_;
+  const Placed& placed_;
+  IdVector<NodeId, ModuleId> module_;
+  IdVector<NodeId, ModuleId> readers_;
+  std::vector<bool> on_data_;
+  std::vector<Claim> claims_;
+};
+
+}  // namespace
+
+std::vector<Claim> ProposeFromExecutionOrder(const Evidence& evidence,
+                                             const Placed& placed) {
+  return ExecutionOrder(evidence, placed).Run();
+}
+
+}  // namespace onnx_tag

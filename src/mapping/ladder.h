@@ -1,0 +1,32 @@
+// Strategies as ladders of rungs, and how they are climbed.
+#ifndef ONNX_TAG_MAPPING_LADDER_H_
+#define ONNX_TAG_MAPPING_LADDER_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mapping/claim.h"
+#include "onnx_tag/mapping.h"
+
+namespace onnx_tag {
+
+struct Strategy {
+  StrategyInfo info;
+  std::span<const Rung> rungs;  // most certain first
+};
+
+// Throws Error(kUsage), with the nearest name.
+const Strategy& FindStrategy(std::string_view name);
+
+// Accepts the rung's first claim on each node that is open.
+void Climb(const Evidence& evidence, const Rung& rung, Placed& placed);
+
+// What is known of a node and was not enough for a claim, for `explain`.
+void DescribeEvidence(const Evidence& evidence, NodeId node,
+                      std::vector<std::string>& notes);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_MAPPING_LADDER_H_

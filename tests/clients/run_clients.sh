@@ -1,0 +1,64 @@
+#!/bin/sh
+# Tags models of every kind with BINARY and asks real clients about the result.
+#
+#   run_clients.sh BINARY [WORK_DIR]
+#
+# WORK_DIR (default: build/clients-venv of this checkout) keeps the Python environment, pip's downloads and the models
+# between runs; environment and models are made anew when the files they come from change. One line per model; exit 1 if
+# any check fails, 77 if the environment cannot be made (no network, no Python, no node), which ctest takes as a skip.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+[ $# -ge 1 ] || { echo "usage: run_clients.sh BINARY [WORK_DIR]" >&2; exit 2; }
+binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+[ -x "$binary" ] || { echo "run_clients.sh: $1 is no program" >&2; exit 2; }
+work=${2:-$root/build/clients-venv}
+mkdir -p "$work"
+work=$(cd "$work" && pwd)
+export PIP_CACHE_DIR="$work/pip-cache"
+
+skip() { echo "run_clients.sh: $1; nothing was checked" >&2; exit 77; }
+
+command -v node >/dev/null || skip "node is not installed"
+command -v python3 >/dev/null || skip "python3 is not installed"
+python=$work/venv/bin/python
+if ! cmp -s "$here/requirements.txt" "$work/installed.txt"; then
+    rm -f "$work/installed.txt"
+    python3 -m venv --clear "$work/venv" || skip "no virtual environment could be made"
+    # torch by itself first, so that its CPU build is not traded for a larger one by what needs it.
+    "$python" -m pip install --quiet "$(grep '^torch==' "$here/requirements.txt")" &&
+        "$python" -m pip install --quiet -r "$here/requirements.txt" || skip "the clients could not be installed"
+    cp "$here/requirements.txt" "$work/installed.txt"
+fi
+
+# The models depend on their makers alone: a later run with another binary tags the same files.
+stamp=$(cat "$here/requirements.txt" "$root"/tools/*.py | cksum | tr ' ' -)
+models=$work/models-$stamp
+if [ ! -d "$models" ]; then
+    fresh=$(mktemp -d "$work/making-XXXXXX")
+    trap 'rm -rf "$fresh"' EXIT
+    "$python" "$root/tools/make_client_models.py" "$fresh"
+    mv "$fresh" "$models"
+fi
+
+failed=0
+checked=0
+for model in "$models"/*/model.onnx; do
+    folder=$(dirname "$model")
+    name=$(basename "$folder")
+    checked=$((checked + 1))
+    # In the model's own folder, where its external data is.
+    if "$binary" tag "$model" -o "$folder/tagged.onnx" --force >"$folder/tag.log" 2>&1 &&
+        "$binary" tag "$model" -o "$folder/annotated.onnx" --keys tags,namespace,layer_ann --force \
+            >>"$folder/tag.log" 2>&1; then
+        "$python" "$here/check_clients.py" "$model" "$folder/tagged.onnx" --annotated "$folder/annotated.onnx" \
+            --name "$name" || failed=$((failed + 1))
+    else
+        echo "FAIL $name: not tagged: $(tail -n 1 "$folder/tag.log")"
+        failed=$((failed + 1))
+    fi
+done
+[ "$checked" -gt 0 ] || { echo "run_clients.sh: no models in $models" >&2; exit 1; }
+echo "$((checked - failed)) of $checked models pass"
+[ "$failed" -eq 0 ]
