@@ -159,8 +159,7 @@ std::set<std::size_t> FieldEnds(Bytes file) {
   std::set<std::size_t> ends;
   wire::FieldReader reader(file);
   for (wire::Field field; reader.Next(field);) {
-    ends.insert(
-        static_cast<std::size_t>(reader.position() - file.data()));
+    ends.insert(static_cast<std::size_t>(reader.position() - file.data()));
   }
   return ends;
 }

@@ -17,8 +17,7 @@ namespace {
 
 bool FileExists(const std::string& path) {
   std::error_code error;
-  return std::filesystem::exists(
-      std::filesystem::symlink_status(path, error));
+  return std::filesystem::exists(std::filesystem::symlink_status(path, error));
 }
 
 // A first word without a dot or a slash is a mistyped command sooner than a

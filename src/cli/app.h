@@ -20,8 +20,8 @@ struct PrintText {
 };
 
 struct Invocation {
-  std::variant<PrintText, TagOptions, StripOptions, ShowOptions,
-               ExplainOptions, StrategiesOptions>
+  std::variant<PrintText, TagOptions, StripOptions, ShowOptions, ExplainOptions,
+               StrategiesOptions>
       command;
   TerminalOptions terminal;
 };

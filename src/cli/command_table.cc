@@ -26,8 +26,7 @@ constexpr std::array<Command, 5> kCommands = {{
      "  onnx-tag show model.onnx --module encoder.layer.0 --nodes\n"
      "  onnx-tag show model.tags.json --json\n",
      ParseShow},
-    {"explain", "MODEL NODE [options]",
-     "say why a node is tagged as it is",
+    {"explain", "MODEL NODE [options]", "say why a node is tagged as it is",
      "  onnx-tag explain model.onnx '#17'\n"
      "  onnx-tag explain model.onnx /encoder/layer.0/MatMul\n"
      "  onnx-tag explain model.onnx output=logits\n"

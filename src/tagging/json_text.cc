@@ -86,8 +86,10 @@ void AppendJsonStringOrNull(std::string& out, std::string_view text) {
 }
 
 // A byte XX is hidden as the mark and U+10FFXX, the mark as itself twice.
-std::string HideLoneSurrogates(std::string_view json) {
-  std::string out;
+std::string_view HideLoneSurrogates(std::string_view json,
+                                    std::string& storage) {
+  storage.clear();
+  std::string& out = storage;
   std::size_t plain = 0;  // start of what is copied as it is
   const auto replace = [&](std::size_t at, std::size_t size,
                            std::string_view with) {
@@ -115,8 +117,8 @@ std::string HideLoneSurrogates(std::string_view json) {
       at += rest[0] == '\\' ? std::size_t{2} : std::size_t{1};
     }
   }
-  out.append(json.substr(std::min(plain, json.size())));
-  return out;
+  if (plain == 0) return json;
+  return out.append(json.substr(std::min(plain, json.size())));
 }
 
 std::string RestoreBytes(std::string text) {
@@ -134,8 +136,7 @@ std::string RestoreBytes(std::string text) {
       // U+10FF80-U+10FFFF: F4 8F BE/BF and a byte of 80-BF.
       const auto third = static_cast<unsigned char>(rest[2]);
       const auto fourth = static_cast<unsigned char>(rest[3]);
-      out += static_cast<char>((third == 0xbe ? 0x80 : 0xc0) |
-                               (fourth & 0x3f));
+      out += static_cast<char>((third == 0xbe ? 0x80 : 0xc0) | (fourth & 0x3f));
     }
     plain = std::min(at + kMark.size() + 4, text.size());
   }

@@ -40,8 +40,7 @@ TEST(ParseArgsTest, WithoutACommandTagIsMeant) {
   EXPECT_THAT(Parse<TagOptions>({"-"}).models, ElementsAre("-"));
   EXPECT_THAT(Parse<TagOptions>({"tag", "x.onnx"}).models,
               ElementsAre("x.onnx"));
-  EXPECT_THAT(Parse<TagOptions>({"--force", model}).models,
-              ElementsAre(model))
+  EXPECT_THAT(Parse<TagOptions>({"--force", model}).models, ElementsAre(model))
       << "an option may come first";
   EXPECT_THAT(Parse<TagOptions>({"--", "show"}).models, ElementsAre("show"));
   EXPECT_THAT(Parse<TagOptions>({"-s", "enhanced_semantic", model}).models,
@@ -55,8 +54,7 @@ TEST(ParseArgsTest, AFirstWordThatIsNothingIsExplained) {
   EXPECT_EQ(Refusal({"zzzzzz"}).what,
             "zzzzzz: no such file, and no command of that name");
   EXPECT_EQ(Refusal({"zzzzzz"}).kind, ErrorKind::kInput);
-  EXPECT_THAT(Parse<TagOptions>({"show.onnx"}).models,
-              ElementsAre("show.onnx"))
+  EXPECT_THAT(Parse<TagOptions>({"show.onnx"}).models, ElementsAre("show.onnx"))
       << "tag says that it is missing, and goes on with other models";
   EXPECT_EQ(Refusal({}).kind, ErrorKind::kUsage);
   EXPECT_EQ(Refusal({""}).kind, ErrorKind::kInput);
@@ -77,13 +75,33 @@ TEST(ParseArgsTest, DefaultsAreThoseOfTheManual) {
 }
 
 TEST(ParseArgsTest, EveryOptionOfTagIsRead) {
-  const TagOptions options = Parse<TagOptions>(
-      {"tag", "a.onnx", "b.onnx", "-s", "enhanced_semantic", "--out-dir", "o",
-       "--granularity", "torch_nn", "--min-coverage", "99.5",
-       "--min-confidence", "high", "--require-module", "encoder.**",
-       "--require-module", "pooler", "--max-untagged", "3", "--force",
-       "--fsync", "--data", "copy", "--dry-run", "--fail-fast", "--json",
-       "--quiet"});
+  const TagOptions options = Parse<TagOptions>({"tag",
+                                                "a.onnx",
+                                                "b.onnx",
+                                                "-s",
+                                                "enhanced_semantic",
+                                                "--out-dir",
+                                                "o",
+                                                "--granularity",
+                                                "torch_nn",
+                                                "--min-coverage",
+                                                "99.5",
+                                                "--min-confidence",
+                                                "high",
+                                                "--require-module",
+                                                "encoder.**",
+                                                "--require-module",
+                                                "pooler",
+                                                "--max-untagged",
+                                                "3",
+                                                "--force",
+                                                "--fsync",
+                                                "--data",
+                                                "copy",
+                                                "--dry-run",
+                                                "--fail-fast",
+                                                "--json",
+                                                "--quiet"});
   EXPECT_THAT(options.models, ElementsAre("a.onnx", "b.onnx"));
   EXPECT_EQ(options.write.folder, "o");
   EXPECT_TRUE(options.mapping.format.torch_nn);
@@ -98,8 +116,7 @@ TEST(ParseArgsTest, EveryOptionOfTagIsRead) {
   EXPECT_TRUE(options.fail_fast);
   EXPECT_TRUE(options.json);
   EXPECT_TRUE(options.quiet);
-  EXPECT_FALSE(
-      Parse<TagOptions>({"tag", "m", "--keep-going"}).fail_fast);
+  EXPECT_FALSE(Parse<TagOptions>({"tag", "m", "--keep-going"}).fail_fast);
 }
 
 TEST(ParseArgsTest, ListsAreOneWordAndNeverSwallowTheModel) {

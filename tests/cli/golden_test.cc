@@ -118,8 +118,7 @@ std::string RunStep(const std::string& command) {
     for (const auto& entry : fs::recursive_directory_iterator(".")) {
       const std::string name = entry.path().string().substr(2);
       const bool ours = fs::exists(std::string(ONNX_TAG_TEST_MODELS) + "/" +
-                                   entry.path().stem().string() +
-                                   ".textproto");
+                                   entry.path().stem().string() + ".textproto");
       if (!ours && entry.is_regular_file()) names.push_back(name);
     }
     std::sort(names.begin(), names.end());

@@ -54,7 +54,8 @@ TEST_F(ExternalDataTest, BesideTheInputNothingNeedsToBeSaid) {
 TEST_F(ExternalDataTest, AnotherFolderNeedsAChoice) {
   EXPECT_EQ(Tag({"--out-dir", folder_ / "out"}), 4);
   EXPECT_THAT(last_.err, HasSubstr("weights are in w.bin and 1 more, which a "
-                                   "model in " + (folder_ / "out")));
+                                   "model in " +
+                                   (folder_ / "out")));
   EXPECT_THAT(last_.err, HasSubstr("--data keep"));
   EXPECT_TRUE(fs::is_empty(folder_ / "out"));
   EXPECT_EQ(Tag({"--sidecar-only", "--out-dir", folder_ / "out"}), 0)
@@ -123,9 +124,8 @@ TEST_F(ExternalDataTest, LinksIntoTheRealModelsFolderAreInside) {
   folder_.Write("blobs/bbb", "weights");
   fs::create_symlink("../blobs/aaa", folder_ / "snapshot/m.onnx");
   fs::create_symlink("../blobs/bbb", folder_ / "snapshot/w.bin");
-  const CliResult result =
-      RunCli({folder_ / "snapshot/m.onnx", "--out-dir", folder_ / "out",
-              "--data", "link"});
+  const CliResult result = RunCli({folder_ / "snapshot/m.onnx", "--out-dir",
+                                   folder_ / "out", "--data", "link"});
   EXPECT_EQ(result.exit, 0);
   EXPECT_EQ(result.err, "");
   EXPECT_TRUE(fs::equivalent(folder_ / "blobs/bbb", folder_ / "out/w.bin"));

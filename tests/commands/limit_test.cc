@@ -25,9 +25,8 @@ void WriteSparseModel(const std::string& path, std::uint64_t size) {
   const auto head = [&](std::uint64_t weights) {
     const std::string raw =
         Wire(Tag(9, wire::WireType::kLengthDelimited), LongVarint(weights, 5));
-    const std::string tensor = Wire(
-        Tag(5, wire::WireType::kLengthDelimited),
-        LongVarint(raw.size() + weights, 5), raw);
+    const std::string tensor = Wire(Tag(5, wire::WireType::kLengthDelimited),
+                                    LongVarint(raw.size() + weights, 5), raw);
     return Wire(Tag(7, wire::WireType::kLengthDelimited),
                 LongVarint(node.size() + tensor.size() + weights, 5), node,
                 tensor);

@@ -34,9 +34,7 @@ class OutputRulesTest : public testing::Test {
     return last_.exit;
   }
 
-  std::string Tagged() {
-    return RunCli({"tag", model_, "-o", "-", "-q"}).out;
-  }
+  std::string Tagged() { return RunCli({"tag", model_, "-o", "-", "-q"}).out; }
 
   TemporaryFolder folder_;
   const std::string bytes_;
@@ -84,7 +82,8 @@ TEST_F(OutputRulesTest, EqualBytesAreLeftAlone) {
 TEST_F(OutputRulesTest, EqualBytesAreLeftAloneInAFolderThatCannotBeWritten) {
   if (geteuid() == 0) GTEST_SKIP() << "nothing stops root";
   ASSERT_EQ(Tag({model_}), 0);
-  fs::permissions(folder_.path(), fs::perms::owner_read | fs::perms::owner_exec);
+  fs::permissions(folder_.path(),
+                  fs::perms::owner_read | fs::perms::owner_exec);
   EXPECT_EQ(Tag({model_}), 0) << last_.err;
 }
 

@@ -25,9 +25,8 @@ TEST(ModelFileTest, ViewsStayGoodWhenItMoves) {
 
 TEST(ModelFileTest, ErrorsNameTheFileOnce) {
   const TemporaryFolder folder;
-  for (const std::string& path :
-       {folder.Write("bad.onnx", "no model"), folder / "missing.onnx",
-        folder.path()}) {
+  for (const std::string& path : {folder.Write("bad.onnx", "no model"),
+                                  folder / "missing.onnx", folder.path()}) {
     try {
       ModelFile::Open(path);
       ADD_FAILURE() << path;

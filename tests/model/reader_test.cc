@@ -70,14 +70,20 @@ TEST(ModelReaderTest, FindsGraphsInAnyAttributeOfAnyOperator) {
       node {
         op_type: "Whatever"
         attribute { name: "i" i: 3 }
-        attribute { name: "one" g { node { op_type: "A" } } }
+        attribute {
+          name: "one"
+          g { node { op_type: "A" } }
+        }
         attribute {
           name: "many"
           graphs { node { op_type: "B" } }
           graphs {
             node {
               op_type: "If"
-              attribute { name: "else_branch" g { node { op_type: "C" } } }
+              attribute {
+                name: "else_branch"
+                g { node { op_type: "C" } }
+              }
             }
           }
         }
@@ -96,8 +102,17 @@ TEST(ModelReaderTest, FindsGraphsInAnyAttributeOfAnyOperator) {
 TEST(ModelReaderTest, FunctionsAreToldApartByOverload) {
   const std::string bytes = BytesFromText(R"pb(
     graph { node { op_type: "F" domain: "d" } }
-    functions { name: "F" domain: "d" node { op_type: "A" } }
-    functions { name: "F" domain: "d" overload: "x" node { op_type: "B" } }
+    functions {
+      name: "F"
+      domain: "d"
+      node { op_type: "A" }
+    }
+    functions {
+      name: "F"
+      domain: "d"
+      overload: "x"
+      node { op_type: "B" }
+    }
   )pb");
   const Model model = ReadModel(bytes);
   EXPECT_THAT(Addresses(model), ElementsAre("#0", "fn:d::F#0", "fn:d::F:x#0"));
@@ -142,8 +157,7 @@ TEST(ModelReaderTest, AnAttributesGraphGivenTwiceIsOneGraph) {
   std::string twice = attribute.SerializeAsString();
   attribute.clear_name();
   twice += attribute.SerializeAsString();
-  const std::string bytes =
-      BytesField(7, BytesField(1, BytesField(5, twice)));
+  const std::string bytes = BytesField(7, BytesField(1, BytesField(5, twice)));
   EXPECT_THAT(Addresses(ReadModel(bytes)),
               ElementsAre("#0", "0:body#0", "0:body#1"));
 }
@@ -182,7 +196,10 @@ TEST(ModelReaderTest, AnInnerValueHidesAnOuterOneOfItsName) {
 TEST(ModelReaderTest, AFunctionSeesOnlyItsOwnValues) {
   const std::string bytes = BytesFromText(R"pb(
     graph { node { op_type: "Outer" output: "x" } }
-    functions { name: "F" node { op_type: "Use" input: "x" } }
+    functions {
+      name: "F"
+      node { op_type: "Use" input: "x" }
+    }
   )pb");
   const Model model = ReadModel(bytes);
   EXPECT_EQ(model.Producer(model.Inputs(N(1))[0]), kNo<NodeId>);
@@ -191,7 +208,10 @@ TEST(ModelReaderTest, AFunctionSeesOnlyItsOwnValues) {
 TEST(ModelReaderTest, InitializersMayBeInputsToo) {
   const std::string bytes = BytesFromText(R"pb(
     graph {
-      input { name: "w" type { tensor_type { elem_type: 1 } } }
+      input {
+        name: "w"
+        type { tensor_type { elem_type: 1 } }
+      }
       initializer { name: "w" data_type: 1 dims: 3 dims: 4 }
       node { op_type: "Use" input: "w" }
     })pb");
@@ -215,8 +235,7 @@ TEST(ModelReaderTest, SparseInitializersHaveTheirDenseShape) {
       node { op_type: "Use" input: "s" }
     })pb");
   const Model model = ReadModel(bytes);
-  const Initializer* const tensor =
-      model.InitializerOf(model.Inputs(N(0))[0]);
+  const Initializer* const tensor = model.InitializerOf(model.Inputs(N(0))[0]);
   ASSERT_NE(tensor, nullptr);
   EXPECT_TRUE(tensor->sparse);
   EXPECT_THAT(model.Dims(*tensor), ElementsAre(5, 6));
@@ -230,7 +249,11 @@ TEST(ModelReaderTest, ShapesKeepUnknownDimensions) {
         type {
           tensor_type {
             elem_type: 1
-            shape { dim { dim_value: 2 } dim { dim_param: "n" } dim {} }
+            shape {
+              dim { dim_value: 2 }
+              dim { dim_param: "n" }
+              dim {}
+            }
           }
         }
         metadata_props { key: "a" value: "b" }
@@ -270,11 +293,13 @@ TEST(ModelReaderTest, ExternalFilesAreListedOnce) {
   const std::string bytes = BytesFromText(R"pb(
     graph {
       initializer {
-        name: "a" data_location: 1
+        name: "a"
+        data_location: 1
         external_data { key: "location" value: "w.bin" }
       }
       initializer {
-        name: "b" data_location: 1
+        name: "b"
+        data_location: 1
         external_data { key: "location" value: "w.bin" }
         external_data { key: "offset" value: "4096" }
       }
@@ -324,7 +349,10 @@ TEST(ModelReaderTest, NestsAsDeepAsProtobufAndNoDeeper) {
 
 TEST(ModelReaderTest, SaysWhereAFileIsBroken) {
   const std::string good = BytesFromText(R"pb(
-    graph { node { op_type: "A" } node { op_type: "B" } })pb");
+    graph {
+      node { op_type: "A" }
+      node { op_type: "B" }
+    })pb");
   EXPECT_EQ(Refusal(good + "\x0a\x7f"),
             "not an ONNX model: field needs 127 bytes but its message has 0 "
             "left (at byte 12, near node 1)");

@@ -30,8 +30,7 @@ void AddEntries(schema::NodeProto& node, Random& random, bool ours) {
 void FillGraph(schema::GraphProto& graph, Random& random, bool ours,
                int levels);
 
-void AddGraphs(schema::NodeProto& node, Random& random, bool ours,
-               int levels) {
+void AddGraphs(schema::NodeProto& node, Random& random, bool ours, int levels) {
   schema::AttributeProto& attribute = *node.add_attribute();
   attribute.set_name(HostileText(random));
   if (Below(random, 2) == 0) {
@@ -145,8 +144,8 @@ std::string WithPaddedLengths(const google::protobuf::Descriptor& type,
             : std::string(field.bytes);
     const std::size_t least = wire::VarintSize(payload.size());
     const std::size_t width =
-        least + Below(random, static_cast<std::uint32_t>(
-                                  wire::kMaxLengthWidth - least + 1));
+        least + Below(random, static_cast<std::uint32_t>(wire::kMaxLengthWidth -
+                                                         least + 1));
     wire::AppendTag(out, field.number, field.type);
     wire::AppendPaddedVarint(out, payload.size(),
                              Below(random, 2) == 0 ? least : width);
@@ -184,8 +183,8 @@ Tagging HostileTagging(const Model& model, std::uint32_t seed) {
     }
     tagging.tags.Add(
         {.module = module,
-         .role = MakeId<RoleId>(Below(
-             random, static_cast<std::uint32_t>(tagging.roles.size()))),
+         .role = MakeId<RoleId>(
+             Below(random, static_cast<std::uint32_t>(tagging.roles.size()))),
          .confidence = static_cast<Confidence>(Below(random, 4)),
          .source = static_cast<Source>(Below(random, 13))});
   }

@@ -41,8 +41,8 @@ class JsonSchema {
     return found.empty();
   }
 
-  void CheckObject(const Json& schema, const Json& value,
-                   const std::string& at, Found& found) const {
+  void CheckObject(const Json& schema, const Json& value, const std::string& at,
+                   Found& found) const {
     for (const auto& [key, member] : value.items()) {
       const std::string place = at + "/" + key;
       if (schema.contains("propertyNames") &&
@@ -103,9 +103,8 @@ class JsonSchema {
           }
         }
       } else if (word == "anyOf") {
-        good = std::any_of(rule.begin(), rule.end(), [&](const Json& one) {
-          return Fits(one, value);
-        });
+        good = std::any_of(rule.begin(), rule.end(),
+                           [&](const Json& one) { return Fits(one, value); });
       } else if (word == "if") {
         const char* const then = Fits(rule, value) ? "then" : "else";
         Check(schema[then], value, at, found);

@@ -60,8 +60,8 @@ class StandardInput {
 
 }  // namespace
 
-CliResult RunCli(const std::vector<std::string>& args,
-                 const std::string& input, bool piped) {
+CliResult RunCli(const std::vector<std::string>& args, const std::string& input,
+                 bool piped) {
   const MemoryFile out;
   const MemoryFile err;
   CliResult result;

@@ -62,8 +62,7 @@ TEST(ModuleFormatTest, TorchNnIsLeftOutButForTheExceptions) {
   EXPECT_EQ(TagOf(bert, "encoder.layer.0.output.LayerNorm"),
             "/BertModel/BertEncoder/BertLayer.0/output");
   bert.format.torch_nn = true;
-  EXPECT_EQ(TagOf(bert, "embeddings.dropout"),
-            "/BertModel/embeddings/Dropout");
+  EXPECT_EQ(TagOf(bert, "embeddings.dropout"), "/BertModel/embeddings/Dropout");
   EXPECT_EQ(TagOf(bert, "encoder.layer"), "/BertModel/BertEncoder")
       << "a list only holds, whatever the granularity";
 }

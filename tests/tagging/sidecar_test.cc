@@ -55,8 +55,7 @@ TEST(SidecarTest, WhatIsWrittenIsReadBack) {
   for (std::uint32_t seed = 1; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const std::string bytes =
-        GeneratedModel(random, false).SerializeAsString();
+    const std::string bytes = GeneratedModel(random, false).SerializeAsString();
     const Model model = ReadModel(bytes);
     Tagging tagging = HostileTagging(model, seed);
     if (model.node_count() > 2) tagging.tags[NodeId{2}] = Tag();
@@ -84,17 +83,19 @@ TEST(SidecarTest, IsWhatTheSchemaSays) {
   for (std::uint32_t seed = 1; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const std::string bytes =
-        GeneratedModel(random, false).SerializeAsString();
+    const std::string bytes = GeneratedModel(random, false).SerializeAsString();
     const Model model = ReadModel(bytes);
     Tagging tagging = HostileTagging(model, seed);
     if (model.node_count() > 2) tagging.tags[NodeId{2}] = Tag();
     const std::string text = Written(model, tagging);
-    nlohmann::json json = nlohmann::json::parse(HideLoneSurrogates(text));
+    std::string storage;
+    nlohmann::json json =
+        nlohmann::json::parse(HideLoneSurrogates(text, storage));
     EXPECT_THAT(schema.Violations(json), ElementsAre());
     // And the schema says something.
     json["nodes"].push_back({{"graph", ""}, {"index", -1}});
-    EXPECT_THAT(schema.Violations(json), ::testing::Contains(HasSubstr("/index")));
+    EXPECT_THAT(schema.Violations(json),
+                ::testing::Contains(HasSubstr("/index")));
   }
 }
 
@@ -178,10 +179,11 @@ TEST(SidecarTest, AnythingElseIsRefusedInASentence) {
 TEST(SidecarTest, WrongTypesInsideAreRefusedOrPassedOver) {
   const std::string head =
       R"({"format": "onnx-tag/1", "model": {}, "root": {}, )";
-  for (const std::string_view rest :
-       {R"("modules": 3, "nodes": 4})", R"("modules": [3], "nodes": [null]})",
-        R"("modules": [{"path": 3}], "nodes": [{"module": "a", "semantic": 1}]})",
-        R"("modules": {}, "nodes": [{"index": -1, "inputs": [1]}]})"}) {
+  for (
+      const std::string_view rest :
+      {R"("modules": 3, "nodes": 4})", R"("modules": [3], "nodes": [null]})",
+       R"("modules": [{"path": 3}], "nodes": [{"module": "a", "semantic": 1}]})",
+       R"("modules": {}, "nodes": [{"index": -1, "inputs": [1]}]})"}) {
     SCOPED_TRACE(rest);
     Refusal(head + std::string(rest));
   }

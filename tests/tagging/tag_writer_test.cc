@@ -88,25 +88,25 @@ TEST(TagWriterTest, TheRootsEmptyPathIsWritten) {
 }
 
 TEST(TagWriterTest, KeysOfOthersAreWrittenOnRequestAndSigned) {
-  const schema::ModelProto proto = Tagged(
-      BytesFromText(kTwoNodes), QueryTagging(),
-      {.tags = false,
-       .name_space = true,
-       .layer_ann = true,
-       .class_hierarchy = true});
+  const schema::ModelProto proto =
+      Tagged(BytesFromText(kTwoNodes), QueryTagging(),
+             {.tags = false,
+              .name_space = true,
+              .layer_ann = true,
+              .class_hierarchy = true});
   EXPECT_THAT(
       EntriesOf(proto.graph().node(0)),
-      ElementsAre(
-          Pair("namespace", ": Bert/layer: layer/layer.0: BertLayer/"
-                            "layer.0.query: Linear"),
-          Pair("layer_ann", "layer.0.query"),
-          Pair("pkg.torch.onnx.name_scopes",
-               "['', 'layer', 'layer.0', 'layer.0.query', 'm']"),
-          Pair("pkg.torch.onnx.class_hierarchy",
-               "['Bert', 'layer', 'BertLayer', 'Linear', 'MatMul']"),
-          Pair("pkg.onnx_tag.wrote",
-               "namespace,layer_ann,pkg.torch.onnx.name_scopes,"
-               "pkg.torch.onnx.class_hierarchy")));
+      ElementsAre(Pair("namespace",
+                       ": Bert/layer: layer/layer.0: BertLayer/"
+                       "layer.0.query: Linear"),
+                  Pair("layer_ann", "layer.0.query"),
+                  Pair("pkg.torch.onnx.name_scopes",
+                       "['', 'layer', 'layer.0', 'layer.0.query', 'm']"),
+                  Pair("pkg.torch.onnx.class_hierarchy",
+                       "['Bert', 'layer', 'BertLayer', 'Linear', 'MatMul']"),
+                  Pair("pkg.onnx_tag.wrote",
+                       "namespace,layer_ann,pkg.torch.onnx.name_scopes,"
+                       "pkg.torch.onnx.class_hierarchy")));
 }
 
 TEST(TagWriterTest, WhatOthersWroteStays) {
@@ -114,12 +114,11 @@ TEST(TagWriterTest, WhatOthersWroteStays) {
   AddMetadata(*proto.mutable_graph()->mutable_node(0), "namespace", "");
   AddMetadata(*proto.mutable_graph()->mutable_node(0), "layer_ann", "theirs");
   const std::string before = proto.SerializeAsString();
-  const schema::ModelProto tagged =
-      Tagged(before, QueryTagging(),
-             {.tags = false,
-              .name_space = true,
-              .layer_ann = true,
-              .class_hierarchy = false});
+  const schema::ModelProto tagged = Tagged(before, QueryTagging(),
+                                           {.tags = false,
+                                            .name_space = true,
+                                            .layer_ann = true,
+                                            .class_hierarchy = false});
   EXPECT_THAT(EntriesOf(tagged.graph().node(0)),
               ElementsAre(Pair("namespace", ""), Pair("layer_ann", "theirs")));
 }
