@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "mapping/ladder.h"
+#include "mapping/roles.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 
@@ -146,6 +147,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   KeepUsedModules(evidence, tagging);
   tagging.root.name = tagging.modules.Class(ModuleId{0});
   tagging.root.confidence = Confidence::kCertain;
+  AssignRoles(model, tagging);
   return tagging;
 }
 

@@ -1,0 +1,433 @@
+// The rules, in the order of tests/roles/README.md: the first that fits
+// decides.
+#include "mapping/roles.h"
+
+#include <algorithm>
+
+#include "mapping/role_facts.h"
+#include "tagging/role_index.h"
+
+namespace onnx_tag {
+namespace {
+
+class RoleRules {
+ public:
+  explicit RoleRules(RoleFacts& facts)
+      : facts_(facts),
+        model_(facts.model),
+        meanings_(facts.model.node_count()) {}
+
+  Meaning Classify(NodeId node) {
+    Meaning meaning = Decide(node);
+    if (meaning.type == RoleType::kAttention) {
+      const AttentionKind kind = facts_.Module(node)->meaning.kind;
+      meaning.kind =
+          kind == AttentionKind::kCross ? kind : AttentionKind::kSelf;
+    } else {
+      meaning.kind = AttentionKind::kNone;
+    }
+    meanings_[node] = meaning;
+    return meaning;
+  }
+
+ private:
+  static Meaning Of(RoleType type, Component component = Component::kNone) {
+    return {type, component, AttentionKind::kNone};
+  }
+
+  Meaning Decide(NodeId node) {
+    const OpKind kind = facts_.Kind(node);
+    if (kind == OpKind::kConstant) return Of(RoleType::kConstant);
+    if (kind == OpKind::kQuantizer) return Of(RoleType::kQuantization);
+    if (facts_.IsShape(node)) return Of(RoleType::kShape);
+    if (kind == OpKind::kIdentity) return Of(RoleType::kOther);
+    if (IsCache(node)) return Of(RoleType::kCache, KeyOrValue(node));
+    const ModuleMeaning& module = *facts_.Module(node);
+    if (const Meaning aside = MaskOrPosition(node, module); aside.typed()) {
+      return aside;
+    }
+    if (const Meaning by_op = FromOp(node, module); by_op.typed()) {
+      return by_op;
+    }
+    switch (module.own.type) {
+      case RoleType::kOther:
+        return InContainer(node, module);
+      case RoleType::kNormalization:
+        return Of(RoleType::kNormalization, SideOf(node));
+      case RoleType::kAttention:
+        return InAttention(node, module);
+      case RoleType::kFeedForward:
+        return InFeedForward(node, module);
+      case RoleType::kSsm:
+        return WithParameter(node, module.own);
+      case RoleType::kEmbedding:
+        return InEmbedding(node, module);
+      case RoleType::kHead:
+        return IsTokenPick(node) ? Of(RoleType::kPooling) : module.own;
+      default:
+        return module.own;
+    }
+  }
+
+  // ---- cache, masks and positions
+
+  bool IsCache(NodeId node) const {
+    if (facts_.Kind(node) != OpKind::kConcat ||
+        facts_.Attention(node) == kNo<ModuleId> ||
+        KeyOrValue(node) == Component::kNone) {
+      return false;
+    }
+    const auto outputs = model_.Outputs(node);
+    if (!outputs.empty() && outputs[0] != kNo<ValueId> &&
+        model_[outputs[0]].is_output) {
+      return true;
+    }
+    const auto inputs = model_.Inputs(node);
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      return input != kNo<ValueId> && model_[input].is_input &&
+             !facts_.IsConstant(input);
+    });
+  }
+
+  Component KeyOrValue(NodeId node) const {
+    const std::uint16_t sides =
+        facts_.reach[node] & (kToQuery | kToKey | kToValue);
+    if (sides == kToKey) return Component::kKey;
+    if (sides == kToValue) return Component::kValue;
+    return Component::kNone;
+  }
+
+  Meaning MaskOrPosition(NodeId node, const ModuleMeaning& module) const {
+    const std::uint16_t reach = facts_.reach[node];
+    const std::uint8_t flow = facts_.flow[node];
+    const bool relative = (flow & kRelativeBias) != 0;
+    if (reach == kToMask && !relative) return Of(RoleType::kMask);
+    if (module.own.type == RoleType::kPosition) return module.own;
+    if (relative || reach == kToRelativeBias) {
+      return Of(RoleType::kPosition, Component::kRelative);
+    }
+    if ((flow & kRotaryTable) != 0) {
+      return Of(RoleType::kPosition, Component::kRotary);
+    }
+    const bool positions = (reach & kToPositionIds) != 0 &&
+                           (reach & kToData) == 0 &&
+                           facts_.Attention(node) == kNo<ModuleId>;
+    if (positions) return Of(RoleType::kPosition, Component::kIds);
+    if (reach == kToTokenType) {
+      return Of(RoleType::kEmbedding, Component::kTokenType);
+    }
+    return {};
+  }
+
+  // ---- operations that say by themselves what they are
+
+  Meaning FromOp(NodeId node, const ModuleMeaning& module) {
+    const bool scores = (facts_.flow[node] & (kScores | kProbabilities)) != 0;
+    if (module.own.type == RoleType::kActivation) return module.own;
+    if (facts_.in_activation[Index(node)] &&
+        module.own.type != RoleType::kNormalization && !scores) {
+      return Of(RoleType::kActivation);
+    }
+    for (const std::uint16_t number : facts_.Op(node).lines) {
+      const RoleLine& line = facts_.words.line(number);
+      if (!line.FitsAround(module.own)) continue;
+      if (line.meaning.type == RoleType::kActivation && scores) continue;
+      if (line.meaning.type == RoleType::kNormalization) {
+        return Of(RoleType::kNormalization, SideOf(node));
+      }
+      return line.meaning;
+    }
+    return {};
+  }
+
+  // ---- attention
+
+  // Which side of the products the node only reaches.
+  Component SideOf(NodeId node) const {
+    if (facts_.Attention(node) == kNo<ModuleId>) return Component::kNone;
+    switch (facts_.reach[node] & (kToQuery | kToKey | kToValue)) {
+      case kToQuery:
+        return Component::kQuery;
+      case kToKey:
+        return Component::kKey;
+      case kToValue:
+        return Component::kValue;
+      case kToKey | kToValue:
+        return Component::kKv;
+      case kToQuery | kToKey | kToValue:
+        return Component::kQkv;
+      default:
+        return Component::kNone;
+    }
+  }
+
+  Meaning InAttention(NodeId node, const ModuleMeaning& module) {
+    if (JoinsFromOutside(node, module)) return Of(RoleType::kResidual);
+    Meaning meaning = WithParameter(node, module.own);
+    if (facts_.Kind(node) == OpKind::kAttention) {
+      return Of(RoleType::kAttention);
+    }
+    const bool named = module.leaf || meaning != module.own;
+    if (named && meaning.component != Component::kNone) return meaning;
+    const std::uint8_t flow = facts_.flow[node];
+    const Component side = SideOf(node);
+    meaning.component = (flow & kScores) != 0          ? Component::kScores
+                        : (flow & kProbabilities) != 0 ? Component::kSoftmax
+                        : (flow & kProjected) != 0     ? Component::kOutput
+                        : (flow & kContext) != 0       ? Component::kContext
+                        : side != Component::kNone     ? side
+                                                   : meaning.component;
+    return meaning;
+  }
+
+  // ---- residuals
+
+  bool IsJoin(NodeId node) const {
+    return facts_.Kind(node) == OpKind::kAdd && facts_.DataInputs(node) >= 2;
+  }
+
+  // An Add of what an attention or feed-forward made and what came in beside
+  // it.
+  bool JoinsFromOutside(NodeId node, const ModuleMeaning& module) const {
+    if (module.leaf || module.region == kNo<ModuleId> || !IsJoin(node)) {
+      return false;
+    }
+    const bool attention = module.own.type == RoleType::kAttention;
+    if (attention && (facts_.flow[node] & (kContext | kProjected)) == 0) {
+      return false;
+    }
+    int inside = 0;
+    int outside = 0;
+    for (const ValueId input : model_.Inputs(node)) {
+      if (!facts_.IsData(input)) continue;
+      const NodeId producer = facts_.Producer(input);
+      const ModuleMeaning* from =
+          producer == kNo<NodeId> ? nullptr : facts_.Module(producer);
+      ++(from != nullptr && from->region == module.region ? inside : outside);
+    }
+    return inside == 1 && outside == 1;
+  }
+
+  // ---- feed-forward and others
+
+  // The component that the name of a weight gives, where the node's own module
+  // has none.
+  Meaning WithParameter(NodeId node, Meaning own) {
+    if (own.component != Component::kNone &&
+        own.component != Component::kExperts) {
+      return own;
+    }
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input == kNo<ValueId> || !facts_.IsConstant(input)) continue;
+      const Meaning named = facts_.ParameterMeaning(input, own);
+      if (named.type == own.type && named.component != Component::kNone) {
+        own.component = named.component;
+        break;
+      }
+    }
+    return own;
+  }
+
+  Meaning InFeedForward(NodeId node, const ModuleMeaning& module) {
+    if (JoinsFromOutside(node, module)) return Of(RoleType::kResidual);
+    if (module.own.component == Component::kExperts) {
+      return InExperts(node, module);
+    }
+    return WithParameter(node, module.own);
+  }
+
+  // Experts in one parameter: what reads it, and what happens between reading
+  // the first part and the last, is feed-forward; all else moves tokens.
+  Meaning InExperts(NodeId node, const ModuleMeaning& module) {
+    const Meaning named = WithParameter(node, module.own);
+    if (named.component != Component::kExperts) return named;
+    const bool product = facts_.Kind(node) == OpKind::kProduct;
+    const auto inputs = model_.Inputs(node);
+    bool inside = false;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const NodeId producer =
+          facts_.IsConstant(inputs[i]) ? kNo<NodeId> : facts_.Producer(inputs[i]);
+      if (producer == kNo<NodeId>) continue;
+      const Meaning& before = meanings_[producer];
+      const ModuleMeaning* from = facts_.Module(producer);
+      if (from == nullptr || from->region != module.region ||
+          (from->own != module.own &&
+           before.type != RoleType::kActivation)) {
+        continue;
+      }
+      const bool made = facts_.Kind(producer) == OpKind::kProduct;
+      if (before.type == RoleType::kActivation) inside = true;
+      if (before.type != RoleType::kFeedForward) continue;
+      const bool weight = before.component != Component::kNone && !made;
+      if (weight && (product || i == 0)) return before;
+      inside |= !weight && before.component != Component::kDown;
+    }
+    return Of(inside ? RoleType::kFeedForward : RoleType::kRouting);
+  }
+
+  // ---- embeddings
+
+  // A table of rows; a bias has one.
+  bool IsTable(ValueId value) const {
+    const ValueId weight = facts_.WeightOf(value);
+    const Initializer* initializer =
+        weight == kNo<ValueId> ? nullptr : model_.InitializerOf(weight);
+    if (initializer == nullptr) return false;
+    const auto dims = model_.Dims(*initializer);
+    return std::count_if(dims.begin(), dims.end(),
+                         [](std::int64_t dim) { return dim > 1; }) >= 2;
+  }
+
+  bool AddsTable(NodeId node) const {
+    if (facts_.Kind(node) != OpKind::kAdd) return false;
+    const auto inputs = model_.Inputs(node);
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      return facts_.IsConstant(input) && !HasMeaning(input) && IsTable(input);
+    });
+  }
+
+  // Whether the value was made by something with a role that is handed on:
+  // rows looked up at fixed places are constant, and still an embedding.
+  bool HasMeaning(ValueId value) const {
+    const NodeId producer = facts_.Producer(value);
+    return producer != kNo<NodeId> && IsHandedOn(meanings_[producer].type);
+  }
+
+  Meaning InEmbedding(NodeId node, const ModuleMeaning& module) {
+    if (module.leaf || module.own.component != Component::kNone) {
+      return module.own;
+    }
+    if (AddsTable(node)) {
+      return Of(RoleType::kEmbedding, Component::kPosition);
+    }
+    if (facts_.Kind(node) == OpKind::kAdd ||
+        facts_.Kind(node) == OpKind::kConcat) {
+      return module.own;
+    }
+    const Meaning before = FromInputs(node);
+    return before.type == RoleType::kEmbedding ? before : module.own;
+  }
+
+  // ---- containers
+
+  // x[:, 0]: the token a head looks at.
+  bool IsTokenPick(NodeId node) const {
+    const auto inputs = model_.Inputs(node);
+    return facts_.Kind(node) == OpKind::kGather && inputs.size() == 2 &&
+           facts_.IsData(inputs[0]) && facts_.IsConstant(inputs[1]);
+  }
+
+  Meaning InContainer(NodeId node, const ModuleMeaning& module) {
+    if (module.leaf && module.layer >= 0 && !module.meaning.typed() &&
+        facts_.Kind(node) != OpKind::kAdd) {
+      return Of(RoleType::kOther);
+    }
+    if (const Meaning named = FromParameters(node); named.typed()) return named;
+    if (module.layer < 0 && AddsTable(node)) {
+      return Of(RoleType::kEmbedding, Component::kPosition);
+    }
+    const Meaning before = FromInputs(node);
+    if (before.typed()) return before;
+    if (IsJoin(node)) return Of(RoleType::kResidual);
+    if (IsLayerScale(node, module)) {
+      return Of(RoleType::kResidual, Component::kScale);
+    }
+    if (module.layer < 0 && IsTokenPick(node)) return Of(RoleType::kPooling);
+    return Of(RoleType::kOther);
+  }
+
+  // A container may read parameters by itself: class tokens, positions, the
+  // weight of a head.
+  Meaning FromParameters(NodeId node) {
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input == kNo<ValueId> || !facts_.IsConstant(input) ||
+          HasMeaning(input)) {
+        continue;
+      }
+      const Meaning named = facts_.ParameterMeaning(input, Meaning());
+      if (named.type == RoleType::kEmbedding || named.type == RoleType::kHead) {
+        return named;
+      }
+    }
+    return {};
+  }
+
+  bool IsLayerScale(NodeId node, const ModuleMeaning& module) const {
+    if (module.layer < 0 || facts_.Kind(node) != OpKind::kMul ||
+        facts_.DataInputs(node) != 1) {
+      return false;
+    }
+    for (const ValueId input : model_.Inputs(node)) {
+      const ValueId weight =
+          facts_.IsConstant(input) ? facts_.WeightOf(input) : kNo<ValueId>;
+      if (weight == kNo<ValueId>) continue;
+      const auto dims = model_.Dims(*model_.InitializerOf(weight));
+      if (std::count_if(dims.begin(), dims.end(),
+                        [](std::int64_t dim) { return dim > 1; }) == 1) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // What the data inputs are, where they agree and it is something that a
+  // container's code hands on.
+  Meaning FromInputs(NodeId node) const {
+    Meaning common;
+    bool first = true;
+    for (const ValueId input : model_.Inputs(node)) {
+      if (!facts_.IsData(input) && !HasMeaning(input)) continue;
+      const NodeId producer = facts_.Producer(input);
+      if (producer == kNo<NodeId>) return {};
+      const Meaning& before = meanings_[producer];
+      if (first) {
+        common = before;
+      } else if (before.type != common.type) {
+        return {};
+      } else if (before.component != common.component) {
+        common.component = Component::kNone;
+      }
+      first = false;
+    }
+    return IsHandedOn(common.type) ? common : Meaning();
+  }
+
+  static bool IsHandedOn(RoleType type) {
+    return type == RoleType::kEmbedding || type == RoleType::kPosition ||
+           type == RoleType::kPooling || type == RoleType::kHead ||
+           type == RoleType::kRouting;
+  }
+
+  RoleFacts& facts_;
+  const Model& model_;
+  IdVector<NodeId, Meaning> meanings_;  // so far
+};
+
+}  // namespace
+
+void AssignRoles(const Model& model, Tagging& tagging) {
+  RoleFacts facts(model, tagging);
+  GatherOps(facts);
+  GatherShapes(facts);
+  GatherModuleMeanings(facts);
+  FollowAttention(facts);
+  FollowUses(facts);
+  MarkActivations(facts);
+  tagging.roles = {};
+  RoleIndex roles(tagging);
+  RoleRules rules(facts);
+  for (const NodeId node : model.Nodes()) {
+    Tag& tag = tagging.tags[node];
+    if (!tag.tagged()) continue;
+    const Meaning meaning = rules.Classify(node);
+    Role role;
+    role.type = meaning.type;
+    role.component =
+        kComponentNames[static_cast<std::size_t>(meaning.component)];
+    role.attention_kind = meaning.kind;
+    role.layer = facts.modules[tag.module].layer;
+    tag.role = roles.Add(role);
+  }
+}
+
+}  // namespace onnx_tag
