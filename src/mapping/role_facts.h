@@ -43,6 +43,7 @@ struct ModuleMeaning {
   ModuleId region = kNo<ModuleId>;
   std::int32_t layer = -1;
   bool leaf = false;
+  bool listed = false;  // inside a numbered element
 };
 
 // Where a node's data comes from, as far as it matters.
@@ -70,6 +71,7 @@ enum Reach : std::uint16_t {
   kToKey = 128,
   kToValue = 256,
   kToProbabilities = 512,
+  kToPick = 1024,  // index of the token that a head looks at
 };
 
 struct RoleFacts {

@@ -26,10 +26,16 @@ class ModuleMeanings {
         model_(facts.model),
         tree_(facts.tagging.modules),
         code_(tree_.size()),
-        listed_(tree_.size(), false) {}
+        last_weight_(tree_.size(), kNo<ModuleId>) {}
 
   void Run() {
     for (const NodeId node : model_.Nodes()) ReadNode(node);
+    for (const ModuleId id : AllIds<ModuleId>(tree_.size())) {
+      if (id != ModuleTree::kRoot && HasWeight(id) && IsElement(id)) {
+        ModuleId& last = last_weight_[Index(tree_.Parent(id))];
+        if (last == kNo<ModuleId> || Later(id, last)) last = id;
+      }
+    }
     facts_.modules.resize(tree_.size());
     for (const ModuleId id : AllIds<ModuleId>(tree_.size())) Describe(id);
     std::vector<std::uint32_t> kinds;
@@ -75,6 +81,41 @@ class ModuleMeanings {
     }
   }
 
+  bool HasWeight(ModuleId id) const {
+    const OwnCode& code = code_[Index(id)];
+    return code.linear || code.by_op.type == RoleType::kConvolution;
+  }
+
+  bool IsElement(ModuleId id) const {
+    return tree_.Atom(id).find_first_not_of("0123456789") ==
+           std::string_view::npos;
+  }
+
+  // Whether element `a` comes after element `b` of one list.
+  bool Later(ModuleId a, ModuleId b) const {
+    const std::string_view x = tree_.Atom(a);
+    const std::string_view y = tree_.Atom(b);
+    return x.size() != y.size() ? x.size() > y.size() : x > y;
+  }
+
+  // What the operations say beside the name.
+  void Refine(ModuleId id, const Meaning& around, Meaning& meaning) const {
+    const OwnCode& code = code_[Index(id)];
+    const bool leaf = facts_.modules[id].leaf;
+    if (leaf && meaning == Meaning{RoleType::kEmbedding, Component::kWord, {}} &&
+        !code.lookup && HasWeight(id)) {
+      meaning.component =
+          code.linear ? Component::kProjection : Component::kPatch;
+    }
+    // Of a Sequential only the last part makes the logits.
+    const ModuleId last = last_weight_[Index(tree_.Parent(id))];
+    if (around.component == Component::kClassifier &&
+        meaning.component == Component::kClassifier && IsElement(id) &&
+        last != kNo<ModuleId> && id != last && Later(last, id)) {
+      meaning.component = Component::kNone;
+    }
+  }
+
   bool HasOne(ModuleId parent, const std::vector<std::string_view>& atoms,
               ModuleId except = kNo<ModuleId>) const {
     return std::any_of(atoms.begin(), atoms.end(), [&](std::string_view atom) {
@@ -85,9 +126,11 @@ class ModuleMeanings {
 
   bool Fits(const RoleLine& line, ModuleId id, const Meaning& around) const {
     const bool leaf = facts_.modules[id].leaf;
+    const bool listed = facts_.modules[id].listed;
     return line.FitsAround(around) && (!line.leaf || leaf) &&
-           (!line.inner || !leaf) && (!line.listed || listed_[Index(id)]) &&
-           (!line.unlisted || !listed_[Index(id)]) &&
+           (!line.inner || !leaf) && (!line.listed || listed) &&
+           (!line.unlisted || !listed) &&
+           (!line.top || tree_.Depth(id) == 1) &&
            (line.has.empty() || HasOne(id, line.has)) &&
            (line.beside.empty() ||
             HasOne(tree_.Parent(id), line.beside, id));
@@ -120,9 +163,8 @@ class ModuleMeanings {
     if (id == ModuleTree::kRoot) return;
     const ModuleId parent = tree_.Parent(id);
     const std::string_view atom = tree_.Atom(id);
-    listed_[Index(id)] =
-        listed_[Index(parent)] ||
-        atom.find_first_not_of("0123456789") == std::string_view::npos;
+    module.listed =
+        facts_.modules[parent].listed || IsElement(id);
     const Meaning around = facts_.modules[parent].meaning;
     module.region = facts_.modules[parent].region;
     if (const RoleLine* line = FirstFitting(id, around)) {
@@ -137,6 +179,7 @@ class ModuleMeanings {
       }
       if (!around.typed()) module.meaning = FromCode(id);
     }
+    Refine(id, around, module.meaning);
     module.own = module.meaning;
     const OwnCode& code = code_[Index(id)];
     if (!module.meaning.typed() && code.softmax && code.products == 2) {
@@ -165,7 +208,7 @@ class ModuleMeanings {
       return code.by_op;
     }
     if (code.lookup) return {RoleType::kEmbedding, Component::kWord, {}};
-    if (code.linear && code.makes_output && !listed_[Index(id)]) {
+    if (code.linear && code.makes_output && !facts_.modules[id].listed) {
       return {RoleType::kHead, Component::kClassifier, {}};
     }
     return meaning;
@@ -178,7 +221,7 @@ class ModuleMeanings {
   const Model& model_;
   const ModuleTree& tree_;
   std::vector<OwnCode> code_;
-  std::vector<bool> listed_;  // inside a numbered element
+  std::vector<ModuleId> last_weight_;  // by list: its last element with one
 };
 
 }  // namespace

@@ -99,7 +99,14 @@ bool MadeOfShapes(const RoleFacts& facts, NodeId node) {
   return any;
 }
 
+// What is computed of constants is data all the same where the model computes
+// it: queries that are learned go through projections like any others.
 bool FeedsOnConstants(const RoleFacts& facts, NodeId node) {
+  const OpKind kind = facts.Kind(node);
+  if (kind == OpKind::kProduct || kind == OpKind::kConvolution ||
+      kind == OpKind::kSoftmax || kind == OpKind::kAttention) {
+    return false;
+  }
   const auto inputs = facts.model.Inputs(node);
   return facts.model.Subgraphs(node).empty() &&
          std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {

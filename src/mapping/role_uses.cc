@@ -91,7 +91,7 @@ class Uses {
     const OpFacts& op = facts_.Op(reader);
     if (i >= op.shape_from) return kToShape;
     const ModuleMeaning* module = facts_.Module(reader);
-    std::uint16_t passed = facts_.reach[reader];
+    const std::uint16_t passed = facts_.reach[reader];
     if (module == nullptr) return Outside(passed);
     const ModuleMeaning* from = facts_.Module(producer);
     if (op.kind == OpKind::kAttention) {
@@ -109,6 +109,10 @@ class Uses {
         facts_.IsConstant(model_.Inputs(reader)[0])) {
       if (const std::uint16_t index = LookupOperand(module->own)) return index;
       if ((facts_.flow[reader] & kRelativeBias) != 0) return kToRelativeBias;
+    }
+    if (op.kind == OpKind::kGather && i == 1 && !module->own.typed() &&
+        !module->listed && passed == kToData) {
+      return kToPick;
     }
     if (facts_.Attention(reader) != kNo<ModuleId>) {
       if (const std::uint16_t line = OnTheLine(reader, i, producer)) {
@@ -146,6 +150,8 @@ class Uses {
     const std::uint8_t line = flow & (kScores | kProbabilities);
     if (line == 0) return 0;
     if ((before & (kScores | kProbabilities)) != 0) return kToProbabilities;
+    // Scores looked up by distance.
+    if (facts_.Kind(reader) == OpKind::kGather) return kToRelativeBias;
     return kToMask;
   }
 

@@ -67,6 +67,7 @@ void ParseCondition(std::string_view condition, std::string_view text,
                    : value == "inner"    ? line.inner
                    : value == "listed"   ? line.listed
                    : value == "unlisted" ? line.unlisted
+                   : value == "top"      ? line.top
                                          : (Refuse(text, "unknown when"),
                                             line.leaf);
       flag = true;
@@ -102,6 +103,18 @@ bool MatchesWord(std::string_view pattern, std::string_view text) {
   }
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
+}
+
+bool RoleLine::Names(std::string_view text) const {
+  bool named = false;
+  for (std::string_view word : words) {
+    const bool except = word.starts_with('!');
+    if (except) word.remove_prefix(1);
+    if (!MatchesWord(word, text)) continue;
+    if (except) return false;
+    named = true;
+  }
+  return named;
 }
 
 bool RoleLine::FitsAround(const Meaning& around) const {
@@ -152,11 +165,7 @@ std::vector<std::uint16_t> RoleVocabulary::Matching(
   std::vector<std::uint16_t> found;
   if (text.size() > kLongest) return found;
   for (std::size_t i = 0; i < lines_.size(); ++i) {
-    if (lines_[i].subject == subject &&
-        std::any_of(lines_[i].words.begin(), lines_[i].words.end(),
-                    [&](std::string_view word) {
-                      return MatchesWord(word, text);
-                    })) {
+    if (lines_[i].subject == subject && lines_[i].Names(text)) {
       found.push_back(static_cast<std::uint16_t>(i));
     }
   }

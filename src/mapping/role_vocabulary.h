@@ -29,9 +29,11 @@ struct RoleLine {
   bool inner = false;
   bool listed = false;
   bool unlisted = false;
+  bool top = false;
   std::vector<std::string_view> beside;
   std::vector<std::string_view> has;
 
+  bool Names(std::string_view text) const;
   bool FitsAround(const Meaning& around) const;
 };
 

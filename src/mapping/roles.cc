@@ -286,6 +286,19 @@ class RoleRules {
     });
   }
 
+  // The sum of features and what was looked up for their positions.
+  bool AddsPositions(NodeId node) const {
+    if (facts_.Kind(node) != OpKind::kAdd) return false;
+    const auto inputs = model_.Inputs(node);
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      const NodeId producer = facts_.Producer(input);
+      const ModuleMeaning* from =
+          producer == kNo<NodeId> ? nullptr : facts_.Module(producer);
+      return from != nullptr && from->own.type == RoleType::kEmbedding &&
+             meanings_[producer].component == Component::kPosition;
+    });
+  }
+
   // Whether the value was made by something with a role that is handed on:
   // rows looked up at fixed places are constant, and still an embedding.
   bool HasMeaning(ValueId value) const {
@@ -314,25 +327,25 @@ class RoleRules {
   bool IsTokenPick(NodeId node) const {
     const auto inputs = model_.Inputs(node);
     return facts_.Kind(node) == OpKind::kGather && inputs.size() == 2 &&
-           facts_.IsData(inputs[0]) && facts_.IsConstant(inputs[1]);
+           facts_.IsData(inputs[0]);
   }
 
   Meaning InContainer(NodeId node, const ModuleMeaning& module) {
-    if (module.leaf && module.layer >= 0 && !module.meaning.typed() &&
-        facts_.Kind(node) != OpKind::kAdd) {
-      return Of(RoleType::kOther);
-    }
     if (const Meaning named = FromParameters(node); named.typed()) return named;
-    if (module.layer < 0 && AddsTable(node)) {
+    if (!module.listed && AddsTable(node)) {
       return Of(RoleType::kEmbedding, Component::kPosition);
     }
     const Meaning before = FromInputs(node);
     if (before.typed()) return before;
+    if (!module.listed && AddsPositions(node)) {
+      return Of(RoleType::kEmbedding);
+    }
+    if (facts_.reach[node] == kToPick) return Of(RoleType::kPooling);
     if (IsJoin(node)) return Of(RoleType::kResidual);
     if (IsLayerScale(node, module)) {
       return Of(RoleType::kResidual, Component::kScale);
     }
-    if (module.layer < 0 && IsTokenPick(node)) return Of(RoleType::kPooling);
+    if (!module.listed && IsTokenPick(node)) return Of(RoleType::kPooling);
     return Of(RoleType::kOther);
   }
 
@@ -353,7 +366,8 @@ class RoleRules {
   }
 
   bool IsLayerScale(NodeId node, const ModuleMeaning& module) const {
-    if (module.layer < 0 || facts_.Kind(node) != OpKind::kMul ||
+    if (!module.listed || module.leaf ||
+        facts_.Kind(node) != OpKind::kMul ||
         facts_.DataInputs(node) != 1) {
       return false;
     }
