@@ -57,7 +57,9 @@ class Activations {
   // The Mul that reads `node` and x, x / 2 included; or kNo.
   NodeId TimesSource(NodeId node, ValueId x) {
     const NodeId times = OnlyConsumer(model_, node);
-    if (!Is(times, "Mul")) return kNo<NodeId>;
+    if (!Is(times, "Mul") || model_.Inputs(times).size() != 2) {
+      return kNo<NodeId>;
+    }
     for (const ValueId input : model_.Inputs(times)) {
       if (input == x) return times;
       const NodeId half = facts_.Producer(input);
@@ -119,10 +121,8 @@ class Activations {
       const NodeId cube = facts_.Producer(sides[i]);
       if (!Is(cube, "Mul") || !OnePlus(tanh, sides[1 - i])) continue;
       for (const NodeId node : {scaled, sum, cube}) Mark(node);
-      for (const ValueId input : model_.Inputs(cube)) {
-        const NodeId power = facts_.Producer(input);
-        if (Is(power, "Pow")) Mark(power);
-      }
+      const NodeId power = facts_.Producer(BesideConstant(cube));
+      if (Is(power, "Pow")) Mark(power);
       return;
     }
   }

@@ -79,6 +79,8 @@ class Uses {
     if (own == 0) own = kToData;
     if (facts_.Kind(reader) == OpKind::kShapeOf) return;
     const auto inputs = model_.Inputs(reader);
+    two_sided_ = facts_.Kind(reader) == OpKind::kProduct &&
+                 facts_.DataInputs(reader) >= 2;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const NodeId producer = facts_.Producer(inputs[i]);
       if (producer == kNo<NodeId>) continue;
@@ -137,13 +139,11 @@ class Uses {
     const std::uint8_t flow = facts_.flow[reader];
     const bool same = SameAttention(reader, producer);
     const std::uint8_t before = same ? facts_.flow[producer] : 0;
-    const bool product = facts_.Kind(reader) == OpKind::kProduct &&
-                         facts_.DataInputs(reader) >= 2;
-    if (product && (flow & kScores) != 0) {
+    if (two_sided_ && (flow & kScores) != 0) {
       if (!same) return kToData;
       return i == 0 ? kToQuery : kToKey;
     }
-    if (product && (flow & kContext) != 0) {
+    if (two_sided_ && (flow & kContext) != 0) {
       if (!same) return kToData;
       return (before & kProbabilities) != 0 ? kToProbabilities : kToValue;
     }
@@ -157,6 +157,7 @@ class Uses {
 
   RoleFacts& facts_;
   const Model& model_;
+  bool two_sided_ = false;  // the reader at hand: a product of data with data
 };
 
 }  // namespace

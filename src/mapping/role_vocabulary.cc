@@ -1,6 +1,7 @@
 #include "mapping/role_vocabulary.h"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "base/text.h"
@@ -19,6 +20,10 @@ std::optional<Word> Find(const std::array<std::string_view, kCount>& names,
   const auto at = std::find(names.begin(), names.end(), name);
   if (at == names.end()) return std::nullopt;
   return static_cast<Word>(at - names.begin());
+}
+
+char Lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 Meaning ParseMeaning(std::string_view text, std::string_view line) {
@@ -80,9 +85,6 @@ void ParseCondition(std::string_view condition, std::string_view text,
 }  // namespace
 
 bool MatchesWord(std::string_view pattern, std::string_view text) {
-  const auto lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  };
   std::size_t p = 0;
   std::size_t t = 0;
   std::size_t star = std::string_view::npos;
@@ -91,7 +93,7 @@ bool MatchesWord(std::string_view pattern, std::string_view text) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;
       resume = t;
-    } else if (p < pattern.size() && pattern[p] == lower(text[t])) {
+    } else if (p < pattern.size() && pattern[p] == Lower(text[t])) {
       ++p;
       ++t;
     } else if (star != std::string_view::npos) {
@@ -103,18 +105,6 @@ bool MatchesWord(std::string_view pattern, std::string_view text) {
   }
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
-}
-
-bool RoleLine::Names(std::string_view text) const {
-  bool named = false;
-  for (std::string_view word : words) {
-    const bool except = word.starts_with('!');
-    if (except) word.remove_prefix(1);
-    if (!MatchesWord(word, text)) continue;
-    if (except) return false;
-    named = true;
-  }
-  return named;
 }
 
 bool RoleLine::FitsAround(const Meaning& around) const {
@@ -149,6 +139,17 @@ RoleVocabulary::RoleVocabulary(std::string_view text) {
     for (std::size_t i = 3; i < parts.size(); ++i) {
       ParseCondition(parts[i], row, line);
     }
+    const auto number = static_cast<std::uint16_t>(lines_.size());
+    Words& words = words_[static_cast<std::size_t>(line.subject)];
+    for (const std::string_view word : line.words) {
+      if (word.starts_with('!')) {
+        words.exceptions.push_back({word.substr(1), number});
+      } else if (word.find('*') != std::string_view::npos) {
+        words.patterns.push_back({word, number});
+      } else {
+        words.plain[word].push_back(number);
+      }
+    }
     lines_.push_back(std::move(line));
   }
 }
@@ -164,11 +165,22 @@ std::vector<std::uint16_t> RoleVocabulary::Matching(
   constexpr std::size_t kLongest = 256;
   std::vector<std::uint16_t> found;
   if (text.size() > kLongest) return found;
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    if (lines_[i].subject == subject && lines_[i].Names(text)) {
-      found.push_back(static_cast<std::uint16_t>(i));
+  const Words& words = words_[static_cast<std::size_t>(subject)];
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), Lower);
+  if (const auto at = words.plain.find(lower); at != words.plain.end()) {
+    found = at->second;
+  }
+  for (const Pattern& pattern : words.patterns) {
+    if (MatchesWord(pattern.word, lower)) found.push_back(pattern.line);
+  }
+  for (const Pattern& exception : words.exceptions) {
+    if (MatchesWord(exception.word, lower)) {
+      std::erase(found, exception.line);
     }
   }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 

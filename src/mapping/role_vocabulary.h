@@ -2,7 +2,8 @@
 #ifndef ONNX_TAG_MAPPING_ROLE_VOCABULARY_H_
 #define ONNX_TAG_MAPPING_ROLE_VOCABULARY_H_
 
-#include <optional>
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -33,7 +34,6 @@ struct RoleLine {
   std::vector<std::string_view> beside;
   std::vector<std::string_view> has;
 
-  bool Names(std::string_view text) const;
   bool FitsAround(const Meaning& around) const;
 };
 
@@ -53,7 +53,20 @@ class RoleVocabulary {
                                       std::string_view text) const;
 
  private:
+  struct Pattern {
+    std::string_view word;
+    std::uint16_t line;
+  };
+  // By subject. Most words are plain, and a model may hold 10^5 names: only
+  // those with a `*` are tried one by one.
+  struct Words {
+    std::unordered_map<std::string_view, std::vector<std::uint16_t>> plain;
+    std::vector<Pattern> patterns;
+    std::vector<Pattern> exceptions;
+  };
+
   std::vector<RoleLine> lines_;
+  std::array<Words, 4> words_;
 };
 
 // The same, each text matched once: a model repeats its names.

@@ -430,17 +430,25 @@ void AssignRoles(const Model& model, Tagging& tagging) {
   tagging.roles = {};
   RoleIndex roles(tagging);
   RoleRules rules(facts);
+  Meaning last;
+  Role role;
+  RoleId role_id{0};
   for (const NodeId node : model.Nodes()) {
     Tag& tag = tagging.tags[node];
     if (!tag.tagged()) continue;
     const Meaning meaning = rules.Classify(node);
-    Role role;
-    role.type = meaning.type;
-    role.component =
-        kComponentNames[static_cast<std::size_t>(meaning.component)];
-    role.attention_kind = meaning.kind;
-    role.layer = facts.modules[tag.module].layer;
-    tag.role = roles.Add(role);
+    const std::int32_t layer = facts.modules[tag.module].layer;
+    // Most nodes have the role of the one before.
+    if (meaning != last || layer != role.layer) {
+      last = meaning;
+      role.type = meaning.type;
+      role.component =
+          kComponentNames[static_cast<std::size_t>(meaning.component)];
+      role.attention_kind = meaning.kind;
+      role.layer = layer;
+      role_id = roles.Add(role);
+    }
+    tag.role = role_id;
   }
 }
 
