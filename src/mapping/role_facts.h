@@ -124,6 +124,10 @@ struct RoleFacts {
     for (const ValueId input : model.Inputs(node)) count += IsData(input);
     return count;
   }
+  // An Add of two that are both data.
+  bool IsJoin(NodeId node) const {
+    return Kind(node) == OpKind::kAdd && DataInputs(node) >= 2;
+  }
   // The initializer that `value` is made of, through reshapes and casts; kNo.
   ValueId WeightOf(ValueId value) const;
   // What a parameter's name means inside of `around`: "...q_proj.weight".

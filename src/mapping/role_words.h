@@ -62,6 +62,10 @@ struct Meaning {
   bool operator==(const Meaning&) const = default;
 };
 
+inline Meaning Of(RoleType type, Component component = Component::kNone) {
+  return {type, component, AttentionKind::kNone};
+}
+
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_MAPPING_ROLE_WORDS_H_

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mapping/role_containers.h"
 #include "mapping/role_facts.h"
 #include "tagging/role_index.h"
 
@@ -15,7 +16,8 @@ class RoleRules {
   explicit RoleRules(RoleFacts& facts)
       : facts_(facts),
         model_(facts.model),
-        meanings_(facts.model.node_count()) {}
+        meanings_(facts.model.node_count()),
+        containers_(facts, meanings_) {}
 
   Meaning Classify(NodeId node) {
     Meaning meaning = Decide(node);
@@ -31,10 +33,6 @@ class RoleRules {
   }
 
  private:
-  static Meaning Of(RoleType type, Component component = Component::kNone) {
-    return {type, component, AttentionKind::kNone};
-  }
-
   Meaning Decide(NodeId node) {
     const OpKind kind = facts_.Kind(node);
     if (kind == OpKind::kConstant) return Of(RoleType::kConstant);
@@ -51,7 +49,7 @@ class RoleRules {
     }
     switch (module.own.type) {
       case RoleType::kOther:
-        return InContainer(node, module);
+        return containers_.InContainer(node, module);
       case RoleType::kNormalization:
         return Of(RoleType::kNormalization, SideOf(node));
       case RoleType::kAttention:
@@ -61,9 +59,9 @@ class RoleRules {
       case RoleType::kSsm:
         return WithParameter(node, module.own);
       case RoleType::kEmbedding:
-        return InEmbedding(node, module);
+        return containers_.InEmbedding(node, module);
       case RoleType::kHead:
-        return IsTokenPick(node) ? Of(RoleType::kPooling) : module.own;
+        return containers_.IsTokenPick(node) ? Of(RoleType::kPooling) : module.own;
       default:
         return module.own;
     }
@@ -182,14 +180,10 @@ class RoleRules {
 
   // ---- residuals
 
-  bool IsJoin(NodeId node) const {
-    return facts_.Kind(node) == OpKind::kAdd && facts_.DataInputs(node) >= 2;
-  }
-
   // An Add of what an attention or feed-forward made and what came in beside
   // it.
   bool JoinsFromOutside(NodeId node, const ModuleMeaning& module) const {
-    if (module.leaf || module.region == kNo<ModuleId> || !IsJoin(node)) {
+    if (module.leaf || module.region == kNo<ModuleId> || !facts_.IsJoin(node)) {
       return false;
     }
     const bool attention = module.own.type == RoleType::kAttention;
@@ -265,156 +259,10 @@ class RoleRules {
     return Of(inside ? RoleType::kFeedForward : RoleType::kRouting);
   }
 
-  // ---- embeddings
-
-  // A table of rows; a bias has one.
-  bool IsTable(ValueId value) const {
-    const ValueId weight = facts_.WeightOf(value);
-    const Initializer* initializer =
-        weight == kNo<ValueId> ? nullptr : model_.InitializerOf(weight);
-    if (initializer == nullptr) return false;
-    const auto dims = model_.Dims(*initializer);
-    return std::count_if(dims.begin(), dims.end(),
-                         [](std::int64_t dim) { return dim > 1; }) >= 2;
-  }
-
-  bool AddsTable(NodeId node) const {
-    if (facts_.Kind(node) != OpKind::kAdd) return false;
-    const auto inputs = model_.Inputs(node);
-    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-      return facts_.IsConstant(input) && !HasMeaning(input) && IsTable(input);
-    });
-  }
-
-  // The sum of features and what was looked up for their positions.
-  bool AddsPositions(NodeId node) const {
-    if (facts_.Kind(node) != OpKind::kAdd) return false;
-    const auto inputs = model_.Inputs(node);
-    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-      const NodeId producer = facts_.Producer(input);
-      const ModuleMeaning* from =
-          producer == kNo<NodeId> ? nullptr : facts_.Module(producer);
-      return from != nullptr && from->own.type == RoleType::kEmbedding &&
-             meanings_[producer].component == Component::kPosition;
-    });
-  }
-
-  // Whether the value was made by something with a role that is handed on:
-  // rows looked up at fixed places are constant, and still an embedding.
-  bool HasMeaning(ValueId value) const {
-    const NodeId producer = facts_.Producer(value);
-    return producer != kNo<NodeId> && IsHandedOn(meanings_[producer].type);
-  }
-
-  Meaning InEmbedding(NodeId node, const ModuleMeaning& module) {
-    if (module.leaf || module.own.component != Component::kNone) {
-      return module.own;
-    }
-    if (AddsTable(node)) {
-      return Of(RoleType::kEmbedding, Component::kPosition);
-    }
-    if (facts_.Kind(node) == OpKind::kAdd ||
-        facts_.Kind(node) == OpKind::kConcat) {
-      return module.own;
-    }
-    const Meaning before = FromInputs(node);
-    return before.type == RoleType::kEmbedding ? before : module.own;
-  }
-
-  // ---- containers
-
-  // x[:, 0]: the token a head looks at.
-  bool IsTokenPick(NodeId node) const {
-    const auto inputs = model_.Inputs(node);
-    return facts_.Kind(node) == OpKind::kGather && inputs.size() == 2 &&
-           facts_.IsData(inputs[0]);
-  }
-
-  Meaning InContainer(NodeId node, const ModuleMeaning& module) {
-    if (const Meaning named = FromParameters(node); named.typed()) return named;
-    if (!module.listed && AddsTable(node)) {
-      return Of(RoleType::kEmbedding, Component::kPosition);
-    }
-    const Meaning before = FromInputs(node);
-    if (before.typed()) return before;
-    if (!module.listed && AddsPositions(node)) {
-      return Of(RoleType::kEmbedding);
-    }
-    if (facts_.reach[node] == kToPick) return Of(RoleType::kPooling);
-    if (IsJoin(node)) return Of(RoleType::kResidual);
-    if (IsLayerScale(node, module)) {
-      return Of(RoleType::kResidual, Component::kScale);
-    }
-    if (!module.listed && IsTokenPick(node)) return Of(RoleType::kPooling);
-    return Of(RoleType::kOther);
-  }
-
-  // A container may read parameters by itself: class tokens, positions, the
-  // weight of a head.
-  Meaning FromParameters(NodeId node) {
-    for (const ValueId input : model_.Inputs(node)) {
-      if (input == kNo<ValueId> || !facts_.IsConstant(input) ||
-          HasMeaning(input)) {
-        continue;
-      }
-      const Meaning named = facts_.ParameterMeaning(input, Meaning());
-      if (named.type == RoleType::kEmbedding || named.type == RoleType::kHead) {
-        return named;
-      }
-    }
-    return {};
-  }
-
-  bool IsLayerScale(NodeId node, const ModuleMeaning& module) const {
-    if (!module.listed || module.leaf ||
-        facts_.Kind(node) != OpKind::kMul ||
-        facts_.DataInputs(node) != 1) {
-      return false;
-    }
-    for (const ValueId input : model_.Inputs(node)) {
-      const ValueId weight =
-          facts_.IsConstant(input) ? facts_.WeightOf(input) : kNo<ValueId>;
-      if (weight == kNo<ValueId>) continue;
-      const auto dims = model_.Dims(*model_.InitializerOf(weight));
-      if (std::count_if(dims.begin(), dims.end(),
-                        [](std::int64_t dim) { return dim > 1; }) == 1) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  // What the data inputs are, where they agree and it is something that a
-  // container's code hands on.
-  Meaning FromInputs(NodeId node) const {
-    Meaning common;
-    bool first = true;
-    for (const ValueId input : model_.Inputs(node)) {
-      if (!facts_.IsData(input) && !HasMeaning(input)) continue;
-      const NodeId producer = facts_.Producer(input);
-      if (producer == kNo<NodeId>) return {};
-      const Meaning& before = meanings_[producer];
-      if (first) {
-        common = before;
-      } else if (before.type != common.type) {
-        return {};
-      } else if (before.component != common.component) {
-        common.component = Component::kNone;
-      }
-      first = false;
-    }
-    return IsHandedOn(common.type) ? common : Meaning();
-  }
-
-  static bool IsHandedOn(RoleType type) {
-    return type == RoleType::kEmbedding || type == RoleType::kPosition ||
-           type == RoleType::kPooling || type == RoleType::kHead ||
-           type == RoleType::kRouting;
-  }
-
   RoleFacts& facts_;
   const Model& model_;
   IdVector<NodeId, Meaning> meanings_;  // so far
+  ContainerRules containers_;
 };
 
 }  // namespace
