@@ -102,7 +102,7 @@ class ModuleMeanings {
   void Refine(ModuleId id, const Meaning& around, Meaning& meaning) const {
     const OwnCode& code = code_[Index(id)];
     const bool leaf = facts_.modules[id].leaf;
-    if (leaf && meaning == Meaning{RoleType::kEmbedding, Component::kWord, {}} &&
+    if (leaf && meaning == Of(RoleType::kEmbedding, Component::kWord) &&
         !code.lookup && HasWeight(id)) {
       meaning.component =
           code.linear ? Component::kProjection : Component::kPatch;

@@ -61,7 +61,8 @@ class RoleRules {
       case RoleType::kEmbedding:
         return containers_.InEmbedding(node, module);
       case RoleType::kHead:
-        return containers_.IsTokenPick(node) ? Of(RoleType::kPooling) : module.own;
+        return containers_.IsTokenPick(node) ? Of(RoleType::kPooling)
+                                             : module.own;
       default:
         return module.own;
     }
@@ -239,9 +240,8 @@ class RoleRules {
     const auto inputs = model_.Inputs(node);
     bool inside = false;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const NodeId producer =
-          facts_.IsConstant(inputs[i]) ? kNo<NodeId> : facts_.Producer(inputs[i]);
-      if (producer == kNo<NodeId>) continue;
+      const NodeId producer = facts_.Producer(inputs[i]);
+      if (producer == kNo<NodeId> || facts_.IsConstant(inputs[i])) continue;
       const Meaning& before = meanings_[producer];
       const ModuleMeaning* from = facts_.Module(producer);
       if (from == nullptr || from->region != module.region ||

@@ -111,7 +111,9 @@ Score Compare(const std::string& name, const Model& model,
     std::cout << ":";
     for (const std::string& field : fields) std::cout << " '" << field << "'";
     std::cout << ", expected";
-    for (const std::string& field : line.role) std::cout << " '" << field << "'";
+    for (const std::string& field : line.role) {
+      std::cout << " '" << field << "'";
+    }
     std::cout << "\n";
   }
   return score;
