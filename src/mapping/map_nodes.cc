@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "mapping/ladder.h"
 #include "mapping/origins.h"
+#include "mapping/roles.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 
@@ -207,6 +208,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   tagging.dialect = FileDialect(evidence);
   tagging.root.name = tagging.modules.Class(ModuleId{0});
   tagging.root.confidence = Confidence::kCertain;
+  AssignRoles(model, tagging);
   return tagging;
 }
 
