@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "mapping/assign_classes.h"
 #include "mapping/ladder.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
@@ -144,8 +145,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
     if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();
   }
   KeepUsedModules(evidence, tagging);
-  tagging.root.name = tagging.modules.Class(ModuleId{0});
-  tagging.root.confidence = Confidence::kCertain;
+  AssignClasses(evidence, tagging);
   return tagging;
 }
 

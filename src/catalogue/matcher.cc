@@ -1,0 +1,356 @@
+#include "catalogue/matcher.h"
+
+#include <algorithm>
+
+namespace onnx_tag::catalogue {
+namespace {
+
+// Set on models with known answers; /docs/catalogue-format.md has the figures.
+constexpr double kMatched = 1.0;
+constexpr double kUnexpected = 1.5;
+constexpr double kMissing = 0.3;
+constexpr double kMissingInChanged = 0.1;
+constexpr double kVariant = 0.5;
+constexpr double kWrongRecord = 5.0;
+constexpr double kMostMissing = 8.0;
+constexpr double kEqual = 1e-6;
+constexpr double kImpossible = -1e6;
+
+std::uint64_t KeyOf(std::size_t a, ShapeId shape) {
+  return static_cast<std::uint64_t>(a) << 32 | Index(shape);
+}
+
+double MissingCost(Optional optional) {
+  switch (optional) {
+    case Optional::kNever:
+      return kMissing;
+    case Optional::kInChanged:
+      return kMissingInChanged;
+    case Optional::kInDefault:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Matcher::Matcher(const Table& table, const Observation& observation,
+                 const Shapes& shapes, TextId hidden)
+    : table_(table),
+      observation_(observation),
+      shapes_(shapes),
+      hidden_(hidden),
+      weight_(table.FindText("weight")),
+      bias_(table.FindText("bias")),
+      expected_class_(table.class_count(), -1),
+      expected_member_(table.member_count(), -1),
+      hits_(table.class_count()) {}
+
+bool Matcher::IsVisible(ClassId id, TextId parameter) const {
+  return !observation_.linear_weights_lost || parameter != weight_ ||
+         table_.Kind(id) != LeafKind::kLinear;
+}
+
+bool Matcher::HasParameter(ClassId id, TextId name) const {
+  for (const ParameterRecord& parameter : table_.Parameters(id)) {
+    if (parameter.name == name) return true;
+  }
+  return false;
+}
+
+const MemberRecord* Matcher::FindMember(std::span<const MemberRecord> members,
+                                        TextId name, bool is_index) const {
+  const auto find = [&](TextId text) -> const MemberRecord* {
+    const auto at = std::lower_bound(
+        members.begin(), members.end(), text,
+        [](const MemberRecord& member, TextId wanted) {
+          return member.name < wanted;
+        });
+    return at == members.end() || at->name != text ? nullptr : &*at;
+  };
+  const MemberRecord* const member =
+      name == kNo<TextId> ? nullptr : find(name);
+  if (member != nullptr || !is_index) return member;
+  return find(Table::kAnyIndex);
+}
+
+// What a class would show, were it there.
+double Matcher::Expected(ClassId id, int depth) {
+  float& known = expected_class_[Index(id)];
+  if (known >= 0 || depth > kDeepest) return std::max(known, 0.0F);
+  known = 0;  // a class that holds itself
+  double expected =
+      observation_.scopes && LeavesNodes(table_.Kind(id)) ? 1 : 0;
+  for (const ParameterRecord& parameter : table_.Parameters(id)) {
+    if (parameter.optional == Optional::kNever && !parameter.buffer &&
+        IsVisible(id, parameter.name)) {
+      ++expected;
+    }
+  }
+  for (const MemberRecord& member : table_.Members(id)) {
+    expected += Expected(member, depth + 1);
+  }
+  expected_class_[Index(id)] = static_cast<float>(expected);
+  return expected;
+}
+
+double Matcher::Expected(const MemberRecord& member, int depth) {
+  float& known = expected_member_[Index(table_.IdOf(member))];
+  if (known >= 0) return known;
+  known = 0;
+  if (member.alternative_count == 0) return 0;
+  double expected = 0;
+  // The most frequent alternative speaks for all.
+  const AlternativeRecord& first = table_.Alternatives(member)[0];
+  if (first.target >= kFirstTable) {
+    expected = observation_.scopes ? 1 : 0;
+  } else if (table_.Kind(first.target) == LeafKind::kContainer) {
+    for (const MemberRecord& child : table_.Members(member)) {
+      expected += Expected(child, depth + 1);
+    }
+  } else if (table_.Members(first.target).empty() &&
+             (first.own & kOwnSaid) != 0) {
+    expected = observation_.scopes ? 1 : 0;
+    if ((first.own & kOwnWeight) != 0 && IsVisible(first.target, weight_)) {
+      ++expected;
+    }
+    if ((first.own & kOwnBias) != 0) ++expected;
+  } else {
+    expected = Expected(first.target, depth + 1);
+  }
+  expected_member_[Index(table_.IdOf(member))] = static_cast<float>(expected);
+  return expected;
+}
+
+double Matcher::Score(ClassId id, ShapeId at, int depth) {
+  if (IsHidden(id) || depth > kDeepest || exhausted()) return kImpossible;
+  const std::uint64_t key = KeyOf(Index(id), at);
+  const auto known = scores_.find(key);
+  if (known != scores_.end()) return known->second;
+  ++work_;
+  const Shape& shape = shapes_[at];
+  double score = ScoreParameters(id, shape);
+  if (shape.has_record) {
+    score += table_[id].name == shape.recorded ? kMatched : -kWrongRecord;
+  }
+  if (table_.Members(id).empty()) {
+    const int fit = Fit(table_.Kind(id), shape.operators);
+    score += fit > 0 ? kMatched : fit < 0 ? -kUnexpected : 0;
+  }
+  score += ScoreMembers(table_.Members(id), shape, depth);
+  scores_.emplace(key, score);
+  return score;
+}
+
+double Matcher::ScoreParameters(ClassId id, const Shape& shape) {
+  const std::span<const TextId> seen = shapes_.Parameters(shape);
+  double score = 0;
+  for (const TextId name : seen) {
+    score += name != kNo<TextId> && HasParameter(id, name) ? kMatched
+                                                           : -kUnexpected;
+  }
+  for (const ParameterRecord& parameter : table_.Parameters(id)) {
+    if (parameter.buffer || !IsVisible(id, parameter.name)) continue;
+    if (!std::binary_search(seen.begin(), seen.end(), parameter.name)) {
+      score -= MissingCost(parameter.optional);
+    }
+  }
+  return score;
+}
+
+double Matcher::ScoreMembers(std::span<const MemberRecord> members,
+                             const Shape& shape, int depth) {
+  double score = 0;
+  std::vector<bool> used(members.size());
+  for (const ShapeChild& child : shapes_.Children(shape)) {
+    const MemberRecord* const member =
+        FindMember(members, child.name, child.is_index);
+    if (member == nullptr) {
+      score -= kUnexpected * (1 + shapes_[child.shape].size);
+      continue;
+    }
+    used[static_cast<std::size_t>(member - members.data())] = true;
+    const std::uint64_t key = KeyOf(Index(table_.IdOf(*member)), child.shape);
+    auto known = best_.find(key);
+    if (known == best_.end()) {
+      ++work_;
+      const double best =
+          Best(*member, child.shape, kNo<TextId>, 0, depth + 1).score;
+      known = best_.emplace(key, best).first;
+    }
+    score += kMatched + known->second;
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (used[i]) continue;
+    const double cost = MissingCost(members[i].optional);
+    if (cost > 0) {
+      score -= cost * std::min(kMostMissing, Expected(members[i], depth + 1));
+    }
+  }
+  return score;
+}
+
+double Matcher::ScoreAlternative(const MemberRecord& member,
+                                 const AlternativeRecord& alternative,
+                                 ShapeId at, int depth) {
+  const ClassId target = alternative.target;
+  const Shape& shape = shapes_[at];
+  const LeafKind kind = table_.Kind(target);
+  // Seen in a scope, so it is no Identity, no Dropout, no list.
+  const bool silent =
+      kind == LeafKind::kNothing ||
+      (kind == LeafKind::kContainer && table_.Name(target) != "Sequential");
+  double score = observation_.scopes && shape.called && silent ? -kMatched : 0;
+  if (kind == LeafKind::kContainer) {
+    if (shape.has_record) {
+      score += table_[target].name == shape.recorded ? kMatched : -kWrongRecord;
+    }
+    return score + ScoreMembers(table_.Members(member), shape, depth) -
+           kUnexpected * shape.parameter_count;
+  }
+  score += Score(target, at, depth);
+  if (table_.Members(target).empty() && (alternative.own & kOwnSaid) != 0) {
+    const std::span<const TextId> seen = shapes_.Parameters(shape);
+    const auto differs = [&](TextId name, int bit) {
+      const bool wanted = (alternative.own & bit) != 0;
+      if (wanted && !IsVisible(target, name)) return false;
+      return wanted != std::binary_search(seen.begin(), seen.end(), name);
+    };
+    if (differs(weight_, kOwnWeight)) score -= kVariant;
+    if (differs(bias_, kOwnBias)) score -= kVariant;
+  }
+  return score;
+}
+
+Choice Matcher::Best(const MemberRecord& member, ShapeId shape, TextId home,
+                     VersionMask versions, int depth) {
+  Choice best;
+  best.score = kImpossible;
+  int best_custom = -1;
+  const auto consider = [&](double score, const AlternativeRecord& what) {
+    if (score <= kImpossible / 2) return;
+    const bool at_home =
+        home != kNo<TextId> && table_.Family(what.target) == home;
+    const int custom = (at_home ? 2 : 0) + ((what.versions & versions) != 0);
+    if (best.target == kNo<ClassId> || score > best.score + kEqual) {
+      best = {score, what.target, kNo<ClassId>};
+      best_custom = custom;
+    } else if (score > best.score - kEqual &&
+               table_[what.target].name != table_[best.target].name) {
+      if (custom > best_custom) {
+        best = {score, what.target, best.target};
+        best_custom = custom;
+      } else if (best.rival == kNo<ClassId>) {
+        best.rival = what.target;
+      }
+    }
+  };
+  for (const AlternativeRecord& alternative : table_.Alternatives(member)) {
+    if (alternative.target == kAnyModel) {
+      const Choice any = BestModel(shape, depth);
+      if (any.target != kNo<ClassId>) {
+        consider(any.score, {any.target, alternative.versions, 0, {}});
+        if (best.target == any.target && best.rival == kNo<ClassId>) {
+          best.rival = any.rival;
+        }
+      }
+      continue;
+    }
+    if (alternative.target >= kFirstTable) {
+      for (const AlternativeRecord& entry :
+           table_.TableEntries(alternative.target)) {
+        // What the table could also hold yields to what was seen there.
+        if (entry.target == best.target) continue;
+        consider(ScoreAlternative(member, entry, shape, depth), entry);
+      }
+      continue;
+    }
+    consider(ScoreAlternative(member, alternative, shape, depth), alternative);
+  }
+  if (best.target == kNo<ClassId>) {
+    best.score = -kUnexpected * shapes_[shape].size;
+  }
+  return best;
+}
+
+// Where the configuration names the child's class, any model may stand there.
+Choice Matcher::BestModel(ShapeId shape, int depth) {
+  const auto known = best_model_.find(static_cast<std::uint32_t>(shape));
+  if (known != best_model_.end()) return known->second;
+  Choice best;
+  best.score = kImpossible;
+  std::uint32_t best_rank = 0;
+  const std::vector<ClassId> candidates = Candidates(shape);
+  for (const ClassId id : candidates) {
+    if (table_[id].mark == Mark::kNone) continue;
+    const double score = Score(id, shape, depth);
+    if (score <= kImpossible / 2) continue;
+    const std::uint32_t given = table_.SectionOf(id).rank;
+    const std::uint32_t rank = given == 0 ? 0xffffffff : given;
+    if (best.target == kNo<ClassId> || score > best.score + kEqual) {
+      best = {score, id, kNo<ClassId>};
+      best_rank = rank;
+    } else if (score > best.score - kEqual) {
+      if (rank < best_rank) {
+        best = {score, id, best.target};
+        best_rank = rank;
+      } else if (best.rival == kNo<ClassId>) {
+        best.rival = id;
+      }
+    }
+  }
+  return best_model_.emplace(static_cast<std::uint32_t>(shape), best)
+      .first->second;
+}
+
+// What the file says leaves no room for others.
+std::vector<ClassId> Matcher::Recorded(const Shape& shape) const {
+  std::vector<ClassId> classes;
+  if (shape.recorded == kNo<TextId>) return classes;
+  for (const ClassId id : table_.Namesakes(shape.recorded)) {
+    if (!IsHidden(id) && !table_.Members(id).empty()) classes.push_back(id);
+  }
+  return classes;
+}
+
+const std::vector<ClassId>& Matcher::Candidates(ShapeId at) {
+  const auto known = candidates_.find(static_cast<std::uint32_t>(at));
+  if (known != candidates_.end()) return known->second;
+  const Shape& shape = shapes_[at];
+  if (shape.has_record) return candidates_[static_cast<std::uint32_t>(at)] =
+                                   Recorded(shape);
+  std::vector<ClassId> touched;
+  const auto add = [&](TextId name, double weight) {
+    if (name == kNo<TextId>) return;
+    for (const ClassId id : table_.Owners(name)) {
+      if (hits_[Index(id)] == 0) touched.push_back(id);
+      hits_[Index(id)] += static_cast<std::uint32_t>(weight);
+    }
+  };
+  double in_lists = 0;
+  for (const ShapeChild& child : shapes_.Children(shape)) {
+    const double weight = 1 + std::min(shapes_[child.shape].size, 30.0);
+    if (child.is_index) in_lists += weight;
+    if (child.name != Table::kAnyIndex) add(child.name, weight);
+  }
+  if (in_lists > 0) add(Table::kAnyIndex, in_lists);
+  TextId last = kNo<TextId>;
+  for (const TextId name : shapes_.Parameters(shape)) {
+    if (name != last) add(name, 1);
+    last = name;
+  }
+  std::uint32_t most = 0;
+  for (const ClassId id : touched) most = std::max(most, hits_[Index(id)]);
+  std::vector<ClassId> candidates;
+  for (const ClassId id : touched) {
+    if (2 * hits_[Index(id)] >= most && !IsHidden(id)) candidates.push_back(id);
+    hits_[Index(id)] = 0;
+  }
+  work_ += touched.size() / 16;
+  std::sort(candidates.begin(), candidates.end());
+  return candidates_.emplace(static_cast<std::uint32_t>(at),
+                             std::move(candidates))
+      .first->second;
+}
+
+}  // namespace onnx_tag::catalogue

@@ -1,0 +1,94 @@
+// How well a class fits what a file shows of a module.
+//
+// Scores add up over the names: one for each that the class expects, a
+// deduction for each it does not, a small one for each that it expects and
+// the file should show. So the best alternative of each attribute can be
+// chosen for itself, and remembered.
+#ifndef ONNX_TAG_CATALOGUE_MATCHER_H_
+#define ONNX_TAG_CATALOGUE_MATCHER_H_
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "catalogue/shapes.h"
+
+namespace onnx_tag::catalogue {
+
+// What stands behind an attribute: a class, or a container whose own members
+// are the owner's.
+struct Choice {
+  double score = 0;
+  ClassId target = kNo<ClassId>;
+  // Another class fits as well, and only custom speaks for this one.
+  ClassId rival = kNo<ClassId>;
+};
+
+class Matcher {
+ public:
+  // `hidden` is left out, as if the catalogue had never heard of the family.
+  Matcher(const Table& table, const Observation& observation,
+          const Shapes& shapes, TextId hidden);
+
+  double Score(ClassId id, ShapeId shape) { return Score(id, shape, 0); }
+
+  // The best alternative of `member`; among equals one of family `home`, then
+  // one of `versions`, then the most frequent.
+  Choice Best(const MemberRecord& member, ShapeId shape, TextId home,
+              VersionMask versions) {
+    return Best(member, shape, home, versions, 0);
+  }
+
+  // The member for an attribute, or null.
+  const MemberRecord* FindMember(std::span<const MemberRecord> members,
+                                 TextId name, bool is_index) const;
+
+  // The classes that could be the shape's, in order.
+  const std::vector<ClassId>& Candidates(ShapeId shape);
+
+  bool HasParameter(ClassId id, TextId name) const;
+  bool IsHidden(ClassId id) const {
+    return hidden_ != kNo<TextId> && table_.Family(id) == hidden_;
+  }
+  // Whether the file was too large or too strange to be compared in full.
+  bool exhausted() const { return work_ > kMostWork; }
+
+ private:
+  // Enough for every real model (which need some 10^5), and some 100 ms.
+  static constexpr std::uint64_t kMostWork = 4'000'000;
+  static constexpr int kDeepest = 64;
+
+  double Score(ClassId id, ShapeId shape, int depth);
+  double ScoreParameters(ClassId id, const Shape& shape);
+  double ScoreMembers(std::span<const MemberRecord> members,
+                      const Shape& shape, int depth);
+  double ScoreAlternative(const MemberRecord& member,
+                          const AlternativeRecord& alternative, ShapeId shape,
+                          int depth);
+  Choice Best(const MemberRecord& member, ShapeId shape, TextId home,
+              VersionMask versions, int depth);
+  Choice BestModel(ShapeId shape, int depth);
+  std::vector<ClassId> Recorded(const Shape& shape) const;
+  bool IsVisible(ClassId id, TextId parameter) const;
+  double Expected(ClassId id, int depth);
+  double Expected(const MemberRecord& member, int depth);
+
+  const Table& table_;
+  const Observation& observation_;
+  const Shapes& shapes_;
+  TextId hidden_;
+  TextId weight_;
+  TextId bias_;
+  std::uint64_t work_ = 0;
+  std::unordered_map<std::uint64_t, double> scores_;  // by class and shape
+  std::unordered_map<std::uint64_t, double> best_;    // by member and shape
+  std::vector<float> expected_class_;                 // negative: not known yet
+  std::vector<float> expected_member_;
+  std::unordered_map<std::uint32_t, std::vector<ClassId>> candidates_;
+  std::unordered_map<std::uint32_t, Choice> best_model_;
+  std::vector<std::uint32_t> hits_;  // by class, all zero between calls
+};
+
+}  // namespace onnx_tag::catalogue
+
+#endif  // ONNX_TAG_CATALOGUE_MATCHER_H_
