@@ -92,6 +92,8 @@ int EqualsOrder::HeadFits(std::string_view name) const {
     if (has("TokenClassification") || has("MaskedLM") || has("CausalLM")) {
       fit += 1;
     }
+    // A decoder without a cache is the rarer export.
+    if (has("MaskedLM") && !past) fit += 1;
   }
   const bool bare = Contains(observation_.outputs, "last_hidden_state") ||
                     Contains(observation_.outputs, "pooler_output");

@@ -2,6 +2,7 @@
 #ifndef ONNX_TAG_CATALOGUE_EQUALS_H_
 #define ONNX_TAG_CATALOGUE_EQUALS_H_
 
+#include <cmath>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -16,13 +17,13 @@ class EqualsOrder {
   EqualsOrder(const Table& table, const Observation& observation);
 
   // Greater is better.
-  auto Key(ClassId id) const {
+  auto Key(ClassId id, double score) const {
     const SectionRecord& section = table_.SectionOf(id);
     const int rank = section.rank == 0 ? -1'000'000
                                        : -static_cast<int>(section.rank);
     return std::tuple(SizesFit(section.family), PositionsFit(section.family),
-                      HeadFits(table_.Name(id)),
                       static_cast<int>(table_[id].mark), rank,
+                      HeadFits(table_.Name(id)), std::lround(score * 100),
                       -static_cast<int>(table_.Name(id).size()),
                       -static_cast<int>(Index(id)));
   }

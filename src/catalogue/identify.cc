@@ -19,6 +19,10 @@ constexpr std::size_t kMostEquals = 24;  // that are compared module by module
 constexpr double kExplained = 0.95;
 constexpr double kFewestNames = 30;
 constexpr double kFewestNamesBelow = 12;
+constexpr double kAllExplained = 0.999;
+// Less is enough where all that the root itself holds is there: a changed
+// configuration added names that the catalogue has not seen.
+constexpr double kLooselyExplained = 0.85;
 
 struct Ranked {
   double score = 0;
@@ -28,6 +32,7 @@ struct Ranked {
 struct Below {
   ModuleId id;
   std::size_t owner;  // index of its parent in the list
+  bool last;          // of its parent's children
 };
 
 // What one root makes of a module.
@@ -59,11 +64,12 @@ class Identifier {
  private:
   // `top` and what lies below it, owners first.
   std::vector<Below> Subtree(ModuleId top) const {
-    std::vector<Below> below = {{top, 0}};
+    std::vector<Below> below = {{top, 0, false}};
     for (std::size_t i = 0; i < below.size(); ++i) {
       for (const ModuleId child : tree_.Children(below[i].id)) {
-        below.push_back({child, i});
+        below.push_back({child, i, false});
       }
+      if (!tree_.Children(below[i].id).empty()) below.back().last = true;
     }
     return below;
   }
@@ -130,7 +136,7 @@ class Identifier {
     std::erase_if(ranked, [&](const Ranked& r) { return r.score < best - kTie; });
     if (ranked.empty()) return false;
     std::sort(ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
-      return order_.Key(a.root) > order_.Key(b.root);
+      return order_.Key(a.root, a.score) > order_.Key(b.root, b.score);
     });
     return Accept(top, anchor, ranked);
   }
@@ -150,8 +156,15 @@ class Identifier {
       result_.explained = share;
     }
     const bool recorded = shapes_[shapes_.Of(anchor)].has_record;
-    if (!recorded && (share < kExplained || whole < kFewestNames)) return false;
-    Write(modules, assigned, equals, share);
+    if (!recorded && (share < kExplained || whole < kFewestNames)) {
+      const bool loosely =
+          share >= kLooselyExplained && whole >= kFewestNames &&
+          top == ModuleTree::kRoot && anchor == top &&
+          matcher_.FitsExactly(equals[0].root, nullptr, shapes_.Of(anchor));
+      if (!loosely) return false;
+    }
+    Write(modules, assigned, equals,
+          top == ModuleTree::kRoot && share >= kAllExplained);
     if (result_.family_word.empty()) {
       result_.family_word = table_.Text(table_[equals[0].root].word);
     }
@@ -160,8 +173,9 @@ class Identifier {
 
   Assignment Assign(ClassId root, const std::vector<Below>& modules) {
     Assignment places(modules.size());
-    const TextId home = table_.Family(root);
-    const VersionMask versions = table_[root].versions;
+    Custom custom;
+    custom.home = table_.Family(root);
+    custom.versions = table_[root].versions;
     places[0].target = root;
     for (std::size_t i = 1; i < modules.size(); ++i) {
       const ModuleId id = modules[i].id;
@@ -182,7 +196,10 @@ class Identifier {
         if (only >= kFirstTable) continue;
         place.target = only;
       } else {
-        const Choice choice = matcher_.Best(*member, shape, home, versions);
+        custom.in_list = IsIndex(atom);
+        custom.first = atom == "0";
+        custom.last = modules[i].last;
+        const Choice choice = matcher_.Best(*member, shape, custom);
         place.target = choice.target;
         place.rival = choice.rival;
       }
@@ -212,9 +229,21 @@ class Identifier {
     return explained;
   }
 
+  Belief Believe(const Place& place, ShapeId shape, const ClassAnswer& answer,
+                 bool exact) const {
+    if (!answer.candidates.empty()) return Belief::kMedium;
+    if (shape == kNo<ShapeId>) return Belief::kMedium;
+    const bool leaf = table_.IsTorch(place.target) &&
+                      Fit(table_.Kind(place.target),
+                          shapes_[shape].operators) > 0;
+    if (leaf || exact) return Belief::kCertain;
+    return Belief::kHigh;
+  }
+
   void Write(const std::vector<Below>& modules,
              const std::vector<Assignment>& assigned,
-             const std::vector<Ranked>& equals, double share) {
+             const std::vector<Ranked>& equals, bool firm) {
+    std::vector<bool> exact(modules.size());
     for (std::size_t i = 0; i < modules.size(); ++i) {
       const Place& first = assigned[0][i];
       if (first.target == kNo<ClassId>) continue;
@@ -238,9 +267,10 @@ class Identifier {
         }
       }
       add(first.rival);
-      answer.belief = !answer.candidates.empty() ? Belief::kMedium
-                      : share >= 0.999           ? Belief::kCertain
-                                                 : Belief::kHigh;
+      const ShapeId shape = shapes_.Of(modules[i].id);
+      exact[i] = shape != kNo<ShapeId> && (i == 0 || exact[modules[i].owner]) &&
+                 matcher_.FitsExactly(first.target, first.container, shape);
+      answer.belief = Believe(first, shape, answer, firm && exact[i]);
     }
   }
 

@@ -13,7 +13,14 @@ constexpr double kMissingInChanged = 0.1;
 constexpr double kVariant = 0.5;
 constexpr double kWrongRecord = 5.0;
 constexpr double kMostMissing = 8.0;
+constexpr double kVisibleWeight = 0.1;
+// Against what was never seen there, only could be; and the less frequent.
+constexpr double kFromTable = 0.2;
+constexpr double kAnyModelCost = 0.5;
+constexpr double kLessFrequent = 0.01;
+constexpr double kMostLessFrequent = 0.05;
 constexpr double kEqual = 1e-6;
+constexpr double kRival = 0.1;  // this close, neither is proven
 constexpr double kImpossible = -1e6;
 
 std::uint64_t KeyOf(std::size_t a, ShapeId shape) {
@@ -46,9 +53,22 @@ Matcher::Matcher(const Table& table, const Observation& observation,
       expected_member_(table.member_count(), -1),
       hits_(table.class_count()) {}
 
+bool Matcher::IsVisible(ClassId id) const {
+  const LeafKind kind = table_.Kind(id);
+  return observation_.scopes && LeavesNodes(kind) &&
+         (kind != LeafKind::kBatchNorm || !observation_.batch_norms_folded);
+}
+
 bool Matcher::IsVisible(ClassId id, TextId parameter) const {
-  return !observation_.linear_weights_lost || parameter != weight_ ||
-         table_.Kind(id) != LeafKind::kLinear;
+  if (observation_.batch_norms_folded &&
+      table_.Kind(id) == LeafKind::kBatchNorm) {
+    return false;
+  }
+  if (!observation_.linear_weights_lost || parameter != weight_) return true;
+  const LeafKind kind = table_.Kind(id);
+  // GPT-2's Conv1D is a Linear that needs no transposition.
+  return kind == LeafKind::kLinear ? table_.Name(id) == "Conv1D"
+                                   : kind != LeafKind::kRmsNormPlusOne;
 }
 
 bool Matcher::HasParameter(ClassId id, TextId name) const {
@@ -74,13 +94,44 @@ const MemberRecord* Matcher::FindMember(std::span<const MemberRecord> members,
   return find(Table::kAnyIndex);
 }
 
+bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
+                          ShapeId at) {
+  const Shape& shape = shapes_[at];
+  const std::span<const MemberRecord> members =
+      container == nullptr ? table_.Members(id) : table_.Members(*container);
+  const std::span<const TextId> seen = shapes_.Parameters(shape);
+  for (const TextId name : seen) {
+    if (name == kNo<TextId> || !HasParameter(id, name)) return false;
+  }
+  for (const ParameterRecord& parameter : table_.Parameters(id)) {
+    if (parameter.optional == Optional::kNever && !parameter.buffer &&
+        IsVisible(id, parameter.name) &&
+        !std::binary_search(seen.begin(), seen.end(), parameter.name)) {
+      return false;
+    }
+  }
+  std::vector<bool> used(members.size());
+  for (const ShapeChild& child : shapes_.Children(shape)) {
+    const MemberRecord* const member =
+        FindMember(members, child.name, child.is_index);
+    if (member == nullptr) return false;
+    used[static_cast<std::size_t>(member - members.data())] = true;
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (!used[i] && members[i].optional == Optional::kNever &&
+        Expected(members[i], 0) >= 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // What a class would show, were it there.
 double Matcher::Expected(ClassId id, int depth) {
   float& known = expected_class_[Index(id)];
   if (known >= 0 || depth > kDeepest) return std::max(known, 0.0F);
   known = 0;  // a class that holds itself
-  double expected =
-      observation_.scopes && LeavesNodes(table_.Kind(id)) ? 1 : 0;
+  double expected = IsVisible(id) ? 1 : 0;
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
     if (parameter.optional == Optional::kNever && !parameter.buffer &&
         IsVisible(id, parameter.name)) {
@@ -110,11 +161,13 @@ double Matcher::Expected(const MemberRecord& member, int depth) {
     }
   } else if (table_.Members(first.target).empty() &&
              (first.own & kOwnSaid) != 0) {
-    expected = observation_.scopes ? 1 : 0;
+    expected = IsVisible(first.target) ? 1 : 0;
     if ((first.own & kOwnWeight) != 0 && IsVisible(first.target, weight_)) {
       ++expected;
     }
-    if ((first.own & kOwnBias) != 0) ++expected;
+    if ((first.own & kOwnBias) != 0 && IsVisible(first.target, bias_)) {
+      ++expected;
+    }
   } else {
     expected = Expected(first.target, depth + 1);
   }
@@ -146,8 +199,11 @@ double Matcher::ScoreParameters(ClassId id, const Shape& shape) {
   const std::span<const TextId> seen = shapes_.Parameters(shape);
   double score = 0;
   for (const TextId name : seen) {
-    score += name != kNo<TextId> && HasParameter(id, name) ? kMatched
-                                                           : -kUnexpected;
+    if (name == kNo<TextId> || !HasParameter(id, name)) {
+      score -= kUnexpected;
+    } else {
+      score += IsVisible(id, name) ? kMatched : kMatched - kVisibleWeight;
+    }
   }
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
     if (parameter.buffer || !IsVisible(id, parameter.name)) continue;
@@ -175,7 +231,7 @@ double Matcher::ScoreMembers(std::span<const MemberRecord> members,
     if (known == best_.end()) {
       ++work_;
       const double best =
-          Best(*member, child.shape, kNo<TextId>, 0, depth + 1).score;
+          Best(*member, child.shape, Custom(), depth + 1).score;
       known = best_.emplace(key, best).first;
     }
     score += kMatched + known->second;
@@ -222,34 +278,53 @@ double Matcher::ScoreAlternative(const MemberRecord& member,
   return score;
 }
 
-Choice Matcher::Best(const MemberRecord& member, ShapeId shape, TextId home,
-                     VersionMask versions, int depth) {
+int Matcher::Suits(const AlternativeRecord& alternative,
+                   const Custom& custom) const {
+  int suits = (alternative.versions & custom.versions) != 0 ? 1 : 0;
+  if (custom.in_list && alternative.place != Place::kAnywhere) {
+    const bool there =
+        alternative.place == Place::kFirst ? custom.first : custom.last;
+    suits += there ? 2 : -2;
+  }
+  // torch.nn is at home everywhere.
+  if (custom.home != kNo<TextId> &&
+      (table_.Family(alternative.target) == custom.home ||
+       table_.IsTorch(alternative.target))) {
+    suits += 4;
+  }
+  return suits;
+}
+
+Choice Matcher::Best(const MemberRecord& member, ShapeId shape,
+                     const Custom& custom, int depth) {
   Choice best;
   best.score = kImpossible;
-  int best_custom = -1;
+  int best_suits = 0;
   const auto consider = [&](double score, const AlternativeRecord& what) {
     if (score <= kImpossible / 2) return;
-    const bool at_home =
-        home != kNo<TextId> && table_.Family(what.target) == home;
-    const int custom = (at_home ? 2 : 0) + ((what.versions & versions) != 0);
-    if (best.target == kNo<ClassId> || score > best.score + kEqual) {
-      best = {score, what.target, kNo<ClassId>};
-      best_custom = custom;
-    } else if (score > best.score - kEqual &&
+    const int suits = Suits(what, custom);
+    const bool near = score > best.score - kRival;
+    if (best.target == kNo<ClassId> || score > best.score + kRival ||
+        (near && suits > best_suits) ||
+        (suits == best_suits && score > best.score + kEqual)) {
+      const bool rival = best.target != kNo<ClassId> &&
+                         score <= best.score + kRival &&
+                         table_[best.target].name != table_[what.target].name;
+      best = {score, what.target, rival ? best.target : kNo<ClassId>};
+      best_suits = suits;
+    } else if (near && best.rival == kNo<ClassId> &&
                table_[what.target].name != table_[best.target].name) {
-      if (custom > best_custom) {
-        best = {score, what.target, best.target};
-        best_custom = custom;
-      } else if (best.rival == kNo<ClassId>) {
-        best.rival = what.target;
-      }
+      best.rival = what.target;
     }
   };
+  double order = 0;
   for (const AlternativeRecord& alternative : table_.Alternatives(member)) {
+    const double rarity = std::min(kLessFrequent * order++, kMostLessFrequent);
     if (alternative.target == kAnyModel) {
       const Choice any = BestModel(shape, depth);
       if (any.target != kNo<ClassId>) {
-        consider(any.score, {any.target, alternative.versions, 0, {}});
+        consider(any.score - kAnyModelCost,
+                 {any.target, alternative.versions, 0, {}});
         if (best.target == any.target && best.rival == kNo<ClassId>) {
           best.rival = any.rival;
         }
@@ -259,13 +334,13 @@ Choice Matcher::Best(const MemberRecord& member, ShapeId shape, TextId home,
     if (alternative.target >= kFirstTable) {
       for (const AlternativeRecord& entry :
            table_.TableEntries(alternative.target)) {
-        // What the table could also hold yields to what was seen there.
-        if (entry.target == best.target) continue;
-        consider(ScoreAlternative(member, entry, shape, depth), entry);
+        consider(ScoreAlternative(member, entry, shape, depth) - kFromTable,
+                 entry);
       }
       continue;
     }
-    consider(ScoreAlternative(member, alternative, shape, depth), alternative);
+    consider(ScoreAlternative(member, alternative, shape, depth) - rarity,
+             alternative);
   }
   if (best.target == kNo<ClassId>) {
     best.score = -kUnexpected * shapes_[shape].size;

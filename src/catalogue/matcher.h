@@ -24,6 +24,16 @@ struct Choice {
   ClassId rival = kNo<ClassId>;
 };
 
+// What speaks for one of several alternatives that fit equally well: its
+// family, its place in its list, its version; then how frequent it is.
+struct Custom {
+  TextId home = kNo<TextId>;
+  VersionMask versions = 0;
+  bool in_list = false;
+  bool first = false;
+  bool last = false;
+};
+
 class Matcher {
  public:
   // `hidden` is left out, as if the catalogue had never heard of the family.
@@ -32,11 +42,9 @@ class Matcher {
 
   double Score(ClassId id, ShapeId shape) { return Score(id, shape, 0); }
 
-  // The best alternative of `member`; among equals one of family `home`, then
-  // one of `versions`, then the most frequent.
-  Choice Best(const MemberRecord& member, ShapeId shape, TextId home,
-              VersionMask versions) {
-    return Best(member, shape, home, versions, 0);
+  // The best alternative of `member`.
+  Choice Best(const MemberRecord& member, ShapeId shape, const Custom& custom) {
+    return Best(member, shape, custom, 0);
   }
 
   // The member for an attribute, or null.
@@ -47,6 +55,10 @@ class Matcher {
   const std::vector<ClassId>& Candidates(ShapeId shape);
 
   bool HasParameter(ClassId id, TextId name) const;
+
+  // Whether the module shows what the class has, no more and no less; what
+  // lies below its children is not looked at.
+  bool FitsExactly(ClassId id, const MemberRecord* container, ShapeId shape);
   bool IsHidden(ClassId id) const {
     return hidden_ != kNo<TextId> && table_.Family(id) == hidden_;
   }
@@ -65,10 +77,13 @@ class Matcher {
   double ScoreAlternative(const MemberRecord& member,
                           const AlternativeRecord& alternative, ShapeId shape,
                           int depth);
-  Choice Best(const MemberRecord& member, ShapeId shape, TextId home,
-              VersionMask versions, int depth);
+  Choice Best(const MemberRecord& member, ShapeId shape, const Custom& custom,
+              int depth);
+  int Suits(const AlternativeRecord& alternative, const Custom& custom) const;
   Choice BestModel(ShapeId shape, int depth);
   std::vector<ClassId> Recorded(const Shape& shape) const;
+  // Whether the file would show such a module, and such a parameter.
+  bool IsVisible(ClassId id) const;
   bool IsVisible(ClassId id, TextId parameter) const;
   double Expected(ClassId id, int depth);
   double Expected(const MemberRecord& member, int depth);

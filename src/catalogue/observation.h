@@ -31,6 +31,7 @@ struct Observation {
   IdVector<ModuleId, SeenModule> seen;
   bool scopes = false;               // modules without parameters are seen, too
   bool linear_weights_lost = false;  // as TorchScript names them onnx::MatMul_7
+  bool batch_norms_folded = false;   // into the convolutions before them
   bool counts_positions = false;     // CumSum makes position ids, as RoBERTa does
   std::vector<std::string_view> inputs;
   std::vector<std::string_view> outputs;

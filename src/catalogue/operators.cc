@@ -203,45 +203,42 @@ constexpr NamedKind kKinds[] = {
     {"upsample", LeafKind::kResize},
 };
 
-struct Shape {
-  Operators any;      // one of these is there
-  Operators all = 0;  // and all of these
+struct Pattern {
+  Operators any;  // one of these is there
   Operators none = 0;
 };
 
 // What tells kinds apart, and what else is about in such a module.
-Shape ShapeOf(LeafKind kind) {
+Pattern PatternOf(LeafKind kind) {
   constexpr Operators kNorms = Bits(kLayerNormOp, kRmsNormOp, kBatchNormOp,
                                     kGroupNormOp, kInstanceNormOp);
   constexpr Operators kArithmetic = Bits(kMatMul, kConv, kConvTranspose);
   switch (kind) {
     case LeafKind::kLinear:
-      return {Bits(kMatMul), 0, kNorms | Bits(kConv, kConvTranspose, kSoftmax)};
+      return {Bits(kMatMul), kNorms | Bits(kConv, kConvTranspose, kSoftmax)};
     case LeafKind::kConv:
-      return {Bits(kConv), 0, Bits(kConvTranspose, kSoftmax)};
+      return {Bits(kConv), Bits(kConvTranspose, kSoftmax)};
     case LeafKind::kConvTranspose:
-      return {Bits(kConvTranspose), 0, Bits(kConv, kMatMul)};
+      return {Bits(kConvTranspose), Bits(kConv, kMatMul)};
     case LeafKind::kEmbedding:
-      return {Bits(kGather), 0, kArithmetic | kNorms};
+      return {Bits(kGather), kArithmetic | kNorms};
     case LeafKind::kLayerNorm:
-      return {Bits(kLayerNormOp, kReduceMean), 0,
-              kArithmetic | Bits(kRmsNormOp, kBatchNormOp, kGroupNormOp,
+      return {Bits(kLayerNormOp, kSub), kArithmetic | Bits(kRmsNormOp, kBatchNormOp, kGroupNormOp,
                                  kInstanceNormOp)};
     case LeafKind::kRmsNorm:
-      return {Bits(kRmsNormOp, kReduceMean), 0,
-              kArithmetic | Bits(kSub, kLayerNormOp, kBatchNormOp,
+    case LeafKind::kRmsNormPlusOne:
+      return {Bits(kRmsNormOp, kReduceMean), kArithmetic | Bits(kSub, kLayerNormOp, kBatchNormOp,
                                  kGroupNormOp, kInstanceNormOp)};
     case LeafKind::kBatchNorm:
-      return {Bits(kBatchNormOp, kMul, kAdd), 0,
-              kArithmetic | Bits(kLayerNormOp, kRmsNormOp, kGroupNormOp)};
+      return {Bits(kBatchNormOp, kMul, kAdd), kArithmetic | Bits(kLayerNormOp, kRmsNormOp, kGroupNormOp)};
     case LeafKind::kGroupNorm:
-      return {Bits(kGroupNormOp, kInstanceNormOp), 0, kArithmetic};
+      return {Bits(kGroupNormOp, kInstanceNormOp), kArithmetic};
     case LeafKind::kInstanceNorm:
-      return {Bits(kInstanceNormOp), 0, kArithmetic};
+      return {Bits(kInstanceNormOp), kArithmetic};
     case LeafKind::kRelu:
-      return {Bits(kRelu), 0, kArithmetic | kNorms};
+      return {Bits(kRelu), kArithmetic | kNorms};
     case LeafKind::kRelu6:
-      return {Bits(kClip), 0, kArithmetic | kNorms | Bits(kMul)};
+      return {Bits(kClip), kArithmetic | kNorms | Bits(kMul)};
     case LeafKind::kLeakyRelu:
       return {Bits(kLeakyRelu)};
     case LeafKind::kPRelu:
@@ -251,33 +248,33 @@ Shape ShapeOf(LeafKind kind) {
     case LeafKind::kSelu:
       return {Bits(kSelu)};
     case LeafKind::kGelu:
-      return {Bits(kErf, kGeluOp), 0, kArithmetic};
+      return {Bits(kErf, kGeluOp), kArithmetic};
     case LeafKind::kGeluTanh:
-      return {Bits(kTanh, kFastGeluOp, kGeluOp), 0, kArithmetic | Bits(kErf)};
+      return {Bits(kTanh, kFastGeluOp, kGeluOp), kArithmetic | Bits(kErf)};
     case LeafKind::kQuickGelu:
-      return {Bits(kSigmoid, kQuickGeluOp), 0, kArithmetic};
+      return {Bits(kSigmoid, kQuickGeluOp), kArithmetic};
     case LeafKind::kSilu:
-      return {Bits(kSigmoid, kSwishOp, kQuickGeluOp), 0, kArithmetic};
+      return {Bits(kSigmoid, kSwishOp, kQuickGeluOp), kArithmetic};
     case LeafKind::kSigmoid:
-      return {Bits(kSigmoid), 0, kArithmetic | Bits(kMul)};
+      return {Bits(kSigmoid), kArithmetic | Bits(kMul)};
     case LeafKind::kTanh:
-      return {Bits(kTanh), 0, kArithmetic | Bits(kMul, kPow, kSoftplus)};
+      return {Bits(kTanh), kArithmetic | Bits(kMul, kPow, kSoftplus)};
     case LeafKind::kHardSwish:
-      return {Bits(kHardSwish, kHardSigmoid, kClip), 0, kArithmetic};
+      return {Bits(kHardSwish, kHardSigmoid, kClip), kArithmetic};
     case LeafKind::kHardSigmoid:
-      return {Bits(kHardSigmoid, kClip), 0, kArithmetic | Bits(kMul)};
+      return {Bits(kHardSigmoid, kClip), kArithmetic | Bits(kMul)};
     case LeafKind::kSoftmax:
-      return {Bits(kSoftmax), 0, kArithmetic};
+      return {Bits(kSoftmax), kArithmetic};
     case LeafKind::kSoftplus:
-      return {Bits(kSoftplus), 0, kArithmetic | Bits(kTanh)};
+      return {Bits(kSoftplus), kArithmetic | Bits(kTanh)};
     case LeafKind::kMish:
-      return {Bits(kMishOp, kSoftplus), 0, kArithmetic};
+      return {Bits(kMishOp, kSoftplus), kArithmetic};
     case LeafKind::kMaxPool:
-      return {Bits(kMaxPool), 0, kArithmetic};
+      return {Bits(kMaxPool), kArithmetic};
     case LeafKind::kAveragePool:
-      return {Bits(kAveragePool), 0, kArithmetic};
+      return {Bits(kAveragePool), kArithmetic};
     case LeafKind::kAdaptivePool:
-      return {Bits(kGlobalPool, kAveragePool, kReduceMean), 0, kArithmetic};
+      return {Bits(kGlobalPool, kAveragePool, kReduceMean), kArithmetic};
     case LeafKind::kLstm:
       return {Bits(kLstm)};
     case LeafKind::kGru:
@@ -285,9 +282,9 @@ Shape ShapeOf(LeafKind kind) {
     case LeafKind::kRnn:
       return {Bits(kRnn)};
     case LeafKind::kFlatten:
-      return {Bits(kFlatten), 0, kArithmetic | kNorms};
+      return {Bits(kFlatten), kArithmetic | kNorms};
     case LeafKind::kResize:
-      return {Bits(kResize), 0, kArithmetic};
+      return {Bits(kResize), kArithmetic};
     case LeafKind::kUnknown:
     case LeafKind::kNothing:
     case LeafKind::kContainer:
@@ -315,6 +312,10 @@ LeafKind KindOf(std::string_view class_name) {
   if (class_name == "Conv1D") return LeafKind::kLinear;
   if (class_name == "Conv1d") return LeafKind::kConv;
   if (class_name == "RNN") return LeafKind::kRnn;
+  if (class_name.ends_with("RMSNorm") &&
+      class_name.find("Gemma") != std::string_view::npos) {
+    return LeafKind::kRmsNormPlusOne;
+  }
   std::string name;
   for (const char c : class_name) {
     name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -333,11 +334,11 @@ LeafKind KindOf(std::string_view class_name) {
 
 int Fit(LeafKind kind, Operators seen) {
   if (kind == LeafKind::kUnknown || kind == LeafKind::kContainer) return 0;
-  // Arithmetic alone is what any module may do.
-  constexpr Operators kCommon =
-      Bits(kMul, kAdd, kSub, kDiv, kPow, kSqrt, kReduceMean);
-  const Shape shape = ShapeOf(kind);
-  if ((seen & shape.any) != 0 && (seen & shape.none) == 0) return 1;
+  // Arithmetic alone is what any module may do; an average is a norm's.
+  constexpr Operators kCommon = Bits(kMul, kAdd, kSub, kDiv, kPow, kSqrt);
+  const Pattern pattern = PatternOf(kind);
+  if ((seen & pattern.none) != 0) return -1;
+  if ((seen & pattern.any) != 0) return 1;
   return (seen & ~kCommon) != 0 ? -1 : 0;
 }
 

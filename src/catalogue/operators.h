@@ -24,6 +24,7 @@ enum class LeafKind : std::uint8_t {
   kEmbedding,
   kLayerNorm,
   kRmsNorm,
+  kRmsNormPlusOne,  // multiplies with 1 + weight: folded, the name is lost
   kBatchNorm,
   kGroupNorm,
   kInstanceNorm,

@@ -122,6 +122,8 @@ class Observer {
 
   void SeeGraph() {
     observation_.counts_positions = model_.FindName("CumSum") != kNo<NameId>;
+    observation_.batch_norms_folded =
+        model_.FindName("BatchNormalization") == kNo<NameId>;
     if (model_.graph_count() == 0) return;
     const Graph& main = model_[GraphId{0}];
     for (const ValueId input : main.inputs) {
