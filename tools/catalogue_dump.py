@@ -10,6 +10,7 @@ the trees exactly, with equal sub-trees stored once:
     roots    [{"node", "module", "name", "auto", "variant"}, ...]; variant "" is the default configuration
     words    {python module: [family words]}, from the names of its PreTrainedModel base classes
     failures [[name, reason], ...]
+    source   [[class, attribute, sure, [[child class, own], ...]], ...], of the dump "sources" only
 """
 from __future__ import annotations
 
@@ -108,6 +109,7 @@ class Dump:
         self.roots: List[Dict[str, Any]] = []
         self.words: Dict[str, List[str]] = {}
         self.failures: List[List[str]] = []
+        self.source: List[List[Any]] = []
         self.seen: Dict[Tuple[int, str], int] = {}
         self.start = time.time()
 
@@ -151,7 +153,7 @@ class Dump:
     def write(self, path: pathlib.Path) -> None:
         content = {"library": self.library, "version": self.version, "torch": torch.__version__.split("+")[0],
                    "classes": list(self.classes), "nodes": list(self.nodes), "roots": self.roots, "words": self.words,
-                   "failures": sorted(self.failures)}
+                   "failures": sorted(self.failures), "source": self.source}
         path.write_text(json.dumps(content, separators=(",", ":")))
         print(f"{self.library} {self.version}: {len(self.roots)} trees, {len(self.nodes)} nodes, "
               f"{len(self.failures)} failed, {time.time() - self.start:.0f} s", file=sys.stderr)
@@ -378,61 +380,22 @@ def dump_activations(dump: Dump) -> None:
             dump.fail(name, error)
 
 
-KEPT_SWITCHES = set("""return_dict output_hidden_states output_attentions use_cache torchscript tie_word_embeddings
-is_encoder_decoder do_sample early_stopping use_bfloat16 return_dict_in_generate output_scores remove_invalid_values
-tf_legacy_loss chunk_size_feed_forward""".split())
-DEPTHS = ("num_hidden_layers", "encoder_layers", "decoder_layers", "n_layer", "num_layers", "n_layers")
-
-
-def shallow(config: Any) -> None:
-    for part in nested(config):
-        for key in DEPTHS:
-            value = getattr(part, key, None)
-            if isinstance(value, int) and value > 4:
-                with contextlib.suppress(Exception):
-                    setattr(part, key, 4)
-
-
-def dump_switches(dump: Dump) -> None:
-    """Changed configurations: every switch of a base model's configuration turned once; trees that differ are kept."""
-    mark_origins()
-    for cls, public, _ in transformers_classes(dump):
-        if not public or not re.search(r"(Model|ForCausalLM|ForConditionalGeneration)$", cls.__name__):
-            continue
-
-        def change(index: int, key: str, value: bool) -> Callable[[Any], None]:
-            def tweak(config: Any) -> None:
-                shallow(config)
-                if key:
-                    setattr(nested(config)[index], key, value)
-            return tweak
+def dump_sources(dump: Dump) -> None:
+    """What the modelling files say; builds nothing."""
+    import transformers
+    from catalogue_source import read_module
+    for name in modelling_modules(transformers.__file__):
         try:
             with limit(TIMEOUT):
-                config = next(configurations(cls))
-                plain = dump.node(build(cls, shallow))
-                switches = [(i, key, not value) for i, part in enumerate(nested(config))
-                            for key, value in sorted(vars(part).items())
-                            if isinstance(value, bool) and not key.startswith("_") and key not in KEPT_SWITCHES]
+                dump.source += read_module(importlib.import_module(name))
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            continue
-        try:
-            with limit(2 * TIMEOUT):
-                for index, key, value in switches[:30]:
-                    with contextlib.suppress(Exception):
-                        model = build(cls, change(index, key, value))
-                        if dump.node(model) != plain:
-                            dump.add(model, public, f"{key}={value}")
-        except BaseException as error:
-            dump.fail(f"{cls.__module__.split('.')[2]}.{cls.__name__}", error)
+            dump.fail(name, error)
 
 
 # ---------------------------------------------------------------- other libraries
 
 def dump_timm(dump: Dump) -> None:
     import timm
-    features = set()
     for name in sorted(timm.list_models()):
         try:
             with limit(TIMEOUT):
@@ -442,11 +405,6 @@ def dump_timm(dump: Dump) -> None:
                     with contextlib.suppress(Exception), torch.device("meta"):
                         model.reset_classifier(0)
                         dump.add(model, True, "no head")
-                if type(model) not in features:
-                    with contextlib.suppress(Exception):
-                        dump.add(on_meta(lambda: timm.create_model(name, pretrained=False, features_only=True)), True,
-                                 "features")
-                        features.add(type(model))
         except BaseException as error:
             dump.fail(name, error)
 
@@ -495,6 +453,20 @@ DIFFUSERS: List[Tuple[str, str, Dict[str, Any]]] = [
 ]
 
 
+DIFFUSERS_GIVEN: Dict[str, Dict[str, Any]] = {
+    "HunyuanDiT2DModel": dict(activation_fn="gelu-approximate", hidden_size=1408, in_channels=4, patch_size=2,
+                              num_layers=40, sample_size=128),
+    "HunyuanDiT2DControlNetModel": dict(activation_fn="gelu-approximate", hidden_size=1408, in_channels=4,
+                                        patch_size=2, sample_size=128),
+    "LatteTransformer3DModel": dict(sample_size=64, in_channels=4, patch_size=2, cross_attention_dim=1152,
+                                    caption_channels=4096, norm_type="ada_norm_single", num_layers=28),
+    "LuminaNextDiT2DModel": dict(num_kv_heads=8),
+    "Transformer2DModel": dict(in_channels=320, cross_attention_dim=768),
+    "TransformerTemporalModel": dict(in_channels=320, cross_attention_dim=768),
+    "ControlNetUnionModel": dict(addition_time_embed_dim=256, projection_class_embeddings_input_dim=2816),
+}
+
+
 def dump_diffusers(dump: Dump) -> None:
     import diffusers
     from diffusers import ModelMixin
@@ -508,7 +480,7 @@ def dump_diffusers(dump: Dump) -> None:
                 raise
             continue
         if isinstance(cls, type) and issubclass(cls, ModelMixin) and cls is not ModelMixin:
-            tries.append((cls, "", {}))
+            tries.append((cls, "", DIFFUSERS_GIVEN.get(name, {})))
             tries += [(cls, variant, named) for owner, variant, named in DIFFUSERS if owner == name]
     for cls, variant, named in tries:
         try:
@@ -596,9 +568,9 @@ def dump_torch(dump: Dump) -> None:
 
 
 DUMPERS: Dict[str, Tuple[str, Callable[[Dump], None]]] = {
-    "transformers": ("transformers", dump_transformers), "switches": ("transformers", dump_switches),
-    "activations": ("transformers", dump_activations), "timm": ("timm", dump_timm),
-    "torchvision": ("torchvision", dump_torchvision),
+    "transformers": ("transformers", dump_transformers),
+    "activations": ("transformers", dump_activations), "sources": ("transformers", dump_sources),
+    "timm": ("timm", dump_timm), "torchvision": ("torchvision", dump_torchvision),
     "diffusers": ("diffusers", dump_diffusers), "ultralytics": ("ultralytics", dump_ultralytics),
     "torch": ("torch", dump_torch)}
 

@@ -76,7 +76,7 @@ HEADER = """\
 #   MEMBERS     separated by spaces: `path[?|??][~mask]=ALT|ALT...`, most frequent first
 #   path        attributes joined by dots; `*` is any list index not listed itself; a prefix without an entry of its
 #               own is a ModuleList that is always there
-#   ?           missing in some default configuration; `??` missing in changed configurations only
+#   ?           missing in some default configuration; `??` only in changed ones, or optional by the source text
 #   ALT         `REF[+own][^|$][~mask]`; own: `w` `b` `wb` `0`, its weight and bias where its class leaves that open;
 #               `^` seen only as the first of its list, `$` only as the last
 #   REF         class of this section, else of torch.nn, else the only one of that name; else `ALIAS:CLASS`; or a table

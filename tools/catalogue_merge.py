@@ -14,6 +14,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Se
 from catalogue_format import Alternative, Catalogue, Class, Member, Presence, Section
 
 CONTAINERS = {"ModuleList", "Sequential", "ModuleDict", "ParameterList", "ParameterDict"}
+PARTS = ("activations", "sources")      # dumps of transformers besides its default models
 LOOSE = ("ParameterList", "ParameterDict")
 LIST_INDICES = 4        # a ModuleList of unlike members keeps their indices up to this length,
 CHAIN_INDICES = 12      # a Sequential up to this one
@@ -61,13 +62,14 @@ class Tree:
     def __init__(self, path: pathlib.Path) -> None:
         content = json.loads(path.read_text())
         self.library, self.version, self.torch = content["library"], content["version"], content["torch"]
-        self.package = "transformers" if self.library in ("switches", "activations") else self.library
+        self.package = "transformers" if self.library in PARTS else self.library
         self.names = [home(name) for name in content["classes"]]
         self.roots: List[Dict[str, Any]] = content["roots"]
         self.words: Dict[str, List[str]] = {}
         for module, words in content["words"].items():
             self.words.setdefault(home(module + ".X")[0], []).extend(words)
         self.failures: List[List[str]] = content["failures"]
+        self.source: List[List[Any]] = content.get("source", [])
         self.nodes: List[Node] = []
         for cls, params, buffers, kids in content["nodes"]:
             flat = tuple((key, node, origin) for keys, node, origin in kids for key in keys.split(" "))
@@ -76,7 +78,7 @@ class Tree:
         self.counts: Dict[int, List[int]] = {}
         for root in self.roots:
             for node in self.below(root["node"]):
-                self.counts.setdefault(node, [0, 0])[bool(root["variant"]) or self.library == "switches"] += 1
+                self.counts.setdefault(node, [0, 0])[bool(root["variant"])] += 1
         self.flat: Dict[int, frozenset] = {}
 
     def below(self, top: int) -> Set[int]:
@@ -136,8 +138,7 @@ class Merger:
                                         if tree.package != "transformers"})
         self.catalogue.torch = trees[0].torch
         self.instances: Dict[Tuple[str, str], List[Tuple[int, int]]] = collections.defaultdict(list)
-        newest_first = sorted(range(len(self.trees)), key=lambda i: (self.trees[i].library == "switches",
-                                                                     -self.release(i), self.trees[i].library))
+        newest_first = sorted(range(len(self.trees)), key=lambda i: (-self.release(i), self.trees[i].library))
         for dump in newest_first:
             tree = self.trees[dump]
             for node in sorted(tree.counts):
@@ -151,7 +152,12 @@ class Merger:
         return self.releases.index(tree.version) if tree.package == "transformers" else -1
 
     def weight(self, dump: int, node: int) -> Weight:
-        return Weight(self.release(dump), *self.trees[dump].counts[node])
+        """Only classes of transformers have versions; other libraries' dumps are made beside its newest one."""
+        tree = self.trees[dump]
+        release = -1
+        if tree.nodes[node][0][0].startswith("transformers."):
+            release = self.release(dump) if tree.package == "transformers" else len(self.releases) - 1
+        return Weight(release, *tree.counts[node])
 
     # ---- classes
 
@@ -172,6 +178,8 @@ class Merger:
         for key in sorted(self.instances):
             holders = [self.holder(*item) for item in self.instances[key]]
             self.members(self.catalogue.classes[key], (), holders)
+        for tree in self.trees:
+            self.read_source(tree)
         self.spread_patterns()
         for name in sorted(CONTAINERS):
             cls = Class("torch.nn", name)
@@ -283,6 +291,45 @@ class Merger:
         if inner:
             self.members(cls, path, inner)
 
+    # ---- what the source text adds
+
+    def read_source(self, tree: Tree) -> None:
+        """Alternatives and members that no built model showed; they come last, and new members are optional."""
+        version = frozenset([self.releases.index(tree.version)]) if tree.source else frozenset()
+        for owner, name, sure, made in tree.source:
+            cls = self.catalogue.classes.get(home(owner))
+            path = tuple(name.split("."))
+            if cls is None or not version <= cls.versions:
+                continue
+            added = []
+            for child_name, own in made:
+                child = self.catalogue.classes.get(home(child_name))
+                if child is None:
+                    continue
+                telling = any(key in child.params and child.params[key].optional for key in ("weight", "bias"))
+                added.append(Alternative(child.key, own if telling else None, version, ""))
+            member = cls.members.get(path)
+            if not added or len(added) < len(made) and member is None:
+                continue
+            if member is None:
+                if len(path) == 1 or path[:1] in cls.members:
+                    cls.members[path] = Member(Presence(1, version), added)
+                continue
+            if not sure and version <= member.presence.versions and not member.presence.optional:
+                member = member._replace(presence=member.presence._replace(optional=1))
+            if not version <= member.presence.versions:
+                member = member._replace(presence=Presence(max(member.presence.optional, 1),
+                                                           member.presence.versions | version))
+            merged = [alternative for alternative in member.alternatives if alternative.key[0]]
+            tables = [alternative for alternative in member.alternatives if not alternative.key[0]]
+            for new in added:
+                same = [i for i, old in enumerate(merged) if old.key == new.key and old.own == new.own]
+                if same:
+                    merged[same[0]] = merged[same[0]]._replace(versions=merged[same[0]].versions | version)
+                elif new.own is None or all(old.key != new.key for old in merged):
+                    merged.append(new)
+            cls.members[path] = member._replace(alternatives=merged + tables)
+
     # ---- members of lists that differ by position
 
     def note_patterns(self, cls: Class, path: Tuple[str, ...], tree: Tree, found: List[Tuple[str, int, str]]) -> None:
@@ -355,7 +402,7 @@ class Merger:
                 continue
             known = [word for word in words[cls.section] if cls.name.startswith(word)]
             if not known:
-                words[cls.section].add(family_word(cls.name))
+                words[cls.section].add(family_word(cls))
         for cls in self.catalogue.classes.values():
             known = [word for word in words[cls.section] if cls.name.startswith(word)]
             if cls.mark and known:
@@ -366,7 +413,8 @@ class Merger:
                                           if cls.section == module))
             parts = section.alias.split(".")
             short = parts[1] if parts[0] == "tf" and len(parts) > 1 else f"{parts[0]}:{parts[-1]}"
-            section.rank = POPULAR.index(short) + 1 if short in POPULAR and section.words else 0
+            listed = short in POPULAR and section.words and not {"quantization", "video"} & set(parts)
+            section.rank = POPULAR.index(short) + 1 if listed else 0
 
     def tables(self) -> None:
         for tree in self.trees:
@@ -383,10 +431,11 @@ def above(path: str) -> List[str]:
     return [".".join(parts[:i]) for i in range(1, len(parts))]
 
 
-def family_word(name: str) -> str:
-    """FluxTransformer2DModel is Flux, XLMRobertaModel XLMRoberta; ResNet stays as it is."""
-    for ending in (r"(Transformer)?[23]DModel$", r"Transformer$", r"For[A-Z]\w*$", r"Model$", r"(With|LM)\w*$"):
-        cut = re.sub(ending, "", name)
-        if cut != name and len(cut) > 1 and not (ending == r"Transformer$"):
-            return cut
-    return name
+def family_word(cls: Class) -> str:
+    """FluxTransformer2DModel is of Flux, BridgeTowerForMaskedLM of BridgeTower; ResNet stays as it is."""
+    if cls.section.startswith(("transformers", "diffusers")):
+        for ending in (r"(Transformer)?[23]DModel$", r"For[A-Z]\w*$", r"Model$", r"(With|LM)[A-Z]\w*$"):
+            cut = re.sub(ending, "", cls.name)
+            if cut != cls.name and len(cut) > 1:
+                return cut
+    return cls.name

@@ -17,7 +17,8 @@ import sys
 from typing import Dict, List, Tuple
 
 HERE = pathlib.Path(__file__).resolve().parent
-LIBRARIES = ("transformers", "switches", "activations", "timm", "torchvision", "diffusers", "ultralytics", "torch")
+LIBRARIES = ("transformers", "sources", "activations", "timm", "torchvision", "diffusers",
+             "ultralytics", "torch")
 
 
 def merge(work: pathlib.Path, out: pathlib.Path) -> None:
@@ -30,7 +31,7 @@ def merge(work: pathlib.Path, out: pathlib.Path) -> None:
     (out / "catalogue.txt").write_text(text)
     failures: Dict[Tuple[str, str], Dict[str, List[str]]] = collections.defaultdict(dict)
     for tree in trees:
-        if tree.library != "switches":
+        if tree.library != "sources":
             for name, reason in tree.failures:
                 failures[tree.library, name].setdefault(reason, []).append(tree.version)
     lines = ["# Models that could not be built for data/catalogue.txt: library, versions, model, reason.",
