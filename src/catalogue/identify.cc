@@ -19,6 +19,7 @@ constexpr std::size_t kMostEquals = 24;  // that are compared module by module
 constexpr double kExplained = 0.95;
 constexpr double kFewestNames = 30;
 constexpr double kFewestNamesBelow = 12;
+constexpr double kFewestNamesOfTorch = 3;  // in_proj_weight says enough
 constexpr double kAllExplained = 0.999;
 // Less is enough where all that the root itself holds is there: a changed
 // configuration added names that the catalogue has not seen.
@@ -81,9 +82,8 @@ class Identifier {
       open.pop_back();
       const ShapeId shape = shapes_.Of(at);
       if (shape == kNo<ShapeId> || matcher_.exhausted()) continue;
-      const bool whole = at == ModuleTree::kRoot;
       const bool enough =
-          shapes_[shape].size >= (whole ? 2 : kFewestNamesBelow);
+          shapes_[shape].size >= kFewestNamesOfTorch;
       if (enough && !refused_[shape]) {
         if (PlaceModel(at)) continue;
         refused_[shape] = true;
@@ -155,14 +155,7 @@ class Identifier {
       result_.nearest = table_.Name(equals[0].root);
       result_.explained = share;
     }
-    const bool recorded = shapes_[shapes_.Of(anchor)].has_record;
-    if (!recorded && (share < kExplained || whole < kFewestNames)) {
-      const bool loosely =
-          share >= kLooselyExplained && whole >= kFewestNames &&
-          top == ModuleTree::kRoot && anchor == top &&
-          matcher_.FitsExactly(equals[0].root, nullptr, shapes_.Of(anchor));
-      if (!loosely) return false;
-    }
+    if (!IsEnough(top, anchor, equals[0].root, share)) return false;
     Write(modules, assigned, equals,
           top == ModuleTree::kRoot && share >= kAllExplained);
     if (result_.family_word.empty()) {
@@ -171,10 +164,24 @@ class Identifier {
     return true;
   }
 
+  bool IsEnough(ModuleId top, ModuleId anchor, ClassId best, double share) {
+    const ShapeId shape = shapes_.Of(anchor);
+    if (shapes_[shape].has_record) return true;
+    const double names = shapes_[shapes_.Of(top)].size;
+    if (share >= kExplained && names >= kFewestNames) return true;
+    if (anchor != top || !matcher_.FitsExactly(best, nullptr, shape)) {
+      return false;
+    }
+    if (top == ModuleTree::kRoot) {
+      return share >= kLooselyExplained && names >= kFewestNames;
+    }
+    return share >= kAllExplained && table_.IsTorch(best);
+  }
+
   Assignment Assign(ClassId root, const std::vector<Below>& modules) {
     Assignment places(modules.size());
     Custom custom;
-    custom.home = table_.Family(root);
+    custom.home = table_[root].section;
     custom.versions = table_[root].versions;
     places[0].target = root;
     for (std::size_t i = 1; i < modules.size(); ++i) {
@@ -182,33 +189,53 @@ class Identifier {
       const Place& owner = places[modules[i].owner];
       if (owner.target == kNo<ClassId>) continue;
       const std::string_view atom = tree_.Atom(id);
-      const MemberRecord* const member = matcher_.FindMember(
+      const Matcher::Found found = matcher_.FindMember(
           owner.container != nullptr ? table_.Members(*owner.container)
                                      : table_.Members(owner.target),
           table_.FindText(atom), IsIndex(atom));
-      if (member == nullptr) continue;
       Place& place = places[i];
       const ShapeId shape = shapes_.Of(id);
+      if (found.member == nullptr) {
+        place.target = BestRecorded(shape);
+        continue;
+      }
       if (shape == kNo<ShapeId>) {
         // Only considered by the mapping: the usual class, if there is one.
-        if (member->alternative_count != 1) continue;
-        const ClassId only = table_.Alternatives(*member)[0].target;
+        if (found.member->alternative_count != 1) continue;
+        const ClassId only = table_.Alternatives(*found.member)[0].target;
         if (only >= kFirstTable) continue;
-        place.target = only;
+        place = {only, kNo<ClassId>, found.member};
       } else {
         custom.in_list = IsIndex(atom);
         custom.first = atom == "0";
         custom.last = modules[i].last;
-        const Choice choice = matcher_.Best(*member, shape, custom);
-        place.target = choice.target;
-        place.rival = choice.rival;
+        const Choice choice = matcher_.Best(found, shape, custom);
+        place = {choice.target, choice.rival, choice.member};
+        if (shapes_[shape].has_record &&
+            (place.target == kNo<ClassId> ||
+             table_[place.target].name != shapes_[shape].recorded)) {
+          place = {BestRecorded(shape), kNo<ClassId>, nullptr};
+        }
       }
-      if (place.target != kNo<ClassId> &&
-          table_.Kind(place.target) == LeafKind::kContainer) {
-        place.container = member;
+      if (place.target == kNo<ClassId> ||
+          table_.Kind(place.target) != LeafKind::kContainer) {
+        place.container = nullptr;
       }
     }
     return places;
+  }
+
+  // The class that the file records for a module that no member explains.
+  ClassId BestRecorded(ShapeId shape) {
+    ClassId best = kNo<ClassId>;
+    if (shape == kNo<ShapeId> || !shapes_[shape].has_record) return best;
+    for (const ClassId id : matcher_.Recorded(shapes_[shape])) {
+      if (best == kNo<ClassId> ||
+          matcher_.Score(id, shape) > matcher_.Score(best, shape)) {
+        best = id;
+      }
+    }
+    return best;
   }
 
   // How many names the assignment accounts for.

@@ -105,6 +105,10 @@ struct SizesRecord {
 constexpr std::uint32_t kNoRows = 0;  // there is no such embedding
 constexpr std::uint32_t kRowsNotStated = 0xffffffff;
 
+// Where torch.nn.utils.parametrize keeps what a weight is made of; exporters
+// fold it.
+constexpr std::string_view kParametrizations = "parametrizations";
+
 enum class Part : std::uint32_t {
   kTextBytes,
   kTextEnds,        // by text: where it ends in the bytes

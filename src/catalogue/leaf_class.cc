@@ -49,7 +49,7 @@ bool StartsRecurrent(std::string_view name) {
 }  // namespace
 
 ClassAnswer GuessLeafClass(const SeenModule& module) {
-  int weight_rank = 0;
+  int weight_rank = static_cast<int>(module.weight_rank);
   bool others = false;
   for (const SeenParameter& parameter : module.parameters) {
     if (parameter.name == "weight") {

@@ -17,8 +17,11 @@ constexpr double kVisibleWeight = 0.1;
 // Against what was never seen there, only could be; and the less frequent.
 constexpr double kFromTable = 0.2;
 constexpr double kAnyModelCost = 0.5;
+constexpr double kOtherModelCost = 3.0;
+constexpr double kFewestNamesOfModel = 20;
 constexpr double kLessFrequent = 0.01;
 constexpr double kMostLessFrequent = 0.05;
+constexpr double kFallback = 0.1;  // against an entry for all indices
 constexpr double kEqual = 1e-6;
 constexpr double kRival = 0.1;  // this close, neither is proven
 constexpr double kImpossible = -1e6;
@@ -49,6 +52,7 @@ Matcher::Matcher(const Table& table, const Observation& observation,
       hidden_(hidden),
       weight_(table.FindText("weight")),
       bias_(table.FindText("bias")),
+      parametrizations_(table.FindText(kParametrizations)),
       expected_class_(table.class_count(), -1),
       expected_member_(table.member_count(), -1),
       hits_(table.class_count()) {}
@@ -78,8 +82,8 @@ bool Matcher::HasParameter(ClassId id, TextId name) const {
   return false;
 }
 
-const MemberRecord* Matcher::FindMember(std::span<const MemberRecord> members,
-                                        TextId name, bool is_index) const {
+Matcher::Found Matcher::FindMember(std::span<const MemberRecord> members,
+                                   TextId name, bool is_index) const {
   const auto find = [&](TextId text) -> const MemberRecord* {
     const auto at = std::lower_bound(
         members.begin(), members.end(), text,
@@ -88,10 +92,19 @@ const MemberRecord* Matcher::FindMember(std::span<const MemberRecord> members,
         });
     return at == members.end() || at->name != text ? nullptr : &*at;
   };
-  const MemberRecord* const member =
-      name == kNo<TextId> ? nullptr : find(name);
-  if (member != nullptr || !is_index) return member;
-  return find(Table::kAnyIndex);
+  Found found;
+  if (name != kNo<TextId>) found.member = find(name);
+  if (!is_index) return found;
+  const MemberRecord* const any = find(Table::kAnyIndex);
+  (found.member == nullptr ? found.member : found.fallback) = any;
+  return found;
+}
+
+Choice Matcher::Best(const Found& found, ShapeId shape, const Custom& custom) {
+  Choice best = Best(*found.member, shape, custom, 0);
+  if (found.fallback == nullptr) return best;
+  const Choice other = Best(*found.fallback, shape, custom, 0);
+  return other.score - kFallback > best.score ? other : best;
 }
 
 bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
@@ -113,7 +126,7 @@ bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
   std::vector<bool> used(members.size());
   for (const ShapeChild& child : shapes_.Children(shape)) {
     const MemberRecord* const member =
-        FindMember(members, child.name, child.is_index);
+        FindMember(members, child.name, child.is_index).member;
     if (member == nullptr) return false;
     used[static_cast<std::size_t>(member - members.data())] = true;
   }
@@ -149,7 +162,9 @@ double Matcher::Expected(const MemberRecord& member, int depth) {
   float& known = expected_member_[Index(table_.IdOf(member))];
   if (known >= 0) return known;
   known = 0;
-  if (member.alternative_count == 0) return 0;
+  if (member.alternative_count == 0 || member.name == parametrizations_) {
+    return 0;
+  }
   double expected = 0;
   // The most frequent alternative speaks for all.
   const AlternativeRecord& first = table_.Alternatives(member)[0];
@@ -186,10 +201,8 @@ double Matcher::Score(ClassId id, ShapeId at, int depth) {
   if (shape.has_record) {
     score += table_[id].name == shape.recorded ? kMatched : -kWrongRecord;
   }
-  if (table_.Members(id).empty()) {
-    const int fit = Fit(table_.Kind(id), shape.operators);
-    score += fit > 0 ? kMatched : fit < 0 ? -kUnexpected : 0;
-  }
+  const int fit = Fit(table_.Kind(id), shape.operators);
+  score += fit > 0 ? kMatched : fit < 0 ? -kUnexpected : 0;
   score += ScoreMembers(table_.Members(id), shape, depth);
   scores_.emplace(key, score);
   return score;
@@ -219,22 +232,19 @@ double Matcher::ScoreMembers(std::span<const MemberRecord> members,
   double score = 0;
   std::vector<bool> used(members.size());
   for (const ShapeChild& child : shapes_.Children(shape)) {
-    const MemberRecord* const member =
-        FindMember(members, child.name, child.is_index);
-    if (member == nullptr) {
+    const Found found = FindMember(members, child.name, child.is_index);
+    if (found.member == nullptr) {
       score -= kUnexpected * (1 + shapes_[child.shape].size);
       continue;
     }
-    used[static_cast<std::size_t>(member - members.data())] = true;
-    const std::uint64_t key = KeyOf(Index(table_.IdOf(*member)), child.shape);
-    auto known = best_.find(key);
-    if (known == best_.end()) {
-      ++work_;
-      const double best =
-          Best(*member, child.shape, Custom(), depth + 1).score;
-      known = best_.emplace(key, best).first;
+    used[static_cast<std::size_t>(found.member - members.data())] = true;
+    double best = BestScore(*found.member, child.shape, depth);
+    if (found.fallback != nullptr) {
+      const double other = BestScore(*found.fallback, child.shape, depth);
+      best = std::max(best, other - kFallback);
+      used[static_cast<std::size_t>(found.fallback - members.data())] = true;
     }
-    score += kMatched + known->second;
+    score += kMatched + best;
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (used[i]) continue;
@@ -244,6 +254,17 @@ double Matcher::ScoreMembers(std::span<const MemberRecord> members,
     }
   }
   return score;
+}
+
+double Matcher::BestScore(const MemberRecord& member, ShapeId shape,
+                          int depth) {
+  const std::uint64_t key = KeyOf(Index(table_.IdOf(member)), shape);
+  const auto known = best_.find(key);
+  if (known != best_.end()) return known->second;
+  ++work_;
+  const double best = Best(member, shape, Custom(), depth + 1).score;
+  best_.emplace(key, best);
+  return best;
 }
 
 double Matcher::ScoreAlternative(const MemberRecord& member,
@@ -286,11 +307,15 @@ int Matcher::Suits(const AlternativeRecord& alternative,
         alternative.place == Place::kFirst ? custom.first : custom.last;
     suits += there ? 2 : -2;
   }
+  if (custom.home == kNo<SectionId>) return suits;
+  const SectionRecord& home = table_[custom.home];
+  const SectionRecord& section = table_.SectionOf(alternative.target);
   // torch.nn is at home everywhere.
-  if (custom.home != kNo<TextId> &&
-      (table_.Family(alternative.target) == custom.home ||
-       table_.IsTorch(alternative.target))) {
+  if (section.family == home.family) {
     suits += 4;
+  } else if (section.library == home.library ||
+             table_.IsTorch(alternative.target)) {
+    suits += 3;
   }
   return suits;
 }
@@ -310,7 +335,7 @@ Choice Matcher::Best(const MemberRecord& member, ShapeId shape,
       const bool rival = best.target != kNo<ClassId> &&
                          score <= best.score + kRival &&
                          table_[best.target].name != table_[what.target].name;
-      best = {score, what.target, rival ? best.target : kNo<ClassId>};
+      best = {score, what.target, rival ? best.target : kNo<ClassId>, &member};
       best_suits = suits;
     } else if (near && best.rival == kNo<ClassId> &&
                table_[what.target].name != table_[best.target].name) {
@@ -342,10 +367,28 @@ Choice Matcher::Best(const MemberRecord& member, ShapeId shape,
     consider(ScoreAlternative(member, alternative, shape, depth) - rarity,
              alternative);
   }
-  if (best.target == kNo<ClassId>) {
-    best.score = -kUnexpected * shapes_[shape].size;
+  // A model in place of a model: a configuration the catalogue has not seen.
+  const double size = shapes_[shape].size;
+  if (size >= kFewestNamesOfModel && best.score < 0 && MayBeModel(member)) {
+    const Choice any = BestModel(shape, depth);
+    if (any.target != kNo<ClassId> && any.score > size / 2) {
+      consider(any.score - kOtherModelCost,
+               {any.target, table_[any.target].versions, 0, {}});
+      if (best.target == any.target) best.rival = any.rival;
+    }
   }
+  if (best.target == kNo<ClassId>) best.score = -kUnexpected * size;
   return best;
+}
+
+bool Matcher::MayBeModel(const MemberRecord& member) const {
+  for (const AlternativeRecord& alternative : table_.Alternatives(member)) {
+    if (alternative.target < kFirstTable &&
+        !table_.IsTorch(alternative.target)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // Where the configuration names the child's class, any model may stand there.
@@ -363,11 +406,11 @@ Choice Matcher::BestModel(ShapeId shape, int depth) {
     const std::uint32_t given = table_.SectionOf(id).rank;
     const std::uint32_t rank = given == 0 ? 0xffffffff : given;
     if (best.target == kNo<ClassId> || score > best.score + kEqual) {
-      best = {score, id, kNo<ClassId>};
+      best = {score, id, kNo<ClassId>, nullptr};
       best_rank = rank;
     } else if (score > best.score - kEqual) {
       if (rank < best_rank) {
-        best = {score, id, best.target};
+        best = {score, id, best.target, nullptr};
         best_rank = rank;
       } else if (best.rival == kNo<ClassId>) {
         best.rival = id;

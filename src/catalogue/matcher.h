@@ -22,12 +22,13 @@ struct Choice {
   ClassId target = kNo<ClassId>;
   // Another class fits as well, and only custom speaks for this one.
   ClassId rival = kNo<ClassId>;
+  const MemberRecord* member = nullptr;  // whose alternative it is
 };
 
 // What speaks for one of several alternatives that fit equally well: its
 // family, its place in its list, its version; then how frequent it is.
 struct Custom {
-  TextId home = kNo<TextId>;
+  SectionId home = kNo<SectionId>;
   VersionMask versions = 0;
   bool in_list = false;
   bool first = false;
@@ -42,15 +43,20 @@ class Matcher {
 
   double Score(ClassId id, ShapeId shape) { return Score(id, shape, 0); }
 
-  // The best alternative of `member`.
-  Choice Best(const MemberRecord& member, ShapeId shape, const Custom& custom) {
-    return Best(member, shape, custom, 0);
-  }
+  // The member for an attribute; null where there is none. An index may have
+  // an entry of its own, and fall back to that of all indices.
+  struct Found {
+    const MemberRecord* member = nullptr;
+    const MemberRecord* fallback = nullptr;
+  };
+  Found FindMember(std::span<const MemberRecord> members, TextId name,
+                   bool is_index) const;
 
-  // The member for an attribute, or null.
-  const MemberRecord* FindMember(std::span<const MemberRecord> members,
-                                 TextId name, bool is_index) const;
+  // The best alternative of what was found.
+  Choice Best(const Found& found, ShapeId shape, const Custom& custom);
 
+  // The classes of the name that the file records, in order.
+  std::vector<ClassId> Recorded(const Shape& shape) const;
   // The classes that could be the shape's, in order.
   const std::vector<ClassId>& Candidates(ShapeId shape);
 
@@ -80,8 +86,9 @@ class Matcher {
   Choice Best(const MemberRecord& member, ShapeId shape, const Custom& custom,
               int depth);
   int Suits(const AlternativeRecord& alternative, const Custom& custom) const;
+  double BestScore(const MemberRecord& member, ShapeId shape, int depth);
+  bool MayBeModel(const MemberRecord& member) const;
   Choice BestModel(ShapeId shape, int depth);
-  std::vector<ClassId> Recorded(const Shape& shape) const;
   // Whether the file would show such a module, and such a parameter.
   bool IsVisible(ClassId id) const;
   bool IsVisible(ClassId id, TextId parameter) const;
@@ -94,6 +101,7 @@ class Matcher {
   TextId hidden_;
   TextId weight_;
   TextId bias_;
+  TextId parametrizations_;
   std::uint64_t work_ = 0;
   std::unordered_map<std::uint64_t, double> scores_;  // by class and shape
   std::unordered_map<std::uint64_t, double> best_;    // by member and shape

@@ -20,6 +20,7 @@ struct SeenParameter {
 struct SeenModule {
   bool called = false;      // some scope stands for it
   Operators operators = 0;  // of the nodes that it made itself
+  std::uint32_t weight_rank = 0;  // of what it multiplies with, named or not
   std::vector<SeenParameter> parameters;
 };
 

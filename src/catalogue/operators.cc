@@ -50,6 +50,8 @@ enum Op : std::uint8_t {
   kFlatten,
   kResize,
   kDiv,
+  kTranspose,
+  kConcat,
 };
 
 constexpr Operators Bits() { return 0; }
@@ -63,12 +65,13 @@ struct NamedOp {
   Op op;
 };
 // Sorted by name.
-constexpr std::array<NamedOp, 63> kOps = {{
+constexpr std::array<NamedOp, 65> kOps = {{
     {"Add", kAdd},
     {"AveragePool", kAveragePool},
     {"BatchNormalization", kBatchNormOp},
     {"BiasGelu", kGeluOp},
     {"Clip", kClip},
+    {"Concat", kConcat},
     {"Conv", kConv},
     {"ConvInteger", kConv},
     {"ConvTranspose", kConvTranspose},
@@ -126,6 +129,7 @@ constexpr std::array<NamedOp, 63> kOps = {{
     {"Sub", kSub},
     {"Swish", kSwishOp},
     {"Tanh", kTanh},
+    {"Transpose", kTranspose},
     {"Upsample", kResize},
 }};
 static_assert(std::is_sorted(kOps.begin(), kOps.end(),
@@ -173,6 +177,7 @@ constexpr NamedKind kKinds[] = {
     {"elu", LeafKind::kElu},
     {"rmsnorm", LeafKind::kRmsNorm},
     {"t5layernorm", LeafKind::kRmsNorm},
+    {"layernorm2d", LeafKind::kLayerNorm2d},
     {"layernorm", LeafKind::kLayerNorm},
     {"batchnorm1d", LeafKind::kBatchNorm},
     {"batchnorm2d", LeafKind::kBatchNorm},
@@ -191,6 +196,7 @@ constexpr NamedKind kKinds[] = {
     {"adaptiveavgpool1d", LeafKind::kAdaptivePool},
     {"adaptiveavgpool2d", LeafKind::kAdaptivePool},
     {"adaptiveavgpool3d", LeafKind::kAdaptivePool},
+    {"adaptiveavgpool", LeafKind::kAdaptivePool},
     {"avgpool1d", LeafKind::kAveragePool},
     {"avgpool2d", LeafKind::kAveragePool},
     {"avgpool3d", LeafKind::kAveragePool},
@@ -224,13 +230,15 @@ Pattern PatternOf(LeafKind kind) {
       return {Bits(kGather), kArithmetic | kNorms};
     case LeafKind::kLayerNorm:
       return {Bits(kLayerNormOp, kSub), kArithmetic | Bits(kRmsNormOp, kBatchNormOp, kGroupNormOp,
-                                 kInstanceNormOp)};
+                                 kInstanceNormOp, kTranspose)};
+    case LeafKind::kLayerNorm2d:  // a LayerNorm of the channels, turned back
+      return {Bits(kTranspose), kArithmetic | Bits(kRmsNormOp, kBatchNormOp)};
     case LeafKind::kRmsNorm:
     case LeafKind::kRmsNormPlusOne:
       return {Bits(kRmsNormOp, kReduceMean), kArithmetic | Bits(kSub, kLayerNormOp, kBatchNormOp,
                                  kGroupNormOp, kInstanceNormOp)};
     case LeafKind::kBatchNorm:
-      return {Bits(kBatchNormOp, kMul, kAdd), kArithmetic | Bits(kLayerNormOp, kRmsNormOp, kGroupNormOp)};
+      return {Bits(kBatchNormOp), kArithmetic | Bits(kLayerNormOp, kRmsNormOp, kGroupNormOp)};
     case LeafKind::kGroupNorm:
       return {Bits(kGroupNormOp, kInstanceNormOp), kArithmetic};
     case LeafKind::kInstanceNorm:
@@ -295,6 +303,8 @@ Pattern PatternOf(LeafKind kind) {
 
 }  // namespace
 
+const Operators kWeighing = Bits(kMatMul, kConv, kConvTranspose);
+
 Operators OperatorBit(std::string_view op_type) {
   const auto at = std::lower_bound(
       kOps.begin(), kOps.end(), op_type,
@@ -311,6 +321,10 @@ LeafKind KindOf(std::string_view class_name) {
   // Conv1D of GPT-2 is a Linear with its weight turned round.
   if (class_name == "Conv1D") return LeafKind::kLinear;
   if (class_name == "Conv1d") return LeafKind::kConv;
+  // Its statistics are buffers, and its arithmetic is written out.
+  if (class_name.find("Frozen") != std::string_view::npos) {
+    return LeafKind::kUnknown;
+  }
   if (class_name == "RNN") return LeafKind::kRnn;
   if (class_name.ends_with("RMSNorm") &&
       class_name.find("Gemma") != std::string_view::npos) {
@@ -335,7 +349,8 @@ LeafKind KindOf(std::string_view class_name) {
 int Fit(LeafKind kind, Operators seen) {
   if (kind == LeafKind::kUnknown || kind == LeafKind::kContainer) return 0;
   // Arithmetic alone is what any module may do; an average is a norm's.
-  constexpr Operators kCommon = Bits(kMul, kAdd, kSub, kDiv, kPow, kSqrt);
+  constexpr Operators kCommon =
+      Bits(kMul, kAdd, kSub, kDiv, kPow, kSqrt, kTranspose);
   const Pattern pattern = PatternOf(kind);
   if ((seen & pattern.none) != 0) return -1;
   if ((seen & pattern.any) != 0) return 1;

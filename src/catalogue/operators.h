@@ -13,6 +13,9 @@ using Operators = std::uint64_t;
 // The bit of an operator; 0 where it tells nothing (Constant, Cast, Reshape).
 Operators OperatorBit(std::string_view op_type);
 
+// Those that multiply with a weight: Conv, MatMul and their like.
+extern const Operators kWeighing;
+
 // What a class without children computes, read off its name.
 enum class LeafKind : std::uint8_t {
   kUnknown,
@@ -23,6 +26,7 @@ enum class LeafKind : std::uint8_t {
   kConvTranspose,
   kEmbedding,
   kLayerNorm,
+  kLayerNorm2d,
   kRmsNorm,
   kRmsNormPlusOne,  // multiplies with 1 + weight: folded, the name is lost
   kBatchNorm,

@@ -71,8 +71,12 @@ class Packer {
     record.section = cls.section;
     record.versions = cls.versions;
     record.mark = cls.mark;
-    record.kind = static_cast<std::uint8_t>(
-        cls.members.children.empty() ? KindOf(cls.name) : LeafKind::kUnknown);
+    const auto& children = cls.members.children;
+    // A reparametrized leaf is a leaf.
+    const bool leaf = children.empty() || (children.size() == 1 &&
+                                           children[0].first == kParametrizations);
+    record.kind =
+        static_cast<std::uint8_t>(leaf ? KindOf(cls.name) : LeafKind::kUnknown);
     record.first_parameter = Count(parameters_);
     record.parameter_count = Narrow(cls.names.size());
     std::set<TextId> owned;

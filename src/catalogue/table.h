@@ -36,8 +36,11 @@ class Table {
   LeafKind Kind(ClassId id) const {
     return static_cast<LeafKind>((*this)[id].kind);
   }
+  const SectionRecord& operator[](SectionId id) const {
+    return sections_[Index(id)];
+  }
   const SectionRecord& SectionOf(ClassId id) const {
-    return sections_[Index((*this)[id].section)];
+    return (*this)[(*this)[id].section];
   }
   TextId Family(ClassId id) const { return SectionOf(id).family; }
   // Whether the class is of torch.nn, not of a model library.

@@ -106,7 +106,19 @@ class Observer {
       if (model_[node].op_type == matmul) SeeLostWeight(node);
       const Tag& tag = tagging_.tags[node];
       if (!tag.tagged() || tag.confidence < Confidence::kHigh) continue;
-      observation_.seen[tag.module].operators |= bit_of(model_[node].op_type);
+      catalogue::SeenModule& seen = observation_.seen[tag.module];
+      const catalogue::Operators bit = bit_of(model_[node].op_type);
+      seen.operators |= bit;
+      if ((bit & catalogue::kWeighing) != 0) SeeWeight(node, seen);
+    }
+  }
+
+  void SeeWeight(NodeId node, catalogue::SeenModule& seen) const {
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    if (inputs.size() < 2 || inputs[1] == kNo<ValueId>) return;
+    const Initializer* const tensor = model_.InitializerOf(inputs[1]);
+    if (tensor != nullptr) {
+      seen.weight_rank = std::max(seen.weight_rank, tensor->rank);
     }
   }
 
