@@ -20,6 +20,9 @@ constexpr double kExplained = 0.95;
 constexpr double kFewestNames = 30;
 constexpr double kFewestNamesBelow = 12;
 constexpr double kFewestNamesOfTorch = 3;  // in_proj_weight says enough
+// Fewer prove nothing by themselves; a public model that they fit exactly is
+// worth naming, with all its likes.
+constexpr double kFewNames = 8;
 constexpr double kAllExplained = 0.999;
 // Less is enough where all that the root itself holds is there: a changed
 // configuration added names that the catalogue has not seen.
@@ -157,7 +160,8 @@ class Identifier {
     }
     if (!IsEnough(top, anchor, equals[0].root, share)) return false;
     Write(modules, assigned, equals,
-          top == ModuleTree::kRoot && share >= kAllExplained);
+          top == ModuleTree::kRoot && share >= kAllExplained &&
+              whole >= kFewestNames);
     if (result_.family_word.empty()) {
       result_.family_word = table_.Text(table_[equals[0].root].word);
     }
@@ -173,7 +177,9 @@ class Identifier {
       return false;
     }
     if (top == ModuleTree::kRoot) {
-      return share >= kLooselyExplained && names >= kFewestNames;
+      if (names >= kFewestNames) return share >= kLooselyExplained;
+      return names >= kFewNames && share >= kAllExplained &&
+             table_[best].mark == Mark::kListed;
     }
     return share >= kAllExplained && table_.IsTorch(best);
   }
@@ -261,8 +267,8 @@ class Identifier {
     if (!answer.candidates.empty()) return Belief::kMedium;
     if (shape == kNo<ShapeId>) return Belief::kMedium;
     const bool leaf = table_.IsTorch(place.target) &&
-                      Fit(table_.Kind(place.target),
-                          shapes_[shape].operators) > 0;
+                      Fit(table_.Kind(place.target), shapes_[shape].operators,
+                          observation_.scopes) > 0;
     if (leaf || exact) return Belief::kCertain;
     return Belief::kHigh;
   }

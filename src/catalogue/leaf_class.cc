@@ -64,14 +64,14 @@ ClassAnswer GuessLeafClass(const SeenModule& module) {
   for (const auto& [kind, name] :
        {std::pair(LeafKind::kLstm, "LSTM"), std::pair(LeafKind::kGru, "GRU"),
         std::pair(LeafKind::kRnn, "RNN")}) {
-    if (Fit(kind, module.operators) > 0) {
+    if (Fit(kind, module.operators, false) > 0) {
       return {name, Belief::kHigh, {}};
     }
   }
   if (others) return {};
   const bool bare = module.parameters.empty();
   for (const Guess& guess : kGuesses) {
-    if (Fit(guess.kind, module.operators) <= 0) continue;
+    if (Fit(guess.kind, module.operators, false) <= 0) continue;
     if (guess.rank == 0 ? bare : weight_rank == guess.rank) {
       return {guess.name, guess.belief, {}};
     }

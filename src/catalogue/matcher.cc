@@ -64,12 +64,14 @@ bool Matcher::IsVisible(ClassId id) const {
 }
 
 bool Matcher::IsVisible(ClassId id, TextId parameter) const {
+  const LeafKind kind = table_.Kind(id);
+  // What a norm was folded into has a new weight, and no name for it.
   if (observation_.batch_norms_folded &&
-      table_.Kind(id) == LeafKind::kBatchNorm) {
+      (kind == LeafKind::kBatchNorm ||
+       (kind == LeafKind::kConv && parameter == weight_))) {
     return false;
   }
   if (!observation_.linear_weights_lost || parameter != weight_) return true;
-  const LeafKind kind = table_.Kind(id);
   // GPT-2's Conv1D is a Linear that needs no transposition.
   return kind == LeafKind::kLinear ? table_.Name(id) == "Conv1D"
                                    : kind != LeafKind::kRmsNormPlusOne;
@@ -201,7 +203,7 @@ double Matcher::Score(ClassId id, ShapeId at, int depth) {
   if (shape.has_record) {
     score += table_[id].name == shape.recorded ? kMatched : -kWrongRecord;
   }
-  const int fit = Fit(table_.Kind(id), shape.operators);
+  const int fit = Fit(table_.Kind(id), shape.operators, observation_.scopes);
   score += fit > 0 ? kMatched : fit < 0 ? -kUnexpected : 0;
   score += ScoreMembers(table_.Members(id), shape, depth);
   scores_.emplace(key, score);
@@ -215,7 +217,9 @@ double Matcher::ScoreParameters(ClassId id, const Shape& shape) {
     if (name == kNo<TextId> || !HasParameter(id, name)) {
       score -= kUnexpected;
     } else {
-      score += IsVisible(id, name) ? kMatched : kMatched - kVisibleWeight;
+      const bool surprise = table_.Kind(id) == LeafKind::kLinear &&
+                            !IsVisible(id, name);
+      score += surprise ? kMatched - kVisibleWeight : kMatched;
     }
   }
   for (const ParameterRecord& parameter : table_.Parameters(id)) {

@@ -182,7 +182,9 @@ constexpr NamedKind kKinds[] = {
     {"batchnorm1d", LeafKind::kBatchNorm},
     {"batchnorm2d", LeafKind::kBatchNorm},
     {"batchnorm3d", LeafKind::kBatchNorm},
+    {"batchnormact2d", LeafKind::kBatchNorm},
     {"groupnorm", LeafKind::kGroupNorm},
+    {"groupnormact", LeafKind::kGroupNorm},
     {"instancenorm1d", LeafKind::kInstanceNorm},
     {"instancenorm2d", LeafKind::kInstanceNorm},
     {"instancenorm3d", LeafKind::kInstanceNorm},
@@ -231,8 +233,9 @@ Pattern PatternOf(LeafKind kind) {
     case LeafKind::kLayerNorm:
       return {Bits(kLayerNormOp, kSub), kArithmetic | Bits(kRmsNormOp, kBatchNormOp, kGroupNormOp,
                                  kInstanceNormOp, kTranspose)};
-    case LeafKind::kLayerNorm2d:  // a LayerNorm of the channels, turned back
-      return {Bits(kTranspose), kArithmetic | Bits(kRmsNormOp, kBatchNormOp)};
+    case LeafKind::kLayerNorm2d:
+      return {Bits(kLayerNormOp, kSub),
+              kArithmetic | Bits(kRmsNormOp, kBatchNormOp)};
     case LeafKind::kRmsNorm:
     case LeafKind::kRmsNormPlusOne:
       return {Bits(kRmsNormOp, kReduceMean), kArithmetic | Bits(kSub, kLayerNormOp, kBatchNormOp,
@@ -320,7 +323,7 @@ LeafKind KindOf(std::string_view class_name) {
   }
   // Conv1D of GPT-2 is a Linear with its weight turned round.
   if (class_name == "Conv1D") return LeafKind::kLinear;
-  if (class_name == "Conv1d") return LeafKind::kConv;
+  if (class_name.ends_with("Conv1d")) return LeafKind::kConv;
   // Its statistics are buffers, and its arithmetic is written out.
   if (class_name.find("Frozen") != std::string_view::npos) {
     return LeafKind::kUnknown;
@@ -346,8 +349,13 @@ LeafKind KindOf(std::string_view class_name) {
   return LeafKind::kUnknown;
 }
 
-int Fit(LeafKind kind, Operators seen) {
+int Fit(LeafKind kind, Operators seen, bool complete) {
   if (kind == LeafKind::kUnknown || kind == LeafKind::kContainer) return 0;
+  // It turns the channels to the end and back.
+  if (kind == LeafKind::kLayerNorm2d && complete &&
+      (seen & Bits(kTranspose)) == 0) {
+    return -1;
+  }
   // Arithmetic alone is what any module may do; an average is a norm's.
   constexpr Operators kCommon =
       Bits(kMul, kAdd, kSub, kDiv, kPow, kSqrt, kTranspose);

@@ -61,8 +61,13 @@ enum class LeafKind : std::uint8_t {
 LeafKind KindOf(std::string_view class_name);
 
 // 1: a leaf of this kind leaves such operators; -1: it does not; 0: nobody
-// can tell.
-int Fit(LeafKind kind, Operators seen);
+// can tell. `complete`: these are all that the module left.
+int Fit(LeafKind kind, Operators seen, bool complete);
+
+inline bool IsNorm(LeafKind kind) {
+  return kind == LeafKind::kBatchNorm || kind == LeafKind::kGroupNorm ||
+         kind == LeafKind::kLayerNorm || kind == LeafKind::kLayerNorm2d;
+}
 
 // Whether an exporter leaves a trace of a module of this kind.
 inline bool LeavesNodes(LeafKind kind) {

@@ -75,8 +75,11 @@ class Packer {
     // A reparametrized leaf is a leaf.
     const bool leaf = children.empty() || (children.size() == 1 &&
                                            children[0].first == kParametrizations);
-    record.kind =
-        static_cast<std::uint8_t>(leaf ? KindOf(cls.name) : LeafKind::kUnknown);
+    // And a norm that brings its activation along is a norm.
+    const LeafKind kind = KindOf(cls.name);
+    record.kind = static_cast<std::uint8_t>(
+        leaf || (IsNorm(kind) && !cls.names.empty()) ? kind
+                                                     : LeafKind::kUnknown);
     record.first_parameter = Count(parameters_);
     record.parameter_count = Narrow(cls.names.size());
     std::set<TextId> owned;
