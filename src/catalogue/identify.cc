@@ -28,6 +28,12 @@ constexpr double kAllExplained = 0.999;
 // configuration added names that the catalogue has not seen.
 constexpr double kLooselyExplained = 0.85;
 
+// How far behind another family must be.
+constexpr double kDistinctNames = 3;
+constexpr double kDistinctShare = 0.05;
+// How many of the modules must show what their class has, no more, no less.
+constexpr double kExactShare = 0.9;
+
 struct Ranked {
   double score = 0;
   ClassId root = kNo<ClassId>;
@@ -159,9 +165,12 @@ class Identifier {
       result_.explained = share;
     }
     if (!IsEnough(top, anchor, equals[0].root, share)) return false;
-    Write(modules, assigned, equals,
-          top == ModuleTree::kRoot && share >= kAllExplained &&
-              whole >= kFewestNames);
+    // Without scopes half of the names are lost, and with them the proof.
+    const bool firm = top == ModuleTree::kRoot && observation_.scopes &&
+                      share >= kAllExplained &&
+                      whole >= kFewestNames && IsExact(modules, assigned[0]) &&
+                      IsDistinct(modules, assigned[0]);
+    Write(modules, assigned, equals, firm);
     if (result_.family_word.empty()) {
       result_.family_word = table_.Text(table_[equals[0].root].word);
     }
@@ -182,6 +191,56 @@ class Identifier {
              table_[best].mark == Mark::kListed;
     }
     return share >= kAllExplained && table_.IsTorch(best);
+  }
+
+  // Whether nearly every module shows what its class has, and no operator
+  // speaks against a class.
+  bool IsExact(const std::vector<Below>& modules, const Assignment& places) {
+    double exact = 0;
+    double all = 0;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      const ShapeId shape = shapes_.Of(modules[i].id);
+      if (shape == kNo<ShapeId>) continue;
+      if (places[i].target != kNo<ClassId> &&
+          Fit(table_.Kind(places[i].target), shapes_[shape].operators,
+              observation_.scopes) < 0) {
+        return false;
+      }
+      if (shapes_[shape].child_count == 0) continue;
+      ++all;
+      if (places[i].target != kNo<ClassId> &&
+          matcher_.FitsExactly(places[i].target, places[i].container, shape)) {
+        ++exact;
+      }
+    }
+    return exact >= kExactShare * all;
+  }
+
+  // Whether no other family comes near: neither for the whole nor for the
+  // model within it (`bert` of a head's model). A family that has been copied
+  // once may have been copied again, by one that nobody here has heard of.
+  bool IsDistinct(const std::vector<Below>& modules, const Assignment& places) {
+    const TextId family = table_.Family(places[0].target);
+    const double whole = shapes_[shapes_.Of(modules[0].id)].size;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      const ClassId target = places[i].target;
+      const ShapeId shape = shapes_.Of(modules[i].id);
+      if (target == kNo<ClassId> || shape == kNo<ShapeId> ||
+          shapes_[shape].size < kWholeShare * whole ||
+          table_.Family(target) != family) {
+        continue;
+      }
+      const double margin =
+          std::max(kDistinctNames, kDistinctShare * shapes_[shape].size);
+      const double own = matcher_.Score(target, shape);
+      for (const ClassId id : matcher_.Candidates(shape)) {
+        if (table_.Family(id) != family &&
+            matcher_.Score(id, shape) > own - margin) {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
   Assignment Assign(ClassId root, const std::vector<Below>& modules) {
@@ -262,13 +321,21 @@ class Identifier {
     return explained;
   }
 
+  // Classes that models of all families use: torch.nn, activations.
+  bool IsOfNoFamily(ClassId id) const {
+    return table_.IsTorch(id) ||
+           table_.Text(table_[table_[id].section].module) ==
+               "transformers.activations";
+  }
+
   Belief Believe(const Place& place, ShapeId shape, const ClassAnswer& answer,
                  bool exact) const {
     if (!answer.candidates.empty()) return Belief::kMedium;
     if (shape == kNo<ShapeId>) return Belief::kMedium;
-    const bool leaf = table_.IsTorch(place.target) &&
+    const bool leaf = IsOfNoFamily(place.target) &&
                       Fit(table_.Kind(place.target), shapes_[shape].operators,
-                          observation_.scopes) > 0;
+                          observation_.scopes) > 0 &&
+                      !matcher_.IsSurprise(place.target, shapes_[shape]);
     if (leaf || exact) return Belief::kCertain;
     return Belief::kHigh;
   }

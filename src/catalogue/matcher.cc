@@ -109,6 +109,26 @@ Choice Matcher::Best(const Found& found, ShapeId shape, const Custom& custom) {
   return other.score - kFallback > best.score ? other : best;
 }
 
+bool Matcher::IsSurprise(ClassId id, const Shape& shape) const {
+  const std::span<const TextId> seen = shapes_.Parameters(shape);
+  return table_.Kind(id) == LeafKind::kLinear && !IsVisible(id, weight_) &&
+         std::binary_search(seen.begin(), seen.end(), weight_);
+}
+
+// Whether a member has parameters, so that it cannot well be missing: what
+// only computes may be left out, or leave no node.
+bool Matcher::IsSubstantial(const MemberRecord& member) const {
+  const AlternativeRecord& first = table_.Alternatives(member)[0];
+  if (first.target >= kFirstTable) return false;
+  const LeafKind kind = table_.Kind(first.target);
+  if (kind == LeafKind::kContainer) return member.child_count > 0;
+  if (kind == LeafKind::kBatchNorm || (first.own & ~kOwnSaid) != 0) {
+    return kind != LeafKind::kBatchNorm;
+  }
+  return !table_.Members(first.target).empty() ||
+         !table_.Parameters(first.target).empty();
+}
+
 bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
                           ShapeId at) {
   const Shape& shape = shapes_[at];
@@ -118,9 +138,13 @@ bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
   for (const TextId name : seen) {
     if (name == kNo<TextId> || !HasParameter(id, name)) return false;
   }
+  // Other parameters than these are often folded into constants, and any
+  // batch norm into the convolution before it.
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
     if (parameter.optional == Optional::kNever && !parameter.buffer &&
+        (parameter.name == weight_ || parameter.name == bias_) &&
         IsVisible(id, parameter.name) &&
+        table_.Kind(id) != LeafKind::kBatchNorm &&
         !std::binary_search(seen.begin(), seen.end(), parameter.name)) {
       return false;
     }
@@ -134,7 +158,7 @@ bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (!used[i] && members[i].optional == Optional::kNever &&
-        Expected(members[i], 0) >= 1) {
+        Expected(members[i], 0) >= 1 && IsSubstantial(members[i])) {
       return false;
     }
   }
@@ -217,11 +241,10 @@ double Matcher::ScoreParameters(ClassId id, const Shape& shape) {
     if (name == kNo<TextId> || !HasParameter(id, name)) {
       score -= kUnexpected;
     } else {
-      const bool surprise = table_.Kind(id) == LeafKind::kLinear &&
-                            !IsVisible(id, name);
-      score += surprise ? kMatched - kVisibleWeight : kMatched;
+      score += kMatched;
     }
   }
+  if (IsSurprise(id, shape)) score -= kVisibleWeight;
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
     if (parameter.buffer || !IsVisible(id, parameter.name)) continue;
     if (!std::binary_search(seen.begin(), seen.end(), parameter.name)) {

@@ -62,6 +62,10 @@ class Matcher {
 
   bool HasParameter(ClassId id, TextId name) const;
 
+  // Whether a Linear shows its weight where others have lost theirs: it may
+  // be GPT-2's Conv1D, which needs no transposition.
+  bool IsSurprise(ClassId id, const Shape& shape) const;
+
   // Whether the module shows what the class has, no more and no less; what
   // lies below its children is not looked at.
   bool FitsExactly(ClassId id, const MemberRecord* container, ShapeId shape);
@@ -87,6 +91,7 @@ class Matcher {
               int depth);
   int Suits(const AlternativeRecord& alternative, const Custom& custom) const;
   double BestScore(const MemberRecord& member, ShapeId shape, int depth);
+  bool IsSubstantial(const MemberRecord& member) const;
   bool MayBeModel(const MemberRecord& member) const;
   Choice BestModel(ShapeId shape, int depth);
   // Whether the file would show such a module, and such a parameter.
