@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "mapping/assign_classes.h"
 #include "mapping/ladder.h"
 #include "mapping/origins.h"
 #include "mapping/roles.h"
@@ -206,8 +207,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   tagging.origins = FindOrigins(evidence, tagging.tags);
   KeepUsedModules(evidence, tagging);
   tagging.dialect = FileDialect(evidence);
-  tagging.root.name = tagging.modules.Class(ModuleId{0});
-  tagging.root.confidence = Confidence::kCertain;
+  AssignClasses(evidence, tagging);
   AssignRoles(model, tagging);
   return tagging;
 }

@@ -1,0 +1,44 @@
+// Which of several classes that fit equally well comes first.
+#ifndef ONNX_TAG_CATALOGUE_EQUALS_H_
+#define ONNX_TAG_CATALOGUE_EQUALS_H_
+
+#include <cmath>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "catalogue/observation.h"
+#include "catalogue/table.h"
+
+namespace onnx_tag::catalogue {
+
+class EqualsOrder {
+ public:
+  EqualsOrder(const Table& table, const Observation& observation);
+
+  // Greater is better.
+  auto Key(ClassId id, double score) const {
+    const SectionRecord& section = table_.SectionOf(id);
+    const int rank = section.rank == 0 ? -1'000'000
+                                       : -static_cast<int>(section.rank);
+    return std::tuple(SizesFit(section.family), PositionsFit(section.family),
+                      static_cast<int>(table_[id].mark), rank,
+                      HeadFits(table_.Name(id)), std::lround(score * 100),
+                      -static_cast<int>(table_.Name(id).size()),
+                      -static_cast<int>(Index(id)));
+  }
+
+ private:
+  // How many of the file's embedding sizes are those of a published model.
+  int SizesFit(TextId family) const;
+  int PositionsFit(TextId family) const;
+  int HeadFits(std::string_view name) const;
+
+  const Table& table_;
+  const Observation& observation_;
+  std::vector<std::uint32_t> rows_;  // of the file's embeddings
+};
+
+}  // namespace onnx_tag::catalogue
+
+#endif  // ONNX_TAG_CATALOGUE_EQUALS_H_

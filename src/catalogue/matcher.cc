@@ -1,0 +1,501 @@
+#include "catalogue/matcher.h"
+
+#include <algorithm>
+
+namespace onnx_tag::catalogue {
+namespace {
+
+// Set on models with known answers; /docs/catalogue-format.md has the figures.
+constexpr double kMatched = 1.0;
+constexpr double kUnexpected = 1.5;
+constexpr double kMissing = 0.3;
+constexpr double kMissingInChanged = 0.1;
+constexpr double kVariant = 0.5;
+constexpr double kWrongRecord = 5.0;
+constexpr double kMostMissing = 8.0;
+constexpr double kVisibleWeight = 0.1;
+// Against what was never seen there, only could be; and the less frequent.
+constexpr double kFromTable = 0.2;
+constexpr double kAnyModelCost = 0.5;
+constexpr double kOtherModelCost = 3.0;
+constexpr double kFewestNamesOfModel = 20;
+constexpr double kLessFrequent = 0.01;
+constexpr double kMostLessFrequent = 0.05;
+constexpr double kFallback = 0.1;  // against an entry for all indices
+constexpr double kEqual = 1e-6;
+constexpr double kRival = 0.1;  // this close, neither is proven
+constexpr double kImpossible = -1e6;
+
+std::uint64_t KeyOf(std::size_t a, ShapeId shape) {
+  return static_cast<std::uint64_t>(a) << 32 | Index(shape);
+}
+
+double MissingCost(Optional optional) {
+  switch (optional) {
+    case Optional::kNever:
+      return kMissing;
+    case Optional::kInChanged:
+      return kMissingInChanged;
+    case Optional::kInDefault:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Matcher::Matcher(const Table& table, const Observation& observation,
+                 const Shapes& shapes, TextId hidden)
+    : table_(table),
+      observation_(observation),
+      shapes_(shapes),
+      hidden_(hidden),
+      weight_(table.FindText("weight")),
+      bias_(table.FindText("bias")),
+      parametrizations_(table.FindText(kParametrizations)),
+      expected_class_(table.class_count(), -1),
+      expected_member_(table.member_count(), -1),
+      hits_(table.class_count()) {}
+
+bool Matcher::IsVisible(ClassId id) const {
+  const LeafKind kind = table_.Kind(id);
+  return observation_.scopes && LeavesNodes(kind) &&
+         (kind != LeafKind::kBatchNorm || !observation_.batch_norms_folded);
+}
+
+bool Matcher::IsVisible(ClassId id, TextId parameter) const {
+  const LeafKind kind = table_.Kind(id);
+  // What a norm was folded into has a new weight, and no name for it.
+  if (observation_.batch_norms_folded &&
+      (kind == LeafKind::kBatchNorm ||
+       (kind == LeafKind::kConv && parameter == weight_))) {
+    return false;
+  }
+  if (!observation_.linear_weights_lost || parameter != weight_) return true;
+  // GPT-2's Conv1D is a Linear that needs no transposition.
+  return kind == LeafKind::kLinear ? table_.Name(id) == "Conv1D"
+                                   : kind != LeafKind::kRmsNormPlusOne;
+}
+
+bool Matcher::HasParameter(ClassId id, TextId name) const {
+  for (const ParameterRecord& parameter : table_.Parameters(id)) {
+    if (parameter.name == name) return true;
+  }
+  return false;
+}
+
+Matcher::Found Matcher::FindMember(std::span<const MemberRecord> members,
+                                   TextId name, bool is_index) const {
+  const auto find = [&](TextId text) -> const MemberRecord* {
+    const auto at = std::lower_bound(
+        members.begin(), members.end(), text,
+        [](const MemberRecord& member, TextId wanted) {
+          return member.name < wanted;
+        });
+    return at == members.end() || at->name != text ? nullptr : &*at;
+  };
+  Found found;
+  if (name != kNo<TextId>) found.member = find(name);
+  if (!is_index) return found;
+  const MemberRecord* const any = find(Table::kAnyIndex);
+  (found.member == nullptr ? found.member : found.fallback) = any;
+  return found;
+}
+
+Choice Matcher::Best(const Found& found, ShapeId shape, const Custom& custom) {
+  Choice best = Best(*found.member, shape, custom, 0);
+  if (found.fallback == nullptr) return best;
+  const Choice other = Best(*found.fallback, shape, custom, 0);
+  return other.score - kFallback > best.score ? other : best;
+}
+
+bool Matcher::IsSurprise(ClassId id, const Shape& shape) const {
+  const std::span<const TextId> seen = shapes_.Parameters(shape);
+  return table_.Kind(id) == LeafKind::kLinear && !IsVisible(id, weight_) &&
+         std::binary_search(seen.begin(), seen.end(), weight_);
+}
+
+// Whether a member has parameters, so that it cannot well be missing: what
+// only computes may be left out, or leave no node.
+bool Matcher::IsSubstantial(const MemberRecord& member) const {
+  const AlternativeRecord& first = table_.Alternatives(member)[0];
+  if (first.target >= kFirstTable) return false;
+  const LeafKind kind = table_.Kind(first.target);
+  if (kind == LeafKind::kContainer) return member.child_count > 0;
+  if (kind == LeafKind::kBatchNorm || (first.own & ~kOwnSaid) != 0) {
+    return kind != LeafKind::kBatchNorm;
+  }
+  return !table_.Members(first.target).empty() ||
+         !table_.Parameters(first.target).empty();
+}
+
+bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
+                          ShapeId at) {
+  const Shape& shape = shapes_[at];
+  const std::span<const MemberRecord> members =
+      container == nullptr ? table_.Members(id) : table_.Members(*container);
+  const std::span<const TextId> seen = shapes_.Parameters(shape);
+  for (const TextId name : seen) {
+    if (name == kNo<TextId> || !HasParameter(id, name)) return false;
+  }
+  // Other parameters than these are often folded into constants, and any
+  // batch norm into the convolution before it.
+  for (const ParameterRecord& parameter : table_.Parameters(id)) {
+    if (parameter.optional == Optional::kNever && !parameter.buffer &&
+        (parameter.name == weight_ || parameter.name == bias_) &&
+        IsVisible(id, parameter.name) &&
+        table_.Kind(id) != LeafKind::kBatchNorm &&
+        !std::binary_search(seen.begin(), seen.end(), parameter.name)) {
+      return false;
+    }
+  }
+  std::vector<bool> used(members.size());
+  for (const ShapeChild& child : shapes_.Children(shape)) {
+    const MemberRecord* const member =
+        FindMember(members, child.name, child.is_index).member;
+    if (member == nullptr) return false;
+    used[static_cast<std::size_t>(member - members.data())] = true;
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (!used[i] && members[i].optional == Optional::kNever &&
+        Expected(members[i], 0) >= 1 && IsSubstantial(members[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// What a class would show, were it there.
+double Matcher::Expected(ClassId id, int depth) {
+  float& known = expected_class_[Index(id)];
+  if (known >= 0 || depth > kDeepest) return std::max(known, 0.0F);
+  known = 0;  // a class that holds itself
+  double expected = IsVisible(id) ? 1 : 0;
+  for (const ParameterRecord& parameter : table_.Parameters(id)) {
+    if (parameter.optional == Optional::kNever && !parameter.buffer &&
+        IsVisible(id, parameter.name)) {
+      ++expected;
+    }
+  }
+  for (const MemberRecord& member : table_.Members(id)) {
+    expected += Expected(member, depth + 1);
+  }
+  expected_class_[Index(id)] = static_cast<float>(expected);
+  return expected;
+}
+
+double Matcher::Expected(const MemberRecord& member, int depth) {
+  float& known = expected_member_[Index(table_.IdOf(member))];
+  if (known >= 0) return known;
+  known = 0;
+  if (member.alternative_count == 0 || member.name == parametrizations_) {
+    return 0;
+  }
+  double expected = 0;
+  // The most frequent alternative speaks for all.
+  const AlternativeRecord& first = table_.Alternatives(member)[0];
+  if (first.target >= kFirstTable) {
+    expected = observation_.scopes ? 1 : 0;
+  } else if (table_.Kind(first.target) == LeafKind::kContainer) {
+    for (const MemberRecord& child : table_.Members(member)) {
+      expected += Expected(child, depth + 1);
+    }
+  } else if (table_.Members(first.target).empty() &&
+             (first.own & kOwnSaid) != 0) {
+    expected = IsVisible(first.target) ? 1 : 0;
+    if ((first.own & kOwnWeight) != 0 && IsVisible(first.target, weight_)) {
+      ++expected;
+    }
+    if ((first.own & kOwnBias) != 0 && IsVisible(first.target, bias_)) {
+      ++expected;
+    }
+  } else {
+    expected = Expected(first.target, depth + 1);
+  }
+  expected_member_[Index(table_.IdOf(member))] = static_cast<float>(expected);
+  return expected;
+}
+
+double Matcher::Score(ClassId id, ShapeId at, int depth) {
+  if (IsHidden(id) || depth > kDeepest || exhausted()) return kImpossible;
+  const std::uint64_t key = KeyOf(Index(id), at);
+  const auto known = scores_.find(key);
+  if (known != scores_.end()) return known->second;
+  ++work_;
+  const Shape& shape = shapes_[at];
+  double score = ScoreParameters(id, shape);
+  if (shape.has_record) {
+    score += table_[id].name == shape.recorded ? kMatched : -kWrongRecord;
+  }
+  const int fit = Fit(table_.Kind(id), shape.operators, observation_.scopes);
+  score += fit > 0 ? kMatched : fit < 0 ? -kUnexpected : 0;
+  score += ScoreMembers(table_.Members(id), shape, depth);
+  scores_.emplace(key, score);
+  return score;
+}
+
+double Matcher::ScoreParameters(ClassId id, const Shape& shape) {
+  const std::span<const TextId> seen = shapes_.Parameters(shape);
+  double score = 0;
+  for (const TextId name : seen) {
+    if (name == kNo<TextId> || !HasParameter(id, name)) {
+      score -= kUnexpected;
+    } else {
+      score += kMatched;
+    }
+  }
+  if (IsSurprise(id, shape)) score -= kVisibleWeight;
+  for (const ParameterRecord& parameter : table_.Parameters(id)) {
+    if (parameter.buffer || !IsVisible(id, parameter.name)) continue;
+    if (!std::binary_search(seen.begin(), seen.end(), parameter.name)) {
+      score -= MissingCost(parameter.optional);
+    }
+  }
+  return score;
+}
+
+double Matcher::ScoreMembers(std::span<const MemberRecord> members,
+                             const Shape& shape, int depth) {
+  double score = 0;
+  std::vector<bool> used(members.size());
+  for (const ShapeChild& child : shapes_.Children(shape)) {
+    const Found found = FindMember(members, child.name, child.is_index);
+    if (found.member == nullptr) {
+      score -= kUnexpected * (1 + shapes_[child.shape].size);
+      continue;
+    }
+    used[static_cast<std::size_t>(found.member - members.data())] = true;
+    double best = BestScore(*found.member, child.shape, depth);
+    if (found.fallback != nullptr) {
+      const double other = BestScore(*found.fallback, child.shape, depth);
+      best = std::max(best, other - kFallback);
+      used[static_cast<std::size_t>(found.fallback - members.data())] = true;
+    }
+    score += kMatched + best;
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (used[i]) continue;
+    const double cost = MissingCost(members[i].optional);
+    if (cost > 0) {
+      score -= cost * std::min(kMostMissing, Expected(members[i], depth + 1));
+    }
+  }
+  return score;
+}
+
+double Matcher::BestScore(const MemberRecord& member, ShapeId shape,
+                          int depth) {
+  const std::uint64_t key = KeyOf(Index(table_.IdOf(member)), shape);
+  const auto known = best_.find(key);
+  if (known != best_.end()) return known->second;
+  ++work_;
+  const double best = Best(member, shape, Custom(), depth + 1).score;
+  best_.emplace(key, best);
+  return best;
+}
+
+double Matcher::ScoreAlternative(const MemberRecord& member,
+                                 const AlternativeRecord& alternative,
+                                 ShapeId at, int depth) {
+  const ClassId target = alternative.target;
+  const Shape& shape = shapes_[at];
+  const LeafKind kind = table_.Kind(target);
+  // Seen in a scope, so it is no Identity, no Dropout, no list.
+  const bool silent =
+      kind == LeafKind::kNothing ||
+      (kind == LeafKind::kContainer && table_.Name(target) != "Sequential");
+  double score = observation_.scopes && shape.called && silent ? -kMatched : 0;
+  if (kind == LeafKind::kContainer) {
+    if (shape.has_record) {
+      score += table_[target].name == shape.recorded ? kMatched : -kWrongRecord;
+    }
+    return score + ScoreMembers(table_.Members(member), shape, depth) -
+           kUnexpected * shape.parameter_count;
+  }
+  score += Score(target, at, depth);
+  if (table_.Members(target).empty() && (alternative.own & kOwnSaid) != 0) {
+    const std::span<const TextId> seen = shapes_.Parameters(shape);
+    const auto differs = [&](TextId name, int bit) {
+      const bool wanted = (alternative.own & bit) != 0;
+      if (wanted && !IsVisible(target, name)) return false;
+      return wanted != std::binary_search(seen.begin(), seen.end(), name);
+    };
+    if (differs(weight_, kOwnWeight)) score -= kVariant;
+    if (differs(bias_, kOwnBias)) score -= kVariant;
+  }
+  return score;
+}
+
+int Matcher::Suits(const AlternativeRecord& alternative,
+                   const Custom& custom) const {
+  int suits = (alternative.versions & custom.versions) != 0 ? 1 : 0;
+  if (custom.in_list && alternative.place != Place::kAnywhere) {
+    const bool there =
+        alternative.place == Place::kFirst ? custom.first : custom.last;
+    suits += there ? 2 : -2;
+  }
+  if (custom.home == kNo<SectionId>) return suits;
+  const SectionRecord& home = table_[custom.home];
+  const SectionRecord& section = table_.SectionOf(alternative.target);
+  // torch.nn is at home everywhere.
+  if (section.family == home.family) {
+    suits += 4;
+  } else if (section.library == home.library ||
+             table_.IsTorch(alternative.target)) {
+    suits += 3;
+  }
+  return suits;
+}
+
+Choice Matcher::Best(const MemberRecord& member, ShapeId shape,
+                     const Custom& custom, int depth) {
+  Choice best;
+  best.score = kImpossible;
+  int best_suits = 0;
+  const auto consider = [&](double score, const AlternativeRecord& what) {
+    if (score <= kImpossible / 2) return;
+    const int suits = Suits(what, custom);
+    const bool near = score > best.score - kRival;
+    if (best.target == kNo<ClassId> || score > best.score + kRival ||
+        (near && suits > best_suits) ||
+        (suits == best_suits && score > best.score + kEqual)) {
+      const bool rival = best.target != kNo<ClassId> &&
+                         score <= best.score + kRival &&
+                         table_[best.target].name != table_[what.target].name;
+      best = {score, what.target, rival ? best.target : kNo<ClassId>, &member};
+      best_suits = suits;
+    } else if (near && best.rival == kNo<ClassId> &&
+               table_[what.target].name != table_[best.target].name) {
+      best.rival = what.target;
+    }
+  };
+  double order = 0;
+  for (const AlternativeRecord& alternative : table_.Alternatives(member)) {
+    const double rarity = std::min(kLessFrequent * order++, kMostLessFrequent);
+    if (alternative.target == kAnyModel) {
+      const Choice any = BestModel(shape, depth);
+      if (any.target != kNo<ClassId>) {
+        consider(any.score - kAnyModelCost,
+                 {any.target, alternative.versions, 0, {}});
+        if (best.target == any.target && best.rival == kNo<ClassId>) {
+          best.rival = any.rival;
+        }
+      }
+      continue;
+    }
+    if (alternative.target >= kFirstTable) {
+      for (const AlternativeRecord& entry :
+           table_.TableEntries(alternative.target)) {
+        consider(ScoreAlternative(member, entry, shape, depth) - kFromTable,
+                 entry);
+      }
+      continue;
+    }
+    consider(ScoreAlternative(member, alternative, shape, depth) - rarity,
+             alternative);
+  }
+  // A model in place of a model: a configuration the catalogue has not seen.
+  const double size = shapes_[shape].size;
+  if (size >= kFewestNamesOfModel && best.score < 0 && MayBeModel(member)) {
+    const Choice any = BestModel(shape, depth);
+    if (any.target != kNo<ClassId> && any.score > size / 2) {
+      consider(any.score - kOtherModelCost,
+               {any.target, table_[any.target].versions, 0, {}});
+      if (best.target == any.target) best.rival = any.rival;
+    }
+  }
+  if (best.target == kNo<ClassId>) best.score = -kUnexpected * size;
+  return best;
+}
+
+bool Matcher::MayBeModel(const MemberRecord& member) const {
+  for (const AlternativeRecord& alternative : table_.Alternatives(member)) {
+    if (alternative.target < kFirstTable &&
+        !table_.IsTorch(alternative.target)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Where the configuration names the child's class, any model may stand there.
+Choice Matcher::BestModel(ShapeId shape, int depth) {
+  const auto known = best_model_.find(static_cast<std::uint32_t>(shape));
+  if (known != best_model_.end()) return known->second;
+  Choice best;
+  best.score = kImpossible;
+  std::uint32_t best_rank = 0;
+  const std::vector<ClassId> candidates = Candidates(shape);
+  for (const ClassId id : candidates) {
+    if (table_[id].mark == Mark::kNone) continue;
+    const double score = Score(id, shape, depth);
+    if (score <= kImpossible / 2) continue;
+    const std::uint32_t given = table_.SectionOf(id).rank;
+    const std::uint32_t rank = given == 0 ? 0xffffffff : given;
+    if (best.target == kNo<ClassId> || score > best.score + kEqual) {
+      best = {score, id, kNo<ClassId>, nullptr};
+      best_rank = rank;
+    } else if (score > best.score - kEqual) {
+      if (rank < best_rank) {
+        best = {score, id, best.target, nullptr};
+        best_rank = rank;
+      } else if (best.rival == kNo<ClassId>) {
+        best.rival = id;
+      }
+    }
+  }
+  return best_model_.emplace(static_cast<std::uint32_t>(shape), best)
+      .first->second;
+}
+
+// What the file says leaves no room for others.
+std::vector<ClassId> Matcher::Recorded(const Shape& shape) const {
+  std::vector<ClassId> classes;
+  if (shape.recorded == kNo<TextId>) return classes;
+  for (const ClassId id : table_.Namesakes(shape.recorded)) {
+    if (!IsHidden(id) && !table_.Members(id).empty()) classes.push_back(id);
+  }
+  return classes;
+}
+
+const std::vector<ClassId>& Matcher::Candidates(ShapeId at) {
+  const auto known = candidates_.find(static_cast<std::uint32_t>(at));
+  if (known != candidates_.end()) return known->second;
+  const Shape& shape = shapes_[at];
+  if (shape.has_record) return candidates_[static_cast<std::uint32_t>(at)] =
+                                   Recorded(shape);
+  std::vector<ClassId> touched;
+  const auto add = [&](TextId name, double weight) {
+    if (name == kNo<TextId>) return;
+    for (const ClassId id : table_.Owners(name)) {
+      if (hits_[Index(id)] == 0) touched.push_back(id);
+      hits_[Index(id)] += static_cast<std::uint32_t>(weight);
+    }
+  };
+  double in_lists = 0;
+  for (const ShapeChild& child : shapes_.Children(shape)) {
+    const double weight = 1 + std::min(shapes_[child.shape].size, 30.0);
+    if (child.is_index) in_lists += weight;
+    if (child.name != Table::kAnyIndex) add(child.name, weight);
+  }
+  if (in_lists > 0) add(Table::kAnyIndex, in_lists);
+  TextId last = kNo<TextId>;
+  for (const TextId name : shapes_.Parameters(shape)) {
+    if (name != last) add(name, 1);
+    last = name;
+  }
+  std::uint32_t most = 0;
+  for (const ClassId id : touched) most = std::max(most, hits_[Index(id)]);
+  std::vector<ClassId> candidates;
+  for (const ClassId id : touched) {
+    if (2 * hits_[Index(id)] >= most && !IsHidden(id)) candidates.push_back(id);
+    hits_[Index(id)] = 0;
+  }
+  work_ += touched.size() / 16;
+  std::sort(candidates.begin(), candidates.end());
+  return candidates_.emplace(static_cast<std::uint32_t>(at),
+                             std::move(candidates))
+      .first->second;
+}
+
+}  // namespace onnx_tag::catalogue

@@ -1,0 +1,44 @@
+// What a file shows of the modules it was made from.
+#ifndef ONNX_TAG_CATALOGUE_OBSERVATION_H_
+#define ONNX_TAG_CATALOGUE_OBSERVATION_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "catalogue/operators.h"
+#include "onnx_tag/hierarchy.h"
+
+namespace onnx_tag::catalogue {
+
+struct SeenParameter {
+  std::string_view name;  // "weight": its module's own
+  std::uint32_t rank = 0;
+  std::int64_t rows = 0;  // its first dimension
+};
+
+struct SeenModule {
+  bool called = false;      // some scope stands for it
+  Operators operators = 0;  // of the nodes that it made itself
+  std::uint32_t weight_rank = 0;  // of what it multiplies with, named or not
+  std::vector<SeenParameter> parameters;
+};
+
+struct Observation {
+  explicit Observation(const ModuleTree& tree)
+      : modules(tree), seen(tree.size()) {}
+
+  const ModuleTree& modules;  // with the classes that the file records
+  IdVector<ModuleId, SeenModule> seen;
+  bool scopes = false;               // modules without parameters are seen, too
+  bool linear_weights_lost = false;  // as TorchScript names them onnx::MatMul_7
+  bool batch_norms_folded = false;   // into the convolutions before them
+  bool counts_positions = false;     // CumSum makes position ids, as RoBERTa does
+  std::vector<std::string_view> inputs;
+  std::vector<std::string_view> outputs;
+  int output_rank = -1;  // of the first output; -1: not known
+};
+
+}  // namespace onnx_tag::catalogue
+
+#endif  // ONNX_TAG_CATALOGUE_OBSERVATION_H_

@@ -1,0 +1,195 @@
+#include "mapping/assign_classes.h"
+
+#include <algorithm>
+
+#include "catalogue/identify.h"
+#include "catalogue/leaf_class.h"
+
+namespace onnx_tag {
+namespace {
+
+using catalogue::Belief;
+using catalogue::ClassAnswer;
+
+Confidence AsConfidence(Belief belief) {
+  static_assert(static_cast<int>(Belief::kCertain) ==
+                static_cast<int>(Confidence::kCertain));
+  return static_cast<Confidence>(belief);
+}
+
+// What the file shows, by module of the tagging.
+class Observer {
+ public:
+  Observer(const Evidence& evidence, const Tagging& tagging)
+      : evidence_(evidence),
+        model_(evidence.model),
+        tagging_(tagging),
+        observation_(tagging.modules) {}
+
+  catalogue::Observation Observe() {
+    FindModules();
+    SeeParameters();
+    SeeOperators();
+    SeeGraph();
+    return std::move(observation_);
+  }
+
+ private:
+  // The tagging keeps the evidence's modules that matter, with ids of its own.
+  void FindModules() {
+    const ModuleTree& kept = tagging_.modules;
+    IdVector<ModuleId, ModuleId> known(kept.size(), kNo<ModuleId>);
+    by_evidence_.resize(evidence_.modules.size(), kNo<ModuleId>);
+    known[ModuleTree::kRoot] = ModuleTree::kRoot;
+    std::size_t called = 0;
+    for (const ModuleId id : AllIds<ModuleId>(kept.size())) {
+      if (id != ModuleTree::kRoot) {
+        known[id] =
+            evidence_.modules.FindChild(known[kept.Parent(id)], kept.Atom(id));
+      }
+      by_evidence_[known[id]] = id;
+      observation_.seen[id].called =
+          evidence_.IsCalled(known[id]) || !kept.Class(id).empty();
+      if (observation_.seen[id].called) ++called;
+    }
+    observation_.scopes = 2 * called > kept.size();
+  }
+
+  void SeeParameters() {
+    std::vector<const Initializer*> tensors(evidence_.parameters.size());
+    for (const Initializer& tensor : model_.initializers()) {
+      const ParameterId id = evidence_.ParameterOf(tensor.value);
+      if (id == kNo<ParameterId>) continue;
+      const Initializer*& known = tensors[Index(id)];
+      if (known == nullptr || known->rank < tensor.rank) known = &tensor;
+    }
+    for (const ParameterId id : AllIds<ParameterId>(tensors.size())) {
+      const Parameter& parameter = evidence_.parameters[id];
+      const ModuleId module = by_evidence_[parameter.module];
+      if (module == kNo<ModuleId>) continue;
+      const std::size_t dot = parameter.name.rfind('.');
+      catalogue::SeenParameter seen;
+      seen.name = dot == std::string_view::npos ? parameter.name
+                                                : parameter.name.substr(dot + 1);
+      // A tensor that bears its module's name is no parameter of it.
+      if (module != ModuleTree::kRoot &&
+          seen.name == tagging_.modules.Atom(module) &&
+          dot != std::string_view::npos) {
+        continue;
+      }
+      seen.rank = parameter.rank;
+      if (const Initializer* const tensor = tensors[Index(id)];
+          tensor != nullptr && tensor->rank > 0) {
+        seen.rows = model_.Dims(*tensor)[0];
+      }
+      auto& parameters = observation_.seen[module].parameters;
+      const bool twice =
+          std::any_of(parameters.begin(), parameters.end(),
+                      [&](const auto& other) { return other.name == seen.name; });
+      if (!twice) parameters.push_back(seen);
+    }
+  }
+
+  void SeeOperators() {
+    const NameId matmul = model_.FindName("MatMul");
+    std::vector<std::pair<NameId, catalogue::Operators>> bits;
+    const auto bit_of = [&](NameId op) {
+      for (const auto& [known, bit] : bits) {
+        if (known == op) return bit;
+      }
+      const catalogue::Operators bit =
+          catalogue::OperatorBit(model_.Name(op));
+      bits.emplace_back(op, bit);
+      return bit;
+    };
+    for (const NodeId node : model_.Nodes()) {
+      if (model_[node].op_type == matmul) SeeLostWeight(node);
+      const Tag& tag = tagging_.tags[node];
+      if (!tag.tagged() || tag.confidence < Confidence::kHigh) continue;
+      catalogue::SeenModule& seen = observation_.seen[tag.module];
+      const catalogue::Operators bit = bit_of(model_[node].op_type);
+      seen.operators |= bit;
+      if ((bit & catalogue::kWeighing) != 0) SeeWeight(node, seen);
+    }
+  }
+
+  void SeeWeight(NodeId node, catalogue::SeenModule& seen) const {
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    if (inputs.size() < 2 || inputs[1] == kNo<ValueId>) return;
+    const Initializer* const tensor = model_.InitializerOf(inputs[1]);
+    if (tensor != nullptr) {
+      seen.weight_rank = std::max(seen.weight_rank, tensor->rank);
+    }
+  }
+
+  // TorchScript folds the transposition of a Linear's weight, and the new
+  // tensor is called onnx::MatMul_7.
+  void SeeLostWeight(NodeId node) {
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    if (inputs.size() < 2 || inputs[1] == kNo<ValueId>) return;
+    observation_.linear_weights_lost |=
+        model_.InitializerOf(inputs[1]) != nullptr &&
+        evidence_.ParameterOf(inputs[1]) == kNo<ParameterId>;
+  }
+
+  void SeeGraph() {
+    observation_.counts_positions = model_.FindName("CumSum") != kNo<NameId>;
+    observation_.batch_norms_folded =
+        model_.FindName("BatchNormalization") == kNo<NameId>;
+    if (model_.graph_count() == 0) return;
+    const Graph& main = model_[GraphId{0}];
+    for (const ValueId input : main.inputs) {
+      if (model_.InitializerOf(input) == nullptr) {
+        observation_.inputs.push_back(model_.ValueName(input));
+      }
+    }
+    for (const ValueId output : main.outputs) {
+      observation_.outputs.push_back(model_.ValueName(output));
+    }
+    if (main.outputs.empty()) return;
+    const ValueInfo* const info = model_.InfoOf(main.outputs[0]);
+    if (info != nullptr && info->has_shape) {
+      observation_.output_rank = static_cast<int>(info->rank);
+    }
+  }
+
+  const Evidence& evidence_;
+  const Model& model_;
+  const Tagging& tagging_;
+  catalogue::Observation observation_;
+  IdVector<ModuleId, ModuleId> by_evidence_;
+};
+
+void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
+  tagging.modules.SetClass(id, answer.name);
+  ModuleFacts& facts = tagging.facts[id];
+  facts.class_confidence = AsConfidence(answer.belief);
+  facts.candidates.assign(answer.candidates.begin(), answer.candidates.end());
+}
+
+}  // namespace
+
+void AssignClasses(const Evidence& evidence, Tagging& tagging,
+                   std::string_view hidden) {
+  ModuleTree& tree = tagging.modules;
+  tagging.facts.resize(tree.size());
+  const catalogue::Observation seen = Observer(evidence, tagging).Observe();
+  catalogue::Identification found =
+      catalogue::Identify(catalogue::BuiltIn(), seen, hidden);
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    if (!tree.Class(id).empty()) {
+      tagging.facts[id].class_confidence = Confidence::kCertain;
+    } else if (found.modules[id].known()) {
+      Record(std::move(found.modules[id]), id, tagging);
+    } else if (tree.Children(id).empty() && id != ModuleTree::kRoot) {
+      ClassAnswer leaf = catalogue::GuessLeafClass(seen.seen[id]);
+      if (leaf.known()) Record(std::move(leaf), id, tagging);
+    }
+  }
+  tagging.root.name = tree.Class(ModuleTree::kRoot);
+  const ModuleFacts& root = tagging.facts[ModuleTree::kRoot];
+  tagging.root.confidence = root.class_confidence;
+  tagging.root.alternatives = root.candidates;
+}
+
+}  // namespace onnx_tag
