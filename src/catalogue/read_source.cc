@@ -182,7 +182,9 @@ class SourceReader {
     if (letters.empty()) return outer;
     VersionMask mask = 0;
     for (const char letter : letters) {
-      const int bit = letter - 'a';
+      // A capital letter: in that version the most frequent alternative.
+      const bool capital = letter >= 'A' && letter <= 'Z';
+      const int bit = letter - (capital ? 'A' : 'a');
       if (bit < 0 || bit >= static_cast<int>(source_.versions.size())) {
         Fail(ErrorKind::kInput, "no version has the letter '{}'", letter);
       }
