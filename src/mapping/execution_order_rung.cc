@@ -295,7 +295,7 @@ class ExecutionOrder {
     for (std::size_t i = nodes.size(); i-- > 0;) {
       const NodeId node = nodes[i];
       if (IsAnchor(node)) after = node;
-      if (module_[node] != kNo<ModuleId>) continue;
+      if (module_[node] != kNo<ModuleId> || IsData(node)) continue;
       ModuleId module = kNo<ModuleId>;
       for (const ValueId output : model_.Outputs(node)) {
         if (output == kNo<ValueId>) continue;

@@ -57,8 +57,8 @@ class Neighbours {
   void Consider(NodeId node) {
     const ModuleId before = Around(node, true);
     const ModuleId after = Around(node, false);
-    const bool reads_none = Producers(node) == 0;
-    if (after == kNo<ModuleId> || (before == kNo<ModuleId> && !reads_none)) {
+    if (after == kNo<ModuleId> ||
+        (before == kNo<ModuleId> && !IsConstant(node))) {
       return;
     }
     const ModuleId module =
@@ -71,12 +71,10 @@ class Neighbours {
                                        : "the module around its neighbours"});
   }
 
-  std::size_t Producers(NodeId node) const {
-    std::size_t count = 0;
-    for (const ValueId input : model_.Inputs(node)) {
-      count += ProducerOf(model_, input) != kNo<NodeId>;
-    }
-    return count;
+  bool IsConstant(NodeId node) const {
+    const auto outputs = model_.Outputs(node);
+    return !outputs.empty() && outputs[0] != kNo<ValueId> &&
+           evidence_.constant_value[Index(outputs[0])];
   }
 
   // The module around the placed producers, or consumers, of `node`.
