@@ -120,6 +120,15 @@ class Identifier {
     return anchors;
   }
 
+  // Any list looks like any other.
+  bool HoldsOnlyIndices(ShapeId at) const {
+    const Shape& shape = shapes_[at];
+    const auto children = shapes_.Children(shape);
+    return !shape.has_record && shape.parameter_count == 0 &&
+           std::all_of(children.begin(), children.end(),
+                       [](const ShapeChild& child) { return child.is_index; });
+  }
+
   // Finds the class of `top`, or of what it wraps, and of all below it; false
   // where the catalogue does not explain it.
   bool PlaceModel(ModuleId top) {
@@ -129,6 +138,7 @@ class Identifier {
     std::vector<Ranked> ranked;
     for (const auto& [at, depth] : Anchors(top)) {
       const ShapeId shape = shapes_.Of(at);
+      if (HoldsOnlyIndices(shape)) continue;
       const double outside = whole - shapes_[shape].size - depth;
       for (const ClassId id : matcher_.Candidates(shape)) {
         if (table_.Kind(id) == LeafKind::kContainer) continue;

@@ -62,6 +62,22 @@ bool Table::IsTorch(ClassId id) const {
   return Text(SectionOf(id).library) == "torch";
 }
 
+std::string_view Table::FamilyWord(std::string_view class_name) const {
+  std::string_view longest;
+  const TextId text = FindText(class_name);
+  if (text == kNo<TextId>) return longest;
+  for (const ClassId id : Namesakes(text)) {
+    for (const TextId word_id : Words(SectionOf(id))) {
+      const std::string_view word = Text(word_id);
+      if (word.size() > longest.size() && word.size() < class_name.size() &&
+          class_name.starts_with(word)) {
+        longest = word;
+      }
+    }
+  }
+  return longest;
+}
+
 std::span<const AlternativeRecord> Table::TableEntries(ClassId table) const {
   if (table == kAnyModel) return {};
   const TableRecord& record = tables_[Index(table) - Index(kFirstTable)];

@@ -81,6 +81,9 @@ class Table {
   std::span<const ClassId> Namesakes(TextId text) const {
     return Grouped(namesakes_first_, namesakes_, text);
   }
+  // The word of its family that a class of that name starts with, "Bert" of
+  // BertSelfOutput; "" where it has none, or is nothing else.
+  std::string_view FamilyWord(std::string_view class_name) const;
   std::span<const SizesRecord> Sizes() const { return sizes_; }
 
  private:
