@@ -1,246 +1,308 @@
 // Scores the mapping against models whose answers are known.
 //
-//   accuracy TRUTH_DIR [--variant GLOB] [--model GLOB] [--worst N] [--files]
+//   accuracy TRUTH_DIR [--model GLOB] [--variant GLOB] [--files]
+//            [--worst N [--wrong] [--layers]] [--nodes]
+//   accuracy TRUTH_DIR --markdown            the tables of docs/accuracy.md
+//   accuracy TRUTH_DIR --floors FILE         exit 1 where a variant is below
 //
-// TRUTH_DIR holds <model>/<variant>.onnx beside <model>/<variant>.truth.tsv.
-#include <fnmatch.h>
+// --worst prints the most frequent misses ("!": a module of that path is known,
+// so it could have been said), --wrong leaves out answers that are only too
+// high in the tree, --layers keeps those of another layer, --nodes prints each.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
+#include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/text.h"
+#include "mapping/ladder.h"
 #include "onnx_tag/mapping.h"
+#include "truth.h"
 
-namespace onnx_tag {
+namespace onnx_tag::bench {
 namespace {
-
-namespace fs = std::filesystem;
-
-struct Score {
-  std::uint64_t files = 0, rows = 0, untagged = 0, exact = 0, above = 0,
-                wrong = 0, layer = 0;
-  std::array<std::uint64_t, 4> level_rows = {}, level_ok = {};
-
-  void Add(const Score& other) {
-    files += other.files;
-    rows += other.rows;
-    untagged += other.untagged;
-    exact += other.exact;
-    above += other.above;
-    wrong += other.wrong;
-    layer += other.layer;
-    for (std::size_t i = 0; i < 4; ++i) {
-      level_rows[i] += other.level_rows[i];
-      level_ok[i] += other.level_ok[i];
-    }
-  }
-};
-
-std::string ReadAll(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-std::string Generic(std::string_view path) {
-  std::string result;
-  for (const std::string_view atom : Split(path, '.')) {
-    if (!result.empty()) result += '.';
-    const bool index =
-        !atom.empty() && atom.find_first_not_of("0123456789") == atom.npos;
-    result += index ? "*" : std::string(atom);
-  }
-  return result.empty() ? "<root>" : result;
-}
-
-bool OtherLayer(std::string_view module, std::string_view truth) {
-  const auto a = Split(module, '.');
-  const auto b = Split(truth, '.');
-  const auto index = [](std::string_view atom) {
-    return !atom.empty() && atom.find_first_not_of("0123456789") == atom.npos;
-  };
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (a[i] != b[i]) return index(a[i]) && index(b[i]);
-  }
-  return false;
-}
 
 struct Options {
   std::string truth;
-  std::string variant = "*";
   std::string model = "*";
+  std::string variant = "*";
+  std::string floors;
   std::size_t worst = 0;
   bool files = false;
   bool wrong_only = false;
-  bool layer_only = false;
+  bool layers_only = false;
   bool nodes = false;
+  bool markdown = false;
 };
 
 using Misses = std::map<std::string, std::uint64_t>;
 
-Score ScoreFile(const fs::path& onnx, const fs::path& truth, bool wrong_only,
-                bool layer_only, bool print_nodes, Misses* misses) {
-  Score score;
-  score.files = 1;
-  const std::string bytes = ReadAll(onnx);
-  const Model model = ReadModel(bytes);
-  const Tagging tagging = MapNodes(model, MappingOptions());
-  std::unordered_map<std::string, NodeId> nodes;
-  for (const NodeId node : model.Nodes()) {
-    nodes[fmt::format("{}\t{}", model.GraphPath(model[node].graph),
-                      model[node].index)] = node;
-  }
-  const std::string table = ReadAll(truth);
-  bool head = true;
-  for (const std::string_view line : Split(table, '\n')) {
-    const auto columns = Split(line, '\t');
-    if (head || columns.size() < 6) {
-      head = false;
-      continue;
+class Accuracy {
+ public:
+  explicit Accuracy(const Options& options) : options_(options) {}
+
+  int Run() {
+    for (const TruthFile& file :
+         FindTruth(options_.truth, options_.model, options_.variant)) {
+      const Score score = ScoreFile(file);
+      if (options_.files) Print(file.model + "/" + file.variant, score);
+      by_variant_[file.variant].Add(score);
+      all_.Add(score);
     }
-    ++score.rows;
-    const auto at = nodes.find(fmt::format("{}\t{}", columns[0], columns[1]));
-    if (at == nodes.end() || !tagging.tags[at->second].tagged()) {
-      ++score.untagged;
-      if (misses != nullptr) {
-        ++(*misses)[fmt::format("{:22} is {}  got nothing", columns[2],
-                                Generic(columns[3]))];
-      }
-      continue;
-    }
-    const Tag& tag = tagging.tags[at->second];
-    const std::string module = tagging.modules.Path(tag.module);
-    const auto level = static_cast<std::size_t>(tag.confidence);
-    ++score.level_rows[level];
-    bool exact = module == columns[3];
-    if (!columns[5].empty()) {
-      for (const std::string_view accept : Split(columns[5], '|')) {
-        exact |= module == (accept == "<root>" ? "" : accept);
-      }
-    }
-    if (exact) {
-      ++score.exact;
-      ++score.level_ok[level];
-      continue;
-    }
-    const bool above =
-        module.empty() || columns[3].starts_with(module + ".");
-    if (above) {
-      ++score.above;
+    if (options_.markdown) {
+      PrintMarkdown();
     } else {
-      ++score.wrong;
-      score.layer += OtherLayer(module, columns[3]);
+      PrintTable();
     }
-    if (print_nodes && (!layer_only || OtherLayer(module, columns[3]))) {
-      fmt::print("  {}#{} {} {} is {} got {} [{}]\n", columns[0], columns[1],
-                 columns[2], model[at->second].name, columns[3], module,
-                 kSourceNames[static_cast<std::size_t>(tag.source)]);
-    }
-    if (misses != nullptr && (!above || !wrong_only) &&
-        (!layer_only || OtherLayer(module, columns[3]))) {
-      // "!": a module of that path is known, so it could have been said.
-      ++(*misses)[fmt::format(
-          "{}{:22} is {}  got {}  [{} {}]",
-          tagging.modules.Find(columns[3]) == kNo<ModuleId> ? " " : "!",
-          columns[2], Generic(columns[3]),
-          Generic(module), kSourceNames[static_cast<std::size_t>(tag.source)],
-          kConfidenceNames[level])];
-    }
+    return options_.floors.empty() ? 0 : CheckFloors();
   }
-  return score;
-}
 
-std::string Percent(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? "     -"
-                    : fmt::format("{:6.2f}", 100.0 * static_cast<double>(part) /
-                                                 static_cast<double>(whole));
-}
-
-void Print(const std::string& name, const Score& s) {
-  fmt::print("{:24} {:4} {:7} {} {} {} {} {} {} {} {} {}\n", name, s.files,
-             s.rows, Percent(s.rows - s.untagged, s.rows),
-             Percent(s.exact, s.rows), Percent(s.above, s.rows),
-             Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
-             Percent(s.level_ok[3], s.level_rows[3]),
-             Percent(s.level_ok[2], s.level_rows[2]),
-             Percent(s.level_ok[1], s.level_rows[1]),
-             Percent(s.level_ok[3] + s.level_ok[2], s.exact));
-}
-
-int Run(const Options& options) {
-  std::map<std::string, Score> by_variant;
-  Score all;
-  Misses misses;
-  std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(options.truth)) {
-    if (entry.is_directory()) folders.push_back(entry.path());
-  }
-  std::sort(folders.begin(), folders.end());
-  for (const fs::path& folder : folders) {
-    const std::string model = folder.filename().string();
-    if (fnmatch(options.model.c_str(), model.c_str(), 0) != 0) continue;
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      if (entry.path().extension() == ".onnx") files.push_back(entry.path());
+ private:
+  Score ScoreFile(const TruthFile& file) {
+    Score score;
+    score.files = 1;
+    const std::string bytes = ReadAll(file.onnx);
+    const Model model = ReadModel(bytes);
+    const Tagging tagging = MapNodes(model, MappingOptions());
+    const std::vector<TruthRow> rows = ReadTruth(ReadAll(file.truth), model);
+    for (const TruthRow& row : rows) {
+      ++score.rows;
+      const Tag& tag = tagging.tags[row.node];
+      if (!tag.tagged()) {
+        ++score.untagged;
+        ++misses_[fmt::format("{:23} is {}  got nothing", row.op,
+                              Generic(row.module))];
+        continue;
+      }
+      const std::string module = tagging.modules.Path(tag.module);
+      const Verdict verdict = Judge(module, row);
+      score.Add(verdict, tag.confidence);
+      if (verdict != Verdict::kExact) {
+        NoteMiss(model, tagging, row, module, verdict);
+      }
     }
-    std::sort(files.begin(), files.end());
-    for (const fs::path& onnx : files) {
-      const std::string variant = onnx.stem().string();
-      if (fnmatch(options.variant.c_str(), variant.c_str(), 0) != 0) continue;
-      const fs::path truth = folder / (variant + ".truth.tsv");
-      if (!fs::exists(truth)) continue;
-      const Score score = ScoreFile(onnx, truth, options.wrong_only,
-                                    options.layer_only, options.nodes, &misses);
-      if (options.files) Print(model + "/" + variant, score);
-      by_variant[variant].Add(score);
-      all.Add(score);
+    if (options_.markdown) ScoreRungs(model, rows);
+    return score;
+  }
+
+  void NoteMiss(const Model& model, const Tagging& tagging,
+                const TruthRow& row, const std::string& module,
+                Verdict verdict) {
+    if (options_.wrong_only && verdict == Verdict::kAbove) return;
+    if (options_.layers_only && verdict != Verdict::kWrongLayer) return;
+    const Tag& tag = tagging.tags[row.node];
+    const std::string_view source =
+        kSourceNames[static_cast<std::size_t>(tag.source)];
+    if (options_.nodes) {
+      fmt::print("  {}#{} {} {} is {} got {} [{}]\n",
+                 model.GraphPath(model[row.node].graph),
+                 model[row.node].index, row.op, model[row.node].name,
+                 row.module, module, source);
+    }
+    ++misses_[fmt::format(
+        "{}{:22} is {}  got {}  [{} {}]",
+        tagging.modules.Find(row.module) == kNo<ModuleId> ? " " : "!", row.op,
+        Generic(row.module), Generic(module), source,
+        kConfidenceNames[static_cast<std::size_t>(tag.confidence)])];
+  }
+
+  // Each rung twice: what it wins in the ladder, and what it would say of
+  // every node that only parameters have placed, metadata and scopes hidden.
+  struct RungScore {
+    Score wins;
+    Score alone;
+  };
+
+  void ScoreRungs(const Model& model, const std::vector<TruthRow>& rows) {
+    const Evidence evidence = GatherEvidence(model);
+    const Strategy& strategy = FindStrategy("enhanced_semantic");
+    Placed hidden(model.node_count());
+    for (const Rung& rung : strategy.rungs) {
+      if (rung.name == "parameter") Climb(evidence, rung, hidden);
+    }
+    Placed placed(model.node_count());
+    for (const Rung& rung : strategy.rungs) {
+      RungScore& score = RungFor(rung);
+      const std::vector<Claim> alone = rung.propose(
+          evidence, rung.name == "parameter" ? Placed(model.node_count())
+                                             : hidden);
+      ScoreClaims(evidence, rows, alone, nullptr, score.alone);
+      const std::vector<Claim> claims = rung.propose(evidence, placed);
+      ScoreClaims(evidence, rows, claims, &placed, score.wins);
+      Climb(evidence, rung, placed);
+    }
+    nodes_with_truth_ += rows.size();
+  }
+
+  void ScoreClaims(const Evidence& evidence, const std::vector<TruthRow>& rows,
+                   const std::vector<Claim>& claims, const Placed* placed,
+                   Score& score) {
+    IdVector<NodeId, const Claim*> first(evidence.model.node_count(), nullptr);
+    for (const Claim& claim : claims) {
+      const bool open = placed == nullptr || !(*placed)[claim.node].tagged();
+      if (open && first[claim.node] == nullptr) first[claim.node] = &claim;
+    }
+    for (const TruthRow& row : rows) {
+      const Claim* claim = first[row.node];
+      if (claim == nullptr) continue;
+      ++score.rows;
+      score.Add(Judge(evidence.modules.Path(claim->module), row),
+                claim->confidence);
     }
   }
-  fmt::print("{:24} {:>4} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}\n",
-             "variant", "file", "nodes", "tagged", "exact", "above", "wrong",
-             "layer!", "cert", "high", "med", "sure");
-  for (const auto& [variant, score] : by_variant) Print(variant, score);
-  Print("all", all);
-  std::vector<std::pair<std::uint64_t, std::string>> worst;
-  for (const auto& [what, count] : misses) worst.emplace_back(count, what);
-  std::sort(worst.rbegin(), worst.rend());
-  for (std::size_t i = 0; i < std::min(options.worst, worst.size()); ++i) {
-    fmt::print("{:6} {}\n", worst[i].first, worst[i].second);
+
+  RungScore& RungFor(const Rung& rung) {
+    for (auto& [name, score] : rungs_) {
+      if (name == rung.name) return score;
+    }
+    return rungs_.emplace_back(std::string(rung.name), RungScore()).second;
   }
-  return 0;
+
+  static void Print(const std::string& name, const Score& s) {
+    fmt::print("{:24} {:4} {:7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
+               "{:>6} {:>6}\n",
+               name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
+               Percent(s.exact, s.rows), Percent(s.above, s.rows),
+               Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
+               Percent(s.level_exact[3], s.level_rows[3]),
+               Percent(s.level_exact[2], s.level_rows[2]),
+               Percent(s.level_exact[1], s.level_rows[1]),
+               Percent(s.level_exact[3] + s.level_exact[2], s.exact));
+  }
+
+  void PrintTable() const {
+    fmt::print("{:24} {:>4} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
+               "{:>6} {:>6}\n",
+               "variant", "file", "nodes", "tagged", "exact", "above", "wrong",
+               "layer!", "cert", "high", "med", "sure");
+    for (const auto& [variant, score] : by_variant_) Print(variant, score);
+    Print("all", all_);
+    std::vector<std::pair<std::uint64_t, std::string>> worst;
+    for (const auto& [what, count] : misses_) worst.emplace_back(count, what);
+    std::sort(worst.rbegin(), worst.rend());
+    for (std::size_t i = 0; i < std::min(options_.worst, worst.size()); ++i) {
+      fmt::print("{:6} {}\n", worst[i].first, worst[i].second);
+    }
+  }
+
+  void PrintMarkdown() const {
+    fmt::print("| variant | files | nodes | tagged | exact | above | wrong | "
+               "wrong layer | certain | high | medium |\n"
+               "|---|---|---|---|---|---|---|---|---|---|---|\n");
+    const auto print = [](const std::string& name, const Score& s) {
+      fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+                 name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
+                 Percent(s.exact, s.rows), Percent(s.above, s.rows),
+                 Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
+                 Percent(s.level_exact[3], s.level_rows[3]),
+                 Percent(s.level_exact[2], s.level_rows[2]),
+                 Percent(s.level_exact[1], s.level_rows[1]));
+    };
+    for (const auto& [variant, score] : by_variant_) {
+      print("`" + variant + "`", score);
+    }
+    print("all", all_);
+    fmt::print("\n| rung | places | exact | above | wrong layer | alone: "
+               "claims | exact | above | wrong layer |\n"
+               "|---|---|---|---|---|---|---|---|---|\n");
+    for (const auto& [name, s] : rungs_) {
+      fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", name,
+                 Percent(s.wins.rows, nodes_with_truth_),
+                 Percent(s.wins.exact, s.wins.rows),
+                 Percent(s.wins.above, s.wins.rows),
+                 Percent(s.wins.layer, s.wins.rows),
+                 Percent(s.alone.rows, nodes_with_truth_),
+                 Percent(s.alone.exact, s.alone.rows),
+                 Percent(s.alone.above, s.alone.rows),
+                 Percent(s.alone.layer, s.alone.rows));
+    }
+  }
+
+  // Lines of `variant exact wrong_layer`: at least, at most, in per cent.
+  int CheckFloors() const {
+    int failures = 0;
+    for (const std::string_view line : Split(ReadAll(options_.floors), '\n')) {
+      const auto words = Split(line, ' ');
+      if (words.size() != 3 || line.starts_with("#")) continue;
+      const auto at = by_variant_.find(std::string(words[0]));
+      if (at == by_variant_.end()) {
+        fmt::print(stderr, "{}: no file of this variant\n", words[0]);
+        ++failures;
+        continue;
+      }
+      const auto share = [&](std::uint64_t part) {
+        return 100.0 * static_cast<double>(part) /
+               static_cast<double>(at->second.rows);
+      };
+      const double exact = std::stod(std::string(words[1]));
+      const double layer = std::stod(std::string(words[2]));
+      if (share(at->second.exact) < exact || share(at->second.layer) > layer) {
+        fmt::print(stderr,
+                   "{}: {:.2f} % exact and {:.2f} % in a wrong layer; the "
+                   "floor is {} and {}\n",
+                   words[0], share(at->second.exact), share(at->second.layer),
+                   words[1], words[2]);
+        ++failures;
+      }
+    }
+    return failures == 0 ? 0 : 1;
+  }
+
+  const Options& options_;
+  std::map<std::string, Score> by_variant_;
+  Score all_;
+  Misses misses_;
+  std::vector<std::pair<std::string, RungScore>> rungs_;
+  std::uint64_t nodes_with_truth_ = 0;
+};
+
+std::optional<Options> Parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool has_next = i + 1 < argc;
+    if (word == "--files") {
+      options.files = true;
+    } else if (word == "--wrong") {
+      options.wrong_only = true;
+    } else if (word == "--layers") {
+      options.layers_only = true;
+    } else if (word == "--nodes") {
+      options.nodes = true;
+    } else if (word == "--markdown") {
+      options.markdown = true;
+    } else if (word == "--model" && has_next) {
+      options.model = argv[++i];
+    } else if (word == "--variant" && has_next) {
+      options.variant = argv[++i];
+    } else if (word == "--floors" && has_next) {
+      options.floors = argv[++i];
+    } else if (word == "--worst" && has_next) {
+      options.worst = std::stoul(argv[++i]);
+    } else if (!word.starts_with("-") && options.truth.empty()) {
+      options.truth = word;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (options.truth.empty()) return std::nullopt;
+  return options;
 }
 
 }  // namespace
-}  // namespace onnx_tag
+}  // namespace onnx_tag::bench
 
 int main(int argc, char** argv) {
-  onnx_tag::Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--files") {
-      options.files = true;
-    } else if (word == "--layers") {
-      options.layer_only = true;
-    } else if (word == "--nodes") {
-      options.nodes = true;
-    } else if (word == "--wrong") {
-      options.wrong_only = true;
-    } else if (word == "--variant" && i + 1 < argc) {
-      options.variant = argv[++i];
-    } else if (word == "--model" && i + 1 < argc) {
-      options.model = argv[++i];
-    } else if (word == "--worst" && i + 1 < argc) {
-      options.worst = std::stoul(argv[++i]);
-    } else {
-      options.truth = word;
-    }
+  const auto options = onnx_tag::bench::Parse(argc, argv);
+  if (!options) {
+    fmt::print(stderr,
+               "usage: accuracy TRUTH_DIR [--model GLOB] [--variant GLOB] "
+               "[--files] [--worst N] [--wrong] [--layers] [--nodes] "
+               "[--markdown] [--floors FILE]\n");
+    return 2;
   }
-  return onnx_tag::Run(options);
+  return onnx_tag::bench::Accuracy(*options).Run();
 }

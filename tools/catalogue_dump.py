@@ -28,7 +28,7 @@ import sys
 import tempfile
 import time
 import warnings
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
@@ -151,7 +151,8 @@ class Dump:
         self.failures.append([name, reason(error)])
 
     def write(self, path: pathlib.Path) -> None:
-        content = {"library": self.library, "version": self.version, "torch": torch.__version__.split("+")[0],
+        beside = sys.modules["transformers"].__version__ if "transformers" in sys.modules else ""
+        content = {"library": self.library, "version": self.version, "transformers": beside,
                    "classes": list(self.classes), "nodes": list(self.nodes), "roots": self.roots, "words": self.words,
                    "failures": sorted(self.failures), "source": self.source}
         path.write_text(json.dumps(content, separators=(",", ":")))
@@ -490,6 +491,36 @@ def dump_diffusers(dump: Dump) -> None:
             dump.fail(f"{cls.__name__} {variant}".strip(), error)
 
 
+def dump_sentence_transformers(dump: Dump) -> None:
+    """The wrapper around a few encoders; these are written to disk first, small, because it only loads."""
+    import transformers
+    from sentence_transformers import CrossEncoder, SentenceTransformer, models
+    for kind in ("Bert", "DistilBert", "MPNet", "Roberta", "XLMRoberta"):
+        folder = pathlib.Path(tempfile.mkdtemp())
+        words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a"]
+        (folder / "vocab.txt").write_text("\n".join(words) + "\n")
+        small = dict(hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=8, vocab_size=8)
+        if kind == "DistilBert":
+            small = dict(dim=8, n_layers=2, n_heads=2, hidden_dim=8, vocab_size=8)
+        try:
+            with limit(TIMEOUT):
+                config = getattr(transformers, kind + "Config")(**small, num_labels=1)
+                getattr(transformers, kind + "ForSequenceClassification")(config).save_pretrained(folder)
+                transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+                for more in ([], [models.Normalize()], [models.Dense(8, 8), models.Normalize()], [models.Dense(8, 8)]):
+                    first = models.Transformer(str(folder))
+                    for key, child in first.named_children():
+                        mark(child, "AUTO")
+                    dump.add(SentenceTransformer(modules=[first, models.Pooling(8), *more], device="cpu"), True)
+                encoder = CrossEncoder(str(folder), device="cpu")
+                if isinstance(encoder, nn.Module):      # before version 4 it was none
+                    mark(next(part for part in encoder.modules() if isinstance(part, transformers.PreTrainedModel)),
+                         "AUTO")
+                    dump.add(encoder, True)
+        except BaseException as error:
+            dump.fail(kind, error)
+
+
 YOLO_TASKS = (("yoloe.*-seg", "YOLOESegModel"), ("yoloe", "YOLOEModel"), ("-seg", "SegmentationModel"),
               ("-pose", "PoseModel"), ("-obb", "OBBModel"), ("-cls", "ClassificationModel"), ("-world", "WorldModel"),
               ("rtdetr", "RTDETRDetectionModel"), ("", "DetectionModel"))
@@ -572,7 +603,7 @@ DUMPERS: Dict[str, Tuple[str, Callable[[Dump], None]]] = {
     "activations": ("transformers", dump_activations), "sources": ("transformers", dump_sources),
     "timm": ("timm", dump_timm), "torchvision": ("torchvision", dump_torchvision),
     "diffusers": ("diffusers", dump_diffusers), "ultralytics": ("ultralytics", dump_ultralytics),
-    "torch": ("torch", dump_torch)}
+    "sentence_transformers": ("sentence-transformers", dump_sentence_transformers), "torch": ("torch", dump_torch)}
 
 
 def dump_library(name: str, work: pathlib.Path) -> None:

@@ -19,6 +19,7 @@ class Alternative(NamedTuple):
     own: Optional[str]      # which of weight and bias it has: w, b, wb, 0; None where its class says so
     versions: frozenset
     place: str              # "^" only first in its list, "$" only last
+    first: frozenset = frozenset()      # versions where it is the most frequent, though others come before it
 
 
 class Member(NamedTuple):
@@ -51,7 +52,6 @@ class Catalogue:
     def __init__(self) -> None:
         self.versions: List[Tuple[str, str]] = []
         self.others: List[Tuple[str, str]] = []
-        self.torch = ""
         self.sections: Dict[str, Section] = {}
         self.classes: Dict[Key, Class] = {}
         self.tables: Dict[str, Dict[Key, set]] = {}
@@ -64,7 +64,7 @@ HEADER = """\
 # Columns are separated by tabs, empty columns at the end are left out. docs/catalogue-format.md says more.
 #
 #   version LETTER LIBRARY VERSION      masks (`~ce`) name these letters; no mask: all letters of what it is part of
-#   library NAME VERSION                a library seen in one version only
+#   library NAME VERSION                a library whose classes have no masks
 #   table NAME ALT|ALT...               what a table look-up can give; the name stands as an alternative
 #   @ MODULE ALIAS LIBRARY WORDS RANK   a section, the classes of one Python module; family words; popularity, 1 first
 #   CLASS FACTS PARAMETERS BUFFERS MEMBERS
@@ -78,7 +78,8 @@ HEADER = """\
 #               own is a ModuleList that is always there
 #   ?           missing in some default configuration; `??` only in changed ones, or optional by the source text
 #   ALT         `REF[+own][^|$][~mask]`; own: `w` `b` `wb` `0`, its weight and bias where its class leaves that open;
-#               `^` seen only as the first of its list, `$` only as the last
+#               `^` seen only as the first of its list, `$` only as the last; a capital letter in its mask: most
+#               frequent in that version, though others come before it
 #   REF         class of this section, else of torch.nn, else the only one of that name; else `ALIAS:CLASS`; or a table
 #   list^path, list^!path, list$path, list$!path, list&path   (no `=`): below the members of that list, `path` is only
 #               in the first, in all but the first, only in the last, in all but the last, in each
@@ -105,8 +106,10 @@ class Writer:
             self.owners.setdefault(name, []).append(section)
         self.all = frozenset(range(len(catalogue.versions)))
 
-    def mask(self, versions: frozenset, outer: frozenset) -> str:
-        return "" if versions >= outer else "~" + "".join(LETTERS[i] for i in sorted(versions))
+    def mask(self, versions: frozenset, outer: frozenset, first: frozenset = frozenset()) -> str:
+        if versions >= outer and not first:
+            return ""
+        return "~" + "".join(LETTERS[i].upper() if i in first else LETTERS[i] for i in sorted(versions))
 
     def reference(self, key: Key, section: str) -> str:
         if not key[0]:
@@ -149,7 +152,8 @@ class Writer:
             mark = "?" * (3 - member.presence.optional if member.presence.optional else 0) + self.mask(
                 member.presence.versions, inside)
             alternatives = "|".join(self.reference(a.key, cls.section) + ("+" + a.own if a.own else "") + a.place
-                                    + self.mask(a.versions, seen) for a in member.alternatives)
+                                    + self.mask(a.versions, seen, a.first if inside else frozenset())
+                                    for a in member.alternatives)
             if not (path in owners and not mark and alternatives == self.reference(IMPLIED.key, cls.section)):
                 yield f"{'.'.join(plain(step) for step in path)}{mark}={alternatives}"
         yield from sorted(".".join(plain(step) for step in path.split(".")) + PLACES[kind] + ".".join(
@@ -215,7 +219,7 @@ class Reader:
             self.fill(cls, parts)
 
     def versions(self, mask: str, outer: frozenset) -> frozenset:
-        return frozenset(LETTERS.index(letter) for letter in mask) if mask else outer
+        return frozenset(LETTERS.index(letter.lower()) for letter in mask) if mask else outer
 
     def key(self, reference: str, section: str) -> Key:
         if reference in ("ACT", "AUTO"):
@@ -253,8 +257,10 @@ class Reader:
             member = Member(presence, [])
             for text in right.split("|"):
                 reference, own, place, mask = re.fullmatch(r"([^+^$~]+)(?:\+(\w+))?([\^$]?)(?:~(\w+))?", text).groups()
-                member.alternatives.append(Alternative(self.key(reference, cls.section), own,
-                                                       self.versions(mask or "", presence.versions), place))
+                first = "".join(letter for letter in mask or "" if letter.isupper())
+                member.alternatives.append(Alternative(
+                    self.key(reference, cls.section), own, self.versions(mask or "", presence.versions), place,
+                    self.versions(first, frozenset())))
             cls.members[tuple(unescape(step) if step != "*" else step for step in path.split("."))] = member
         for path in list(cls.members):
             for i in range(1, len(path)):

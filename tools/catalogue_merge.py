@@ -61,7 +61,8 @@ class Tree:
 
     def __init__(self, path: pathlib.Path) -> None:
         content = json.loads(path.read_text())
-        self.library, self.version, self.torch = content["library"], content["version"], content["torch"]
+        self.library, self.version = content["library"], content["version"]
+        self.beside: str = content.get("transformers", "")     # the version of transformers its parts are from
         self.package = "transformers" if self.library in PARTS else self.library
         self.names = [home(name) for name in content["classes"]]
         self.roots: List[Dict[str, Any]] = content["roots"]
@@ -136,7 +137,6 @@ class Merger:
         self.catalogue.versions = [("transformers", release) for release in self.releases]
         self.catalogue.others = sorted({(tree.library, tree.version) for tree in trees
                                         if tree.package != "transformers"})
-        self.catalogue.torch = trees[0].torch
         self.instances: Dict[Tuple[str, str], List[Tuple[int, int]]] = collections.defaultdict(list)
         newest_first = sorted(range(len(self.trees)), key=lambda i: (-self.release(i), self.trees[i].library))
         for dump in newest_first:
@@ -152,11 +152,12 @@ class Merger:
         return self.releases.index(tree.version) if tree.package == "transformers" else -1
 
     def weight(self, dump: int, node: int) -> Weight:
-        """Only classes of transformers have versions; other libraries' dumps are made beside its newest one."""
+        """Only classes of transformers have versions."""
         tree = self.trees[dump]
         release = -1
         if tree.nodes[node][0][0].startswith("transformers."):
-            release = self.release(dump) if tree.package == "transformers" else len(self.releases) - 1
+            version = tree.version if tree.package == "transformers" else tree.beside
+            release = self.releases.index(version) if version in self.releases else len(self.releases) - 1
         return Weight(release, *tree.counts[node])
 
     # ---- classes
@@ -280,16 +281,28 @@ class Merger:
         order = sorted(vague.items(), key=lambda item: (-sum(weight.plain for weight in item[1]),
                                                         -sum(weight.changed for weight in item[1]),
                                                         item[0][0], str(item[0][1])))
-        for (name, own), seen_weights in order:
+        first = self.firsts([seen_weights for _, seen_weights in order])
+        for number, ((name, own), seen_weights) in enumerate(order):
             place = places[name] if len(places) > 1 else set()
             member.alternatives.append(Alternative(
                 name, None if own is None else "".join(letter for letter, has in zip("wb", own) if has) or "0",
-                self.versions(seen_weights), next(iter(place)) if len(place) == 1 and place <= {"^", "$"} else ""))
+                self.versions(seen_weights), next(iter(place)) if len(place) == 1 and place <= {"^", "$"} else "",
+                first[number]))
         for table in sorted(tables):
             member.alternatives.append(Alternative(("", table), None, member.presence.versions, ""))
         cls.members[path] = member
         if inner:
             self.members(cls, path, inner)
+
+    def firsts(self, weights: List[List[Weight]]) -> List[frozenset]:
+        """Per alternative, the versions it leads in without being the first that was seen in them."""
+        found: List[Set[int]] = [set() for _ in weights]
+        for version in range(len(self.releases)):
+            counts = [sum(weight.plain for weight in part if weight.version == version) for part in weights]
+            seen = [number for number, part in enumerate(weights) if any(w.version == version for w in part)]
+            if seen and max(counts) > counts[seen[0]]:
+                found[counts.index(max(counts))].add(version)
+        return [frozenset(part) for part in found]
 
     # ---- what the source text adds
 

@@ -18,7 +18,7 @@ from typing import Dict, List, Tuple
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIBRARIES = ("transformers", "sources", "activations", "timm", "torchvision", "diffusers",
-             "ultralytics", "torch")
+             "ultralytics", "sentence_transformers", "torch")
 
 
 def merge(work: pathlib.Path, out: pathlib.Path) -> None:

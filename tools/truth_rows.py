@@ -152,7 +152,6 @@ def scope_module(name: str, modules: ModuleMap) -> Optional[str]:
     scopes = [s for s in head.split("/") if s]
     if not scopes:
         return ""
-    # A scripted model is not traced: its scopes are attribute names, and here they are whole paths already.
     path = scopes[-1].split(END)[0] if END in scopes[-1] else ".".join(scopes)
     return path if path in modules.classes else None
 
@@ -161,7 +160,9 @@ def torchscript_truth(plain: ModelProto, marked: ModelProto, modules: ModuleMap)
     nodes, twins = places(plain), places(marked)
     if [p[:2] + (p.node.op_type,) for p in nodes] != [p[:2] + (p.node.op_type,) for p in twins]:
         raise ValueError("the two exports differ")
-    found = [scope_module(twin.node.name, modules) for twin in twins]
+    # A scripted model is not traced: the second export cannot mark its scopes, and the first one's are whole paths.
+    scripted = not any(END in twin.node.name for twin in twins)
+    found = [scope_module(place.node.name, modules) for place in (nodes if scripted else twins)]
     users = users_of(nodes)
     accept: List[Set[str]] = [set() for _ in nodes]
     for i, place in enumerate(nodes):                       # a child's tensor, used without calling the child

@@ -187,8 +187,8 @@ class Model {
   std::vector<ValueId> operands_;  // of each node: inputs, then outputs
   std::vector<MetadataEntry> node_metadata_;
   std::vector<std::pair<NodeId, std::string_view>> doc_strings_;
-  std::vector<NodeId> subgraph_nodes_;     // sorted; parallel to ...
-  std::vector<GraphId> subgraph_graphs_;   // ... these
+  std::vector<NodeId> subgraph_nodes_;         // sorted; parallel to ...
+  std::vector<GraphId> subgraph_graphs_;       // ... these
   std::vector<std::uint32_t> first_consumer_;  // value_count + 1
   std::vector<NodeId> consumers_;
   std::vector<Initializer> initializers_;

@@ -70,9 +70,9 @@ enum class RoleType : std::uint8_t {
   kOther,
 };
 constexpr std::array<std::string_view, 20> kRoleTypeNames = {
-    "attention",  "feed_forward", "normalization", "embedding", "position",
-    "pooling",    "head",         "convolution",   "recurrent", "ssm",
-    "activation", "residual",     "routing",       "adapter",   "cache",
+    "attention",  "feed_forward", "normalization", "embedding",    "position",
+    "pooling",    "head",         "convolution",   "recurrent",    "ssm",
+    "activation", "residual",     "routing",       "adapter",      "cache",
     "mask",       "shape",        "constant",      "quantization", "other"};
 
 enum class AttentionKind : std::uint8_t { kNone, kSelf, kCross };
@@ -103,7 +103,7 @@ struct Tag {
 struct ModuleFacts {
   Confidence class_confidence = Confidence::kLow;
   std::vector<std::string> candidates;  // other classes that fit as well
-  std::string hierarchy_tag;            // as read back; empty: made by ModuleFormat
+  std::string hierarchy_tag;  // as read back; empty: made by ModuleFormat
 };
 
 struct Origin {
@@ -164,8 +164,9 @@ struct Coverage {
   std::uint64_t untagged() const { return nodes - tagged; }
   // In [0, 1]; a model without nodes is covered.
   double share() const {
-    return nodes == 0 ? 1.0
-                      : static_cast<double>(tagged) / static_cast<double>(nodes);
+    return nodes == 0
+               ? 1.0
+               : static_cast<double>(tagged) / static_cast<double>(nodes);
   }
 };
 Coverage CountTags(const Tagging& tagging);

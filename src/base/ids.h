@@ -23,8 +23,8 @@ constexpr Id MakeId(std::size_t index) {
 
 // The id of nothing.
 template <typename Id>
-constexpr Id kNo = static_cast<Id>(
-    std::numeric_limits<std::underlying_type_t<Id>>::max());
+constexpr Id kNo =
+    static_cast<Id>(std::numeric_limits<std::underlying_type_t<Id>>::max());
 
 // A vector indexed by an id, so that a node's index cannot pick a value.
 template <typename Id, typename T>

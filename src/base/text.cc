@@ -21,8 +21,8 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
     last.swap(row);
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      row[j + 1] = std::min({row[j] + 1, last[j + 1] + 1,
-                             last[j] + (a[i] == b[j] ? 0 : 1)});
+      row[j + 1] = std::min(
+          {row[j] + 1, last[j + 1] + 1, last[j] + (a[i] == b[j] ? 0 : 1)});
       if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j]) {
         row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
       }
@@ -64,12 +64,11 @@ std::string Printable(std::string_view text, std::size_t limit) {
     const bool control = first < 0x20 || first == 0x7f ||
                          (length == 2 && first == 0xc2 && Byte(text[1]) < 0xa0);
     // Line and paragraph separators, and the marks that reverse text.
-    const bool reorders =
-        length == 3 && first == 0xe2 &&
-        ((Byte(text[1]) == 0x80 && Byte(text[2]) >= 0xa8 &&
-          Byte(text[2]) <= 0xae) ||
-         (Byte(text[1]) == 0x81 && Byte(text[2]) >= 0xa6 &&
-          Byte(text[2]) <= 0xa9));
+    const bool reorders = length == 3 && first == 0xe2 &&
+                          ((Byte(text[1]) == 0x80 && Byte(text[2]) >= 0xa8 &&
+                            Byte(text[2]) <= 0xae) ||
+                           (Byte(text[1]) == 0x81 && Byte(text[2]) >= 0xa6 &&
+                            Byte(text[2]) <= 0xa9));
     if (length == 0 || control || reorders) {
       length = std::max<std::size_t>(length, 1);
       for (std::size_t i = 0; i < length; ++i) {

@@ -17,20 +17,23 @@ namespace {
 
 bool FileExists(const std::string& path) {
   std::error_code error;
-  return std::filesystem::exists(
-      std::filesystem::symlink_status(path, error));
+  return std::filesystem::exists(std::filesystem::symlink_status(path, error));
+}
+
+// A first word without a dot or a slash is a mistyped command sooner than a
+// missing file; "tag.onnx" is left for `tag` to miss.
+bool CouldBeFile(const std::string& word) {
+  return word.starts_with('-') || FileExists(word) ||
+         word.find_first_of("./") != std::string::npos;
 }
 
 [[noreturn]] void FailOnFirstWord(const std::string& word) {
   std::vector<std::string_view> names;
   for (const Command& command : Commands()) names.push_back(command.name);
-  // "tag.onnx" is a missing file, not a mistyped command.
-  const bool like_a_file = word.find_first_of("./") != std::string::npos;
-  const std::string_view near =
-      like_a_file ? std::string_view() : NearestWord(word, names);
+  const std::string_view near = NearestWord(word, names);
   if (near.empty()) {
-    Fail(ErrorKind::kInput, "{}: no such file{}", Printable(word),
-         like_a_file ? "" : ", and no command of that name");
+    Fail(ErrorKind::kInput, "{}: no such file, and no command of that name",
+         Printable(word));
   }
   Fail(ErrorKind::kUsage,
        "'{}' is neither a command nor a file, did you mean '{}'?",
@@ -109,8 +112,10 @@ void ReadWords(CLI::App& app, Words words) {
   } catch (const CLI::ParseError& error) {
     Fail(ErrorKind::kUsage, "{}", Printable(error.what()));
   }
-  const Words unknown = app.remaining();
-  if (!unknown.empty()) FailOnUnknownOption(app, unknown.front());
+  for (const std::string& unknown : app.remaining()) {
+    // The mark before names that start with a dash is no name itself.
+    if (unknown != "--") FailOnUnknownOption(app, unknown);
+  }
 }
 
 Invocation ParseArgs(std::vector<std::string> args) {
@@ -132,9 +137,7 @@ Invocation ParseArgs(std::vector<std::string> args) {
     args.erase(args.begin());
     return ParseCommand(*command, std::move(args));
   }
-  if (!args.front().starts_with('-') && !FileExists(args.front())) {
-    FailOnFirstWord(args.front());
-  }
+  if (!CouldBeFile(args.front())) FailOnFirstWord(args.front());
   return ParseCommand(*FindCommand("tag"), std::move(args));
 }
 

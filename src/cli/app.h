@@ -20,16 +20,16 @@ struct PrintText {
 };
 
 struct Invocation {
-  std::variant<PrintText, TagOptions, StripOptions, ShowOptions,
-               ExplainOptions, StrategiesOptions>
+  std::variant<PrintText, TagOptions, StripOptions, ShowOptions, ExplainOptions,
+               StrategiesOptions>
       command;
   TerminalOptions terminal;
 };
 
 // `args` are the words after the program's name. The first is the command;
 // where it is none, `tag` is meant. Throws Error(kUsage) with one line and
-// the nearest word that would do, and Error(kInput) where the first word reads
-// like a file that does not exist.
+// the nearest word that would do, and Error(kInput) where the first word is
+// neither a command, nor like one, nor a file.
 Invocation ParseArgs(std::vector<std::string> args);
 
 }  // namespace onnx_tag::cli

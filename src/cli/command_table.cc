@@ -26,8 +26,7 @@ constexpr std::array<Command, 5> kCommands = {{
      "  onnx-tag show model.onnx --module encoder.layer.0 --nodes\n"
      "  onnx-tag show model.tags.json --json\n",
      ParseShow},
-    {"explain", "MODEL NODE [options]",
-     "say why a node is tagged as it is",
+    {"explain", "MODEL NODE [options]", "say why a node is tagged as it is",
      "  onnx-tag explain model.onnx '#17'\n"
      "  onnx-tag explain model.onnx /encoder/layer.0/MatMul\n"
      "  onnx-tag explain model.onnx output=logits\n"
@@ -67,8 +66,7 @@ std::string OverviewText() {
       "\n  onnx-tag COMMAND --help         options and examples of a command\n"
       "  onnx-tag --version\n\n"
       "exit codes: 0 done; 1 done, with findings; 2 wrong usage; 3 not a "
-      "readable model;\n"
-      "  4 could not write; 5 some of several files failed\n";
+      "readable\n  model; 4 could not write; 5 some of several files failed\n";
   return text;
 }
 

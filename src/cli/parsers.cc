@@ -49,7 +49,7 @@ struct MappingWords {
         ->type_name("NAME")
         ->group("Mapping");
     app.add_option("--granularity", granularity,
-                   "classes in tags: hf leaves torch.nn out, or torch_nn")
+                   "classes in tags: hf (torch.nn left out), torch_nn")
         ->type_name("NAME")
         ->group("Mapping");
     exceptions_option =
@@ -85,10 +85,10 @@ struct WriteWords {
                                  "where to write it; default " + default_name)
                       ->type_name("FILE")
                       ->group("Output");
-    folder_option = app.add_option("--out-dir", options.folder,
-                                   "the folder to write to")
-                        ->type_name("DIR")
-                        ->group("Output");
+    folder_option =
+        app.add_option("--out-dir", options.folder, "the folder to write to")
+            ->type_name("DIR")
+            ->group("Output");
     app.add_flag("--in-place", options.in_place, "replace MODEL itself")
         ->group("Output");
     app.add_flag("--follow", options.follow,
@@ -103,8 +103,7 @@ struct WriteWords {
                    "keep, link or copy")
         ->type_name("CHOICE")
         ->group("Output");
-    app.add_flag("-n,--dry-run", options.dry_run,
-                 "say what would be written")
+    app.add_flag("-n,--dry-run", options.dry_run, "say what would be written")
         ->group("Output");
   }
   WriteOptions Take() const {
@@ -136,7 +135,8 @@ void AddModel(CLI::App& app, std::string& model, const std::string& help) {
 void CheckTag(const TagOptions& options) {
   const WriteOptions& write = options.write;
   if (options.sidecar_only && options.no_sidecar) {
-    Fail(ErrorKind::kUsage, "--sidecar-only and --no-sidecar exclude each other");
+    Fail(ErrorKind::kUsage,
+         "--sidecar-only and --no-sidecar exclude each other");
   }
   if (options.no_sidecar && !options.sidecar.empty()) {
     Fail(ErrorKind::kUsage, "--sidecar and --no-sidecar exclude each other");
@@ -159,7 +159,8 @@ void CheckTag(const TagOptions& options) {
     }
   }
   if (write.path == "-" && options.sidecar == "-") {
-    Fail(ErrorKind::kUsage, "-o - and --sidecar - would mix on standard output");
+    Fail(ErrorKind::kUsage,
+         "-o - and --sidecar - would mix on standard output");
   }
 }
 
@@ -264,8 +265,8 @@ Invocation ParseShow(CLI::App& app, Words words) {
   options.source.mapping = mapping.Take();
   if (app.count("--depth") > 0) {
     const std::uint64_t levels = ParseCount("--depth", depth);
-    options.depth = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(levels, 1'000'000));
+    options.depth =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(levels, 1'000'000));
   }
   return {.command = std::move(options), .terminal = terminal.Take()};
 }

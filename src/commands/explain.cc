@@ -27,8 +27,8 @@ std::string Text(const Model& model, NodeId node,
                  const Explanation& explanation) {
   std::string text = fmt::format(
       "node {}  {}{}{}  {}\n", Printable(NodeAddress(model, node)),
-      Printable(model.Domain(node), 60), model.Domain(node).empty() ? "" : "::",
-      Printable(model.OpType(node), 60),
+      Printable(model.Domain(node), 60),
+      model.Domain(node).empty() ? "" : "::", Printable(model.OpType(node), 60),
       model[node].name.empty() ? "(no name)" : Printable(model[node].name));
   text += fmt::format("  reads  {}\n", ValuesText(model, model.Inputs(node)));
   text +=
@@ -90,8 +90,7 @@ std::string Json(const Model& model, NodeId node,
 ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal) {
   const ModelFile file = ModelFile::Open(options.model);
   const NodeId node = SelectNode(file.model(), options.node);
-  const Explanation explanation =
-      Explain(file.model(), options.mapping, node);
+  const Explanation explanation = Explain(file.model(), options.mapping, node);
   file.file().CheckUnchanged();
   terminal.Out(options.json ? Json(file.model(), node, explanation)
                             : Text(file.model(), node, explanation));

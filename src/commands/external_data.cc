@@ -23,8 +23,8 @@ struct DataFile {
 };
 
 bool IsUnder(const fs::path& folder, const fs::path& file) {
-  const auto [end, unused] = std::mismatch(folder.begin(), folder.end(),
-                                           file.begin(), file.end());
+  const auto [end, unused] =
+      std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
   return end == folder.end();
 }
 

@@ -32,20 +32,19 @@ std::vector<std::string> UnmetGates(const Tagging& tagging,
   std::vector<std::string> findings;
   const Coverage coverage = CountTags(tagging);
   const std::uint64_t counted = CountedNodes(coverage);
-  const double percent =
-      coverage.nodes == 0 ? 100.0
-                          : 100.0 * static_cast<double>(counted) /
-                                static_cast<double>(coverage.nodes);
+  const double percent = coverage.nodes == 0
+                             ? 100.0
+                             : 100.0 * static_cast<double>(counted) /
+                                   static_cast<double>(coverage.nodes);
   if (percent < options.min_coverage) {
-    findings.push_back(fmt::format(
-        "coverage is {:.2f} %, --min-coverage asks for {:g} %", percent,
-        options.min_coverage));
+    findings.push_back(
+        fmt::format("coverage is {:.2f} %, --min-coverage asks for {:g} %",
+                    percent, options.min_coverage));
   }
   if (options.max_untagged && coverage.untagged() > *options.max_untagged) {
-    findings.push_back(fmt::format(
-        "{} without a tag, --max-untagged allows {}",
-        Count(coverage.untagged(), "node"),
-        WithThousands(*options.max_untagged)));
+    findings.push_back(fmt::format("{} without a tag, --max-untagged allows {}",
+                                   Count(coverage.untagged(), "node"),
+                                   WithThousands(*options.max_untagged)));
   }
   if (options.require_modules.empty()) return findings;
   const ModuleCounts counts(tagging);

@@ -18,8 +18,8 @@ bool MatchesGlob(std::string_view pattern, std::string_view path) {
       continue;
     }
     for (std::size_t i = path.size(); i > 0; --i) {
-      const bool same = pattern[at] == '?' ? path[i - 1] != '.'
-                                           : path[i - 1] == pattern[at];
+      const bool same =
+          pattern[at] == '?' ? path[i - 1] != '.' : path[i - 1] == pattern[at];
       matches[i] = matches[i - 1] && same;
     }
     matches[0] = 0;

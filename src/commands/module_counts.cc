@@ -7,8 +7,8 @@ ModuleCounts::ModuleCounts(const Tagging& tagging)
   for (const Tag& tag : tagging.tags) {
     if (!tag.tagged()) continue;
     ++own_[Index(tag.module)];
-    ++by_confidence_[Index(tag.module)][static_cast<std::size_t>(
-        tag.confidence)];
+    ++by_confidence_[Index(tag.module)]
+                    [static_cast<std::size_t>(tag.confidence)];
   }
   // A module's id is greater than its parent's.
   for (std::size_t i = tagging.modules.size(); --i > 0;) {

@@ -15,7 +15,9 @@ class ModuleCounts {
   explicit ModuleCounts(const Tagging& tagging);
 
   std::uint64_t Own(ModuleId id) const { return own_[Index(id)]; }
-  std::uint64_t Total(ModuleId id) const { return Sum(by_confidence_[Index(id)]); }
+  std::uint64_t Total(ModuleId id) const {
+    return Sum(by_confidence_[Index(id)]);
+  }
   // Own and below.
   const std::array<std::uint32_t, 4>& ByConfidence(ModuleId id) const {
     return by_confidence_[Index(id)];

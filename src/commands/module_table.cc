@@ -95,7 +95,8 @@ std::string NumberColumns::Module(const ModuleCounts& counts, ModuleId module,
   return fmt::format("{1:>{0}}{2:>{0}}{3:>8}{4:>{0}}{5:>{0}}{6:>{0}}{7:>{0}}  ",
                      column_, counts.Total(module), counts.Own(module),
                      Share(counts.Total(module), all_nodes), OrBlank(levels[3]),
-                     OrBlank(levels[2]), OrBlank(levels[1]), OrBlank(levels[0]));
+                     OrBlank(levels[2]), OrBlank(levels[1]),
+                     OrBlank(levels[0]));
 }
 
 std::string NumberColumns::Untagged(std::uint64_t nodes,

@@ -28,8 +28,8 @@ std::optional<NodeId> ByAddress(const Model& model, std::string_view selector) {
     if (model.GraphPath(graph) != selector.substr(0, hash)) continue;
     const std::vector<NodeId>& nodes = model[graph].nodes;
     if (index < nodes.size()) return nodes[index];
-    Fail(ErrorKind::kUsage, "no node {}: the graph has {}",
-         Printable(selector), Count(nodes.size(), "node"));
+    Fail(ErrorKind::kUsage, "no node {}: the graph has {}", Printable(selector),
+         Count(nodes.size(), "node"));
   }
   return std::nullopt;
 }
@@ -73,9 +73,10 @@ NodeId SelectNode(const Model& model, std::string_view selector) {
   }
   std::string list;
   for (std::size_t i = 0; i < found.size() && i < kListed; ++i) {
-    list += fmt::format("\n  {}  {} {}", Printable(NodeAddress(model, found[i])),
-                        Printable(model.OpType(found[i]), 40),
-                        Printable(model[found[i]].name, 60));
+    list +=
+        fmt::format("\n  {}  {} {}", Printable(NodeAddress(model, found[i])),
+                    Printable(model.OpType(found[i]), 40),
+                    Printable(model[found[i]].name, 60));
   }
   if (found.size() > kListed) {
     list += fmt::format("\n  and {} more", found.size() - kListed);

@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 bool IsOurModel(const MappedFile& file) {
   try {
-    return HasTags(ReadModel(
-        file.bytes(), [&](std::uint64_t begin, std::uint64_t end) {
+    return HasTags(
+        ReadModel(file.bytes(), [&](std::uint64_t begin, std::uint64_t end) {
           file.Release(begin, end);
         }));
   } catch (const Error&) {

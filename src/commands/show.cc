@@ -29,8 +29,8 @@ class NodesByModule {
   }
   // kNo: the untagged ones.
   std::span<const NodeId> Of(ModuleId module) const {
-    const auto [first, last] = std::equal_range(
-        nodes_.begin(), nodes_.end(), module, Less{&tagging_->tags});
+    const auto [first, last] = std::equal_range(nodes_.begin(), nodes_.end(),
+                                                module, Less{&tagging_->tags});
     return std::span(nodes_).subspan(
         static_cast<std::size_t>(first - nodes_.begin()),
         static_cast<std::size_t>(last - first));
@@ -93,20 +93,26 @@ std::string OrUnknown(std::string_view text) {
 
 void Show::PrintHeader() {
   const SidecarModel& about = model_.about();
-  terminal_.Out(fmt::format(
-      "{}: {}\n  producer {}, dialect {}, root class {}\n\n",
-      Printable(about.file), Count(coverage_.nodes, "node"),
-      OrUnknown(about.producer), OrUnknown(about.dialect),
-      OrUnknown(tagging_.root.name)));
+  // Tags in a file do not say what dialect they were read from.
+  const std::string dialect =
+      about.dialect.empty() ? "" : ", dialect " + Printable(about.dialect, 100);
+  terminal_.Out(
+      fmt::format("{}: {}\n  producer {}{}, root class {}\n\n",
+                  about.file == "-" ? "standard input" : Printable(about.file),
+                  Count(coverage_.nodes, "node"), OrUnknown(about.producer),
+                  dialect, OrUnknown(tagging_.root.name)));
 }
 
 void Show::PrintNodes(ModuleId module, const std::string& before) {
   if (!options_.nodes) return;
   for (const NodeId node : nodes_.Of(module)) {
     const TaggedModel::NodeLabel label = model_.Label(node);
-    terminal_.Out(fmt::format(
-        "{}{}#{} {} {}\n", before, Printable(label.graph, 60), label.index,
-        Printable(label.op, 60), Printable(label.name, 200)));
+    std::string line =
+        fmt::format("{}{}#{}", before, Printable(label.graph, 60), label.index);
+    for (const std::string_view word : {label.op, label.name}) {
+      if (!word.empty()) line += " " + Printable(word, 200);
+    }
+    terminal_.Out(line + "\n");
   }
 }
 
@@ -117,18 +123,19 @@ void Show::PrintTotals() {
                               Count(coverage_.nodes, "node")));
     return;
   }
-  terminal_.Out(fmt::format(
-      "\n{}: {} tagged ({}) + {} untagged\n", Count(coverage_.nodes, "node"),
-      WithThousands(coverage_.tagged),
-      PercentText(coverage_.tagged, coverage_.nodes),
-      WithThousands(coverage_.untagged())));
+  terminal_.Out(fmt::format("\n{}: {} tagged ({}) + {} untagged\n",
+                            Count(coverage_.nodes, "node"),
+                            WithThousands(coverage_.tagged),
+                            PercentText(coverage_.tagged, coverage_.nodes),
+                            WithThousands(coverage_.untagged())));
 }
 
 void Show::PrintAdvice() {
   if (2 * coverage_.tagged >= coverage_.nodes) return;
   terminal_.Out(fmt::format(
       "\nless than half could be placed: the names in this file say little of "
-      "its modules\n(dialect {}). Tag the file as the exporter wrote it, before "
+      "its modules\n(dialect {}). Tag the file as the exporter wrote it, "
+      "before "
       "optimizers and\nquantizers, or export it again: torch.onnx.export of "
       "torch >= 2.5 keeps module\nnames, and dynamo=True keeps classes, too.\n",
       OrUnknown(model_.about().dialect)));
@@ -149,10 +156,9 @@ void Show::PrintText() {
         if (row.module == ModuleTree::kRoot && class_name.empty()) {
           class_name = tagging_.root.name;
         }
-        terminal_.Out(
-            columns.Module(counts_, row.module, coverage_.nodes) +
-            row.branch + name + (class_name.empty() ? "" : "  ") +
-            Colored(Printable(class_name, 200), "36") + "\n");
+        terminal_.Out(columns.Module(counts_, row.module, coverage_.nodes) +
+                      row.branch + name + (class_name.empty() ? "" : "  ") +
+                      Colored(Printable(class_name, 200), "36") + "\n");
         PrintNodes(row.module, columns.Blank() + row.below + "  ");
       });
   if (top_ == ModuleTree::kRoot) {

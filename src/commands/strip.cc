@@ -34,13 +34,13 @@ ExitCode RunStrip(const StripOptions& options, Terminal& terminal) {
   const std::string text = fmt::format(
       "{}: {}\n  {} {}\n",
       options.model == "-" ? "standard input" : Printable(options.model),
-      writer.changes() ? fmt::format("removed {} bytes of tags",
-                                     WithThousands(file.file().size() -
-                                                   writer.new_size()))
-                       : "has no tags",
-      unchanged                 ? "unchanged"
-      : options.write.dry_run   ? "would write"
-                                : "wrote",
+      writer.changes()
+          ? fmt::format("removed {} bytes of tags",
+                        WithThousands(file.file().size() - writer.new_size()))
+          : "has no tags",
+      unchanged               ? "unchanged"
+      : options.write.dry_run ? "would write"
+                              : "wrote",
       path == "-" ? "standard output" : Printable(path));
   if (path == "-" && !options.write.dry_run) {
     terminal.Err(text);

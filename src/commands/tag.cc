@@ -27,8 +27,8 @@ void RefuseBeyondTwoGigabytes(const ModelFile& file, const TagWriter& writer) {
 }
 
 Produce SidecarOf(const ModelFile& file, const Tagging& tagging) {
-  const SidecarModel about = AboutModel(FileName(file.path()), file.model(),
-                                        tagging);
+  const SidecarModel about =
+      AboutModel(FileName(file.path()), file.model(), tagging);
   return [&file, &tagging, about](wire::Rewrite::Sink& sink) {
     WriteSidecar(file.model(), tagging, about,
                  [&](Bytes bytes) { sink.Write(bytes); });
@@ -122,8 +122,7 @@ ExitCode RunTag(const TagOptions& options, Terminal& terminal) {
   ExitCode result = ExitCode::kOk;
   std::size_t done = 0;
   for (const std::string& model : options.models) {
-    terminal.Progress(fmt::format("{} of {}: {}", ++done,
-                                  options.models.size(),
+    terminal.Progress(fmt::format("{} of {}: {}", ++done, options.models.size(),
                                   Printable(model, 60)));
     try {
       const ExitCode one = TagFile(model, options, terminal);

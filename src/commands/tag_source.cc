@@ -65,9 +65,7 @@ void Say(Terminal& terminal, const std::string& text) {
   terminal.Err(fmt::format("onnx-tag: {}\n", text));
 }
 
-bool IsSidecarName(const std::string& path) {
-  return path.ends_with(".json");
-}
+bool IsSidecarName(const std::string& path) { return path.ends_with(".json"); }
 
 }  // namespace
 
@@ -103,10 +101,11 @@ TaggedModel TaggedModel::Load(const std::string& path,
   } else if (!options.remap && !options.sidecar.empty()) {
     Sidecar sidecar = OpenSidecar(options.sidecar);
     if (!Fits(sidecar, model)) {
-      Fail(ErrorKind::kInput,
-           "{}: belongs to another graph than {}\n  make a new one: onnx-tag {} "
-           "--sidecar-only",
-           Printable(options.sidecar), Printable(path), Printable(path));
+      Fail(
+          ErrorKind::kInput,
+          "{}: belongs to another graph than {}\n  make a new one: onnx-tag {} "
+          "--sidecar-only",
+          Printable(options.sidecar), Printable(path), Printable(path));
     }
     result.UseSidecar(std::move(sidecar), false);
     Say(terminal,

@@ -37,8 +37,8 @@ class TaggedModel {
  private:
   void UseSidecar(Sidecar sidecar, bool keep_nodes);
 
-  std::optional<ModelFile> file_;    // none: only a sidecar is at hand
-  std::vector<SidecarNode> nodes_;   // then these are its nodes
+  std::optional<ModelFile> file_;   // none: only a sidecar is at hand
+  std::vector<SidecarNode> nodes_;  // then these are its nodes
   Tagging tagging_;
   SidecarModel about_;
   std::string source_;

@@ -15,6 +15,7 @@ constexpr std::string_view kInnerScopes[] = {"Add",
                                              "AssignVariableOp",
                                              "BatchMatMulV2",
                                              "BiasAdd",
+                                             "BroadcastTo",
                                              "Cast",
                                              "ClipByValue",
                                              "Conv1D",
@@ -76,6 +77,13 @@ bool IsInnerScope(std::string_view segment) {
   return has(segment) || has(WithoutKerasSuffix(segment));
 }
 
+// Keras calls its Add layers `add` and `add_1`, as TensorFlow does the scope of
+// an addition's constants.
+bool IsAddLayer(std::string_view segment, std::string_view op) {
+  return WithoutKerasSuffix(segment) == "add" &&
+         (op == "Add" || op == "AddV2" || op == "AddN" || op == "add");
+}
+
 bool IsCall(std::string_view segment) {
   const std::string_view bare = WithoutKerasSuffix(segment);
   return bare == "StatefulPartitionedCall" || bare == "PartitionedCall" ||
@@ -129,7 +137,8 @@ TfName SplitTfName(std::string_view name) {
   if (name.starts_with('/')) return result;
   std::string_view scope = BeforeLastPart(name, '/');
   result.op = WithoutKerasSuffix(LastPart(name, '/'));
-  while (!scope.empty() && IsInnerScope(LastPart(scope, '/'))) {
+  while (!scope.empty() && IsInnerScope(LastPart(scope, '/')) &&
+         !IsAddLayer(LastPart(scope, '/'), result.op)) {
     scope = BeforeLastPart(scope, '/');
   }
   bool leading = true;
@@ -140,8 +149,8 @@ TfName SplitTfName(std::string_view name) {
                                                         : slash + 1);
     if (segment.empty() || (leading && IsCall(segment))) continue;
     leading = false;
-    // What a loop holds keeps the loop's layer: `gru/while/gru_cell`.
-    if (WithoutKerasSuffix(segment) == "while") continue;
+    // What a loop or a call holds keeps its layer: `gru/while/gru_cell`.
+    if (WithoutKerasSuffix(segment) == "while" || IsCall(segment)) continue;
     AppendSegment(segment, result.segments);
   }
   result.ok = !result.segments.empty();

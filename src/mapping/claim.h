@@ -34,15 +34,24 @@ struct Rung {
 
 // The rungs, one file each.
 RungFunction ProposeFromMetadata;
+RungFunction ProposeFromFunctions;
+RungFunction ProposeFromInlined;
+RungFunction ProposeForHelperBodies;
+RungFunction ProposeForFunctionBodies;
+RungFunction ProposeFromDialect;
 RungFunction ProposeFromScope;
 RungFunction ProposeFromValueName;
 RungFunction ProposeFromParameters;
 RungFunction ProposeFromNormPatterns;
+RungFunction ProposeForControlFlow;
 RungFunction ProposeForCarriers;
 RungFunction ProposeForConversions;
 RungFunction ProposeForGemmReshapes;
 RungFunction ProposeFromConsumers;
 RungFunction ProposeForConstants;
+RungFunction ProposeForUnnamedRegions;
+RungFunction ProposeMuteRoot;
+RungFunction ProposeFromSanitizedNames;
 RungFunction ProposeFromNeighbours;
 RungFunction ProposeFromAttention;
 RungFunction ProposeFromExecutionOrder;

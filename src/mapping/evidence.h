@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "mapping/function_table.h"
+#include "mapping/dialects.h"
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
@@ -34,6 +36,28 @@ struct MetadataFact {
   NodeId node;
   ModuleId module;
   bool merged = false;  // a rewriter made the node out of several
+};
+
+// What an inlined function's surviving names say of a node.
+enum class InlinedTrust : std::uint8_t {
+  kAround,  // it is of a call without a name, inside this module
+  kOrder,   // it lies between the ends of two calls
+  kName,    // it is of a call that is named after the module
+  kKnown,   // and parameters know the module, too
+};
+struct InlinedFact {
+  NodeId node;
+  ModuleId module;
+  InlinedTrust trust = InlinedTrust::kOrder;
+};
+
+// What a node's name says in a dialect with rules of its own.
+struct NameFact {
+  NodeId node;
+  ModuleId module;
+  Confidence confidence;
+  std::string_view because;
+  Source source = Source::kScope;
 };
 
 // How a node came by its scope.
@@ -65,6 +89,16 @@ struct Evidence {
   // What an attention beside this norm is usually called: by the norm's
   // module, the module that would be; see data/attention_names.txt.
   std::unordered_map<std::uint32_t, ModuleId> usual_attention;
+
+  FunctionTable functions;
+  std::vector<InlinedFact> inlined;
+  hierarchy::Dialect dialect = hierarchy::Dialect::kUnknown;
+  std::shared_ptr<const DialectNames> names;  // null: scopes and metadata
+  std::vector<NameFact> name_facts;           // by node
+  std::vector<Origin> origins;                // by node
+  // The names say nothing but the root, although there is more: Keras' layers
+  // are no modules to torch.
+  bool root_scopes_are_mute = false;
 
   std::vector<MetadataFact> metadata;             // by node
   std::vector<std::string> notes;                 // set aside, and why
@@ -98,10 +132,18 @@ struct Evidence {
 
 Evidence GatherEvidence(const Model& model);
 
+// The exporter's dialect, for reports.
+std::string FileDialect(const Evidence& evidence);
+
 // The steps of it, in order.
 void GatherScopes(Evidence& evidence);
 void GatherParameters(Evidence& evidence);
+void GatherFunctions(Evidence& evidence);
+void GatherInlined(Evidence& evidence);
+void GatherInlinedOrder(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
+void GatherDialectNames(Evidence& evidence);
+void GatherKerasOnTorch(Evidence& evidence);
 void AlignScopes(Evidence& evidence);
 void GuessAttentionNames(Evidence& evidence);
 void DescribeModules(Evidence& evidence);

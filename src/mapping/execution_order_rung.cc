@@ -267,8 +267,12 @@ class ExecutionOrder {
 
   // Indices are made by the caller of an embedding.
   ModuleId SideReader(NodeId node) const {
-    return model_.OpType(node) == "Gather" && IsAnchor(node) ? Caller(node)
-                                                             : module_[node];
+    const ModuleId module = module_[node];
+    const bool embedding = model_.OpType(node) == "Gather" &&
+                           placed_[node].source == Source::kParameter &&
+                           placed_[node].tagged() && module != ModuleId{0} &&
+                           !HasChildren(module);
+    return embedding ? Callable(tree_.Parent(module)) : module;
   }
 
   // Constants and shape arithmetic serve the nodes that read them.

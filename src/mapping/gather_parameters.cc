@@ -2,10 +2,13 @@
 // values that carry them to the node that uses them.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "hierarchy/parameter_name.h"
 #include "hierarchy/undo.h"
+#include "hierarchy/wrappers.h"
 #include "mapping/evidence.h"
 
 namespace onnx_tag {
@@ -29,6 +32,10 @@ class ParameterGatherer {
       if (id != kNo<NameId>) carriers_.push_back(id);
     }
     identity_ = model_.FindName("Identity");
+    for (const std::string_view op :
+         {"BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"}) {
+      generates_ |= model_.FindName(op) != kNo<NameId>;
+    }
   }
 
   void Run() {
@@ -39,8 +46,15 @@ class ParameterGatherer {
       evidence_.constant_value[Index(tensor.value)] = true;
       AddParameter(tensor.value, model_.ValueName(tensor.value), tensor.rank);
     }
+    const FunctionTable& functions = evidence_.functions;
     // Files are in topological order; where one is not, a carrier is missed.
-    for (const NodeId node : model_.Nodes()) Carry(node);
+    for (const NodeId node : model_.Nodes()) {
+      if (functions.OwnerOf(model_[node].graph) == kNo<FunctionId>) Carry(node);
+    }
+    for (const FunctionId id : functions.CallersFirst()) {
+      Bind(id);
+      for (const NodeId node : functions.Body(id)) Carry(node);
+    }
     CountUses();
     evidence_.module_has_parameter.assign(evidence_.modules.size(), false);
     for (const Parameter& parameter : evidence_.parameters) {
@@ -51,14 +65,24 @@ class ParameterGatherer {
  private:
   void AddParameter(ValueId value, std::string_view raw, std::uint32_t rank) {
     const hierarchy::Undone name = hierarchy::UndoTensorName(raw);
-    if (!hierarchy::IsParameterName(name.name)) return;
+    std::optional<std::string> owner;
+    if (evidence_.names != nullptr) {
+      // A scalar is a constant that equal ones were merged with.
+      if (rank > 0) owner = evidence_.names->OwnerOf(name.name);
+      if (!owner) return;
+    } else if (!hierarchy::IsParameterName(name.name)) {
+      return;
+    } else if (rank == 0 && name.name.find('.') == std::string_view::npos) {
+      return;  // a bound or a scale: a number with a word for a name
+    }
     // Scale, zero point and quantized weight are one parameter.
     const auto [at, is_new] = by_name_.try_emplace(
         name.name, MakeId<ParameterId>(evidence_.parameters.size()));
     if (is_new) {
       const std::string_view module =
-          name.module_only ? name.name
-                           : hierarchy::SplitParameterName(name.name).module;
+          owner              ? std::string_view(*owner)
+          : name.module_only ? name.name
+                             : OwnerOf(name.name);
       evidence_.parameters.Add({.name = name.name,
                                 .module = evidence_.modules.Add(module),
                                 .rank = rank});
@@ -66,6 +90,31 @@ class ParameterGatherer {
     Parameter& parameter = evidence_.parameters[at->second];
     parameter.rank = std::max(parameter.rank, rank);
     evidence_.value_parameter[value] = at->second;
+  }
+
+  // A body's own names may be those of another instance: what its inputs are
+  // is what the first call hands over.
+  void Bind(FunctionId id) {
+    const std::vector<ValueId>& formals =
+        model_[model_.functions()[Index(id)].body].inputs;
+    const std::span<const ValueId> actuals =
+        model_.Inputs(evidence_.functions[id].first_call);
+    for (std::size_t i = 0; i < std::min(formals.size(), actuals.size()); ++i) {
+      if (actuals[i] == kNo<ValueId>) continue;
+      evidence_.value_parameter[formals[i]] =
+          evidence_.value_parameter[actuals[i]];
+      evidence_.constant_value[Index(formals[i])] =
+          evidence_.constant_value[Index(actuals[i])];
+    }
+  }
+
+  // The two halves of a generation graph are one model: `e_` and `d_` tell
+  // their parameters apart, not their modules.
+  std::string_view OwnerOf(std::string_view name) const {
+    if (generates_) {
+      name.remove_prefix(hierarchy::GenerationPrefix(name).size());
+    }
+    return hierarchy::SplitParameterName(name).module;
   }
 
   bool IsCarrier(const Node& node) const {
@@ -112,12 +161,19 @@ class ParameterGatherer {
     return tensor == nullptr ? 0 : tensor->rank;
   }
 
+  // Its body uses the parameters, not the call.
+  bool IsFirstCall(NodeId node) const {
+    const FunctionCall* const call = evidence_.functions.CallOf(node);
+    return call != nullptr &&
+           evidence_.functions[call->function].first_call == node;
+  }
+
   // A parameter read from several places may have another owner in each: its
   // name is that of one of several equal tensors.
   void CountUses() {
     IdVector<ParameterId, Place> places(evidence_.parameters.size());
     for (const NodeId node : model_.Nodes()) {
-      if (evidence_.is_carrier[node]) continue;
+      if (evidence_.is_carrier[node] || IsFirstCall(node)) continue;
       const std::span<const ValueId> inputs = model_.Inputs(node);
       for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
         const ParameterId id = evidence_.ParameterOf(inputs[slot]);
@@ -217,6 +273,7 @@ class ParameterGatherer {
   const Model& model_;
   std::vector<NameId> carriers_;
   NameId identity_;
+  bool generates_ = false;
   std::unordered_map<std::string_view, ParameterId> by_name_;
 };
 

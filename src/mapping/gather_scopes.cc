@@ -12,6 +12,7 @@ void GatherScopes(Evidence& evidence) {
   evidence.value_scope.resize(model.node_count(), kNo<ScopeId>);
   evidence.name_trace.resize(model.node_count(), NameTrace::kNone);
   evidence.converter_name.resize(model.node_count(), false);
+  if (evidence.names != nullptr) return;  // they are no TorchScript scopes
   for (const NodeId node : model.Nodes()) {
     const hierarchy::Undone name = hierarchy::UndoNodeName(model[node].name);
     evidence.converter_name[node] = name.cast || name.quantizer;

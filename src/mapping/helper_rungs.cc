@@ -24,6 +24,14 @@ std::vector<Claim> ProposeForCarriers(const Evidence& evidence,
 
 namespace {
 
+// Placed by what the file says of the node itself.
+bool IsDirect(const Tag& tag) {
+  return tag.tagged() &&
+         (tag.source == Source::kScope || tag.source == Source::kMetadata ||
+          tag.source == Source::kScopeAndParameter ||
+          tag.source == Source::kValueName);
+}
+
 bool IsConversion(std::string_view op) {
   return op == "Cast" || op == "QuantizeLinear" || op == "DequantizeLinear" ||
          op == "DynamicQuantizeLinear";
@@ -68,34 +76,33 @@ std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
         model.OpType(reshape) != "Reshape") {
       return;
     }
-    claims.push_back({reshape, placed[gemm].module, Confidence::kHigh,
+    claims.push_back({reshape, placed[gemm].module,
+                      IsDirect(placed[gemm]) ? Confidence::kHigh
+                                             : Confidence::kMedium,
                       Source::kOperation,
                       "it shapes the input or output of this module's Gemm"});
   };
   for (const NodeId node : model.Nodes()) {
     if (!placed[node].tagged() || model.OpType(node) != "Gemm") continue;
     const auto inputs = model.Inputs(node);
-    const NodeId before =
+    NodeId before =
         inputs.empty() ? kNo<NodeId> : ProducerOf(model, inputs[0]);
-    if (before != kNo<NodeId> && OnlyConsumer(model, before) == node) {
-      claim(before, node);
+    if (before != kNo<NodeId> && (OnlyConsumer(model, before) != node ||
+                                  model.OpType(before) != "Reshape")) {
+      before = kNo<NodeId>;
     }
-    claim(OnlyConsumer(model, node), node);
+    NodeId after = OnlyConsumer(model, node);
+    if (after != kNo<NodeId> && model.OpType(after) != "Reshape") {
+      after = kNo<NodeId>;
+    }
+    // Without scopes a Reshape on one side may as well be the model's own.
+    const bool both = before != kNo<NodeId> && after != kNo<NodeId>;
+    if (!both && !IsDirect(placed[node])) continue;
+    claim(before, node);
+    claim(after, node);
   }
   return claims;
 }
-
-namespace {
-
-// Placed by what the file says of the node itself.
-bool IsDirect(const Tag& tag) {
-  return tag.tagged() &&
-         (tag.source == Source::kScope || tag.source == Source::kMetadata ||
-          tag.source == Source::kScopeAndParameter ||
-          tag.source == Source::kValueName);
-}
-
-}  // namespace
 
 // A node without a scope among scoped ones: scripted functions, constants,
 // helpers of the exporter. They serve the node that reads them.

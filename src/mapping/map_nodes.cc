@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "mapping/assign_classes.h"
 #include "mapping/ladder.h"
+#include "mapping/origins.h"
+#include "mapping/roles.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 
@@ -13,9 +15,16 @@ namespace {
 
 constexpr Rung kEnhancedSemanticRungs[] = {
     {"metadata", "the exporter's metadata", &ProposeFromMetadata},
+    {"function", "the local function it calls or stands in",
+     &ProposeFromFunctions},
+    {"dialect", "names of producers other than PyTorch", &ProposeFromDialect},
     {"scope", "the scope in the node's name", &ProposeFromScope},
     {"value_name", "the scope in an output's name", &ProposeFromValueName},
+    {"inlined", "the call of an inlined function", &ProposeFromInlined},
+    {"helper_body", "the call of the function it stands in",
+     &ProposeForHelperBodies},
     {"parameter", "the parameters it uses", &ProposeFromParameters},
+    {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
     {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
     {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
     {"gemm_reshape", "Reshapes around a Gemm", &ProposeForGemmReshapes},
@@ -23,9 +32,17 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"consumers", "scopeless nodes among scoped ones", &ProposeFromConsumers},
     {"attention", "attention written out", &ProposeFromAttention},
     {"constant", "constants of placed nodes", &ProposeForConstants},
+    {"control_flow", "what the branches of an If or Loop use",
+     &ProposeForControlFlow},
+    {"sanitized", "names with underscores for dots and slashes",
+     &ProposeFromSanitizedNames},
+    {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},
     {"neighbours", "the modules around it", &ProposeFromNeighbours},
+    {"late_helper_body", "the call of the function it stands in",
+     &ProposeForHelperBodies},
+    {"function_body", "the function it stands in", &ProposeForFunctionBodies},
 };
 
 const Strategy kStrategies[] = {
@@ -41,6 +58,28 @@ constexpr StrategyInfo kStrategyInfos[] = {
      "neighbours are"},
 };
 
+// The body of a module's function is the module's, and what it calls.
+bool LeavesFunction(const Evidence& evidence, const Claim& claim) {
+  if (claim.source != Source::kLocality) return false;
+  const FunctionId owner =
+      evidence.functions.OwnerOf(evidence.model[claim.node].graph);
+  if (owner == kNo<FunctionId>) return false;
+  const ModuleId module = evidence.functions[owner].module;
+  return module != kNo<ModuleId> &&
+         !evidence.modules.IsAncestor(module, claim.module);
+}
+
+// The modules of all calls, for a body is tagged for its first call only.
+void AddCallSites(const Evidence& evidence, Tagging& tagging) {
+  for (const FunctionCall& call : evidence.functions.calls()) {
+    const ModuleId module = call.module == kNo<ModuleId>
+                                ? tagging.tags[call.node].module
+                                : call.module;
+    tagging.call_sites.push_back(
+        {static_cast<std::uint32_t>(call.function), call.node, module});
+  }
+}
+
 // The evidence's modules that matter: those of nodes, and those that own a
 // named parameter. Others were only considered.
 void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
@@ -49,6 +88,12 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
   used[0] = true;
   for (const Tag& tag : tagging.tags) {
     if (tag.tagged()) used[Index(tag.module)] = true;
+  }
+  for (const Origin& origin : tagging.origins) {
+    used[Index(origin.module)] = true;
+  }
+  for (const CallSite& site : tagging.call_sites) {
+    if (site.module != kNo<ModuleId>) used[Index(site.module)] = true;
   }
   for (const Parameter& parameter : evidence.parameters) {
     if (parameter.uses > 0) used[Index(parameter.module)] = true;
@@ -69,6 +114,12 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
   }
   for (Tag& tag : tagging.tags) {
     if (tag.tagged()) tag.module = kept[Index(tag.module)];
+  }
+  for (Origin& origin : tagging.origins) {
+    origin.module = kept[Index(origin.module)];
+  }
+  for (CallSite& site : tagging.call_sites) {
+    if (site.module != kNo<ModuleId>) site.module = kept[Index(site.module)];
   }
   tagging.modules = std::move(tree);
 }
@@ -93,7 +144,7 @@ const Strategy& FindStrategy(std::string_view name) {
 void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
   for (const Claim& claim : rung.propose(evidence, placed)) {
     Tag& tag = placed[claim.node];
-    if (tag.tagged()) continue;
+    if (tag.tagged() || LeavesFunction(evidence, claim)) continue;
     tag.module = claim.module;
     tag.confidence = claim.confidence;
     tag.source = claim.source;
@@ -102,9 +153,17 @@ void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
 
 Evidence GatherEvidence(const Model& model) {
   Evidence evidence(model);
+  evidence.dialect = DetectDialect(model);
+  evidence.names = ReadDialect(model, evidence.dialect);
   GatherScopes(evidence);
+  evidence.functions = FunctionTable(model);
   GatherParameters(evidence);
+  GatherFunctions(evidence);
+  GatherInlined(evidence);
+  if (evidence.inlined.empty()) GatherInlinedOrder(evidence);
   GatherMetadata(evidence);
+  GatherDialectNames(evidence);
+  GatherKerasOnTorch(evidence);
   AlignScopes(evidence);
   GuessAttentionNames(evidence);
   DescribeModules(evidence);
@@ -141,11 +200,15 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   for (const Rung& rung : strategy.rungs) {
     Climb(evidence, rung, tagging.tags);
   }
+  AddCallSites(evidence, tagging);
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();
   }
+  tagging.origins = FindOrigins(evidence, tagging.tags);
   KeepUsedModules(evidence, tagging);
+  tagging.dialect = FileDialect(evidence);
   AssignClasses(evidence, tagging);
+  AssignRoles(model, tagging);
   return tagging;
 }
 

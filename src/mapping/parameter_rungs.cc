@@ -1,5 +1,5 @@
 // Nodes that use a named parameter belong to its owner.
-#include <array>
+#include <unordered_map>
 
 #include "mapping/claim.h"
 #include "mapping/graph_patterns.h"
@@ -31,17 +31,77 @@ Owner OwnerOf(const Evidence& evidence, NodeId node) {
   return owner;
 }
 
+// By its attribute name.
+bool LooksLikeEmbedding(const Evidence& evidence, ModuleId module) {
+  const std::string_view atom = evidence.modules.Atom(module);
+  return atom.find("emb") != std::string_view::npos || atom == "wte" ||
+         atom == "wpe" || atom == "shared";
+}
+
+// A tensor's two dimensions as one number, or 0 where it has not two.
+std::uint64_t Shape(const Model& model, ValueId value) {
+  const Initializer* tensor =
+      value == kNo<ValueId> ? nullptr : model.InitializerOf(value);
+  if (tensor == nullptr || tensor->rank != 2) return 0;
+  const auto dims = model.Dims(*tensor);
+  return static_cast<std::uint64_t>(dims[0]) << 32 |
+         static_cast<std::uint32_t>(dims[1]);
+}
+
+std::uint64_t Transposed(std::uint64_t shape) {
+  return shape << 32 | shape >> 32;
+}
+
+// Products with a weight that lost its name, by its shape: a head that shares
+// its matrix with the embedding has a transposed copy of it.
+std::unordered_map<std::uint64_t, NodeId> NamelessProducts(
+    const Evidence& evidence) {
+  const Model& model = evidence.model;
+  std::unordered_map<std::uint64_t, NodeId> products;
+  for (const NodeId node : model.Nodes()) {
+    const std::string_view op = model.OpType(node);
+    if (op != "MatMul" && op != "Gemm") continue;
+    const auto inputs = model.Inputs(node);
+    if (inputs.size() < 2 ||
+        evidence.ParameterOf(inputs[1]) != kNo<ParameterId>) {
+      continue;
+    }
+    const std::uint64_t shape = Shape(model, inputs[1]);
+    if (shape != 0) products[shape] = node;  // the last one: heads come last
+  }
+  return products;
+}
+
 }  // namespace
 
 std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
                                          const Placed& placed) {
   const Model& model = evidence.model;
   std::vector<Claim> claims;
+  const auto products = NamelessProducts(evidence);
   for (const NodeId node : model.Nodes()) {
     if (placed[node].tagged() || evidence.is_carrier[node]) continue;
     const Owner owner = OwnerOf(evidence, node);
     if (owner.module == kNo<ModuleId>) continue;
-    claims.push_back({node, owner.module, Confidence::kHigh,
+    if (model.OpType(node) == "Gather") {
+      // A tied matrix has the name of the embedding or of the head.
+      const std::uint64_t shape = Shape(model, model.Inputs(node)[0]);
+      const auto head = products.find(Transposed(shape));
+      if (shape != 0 && head != products.end() &&
+          !placed[head->second].tagged()) {
+        const bool is_head = !LooksLikeEmbedding(evidence, owner.module);
+        if (is_head) {
+          claims.push_back({head->second, owner.module, Confidence::kMedium,
+                            Source::kParameter,
+                            "its weight is this module's, transposed"});
+          continue;
+        }
+      }
+    }
+    // A name without dots may be the root's, or nobody's.
+    claims.push_back({node, owner.module,
+                      owner.module == ModuleId{0} ? Confidence::kMedium
+                                                  : Confidence::kHigh,
                       Source::kParameter, "it uses a parameter of this module"});
     // The bias of a Linear is added to its MatMul, whose weight may have been
     // transposed and renamed.

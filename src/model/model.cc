@@ -68,16 +68,16 @@ std::string Model::GraphPath(GraphId id) const {
                          function.overload);
     }
     case GraphKind::kTraining:
-      return fmt::format("train[{}]:{}", graph.position,
-                         graph.training_algorithm ? "algorithm"
-                                                  : "initialization");
+      return fmt::format(
+          "train[{}]:{}", graph.position,
+          graph.training_algorithm ? "algorithm" : "initialization");
     case GraphKind::kSubgraph:
       break;
   }
   const std::string outer = GraphPath(graph.parent);
-  std::string path = fmt::format("{}{}{}:{}", outer, outer.empty() ? "" : "/",
-                                 nodes_[graph.parent_node].index,
-                                 graph.attribute);
+  std::string path =
+      fmt::format("{}{}{}:{}", outer, outer.empty() ? "" : "/",
+                  nodes_[graph.parent_node].index, graph.attribute);
   if (graph.position != 0xffffffff) path += fmt::format("[{}]", graph.position);
   return path;
 }

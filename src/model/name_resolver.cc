@@ -32,7 +32,8 @@ void NameResolver::Resolve() {
   for (const GraphId graph : model_.Graphs()) {
     if (model_.graphs_[graph].kind != GraphKind::kFunction) continue;
     ResolveGraph(graph);
-    for (const Shadowed& name : shadowed_) bound_[Index(name.name)] = name.outer;
+    for (const Shadowed& name : shadowed_)
+      bound_[Index(name.name)] = name.outer;
     shadowed_.clear();
   }
   LinkConsumers();
@@ -90,8 +91,8 @@ void NameResolver::ResolveGraph(GraphId graph) {
     const std::size_t first = node.first_operand;
     for (std::size_t i = first; i < first + node.input_count; ++i) {
       const auto name = MakeId<NameId>(Index(model_.operands_[i]));
-      model_.operands_[i] = model_.names_[name].empty() ? kNo<ValueId>
-                                                        : Lookup(graph, name);
+      model_.operands_[i] =
+          model_.names_[name].empty() ? kNo<ValueId> : Lookup(graph, name);
     }
     if (model_.subgraph_nodes_.empty()) continue;
     for (const GraphId inner : model_.Subgraphs(id)) {

@@ -67,10 +67,8 @@ Model ModelReader::Read() {
 
 void ModelReader::ReadModelProto() {
   AddGraph(GraphKind::kMain);
-  model_.spine_.push_back({.begin = 0,
-                           .size = bytes_.size(),
-                           .parent = 0,
-                           .prefix_width = 0});
+  model_.spine_.push_back(
+      {.begin = 0, .size = bytes_.size(), .parent = 0, .prefix_width = 0});
   const Place file{bytes_, 0, 0};
   bool has_graph = false;
   std::uint32_t training_count = 0;
@@ -123,8 +121,7 @@ ModelReader::Place ModelReader::Enter(const Place& parent, const Field& field) {
                            .size = field.bytes.size(),
                            .parent = parent.message,
                            .prefix_width = field.prefix_width});
-  return {field.bytes,
-          static_cast<wire::MessageId>(model_.spine_.size() - 1),
+  return {field.bytes, static_cast<wire::MessageId>(model_.spine_.size() - 1),
           parent.depth + 1};
 }
 
@@ -168,8 +165,7 @@ void ModelReader::ReadGraph(const Place& place, GraphId graph) {
         break;
     }
     if (release_ && field.whole.size() > kLargeField) {
-      const std::uint64_t end =
-          Offset(field.whole.data()) + field.whole.size();
+      const std::uint64_t end = Offset(field.whole.data()) + field.whole.size();
       release_(released_, end);
       released_ = end;
     }
@@ -182,8 +178,7 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
   {
     Node& node = model_.nodes_[id];
     node.graph = graph;
-    node.index =
-        static_cast<std::uint32_t>(model_.graphs_[graph].nodes.size());
+    node.index = static_cast<std::uint32_t>(model_.graphs_[graph].nodes.size());
     node.message = place.message;
     node.op_type = node.domain = kNo<NameId>;
     node.first_metadata =
@@ -203,12 +198,10 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
     switch (field.number) {
       // Names now; NameResolver turns them into values in place.
       case onnx::NodeProto::kInput:
-        scratch_inputs_.push_back(
-            MakeId<ValueId>(Index(Intern(field.bytes))));
+        scratch_inputs_.push_back(MakeId<ValueId>(Index(Intern(field.bytes))));
         break;
       case onnx::NodeProto::kOutput:
-        scratch_outputs_.push_back(
-            MakeId<ValueId>(Index(Intern(field.bytes))));
+        scratch_outputs_.push_back(MakeId<ValueId>(Index(Intern(field.bytes))));
         break;
       case onnx::NodeProto::kName:
         name = field.bytes;
@@ -329,8 +322,7 @@ void ModelReader::ReadFunction(const Place& place) {
   model_.functions_[model_.graphs_[body].function] = std::move(function);
 }
 
-void ModelReader::ReadTrainingInfo(const Place& place,
-                                   std::uint32_t position) {
+void ModelReader::ReadTrainingInfo(const Place& place, std::uint32_t position) {
   GraphId graphs[2] = {kNo<GraphId>, kNo<GraphId>};
   FieldReader reader(place.bytes, place.depth);
   for (Field field; reader.Next(field);) {
@@ -497,7 +489,7 @@ void ModelReader::SortSubgraphs() {
 }
 
 std::string ModelReader::WhereAmI(const char* at) const {
-  const std::string byte = fmt::format("at byte {}", Offset(at));
+  std::string byte = fmt::format("at byte {}", Offset(at));
   if (model_.nodes_.empty()) return byte;
   const Node& node = model_.nodes_[MakeId<NodeId>(model_.nodes_.size() - 1)];
   return fmt::format("{}, near node {}", byte, node.index);

@@ -9,10 +9,10 @@
 namespace onnx_tag {
 namespace {
 
-// U+10FFFE, a noncharacter: in front of what stands for a byte. Names may hold
-// it all the same, and then it is doubled.
-constexpr std::string_view kMark = "\xf4\x8f\xbf\xbe";
-constexpr std::string_view kTwoMarks = "\xf4\x8f\xbf\xbe\xf4\x8f\xbf\xbe";
+// U+10FF7F, private: in front of what stands for a byte. Names may hold it all
+// the same, and then it is doubled.
+constexpr std::string_view kMark = "\xf4\x8f\xbd\xbf";
+constexpr std::string_view kTwoMarks = "\xf4\x8f\xbd\xbf\xf4\x8f\xbd\xbf";
 
 bool IsHex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
@@ -86,8 +86,10 @@ void AppendJsonStringOrNull(std::string& out, std::string_view text) {
 }
 
 // A byte XX is hidden as the mark and U+10FFXX, the mark as itself twice.
-std::string HideLoneSurrogates(std::string_view json) {
-  std::string out;
+std::string_view HideLoneSurrogates(std::string_view json,
+                                    std::string& storage) {
+  storage.clear();
+  std::string& out = storage;
   std::size_t plain = 0;  // start of what is copied as it is
   const auto replace = [&](std::size_t at, std::size_t size,
                            std::string_view with) {
@@ -105,7 +107,7 @@ std::string HideLoneSurrogates(std::string_view json) {
     } else if (IsHighSurrogate(rest)) {
       // It takes its low one along.
       const bool mark = IsSurrogate(rest, 'b') && EqualsHex(rest, "\\udbff") &&
-                        EqualsHex(rest.substr(6), "\\udffe");
+                        EqualsHex(rest.substr(6), "\\udf7f");
       if (mark) {
         replace(at, 12, kTwoMarks);
       } else {
@@ -115,8 +117,8 @@ std::string HideLoneSurrogates(std::string_view json) {
       at += rest[0] == '\\' ? std::size_t{2} : std::size_t{1};
     }
   }
-  out.append(json.substr(std::min(plain, json.size())));
-  return out;
+  if (plain == 0) return json;
+  return out.append(json.substr(std::min(plain, json.size())));
 }
 
 std::string RestoreBytes(std::string text) {
@@ -134,8 +136,7 @@ std::string RestoreBytes(std::string text) {
       // U+10FF80-U+10FFFF: F4 8F BE/BF and a byte of 80-BF.
       const auto third = static_cast<unsigned char>(rest[2]);
       const auto fourth = static_cast<unsigned char>(rest[3]);
-      out += static_cast<char>((third == 0xbe ? 0x80 : 0xc0) |
-                               (fourth & 0x3f));
+      out += static_cast<char>((third == 0xbe ? 0x80 : 0xc0) | (fourth & 0x3f));
     }
     plain = std::min(at + kMark.size() + 4, text.size());
   }

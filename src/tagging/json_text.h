@@ -18,8 +18,10 @@ void AppendJsonStringOrNull(std::string& out, std::string_view text);
 // JSON text whose lone surrogates \udc80-\udcff, which JSON parsers refuse,
 // are replaced by a mark and a private code point; RestoreBytes turns those
 // back, in a parsed string, into the bytes they stood for. Every other text
-// comes through both as it was.
-std::string HideLoneSurrogates(std::string_view json);
+// comes through both as it was. Most JSON has none, and is then given back
+// itself instead of a changed copy in `storage`.
+std::string_view HideLoneSurrogates(std::string_view json,
+                                    std::string& storage);
 std::string RestoreBytes(std::string text);
 
 }  // namespace onnx_tag

@@ -17,9 +17,9 @@ const std::array<std::string_view, 9> kDefaultExceptions = {
 namespace {
 
 bool IsIndex(std::string_view atom) {
-  return !atom.empty() &&
-         std::all_of(atom.begin(), atom.end(),
-                     [](char c) { return c >= '0' && c <= '9'; });
+  return !atom.empty() && std::all_of(atom.begin(), atom.end(), [](char c) {
+    return c >= '0' && c <= '9';
+  });
 }
 
 // A module of unknown class whose children are all indices is a list.
@@ -69,8 +69,8 @@ ModuleFormat::ModuleFormat(const Tagging& tagging)
   left_out_.resize(tree.size());
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
     const std::string_view name = tree.Class(id);
-    left_out_[Index(id)] = name.empty() ? HoldsOnlyIndices(tree, id)
-                                        : torch_nn.contains(name);
+    left_out_[Index(id)] =
+        name.empty() ? HoldsOnlyIndices(tree, id) : torch_nn.contains(name);
   }
 }
 
@@ -135,8 +135,8 @@ std::string ModuleFormat::Segment(std::string_view name, bool is_class,
       start = true;
       continue;
     }
-    words += start && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A')
-                                           : c;
+    words +=
+        start && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     start = false;
   }
   return words;

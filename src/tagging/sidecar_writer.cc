@@ -37,10 +37,10 @@ class Writer {
         kVersion);
     out_ += "  \"model\": {\"file\": ";
     AppendJsonString(out_, about.file);
-    out_ += fmt::format(", \"bytes\": {}, \"fingerprint\": \"{}\"",
-                        about.bytes, about.fingerprint);
-    out_ += fmt::format(", \"ir_version\": {}, \"producer\": ",
-                        about.ir_version);
+    out_ += fmt::format(", \"bytes\": {}, \"fingerprint\": \"{}\"", about.bytes,
+                        about.fingerprint);
+    out_ +=
+        fmt::format(", \"ir_version\": {}, \"producer\": ", about.ir_version);
     AppendJsonString(out_, about.producer);
     out_ += ", \"dialect\": ";
     AppendJsonString(out_, about.dialect);
@@ -202,8 +202,7 @@ class Writer {
     out_ += fmt::format(
         "  \"statistics\": {{\"nodes\": {}, \"tagged\": {}, \"untagged\": {}, "
         "\"coverage\": {:.6g}",
-        coverage.nodes, coverage.tagged, coverage.untagged(),
-        coverage.share());
+        coverage.nodes, coverage.tagged, coverage.untagged(), coverage.share());
     Counts("by_confidence", kConfidenceNames, coverage.by_confidence);
     Counts("by_source", kSourceNames, coverage.by_source);
     Counts("by_type", kRoleTypeNames, coverage.by_type);
@@ -218,8 +217,8 @@ class Writer {
     bool first = true;
     for (std::size_t i = 0; i < kCount; ++i) {
       if (counts[i] == 0) continue;
-      out_ += fmt::format("{}\"{}\": {}", first ? "" : ", ", words[i],
-                          counts[i]);
+      out_ +=
+          fmt::format("{}\"{}\": {}", first ? "" : ", ", words[i], counts[i]);
       first = false;
     }
     out_ += "}";

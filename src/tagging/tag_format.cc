@@ -58,10 +58,9 @@ std::vector<const MetadataEntry*> OurEntries(const Model& model, NodeId node) {
 
 bool HasForeignKey(const Model& model, NodeId node, std::string_view key) {
   const std::span<const MetadataEntry> entries = model.Metadata(node);
-  return std::any_of(entries.begin(), entries.end(),
-                     [&](const MetadataEntry& entry) {
-                       return entry.key == key;
-                     }) &&
+  return std::any_of(
+             entries.begin(), entries.end(),
+             [&](const MetadataEntry& entry) { return entry.key == key; }) &&
          !Wrote(entries).Lists(key);
 }
 

@@ -39,9 +39,9 @@ Tagging ReadTagging(const Model& model) {
         hierarchy_tag = entry.value;
       } else if (entry.key == keys::kSemantic) {
         const std::size_t slash = entry.value.find('/');
-        role.type = WordToEnum<RoleType>(kRoleTypeNames,
-                                         entry.value.substr(0, slash))
-                        .value_or(RoleType::kOther);
+        role.type =
+            WordToEnum<RoleType>(kRoleTypeNames, entry.value.substr(0, slash))
+                .value_or(RoleType::kOther);
         if (slash != std::string_view::npos) {
           role.component = entry.value.substr(slash + 1);
         }

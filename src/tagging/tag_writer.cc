@@ -30,11 +30,10 @@ void AppendEntry(std::string& out, std::uint32_t field, std::string_view key,
 
 // A Python list literal, as torch writes them.
 void AppendPythonText(std::string& out, std::string_view text) {
-  const char quote =
-      text.find('\'') != std::string_view::npos &&
-              text.find('"') == std::string_view::npos
-          ? '"'
-          : '\'';
+  const char quote = text.find('\'') != std::string_view::npos &&
+                             text.find('"') == std::string_view::npos
+                         ? '"'
+                         : '\'';
   out += quote;
   for (const char c : text) {
     if (c == quote || c == '\\') out += '\\';
@@ -94,10 +93,9 @@ void TagWriter::EraseOurs() {
     if (keys::IsOurs(entry.key)) erased.push_back({0, entry.whole});
   }
   // A node's own metadata may stand before or after its subgraphs.
-  std::sort(erased.begin(), erased.end(),
-            [](const Erased& a, const Erased& b) {
-              return a.whole.data() < b.whole.data();
-            });
+  std::sort(erased.begin(), erased.end(), [](const Erased& a, const Erased& b) {
+    return a.whole.data() < b.whole.data();
+  });
   for (const Erased& field : erased) {
     rewrite_.Erase(field.message, field.whole);
   }
@@ -140,8 +138,7 @@ void TagWriter::Finish() {
   rewrite_.Layout();
   const std::string entries = tagging_ == nullptr ? "" : ModelEntries();
   if (!entries.empty()) {
-    rewrite_.Append(0, static_cast<std::uint32_t>(entries.size()),
-                    kModelToken);
+    rewrite_.Append(0, static_cast<std::uint32_t>(entries.size()), kModelToken);
     changes_ = true;
   }
 }

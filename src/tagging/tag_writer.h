@@ -52,10 +52,10 @@ class TagWriter {
   KeyChoice keys_;
   wire::Rewrite rewrite_;
   bool changes_ = false;
-  std::vector<ModuleFormat> format_;                 // one, or none: strip
-  std::vector<std::string> module_entries_;          // encoded once a module
-  std::vector<std::string> role_entries_;            // encoded once a role
-  std::vector<std::string> sureness_entries_;        // by confidence x source
+  std::vector<ModuleFormat> format_;           // one, or none: strip
+  std::vector<std::string> module_entries_;    // encoded once a module
+  std::vector<std::string> role_entries_;      // encoded once a role
+  std::vector<std::string> sureness_entries_;  // by confidence x source
 };
 
 }  // namespace onnx_tag

@@ -21,8 +21,7 @@ Coverage CountTags(const Tagging& tagging) {
     ++coverage.tagged;
     ++coverage.by_confidence[static_cast<std::size_t>(tag.confidence)];
     ++coverage.by_source[static_cast<std::size_t>(tag.source)];
-    ++coverage.by_type[static_cast<std::size_t>(
-        tagging.roles[tag.role].type)];
+    ++coverage.by_type[static_cast<std::size_t>(tagging.roles[tag.role].type)];
   }
   return coverage;
 }

@@ -10,14 +10,14 @@ namespace {
 TEST(PrintableTest, EscapesWhatATerminalWouldObey) {
   EXPECT_EQ(Printable("/encoder/layer.0/MatMul"), "/encoder/layer.0/MatMul");
   EXPECT_EQ(Printable("a\x1b[2Jb\n\tc\x7f"), "a\\x1b[2Jb\\x0a\\x09c\\x7f");
-  EXPECT_EQ(Printable("\xc2\x9b"), "\\xc2\\x9b");          // C1: CSI
+  EXPECT_EQ(Printable("\xc2\x9b"), "\\xc2\\x9b");           // C1: CSI
   EXPECT_EQ(Printable("\xe2\x80\xae"), "\\xe2\\x80\\xae");  // right-to-left
   EXPECT_EQ(Printable("größe"), "größe");
 }
 
 TEST(PrintableTest, EscapesInvalidUtf8ByteByByte) {
   EXPECT_EQ(Printable("\x80"), "\\x80");
-  EXPECT_EQ(Printable("\xc0\xaf"), "\\xc0\\xaf");          // overlong
+  EXPECT_EQ(Printable("\xc0\xaf"), "\\xc0\\xaf");           // overlong
   EXPECT_EQ(Printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // surrogate
   EXPECT_EQ(Printable("caf\xe9"), "caf\\xe9");
 }

@@ -3,9 +3,9 @@
 #
 #   run_clients.sh BINARY [WORK_DIR]
 #
-# WORK_DIR (default: build/clients-venv of this checkout) keeps the Python environment and the models between runs; both
-# are made anew when the files they come from change. One line per model; exit 1 if any check fails, 77 if the
-# environment cannot be made (no network, no Python, no node), which ctest takes as a skip.
+# WORK_DIR (default: build/clients-venv of this checkout) keeps the Python environment, pip's downloads and the models
+# between runs; environment and models are made anew when the files they come from change. One line per model; exit 1 if
+# any check fails, 77 if the environment cannot be made (no network, no Python, no node), which ctest takes as a skip.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,6 +16,7 @@ binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 work=${2:-$root/build/clients-venv}
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
+export PIP_CACHE_DIR="$work/pip-cache"
 
 skip() { echo "run_clients.sh: $1; nothing was checked" >&2; exit 77; }
 

@@ -16,7 +16,7 @@ namespace {
 using testing::Contains;
 
 std::string BertTiny() {
-  std::ifstream in(ONNX_TAG_TEST_MODELS "/bert_tiny/model.onnx",
+  std::ifstream in(ONNX_TAG_TEST_FOLDER "/models/bert_tiny/model.onnx",
                    std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }

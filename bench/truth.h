@@ -1,0 +1,67 @@
+// Models whose answers are known: <model>/<variant>.onnx beside
+// <model>/<variant>.truth.tsv, and how a tagging is scored against them.
+#ifndef ONNX_TAG_BENCH_TRUTH_H_
+#define ONNX_TAG_BENCH_TRUTH_H_
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag::bench {
+
+struct TruthFile {
+  std::string model;
+  std::string variant;
+  std::filesystem::path onnx;
+  std::filesystem::path truth;
+};
+
+// In order of model and variant; the patterns are shell globs.
+std::vector<TruthFile> FindTruth(const std::filesystem::path& folder,
+                                 const std::string& model = "*",
+                                 const std::string& variant = "*");
+
+struct TruthRow {
+  NodeId node;
+  std::string op;
+  std::string module;
+  std::vector<std::string> accept;  // other modules that count as exact
+};
+
+std::string ReadAll(const std::filesystem::path& path);
+
+// The rows of `table` whose nodes the model has.
+std::vector<TruthRow> ReadTruth(const std::string& table, const Model& model);
+
+enum class Verdict { kExact, kAbove, kWrong, kWrongLayer };
+Verdict Judge(const std::string& module, const TruthRow& row);
+
+struct Score {
+  std::uint64_t files = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t untagged = 0;
+  std::uint64_t exact = 0;
+  std::uint64_t above = 0;  // a proper ancestor: less precise, not false
+  std::uint64_t wrong = 0;
+  std::uint64_t layer = 0;  // of the wrong: another layer's index
+  std::array<std::uint64_t, 4> level_rows = {};
+  std::array<std::uint64_t, 4> level_exact = {};
+
+  void Add(Verdict verdict, Confidence confidence);
+  void Add(const Score& other);
+};
+
+// "98.76", or "-" where there is nothing to divide.
+std::string Percent(std::uint64_t part, std::uint64_t whole);
+
+// "encoder.layer.*.output": the same for all layers.
+std::string Generic(std::string_view path);
+
+}  // namespace onnx_tag::bench
+
+#endif  // ONNX_TAG_BENCH_TRUTH_H_

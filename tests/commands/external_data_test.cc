@@ -1,0 +1,150 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/onnx_models.h"
+#include "support/run_cli.h"
+#include "support/temporary_folder.h"
+
+namespace onnx_tag::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+std::string ModelWithData(const std::vector<std::string>& locations) {
+  schema::ModelProto model =
+      ModelFromText("graph { node { op_type: 'Relu' name: '/a/Relu' } }");
+  for (const std::string& location : locations) {
+    schema::TensorProto& tensor = *model.mutable_graph()->add_initializer();
+    tensor.set_data_location(1);
+    schema::StringStringEntryProto& entry = *tensor.add_external_data();
+    entry.set_key("location");
+    entry.set_value(location);
+  }
+  return model.SerializeAsString();
+}
+
+class ExternalDataTest : public testing::Test {
+ protected:
+  ExternalDataTest() {
+    fs::create_directories(folder_ / "in/sub");
+    fs::create_directories(folder_ / "out");
+    folder_.Write("in/w.bin", "weights");
+    folder_.Write("in/sub/v.bin", "more weights");
+    folder_.Write("in/m.onnx", ModelWithData({"w.bin", "sub/v.bin"}));
+  }
+
+  int Tag(std::vector<std::string> args) {
+    args.insert(args.begin(), {"tag", folder_ / "in/m.onnx"});
+    last_ = RunCli(args);
+    return last_.exit;
+  }
+
+  TemporaryFolder folder_;
+  CliResult last_;
+};
+
+TEST_F(ExternalDataTest, BesideTheInputNothingNeedsToBeSaid) {
+  EXPECT_EQ(Tag({}), 0);
+  EXPECT_EQ(last_.err, "");
+}
+
+TEST_F(ExternalDataTest, AnotherFolderNeedsAChoice) {
+  EXPECT_EQ(Tag({"--out-dir", folder_ / "out"}), 4);
+  EXPECT_THAT(last_.err, HasSubstr("weights are in w.bin and 1 more, which a "
+                                   "model in " +
+                                   (folder_ / "out")));
+  EXPECT_THAT(last_.err, HasSubstr("--data keep"));
+  EXPECT_TRUE(fs::is_empty(folder_ / "out"));
+  EXPECT_EQ(Tag({"--sidecar-only", "--out-dir", folder_ / "out"}), 0)
+      << "a sidecar needs no weights";
+}
+
+TEST_F(ExternalDataTest, KeepLeavesTheReferences) {
+  EXPECT_EQ(Tag({"--out-dir", folder_ / "out", "--data", "keep"}), 0);
+  EXPECT_FALSE(fs::exists(folder_ / "out/w.bin"));
+}
+
+TEST_F(ExternalDataTest, LinkMakesHardLinksInTheirFolders) {
+  EXPECT_EQ(Tag({"--out-dir", folder_ / "out", "--data", "link"}), 0)
+      << last_.err;
+  EXPECT_TRUE(fs::equivalent(folder_ / "in/w.bin", folder_ / "out/w.bin"));
+  EXPECT_TRUE(
+      fs::equivalent(folder_ / "in/sub/v.bin", folder_ / "out/sub/v.bin"));
+  EXPECT_EQ(Tag({"--out-dir", folder_ / "out", "--data", "link"}), 0)
+      << "again: nothing to do";
+}
+
+TEST_F(ExternalDataTest, CopyCopies) {
+  EXPECT_EQ(Tag({"--out-dir", folder_ / "out", "--data", "copy"}), 0);
+  EXPECT_FALSE(fs::equivalent(folder_ / "in/w.bin", folder_ / "out/w.bin"));
+  EXPECT_EQ(ReadFile(folder_ / "out/w.bin"), "weights");
+  EXPECT_EQ(ReadFile(folder_ / "out/sub/v.bin"), "more weights");
+}
+
+TEST_F(ExternalDataTest, OtherWeightsAreNotReplaced) {
+  folder_.Write("out/w.bin", "somebody's");
+  for (const std::string choice : {"link", "copy"}) {
+    EXPECT_EQ(Tag({"--out-dir", folder_ / "out", "--data", choice}), 4);
+    EXPECT_THAT(last_.err, HasSubstr("differs from the input's weights"));
+    EXPECT_EQ(ReadFile(folder_ / "out/w.bin"), "somebody's");
+    EXPECT_FALSE(fs::exists(folder_ / "out/m.tagged.onnx"));
+  }
+  EXPECT_EQ(Tag({"--out-dir", folder_ / "out", "--data", "link", "--force"}),
+            0);
+  EXPECT_EQ(ReadFile(folder_ / "out/w.bin"), "weights");
+}
+
+TEST_F(ExternalDataTest, EqualWeightsAreLeftAlone) {
+  folder_.Write("out/w.bin", "weights");
+  EXPECT_EQ(Tag({"--out-dir", folder_ / "out", "--data", "copy"}), 0);
+}
+
+TEST_F(ExternalDataTest, MissingAndOutsideWeightsAreAWarning) {
+  folder_.Write("secret", "s");
+  fs::create_symlink(folder_ / "secret", folder_ / "in/link.bin");
+  folder_.Write("in/m.onnx",
+                ModelWithData({"gone.bin", "../secret", "/etc/passwd",
+                               "link.bin", "sub/../../secret"}));
+  EXPECT_EQ(Tag({"--out-dir", folder_ / "out", "--data", "copy"}), 0);
+  EXPECT_THAT(last_.err, HasSubstr("weights are missing: gone.bin\n"));
+  EXPECT_THAT(last_.err, HasSubstr("weights are outside the model's folder: "
+                                   "../secret and 3 more\n"));
+  EXPECT_FALSE(fs::exists(folder_ / "out/link.bin"));
+  EXPECT_FALSE(fs::exists(folder_ / "out/secret"));
+}
+
+// As the Hugging Face cache lays models out.
+TEST_F(ExternalDataTest, LinksIntoTheRealModelsFolderAreInside) {
+  fs::create_directories(folder_ / "blobs");
+  fs::create_directories(folder_ / "snapshot");
+  folder_.Write("blobs/aaa", ModelWithData({"w.bin"}));
+  folder_.Write("blobs/bbb", "weights");
+  fs::create_symlink("../blobs/aaa", folder_ / "snapshot/m.onnx");
+  fs::create_symlink("../blobs/bbb", folder_ / "snapshot/w.bin");
+  const CliResult result = RunCli({folder_ / "snapshot/m.onnx", "--out-dir",
+                                   folder_ / "out", "--data", "link"});
+  EXPECT_EQ(result.exit, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_TRUE(fs::equivalent(folder_ / "blobs/bbb", folder_ / "out/w.bin"));
+}
+
+TEST_F(ExternalDataTest, WeightsAreNeverWrittenOver) {
+  EXPECT_EQ(Tag({"-o", folder_ / "in/w.bin", "--force"}), 4);
+  EXPECT_THAT(last_.err, HasSubstr("holds weights of"));
+  EXPECT_EQ(Tag({"--sidecar", folder_ / "in/w.bin", "--force"}), 4);
+  EXPECT_EQ(ReadFile(folder_ / "in/w.bin"), "weights");
+}
+
+TEST_F(ExternalDataTest, FromStandardInputTheyCannotBeFound) {
+  const std::string bytes = ModelWithData({"w.bin"});
+  EXPECT_EQ(RunCli({"-"}, bytes).exit, 0);
+  EXPECT_EQ(
+      RunCli({"-", "-o", folder_ / "out/x.onnx", "--data", "copy"}, bytes).exit,
+      2);
+}
+
+}  // namespace
+}  // namespace onnx_tag::test

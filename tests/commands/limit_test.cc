@@ -1,0 +1,52 @@
+// A model just under protobuf's 2 GiB: a sparse file, so that it costs a few
+// kilobytes of disk.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "support/onnx_models.h"
+#include "support/run_cli.h"
+#include "support/temporary_folder.h"
+#include "support/wire_builder.h"
+
+namespace onnx_tag::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kLimit = 0x7fffffff;
+
+// A model of exactly `size` bytes, most of them one weight of zeros.
+void WriteSparseModel(const std::string& path, std::uint64_t size) {
+  const std::string node =
+      BytesField(1, Wire(BytesField(3, "/a/Relu"), BytesField(4, "Relu")));
+  // Prefixes of five bytes: their width does not depend on the length.
+  const auto head = [&](std::uint64_t weights) {
+    const std::string raw =
+        Wire(Tag(9, wire::WireType::kLengthDelimited), LongVarint(weights, 5));
+    const std::string tensor = Wire(Tag(5, wire::WireType::kLengthDelimited),
+                                    LongVarint(raw.size() + weights, 5), raw);
+    return Wire(Tag(7, wire::WireType::kLengthDelimited),
+                LongVarint(node.size() + tensor.size() + weights, 5), node,
+                tensor);
+  };
+  const std::uint64_t weights = size - head(0).size();
+  std::ofstream(path, std::ios::binary) << head(weights);
+  ASSERT_EQ(truncate(path.c_str(), static_cast<off_t>(size)), 0);
+}
+
+TEST(LimitTest, TagsThatPassTwoGigabytesAreRefusedBeforeAnythingIsWritten) {
+  const TemporaryFolder folder;
+  WriteSparseModel(folder / "big.onnx", kLimit - 100);
+  const CliResult result = RunCli({folder / "big.onnx"});
+  EXPECT_EQ(result.exit, 4);
+  EXPECT_THAT(result.err, HasSubstr("protobuf readers stop at 2147483647\n  "
+                                    "write them beside the model instead"));
+  EXPECT_THAT(folder.Names(), ElementsAre("big.onnx"));
+  EXPECT_EQ(RunCli({folder / "big.onnx", "--sidecar-only"}).exit, 0);
+  EXPECT_EQ(RunCli({folder / "big.onnx", "--dry-run"}).exit, 4);
+}
+
+}  // namespace
+}  // namespace onnx_tag::test

@@ -1,0 +1,58 @@
+// Any bytes as a model: refused with an error, or read and mapped, and what is
+// said of it adds up.
+#include <cstdint>
+#include <cstdlib>
+
+#include "onnx_tag/error.h"
+#include "onnx_tag/mapping.h"
+#include "tagging/sidecar.h"
+
+namespace onnx_tag {
+namespace {
+
+void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void CheckEdges(const Model& model) {
+  for (const NodeId node : model.Nodes()) {
+    for (const ValueId output : model.Outputs(node)) {
+      Require(output == kNo<ValueId> || model.Producer(output) <= node);
+    }
+    for (const ValueId input : model.Inputs(node)) {
+      Require(input == kNo<ValueId> || Index(input) < model.value_count());
+    }
+  }
+}
+
+void CheckSidecar(const Model& model, const Tagging& tagging) {
+  std::string json;
+  WriteSidecar(model, tagging, SidecarModel(),
+               [&](Bytes piece) { json += piece; });
+  const Sidecar sidecar = ReadSidecar(json);
+  Require(sidecar.nodes.size() == model.node_count());
+  for (const NodeId node : model.Nodes()) {
+    const SidecarNode& row = sidecar.nodes[Index(node)];
+    Require(row.name == model[node].name && row.op == model.OpType(node));
+  }
+}
+
+}  // namespace
+}  // namespace onnx_tag
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  using namespace onnx_tag;
+  const Bytes file(reinterpret_cast<const char*>(data), size);
+  try {
+    const Model model = ReadModel(file);
+    CheckEdges(model);
+    const Tagging tagging = MapNodes(model, MappingOptions());
+    const Coverage coverage = CountTags(tagging);
+    Require(coverage.nodes == model.node_count());
+    Require(coverage.tagged <= coverage.nodes);
+    CheckSidecar(model, tagging);
+  } catch (const Error&) {
+  }
+  return 0;
+}

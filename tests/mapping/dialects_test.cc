@@ -1,0 +1,331 @@
+// Files of producers other than PyTorch's exporters, built small: what each
+// name, or what is left of it, says.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "onnx_tag/mapping.h"
+#include "onnx_tag_schema.pb.h"
+
+namespace onnx_tag {
+namespace {
+
+class Built {
+ public:
+  // One output, named after the node as the producer does.
+  Built& Node(const std::string& op, const std::string& name,
+              const std::vector<std::string>& inputs,
+              const std::string& output) {
+    schema::NodeProto& node = *proto_.mutable_graph()->add_node();
+    node.set_op_type(op);
+    node.set_name(name);
+    for (const std::string& input : inputs) node.add_input(input);
+    node.add_output(output);
+    return *this;
+  }
+
+  Built& Genai(const std::string& op, const std::string& name,
+               const std::vector<std::string>& inputs = {"x"}) {
+    return Node(op, name, inputs, name + "/output_0");
+  }
+
+  Built& Tf(const std::string& op, const std::string& name,
+            const std::vector<std::string>& inputs = {"x"}) {
+    return Node(op, name, inputs, name + ":0");
+  }
+
+  Built& Weight(const std::string& name, const std::vector<int>& dims) {
+    schema::TensorProto& tensor = *proto_.mutable_graph()->add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(1);
+    for (const int dim : dims) tensor.add_dims(dim);
+    return *this;
+  }
+
+  Built& NodeMetadata(const std::string& key, const std::string& value) {
+    schema::GraphProto& graph = *proto_.mutable_graph();
+    auto& entry =
+        *graph.mutable_node(graph.node_size() - 1)->add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
+    return *this;
+  }
+
+  Built& GraphMetadata(const std::string& key, const std::string& value) {
+    auto& entry = *proto_.mutable_graph()->add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
+    return *this;
+  }
+
+  Built& Map() {
+    proto_.set_ir_version(10);
+    bytes_ = proto_.SerializeAsString();
+    model_ = std::make_unique<Model>(ReadModel(bytes_));
+    tagging_ = MapNodes(*model_, MappingOptions());
+    return *this;
+  }
+
+  const Tag& TagOf(const std::string& name) const {
+    for (const NodeId node : model_->Nodes()) {
+      if ((*model_)[node].name == name) return tagging_.tags[node];
+    }
+    ADD_FAILURE() << "no node " << name;
+    return tagging_.tags[NodeId{0}];
+  }
+
+  // "-" for an untagged node.
+  std::string ModuleOf(const std::string& name) const {
+    const Tag& tag = TagOf(name);
+    return tag.tagged() ? tagging_.modules.Path(tag.module) : "-";
+  }
+
+  const Tagging& tagging() const { return tagging_; }
+
+ private:
+  schema::ModelProto proto_;
+  std::string bytes_;
+  std::unique_ptr<Model> model_;
+  Tagging tagging_;
+};
+
+TEST(GenaiTest, AttnIsSelfAttnAndAPackedProjectionHasThreeOrigins) {
+  Built built;
+  built.Weight("model.layers.0.attn.qkv_proj.MatMul.weight", {8, 24})
+      .Weight("model.layers.0.attn.o_proj.MatMul.weight", {8, 8})
+      .Genai("MatMul", "/model/layers.0/attn/qkv_proj/MatMul",
+             {"x", "model.layers.0.attn.qkv_proj.MatMul.weight"})
+      .Genai("GroupQueryAttention", "/model/layers.0/attn/GroupQueryAttention")
+      .Genai("MatMul", "/model/layers.0/attn/o_proj/MatMul",
+             {"x", "model.layers.0.attn.o_proj.MatMul.weight"})
+      .Map();
+  EXPECT_EQ(built.tagging().dialect, "genai");
+  EXPECT_EQ(built.ModuleOf("/model/layers.0/attn/qkv_proj/MatMul"),
+            "model.layers.0.self_attn");
+  EXPECT_EQ(built.ModuleOf("/model/layers.0/attn/GroupQueryAttention"),
+            "model.layers.0.self_attn");
+  EXPECT_EQ(built.ModuleOf("/model/layers.0/attn/o_proj/MatMul"),
+            "model.layers.0.self_attn.o_proj");
+  ASSERT_EQ(built.tagging().origins.size(), 3u);
+  EXPECT_EQ(built.tagging().modules.Path(built.tagging().origins[1].module),
+            "model.layers.0.self_attn.k_proj");
+}
+
+TEST(GenaiTest, TheNormBehindTheLastLayerIsNoLayer) {
+  Built built;
+  built.Genai("SkipSimplifiedLayerNormalization",
+              "/model/layers.2/final_norm_layernorm/SkipLayerNorm")
+      .Genai("Cast",
+             "/model/layers.2/final_norm_layernorm/SkipLayerNorm/output_0/Cast")
+      .Map();
+  EXPECT_EQ(built.ModuleOf("/model/layers.2/final_norm_layernorm/SkipLayerNorm"),
+            "model.norm");
+  EXPECT_EQ(
+      built.ModuleOf(
+          "/model/layers.2/final_norm_layernorm/SkipLayerNorm/output_0/Cast"),
+      "model.norm");
+}
+
+TEST(GenaiTest, AStepWithoutParametersBelongsToTheModuleAround) {
+  Built built;
+  built.Weight("model.layers.0.mlp.gate_proj.MatMul.weight", {8, 8})
+      .Genai("MatMul", "/model/layers.0/mlp/gate_proj/MatMul",
+             {"x", "model.layers.0.mlp.gate_proj.MatMul.weight"})
+      .Genai("Sigmoid", "/model/layers.0/mlp/act_fn/Sigmoid")
+      .Genai("Mul", "/model/layers.0/residual_mul/Mul_1")
+      .Map();
+  EXPECT_EQ(built.ModuleOf("/model/layers.0/mlp/act_fn/Sigmoid"),
+            "model.layers.0.mlp");
+  EXPECT_EQ(built.ModuleOf("/model/layers.0/residual_mul/Mul_1"),
+            "model.layers.0");
+}
+
+TEST(GenaiTest, WhatTheFileHoldsTellsWhichWordsTheModelUses) {
+  Built lfm2;
+  lfm2.Genai("SimplifiedLayerNormalization",
+             "/model/layers.0/operator_layernorm/LayerNorm")
+      .Genai("MatMul", "/model/layers.0/mlp/up_proj/MatMul")
+      .Genai("MatMul", "/model/layers.0/attn/o_proj/MatMul")
+      .Map();
+  EXPECT_EQ(lfm2.ModuleOf("/model/layers.0/operator_layernorm/LayerNorm"),
+            "model.layers.0.operator_norm");
+  EXPECT_EQ(lfm2.ModuleOf("/model/layers.0/mlp/up_proj/MatMul"),
+            "model.layers.0.feed_forward.w3");
+  EXPECT_EQ(lfm2.ModuleOf("/model/layers.0/attn/o_proj/MatMul"),
+            "model.layers.0.self_attn.out_proj");
+  Built phi;
+  phi.Genai("Add", "/model/layers.0/residual_add/Add")
+      .Genai("MatMul", "/model/layers.0/attn/o_proj/MatMul")
+      .Map();
+  EXPECT_EQ(phi.ModuleOf("/model/layers.0/attn/o_proj/MatMul"),
+            "model.layers.0.self_attn.dense");
+}
+
+TEST(GenaiTest, AProjectionThatMayBePackedIsOfLowConfidence) {
+  Built plain;
+  plain.Genai("MatMul", "/model/layers.0/mlp/gate_proj/MatMul").Map();
+  EXPECT_EQ(plain.TagOf("/model/layers.0/mlp/gate_proj/MatMul").confidence,
+            Confidence::kLow);
+  // Phi-3 has no norms of queries.
+  Built qwen;
+  qwen.Genai("MatMul", "/model/layers.0/mlp/gate_proj/MatMul")
+      .Genai("Reshape", "/model/layers.0/attn/q_norm/Reshape_1")
+      .Map();
+  EXPECT_EQ(qwen.TagOf("/model/layers.0/mlp/gate_proj/MatMul").confidence,
+            Confidence::kCertain);
+}
+
+TEST(GenaiTest, AConstantBelongsToWhatReadsIt) {
+  Built built;
+  built
+      .Node("Constant", "/model/constant_nodes/INT64/[1]", {},
+            "/model/constants/INT64/[1]")
+      .Genai("Reshape", "/model/layers.0/attn/Reshape",
+             {"x", "/model/constants/INT64/[1]"})
+      .Map();
+  EXPECT_EQ(built.ModuleOf("/model/constant_nodes/INT64/[1]"),
+            "model.layers.0.self_attn");
+}
+
+TEST(TfTest, TheModelsNameAndKeras3sNumbersAreNotPartOfThePath) {
+  Built built;
+  built.Tf("MatMul", "functional_1/dense_1/MatMul")
+      .Tf("MatMul", "functional_1/dense_1_2/MatMul")
+      .Tf("MatMul", "functional_1/dense_2_1/Tensordot/MatMul")
+      .Tf("Add", "functional_1/add_1/Add")
+      .Tf("ReduceMean", "functional_1/head_1/norm_1/moments/mean")
+      .Map();
+  EXPECT_EQ(built.tagging().dialect, "tf2onnx");
+  EXPECT_EQ(built.ModuleOf("functional_1/dense_1/MatMul"), "dense");
+  EXPECT_EQ(built.ModuleOf("functional_1/dense_1_2/MatMul"), "dense_1");
+  EXPECT_EQ(built.ModuleOf("functional_1/dense_2_1/Tensordot/MatMul"),
+            "dense_2");
+  EXPECT_EQ(built.ModuleOf("functional_1/add_1/Add"), "add");
+  EXPECT_EQ(built.ModuleOf("functional_1/head_1/norm_1/moments/mean"),
+            "head.norm");
+}
+
+TEST(TfTest, NumbersThatDifferAreTheLayersOwn) {
+  Built built;
+  built.Tf("MatMul", "model_1/dense_3/MatMul")
+      .Tf("MatMul", "model_1/dense_4/MatMul")
+      .Tf("Relu", "model_1/activation/Relu")
+      .Map();
+  EXPECT_EQ(built.ModuleOf("model_1/dense_3/MatMul"), "dense_3");
+  EXPECT_EQ(built.ModuleOf("model_1/dense_4/MatMul"), "dense_4");
+}
+
+TEST(TfTest, NodesWithoutAScopeLieInTheLayerAroundTheirNeighbours) {
+  Built built;
+  built.Tf("MatMul", "m_1/attention_1/query_1/MatMul")
+      .Tf("MatMul", "m_1/attention_1/key_1/MatMul")
+      .Tf("Transpose", "Transpose__12", {"m_1/attention_1/key_1/MatMul:0"})
+      .Tf("MatMul", "MatMul__14",
+          {"m_1/attention_1/query_1/MatMul:0", "Transpose__12:0"})
+      .Tf("Softmax", "m_1/attention_1/Softmax", {"MatMul__14:0"})
+      .Tf("Relu", "m_1/act_1/Relu")
+      .Map();
+  EXPECT_EQ(built.ModuleOf("Transpose__12"), "attention");
+  EXPECT_EQ(built.ModuleOf("MatMul__14"), "attention");
+}
+
+TEST(TfTest, ANodeWithoutAScopeBelongsToTheOwnerOfItsWeight) {
+  Built built;
+  built.Weight("m_1/depthwise_1/Squeeze:0", {8})
+      .Tf("Relu", "m_1/act_1/Relu")
+      .Tf("Conv", "Conv__33",
+          {"m_1/act_1/Relu:0", "folded", "m_1/depthwise_1/Squeeze:0"})
+      .Tf("Softmax", "m_1/out_1/Softmax", {"Conv__33:0"})
+      .Map();
+  EXPECT_EQ(built.ModuleOf("Conv__33"), "depthwise");
+}
+
+TEST(KerasOnTorchTest, RootScopesWithoutNamedWeightsAreNoEvidence) {
+  Built built;
+  built.Weight("onnx::MatMul_12", {8, 8})
+      .Node("MatMul", "/MatMul", {"x", "onnx::MatMul_12"}, "/MatMul_output_0")
+      .Map();
+  EXPECT_EQ(built.TagOf("/MatMul").confidence, Confidence::kLow);
+}
+
+TEST(KerasOnTorchTest, TheSignatureNamesTheLayersOfLiftedWeights) {
+  const std::string scopes = "pkg.torch.onnx.name_scopes";
+  const std::string classes = "pkg.torch.onnx.class_hierarchy";
+  const std::string model = "['keras.src.models.functional.Functional', 'aten']";
+  Built built;
+  built.Weight("lifted_tensor_0", {8, 8})
+      .Weight("lifted_tensor_1", {8})
+      .Weight("lifted_tensor_2", {8})
+      .Weight("lifted_tensor_3", {8})
+      .Node("MatMul", "node_matmul", {"x", "lifted_tensor_0"}, "matmul")
+      .NodeMetadata(scopes, "['', 'matmul']")
+      .NodeMetadata(classes, model)
+      .Node("Add", "node_add", {"matmul", "lifted_tensor_1"}, "add")
+      .NodeMetadata(scopes, "['', 'add']")
+      .NodeMetadata(classes, model)
+      .Node("LayerNormalization", "node_layer_norm",
+            {"add", "lifted_tensor_2", "lifted_tensor_3"}, "layer_norm")
+      .NodeMetadata(scopes, "['', 'layer_norm']")
+      .NodeMetadata(classes, model)
+      .GraphMetadata("pkg.torch.export.ExportedProgram.graph_signature",
+                     "# inputs\n"
+                     "p_a: PARAMETER target='_torch_params.a_norm/beta'\n"
+                     "p_b: PARAMETER target='_torch_params.a_norm/gamma'\n"
+                     "p_c: PARAMETER target='_torch_params.b_in/bias'\n"
+                     "p_d: PARAMETER target='_torch_params.b_in/kernel'\n"
+                     "c_0: CONSTANT_TENSOR target='lifted_tensor_0'\n"
+                     "c_1: CONSTANT_TENSOR target='lifted_tensor_1'\n"
+                     "c_2: CONSTANT_TENSOR target='lifted_tensor_2'\n"
+                     "c_3: CONSTANT_TENSOR target='lifted_tensor_3'\n")
+      .Map();
+  EXPECT_EQ(built.tagging().dialect, "dynamo");
+  EXPECT_EQ(built.ModuleOf("node_matmul"), "b_in");
+  EXPECT_EQ(built.ModuleOf("node_add"), "b_in");
+  EXPECT_EQ(built.ModuleOf("node_layer_norm"), "a_norm");
+  EXPECT_EQ(built.TagOf("node_matmul").confidence, Confidence::kMedium);
+}
+
+TEST(GenerationTest, PrefixesOfTheTwoHalvesAreNoModules) {
+  Built built;
+  built.Weight("d_transformer.h.0.mlp.c_fc.weight", {8, 8})
+      .Node("BeamSearch", "BeamSearch_gpt2", {"x"}, "sequences")
+      .Node("MatMul", "MatMul_3", {"x", "d_transformer.h.0.mlp.c_fc.weight"},
+            "y")
+      .Map();
+  EXPECT_EQ(built.ModuleOf("MatMul_3"), "transformer.h.0.mlp.c_fc");
+}
+
+TEST(SanitizedTest, KnownModulesAreRecognizedInNamesWithUnderscores) {
+  Built built;
+  built.Weight("encoder.layer.0.fc.weight", {8, 8})
+      .Node("Gemm", "node_7_encoder_layer_0_fc_Gemm",
+            {"x", "encoder.layer.0.fc.weight"}, "y")
+      .Node("Relu", "node_8_encoder_layer_0_fc_Relu_Relu", {"z"}, "w")
+      .Map();
+  EXPECT_EQ(built.ModuleOf("node_8_encoder_layer_0_fc_Relu_Relu"),
+            "encoder.layer.0.fc");
+  EXPECT_EQ(built.TagOf("node_8_encoder_layer_0_fc_Relu_Relu").confidence,
+            Confidence::kLow);
+}
+
+TEST(DialectTest, IsTheExportersAndNotTheLastTools) {
+  Built scoped;
+  scoped.Node("MatMul", "/a/MatMul", {"x"}, "/a/MatMul_output_0")
+      .Node("Attention", "Attention_0", {"x"}, "y")
+      .Map();
+  EXPECT_EQ(scoped.tagging().dialect, "torchscript");
+  Built stripped;
+  stripped.Node("MatMul", "node_linear_3", {"x"}, "linear_3").Map();
+  EXPECT_EQ(stripped.tagging().dialect, "dynamo-stripped");
+  Built old;
+  old.Node("MatMul", "MatMul_24", {"x"}, "357").Map();
+  EXPECT_EQ(old.tagging().dialect, "torchscript-old");
+  Built nobody;
+  nobody.Node("MatMul", "n0", {"x"}, "y").Map();
+  EXPECT_EQ(nobody.tagging().dialect, "unknown");
+}
+
+}  // namespace
+}  // namespace onnx_tag

@@ -1,0 +1,22 @@
+// The program in process: words in, both streams and the exit code out.
+#ifndef ONNX_TAG_TESTS_SUPPORT_RUN_CLI_H_
+#define ONNX_TAG_TESTS_SUPPORT_RUN_CLI_H_
+
+#include <string>
+#include <vector>
+
+namespace onnx_tag::test {
+
+struct CliResult {
+  int exit = 0;
+  std::string out;
+  std::string err;
+};
+
+// `input` is what standard input holds, through a pipe where `piped`.
+CliResult RunCli(const std::vector<std::string>& args,
+                 const std::string& input = "", bool piped = false);
+
+}  // namespace onnx_tag::test
+
+#endif  // ONNX_TAG_TESTS_SUPPORT_RUN_CLI_H_
