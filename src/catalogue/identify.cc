@@ -4,6 +4,7 @@
 
 #include "catalogue/equals.h"
 #include "catalogue/matcher.h"
+#include "catalogue/versions.h"
 
 namespace onnx_tag::catalogue {
 namespace {
@@ -61,7 +62,8 @@ class Identifier {
         tree_(observation.modules),
         shapes_(table, observation),
         matcher_(table, observation, shapes_, hidden),
-        order_(table, observation) {
+        order_(table, observation),
+        likely_versions_(LikelyVersions(table, observation.torch_version)) {
     result_.modules.resize(tree_.size());
     refused_.resize(shapes_.size(), false);
   }
@@ -257,7 +259,7 @@ class Identifier {
     Assignment places(modules.size());
     Custom custom;
     custom.home = table_[root].section;
-    custom.versions = table_[root].versions;
+    custom.versions = likely_versions_;
     places[0].target = root;
     for (std::size_t i = 1; i < modules.size(); ++i) {
       const ModuleId id = modules[i].id;
@@ -390,6 +392,7 @@ class Identifier {
   Shapes shapes_;
   Matcher matcher_;
   EqualsOrder order_;
+  VersionMask likely_versions_;
   IdVector<ShapeId, bool> refused_;
   Identification result_;
 };

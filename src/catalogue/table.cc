@@ -30,6 +30,7 @@ Table::Table(std::string_view bytes) : bytes_(bytes) {
   text_slots_ = PartOf<std::uint32_t>(Part::kTextSlots);
   sections_ = PartOf<SectionRecord>(Part::kSections);
   words_ = PartOf<TextId>(Part::kWords);
+  versions_ = PartOf<TextId>(Part::kVersions);
   classes_ = PartOf<ClassRecord>(Part::kClasses);
   parameters_ = PartOf<ParameterRecord>(Part::kParameters);
   members_ = PartOf<MemberRecord>(Part::kMembers);

@@ -136,6 +136,9 @@ class Observer {
   }
 
   void SeeGraph() {
+    if (model_.producer_name() == "pytorch") {
+      observation_.torch_version = model_.producer_version();
+    }
     observation_.counts_positions = model_.FindName("CumSum") != kNo<NameId>;
     observation_.batch_norms_folded =
         model_.FindName("BatchNormalization") == kNo<NameId>;
