@@ -141,6 +141,9 @@ struct Tagging {
   std::vector<Origin> origins;            // by node
   std::vector<CallSite> call_sites;
   RootClass root;
+  // The words that classes of the model's families start with ("Bert"), which
+  // role paths leave out; none: told from the root's class.
+  std::vector<std::string> family_words;
   std::string strategy;
   TagFormat format;
   std::string options;  // digest of what else shaped the answer

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "catalogue/versions.h"
+
 namespace onnx_tag::catalogue {
 namespace {
 
@@ -27,7 +29,9 @@ bool Contains(const std::vector<std::string_view>& names,
 }  // namespace
 
 EqualsOrder::EqualsOrder(const Table& table, const Observation& observation)
-    : table_(table), observation_(observation) {
+    : table_(table),
+      observation_(observation),
+      likely_versions_(LikelyVersions(table, observation.torch_version)) {
   for (const SeenModule& module : observation.seen) {
     for (const SeenParameter& parameter : module.parameters) {
       if (parameter.rank == 2 && parameter.rows > 0 &&
@@ -92,6 +96,7 @@ int EqualsOrder::HeadFits(std::string_view name) const {
     if (has("TokenClassification") || has("MaskedLM") || has("CausalLM")) {
       fit += 1;
     }
+    if (has("CTC")) fit += 3;
     // A decoder without a cache is the rarer export.
     if (has("MaskedLM") && !past) fit += 1;
   }

@@ -23,6 +23,7 @@ class EqualsOrder {
                                        : -static_cast<int>(section.rank);
     return std::tuple(SizesFit(section.family), PositionsFit(section.family),
                       static_cast<int>(table_[id].mark), rank,
+                      IsCurrent(id),
                       HeadFits(table_.Name(id)), std::lround(score * 100),
                       -static_cast<int>(table_.Name(id).size()),
                       -static_cast<int>(Index(id)));
@@ -31,11 +32,16 @@ class EqualsOrder {
  private:
   // How many of the file's embedding sizes are those of a published model.
   int SizesFit(TextId family) const;
+  // Whether the class was there when the file was exported.
+  bool IsCurrent(ClassId id) const {
+    return (table_[id].versions & likely_versions_) != 0;
+  }
   int PositionsFit(TextId family) const;
   int HeadFits(std::string_view name) const;
 
   const Table& table_;
   const Observation& observation_;
+  VersionMask likely_versions_;
   std::vector<std::uint32_t> rows_;  // of the file's embeddings
 };
 

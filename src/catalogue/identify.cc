@@ -4,6 +4,7 @@
 
 #include "catalogue/equals.h"
 #include "catalogue/matcher.h"
+#include "catalogue/versions.h"
 
 namespace onnx_tag::catalogue {
 namespace {
@@ -61,7 +62,8 @@ class Identifier {
         tree_(observation.modules),
         shapes_(table, observation),
         matcher_(table, observation, shapes_, hidden),
-        order_(table, observation) {
+        order_(table, observation),
+        likely_versions_(LikelyVersions(table, observation.torch_version)) {
     result_.modules.resize(tree_.size());
     refused_.resize(shapes_.size(), false);
   }
@@ -120,6 +122,15 @@ class Identifier {
     return anchors;
   }
 
+  // Any list looks like any other.
+  bool HoldsOnlyIndices(ShapeId at) const {
+    const Shape& shape = shapes_[at];
+    const auto children = shapes_.Children(shape);
+    return !shape.has_record && shape.parameter_count == 0 &&
+           std::all_of(children.begin(), children.end(),
+                       [](const ShapeChild& child) { return child.is_index; });
+  }
+
   // Finds the class of `top`, or of what it wraps, and of all below it; false
   // where the catalogue does not explain it.
   bool PlaceModel(ModuleId top) {
@@ -129,6 +140,7 @@ class Identifier {
     std::vector<Ranked> ranked;
     for (const auto& [at, depth] : Anchors(top)) {
       const ShapeId shape = shapes_.Of(at);
+      if (HoldsOnlyIndices(shape)) continue;
       const double outside = whole - shapes_[shape].size - depth;
       for (const ClassId id : matcher_.Candidates(shape)) {
         if (table_.Kind(id) == LeafKind::kContainer) continue;
@@ -247,7 +259,7 @@ class Identifier {
     Assignment places(modules.size());
     Custom custom;
     custom.home = table_[root].section;
-    custom.versions = table_[root].versions;
+    custom.versions = likely_versions_;
     places[0].target = root;
     for (std::size_t i = 1; i < modules.size(); ++i) {
       const ModuleId id = modules[i].id;
@@ -380,6 +392,7 @@ class Identifier {
   Shapes shapes_;
   Matcher matcher_;
   EqualsOrder order_;
+  VersionMask likely_versions_;
   IdVector<ShapeId, bool> refused_;
   Identification result_;
 };

@@ -82,6 +82,7 @@ struct MemberRecord {
 struct AlternativeRecord {
   ClassId target;  // at or above kFirstTable: a table of alternatives
   VersionMask versions;
+  VersionMask usual;  // where it is the most frequent, though others come before
   std::uint8_t own;  // OwnBits
   Place place;
 };
@@ -115,6 +116,7 @@ enum class Part : std::uint32_t {
   kTextSlots,       // open-addressed by HashBytes: text + 1, 0 is empty
   kSections,
   kWords,           // TextId
+  kVersions,        // TextId, by bit: "transformers 4.45.2"
   kClasses,
   kParameters,
   kMembers,

@@ -9,7 +9,6 @@ namespace {
 constexpr double kMatched = 1.0;
 constexpr double kUnexpected = 1.5;
 constexpr double kMissing = 0.3;
-constexpr double kMissingInChanged = 0.1;
 constexpr double kVariant = 0.5;
 constexpr double kWrongRecord = 5.0;
 constexpr double kMostMissing = 8.0;
@@ -30,16 +29,9 @@ std::uint64_t KeyOf(std::size_t a, ShapeId shape) {
   return static_cast<std::uint64_t>(a) << 32 | Index(shape);
 }
 
+// What some configuration or version goes without may be missing for free.
 double MissingCost(Optional optional) {
-  switch (optional) {
-    case Optional::kNever:
-      return kMissing;
-    case Optional::kInChanged:
-      return kMissingInChanged;
-    case Optional::kInDefault:
-      break;
-  }
-  return 0;
+  return optional == Optional::kNever ? kMissing : 0;
 }
 
 }  // namespace
@@ -328,21 +320,23 @@ double Matcher::ScoreAlternative(const MemberRecord& member,
 
 int Matcher::Suits(const AlternativeRecord& alternative,
                    const Custom& custom) const {
-  int suits = (alternative.versions & custom.versions) != 0 ? 1 : 0;
+  int suits = (alternative.usual & custom.versions) != 0      ? 2
+              : (alternative.versions & custom.versions) != 0 ? 1
+                                                              : 0;
   if (custom.in_list && alternative.place != Place::kAnywhere) {
     const bool there =
         alternative.place == Place::kFirst ? custom.first : custom.last;
-    suits += there ? 2 : -2;
+    suits += there ? 3 : -3;
   }
   if (custom.home == kNo<SectionId>) return suits;
   const SectionRecord& home = table_[custom.home];
   const SectionRecord& section = table_.SectionOf(alternative.target);
   // torch.nn is at home everywhere.
   if (section.family == home.family) {
-    suits += 4;
+    suits += 6;
   } else if (section.library == home.library ||
              table_.IsTorch(alternative.target)) {
-    suits += 3;
+    suits += 5;
   }
   return suits;
 }
@@ -376,7 +370,7 @@ Choice Matcher::Best(const MemberRecord& member, ShapeId shape,
       const Choice any = BestModel(shape, depth);
       if (any.target != kNo<ClassId>) {
         consider(any.score - kAnyModelCost,
-                 {any.target, alternative.versions, 0, {}});
+                 {any.target, alternative.versions, 0, 0, {}});
         if (best.target == any.target && best.rival == kNo<ClassId>) {
           best.rival = any.rival;
         }
@@ -400,7 +394,7 @@ Choice Matcher::Best(const MemberRecord& member, ShapeId shape,
     const Choice any = BestModel(shape, depth);
     if (any.target != kNo<ClassId> && any.score > size / 2) {
       consider(any.score - kOtherModelCost,
-               {any.target, table_[any.target].versions, 0, {}});
+               {any.target, table_[any.target].versions, 0, 0, {}});
       if (best.target == any.target) best.rival = any.rival;
     }
   }

@@ -34,6 +34,7 @@ struct Observation {
   bool linear_weights_lost = false;  // as TorchScript names them onnx::MatMul_7
   bool batch_norms_folded = false;   // into the convolutions before them
   bool counts_positions = false;     // CumSum makes position ids, as RoBERTa does
+  std::string_view torch_version;    // of the exporter; "" where it is another
   std::vector<std::string_view> inputs;
   std::vector<std::string_view> outputs;
   int output_rank = -1;  // of the first output; -1: not known

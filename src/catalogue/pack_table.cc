@@ -22,6 +22,9 @@ class Packer {
   std::string Pack(const Source& source) {
     AddText("");
     AddText("*");
+    for (const std::string& version : source.versions) {
+      versions_.push_back(AddText(version));
+    }
     for (const SourceSection& section : source.sections) AddSection(section);
     for (const SourceClass& cls : source.classes) AddClass(cls);
     for (const auto& [name, entries] : source.tables) {
@@ -51,8 +54,8 @@ class Packer {
   }
 
   static AlternativeRecord Record(const SourceAlternative& alternative) {
-    return {alternative.target, alternative.versions, alternative.own,
-            alternative.place};
+    return {alternative.target, alternative.versions, alternative.usual,
+            alternative.own, alternative.place};
   }
 
   void AddSection(const SourceSection& section) {
@@ -85,11 +88,13 @@ class Packer {
     std::set<TextId> owned;
     for (const SourceName& name : cls.names) {
       const TextId text = AddText(name.name);
-      parameters_.push_back({text, name.versions, name.optional, name.buffer});
+      parameters_.push_back({text, name.versions,
+                             InVersions(name.optional, name.versions, cls),
+                             name.buffer});
       owned.insert(text);
     }
     record.member_count = Narrow(cls.members.children.size());
-    record.first_member = AddMembers(cls.members);
+    record.first_member = AddMembers(cls.members, cls);
     for (const auto& [name, member] : cls.members.children) {
       owned.insert(AddText(name));
     }
@@ -99,8 +104,14 @@ class Packer {
     classes_.push_back(record);
   }
 
+  // What only some versions of a class have is optional in the class.
+  static Optional InVersions(Optional optional, VersionMask versions,
+                             const SourceClass& cls) {
+    return (cls.versions & ~versions) != 0 ? Optional::kInDefault : optional;
+  }
+
   // A member's children lie side by side, sorted by name.
-  std::uint32_t AddMembers(const SourceMember& owner) {
+  std::uint32_t AddMembers(const SourceMember& owner, const SourceClass& cls) {
     std::vector<std::pair<TextId, const SourceMember*>> children;
     for (const auto& [name, member] : owner.children) {
       children.emplace_back(AddText(name), &member);
@@ -113,14 +124,14 @@ class Packer {
       MemberRecord record = {};
       record.name = children[i].first;
       record.versions = member.versions;
-      record.optional = member.optional;
+      record.optional = InVersions(member.optional, member.versions, cls);
       record.first_alternative = Count(alternatives_);
       record.alternative_count = Narrow(member.alternatives.size());
       for (const SourceAlternative& alternative : member.alternatives) {
         alternatives_.push_back(Record(alternative));
       }
       record.child_count = Narrow(member.children.size());
-      record.first_child = AddMembers(member);
+      record.first_child = AddMembers(member, cls);
       members_[first + i] = record;
     }
     return first;
@@ -181,6 +192,7 @@ class Packer {
     Append(Part::kTextSlots, TextSlots());
     Append(Part::kSections, sections_);
     Append(Part::kWords, words_);
+    Append(Part::kVersions, versions_);
     Append(Part::kClasses, classes_);
     Append(Part::kParameters, parameters_);
     Append(Part::kMembers, members_);
@@ -200,6 +212,7 @@ class Packer {
   Interner<TextId> interner_;
   std::vector<SectionRecord> sections_;
   std::vector<TextId> words_;
+  std::vector<TextId> versions_;
   std::vector<ClassRecord> classes_;
   std::vector<ParameterRecord> parameters_;
   std::vector<MemberRecord> members_;

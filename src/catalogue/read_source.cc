@@ -182,9 +182,8 @@ class SourceReader {
     if (letters.empty()) return outer;
     VersionMask mask = 0;
     for (const char letter : letters) {
-      // A capital letter: in that version the most frequent alternative.
-      const bool capital = letter >= 'A' && letter <= 'Z';
-      const int bit = letter - (capital ? 'A' : 'a');
+      const int bit = (letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a'
+                                                      : letter) - 'a';
       if (bit < 0 || bit >= static_cast<int>(source_.versions.size())) {
         Fail(ErrorKind::kInput, "no version has the letter '{}'", letter);
       }
@@ -237,7 +236,7 @@ class SourceReader {
     name = columns[1];
     for (std::string_view entry : Split(columns[2], '|')) {
       const VersionMask mask = ReadMask(CutAt(entry, '~'), all_);
-      entries.push_back({Resolve(entry, torch_nn_), mask, 0, {}});
+      entries.push_back({Resolve(entry, torch_nn_), mask, 0, 0, {}});
     }
   }
 
@@ -308,7 +307,14 @@ class SourceReader {
   SourceAlternative ReadAlternative(std::string_view text, SectionId section,
                                     VersionMask outer) const {
     SourceAlternative read;
-    read.versions = ReadMask(CutAt(text, '~'), outer);
+    const std::string_view letters = CutAt(text, '~');
+    read.versions = ReadMask(letters, outer);
+    // A capital: the most frequent in that version, though others come before.
+    std::string usual;
+    for (const char letter : letters) {
+      if (letter >= 'A' && letter <= 'Z') usual += letter;
+    }
+    read.usual = ReadMask(usual, 0);
     if (text.ends_with('^') || text.ends_with('$')) {
       read.place = text.back() == '^' ? Place::kFirst : Place::kLast;
       text.remove_suffix(1);
@@ -333,7 +339,7 @@ class SourceReader {
       if (member.alternatives.empty()) {
         member.versions = versions;
         member.alternatives.push_back(
-            {Resolve("ModuleList", torch_nn_), versions, 0, {}});
+            {Resolve("ModuleList", torch_nn_), versions, 0, 0, {}});
       }
       ImplyLists(member, versions);
     }

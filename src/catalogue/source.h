@@ -23,6 +23,7 @@ struct SourceName {  // a parameter or buffer
 struct SourceAlternative {
   ClassId target = ClassId{0};
   VersionMask versions = 0;
+  VersionMask usual = 0;
   std::uint8_t own = 0;
   Place place = Place::kAnywhere;
 };

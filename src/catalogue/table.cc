@@ -30,6 +30,7 @@ Table::Table(std::string_view bytes) : bytes_(bytes) {
   text_slots_ = PartOf<std::uint32_t>(Part::kTextSlots);
   sections_ = PartOf<SectionRecord>(Part::kSections);
   words_ = PartOf<TextId>(Part::kWords);
+  versions_ = PartOf<TextId>(Part::kVersions);
   classes_ = PartOf<ClassRecord>(Part::kClasses);
   parameters_ = PartOf<ParameterRecord>(Part::kParameters);
   members_ = PartOf<MemberRecord>(Part::kMembers);
@@ -60,6 +61,22 @@ TextId Table::FindText(std::string_view text) const {
 
 bool Table::IsTorch(ClassId id) const {
   return Text(SectionOf(id).library) == "torch";
+}
+
+std::string_view Table::FamilyWord(std::string_view class_name) const {
+  std::string_view longest;
+  const TextId text = FindText(class_name);
+  if (text == kNo<TextId>) return longest;
+  for (const ClassId id : Namesakes(text)) {
+    for (const TextId word_id : Words(SectionOf(id))) {
+      const std::string_view word = Text(word_id);
+      if (word.size() > longest.size() && word.size() < class_name.size() &&
+          class_name.starts_with(word)) {
+        longest = word;
+      }
+    }
+  }
+  return longest;
 }
 
 std::span<const AlternativeRecord> Table::TableEntries(ClassId table) const {

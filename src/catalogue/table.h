@@ -81,6 +81,11 @@ class Table {
   std::span<const ClassId> Namesakes(TextId text) const {
     return Grouped(namesakes_first_, namesakes_, text);
   }
+  // The word of its family that a class of that name starts with, "Bert" of
+  // BertSelfOutput; "" where it has none, or is nothing else.
+  std::string_view FamilyWord(std::string_view class_name) const;
+  // The versions that masks speak of, by bit: "transformers 4.45.2".
+  std::span<const TextId> Versions() const { return versions_; }
   std::span<const SizesRecord> Sizes() const { return sizes_; }
 
  private:
@@ -99,6 +104,7 @@ class Table {
   std::span<const std::uint32_t> text_slots_;
   std::span<const SectionRecord> sections_;
   std::span<const TextId> words_;
+  std::span<const TextId> versions_;
   std::span<const ClassRecord> classes_;
   std::span<const ParameterRecord> parameters_;
   std::span<const MemberRecord> members_;

@@ -1,6 +1,7 @@
 #include "mapping/assign_classes.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "catalogue/identify.h"
 #include "catalogue/leaf_class.h"
@@ -77,6 +78,8 @@ class Observer {
           dot != std::string_view::npos) {
         continue;
       }
+      // Dynamo's name for what a batch norm left in a convolution.
+      if (seen.name == "weight_bias") continue;
       seen.rank = parameter.rank;
       if (const Initializer* const tensor = tensors[Index(id)];
           tensor != nullptr && tensor->rank > 0) {
@@ -133,6 +136,9 @@ class Observer {
   }
 
   void SeeGraph() {
+    if (model_.producer_name() == "pytorch") {
+      observation_.torch_version = model_.producer_version();
+    }
     observation_.counts_positions = model_.FindName("CumSum") != kNo<NameId>;
     observation_.batch_norms_folded =
         model_.FindName("BatchNormalization") == kNo<NameId>;
@@ -167,6 +173,21 @@ void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
   facts.candidates.assign(answer.candidates.begin(), answer.candidates.end());
 }
 
+std::vector<std::string> FamilyWords(const ModuleTree& tree) {
+  std::unordered_set<std::string_view> classes;
+  std::vector<std::string> words;
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    if (!classes.insert(tree.Class(id)).second) continue;
+    const std::string_view word =
+        catalogue::BuiltIn().FamilyWord(tree.Class(id));
+    if (!word.empty() &&
+        std::find(words.begin(), words.end(), word) == words.end()) {
+      words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
 }  // namespace
 
 void AssignClasses(const Evidence& evidence, Tagging& tagging,
@@ -186,6 +207,7 @@ void AssignClasses(const Evidence& evidence, Tagging& tagging,
       if (leaf.known()) Record(std::move(leaf), id, tagging);
     }
   }
+  tagging.family_words = FamilyWords(tree);
   tagging.root.name = tree.Class(ModuleTree::kRoot);
   const ModuleFacts& root = tagging.facts[ModuleTree::kRoot];
   tagging.root.confidence = root.class_confidence;

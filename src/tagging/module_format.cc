@@ -47,7 +47,14 @@ std::string FamilyOf(std::string_view root_class) {
 }  // namespace
 
 ModuleFormat::ModuleFormat(const Tagging& tagging)
-    : tagging_(tagging), family_(FamilyOf(tagging.root.name)) {
+    : tagging_(tagging), family_words_(tagging.family_words) {
+  if (family_words_.empty()) {
+    family_words_.push_back(FamilyOf(tagging.root.name));
+  }
+  std::stable_sort(family_words_.begin(), family_words_.end(),
+                   [](const std::string& a, const std::string& b) {
+                     return a.size() > b.size();
+                   });
   std::unordered_set<std::string_view> torch_nn;
   if (!tagging.format.torch_nn) {
     for (const std::string_view name : Split(kTorchNnClasses, '\n')) {
@@ -112,9 +119,11 @@ std::string ModuleFormat::Segment(std::string_view name, bool is_class,
                                   bool roles) const {
   if (!roles) return std::string(name);
   if (is_class) {
-    if (!family_.empty() && name.size() > family_.size() &&
-        name.starts_with(family_)) {
-      name.remove_prefix(family_.size());
+    for (const std::string& word : family_words_) {
+      if (name.size() > word.size() && name.starts_with(word)) {
+        name.remove_prefix(word.size());
+        break;
+      }
     }
     return std::string(name);
   }

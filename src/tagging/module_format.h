@@ -28,7 +28,7 @@ class ModuleFormat {
 
   const Tagging& tagging_;
   std::vector<bool> left_out_;  // by module
-  std::string family_;          // "Bert" of BertModel
+  std::vector<std::string> family_words_;  // longest first: "Bert"
 };
 
 }  // namespace onnx_tag

@@ -1,0 +1,60 @@
+#include "catalogue/versions.h"
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+namespace onnx_tag::catalogue {
+namespace {
+
+struct Release {
+  int major = 0;
+  int minor = 0;
+};
+
+// "2.6.0+cu124"; zeros where it is no version.
+Release ReadRelease(std::string_view text) {
+  Release release;
+  const char* const end = text.data() + text.size();
+  const auto [dot, error] = std::from_chars(text.data(), end, release.major);
+  if (error != std::errc() || dot == end || *dot != '.') return {};
+  std::from_chars(dot + 1, end, release.minor);
+  return release;
+}
+
+// Releases of transformers on one scale: 4.57 was followed by 5.0.
+int Ordinal(Release transformers) {
+  return transformers.major >= 5 ? 58 + transformers.minor
+                                 : transformers.minor;
+}
+
+// The release of transformers when torch 2.<index> came out.
+constexpr std::array<int, 10> kWithTorch2 = {28, 34, 38, 41, 44,
+                                             46, 49, 52, 55, 57};
+
+}  // namespace
+
+VersionMask LikelyVersions(const Table& table, std::string_view torch_version) {
+  const Release torch = ReadRelease(torch_version);
+  int current = 1000;
+  if (torch.major == 1) {
+    current = 2 * torch.minor;  // 1.8 with 4.4, 1.13 with 4.25
+  } else if (torch.major == 2 && torch.minor >= 0 &&
+             torch.minor < static_cast<int>(kWithTorch2.size())) {
+    current = kWithTorch2[static_cast<std::size_t>(torch.minor)];
+  }
+  VersionMask nearest = 0;
+  int distance = 0;
+  for (std::size_t bit = 0; bit < table.Versions().size(); ++bit) {
+    const std::string_view text = table.Text(table.Versions()[bit]);
+    const Release release = ReadRelease(text.substr(text.rfind(' ') + 1));
+    const int away = std::abs(Ordinal(release) - current);
+    if (nearest == 0 || away < distance) {
+      nearest = static_cast<VersionMask>(1U << bit);
+      distance = away;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace onnx_tag::catalogue
