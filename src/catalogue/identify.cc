@@ -93,8 +93,7 @@ class Identifier {
       open.pop_back();
       const ShapeId shape = shapes_.Of(at);
       if (shape == kNo<ShapeId> || matcher_.exhausted()) continue;
-      const bool enough =
-          shapes_[shape].size >= kFewestNamesOfTorch;
+      const bool enough = shapes_[shape].size >= kFewestNamesOfTorch;
       if (enough && !refused_[shape]) {
         if (PlaceModel(at)) continue;
         refused_[shape] = true;
@@ -154,15 +153,18 @@ class Identifier {
         if (score >= best - kTie && at == anchor) ranked.push_back({score, id});
       }
     }
-    std::erase_if(ranked, [&](const Ranked& r) { return r.score < best - kTie; });
+    std::erase_if(ranked,
+                  [&](const Ranked& r) { return r.score < best - kTie; });
     if (ranked.empty()) return false;
-    std::sort(ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
-      return order_.Key(a.root, a.score) > order_.Key(b.root, b.score);
-    });
+    std::sort(
+        ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
+          return order_.Key(a.root, a.score) > order_.Key(b.root, b.score);
+        });
     return Accept(top, anchor, ranked);
   }
 
-  bool Accept(ModuleId top, ModuleId anchor, const std::vector<Ranked>& equals) {
+  bool Accept(ModuleId top, ModuleId anchor,
+              const std::vector<Ranked>& equals) {
     const std::vector<Below> modules = Subtree(anchor);
     std::vector<Assignment> assigned;
     for (const Ranked& equal : equals) {
@@ -179,8 +181,8 @@ class Identifier {
     if (!IsEnough(top, anchor, equals[0].root, share)) return false;
     // Without scopes half of the names are lost, and with them the proof.
     const bool firm = top == ModuleTree::kRoot && observation_.scopes &&
-                      share >= kAllExplained &&
-                      whole >= kFewestNames && IsExact(modules, assigned[0]) &&
+                      share >= kAllExplained && whole >= kFewestNames &&
+                      IsExact(modules, assigned[0]) &&
                       IsDistinct(modules, assigned[0]);
     Write(modules, assigned, equals, firm);
     if (result_.family_word.empty()) {
@@ -401,8 +403,7 @@ class Identifier {
 
 Identification Identify(const Table& table, const Observation& observation,
                         std::string_view hidden) {
-  const TextId family =
-      hidden.empty() ? kNo<TextId> : table.FindText(hidden);
+  const TextId family = hidden.empty() ? kNo<TextId> : table.FindText(hidden);
   return Identifier(table, observation, family).Run();
 }
 

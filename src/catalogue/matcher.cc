@@ -79,11 +79,11 @@ bool Matcher::HasParameter(ClassId id, TextId name) const {
 Matcher::Found Matcher::FindMember(std::span<const MemberRecord> members,
                                    TextId name, bool is_index) const {
   const auto find = [&](TextId text) -> const MemberRecord* {
-    const auto at = std::lower_bound(
-        members.begin(), members.end(), text,
-        [](const MemberRecord& member, TextId wanted) {
-          return member.name < wanted;
-        });
+    const auto at =
+        std::lower_bound(members.begin(), members.end(), text,
+                         [](const MemberRecord& member, TextId wanted) {
+                           return member.name < wanted;
+                         });
     return at == members.end() || at->name != text ? nullptr : &*at;
   };
   Found found;
@@ -456,8 +456,8 @@ const std::vector<ClassId>& Matcher::Candidates(ShapeId at) {
   const auto known = candidates_.find(static_cast<std::uint32_t>(at));
   if (known != candidates_.end()) return known->second;
   const Shape& shape = shapes_[at];
-  if (shape.has_record) return candidates_[static_cast<std::uint32_t>(at)] =
-                                   Recorded(shape);
+  if (shape.has_record)
+    return candidates_[static_cast<std::uint32_t>(at)] = Recorded(shape);
   std::vector<ClassId> touched;
   const auto add = [&](TextId name, double weight) {
     if (name == kNo<TextId>) return;
@@ -487,8 +487,8 @@ const std::vector<ClassId>& Matcher::Candidates(ShapeId at) {
   }
   work_ += touched.size() / 16;
   std::sort(candidates.begin(), candidates.end());
-  return candidates_.emplace(static_cast<std::uint32_t>(at),
-                             std::move(candidates))
+  return candidates_
+      .emplace(static_cast<std::uint32_t>(at), std::move(candidates))
       .first->second;
 }
 

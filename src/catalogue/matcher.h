@@ -82,8 +82,8 @@ class Matcher {
 
   double Score(ClassId id, ShapeId shape, int depth);
   double ScoreParameters(ClassId id, const Shape& shape);
-  double ScoreMembers(std::span<const MemberRecord> members,
-                      const Shape& shape, int depth);
+  double ScoreMembers(std::span<const MemberRecord> members, const Shape& shape,
+                      int depth);
   double ScoreAlternative(const MemberRecord& member,
                           const AlternativeRecord& alternative, ShapeId shape,
                           int depth);

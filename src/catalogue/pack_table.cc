@@ -76,8 +76,9 @@ class Packer {
     record.mark = cls.mark;
     const auto& children = cls.members.children;
     // A reparametrized leaf is a leaf.
-    const bool leaf = children.empty() || (children.size() == 1 &&
-                                           children[0].first == kParametrizations);
+    const bool leaf =
+        children.empty() ||
+        (children.size() == 1 && children[0].first == kParametrizations);
     // And a norm that brings its activation along is a norm.
     const LeafKind kind = KindOf(cls.name);
     record.kind = static_cast<std::uint8_t>(

@@ -25,7 +25,8 @@ class ExecutionOrder {
 
   std::vector<Claim> Run() {
     FindData();
-    for (const NodeId node : model_.Nodes()) module_[node] = placed_[node].module;
+    for (const NodeId node : model_.Nodes())
+      module_[node] = placed_[node].module;
     for (const GraphId graph : model_.Graphs()) PlaceData(model_[graph].nodes);
     for (const GraphId graph : model_.Graphs()) PlaceSide(model_[graph].nodes);
     return std::move(claims_);
@@ -192,7 +193,7 @@ class ExecutionOrder {
       // Behind a layer's last node anything may follow before the next layer.
       continues = continues && !LeavesLayer(around, flow);
       return continues || returned > 1 || active || flow != deepest ? flow
-                                                                   : around;
+                                                                    : around;
     }
     if (active) return deepest;
     return WhereOldMeetsNew(node, deepest, around);
@@ -212,7 +213,8 @@ class ExecutionOrder {
   ModuleId FromInputs(std::span<const NodeId> gap, NodeId after,
                       ModuleId otherwise) const {
     const NodeId node = gap.front();
-    if (after == kNo<NodeId> || readers_[node] == kNo<ModuleId>) return otherwise;
+    if (after == kNo<NodeId> || readers_[node] == kNo<ModuleId>)
+      return otherwise;
     // A weight without a name hides a module.
     for (const NodeId other : gap) {
       if (HasHiddenWeight(other)) return otherwise;
