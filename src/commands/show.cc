@@ -130,14 +130,23 @@ void Show::PrintTotals() {
                             WithThousands(coverage_.untagged())));
 }
 
+// Nodes that the root got for want of anything better are covered, but
+// nobody would say that they were found.
+std::uint64_t PlacedNodes(const Tagging& tagging) {
+  return static_cast<std::uint64_t>(std::count_if(
+      tagging.tags.begin(), tagging.tags.end(), [](const Tag& tag) {
+        return tag.tagged() && (tag.module != ModuleTree::kRoot ||
+                                tag.confidence > Confidence::kLow);
+      }));
+}
+
 void Show::PrintAdvice() {
-  if (2 * coverage_.tagged >= coverage_.nodes) return;
+  if (2 * PlacedNodes(tagging_) >= coverage_.nodes) return;
   terminal_.Out(fmt::format(
-      "\nless than half could be placed: the names in this file say little of "
-      "its modules\n(dialect {}). Tag the file as the exporter wrote it, "
-      "before "
-      "optimizers and\nquantizers, or export it again: torch.onnx.export of "
-      "torch >= 2.5 keeps module\nnames, and dynamo=True keeps classes, too.\n",
+      "\nless than half could be placed: names (dialect {}) say little of "
+      "modules.\nTag the file as the exporter wrote it, before optimizers and "
+      "quantizers, or\nexport it again: torch.onnx.export of torch >= 2.5 "
+      "keeps module names, and\ndynamo=True keeps classes, too.\n",
       OrUnknown(model_.about().dialect)));
 }
 
