@@ -277,11 +277,12 @@ class Identifier {
         continue;
       }
       if (shape == kNo<ShapeId>) {
-        // Only considered by the mapping: the usual class, if there is one.
-        if (found.member->alternative_count != 1) continue;
-        const ClassId only = table_.Alternatives(*found.member)[0].target;
-        if (only >= kFirstTable) continue;
-        place = {only, kNo<ClassId>, found.member};
+        // Only considered by the mapping: the usual class.
+        if (found.member->alternative_count == 0) continue;
+        const ClassId usual =
+            matcher_.Usual(*found.member, likely_versions_).target;
+        if (usual >= kFirstTable) continue;
+        place = {usual, kNo<ClassId>, found.member};
       } else {
         custom.in_list = IsIndex(atom);
         custom.first = atom == "0";

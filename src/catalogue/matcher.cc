@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "catalogue/versions.h"
+
 namespace onnx_tag::catalogue {
 namespace {
 
@@ -29,11 +31,6 @@ std::uint64_t KeyOf(std::size_t a, ShapeId shape) {
   return static_cast<std::uint64_t>(a) << 32 | Index(shape);
 }
 
-// What some configuration or version goes without may be missing for free.
-double MissingCost(Optional optional) {
-  return optional == Optional::kNever ? kMissing : 0;
-}
-
 }  // namespace
 
 Matcher::Matcher(const Table& table, const Observation& observation,
@@ -45,9 +42,25 @@ Matcher::Matcher(const Table& table, const Observation& observation,
       weight_(table.FindText("weight")),
       bias_(table.FindText("bias")),
       parametrizations_(table.FindText(kParametrizations)),
+      likely_versions_(LikelyVersions(table, observation.torch_version)),
+      newest_(LikelyVersions(table, {})),
       expected_class_(table.class_count(), -1),
       expected_member_(table.member_count(), -1),
       hits_(table.class_count()) {}
+
+// The most frequent alternative speaks for all.
+const AlternativeRecord& Matcher::Usual(const MemberRecord& member,
+                                        VersionMask versions) const {
+  const auto alternatives = table_.Alternatives(member);
+  const AlternativeRecord* usual = nullptr;
+  for (const AlternativeRecord& alternative : alternatives) {
+    if ((alternative.usual & versions) != 0) return alternative;
+    if (usual == nullptr && (alternative.versions & versions) != 0) {
+      usual = &alternative;
+    }
+  }
+  return usual == nullptr ? alternatives[0] : *usual;
+}
 
 bool Matcher::IsVisible(ClassId id) const {
   const LeafKind kind = table_.Kind(id);
@@ -110,7 +123,7 @@ bool Matcher::IsSurprise(ClassId id, const Shape& shape) const {
 // Whether a member has parameters, so that it cannot well be missing: what
 // only computes may be left out, or leave no node.
 bool Matcher::IsSubstantial(const MemberRecord& member) const {
-  const AlternativeRecord& first = table_.Alternatives(member)[0];
+  const AlternativeRecord& first = Usual(member, likely_versions_);
   if (first.target >= kFirstTable) return false;
   const LeafKind kind = table_.Kind(first.target);
   if (kind == LeafKind::kContainer) return member.child_count > 0;
@@ -133,7 +146,7 @@ bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
   // Other parameters than these are often folded into constants, and any
   // batch norm into the convolution before it.
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
-    if (parameter.optional == Optional::kNever && !parameter.buffer &&
+    if (IsRequired(parameter, VersionsOf(id)) && !parameter.buffer &&
         (parameter.name == weight_ || parameter.name == bias_) &&
         IsVisible(id, parameter.name) &&
         table_.Kind(id) != LeafKind::kBatchNorm &&
@@ -149,8 +162,9 @@ bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
     used[static_cast<std::size_t>(member - members.data())] = true;
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
-    if (!used[i] && members[i].optional == Optional::kNever &&
-        Expected(members[i], 0) >= 1 && IsSubstantial(members[i])) {
+    if (!used[i] && IsRequired(members[i], VersionsOf(id)) &&
+        Expected(members[i], VersionsOf(id), 0) >= 1 &&
+        IsSubstantial(members[i])) {
       return false;
     }
   }
@@ -164,19 +178,20 @@ double Matcher::Expected(ClassId id, int depth) {
   known = 0;  // a class that holds itself
   double expected = IsVisible(id) ? 1 : 0;
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
-    if (parameter.optional == Optional::kNever && !parameter.buffer &&
+    if (IsRequired(parameter, VersionsOf(id)) && !parameter.buffer &&
         IsVisible(id, parameter.name)) {
       ++expected;
     }
   }
   for (const MemberRecord& member : table_.Members(id)) {
-    expected += Expected(member, depth + 1);
+    expected += Expected(member, VersionsOf(id), depth + 1);
   }
   expected_class_[Index(id)] = static_cast<float>(expected);
   return expected;
 }
 
-double Matcher::Expected(const MemberRecord& member, int depth) {
+double Matcher::Expected(const MemberRecord& member, VersionMask versions,
+                         int depth) {
   float& known = expected_member_[Index(table_.IdOf(member))];
   if (known >= 0) return known;
   known = 0;
@@ -184,13 +199,12 @@ double Matcher::Expected(const MemberRecord& member, int depth) {
     return 0;
   }
   double expected = 0;
-  // The most frequent alternative speaks for all.
-  const AlternativeRecord& first = table_.Alternatives(member)[0];
+  const AlternativeRecord& first = Usual(member, versions);
   if (first.target >= kFirstTable) {
     expected = observation_.scopes ? 1 : 0;
   } else if (table_.Kind(first.target) == LeafKind::kContainer) {
     for (const MemberRecord& child : table_.Members(member)) {
-      expected += Expected(child, depth + 1);
+      expected += Expected(child, versions, depth + 1);
     }
   } else if (table_.Members(first.target).empty() &&
              (first.own & kOwnSaid) != 0) {
@@ -221,7 +235,7 @@ double Matcher::Score(ClassId id, ShapeId at, int depth) {
   }
   const int fit = Fit(table_.Kind(id), shape.operators, observation_.scopes);
   score += fit > 0 ? kMatched : fit < 0 ? -kUnexpected : 0;
-  score += ScoreMembers(table_.Members(id), shape, depth);
+  score += ScoreMembers(table_.Members(id), VersionsOf(id), shape, depth);
   scores_.emplace(key, score);
   return score;
 }
@@ -240,14 +254,15 @@ double Matcher::ScoreParameters(ClassId id, const Shape& shape) {
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
     if (parameter.buffer || !IsVisible(id, parameter.name)) continue;
     if (!std::binary_search(seen.begin(), seen.end(), parameter.name)) {
-      score -= MissingCost(parameter.optional);
+      if (IsRequired(parameter, VersionsOf(id))) score -= kMissing;
     }
   }
   return score;
 }
 
 double Matcher::ScoreMembers(std::span<const MemberRecord> members,
-                             const Shape& shape, int depth) {
+                             VersionMask versions, const Shape& shape,
+                             int depth) {
   double score = 0;
   std::vector<bool> used(members.size());
   for (const ShapeChild& child : shapes_.Children(shape)) {
@@ -267,9 +282,9 @@ double Matcher::ScoreMembers(std::span<const MemberRecord> members,
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (used[i]) continue;
-    const double cost = MissingCost(members[i].optional);
-    if (cost > 0) {
-      score -= cost * std::min(kMostMissing, Expected(members[i], depth + 1));
+    if (IsRequired(members[i], versions)) {
+      score -= kMissing * std::min(kMostMissing,
+                                   Expected(members[i], versions, depth + 1));
     }
   }
   return score;
@@ -301,7 +316,12 @@ double Matcher::ScoreAlternative(const MemberRecord& member,
     if (shape.has_record) {
       score += table_[target].name == shape.recorded ? kMatched : -kWrongRecord;
     }
-    return score + ScoreMembers(table_.Members(member), shape, depth) -
+    const VersionMask versions =
+        (member.versions & newest_) != 0 && likely_versions_ == newest_
+            ? newest_
+            : member.versions;
+    return score +
+           ScoreMembers(table_.Members(member), versions, shape, depth) -
            kUnexpected * shape.parameter_count;
   }
   score += Score(target, at, depth);
