@@ -76,6 +76,8 @@ bool Matcher::IsVisible(ClassId id, TextId parameter) const {
        (kind == LeafKind::kConv && parameter == weight_))) {
     return false;
   }
+  // Tied embeddings are one tensor, under one of their names.
+  if (kind == LeafKind::kEmbedding && !observation_.scopes) return false;
   if (!observation_.linear_weights_lost || parameter != weight_) return true;
   // GPT-2's Conv1D is a Linear that needs no transposition.
   return kind == LeafKind::kLinear ? table_.Name(id) == "Conv1D"
