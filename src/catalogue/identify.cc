@@ -34,7 +34,7 @@ constexpr double kLooselyExplained = 0.85;
 
 // How far behind another family must be.
 constexpr double kDistinctNames = 3;
-constexpr double kDistinctShare = 0.05;
+constexpr double kDistinctShare = 0.03;
 // How many of the modules must show what their class has, no more, no less.
 constexpr double kExactShare = 0.9;
 

@@ -44,6 +44,7 @@ Matcher::Matcher(const Table& table, const Observation& observation,
       parametrizations_(table.FindText(kParametrizations)),
       likely_versions_(LikelyVersions(table, observation.torch_version)),
       newest_(LikelyVersions(table, {})),
+      today_(IsToday(observation.torch_version)),
       expected_class_(table.class_count(), -1),
       expected_member_(table.member_count(), -1),
       hits_(table.class_count()) {}
@@ -368,6 +369,7 @@ Choice Matcher::Best(const MemberRecord& member, ShapeId shape,
   Choice best;
   best.score = kImpossible;
   int best_suits = 0;
+  bool best_current = false;
   const auto consider = [&](double score, const AlternativeRecord& what) {
     if (score <= kImpossible / 2) return;
     const int suits = Suits(what, custom);
@@ -375,12 +377,13 @@ Choice Matcher::Best(const MemberRecord& member, ShapeId shape,
     if (best.target == kNo<ClassId> || score > best.score + kRival ||
         (near && suits > best_suits) ||
         (suits == best_suits && score > best.score + kEqual)) {
-      const bool rival = best.target != kNo<ClassId> &&
+      const bool rival = best.target != kNo<ClassId> && best_current &&
                          score <= best.score + kRival &&
                          table_[best.target].name != table_[what.target].name;
+      best_current = IsCurrent(what);
       best = {score, what.target, rival ? best.target : kNo<ClassId>, &member};
       best_suits = suits;
-    } else if (near && best.rival == kNo<ClassId> &&
+    } else if (near && best.rival == kNo<ClassId> && IsCurrent(what) &&
                table_[what.target].name != table_[best.target].name) {
       best.rival = what.target;
     }

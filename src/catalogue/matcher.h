@@ -109,6 +109,10 @@ class Matcher {
     const VersionMask own = table_[id].versions;
     return (own & newest_) != 0 && likely_versions_ == newest_ ? newest_ : own;
   }
+  // Whether an alternative is no thing of the past to a file of today.
+  bool IsCurrent(const AlternativeRecord& alternative) const {
+    return !today_ || (alternative.versions & newest_) != 0;
+  }
   // Whether a parameter or member is there in all configurations.
   template <typename Record>
   static bool IsRequired(const Record& record, VersionMask versions) {
@@ -125,6 +129,7 @@ class Matcher {
   TextId parametrizations_;
   VersionMask likely_versions_;
   VersionMask newest_;
+  bool today_;  // exported by a torch that goes with the newest version
   std::uint64_t work_ = 0;
   std::unordered_map<std::uint64_t, double> scores_;  // by class and shape
   std::unordered_map<std::uint64_t, double> best_;    // by member and shape

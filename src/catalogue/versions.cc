@@ -35,6 +35,13 @@ constexpr std::array<int, 5> kWithTorch2 = {46, 49, 52, 55, 57};
 
 }  // namespace
 
+bool IsToday(std::string_view torch_version) {
+  const Release torch = ReadRelease(torch_version);
+  return torch.major > 2 ||
+         (torch.major == 2 &&
+          torch.minor >= kFirstMinor + static_cast<int>(kWithTorch2.size()));
+}
+
 VersionMask LikelyVersions(const Table& table, std::string_view torch_version) {
   const Release torch = ReadRelease(torch_version);
   int current = 1000;
