@@ -143,13 +143,16 @@ bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
   const std::span<const MemberRecord> members =
       container == nullptr ? table_.Members(id) : table_.Members(*container);
   const std::span<const TextId> seen = shapes_.Parameters(shape);
+  const VersionMask versions = VersionsOf(
+      members, container == nullptr ? table_[id].versions : container->versions,
+      shape);
   for (const TextId name : seen) {
     if (name == kNo<TextId> || !HasParameter(id, name)) return false;
   }
   // Other parameters than these are often folded into constants, and any
   // batch norm into the convolution before it.
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
-    if (IsRequired(parameter, VersionsOf(id)) && !parameter.buffer &&
+    if (IsRequired(parameter, versions) && !parameter.buffer &&
         (parameter.name == weight_ || parameter.name == bias_) &&
         IsVisible(id, parameter.name) &&
         table_.Kind(id) != LeafKind::kBatchNorm &&
@@ -165,8 +168,8 @@ bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
     used[static_cast<std::size_t>(member - members.data())] = true;
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
-    if (!used[i] && IsRequired(members[i], VersionsOf(id)) &&
-        Expected(members[i], VersionsOf(id), 0) >= 1 &&
+    if (!used[i] && IsRequired(members[i], versions) &&
+        Expected(members[i], versions, 0) >= 1 &&
         IsSubstantial(members[i])) {
       return false;
     }
@@ -232,18 +235,34 @@ double Matcher::Score(ClassId id, ShapeId at, int depth) {
   if (known != scores_.end()) return known->second;
   ++work_;
   const Shape& shape = shapes_[at];
-  double score = ScoreParameters(id, shape);
+  const VersionMask versions =
+      VersionsOf(table_.Members(id), table_[id].versions, shape);
+  double score = ScoreParameters(id, shape, versions);
   if (shape.has_record) {
     score += table_[id].name == shape.recorded ? kMatched : -kWrongRecord;
   }
   const int fit = Fit(table_.Kind(id), shape.operators, observation_.scopes);
   score += fit > 0 ? kMatched : fit < 0 ? -kUnexpected : 0;
-  score += ScoreMembers(table_.Members(id), VersionsOf(id), shape, depth);
+  score += ScoreMembers(table_.Members(id), versions, shape, depth);
   scores_.emplace(key, score);
   return score;
 }
 
-double Matcher::ScoreParameters(ClassId id, const Shape& shape) {
+VersionMask Matcher::VersionsOf(std::span<const MemberRecord> members,
+                                VersionMask own, const Shape& shape) const {
+  VersionMask seen = own;
+  for (const ShapeChild& child : shapes_.Children(shape)) {
+    const MemberRecord* const member =
+        FindMember(members, child.name, child.is_index).member;
+    if (member != nullptr && (seen & member->versions) != 0) {
+      seen = seen & member->versions;
+    }
+  }
+  return Judging(seen);
+}
+
+double Matcher::ScoreParameters(ClassId id, const Shape& shape,
+                                VersionMask versions) {
   const std::span<const TextId> seen = shapes_.Parameters(shape);
   double score = 0;
   for (const TextId name : seen) {
@@ -257,7 +276,7 @@ double Matcher::ScoreParameters(ClassId id, const Shape& shape) {
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
     if (parameter.buffer || !IsVisible(id, parameter.name)) continue;
     if (!std::binary_search(seen.begin(), seen.end(), parameter.name)) {
-      if (IsRequired(parameter, VersionsOf(id))) score -= kMissing;
+      if (IsRequired(parameter, versions)) score -= kMissing;
     }
   }
   return score;
@@ -320,9 +339,7 @@ double Matcher::ScoreAlternative(const MemberRecord& member,
       score += table_[target].name == shape.recorded ? kMatched : -kWrongRecord;
     }
     const VersionMask versions =
-        (member.versions & newest_) != 0 && likely_versions_ == newest_
-            ? newest_
-            : member.versions;
+        VersionsOf(table_.Members(member), member.versions, shape);
     return score +
            ScoreMembers(table_.Members(member), versions, shape, depth) -
            kUnexpected * shape.parameter_count;

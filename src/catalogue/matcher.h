@@ -85,7 +85,7 @@ class Matcher {
   static constexpr int kDeepest = 64;
 
   double Score(ClassId id, ShapeId shape, int depth);
-  double ScoreParameters(ClassId id, const Shape& shape);
+  double ScoreParameters(ClassId id, const Shape& shape, VersionMask versions);
   double ScoreMembers(std::span<const MemberRecord> members,
                       VersionMask versions, const Shape& shape, int depth);
   double ScoreAlternative(const MemberRecord& member,
@@ -105,10 +105,15 @@ class Matcher {
   double Expected(const MemberRecord& member, VersionMask versions, int depth);
   // The versions by which a class is judged: the newest, if it has it. An
   // older one is no more than likely, and may not rule anything out.
-  VersionMask VersionsOf(ClassId id) const {
-    const VersionMask own = table_[id].versions;
+  VersionMask Judging(VersionMask own) const {
     return (own & newest_) != 0 && likely_versions_ == newest_ ? newest_ : own;
   }
+  VersionMask VersionsOf(ClassId id) const {
+    return Judging(table_[id].versions);
+  }
+  // The same, of versions that have what the module shows.
+  VersionMask VersionsOf(std::span<const MemberRecord> members,
+                         VersionMask own, const Shape& shape) const;
   // Whether an alternative is no thing of the past to a file of today.
   bool IsCurrent(const AlternativeRecord& alternative) const {
     return !today_ || (alternative.versions & newest_) != 0;
