@@ -10,6 +10,9 @@ namespace onnx_tag::catalogue {
 namespace {
 
 constexpr double kTie = 0.25;  // roots this close are equals
+// Roots this close, as a share of the names, are worth mentioning where the
+// best one misses something: what it misses may not be its own.
+constexpr double kNearShare = 0.05;
 constexpr double kPrefix = 0.75;
 constexpr double kOutside = 1.5;
 constexpr double kWholeShare = 0.6;  // of the names, below a wrapper's child
@@ -31,13 +34,14 @@ constexpr double kLooselyExplained = 0.85;
 
 // How far behind another family must be.
 constexpr double kDistinctNames = 3;
-constexpr double kDistinctShare = 0.05;
+constexpr double kDistinctShare = 0.03;
 // How many of the modules must show what their class has, no more, no less.
 constexpr double kExactShare = 0.9;
 
 struct Ranked {
   double score = 0;
   ClassId root = kNo<ClassId>;
+  ModuleId at = ModuleTree::kRoot;
 };
 
 struct Below {
@@ -145,26 +149,40 @@ class Identifier {
         if (table_.Kind(id) == LeafKind::kContainer) continue;
         const double score = matcher_.Score(id, shape) - kPrefix * depth -
                              kOutside * std::max(0.0, outside);
-        if (score > best + kTie) ranked.clear();
         if (score > best) {
           best = score;
           anchor = at;
         }
-        if (score >= best - kTie && at == anchor) ranked.push_back({score, id});
+        ranked.push_back({score, id, at});
       }
     }
-    std::erase_if(ranked,
-                  [&](const Ranked& r) { return r.score < best - kTie; });
+    const double window = std::max(kTie, kNearShare * whole);
+    std::erase_if(ranked, [&](const Ranked& r) {
+      return r.at != anchor || r.score < best - window;
+    });
     if (ranked.empty()) return false;
+    // Equals first, in the order of what else speaks for them; then those
+    // that come near, by their score.
     std::sort(
         ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
+          const bool a_equal = a.score >= best - kTie;
+          const bool b_equal = b.score >= best - kTie;
+          if (a_equal != b_equal) return a_equal;
+          if (!a_equal && a.score != b.score) return a.score > b.score;
           return order_.Key(a.root, a.score) > order_.Key(b.root, b.score);
         });
-    return Accept(top, anchor, ranked);
+    const auto equal = [&](const Ranked& r) { return r.score >= best - kTie; };
+    std::vector<ClassId> near;
+    while (!equal(ranked.back())) {
+      near.push_back(ranked.back().root);
+      ranked.pop_back();
+    }
+    std::reverse(near.begin(), near.end());
+    return Accept(top, anchor, ranked, near);
   }
 
-  bool Accept(ModuleId top, ModuleId anchor,
-              const std::vector<Ranked>& equals) {
+  bool Accept(ModuleId top, ModuleId anchor, const std::vector<Ranked>& equals,
+              const std::vector<ClassId>& near) {
     const std::vector<Below> modules = Subtree(anchor);
     std::vector<Assignment> assigned;
     for (const Ranked& equal : equals) {
@@ -185,6 +203,13 @@ class Identifier {
                       IsExact(modules, assigned[0]) &&
                       IsDistinct(modules, assigned[0]);
     Write(modules, assigned, equals, firm);
+    if (!IsExact(modules, assigned[0])) {
+      ClassAnswer& answer = result_.modules[anchor];
+      for (const ClassId other : near) AddCandidate(other, answer);
+      if (!answer.candidates.empty()) {
+        answer.belief = std::min(answer.belief, Belief::kMedium);
+      }
+    }
     if (result_.family_word.empty()) {
       result_.family_word = table_.Text(table_[equals[0].root].word);
     }
@@ -279,11 +304,12 @@ class Identifier {
         continue;
       }
       if (shape == kNo<ShapeId>) {
-        // Only considered by the mapping: the usual class, if there is one.
-        if (found.member->alternative_count != 1) continue;
-        const ClassId only = table_.Alternatives(*found.member)[0].target;
-        if (only >= kFirstTable) continue;
-        place = {only, kNo<ClassId>, found.member};
+        // Only considered by the mapping: the usual class.
+        if (found.member->alternative_count == 0) continue;
+        const ClassId usual =
+            matcher_.Usual(*found.member, likely_versions_).target;
+        if (usual >= kFirstTable) continue;
+        place = {usual, kNo<ClassId>, found.member};
       } else {
         custom.in_list = IsIndex(atom);
         custom.first = atom == "0";
@@ -354,6 +380,17 @@ class Identifier {
     return Belief::kHigh;
   }
 
+  void AddCandidate(ClassId other, ClassAnswer& answer) const {
+    if (other == kNo<ClassId>) return;
+    const std::string_view name = table_.Name(other);
+    auto& candidates = answer.candidates;
+    if (name != answer.name && candidates.size() < kMostCandidates &&
+        std::find(candidates.begin(), candidates.end(), name) ==
+            candidates.end()) {
+      candidates.push_back(name);
+    }
+  }
+
   void Write(const std::vector<Below>& modules,
              const std::vector<Assignment>& assigned,
              const std::vector<Ranked>& equals, bool firm) {
@@ -363,16 +400,7 @@ class Identifier {
       if (first.target == kNo<ClassId>) continue;
       ClassAnswer& answer = result_.modules[modules[i].id];
       answer.name = table_.Name(first.target);
-      const auto add = [&](ClassId other) {
-        if (other == kNo<ClassId>) return;
-        const std::string_view name = table_.Name(other);
-        auto& candidates = answer.candidates;
-        if (name != answer.name && candidates.size() < kMostCandidates &&
-            std::find(candidates.begin(), candidates.end(), name) ==
-                candidates.end()) {
-          candidates.push_back(name);
-        }
-      };
+      const auto add = [&](ClassId other) { AddCandidate(other, answer); };
       if (i == 0) {
         for (const Ranked& equal : equals) add(equal.root);
       } else {

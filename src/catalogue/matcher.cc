@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "catalogue/versions.h"
+
 namespace onnx_tag::catalogue {
 namespace {
 
@@ -29,11 +31,6 @@ std::uint64_t KeyOf(std::size_t a, ShapeId shape) {
   return static_cast<std::uint64_t>(a) << 32 | Index(shape);
 }
 
-// What some configuration or version goes without may be missing for free.
-double MissingCost(Optional optional) {
-  return optional == Optional::kNever ? kMissing : 0;
-}
-
 }  // namespace
 
 Matcher::Matcher(const Table& table, const Observation& observation,
@@ -45,9 +42,26 @@ Matcher::Matcher(const Table& table, const Observation& observation,
       weight_(table.FindText("weight")),
       bias_(table.FindText("bias")),
       parametrizations_(table.FindText(kParametrizations)),
+      likely_versions_(LikelyVersions(table, observation.torch_version)),
+      newest_(LikelyVersions(table, {})),
+      today_(IsToday(observation.torch_version)),
       expected_class_(table.class_count(), -1),
       expected_member_(table.member_count(), -1),
       hits_(table.class_count()) {}
+
+// The most frequent alternative speaks for all.
+const AlternativeRecord& Matcher::Usual(const MemberRecord& member,
+                                        VersionMask versions) const {
+  const auto alternatives = table_.Alternatives(member);
+  const AlternativeRecord* usual = nullptr;
+  for (const AlternativeRecord& alternative : alternatives) {
+    if ((alternative.usual & versions) != 0) return alternative;
+    if (usual == nullptr && (alternative.versions & versions) != 0) {
+      usual = &alternative;
+    }
+  }
+  return usual == nullptr ? alternatives[0] : *usual;
+}
 
 bool Matcher::IsVisible(ClassId id) const {
   const LeafKind kind = table_.Kind(id);
@@ -63,6 +77,8 @@ bool Matcher::IsVisible(ClassId id, TextId parameter) const {
        (kind == LeafKind::kConv && parameter == weight_))) {
     return false;
   }
+  // Tied embeddings are one tensor, under one of their names.
+  if (kind == LeafKind::kEmbedding && !observation_.scopes) return false;
   if (!observation_.linear_weights_lost || parameter != weight_) return true;
   // GPT-2's Conv1D is a Linear that needs no transposition.
   return kind == LeafKind::kLinear ? table_.Name(id) == "Conv1D"
@@ -110,7 +126,7 @@ bool Matcher::IsSurprise(ClassId id, const Shape& shape) const {
 // Whether a member has parameters, so that it cannot well be missing: what
 // only computes may be left out, or leave no node.
 bool Matcher::IsSubstantial(const MemberRecord& member) const {
-  const AlternativeRecord& first = table_.Alternatives(member)[0];
+  const AlternativeRecord& first = Usual(member, likely_versions_);
   if (first.target >= kFirstTable) return false;
   const LeafKind kind = table_.Kind(first.target);
   if (kind == LeafKind::kContainer) return member.child_count > 0;
@@ -127,13 +143,16 @@ bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
   const std::span<const MemberRecord> members =
       container == nullptr ? table_.Members(id) : table_.Members(*container);
   const std::span<const TextId> seen = shapes_.Parameters(shape);
+  const VersionMask versions = VersionsOf(
+      members, container == nullptr ? table_[id].versions : container->versions,
+      shape);
   for (const TextId name : seen) {
     if (name == kNo<TextId> || !HasParameter(id, name)) return false;
   }
   // Other parameters than these are often folded into constants, and any
   // batch norm into the convolution before it.
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
-    if (parameter.optional == Optional::kNever && !parameter.buffer &&
+    if (IsRequired(parameter, versions) && !parameter.buffer &&
         (parameter.name == weight_ || parameter.name == bias_) &&
         IsVisible(id, parameter.name) &&
         table_.Kind(id) != LeafKind::kBatchNorm &&
@@ -149,8 +168,8 @@ bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
     used[static_cast<std::size_t>(member - members.data())] = true;
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
-    if (!used[i] && members[i].optional == Optional::kNever &&
-        Expected(members[i], 0) >= 1 && IsSubstantial(members[i])) {
+    if (!used[i] && IsRequired(members[i], versions) &&
+        Expected(members[i], versions, 0) >= 1 && IsSubstantial(members[i])) {
       return false;
     }
   }
@@ -164,19 +183,20 @@ double Matcher::Expected(ClassId id, int depth) {
   known = 0;  // a class that holds itself
   double expected = IsVisible(id) ? 1 : 0;
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
-    if (parameter.optional == Optional::kNever && !parameter.buffer &&
+    if (IsRequired(parameter, VersionsOf(id)) && !parameter.buffer &&
         IsVisible(id, parameter.name)) {
       ++expected;
     }
   }
   for (const MemberRecord& member : table_.Members(id)) {
-    expected += Expected(member, depth + 1);
+    expected += Expected(member, VersionsOf(id), depth + 1);
   }
   expected_class_[Index(id)] = static_cast<float>(expected);
   return expected;
 }
 
-double Matcher::Expected(const MemberRecord& member, int depth) {
+double Matcher::Expected(const MemberRecord& member, VersionMask versions,
+                         int depth) {
   float& known = expected_member_[Index(table_.IdOf(member))];
   if (known >= 0) return known;
   known = 0;
@@ -184,13 +204,12 @@ double Matcher::Expected(const MemberRecord& member, int depth) {
     return 0;
   }
   double expected = 0;
-  // The most frequent alternative speaks for all.
-  const AlternativeRecord& first = table_.Alternatives(member)[0];
+  const AlternativeRecord& first = Usual(member, versions);
   if (first.target >= kFirstTable) {
     expected = observation_.scopes ? 1 : 0;
   } else if (table_.Kind(first.target) == LeafKind::kContainer) {
     for (const MemberRecord& child : table_.Members(member)) {
-      expected += Expected(child, depth + 1);
+      expected += Expected(child, versions, depth + 1);
     }
   } else if (table_.Members(first.target).empty() &&
              (first.own & kOwnSaid) != 0) {
@@ -215,18 +234,34 @@ double Matcher::Score(ClassId id, ShapeId at, int depth) {
   if (known != scores_.end()) return known->second;
   ++work_;
   const Shape& shape = shapes_[at];
-  double score = ScoreParameters(id, shape);
+  const VersionMask versions =
+      VersionsOf(table_.Members(id), table_[id].versions, shape);
+  double score = ScoreParameters(id, shape, versions);
   if (shape.has_record) {
     score += table_[id].name == shape.recorded ? kMatched : -kWrongRecord;
   }
   const int fit = Fit(table_.Kind(id), shape.operators, observation_.scopes);
   score += fit > 0 ? kMatched : fit < 0 ? -kUnexpected : 0;
-  score += ScoreMembers(table_.Members(id), shape, depth);
+  score += ScoreMembers(table_.Members(id), versions, shape, depth);
   scores_.emplace(key, score);
   return score;
 }
 
-double Matcher::ScoreParameters(ClassId id, const Shape& shape) {
+VersionMask Matcher::VersionsOf(std::span<const MemberRecord> members,
+                                VersionMask own, const Shape& shape) const {
+  VersionMask seen = own;
+  for (const ShapeChild& child : shapes_.Children(shape)) {
+    const MemberRecord* const member =
+        FindMember(members, child.name, child.is_index).member;
+    if (member != nullptr && (seen & member->versions) != 0) {
+      seen = seen & member->versions;
+    }
+  }
+  return Judging(seen);
+}
+
+double Matcher::ScoreParameters(ClassId id, const Shape& shape,
+                                VersionMask versions) {
   const std::span<const TextId> seen = shapes_.Parameters(shape);
   double score = 0;
   for (const TextId name : seen) {
@@ -240,14 +275,15 @@ double Matcher::ScoreParameters(ClassId id, const Shape& shape) {
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
     if (parameter.buffer || !IsVisible(id, parameter.name)) continue;
     if (!std::binary_search(seen.begin(), seen.end(), parameter.name)) {
-      score -= MissingCost(parameter.optional);
+      if (IsRequired(parameter, versions)) score -= kMissing;
     }
   }
   return score;
 }
 
 double Matcher::ScoreMembers(std::span<const MemberRecord> members,
-                             const Shape& shape, int depth) {
+                             VersionMask versions, const Shape& shape,
+                             int depth) {
   double score = 0;
   std::vector<bool> used(members.size());
   for (const ShapeChild& child : shapes_.Children(shape)) {
@@ -267,9 +303,9 @@ double Matcher::ScoreMembers(std::span<const MemberRecord> members,
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (used[i]) continue;
-    const double cost = MissingCost(members[i].optional);
-    if (cost > 0) {
-      score -= cost * std::min(kMostMissing, Expected(members[i], depth + 1));
+    if (IsRequired(members[i], versions)) {
+      score -= kMissing * std::min(kMostMissing,
+                                   Expected(members[i], versions, depth + 1));
     }
   }
   return score;
@@ -301,7 +337,10 @@ double Matcher::ScoreAlternative(const MemberRecord& member,
     if (shape.has_record) {
       score += table_[target].name == shape.recorded ? kMatched : -kWrongRecord;
     }
-    return score + ScoreMembers(table_.Members(member), shape, depth) -
+    const VersionMask versions =
+        VersionsOf(table_.Members(member), member.versions, shape);
+    return score +
+           ScoreMembers(table_.Members(member), versions, shape, depth) -
            kUnexpected * shape.parameter_count;
   }
   score += Score(target, at, depth);
@@ -346,6 +385,7 @@ Choice Matcher::Best(const MemberRecord& member, ShapeId shape,
   Choice best;
   best.score = kImpossible;
   int best_suits = 0;
+  bool best_current = false;
   const auto consider = [&](double score, const AlternativeRecord& what) {
     if (score <= kImpossible / 2) return;
     const int suits = Suits(what, custom);
@@ -353,12 +393,13 @@ Choice Matcher::Best(const MemberRecord& member, ShapeId shape,
     if (best.target == kNo<ClassId> || score > best.score + kRival ||
         (near && suits > best_suits) ||
         (suits == best_suits && score > best.score + kEqual)) {
-      const bool rival = best.target != kNo<ClassId> &&
+      const bool rival = best.target != kNo<ClassId> && best_current &&
                          score <= best.score + kRival &&
                          table_[best.target].name != table_[what.target].name;
+      best_current = IsCurrent(what);
       best = {score, what.target, rival ? best.target : kNo<ClassId>, &member};
       best_suits = suits;
-    } else if (near && best.rival == kNo<ClassId> &&
+    } else if (near && best.rival == kNo<ClassId> && IsCurrent(what) &&
                table_[what.target].name != table_[best.target].name) {
       best.rival = what.target;
     }

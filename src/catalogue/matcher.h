@@ -66,6 +66,10 @@ class Matcher {
   // be GPT-2's Conv1D, which needs no transposition.
   bool IsSurprise(ClassId id, const Shape& shape) const;
 
+  // What usually stands behind the member in these versions.
+  const AlternativeRecord& Usual(const MemberRecord& member,
+                                 VersionMask versions) const;
+
   // Whether the module shows what the class has, no more and no less; what
   // lies below its children is not looked at.
   bool FitsExactly(ClassId id, const MemberRecord* container, ShapeId shape);
@@ -81,9 +85,9 @@ class Matcher {
   static constexpr int kDeepest = 64;
 
   double Score(ClassId id, ShapeId shape, int depth);
-  double ScoreParameters(ClassId id, const Shape& shape);
-  double ScoreMembers(std::span<const MemberRecord> members, const Shape& shape,
-                      int depth);
+  double ScoreParameters(ClassId id, const Shape& shape, VersionMask versions);
+  double ScoreMembers(std::span<const MemberRecord> members,
+                      VersionMask versions, const Shape& shape, int depth);
   double ScoreAlternative(const MemberRecord& member,
                           const AlternativeRecord& alternative, ShapeId shape,
                           int depth);
@@ -98,7 +102,28 @@ class Matcher {
   bool IsVisible(ClassId id) const;
   bool IsVisible(ClassId id, TextId parameter) const;
   double Expected(ClassId id, int depth);
-  double Expected(const MemberRecord& member, int depth);
+  double Expected(const MemberRecord& member, VersionMask versions, int depth);
+  // The versions by which a class is judged: the newest, if it has it. An
+  // older one is no more than likely, and may not rule anything out.
+  VersionMask Judging(VersionMask own) const {
+    return (own & newest_) != 0 && likely_versions_ == newest_ ? newest_ : own;
+  }
+  VersionMask VersionsOf(ClassId id) const {
+    return Judging(table_[id].versions);
+  }
+  // The same, of versions that have what the module shows.
+  VersionMask VersionsOf(std::span<const MemberRecord> members, VersionMask own,
+                         const Shape& shape) const;
+  // Whether an alternative is no thing of the past to a file of today.
+  bool IsCurrent(const AlternativeRecord& alternative) const {
+    return !today_ || (alternative.versions & newest_) != 0;
+  }
+  // Whether a parameter or member is there in all configurations.
+  template <typename Record>
+  static bool IsRequired(const Record& record, VersionMask versions) {
+    return record.optional == Optional::kNever &&
+           (versions & ~record.versions) == 0;
+  }
 
   const Table& table_;
   const Observation& observation_;
@@ -107,6 +132,9 @@ class Matcher {
   TextId weight_;
   TextId bias_;
   TextId parametrizations_;
+  VersionMask likely_versions_;
+  VersionMask newest_;
+  bool today_;  // exported by a torch that goes with the newest version
   std::uint64_t work_ = 0;
   std::unordered_map<std::uint64_t, double> scores_;  // by class and shape
   std::unordered_map<std::uint64_t, double> best_;    // by member and shape

@@ -89,13 +89,11 @@ class Packer {
     std::set<TextId> owned;
     for (const SourceName& name : cls.names) {
       const TextId text = AddText(name.name);
-      parameters_.push_back({text, name.versions,
-                             InVersions(name.optional, name.versions, cls),
-                             name.buffer});
+      parameters_.push_back({text, name.versions, name.optional, name.buffer});
       owned.insert(text);
     }
     record.member_count = Narrow(cls.members.children.size());
-    record.first_member = AddMembers(cls.members, cls);
+    record.first_member = AddMembers(cls.members);
     for (const auto& [name, member] : cls.members.children) {
       owned.insert(AddText(name));
     }
@@ -105,14 +103,8 @@ class Packer {
     classes_.push_back(record);
   }
 
-  // What only some versions of a class have is optional in the class.
-  static Optional InVersions(Optional optional, VersionMask versions,
-                             const SourceClass& cls) {
-    return (cls.versions & ~versions) != 0 ? Optional::kInDefault : optional;
-  }
-
   // A member's children lie side by side, sorted by name.
-  std::uint32_t AddMembers(const SourceMember& owner, const SourceClass& cls) {
+  std::uint32_t AddMembers(const SourceMember& owner) {
     std::vector<std::pair<TextId, const SourceMember*>> children;
     for (const auto& [name, member] : owner.children) {
       children.emplace_back(AddText(name), &member);
@@ -125,14 +117,14 @@ class Packer {
       MemberRecord record = {};
       record.name = children[i].first;
       record.versions = member.versions;
-      record.optional = InVersions(member.optional, member.versions, cls);
+      record.optional = member.optional;
       record.first_alternative = Count(alternatives_);
       record.alternative_count = Narrow(member.alternatives.size());
       for (const SourceAlternative& alternative : member.alternatives) {
         alternatives_.push_back(Record(alternative));
       }
       record.child_count = Narrow(member.children.size());
-      record.first_child = AddMembers(member, cls);
+      record.first_child = AddMembers(member);
       members_[first + i] = record;
     }
     return first;

@@ -27,20 +27,27 @@ int Ordinal(Release transformers) {
   return transformers.major >= 5 ? 58 + transformers.minor : transformers.minor;
 }
 
-// The release of transformers when torch 2.<index> came out.
-constexpr std::array<int, 10> kWithTorch2 = {28, 34, 38, 41, 44,
-                                             46, 49, 52, 55, 57};
+// The release of transformers when torch 2.5 to 2.9 came out. Before, most
+// attention classes had one form, as they have again: nothing to tell.
+constexpr int kFirstMinor = 5;
+constexpr std::array<int, 5> kWithTorch2 = {46, 49, 52, 55, 57};
 
 }  // namespace
+
+bool IsToday(std::string_view torch_version) {
+  const Release torch = ReadRelease(torch_version);
+  return torch.major > 2 ||
+         (torch.major == 2 &&
+          torch.minor >= kFirstMinor + static_cast<int>(kWithTorch2.size()));
+}
 
 VersionMask LikelyVersions(const Table& table, std::string_view torch_version) {
   const Release torch = ReadRelease(torch_version);
   int current = 1000;
-  if (torch.major == 1) {
-    current = 2 * torch.minor;  // 1.8 with 4.4, 1.13 with 4.25
-  } else if (torch.major == 2 && torch.minor >= 0 &&
-             torch.minor < static_cast<int>(kWithTorch2.size())) {
-    current = kWithTorch2[static_cast<std::size_t>(torch.minor)];
+  const int index = torch.minor - kFirstMinor;
+  if (torch.major == 2 && index >= 0 &&
+      index < static_cast<int>(kWithTorch2.size())) {
+    current = kWithTorch2[static_cast<std::size_t>(index)];
   }
   VersionMask nearest = 0;
   int distance = 0;

@@ -14,6 +14,9 @@ namespace onnx_tag::catalogue {
 // apart.
 VersionMask LikelyVersions(const Table& table, std::string_view torch_version);
 
+// Whether that release of torch came out with the newest version.
+bool IsToday(std::string_view torch_version);
+
 }  // namespace onnx_tag::catalogue
 
 #endif  // ONNX_TAG_CATALOGUE_VERSIONS_H_
