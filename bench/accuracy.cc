@@ -88,9 +88,8 @@ class Accuracy {
     return score;
   }
 
-  void NoteMiss(const Model& model, const Tagging& tagging,
-                const TruthRow& row, const std::string& module,
-                Verdict verdict) {
+  void NoteMiss(const Model& model, const Tagging& tagging, const TruthRow& row,
+                const std::string& module, Verdict verdict) {
     if (options_.wrong_only && verdict == Verdict::kAbove) return;
     if (options_.layers_only && verdict != Verdict::kWrongLayer) return;
     const Tag& tag = tagging.tags[row.node];
@@ -98,9 +97,8 @@ class Accuracy {
         kSourceNames[static_cast<std::size_t>(tag.source)];
     if (options_.nodes) {
       fmt::print("  {}#{} {} {} is {} got {} [{}]\n",
-                 model.GraphPath(model[row.node].graph),
-                 model[row.node].index, row.op, model[row.node].name,
-                 row.module, module, source);
+                 model.GraphPath(model[row.node].graph), model[row.node].index,
+                 row.op, model[row.node].name, row.module, module, source);
     }
     ++misses_[fmt::format(
         "{}{:22} is {}  got {}  [{} {}]",
@@ -127,8 +125,8 @@ class Accuracy {
     for (const Rung& rung : strategy.rungs) {
       RungScore& score = RungFor(rung);
       const std::vector<Claim> alone = rung.propose(
-          evidence, rung.name == "parameter" ? Placed(model.node_count())
-                                             : hidden);
+          evidence,
+          rung.name == "parameter" ? Placed(model.node_count()) : hidden);
       ScoreClaims(evidence, rows, alone, nullptr, score.alone);
       const std::vector<Claim> claims = rung.propose(evidence, placed);
       ScoreClaims(evidence, rows, claims, &placed, score.wins);
@@ -162,22 +160,24 @@ class Accuracy {
   }
 
   static void Print(const std::string& name, const Score& s) {
-    fmt::print("{:24} {:4} {:7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
-               "{:>6} {:>6}\n",
-               name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
-               Percent(s.exact, s.rows), Percent(s.above, s.rows),
-               Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
-               Percent(s.level_exact[3], s.level_rows[3]),
-               Percent(s.level_exact[2], s.level_rows[2]),
-               Percent(s.level_exact[1], s.level_rows[1]),
-               Percent(s.level_exact[3] + s.level_exact[2], s.exact));
+    fmt::print(
+        "{:24} {:4} {:7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
+        "{:>6} {:>6}\n",
+        name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
+        Percent(s.exact, s.rows), Percent(s.above, s.rows),
+        Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
+        Percent(s.level_exact[3], s.level_rows[3]),
+        Percent(s.level_exact[2], s.level_rows[2]),
+        Percent(s.level_exact[1], s.level_rows[1]),
+        Percent(s.level_exact[3] + s.level_exact[2], s.exact));
   }
 
   void PrintTable() const {
-    fmt::print("{:24} {:>4} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
-               "{:>6} {:>6}\n",
-               "variant", "file", "nodes", "tagged", "exact", "above", "wrong",
-               "layer!", "cert", "high", "med", "sure");
+    fmt::print(
+        "{:24} {:>4} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
+        "{:>6} {:>6}\n",
+        "variant", "file", "nodes", "tagged", "exact", "above", "wrong",
+        "layer!", "cert", "high", "med", "sure");
     for (const auto& [variant, score] : by_variant_) Print(variant, score);
     Print("all", all_);
     std::vector<std::pair<std::uint64_t, std::string>> worst;
@@ -189,9 +189,10 @@ class Accuracy {
   }
 
   void PrintMarkdown() const {
-    fmt::print("| variant | files | nodes | tagged | exact | above | wrong | "
-               "wrong layer | certain | high | medium |\n"
-               "|---|---|---|---|---|---|---|---|---|---|---|\n");
+    fmt::print(
+        "| variant | files | nodes | tagged | exact | above | wrong | "
+        "wrong layer | certain | high | medium |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|\n");
     const auto print = [](const std::string& name, const Score& s) {
       fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
                  name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
@@ -205,9 +206,10 @@ class Accuracy {
       print("`" + variant + "`", score);
     }
     print("all", all_);
-    fmt::print("\n| rung | places | exact | above | wrong layer | alone: "
-               "claims | exact | above | wrong layer |\n"
-               "|---|---|---|---|---|---|---|---|---|\n");
+    fmt::print(
+        "\n| rung | places | exact | above | wrong layer | alone: "
+        "claims | exact | above | wrong layer |\n"
+        "|---|---|---|---|---|---|---|---|---|\n");
     for (const auto& [name, s] : rungs_) {
       fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", name,
                  Percent(s.wins.rows, nodes_with_truth_),

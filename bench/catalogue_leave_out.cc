@@ -133,9 +133,9 @@ Counts CountFile(const Model& model, std::string_view family,
 }
 
 double Percent(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0.0
-                    : 100.0 * static_cast<double>(part) /
-                          static_cast<double>(whole);
+  return whole == 0
+             ? 0.0
+             : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
 void Print(std::string_view name, const Counts& c) {
@@ -198,8 +198,9 @@ int main(int argc, char** argv) {
     }
   }
   if (directory.empty()) {
-    std::fputs("usage: catalogue_leave_out TRUTH_DIR [--variant GLOB] [--files]\n",
-               stderr);
+    std::fputs(
+        "usage: catalogue_leave_out TRUTH_DIR [--variant GLOB] [--files]\n",
+        stderr);
     return 2;
   }
   try {

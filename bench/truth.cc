@@ -50,10 +50,10 @@ std::vector<TruthFile> FindTruth(const fs::path& folder,
       }
     }
   }
-  std::sort(found.begin(), found.end(),
-            [](const TruthFile& a, const TruthFile& b) {
-              return std::tie(a.model, a.variant) < std::tie(b.model, b.variant);
-            });
+  std::sort(
+      found.begin(), found.end(), [](const TruthFile& a, const TruthFile& b) {
+        return std::tie(a.model, a.variant) < std::tie(b.model, b.variant);
+      });
   return found;
 }
 
@@ -76,8 +76,8 @@ std::vector<TruthRow> ReadTruth(const std::string& table, const Model& model) {
     if (columns.size() < kColumns || columns[0] == "graph") continue;
     const auto at = nodes.find(fmt::format("{}\t{}", columns[0], columns[1]));
     if (at == nodes.end()) continue;
-    TruthRow row{at->second, std::string(columns[2]), std::string(columns[3]),
-                 {}};
+    TruthRow row{
+        at->second, std::string(columns[2]), std::string(columns[3]), {}};
     if (!columns[5].empty()) {
       for (const std::string_view accept : Split(columns[5], '|')) {
         row.accept.emplace_back(accept == "<root>" ? "" : accept);
@@ -89,9 +89,8 @@ std::vector<TruthRow> ReadTruth(const std::string& table, const Model& model) {
 }
 
 Verdict Judge(const std::string& module, const TruthRow& row) {
-  if (module == row.module ||
-      std::find(row.accept.begin(), row.accept.end(), module) !=
-          row.accept.end()) {
+  if (module == row.module || std::find(row.accept.begin(), row.accept.end(),
+                                        module) != row.accept.end()) {
     return Verdict::kExact;
   }
   if (module.empty() || row.module.starts_with(module + ".")) {

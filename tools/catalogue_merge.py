@@ -166,7 +166,9 @@ class Merger:
         for key in sorted(self.instances):
             section, name = key
             if section not in self.catalogue.sections:
-                self.catalogue.sections[section] = Section(section, alias_of(section), section.split(".")[0])
+                alias = alias_of(section)
+                taken = any(other.alias == alias for other in self.catalogue.sections.values())
+                self.catalogue.sections[section] = Section(section, section if taken else alias, section.split(".")[0])
             cls = Class(section, name)
             self.catalogue.classes[key] = cls
             cls.versions = self.versions(self.weight(*item) for item in self.instances[key])

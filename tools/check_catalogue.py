@@ -60,8 +60,9 @@ class Holder:
     def __init__(self, catalogue: Catalogue, tree: Tree) -> None:
         self.catalogue, self.tree = catalogue, tree
         self.version: Optional[int] = None
-        if tree.package == "transformers":
-            self.version = catalogue.versions.index((tree.package, tree.version))
+        release = ("transformers", tree.version if tree.package == "transformers" else tree.beside)
+        if release in catalogue.versions:
+            self.version = catalogue.versions.index(release)
         self.count = 0
 
     def known(self, versions: frozenset, cls: Class) -> bool:

@@ -11,6 +11,7 @@
 #define ONNX_TAG_MODEL_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <span>
 #include <string>
@@ -180,6 +181,7 @@ class Model {
   friend class NameResolver;
 
   Bytes bytes_;
+  std::deque<std::string> owned_names_;  // copied out of the weights
   Interner<NameId> names_;
   IdVector<NodeId, Node> nodes_;
   IdVector<ValueId, Value> values_;

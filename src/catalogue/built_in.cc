@@ -6,7 +6,8 @@ asm(".section .rodata\n"
     ".balign 8\n"
     ".global onnx_tag_catalogue_begin\n"
     "onnx_tag_catalogue_begin:\n"
-    ".incbin \"" ONNX_TAG_CATALOGUE_TABLE "\"\n"
+    ".incbin \"" ONNX_TAG_CATALOGUE_TABLE
+    "\"\n"
     ".global onnx_tag_catalogue_end\n"
     "onnx_tag_catalogue_end:\n"
     ".byte 0\n"
@@ -20,10 +21,10 @@ extern const char onnx_tag_catalogue_end[];
 namespace onnx_tag::catalogue {
 
 const Table& BuiltIn() {
-  static const Table table(std::string_view(
-      onnx_tag_catalogue_begin,
-      static_cast<std::size_t>(onnx_tag_catalogue_end -
-                               onnx_tag_catalogue_begin)));
+  static const Table table(
+      std::string_view(onnx_tag_catalogue_begin,
+                       static_cast<std::size_t>(onnx_tag_catalogue_end -
+                                                onnx_tag_catalogue_begin)));
   return table;
 }
 

@@ -11,9 +11,10 @@ namespace {
 // Families whose position ids count the tokens that are no padding, which
 // leaves a CumSum; their copies of the structure without it are BERT's.
 constexpr std::array<std::string_view, 12> kCountPositions = {
-    "roberta", "xlm_roberta", "camembert", "data2vec", "xlm_roberta_xl",
-    "roberta_prelayernorm", "longformer", "mpnet", "esm", "ibert", "xmod",
-    "lilt"};
+    "roberta",    "xlm_roberta",    "camembert",
+    "data2vec",   "xlm_roberta_xl", "roberta_prelayernorm",
+    "longformer", "mpnet",          "esm",
+    "ibert",      "xmod",           "lilt"};
 
 std::string_view LastAtom(std::string_view path) {
   return path.substr(path.rfind('.') + 1);

@@ -19,11 +19,10 @@ class EqualsOrder {
   // Greater is better.
   auto Key(ClassId id, double score) const {
     const SectionRecord& section = table_.SectionOf(id);
-    const int rank = section.rank == 0 ? -1'000'000
-                                       : -static_cast<int>(section.rank);
+    const int rank =
+        section.rank == 0 ? -1'000'000 : -static_cast<int>(section.rank);
     return std::tuple(SizesFit(section.family), PositionsFit(section.family),
-                      static_cast<int>(table_[id].mark), rank,
-                      IsCurrent(id),
+                      static_cast<int>(table_[id].mark), rank, IsCurrent(id),
                       HeadFits(table_.Name(id)), std::lround(score * 100),
                       -static_cast<int>(table_.Name(id).size()),
                       -static_cast<int>(Index(id)));

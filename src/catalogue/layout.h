@@ -42,7 +42,8 @@ enum class Place : std::uint8_t { kAnywhere, kFirst, kLast };
 struct SectionRecord {
   TextId module;   // "transformers.models.bert.modeling_bert"
   TextId library;  // "transformers"
-  TextId family;   // what classes of one family share: "transformers.models.bert"
+  TextId
+      family;  // what classes of one family share: "transformers.models.bert"
   std::uint32_t first_word;
   std::uint32_t word_count;
   std::uint32_t rank;  // by popularity, 1 is first; 0: not ranked
@@ -82,7 +83,8 @@ struct MemberRecord {
 struct AlternativeRecord {
   ClassId target;  // at or above kFirstTable: a table of alternatives
   VersionMask versions;
-  VersionMask usual;  // where it is the most frequent, though others come before
+  VersionMask
+      usual;         // where it is the most frequent, though others come before
   std::uint8_t own;  // OwnBits
   Place place;
 };
@@ -112,17 +114,17 @@ constexpr std::string_view kParametrizations = "parametrizations";
 
 enum class Part : std::uint32_t {
   kTextBytes,
-  kTextEnds,        // by text: where it ends in the bytes
-  kTextSlots,       // open-addressed by HashBytes: text + 1, 0 is empty
+  kTextEnds,   // by text: where it ends in the bytes
+  kTextSlots,  // open-addressed by HashBytes: text + 1, 0 is empty
   kSections,
-  kWords,           // TextId
-  kVersions,        // TextId, by bit: "transformers 4.45.2"
+  kWords,     // TextId
+  kVersions,  // TextId, by bit: "transformers 4.45.2"
   kClasses,
   kParameters,
   kMembers,
   kAlternatives,
   kTables,
-  kTableEntries,    // AlternativeRecord
+  kTableEntries,  // AlternativeRecord
   kSizes,
   kOwnersFirst,     // by text: its first entry in ...
   kOwners,          // ... these: the classes with such a member or parameter

@@ -83,6 +83,8 @@ class Matcher {
   // Enough for every real model (which need some 10^5), and some 100 ms.
   static constexpr std::uint64_t kMostWork = 4'000'000;
   static constexpr int kDeepest = 64;
+  static constexpr double kEqual = 1e-6;
+  static constexpr double kImpossible = -1e6;
 
   double Score(ClassId id, ShapeId shape, int depth);
   double ScoreParameters(ClassId id, const Shape& shape, VersionMask versions);
@@ -112,8 +114,8 @@ class Matcher {
     return Judging(table_[id].versions);
   }
   // The same, of versions that have what the module shows.
-  VersionMask VersionsOf(std::span<const MemberRecord> members,
-                         VersionMask own, const Shape& shape) const;
+  VersionMask VersionsOf(std::span<const MemberRecord> members, VersionMask own,
+                         const Shape& shape) const;
   // Whether an alternative is no thing of the past to a file of today.
   bool IsCurrent(const AlternativeRecord& alternative) const {
     return !today_ || (alternative.versions & newest_) != 0;

@@ -18,8 +18,8 @@ struct SeenParameter {
 };
 
 struct SeenModule {
-  bool called = false;      // some scope stands for it
-  Operators operators = 0;  // of the nodes that it made itself
+  bool called = false;            // some scope stands for it
+  Operators operators = 0;        // of the nodes that it made itself
   std::uint32_t weight_rank = 0;  // of what it multiplies with, named or not
   std::vector<SeenParameter> parameters;
 };
@@ -33,8 +33,8 @@ struct Observation {
   bool scopes = false;               // modules without parameters are seen, too
   bool linear_weights_lost = false;  // as TorchScript names them onnx::MatMul_7
   bool batch_norms_folded = false;   // into the convolutions before them
-  bool counts_positions = false;     // CumSum makes position ids, as RoBERTa does
-  std::string_view torch_version;    // of the exporter; "" where it is another
+  bool counts_positions = false;   // CumSum makes position ids, as RoBERTa does
+  std::string_view torch_version;  // of the exporter; "" where it is another
   std::vector<std::string_view> inputs;
   std::vector<std::string_view> outputs;
   int output_rank = -1;  // of the first output; -1: not known

@@ -231,17 +231,20 @@ Pattern PatternOf(LeafKind kind) {
     case LeafKind::kEmbedding:
       return {Bits(kGather), kArithmetic | kNorms};
     case LeafKind::kLayerNorm:
-      return {Bits(kLayerNormOp, kSub), kArithmetic | Bits(kRmsNormOp, kBatchNormOp, kGroupNormOp,
+      return {Bits(kLayerNormOp, kSub),
+              kArithmetic | Bits(kRmsNormOp, kBatchNormOp, kGroupNormOp,
                                  kInstanceNormOp, kTranspose)};
     case LeafKind::kLayerNorm2d:
       return {Bits(kLayerNormOp, kSub),
               kArithmetic | Bits(kRmsNormOp, kBatchNormOp)};
     case LeafKind::kRmsNorm:
     case LeafKind::kRmsNormPlusOne:
-      return {Bits(kRmsNormOp, kReduceMean), kArithmetic | Bits(kSub, kLayerNormOp, kBatchNormOp,
-                                 kGroupNormOp, kInstanceNormOp)};
+      return {Bits(kRmsNormOp, kReduceMean),
+              kArithmetic | Bits(kSub, kLayerNormOp, kBatchNormOp, kGroupNormOp,
+                                 kInstanceNormOp)};
     case LeafKind::kBatchNorm:
-      return {Bits(kBatchNormOp), kArithmetic | Bits(kLayerNormOp, kRmsNormOp, kGroupNormOp)};
+      return {Bits(kBatchNormOp),
+              kArithmetic | Bits(kLayerNormOp, kRmsNormOp, kGroupNormOp)};
     case LeafKind::kGroupNorm:
       return {Bits(kGroupNormOp, kInstanceNormOp), kArithmetic};
     case LeafKind::kInstanceNorm:

@@ -1,8 +1,8 @@
+#include <charconv>
+
 #include "base/text.h"
 #include "catalogue/source.h"
 #include "onnx_tag/error.h"
-
-#include <charconv>
 
 namespace onnx_tag::catalogue {
 namespace {
@@ -28,7 +28,8 @@ void ReadSizes(std::string_view text, Source& source) {
     if (line.empty() || line.front() == '#') continue;
     try {
       const std::vector<std::string_view> columns = Split(line, '\t');
-      if (columns.size() < 4) Fail(ErrorKind::kInput, "fewer than four columns");
+      if (columns.size() < 4)
+        Fail(ErrorKind::kInput, "fewer than four columns");
       // Families of which this catalogue has no class are passed over: sizes
       // are written by hand, and may be ahead of it.
       for (const SourceSection& section : source.sections) {

@@ -60,8 +60,8 @@ class SourceReader {
     ForEachLine(text, &SourceReader::ReadName);
     if (source_.classes.empty()) Fail(ErrorKind::kInput, "no class");
     all_ = static_cast<VersionMask>((1U << source_.versions.size()) - 1);
-    for (const auto& [number, table] : tables_) {
-      AtLine(number, [&] { ReadTable(table); });
+    for (const auto& table : tables_) {
+      AtLine(table.first, [&] { ReadTable(table.second); });
     }
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
       AtLine(bodies_[i].number,
@@ -182,8 +182,8 @@ class SourceReader {
     if (letters.empty()) return outer;
     VersionMask mask = 0;
     for (const char letter : letters) {
-      const int bit = (letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a'
-                                                      : letter) - 'a';
+      const int bit =
+          (letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter) - 'a';
       if (bit < 0 || bit >= static_cast<int>(source_.versions.size())) {
         Fail(ErrorKind::kInput, "no version has the letter '{}'", letter);
       }
@@ -197,26 +197,27 @@ class SourceReader {
     const auto table =
         std::find(table_names_.begin(), table_names_.end(), reference);
     if (table != table_names_.end()) {
-      return MakeId<ClassId>(Index(kFirstTable) +
-                             static_cast<std::size_t>(
-                                 table - table_names_.begin()));
+      return MakeId<ClassId>(
+          Index(kFirstTable) +
+          static_cast<std::size_t>(table - table_names_.begin()));
     }
     const std::size_t colon = reference.rfind(':');
-    const std::string name = Unescape(
-        colon == std::string_view::npos ? reference
-                                        : reference.substr(colon + 1));
+    const std::string name =
+        Unescape(colon == std::string_view::npos ? reference
+                                                 : reference.substr(colon + 1));
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) Fail(ErrorKind::kInput, "no class '{}'", name);
     const std::vector<ClassId>& namesakes = found->second;
     const auto in = [&](SectionId wanted) {
-      const auto at = std::find_if(
-          namesakes.begin(), namesakes.end(), [&](ClassId id) {
+      const auto at =
+          std::find_if(namesakes.begin(), namesakes.end(), [&](ClassId id) {
             return source_.classes[Index(id)].section == wanted;
           });
       return at == namesakes.end() ? kNo<ClassId> : *at;
     };
     if (colon != std::string_view::npos) {
-      const auto alias = by_alias_.find(std::string(reference.substr(0, colon)));
+      const auto alias =
+          by_alias_.find(std::string(reference.substr(0, colon)));
       if (alias == by_alias_.end() || in(alias->second) == kNo<ClassId>) {
         Fail(ErrorKind::kInput, "no class '{}'", reference);
       }
@@ -325,9 +326,8 @@ class SourceReader {
         Fail(ErrorKind::kInput, "'+{}' is none of +w, +b, +wb and +0", own);
       }
       const auto has = [&](char c) { return own.find(c) != own.npos; };
-      read.own = static_cast<std::uint8_t>(kOwnSaid |
-                                           (has('w') ? kOwnWeight : 0) |
-                                           (has('b') ? kOwnBias : 0));
+      read.own = static_cast<std::uint8_t>(
+          kOwnSaid | (has('w') ? kOwnWeight : 0) | (has('b') ? kOwnBias : 0));
     }
     read.target = Resolve(text, section);
     return read;
@@ -335,7 +335,7 @@ class SourceReader {
 
   // A path without an entry of its own is a list that is always there.
   void ImplyLists(SourceMember& owner, VersionMask versions) const {
-    for (auto& [name, member] : owner.children) {
+    for (SourceMember& member : owner.children) {
       if (member.alternatives.empty()) {
         member.versions = versions;
         member.alternatives.push_back(
@@ -357,11 +357,13 @@ class SourceReader {
 
 }  // namespace
 
-SourceMember& SourceMember::Child(const std::string& name) {
-  for (auto& [known, child] : children) {
-    if (known == name) return child;
+SourceMember& SourceMember::Child(const std::string& child_name) {
+  for (SourceMember& child : children) {
+    if (child.name == child_name) return child;
   }
-  return children.emplace_back(name, SourceMember()).second;
+  SourceMember& child = children.emplace_back();
+  child.name = child_name;
+  return child;
 }
 
 Source ReadSource(std::string_view text) { return SourceReader().Read(text); }

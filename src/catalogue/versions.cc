@@ -24,8 +24,7 @@ Release ReadRelease(std::string_view text) {
 
 // Releases of transformers on one scale: 4.57 was followed by 5.0.
 int Ordinal(Release transformers) {
-  return transformers.major >= 5 ? 58 + transformers.minor
-                                 : transformers.minor;
+  return transformers.major >= 5 ? 58 + transformers.minor : transformers.minor;
 }
 
 // The release of transformers when torch 2.5 to 2.9 came out. Before, most

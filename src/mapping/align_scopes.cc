@@ -20,9 +20,9 @@ namespace {
 using Atoms = std::vector<std::string_view>;
 
 bool IsIndex(std::string_view atom) {
-  return !atom.empty() &&
-         std::all_of(atom.begin(), atom.end(),
-                     [](char c) { return c >= '0' && c <= '9'; });
+  return !atom.empty() && std::all_of(atom.begin(), atom.end(), [](char c) {
+    return c >= '0' && c <= '9';
+  });
 }
 
 class ScopeAligner {
@@ -55,9 +55,9 @@ class ScopeAligner {
   Group GroupOf(ScopeId id, std::string_view segment) const {
     Group group;
     const Scope& scope = scopes_[id];
-    const std::string_view outer =
-        scope.parent == ScopeId{0} ? std::string_view()
-                                   : scopes_.Segment(scope.parent);
+    const std::string_view outer = scope.parent == ScopeId{0}
+                                       ? std::string_view()
+                                       : scopes_.Segment(scope.parent);
     if (!outer.empty() && segment.size() > outer.size() + 1 &&
         segment.starts_with(outer) && segment[outer.size()] == '.' &&
         IsIndex(segment.substr(outer.size() + 1))) {
@@ -169,16 +169,14 @@ class ScopeAligner {
     }
     // All of the scope must be in the path, or all of the path in the scope:
     // a module that was registered elsewhere is called by its first name.
-    if (at != ScopeId{0} &&
-        !(found.size() >= 1 && PathUsedUp(found, ids))) {
+    if (at != ScopeId{0} && !(found.size() >= 1 && PathUsedUp(found, ids))) {
       return;
     }
     for (const auto& [id, target] : found) Add(id, target, weight);
   }
 
-  static bool PathUsedUp(
-      const std::vector<std::pair<ScopeId, ModuleId>>& found,
-      const std::vector<ModuleId>& ids) {
+  static bool PathUsedUp(const std::vector<std::pair<ScopeId, ModuleId>>& found,
+                         const std::vector<ModuleId>& ids) {
     // The outermost match reaches the first atom.
     return found.back().second == ids.front();
   }
@@ -245,14 +243,14 @@ class ScopeAligner {
     if (!IsAdapter(id)) return false;
     if (scopes_.Segment(id) == "base_layer") return false;
     const hierarchy::Reuse reuse = hierarchy::SplitReuseSuffix(scope.text);
-    const bool second = reuse.call == 1 &&
-                        scopes_.Find(reuse.base) != kNo<ScopeId>;
-    const bool first = scopes_.Find(std::string(scope.text) + "_1") !=
-                       kNo<ScopeId>;
+    const bool second =
+        reuse.call == 1 && scopes_.Find(reuse.base) != kNo<ScopeId>;
+    const bool first =
+        scopes_.Find(std::string(scope.text) + "_1") != kNo<ScopeId>;
     if (!first && !second) return false;
     const std::string_view text = second ? reuse.base : scope.text;
-    scope.module = tree_.Child(scopes_[scope.parent].module,
-                               second ? "lora_B" : "lora_A");
+    scope.module =
+        tree_.Child(scopes_[scope.parent].module, second ? "lora_B" : "lora_A");
     scope.module = tree_.Child(scope.module, text.substr(text.rfind('/') + 1));
     return true;
   }
@@ -269,12 +267,11 @@ class ScopeAligner {
         hierarchy::SplitReuseSuffix(scopes_.Segment(id));
     for (ScopeId at = scope.parent; at != ScopeId{0};) {
       at = scopes_[at].parent;
-      for (const std::string_view segment :
-           {scopes_.Segment(id), reuse.base}) {
+      for (const std::string_view segment : {scopes_.Segment(id), reuse.base}) {
         const std::string text =
-            at == ScopeId{0} ? std::string(segment)
-                             : std::string(scopes_[at].text) + "/" +
-                                   std::string(segment);
+            at == ScopeId{0}
+                ? std::string(segment)
+                : std::string(scopes_[at].text) + "/" + std::string(segment);
         const ScopeId first = scopes_.Find(text);
         if (first == kNo<ScopeId> || first == id) continue;
         scope.module = scopes_[first].module;

@@ -70,8 +70,9 @@ class Observer {
       if (module == kNo<ModuleId>) continue;
       const std::size_t dot = parameter.name.rfind('.');
       catalogue::SeenParameter seen;
-      seen.name = dot == std::string_view::npos ? parameter.name
-                                                : parameter.name.substr(dot + 1);
+      seen.name = dot == std::string_view::npos
+                      ? parameter.name
+                      : parameter.name.substr(dot + 1);
       // A tensor that bears its module's name is no parameter of it.
       if (module != ModuleTree::kRoot &&
           seen.name == tagging_.modules.Atom(module) &&
@@ -86,9 +87,9 @@ class Observer {
         seen.rows = model_.Dims(*tensor)[0];
       }
       auto& parameters = observation_.seen[module].parameters;
-      const bool twice =
-          std::any_of(parameters.begin(), parameters.end(),
-                      [&](const auto& other) { return other.name == seen.name; });
+      const bool twice = std::any_of(
+          parameters.begin(), parameters.end(),
+          [&](const auto& other) { return other.name == seen.name; });
       if (!twice) parameters.push_back(seen);
     }
   }
@@ -100,8 +101,7 @@ class Observer {
       for (const auto& [known, bit] : bits) {
         if (known == op) return bit;
       }
-      const catalogue::Operators bit =
-          catalogue::OperatorBit(model_.Name(op));
+      const catalogue::Operators bit = catalogue::OperatorBit(model_.Name(op));
       bits.emplace_back(op, bit);
       return bit;
     };

@@ -84,8 +84,7 @@ class AttentionCores {
     for (std::size_t i = 0; i < region_.size() && i < kMaxRegion; ++i) {
       for (const ValueId input : model_.Inputs(region_[i])) {
         const NodeId producer = ProducerOf(model_, input);
-        if (producer == kNo<NodeId> ||
-            evidence_.constant_value[Index(input)]) {
+        if (producer == kNo<NodeId> || evidence_.constant_value[Index(input)]) {
           continue;
         }
         Reach(producer, softmax, IsProjection(region_[i]));
@@ -121,8 +120,8 @@ class AttentionCores {
       if (caller == kNo<ModuleId>) return;
       sources_ = sources_ == kNo<ModuleId>
                      ? caller
-                     : evidence_.Callable(evidence_.modules.CommonAncestor(
-                                          sources_, caller));
+                     : evidence_.Callable(
+                           evidence_.modules.CommonAncestor(sources_, caller));
       ++source_count_;
       return;
     }

@@ -118,10 +118,9 @@ std::vector<Claim> ProposeForUnnamedRegions(const Evidence& evidence,
     if (placed[node].tagged()) continue;
     const ModuleId module = regions.Around(node);
     if (module == kNo<ModuleId>) continue;
-    const Confidence confidence = module == ModuleId{0} ? Confidence::kLow
-                                  : regions.Touches(node)
-                                      ? Confidence::kHigh
-                                      : Confidence::kMedium;
+    const Confidence confidence = module == ModuleId{0}   ? Confidence::kLow
+                                  : regions.Touches(node) ? Confidence::kHigh
+                                                          : Confidence::kMedium;
     claims.push_back({node, module, confidence, Source::kLocality,
                       "the layer around the named nodes it is connected to"});
   }

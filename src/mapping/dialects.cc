@@ -93,8 +93,8 @@ Dialect FromCounts(const Counts& nodes, const Counts& values) {
        {Dialect::kDynamo, Dialect::kOnnxscript, Dialect::kTf2onnx,
         Dialect::kPaddle, Dialect::kTorchScriptOld}) {
     if (dialect == Dialect::kTf2onnx && !tensorflow) continue;
-    if (nodes[dialect] > nodes[best] || (best == Dialect::kUnknown &&
-                                         nodes[dialect] > 0)) {
+    if (nodes[dialect] > nodes[best] ||
+        (best == Dialect::kUnknown && nodes[dialect] > 0)) {
       best = dialect;
     }
   }

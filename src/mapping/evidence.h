@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "mapping/function_table.h"
 #include "mapping/dialects.h"
+#include "mapping/function_table.h"
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
@@ -84,7 +84,7 @@ struct Evidence {
   std::vector<bool> module_has_parameter;          // by module
   std::vector<bool> called_modules;                // by module: has a scope
   IdVector<ModuleId, ModuleId> callable;           // by module
-  std::vector<bool> constant_value;                // by value: feeds on no input
+  std::vector<bool> constant_value;  // by value: feeds on no input
 
   // What an attention beside this norm is usually called: by the norm's
   // module, the module that would be; see data/attention_names.txt.
@@ -100,8 +100,8 @@ struct Evidence {
   // are no modules to torch.
   bool root_scopes_are_mute = false;
 
-  std::vector<MetadataFact> metadata;             // by node
-  std::vector<std::string> notes;                 // set aside, and why
+  std::vector<MetadataFact> metadata;  // by node
+  std::vector<std::string> notes;      // set aside, and why
 
   // Nodes that feed on nothing but weights and constants, and pass one on.
   IdVector<NodeId, bool> is_carrier;
@@ -122,9 +122,7 @@ struct Evidence {
     return Index(id) < called_modules.size() && called_modules[Index(id)];
   }
   // Whether a converter or quantizer named the node.
-  bool IsConverterName(NodeId node) const {
-    return converter_name[node];
-  }
+  bool IsConverterName(NodeId node) const { return converter_name[node]; }
   ParameterId ParameterOf(ValueId value) const {
     return value == kNo<ValueId> ? kNo<ParameterId> : value_parameter[value];
   }

@@ -25,7 +25,8 @@ class ExecutionOrder {
 
   std::vector<Claim> Run() {
     FindData();
-    for (const NodeId node : model_.Nodes()) module_[node] = placed_[node].module;
+    for (const NodeId node : model_.Nodes())
+      module_[node] = placed_[node].module;
     for (const GraphId graph : model_.Graphs()) PlaceData(model_[graph].nodes);
     for (const GraphId graph : model_.Graphs()) PlaceSide(model_[graph].nodes);
     return std::move(claims_);
@@ -104,6 +105,7 @@ class ExecutionOrder {
       const NodeId after =
           next[i] == nodes.size() ? kNo<NodeId> : nodes[next[i]];
       module_[node] = Between(gap, before, after);
+      if (module_[node] == kNo<ModuleId>) continue;
       claims_.push_back({node, module_[node], Confidence::kLow,
                          Source::kLocality,
                          "between two placed nodes in the order of execution"});
@@ -139,19 +141,27 @@ class ExecutionOrder {
     const ModuleId b = after == kNo<NodeId> ? ModuleId{0} : module_[after];
     if (a == b && before != kNo<NodeId> && after != kNo<NodeId>) return a;
     const ModuleId around = Common(a, b);
+    // Before the first placed node and behind the last, the root is not what
+    // is known but all that is left.
+    const ModuleId nowhere =
+        before == kNo<NodeId> || after == kNo<NodeId> ? kNo<ModuleId> : around;
     const auto on_the_way = [&](ModuleId module) {
-      return tree_.IsAncestor(around, module) &&
+      return module != kNo<ModuleId> && tree_.IsAncestor(around, module) &&
              (tree_.IsAncestor(module, a) || tree_.IsAncestor(module, b));
     };
     ModuleId flow = kNo<ModuleId>;     // around all that it reads
     ModuleId deepest = kNo<ModuleId>;  // of what it reads
     int returned = 0;                  // results of leaves among it
     bool continues = false;            // or of nodes placed here
+    bool reads_unplaced = false;
     for (const ValueId input : model_.Inputs(node)) {
       const NodeId producer = ProducerOf(model_, input);
       if (producer == kNo<NodeId> || !on_data_[Index(input)]) continue;
       const ModuleId from = Caller(producer);
-      if (from == kNo<ModuleId>) continue;
+      if (from == kNo<ModuleId>) {
+        reads_unplaced = true;
+        continue;
+      }
       flow = flow == kNo<ModuleId> ? from : Common(flow, from);
       if (!on_the_way(from)) continue;
       if (deepest == kNo<ModuleId> ||
@@ -165,6 +175,7 @@ class ExecutionOrder {
         ++returned;
       }
     }
+    if (flow == kNo<ModuleId> && reads_unplaced) return nowhere;
     if (flow == kNo<ModuleId>) {
       // The first layer cannot make what all layers read.
       if (before != kNo<NodeId> && after != kNo<NodeId> &&
@@ -172,17 +183,17 @@ class ExecutionOrder {
           tree_.IsAncestor(readers_[node], b)) {
         return around;
       }
-      const ModuleId module = FromInputs(gap, after, around);
+      const ModuleId module = FromInputs(gap, after, nowhere);
       return before == kNo<NodeId> || on_the_way(module) ? module : around;
     }
     // A weight without a name hides a module, anywhere on the way.
-    if (deepest == kNo<ModuleId> || HasHiddenWeight(node)) return around;
+    if (deepest == kNo<ModuleId> || HasHiddenWeight(node)) return nowhere;
     const bool active = IsActive(gap, deepest);
     if (on_the_way(flow)) {
       // Behind a layer's last node anything may follow before the next layer.
       continues = continues && !LeavesLayer(around, flow);
       return continues || returned > 1 || active || flow != deepest ? flow
-                                                                   : around;
+                                                                    : around;
     }
     if (active) return deepest;
     return WhereOldMeetsNew(node, deepest, around);
@@ -200,12 +211,13 @@ class ExecutionOrder {
   // What is made of the model's inputs before anything else is made where both
   // what comes next and what reads it in the end are called.
   ModuleId FromInputs(std::span<const NodeId> gap, NodeId after,
-                      ModuleId around) const {
+                      ModuleId otherwise) const {
     const NodeId node = gap.front();
-    if (after == kNo<NodeId> || readers_[node] == kNo<ModuleId>) return around;
+    if (after == kNo<NodeId> || readers_[node] == kNo<ModuleId>)
+      return otherwise;
     // A weight without a name hides a module.
     for (const NodeId other : gap) {
-      if (HasHiddenWeight(other)) return around;
+      if (HasHiddenWeight(other)) return otherwise;
     }
     const ModuleId both = Common(module_[after], readers_[node]);
     return both == module_[after] && !HasChildren(both) && both != ModuleId{0}
@@ -285,7 +297,7 @@ class ExecutionOrder {
     for (std::size_t i = nodes.size(); i-- > 0;) {
       const NodeId node = nodes[i];
       if (IsAnchor(node)) after = node;
-      if (module_[node] != kNo<ModuleId>) continue;
+      if (module_[node] != kNo<ModuleId> || IsData(node)) continue;
       ModuleId module = kNo<ModuleId>;
       for (const ValueId output : model_.Outputs(node)) {
         if (output == kNo<ValueId>) continue;

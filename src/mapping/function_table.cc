@@ -85,8 +85,8 @@ void FunctionTable::FindCalls(const Model& model) {
     if (found == by_name.end()) continue;
     const std::vector<FunctionId>& overloads = found->second;
     const std::string_view wanted = OverloadOf(model, node);
-    const auto function = std::find_if(
-        overloads.begin(), overloads.end(), [&](FunctionId id) {
+    const auto function =
+        std::find_if(overloads.begin(), overloads.end(), [&](FunctionId id) {
           return model.functions()[Index(id)].overload == wanted;
         });
     if (function == overloads.end()) continue;

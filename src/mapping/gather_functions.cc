@@ -98,8 +98,8 @@ class FunctionPlacer {
       const ParameterId id = evidence_.ParameterOf(input);
       if (id == kNo<ParameterId>) continue;
       const ModuleId module = evidence_.parameters[id].module;
-      owner = owner == kNo<ModuleId> ? module
-                                     : tree_.CommonAncestor(owner, module);
+      owner =
+          owner == kNo<ModuleId> ? module : tree_.CommonAncestor(owner, module);
     }
     return owner;
   }
@@ -152,8 +152,8 @@ class FunctionPlacer {
 
   void PlaceClass(FunctionId id) {
     LocalFunction& function = table_[id];
-    const hierarchy::ModuleFunction name = hierarchy::SplitModuleFunction(
-        model_.functions()[Index(id)].name);
+    const hierarchy::ModuleFunction name =
+        hierarchy::SplitModuleFunction(model_.functions()[Index(id)].name);
     for (const std::size_t i : calls_of_[id]) {
       FunctionCall& call = table_.calls()[i];
       const ModuleId owner = OwnerOfParameters(call.node);

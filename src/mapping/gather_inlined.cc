@@ -45,8 +45,7 @@ struct Numbered {
 Numbered SplitNumber(std::string_view name) {
   const auto bare = hierarchy::WithoutNumbered(name, "__");
   if (!bare) return {name, 0};
-  const int number =
-      hierarchy::SmallNumber(name.substr(bare->size() + 2), 0);
+  const int number = hierarchy::SmallNumber(name.substr(bare->size() + 2), 0);
   return number == 0 ? Numbered{name, 0}
                      : Numbered{*bare, static_cast<CallNumber>(number)};
 }
@@ -101,9 +100,9 @@ class InlinedGatherer {
       }
       if (graph.kind != GraphKind::kMain) continue;
       const ValueId output = FirstOutput(node);
-      const CallNumber made =
-          output == kNo<ValueId> ? 0
-                                 : SplitNumber(model_.ValueName(output)).call;
+      const CallNumber made = output == kNo<ValueId>
+                                  ? 0
+                                  : SplitNumber(model_.ValueName(output)).call;
       number_[node] = model_[node].name.empty()
                           ? made
                           : SplitNumber(model_[node].name).call;

@@ -58,11 +58,11 @@ class OrderGatherer {
     std::size_t own = 0;
     std::size_t other = 0;
     for (const NodeId node : nodes_) {
-      const BodyName name = ParseBodyName(model_[node].name,
-                                          model_.OpType(node));
+      const BodyName name =
+          ParseBodyName(model_[node].name, model_.OpType(node));
       own += name.kind == BodyName::kOwn;
-      other += name.kind == BodyName::kHelper ||
-               name.kind == BodyName::kRewritten;
+      other +=
+          name.kind == BodyName::kHelper || name.kind == BodyName::kRewritten;
       optimized_ |= name.kind == BodyName::kRewritten;
     }
     return own > 0 && other > 0;
@@ -80,8 +80,7 @@ class OrderGatherer {
     for (const NodeId node : nodes_) {
       for (const ValueId output : model_.Outputs(node)) {
         if (output == kNo<ValueId>) continue;
-        const ModuleId module =
-            FindDissolved(names_, model_.ValueName(output));
+        const ModuleId module = FindDissolved(names_, model_.ValueName(output));
         if (module != kNo<ModuleId>) dissolved[Index(module)] = true;
       }
     }
@@ -166,12 +165,11 @@ class OrderGatherer {
                     .kind != BodyName::kOwn) {
           continue;
         }
-        const InlinedName name = ResolveInlined(
-            names_, evidence_.modules, value, ModuleTree::kRoot, over);
+        const InlinedName name = ResolveInlined(names_, evidence_.modules,
+                                                value, ModuleTree::kRoot, over);
         if (name.module == kNo<ModuleId>) continue;
-        added.push_back({.module = name.module,
-                         .end = at,
-                         .call = CallOf(names_, value)});
+        added.push_back(
+            {.module = name.module, .end = at, .call = CallOf(names_, value)});
         break;
       }
     }
@@ -197,8 +195,7 @@ class OrderGatherer {
   bool BeginsWithModule(std::string_view value) const {
     const std::size_t call = value.rfind('_');
     return call != std::string_view::npos &&
-           hierarchy::IsNumeric(value.substr(call + 1)) &&
-           value.size() < 600 &&
+           hierarchy::IsNumeric(value.substr(call + 1)) && value.size() < 600 &&
            names_.FindStart(value.substr(0, call)) != ModuleTree::kRoot;
   }
 
@@ -256,8 +253,8 @@ class OrderGatherer {
     for (FrameId id = frames_.size() - 1; id > 0; --id) {
       Frame& frame = frames_[id];
       ModuleId at = evidence_.modules.Parent(frame.module);
-      for (int i = 0; i < kDeepest && at != kNo<ModuleId> &&
-                      at != ModuleTree::kRoot;
+      for (int i = 0;
+           i < kDeepest && at != kNo<ModuleId> && at != ModuleTree::kRoot;
            ++i, at = evidence_.modules.Parent(at)) {
         const FrameId outer = returns[Index(at)];
         if (outer != 0 && (frame.caller == 0 || outer < frame.caller)) {

@@ -38,8 +38,8 @@ void GatherMetadata(Evidence& evidence) {
     const hierarchy::MetadataScope scope = ReadScopes(model, node);
     if (!scope.known) continue;
     const ModuleId module = evidence.modules.Add(scope.module);
-    for (std::size_t i = 0;
-         i < scope.scopes.size() && i < scope.classes.size(); ++i) {
+    for (std::size_t i = 0; i < scope.scopes.size() && i < scope.classes.size();
+         ++i) {
       evidence.modules.SetClass(evidence.modules.Add(scope.scopes[i]),
                                 hierarchy::ShortClass(scope.classes[i]));
     }

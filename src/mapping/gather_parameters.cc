@@ -16,12 +16,9 @@ namespace {
 
 // Operators that hand a weight on: their first input is the weight.
 constexpr std::array<std::string_view, 12> kCarriers = {
-    "Identity",       "Cast",
-    "Transpose",      "Reshape",
-    "Squeeze",        "Unsqueeze",
-    "QuantizeLinear", "DequantizeLinear",
-    "Slice",          "Split",
-    "Flatten",        "GatherBlockQuantized"};
+    "Identity", "Cast",      "Transpose",      "Reshape",
+    "Squeeze",  "Unsqueeze", "QuantizeLinear", "DequantizeLinear",
+    "Slice",    "Split",     "Flatten",        "GatherBlockQuantized"};
 
 class ParameterGatherer {
  public:
@@ -79,10 +76,9 @@ class ParameterGatherer {
     const auto [at, is_new] = by_name_.try_emplace(
         name.name, MakeId<ParameterId>(evidence_.parameters.size()));
     if (is_new) {
-      const std::string_view module =
-          owner              ? std::string_view(*owner)
-          : name.module_only ? name.name
-                             : OwnerOf(name.name);
+      const std::string_view module = owner ? std::string_view(*owner)
+                                      : name.module_only ? name.name
+                                                         : OwnerOf(name.name);
       evidence_.parameters.Add({.name = name.name,
                                 .module = evidence_.modules.Add(module),
                                 .rank = rank});
@@ -125,8 +121,8 @@ class ParameterGatherer {
   void Carry(NodeId node) {
     bool constant = true;
     for (const ValueId input : model_.Inputs(node)) {
-      constant &= input == kNo<ValueId> ||
-                  evidence_.constant_value[Index(input)];
+      constant &=
+          input == kNo<ValueId> || evidence_.constant_value[Index(input)];
     }
     if (!constant || !model_.Subgraphs(node).empty()) return;
     for (const ValueId output : model_.Outputs(node)) {

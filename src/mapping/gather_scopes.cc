@@ -21,9 +21,8 @@ void GatherScopes(Evidence& evidence) {
     if (const auto split = hierarchy::SplitScopedName(name.name);
         split.ok && !merged) {
       evidence.node_scope[node] = evidence.scopes.Intern(split.scope);
-      evidence.name_trace[node] = name.quantizer || name.cast
-                                      ? NameTrace::kHelper
-                                      : NameTrace::kNode;
+      evidence.name_trace[node] =
+          name.quantizer || name.cast ? NameTrace::kHelper : NameTrace::kNode;
     }
     for (const ValueId value : model.Outputs(node)) {
       if (value == kNo<ValueId>) continue;

@@ -1,11 +1,12 @@
 // The onnxruntime-genai builder names nodes by hand, with the same words for
 // every architecture. data/genai_names.txt has the modules that they stand for.
+#include "generated/genai_names.h"
+
 #include <algorithm>
 #include <set>
 #include <unordered_set>
 
 #include "base/text.h"
-#include "generated/genai_names.h"
 #include "hierarchy/cut.h"
 #include "hierarchy/genai.h"
 #include "hierarchy/undo.h"
@@ -111,8 +112,7 @@ class GenaiNames : public DialectNames {
   }
 
   std::optional<std::string> OwnerOf(std::string_view tensor) const override {
-    if (tensor.starts_with('/') ||
-        tensor.find('.') == std::string_view::npos) {
+    if (tensor.starts_with('/') || tensor.find('.') == std::string_view::npos) {
       return std::nullopt;
     }
     return ModuleOf(SplitPlace(ModuleOfParameter(tensor)), {}).module;
@@ -134,8 +134,8 @@ class GenaiNames : public DialectNames {
   void CollectParameter(std::string_view raw) {
     const hierarchy::Undone name = hierarchy::UndoTensorName(raw);
     if (name.name.starts_with('/')) return;
-    const Place place = SplitPlace(
-        name.module_only ? name.name : ModuleOfParameter(name.name));
+    const Place place =
+        SplitPlace(name.module_only ? name.name : ModuleOfParameter(name.name));
     for (std::size_t count = 1; count <= place.atoms.size(); ++count) {
       owned_.insert(Join(place.atoms, count));
       facts_.emplace(place.atoms[count - 1]);
@@ -149,9 +149,8 @@ class GenaiNames : public DialectNames {
     if (model_[node].name.ends_with("/q_norm/Reshape_1") &&
         !model_.Inputs(node).empty()) {
       const ValueId input = model_.Inputs(node)[0];
-      if (input != kNo<ValueId> &&
-          model_.ValueName(input).find("/q_rotary/") !=
-              std::string_view::npos) {
+      if (input != kNo<ValueId> && model_.ValueName(input).find("/q_rotary/") !=
+                                       std::string_view::npos) {
         facts_.insert("norm_after_rotary");
       }
     }

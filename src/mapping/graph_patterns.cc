@@ -47,7 +47,7 @@ NodeId MatMulBefore(const Evidence& evidence, NodeId add) {
   constexpr std::array<std::string_view, 4> kBetween = {
       "Cast", "Reshape", "DequantizeLinear", "QuantizeLinear"};
   constexpr std::array<std::string_view, 6> kMatMuls = {
-      "MatMul",        "Gemm",           "MatMulNBits",
+      "MatMul",        "Gemm",          "MatMulNBits",
       "MatMulInteger", "QLinearMatMul", "MatMulIntegerToFloat"};
   const Model& model = evidence.model;
   NodeId at = ProducerOf(model, DataInput(evidence, add));
@@ -102,8 +102,8 @@ ValueId NormInput(const Evidence& evidence, NodeId mean) {
   const auto inputs = model.Inputs(mean);
   if (inputs.empty()) return kNo<ValueId>;
   const NodeId square = ProducerOf(model, inputs[0]);
-  if (square == kNo<NodeId> || (model.OpType(square) != "Pow" &&
-                                model.OpType(square) != "Mul")) {
+  if (square == kNo<NodeId> ||
+      (model.OpType(square) != "Pow" && model.OpType(square) != "Mul")) {
     return inputs[0];
   }
   const ValueId squared = model.Inputs(square)[0];
@@ -132,10 +132,9 @@ std::vector<NodeId> NormBefore(const Evidence& evidence, NodeId last) {
   std::vector<NodeId> nodes = ArithmeticBefore(evidence, last, inputs);
   // A mean must still be among them, and nothing may be used outside but the
   // result.
-  const bool has_mean =
-      std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
-        return model.OpType(node) == "ReduceMean";
-      });
+  const bool has_mean = std::any_of(
+      nodes.begin(), nodes.end(),
+      [&](NodeId node) { return model.OpType(node) == "ReduceMean"; });
   if (!has_mean || nodes.size() > 16) return {};
   return nodes;
 }

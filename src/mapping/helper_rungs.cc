@@ -15,8 +15,8 @@ std::vector<Claim> ProposeForCarriers(const Evidence& evidence,
     if (outputs.empty()) continue;
     const ParameterId id = evidence.ParameterOf(outputs[0]);
     if (id == kNo<ParameterId>) continue;
-    claims.push_back({node, evidence.parameters[id].module,
-                      Confidence::kMedium, Source::kParameter,
+    claims.push_back({node, evidence.parameters[id].module, Confidence::kMedium,
+                      Source::kParameter,
                       "it hands on a parameter of this module"});
   }
   return claims;
@@ -76,17 +76,16 @@ std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
         model.OpType(reshape) != "Reshape") {
       return;
     }
-    claims.push_back({reshape, placed[gemm].module,
-                      IsDirect(placed[gemm]) ? Confidence::kHigh
-                                             : Confidence::kMedium,
-                      Source::kOperation,
-                      "it shapes the input or output of this module's Gemm"});
+    claims.push_back(
+        {reshape, placed[gemm].module,
+         IsDirect(placed[gemm]) ? Confidence::kHigh : Confidence::kMedium,
+         Source::kOperation,
+         "it shapes the input or output of this module's Gemm"});
   };
   for (const NodeId node : model.Nodes()) {
     if (!placed[node].tagged() || model.OpType(node) != "Gemm") continue;
     const auto inputs = model.Inputs(node);
-    NodeId before =
-        inputs.empty() ? kNo<NodeId> : ProducerOf(model, inputs[0]);
+    NodeId before = inputs.empty() ? kNo<NodeId> : ProducerOf(model, inputs[0]);
     if (before != kNo<NodeId> && (OnlyConsumer(model, before) != node ||
                                   model.OpType(before) != "Reshape")) {
       before = kNo<NodeId>;

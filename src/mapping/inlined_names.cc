@@ -46,11 +46,10 @@ int CallOf(const MangledNames& names, std::string_view value) {
   const auto name = WithoutCall(value);
   if (!name) return 0;
   const auto first = WithoutCall(*name);
-  const std::string_view call =
-      first && names.Find(*name) == kNo<ModuleId> &&
-              names.Find(*first) != kNo<ModuleId>
-          ? name->substr(first->size() + 1)
-          : value.substr(name->size() + 1);
+  const std::string_view call = first && names.Find(*name) == kNo<ModuleId> &&
+                                        names.Find(*first) != kNo<ModuleId>
+                                    ? name->substr(first->size() + 1)
+                                    : value.substr(name->size() + 1);
   return hierarchy::SmallNumber(call, 0);
 }
 

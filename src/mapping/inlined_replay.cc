@@ -40,8 +40,7 @@ void InlinedReplay::Follow(bool starts_in_main) {
 }
 
 // The frames that began since `current` went on, outermost first.
-std::vector<FrameId> InlinedReplay::Opened(FrameId closing,
-                                           FrameId current) {
+std::vector<FrameId> InlinedReplay::Opened(FrameId closing, FrameId current) {
   std::vector<FrameId> opened;
   FrameId at = closing;
   while (at != current && at != 0) {
@@ -57,8 +56,7 @@ std::vector<FrameId> InlinedReplay::Opened(FrameId closing,
   return opened;
 }
 
-void InlinedReplay::FillGap(std::size_t begin, std::size_t end,
-                            FrameId current,
+void InlinedReplay::FillGap(std::size_t begin, std::size_t end, FrameId current,
                             const std::vector<FrameId>& opened, bool outside) {
   if (begin > end) return;
   std::vector<Run> runs(1);
@@ -74,8 +72,7 @@ void InlinedReplay::FillGap(std::size_t begin, std::size_t end,
   };
   for (std::size_t at = begin; at <= end; ++at) {
     const NodeId node = nodes_[at];
-    const BodyName name = ParseBodyName(model_[node].name,
-                                        model_.OpType(node));
+    const BodyName name = ParseBodyName(model_[node].name, model_.OpType(node));
     switch (name.kind) {
       case BodyName::kHelper:
         helpers.Add(name.number, at);
@@ -96,8 +93,7 @@ void InlinedReplay::FillGap(std::size_t begin, std::size_t end,
   flush();
   if (opened.empty()) {
     std::fill(owner_.begin() + static_cast<std::ptrdiff_t>(begin),
-              owner_.begin() + static_cast<std::ptrdiff_t>(end) + 1,
-              current);
+              owner_.begin() + static_cast<std::ptrdiff_t>(end) + 1, current);
     return;
   }
   SplitLast(runs, end, opened);
@@ -156,8 +152,7 @@ bool InlinedReplay::ReadsParameterOf(std::size_t begin, std::size_t end,
   for (std::size_t at = begin; at < end; ++at) {
     for (const ValueId input : model_.Inputs(nodes_[at])) {
       const ParameterId id = evidence_.ParameterOf(input);
-      if (id != kNo<ParameterId> &&
-          evidence_.parameters[id].module == module) {
+      if (id != kNo<ParameterId> && evidence_.parameters[id].module == module) {
         return true;
       }
     }
@@ -200,8 +195,7 @@ void InlinedReplay::Assign(const std::vector<Run>& runs, std::size_t end,
     if (i > 0 && from_end < opened.size()) {
       frame = opened[opened.size() - 1 - from_end];
     }
-    const std::size_t stop =
-        i + 1 < runs.size() ? runs[i + 1].begin : end + 1;
+    const std::size_t stop = i + 1 < runs.size() ? runs[i + 1].begin : end + 1;
     for (std::size_t at = runs[i].begin; at < stop; ++at) owner_[at] = frame;
     frames_[frame].next = optimized_ ? runs[i].base : runs[i].Next();
   }

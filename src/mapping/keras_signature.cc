@@ -13,13 +13,13 @@ namespace {
 // What is used first inside one layer, where names do not tell.
 int CallOrder(std::string_view atom) {
   constexpr std::string_view kOrder[] = {
-      "query", "key",     "value",      "attention_output",
+      "query", "key",     "value",   "attention_output",
       "stem",  "forward", "backward"};
   for (std::size_t i = 0; i < std::size(kOrder); ++i) {
     if (atom.starts_with(kOrder[i])) return static_cast<int>(i);
   }
-  for (const std::string_view last : {"predictions", "logits", "classifier",
-                                      "head", "output", "out"}) {
+  for (const std::string_view last :
+       {"predictions", "logits", "classifier", "head", "output", "out"}) {
     if (atom.starts_with(last)) return 20;
   }
   return 10;
@@ -50,7 +50,8 @@ std::int64_t Gates(std::string_view variable) {
 }
 
 bool IsCell(std::string_view atom) {
-  return hierarchy::WithoutNumbered(atom, "_").value_or(atom).ends_with("_cell");
+  return hierarchy::WithoutNumbered(atom, "_").value_or(atom).ends_with(
+      "_cell");
 }
 
 // The layer and the variable of `rnn_model/bi/forward_rnn/lstm_cell/kernel`.
@@ -108,7 +109,8 @@ KerasSignature ParseKerasSignature(std::string_view text) {
   std::vector<Variable> variables =
       ListVariables(text, "PARAMETER target='_torch_params.");
   if (variables.empty()) {
-    variables = ListVariables(text, "PARAMETER target='_functional._torch_params.");
+    variables =
+        ListVariables(text, "PARAMETER target='_functional._torch_params.");
   }
   DropModelName(variables);
   KerasSignature signature;
@@ -205,8 +207,8 @@ class LayerRow {
 bool Contradicts(std::string_view path, const LiftedUse& use) {
   const std::string_view name = hierarchy::LastPart(path, '.');
   const bool conv = name.find("conv") != std::string_view::npos;
-  const bool dense = name.find("dense") != std::string_view::npos ||
-                     CallOrder(name) == 20;
+  const bool dense =
+      name.find("dense") != std::string_view::npos || CallOrder(name) == 20;
   return use.in_conv ? dense : conv;
 }
 

@@ -14,7 +14,7 @@
 namespace onnx_tag {
 
 struct KerasLayer {
-  std::string path;  // "head.dense_1"
+  std::string path;                         // "head.dense_1"
   std::vector<std::string_view> variables;  // "kernel", "gru_cell/kernel"
 };
 

@@ -52,24 +52,53 @@ class Neighbours {
     }
   }
 
+  // What lies between placed nodes is around them; what hangs on one side of
+  // them only may be of any module.
   void Consider(NodeId node) {
+    const ModuleId before = Around(node, true);
+    const ModuleId after = Around(node, false);
+    if (after == kNo<ModuleId> ||
+        (before == kNo<ModuleId> && !IsConstant(node))) {
+      return;
+    }
+    const ModuleId module =
+        before == kNo<ModuleId>
+            ? after
+            : evidence_.modules.CommonAncestor(before, after);
+    claims_.push_back({node, evidence_.Callable(module), Confidence::kLow,
+                       Source::kLocality,
+                       before == after ? "its neighbours are of this module"
+                                       : "the module around its neighbours"});
+  }
+
+  bool IsConstant(NodeId node) const {
+    const auto outputs = model_.Outputs(node);
+    return !outputs.empty() && outputs[0] != kNo<ValueId> &&
+           evidence_.constant_value[Index(outputs[0])];
+  }
+
+  // The module around the placed producers, or consumers, of `node`.
+  ModuleId Around(NodeId node, bool producers) const {
     ModuleId module = kNo<ModuleId>;
-    bool agree = true;
-    ForEachNeighbour(node, [&](NodeId other) {
+    const auto add = [&](NodeId other) {
       const ModuleId theirs = placed_[other].module;
       if (theirs == kNo<ModuleId>) return;
-      if (module == kNo<ModuleId>) {
-        module = theirs;
-      } else if (module != theirs) {
-        agree = false;
-        module = evidence_.modules.CommonAncestor(module, theirs);
+      module = module == kNo<ModuleId>
+                   ? theirs
+                   : evidence_.modules.CommonAncestor(module, theirs);
+    };
+    if (producers) {
+      for (const ValueId input : model_.Inputs(node)) {
+        const NodeId producer = ProducerOf(model_, input);
+        if (producer != kNo<NodeId>) add(producer);
       }
-    });
-    if (module == kNo<ModuleId>) return;
-    claims_.push_back({node, evidence_.Callable(module),
-                       Confidence::kLow, Source::kLocality,
-                       agree ? "its neighbours are of this module"
-                             : "the module around its neighbours"});
+      return module;
+    }
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId consumer : model_.Consumers(output)) add(consumer);
+    }
+    return module;
   }
 
   const Evidence& evidence_;

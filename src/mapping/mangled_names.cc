@@ -85,8 +85,7 @@ ModuleId MangledNames::AddRest(ModuleId module, std::string_view rest) {
   return module;
 }
 
-MangledNames::Match MangledNames::Resolve(std::string_view name,
-                                          ModuleId outer,
+MangledNames::Match MangledNames::Resolve(std::string_view name, ModuleId outer,
                                           const std::vector<bool>& called) {
   const Mangled mangled = Mangle(name);
   const std::string_view text = mangled.text;

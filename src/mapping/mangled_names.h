@@ -52,7 +52,7 @@ class MangledNames {
 
   ModuleTree& tree_;
   ModuleTree mangled_;
-  IdVector<ModuleId, ModuleId> original_;   // by module of mangled_
+  IdVector<ModuleId, ModuleId> original_;     // by module of mangled_
   IdVector<ModuleId, ModuleId> counterpart_;  // by module of tree_
 };
 

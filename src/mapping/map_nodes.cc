@@ -136,9 +136,8 @@ const Strategy& FindStrategy(std::string_view name) {
   }
   const std::string_view nearest = NearestWord(name, names);
   Fail(ErrorKind::kUsage, "unknown strategy '{}'{}", Printable(name),
-       nearest.empty()
-           ? std::string("\n  list them with: onnx-tag strategies")
-           : fmt::format(", did you mean '{}'?", nearest));
+       nearest.empty() ? std::string("\n  list them with: onnx-tag strategies")
+                       : fmt::format(", did you mean '{}'?", nearest));
 }
 
 void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {

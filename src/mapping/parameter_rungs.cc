@@ -24,8 +24,8 @@ Owner OwnerOf(const Evidence& evidence, NodeId node) {
     if (owner.module == kNo<ModuleId> || (matrix && !owner.matrix)) {
       owner = {parameter.module, matrix};
     } else if (owner.module != parameter.module && matrix == owner.matrix) {
-      owner.module = evidence.modules.CommonAncestor(owner.module,
-                                                     parameter.module);
+      owner.module =
+          evidence.modules.CommonAncestor(owner.module, parameter.module);
     }
   }
   return owner;
@@ -99,10 +99,10 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
       }
     }
     // A name without dots may be the root's, or nobody's.
-    claims.push_back({node, owner.module,
-                      owner.module == ModuleId{0} ? Confidence::kMedium
-                                                  : Confidence::kHigh,
-                      Source::kParameter, "it uses a parameter of this module"});
+    claims.push_back(
+        {node, owner.module,
+         owner.module == ModuleId{0} ? Confidence::kMedium : Confidence::kHigh,
+         Source::kParameter, "it uses a parameter of this module"});
     // The bias of a Linear is added to its MatMul, whose weight may have been
     // transposed and renamed.
     if (model.OpType(node) != "Add") continue;

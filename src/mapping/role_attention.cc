@@ -87,8 +87,7 @@ bool IsRotaryTable(const RoleFacts& facts, NodeId node) {
   for (std::size_t i = 0; i < inputs.size() && i < op.shape_from; ++i) {
     if (!facts.IsData(inputs[i])) continue;
     const NodeId producer = facts.Producer(inputs[i]);
-    if (producer == kNo<NodeId> ||
-        (facts.flow[producer] & kRotaryTable) == 0) {
+    if (producer == kNo<NodeId> || (facts.flow[producer] & kRotaryTable) == 0) {
       return false;
     }
     any = true;
@@ -108,12 +107,11 @@ void FollowAttention(RoleFacts& facts) {
       facts.flow[node] |= kRotaryTable;
     } else if (const ModuleId attention = facts.Attention(node);
                attention != kNo<ModuleId>) {
-      const bool table =
-          facts.Kind(node) == OpKind::kGather &&
-          !facts.model.Inputs(node).empty() &&
-          facts.ParameterMeaning(facts.model.Inputs(node)[0],
-                                 facts.modules[attention].own)
-                  .component == Component::kRelative;
+      const bool table = facts.Kind(node) == OpKind::kGather &&
+                         !facts.model.Inputs(node).empty() &&
+                         facts.ParameterMeaning(facts.model.Inputs(node)[0],
+                                                facts.modules[attention].own)
+                                 .component == Component::kRelative;
       facts.flow[node] |= table ? static_cast<std::uint8_t>(kRelativeBias)
                                 : LineOf(facts, node, attention);
     }

@@ -95,8 +95,7 @@ Meaning ContainerRules::FromParameters(NodeId node) {
 
 bool ContainerRules::IsLayerScale(NodeId node,
                                   const ModuleMeaning& module) const {
-  if (!module.listed || module.leaf ||
-      facts_.Kind(node) != OpKind::kMul ||
+  if (!module.listed || module.leaf || facts_.Kind(node) != OpKind::kMul ||
       facts_.DataInputs(node) != 1) {
     return false;
   }

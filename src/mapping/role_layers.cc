@@ -62,10 +62,9 @@ class Lists {
       if (ElementIndex(tree_.Atom(child))) elements.push_back(child);
     }
     if (elements.size() < 2) return false;
-    const bool classes =
-        std::none_of(elements.begin(), elements.end(), [&](ModuleId element) {
-          return tree_.Class(element).empty();
-        });
+    const bool classes = std::none_of(
+        elements.begin(), elements.end(),
+        [&](ModuleId element) { return tree_.Class(element).empty(); });
     return classes ? AlikeByClass(elements) : AlikeByStructure(elements);
   }
 

@@ -129,11 +129,9 @@ class ModuleMeanings {
     const bool listed = facts_.modules[id].listed;
     return line.FitsAround(around) && (!line.leaf || leaf) &&
            (!line.inner || !leaf) && (!line.listed || listed) &&
-           (!line.unlisted || !listed) &&
-           (!line.top || tree_.Depth(id) == 1) &&
+           (!line.unlisted || !listed) && (!line.top || tree_.Depth(id) == 1) &&
            (line.has.empty() || HasOne(id, line.has)) &&
-           (line.beside.empty() ||
-            HasOne(tree_.Parent(id), line.beside, id));
+           (line.beside.empty() || HasOne(tree_.Parent(id), line.beside, id));
   }
 
   const RoleLine* FirstFitting(ModuleId id, const Meaning& around) {
@@ -163,8 +161,7 @@ class ModuleMeanings {
     if (id == ModuleTree::kRoot) return;
     const ModuleId parent = tree_.Parent(id);
     const std::string_view atom = tree_.Atom(id);
-    module.listed =
-        facts_.modules[parent].listed || IsElement(id);
+    module.listed = facts_.modules[parent].listed || IsElement(id);
     const Meaning around = facts_.modules[parent].meaning;
     module.region = facts_.modules[parent].region;
     if (const RoleLine* line = FirstFitting(id, around)) {

@@ -109,9 +109,8 @@ bool FeedsOnConstants(const RoleFacts& facts, NodeId node) {
   }
   const auto inputs = facts.model.Inputs(node);
   return facts.model.Subgraphs(node).empty() &&
-         std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-           return facts.IsConstant(input);
-         });
+         std::all_of(inputs.begin(), inputs.end(),
+                     [&](ValueId input) { return facts.IsConstant(input); });
 }
 
 }  // namespace

@@ -134,8 +134,7 @@ class Uses {
   }
 
   // Operands of the products, and what joins the scores from the side.
-  std::uint16_t OnTheLine(NodeId reader, std::size_t i,
-                          NodeId producer) const {
+  std::uint16_t OnTheLine(NodeId reader, std::size_t i, NodeId producer) const {
     const std::uint8_t flow = facts_.flow[reader];
     const bool same = SameAttention(reader, producer);
     const std::uint8_t before = same ? facts_.flow[producer] : 0;

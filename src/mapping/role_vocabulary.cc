@@ -73,8 +73,7 @@ void ParseCondition(std::string_view condition, std::string_view text,
                    : value == "listed"   ? line.listed
                    : value == "unlisted" ? line.unlisted
                    : value == "top"      ? line.top
-                                         : (Refuse(text, "unknown when"),
-                                            line.leaf);
+                                    : (Refuse(text, "unknown when"), line.leaf);
       flag = true;
     }
   } else {

@@ -44,12 +44,12 @@ enum class Component : std::uint8_t {
   kExperts,  // never a node's: the experts' code is told apart node by node
 };
 constexpr std::array<std::string_view, 31> kComponentNames = {
-    "",           "query",   "key",      "value",      "qkv",
-    "kv",         "scores",  "softmax",  "context",    "output",
-    "gate",       "up",      "down",     "gate_up",    "word",
-    "token_type", "position", "patch",   "projection", "rotary",
-    "relative",   "ids",     "lm",       "classifier", "transform",
-    "scale",      "input",   "convolution", "parameters", "step",
+    "",           "query",    "key",         "value",      "qkv",
+    "kv",         "scores",   "softmax",     "context",    "output",
+    "gate",       "up",       "down",        "gate_up",    "word",
+    "token_type", "position", "patch",       "projection", "rotary",
+    "relative",   "ids",      "lm",          "classifier", "transform",
+    "scale",      "input",    "convolution", "parameters", "step",
     "experts"};
 
 // What a module or a node is for. kOther: a container, or not known.

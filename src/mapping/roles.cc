@@ -175,7 +175,7 @@ class RoleRules {
                         : (flow & kProjected) != 0     ? Component::kOutput
                         : (flow & kContext) != 0       ? Component::kContext
                         : side != Component::kNone     ? side
-                                                   : meaning.component;
+                                                       : meaning.component;
     return meaning;
   }
 
@@ -245,8 +245,7 @@ class RoleRules {
       const Meaning& before = meanings_[producer];
       const ModuleMeaning* from = facts_.Module(producer);
       if (from == nullptr || from->region != module.region ||
-          (from->own != module.own &&
-           before.type != RoleType::kActivation)) {
+          (from->own != module.own && before.type != RoleType::kActivation)) {
         continue;
       }
       const bool made = facts_.Kind(producer) == OpKind::kProduct;

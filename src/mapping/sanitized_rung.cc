@@ -68,9 +68,8 @@ std::vector<Claim> ProposeFromSanitizedNames(const Evidence& evidence,
       const std::string_view tensor =
           hierarchy::UndoTensorName(model.ValueName(input)).name;
       if (!hierarchy::IsSanitizedParameterName(tensor)) continue;
-      const ModuleId module =
-          Recognize(evidence.modules,
-                    hierarchy::WithoutPlaceholderPrefix(tensor), false);
+      const ModuleId module = Recognize(
+          evidence.modules, hierarchy::WithoutPlaceholderPrefix(tensor), false);
       if (module == kNo<ModuleId>) continue;
       claims.push_back({node, module, Confidence::kLow, Source::kParameter,
                         "a weight's name is this module's with underscores"});

@@ -21,9 +21,9 @@ ScopeId ScopeTable::Intern(std::string_view text) {
   if (id != kNo<ScopeId>) return id;
   if (std::count(text.begin(), text.end(), '/') > kMaxSegments) return id;
   const std::size_t slash = text.rfind('/');
-  const ScopeId parent = Intern(
-      slash == std::string_view::npos ? std::string_view()
-                                      : text.substr(0, slash));
+  const ScopeId parent =
+      Intern(slash == std::string_view::npos ? std::string_view()
+                                             : text.substr(0, slash));
   id = interner_.Intern(text);
   scopes_.Add({.text = text, .parent = parent});
   scopes_[parent].has_children = true;

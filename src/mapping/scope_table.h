@@ -16,10 +16,10 @@ namespace onnx_tag {
 enum class ScopeId : std::uint32_t {};
 
 struct Scope {
-  std::string_view text;             // "encoder/layer.0/attention"
-  ScopeId parent = kNo<ScopeId>;     // "encoder/layer.0"
-  ModuleId module = ModuleId{0};     // what it stands for
-  bool proven = false;               // a trusted parameter says so, too
+  std::string_view text;          // "encoder/layer.0/attention"
+  ScopeId parent = kNo<ScopeId>;  // "encoder/layer.0"
+  ModuleId module = ModuleId{0};  // what it stands for
+  bool proven = false;            // a trusted parameter says so, too
   bool has_children = false;
   // `act_1` as the second call of `act`: the scope of the first.
   ScopeId first_call = kNo<ScopeId>;

@@ -15,6 +15,9 @@ using wire::FieldReader;
 
 // A weight larger than this is worth telling the caller that it was passed.
 constexpr std::size_t kLargeField = 64 * 1024;
+constexpr std::uint64_t kReleaseStep = 256 * 1024;
+// What Linux maps around a fault, by default.
+constexpr std::uint64_t kFaultAround = 64 * 1024;
 
 // `field` is a text or message with this number. A known number with another
 // wire type is an unknown field to protobuf, and to us.
@@ -164,12 +167,31 @@ void ModelReader::ReadGraph(const Place& place, GraphId graph) {
       default:
         break;
     }
-    if (release_ && field.whole.size() > kLargeField) {
-      const std::uint64_t end = Offset(field.whole.data()) + field.whole.size();
-      release_(released_, end);
-      released_ = end;
-    }
+    if (release_) ReleaseBehind(field);
   }
+}
+
+// Weights are passed over, but reading their heads brings pages in.
+void ModelReader::ReleaseBehind(const Field& field) {
+  if (field.number == onnx::GraphProto::kNode &&
+      field.whole.size() < kLargeField) {
+    return;
+  }
+  const std::uint64_t end = Offset(field.whole.data()) + field.whole.size();
+  if (end - released_ < kReleaseStep) return;
+  // A fault brings in the pages around it, those before it too.
+  release_(released_ - std::min<std::uint64_t>(released_, kFaultAround), end);
+  released_ = end;
+}
+
+NameId ModelReader::InternTensorName(Bytes text, std::size_t tensor_size) {
+  const NameId known = model_.names_.Find(text);
+  if (known != kNo<NameId> || tensor_size < kReleaseStep / 256) {
+    return known != kNo<NameId> ? known : Intern(text);
+  }
+  // A name among released weights would bring their pages back each time it
+  // is read.
+  return Intern(model_.owned_names_.emplace_back(text));
 }
 
 void ModelReader::ReadNode(const Place& place, GraphId graph) {
@@ -352,7 +374,7 @@ void ModelReader::ReadTensorHeader(Bytes bytes, Initializer& tensor,
     } else if (IsInt(field, onnx::TensorProto::kDataType)) {
       tensor.data_type = static_cast<std::int32_t>(field.varint);
     } else if (Is(field, onnx::TensorProto::kName)) {
-      name = Intern(field.bytes);
+      name = InternTensorName(field.bytes, bytes.size());
     } else if (IsInt(field, onnx::TensorProto::kDataLocation)) {
       external = field.varint == 1;
     } else if (Is(field, onnx::TensorProto::kExternalData)) {

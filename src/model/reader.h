@@ -57,6 +57,8 @@ class ModelReader {
   // nesting passes what protobuf accepts.
   Place Enter(const Place& parent, const wire::Field& field);
   GraphId AddGraph(GraphKind kind);
+  void ReleaseBehind(const wire::Field& field);
+  NameId InternTensorName(Bytes text, std::size_t tensor_size);
   NameId Intern(Bytes text) { return model_.names_.Intern(text); }
   std::uint64_t Offset(const char* at) const {
     return static_cast<std::uint64_t>(at - bytes_.data());

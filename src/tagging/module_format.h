@@ -27,7 +27,7 @@ class ModuleFormat {
   std::string Segment(std::string_view name, bool is_class, bool roles) const;
 
   const Tagging& tagging_;
-  std::vector<bool> left_out_;  // by module
+  std::vector<bool> left_out_;             // by module
   std::vector<std::string> family_words_;  // longest first: "Bert"
 };
 

@@ -82,8 +82,7 @@ void AddNorm(File& file, const std::string& path) {
 File Bert(const std::string& prefix, bool pooler = true) {
   File file;
   for (const char* name : {"word", "position", "token_type"}) {
-    const std::string path =
-        prefix + "embeddings." + name + "_embeddings";
+    const std::string path = prefix + "embeddings." + name + "_embeddings";
     file.Calls(path, "Gather").Has(path + ".weight");
   }
   AddNorm(file, prefix + "embeddings.LayerNorm");

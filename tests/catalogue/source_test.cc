@@ -49,10 +49,10 @@ std::string ErrorOf(std::string_view text) {
 }
 
 TEST(SourceTest, ATableHasWhatTheTextSays) {
-  const auto words = Packed(
-      Small("@ lib.models.net.modeling_net\tlib.net\tlib\tNet,NetWide\t7\n"
-            "!NetModel\tNet~b\tscale??\t-steps\thead?~b=Linear+wb layer.*=NetLayer\n"
-            "NetLayer\t\t\t\tact=ReLU|ACT dense=Linear+w|torch.nn:Linear+wb~a\n"));
+  const auto words = Packed(Small(
+      "@ lib.models.net.modeling_net\tlib.net\tlib\tNet,NetWide\t7\n"
+      "!NetModel\tNet~b\tscale??\t-steps\thead?~b=Linear+wb layer.*=NetLayer\n"
+      "NetLayer\t\t\t\tact=ReLU|ACT dense=Linear+w|torch.nn:Linear+wb~a\n"));
   const Table table = TableOf(words);
   const auto models = table.Namesakes(table.FindText("NetModel"));
   ASSERT_EQ(models.size(), 1U);
@@ -120,17 +120,24 @@ TEST(SourceTest, AMalformedLineIsNamed) {
   };
   // The lines of kTorch are ten.
   const Case cases[] = {
-      {"@ lib.net\tnet\tlib\nNet\t\t\t\tx=Nowhere\n", "line 12: no class 'Nowhere'"},
+      {"@ lib.net\tnet\tlib\nNet\t\t\t\tx=Nowhere\n",
+       "line 12: no class 'Nowhere'"},
       {"@ lib.net\tnet\tlib\nNet\nNet\n", "line 13: class 'Net' comes twice"},
       {"@ lib.net\tnet\tlib\n@ lib.net\tnet\tlib\n", "line 12: section 'net'"},
       {"@ lib.net\tnet\tlib\nNet\t\t\t\tx\n", "line 12: 'x' is no member"},
-      {"@ lib.net\tnet\tlib\nNet\t~z\n", "line 12: no version has the letter 'z'"},
-      {"@ lib.net\tnet\tlib\nNet\t\t\t\tx=Linear+q\n", "line 12: '+q' is none of"},
-      {"@ lib.net\tnet\tlib\nNet\t\t\t\tx=ReLU x=ReLU\n", "line 12: member 'x' comes twice"},
-      {"@ lib.net\tnet\tlib\nNet%4\n", "line 12: '%' needs two hexadecimal digits"},
+      {"@ lib.net\tnet\tlib\nNet\t~z\n",
+       "line 12: no version has the letter 'z'"},
+      {"@ lib.net\tnet\tlib\nNet\t\t\t\tx=Linear+q\n",
+       "line 12: '+q' is none of"},
+      {"@ lib.net\tnet\tlib\nNet\t\t\t\tx=ReLU x=ReLU\n",
+       "line 12: member 'x' comes twice"},
+      {"@ lib.net\tnet\tlib\nNet%4\n",
+       "line 12: '%' needs two hexadecimal digits"},
       {"@ lib.net\tnet\tlib\t\tmany\n", "line 11: 'many' is not a number"},
-      {"@ lib.net\tnet\tlib\nNet\t\t\t\t\t\n", "line 12: more than five columns"},
-      {"@ lib.a\ta\tlib\nX\n@ lib.b\tb\tlib\nX\n@ lib.c\tc\tlib\nNet\t\t\t\tx=X\n",
+      {"@ lib.net\tnet\tlib\nNet\t\t\t\t\t\n",
+       "line 12: more than five columns"},
+      {"@ lib.a\ta\tlib\nX\n@ lib.b\tb\tlib\nX\n@ "
+       "lib.c\tc\tlib\nNet\t\t\t\tx=X\n",
        "line 16: 'X' is the name of 2 classes"},
   };
   for (const Case& c : cases) {
@@ -143,9 +150,10 @@ TEST(SourceTest, AMalformedLineIsNamed) {
 
 TEST(SourceTest, SizesAreReadForKnownFamiliesOnly) {
   Source source = ReadSource(Small("@ lib.net\ttf.net\tlib\nNet\n"));
-  ReadSizes("# comment\nnet\t30522\t512\t-\tname\tconfig\n"
-            "other\t1\t2\t3\tname\tconfig\n",
-            source);
+  ReadSizes(
+      "# comment\nnet\t30522\t512\t-\tname\tconfig\n"
+      "other\t1\t2\t3\tname\tconfig\n",
+      source);
   ASSERT_EQ(source.sizes.size(), 1U);
   EXPECT_EQ(source.sizes[0].vocabulary, 30522U);
   EXPECT_EQ(source.sizes[0].types, kNoRows);
@@ -155,7 +163,8 @@ TEST(SourceTest, SizesAreReadForKnownFamiliesOnly) {
 
 TEST(TableTest, BytesThatAreNoTableAreRefused) {
   EXPECT_THROW(Table("nothing"), Error);
-  std::vector<std::uint64_t> words = Packed(Small("@ lib.net\tnet\tlib\nNet\n"));
+  std::vector<std::uint64_t> words =
+      Packed(Small("@ lib.net\tnet\tlib\nNet\n"));
   words.resize(words.size() / 2);
   EXPECT_THROW(TableOf(words), Error);
 }

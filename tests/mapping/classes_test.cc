@@ -37,11 +37,10 @@ TEST(ClassesTest, BertTinyHasItsThirteenTags) {
                                   "/BertModel/BertPooler"};
   for (const std::string layer : {"0", "1"}) {
     const std::string at = "/BertModel/BertEncoder/BertLayer." + layer;
-    wanted.insert({at + "/BertAttention/BertSelfAttention",
-                   at + "/BertAttention/BertSelfOutput",
-                   at + "/BertIntermediate",
-                   at + "/BertIntermediate/GELUActivation",
-                   at + "/BertOutput"});
+    wanted.insert(
+        {at + "/BertAttention/BertSelfAttention",
+         at + "/BertAttention/BertSelfOutput", at + "/BertIntermediate",
+         at + "/BertIntermediate/GELUActivation", at + "/BertOutput"});
   }
   EXPECT_EQ(tags, wanted);
 }
@@ -65,9 +64,9 @@ TEST(ClassesTest, RolePathsLeaveTheFamilyOut) {
   const Model model = ReadModel(bytes);
   const Tagging tagging = MapNodes(model, {});
   const ModuleFormat format(tagging);
-  EXPECT_EQ(format.RolePath(tagging.modules.Find(
-                "encoder.layer.0.attention.self")),
-            "/Model/Encoder/Layer.0/Attention/SelfAttention");
+  EXPECT_EQ(
+      format.RolePath(tagging.modules.Find("encoder.layer.0.attention.self")),
+      "/Model/Encoder/Layer.0/Attention/SelfAttention");
   EXPECT_THAT(tagging.family_words, testing::ElementsAre("Bert"));
 }
 

@@ -115,13 +115,15 @@ TEST(GenaiTest, AttnIsSelfAttnAndAPackedProjectionHasThreeOrigins) {
 
 TEST(GenaiTest, TheNormBehindTheLastLayerIsNoLayer) {
   Built built;
-  built.Genai("SkipSimplifiedLayerNormalization",
-              "/model/layers.2/final_norm_layernorm/SkipLayerNorm")
+  built
+      .Genai("SkipSimplifiedLayerNormalization",
+             "/model/layers.2/final_norm_layernorm/SkipLayerNorm")
       .Genai("Cast",
              "/model/layers.2/final_norm_layernorm/SkipLayerNorm/output_0/Cast")
       .Map();
-  EXPECT_EQ(built.ModuleOf("/model/layers.2/final_norm_layernorm/SkipLayerNorm"),
-            "model.norm");
+  EXPECT_EQ(
+      built.ModuleOf("/model/layers.2/final_norm_layernorm/SkipLayerNorm"),
+      "model.norm");
   EXPECT_EQ(
       built.ModuleOf(
           "/model/layers.2/final_norm_layernorm/SkipLayerNorm/output_0/Cast"),
@@ -253,7 +255,8 @@ TEST(KerasOnTorchTest, RootScopesWithoutNamedWeightsAreNoEvidence) {
 TEST(KerasOnTorchTest, TheSignatureNamesTheLayersOfLiftedWeights) {
   const std::string scopes = "pkg.torch.onnx.name_scopes";
   const std::string classes = "pkg.torch.onnx.class_hierarchy";
-  const std::string model = "['keras.src.models.functional.Functional', 'aten']";
+  const std::string model =
+      "['keras.src.models.functional.Functional', 'aten']";
   Built built;
   built.Weight("lifted_tensor_0", {8, 8})
       .Weight("lifted_tensor_1", {8})

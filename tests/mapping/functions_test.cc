@@ -32,9 +32,9 @@ schema::ModelProto PackageModel() {
   auto* linear =
       AddFunction(model, kTorch, kLinear, {"a", "w", "b"}, {"addmm"});
   AddNode(linear, "Gemm", {"a", "w", "b"}, {"addmm"}, "Gemm_0");
-  auto* act = AddFunction(
-      model, kTorch, "torch_nn_modules_activation_ReLU_head_act_fn_1", {"a"},
-      {"relu"});
+  auto* act = AddFunction(model, kTorch,
+                          "torch_nn_modules_activation_ReLU_head_act_fn_1",
+                          {"a"}, {"relu"});
   AddNode(act, "aten_relu", {"a"}, {"relu"}, "aten_relu_0",
           "pkg.onnxscript.torch_lib");
   auto* head =
@@ -119,11 +119,11 @@ schema::ModelProto ClassModel() {
   AddParameters(model, {"h.0.fc.weight", "h.0.proj.weight", "h.1.fc.weight",
                         "h.1.proj.weight"});
   AddNode(model.mutable_graph(), "Block",
-          {"x", "h.0.fc.weight", "h.0.proj.weight"}, {"y"},
-          "/h.0/proj/Block", "models");
+          {"x", "h.0.fc.weight", "h.0.proj.weight"}, {"y"}, "/h.0/proj/Block",
+          "models");
   AddNode(model.mutable_graph(), "Block",
-          {"y", "h.1.fc.weight", "h.1.proj.weight"}, {"z"},
-          "/h.1/proj/Block", "models");
+          {"y", "h.1.fc.weight", "h.1.proj.weight"}, {"z"}, "/h.1/proj/Block",
+          "models");
   auto* block = AddFunction(model, "models", "Block",
                             {"a", "h.1.fc.weight", "h.1.proj.weight"}, {"c"});
   AddNode(block, "MatMul", {"a", "h.1.fc.weight"}, {"b"}, "MatMul_0");
@@ -185,8 +185,7 @@ TEST(FunctionsTest, CallsThatDoubleAtEachLevelAreFollowedOnce) {
     AddNode(function, next, {"a"}, {"b"}, "", "own");
     AddNode(function, next, {"b"}, {"c"}, "", "own");
   }
-  AddNode(AddFunction(model, "own", "f40", {"a"}, {"b"}), "Relu", {"a"},
-          {"b"});
+  AddNode(AddFunction(model, "own", "f40", {"a"}, {"b"}), "Relu", {"a"}, {"b"});
   EXPECT_EQ(Mapped(model).Module("fn:own::f40", 0), "act");
 }
 
@@ -200,11 +199,10 @@ TEST(FunctionsTest, CallNumbersOfTheInlinerKeepCallsTogether) {
     const std::string inner = "__" + std::to_string(3 * layer + 2);
     const std::string helper = "__" + std::to_string(3 * layer + 3);
     const std::string input = layer == 0 ? "x" : "enc_0_1";
-    AddNode(graph, "Transpose",
-            {"enc." + std::to_string(layer) + ".fc.weight"}, {"t" + inner},
-            "Transpose_0" + inner);
-    AddNode(graph, "MatMul", {input, "t" + inner},
-            {module + "_fc_1" + outer}, "MatMul_1" + inner);
+    AddNode(graph, "Transpose", {"enc." + std::to_string(layer) + ".fc.weight"},
+            {"t" + inner}, "Transpose_0" + inner);
+    AddNode(graph, "MatMul", {input, "t" + inner}, {module + "_fc_1" + outer},
+            "MatMul_1" + inner);
     AddNode(graph, "Constant", {}, {"alpha" + helper}, "n0" + helper);
     AddNode(graph, "Mul", {module + "_fc_1" + outer, "alpha" + helper},
             {"mul" + outer}, "n1" + helper);

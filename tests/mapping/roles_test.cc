@@ -1,5 +1,7 @@
 // Roles against tests/roles/*.tsv, which was written from the models' source
 // code, and the rules that tell like names apart.
+#include "mapping/roles.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +15,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "mapping/roles.h"
 #include "model/model_file.h"
 #include "onnx_tag/mapping.h"
 #include "support/wire_builder.h"
@@ -52,11 +53,12 @@ std::vector<GoldenLine> ReadGolden(const std::filesystem::path& path) {
 }
 
 std::array<std::string, 4> Fields(const Role& role) {
-  return {std::string(kRoleTypeNames[static_cast<std::size_t>(role.type)]),
-          role.component,
-          std::string(kAttentionKindNames[static_cast<std::size_t>(
-              role.attention_kind)]),
-          role.layer < 0 ? "" : std::to_string(role.layer)};
+  return {
+      std::string(kRoleTypeNames[static_cast<std::size_t>(role.type)]),
+      role.component,
+      std::string(
+          kAttentionKindNames[static_cast<std::size_t>(role.attention_kind)]),
+      role.layer < 0 ? "" : std::to_string(role.layer)};
 }
 
 struct Score {
@@ -215,9 +217,9 @@ class Sketch {
       for (const std::string& input : node.inputs) {
         encoded += BytesField(1, input);
         if (input.ends_with(".weight")) {
-          graph += BytesField(5, test::VarintField(1, 8) +
-                                     test::VarintField(1, 8) +
-                                     BytesField(8, input));
+          graph +=
+              BytesField(5, test::VarintField(1, 8) + test::VarintField(1, 8) +
+                                BytesField(8, input));
         } else if (std::find(made.begin(), made.end(), input) == made.end()) {
           graph += BytesField(11, BytesField(1, input));
         }
