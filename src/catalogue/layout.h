@@ -87,6 +87,7 @@ struct AlternativeRecord {
       usual;         // where it is the most frequent, though others come before
   std::uint8_t own;  // OwnBits
   Place place;
+  std::uint16_t unused = 0;  // no byte of the table is left to chance
 };
 constexpr ClassId kFirstTable = ClassId{0xf0000000};
 // The child is any model: the configuration names it.

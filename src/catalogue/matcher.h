@@ -83,6 +83,8 @@ class Matcher {
   // Enough for every real model (which need some 10^5), and some 100 ms.
   static constexpr std::uint64_t kMostWork = 4'000'000;
   static constexpr int kDeepest = 64;
+  static constexpr double kEqual = 1e-6;
+  static constexpr double kImpossible = -1e6;
 
   double Score(ClassId id, ShapeId shape, int depth);
   double ScoreParameters(ClassId id, const Shape& shape, VersionMask versions);

@@ -78,7 +78,7 @@ class Packer {
     // A reparametrized leaf is a leaf.
     const bool leaf =
         children.empty() ||
-        (children.size() == 1 && children[0].first == kParametrizations);
+        (children.size() == 1 && children[0].name == kParametrizations);
     // And a norm that brings its activation along is a norm.
     const LeafKind kind = KindOf(cls.name);
     record.kind = static_cast<std::uint8_t>(
@@ -94,8 +94,8 @@ class Packer {
     }
     record.member_count = Narrow(cls.members.children.size());
     record.first_member = AddMembers(cls.members);
-    for (const auto& [name, member] : cls.members.children) {
-      owned.insert(AddText(name));
+    for (const SourceMember& member : cls.members.children) {
+      owned.insert(AddText(member.name));
     }
     const ClassId id = MakeId<ClassId>(classes_.size());
     for (const TextId text : owned) owners_.emplace_back(text, id);
@@ -106,8 +106,8 @@ class Packer {
   // A member's children lie side by side, sorted by name.
   std::uint32_t AddMembers(const SourceMember& owner) {
     std::vector<std::pair<TextId, const SourceMember*>> children;
-    for (const auto& [name, member] : owner.children) {
-      children.emplace_back(AddText(name), &member);
+    for (const SourceMember& member : owner.children) {
+      children.emplace_back(AddText(member.name), &member);
     }
     std::sort(children.begin(), children.end());
     const std::uint32_t first = Count(members_);

@@ -60,8 +60,8 @@ class SourceReader {
     ForEachLine(text, &SourceReader::ReadName);
     if (source_.classes.empty()) Fail(ErrorKind::kInput, "no class");
     all_ = static_cast<VersionMask>((1U << source_.versions.size()) - 1);
-    for (const auto& [number, table] : tables_) {
-      AtLine(number, [&] { ReadTable(table); });
+    for (const auto& table : tables_) {
+      AtLine(table.first, [&] { ReadTable(table.second); });
     }
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
       AtLine(bodies_[i].number,
@@ -335,7 +335,7 @@ class SourceReader {
 
   // A path without an entry of its own is a list that is always there.
   void ImplyLists(SourceMember& owner, VersionMask versions) const {
-    for (auto& [name, member] : owner.children) {
+    for (SourceMember& member : owner.children) {
       if (member.alternatives.empty()) {
         member.versions = versions;
         member.alternatives.push_back(
@@ -357,11 +357,13 @@ class SourceReader {
 
 }  // namespace
 
-SourceMember& SourceMember::Child(const std::string& name) {
-  for (auto& [known, child] : children) {
-    if (known == name) return child;
+SourceMember& SourceMember::Child(const std::string& child_name) {
+  for (SourceMember& child : children) {
+    if (child.name == child_name) return child;
   }
-  return children.emplace_back(name, SourceMember()).second;
+  SourceMember& child = children.emplace_back();
+  child.name = child_name;
+  return child;
 }
 
 Source ReadSource(std::string_view text) { return SourceReader().Read(text); }

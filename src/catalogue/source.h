@@ -30,12 +30,13 @@ struct SourceAlternative {
 
 // A member and what lies below it before the next class: `layer`, `layer.*`.
 struct SourceMember {
+  std::string name;
   VersionMask versions = 0;
   Optional optional = Optional::kNever;
   std::vector<SourceAlternative> alternatives;
-  std::vector<std::pair<std::string, SourceMember>> children;
+  std::vector<SourceMember> children;
 
-  SourceMember& Child(const std::string& name);
+  SourceMember& Child(const std::string& child_name);
 };
 
 struct SourceClass {
