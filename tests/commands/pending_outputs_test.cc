@@ -1,0 +1,79 @@
+#include "commands/pending_outputs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "onnx_tag/error.h"
+#include "support/temporary_folder.h"
+
+namespace onnx_tag::test {
+namespace {
+
+using ::testing::ElementsAre;
+
+class PendingOutputsTest : public testing::Test {
+ protected:
+  PendingOutputsTest()
+      : path_(folder_.Write("in", "input")),
+        input_(MappedFile::Open(path_)),
+        outputs_(input_, options_, terminal_) {}
+
+  void AddBoth() {
+    outputs_.AddModel(folder_ / "model", 5, [this](wire::Rewrite::Sink& sink) {
+      sink.Copy(0, input_.size());
+    });
+    outputs_.AddSidecar(folder_ / "sidecar",
+                        [](wire::Rewrite::Sink& sink) { sink.Write("{}"); });
+  }
+
+  const TemporaryFolder folder_;
+  const std::string path_;
+  const MappedFile input_;
+  const WriteOptions options_;
+  Terminal terminal_;
+  PendingOutputs outputs_;
+};
+
+TEST_F(PendingOutputsTest, NothingHasANameBeforeCommit) {
+  AddBoth();
+  outputs_.Judge();
+  outputs_.Write();
+  EXPECT_THAT(folder_.Names(), ElementsAre("in"));
+  outputs_.Commit();
+  EXPECT_THAT(folder_.Names(), ElementsAre("in", "model", "sidecar"));
+  EXPECT_EQ(ReadFile(folder_ / "model"), "input");
+}
+
+TEST_F(PendingOutputsTest, AnInputThatChangedMeanwhileLeavesNothing) {
+  AddBoth();
+  outputs_.Judge();
+  outputs_.Write();
+  std::ofstream(path_, std::ios::app) << "more";
+  EXPECT_THROW(outputs_.Commit(), Error);
+  EXPECT_THAT(folder_.Names(), ElementsAre("in"));
+}
+
+TEST_F(PendingOutputsTest, OneThatFailsTakesTheOthersAlong) {
+  AddBoth();
+  outputs_.AddSidecar(folder_ / "third", [](wire::Rewrite::Sink&) {
+    Fail(ErrorKind::kOutput, "full");
+  });
+  outputs_.Judge();
+  EXPECT_THROW(outputs_.Write(), Error);
+  EXPECT_THAT(folder_.Names(), ElementsAre("in"));
+}
+
+// Somebody else's file that appears between the look and the name is kept.
+TEST_F(PendingOutputsTest, AFileThatAppearedMeanwhileIsNotReplaced) {
+  AddBoth();
+  outputs_.Judge();
+  outputs_.Write();
+  folder_.Write("model", "somebody's");
+  EXPECT_THROW(outputs_.Commit(), Error);
+  EXPECT_EQ(ReadFile(folder_ / "model"), "somebody's");
+}
+
+}  // namespace
+}  // namespace onnx_tag::test
