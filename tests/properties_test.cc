@@ -235,7 +235,7 @@ TEST(PropertiesTest, FlippedBitsAreRefusedOrLawful) {
     const schema::ModelProto model = GeneratedModel(random, seed % 2 == 1);
     const std::string file = WithPaddedLengths(
         *model.GetDescriptor(), model.SerializeAsString(), random);
-    const std::size_t bits = std::min<std::size_t>(8 * file.size(), 2000);
+    const std::size_t bits = std::min<std::size_t>(8 * file.size(), 500);
     for (std::size_t i = 0; i < bits; ++i) {
       ExpectFlipIsRefusedOrLawful(
           file, Below(random, static_cast<std::uint32_t>(8 * file.size())));
