@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "hierarchy/cut.h"
 #include "hierarchy/torchscript.h"
 #include "mapping/evidence.h"
 
@@ -18,12 +19,6 @@ namespace onnx_tag {
 namespace {
 
 using Atoms = std::vector<std::string_view>;
-
-bool IsIndex(std::string_view atom) {
-  return !atom.empty() && std::all_of(atom.begin(), atom.end(), [](char c) {
-    return c >= '0' && c <= '9';
-  });
-}
 
 class ScopeAligner {
  public:
@@ -60,7 +55,7 @@ class ScopeAligner {
                                        : scopes_.Segment(scope.parent);
     if (!outer.empty() && segment.size() > outer.size() + 1 &&
         segment.starts_with(outer) && segment[outer.size()] == '.' &&
-        IsIndex(segment.substr(outer.size() + 1))) {
+        hierarchy::IsNumeric(segment.substr(outer.size() + 1))) {
       group.atoms = {segment.substr(outer.size() + 1)};
       group.folded = true;
       return group;

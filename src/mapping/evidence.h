@@ -60,13 +60,6 @@ struct NameFact {
   Source source = Source::kScope;
 };
 
-// How a node came by its scope.
-enum class NameTrace : std::uint8_t {
-  kNone,    // its name says nothing
-  kNode,    // its own name
-  kHelper,  // its own name, as a quantizer's or converter's helper
-};
-
 struct Evidence {
   explicit Evidence(const Model& m) : model(m) {}
 
@@ -76,7 +69,6 @@ struct Evidence {
   ScopeTable scopes;
   IdVector<NodeId, ScopeId> node_scope;   // kNo: none in its name
   IdVector<NodeId, ScopeId> value_scope;  // from its outputs' names
-  IdVector<NodeId, NameTrace> name_trace;
   IdVector<NodeId, bool> converter_name;  // a converter's or quantizer's
 
   IdVector<ParameterId, Parameter> parameters;

@@ -6,6 +6,7 @@
 // their common ancestor and down to B. The flow of data says how far up.
 #include <algorithm>
 
+#include "hierarchy/cut.h"
 #include "mapping/claim.h"
 #include "mapping/graph_patterns.h"
 
@@ -203,7 +204,7 @@ class ExecutionOrder {
   bool LeavesLayer(ModuleId around, ModuleId module) const {
     for (ModuleId at = module; at != around && at != ModuleId{0};
          at = tree_.Parent(at)) {
-      if (IsIndex(tree_.Atom(at))) return true;
+      if (hierarchy::IsNumeric(tree_.Atom(at))) return true;
     }
     return false;
   }
@@ -320,10 +321,6 @@ class ExecutionOrder {
     }
   }
 
-  static bool IsIndex(std::string_view atom) {
-    return atom.find_first_not_of("0123456789") == std::string_view::npos;
-  }
-
   // Whether the paths of the two part at an index.
   bool InAnotherLayer(ModuleId a, ModuleId b) const {
     const ModuleId common = tree_.CommonAncestor(a, b);
@@ -332,7 +329,7 @@ class ExecutionOrder {
       while (tree_.Parent(at) != common) at = tree_.Parent(at);
       return tree_.Atom(at);
     };
-    return IsIndex(below(a)) && IsIndex(below(b));
+    return hierarchy::IsNumeric(below(a)) && hierarchy::IsNumeric(below(b));
   }
 
   const Evidence& evidence_;

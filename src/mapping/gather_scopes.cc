@@ -10,7 +10,6 @@ void GatherScopes(Evidence& evidence) {
   const Model& model = evidence.model;
   evidence.node_scope.resize(model.node_count(), kNo<ScopeId>);
   evidence.value_scope.resize(model.node_count(), kNo<ScopeId>);
-  evidence.name_trace.resize(model.node_count(), NameTrace::kNone);
   evidence.converter_name.resize(model.node_count(), false);
   if (evidence.names != nullptr) return;  // they are no TorchScript scopes
   for (const NodeId node : model.Nodes()) {
@@ -21,8 +20,6 @@ void GatherScopes(Evidence& evidence) {
     if (const auto split = hierarchy::SplitScopedName(name.name);
         split.ok && !merged) {
       evidence.node_scope[node] = evidence.scopes.Intern(split.scope);
-      evidence.name_trace[node] =
-          name.quantizer || name.cast ? NameTrace::kHelper : NameTrace::kNode;
     }
     for (const ValueId value : model.Outputs(node)) {
       if (value == kNo<ValueId>) continue;

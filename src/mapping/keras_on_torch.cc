@@ -43,7 +43,6 @@ void SetScopesAside(Evidence& evidence) {
   for (const NodeId node : evidence.model.Nodes()) {
     evidence.node_scope[node] = kNo<ScopeId>;
     evidence.value_scope[node] = kNo<ScopeId>;
-    evidence.name_trace[node] = NameTrace::kNone;
   }
 }
 

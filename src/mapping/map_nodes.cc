@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "hierarchy/cut.h"
 #include "mapping/assign_classes.h"
 #include "mapping/ladder.h"
 #include "mapping/origins.h"
@@ -180,8 +181,7 @@ void DescribeModules(Evidence& evidence) {
     if (id == ModuleId{0}) continue;
     bool list = !tree.Children(id).empty() && !evidence.HasParameterAt(id);
     for (const ModuleId child : tree.Children(id)) {
-      list = list && tree.Atom(child).find_first_not_of("0123456789") ==
-                         std::string_view::npos;
+      list = list && hierarchy::IsNumeric(tree.Atom(child));
     }
     // Parents come before their children.
     evidence.callable[id] = list ? evidence.callable[tree.Parent(id)] : id;

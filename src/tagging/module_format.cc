@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "generated/torch_nn_classes.h"
+#include "hierarchy/cut.h"
 
 namespace onnx_tag {
 
@@ -16,18 +17,12 @@ const std::array<std::string_view, 9> kDefaultExceptions = {
 
 namespace {
 
-bool IsIndex(std::string_view atom) {
-  return !atom.empty() && std::all_of(atom.begin(), atom.end(), [](char c) {
-    return c >= '0' && c <= '9';
-  });
-}
-
 // A module of unknown class whose children are all indices is a list.
 bool HoldsOnlyIndices(const ModuleTree& tree, ModuleId id) {
   const auto children = tree.Children(id);
-  if (children.empty() || IsIndex(tree.Atom(id))) return false;
+  if (children.empty() || hierarchy::IsNumeric(tree.Atom(id))) return false;
   for (const ModuleId child : children) {
-    if (!IsIndex(tree.Atom(child))) return false;
+    if (!hierarchy::IsNumeric(tree.Atom(child))) return false;
   }
   return true;
 }
@@ -99,7 +94,7 @@ std::string ModuleFormat::Path(ModuleId module, bool roles) const {
   for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
     const std::string_view atom = tree.Atom(*at);
     const std::string_view name = tree.Class(*at);
-    const bool index = IsIndex(atom);
+    const bool index = hierarchy::IsNumeric(atom);
     if (index) {
       indices += '.';
       indices += atom;
