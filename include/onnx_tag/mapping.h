@@ -9,6 +9,7 @@
 #ifndef ONNX_TAG_MAPPING_H_
 #define ONNX_TAG_MAPPING_H_
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,11 +19,19 @@
 
 namespace onnx_tag {
 
+struct Recording;  // onnx_tag/recording.h
+
 struct MappingOptions {
   std::string strategy = "enhanced_semantic";
   TagFormat format;
   // Weaker tags are dropped.
   Confidence min_confidence = Confidence::kLow;
+
+  // Recorded runs, by name as the user gave them, and as they were read.
+  std::string trace_file;
+  std::shared_ptr<const Recording> trace;  // null: none
+  std::string fx_file;
+  std::shared_ptr<const Recording> fx;
 };
 
 // Throws Error(kUsage) where the strategy is unknown.
@@ -47,11 +56,27 @@ struct Explanation {
 Explanation Explain(const Model& model, const MappingOptions& options,
                     NodeId node);
 
+// What a strategy works with beside the model.
+enum class Need : std::uint8_t {
+  kNothing,
+  kHierarchy,  // better with --hierarchy
+  kTrace,      // not without --trace
+  kFx,         // not without --fx or dynamo's metadata in the file
+};
+
 struct StrategyInfo {
   std::string_view name;
   std::string_view help;
+  Need need = Need::kNothing;
 };
+
+// What records a run, for messages.
+inline constexpr std::string_view kRecordCommand =
+    "python -m onnx_tag record MODULE:FUNCTION -o recording.json";
 std::span<const StrategyInfo> Strategies();
+
+// Whether the model's nodes have the metadata of the dynamo exporter.
+bool HasFxMetadata(const Model& model);
 
 }  // namespace onnx_tag
 

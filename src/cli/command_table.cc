@@ -37,8 +37,13 @@ constexpr std::array<Command, 5> kCommands = {{
      "  onnx-tag strip model.tagged.onnx -o model.onnx\n"
      "  onnx-tag strip model.onnx --in-place\n",
      ParseStrip},
-    {"strategies", "[options]", "list the strategies of --strategy",
-     "  onnx-tag strategies\n", ParseStrategies},
+    {"strategies", "[MODEL] [options]",
+     "list the strategies, or run each on a model and compare",
+     "  onnx-tag strategies\n"
+     "  onnx-tag strategies model.onnx\n"
+     "  onnx-tag strategies model.onnx --trace recording.json --fx "
+     "recording.json\n",
+     ParseStrategies},
 }};
 
 }  // namespace

@@ -42,6 +42,8 @@ struct MappingWords {
   std::string granularity = "hf";
   std::string min_confidence = "low";
   std::string exceptions;
+  std::string trace;
+  std::string fx;
   CLI::Option* exceptions_option = nullptr;
 
   void Add(CLI::App& app) {
@@ -61,6 +63,15 @@ struct MappingWords {
                    "drop weaker tags: low, medium, high, certain")
         ->type_name("LEVEL")
         ->group("Mapping");
+    AddRecordings(app);
+  }
+  void AddRecordings(CLI::App& app) {
+    app.add_option("--trace", trace, "a recorded run, for htp")
+        ->type_name("FILE")
+        ->group("Mapping");
+    app.add_option("--fx", fx, "a recorded FX graph, for fx_graph")
+        ->type_name("FILE")
+        ->group("Mapping");
   }
   MappingOptions Take() const {
     MappingOptions options;
@@ -70,6 +81,8 @@ struct MappingWords {
       options.format.exceptions = ParseExceptions(exceptions);
     }
     options.min_confidence = ParseConfidence(min_confidence);
+    options.trace_file = trace;
+    options.fx_file = fx;
     return options;
   }
 };
@@ -291,11 +304,17 @@ Invocation ParseExplain(CLI::App& app, Words words) {
 
 Invocation ParseStrategies(CLI::App& app, Words words) {
   StrategiesOptions options;
+  MappingWords mapping;
   TerminalWords terminal;
+  app.add_option("MODEL", options.model,
+                 "run each on this model, or - for stdin")
+      ->type_name("");
   app.add_flag("--json", options.json, "print JSON");
+  mapping.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
-  return {.command = options, .terminal = terminal.Take()};
+  options.mapping = mapping.Take();
+  return {.command = std::move(options), .terminal = terminal.Take()};
 }
 
 }  // namespace onnx_tag::cli

@@ -4,6 +4,7 @@
 #include "commands/commands.h"
 #include "commands/json_writer.h"
 #include "commands/node_selector.h"
+#include "commands/recordings.h"
 #include "model/model_file.h"
 #include "tagging/words.h"
 
@@ -88,9 +89,10 @@ std::string Json(const Model& model, NodeId node,
 }  // namespace
 
 ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal) {
+  const MappingOptions mapping = WithRecordings(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
   const NodeId node = SelectNode(file.model(), options.node);
-  const Explanation explanation = Explain(file.model(), options.mapping, node);
+  const Explanation explanation = Explain(file.model(), mapping, node);
   file.file().CheckUnchanged();
   terminal.Out(options.json ? Json(file.model(), node, explanation)
                             : Text(file.model(), node, explanation));

@@ -8,6 +8,7 @@
 #include "commands/gates.h"
 #include "commands/output_paths.h"
 #include "commands/pending_outputs.h"
+#include "commands/recordings.h"
 #include "commands/tag_summary.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"
@@ -114,7 +115,9 @@ void RefuseSharedOutputs(const TagOptions& options) {
 
 }  // namespace
 
-ExitCode RunTag(const TagOptions& options, Terminal& terminal) {
+ExitCode RunTag(const TagOptions& asked, Terminal& terminal) {
+  TagOptions options = asked;
+  options.mapping = WithRecordings(asked.mapping);
   if (options.models.size() == 1) {
     return TagFile(options.models.front(), options, terminal);
   }

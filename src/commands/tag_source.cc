@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "commands/output_paths.h"
+#include "commands/recordings.h"
 #include "io/mapped_file.h"
 #include "onnx_tag/error.h"
 
@@ -116,7 +117,7 @@ TaggedModel TaggedModel::Load(const std::string& path,
     result.UseSidecar(*std::move(sidecar), false);
     Say(terminal, fmt::format("tags of the sidecar {}", Printable(found)));
   } else {
-    result.tagging_ = MapNodes(model, options.mapping);
+    result.tagging_ = MapNodes(model, WithRecordings(options.mapping));
     result.source_ = "mapped";
     Say(terminal, fmt::format("mapped now with {}", result.tagging_.strategy));
   }

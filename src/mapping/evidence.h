@@ -16,6 +16,7 @@
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
+#include "projection/project.h"
 
 namespace onnx_tag {
 
@@ -60,6 +61,13 @@ struct NameFact {
   Source source = Source::kScope;
 };
 
+// What a recorded run says of a node.
+struct ProjectedFact {
+  NodeId node;
+  ModuleId module;
+  ProjectionTrust trust;
+};
+
 struct Evidence {
   explicit Evidence(const Model& m) : model(m) {}
 
@@ -95,6 +103,11 @@ struct Evidence {
   std::vector<MetadataFact> metadata;  // by node
   std::vector<std::string> notes;      // set aside, and why
 
+  // From recordings, where the strategy asks for one.
+  std::vector<ProjectedFact> traced;
+  std::vector<ProjectedFact> fx_traced;
+  std::vector<NodeId> run_order;  // all nodes, as they run
+
   // Nodes that feed on nothing but weights and constants, and pass one on.
   IdVector<NodeId, bool> is_carrier;
 
@@ -120,7 +133,13 @@ struct Evidence {
   }
 };
 
-Evidence GatherEvidence(const Model& model);
+// What a strategy wants to be gathered beside what the file says.
+struct WantedFacts {
+  const Recording* trace = nullptr;
+  const Recording* fx = nullptr;
+};
+
+Evidence GatherEvidence(const Model& model, const WantedFacts& wanted = {});
 
 // The exporter's dialect, for reports.
 std::string FileDialect(const Evidence& evidence);
@@ -134,6 +153,8 @@ void GatherInlinedOrder(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
 void GatherDialectNames(Evidence& evidence);
 void GatherKerasOnTorch(Evidence& evidence);
+void GatherTrace(Evidence& evidence, const Recording& recording);
+void GatherFx(Evidence& evidence, const Recording& recording);
 void AlignScopes(Evidence& evidence);
 void GuessAttentionNames(Evidence& evidence);
 void DescribeModules(Evidence& evidence);
