@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 from .document import RecordingError
+from .tags import BoundTags, Module, Node, Tags, TagsError
 
 if TYPE_CHECKING:
-    from .api import Recorder, export_and_record, record
+    from .api import Recorder as Recorder
+    from .api import export_and_record as export_and_record
+    from .api import record as record
 
-__all__ = ["Recorder", "RecordingError", "__version__", "export_and_record", "record"]
+__all__ = ["BoundTags", "Module", "Node", "Recorder", "RecordingError", "Tags", "TagsError", "__version__",
+           "export_and_record", "record"]
 _NEED_TORCH = ("Recorder", "export_and_record", "record")
 
 

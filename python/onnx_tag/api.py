@@ -1,9 +1,9 @@
 """`record` and `export_and_record`: what a user calls once, beside the export."""
 from __future__ import annotations
 
-import contextlib
+import inspect
 import platform
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple
 
 import torch
 
@@ -12,6 +12,7 @@ from ._version import __version__
 from .fx import fx_dump, program_dump
 from .modules import module_map
 from .recorder import Recorder
+from .running import evaluating, run_recorded
 
 if TYPE_CHECKING:
     from torch import nn
@@ -22,30 +23,18 @@ def _head() -> Dict[str, Any]:
                                                 "python": platform.python_version()}}
 
 
-@contextlib.contextmanager
-def evaluating(model: "nn.Module") -> Iterator[None]:
-    """In eval mode and without gradients, as the exporters do it; every module's own flag is put back."""
-    flags = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for module, flag in flags:
-            module.training = flag
-
-
 def _as_args(args: Any) -> Tuple[Any, ...]:
     """One tensor is one argument."""
     return (args,) if isinstance(args, torch.Tensor) else tuple(args)
 
 
 def record(model: "nn.Module", args: Any = None, kwargs: Optional[Mapping[str, Any]] = None, *,
-           path: Optional[document.PathLike] = None, fx: bool = False) -> Dict[str, Any]:
+           path: Optional[document.PathLike] = None, fx: bool = False, run: str = "auto") -> Dict[str, Any]:
     """Records what a model is and, given inputs, what it does; returns the recording and writes it to `path`.
 
-    Without inputs: the module map. With `args` (a tensor or a sequence) or `kwargs`: also the execution trace of one
-    run in eval mode. `fx=True` adds the FX graph. The model is left as it was, also when its forward raises.
+    Without inputs: the module map. With `args` (a tensor, a sequence, or a mapping of keywords) or `kwargs`: also the
+    execution trace of one run in eval mode, as an exporter would run it (`run="traced"`), or plainly (`run="eager"`);
+    "auto" prefers the first. `fx=True` adds the FX graph. The model is left as it was, also when its forward raises.
     """
     recording = _head()
     if args is None and kwargs is None:
@@ -53,11 +42,9 @@ def record(model: "nn.Module", args: Any = None, kwargs: Optional[Mapping[str, A
             raise document.RecordingError("fx=True needs inputs: record(model, args, fx=True)")
         recording["modules"] = module_map(model)
     else:
-        positional, named = _as_args(() if args is None else args), dict(kwargs or {})
+        positional, named = split_inputs(() if args is None else args, kwargs)
+        recording.update(run_recorded(model, positional, named, run).document())
         with evaluating(model):
-            with Recorder(model) as recorder:
-                recorder.run(positional, named)
-            recording.update(recorder.document())
             dump = fx_dump(model, positional, named) if fx else None
         if dump is not None:
             recording["fx_source"], recording["fx"] = dump
@@ -67,21 +54,16 @@ def record(model: "nn.Module", args: Any = None, kwargs: Optional[Mapping[str, A
 
 
 def export_and_record(model: "nn.Module", inputs: Any, onnx_path: document.PathLike, *, dynamo: bool = True,
-                      path: Optional[document.PathLike] = None, kwargs: Optional[Mapping[str, Any]] = None,
-                      **export_options: Any) -> Dict[str, Any]:
-    """torch.onnx.export and record in one go: both see the same model and the same inputs.
+                      kwargs: Optional[Mapping[str, Any]] = None, path: Optional[document.PathLike] = None,
+                      fx: bool = False, run: str = "auto", **export_options: Any) -> Dict[str, Any]:
+    """torch.onnx.export and `record` in one go: both see the same model and the same inputs.
 
     `inputs` are positional (a tensor or a sequence) or a mapping of keywords. The recording is written to `path`, by
     default beside the model: m.onnx gives m.recording.json. With `dynamo=True` its FX section is the very graph that
     was translated. `export_options` go to torch.onnx.export.
     """
-    args: Tuple[Any, ...] = ()
-    named = dict(kwargs or {})
-    if isinstance(inputs, Mapping):
-        named.update(inputs)
-    else:
-        args = _as_args(inputs)
-    recording = record(model, args, named)
+    args, named = split_inputs(inputs, kwargs)
+    recording = record(model, args, named, fx=fx and not dynamo, run=run)
     with evaluating(model):
         if dynamo:
             program = torch.onnx.export(model, args, str(onnx_path), kwargs=named, dynamo=True, **export_options)
@@ -89,10 +71,16 @@ def export_and_record(model: "nn.Module", inputs: Any, onnx_path: document.PathL
             if exported is not None:
                 recording["fx_source"], recording["fx"] = program_dump(exported, "torch.onnx")
         else:
-            torch.onnx.export(model, (*args, named) if named else args, str(onnx_path),
-                              **_torchscript_option(), **export_options)
+            torch.onnx.export(model, (*args, named) if named else args, str(onnx_path), **_torchscript_option(),
+                              **export_options)
     document.save(recording, path if path is not None else recording_path(str(onnx_path)))
     return recording
+
+
+def split_inputs(inputs: Any, kwargs: Optional[Mapping[str, Any]]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+    if isinstance(inputs, Mapping):
+        return (), {**inputs, **(kwargs or {})}
+    return _as_args(inputs), dict(kwargs or {})
 
 
 def recording_path(onnx_path: str) -> str:
@@ -100,9 +88,8 @@ def recording_path(onnx_path: str) -> str:
     return stem + ".recording.json"
 
 
-def _torchscript_option() -> Dict[str, bool]:
+def _torchscript_option() -> Dict[str, Any]:
     """torch before 2.5 has one exporter and no word for it."""
-    import inspect
     return {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
 
 

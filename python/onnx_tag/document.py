@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Dict, IO, Iterator, Union
+from typing import IO, Any, Dict, Iterator, Union
 
 FORMAT = "onnx-tag-recording/1"
 PathLike = Union[str, "os.PathLike[str]"]

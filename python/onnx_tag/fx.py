@@ -1,4 +1,4 @@
-"""The FX dump: the graph that torch.export (or symbolic tracing) makes of a model, with the module stack of each node."""
+"""The FX dump: the graph that torch.export or symbolic tracing makes of a model, with the module stack of each node."""
 from __future__ import annotations
 
 import inspect
@@ -55,8 +55,9 @@ def _onnx_decompositions() -> Optional[Any]:
     try:
         from torch.onnx._internal.exporter import _decomp, _registration
         logging.getLogger(_registration.__name__).setLevel(logging.ERROR)   # it warns of every library that is absent
-        registry = _registration.ONNXRegistry.from_torchlib()
-        return _decomp.create_onnx_friendly_decomposition_table(_decomp.get_onnx_implemented_overloads(registry))
+        registry: Any = _registration.ONNXRegistry.from_torchlib()
+        implemented: Any = _decomp.get_onnx_implemented_overloads(registry)
+        return _decomp.create_onnx_friendly_decomposition_table(implemented)
     except Exception:                                       # not public, and absent without onnxscript
         return None
 

@@ -26,7 +26,7 @@ def only_holds(module: "nn.Module") -> bool:
 
 def all_paths(model: "nn.Module") -> Iterator[Tuple[str, "nn.Module"]]:
     """Every path, also the second one to a module that was there before."""
-    return model.named_modules(remove_duplicate=False)
+    yield from model.named_modules(remove_duplicate=False)
 
 
 def first_paths(model: "nn.Module") -> Dict[int, str]:

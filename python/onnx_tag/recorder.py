@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import math
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
@@ -59,6 +59,11 @@ def constant(value: object) -> object:
     return type(value).__name__
 
 
+_tracer: Any = torch._C
+# Under a tracer a size is a tensor, made without dispatching anything.
+_SIZES = ("torch.Tensor.shape.__get__", "torch.Tensor.size")
+
+
 class _Dispatched(TorchDispatchMode):
     def __init__(self, recorder: "Recorder") -> None:
         super().__init__()
@@ -100,9 +105,10 @@ class Recorder:
         self._paths = first_paths(model)
         self._times: Dict[str, int] = {}
         self._stack: List[int] = []
-        self._asked: Optional[Any] = None
+        self._asked = False
         self._undo = contextlib.ExitStack()
         self._paused = False
+        self.mode = "eager"
         for kind, name, tensor in named_tensors(model):
             self.values.name(tensor, kind, name)
 
@@ -122,7 +128,7 @@ class Recorder:
     def __exit__(self, *error: object) -> None:
         self._undo.close()
         self._stack.clear()
-        self._asked = None
+        self._asked = False
 
     def _hook(self, module: "nn.Module") -> None:
         def before(_: "nn.Module", args: object) -> None:
@@ -161,43 +167,76 @@ class Recorder:
 
     # ------------------------------------------------------------ operations
     def _function(self, func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
-        if self._asked is not None or self._paused:
+        if self._asked or self._paused:
             return func(*args, **kwargs)
         start = len(self.events)
-        # Read before the call: writing in place would give the arguments their new numbers.
-        inputs = [self.values.read(t) for t in tensors_in([args, kwargs])]
-        self._asked = func
+        with self._untraced():
+            # Before the call: writing in place gives the arguments new numbers.
+            inputs = [self.values.read(t) for t in tensors_in([args, kwargs])]
+        self._asked = True
         try:
             result = func(*args, **kwargs)
         finally:
-            self._asked = None
+            self._asked = False
+        with self._untraced():
+            self._answered(func, inputs, result, start)
+        return result
+
+    def _answered(self, func: Any, inputs: List[int], result: Any, start: int) -> None:
         if len(self.events) > start:
-            outputs = [self.values.read(t) for t in tensors_in(result)]
             number = len(self.functions)
+            outputs = [self.values.read(t) for t in tensors_in(result)]
             self.functions.append({"name": self._function_name(func), "call": self._call(), "inputs": inputs,
                                    "outputs": outputs, "events": [start, len(self.events)]})
             for event in self.events[start:]:
                 event["function"] = number
-        return result
+        elif self.mode == "traced" and inputs and self._function_name(func) in _SIZES:
+            for axis, tensor in enumerate(tensors_in(result)):
+                self.values.size(tensor, inputs[0], axis, self._call())
 
     def _dispatched(self, func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         if self._paused:
             return func(*args, **kwargs)
         call = self._call()
-        event: Dict[str, Any] = {"op": str(func), "module": self.calls[call]["module"] if call is not None else None,
-                                 "call": call, "inputs": [self._argument(a) for a in args]}
-        if kwargs:
-            event["kwargs"] = {name: self._argument(a) for name, a in kwargs.items()}
-        before = [t for t in tensors_in([args, kwargs])]
-        memories = {storage_key(t) for t in before}
-        changed = self._written(func, args, kwargs)
+        with self._unseen():
+            event: Dict[str, Any] = {"op": str(func), "call": call, "inputs": [self._argument(a) for a in args],
+                                     "module": self.calls[call]["module"] if call is not None else None}
+            if kwargs:
+                event["kwargs"] = {name: self._argument(a) for name, a in kwargs.items()}
+            before = list(tensors_in([args, kwargs]))
+            memories = {storage_key(t) for t in before}
+            changed = self._written(func, args, kwargs)
         result = func(*args, **kwargs)
-        event["outputs"] = [self._result(t, before, memories, changed) for t in tensors_in(result)]
-        for tensor in changed:
-            if not any(tensor is t for t in tensors_in(result)):
-                event.setdefault("writes", []).append(self.values.written(tensor))
+        with self._unseen():
+            results = list(tensors_in(result))
+            event["outputs"] = [self._result(t, before, memories, changed) for t in results]
+            writes = [self.values.written(t) for t in changed if not any(t is r for r in results)]
+            if writes:
+                event["writes"] = writes
         self.events.append(event)
         return result
+
+    @contextlib.contextmanager
+    def _unseen(self) -> Iterator[None]:
+        """Looking at a tensor calls functions of torch's: those are not the model's."""
+        paused, self._paused = self._paused, True
+        try:
+            yield
+        finally:
+            self._paused = paused
+
+    @contextlib.contextmanager
+    def _untraced(self) -> Iterator[None]:
+        """The same where a tracer listens too, which is above the dispatcher only: below it must not be touched."""
+        tracing = _tracer._get_tracing_state()
+        if tracing is not None:
+            _tracer._set_tracing_state(None)
+        try:
+            with self._unseen():
+                yield
+        finally:
+            if tracing is not None:
+                _tracer._set_tracing_state(tracing)
 
     def _result(self, tensor: "Tensor", before: List["Tensor"], memories: Any, changed: List["Tensor"]) -> int:
         if any(tensor is t for t in changed):
@@ -244,14 +283,13 @@ class Recorder:
     def run(self, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, Any]] = None) -> Any:
         """Calls the model and keeps what went in and came out; inside the `with` block."""
         named = dict(kwargs or {})
-        for name, tensor in named_leaves("", self._by_name(tuple(args), named)):
-            value = self.values.name(tensor, "input", name)
-            self.inputs.append({"name": name, "value": value})
+        with self._untraced():
+            for name, tensor in named_leaves("", self._by_name(tuple(args), named)):
+                self.inputs.append({"name": name, "value": self.values.name(tensor, "input", name)})
         result = self.model(*args, **named)
-        self._paused = True
-        for name, tensor in named_leaves("", result):
-            self.outputs.append({"name": name or "output", "value": self.values.read(tensor)})
-        self._paused = False
+        with self._untraced():
+            for name, tensor in named_leaves("", result):
+                self.outputs.append({"name": name or "output", "value": self.values.read(tensor)})
         return result
 
     def _by_name(self, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, Any]:
@@ -265,6 +303,7 @@ class Recorder:
         """The sections that a run gives; `modules` alone when nothing ran."""
         sections: Dict[str, Any] = {"modules": self.modules}
         if self.events or self.calls:
+            sections["run"] = {"mode": self.mode}
             sections.update(inputs=self.inputs, outputs=self.outputs, values=self.values.table, calls=self.calls,
                             functions=self.functions, events=self.events)
         return sections

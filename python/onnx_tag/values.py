@@ -23,7 +23,8 @@ def dtype_name(dtype: object) -> str:
 def storage_key(tensor: "Tensor") -> Optional[int]:
     """The same for all views of one memory; None for tensors without any (sparse ones, for example)."""
     try:
-        storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()._untyped()
+        storage: Any = tensor
+        storage = storage.untyped_storage() if hasattr(storage, "untyped_storage") else storage.storage()._untyped()
         return int(storage._cdata)
     except (RuntimeError, NotImplementedError, AttributeError):
         return None
@@ -58,6 +59,10 @@ class Values:
         """Makes a value that is there before the first operation: an input, a parameter."""
         self._held.append(tensor)
         return self._new(tensor, kind=kind, name=name)
+
+    def size(self, tensor: "Tensor", of: int, axis: int, call: Optional[int]) -> int:
+        """A size that a tracer made a tensor of."""
+        return self._new(tensor, kind="size", of=of, axis=axis, call=call)
 
     def read(self, tensor: "Tensor") -> int:
         memory = self._memory(tensor)
