@@ -1,14 +1,16 @@
-// Patterns over module paths: `encoder.layer.*.attention.**`.
+// Patterns over module paths and file names.
 #ifndef ONNX_TAG_COMMANDS_GLOB_H_
 #define ONNX_TAG_COMMANDS_GLOB_H_
 
-#include <string_view>
+#include "base/glob.h"
 
 namespace onnx_tag {
 
 // `*` stands for any characters but dots, `**` for any, `?` for one that is no
-// dot; anything else for itself. Takes time in the product of both lengths.
-bool MatchesGlob(std::string_view pattern, std::string_view path);
+// dot.
+inline bool MatchesGlob(std::string_view pattern, std::string_view path) {
+  return MatchesPattern(pattern, path, '.');
+}
 
 }  // namespace onnx_tag
 
