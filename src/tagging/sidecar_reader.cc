@@ -136,6 +136,7 @@ void Reader::ReadModule(const Json& row) {
           .value_or(Confidence::kLow);
   facts.candidates = Texts(row, "candidates");
   facts.hierarchy_tag = Text(row, "hierarchy_tag");
+  facts.role_path = Text(row, "role_path");
 }
 
 void Reader::ReadNode(const Json& row) {
