@@ -9,7 +9,7 @@
 namespace onnx_tag::cli {
 namespace {
 
-constexpr std::array<Command, 5> kCommands = {{
+constexpr std::array<Command, 6> kCommands = {{
     {"tag", "MODEL... [options]",
      "write each node's module into the model and a JSON file beside it",
      "  onnx-tag model.onnx\n"
@@ -26,6 +26,13 @@ constexpr std::array<Command, 5> kCommands = {{
      "  onnx-tag show model.onnx --module encoder.layer.0 --nodes\n"
      "  onnx-tag show model.tags.json --json\n",
      ParseShow},
+    {"query", "MODEL EXPR [options]", "print the nodes that an expression fits",
+     "  onnx-tag query model.onnx 'type=attention and layer=0'\n"
+     "  onnx-tag query model.onnx 'under=encoder.layer.3 and op=MatMul' --tsv\n"
+     "  onnx-tag query model.onnx 'module=encoder.layer.*.output.dense'\n"
+     "  onnx-tag query model.onnx 'layer>=6 and op in (MatMul, Gemm)'\n"
+     "  onnx-tag query model.tags.json 'confidence<high or untagged' --json\n",
+     ParseQuery},
     {"explain", "MODEL NODE [options]", "say why a node is tagged as it is",
      "  onnx-tag explain model.onnx '#17'\n"
      "  onnx-tag explain model.onnx /encoder/layer.0/MatMul\n"

@@ -128,6 +128,45 @@ struct WriteWords {
   }
 };
 
+// Where a command finds tags.
+struct TagSourceWords {
+  TagSourceOptions options;
+  MappingWords mapping;
+
+  void Add(CLI::App& app) {
+    app.add_option("--sidecar", options.sidecar, "where the tags are")
+        ->type_name("FILE");
+    app.add_flag("--remap", options.remap, "map now, whatever tags there are");
+    mapping.Add(app);
+  }
+  TagSourceOptions Take() const {
+    TagSourceOptions result = options;
+    result.mapping = mapping.Take();
+    return result;
+  }
+};
+
+// A query may be given in one word or in several.
+struct ExpressionWords {
+  std::vector<std::string> words;
+
+  void Add(CLI::App& app) {
+    app.add_option("EXPR", words,
+                   "what to look for: type=attention and layer=0;\n"
+                   "see docs/query.md")
+        ->required()
+        ->type_name("");
+  }
+  std::string Take() const {
+    std::string text;
+    for (const std::string& word : words) {
+      if (!text.empty()) text += ' ';
+      text += word;
+    }
+    return text;
+  }
+};
+
 void AddModel(CLI::App& app, std::string& model, const std::string& help) {
   app.add_option("MODEL", model, help)->required()->type_name("");
 }
@@ -246,7 +285,7 @@ Invocation ParseStrip(CLI::App& app, Words words) {
 
 Invocation ParseShow(CLI::App& app, Words words) {
   ShowOptions options;
-  MappingWords mapping;
+  TagSourceWords source;
   TerminalWords terminal;
   std::string depth;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
@@ -255,18 +294,35 @@ Invocation ParseShow(CLI::App& app, Words words) {
       ->type_name("PATH");
   app.add_flag("--nodes", options.nodes, "list the nodes of each module");
   app.add_flag("--json", options.json, "print JSON");
-  app.add_option("--sidecar", options.source.sidecar, "where the tags are")
-      ->type_name("FILE");
-  app.add_flag("--remap", options.source.remap,
-               "map now, whatever tags there are");
-  mapping.Add(app);
+  source.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
-  options.source.mapping = mapping.Take();
+  options.source = source.Take();
   if (app.count("--depth") > 0) {
     const std::uint64_t levels = ParseCount("--depth", depth);
     options.depth =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(levels, 1'000'000));
+  }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseQuery(CLI::App& app, Words words) {
+  QueryOptions options;
+  TagSourceWords source;
+  ExpressionWords expression;
+  TerminalWords terminal;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  expression.Add(app);
+  app.add_flag("--tsv", options.tsv,
+               "print a table: tag and role of each node");
+  app.add_flag("--json", options.json, "print JSON");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.query = expression.Take();
+  options.source = source.Take();
+  if (options.tsv && options.json) {
+    Fail(ErrorKind::kUsage, "--tsv and --json exclude each other");
   }
   return {.command = std::move(options), .terminal = terminal.Take()};
 }

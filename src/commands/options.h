@@ -73,6 +73,14 @@ struct ShowOptions {
   bool json = false;
 };
 
+struct QueryOptions {
+  std::string model;
+  std::string query;
+  TagSourceOptions source;
+  bool tsv = false;
+  bool json = false;
+};
+
 struct ExplainOptions {
   std::string model;
   std::string node;
