@@ -92,11 +92,9 @@ Invocation ParseCommand(const Command& command, Words words) {
 std::string MissingWord(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_required() || option->count() > 0) continue;
+    if (!option->get_positional()) return "--" + option->get_lnames().front();
     const std::string name = option->get_name(true);
-    if (name == "EXPR") return "expression";
-    if (name == "NODE") return "node";
-    if (name.starts_with('-')) return name;
-    return "model";
+    return name == "EXPR" ? "expression" : name == "NODE" ? "node" : "model";
   }
   return "model";
 }

@@ -327,6 +327,83 @@ Invocation ParseQuery(CLI::App& app, Words words) {
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 
+namespace {
+
+void CheckSelect(const CLI::App& app, const SelectOptions& options) {
+  const auto given_without = [&](const char* option, bool fits,
+                                 const char* tools) {
+    if (app.count(option) == 0 || fits) return;
+    Fail(ErrorKind::kUsage, "{} goes with --for {}", option, tools);
+  };
+  const SelectTool tool = options.tool;
+  given_without("--device", tool == SelectTool::kLayerAnn, "layer-ann");
+  given_without("--precision", tool == SelectTool::kPolygraphy, "polygraphy");
+  given_without("--exclude",
+                tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive,
+                "ort-quant and olive");
+  const bool text_fits = tool == SelectTool::kNames ||
+                         tool == SelectTool::kLayerAnn ||
+                         tool == SelectTool::kPolygraphy;
+  if (options.format == SelectFormat::kText && !text_fits) {
+    Fail(ErrorKind::kUsage,
+         "--format text goes with --for names, layer-ann "
+         "and polygraphy");
+  }
+  if (options.format == SelectFormat::kPython && tool == SelectTool::kOlive) {
+    Fail(ErrorKind::kUsage, "--for olive is JSON");
+  }
+}
+
+// What each tool is mostly given.
+SelectFormat DefaultFormat(SelectTool tool) {
+  if (tool == SelectTool::kNames) return SelectFormat::kText;
+  if (tool == SelectTool::kPolygraphy) return SelectFormat::kPython;
+  return SelectFormat::kJson;
+}
+
+}  // namespace
+
+Invocation ParseSelect(CLI::App& app, Words words) {
+  SelectOptions options;
+  TagSourceWords source;
+  ExpressionWords expression;
+  TerminalWords terminal;
+  std::string tool;
+  std::string format;
+  bool json = false;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  expression.Add(app);
+  app.add_option("--for", tool,
+                 "names, ort-quant, layer-ann, olive,\npolygraphy or extract")
+      ->required()
+      ->type_name("TOOL");
+  app.add_option("--format", format, "text, json or python")->type_name("NAME");
+  app.add_flag("--json", json, "the same as --format json");
+  app.add_flag("--exclude", options.exclude,
+               "quantizers: all but the selection");
+  app.add_option("--device", options.device,
+                 "layer-ann: cpu (default), gpu, cuda, npu, ...")
+      ->type_name("NAME");
+  app.add_option("--precision", options.precision,
+                 "polygraphy: float32 (default), float16, ...")
+      ->type_name("NAME");
+  app.add_flag("--skip-unaddressable", options.skip_unaddressable,
+               "leave out nodes the tool cannot tell by name");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.query = expression.Take();
+  options.source = source.Take();
+  options.tool = ParseTool(tool);
+  options.format = app.count("--format") > 0 ? ParseSelectFormat(format)
+                   : json                    ? SelectFormat::kJson
+                                             : DefaultFormat(options.tool);
+  options.device = ParseDevice(options.device);
+  options.precision = ParsePrecision(options.precision);
+  CheckSelect(app, options);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
 Invocation ParseExplain(CLI::App& app, Words words) {
   ExplainOptions options;
   MappingWords mapping;

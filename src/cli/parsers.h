@@ -10,6 +10,7 @@ Invocation ParseTag(CLI::App& app, Words words);
 Invocation ParseStrip(CLI::App& app, Words words);
 Invocation ParseShow(CLI::App& app, Words words);
 Invocation ParseQuery(CLI::App& app, Words words);
+Invocation ParseSelect(CLI::App& app, Words words);
 Invocation ParseExplain(CLI::App& app, Words words);
 Invocation ParseStrategies(CLI::App& app, Words words);
 

@@ -25,6 +25,9 @@ ExitCode RunCommand(const ShowOptions& options, Terminal& terminal) {
 ExitCode RunCommand(const QueryOptions& options, Terminal& terminal) {
   return RunQuery(options, terminal);
 }
+ExitCode RunCommand(const SelectOptions& options, Terminal& terminal) {
+  return RunSelect(options, terminal);
+}
 ExitCode RunCommand(const ExplainOptions& options, Terminal& terminal) {
   return RunExplain(options, terminal);
 }
