@@ -17,6 +17,8 @@ constexpr std::array<Command, 7> kCommands = {{
      "  onnx-tag model.onnx --in-place --min-coverage 95\n"
      "  onnx-tag big.onnx --sidecar-only\n"
      "  onnx-tag *.onnx --out-dir out --json\n"
+     "  onnx-tag -r zoo --out-dir tagged --skip-current -j 8\n"
+     "  git ls-files -z '*.onnx' | onnx-tag --files-from - --min-coverage 90\n"
      "  cat model.onnx | onnx-tag - > tagged.onnx\n",
      ParseTag},
     {"show", "MODEL [options]",

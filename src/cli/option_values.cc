@@ -74,6 +74,14 @@ DataChoice ParseData(const std::string& word) {
   return kChoices[Choose("choice for --data", word, kWords)];
 }
 
+ReportFormat ParseFormat(const std::string& word) {
+  constexpr std::array<std::string_view, 3> kWords = {"text", "junit",
+                                                      "github"};
+  constexpr std::array<ReportFormat, 3> kFormats = {
+      ReportFormat::kText, ReportFormat::kJunit, ReportFormat::kGithub};
+  return kFormats[Choose("format", word, kWords)];
+}
+
 ColorMode ParseColor(const std::string& word) {
   constexpr std::array<std::string_view, 3> kWords = {"auto", "always",
                                                       "never"};

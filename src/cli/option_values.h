@@ -22,6 +22,7 @@ Confidence ParseConfidence(const std::string& word);
 // True for torch_nn.
 bool ParseGranularity(const std::string& word);
 DataChoice ParseData(const std::string& word);
+ReportFormat ParseFormat(const std::string& word);
 ColorMode ParseColor(const std::string& word);
 
 // "tags,namespace": replaces the default choice.

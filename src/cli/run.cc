@@ -1,5 +1,7 @@
 #include "cli/run.h"
 
+#include <signal.h>
+
 #include <exception>
 
 #include "cli/app.h"
@@ -50,6 +52,9 @@ int Run(std::vector<std::string> args, int out, int err) {
   try {
     return static_cast<int>(
         RunInvocation(ParseArgs(std::move(args)), out, err));
+  } catch (const BrokenPipe&) {
+    // As if the signal had ended us, which a shell shows as 128 + 13.
+    return 128 + SIGPIPE;
   } catch (const std::exception& error) {
     Terminal(out, err, {}).Complain(ErrorText(error));
     return static_cast<int>(ExitCodeOf(error));

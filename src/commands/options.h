@@ -37,8 +37,20 @@ struct WriteOptions {
   DataChoice data = DataChoice::kUnsaid;
 };
 
+// Which models of folders and lists are meant.
+struct InputOptions {
+  bool recursive = false;
+  std::vector<std::string> include;  // in folders; empty: *.onnx
+  std::vector<std::string> exclude;
+  std::string files_from;  // "-": standard input; empty: none
+};
+
+// How the outcome of a run is told.
+enum class ReportFormat { kText, kJunit, kGithub };
+
 struct TagOptions {
   std::vector<std::string> models;
+  InputOptions inputs;
   MappingOptions mapping;
   KeyChoice keys;
   WriteOptions write;
@@ -48,8 +60,12 @@ struct TagOptions {
   double min_coverage = 0;  // per cent
   std::vector<std::string> require_modules;
   std::optional<std::uint64_t> max_untagged;
+  std::size_t jobs = 0;  // 0: as many as there are cores
   bool fail_fast = false;
+  bool skip_current = false;
+  ReportFormat format = ReportFormat::kText;
   bool json = false;
+  bool json_nodes = false;
   bool quiet = false;
 };
 
