@@ -1,6 +1,7 @@
 """The FX dump: the graph that torch.export or symbolic tracing makes of a model, with the module stack of each node."""
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 import re
@@ -50,6 +51,7 @@ def _exported(model: "nn.Module", args: Tuple[Any, ...], kwargs: Dict[str, Any])
     return program_dump(program, "torch.onnx" if table is not None else "none")
 
 
+@functools.lru_cache(maxsize=None)
 def _onnx_decompositions() -> Optional[Any]:
     """What torch.onnx takes apart before it translates; without it the dump has larger operations."""
     try:
