@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/external_data.h"
+#include "commands/fact_files.h"
 #include "commands/gates.h"
 #include "commands/output_paths.h"
 #include "commands/pending_outputs.h"
@@ -89,6 +90,7 @@ ExitCode TagFile(const std::string& input, const TagOptions& options,
     outputs.Write();
     outputs.Commit();
   }
+  SayNotes(input, tagging, terminal);
   summary.output_fate = outputs.FateOf(summary.output);
   summary.sidecar_fate = outputs.FateOf(summary.sidecar);
   Print(summary, tagging, outputs.streams() && !options.write.dry_run, options,
@@ -114,7 +116,9 @@ void RefuseSharedOutputs(const TagOptions& options) {
 
 }  // namespace
 
-ExitCode RunTag(const TagOptions& options, Terminal& terminal) {
+ExitCode RunTag(const TagOptions& asked, Terminal& terminal) {
+  TagOptions options = asked;
+  options.mapping = WithFacts(asked.mapping);
   if (options.models.size() == 1) {
     return TagFile(options.models.front(), options, terminal);
   }
