@@ -20,6 +20,7 @@
 namespace onnx_tag {
 
 struct Recording;  // onnx_tag/recording.h
+struct ModuleMap;  // hierarchy/module_map.h
 
 struct MappingOptions {
   std::string strategy = "enhanced_semantic";
@@ -27,14 +28,21 @@ struct MappingOptions {
   // Weaker tags are dropped.
   Confidence min_confidence = Confidence::kLow;
 
-  // Recorded runs, by name as the user gave them, and as they were read.
+  // Files with facts, by name, as the user gave them; commands/fact_files.h
+  // reads them into what follows. To map with a name whose file was not read
+  // is a mistake of the program.
+  std::string hierarchy_file;
+  std::shared_ptr<const ModuleMap> hierarchy;  // null: none
+
+  // Recorded runs, in the same way.
   std::string trace_file;
-  std::shared_ptr<const Recording> trace;  // null: none
+  std::shared_ptr<const Recording> trace;
   std::string fx_file;
   std::shared_ptr<const Recording> fx;
 };
 
-// Throws Error(kUsage) where the strategy is unknown.
+// Throws Error(kUsage) where the strategy is unknown, or the hierarchy is that
+// of another model.
 Tagging MapNodes(const Model& model, const MappingOptions& options);
 
 // One rung's word on one node, as `explain` shows it.

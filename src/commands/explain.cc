@@ -2,9 +2,9 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
+#include "commands/fact_files.h"
 #include "commands/json_writer.h"
 #include "commands/node_selector.h"
-#include "commands/recordings.h"
 #include "model/model_file.h"
 #include "tagging/words.h"
 
@@ -89,7 +89,7 @@ std::string Json(const Model& model, NodeId node,
 }  // namespace
 
 ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal) {
-  const MappingOptions mapping = WithRecordings(options.mapping);
+  const MappingOptions mapping = WithFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
   const NodeId node = SelectNode(file.model(), options.node);
   const Explanation explanation = Explain(file.model(), mapping, node);

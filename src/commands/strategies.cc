@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
+#include "commands/fact_files.h"
 #include "commands/json_writer.h"
-#include "commands/recordings.h"
 #include "commands/tag_summary.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"
@@ -69,10 +69,10 @@ std::vector<Outcome> RunAll(const Model& model, const MappingOptions& mapping) {
     MappingOptions options = mapping;
     options.strategy = info.name;
     // A file that another strategy is given is no mistake here.
-    if (info.need != Need::kTrace) options.trace = nullptr;
-    if (info.need != Need::kFx) options.fx = nullptr;
+    if (info.need != Need::kTrace) options.trace_file.clear();
+    if (info.need != Need::kFx) options.fx_file.clear();
     try {
-      Tagging tagging = MapNodes(model, options);
+      Tagging tagging = MapNodes(model, WithFacts(options));
       outcome.coverage = CountTags(tagging);
       if (!first)
         first = std::move(tagging);
@@ -173,9 +173,10 @@ ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal) {
     PrintList(options, terminal);
     return ExitCode::kOk;
   }
-  const MappingOptions mapping = WithRecordings(options.mapping);
+  // Files that cannot be read are wrong usage, whoever they are for.
+  WithFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
-  const std::vector<Outcome> outcomes = RunAll(file.model(), mapping);
+  const std::vector<Outcome> outcomes = RunAll(file.model(), options.mapping);
   file.file().CheckUnchanged();
   if (!options.json) {
     terminal.Out(Table(options.model, outcomes));

@@ -6,11 +6,11 @@
 #include "commands/batch.h"
 #include "commands/commands.h"
 #include "commands/external_data.h"
+#include "commands/fact_files.h"
 #include "commands/gates.h"
 #include "commands/node_lines.h"
 #include "commands/output_paths.h"
 #include "commands/pending_outputs.h"
-#include "commands/recordings.h"
 #include "commands/skip_current.h"
 #include "commands/tag_file.h"
 #include "io/folder.h"
@@ -142,6 +142,7 @@ void TagFile(const std::string& input, const TagOptions& options,
     outputs.Write();
     outputs.Commit();
   }
+  SayNotes(input, tagging, terminal);
   summary.output_fate = outputs.FateOf(summary.output);
   summary.sidecar_fate = outputs.FateOf(summary.sidecar);
   report.streams = outputs.streams() && !options.write.dry_run;
@@ -155,7 +156,7 @@ void TagFile(const std::string& input, const TagOptions& options,
 
 ExitCode RunTag(const TagOptions& asked, Terminal& terminal) {
   TagOptions options = asked;
-  options.mapping = WithRecordings(asked.mapping);
+  options.mapping = WithFacts(asked.mapping);
   return IsBatch(options) ? RunBatch(options, terminal)
                           : TagOne(options.models.front(), options, terminal);
 }

@@ -4,6 +4,7 @@
 #define ONNX_TAG_MAPPING_EVIDENCE_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "hierarchy/module_map.h"
 #include "mapping/dialects.h"
 #include "mapping/function_table.h"
 #include "mapping/scope_table.h"
@@ -68,11 +70,29 @@ struct ProjectedFact {
   ProjectionTrust trust;
 };
 
+// The user's hierarchy, laid over the modules of the file.
+struct KnownModules {
+  std::shared_ptr<const ModuleMap> map;  // null: none was given
+  // By module of the evidence: the map's, kNo where it has none. Modules that
+  // were added later are not in it.
+  IdVector<ModuleId, ModuleId> in_map;
+  // And the other way round; kNo where the file is only a part.
+  IdVector<ModuleId, ModuleId> in_file;
+  // The module whose children are those of the map's root: the root, or what
+  // a wrapper put in front of it.
+  ModuleId top = ModuleTree::kRoot;
+
+  ModuleId InMap(ModuleId id) const {
+    return Index(id) < in_map.size() ? in_map[id] : kNo<ModuleId>;
+  }
+};
+
 struct Evidence {
   explicit Evidence(const Model& m) : model(m) {}
 
   const Model& model;
   ModuleTree modules;
+  KnownModules known;
 
   ScopeTable scopes;
   IdVector<NodeId, ScopeId> node_scope;   // kNo: none in its name
@@ -102,6 +122,7 @@ struct Evidence {
 
   std::vector<MetadataFact> metadata;  // by node
   std::vector<std::string> notes;      // set aside, and why
+  std::vector<std::string> warnings;   // that the user should hear of
 
   // From recordings, where the strategy asks for one.
   std::vector<ProjectedFact> traced;
@@ -116,6 +137,13 @@ struct Evidence {
   ModuleId Callable(ModuleId module) const { return callable[module]; }
   ModuleId CommonCaller(ModuleId a, ModuleId b) const {
     return callable[modules.CommonAncestor(a, b)];
+  }
+
+  // Whether the hierarchy, if there is one, rules this module out.
+  bool IsImpossible(ModuleId id) const {
+    return known.map != nullptr && known.map->complete &&
+           known.InMap(id) == kNo<ModuleId> && id != known.top &&
+           modules.IsAncestor(known.top, id);
   }
 
   bool HasParameterAt(ModuleId id) const {
@@ -133,13 +161,17 @@ struct Evidence {
   }
 };
 
-// What a strategy wants to be gathered beside what the file says.
-struct WantedFacts {
+// Recordings that a strategy wants to be laid over the nodes.
+struct WantedRecordings {
   const Recording* trace = nullptr;
   const Recording* fx = nullptr;
 };
 
-Evidence GatherEvidence(const Model& model, const WantedFacts& wanted = {});
+// `map`: the user's hierarchy, or null. Throws Error(kUsage) where it, or a
+// recording, is that of another model.
+Evidence GatherEvidence(const Model& model,
+                        std::shared_ptr<const ModuleMap> map = nullptr,
+                        const WantedRecordings& wanted = {});
 
 // The exporter's dialect, for reports.
 std::string FileDialect(const Evidence& evidence);
@@ -155,7 +187,12 @@ void GatherDialectNames(Evidence& evidence);
 void GatherKerasOnTorch(Evidence& evidence);
 void GatherTrace(Evidence& evidence, const Recording& recording);
 void GatherFx(Evidence& evidence, const Recording& recording);
+void FitHierarchy(Evidence& evidence, std::shared_ptr<const ModuleMap> map);
 void AlignScopes(Evidence& evidence);
+
+// The evidence's module for one of the map's, added where it is new; kNo where
+// the file is only a part of the model and this is outside.
+ModuleId ModuleOfMap(Evidence& evidence, ModuleId in_map);
 void GuessAttentionNames(Evidence& evidence);
 void DescribeModules(Evidence& evidence);
 

@@ -104,9 +104,22 @@ bool HasFxMetadata(const Model& model) {
   return false;
 }
 
-WantedFacts WantedBy(const Strategy& strategy, const Model& model,
-                     const MappingOptions& options) {
-  WantedFacts wanted;
+WantedRecordings WantedBy(const Strategy& strategy, const Model& model,
+                          const MappingOptions& options) {
+  WantedRecordings wanted;
+  if (options.trace != nullptr && strategy.info.need != Need::kTrace) {
+    Fail(
+        ErrorKind::kUsage,
+        "{} does not use a recorded run\n  htp does: --strategy htp --trace {}",
+        strategy.info.name, options.trace->file);
+  }
+  if (options.fx != nullptr && strategy.info.need != Need::kFx) {
+    Fail(ErrorKind::kUsage,
+         "{} does not use an FX graph\n  fx_graph does: --strategy fx_graph "
+         "--fx "
+         "{}",
+         strategy.info.name, options.fx->file);
+  }
   if (strategy.info.need == Need::kTrace) {
     if (options.trace == nullptr) {
       Fail(ErrorKind::kUsage,
