@@ -102,7 +102,7 @@ std::string Table(const std::string& file, const std::vector<Outcome>& rows) {
     const Coverage& coverage = row.coverage;
     if (!row.missing.empty()) {
       text += fmt::format("{:<18} {:>8}\n", row.info.name, "-");
-      missing += fmt::format("\n{}: {}\n", row.info.name, row.missing);
+      missing += fmt::format("\n{}\n", row.missing);
       continue;
     }
     const auto& levels = coverage.by_confidence;
@@ -110,7 +110,7 @@ std::string Table(const std::string& file, const std::vector<Outcome>& rows) {
         "{:<18} {:>8} {:>8} {:>7} {:>7} {:>7} {:>9} {:>9}  {}\n", row.info.name,
         PercentText(coverage.tagged, coverage.nodes), levels[3], levels[2],
         levels[1], levels[0], Auxiliary(coverage), coverage.untagged(),
-        &row == &rows.front()
+        row.agreement.both == 0
             ? "-"
             : fmt::format("{} of {}",
                           PercentText(row.agreement.same, row.agreement.both),
