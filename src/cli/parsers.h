@@ -10,6 +10,7 @@ Invocation ParseTag(CLI::App& app, Words words);
 Invocation ParseStrip(CLI::App& app, Words words);
 Invocation ParseShow(CLI::App& app, Words words);
 Invocation ParseExplain(CLI::App& app, Words words);
+Invocation ParseTransfer(CLI::App& app, Words words);
 Invocation ParseStrategies(CLI::App& app, Words words);
 
 }  // namespace onnx_tag::cli

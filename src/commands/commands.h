@@ -18,6 +18,7 @@ ExitCode RunTag(const TagOptions& options, Terminal& terminal);
 ExitCode RunStrip(const StripOptions& options, Terminal& terminal);
 ExitCode RunShow(const ShowOptions& options, Terminal& terminal);
 ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal);
+ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal);
 ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal);
 
 // The exit code of an error.

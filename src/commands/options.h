@@ -73,6 +73,12 @@ struct ShowOptions {
   bool json = false;
 };
 
+struct TransferOptions {
+  std::string from;         // a tagged model, its sidecar, or a model to map
+  TagSourceOptions source;  // how to read its tags
+  TagOptions tag;           // the one model to tag, and where it goes
+};
+
 struct ExplainOptions {
   std::string model;
   std::string node;
