@@ -5,21 +5,22 @@
 // of the new version the node or nodes of the old one that it was, and gives
 // it their tag. It carries the old answer: nothing in here reads a scope.
 //
-//   const Tagging carried = TransferTags({&old_model, {}, old_tags}, model);
+//   const NodeList nodes(old_model);
+//   const Tagging carried = TransferTags({nodes, &old_model, tags}, model);
 #ifndef ONNX_TAG_TRANSFER_H_
 #define ONNX_TAG_TRANSFER_H_
 
-#include <span>
+#include <cstdint>
 
 #include "onnx_tag/tagging.h"
-#include "tagging/sidecar.h"
+#include "tagging/node_list.h"
 
 namespace onnx_tag {
 
 // The tagged version: the model, or what a sidecar says of its nodes.
 struct TransferSource {
-  const Model* model = nullptr;  // null: only the sidecar is at hand
-  std::span<const SidecarNode> nodes;
+  const NodeList& nodes;
+  const Model* model;  // null: only the sidecar is at hand
   const Tagging& tagging;
 };
 

@@ -9,7 +9,7 @@
 namespace onnx_tag::cli {
 namespace {
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
     {"tag", "MODEL... [options]",
      "write each node's module into the model and a JSON file beside it",
      "  onnx-tag model.onnx\n"
@@ -54,6 +54,12 @@ constexpr std::array<Command, 7> kCommands = {{
      "  onnx-tag strip model.tagged.onnx -o model.onnx\n"
      "  onnx-tag strip model.onnx --in-place\n",
      ParseStrip},
+    {"transfer", "FROM TO [options]",
+     "carry tags to another version of the model",
+     "  onnx-tag transfer model.tagged.onnx model.quant.onnx\n"
+     "  onnx-tag transfer model.tags.json model.opt.onnx -o tagged.onnx\n"
+     "  onnx-tag transfer old.onnx new.onnx --sidecar-only --json\n",
+     ParseTransfer},
     {"strategies", "[options]", "list the strategies of --strategy",
      "  onnx-tag strategies\n", ParseStrategies},
 }};

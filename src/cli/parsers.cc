@@ -169,6 +169,59 @@ struct ExpressionWords {
   }
 };
 
+// What is written beside the model, and what a build wants to be sure of; the
+// same for `tag` and `transfer`.
+struct TagWords {
+  std::string keys;
+  std::string min_coverage;
+  std::string max_untagged;
+
+  void AddOutput(CLI::App& app, TagOptions& options) {
+    app.add_option("--keys", keys,
+                   "A,B: tags, namespace, layer_ann, class_hierarchy")
+        ->type_name("LIST")
+        ->group("Output");
+    app.add_option("--sidecar", options.sidecar,
+                   "the JSON file; default MODEL.tags.json")
+        ->type_name("FILE")
+        ->group("Output");
+    app.add_flag("--no-sidecar", options.no_sidecar, "write no JSON file")
+        ->group("Output");
+    app.add_flag("--sidecar-only", options.sidecar_only, "write no model")
+        ->group("Output");
+  }
+  void AddGates(CLI::App& app, std::vector<std::string>& require_modules) {
+    app.add_option("--min-coverage", min_coverage,
+                   "per cent of the nodes that must be tagged")
+        ->type_name("PCT")
+        ->group("Gates (exit 1 where not met)");
+    app.add_option("--require-module", require_modules,
+                   "a module that must have nodes; repeatable;\n"
+                   "* is within a name, ** crosses dots")
+        ->type_name("GLOB")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false)
+        ->group("Gates (exit 1 where not met)");
+    app.add_option("--max-untagged", max_untagged,
+                   "nodes that may stay untagged")
+        ->type_name("N")
+        ->group("Gates (exit 1 where not met)");
+  }
+  void Take(const CLI::App& app, TagOptions& options) const {
+    if (app.get_option_no_throw("--keys") != nullptr &&
+        app.count("--keys") > 0) {
+      options.keys = ParseKeys(keys);
+    }
+    if (app.count("--min-coverage") > 0) {
+      options.min_coverage = ParsePercent("--min-coverage", min_coverage);
+    }
+    if (app.count("--max-untagged") > 0) {
+      options.max_untagged = ParseCount("--max-untagged", max_untagged);
+    }
+  }
+};
+
 void AddModel(CLI::App& app, std::string& model, const std::string& help) {
   app.add_option("MODEL", model, help)->required()->type_name("");
 }
@@ -303,9 +356,7 @@ Invocation ParseTag(CLI::App& app, Words words) {
   MappingWords mapping;
   WriteWords write;
   TerminalWords terminal;
-  std::string keys;
-  std::string min_coverage;
-  std::string max_untagged;
+  TagWords words_of_tag;
   BatchWords batch;
   app.add_option("MODEL", options.models,
                  "ONNX files, folders with -r, or - for stdin")
@@ -313,33 +364,8 @@ Invocation ParseTag(CLI::App& app, Words words) {
   mapping.Add(app);
   write.Add(app, "MODEL.tagged.onnx",
             ";\nwith --recursive: into linked folders");
-  app.add_option("--keys", keys,
-                 "A,B: tags, namespace, layer_ann, class_hierarchy")
-      ->type_name("LIST")
-      ->group("Output");
-  app.add_option("--sidecar", options.sidecar,
-                 "the JSON file; default MODEL.tags.json")
-      ->type_name("FILE")
-      ->group("Output");
-  app.add_flag("--no-sidecar", options.no_sidecar, "write no JSON file")
-      ->group("Output");
-  app.add_flag("--sidecar-only", options.sidecar_only, "write no model")
-      ->group("Output");
-  app.add_option("--min-coverage", min_coverage,
-                 "per cent of the nodes that must be tagged")
-      ->type_name("PCT")
-      ->group("Gates (exit 1 where not met)");
-  app.add_option("--require-module", options.require_modules,
-                 "a module that must have nodes; repeatable;\n"
-                 "* is within a name, ** crosses dots")
-      ->type_name("GLOB")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->group("Gates (exit 1 where not met)");
-  app.add_option("--max-untagged", max_untagged, "nodes that may stay untagged")
-      ->type_name("N")
-      ->group("Gates (exit 1 where not met)");
+  words_of_tag.AddOutput(app, options);
+  words_of_tag.AddGates(app, options.require_modules);
   batch.Add(app, options);
   app.add_flag("--json", options.json, "the summary as one JSON line a model")
       ->group("Terminal");
@@ -352,13 +378,7 @@ Invocation ParseTag(CLI::App& app, Words words) {
 
   options.mapping = mapping.Take();
   options.write = write.Take(options.inputs.recursive);
-  if (app.count("--keys") > 0) options.keys = ParseKeys(keys);
-  if (app.count("--min-coverage") > 0) {
-    options.min_coverage = ParsePercent("--min-coverage", min_coverage);
-  }
-  if (app.count("--max-untagged") > 0) {
-    options.max_untagged = ParseCount("--max-untagged", max_untagged);
-  }
+  words_of_tag.Take(app, options);
   batch.Take(app, options);
   options.quiet = terminal.quiet;
   if (options.models.empty() && options.inputs.files_from.empty()) {
@@ -518,6 +538,44 @@ Invocation ParseExplain(CLI::App& app, Words words) {
   terminal.Add(app);
   ReadWords(app, std::move(words));
   options.mapping = mapping.Take();
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseTransfer(CLI::App& app, Words words) {
+  TransferOptions options;
+  MappingWords mapping;
+  WriteWords write;
+  TagWords words_of_tag;
+  TerminalWords terminal;
+  std::string to;
+  app.add_option("FROM", options.from,
+                 "the tagged model, or its sidecar; another\n"
+                 "model is mapped first")
+      ->required()
+      ->type_name("");
+  app.add_option("TO", to, "the version that gets the tags, or - for stdin")
+      ->required()
+      ->type_name("");
+  app.add_flag("--remap", options.source.remap,
+               "map FROM now, whatever tags there are");
+  mapping.Add(app);
+  write.Add(app, "TO.tagged.onnx", "");
+  words_of_tag.AddOutput(app, options.tag);
+  words_of_tag.AddGates(app, options.tag.require_modules);
+  app.add_flag("--json", options.tag.json, "print JSON")->group("Terminal");
+  terminal.AddProgress(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+
+  options.tag.models = {to};
+  options.tag.mapping = mapping.Take();
+  // Weak tags are dropped from what is written, not before they are carried.
+  options.source.mapping = options.tag.mapping;
+  options.source.mapping.min_confidence = Confidence::kLow;
+  options.tag.write = write.Take();
+  words_of_tag.Take(app, options.tag);
+  options.tag.quiet = terminal.quiet;
+  CheckTag(options.tag);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 

@@ -33,6 +33,9 @@ ExitCode RunCommand(const SelectOptions& options, Terminal& terminal) {
 ExitCode RunCommand(const ExplainOptions& options, Terminal& terminal) {
   return RunExplain(options, terminal);
 }
+ExitCode RunCommand(const TransferOptions& options, Terminal& terminal) {
+  return RunTransfer(options, terminal);
+}
 ExitCode RunCommand(const StrategiesOptions& options, Terminal& terminal) {
   return RunStrategies(options, terminal);
 }

@@ -127,6 +127,12 @@ struct SelectOptions {
   std::string precision = "float32";  // polygraphy
 };
 
+struct TransferOptions {
+  std::string from;         // a tagged model, its sidecar, or a model to map
+  TagSourceOptions source;  // how to read its tags
+  TagOptions tag;           // the one model to tag, and where it goes
+};
+
 struct ExplainOptions {
   std::string model;
   std::string node;

@@ -1,0 +1,23 @@
+// A model and its tags, written where the options say.
+#ifndef ONNX_TAG_COMMANDS_WRITE_TAGGED_H_
+#define ONNX_TAG_COMMANDS_WRITE_TAGGED_H_
+
+#include "commands/options.h"
+#include "commands/tag_summary.h"
+#include "io/terminal.h"
+#include "model/model_file.h"
+
+namespace onnx_tag {
+
+struct Written {
+  TagSummary summary;
+  bool streams = false;  // an output went to standard output
+};
+
+// Writes the tagged model, the sidecar or both, all or nothing.
+Written WriteTagged(const ModelFile& file, const Tagging& tagging,
+                    const TagOptions& options, Terminal& terminal);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_WRITE_TAGGED_H_
