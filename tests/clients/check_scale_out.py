@@ -126,7 +126,7 @@ def main() -> None:
     page = (ROOT / "docs/scale-out.md").read_text(encoding="utf-8")
 
     done = subprocess.run([str(binary), "tag", "--recursive", "zoo", "--json-nodes", "--dry-run", "--quiet"], cwd=work,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                          capture_output=True, text=True)
     checks = Checks()
     checks.same("a batch with one broken model ends with 5", done.returncode, 5)
     lines = done.stdout.splitlines()
