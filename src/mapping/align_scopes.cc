@@ -14,6 +14,7 @@
 #include "hierarchy/cut.h"
 #include "hierarchy/torchscript.h"
 #include "mapping/evidence.h"
+#include "mapping/settle_scopes.h"
 
 namespace onnx_tag {
 namespace {
@@ -26,6 +27,7 @@ class ScopeAligner {
       : evidence_(evidence),
         scopes_(evidence.scopes),
         tree_(evidence.modules),
+        settler_(evidence),
         votes_(evidence.scopes.size()) {}
 
   void Run() {
@@ -183,6 +185,14 @@ class ScopeAligner {
       scope.proven = true;
       return;
     }
+    if (scope.first_call != kNo<ScopeId> &&
+        settler_.Exists(scopes_[scope.parent].module,
+                        GroupOf(id, scopes_.Segment(id)).atoms)) {
+      // The hierarchy has an `act_1`; a second call of `act` may hide in it
+      // still.
+      scope.perhaps_call_of = scope.first_call;
+      scope.first_call = kNo<ScopeId>;
+    }
     if (scope.first_call != kNo<ScopeId>) {
       const Scope& first = scopes_[scope.first_call];
       // The first call may come later in the table: its parent is ours.
@@ -212,8 +222,15 @@ class ScopeAligner {
       scope.proven = true;
       return;
     }
-    if (PlaceAdapter(id) || PlaceShared(id)) return;
     const Group group = GroupOf(id, scopes_.Segment(id));
+    if (const Settled found = settler_.Settle(outer, group.atoms);
+        found.module != kNo<ModuleId>) {
+      scope.module = found.module;
+      scope.proven = found.named && scope.perhaps_call_of == kNo<ScopeId>;
+      scope.settled = !found.named;
+      return;
+    }
+    if (PlaceAdapter(id) || PlaceShared(id)) return;
     scope.module = outer;
     if (group.folded) {
       // A list of its own name inside `a`, or `a` itself called?
@@ -282,6 +299,7 @@ class ScopeAligner {
   Evidence& evidence_;
   ScopeTable& scopes_;
   ModuleTree& tree_;
+  ScopeSettler settler_;
   IdVector<ScopeId, bool> calls_indices_;  // `head` of `head/head.0`
   IdVector<ScopeId, std::vector<Vote>> votes_;
 };
