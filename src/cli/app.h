@@ -21,7 +21,7 @@ struct PrintText {
 
 struct Invocation {
   std::variant<PrintText, TagOptions, StripOptions, ShowOptions, ExplainOptions,
-               StrategiesOptions>
+               QueryOptions, SelectOptions, StrategiesOptions>
       command;
   TerminalOptions terminal;
 };

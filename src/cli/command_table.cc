@@ -9,7 +9,7 @@
 namespace onnx_tag::cli {
 namespace {
 
-constexpr std::array<Command, 5> kCommands = {{
+constexpr std::array<Command, 7> kCommands = {{
     {"tag", "MODEL... [options]",
      "write each node's module into the model and a JSON file beside it",
      "  onnx-tag model.onnx\n"
@@ -28,6 +28,21 @@ constexpr std::array<Command, 5> kCommands = {{
      "  onnx-tag show model.onnx --module encoder.layer.0 --nodes\n"
      "  onnx-tag show model.tags.json --json\n",
      ParseShow},
+    {"query", "MODEL EXPR [options]", "print the nodes that an expression fits",
+     "  onnx-tag query model.onnx 'type=attention and layer=0'\n"
+     "  onnx-tag query model.onnx 'under=encoder.layer.3 and op=MatMul' --tsv\n"
+     "  onnx-tag query model.onnx 'module=encoder.layer.*.output.dense'\n"
+     "  onnx-tag query model.onnx 'layer>=6 and op in (MatMul, Gemm)'\n"
+     "  onnx-tag query model.tags.json 'confidence<high or untagged' --json\n",
+     ParseQuery},
+    {"select", "MODEL EXPR --for TOOL [options]",
+     "print a selection of nodes as another tool takes it",
+     "  onnx-tag select model.onnx type=attention --for ort-quant\n"
+     "  onnx-tag select model.onnx 'layer<6' --for layer-ann --device cuda\n"
+     "  onnx-tag select model.onnx under=encoder.layer.0 --for extract\n"
+     "  onnx-tag select model.onnx type=normalization --for polygraphy\n"
+     "  onnx-tag select model.onnx type=head --for olive --exclude\n",
+     ParseSelect},
     {"explain", "MODEL NODE [options]", "say why a node is tagged as it is",
      "  onnx-tag explain model.onnx '#17'\n"
      "  onnx-tag explain model.onnx /encoder/layer.0/MatMul\n"

@@ -116,6 +116,32 @@ std::vector<std::string> ParseExceptions(const std::string& list) {
   return exceptions;
 }
 
+SelectTool ParseTool(const std::string& word) {
+  return static_cast<SelectTool>(
+      Choose("tool for --for", word, kSelectToolNames));
+}
+
+SelectFormat ParseSelectFormat(const std::string& word) {
+  return static_cast<SelectFormat>(Choose("format", word, kSelectFormatNames));
+}
+
+std::string ParseDevice(const std::string& word) {
+  // The setting trims blanks and has punctuation of its own.
+  if (word.empty() || word.find_first_of("(),;= \t\n") != std::string::npos) {
+    Fail(ErrorKind::kUsage,
+         "--device: '{}' is no device\n  it is cpu, gpu, cuda, npu, gpu:1, or "
+         "the name of an execution provider",
+         Printable(word));
+  }
+  return word;
+}
+
+std::string ParsePrecision(const std::string& word) {
+  constexpr std::array<std::string_view, 5> kWords = {
+      "float32", "float16", "bfloat16", "int8", "int32"};
+  return std::string(kWords[Choose("precision", word, kWords)]);
+}
+
 double ParsePercent(std::string_view option, const std::string& word) {
   double percent = 0;
   const char* const end = word.data() + word.size();

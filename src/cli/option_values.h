@@ -31,6 +31,14 @@ KeyChoice ParseKeys(const std::string& list);
 // "A,B" replaces the default list, "+A,B" adds to it, "" empties it.
 std::vector<std::string> ParseExceptions(const std::string& list);
 
+SelectTool ParseTool(const std::string& word);
+SelectFormat ParseSelectFormat(const std::string& word);
+// A device of ONNX Runtime's layer assignment: cpu, gpu:1,
+// QNNExecutionProvider.
+std::string ParseDevice(const std::string& word);
+// A data type of TensorRT.
+std::string ParsePrecision(const std::string& word);
+
 // 0 to 100.
 double ParsePercent(std::string_view option, const std::string& word);
 std::uint64_t ParseCount(std::string_view option, const std::string& word);

@@ -130,6 +130,45 @@ struct WriteWords {
   }
 };
 
+// Where a command finds tags.
+struct TagSourceWords {
+  TagSourceOptions options;
+  MappingWords mapping;
+
+  void Add(CLI::App& app) {
+    app.add_option("--sidecar", options.sidecar, "where the tags are")
+        ->type_name("FILE");
+    app.add_flag("--remap", options.remap, "map now, whatever tags there are");
+    mapping.Add(app);
+  }
+  TagSourceOptions Take() const {
+    TagSourceOptions result = options;
+    result.mapping = mapping.Take();
+    return result;
+  }
+};
+
+// A query may be given in one word or in several.
+struct ExpressionWords {
+  std::vector<std::string> words;
+
+  void Add(CLI::App& app) {
+    app.add_option("EXPR", words,
+                   "what to look for: type=attention and layer=0;\n"
+                   "see docs/query.md")
+        ->required()
+        ->type_name("");
+  }
+  std::string Take() const {
+    std::string text;
+    for (const std::string& word : words) {
+      if (!text.empty()) text += ' ';
+      text += word;
+    }
+    return text;
+  }
+};
+
 void AddModel(CLI::App& app, std::string& model, const std::string& help) {
   app.add_option("MODEL", model, help)->required()->type_name("");
 }
@@ -345,7 +384,7 @@ Invocation ParseStrip(CLI::App& app, Words words) {
 
 Invocation ParseShow(CLI::App& app, Words words) {
   ShowOptions options;
-  MappingWords mapping;
+  TagSourceWords source;
   TerminalWords terminal;
   std::string depth;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
@@ -354,19 +393,113 @@ Invocation ParseShow(CLI::App& app, Words words) {
       ->type_name("PATH");
   app.add_flag("--nodes", options.nodes, "list the nodes of each module");
   app.add_flag("--json", options.json, "print JSON");
-  app.add_option("--sidecar", options.source.sidecar, "where the tags are")
-      ->type_name("FILE");
-  app.add_flag("--remap", options.source.remap,
-               "map now, whatever tags there are");
-  mapping.Add(app);
+  source.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
-  options.source.mapping = mapping.Take();
+  options.source = source.Take();
   if (app.count("--depth") > 0) {
     const std::uint64_t levels = ParseCount("--depth", depth);
     options.depth =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(levels, 1'000'000));
   }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseQuery(CLI::App& app, Words words) {
+  QueryOptions options;
+  TagSourceWords source;
+  ExpressionWords expression;
+  TerminalWords terminal;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  expression.Add(app);
+  app.add_flag("--tsv", options.tsv,
+               "print a table: tag and role of each node");
+  app.add_flag("--json", options.json, "print JSON");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.query = expression.Take();
+  options.source = source.Take();
+  if (options.tsv && options.json) {
+    Fail(ErrorKind::kUsage, "--tsv and --json exclude each other");
+  }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+namespace {
+
+void CheckSelect(const CLI::App& app, const SelectOptions& options) {
+  const auto given_without = [&](const char* option, bool fits,
+                                 const char* tools) {
+    if (app.count(option) == 0 || fits) return;
+    Fail(ErrorKind::kUsage, "{} goes with --for {}", option, tools);
+  };
+  const SelectTool tool = options.tool;
+  given_without("--device", tool == SelectTool::kLayerAnn, "layer-ann");
+  given_without("--precision", tool == SelectTool::kPolygraphy, "polygraphy");
+  given_without("--exclude",
+                tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive,
+                "ort-quant and olive");
+  const bool text_fits = tool == SelectTool::kNames ||
+                         tool == SelectTool::kLayerAnn ||
+                         tool == SelectTool::kPolygraphy;
+  if (options.format == SelectFormat::kText && !text_fits) {
+    Fail(ErrorKind::kUsage,
+         "--format text goes with --for names, layer-ann "
+         "and polygraphy");
+  }
+  if (options.format == SelectFormat::kPython && tool == SelectTool::kOlive) {
+    Fail(ErrorKind::kUsage, "--for olive is JSON");
+  }
+}
+
+// What each tool is mostly given.
+SelectFormat DefaultFormat(SelectTool tool) {
+  if (tool == SelectTool::kNames) return SelectFormat::kText;
+  if (tool == SelectTool::kPolygraphy) return SelectFormat::kPython;
+  return SelectFormat::kJson;
+}
+
+}  // namespace
+
+Invocation ParseSelect(CLI::App& app, Words words) {
+  SelectOptions options;
+  TagSourceWords source;
+  ExpressionWords expression;
+  TerminalWords terminal;
+  std::string tool;
+  std::string format;
+  bool json = false;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  expression.Add(app);
+  app.add_option("--for", tool,
+                 "names, ort-quant, layer-ann, olive,\npolygraphy or extract")
+      ->required()
+      ->type_name("TOOL");
+  app.add_option("--format", format, "text, json or python")->type_name("NAME");
+  app.add_flag("--json", json, "the same as --format json");
+  app.add_flag("--exclude", options.exclude,
+               "quantizers: all but the selection");
+  app.add_option("--device", options.device,
+                 "layer-ann: cpu (default), gpu, cuda, npu, ...")
+      ->type_name("NAME");
+  app.add_option("--precision", options.precision,
+                 "polygraphy: float32 (default), float16, ...")
+      ->type_name("NAME");
+  app.add_flag("--skip-unaddressable", options.skip_unaddressable,
+               "leave out nodes the tool cannot tell by name");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.query = expression.Take();
+  options.source = source.Take();
+  options.tool = ParseTool(tool);
+  options.format = app.count("--format") > 0 ? ParseSelectFormat(format)
+                   : json                    ? SelectFormat::kJson
+                                             : DefaultFormat(options.tool);
+  options.device = ParseDevice(options.device);
+  options.precision = ParsePrecision(options.precision);
+  CheckSelect(app, options);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 

@@ -9,6 +9,8 @@ namespace onnx_tag::cli {
 Invocation ParseTag(CLI::App& app, Words words);
 Invocation ParseStrip(CLI::App& app, Words words);
 Invocation ParseShow(CLI::App& app, Words words);
+Invocation ParseQuery(CLI::App& app, Words words);
+Invocation ParseSelect(CLI::App& app, Words words);
 Invocation ParseExplain(CLI::App& app, Words words);
 Invocation ParseStrategies(CLI::App& app, Words words);
 

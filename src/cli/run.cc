@@ -24,6 +24,12 @@ ExitCode RunCommand(const StripOptions& options, Terminal& terminal) {
 ExitCode RunCommand(const ShowOptions& options, Terminal& terminal) {
   return RunShow(options, terminal);
 }
+ExitCode RunCommand(const QueryOptions& options, Terminal& terminal) {
+  return RunQuery(options, terminal);
+}
+ExitCode RunCommand(const SelectOptions& options, Terminal& terminal) {
+  return RunSelect(options, terminal);
+}
 ExitCode RunCommand(const ExplainOptions& options, Terminal& terminal) {
   return RunExplain(options, terminal);
 }

@@ -5,13 +5,14 @@
 
 #include <string_view>
 
+#include "base/glob.h"
+
 namespace onnx_tag {
 
-// `*` stands for any characters but the separator, `**` for any, `?` for one
-// that is no separator; anything else for itself. Takes time in the product of
-// both lengths.
-bool MatchesGlob(std::string_view pattern, std::string_view path,
-                 char separator = '.');
+inline bool MatchesGlob(std::string_view pattern, std::string_view path,
+                        char separator = '.') {
+  return MatchesPattern(pattern, path, separator);
+}
 
 }  // namespace onnx_tag
 

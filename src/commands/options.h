@@ -2,9 +2,11 @@
 #ifndef ONNX_TAG_COMMANDS_OPTIONS_H_
 #define ONNX_TAG_COMMANDS_OPTIONS_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "onnx_tag/mapping.h"
@@ -87,6 +89,42 @@ struct ShowOptions {
   std::string module;                  // the subtree to show
   bool nodes = false;
   bool json = false;
+};
+
+struct QueryOptions {
+  std::string model;
+  std::string query;
+  TagSourceOptions source;
+  bool tsv = false;
+  bool json = false;
+};
+
+// What `select` writes for; see select_tools.h.
+enum class SelectTool {
+  kNames,
+  kOrtQuant,
+  kLayerAnn,
+  kOlive,
+  kPolygraphy,
+  kExtract,
+};
+constexpr std::array<std::string_view, 6> kSelectToolNames = {
+    "names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract"};
+
+enum class SelectFormat { kText, kJson, kPython };
+constexpr std::array<std::string_view, 3> kSelectFormatNames = {"text", "json",
+                                                                "python"};
+
+struct SelectOptions {
+  std::string model;
+  std::string query;
+  TagSourceOptions source;
+  SelectTool tool = SelectTool::kNames;
+  SelectFormat format = SelectFormat::kText;
+  bool exclude = false;  // quantizers: all but the selection
+  bool skip_unaddressable = false;
+  std::string device = "cpu";         // layer-ann
+  std::string precision = "float32";  // polygraphy
 };
 
 struct ExplainOptions {

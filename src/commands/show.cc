@@ -106,10 +106,11 @@ void Show::PrintHeader() {
 void Show::PrintNodes(ModuleId module, const std::string& before) {
   if (!options_.nodes) return;
   for (const NodeId node : nodes_.Of(module)) {
-    const TaggedModel::NodeLabel label = model_.Label(node);
+    const NodeList& nodes = model_.nodes();
     std::string line =
-        fmt::format("{}{}#{}", before, Printable(label.graph, 60), label.index);
-    for (const std::string_view word : {label.op, label.name}) {
+        fmt::format("{}{}#{}", before, Printable(nodes.Graph(node), 60),
+                    nodes.IndexOf(node));
+    for (const std::string_view word : {nodes.Op(node), nodes.Name(node)}) {
       if (!word.empty()) line += " " + Printable(word, 200);
     }
     terminal_.Out(line + "\n");
@@ -182,12 +183,12 @@ void Show::PrintText() {
 void Show::AddNodes(JsonWriter& json, ModuleId module) const {
   json.BeginArray();
   for (const NodeId node : nodes_.Of(module)) {
-    const TaggedModel::NodeLabel label = model_.Label(node);
+    const NodeList& nodes = model_.nodes();
     json.BeginObject();
-    json.Key("graph").String(label.graph);
-    json.Key("index").Number(label.index);
-    json.Key("name").String(label.name);
-    json.Key("op").String(label.op);
+    json.Key("graph").String(nodes.Graph(node));
+    json.Key("index").Number(nodes.IndexOf(node));
+    json.Key("name").String(nodes.Name(node));
+    json.Key("op").String(nodes.Op(node));
     json.EndObject();
   }
   json.EndArray();

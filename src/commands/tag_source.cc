@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "base/text.h"
 #include "commands/output_paths.h"
@@ -69,10 +71,10 @@ bool IsSidecarName(const std::string& path) { return path.ends_with(".json"); }
 
 }  // namespace
 
-void TaggedModel::UseSidecar(Sidecar sidecar, bool keep_nodes) {
+void TaggedModel::UseSidecar(Sidecar sidecar) {
   about_ = std::move(sidecar.model);
   tagging_ = std::move(sidecar.tagging);
-  if (keep_nodes) nodes_ = std::move(sidecar.nodes);
+  if (file_ == nullptr) nodes_ = NodeList(std::move(sidecar.nodes));
   source_ = "sidecar";
 }
 
@@ -85,13 +87,14 @@ TaggedModel TaggedModel::Load(const std::string& path,
       Fail(ErrorKind::kUsage, "--remap needs the model, and {} is a sidecar",
            Printable(path));
     }
-    result.UseSidecar(OpenSidecar(path), true);
+    result.UseSidecar(OpenSidecar(path));
     Say(terminal, fmt::format("tags of the sidecar {}", Printable(path)));
     return result;
   }
 
-  result.file_.emplace(ModelFile::Open(path));
+  result.file_ = std::make_unique<const ModelFile>(ModelFile::Open(path));
   const Model& model = result.file_->model();
+  result.nodes_ = NodeList(model);
   std::string found;
   if (!options.remap && HasTags(model)) result.tagging_ = ReadTagging(model);
   // None where only keys for other programs were written.
@@ -107,13 +110,13 @@ TaggedModel TaggedModel::Load(const std::string& path,
           "--sidecar-only",
           Printable(options.sidecar), Printable(path), Printable(path));
     }
-    result.UseSidecar(std::move(sidecar), false);
+    result.UseSidecar(std::move(sidecar));
     Say(terminal,
         fmt::format("tags of the sidecar {}", Printable(options.sidecar)));
   } else if (std::optional<Sidecar> sidecar =
                  options.remap ? std::nullopt
                                : FindSidecar(path, model, found)) {
-    result.UseSidecar(*std::move(sidecar), false);
+    result.UseSidecar(*std::move(sidecar));
     Say(terminal, fmt::format("tags of the sidecar {}", Printable(found)));
   } else {
     result.tagging_ = MapNodes(model, options.mapping);
@@ -123,18 +126,6 @@ TaggedModel TaggedModel::Load(const std::string& path,
   result.about_ = AboutModel(FileName(path), model, result.tagging_);
   result.file_->file().CheckUnchanged();
   return result;
-}
-
-TaggedModel::NodeLabel TaggedModel::Label(NodeId node) const {
-  if (file_) {
-    const Model& model = file_->model();
-    return {.graph = model.GraphPath(model[node].graph),
-            .index = model[node].index,
-            .name = model[node].name,
-            .op = model.OpType(node)};
-  }
-  const SidecarNode& row = nodes_[Index(node)];
-  return {row.graph, row.index, row.name, row.op};
 }
 
 }  // namespace onnx_tag

@@ -22,6 +22,9 @@ struct SidecarModel {
   std::int64_t ir_version = 0;
   std::string producer;
   std::string dialect;
+  // Values of the main graph that are fed and returned; weights are neither.
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
 };
 
 // What a sidecar says of `model`, which was read from a file of this name.

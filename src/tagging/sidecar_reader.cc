@@ -109,7 +109,9 @@ void Reader::ReadHead(const Json& document) {
                     .fingerprint = Text(model, "fingerprint"),
                     .ir_version = Integer<std::int64_t>(model, "ir_version", 0),
                     .producer = Text(model, "producer"),
-                    .dialect = Text(model, "dialect")};
+                    .dialect = Text(model, "dialect"),
+                    .inputs = Texts(model, "inputs"),
+                    .outputs = Texts(model, "outputs")};
   Tagging& tagging = sidecar_.tagging;
   tagging.strategy = Text(document, "strategy");
   tagging.format.torch_nn = Text(document, "granularity") == "torch_nn";
@@ -136,6 +138,7 @@ void Reader::ReadModule(const Json& row) {
           .value_or(Confidence::kLow);
   facts.candidates = Texts(row, "candidates");
   facts.hierarchy_tag = Text(row, "hierarchy_tag");
+  facts.role_path = Text(row, "role_path");
 }
 
 void Reader::ReadNode(const Json& row) {

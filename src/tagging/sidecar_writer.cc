@@ -45,6 +45,10 @@ class Writer {
     AppendJsonString(out_, about.producer);
     out_ += ", \"dialect\": ";
     AppendJsonString(out_, about.dialect);
+    out_ += ", \"inputs\": ";
+    Strings(about.inputs);
+    out_ += ", \"outputs\": ";
+    Strings(about.outputs);
     out_ += fmt::format(", \"nodes\": {}}},\n", model_.node_count());
     out_ += "  \"strategy\": ";
     AppendJsonString(out_, tagging_.strategy);
