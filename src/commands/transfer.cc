@@ -98,7 +98,7 @@ ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal) {
       TaggedModel::Load(options.from, options.source, terminal);
   const ModelFile file = ModelFile::Open(options.tag.models.front());
   TransferCounts counts;
-  Tagging tagging = TransferTags({from.nodes(), from.model(), from.tagging()},
+  Tagging tagging = TransferTags({from.nodes(), from.model()}, from.tagging(),
                                  file.model(), &counts);
   WarnOfStrangers(options, counts, file.model().node_count(), terminal);
   DropWeaker(options.tag.mapping.min_confidence, tagging);
