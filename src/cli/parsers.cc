@@ -1,6 +1,7 @@
 #include "cli/parsers.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <optional>
 
 #include "cli/option_values.h"
@@ -80,7 +81,8 @@ struct WriteWords {
   CLI::Option* path_option = nullptr;
   CLI::Option* folder_option = nullptr;
 
-  void Add(CLI::App& app, const std::string& default_name) {
+  void Add(CLI::App& app, const std::string& default_name,
+           const std::string& follow) {
     path_option = app.add_option("-o,--output", options.path,
                                  "where to write it; default " + default_name)
                       ->type_name("FILE")
@@ -92,7 +94,7 @@ struct WriteWords {
     app.add_flag("--in-place", options.in_place, "replace MODEL itself")
         ->group("Output");
     app.add_flag("--follow", options.follow,
-                 "with --in-place: through a symbolic link")
+                 "with --in-place: through a symbolic link" + follow)
         ->group("Output");
     app.add_flag("-f,--force", options.force, "replace files of others")
         ->group("Output");
@@ -106,7 +108,7 @@ struct WriteWords {
     app.add_flag("-n,--dry-run", options.dry_run, "say what would be written")
         ->group("Output");
   }
-  WriteOptions Take() const {
+  WriteOptions Take(bool recursive = false) const {
     WriteOptions result = options;
     if (!data.empty()) result.data = ParseData(data);
     if (path_option->count() > 0 && options.path.empty()) {
@@ -121,8 +123,8 @@ struct WriteWords {
       Fail(ErrorKind::kUsage,
            "-o, --out-dir and --in-place exclude each other");
     }
-    if (options.follow && !options.in_place) {
-      Fail(ErrorKind::kUsage, "--follow goes with --in-place");
+    if (options.follow && !options.in_place && !recursive) {
+      Fail(ErrorKind::kUsage, "--follow goes with --in-place or --recursive");
     }
     return result;
   }
@@ -160,6 +162,7 @@ struct TagWords {
         ->type_name("GLOB")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false)
         ->group("Gates (exit 1 where not met)");
     app.add_option("--max-untagged", max_untagged,
                    "nodes that may stay untagged")
@@ -180,8 +183,148 @@ struct TagWords {
   }
 };
 
+// Where a command finds tags.
+struct TagSourceWords {
+  TagSourceOptions options;
+  MappingWords mapping;
+
+  void Add(CLI::App& app) {
+    app.add_option("--sidecar", options.sidecar, "where the tags are")
+        ->type_name("FILE");
+    app.add_flag("--remap", options.remap, "map now, whatever tags there are");
+    mapping.Add(app);
+  }
+  TagSourceOptions Take() const {
+    TagSourceOptions result = options;
+    result.mapping = mapping.Take();
+    return result;
+  }
+};
+
+// A query may be given in one word or in several.
+struct ExpressionWords {
+  std::vector<std::string> words;
+
+  void Add(CLI::App& app) {
+    app.add_option("EXPR", words,
+                   "what to look for: type=attention and layer=0;\n"
+                   "see docs/query.md")
+        ->required()
+        ->type_name("");
+  }
+  std::string Take() const {
+    std::string text;
+    for (const std::string& word : words) {
+      if (!text.empty()) text += ' ';
+      text += word;
+    }
+    return text;
+  }
+};
+
 void AddModel(CLI::App& app, std::string& model, const std::string& help) {
   app.add_option("MODEL", model, help)->required()->type_name("");
+}
+
+// Many models: found in folders and lists, done by several threads.
+struct BatchWords {
+  std::string jobs;
+  std::string format = "text";
+  bool keep_going = false;
+
+  void Add(CLI::App& app, TagOptions& options) {
+    constexpr const char* kGroup = "Several models";
+    app.add_flag("-r,--recursive", options.inputs.recursive,
+                 "models in folders and in those below them")
+        ->group(kGroup);
+    const auto globs = [&](const char* name, std::vector<std::string>& into,
+                           const char* help) {
+      app.add_option(name, into, help)
+          ->type_name("GLOB")
+          ->expected(1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+          ->allow_extra_args(false)
+          ->group(kGroup);
+    };
+    globs("--include", options.inputs.include,
+          "in folders, these instead of *.onnx; repeatable");
+    globs("--exclude", options.inputs.exclude,
+          "not these files and folders; repeatable");
+    app.add_option("--files-from", options.inputs.files_from,
+                   "a list of models, by lines or NUL; - is stdin")
+        ->type_name("FILE")
+        ->group(kGroup);
+    app.add_option("-j,--jobs", jobs, "models at a time; default: the cores")
+        ->type_name("N")
+        ->group(kGroup);
+    app.add_flag("--skip-current", options.skip_current,
+                 "pass over models whose outputs are newer and\n"
+                 "were made with the same options")
+        ->group(kGroup);
+    app.add_flag("--keep-going,!--fail-fast", keep_going,
+                 "after a model that fails, go on (default) or stop")
+        ->group(kGroup);
+    app.add_option("--format", format, "text, junit or github")
+        ->type_name("NAME")
+        ->group("Terminal");
+  }
+  void Take(const CLI::App& app, TagOptions& options) const {
+    constexpr std::size_t kMostJobs = 256;
+    if (app.count("--jobs") > 0) {
+      options.jobs = ParseCount("-j", jobs);
+      if (options.jobs == 0 || options.jobs > kMostJobs) {
+        Fail(ErrorKind::kUsage, "-j: {} is not a number from 1 to {}",
+             options.jobs, kMostJobs);
+      }
+    }
+    options.format = ParseFormat(format);
+    options.fail_fast = app.count("--keep-going") > 0 && !keep_going;
+  }
+};
+
+void CheckStandardOutput(const TagOptions& options) {
+  const bool report = options.format != ReportFormat::kText;
+  if (report && (options.json || options.json_nodes)) {
+    Fail(ErrorKind::kUsage, "--format {} and {} exclude each other",
+         options.format == ReportFormat::kJunit ? "junit" : "github",
+         options.json ? "--json" : "--json-nodes");
+  }
+  const bool streams = options.write.path == "-" || options.sidecar == "-";
+  if (streams && (options.json_nodes || report)) {
+    Fail(ErrorKind::kUsage, "{} and {} - would mix on standard output",
+         options.json_nodes ? "--json-nodes" : "--format",
+         options.sidecar == "-" ? "--sidecar" : "-o");
+  }
+}
+
+void CheckBatch(const TagOptions& options) {
+  const InputOptions& inputs = options.inputs;
+  if (!inputs.include.empty() && !inputs.recursive) {
+    Fail(ErrorKind::kUsage, "--include goes with --recursive");
+  }
+  if (options.skip_current && options.no_sidecar) {
+    Fail(ErrorKind::kUsage,
+         "--skip-current needs the sidecar, which --no-sidecar leaves out");
+  }
+  const bool many = options.models.size() > 1 || inputs.recursive ||
+                    !inputs.files_from.empty();
+  if (many && (!options.write.path.empty() || !options.sidecar.empty())) {
+    Fail(ErrorKind::kUsage,
+         "{} names one file, and there may be several models\n  give a folder "
+         "with --out-dir DIR",
+         options.write.path.empty() ? "--sidecar" : "-o");
+  }
+  const bool piped = std::find(options.models.begin(), options.models.end(),
+                               "-") != options.models.end();
+  if (piped && (many || options.format != ReportFormat::kText)) {
+    Fail(ErrorKind::kUsage, "standard input (-) must be the only model");
+  }
+  if (piped && options.json_nodes && options.write.folder.empty() &&
+      options.write.path.empty() && !options.write.dry_run) {
+    Fail(ErrorKind::kUsage,
+         "the model and --json-nodes would mix on standard output\n  write it "
+         "to a file with -o, or not at all with --dry-run");
+  }
 }
 
 void CheckTag(const TagOptions& options) {
@@ -198,22 +341,12 @@ void CheckTag(const TagOptions& options) {
          "--sidecar-only writes no model\n  name the sidecar with --sidecar "
          "FILE, or its folder with --out-dir DIR");
   }
-  if (options.models.size() > 1 &&
-      (!write.path.empty() || !options.sidecar.empty())) {
-    Fail(ErrorKind::kUsage,
-         "{} names one file, and there are {} models\n  give a folder with "
-         "--out-dir DIR",
-         write.path.empty() ? "--sidecar" : "-o", options.models.size());
-  }
-  for (const std::string& model : options.models) {
-    if (model == "-" && options.models.size() > 1) {
-      Fail(ErrorKind::kUsage, "standard input (-) must be the only model");
-    }
-  }
   if (write.path == "-" && options.sidecar == "-") {
     Fail(ErrorKind::kUsage,
          "-o - and --sidecar - would mix on standard output");
   }
+  CheckStandardOutput(options);
+  CheckBatch(options);
 }
 
 }  // namespace
@@ -224,28 +357,33 @@ Invocation ParseTag(CLI::App& app, Words words) {
   WriteWords write;
   TerminalWords terminal;
   TagWords words_of_tag;
-  bool keep_going = false;
-  app.add_option("MODEL", options.models, "ONNX files, or - for stdin")
-      ->required()
+  BatchWords batch;
+  app.add_option("MODEL", options.models,
+                 "ONNX files, folders with -r, or - for stdin")
       ->type_name("");
   mapping.Add(app);
-  write.Add(app, "MODEL.tagged.onnx");
+  write.Add(app, "MODEL.tagged.onnx",
+            ";\nwith --recursive: into linked folders");
   words_of_tag.AddOutput(app, options);
   words_of_tag.AddGates(app, options.require_modules);
-  app.add_flag("--keep-going,!--fail-fast", keep_going,
-               "after a model that fails, go on (default) or stop")
-      ->group("Several models");
+  batch.Add(app, options);
   app.add_flag("--json", options.json, "the summary as one JSON line a model")
+      ->group("Terminal");
+  app.add_flag("--json-nodes", options.json_nodes,
+               "one JSON line a node, with the model's path")
       ->group("Terminal");
   terminal.AddProgress(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
 
   options.mapping = mapping.Take();
-  options.write = write.Take();
+  options.write = write.Take(options.inputs.recursive);
   words_of_tag.Take(app, options);
-  options.fail_fast = app.count("--keep-going") > 0 && !keep_going;
+  batch.Take(app, options);
   options.quiet = terminal.quiet;
+  if (options.models.empty() && options.inputs.files_from.empty()) {
+    Fail(ErrorKind::kUsage, "no model given\n  see onnx-tag tag --help");
+  }
   CheckTag(options);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
@@ -255,7 +393,7 @@ Invocation ParseStrip(CLI::App& app, Words words) {
   WriteWords write;
   TerminalWords terminal;
   AddModel(app, options.model, "the ONNX file, or - for stdin");
-  write.Add(app, "MODEL.stripped.onnx");
+  write.Add(app, "MODEL.stripped.onnx", "");
   terminal.AddProgress(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
@@ -266,7 +404,7 @@ Invocation ParseStrip(CLI::App& app, Words words) {
 
 Invocation ParseShow(CLI::App& app, Words words) {
   ShowOptions options;
-  MappingWords mapping;
+  TagSourceWords source;
   TerminalWords terminal;
   std::string depth;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
@@ -275,19 +413,113 @@ Invocation ParseShow(CLI::App& app, Words words) {
       ->type_name("PATH");
   app.add_flag("--nodes", options.nodes, "list the nodes of each module");
   app.add_flag("--json", options.json, "print JSON");
-  app.add_option("--sidecar", options.source.sidecar, "where the tags are")
-      ->type_name("FILE");
-  app.add_flag("--remap", options.source.remap,
-               "map now, whatever tags there are");
-  mapping.Add(app);
+  source.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
-  options.source.mapping = mapping.Take();
+  options.source = source.Take();
   if (app.count("--depth") > 0) {
     const std::uint64_t levels = ParseCount("--depth", depth);
     options.depth =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(levels, 1'000'000));
   }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseQuery(CLI::App& app, Words words) {
+  QueryOptions options;
+  TagSourceWords source;
+  ExpressionWords expression;
+  TerminalWords terminal;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  expression.Add(app);
+  app.add_flag("--tsv", options.tsv,
+               "print a table: tag and role of each node");
+  app.add_flag("--json", options.json, "print JSON");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.query = expression.Take();
+  options.source = source.Take();
+  if (options.tsv && options.json) {
+    Fail(ErrorKind::kUsage, "--tsv and --json exclude each other");
+  }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+namespace {
+
+void CheckSelect(const CLI::App& app, const SelectOptions& options) {
+  const auto given_without = [&](const char* option, bool fits,
+                                 const char* tools) {
+    if (app.count(option) == 0 || fits) return;
+    Fail(ErrorKind::kUsage, "{} goes with --for {}", option, tools);
+  };
+  const SelectTool tool = options.tool;
+  given_without("--device", tool == SelectTool::kLayerAnn, "layer-ann");
+  given_without("--precision", tool == SelectTool::kPolygraphy, "polygraphy");
+  given_without("--exclude",
+                tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive,
+                "ort-quant and olive");
+  const bool text_fits = tool == SelectTool::kNames ||
+                         tool == SelectTool::kLayerAnn ||
+                         tool == SelectTool::kPolygraphy;
+  if (options.format == SelectFormat::kText && !text_fits) {
+    Fail(ErrorKind::kUsage,
+         "--format text goes with --for names, layer-ann "
+         "and polygraphy");
+  }
+  if (options.format == SelectFormat::kPython && tool == SelectTool::kOlive) {
+    Fail(ErrorKind::kUsage, "--for olive is JSON");
+  }
+}
+
+// What each tool is mostly given.
+SelectFormat DefaultFormat(SelectTool tool) {
+  if (tool == SelectTool::kNames) return SelectFormat::kText;
+  if (tool == SelectTool::kPolygraphy) return SelectFormat::kPython;
+  return SelectFormat::kJson;
+}
+
+}  // namespace
+
+Invocation ParseSelect(CLI::App& app, Words words) {
+  SelectOptions options;
+  TagSourceWords source;
+  ExpressionWords expression;
+  TerminalWords terminal;
+  std::string tool;
+  std::string format;
+  bool json = false;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  expression.Add(app);
+  app.add_option("--for", tool,
+                 "names, ort-quant, layer-ann, olive,\npolygraphy or extract")
+      ->required()
+      ->type_name("TOOL");
+  app.add_option("--format", format, "text, json or python")->type_name("NAME");
+  app.add_flag("--json", json, "the same as --format json");
+  app.add_flag("--exclude", options.exclude,
+               "quantizers: all but the selection");
+  app.add_option("--device", options.device,
+                 "layer-ann: cpu (default), gpu, cuda, npu, ...")
+      ->type_name("NAME");
+  app.add_option("--precision", options.precision,
+                 "polygraphy: float32 (default), float16, ...")
+      ->type_name("NAME");
+  app.add_flag("--skip-unaddressable", options.skip_unaddressable,
+               "leave out nodes the tool cannot tell by name");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.query = expression.Take();
+  options.source = source.Take();
+  options.tool = ParseTool(tool);
+  options.format = app.count("--format") > 0 ? ParseSelectFormat(format)
+                   : json                    ? SelectFormat::kJson
+                                             : DefaultFormat(options.tool);
+  options.device = ParseDevice(options.device);
+  options.precision = ParsePrecision(options.precision);
+  CheckSelect(app, options);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 
@@ -344,6 +576,88 @@ Invocation ParseTransfer(CLI::App& app, Words words) {
   words_of_tag.Take(app, options.tag);
   options.tag.quiet = terminal.quiet;
   CheckTag(options.tag);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseDiff(CLI::App& app, Words words) {
+  DiffOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
+  std::string format = "text";
+  app.add_option("A", options.a, "an ONNX file or a sidecar")
+      ->required()
+      ->type_name("");
+  app.add_option("B", options.b, "the other one")->required()->type_name("");
+  app.add_option("--format", format, "text or markdown")->type_name("NAME");
+  app.add_flag("--json", options.json, "print JSON");
+  app.add_flag("--remap", options.source.remap,
+               "map both now, whatever tags there are");
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  options.markdown = ParseDiffFormat(format);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseCheck(CLI::App& app, Words words) {
+  CheckOptions options;
+  MappingWords mapping;
+  TagWords words_of_tag;
+  TerminalWords terminal;
+  std::string format = "text";
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  app.add_option("--sidecar", options.source.sidecar,
+                 "the sidecar to check; default the one beside")
+      ->type_name("FILE");
+  app.add_option("--format", format, "text, junit or github")
+      ->type_name("NAME");
+  app.add_flag("--json", options.json, "print JSON");
+  words_of_tag.AddGates(app, options.gates.require_modules);
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  words_of_tag.Take(app, options.gates);
+  options.format = ParseFormat(format);
+  if (options.json && options.format != ReportFormat::kText) {
+    Fail(ErrorKind::kUsage, "--json and --format exclude each other");
+  }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseProfile(CLI::App& app, Words words) {
+  ProfileOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
+  std::string by = "module";
+  std::string format = "table";
+  std::string top;
+  bool json = false;
+  AddModel(app, options.model, "an ONNX file or its sidecar");
+  app.add_option("ORT_PROFILE", options.profile,
+                 "the JSON file that ONNX Runtime wrote")
+      ->required()
+      ->type_name("");
+  app.add_option("--by", by, "module, class, layer, role or node")
+      ->type_name("NAME");
+  app.add_option("--format", format, "table, json, folded or speedscope")
+      ->type_name("NAME");
+  app.add_option("--top", top, "rows of the table; default 40, 0 is all")
+      ->type_name("N");
+  app.add_flag("--json", json, "the same as --format json");
+  app.add_option("--sidecar", options.source.sidecar, "where the tags are")
+      ->type_name("FILE");
+  app.add_flag("--remap", options.source.remap,
+               "map now, whatever tags there are");
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  options.by = ParseProfileKey(by);
+  options.format = ParseProfileFormat(format);
+  if (json) options.format = ProfileFormat::kJson;
+  if (app.count("--top") > 0) options.top = ParseCount("--top", top);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 

@@ -47,7 +47,8 @@ class Comparison {
     index.assign(tree.size(), 0);
     for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
       if (counts.Total(id) == 0) continue;
-      const auto [at, added] = by_path_.try_emplace(tree.Path(id), rows_.size());
+      const auto [at, added] =
+          by_path_.try_emplace(tree.Path(id), rows_.size());
       if (added) rows_.emplace_back().path = at->first;
       index[Index(id)] = at->second;
       ModuleDifference& row = rows_[at->second];

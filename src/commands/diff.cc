@@ -118,15 +118,17 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
                     Printable(WithoutIndices(to), 200));
     const auto [at, added] = index.try_emplace(key, moves.size());
     if (added) {
-      moves.push_back({key, {0, fmt::format("{} {}", b.nodes().Address(node.b),
-                                            Printable(b.nodes().Name(node.b),
-                                                      100))}});
+      moves.push_back(
+          {key,
+           {0, fmt::format("{} {}", b.nodes().Address(node.b),
+                           Printable(b.nodes().Name(node.b), 100))}});
     }
     ++moves[at->second].second.count;
   }
-  std::stable_sort(moves.begin(), moves.end(), [](const auto& x, const auto& y) {
-    return x.second.count > y.second.count;
-  });
+  std::stable_sort(moves.begin(), moves.end(),
+                   [](const auto& x, const auto& y) {
+                     return x.second.count > y.second.count;
+                   });
   std::vector<std::string> lines;
   for (const auto& [what, move] : moves) {
     lines.push_back(fmt::format("{} {} (in B {})", WithThousands(move.count),
@@ -157,11 +159,12 @@ std::string Totals(const TagDifference& difference) {
   add(difference.moved.size(), "in another module");
   add(difference.roles, "with another role");
   if (text.empty()) text = "nodes are the same";
-  return fmt::format("{}; {}\n", text,
-                     difference.modules.size() == 1
-                         ? "1 module differs"
-                         : fmt::format("{} modules differ",
-                                       WithThousands(difference.modules.size())));
+  return fmt::format(
+      "{}; {}\n", text,
+      difference.modules.size() == 1
+          ? "1 module differs"
+          : fmt::format("{} modules differ",
+                        WithThousands(difference.modules.size())));
 }
 
 std::string Text(const TaggedModel& a, const TaggedModel& b,
@@ -177,9 +180,9 @@ std::string Text(const TaggedModel& a, const TaggedModel& b,
                         "what");
   }
   for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
-    text += fmt::format("{:>6} {:>6}  {:<{}}  {}\n", rows[i].nodes_a,
-                        rows[i].nodes_b, rows[i].module, widest,
-                        rows[i].changes);
+    text +=
+        fmt::format("{:>6} {:>6}  {:<{}}  {}\n", rows[i].nodes_a,
+                    rows[i].nodes_b, rows[i].module, widest, rows[i].changes);
   }
   if (rows.size() > kMostRows) {
     text += fmt::format("  and {} more; --json lists all\n",
@@ -210,10 +213,9 @@ std::string Cell(std::string_view text) {
 
 std::string Markdown(const TaggedModel& a, const TaggedModel& b,
                      const TagDifference& difference) {
-  std::string text = fmt::format("**A** {}, **B** {}: {}\n",
-                                 Cell(Printable(a.about().file, 200)),
-                                 Cell(Printable(b.about().file, 200)),
-                                 Totals(difference));
+  std::string text = fmt::format(
+      "**A** {}, **B** {}: {}\n", Cell(Printable(a.about().file, 200)),
+      Cell(Printable(b.about().file, 200)), Totals(difference));
   const std::vector<DiffRow> rows = FoldRows(difference);
   if (!rows.empty()) {
     text += "| module | A | B | what |\n|---|---:|---:|---|\n";

@@ -109,7 +109,9 @@ void Reader::ReadHead(const Json& document) {
                     .fingerprint = Text(model, "fingerprint"),
                     .ir_version = Integer<std::int64_t>(model, "ir_version", 0),
                     .producer = Text(model, "producer"),
-                    .dialect = Text(model, "dialect")};
+                    .dialect = Text(model, "dialect"),
+                    .inputs = Texts(model, "inputs"),
+                    .outputs = Texts(model, "outputs")};
   Tagging& tagging = sidecar_.tagging;
   tagging.strategy = Text(document, "strategy");
   tagging.format.torch_nn = Text(document, "granularity") == "torch_nn";

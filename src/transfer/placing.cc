@@ -123,9 +123,9 @@ Placing::Placing(const Matching& matching, const Tagging& tags)
 // What is around tells nothing where hardly anything is known: another model,
 // or one of which nothing is left.
 bool Placing::AreStrangers() const {
-  const auto placed = std::count_if(
-      places_.begin(), places_.end(),
-      [](const Place& place) { return place.how != How::kNot; });
+  const auto placed =
+      std::count_if(places_.begin(), places_.end(),
+                    [](const Place& place) { return place.how != How::kNot; });
   return 4 * static_cast<std::size_t>(placed) < places_.size();
 }
 

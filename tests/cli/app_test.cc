@@ -245,7 +245,7 @@ TEST(ParseArgsTest, HelpAndVersionAreText) {
               StartsWith("onnx-tag says which module"));
   EXPECT_EQ(Parse<PrintText>({"help"}).text, Parse<PrintText>({"-h"}).text);
   for (const std::string command :
-       {"tag", "show", "explain", "strip", "strategies"}) {
+       {"tag", "show", "query", "select", "explain", "strip", "strategies"}) {
     SCOPED_TRACE(command);
     const std::string help = Parse<PrintText>({command, "--help"}).text;
     EXPECT_THAT(help, HasSubstr("usage: onnx-tag " + command));
@@ -257,7 +257,7 @@ TEST(ParseArgsTest, HelpAndVersionAreText) {
 
 TEST(ParseArgsTest, HelpFitsEightyColumns) {
   for (const std::string command :
-       {"tag", "show", "explain", "strip", "strategies"}) {
+       {"tag", "show", "query", "select", "explain", "strip", "strategies"}) {
     std::string line;
     for (const char c : Parse<PrintText>({command, "--help"}).text) {
       if (c != '\n') {

@@ -51,7 +51,7 @@ TEST(NodeListTest, NamesNodesOfSubgraphsByTheirPlace) {
         op_type: "If"
         attribute {
           name: "then_branch"
-          type: GRAPH
+          type: 5
           g { node { op_type: "B" } }
         }
       }
