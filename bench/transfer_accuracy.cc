@@ -201,14 +201,14 @@ class TransferAccuracy {
   Tagging Carry(const Model& from, const Tagging& tags, const Model& to) {
     if (!options_.sidecar) {
       const NodeList nodes(from);
-      return TransferTags({nodes, &from, tags}, to);
+      return TransferTags({nodes, &from}, tags, to);
     }
     std::string json;
     WriteSidecar(from, tags, AboutModel("from.onnx", from, tags),
                  [&](Bytes bytes) { json += bytes; });
     Sidecar sidecar = ReadSidecar(json);
     const NodeList nodes(std::move(sidecar.nodes));
-    return TransferTags({nodes, nullptr, sidecar.tagging}, to);
+    return TransferTags({nodes, nullptr}, sidecar.tagging, to);
   }
 
   Score ScoreFile(const Model& from, const Tagging& tags, const TruthFile& to) {

@@ -141,45 +141,6 @@ struct WriteWords {
   }
 };
 
-// Where a command finds tags.
-struct TagSourceWords {
-  TagSourceOptions options;
-  MappingWords mapping;
-
-  void Add(CLI::App& app) {
-    app.add_option("--sidecar", options.sidecar, "where the tags are")
-        ->type_name("FILE");
-    app.add_flag("--remap", options.remap, "map now, whatever tags there are");
-    mapping.Add(app);
-  }
-  TagSourceOptions Take() const {
-    TagSourceOptions result = options;
-    result.mapping = mapping.Take();
-    return result;
-  }
-};
-
-// A query may be given in one word or in several.
-struct ExpressionWords {
-  std::vector<std::string> words;
-
-  void Add(CLI::App& app) {
-    app.add_option("EXPR", words,
-                   "what to look for: type=attention and layer=0;\n"
-                   "see docs/query.md")
-        ->required()
-        ->type_name("");
-  }
-  std::string Take() const {
-    std::string text;
-    for (const std::string& word : words) {
-      if (!text.empty()) text += ' ';
-      text += word;
-    }
-    return text;
-  }
-};
-
 // What is written beside the model, and what a build wants to be sure of; the
 // same for `tag` and `transfer`.
 struct TagWords {
@@ -230,6 +191,45 @@ struct TagWords {
     if (app.count("--max-untagged") > 0) {
       options.max_untagged = ParseCount("--max-untagged", max_untagged);
     }
+  }
+};
+
+// Where a command finds tags.
+struct TagSourceWords {
+  TagSourceOptions options;
+  MappingWords mapping;
+
+  void Add(CLI::App& app) {
+    app.add_option("--sidecar", options.sidecar, "where the tags are")
+        ->type_name("FILE");
+    app.add_flag("--remap", options.remap, "map now, whatever tags there are");
+    mapping.Add(app);
+  }
+  TagSourceOptions Take() const {
+    TagSourceOptions result = options;
+    result.mapping = mapping.Take();
+    return result;
+  }
+};
+
+// A query may be given in one word or in several.
+struct ExpressionWords {
+  std::vector<std::string> words;
+
+  void Add(CLI::App& app) {
+    app.add_option("EXPR", words,
+                   "what to look for: type=attention and layer=0;\n"
+                   "see docs/query.md")
+        ->required()
+        ->type_name("");
+  }
+  std::string Take() const {
+    std::string text;
+    for (const std::string& word : words) {
+      if (!text.empty()) text += ' ';
+      text += word;
+    }
+    return text;
   }
 };
 
@@ -587,6 +587,88 @@ Invocation ParseTransfer(CLI::App& app, Words words) {
   words_of_tag.Take(app, options.tag);
   options.tag.quiet = terminal.quiet;
   CheckTag(options.tag);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseDiff(CLI::App& app, Words words) {
+  DiffOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
+  std::string format = "text";
+  app.add_option("A", options.a, "an ONNX file or a sidecar")
+      ->required()
+      ->type_name("");
+  app.add_option("B", options.b, "the other one")->required()->type_name("");
+  app.add_option("--format", format, "text or markdown")->type_name("NAME");
+  app.add_flag("--json", options.json, "print JSON");
+  app.add_flag("--remap", options.source.remap,
+               "map both now, whatever tags there are");
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  options.markdown = ParseDiffFormat(format);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseCheck(CLI::App& app, Words words) {
+  CheckOptions options;
+  MappingWords mapping;
+  TagWords words_of_tag;
+  TerminalWords terminal;
+  std::string format = "text";
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  app.add_option("--sidecar", options.source.sidecar,
+                 "the sidecar to check; default the one beside")
+      ->type_name("FILE");
+  app.add_option("--format", format, "text, junit or github")
+      ->type_name("NAME");
+  app.add_flag("--json", options.json, "print JSON");
+  words_of_tag.AddGates(app, options.gates.require_modules);
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  words_of_tag.Take(app, options.gates);
+  options.format = ParseFormat(format);
+  if (options.json && options.format != ReportFormat::kText) {
+    Fail(ErrorKind::kUsage, "--json and --format exclude each other");
+  }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseProfile(CLI::App& app, Words words) {
+  ProfileOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
+  std::string by = "module";
+  std::string format = "table";
+  std::string top;
+  bool json = false;
+  AddModel(app, options.model, "an ONNX file or its sidecar");
+  app.add_option("ORT_PROFILE", options.profile,
+                 "the JSON file that ONNX Runtime wrote")
+      ->required()
+      ->type_name("");
+  app.add_option("--by", by, "module, class, layer, role or node")
+      ->type_name("NAME");
+  app.add_option("--format", format, "table, json, folded or speedscope")
+      ->type_name("NAME");
+  app.add_option("--top", top, "rows of the table; default 40, 0 is all")
+      ->type_name("N");
+  app.add_flag("--json", json, "the same as --format json");
+  app.add_option("--sidecar", options.source.sidecar, "where the tags are")
+      ->type_name("FILE");
+  app.add_flag("--remap", options.source.remap,
+               "map now, whatever tags there are");
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  options.by = ParseProfileKey(by);
+  options.format = ParseProfileFormat(format);
+  if (json) options.format = ProfileFormat::kJson;
+  if (app.count("--top") > 0) options.top = ParseCount("--top", top);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 

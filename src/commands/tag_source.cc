@@ -27,8 +27,8 @@ Sidecar OpenSidecar(const std::string& path) {
   }
 }
 
-// "bert.onnx" and "bert.tagged.onnx" have the sidecar "bert.tags.json", and
-// `-o X.onnx` made "X.tags.json".
+}  // namespace
+
 std::vector<std::string> SidecarsBeside(const std::string& path) {
   const std::string stem = WithoutOnnx(path);
   std::vector<std::string> beside = {stem + ".tags.json"};
@@ -39,6 +39,8 @@ std::vector<std::string> SidecarsBeside(const std::string& path) {
   }
   return beside;
 }
+
+namespace {
 
 bool Fits(const Sidecar& sidecar, const Model& model) {
   return sidecar.nodes.size() == model.node_count() &&

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
+#include "commands/external_data.h"
 #include "commands/gates.h"
 #include "commands/json_writer.h"
 #include "commands/tag_source.h"
@@ -98,19 +99,21 @@ ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal) {
       TaggedModel::Load(options.from, options.source, terminal);
   const ModelFile file = ModelFile::Open(options.tag.models.front());
   TransferCounts counts;
-  Tagging tagging = TransferTags({from.nodes(), from.model(), from.tagging()},
+  Tagging tagging = TransferTags({from.nodes(), from.model()}, from.tagging(),
                                  file.model(), &counts);
   WarnOfStrangers(options, counts, file.model().node_count(), terminal);
   DropWeaker(options.tag.mapping.min_confidence, tagging);
-  const Written written = WriteTagged(file, tagging, options.tag, terminal);
+  WarnOfExternalData(file, terminal);
+  TagSummary summary;
+  const bool streams =
+      WriteTagged(file, tagging, options.tag, terminal, summary);
 
   const Coverage coverage = CountTags(tagging);
   if (!options.tag.quiet || options.tag.json) {
     const std::string text =
-        options.tag.json
-            ? Json(options, written.summary, counts, coverage)
-            : SummaryText(written.summary, tagging) + FoundText(counts);
-    if (written.streams) {
+        options.tag.json ? Json(options, summary, counts, coverage)
+                         : SummaryText(summary, tagging) + FoundText(counts);
+    if (streams) {
       terminal.Err(text);
     } else {
       terminal.Out(text);
@@ -118,8 +121,8 @@ ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal) {
   }
   const std::vector<std::string> findings = UnmetGates(tagging, options.tag);
   for (const std::string& finding : findings) {
-    terminal.Complain(fmt::format("onnx-tag: {}: {}\n",
-                                  Printable(written.summary.file), finding));
+    terminal.Complain(
+        fmt::format("onnx-tag: {}: {}\n", Printable(summary.file), finding));
   }
   return findings.empty() ? ExitCode::kOk : ExitCode::kFindings;
 }

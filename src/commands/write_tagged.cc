@@ -34,12 +34,12 @@ Produce SidecarOf(const ModelFile& file, const Tagging& tagging) {
 
 }  // namespace
 
-Written WriteTagged(const ModelFile& file, const Tagging& tagging,
-                    const TagOptions& options, Terminal& terminal) {
+bool WriteTagged(const ModelFile& file, const Tagging& tagging,
+                 const TagOptions& options, Terminal& terminal,
+                 TagSummary& summary) {
   const std::string& input = file.path();
+  // Nothing is written before Write().
   PendingOutputs outputs(file.file(), options.write, terminal);
-  Written written;
-  TagSummary& summary = written.summary;
   summary.file = input;
   summary.dry_run = options.write.dry_run;
   std::optional<TagWriter> writer;
@@ -59,7 +59,6 @@ Written WriteTagged(const ModelFile& file, const Tagging& tagging,
   }
   RefuseToReplaceWeights(file, summary.output);
   RefuseToReplaceWeights(file, summary.sidecar);
-  WarnOfExternalData(file, terminal);
   outputs.Judge();
   if (!options.write.dry_run) {
     outputs.Write();
@@ -67,8 +66,7 @@ Written WriteTagged(const ModelFile& file, const Tagging& tagging,
   }
   summary.output_fate = outputs.FateOf(summary.output);
   summary.sidecar_fate = outputs.FateOf(summary.sidecar);
-  written.streams = outputs.streams() && !options.write.dry_run;
-  return written;
+  return outputs.streams() && !options.write.dry_run;
 }
 
 }  // namespace onnx_tag

@@ -9,14 +9,12 @@
 
 namespace onnx_tag {
 
-struct Written {
-  TagSummary summary;
-  bool streams = false;  // an output went to standard output
-};
-
-// Writes the tagged model, the sidecar or both, all or nothing.
-Written WriteTagged(const ModelFile& file, const Tagging& tagging,
-                    const TagOptions& options, Terminal& terminal);
+// Writes the tagged model, the sidecar or both, all or nothing, and notes in
+// `summary` what became of them, also where it throws. True where an output
+// went to standard output.
+bool WriteTagged(const ModelFile& file, const Tagging& tagging,
+                 const TagOptions& options, Terminal& terminal,
+                 TagSummary& summary);
 
 }  // namespace onnx_tag
 
