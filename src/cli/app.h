@@ -21,7 +21,7 @@ struct PrintText {
 
 struct Invocation {
   std::variant<PrintText, TagOptions, StripOptions, ShowOptions, ExplainOptions,
-               QueryOptions, SelectOptions, StrategiesOptions>
+               QueryOptions, SelectOptions, ExportOptions, StrategiesOptions>
       command;
   TerminalOptions terminal;
 };
