@@ -433,8 +433,11 @@ Invocation ParseShow(CLI::App& app, Words words) {
   std::string depth;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
   app.add_option("--depth", depth, "levels of the tree")->type_name("N");
-  app.add_option("--module", options.module, "only what is below this module")
+  app.add_option("--module", options.module,
+                 "only what is below this module; * and ** work")
       ->type_name("PATH");
+  app.add_flag("--unfold", options.unfold,
+               "a row for each of the layers that repeat");
   app.add_flag("--nodes", options.nodes, "list the nodes of each module");
   app.add_flag("--json", options.json, "print JSON");
   source.Add(app);
@@ -544,6 +547,27 @@ Invocation ParseSelect(CLI::App& app, Words words) {
   options.device = ParseDevice(options.device);
   options.precision = ParsePrecision(options.precision);
   CheckSelect(app, options);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseExport(CLI::App& app, Words words) {
+  ExportOptions options;
+  TagSourceWords source;
+  TerminalWords terminal;
+  std::string format;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  app.add_option("--to", format, "graphml, dot, tsv or netron")
+      ->required()
+      ->type_name("FORMAT");
+  app.add_option("-o,--output", options.output,
+                 "where to write it; default standard output")
+      ->type_name("FILE");
+  app.add_flag("-f,--force", options.force, "replace a file that is there");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source = source.Take();
+  options.format = ParseExportFormat(format);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 

@@ -81,6 +81,19 @@ void TaggedModel::UseSidecar(Sidecar sidecar) {
   source_ = "sidecar";
 }
 
+ParameterCounts TaggedModel::parameters() const {
+  if (file_ != nullptr) return CountParameters(file_->model(), tagging_);
+  ParameterCounts counts;
+  counts.own.resize(tagging_.modules.size());
+  for (const ModuleId id : AllIds<ModuleId>(tagging_.facts.size())) {
+    counts.own[id] = tagging_.facts[id].parameters;
+    counts.all += counts.own[id];
+  }
+  counts.unplaced = about_.unplaced_parameters;
+  counts.all += counts.unplaced;
+  return counts;
+}
+
 TaggedModel TaggedModel::Load(const std::string& path,
                               const TagSourceOptions& options,
                               Terminal& terminal) {
