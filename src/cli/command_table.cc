@@ -9,7 +9,7 @@
 namespace onnx_tag::cli {
 namespace {
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr std::array<Command, 11> kCommands = {{
     {"tag", "MODEL... [options]",
      "write each node's module into the model and a JSON file beside it",
      "  onnx-tag model.onnx\n"
@@ -54,6 +54,29 @@ constexpr std::array<Command, 7> kCommands = {{
      "  onnx-tag strip model.tagged.onnx -o model.onnx\n"
      "  onnx-tag strip model.onnx --in-place\n",
      ParseStrip},
+    {"transfer", "FROM TO [options]",
+     "carry tags to another version of the model",
+     "  onnx-tag transfer model.tagged.onnx model.quant.onnx\n"
+     "  onnx-tag transfer model.tags.json model.opt.onnx -o tagged.onnx\n"
+     "  onnx-tag transfer old.onnx new.onnx --sidecar-only --json\n",
+     ParseTransfer},
+    {"diff", "A B [options]", "compare two versions module by module",
+     "  onnx-tag diff model.onnx model.quant.onnx\n"
+     "  onnx-tag diff old.tags.json new.tags.json --json\n"
+     "  onnx-tag diff model.onnx model.opt.onnx --format markdown\n",
+     ParseDiff},
+    {"check", "MODEL [options]",
+     "say what is wrong with a model's tags, or its sidecar",
+     "  onnx-tag check model.tagged.onnx\n"
+     "  onnx-tag check model.tagged.onnx --min-coverage 95 --json\n"
+     "  onnx-tag check model.onnx --sidecar model.tags.json\n",
+     ParseCheck},
+    {"profile", "MODEL ORT_PROFILE [options]",
+     "sum up an ONNX Runtime profile by module",
+     "  onnx-tag profile model.onnx onnxruntime_profile.json\n"
+     "  onnx-tag profile model.onnx profile.json --by layer\n"
+     "  onnx-tag profile model.onnx profile.json --format folded > out.txt\n",
+     ParseProfile},
     {"strategies", "[options]", "list the strategies of --strategy",
      "  onnx-tag strategies\n", ParseStrategies},
 }};

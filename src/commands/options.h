@@ -127,6 +127,44 @@ struct SelectOptions {
   std::string precision = "float32";  // polygraphy
 };
 
+struct TransferOptions {
+  std::string from;         // a tagged model, its sidecar, or a model to map
+  TagSourceOptions source;  // how to read its tags
+  TagOptions tag;           // the one model to tag, and where it goes
+};
+
+struct DiffOptions {
+  std::string a;
+  std::string b;
+  TagSourceOptions source;
+  bool markdown = false;
+  bool json = false;
+};
+
+struct CheckOptions {
+  std::string model;
+  TagSourceOptions source;
+  TagOptions gates;  // its gates alone
+  ReportFormat format = ReportFormat::kText;
+  bool json = false;
+};
+
+enum class ProfileKey { kModule, kClass, kLayer, kRole, kNode };
+constexpr std::array<std::string_view, 5> kProfileKeyNames = {
+    "module", "class", "layer", "role", "node"};
+enum class ProfileFormat { kTable, kJson, kFolded, kSpeedscope };
+constexpr std::array<std::string_view, 4> kProfileFormatNames = {
+    "table", "json", "folded", "speedscope"};
+
+struct ProfileOptions {
+  std::string model;
+  std::string profile;
+  TagSourceOptions source;
+  ProfileKey by = ProfileKey::kModule;
+  ProfileFormat format = ProfileFormat::kTable;
+  std::uint64_t top = 40;  // rows of the table; 0: all
+};
+
 struct ExplainOptions {
   std::string model;
   std::string node;
