@@ -44,6 +44,8 @@ struct MappingWords {
   std::string min_confidence = "low";
   std::string exceptions;
   std::string hierarchy;
+  std::string trace;
+  std::string fx;
   CLI::Option* exceptions_option = nullptr;
   CLI::Option* hierarchy_option = nullptr;
 
@@ -69,6 +71,15 @@ struct MappingWords {
                    "drop weaker tags: low, medium, high, certain")
         ->type_name("LEVEL")
         ->group("Mapping");
+    AddRecordings(app);
+  }
+  void AddRecordings(CLI::App& app) {
+    app.add_option("--trace", trace, "a recorded run, for htp")
+        ->type_name("FILE")
+        ->group("Mapping");
+    app.add_option("--fx", fx, "a recorded FX graph, for fx_graph")
+        ->type_name("FILE")
+        ->group("Mapping");
   }
   MappingOptions Take() const {
     MappingOptions options;
@@ -82,6 +93,8 @@ struct MappingWords {
       Fail(ErrorKind::kUsage, "--hierarchy: the name is empty");
     }
     options.hierarchy_file = hierarchy;
+    options.trace_file = trace;
+    options.fx_file = fx;
     return options;
   }
 };
@@ -674,11 +687,17 @@ Invocation ParseProfile(CLI::App& app, Words words) {
 
 Invocation ParseStrategies(CLI::App& app, Words words) {
   StrategiesOptions options;
+  MappingWords mapping;
   TerminalWords terminal;
+  app.add_option("MODEL", options.model,
+                 "run each on this model, or - for stdin")
+      ->type_name("");
   app.add_flag("--json", options.json, "print JSON");
+  mapping.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
-  return {.command = options, .terminal = terminal.Take()};
+  options.mapping = mapping.Take();
+  return {.command = std::move(options), .terminal = terminal.Take()};
 }
 
 }  // namespace onnx_tag::cli

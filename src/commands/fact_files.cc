@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "commands/recordings.h"
 #include "hierarchy/module_map.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"
@@ -33,7 +34,7 @@ std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path) {
 }  // namespace
 
 MappingOptions WithFacts(const MappingOptions& options) {
-  MappingOptions result = options;
+  MappingOptions result = WithRecordings(options);
   if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
     result.hierarchy = ReadHierarchy(options.hierarchy_file);
   }

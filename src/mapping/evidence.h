@@ -18,6 +18,7 @@
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
+#include "projection/project.h"
 
 namespace onnx_tag {
 
@@ -79,6 +80,13 @@ struct KnownModules {
   }
 };
 
+// What a recorded run says of a node.
+struct ProjectedFact {
+  NodeId node;
+  ModuleId module;
+  ProjectionTrust trust;
+};
+
 struct Evidence {
   explicit Evidence(const Model& m) : model(m) {}
 
@@ -116,6 +124,11 @@ struct Evidence {
   std::vector<std::string> notes;      // set aside, and why
   std::vector<std::string> warnings;   // that the user should hear of
 
+  // From recordings, where the strategy asks for one.
+  std::vector<ProjectedFact> traced;
+  std::vector<ProjectedFact> fx_traced;
+  std::vector<NodeId> run_order;  // all nodes, as they run
+
   // Nodes that feed on nothing but weights and constants, and pass one on.
   IdVector<NodeId, bool> is_carrier;
 
@@ -148,10 +161,16 @@ struct Evidence {
   }
 };
 
-// `map`: the user's hierarchy, or null. Throws Error(kUsage) where it is that
-// of another model.
-Evidence GatherEvidence(const Model& model,
-                        std::shared_ptr<const ModuleMap> map = nullptr);
+// What there is beside what the file says.
+struct WantedFacts {
+  std::shared_ptr<const ModuleMap> hierarchy;  // the user's, or null
+  const Recording* trace = nullptr;
+  const Recording* fx = nullptr;
+};
+
+// Throws Error(kUsage) where the hierarchy or a recording is that of another
+// model.
+Evidence GatherEvidence(const Model& model, const WantedFacts& wanted = {});
 
 // The exporter's dialect, for reports.
 std::string FileDialect(const Evidence& evidence);
@@ -166,6 +185,8 @@ void GatherMetadata(Evidence& evidence);
 void GatherDialectNames(Evidence& evidence);
 void GatherKerasOnTorch(Evidence& evidence);
 void FitHierarchy(Evidence& evidence, std::shared_ptr<const ModuleMap> map);
+void GatherTrace(Evidence& evidence, const Recording& recording);
+void GatherFx(Evidence& evidence, const Recording& recording);
 void AlignScopes(Evidence& evidence);
 
 // The evidence's module for one of the map's, added where it is new; kNo where

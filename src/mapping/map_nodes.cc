@@ -47,19 +47,6 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"function_body", "the function it stands in", &ProposeForFunctionBodies},
 };
 
-const Strategy kStrategies[] = {
-    {{"enhanced_semantic",
-      "what the file says, then what its operations imply, then where its "
-      "neighbours are"},
-     kEnhancedSemanticRungs},
-};
-
-constexpr StrategyInfo kStrategyInfos[] = {
-    {"enhanced_semantic",
-     "what the file says, then what its operations imply, then where its "
-     "neighbours are"},
-};
-
 // The body of a module's function is the module's, and what it calls.
 bool LeavesFunction(const Evidence& evidence, const Claim& claim) {
   if (claim.source != Source::kLocality) return false;
@@ -128,19 +115,7 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
 
 }  // namespace
 
-std::span<const StrategyInfo> Strategies() { return kStrategyInfos; }
-
-const Strategy& FindStrategy(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Strategy& strategy : kStrategies) {
-    if (strategy.info.name == name) return strategy;
-    names.push_back(strategy.info.name);
-  }
-  const std::string_view nearest = NearestWord(name, names);
-  Fail(ErrorKind::kUsage, "unknown strategy '{}'{}", Printable(name),
-       nearest.empty() ? std::string("\n  list them with: onnx-tag strategies")
-                       : fmt::format(", did you mean '{}'?", nearest));
-}
+std::span<const Rung> EnhancedSemanticRungs() { return kEnhancedSemanticRungs; }
 
 std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
   if (LeavesFunction(evidence, claim)) return std::nullopt;
@@ -171,8 +146,7 @@ void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
   }
 }
 
-Evidence GatherEvidence(const Model& model,
-                        std::shared_ptr<const ModuleMap> map) {
+Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   Evidence evidence(model);
   evidence.dialect = DetectDialect(model);
   evidence.names = ReadDialect(model, evidence.dialect);
@@ -185,7 +159,9 @@ Evidence GatherEvidence(const Model& model,
   GatherMetadata(evidence);
   GatherDialectNames(evidence);
   GatherKerasOnTorch(evidence);
-  FitHierarchy(evidence, std::move(map));
+  FitHierarchy(evidence, wanted.hierarchy);
+  if (wanted.trace != nullptr) GatherTrace(evidence, *wanted.trace);
+  if (wanted.fx != nullptr) GatherFx(evidence, *wanted.fx);
   AlignScopes(evidence);
   GuessAttentionNames(evidence);
   DescribeModules(evidence);
@@ -222,12 +198,14 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
     throw std::logic_error("the hierarchy was named and not read");
   }
   const Strategy& strategy = FindStrategy(options.strategy);
-  const Evidence evidence = GatherEvidence(model, options.hierarchy);
+  const Evidence evidence =
+      GatherEvidence(model, WantedBy(strategy, model, options));
   Tagging tagging;
   tagging.roles.Add(Role());
   tagging.tags.resize(model.node_count());
   tagging.strategy = options.strategy;
   tagging.format = options.format;
+  tagging.format.torch_nn |= strategy.torch_nn;
   for (const Rung& rung : strategy.rungs) {
     Climb(evidence, rung, tagging.tags);
   }
@@ -239,6 +217,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   KeepUsedModules(evidence, tagging);
   tagging.dialect = FileDialect(evidence);
   AssignClasses(evidence, tagging);
+  if (strategy.prune != nullptr) strategy.prune(tagging);
   AssignRoles(model, tagging);
   tagging.notes.insert(tagging.notes.begin(), evidence.warnings.begin(),
                        evidence.warnings.end());
