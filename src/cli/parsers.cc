@@ -559,7 +559,7 @@ Invocation ParseTransfer(CLI::App& app, Words words) {
   app.add_flag("--remap", options.source.remap,
                "map FROM now, whatever tags there are");
   mapping.Add(app);
-  write.Add(app, "TO.tagged.onnx");
+  write.Add(app, "TO.tagged.onnx", "");
   words_of_tag.AddOutput(app, options.tag);
   words_of_tag.AddGates(app, options.tag.require_modules);
   app.add_flag("--json", options.tag.json, "print JSON")->group("Terminal");
