@@ -12,7 +12,7 @@ from ._version import __version__
 from .fx import fx_dump, program_dump
 from .modules import module_map
 from .recorder import Recorder
-from .running import evaluating, run_recorded
+from .running import evaluating, run_recorded, twin
 
 if TYPE_CHECKING:
     from torch import nn
@@ -45,7 +45,7 @@ def record(model: "nn.Module", args: Any = None, kwargs: Optional[Mapping[str, A
         positional, named = split_inputs(() if args is None else args, kwargs)
         recording.update(run_recorded(model, positional, named, run).document())
         with evaluating(model):
-            dump = fx_dump(model, positional, named) if fx else None
+            dump = fx_dump(twin(model), positional, named) if fx else None
         if dump is not None:
             recording["fx_source"], recording["fx"] = dump
     if path is not None:

@@ -7,6 +7,7 @@ possible; what the tracer makes is thrown away.
 from __future__ import annotations
 
 import contextlib
+import copy
 import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
@@ -41,13 +42,28 @@ def evaluating(model: "nn.Module") -> Iterator[None]:
             module.training = flag
 
 
+def twin(model: "nn.Module") -> "nn.Module":
+    """A copy of the modules with the same parameters and buffers, for tracers.
+
+    Models remember what they saw (shapes, grids, masks), and what a tracer shows them must not stay behind. A model
+    whose forward was replaced by a function cannot be copied: the function speaks of the old one.
+    """
+    if any("forward" in vars(module) for module in model.modules()):
+        return model
+    shared: Dict[int, Any] = {id(t): t for t in (*model.parameters(), *model.buffers())}
+    try:
+        return copy.deepcopy(model, shared)
+    except Exception:                                       # locks, files, generators
+        return model
+
+
 def run_recorded(model: "nn.Module", args: Sequence[Any], kwargs: Mapping[str, Any], mode: str) -> Recorder:
     """One run, recorded. `auto`: traced, or eager where the tracer cannot follow; an error of the model is raised."""
     if mode not in MODES:
         raise RecordingError(f"run is {mode!r}; it can be 'traced', 'eager' or 'auto'")
     if mode in ("traced", "auto"):
         try:
-            return _traced(model, tuple(args), dict(kwargs))
+            return _traced(twin(model), tuple(args), dict(kwargs))
         except Exception:
             if mode == "traced":
                 raise

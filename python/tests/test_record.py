@@ -397,3 +397,34 @@ def test_no_warning_reaches_the_user():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         record(Net(), IDS)
+
+
+class Remembers(nn.Module):
+    """As detection heads do: the grid is made in the first run and kept."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+        self.grid = None
+
+    def forward(self, x):
+        if self.grid is None:
+            self.grid = torch.arange(x.shape[1]) * 1.0
+        return self.fc(x) + self.grid
+
+
+def test_what_a_tracer_shows_a_model_does_not_stay_behind():
+    model = Remembers()
+    recording = record(model, torch.ones(1, 3), fx=True)
+    assert recording["run"] == {"mode": "traced"} and recording["fx_source"]["tracer"] == "torch.export"
+    assert model.grid is None and model.fc.weight.requires_grad
+    assert "aten.arange.default" in operations(recording, "")
+
+
+def test_a_replaced_forward_is_still_followed():
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    before = model.forward
+    model.forward = lambda x: before(x) * 2
+    recording = record(model, torch.ones(1, 2))
+    assert operations(recording, "1") == ["aten.relu.default"] and "aten.mul.Tensor" in operations(recording, "")
+    assert "forward" in vars(model)

@@ -43,7 +43,9 @@ struct MappingWords {
   std::string granularity = "hf";
   std::string min_confidence = "low";
   std::string exceptions;
+  std::string hierarchy;
   CLI::Option* exceptions_option = nullptr;
+  CLI::Option* hierarchy_option = nullptr;
 
   void Add(CLI::App& app) {
     app.add_option("-s,--strategy", strategy, "see: onnx-tag strategies")
@@ -53,6 +55,11 @@ struct MappingWords {
                    "classes in tags: hf (torch.nn left out), torch_nn")
         ->type_name("NAME")
         ->group("Mapping");
+    hierarchy_option =
+        app.add_option("--hierarchy", hierarchy,
+                       "the model's modules as recorded from PyTorch")
+            ->type_name("FILE")
+            ->group("Mapping");
     exceptions_option =
         app.add_option("--torch-nn-exceptions", exceptions,
                        "A,B: torch.nn classes to keep; +A,B adds")
@@ -71,6 +78,10 @@ struct MappingWords {
       options.format.exceptions = ParseExceptions(exceptions);
     }
     options.min_confidence = ParseConfidence(min_confidence);
+    if (hierarchy_option->count() > 0 && hierarchy.empty()) {
+      Fail(ErrorKind::kUsage, "--hierarchy: the name is empty");
+    }
+    options.hierarchy_file = hierarchy;
     return options;
   }
 };

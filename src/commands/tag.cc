@@ -6,6 +6,7 @@
 #include "commands/batch.h"
 #include "commands/commands.h"
 #include "commands/external_data.h"
+#include "commands/fact_files.h"
 #include "commands/gates.h"
 #include "commands/node_lines.h"
 #include "commands/skip_current.h"
@@ -96,6 +97,9 @@ void TagFile(const std::string& input, const TagOptions& options,
   report.dialect = tagging.dialect;
   report.root_class = tagging.root.name;
   report.warnings = ExternalDataWarnings(file);
+  for (const std::string& note : tagging.notes) {
+    report.warnings.push_back(Printable(note, kLongestNote));
+  }
   report.streams = WriteTagged(file, tagging, options, terminal, summary);
   report.findings = UnmetGates(tagging, options);
   if (nodes) {
@@ -105,7 +109,9 @@ void TagFile(const std::string& input, const TagOptions& options,
   }
 }
 
-ExitCode RunTag(const TagOptions& options, Terminal& terminal) {
+ExitCode RunTag(const TagOptions& asked, Terminal& terminal) {
+  TagOptions options = asked;
+  options.mapping = WithFacts(asked.mapping);
   return IsBatch(options) ? RunBatch(options, terminal)
                           : TagOne(options.models.front(), options, terminal);
 }

@@ -23,8 +23,8 @@ struct SidecarModel {
   std::string producer;
   std::string dialect;
   // Values of the main graph that are fed and returned; weights are neither.
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> outputs = {};
 };
 
 // What a sidecar says of `model`, which was read from a file of this name.

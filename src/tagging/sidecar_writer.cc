@@ -65,6 +65,11 @@ class Writer {
                                                tagging_.root.confidence)));
     Strings(tagging_.root.alternatives);
     out_ += "},\n";
+    if (!tagging_.notes.empty()) {
+      out_ += "  \"notes\": ";
+      Strings(tagging_.notes);
+      out_ += ",\n";
+    }
   }
 
   void Modules() {

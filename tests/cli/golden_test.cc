@@ -7,9 +7,9 @@
 //   exit 3
 //
 // It runs in a folder with the models of tests/models, as .onnx files. `ls`,
-// `cat FILE`, `cmp A B`, `cp A B`, `mkdir A` and `lines FILE LINE...`, which
-// writes a file, are known, too. To write what the program says now into the
-// files, set ONNX_TAG_UPDATE_GOLDEN=1, and read the diff.
+// `cat FILE`, `cmp A B`, `cp A B`, `mkdir A`, `lines FILE LINE...` and `write
+// FILE 'text'`, which make a file, are known, too. To write what the program
+// says now into the files, set ONNX_TAG_UPDATE_GOLDEN=1, and read the diff.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -109,6 +109,10 @@ std::string RunStep(const std::string& command) {
   const std::vector<std::string> words = SplitWords(command);
   if (words[0] == "onnx-tag") return RunOurs(words);
   if (words[0] == "cat") return ReadFile(words.at(1));
+  if (words[0] == "write") {
+    std::ofstream(words.at(1), std::ios::binary) << words.at(2);
+    return "";
+  }
   if (words[0] == "cmp") {
     return ReadFile(words.at(1)) == ReadFile(words.at(2)) ? "same\n"
                                                           : "differ\n";
