@@ -199,12 +199,16 @@ class TransferAccuracy {
 
  private:
   Tagging Carry(const Model& from, const Tagging& tags, const Model& to) {
-    if (!options_.sidecar) return TransferTags({&from, {}, tags}, to);
+    if (!options_.sidecar) {
+      const NodeList nodes(from);
+      return TransferTags({nodes, &from}, tags, to);
+    }
     std::string json;
     WriteSidecar(from, tags, AboutModel("from.onnx", from, tags),
                  [&](Bytes bytes) { json += bytes; });
-    const Sidecar sidecar = ReadSidecar(json);
-    return TransferTags({nullptr, sidecar.nodes, sidecar.tagging}, to);
+    Sidecar sidecar = ReadSidecar(json);
+    const NodeList nodes(std::move(sidecar.nodes));
+    return TransferTags({nodes, nullptr}, sidecar.tagging, to);
   }
 
   Score ScoreFile(const Model& from, const Tagging& tags, const TruthFile& to) {

@@ -3,8 +3,8 @@
 
     spark-submit examples/spark_tag.py --models LIST|FOLDER --out TABLES [--onnx-tag PROGRAM] [--partitions N]
 
-LIST has a path per line; a folder is searched for *.onnx. Each partition starts the program once and hands it all of its
-paths. Written as Parquet: TABLES/nodes (a row per node, as in the sidecar, with the model's `path`) and TABLES/files
+LIST has a path per line; a folder is searched for *.onnx. Each partition starts the program once and hands it all
+paths. Written as Parquet: TABLES/nodes (a row per node, as in the sidecar, with the model's `path`), TABLES/files
 (a row per model, failed ones with their error). The models must be reachable from the workers under the same paths.
 """
 from __future__ import annotations

@@ -26,7 +26,7 @@ from onnx_tag import record
 from truth_rows import places, write_rows
 
 MODELS = {**{name: zoo.ZOO[name] for name in zoo.ZOO if name != "nn_control_flow"}, **more_models.MODELS}
-CHECKED_IN = ("bert", "nn_parts", "resnet")
+CHECKED_IN = ("bert", "nn_parts", "resnet", "gpt2", "t5", "nn_lstm", "nn_cnn")
 VARIANTS = ("ts", "dyn", "ts-bare", "dyn-bare")
 
 

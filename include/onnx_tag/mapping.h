@@ -19,8 +19,8 @@
 
 namespace onnx_tag {
 
-struct Recording;  // onnx_tag/recording.h
 struct ModuleMap;  // hierarchy/module_map.h
+struct Recording;  // onnx_tag/recording.h
 
 struct MappingOptions {
   std::string strategy = "enhanced_semantic";
@@ -34,7 +34,7 @@ struct MappingOptions {
   std::string hierarchy_file;
   std::shared_ptr<const ModuleMap> hierarchy;  // null: none
 
-  // Recorded runs, in the same way.
+  // Recorded runs.
   std::string trace_file;
   std::shared_ptr<const Recording> trace;
   std::string fx_file;

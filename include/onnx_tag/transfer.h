@@ -5,23 +5,28 @@
 // of the new version the node or nodes of the old one that it was, and gives
 // it their tag. It carries the old answer: nothing in here reads a scope.
 //
-//   const Tagging carried = TransferTags({&old_model, {}, old_tags}, model);
+//   const NodeList nodes(old_model);
+//   const Tagging carried = TransferTags({nodes, &old_model}, tags, model);
 #ifndef ONNX_TAG_TRANSFER_H_
 #define ONNX_TAG_TRANSFER_H_
 
-#include <span>
+#include <cstdint>
 
 #include "onnx_tag/tagging.h"
-#include "tagging/sidecar.h"
+#include "tagging/node_list.h"
 
 namespace onnx_tag {
 
-// The tagged version: the model, or what a sidecar says of its nodes.
-struct TransferSource {
-  const Model* model = nullptr;  // null: only the sidecar is at hand
-  std::span<const SidecarNode> nodes;
-  const Tagging& tagging;
+// A version of a model: the model, or what a sidecar says of its nodes.
+struct Version {
+  const NodeList& nodes;
+  const Model* model;  // null: only the sidecar is at hand
 };
+
+// For each node of `to` the node of `from` that it is, or kNo. Each node of
+// `from` is given once.
+IdVector<NodeId, NodeId> FindCounterparts(const Version& from,
+                                          const Version& to);
 
 // How the nodes of the new version were found; they add up to its nodes.
 struct TransferCounts {
@@ -33,7 +38,7 @@ struct TransferCounts {
   std::uint64_t untagged = 0;      // not found, or the old one has no tag
 };
 
-Tagging TransferTags(const TransferSource& from, const Model& to,
+Tagging TransferTags(const Version& from, const Tagging& tags, const Model& to,
                      TransferCounts* counts = nullptr);
 
 }  // namespace onnx_tag

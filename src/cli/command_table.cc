@@ -9,7 +9,7 @@
 namespace onnx_tag::cli {
 namespace {
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr std::array<Command, 12> kCommands = {{
     {"tag", "MODEL... [options]",
      "write each node's module into the model and a JSON file beside it",
      "  onnx-tag model.onnx\n"
@@ -22,9 +22,9 @@ constexpr std::array<Command, 7> kCommands = {{
      "  cat model.onnx | onnx-tag - > tagged.onnx\n",
      ParseTag},
     {"show", "MODEL [options]",
-     "print the module tree with classes and node counts",
+     "print the module tree with classes, sizes and confidence",
      "  onnx-tag show model.onnx\n"
-     "  onnx-tag show model.onnx --depth 3\n"
+     "  onnx-tag show model.onnx --depth 3 --unfold\n"
      "  onnx-tag show model.onnx --module encoder.layer.0 --nodes\n"
      "  onnx-tag show model.tags.json --json\n",
      ParseShow},
@@ -49,11 +49,41 @@ constexpr std::array<Command, 7> kCommands = {{
      "  onnx-tag explain model.onnx output=logits\n"
      "  onnx-tag explain model.onnx '12:then_branch#3'\n",
      ParseExplain},
+    {"export", "MODEL --to FORMAT [options]",
+     "write the module tree and the nodes for other programs",
+     "  onnx-tag export model.onnx --to graphml -o model.graphml\n"
+     "  onnx-tag export model.onnx --to dot | dot -Tsvg > model.svg\n"
+     "  onnx-tag export model.tags.json --to tsv\n"
+     "  onnx-tag export model.onnx --to netron -o model.netron.json\n",
+     ParseExport},
     {"strip", "MODEL [options]",
      "remove every tag and leave the model as it was",
      "  onnx-tag strip model.tagged.onnx -o model.onnx\n"
      "  onnx-tag strip model.onnx --in-place\n",
      ParseStrip},
+    {"transfer", "FROM TO [options]",
+     "carry tags to another version of the model",
+     "  onnx-tag transfer model.tagged.onnx model.quant.onnx\n"
+     "  onnx-tag transfer model.tags.json model.opt.onnx -o tagged.onnx\n"
+     "  onnx-tag transfer old.onnx new.onnx --sidecar-only --json\n",
+     ParseTransfer},
+    {"diff", "A B [options]", "compare two versions module by module",
+     "  onnx-tag diff model.onnx model.quant.onnx\n"
+     "  onnx-tag diff old.tags.json new.tags.json --json\n"
+     "  onnx-tag diff model.onnx model.opt.onnx --format markdown\n",
+     ParseDiff},
+    {"check", "MODEL [options]",
+     "say what is wrong with a model's tags, or its sidecar",
+     "  onnx-tag check model.tagged.onnx\n"
+     "  onnx-tag check model.tagged.onnx --min-coverage 95 --json\n"
+     "  onnx-tag check model.onnx --sidecar model.tags.json\n",
+     ParseCheck},
+    {"profile", "MODEL ORT_PROFILE [options]",
+     "sum up an ONNX Runtime profile by module",
+     "  onnx-tag profile model.onnx onnxruntime_profile.json\n"
+     "  onnx-tag profile model.onnx profile.json --by layer\n"
+     "  onnx-tag profile model.onnx profile.json --format folded > out.txt\n",
+     ParseProfile},
     {"strategies", "[MODEL] [options]",
      "list the strategies, or run each on a model and compare",
      "  onnx-tag strategies\n"

@@ -82,6 +82,21 @@ ReportFormat ParseFormat(const std::string& word) {
   return kFormats[Choose("format", word, kWords)];
 }
 
+bool ParseDiffFormat(const std::string& word) {
+  constexpr std::array<std::string_view, 2> kWords = {"text", "markdown"};
+  return Choose("format", word, kWords) == 1;
+}
+
+ProfileKey ParseProfileKey(const std::string& word) {
+  return static_cast<ProfileKey>(
+      Choose("choice for --by", word, kProfileKeyNames));
+}
+
+ProfileFormat ParseProfileFormat(const std::string& word) {
+  return static_cast<ProfileFormat>(
+      Choose("format", word, kProfileFormatNames));
+}
+
 ColorMode ParseColor(const std::string& word) {
   constexpr std::array<std::string_view, 3> kWords = {"auto", "always",
                                                       "never"};
@@ -123,6 +138,11 @@ SelectTool ParseTool(const std::string& word) {
 
 SelectFormat ParseSelectFormat(const std::string& word) {
   return static_cast<SelectFormat>(Choose("format", word, kSelectFormatNames));
+}
+
+ExportFormat ParseExportFormat(const std::string& word) {
+  return static_cast<ExportFormat>(
+      Choose("format for --to", word, kExportFormatNames));
 }
 
 std::string ParseDevice(const std::string& word) {

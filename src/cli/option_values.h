@@ -23,6 +23,10 @@ Confidence ParseConfidence(const std::string& word);
 bool ParseGranularity(const std::string& word);
 DataChoice ParseData(const std::string& word);
 ReportFormat ParseFormat(const std::string& word);
+// True for markdown.
+bool ParseDiffFormat(const std::string& word);
+ProfileKey ParseProfileKey(const std::string& word);
+ProfileFormat ParseProfileFormat(const std::string& word);
 ColorMode ParseColor(const std::string& word);
 
 // "tags,namespace": replaces the default choice.
@@ -33,6 +37,7 @@ std::vector<std::string> ParseExceptions(const std::string& list);
 
 SelectTool ParseTool(const std::string& word);
 SelectFormat ParseSelectFormat(const std::string& word);
+ExportFormat ParseExportFormat(const std::string& word);
 // A device of ONNX Runtime's layer assignment: cpu, gpu:1,
 // QNNExecutionProvider.
 std::string ParseDevice(const std::string& word);

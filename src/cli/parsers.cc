@@ -43,9 +43,9 @@ struct MappingWords {
   std::string granularity = "hf";
   std::string min_confidence = "low";
   std::string exceptions;
+  std::string hierarchy;
   std::string trace;
   std::string fx;
-  std::string hierarchy;
   CLI::Option* exceptions_option = nullptr;
   CLI::Option* hierarchy_option = nullptr;
 
@@ -89,12 +89,12 @@ struct MappingWords {
       options.format.exceptions = ParseExceptions(exceptions);
     }
     options.min_confidence = ParseConfidence(min_confidence);
-    options.trace_file = trace;
-    options.fx_file = fx;
     if (hierarchy_option->count() > 0 && hierarchy.empty()) {
       Fail(ErrorKind::kUsage, "--hierarchy: the name is empty");
     }
     options.hierarchy_file = hierarchy;
+    options.trace_file = trace;
+    options.fx_file = fx;
     return options;
   }
 };
@@ -151,6 +151,59 @@ struct WriteWords {
       Fail(ErrorKind::kUsage, "--follow goes with --in-place or --recursive");
     }
     return result;
+  }
+};
+
+// What is written beside the model, and what a build wants to be sure of; the
+// same for `tag` and `transfer`.
+struct TagWords {
+  std::string keys;
+  std::string min_coverage;
+  std::string max_untagged;
+
+  void AddOutput(CLI::App& app, TagOptions& options) {
+    app.add_option("--keys", keys,
+                   "A,B: tags, namespace, layer_ann, class_hierarchy")
+        ->type_name("LIST")
+        ->group("Output");
+    app.add_option("--sidecar", options.sidecar,
+                   "the JSON file; default MODEL.tags.json")
+        ->type_name("FILE")
+        ->group("Output");
+    app.add_flag("--no-sidecar", options.no_sidecar, "write no JSON file")
+        ->group("Output");
+    app.add_flag("--sidecar-only", options.sidecar_only, "write no model")
+        ->group("Output");
+  }
+  void AddGates(CLI::App& app, std::vector<std::string>& require_modules) {
+    app.add_option("--min-coverage", min_coverage,
+                   "per cent of the nodes that must be tagged")
+        ->type_name("PCT")
+        ->group("Gates (exit 1 where not met)");
+    app.add_option("--require-module", require_modules,
+                   "a module that must have nodes; repeatable;\n"
+                   "* is within a name, ** crosses dots")
+        ->type_name("GLOB")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false)
+        ->group("Gates (exit 1 where not met)");
+    app.add_option("--max-untagged", max_untagged,
+                   "nodes that may stay untagged")
+        ->type_name("N")
+        ->group("Gates (exit 1 where not met)");
+  }
+  void Take(const CLI::App& app, TagOptions& options) const {
+    if (app.get_option_no_throw("--keys") != nullptr &&
+        app.count("--keys") > 0) {
+      options.keys = ParseKeys(keys);
+    }
+    if (app.count("--min-coverage") > 0) {
+      options.min_coverage = ParsePercent("--min-coverage", min_coverage);
+    }
+    if (app.count("--max-untagged") > 0) {
+      options.max_untagged = ParseCount("--max-untagged", max_untagged);
+    }
   }
 };
 
@@ -327,9 +380,7 @@ Invocation ParseTag(CLI::App& app, Words words) {
   MappingWords mapping;
   WriteWords write;
   TerminalWords terminal;
-  std::string keys;
-  std::string min_coverage;
-  std::string max_untagged;
+  TagWords words_of_tag;
   BatchWords batch;
   app.add_option("MODEL", options.models,
                  "ONNX files, folders with -r, or - for stdin")
@@ -337,33 +388,8 @@ Invocation ParseTag(CLI::App& app, Words words) {
   mapping.Add(app);
   write.Add(app, "MODEL.tagged.onnx",
             ";\nwith --recursive: into linked folders");
-  app.add_option("--keys", keys,
-                 "A,B: tags, namespace, layer_ann, class_hierarchy")
-      ->type_name("LIST")
-      ->group("Output");
-  app.add_option("--sidecar", options.sidecar,
-                 "the JSON file; default MODEL.tags.json")
-      ->type_name("FILE")
-      ->group("Output");
-  app.add_flag("--no-sidecar", options.no_sidecar, "write no JSON file")
-      ->group("Output");
-  app.add_flag("--sidecar-only", options.sidecar_only, "write no model")
-      ->group("Output");
-  app.add_option("--min-coverage", min_coverage,
-                 "per cent of the nodes that must be tagged")
-      ->type_name("PCT")
-      ->group("Gates (exit 1 where not met)");
-  app.add_option("--require-module", options.require_modules,
-                 "a module that must have nodes; repeatable;\n"
-                 "* is within a name, ** crosses dots")
-      ->type_name("GLOB")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->group("Gates (exit 1 where not met)");
-  app.add_option("--max-untagged", max_untagged, "nodes that may stay untagged")
-      ->type_name("N")
-      ->group("Gates (exit 1 where not met)");
+  words_of_tag.AddOutput(app, options);
+  words_of_tag.AddGates(app, options.require_modules);
   batch.Add(app, options);
   app.add_flag("--json", options.json, "the summary as one JSON line a model")
       ->group("Terminal");
@@ -376,13 +402,7 @@ Invocation ParseTag(CLI::App& app, Words words) {
 
   options.mapping = mapping.Take();
   options.write = write.Take(options.inputs.recursive);
-  if (app.count("--keys") > 0) options.keys = ParseKeys(keys);
-  if (app.count("--min-coverage") > 0) {
-    options.min_coverage = ParsePercent("--min-coverage", min_coverage);
-  }
-  if (app.count("--max-untagged") > 0) {
-    options.max_untagged = ParseCount("--max-untagged", max_untagged);
-  }
+  words_of_tag.Take(app, options);
   batch.Take(app, options);
   options.quiet = terminal.quiet;
   if (options.models.empty() && options.inputs.files_from.empty()) {
@@ -413,8 +433,11 @@ Invocation ParseShow(CLI::App& app, Words words) {
   std::string depth;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
   app.add_option("--depth", depth, "levels of the tree")->type_name("N");
-  app.add_option("--module", options.module, "only what is below this module")
+  app.add_option("--module", options.module,
+                 "only what is below this module; * and ** work")
       ->type_name("PATH");
+  app.add_flag("--unfold", options.unfold,
+               "a row for each of the layers that repeat");
   app.add_flag("--nodes", options.nodes, "list the nodes of each module");
   app.add_flag("--json", options.json, "print JSON");
   source.Add(app);
@@ -527,6 +550,27 @@ Invocation ParseSelect(CLI::App& app, Words words) {
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 
+Invocation ParseExport(CLI::App& app, Words words) {
+  ExportOptions options;
+  TagSourceWords source;
+  TerminalWords terminal;
+  std::string format;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  app.add_option("--to", format, "graphml, dot, tsv or netron")
+      ->required()
+      ->type_name("FORMAT");
+  app.add_option("-o,--output", options.output,
+                 "where to write it; default standard output")
+      ->type_name("FILE");
+  app.add_flag("-f,--force", options.force, "replace a file that is there");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source = source.Take();
+  options.format = ParseExportFormat(format);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
 Invocation ParseExplain(CLI::App& app, Words words) {
   ExplainOptions options;
   MappingWords mapping;
@@ -542,6 +586,126 @@ Invocation ParseExplain(CLI::App& app, Words words) {
   terminal.Add(app);
   ReadWords(app, std::move(words));
   options.mapping = mapping.Take();
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseTransfer(CLI::App& app, Words words) {
+  TransferOptions options;
+  MappingWords mapping;
+  WriteWords write;
+  TagWords words_of_tag;
+  TerminalWords terminal;
+  std::string to;
+  app.add_option("FROM", options.from,
+                 "the tagged model, or its sidecar; another\n"
+                 "model is mapped first")
+      ->required()
+      ->type_name("");
+  app.add_option("TO", to, "the version that gets the tags, or - for stdin")
+      ->required()
+      ->type_name("");
+  app.add_flag("--remap", options.source.remap,
+               "map FROM now, whatever tags there are");
+  mapping.Add(app);
+  write.Add(app, "TO.tagged.onnx", "");
+  words_of_tag.AddOutput(app, options.tag);
+  words_of_tag.AddGates(app, options.tag.require_modules);
+  app.add_flag("--json", options.tag.json, "print JSON")->group("Terminal");
+  terminal.AddProgress(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+
+  options.tag.models = {to};
+  options.tag.mapping = mapping.Take();
+  // Weak tags are dropped from what is written, not before they are carried.
+  options.source.mapping = options.tag.mapping;
+  options.source.mapping.min_confidence = Confidence::kLow;
+  options.tag.write = write.Take();
+  words_of_tag.Take(app, options.tag);
+  options.tag.quiet = terminal.quiet;
+  CheckTag(options.tag);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseDiff(CLI::App& app, Words words) {
+  DiffOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
+  std::string format = "text";
+  app.add_option("A", options.a, "an ONNX file or a sidecar")
+      ->required()
+      ->type_name("");
+  app.add_option("B", options.b, "the other one")->required()->type_name("");
+  app.add_option("--format", format, "text or markdown")->type_name("NAME");
+  app.add_flag("--json", options.json, "print JSON");
+  app.add_flag("--remap", options.source.remap,
+               "map both now, whatever tags there are");
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  options.markdown = ParseDiffFormat(format);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseCheck(CLI::App& app, Words words) {
+  CheckOptions options;
+  MappingWords mapping;
+  TagWords words_of_tag;
+  TerminalWords terminal;
+  std::string format = "text";
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  app.add_option("--sidecar", options.source.sidecar,
+                 "the sidecar to check; default the one beside")
+      ->type_name("FILE");
+  app.add_option("--format", format, "text, junit or github")
+      ->type_name("NAME");
+  app.add_flag("--json", options.json, "print JSON");
+  words_of_tag.AddGates(app, options.gates.require_modules);
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  words_of_tag.Take(app, options.gates);
+  options.format = ParseFormat(format);
+  if (options.json && options.format != ReportFormat::kText) {
+    Fail(ErrorKind::kUsage, "--json and --format exclude each other");
+  }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseProfile(CLI::App& app, Words words) {
+  ProfileOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
+  std::string by = "module";
+  std::string format = "table";
+  std::string top;
+  bool json = false;
+  AddModel(app, options.model, "an ONNX file or its sidecar");
+  app.add_option("ORT_PROFILE", options.profile,
+                 "the JSON file that ONNX Runtime wrote")
+      ->required()
+      ->type_name("");
+  app.add_option("--by", by, "module, class, layer, role or node")
+      ->type_name("NAME");
+  app.add_option("--format", format, "table, json, folded or speedscope")
+      ->type_name("NAME");
+  app.add_option("--top", top, "rows of the table; default 40, 0 is all")
+      ->type_name("N");
+  app.add_flag("--json", json, "the same as --format json");
+  app.add_option("--sidecar", options.source.sidecar, "where the tags are")
+      ->type_name("FILE");
+  app.add_flag("--remap", options.source.remap,
+               "map now, whatever tags there are");
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  options.by = ParseProfileKey(by);
+  options.format = ParseProfileFormat(format);
+  if (json) options.format = ProfileFormat::kJson;
+  if (app.count("--top") > 0) options.top = ParseCount("--top", top);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 

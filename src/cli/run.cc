@@ -30,8 +30,23 @@ ExitCode RunCommand(const QueryOptions& options, Terminal& terminal) {
 ExitCode RunCommand(const SelectOptions& options, Terminal& terminal) {
   return RunSelect(options, terminal);
 }
+ExitCode RunCommand(const ExportOptions& options, Terminal& terminal) {
+  return RunExport(options, terminal);
+}
 ExitCode RunCommand(const ExplainOptions& options, Terminal& terminal) {
   return RunExplain(options, terminal);
+}
+ExitCode RunCommand(const TransferOptions& options, Terminal& terminal) {
+  return RunTransfer(options, terminal);
+}
+ExitCode RunCommand(const DiffOptions& options, Terminal& terminal) {
+  return RunDiff(options, terminal);
+}
+ExitCode RunCommand(const CheckOptions& options, Terminal& terminal) {
+  return RunCheck(options, terminal);
+}
+ExitCode RunCommand(const ProfileOptions& options, Terminal& terminal) {
+  return RunProfile(options, terminal);
 }
 ExitCode RunCommand(const StrategiesOptions& options, Terminal& terminal) {
   return RunStrategies(options, terminal);

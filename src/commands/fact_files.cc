@@ -34,7 +34,7 @@ std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path) {
 }  // namespace
 
 MappingOptions WithFacts(const MappingOptions& options) {
-  MappingOptions result = options;
+  MappingOptions result = WithRecordings(options);
   if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
     result.hierarchy = ReadHierarchy(options.hierarchy_file);
   }
@@ -46,7 +46,7 @@ void SayNotes(const std::string& input, const Tagging& tagging,
   for (const std::string& note : tagging.notes) {
     terminal.Err(fmt::format("onnx-tag: {}: warning: {}\n",
                              input == "-" ? "standard input" : Printable(input),
-                             Printable(note, 4000)));
+                             Printable(note, kLongestNote)));
   }
 }
 

@@ -86,8 +86,9 @@ struct ShowOptions {
   std::string model;
   TagSourceOptions source;
   std::optional<std::uint32_t> depth;  // levels below the top row; none: all
-  std::string module;                  // the subtree to show
+  std::string module;                  // the subtree to show; a pattern
   bool nodes = false;
+  bool unfold = false;
   bool json = false;
 };
 
@@ -125,6 +126,56 @@ struct SelectOptions {
   bool skip_unaddressable = false;
   std::string device = "cpu";         // layer-ann
   std::string precision = "float32";  // polygraphy
+};
+
+enum class ExportFormat { kGraphml, kDot, kTsv, kNetron };
+constexpr std::array<std::string_view, 4> kExportFormatNames = {
+    "graphml", "dot", "tsv", "netron"};
+
+struct ExportOptions {
+  std::string model;
+  TagSourceOptions source;
+  ExportFormat format = ExportFormat::kTsv;
+  std::string output;  // empty or "-": standard output
+  bool force = false;
+};
+
+struct TransferOptions {
+  std::string from;         // a tagged model, its sidecar, or a model to map
+  TagSourceOptions source;  // how to read its tags
+  TagOptions tag;           // the one model to tag, and where it goes
+};
+
+struct DiffOptions {
+  std::string a;
+  std::string b;
+  TagSourceOptions source;
+  bool markdown = false;
+  bool json = false;
+};
+
+struct CheckOptions {
+  std::string model;
+  TagSourceOptions source;
+  TagOptions gates;  // its gates alone
+  ReportFormat format = ReportFormat::kText;
+  bool json = false;
+};
+
+enum class ProfileKey { kModule, kClass, kLayer, kRole, kNode };
+constexpr std::array<std::string_view, 5> kProfileKeyNames = {
+    "module", "class", "layer", "role", "node"};
+enum class ProfileFormat { kTable, kJson, kFolded, kSpeedscope };
+constexpr std::array<std::string_view, 4> kProfileFormatNames = {
+    "table", "json", "folded", "speedscope"};
+
+struct ProfileOptions {
+  std::string model;
+  std::string profile;
+  TagSourceOptions source;
+  ProfileKey by = ProfileKey::kModule;
+  ProfileFormat format = ProfileFormat::kTable;
+  std::uint64_t top = 40;  // rows of the table; 0: all
 };
 
 struct ExplainOptions {

@@ -9,36 +9,15 @@
 #include "commands/fact_files.h"
 #include "commands/gates.h"
 #include "commands/node_lines.h"
-#include "commands/output_paths.h"
-#include "commands/pending_outputs.h"
 #include "commands/skip_current.h"
 #include "commands/tag_file.h"
+#include "commands/write_tagged.h"
 #include "io/folder.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"
-#include "tagging/sidecar.h"
-#include "tagging/tag_writer.h"
 
 namespace onnx_tag {
 namespace {
-
-void RefuseBeyondTwoGigabytes(const ModelFile& file, const TagWriter& writer) {
-  if (writer.new_size() <= kMaxModelBytes) return;
-  const std::string name = Printable(file.path());
-  Fail(ErrorKind::kOutput,
-       "{}: tags would make the file {} bytes; protobuf readers stop at {}\n"
-       "  write them beside the model instead: onnx-tag {} --sidecar-only",
-       name, writer.new_size(), kMaxModelBytes, name);
-}
-
-Produce SidecarOf(const ModelFile& file, const Tagging& tagging) {
-  const SidecarModel about =
-      AboutModel(FileName(file.path()), file.model(), tagging);
-  return [&file, &tagging, about](wire::Rewrite::Sink& sink) {
-    WriteSidecar(file.model(), tagging, about,
-                 [&](Bytes bytes) { sink.Write(bytes); });
-  };
-}
 
 // Where --skip-current finds nothing to do, the sidecar has the counts.
 bool IsCurrent(const std::string& input, const TagOptions& options,
@@ -118,34 +97,10 @@ void TagFile(const std::string& input, const TagOptions& options,
   report.dialect = tagging.dialect;
   report.root_class = tagging.root.name;
   report.warnings = ExternalDataWarnings(file);
-  // From here on all is read only; nothing is written before Write().
-  PendingOutputs outputs(file.file(), options.write, terminal);
-  std::optional<TagWriter> writer;
-  if (!options.sidecar_only) {
-    writer.emplace(file.model(), tagging, options.keys);
-    RefuseBeyondTwoGigabytes(file, *writer);
-    summary.output = OutputPath(input, options.write, "tagged");
-    outputs.AddModel(summary.output, writer->new_size(),
-                     [&](wire::Rewrite::Sink& sink) { writer->Write(sink); });
-    if (!options.write.in_place) {
-      CarryExternalData(file, summary.output, options.write.data, outputs);
-    }
+  for (const std::string& note : tagging.notes) {
+    report.warnings.push_back(Printable(note, kLongestNote));
   }
-  summary.sidecar = SidecarPath(input, summary.output, options);
-  if (!summary.sidecar.empty()) {
-    outputs.AddSidecar(summary.sidecar, SidecarOf(file, tagging));
-  }
-  RefuseToReplaceWeights(file, summary.output);
-  RefuseToReplaceWeights(file, summary.sidecar);
-  outputs.Judge();
-  if (!options.write.dry_run) {
-    outputs.Write();
-    outputs.Commit();
-  }
-  SayNotes(input, tagging, terminal);
-  summary.output_fate = outputs.FateOf(summary.output);
-  summary.sidecar_fate = outputs.FateOf(summary.sidecar);
-  report.streams = outputs.streams() && !options.write.dry_run;
+  report.streams = WriteTagged(file, tagging, options, terminal, summary);
   report.findings = UnmetGates(tagging, options);
   if (nodes) {
     WriteNodeLines(input, file.model(), tagging, nodes);

@@ -18,7 +18,7 @@ struct TagReport {
   Coverage coverage;
   std::string dialect;
   std::string root_class;
-  std::vector<std::string> warnings;  // weights that cannot be found
+  std::vector<std::string> warnings;  // weights not found, odd facts
   std::vector<std::string> findings;  // gates that are not met
   bool current = false;               // --skip-current: nothing was to be done
   bool streams = false;               // an output goes to standard output

@@ -27,8 +27,8 @@ Sidecar OpenSidecar(const std::string& path) {
   }
 }
 
-// "bert.onnx" and "bert.tagged.onnx" have the sidecar "bert.tags.json", and
-// `-o X.onnx` made "X.tags.json".
+}  // namespace
+
 std::vector<std::string> SidecarsBeside(const std::string& path) {
   const std::string stem = WithoutOnnx(path);
   std::vector<std::string> beside = {stem + ".tags.json"};
@@ -39,6 +39,8 @@ std::vector<std::string> SidecarsBeside(const std::string& path) {
   }
   return beside;
 }
+
+namespace {
 
 bool Fits(const Sidecar& sidecar, const Model& model) {
   return sidecar.nodes.size() == model.node_count() &&
@@ -77,6 +79,19 @@ void TaggedModel::UseSidecar(Sidecar sidecar) {
   tagging_ = std::move(sidecar.tagging);
   if (file_ == nullptr) nodes_ = NodeList(std::move(sidecar.nodes));
   source_ = "sidecar";
+}
+
+ParameterCounts TaggedModel::parameters() const {
+  if (file_ != nullptr) return CountParameters(file_->model(), tagging_);
+  ParameterCounts counts;
+  counts.own.resize(tagging_.modules.size());
+  for (const ModuleId id : AllIds<ModuleId>(tagging_.facts.size())) {
+    counts.own[id] = tagging_.facts[id].parameters;
+    counts.all += counts.own[id];
+  }
+  counts.unplaced = about_.unplaced_parameters;
+  counts.all += counts.unplaced;
+  return counts;
 }
 
 TaggedModel TaggedModel::Load(const std::string& path,

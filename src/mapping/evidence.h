@@ -63,13 +63,6 @@ struct NameFact {
   Source source = Source::kScope;
 };
 
-// What a recorded run says of a node.
-struct ProjectedFact {
-  NodeId node;
-  ModuleId module;
-  ProjectionTrust trust;
-};
-
 // The user's hierarchy, laid over the modules of the file.
 struct KnownModules {
   std::shared_ptr<const ModuleMap> map;  // null: none was given
@@ -85,6 +78,13 @@ struct KnownModules {
   ModuleId InMap(ModuleId id) const {
     return Index(id) < in_map.size() ? in_map[id] : kNo<ModuleId>;
   }
+};
+
+// What a recorded run says of a node.
+struct ProjectedFact {
+  NodeId node;
+  ModuleId module;
+  ProjectionTrust trust;
 };
 
 struct Evidence {
@@ -161,17 +161,16 @@ struct Evidence {
   }
 };
 
-// Recordings that a strategy wants to be laid over the nodes.
-struct WantedRecordings {
+// What there is beside what the file says.
+struct WantedFacts {
+  std::shared_ptr<const ModuleMap> hierarchy;  // the user's, or null
   const Recording* trace = nullptr;
   const Recording* fx = nullptr;
 };
 
-// `map`: the user's hierarchy, or null. Throws Error(kUsage) where it, or a
-// recording, is that of another model.
-Evidence GatherEvidence(const Model& model,
-                        std::shared_ptr<const ModuleMap> map = nullptr,
-                        const WantedRecordings& wanted = {});
+// Throws Error(kUsage) where the hierarchy or a recording is that of another
+// model.
+Evidence GatherEvidence(const Model& model, const WantedFacts& wanted = {});
 
 // The exporter's dialect, for reports.
 std::string FileDialect(const Evidence& evidence);
@@ -185,9 +184,9 @@ void GatherInlinedOrder(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
 void GatherDialectNames(Evidence& evidence);
 void GatherKerasOnTorch(Evidence& evidence);
+void FitHierarchy(Evidence& evidence, std::shared_ptr<const ModuleMap> map);
 void GatherTrace(Evidence& evidence, const Recording& recording);
 void GatherFx(Evidence& evidence, const Recording& recording);
-void FitHierarchy(Evidence& evidence, std::shared_ptr<const ModuleMap> map);
 void AlignScopes(Evidence& evidence);
 
 // The evidence's module for one of the map's, added where it is new; kNo where

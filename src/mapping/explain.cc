@@ -9,8 +9,8 @@ namespace onnx_tag {
 Explanation Explain(const Model& model, const MappingOptions& options,
                     NodeId node) {
   const Strategy& strategy = FindStrategy(options.strategy);
-  const Evidence evidence = GatherEvidence(model, options.hierarchy,
-                                           WantedBy(strategy, model, options));
+  const Evidence evidence =
+      GatherEvidence(model, WantedBy(strategy, model, options));
   Placed placed(model.node_count());
   Explanation explanation;
   bool won = false;

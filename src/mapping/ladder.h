@@ -33,7 +33,7 @@ void PruneToUsage(Tagging& tagging);
 
 // Which recordings the strategy works with. Throws Error(kUsage) with the
 // command that records one where it cannot do without.
-WantedRecordings WantedBy(const Strategy& strategy, const Model& model,
+WantedFacts WantedBy(const Strategy& strategy, const Model& model,
                           const MappingOptions& options);
 
 // Throws Error(kUsage), with the nearest name.

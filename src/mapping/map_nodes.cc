@@ -146,9 +146,7 @@ void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
   }
 }
 
-Evidence GatherEvidence(const Model& model,
-                        std::shared_ptr<const ModuleMap> map,
-                        const WantedRecordings& wanted) {
+Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   Evidence evidence(model);
   evidence.dialect = DetectDialect(model);
   evidence.names = ReadDialect(model, evidence.dialect);
@@ -161,9 +159,10 @@ Evidence GatherEvidence(const Model& model,
   GatherMetadata(evidence);
   GatherDialectNames(evidence);
   GatherKerasOnTorch(evidence);
+  // What was recorded is known to the hierarchy, too.
   if (wanted.trace != nullptr) GatherTrace(evidence, *wanted.trace);
   if (wanted.fx != nullptr) GatherFx(evidence, *wanted.fx);
-  FitHierarchy(evidence, std::move(map));
+  FitHierarchy(evidence, wanted.hierarchy);
   AlignScopes(evidence);
   GuessAttentionNames(evidence);
   DescribeModules(evidence);
@@ -200,8 +199,8 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
     throw std::logic_error("the hierarchy was named and not read");
   }
   const Strategy& strategy = FindStrategy(options.strategy);
-  const Evidence evidence = GatherEvidence(model, options.hierarchy,
-                                           WantedBy(strategy, model, options));
+  const Evidence evidence =
+      GatherEvidence(model, WantedBy(strategy, model, options));
   Tagging tagging;
   tagging.roles.Add(Role());
   tagging.tags.resize(model.node_count());

@@ -104,9 +104,10 @@ bool HasFxMetadata(const Model& model) {
   return false;
 }
 
-WantedRecordings WantedBy(const Strategy& strategy, const Model& model,
-                          const MappingOptions& options) {
-  WantedRecordings wanted;
+WantedFacts WantedBy(const Strategy& strategy, const Model& model,
+                     const MappingOptions& options) {
+  WantedFacts wanted;
+  wanted.hierarchy = options.hierarchy;
   if (options.trace != nullptr && strategy.info.need != Need::kTrace) {
     Fail(
         ErrorKind::kUsage,

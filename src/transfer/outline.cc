@@ -20,15 +20,19 @@ std::uint64_t HashShape(const Model& model, const Initializer& weight) {
 // lies in node 3 of "12:then_branch".
 class SidecarGraphs {
  public:
-  explicit SidecarGraphs(std::span<const SidecarNode> nodes) {
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const auto [at, added] =
-          graphs_.try_emplace(nodes[i].graph, MakeId<GraphId>(paths_.size()));
+  explicit SidecarGraphs(const NodeList& nodes) {
+    // The main graph is the first, also where it has no nodes.
+    graphs_.emplace("", GraphId{0});
+    paths_.emplace_back();
+    nodes_.emplace_back();
+    for (const NodeId node : nodes.All()) {
+      const auto [at, added] = graphs_.try_emplace(
+          nodes.Graph(node), MakeId<GraphId>(paths_.size()));
       if (added) {
-        paths_.push_back(nodes[i].graph);
+        paths_.push_back(nodes.Graph(node));
         nodes_.emplace_back();
       }
-      nodes_[Index(at->second)].emplace(nodes[i].index, MakeId<NodeId>(i));
+      nodes_[Index(at->second)].emplace(nodes.IndexOf(node), node);
     }
   }
 
@@ -114,7 +118,7 @@ Outline::Outline(const Model& model, Texts& texts) {
   Link();
 }
 
-Outline::Outline(std::span<const SidecarNode> rows, Texts& texts) {
+Outline::Outline(const NodeList& rows, Texts& texts) {
   const SidecarGraphs graphs(rows);
   std::vector<GraphId> outer;
   for (const std::string_view path : graphs.paths()) {
@@ -143,34 +147,34 @@ Outline::Outline(std::span<const SidecarNode> rows, Texts& texts) {
     if (added) at->second = values_.Add({.name = name, .graph = graph});
     return at->second;
   };
-  for (const bool defining : {true, false}) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const SidecarNode& row = rows[i];
-      const GraphId graph = graphs.Find(row.graph);
-      const auto add = [&](const std::vector<std::string>& names, bool define) {
-        for (const std::string& name : names) {
-          operands_.push_back(name.empty()
-                                  ? kNo<ValueId>
-                                  : find(graph, texts.Intern(name), define));
-        }
-      };
-      if (defining) {
-        for (const std::string& name : row.outputs) {
-          if (!name.empty()) find(graph, texts.Intern(name), true);
-        }
-        continue;
+  for (const NodeId node : rows.All()) {
+    for (const std::string_view name : rows.Outputs(node)) {
+      if (!name.empty()) {
+        find(graphs.Find(rows.Graph(node)), texts.Intern(name), true);
       }
-      nodes_.Add(
-          {.op = texts.Intern(row.op),
-           .name = texts.Intern(row.name),
-           .graph = graph,
-           .first_operand = static_cast<std::uint32_t>(operands_.size()),
-           .input_count = static_cast<std::uint32_t>(row.inputs.size()),
-           .output_count = static_cast<std::uint32_t>(row.outputs.size())});
-      graphs_[graph].nodes.push_back(MakeId<NodeId>(i));
-      add(row.inputs, false);
-      add(row.outputs, true);
     }
+  }
+  for (const NodeId node : rows.All()) {
+    const GraphId graph = graphs.Find(rows.Graph(node));
+    const std::vector<std::string_view> inputs = rows.Inputs(node);
+    const std::vector<std::string_view> outputs = rows.Outputs(node);
+    nodes_.Add({.op = texts.Intern(rows.Op(node)),
+                .name = texts.Intern(rows.Name(node)),
+                .graph = graph,
+                .first_operand = static_cast<std::uint32_t>(operands_.size()),
+                .input_count = static_cast<std::uint32_t>(inputs.size()),
+                .output_count = static_cast<std::uint32_t>(outputs.size())});
+    graphs_[graph].nodes.push_back(node);
+    const auto add = [&](const std::vector<std::string_view>& names,
+                         bool define) {
+      for (const std::string_view name : names) {
+        operands_.push_back(name.empty()
+                                ? kNo<ValueId>
+                                : find(graph, texts.Intern(name), define));
+      }
+    };
+    add(inputs, false);
+    add(outputs, true);
   }
   Link();
   // What nobody reads must be an output, or it would not be there.

@@ -10,7 +10,7 @@
 
 #include "base/interner.h"
 #include "onnx_tag/model.h"
-#include "onnx_tag/transfer.h"
+#include "tagging/node_list.h"
 
 namespace onnx_tag::transfer {
 
@@ -46,9 +46,9 @@ struct OutlineGraph {
 
 class Outline {
  public:
-  // Views the model's bytes or the sidecar's strings.
+  // Views the texts of the model or of the list.
   Outline(const Model& model, Texts& texts);
-  Outline(std::span<const SidecarNode> nodes, Texts& texts);
+  Outline(const NodeList& nodes, Texts& texts);
 
   std::size_t node_count() const { return nodes_.size(); }
   std::size_t value_count() const { return values_.size(); }

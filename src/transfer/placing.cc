@@ -112,10 +112,21 @@ Placing::Placing(const Matching& matching, const Tagging& tags)
   PlaceByNames();
   PlaceByParameters();
   PlaceInserted();
-  PlaceByRegion();
-  PlaceHelpers();
-  PlaceNearby();
+  if (!AreStrangers()) {
+    PlaceByRegion();
+    PlaceHelpers();
+    PlaceNearby();
+  }
   FindOrigins();
+}
+
+// What is around tells nothing where hardly anything is known: another model,
+// or one of which nothing is left.
+bool Placing::AreStrangers() const {
+  const auto placed =
+      std::count_if(places_.begin(), places_.end(),
+                    [](const Place& place) { return place.how != How::kNot; });
+  return 4 * static_cast<std::size_t>(placed) < places_.size();
 }
 
 bool Placing::PlaceLike(NodeId to, NodeId from, How how, Confidence limit) {
@@ -343,7 +354,10 @@ void Placing::PlaceHelpers() {
     const auto to = MakeId<NodeId>(i);
     if (!IsOpen(to)) continue;
     const bool helper = IsPassThrough(texts_[to_[to].op]);
-    PlaceByConsumers(to, helper ? Confidence::kMedium : Confidence::kLow);
+    if (PlaceByConsumers(to, helper ? Confidence::kMedium : Confidence::kLow) &&
+        !helper) {
+      places_[to].how = How::kNearby;
+    }
   }
   for (const NodeId to : to_.Nodes()) {
     if (IsOpen(to) && IsPassThrough(texts_[to_[to].op])) PlaceByProducers(to);

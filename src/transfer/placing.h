@@ -44,6 +44,7 @@ class Placing {
   void PlaceNearby();
   void FindOrigins();
 
+  bool AreStrangers() const;
   // Places `to` as the old node is, unless that has no tag.
   bool PlaceLike(NodeId to, NodeId from, How how, Confidence limit);
   bool PlaceIn(NodeId to, ModuleId module, How how, Confidence confidence);

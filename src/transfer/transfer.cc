@@ -44,6 +44,11 @@ void FindPairs(transfer::Matching& matching) {
   } while (matching.PairCalls());
 }
 
+transfer::Outline OutlineOf(const Version& version, transfer::Texts& texts) {
+  return version.model != nullptr ? transfer::Outline(*version.model, texts)
+                                  : transfer::Outline(version.nodes, texts);
+}
+
 // What a helper of a quantizer is for; else the role of the old node.
 Role RoleOf(const Place& place, const Tagging& tags, std::string_view op) {
   Role role;
@@ -104,26 +109,50 @@ void ListCallSites(const Model& model, Tagging& tagging) {
 
 }  // namespace
 
-Tagging TransferTags(const TransferSource& source, const Model& model,
-                     TransferCounts* counts) {
+IdVector<NodeId, NodeId> FindCounterparts(const Version& from,
+                                          const Version& to) {
   transfer::Texts texts;
-  const transfer::Outline from = source.model != nullptr
-                                     ? transfer::Outline(*source.model, texts)
-                                     : transfer::Outline(source.nodes, texts);
+  const transfer::Outline old = OutlineOf(from, texts);
+  const transfer::Outline outline = OutlineOf(to, texts);
+  transfer::Matching matching(old, outline, texts);
+  FindPairs(matching);
+  const transfer::NamesOf names(old, texts);
+  IdVector<NodeId, NodeId> counterparts(outline.node_count(), kNo<NodeId>);
+  IdVector<NodeId, bool> given(old.node_count(), false);
+  const auto give = [&](NodeId node, NodeId counterpart) {
+    if (counterpart == kNo<NodeId> || given[counterpart]) return;
+    given[counterpart] = true;
+    counterparts[node] = counterpart;
+  };
+  for (const NodeId node : outline.Nodes()) give(node, matching.Of(node));
+  // One that kept its name and got another operator.
+  for (const NodeId node : outline.Nodes()) {
+    const std::string_view name = texts[outline[node].name];
+    if (counterparts[node] == kNo<NodeId> && !transfer::IsCounted(name)) {
+      give(node, names.Node(name));
+    }
+  }
+  return counterparts;
+}
+
+Tagging TransferTags(const Version& version, const Tagging& tags,
+                     const Model& model, TransferCounts* counts) {
+  transfer::Texts texts;
+  const transfer::Outline from = OutlineOf(version, texts);
   const transfer::Outline to(model, texts);
   transfer::Matching matching(from, to, texts);
   FindPairs(matching);
-  const transfer::Placing placing(matching, source.tagging);
+  const transfer::Placing placing(matching, tags);
 
   Tagging result;
-  result.modules = source.tagging.modules;
-  result.facts = source.tagging.facts;
-  result.root = source.tagging.root;
-  result.family_words = source.tagging.family_words;
-  result.strategy = source.tagging.strategy;
-  result.format = source.tagging.format;
-  result.options = source.tagging.options;
-  result.dialect = source.tagging.dialect;
+  result.modules = tags.modules;
+  result.facts = tags.facts;
+  result.root = tags.root;
+  result.family_words = tags.family_words;
+  result.strategy = tags.strategy;
+  result.format = tags.format;
+  result.options = tags.options;
+  result.dialect = tags.dialect;
   result.origins = placing.origins();
   RoleIndex roles(result);
   result.tags.resize(model.node_count());
@@ -133,7 +162,7 @@ Tagging TransferTags(const TransferSource& source, const Model& model,
     if (place.module == kNo<ModuleId>) continue;
     result.tags[node] = {
         .module = place.module,
-        .role = roles.Add(RoleOf(place, source.tagging, model.OpType(node))),
+        .role = roles.Add(RoleOf(place, tags, model.OpType(node))),
         .confidence = place.confidence,
         .source = Source::kTransfer};
   }

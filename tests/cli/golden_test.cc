@@ -7,10 +7,9 @@
 //   exit 3
 //
 // It runs in a folder with the models of tests/models, as .onnx files. `ls`,
-// `cat FILE`, `cmp A B`, `cp A B`, `mkdir A`, `lines FILE LINE...`, which
-// writes a file, and `write FILE 'text'` are known, too. To write what the
-// program says now into the files, set ONNX_TAG_UPDATE_GOLDEN=1, and read the
-// diff.
+// `cat FILE`, `cmp A B`, `cp A B`, `mkdir A`, `lines FILE LINE...` and `write
+// FILE 'text'`, which make a file, are known, too. To write what the program
+// says now into the files, set ONNX_TAG_UPDATE_GOLDEN=1, and read the diff.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

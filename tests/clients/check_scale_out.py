@@ -90,7 +90,8 @@ def check_duckdb(page: str, folder: pathlib.Path, wanted: Counts, checks: Checks
 
 def check_spark(page: str, folder: pathlib.Path, wanted: Counts, all_nodes: int, checks: Checks) -> None:
     from pyspark.sql import SparkSession
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config(
+        "spark.ui.showConsoleProgress", "false").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     files = spark.read.parquet(str(folder / "tables/files"))
     failed = files.where("status = 'failed'").collect()
@@ -126,7 +127,7 @@ def main() -> None:
     page = (ROOT / "docs/scale-out.md").read_text(encoding="utf-8")
 
     done = subprocess.run([str(binary), "tag", "--recursive", "zoo", "--json-nodes", "--dry-run", "--quiet"], cwd=work,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                          capture_output=True, text=True)
     checks = Checks()
     checks.same("a batch with one broken model ends with 5", done.returncode, 5)
     lines = done.stdout.splitlines()

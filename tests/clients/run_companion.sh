@@ -18,7 +18,7 @@ work=$(cd "$work" && pwd)
 
 bin=$(dirname "$python")
 cd "$root/python"
-"$bin/ruff" check --no-cache onnx_tag tests ../examples
+"$bin/ruff" check --no-cache --config pyproject.toml onnx_tag tests ../examples "$here/check_scale_out.py"
 "$bin/mypy" --cache-dir "$work/mypy" onnx_tag
 
 # As a user gets it: the package from a copy, so that nothing is written into the checkout.
