@@ -103,6 +103,50 @@ TEST(Strategies, HtpRefusesTheTraceOfAnotherModel) {
   EXPECT_THAT(error, HasSubstr("python -m onnx_tag record"));
 }
 
+// Two layers that multiply with one constant: nobody's, so everybody's.
+TEST(Strategies, HtpKeepsWhatLayersShareApart) {
+  const std::string text = R"({
+    "modules": {"": "Net", "layers": "ModuleList", "layers.0": "Block",
+                "layers.1": "Block"},
+    "values": [{"dtype": "float32", "shape": [1, 2], "kind": "input"},
+               {"dtype": "float32", "shape": [1, 2]},
+               {"dtype": "float32", "shape": [1, 2]},
+               {"dtype": "float32", "shape": [1, 2]},
+               {"dtype": "float32", "shape": [1, 2]}],
+    "events": [
+      {"op": "aten.relu.default", "module": "layers.0", "call": 0,
+       "inputs": [0], "outputs": [1]},
+      {"op": "aten.mul.Tensor", "module": "layers.0", "call": 0,
+       "inputs": [1, {"const": 2}], "outputs": [2]},
+      {"op": "aten.relu.default", "module": "layers.1", "call": 1,
+       "inputs": [2], "outputs": [3]},
+      {"op": "aten.mul.Tensor", "module": "layers.1", "call": 1,
+       "inputs": [3, {"const": 2}], "outputs": [4]}]})";
+  MappingOptions options;
+  options.strategy = "htp";
+  options.trace = std::make_shared<Recording>(ReadRecording(text));
+  options.hierarchy = std::make_shared<ModuleMap>(ReadModuleMap(text));
+  schema::ModelProto model;
+  auto* graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddNode(graph, "Constant", {}, {"c"});
+  AddNode(graph, "Relu", {"x"}, {"1"});
+  AddNode(graph, "Mul", {"1", "c"}, {"2"});
+  AddNode(graph, "Relu", {"2"}, {"3"});
+  AddNode(graph, "Mul", {"3", "c"}, {"4"});
+  const Mapped mapped(model, options);
+  const Tagging& tagging = mapped.tagging();
+  const Tag& shared = tagging.tags[NodeId{0}];
+  EXPECT_EQ(shared.source, Source::kAuxiliary);
+  EXPECT_EQ(shared.confidence, Confidence::kLow);
+  EXPECT_EQ(shared.module, ModuleTree::kRoot);
+  const ModuleFormat format(tagging);
+  EXPECT_EQ(format.HierarchyTag(shared), "/Net/AuxiliaryOperations");
+  EXPECT_EQ(format.HierarchyTag(tagging.tags[NodeId{1}]), "/Net/Block.0");
+  EXPECT_EQ(format.HierarchyTag(tagging.tags[NodeId{4}]), "/Net/Block.1");
+  EXPECT_EQ(Auxiliary(CountTags(tagging)), 1u);
+}
+
 TEST(Strategies, OthersRefuseATraceTheyWouldIgnore) {
   MappingOptions options = With("htp", "bert");
   options.strategy = "enhanced_semantic";
