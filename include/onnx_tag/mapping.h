@@ -20,6 +20,7 @@
 namespace onnx_tag {
 
 struct ModuleMap;  // hierarchy/module_map.h
+struct Rules;      // mapping/rules.h
 
 struct MappingOptions {
   std::string strategy = "enhanced_semantic";
@@ -32,6 +33,8 @@ struct MappingOptions {
   // is a mistake of the program.
   std::string hierarchy_file;
   std::shared_ptr<const ModuleMap> hierarchy;  // null: none
+  std::string rules_file;
+  std::shared_ptr<const Rules> rules;  // null: none
 };
 
 // Throws Error(kUsage) where the strategy is unknown, or the hierarchy is that

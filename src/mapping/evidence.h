@@ -79,6 +79,15 @@ struct KnownModules {
   }
 };
 
+// A node that a rule of the user's places.
+struct RuleFact {
+  NodeId node;
+  ModuleId module;
+  std::uint32_t rule;  // its place in the file
+};
+
+struct Rules;  // mapping/rules.h
+
 struct Evidence {
   explicit Evidence(const Model& m) : model(m) {}
 
@@ -111,6 +120,11 @@ struct Evidence {
   // The names say nothing but the root, although there is more: Keras' layers
   // are no modules to torch.
   bool root_scopes_are_mute = false;
+
+  std::shared_ptr<const Rules> rules;       // the user's; null: none
+  std::vector<RuleFact> rule_facts;         // by node
+  std::vector<std::uint64_t> rule_matches;  // by rule
+  IdVector<NodeId, int> moved;  // by which rule, -1: none; may be empty
 
   std::vector<MetadataFact> metadata;  // by node
   std::vector<std::string> notes;      // set aside, and why
@@ -148,10 +162,11 @@ struct Evidence {
   }
 };
 
-// `map`: the user's hierarchy, or null. Throws Error(kUsage) where it is that
-// of another model.
+// `map` and `rules`: the user's, or null. Throws Error(kUsage) where the
+// hierarchy is that of another model.
 Evidence GatherEvidence(const Model& model,
-                        std::shared_ptr<const ModuleMap> map = nullptr);
+                        std::shared_ptr<const ModuleMap> map = nullptr,
+                        std::shared_ptr<const Rules> rules = nullptr);
 
 // The exporter's dialect, for reports.
 std::string FileDialect(const Evidence& evidence);

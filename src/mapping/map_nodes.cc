@@ -5,10 +5,13 @@
 
 #include "base/text.h"
 #include "hierarchy/cut.h"
+#include "mapping/apply_rules.h"
 #include "mapping/assign_classes.h"
 #include "mapping/ladder.h"
 #include "mapping/origins.h"
+#include "mapping/role_vocabulary.h"
 #include "mapping/roles.h"
+#include "mapping/rules.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 
@@ -144,7 +147,9 @@ const Strategy& FindStrategy(std::string_view name) {
 
 std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
   if (LeavesFunction(evidence, claim)) return std::nullopt;
-  if (!evidence.IsImpossible(claim.module)) return claim;
+  if (claim.source == Source::kRule || !evidence.IsImpossible(claim.module)) {
+    return claim;
+  }
   if (claim.source == Source::kOperation || claim.source == Source::kLocality) {
     return std::nullopt;
   }
@@ -172,7 +177,8 @@ void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
 }
 
 Evidence GatherEvidence(const Model& model,
-                        std::shared_ptr<const ModuleMap> map) {
+                        std::shared_ptr<const ModuleMap> map,
+                        std::shared_ptr<const Rules> rules) {
   Evidence evidence(model);
   evidence.dialect = DetectDialect(model);
   evidence.names = ReadDialect(model, evidence.dialect);
@@ -187,6 +193,7 @@ Evidence GatherEvidence(const Model& model,
   GatherKerasOnTorch(evidence);
   FitHierarchy(evidence, std::move(map));
   AlignScopes(evidence);
+  GatherRules(evidence, std::move(rules));
   GuessAttentionNames(evidence);
   DescribeModules(evidence);
   return evidence;
@@ -218,19 +225,27 @@ void DescribeModules(Evidence& evidence) {
 }
 
 Tagging MapNodes(const Model& model, const MappingOptions& options) {
-  if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
-    throw std::logic_error("the hierarchy was named and not read");
+  if ((!options.hierarchy_file.empty() && options.hierarchy == nullptr) ||
+      (!options.rules_file.empty() && options.rules == nullptr)) {
+    throw std::logic_error("a file with facts was named and not read");
   }
   const Strategy& strategy = FindStrategy(options.strategy);
-  const Evidence evidence = GatherEvidence(model, options.hierarchy);
+  Evidence evidence = GatherEvidence(model, options.hierarchy, options.rules);
   Tagging tagging;
   tagging.roles.Add(Role());
   tagging.tags.resize(model.node_count());
   tagging.strategy = options.strategy;
   tagging.format = options.format;
+  if (options.rules != nullptr) {
+    tagging.format.exceptions.insert(tagging.format.exceptions.end(),
+                                     options.rules->exceptions.begin(),
+                                     options.rules->exceptions.end());
+    Climb(evidence, kRuleRung, tagging.tags);
+  }
   for (const Rung& rung : strategy.rungs) {
     Climb(evidence, rung, tagging.tags);
   }
+  MoveByRules(evidence, tagging.tags);
   AddCallSites(evidence, tagging);
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();
@@ -239,7 +254,14 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   KeepUsedModules(evidence, tagging);
   tagging.dialect = FileDialect(evidence);
   AssignClasses(evidence, tagging);
-  AssignRoles(model, tagging);
+  ClassifyByRules(evidence, tagging);
+  if (options.rules == nullptr || options.rules->vocabulary.empty()) {
+    AssignRoles(model, tagging);
+  } else {
+    AssignRoles(model, tagging,
+                RoleVocabulary::WithBuiltIn(options.rules->vocabulary));
+  }
+  FinishRules(evidence, tagging);
   tagging.notes.insert(tagging.notes.begin(), evidence.warnings.begin(),
                        evidence.warnings.end());
   return tagging;
