@@ -21,6 +21,7 @@ namespace onnx_tag {
 
 struct ModuleMap;  // hierarchy/module_map.h
 struct Recording;  // onnx_tag/recording.h
+struct Rules;      // mapping/rules.h
 
 struct MappingOptions {
   std::string strategy = "enhanced_semantic";
@@ -33,6 +34,8 @@ struct MappingOptions {
   // is a mistake of the program.
   std::string hierarchy_file;
   std::shared_ptr<const ModuleMap> hierarchy;  // null: none
+  std::string rules_file;
+  std::shared_ptr<const Rules> rules;  // null: none
 
   // Recorded runs.
   std::string trace_file;

@@ -46,8 +46,10 @@ struct MappingWords {
   std::string hierarchy;
   std::string trace;
   std::string fx;
+  std::string rules;
   CLI::Option* exceptions_option = nullptr;
   CLI::Option* hierarchy_option = nullptr;
+  CLI::Option* rules_option = nullptr;
 
   void Add(CLI::App& app) {
     app.add_option("-s,--strategy", strategy, "see: onnx-tag strategies")
@@ -62,6 +64,9 @@ struct MappingWords {
                        "the model's modules as recorded from PyTorch")
             ->type_name("FILE")
             ->group("Mapping");
+    rules_option = app.add_option("--rules", rules, "your own rules, as JSON")
+                       ->type_name("FILE")
+                       ->group("Mapping");
     exceptions_option =
         app.add_option("--torch-nn-exceptions", exceptions,
                        "A,B: torch.nn classes to keep; +A,B adds")
@@ -92,9 +97,13 @@ struct MappingWords {
     if (hierarchy_option->count() > 0 && hierarchy.empty()) {
       Fail(ErrorKind::kUsage, "--hierarchy: the name is empty");
     }
+    if (rules_option->count() > 0 && rules.empty()) {
+      Fail(ErrorKind::kUsage, "--rules: the name is empty");
+    }
     options.hierarchy_file = hierarchy;
     options.trace_file = trace;
     options.fx_file = fx;
+    options.rules_file = rules;
     return options;
   }
 };

@@ -87,6 +87,15 @@ struct ProjectedFact {
   ProjectionTrust trust;
 };
 
+// A node that a rule of the user's places.
+struct RuleFact {
+  NodeId node;
+  ModuleId module;
+  std::uint32_t rule;  // its place in the file
+};
+
+struct Rules;  // mapping/rules.h
+
 struct Evidence {
   explicit Evidence(const Model& m) : model(m) {}
 
@@ -119,6 +128,11 @@ struct Evidence {
   // The names say nothing but the root, although there is more: Keras' layers
   // are no modules to torch.
   bool root_scopes_are_mute = false;
+
+  std::shared_ptr<const Rules> rules;       // the user's; null: none
+  std::vector<RuleFact> rule_facts;         // by node
+  std::vector<std::uint64_t> rule_matches;  // by rule
+  IdVector<NodeId, int> moved;  // by which rule, -1: none; may be empty
 
   std::vector<MetadataFact> metadata;  // by node
   std::vector<std::string> notes;      // set aside, and why
@@ -164,6 +178,7 @@ struct Evidence {
 // What there is beside what the file says.
 struct WantedFacts {
   std::shared_ptr<const ModuleMap> hierarchy;  // the user's, or null
+  std::shared_ptr<const Rules> rules;
   const Recording* trace = nullptr;
   const Recording* fx = nullptr;
 };

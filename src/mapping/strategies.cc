@@ -108,6 +108,7 @@ WantedFacts WantedBy(const Strategy& strategy, const Model& model,
                      const MappingOptions& options) {
   WantedFacts wanted;
   wanted.hierarchy = options.hierarchy;
+  wanted.rules = options.rules;
   if (strategy.info.need == Need::kTrace) {
     if (options.trace == nullptr) {
       Fail(ErrorKind::kUsage,
