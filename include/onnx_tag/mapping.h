@@ -39,7 +39,7 @@ struct MappingOptions {
 
   // Recorded runs.
   std::string trace_file;
-  std::shared_ptr<const Recording> trace;  // null: none
+  std::shared_ptr<const Recording> trace;
   std::string fx_file;
   std::shared_ptr<const Recording> fx;
 };

@@ -44,14 +44,14 @@ std::shared_ptr<const Rules> ReadRulesFile(const std::string& path) {
 }  // namespace
 
 MappingOptions WithFacts(const MappingOptions& options) {
-  MappingOptions result = WithRecordings(options);
+  MappingOptions result = options;
   if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
     result.hierarchy = ReadHierarchy(options.hierarchy_file);
   }
   if (!options.rules_file.empty() && options.rules == nullptr) {
     result.rules = ReadRulesFile(options.rules_file);
   }
-  return result;
+  return WithRecordings(std::move(result));
 }
 
 void SayNotes(const std::string& input, const Tagging& tagging,

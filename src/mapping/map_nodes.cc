@@ -164,9 +164,10 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   GatherMetadata(evidence);
   GatherDialectNames(evidence);
   GatherKerasOnTorch(evidence);
-  FitHierarchy(evidence, wanted.hierarchy);
+  // What was recorded is known to the hierarchy, too.
   if (wanted.trace != nullptr) GatherTrace(evidence, *wanted.trace);
   if (wanted.fx != nullptr) GatherFx(evidence, *wanted.fx);
+  FitHierarchy(evidence, wanted.hierarchy);
   AlignScopes(evidence);
   GatherRules(evidence, wanted.rules);
   GuessAttentionNames(evidence);

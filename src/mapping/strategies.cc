@@ -109,6 +109,19 @@ WantedFacts WantedBy(const Strategy& strategy, const Model& model,
   WantedFacts wanted;
   wanted.hierarchy = options.hierarchy;
   wanted.rules = options.rules;
+  if (options.trace != nullptr && strategy.info.need != Need::kTrace) {
+    Fail(
+        ErrorKind::kUsage,
+        "{} does not use a recorded run\n  htp does: --strategy htp --trace {}",
+        strategy.info.name, options.trace->file);
+  }
+  if (options.fx != nullptr && strategy.info.need != Need::kFx) {
+    Fail(ErrorKind::kUsage,
+         "{} does not use an FX graph\n  fx_graph does: --strategy fx_graph "
+         "--fx "
+         "{}",
+         strategy.info.name, options.fx->file);
+  }
   if (strategy.info.need == Need::kTrace) {
     if (options.trace == nullptr) {
       Fail(ErrorKind::kUsage,
