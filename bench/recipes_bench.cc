@@ -4,15 +4,19 @@
 //   recipes_bench TRUTH_DIR --shelf DIR[:GLOB,...] [--variant GLOB] [--model
 //   GLOB]
 //                 [--leave-out] [--strict] [--without] [--files] [--worst N]
+//                 [--calibrate]
 //
 // --shelf       a folder of recordings, folder by family; may be repeated
 // --leave-out   recordings of the test's own family are taken out
 // --strict      recordings of the same model and exporter are
 // --without     no book at all
+// --calibrate   how right the book itself is, by kind of answer and fit
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -36,7 +40,12 @@ struct Options {
   bool strict = false;
   bool without = false;
   bool files = false;
+  bool calibrate = false;
 };
+
+constexpr std::array<std::string_view, 9> kHowNames = {
+    "replay", "side", "loose", "instead", "between",
+    "serves", "gap",  "role",  "nothing"};
 
 // "ts" of "ts-noscope", "ts@ge1.13".
 std::string ExporterOf(const std::string& variant) {
@@ -61,6 +70,7 @@ class Bench {
         "right", "high", "right", "med", "right");
     for (const auto& [variant, score] : by_variant_) Print(variant, score);
     Print("all", all_);
+    for (const auto& [kind, score] : kinds_) Print(kind, score);
     std::vector<std::pair<std::uint64_t, std::string>> worst;
     for (const auto& [what, count] : misses_) worst.emplace_back(count, what);
     std::sort(worst.rbegin(), worst.rend());
@@ -106,18 +116,42 @@ class Bench {
           Generic(module), kSourceNames[static_cast<std::size_t>(tag.source)],
           kConfidenceNames[static_cast<std::size_t>(tag.confidence)])];
     }
-    if (options_.files) {
+    if (options_.files || options_.calibrate) {
       const recipes::BookAnswer answer =
           recipes::AskBook(recipes::TokenGraph(model), book);
-      Print(file.model + "/" + file.variant, score);
-      fmt::print("    {:.0f} ms, {}{} fit {:.2f} names {:.2f}\n", took.count(),
-                 answer.recipe, answer.roles_only ? " ROLES" : "", answer.fit,
-                 answer.names);
+      if (options_.calibrate) Calibrate(answer, ReadTruth(table, model));
+      if (!options_.files) return score;
+      Print(
+          file.model + "/" + file.variant, score,
+          fmt::format("  {:.0f} ms, {}{} fit {:.2f} names {:.2f}", took.count(),
+                      answer.recipe, answer.roles_only ? " ROLES" : "",
+                      answer.fit, answer.names));
     }
     return score;
   }
 
-  static void Print(const std::string& name, const Score& s) {
+  void Calibrate(const recipes::BookAnswer& answer,
+                 const std::vector<TruthRow>& rows) {
+    std::map<NodeId, const TruthRow*> truth;
+    for (const TruthRow& row : rows) truth[row.node] = &row;
+    for (const recipes::NodeAnswer& node : answer.nodes) {
+      const auto at = truth.find(node.node);
+      if (at == truth.end()) continue;
+      Score& score = kinds_[fmt::format(
+          "{} {}{}{} fit {:.2f} names {}",
+          kHowNames[static_cast<std::size_t>(node.how)],
+          node.confirmed ? "confirmed" : "-", node.tied ? " tied" : "",
+          node.cut ? " cut" : "", std::floor(answer.fit * 20) / 20,
+          answer.names >= 0.65  ? "good"
+          : answer.names >= 0.3 ? "fair"
+                                : "bad")];
+      ++score.rows;
+      score.Add(Judge(node.path, *at->second), Confidence::kLow);
+    }
+  }
+
+  static void Print(const std::string& name, const Score& s,
+                    const std::string& note = "") {
     fmt::print("{:34} {:4} {:7} {:>6} {:>6} {:>6} {:>6} |", name, s.files,
                s.rows, Percent(s.exact, s.rows), Percent(s.above, s.rows),
                Percent(s.wrong, s.rows), Percent(s.layer, s.rows));
@@ -125,13 +159,14 @@ class Bench {
       fmt::print(" {:>6} {:>6}", Percent(s.level_rows[level], s.rows),
                  Percent(s.level_exact[level], s.level_rows[level]));
     }
-    fmt::print("\n");
+    fmt::print("{}\n", note);
   }
 
   const Options& options_;
   std::map<std::string, Score> by_variant_;
   Score all_;
   std::map<std::string, std::uint64_t> misses_;
+  std::map<std::string, Score> kinds_;  // of answers
 };
 
 bool Parse(int argc, char** argv, Options& options) {
@@ -144,6 +179,8 @@ bool Parse(int argc, char** argv, Options& options) {
       options.strict = true;
     } else if (word == "--without") {
       options.without = true;
+    } else if (word == "--calibrate") {
+      options.calibrate = true;
     } else if (word == "--files") {
       options.files = true;
     } else if (word == "--model" && has_next) {

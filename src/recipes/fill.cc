@@ -45,6 +45,9 @@ class TokenFiller {
     for (std::size_t i = tokens_.size(); i-- > 0;) {
       FillBetween(static_cast<std::uint32_t>(i));
     }
+    for (std::size_t i = tokens_.size(); i-- > 0;) {
+      FillFromReaders(static_cast<std::uint32_t>(i));
+    }
     FillGaps();
   }
 
@@ -66,6 +69,27 @@ class TokenFiller {
       }
     }
     if (agreed != nullptr) answers_[token] = {*agreed, How::kBetween};
+  }
+
+  // What is made of the model's inputs for one reader alone is made where that
+  // is called.
+  void FillFromReaders(std::uint32_t token) {
+    if (answers_[token].path || readers_[token].empty()) return;
+    for (const std::uint32_t input : tokens_[token].inputs) {
+      if (answers_[input].path || !IsOnlyReadBy(input, token)) return;
+    }
+    std::optional<Path> common;
+    for (const std::uint32_t reader : readers_[token]) {
+      if (!answers_[reader].path) return;
+      Path path = *answers_[reader].path;
+      if (EndsLeaf(tokens_[reader]) && !path.empty()) path.pop_back();
+      common = common ? CommonPath(*common, path) : path;
+    }
+    answers_[token] = {Climb(*common), How::kGap};
+  }
+
+  bool IsOnlyReadBy(std::uint32_t token, std::uint32_t reader) const {
+    return readers_[token].size() == 1 && readers_[token][0] == reader;
   }
 
   void FillGaps() {

@@ -17,8 +17,12 @@ constexpr std::size_t kCandidates = 8;
 // Least fit for taking a recording's names, where names agree and where not,
 // and for taking its roles only.
 constexpr double kReplayFit = 0.72;
+constexpr double kNamelessFit = 0.8;
 constexpr double kNamedFit = 0.57;
 constexpr double kNamesAgree = 0.65;
+constexpr double kNamesOverlap = 0.2;
+// Roles need names to be filled with.
+constexpr double kNamedForRoles = 0.3;
 constexpr double kRolesFit = 0.6;
 // Less of the file aligned than this is no match, whatever it scores.
 constexpr double kLeastAligned = 0.45;
@@ -49,15 +53,37 @@ class Matcher {
     AlignCandidates();
     if (matches_.empty()) return {};
     const Match& best = matches_.front();
-    const double least =
-        best.candidate->names >= kNamesAgree ? kNamedFit : kReplayFit;
-    if (best.fit >= least && AlignedShare(best) >= kLeastAligned) {
+    if (best.fit >= LeastFit(best) && AlignedShare(best) >= kLeastAligned) {
       return ReplayBest();
     }
-    return TransferBest();
+    return NamedShare() >= kNamedForRoles ? TransferBest() : BookAnswer();
   }
 
  private:
+  // Names that contradict a recording's leave nothing to take from it.
+  double LeastFit(const Match& match) const {
+    constexpr std::size_t kFew = 3;
+    if (match.candidate->names >= kNamesAgree) return kNamedFit;
+    PathSet generic;
+    for (const Path& path : file_.anchors) {
+      if (!path.empty()) generic.insert(Generic(path));
+    }
+    if (generic.size() < kFew) return kNamelessFit;
+    return match.candidate->names >= kNamesOverlap ? kReplayFit : 2.0;
+  }
+
+  // Of the operations that have a weight, those whose parameter has a name.
+  double NamedShare() const {
+    std::size_t solid = 0;
+    std::size_t named = 0;
+    for (const Step& step : file_.steps[0]) {
+      solid += step.solid;
+      named += step.solid && !file_.anchors[step.token].empty();
+    }
+    return static_cast<double>(named) /
+           static_cast<double>(std::max<std::size_t>(1, solid));
+  }
+
   // The recordings that may fit, by score; the best first.
   void AlignCandidates() {
     candidates_ =
@@ -254,7 +280,7 @@ class Matcher {
       if (!answer.path) continue;
       const std::uint32_t token = file_.graph.token_of()[node];
       report.nodes.push_back({node, atoms_.Text(*answer.path), answer.how,
-                              token != kNone && tied[token],
+                              answer.cut, token != kNone && tied[token],
                               file_.known.contains(*answer.path)});
     }
     return report;

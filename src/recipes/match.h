@@ -19,6 +19,7 @@ struct NodeAnswer {
   NodeId node;
   std::string path;
   How how = How::kNothing;
+  bool cut = false;        // at a list whose index is not known
   bool tied = false;       // recordings that fit as well say something else
   bool confirmed = false;  // a parameter of this file is of the module
 };

@@ -40,7 +40,7 @@ class Replayer {
     const Doubt doubt = DoubtIndices();
     for (std::size_t i = 0; i < steps_.size(); ++i) PlaceStep(i, doubt);
     PlaceInstead();
-    SideWalk walk(file_.graph, candidate_, replayed_.sides);
+    SideWalk walk(file_.graph, candidate_, replayed_.tokens, replayed_.sides);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Answer& answer = AnswerAt(i);
       if (match_[i] == kNone || !answer.path) continue;
@@ -60,6 +60,7 @@ class Replayer {
   // Nested lists that looped without a parameter to confirm them: how a file
   // of another depth splits into stages is not known.
   void CutUnconfirmedStages() {
+    cut_.assign(paths_.size(), false);
     std::set<Path> moved;
     for (const TakenJump& taken : alignment_.jumps) {
       const Jump& jump = program_.jumps[taken.jump];
@@ -87,13 +88,13 @@ class Replayer {
     }
     std::sort(bad.begin(), bad.end(),
               [](const Path& a, const Path& b) { return a.size() < b.size(); });
-    for (auto& path : paths_) {
-      if (path) CutAt(bad, *path);
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      if (paths_[i]) cut_[i] = CutAt(bad, *paths_[i]);
     }
   }
 
   // To the owner of the first of `lists` that the path goes through.
-  static void CutAt(const std::vector<Path>& lists, Path& path) {
+  static bool CutAt(const std::vector<Path>& lists, Path& path) {
     const Path generic = Generic(path);
     for (const Path& list : lists) {
       if (path.size() <= list.size() || !StartsWith(generic, list)) continue;
@@ -101,8 +102,9 @@ class Replayer {
       while (!path.empty() && IsIndex(path.back())) {
         path.resize(path.size() - std::min<std::size_t>(2, path.size()));
       }
-      return;
+      return true;
     }
+    return false;
   }
 
   // What the parameters say of an item's index beats counting.
@@ -208,7 +210,8 @@ class Replayer {
   void PlaceStep(std::size_t i, Doubt doubt) {
     if (!paths_[i]) return;
     Path path = *paths_[i];
-    if (doubt != Doubt::kNone) CutDoubtful(doubt, path);
+    bool cut = cut_[i];
+    if (doubt != Doubt::kNone) cut = CutDoubtful(doubt, path) || cut;
     const Path& anchor = AnchorAt(i);
     if (!anchor.empty() && path != anchor) {
       // Where the recorded parameter's module ran the recorded token, this
@@ -217,13 +220,15 @@ class Replayer {
       if (Generic(path) == Generic(anchor) || recorded == nullptr ||
           recorded == program_.path[match_[i]]) {
         path = anchor;
+        cut = false;
       }
     }
-    AnswerAt(i) = {std::move(path), IsFirm(i) ? How::kReplay : How::kLoose};
+    AnswerAt(i) = {std::move(path), IsFirm(i) ? How::kReplay : How::kLoose,
+                   cut};
   }
 
   // Indices that no parameter confirms: say the owner of the list.
-  void CutDoubtful(Doubt doubt, Path& path) const {
+  bool CutDoubtful(Doubt doubt, Path& path) const {
     for (std::size_t k = 0; k < path.size(); ++k) {
       if (!IsIndex(path[k])) continue;
       if (doubt == Doubt::kUnconfirmed &&
@@ -232,8 +237,9 @@ class Replayer {
       }
       path.resize(k == 0 ? 0 : k - 1);
       while (!path.empty() && IsIndex(path.back())) path.pop_back();
-      return;
+      return true;
     }
+    return false;
   }
 
   // Nearly everything around it is aligned, too.
@@ -274,12 +280,12 @@ class Replayer {
       replaced = path;
     }
     const Path* const recorded = program_.path[before];
-    const Answer& placed = AnswerAt(begin - 1);
+    const Answer placed = AnswerAt(begin - 1);
     if (replaced == nullptr || recorded == nullptr || !placed.path) return;
     const auto path = Relative(candidate_, *recorded, *placed.path, *replaced);
     if (!path) return;
     for (std::size_t i = begin; i < end; ++i) {
-      AnswerAt(i) = {*path, How::kInstead};
+      AnswerAt(i) = {*path, How::kInstead, placed.cut};
     }
   }
 
@@ -291,6 +297,7 @@ class Replayer {
   const std::vector<Step>& steps_;
   double fit_;
   std::vector<std::optional<Path>> paths_;
+  std::vector<bool> cut_;
   Replayed replayed_;
 };
 

@@ -8,28 +8,11 @@
 #include <vector>
 
 #include "recipes/align.h"
+#include "recipes/answer.h"
 #include "recipes/candidates.h"
 #include "recipes/tokens.h"
 
 namespace onnx_tag::recipes {
-
-// How a path was found, the surest first.
-enum class How : std::uint8_t {
-  kReplay,   // aligned, and so is what stands around it
-  kSide,     // read by an aligned token as in the recording
-  kLoose,    // aligned, with gaps around it
-  kInstead,  // stands where the recording has something else
-  kBetween,  // what it reads and what reads it agree
-  kServes,   // a constant or shape of placed nodes
-  kGap,      // between placed tokens in order
-  kRole,     // the recording's roles, this file's names
-  kNothing,
-};
-
-struct Answer {
-  std::optional<Path> path;
-  How how = How::kNothing;
-};
 
 // One recording's alignment in its better order.
 struct Match {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "recipes/answer.h"
 #include "recipes/candidates.h"
 #include "recipes/tokens.h"
 
@@ -18,11 +19,13 @@ std::optional<Path> Relative(const Candidate& candidate, const Path& recorded,
 
 class SideWalk {
  public:
-  // Found paths go into `found`, by node.
+  // `placed`: the file's tokens. Found paths go into `found`, by node.
   SideWalk(const TokenGraph& graph, const Candidate& candidate,
+           const std::vector<Answer>& placed,
            std::unordered_map<std::uint32_t, Path>& found)
       : graph_(graph),
         candidate_(candidate),
+        placed_(placed),
         found_(found),
         seen_(graph.flow().model().node_count(), false) {}
 
@@ -30,11 +33,21 @@ class SideWalk {
   void From(std::uint32_t token, std::uint32_t recorded, const Path& path);
 
  private:
+  // A node of the file, the side node that stands for it, and the reader
+  // through which it was reached.
+  struct Visit {
+    NodeId node;
+    std::uint32_t side;
+    std::uint32_t reader;  // in the walk; kNone: the token
+    bool sound = true;
+  };
   void Walk(ValueId value, std::uint32_t side, const Path& recorded,
             const Path& here);
+  bool IsOfHere(NodeId shape, const Path& owner, const Path& here) const;
 
   const TokenGraph& graph_;
   const Candidate& candidate_;
+  const std::vector<Answer>& placed_;
   std::unordered_map<std::uint32_t, Path>& found_;
   IdVector<NodeId, bool> seen_;
 };
