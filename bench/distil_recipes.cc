@@ -12,44 +12,17 @@
 #include <map>
 #include <set>
 
-#include "base/text.h"
-#include "model/model_file.h"
+#include "folder_book.h"
 #include "onnx_tag/error.h"
 #include "recipes/canonical.h"
 #include "recipes/distil.h"
-#include "recipes/make_recording.h"
 #include "recipes/packed_book.h"
-#include "truth.h"
 
 namespace onnx_tag::bench {
 namespace {
 
 using recipes::BookSource;
 using recipes::Recording;
-
-Recording ReadRecording(const TruthFile& file) {
-  const ModelFile model_file = ModelFile::Open(file.onnx.string());
-  const Model& model = model_file.model();
-  std::map<std::string, NodeId> main_nodes;
-  for (const NodeId node : model.Nodes()) {
-    if (model.GraphPath(model[node].graph).empty()) {
-      main_nodes[std::to_string(model[node].index)] = node;
-    }
-  }
-  const std::string table = ReadAll(file.truth);
-  std::vector<recipes::KnownModule> truth;
-  for (const std::string_view line : Split(table, '\n')) {
-    // graph, index, op_type, module, classes, ...
-    const auto cells = Split(line, '\t');
-    if (cells.size() < 5 || !cells[0].empty()) continue;
-    const auto node = main_nodes.find(std::string(cells[1]));
-    if (node == main_nodes.end()) continue;
-    truth.push_back({node->second, cells[3], cells[4]});
-  }
-  Recording recording = recipes::MakeRecording(model, truth);
-  recording.family = file.model;
-  return recording;
-}
 
 // Exporter and version are told by the text in words of its own.
 Recording Comparable(const Recording& recording) {
@@ -96,24 +69,20 @@ int Make(const std::string& folder, const std::string& out) {
   std::map<std::string, Recording> recordings;
   std::set<std::string> families;
   std::size_t tokens = 0;
-  for (const TruthFile& file : FindTruth(folder)) {
-    Recording recording;
-    try {
-      recording = ReadRecording(file);
-    } catch (const Error& error) {
-      fmt::print(stderr, "{}: left out, {}\n", file.onnx.string(),
-                 error.what());
-      continue;
-    }
+  Shelf shelf;
+  shelf.Add(folder, "*");
+  for (const Shelf::Entry& entry : shelf.entries()) {
+    const Recording& recording = entry.recording;
     if (!IsUseful(recording)) {
       fmt::print(stderr, "{}: left out, too little is known\n",
-                 file.onnx.string());
+                 entry.file.onnx.string());
       continue;
     }
-    recipes::Distil(recording, file.variant, book);
+    recipes::Distil(recording, entry.file.variant, book);
     tokens += recording.tokens.size();
-    families.insert(file.model);
-    recordings[file.model + '/' + file.variant] = Comparable(recording);
+    families.insert(recording.family);
+    recordings[recording.family + '/' + entry.file.variant] =
+        Comparable(recording);
   }
   const std::string text = recipes::PrintBook(book);
   fmt::print(

@@ -76,8 +76,11 @@ std::vector<TruthRow> ReadTruth(const std::string& table, const Model& model) {
     if (columns.size() < kColumns || columns[0] == "graph") continue;
     const auto at = nodes.find(fmt::format("{}\t{}", columns[0], columns[1]));
     if (at == nodes.end()) continue;
-    TruthRow row{
-        at->second, std::string(columns[2]), std::string(columns[3]), {}};
+    TruthRow row{at->second,
+                 std::string(columns[2]),
+                 std::string(columns[3]),
+                 std::string(columns[4]),
+                 {}};
     if (!columns[5].empty()) {
       for (const std::string_view accept : Split(columns[5], '|')) {
         row.accept.emplace_back(accept == "<root>" ? "" : accept);

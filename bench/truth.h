@@ -30,6 +30,7 @@ struct TruthRow {
   NodeId node;
   std::string op;
   std::string module;
+  std::string classes;              // from the root down, with slashes
   std::vector<std::string> accept;  // other modules that count as exact
 };
 

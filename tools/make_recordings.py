@@ -138,13 +138,14 @@ def in_own_process(job: Job, out: pathlib.Path) -> str:
 PARTS = ("main", "base", "heads")
 
 
-def transformers_jobs(exporters: List[str], parts: List[str], popular: int) -> Iterator[Job]:
+def transformers_jobs(exporters: List[str], parts: List[str], popular: int, only: List[str]) -> Iterator[Job]:
     """One head of every family, its base models, its other heads; families often met first."""
     import recordings_transformers as small
     from catalogue_merge import POPULAR
-    families = small.classes_by_family()
-    rank = {family: i for i, family in enumerate(POPULAR)}
-    order = sorted(families, key=lambda f: (rank.get(f, 999), f))[:popular or None]
+    rank = {family: i for i, family in enumerate(f for f in POPULAR if ":" not in f)}
+    families = small.classes_by_family(lambda family: (not popular or rank.get(family, popular) < popular) and (
+        not only or any(fnmatch.fnmatch(family, glob) for glob in only)))
+    order = sorted(families, key=lambda f: (rank.get(f, 999), f))
     number = version("transformers")
 
     def jobs(choose: Callable[[List[Any]], List[Any]], exporter: str) -> Iterator[Job]:
@@ -198,7 +199,7 @@ def main() -> None:
     if failures.exists() and not args.retry:
         failed = {tuple(line.split("\t")[:2]) for line in failures.read_text().splitlines()}
     exporters = args.exporter or list(LIMIT)
-    start = transformers_jobs(exporters, args.part or list(PARTS), args.popular) if (
+    start = transformers_jobs(exporters, args.part or list(PARTS), args.popular, args.only) if (
         args.library == "transformers") else other_jobs(args.library, exporters, args.popular)
     made = 0
     for job in start:

@@ -92,7 +92,7 @@ def timm_model(name: str) -> Tuple[nn.Module, Tuple[int, int, int]]:
 
 def timm_example(name: str) -> Example:
     model, size = timm_model(name)
-    return finished(model, {"x": noise(2, *size)})
+    return finished(model, {"x": noise(1, *size)})
 
 
 TIMM_FIRST = ("resnet18 resnet50 efficientnet_b0 mobilenetv3_small_100 mobilenetv3_large_100 vit_tiny_patch16_224 "
@@ -160,11 +160,11 @@ def torchvision_example(name: str) -> Example:
         for i, (wide, out) in {1 if name == "alexnet" else 0: (256 * 36 if name == "alexnet" else 512 * 49, 48),
                                4 if name == "alexnet" else 3: (48, 32), 6: (32, 10)}.items():
             model.classifier[i] = nn.Linear(wide, out)
-    size = 299 if "inception" in name else 224
+    size = 224 if re.search("vgg|alexnet|vit|swin", name) else 128
     if re.search("r3d|mc3|r2plus|s3d|mvit|swin3d", name):
-        shape: Tuple[int, ...] = (1, 3, 16, 112 if "18" in name else 224, 112 if "18" in name else 224)
+        shape: Tuple[int, ...] = (1, 3, 16, *([112, 112] if "18" in name else [224, 224]))
     else:
-        shape = (1 if detection else 2, 3, 320 if detection else size, 320 if detection else size)
+        shape = (1, 3, 320, 320) if detection else (1, 3, size, size)
     if detection:
         model.eval()
         distinct(model)

@@ -11,7 +11,7 @@ import copy
 import importlib
 import inspect
 import re
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -379,8 +379,8 @@ HEADS = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM"
          "ForSequenceClassification", "ForImageSuperResolution", "ForTokenClassification", "DoubleHeadsModel", "Model"]
 
 
-def classes_by_family() -> Dict[str, List[Any]]:
-    """Public model classes of every modelling file that can be imported."""
+def classes_by_family(wanted: Callable[[str], bool]) -> Dict[str, List[Any]]:
+    """Model classes of the wanted families' modelling files, of those that can be imported."""
     import transformers
     from transformers import PreTrainedModel
     from transformers.models.auto import modeling_auto
@@ -391,6 +391,9 @@ def classes_by_family() -> Dict[str, List[Any]]:
                 public.update([classes] if isinstance(classes, str) else classes)
     found: Dict[str, List[Any]] = {}
     for name in modelling_modules(transformers.__file__):
+        family = name.split(".")[3 if ".deprecated." in name else 2]
+        if not wanted(family):
+            continue
         try:
             module = importlib.import_module(name)
         except Exception:
@@ -400,7 +403,7 @@ def classes_by_family() -> Dict[str, List[Any]]:
                     and "PreTrained" not in key and "Pretrained" not in key
                     and getattr(cls, "config_class", None) is not None):
                 cls.public_in_auto = key in public
-                found.setdefault(name.split(".")[2] if ".deprecated." not in name else name.split(".")[3], []).append(cls)
+                found.setdefault(family, []).append(cls)
     return found
 
 

@@ -18,11 +18,19 @@
 
 namespace onnx_tag {
 
+namespace recipes {
+class Book;
+}  // namespace recipes
+
 struct MappingOptions {
   std::string strategy = "enhanced_semantic";
   TagFormat format;
   // Weaker tags are dropped.
   Confidence min_confidence = Confidence::kLow;
+  // Whether the recipe book is asked where names say too little.
+  bool recipes = true;
+  // The book to ask; null: the built-in one.
+  const recipes::Book* book = nullptr;
 };
 
 // Throws Error(kUsage) where the strategy is unknown.

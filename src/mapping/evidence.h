@@ -4,6 +4,7 @@
 #define ONNX_TAG_MAPPING_EVIDENCE_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "mapping/function_table.h"
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
+#include "onnx_tag/mapping.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag {
@@ -60,6 +62,15 @@ struct NameFact {
   Source source = Source::kScope;
 };
 
+// What the recipe book says of a node.
+struct RecipeFact {
+  NodeId node;
+  ModuleId module;
+  Confidence confidence;
+  bool firm = false;  // told by the recording, and not by what stands around
+  std::string_view because;
+};
+
 struct Evidence {
   explicit Evidence(const Model& m) : model(m) {}
 
@@ -92,6 +103,9 @@ struct Evidence {
   // are no modules to torch.
   bool root_scopes_are_mute = false;
 
+  std::vector<RecipeFact> recipes;  // by node; see gather_recipes.cc
+  std::shared_ptr<const std::vector<std::string>> recipe_reasons;
+
   std::vector<MetadataFact> metadata;  // by node
   std::vector<std::string> notes;      // set aside, and why
 
@@ -120,7 +134,7 @@ struct Evidence {
   }
 };
 
-Evidence GatherEvidence(const Model& model);
+Evidence GatherEvidence(const Model& model, const MappingOptions& options = {});
 
 // The exporter's dialect, for reports.
 std::string FileDialect(const Evidence& evidence);
@@ -136,6 +150,7 @@ void GatherDialectNames(Evidence& evidence);
 void GatherKerasOnTorch(Evidence& evidence);
 void AlignScopes(Evidence& evidence);
 void GuessAttentionNames(Evidence& evidence);
+void GatherRecipes(Evidence& evidence, const recipes::Book& book);
 void DescribeModules(Evidence& evidence);
 
 }  // namespace onnx_tag

@@ -9,7 +9,7 @@ namespace onnx_tag {
 Explanation Explain(const Model& model, const MappingOptions& options,
                     NodeId node) {
   const Strategy& strategy = FindStrategy(options.strategy);
-  const Evidence evidence = GatherEvidence(model);
+  const Evidence evidence = GatherEvidence(model, options);
   Placed placed(model.node_count());
   Explanation explanation;
   bool won = false;

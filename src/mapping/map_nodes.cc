@@ -25,6 +25,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"helper_body", "the call of the function it stands in",
      &ProposeForHelperBodies},
     {"parameter", "the parameters it uses", &ProposeFromParameters},
+    {"recipe", "the recipe book's recording of the architecture",
+     &ProposeFromRecipes},
     {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
     {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
     {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
@@ -38,6 +40,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"sanitized", "names with underscores for dots and slashes",
      &ProposeFromSanitizedNames},
     {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
+    {"loose_recipe", "what a recording has around it",
+     &ProposeFromLooseRecipes},
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},
     {"neighbours", "the modules around it", &ProposeFromNeighbours},
@@ -151,7 +155,7 @@ void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
   }
 }
 
-Evidence GatherEvidence(const Model& model) {
+Evidence GatherEvidence(const Model& model, const MappingOptions& options) {
   Evidence evidence(model);
   evidence.dialect = DetectDialect(model);
   evidence.names = ReadDialect(model, evidence.dialect);
@@ -166,6 +170,9 @@ Evidence GatherEvidence(const Model& model) {
   GatherKerasOnTorch(evidence);
   AlignScopes(evidence);
   GuessAttentionNames(evidence);
+  if (options.recipes && options.book != nullptr) {
+    GatherRecipes(evidence, *options.book);
+  }
   DescribeModules(evidence);
   return evidence;
 }
@@ -190,7 +197,7 @@ void DescribeModules(Evidence& evidence) {
 
 Tagging MapNodes(const Model& model, const MappingOptions& options) {
   const Strategy& strategy = FindStrategy(options.strategy);
-  const Evidence evidence = GatherEvidence(model);
+  const Evidence evidence = GatherEvidence(model, options);
   Tagging tagging;
   tagging.roles.Add(Role());
   tagging.tags.resize(model.node_count());
