@@ -65,6 +65,9 @@ def export(job: Job, path: str) -> "tuple[onnx.ModelProto, list]":
         model = onnx.load(path)
         return model, dynamo_truth(model, modules)
 
+    from recordings_transformers import leave_out_packing
+    leave_out_packing()
+
     def torchscript(target: str) -> Any:
         # A new model each time: tracing leaves traces in some.
         example = job.make()
@@ -155,8 +158,7 @@ def transformers_jobs(exporters: List[str], parts: List[str], popular: int, only
                 yield Job(family, f"transformers-{number}-{cls.__name__}", exporter,
                           lambda cls=cls, attention=attention, plain=plain: small.example(cls, attention, plain))
 
-    def main(classes: List[Any]) -> List[Any]:
-        return [c for c in sorted(classes, key=small.head_rank) if c.public_in_auto or small.is_base(c)][:1]
+    main = small.main_heads
 
     def base(classes: List[Any]) -> List[Any]:
         return [c for c in sorted(classes, key=small.head_rank) if small.is_base(c) and c not in main(classes)]

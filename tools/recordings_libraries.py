@@ -79,7 +79,7 @@ def timm_model(name: str) -> Tuple[nn.Module, Tuple[int, int, int]]:
             errors.append(error)
             continue
         full = tuple(model.default_cfg["input_size"])
-        sizes = [full] if model.default_cfg.get("fixed_input_size") else [(full[0], 96, 96), full]
+        sizes = [full] if model.default_cfg.get("fixed_input_size") or name.startswith("vgg") else [(full[0], 96, 96), full]
         for size in sizes:
             try:
                 with torch.no_grad():

@@ -29,7 +29,7 @@ WIDTHS = re.compile(r"(hidden|embed|dim|dims|size|sizes|channels|channel|width|w
 NOT_WIDTHS = re.compile(r"vocab|patch|image_size|kernel|stride|window|^num_(?!channels$)|^n_(?!embd)|max_|position|chunk|"
                         r"block_size|bucket|group|sampl|rate|token|mel|bins|length|ratio|layers|heads|level|scale|quer|"
                         r"class|label|_id$|_ids$|dilation|tile|pool|expan|crop|merge|memory|cache|batch|^type|"
-                        r"num_channels|in_channels|in_chans|^image|spectrogram|multiple|frame|divis|state_size|"
+                        r"num_channels|^in_channels|^in_chans|^image|spectrogram|multiple|frame|divis|state_size|"
                         r"downsample|temporal|_act|sem_seg|conv_bias|codebook_size|mask_feature|audio_channels")
 COUNTS = {"num_experts": 4, "num_local_experts": 4, "n_routed_experts": 4, "moe_num_experts": 4, "num_experts_per_tok": 2,
           "moe_topk": 2, "n_group": 2, "topk_group": 1, "max_source_positions": 60, "attention_window": 8,
@@ -39,9 +39,15 @@ COUNTS = {"num_experts": 4, "num_local_experts": 4, "n_routed_experts": 4, "moe_
 
 # ---------------------------------------------------------------- configurations
 def factor_of(config: Any) -> int:
-    """The power of two that leaves every head eight numbers, and every stage eight channels."""
+    """The power of two that leaves every head eight numbers, and every stage eight channels; a head of which only a
+    part is turned needs more."""
     best = 64
     for part in nested(config):
+        rope = getattr(part, "rope_parameters", None) or {}
+        partial = any(isinstance(v, float) and v < 1 for v in (
+            getattr(part, "rotary_pct", None), getattr(part, "partial_rotary_factor", None),
+            rope.get("partial_rotary_factor") if isinstance(rope, dict) else None))
+        least = 32 if partial else 8
         hidden = next((getattr(part, k) for k in ("hidden_size", "d_model", "n_embd", "embed_dim", "dim", "embed_dims",
                                                   "hidden_sizes", "d_embed", "emb_dim")
                        if isinstance(getattr(part, k, None), (int, list, tuple))), None)
@@ -57,7 +63,7 @@ def factor_of(config: Any) -> int:
             heads = heads[0] if heads and isinstance(heads[0], int) else 1
         size = getattr(part, "head_dim", None) or (hidden // heads if hidden and heads else hidden)
         if isinstance(size, int):
-            while best > 1 and (size // best < 8 or (hidden and hidden % best)):
+            while best > 1 and (size // best < least or (hidden and hidden % best)):
                 best //= 2
     return best
 
@@ -103,6 +109,8 @@ def settings_of(config: Any, factor: int, many: bool, grouped: bool) -> Dict[str
             made[key] = 256 if value % 32 == 0 else 14 * 16
         elif key == "out_indices" and listed and "num_hidden_layers" in values:
             made[key] = list(range(1, layers + 1))[-len(value):]
+        elif key == "out_indices" and listed:
+            made[key] = list(value)                         # of stages: these stay
         elif key == "backbone_out_indices" and listed:
             made[key] = list(range(layers))[-len(value):]
     for key in ("rope_scaling", "rope_parameters"):
@@ -371,6 +379,15 @@ def example(cls: Any, attention: str = "eager", plain: bool = False) -> Example:
     raise errors[0] if errors else ValueError("no inputs known")
 
 
+def leave_out_packing() -> None:
+    """TorchScript has no symbol for the search for packed sequences, so no file of that exporter holds it."""
+    try:
+        from transformers import masking_utils
+        masking_utils.find_packed_sequence_indices = lambda *_: None
+    except Exception:
+        pass
+
+
 # ---------------------------------------------------------------- what there is
 HEADS = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM", "WithLMHeadModel", "MTModel",
          "ForImageClassification", "ForObjectDetection", "ForUniversalSegmentation", "ForInstanceSegmentation",
@@ -411,6 +428,15 @@ def head_rank(cls: Any) -> Tuple[int, int, str]:
     name = cls.__name__
     rank = next((i for i, head in enumerate(HEADS) if name.endswith(head)), len(HEADS))
     return (0 if cls.public_in_auto else 1, rank, name)
+
+
+def main_heads(classes: List[Any]) -> List[Any]:
+    """The head a family is known for; of decoders, encoders and pairs of both one each."""
+    ranked = [c for c in sorted(classes, key=head_rank) if c.public_in_auto or is_base(c)]
+    chosen = ranked[:1]
+    for ends in (("ForConditionalGeneration", "MTModel"), ("ForMaskedLM",)):
+        chosen += [c for c in ranked if c.__name__.endswith(ends) and c not in chosen][:1]
+    return chosen
 
 
 def is_base(cls: Any) -> bool:
