@@ -138,11 +138,11 @@ def in_own_process(job: Job, out: pathlib.Path) -> str:
 
 
 # ---------------------------------------------------------------- what to make
-PARTS = ("main", "base", "heads")
+PARTS = ("main", "variants", "base", "heads")
 
 
 def transformers_jobs(exporters: List[str], parts: List[str], popular: int, only: List[str]) -> Iterator[Job]:
-    """One head of every family, its base models, its other heads; families often met first."""
+    """One head of every family, other structures, base models, other heads; families often met first."""
     import recordings_transformers as small
     from catalogue_merge import POPULAR
     rank = {family: i for i, family in enumerate(f for f in POPULAR if ":" not in f)}
@@ -160,6 +160,15 @@ def transformers_jobs(exporters: List[str], parts: List[str], popular: int, only
 
     main = small.main_heads
 
+    def variants(exporter: str) -> Iterator[Job]:
+        for family in order:
+            for cls in families[family]:
+                for name, settings in small.VARIANTS.get(cls.__name__, []):
+                    attention, plain = ("eager", False) if exporter == "ts17" else ("sdpa", True)
+                    yield Job(family, f"transformers-{number}-{cls.__name__}_{name}", exporter,
+                              lambda cls=cls, attention=attention, plain=plain, settings=settings: small.example(
+                                  cls, attention, plain, settings))
+
     def base(classes: List[Any]) -> List[Any]:
         return [c for c in sorted(classes, key=small.head_rank) if small.is_base(c) and c not in main(classes)]
 
@@ -169,7 +178,7 @@ def transformers_jobs(exporters: List[str], parts: List[str], popular: int, only
     choices = {"main": main, "base": base, "heads": heads}
     for part in parts:
         for exporter in exporters:
-            yield from jobs(choices[part], exporter)
+            yield from variants(exporter) if part == "variants" else jobs(choices[part], exporter)
 
 
 def other_jobs(library: str, exporters: List[str], popular: int) -> Iterator[Job]:
@@ -179,10 +188,25 @@ def other_jobs(library: str, exporters: List[str], popular: int) -> Iterator[Job
             yield Job(family, label, exporter, make)
 
 
+def write_failures(out: pathlib.Path, target: pathlib.Path) -> None:
+    """What could not be recorded, without what worked later."""
+    last: Dict[tuple, str] = {}
+    for line in (out / "failures.tsv").read_text().splitlines():
+        family, name, why = line.split("\t")
+        if not (out / family / f"{name}.onnx").exists():
+            last[family, name] = why
+    lines = ["# Models that could not be recorded for data/recipes.txt: family, recording, reason.",
+             "# Made by tools/make_recordings.py; do not edit."]
+    lines += ["\t".join((*key, why)) for key, why in sorted(last.items())]
+    target.write_text("\n".join(lines) + "\n")
+    print(f"{len(lines) - 2} failures")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--library", required=True,
+    parser.add_argument("--failures", type=pathlib.Path, help="only write what failed to this file")
+    parser.add_argument("--library", default="transformers",
                         choices=["transformers", "timm", "torchvision", "ultralytics", "diffusers", "torch"])
     parser.add_argument("--exporter", action="append", choices=list(LIMIT), help="default: all")
     parser.add_argument("--part", action="append", choices=PARTS, help="of transformers; default: all, in this order")
@@ -192,6 +216,9 @@ def main() -> None:
     parser.add_argument("--retry", action="store_true", help="try again what failed before")
     parser.add_argument("--list", action="store_true", help="print what would be made")
     args = parser.parse_args()
+    if args.failures:
+        write_failures(args.out, args.failures)
+        return
     torch.set_num_threads(1)
     stand_in_for_operators()
     sys.setrecursionlimit(10000)

@@ -141,6 +141,7 @@ TORCHVISION = ("resnet18 resnet50 mobilenet_v2 mobilenet_v3_small mobilenet_v3_l
 
 def torchvision_example(name: str) -> Example:
     from torchvision import models
+    torch.backends.mha.set_fastpath_enabled(False)
     detection = re.search("rcnn|retinanet|ssd|fcos", name)
     if detection:
         from detection_operators import run_in_python
@@ -154,13 +155,20 @@ def torchvision_example(name: str) -> Example:
         model = models.VisionTransformer(224, 16, num_layers=3, num_heads=4, hidden_dim=64, mlp_dim=128)
     elif name == "swin_t":
         model = models.SwinTransformer([4, 4], 24, [2, 2, 2, 2], [3, 6, 12, 24], [7, 7])
+    elif name == "swin_v2_t":
+        parts = models.swin_transformer
+        model = models.SwinTransformer([4, 4], 24, [2, 2, 2, 2], [3, 6, 12, 24], [8, 8],
+                                       block=parts.SwinTransformerBlockV2, downsample_layer=parts.PatchMergingV2)
+    elif name == "convnext_tiny":
+        stage = models.convnext.CNBlockConfig
+        model = models.ConvNeXt([stage(16, 24, 2), stage(24, 32, 2), stage(32, 48, 2), stage(48, None, 2)])
     else:
         model = models.get_model(name, **plain)
     if name.startswith("vgg") or name == "alexnet":            # its head alone is most of the file otherwise
         for i, (wide, out) in {1 if name == "alexnet" else 0: (256 * 36 if name == "alexnet" else 512 * 49, 48),
                                4 if name == "alexnet" else 3: (48, 32), 6: (32, 10)}.items():
             model.classifier[i] = nn.Linear(wide, out)
-    size = 224 if re.search("vgg|alexnet|vit|swin", name) else 128
+    size = 256 if name == "swin_v2_t" else 224 if re.search("vgg|alexnet|vit|swin", name) else 128
     if re.search("r3d|mc3|r2plus|s3d|mvit|swin3d", name):
         shape: Tuple[int, ...] = (1, 3, 16, *([112, 112] if "18" in name else [224, 224]))
     else:

@@ -149,14 +149,14 @@ def fix_tokens(config: Any) -> None:
                     pass
 
 
-def rebuilt(config: Any, factor: int, grouped: bool) -> Any:
+def rebuilt(config: Any, factor: int, grouped: bool, settings: Dict[str, Any]) -> Any:
     kinds = kinds_of(config)
     made = settings_of(config, factor, len(kinds) > 1, grouped)
     for key, value in made.items():
         if hasattr(value, "to_dict") and hasattr(value, "model_type"):
-            made[key] = rebuilt(value, factor, grouped)
+            made[key] = rebuilt(value, factor, grouped, {})
     cls = type(config)
-    given = {**GIVEN.get(cls.__name__, {}), **made}
+    given = {**GIVEN.get(cls.__name__, {}), **settings, **made}
     if len(kinds) > 1:
         given["layer_types"] = (kinds + kinds[:1])[:max(3, len(kinds))]
         given.setdefault("num_hidden_layers", len(given["layer_types"]))
@@ -176,17 +176,19 @@ def rebuilt(config: Any, factor: int, grouped: bool) -> Any:
     return new
 
 
-def small_configurations(cls: Any) -> Iterator[Any]:
+def small_configurations(cls: Any, settings: Dict[str, Any]) -> Iterator[Any]:
     """The smallest first; what follows is for constructors that want something larger."""
+    settings = dict(settings)
+    ungrouped = settings.pop("ungrouped", False)
     config = composite(cls)
     if config is None:
-        config = cls.config_class(**GIVEN.get(cls.config_class.__name__, {}))
+        config = cls.config_class(**{**GIVEN.get(cls.config_class.__name__, {}), **settings})
     factor = factor_of(config)
     tried = []
     for f, grouped in ((factor, True), (factor, False), (max(1, factor // 4), False), (1, False)):
-        if (f, grouped) not in tried:
+        if (f, grouped) not in tried and not (grouped and ungrouped):
             tried.append((f, grouped))
-            new = rebuilt(config, f, grouped)
+            new = rebuilt(config, f, grouped, settings)
             fix_tokens(new)
             yield new
 
@@ -356,10 +358,10 @@ def built(cls: Any, config: Any, attention: str) -> nn.Module:
     return distinct(model)
 
 
-def example(cls: Any, attention: str = "eager", plain: bool = False) -> Example:
+def example(cls: Any, attention: str = "eager", plain: bool = False, settings: Dict[str, Any] = {}) -> Example:
     """A model that runs on its inputs, ready to be exported."""
     errors: List[BaseException] = []
-    for config in small_configurations(cls):
+    for config in small_configurations(cls, settings):
         try:
             model = built(cls, config, attention)
         except Exception as error:
@@ -422,6 +424,40 @@ def classes_by_family(wanted: Callable[[str], bool]) -> Dict[str, List[Any]]:
                 cls.public_in_auto = key in public
                 found.setdefault(family, []).append(cls)
     return found
+
+
+# Structures that published models have and default configurations do not: (name, settings) by class.
+UNGROUPED = [("ungrouped", dict(ungrouped=True))]
+RELATIVE = dict(relative_attention=True, pos_att_type=["p2c", "c2p"], position_biased_input=False, max_relative_positions=-1)
+STABLE = [("stable", dict(do_stable_layer_norm=True, feat_extract_norm="layer", conv_bias=True))]
+VARIANTS: Dict[str, List[Tuple[str, Dict[str, Any]]]] = {
+    "T5ForConditionalGeneration": [("gated", dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False))],
+    "T5EncoderModel": [("gated", dict(feed_forward_proj="gated-gelu"))],
+    "AlbertForMaskedLM": [("one_group", dict(num_hidden_groups=1))],
+    "AlbertModel": [("one_group", dict(num_hidden_groups=1))],
+    "ResNetForImageClassification": [("basic", dict(layer_type="basic", hidden_sizes=[64, 128, 256, 512]))],
+    "ResNetModel": [("basic", dict(layer_type="basic", hidden_sizes=[64, 128, 256, 512]))],
+    "OPTForCausalLM": [("projected", dict(word_embed_proj_dim=512, hidden_size=1024, do_layer_norm_before=False))],
+    "GPTNeoXForCausalLM": [("sequential", dict(use_parallel_residual=False))],
+    "GPTNeoForCausalLM": [("two_kinds", dict(num_layers=2, attention_types=[[["global", "local"], 1]]))],
+    "FalconForCausalLM": [("alibi", dict(alibi=True)), ("new", dict(new_decoder_architecture=True, num_kv_heads=8))],
+    "Wav2Vec2ForCTC": STABLE, "HubertForCTC": STABLE, "WavLMForCTC": STABLE,
+    "DebertaV2ForMaskedLM": [("v3", dict(**RELATIVE, position_buckets=16, norm_rel_ebd="layer_norm", share_att_key=True))],
+    "DebertaV2Model": [("v3", dict(**RELATIVE, position_buckets=16, norm_rel_ebd="layer_norm", share_att_key=True)),
+                       ("conv", dict(**RELATIVE, position_buckets=16, norm_rel_ebd="layer_norm", conv_kernel_size=3))],
+    "DebertaForMaskedLM": [("relative", RELATIVE)], "DebertaModel": [("relative", RELATIVE)],
+    "BeitForImageClassification": [("relative", dict(use_relative_position_bias=True)),
+                                   ("shared", dict(use_shared_relative_position_bias=True))],
+    "Data2VecVisionForImageClassification": [("relative", dict(use_relative_position_bias=True))],
+    "Dinov2Model": [("swiglu", dict(use_swiglu_ffn=True))],
+    "ElectraForMaskedLM": [("base", dict(embedding_size=256, hidden_size=256))],
+    "ElectraModel": [("base", dict(embedding_size=256, hidden_size=256))],
+    "BertForSequenceClassification": [("relu", dict(hidden_act="relu")), ("gelu_new", dict(hidden_act="gelu_new"))],
+    **{f"{word}ForCausalLM": UNGROUPED for word in (
+        "Llama", "Mistral", "Qwen2", "Qwen3", "Gemma", "Gemma2", "Phi", "Phi3", "StableLm", "Olmo", "Olmo2", "Cohere",
+        "Granite", "Starcoder2", "Mixtral")},
+    "LlamaModel": UNGROUPED,
+}
 
 
 def head_rank(cls: Any) -> Tuple[int, int, str]:
