@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Makes the recordings that the recipe book is distilled from: tiny exports of every architecture, with truth.
 
-    python tools/make_recordings.py OUT --library NAME [--exporter ts17|ts14|dyn]... [--only GLOB] [--until HH:MM]
+    python tools/make_recordings.py OUT --library NAME [--exporter ts17|st17|ts14|dyn]... [--only GLOB] [--until HH:MM]
 
 Writes OUT/<family>/<library>-<version>-<model>-<exporter>.onnx with .truth.tsv beside it, in the form of tests/truth,
 so that whatever reads truth reads recordings. Values of tensors with more than 16 elements are dropped.
 
     ts17    TorchScript, opset 17, dynamic axes, eager attention, all inputs a user would give
+    st17    TorchScript, opset 17, static shapes, eager attention, no optional inputs
     ts14    TorchScript, opset 14, static shapes, scaled_dot_product_attention, no optional inputs
     dyn     the dynamo exporter, static shapes, scaled_dot_product_attention, no optional inputs
 
@@ -37,7 +38,7 @@ from catalogue_dump import reason, stand_in_for_operators  # noqa: E402  (sets t
 import onnx  # noqa: E402
 import torch  # noqa: E402
 
-LIMIT = {"ts17": 45, "ts14": 45, "dyn": 60}
+LIMIT = {"ts17": 45, "st17": 45, "ts14": 45, "dyn": 60}
 ADDRESS_SPACE = 16 << 30
 
 
@@ -75,7 +76,7 @@ def export(job: Job, path: str) -> "tuple[onnx.ModelProto, list]":
         with torch.no_grad():
             torch.onnx.export(example.model, tuple(example.inputs.values()), target, input_names=list(example.inputs),
                               dynamic_axes=(example.axes or None) if job.exporter == "ts17" else None,
-                              opset_version=17 if job.exporter == "ts17" else 14, dynamo=False)
+                              opset_version=14 if job.exporter == "ts14" else 17, dynamo=False)
         return modules
 
     modules = torchscript(path)
@@ -150,11 +151,12 @@ def transformers_jobs(exporters: List[str], parts: List[str], popular: int, only
         not only or any(fnmatch.fnmatch(family, glob) for glob in only)))
     order = sorted(families, key=lambda f: (rank.get(f, 999), f))
     number = version("transformers")
+    ways = {"ts17": ("eager", False), "st17": ("eager", True), "ts14": ("sdpa", True), "dyn": ("sdpa", True)}
 
     def jobs(choose: Callable[[List[Any]], List[Any]], exporter: str) -> Iterator[Job]:
         for family in order:
             for cls in choose(families[family]):
-                attention, plain = ("eager", False) if exporter == "ts17" else ("sdpa", True)
+                attention, plain = ways[exporter]
                 yield Job(family, f"transformers-{number}-{cls.__name__}", exporter,
                           lambda cls=cls, attention=attention, plain=plain: small.example(cls, attention, plain))
 
@@ -164,7 +166,7 @@ def transformers_jobs(exporters: List[str], parts: List[str], popular: int, only
         for family in order:
             for cls in families[family]:
                 for name, settings in small.VARIANTS.get(cls.__name__, []):
-                    attention, plain = ("eager", False) if exporter == "ts17" else ("sdpa", True)
+                    attention, plain = ways[exporter]
                     yield Job(family, f"transformers-{number}-{cls.__name__}_{name}", exporter,
                               lambda cls=cls, attention=attention, plain=plain, settings=settings: small.example(
                                   cls, attention, plain, settings))

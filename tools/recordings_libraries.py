@@ -62,7 +62,7 @@ def timm_rank(name: str) -> Tuple[int, int, int, str]:
 CUTS: Tuple[Dict[str, Any], ...] = (
     dict(depth=3, embed_dim=48, num_heads=3), dict(depth=3), dict(layers=(2, 2, 2, 2), channels=(16, 24, 32, 48)),
     dict(layers=(2, 2, 2, 2)), dict(depths=(2, 2, 2, 2), dims=(16, 24, 32, 48)),
-    dict(depths=(2, 2, 2, 2), embed_dim=24), dict(depths=(2, 2, 2, 2)), dict(block_config=(3, 2, 3, 2), growth_rate=8),
+    dict(depths=(2, 2, 2, 2), embed_dim=24), dict(depths=(2, 2, 2, 2)), dict(growth_rate=8),
     dict(depth=(2, 2, 2, 2)), dict(depths=(2, 2, 2)), dict(depth=(2, 2, 2)), dict(num_features=64),
     dict(channel_multiplier=0.25), {})
 
@@ -98,7 +98,7 @@ def timm_example(name: str) -> Example:
 TIMM_FIRST = ("resnet18 resnet50 efficientnet_b0 mobilenetv3_small_100 mobilenetv3_large_100 vit_tiny_patch16_224 "
               "convnext_tiny convnext_atto swin_tiny_patch4_window7_224 mobilenetv2_100 resnet34 resnext50_32x4d "
               "seresnet50 resnet26d resnet50d wide_resnet50_2 resnetv2_50 resnetv2_50x1_bit regnetx_002 regnety_002 "
-              "deit_tiny_patch16_224 deit_tiny_distilled_patch16_224 deit3_small_patch16_224 densenet121 vgg11 vgg11_bn "
+              "deit_tiny_patch16_224 deit_tiny_distilled_patch16_224 deit3_small_patch16_224 densenet121 densenet169 vgg11 vgg11_bn "
               "vgg16 mixer_s16_224 ghostnet_100 ghostnetv2_100 mobileone_s0 mobileone_s1 repvgg_a0 repvgg_b1 "
               "beit_base_patch16_224 beitv2_base_patch16_224 "
               "mobilenetv4_conv_small mobilenetv4_hybrid_medium efficientnetv2_rw_t tf_efficientnetv2_b0 "

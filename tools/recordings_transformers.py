@@ -224,7 +224,8 @@ def tensor_for(name: str, config: Any, cls_name: str) -> "Tensor | None":
     hidden = first_of(config, "hidden_size", "d_model", "n_embd", "embed_dim", "dim", default=32)
     mels = first_of(config, "num_mel_bins", "input_feat_per_channel", "n_mels", "feature_size", default=80)
     if name in ("input_ids", "decoder_input_ids", "input", "txt_ids"):
-        return ids(BATCH, LENGTH if name != "decoder_input_ids" else LENGTH - 2, high=WORDS // 2)
+        words = min(WORDS // 2, first_of(config, "vocab_size", default=WORDS))
+        return ids(BATCH, LENGTH if name != "decoder_input_ids" else LENGTH - 2, high=words)
     if name in ("attention_mask", "pixel_attention_mask", "decoder_attention_mask"):
         return torch.ones(BATCH, LENGTH, dtype=torch.int64)
     if name == "token_type_ids":
@@ -339,7 +340,7 @@ def built(cls: Any, config: Any, attention: str) -> nn.Module:
     for part in nested(config):
         try:
             part._attn_implementation = attention
-            part._experts_implementation = "eager"
+            part._experts_implementation = "batched_mm"      # the one that TorchScript can export
         except Exception:
             pass
     torch.manual_seed(0)
@@ -457,6 +458,9 @@ VARIANTS: Dict[str, List[Tuple[str, Dict[str, Any]]]] = {
         "Llama", "Mistral", "Qwen2", "Qwen3", "Gemma", "Gemma2", "Phi", "Phi3", "StableLm", "Olmo", "Olmo2", "Cohere",
         "Granite", "Starcoder2", "Mixtral")},
     "LlamaModel": UNGROUPED,
+    **{f"{word}ForObjectDetection": [("own_backbone", dict(
+        use_timm_backbone=False, backbone=None, backbone_config={"model_type": "resnet", "out_features": ["stage4"]}))]
+       for word in ("Detr", "TableTransformer")},
 }
 
 
@@ -470,7 +474,8 @@ def main_heads(classes: List[Any]) -> List[Any]:
     """The head a family is known for; of decoders, encoders and pairs of both one each."""
     ranked = [c for c in sorted(classes, key=head_rank) if c.public_in_auto or is_base(c)]
     chosen = ranked[:1]
-    for ends in (("ForConditionalGeneration", "MTModel"), ("ForMaskedLM",)):
+    for ends in (("ForConditionalGeneration", "MTModel"), ("ForMaskedLM",), ("ForSemanticSegmentation",),
+                 ("ForObjectDetection",)):
         chosen += [c for c in ranked if c.__name__.endswith(ends) and c not in chosen][:1]
     return chosen
 
