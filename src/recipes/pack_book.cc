@@ -60,7 +60,10 @@ class BookPacker {
     const std::string plain = Join();
     const PackedBook book(plain);
     for (std::size_t i = 0; i < roots_.size(); ++i) {
-      const Summary summary = Summarize(book.Read(i));
+      const Recording recording = book.Read(i);
+      const Summary summary = Summarize(recording);
+      roots_[i].tokens = Count(recording.tokens);
+      roots_[i].side_nodes = Count(recording.side_nodes);
       std::tie(roots_[i].first_gram, roots_[i].gram_count) =
           AddSet(summary.grams, grams_);
       std::tie(roots_[i].first_name, roots_[i].name_count) =
