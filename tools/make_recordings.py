@@ -38,7 +38,7 @@ from catalogue_dump import reason, stand_in_for_operators  # noqa: E402  (sets t
 import onnx  # noqa: E402
 import torch  # noqa: E402
 
-LIMIT = {"ts17": 45, "st17": 45, "ts14": 45, "dyn": 60}
+LIMIT = {"ts17": 90, "st17": 90, "ts14": 90, "dyn": 90}
 ADDRESS_SPACE = 16 << 30
 
 
@@ -214,6 +214,7 @@ def main() -> None:
     parser.add_argument("--part", action="append", choices=PARTS, help="of transformers; default: all, in this order")
     parser.add_argument("--popular", type=int, default=0, metavar="N", help="the first N families or models only")
     parser.add_argument("--only", action="append", default=[], help="families to make; a glob, may be given again")
+    parser.add_argument("--limit", type=int, default=0, help="seconds for one model")
     parser.add_argument("--until", help="start nothing after this time of day, HH:MM")
     parser.add_argument("--retry", action="store_true", help="try again what failed before")
     parser.add_argument("--list", action="store_true", help="print what would be made")
@@ -230,6 +231,7 @@ def main() -> None:
     if failures.exists() and not args.retry:
         failed = {tuple(line.split("\t")[:2]) for line in failures.read_text().splitlines()}
     exporters = args.exporter or list(LIMIT)
+    LIMIT.update({exporter: args.limit for exporter in LIMIT if args.limit})
     start = transformers_jobs(exporters, args.part or list(PARTS), args.popular, args.only) if (
         args.library == "transformers") else other_jobs(args.library, exporters, args.popular)
     made = 0

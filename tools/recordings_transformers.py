@@ -180,6 +180,7 @@ def small_configurations(cls: Any, settings: Dict[str, Any]) -> Iterator[Any]:
     """The smallest first; what follows is for constructors that want something larger."""
     settings = dict(settings)
     ungrouped = settings.pop("ungrouped", False)
+    settings.pop("experts", None)
     config = composite(cls)
     if config is None:
         config = cls.config_class(**{**GIVEN.get(cls.config_class.__name__, {}), **settings})
@@ -336,11 +337,11 @@ def only_tensors(model: nn.Module, names: List[str]) -> None:
     model.forward = narrow
 
 
-def built(cls: Any, config: Any, attention: str) -> nn.Module:
+def built(cls: Any, config: Any, attention: str, experts: str = "batched_mm") -> nn.Module:
     for part in nested(config):
         try:
             part._attn_implementation = attention
-            part._experts_implementation = "batched_mm"      # the one that TorchScript can export
+            part._experts_implementation = experts          # not grouped_mm, which TorchScript cannot export
         except Exception:
             pass
     torch.manual_seed(0)
@@ -364,7 +365,7 @@ def example(cls: Any, attention: str = "eager", plain: bool = False, settings: D
     errors: List[BaseException] = []
     for config in small_configurations(cls, settings):
         try:
-            model = built(cls, config, attention)
+            model = built(cls, config, attention, settings.get("experts", "batched_mm"))
         except Exception as error:
             errors.append(error)
             continue
@@ -456,8 +457,10 @@ VARIANTS: Dict[str, List[Tuple[str, Dict[str, Any]]]] = {
     "BertForSequenceClassification": [("relu", dict(hidden_act="relu")), ("gelu_new", dict(hidden_act="gelu_new"))],
     **{f"{word}ForCausalLM": UNGROUPED for word in (
         "Llama", "Mistral", "Qwen2", "Qwen3", "Gemma", "Gemma2", "Phi", "Phi3", "StableLm", "Olmo", "Olmo2", "Cohere",
-        "Granite", "Starcoder2", "Mixtral")},
+        "Granite", "Starcoder2")},
     "LlamaModel": UNGROUPED,
+    **{f"{word}ForCausalLM": [("one_by_one", dict(experts="eager"))] for word in (
+        "Mixtral", "Qwen3Moe", "Qwen2Moe", "Olmoe", "DeepseekV3", "GptOss", "PhiMoe", "GraniteMoe")},
     **{f"{word}ForObjectDetection": [("own_backbone", dict(
         use_timm_backbone=False, backbone=None, backbone_config={"model_type": "resnet", "out_features": ["stage4"]}))]
        for word in ("Detr", "TableTransformer")},
