@@ -210,7 +210,7 @@ def yolo_example(file: pathlib.Path, fused: bool) -> Example:
         elif isinstance(module, modules.C2f):
             module.forward = module.forward_split
     size = 224 if "-cls" in file.stem else 640 if "rtdetr" in file.stem else 320
-    return finished(model, {"images": noise(1, 3, size, size)})
+    return finished(model, {"x": noise(1, 3, size, size)})
 
 
 def ultralytics_models() -> Iterator[Made]:
