@@ -8,6 +8,7 @@
 
 #include "recipes/candidates.h"
 #include "recipes/fill.h"
+#include "recipes/old_code.h"
 #include "recipes/transfer.h"
 
 namespace onnx_tag::recipes {
@@ -35,7 +36,8 @@ constexpr double kTie = 0.01;
 class Matcher {
  public:
   Matcher(const TokenGraph& graph, const Book& book)
-      : book_(book), file_{graph, {}, {}, {}} {
+      : book_(book),
+        file_{graph, {}, {}, ActivationsAreFunctions(graph.flow()), {}} {
     for (const Token& token : graph.tokens()) {
       Path path = atoms_.Read(token.anchor);
       for (std::size_t k = 0; !path.empty() && k <= path.size(); ++k) {

@@ -41,7 +41,8 @@ class Replayer {
     const Doubt doubt = DoubtIndices();
     for (std::size_t i = 0; i < steps_.size(); ++i) PlaceStep(i, doubt);
     PlaceInstead();
-    SideWalk walk(file_.graph, candidate_, replayed_.tokens, replayed_.sides);
+    SideWalk walk(file_.graph, candidate_, replayed_.tokens,
+                  file_.old_activations, replayed_.sides);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Answer& answer = AnswerAt(i);
       if (match_[i] == kNone || !answer.path) continue;
@@ -247,6 +248,13 @@ class Replayer {
         path = anchor;
         cut = false;
       }
+    }
+    const Recording& recording = candidate_.recording;
+    const RecordedToken& token =
+        recording.tokens[program_.steps[match_[i]].token];
+    if (file_.old_activations && IsActivation(recording, token.module) &&
+        !path.empty()) {
+      path.pop_back();
     }
     AnswerAt(i) = {std::move(path), IsFirm(i) ? How::kReplay : How::kLoose,
                    cut};
