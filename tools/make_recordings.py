@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Makes the recordings that the recipe book is distilled from: tiny exports of every architecture, with truth.
 
-    python tools/make_recordings.py OUT --library NAME [--exporter ts17|ts14|dyn]... [--only GLOB] [--until HH:MM]
+    python tools/make_recordings.py OUT --library NAME [--exporter ts17|st17|ts14|dyn]... [--only GLOB] [--until HH:MM]
 
 Writes OUT/<family>/<library>-<version>-<model>-<exporter>.onnx with .truth.tsv beside it, in the form of tests/truth,
 so that whatever reads truth reads recordings. Values of tensors with more than 16 elements are dropped.
 
     ts17    TorchScript, opset 17, dynamic axes, eager attention, all inputs a user would give
+    st17    TorchScript, opset 17, static shapes, eager attention, no optional inputs
     ts14    TorchScript, opset 14, static shapes, scaled_dot_product_attention, no optional inputs
     dyn     the dynamo exporter, static shapes, scaled_dot_product_attention, no optional inputs
 
@@ -37,7 +38,7 @@ from catalogue_dump import reason, stand_in_for_operators  # noqa: E402  (sets t
 import onnx  # noqa: E402
 import torch  # noqa: E402
 
-LIMIT = {"ts17": 45, "ts14": 45, "dyn": 60}
+LIMIT = {"ts17": 90, "st17": 90, "ts14": 90, "dyn": 90}
 ADDRESS_SPACE = 16 << 30
 
 
@@ -65,6 +66,9 @@ def export(job: Job, path: str) -> "tuple[onnx.ModelProto, list]":
         model = onnx.load(path)
         return model, dynamo_truth(model, modules)
 
+    from recordings_transformers import leave_out_packing
+    leave_out_packing()
+
     def torchscript(target: str) -> Any:
         # A new model each time: tracing leaves traces in some.
         example = job.make()
@@ -72,7 +76,7 @@ def export(job: Job, path: str) -> "tuple[onnx.ModelProto, list]":
         with torch.no_grad():
             torch.onnx.export(example.model, tuple(example.inputs.values()), target, input_names=list(example.inputs),
                               dynamic_axes=(example.axes or None) if job.exporter == "ts17" else None,
-                              opset_version=17 if job.exporter == "ts17" else 14, dynamo=False)
+                              opset_version=14 if job.exporter == "ts14" else 17, dynamo=False)
         return modules
 
     modules = torchscript(path)
@@ -135,11 +139,11 @@ def in_own_process(job: Job, out: pathlib.Path) -> str:
 
 
 # ---------------------------------------------------------------- what to make
-PARTS = ("main", "base", "heads")
+PARTS = ("main", "variants", "base", "heads")
 
 
 def transformers_jobs(exporters: List[str], parts: List[str], popular: int, only: List[str]) -> Iterator[Job]:
-    """One head of every family, its base models, its other heads; families often met first."""
+    """One head of every family, other structures, base models, other heads; families often met first."""
     import recordings_transformers as small
     from catalogue_merge import POPULAR
     rank = {family: i for i, family in enumerate(f for f in POPULAR if ":" not in f)}
@@ -147,16 +151,25 @@ def transformers_jobs(exporters: List[str], parts: List[str], popular: int, only
         not only or any(fnmatch.fnmatch(family, glob) for glob in only)))
     order = sorted(families, key=lambda f: (rank.get(f, 999), f))
     number = version("transformers")
+    ways = {"ts17": ("eager", False), "st17": ("eager", True), "ts14": ("sdpa", True), "dyn": ("sdpa", True)}
 
     def jobs(choose: Callable[[List[Any]], List[Any]], exporter: str) -> Iterator[Job]:
         for family in order:
             for cls in choose(families[family]):
-                attention, plain = ("eager", False) if exporter == "ts17" else ("sdpa", True)
+                attention, plain = ways[exporter]
                 yield Job(family, f"transformers-{number}-{cls.__name__}", exporter,
                           lambda cls=cls, attention=attention, plain=plain: small.example(cls, attention, plain))
 
-    def main(classes: List[Any]) -> List[Any]:
-        return [c for c in sorted(classes, key=small.head_rank) if c.public_in_auto or small.is_base(c)][:1]
+    main = small.main_heads
+
+    def variants(exporter: str) -> Iterator[Job]:
+        for family in order:
+            for cls in families[family]:
+                for name, settings in small.VARIANTS.get(cls.__name__, []):
+                    attention, plain = ways[exporter]
+                    yield Job(family, f"transformers-{number}-{cls.__name__}_{name}", exporter,
+                              lambda cls=cls, attention=attention, plain=plain, settings=settings: small.example(
+                                  cls, attention, plain, settings))
 
     def base(classes: List[Any]) -> List[Any]:
         return [c for c in sorted(classes, key=small.head_rank) if small.is_base(c) and c not in main(classes)]
@@ -167,7 +180,7 @@ def transformers_jobs(exporters: List[str], parts: List[str], popular: int, only
     choices = {"main": main, "base": base, "heads": heads}
     for part in parts:
         for exporter in exporters:
-            yield from jobs(choices[part], exporter)
+            yield from variants(exporter) if part == "variants" else jobs(choices[part], exporter)
 
 
 def other_jobs(library: str, exporters: List[str], popular: int) -> Iterator[Job]:
@@ -177,19 +190,38 @@ def other_jobs(library: str, exporters: List[str], popular: int) -> Iterator[Job
             yield Job(family, label, exporter, make)
 
 
+def write_failures(out: pathlib.Path, target: pathlib.Path) -> None:
+    """What could not be recorded, without what worked later."""
+    last: Dict[tuple, str] = {}
+    for line in (out / "failures.tsv").read_text().splitlines():
+        family, name, why = line.split("\t")
+        if not (out / family / f"{name}.onnx").exists():
+            last[family, name] = why
+    lines = ["# Models that could not be recorded for data/recipes.txt: family, recording, reason.",
+             "# Made by tools/make_recordings.py; do not edit."]
+    lines += ["\t".join((*key, why)) for key, why in sorted(last.items())]
+    target.write_text("\n".join(lines) + "\n")
+    print(f"{len(lines) - 2} failures")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--library", required=True,
+    parser.add_argument("--failures", type=pathlib.Path, help="only write what failed to this file")
+    parser.add_argument("--library", default="transformers",
                         choices=["transformers", "timm", "torchvision", "ultralytics", "diffusers", "torch"])
     parser.add_argument("--exporter", action="append", choices=list(LIMIT), help="default: all")
     parser.add_argument("--part", action="append", choices=PARTS, help="of transformers; default: all, in this order")
     parser.add_argument("--popular", type=int, default=0, metavar="N", help="the first N families or models only")
     parser.add_argument("--only", action="append", default=[], help="families to make; a glob, may be given again")
+    parser.add_argument("--limit", type=int, default=0, help="seconds for one model")
     parser.add_argument("--until", help="start nothing after this time of day, HH:MM")
     parser.add_argument("--retry", action="store_true", help="try again what failed before")
     parser.add_argument("--list", action="store_true", help="print what would be made")
     args = parser.parse_args()
+    if args.failures:
+        write_failures(args.out, args.failures)
+        return
     torch.set_num_threads(1)
     stand_in_for_operators()
     sys.setrecursionlimit(10000)
@@ -199,6 +231,7 @@ def main() -> None:
     if failures.exists() and not args.retry:
         failed = {tuple(line.split("\t")[:2]) for line in failures.read_text().splitlines()}
     exporters = args.exporter or list(LIMIT)
+    LIMIT.update({exporter: args.limit for exporter in LIMIT if args.limit})
     start = transformers_jobs(exporters, args.part or list(PARTS), args.popular, args.only) if (
         args.library == "transformers") else other_jobs(args.library, exporters, args.popular)
     made = 0

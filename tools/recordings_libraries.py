@@ -62,7 +62,7 @@ def timm_rank(name: str) -> Tuple[int, int, int, str]:
 CUTS: Tuple[Dict[str, Any], ...] = (
     dict(depth=3, embed_dim=48, num_heads=3), dict(depth=3), dict(layers=(2, 2, 2, 2), channels=(16, 24, 32, 48)),
     dict(layers=(2, 2, 2, 2)), dict(depths=(2, 2, 2, 2), dims=(16, 24, 32, 48)),
-    dict(depths=(2, 2, 2, 2), embed_dim=24), dict(depths=(2, 2, 2, 2)), dict(block_config=(3, 2, 3, 2), growth_rate=8),
+    dict(depths=(2, 2, 2, 2), embed_dim=24), dict(depths=(2, 2, 2, 2)), dict(growth_rate=8),
     dict(depth=(2, 2, 2, 2)), dict(depths=(2, 2, 2)), dict(depth=(2, 2, 2)), dict(num_features=64),
     dict(channel_multiplier=0.25), {})
 
@@ -79,7 +79,7 @@ def timm_model(name: str) -> Tuple[nn.Module, Tuple[int, int, int]]:
             errors.append(error)
             continue
         full = tuple(model.default_cfg["input_size"])
-        sizes = [full] if model.default_cfg.get("fixed_input_size") else [(full[0], 96, 96), full]
+        sizes = [full] if model.default_cfg.get("fixed_input_size") or name.startswith("vgg") else [(full[0], 96, 96), full]
         for size in sizes:
             try:
                 with torch.no_grad():
@@ -98,7 +98,7 @@ def timm_example(name: str) -> Example:
 TIMM_FIRST = ("resnet18 resnet50 efficientnet_b0 mobilenetv3_small_100 mobilenetv3_large_100 vit_tiny_patch16_224 "
               "convnext_tiny convnext_atto swin_tiny_patch4_window7_224 mobilenetv2_100 resnet34 resnext50_32x4d "
               "seresnet50 resnet26d resnet50d wide_resnet50_2 resnetv2_50 resnetv2_50x1_bit regnetx_002 regnety_002 "
-              "deit_tiny_patch16_224 deit_tiny_distilled_patch16_224 deit3_small_patch16_224 densenet121 vgg11 vgg11_bn "
+              "deit_tiny_patch16_224 deit_tiny_distilled_patch16_224 deit3_small_patch16_224 densenet121 densenet169 vgg11 vgg11_bn "
               "vgg16 mixer_s16_224 ghostnet_100 ghostnetv2_100 mobileone_s0 mobileone_s1 repvgg_a0 repvgg_b1 "
               "beit_base_patch16_224 beitv2_base_patch16_224 "
               "mobilenetv4_conv_small mobilenetv4_hybrid_medium efficientnetv2_rw_t tf_efficientnetv2_b0 "
@@ -141,6 +141,7 @@ TORCHVISION = ("resnet18 resnet50 mobilenet_v2 mobilenet_v3_small mobilenet_v3_l
 
 def torchvision_example(name: str) -> Example:
     from torchvision import models
+    torch.backends.mha.set_fastpath_enabled(False)
     detection = re.search("rcnn|retinanet|ssd|fcos", name)
     if detection:
         from detection_operators import run_in_python
@@ -154,13 +155,20 @@ def torchvision_example(name: str) -> Example:
         model = models.VisionTransformer(224, 16, num_layers=3, num_heads=4, hidden_dim=64, mlp_dim=128)
     elif name == "swin_t":
         model = models.SwinTransformer([4, 4], 24, [2, 2, 2, 2], [3, 6, 12, 24], [7, 7])
+    elif name == "swin_v2_t":
+        parts = models.swin_transformer
+        model = models.SwinTransformer([4, 4], 24, [2, 2, 2, 2], [3, 6, 12, 24], [8, 8],
+                                       block=parts.SwinTransformerBlockV2, downsample_layer=parts.PatchMergingV2)
+    elif name == "convnext_tiny":
+        stage = models.convnext.CNBlockConfig
+        model = models.ConvNeXt([stage(16, 24, 2), stage(24, 32, 2), stage(32, 48, 2), stage(48, None, 2)])
     else:
         model = models.get_model(name, **plain)
     if name.startswith("vgg") or name == "alexnet":            # its head alone is most of the file otherwise
         for i, (wide, out) in {1 if name == "alexnet" else 0: (256 * 36 if name == "alexnet" else 512 * 49, 48),
                                4 if name == "alexnet" else 3: (48, 32), 6: (32, 10)}.items():
             model.classifier[i] = nn.Linear(wide, out)
-    size = 224 if re.search("vgg|alexnet|vit|swin", name) else 128
+    size = 256 if name == "swin_v2_t" else 224 if re.search("vgg|alexnet|vit|swin", name) else 128
     if re.search("r3d|mc3|r2plus|s3d|mvit|swin3d", name):
         shape: Tuple[int, ...] = (1, 3, 16, *([112, 112] if "18" in name else [224, 224]))
     else:

@@ -29,7 +29,7 @@ WIDTHS = re.compile(r"(hidden|embed|dim|dims|size|sizes|channels|channel|width|w
 NOT_WIDTHS = re.compile(r"vocab|patch|image_size|kernel|stride|window|^num_(?!channels$)|^n_(?!embd)|max_|position|chunk|"
                         r"block_size|bucket|group|sampl|rate|token|mel|bins|length|ratio|layers|heads|level|scale|quer|"
                         r"class|label|_id$|_ids$|dilation|tile|pool|expan|crop|merge|memory|cache|batch|^type|"
-                        r"num_channels|in_channels|in_chans|^image|spectrogram|multiple|frame|divis|state_size|"
+                        r"num_channels|^in_channels|^in_chans|^image|spectrogram|multiple|frame|divis|state_size|"
                         r"downsample|temporal|_act|sem_seg|conv_bias|codebook_size|mask_feature|audio_channels")
 COUNTS = {"num_experts": 4, "num_local_experts": 4, "n_routed_experts": 4, "moe_num_experts": 4, "num_experts_per_tok": 2,
           "moe_topk": 2, "n_group": 2, "topk_group": 1, "max_source_positions": 60, "attention_window": 8,
@@ -39,9 +39,15 @@ COUNTS = {"num_experts": 4, "num_local_experts": 4, "n_routed_experts": 4, "moe_
 
 # ---------------------------------------------------------------- configurations
 def factor_of(config: Any) -> int:
-    """The power of two that leaves every head eight numbers, and every stage eight channels."""
+    """The power of two that leaves every head eight numbers, and every stage eight channels; a head of which only a
+    part is turned needs more."""
     best = 64
     for part in nested(config):
+        rope = getattr(part, "rope_parameters", None) or {}
+        partial = any(isinstance(v, float) and v < 1 for v in (
+            getattr(part, "rotary_pct", None), getattr(part, "partial_rotary_factor", None),
+            rope.get("partial_rotary_factor") if isinstance(rope, dict) else None))
+        least = 32 if partial else 8
         hidden = next((getattr(part, k) for k in ("hidden_size", "d_model", "n_embd", "embed_dim", "dim", "embed_dims",
                                                   "hidden_sizes", "d_embed", "emb_dim")
                        if isinstance(getattr(part, k, None), (int, list, tuple))), None)
@@ -57,7 +63,7 @@ def factor_of(config: Any) -> int:
             heads = heads[0] if heads and isinstance(heads[0], int) else 1
         size = getattr(part, "head_dim", None) or (hidden // heads if hidden and heads else hidden)
         if isinstance(size, int):
-            while best > 1 and (size // best < 8 or (hidden and hidden % best)):
+            while best > 1 and (size // best < least or (hidden and hidden % best)):
                 best //= 2
     return best
 
@@ -103,6 +109,8 @@ def settings_of(config: Any, factor: int, many: bool, grouped: bool) -> Dict[str
             made[key] = 256 if value % 32 == 0 else 14 * 16
         elif key == "out_indices" and listed and "num_hidden_layers" in values:
             made[key] = list(range(1, layers + 1))[-len(value):]
+        elif key == "out_indices" and listed:
+            made[key] = list(value)                         # of stages: these stay
         elif key == "backbone_out_indices" and listed:
             made[key] = list(range(layers))[-len(value):]
     for key in ("rope_scaling", "rope_parameters"):
@@ -141,14 +149,14 @@ def fix_tokens(config: Any) -> None:
                     pass
 
 
-def rebuilt(config: Any, factor: int, grouped: bool) -> Any:
+def rebuilt(config: Any, factor: int, grouped: bool, settings: Dict[str, Any]) -> Any:
     kinds = kinds_of(config)
     made = settings_of(config, factor, len(kinds) > 1, grouped)
     for key, value in made.items():
         if hasattr(value, "to_dict") and hasattr(value, "model_type"):
-            made[key] = rebuilt(value, factor, grouped)
+            made[key] = rebuilt(value, factor, grouped, {})
     cls = type(config)
-    given = {**GIVEN.get(cls.__name__, {}), **made}
+    given = {**GIVEN.get(cls.__name__, {}), **settings, **made}
     if len(kinds) > 1:
         given["layer_types"] = (kinds + kinds[:1])[:max(3, len(kinds))]
         given.setdefault("num_hidden_layers", len(given["layer_types"]))
@@ -168,17 +176,20 @@ def rebuilt(config: Any, factor: int, grouped: bool) -> Any:
     return new
 
 
-def small_configurations(cls: Any) -> Iterator[Any]:
+def small_configurations(cls: Any, settings: Dict[str, Any]) -> Iterator[Any]:
     """The smallest first; what follows is for constructors that want something larger."""
+    settings = dict(settings)
+    ungrouped = settings.pop("ungrouped", False)
+    settings.pop("experts", None)
     config = composite(cls)
     if config is None:
-        config = cls.config_class(**GIVEN.get(cls.config_class.__name__, {}))
+        config = cls.config_class(**{**GIVEN.get(cls.config_class.__name__, {}), **settings})
     factor = factor_of(config)
     tried = []
     for f, grouped in ((factor, True), (factor, False), (max(1, factor // 4), False), (1, False)):
-        if (f, grouped) not in tried:
+        if (f, grouped) not in tried and not (grouped and ungrouped):
             tried.append((f, grouped))
-            new = rebuilt(config, f, grouped)
+            new = rebuilt(config, f, grouped, settings)
             fix_tokens(new)
             yield new
 
@@ -214,7 +225,8 @@ def tensor_for(name: str, config: Any, cls_name: str) -> "Tensor | None":
     hidden = first_of(config, "hidden_size", "d_model", "n_embd", "embed_dim", "dim", default=32)
     mels = first_of(config, "num_mel_bins", "input_feat_per_channel", "n_mels", "feature_size", default=80)
     if name in ("input_ids", "decoder_input_ids", "input", "txt_ids"):
-        return ids(BATCH, LENGTH if name != "decoder_input_ids" else LENGTH - 2, high=WORDS // 2)
+        words = min(WORDS // 2, first_of(config, "vocab_size", default=WORDS))
+        return ids(BATCH, LENGTH if name != "decoder_input_ids" else LENGTH - 2, high=words)
     if name in ("attention_mask", "pixel_attention_mask", "decoder_attention_mask"):
         return torch.ones(BATCH, LENGTH, dtype=torch.int64)
     if name == "token_type_ids":
@@ -325,11 +337,11 @@ def only_tensors(model: nn.Module, names: List[str]) -> None:
     model.forward = narrow
 
 
-def built(cls: Any, config: Any, attention: str) -> nn.Module:
+def built(cls: Any, config: Any, attention: str, experts: str = "batched_mm") -> nn.Module:
     for part in nested(config):
         try:
             part._attn_implementation = attention
-            part._experts_implementation = "eager"
+            part._experts_implementation = experts          # not grouped_mm, which TorchScript cannot export
         except Exception:
             pass
     torch.manual_seed(0)
@@ -348,12 +360,12 @@ def built(cls: Any, config: Any, attention: str) -> nn.Module:
     return distinct(model)
 
 
-def example(cls: Any, attention: str = "eager", plain: bool = False) -> Example:
+def example(cls: Any, attention: str = "eager", plain: bool = False, settings: Dict[str, Any] = {}) -> Example:
     """A model that runs on its inputs, ready to be exported."""
     errors: List[BaseException] = []
-    for config in small_configurations(cls):
+    for config in small_configurations(cls, settings):
         try:
-            model = built(cls, config, attention)
+            model = built(cls, config, attention, settings.get("experts", "batched_mm"))
         except Exception as error:
             errors.append(error)
             continue
@@ -369,6 +381,15 @@ def example(cls: Any, attention: str = "eager", plain: bool = False) -> Example:
             only_tensors(model, list(inputs))
             return Example(model, inputs, [], axes_for(inputs))
     raise errors[0] if errors else ValueError("no inputs known")
+
+
+def leave_out_packing() -> None:
+    """TorchScript has no symbol for the search for packed sequences, so no file of that exporter holds it."""
+    try:
+        from transformers import masking_utils
+        masking_utils.find_packed_sequence_indices = lambda *_: None
+    except Exception:
+        pass
 
 
 # ---------------------------------------------------------------- what there is
@@ -407,10 +428,59 @@ def classes_by_family(wanted: Callable[[str], bool]) -> Dict[str, List[Any]]:
     return found
 
 
+# Structures that published models have and default configurations do not: (name, settings) by class.
+UNGROUPED = [("ungrouped", dict(ungrouped=True))]
+RELATIVE = dict(relative_attention=True, pos_att_type=["p2c", "c2p"], position_biased_input=False, max_relative_positions=-1)
+STABLE = [("stable", dict(do_stable_layer_norm=True, feat_extract_norm="layer", conv_bias=True))]
+VARIANTS: Dict[str, List[Tuple[str, Dict[str, Any]]]] = {
+    "T5ForConditionalGeneration": [("gated", dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False))],
+    "T5EncoderModel": [("gated", dict(feed_forward_proj="gated-gelu"))],
+    "AlbertForMaskedLM": [("one_group", dict(num_hidden_groups=1))],
+    "AlbertModel": [("one_group", dict(num_hidden_groups=1))],
+    "ResNetForImageClassification": [("basic", dict(layer_type="basic", hidden_sizes=[64, 128, 256, 512]))],
+    "ResNetModel": [("basic", dict(layer_type="basic", hidden_sizes=[64, 128, 256, 512]))],
+    "OPTForCausalLM": [("projected", dict(word_embed_proj_dim=512, hidden_size=1024, do_layer_norm_before=False))],
+    "GPTNeoXForCausalLM": [("sequential", dict(use_parallel_residual=False))],
+    "GPTNeoForCausalLM": [("two_kinds", dict(num_layers=2, attention_types=[[["global", "local"], 1]]))],
+    "FalconForCausalLM": [("alibi", dict(alibi=True)), ("new", dict(new_decoder_architecture=True, num_kv_heads=8))],
+    "Wav2Vec2ForCTC": STABLE, "HubertForCTC": STABLE, "WavLMForCTC": STABLE,
+    "DebertaV2ForMaskedLM": [("v3", dict(**RELATIVE, position_buckets=16, norm_rel_ebd="layer_norm", share_att_key=True))],
+    "DebertaV2Model": [("v3", dict(**RELATIVE, position_buckets=16, norm_rel_ebd="layer_norm", share_att_key=True)),
+                       ("conv", dict(**RELATIVE, position_buckets=16, norm_rel_ebd="layer_norm", conv_kernel_size=3))],
+    "DebertaForMaskedLM": [("relative", RELATIVE)], "DebertaModel": [("relative", RELATIVE)],
+    "BeitForImageClassification": [("relative", dict(use_relative_position_bias=True)),
+                                   ("shared", dict(use_shared_relative_position_bias=True))],
+    "Data2VecVisionForImageClassification": [("relative", dict(use_relative_position_bias=True))],
+    "Dinov2Model": [("swiglu", dict(use_swiglu_ffn=True))],
+    "ElectraForMaskedLM": [("base", dict(embedding_size=256, hidden_size=256))],
+    "ElectraModel": [("base", dict(embedding_size=256, hidden_size=256))],
+    "BertForSequenceClassification": [("relu", dict(hidden_act="relu")), ("gelu_new", dict(hidden_act="gelu_new"))],
+    **{f"{word}ForCausalLM": UNGROUPED for word in (
+        "Llama", "Mistral", "Qwen2", "Qwen3", "Gemma", "Gemma2", "Phi", "Phi3", "StableLm", "Olmo", "Olmo2", "Cohere",
+        "Granite", "Starcoder2")},
+    "LlamaModel": UNGROUPED,
+    **{f"{word}ForCausalLM": [("one_by_one", dict(experts="eager"))] for word in (
+        "Mixtral", "Qwen3Moe", "Qwen2Moe", "Olmoe", "DeepseekV3", "GptOss", "PhiMoe", "GraniteMoe")},
+    **{f"{word}ForObjectDetection": [("own_backbone", dict(
+        use_timm_backbone=False, backbone=None, backbone_config={"model_type": "resnet", "out_features": ["stage4"]}))]
+       for word in ("Detr", "TableTransformer")},
+}
+
+
 def head_rank(cls: Any) -> Tuple[int, int, str]:
     name = cls.__name__
     rank = next((i for i, head in enumerate(HEADS) if name.endswith(head)), len(HEADS))
     return (0 if cls.public_in_auto else 1, rank, name)
+
+
+def main_heads(classes: List[Any]) -> List[Any]:
+    """The head a family is known for; of decoders, encoders and pairs of both one each."""
+    ranked = [c for c in sorted(classes, key=head_rank) if c.public_in_auto or is_base(c)]
+    chosen = ranked[:1]
+    for ends in (("ForConditionalGeneration", "MTModel"), ("ForMaskedLM",), ("ForSemanticSegmentation",),
+                 ("ForObjectDetection",)):
+        chosen += [c for c in ranked if c.__name__.endswith(ends) and c not in chosen][:1]
+    return chosen
 
 
 def is_base(cls: Any) -> bool:

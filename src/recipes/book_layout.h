@@ -49,6 +49,8 @@ struct RootRecord {
   // In kRootData: outputs, count (count atom* class)* for the modules that no
   // call tells of, count (token slot input)* for inputs that come later.
   std::uint32_t data;
+  std::uint32_t tokens;  // how many it has
+  std::uint32_t side_nodes;
   std::uint32_t first_gram;
   std::uint32_t gram_count;
   std::uint32_t first_name;

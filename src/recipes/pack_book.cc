@@ -29,10 +29,11 @@ std::pair<std::string, std::string> ExporterAndVersion(
   if (made_by.empty()) return {};
   const auto parts = Split(made_by[0], '-');
   const std::string_view way = parts.back();
-  std::string exporter = way == "dyn" ? "dynamo"
-                         : way.starts_with("ts")
-                             ? "torchscript " + std::string(way.substr(2))
-                             : std::string(way);
+  std::string exporter(way);
+  if (way == "dyn") exporter = "dynamo";
+  if (way.starts_with("ts") || way.starts_with("st")) {
+    exporter = "torchscript " + std::string(way.substr(2));
+  }
   std::string version(parts[0]);
   if (parts.size() > 2) version += " " + std::string(parts[1]);
   return {exporter, version};
@@ -59,7 +60,10 @@ class BookPacker {
     const std::string plain = Join();
     const PackedBook book(plain);
     for (std::size_t i = 0; i < roots_.size(); ++i) {
-      const Summary summary = Summarize(book.Read(i));
+      const Recording recording = book.Read(i);
+      const Summary summary = Summarize(recording);
+      roots_[i].tokens = Count(recording.tokens);
+      roots_[i].side_nodes = Count(recording.side_nodes);
       std::tie(roots_[i].first_gram, roots_[i].gram_count) =
           AddSet(summary.grams, grams_);
       std::tie(roots_[i].first_name, roots_[i].name_count) =

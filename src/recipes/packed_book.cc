@@ -15,6 +15,9 @@ class Expander {
 
   Recording Run() {
     Text(0);
+    made_.tokens.reserve(root_.tokens);
+    made_.side_nodes.reserve(root_.side_nodes);
+    values_.reserve(root_.tokens + root_.side_nodes);
     made_.family = book_.Text(root_.family);
     made_.exporter = book_.Text(root_.exporter);
     made_.version = book_.Text(root_.version);

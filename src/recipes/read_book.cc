@@ -153,7 +153,8 @@ class ItemReader {
     if (Consume(';')) item.extra = UnescapedExtra(ReadUntil("!?[{"));
     if (Consume('!')) {
       item.anchored = true;
-      item.anchor = ReadOwner();
+      // Always known; a question mark here is the token's.
+      if (Peek() == '^') item.anchor = ReadOwner();
     }
     item.known = !Consume('?');
     item.inputs = ReadInputs();
