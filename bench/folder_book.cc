@@ -45,6 +45,19 @@ void Shelf::Add(const std::filesystem::path& folder,
   }
 }
 
+std::set<std::string> Shelf::FamiliesOf(const std::string& root_class,
+                                        const std::string& name) const {
+  std::set<std::string> families = {FamilyOf(name)};
+  for (const Entry& entry : entries_) {
+    const recipes::Recording& recording = entry.recording;
+    if (!root_class.empty() &&
+        recording.texts[recording.modules[0].class_name] == root_class) {
+      families.insert(entry.family);
+    }
+  }
+  return families;
+}
+
 FolderBook::FolderBook(const Shelf& shelf,
                        const std::function<bool(const Shelf::Entry&)>& use) {
   for (const Shelf::Entry& entry : shelf.entries()) {

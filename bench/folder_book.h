@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ class Shelf {
   void Add(const std::filesystem::path& folder, const std::string& variants);
 
   const std::vector<Entry>& entries() const { return entries_; }
+
+  // The families with a recording of that root class, or of that name.
+  std::set<std::string> FamiliesOf(const std::string& root_class,
+                                   const std::string& name) const;
 
  private:
   std::vector<Entry> entries_;

@@ -83,9 +83,14 @@ class Bench {
   Score ScoreFile(const TruthFile& file) {
     const std::string bytes = ReadAll(file.onnx);
     const Model model = ReadModel(bytes);
-    const std::string family = FamilyOf(file.model);
+    const std::string table = ReadAll(file.truth);
+    const std::vector<TruthRow> rows = ReadTruth(table, model);
+    const std::string root =
+        rows.empty() ? ""
+                     : rows[0].classes.substr(0, rows[0].classes.find('/'));
+    const auto own = options_.shelf.FamiliesOf(root, file.model);
     const FolderBook book(options_.shelf, [&](const Shelf::Entry& entry) {
-      if (options_.leave_out && entry.family == family) return false;
+      if (options_.leave_out && own.contains(entry.family)) return false;
       return !options_.strict || entry.file.model != file.model ||
              ExporterOf(entry.file.variant) != ExporterOf(file.variant);
     });
@@ -98,8 +103,7 @@ class Bench {
         std::chrono::steady_clock::now() - start;
     Score score;
     score.files = 1;
-    const std::string table = ReadAll(file.truth);
-    for (const TruthRow& row : ReadTruth(table, model)) {
+    for (const TruthRow& row : rows) {
       ++score.rows;
       const Tag& tag = tagging.tags[row.node];
       const std::string module =
@@ -119,7 +123,7 @@ class Bench {
     if (options_.files || options_.calibrate) {
       const recipes::BookAnswer answer =
           recipes::AskBook(recipes::TokenGraph(model), book);
-      if (options_.calibrate) Calibrate(answer, ReadTruth(table, model));
+      if (options_.calibrate) Calibrate(answer, rows);
       if (!options_.files) return score;
       Print(
           file.model + "/" + file.variant, score,

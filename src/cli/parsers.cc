@@ -43,6 +43,7 @@ struct MappingWords {
   std::string min_confidence = "low";
   std::string exceptions;
   CLI::Option* exceptions_option = nullptr;
+  bool no_recipes = false;
 
   void Add(CLI::App& app) {
     app.add_option("-s,--strategy", strategy, "see: onnx-tag strategies")
@@ -61,6 +62,9 @@ struct MappingWords {
                    "drop weaker tags: low, medium, high, certain")
         ->type_name("LEVEL")
         ->group("Mapping");
+    app.add_flag("--no-recipes", no_recipes,
+                 "do not ask the recipe book where names are gone")
+        ->group("Mapping");
   }
   MappingOptions Take() const {
     MappingOptions options;
@@ -70,6 +74,7 @@ struct MappingWords {
       options.format.exceptions = ParseExceptions(exceptions);
     }
     options.min_confidence = ParseConfidence(min_confidence);
+    options.recipes = !no_recipes;
     return options;
   }
 };

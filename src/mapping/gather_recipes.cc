@@ -33,18 +33,31 @@ bool NamesSayEnough(const Evidence& evidence) {
   return static_cast<double>(named) >= kNamedWell * static_cast<double>(nodes);
 }
 
+// Measured with each file's family left out of the book: what a parameter of
+// the file confirms is right, what none does may have another name in another
+// family (an activation, a container).
 Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
-  if (answer.roles_only || node.tied) return Confidence::kLow;
-  const bool firm = node.how == How::kReplay || node.how == How::kSide;
-  if (firm && answer.fit >= 0.92 && node.confirmed) {
-    return Confidence::kCertain;
+  constexpr double kGoodFit = 0.8;
+  constexpr double kVeryGoodFit = 0.92;
+  if (answer.roles_only || node.tied || node.cut) return Confidence::kLow;
+  if (answer.fit < kGoodFit) {
+    return node.how == How::kReplay ? Confidence::kMedium : Confidence::kLow;
   }
-  if (firm && answer.fit >= 0.82 &&
-      (node.confirmed || (answer.fit >= 0.92 && answer.names >= 0.8))) {
-    return Confidence::kHigh;
+  switch (node.how) {
+    case How::kReplay:
+    case How::kSide:
+      if (!node.confirmed) return Confidence::kMedium;
+      return answer.fit >= kVeryGoodFit ? Confidence::kCertain
+                                        : Confidence::kHigh;
+    case How::kLoose:
+    case How::kInstead:
+    case How::kBetween:
+      return Confidence::kMedium;
+    case How::kServes:
+      return node.confirmed ? Confidence::kMedium : Confidence::kLow;
+    default:
+      return Confidence::kLow;
   }
-  return answer.fit >= 0.72 && node.how <= How::kServes ? Confidence::kMedium
-                                                        : Confidence::kLow;
 }
 
 std::string_view WordFor(How how) {

@@ -10,6 +10,7 @@
 #include "mapping/roles.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
+#include "recipes/packed_book.h"
 
 namespace onnx_tag {
 namespace {
@@ -170,8 +171,9 @@ Evidence GatherEvidence(const Model& model, const MappingOptions& options) {
   GatherKerasOnTorch(evidence);
   AlignScopes(evidence);
   GuessAttentionNames(evidence);
-  if (options.recipes && options.book != nullptr) {
-    GatherRecipes(evidence, *options.book);
+  if (options.recipes) {
+    GatherRecipes(evidence, options.book == nullptr ? recipes::BuiltInBook()
+                                                    : *options.book);
   }
   DescribeModules(evidence);
   return evidence;

@@ -174,6 +174,12 @@ std::optional<Path> ToRecording(const Candidate& candidate, const Path& path) {
   return Join(candidate.recorded_prefix, Rest(path, ours.size()));
 }
 
+bool IsActivation(const Recording& recording, std::uint32_t module) {
+  return module != kNone &&
+         recording.texts[recording.modules[module].class_name].ends_with(
+             "Activation");
+}
+
 Candidates RankByNames(const TokenGraph& graph,
                        const std::vector<Path>& anchors, const Book& book,
                        AtomTable& atoms, std::size_t limit) {

@@ -40,6 +40,9 @@ struct Candidate {
 std::optional<Path> ToFile(const Candidate& candidate, const Path& recorded);
 std::optional<Path> ToRecording(const Candidate& candidate, const Path& path);
 
+// Whether the recorded module is one of transformers' activations.
+bool IsActivation(const Recording& recording, std::uint32_t module);
+
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
 // The best first, by names and labels.

@@ -50,7 +50,44 @@ class JumpFinder {
     return std::move(jumps_);
   }
 
+  std::set<Path> MarkedLists() {
+    FindLists();
+    std::map<Path, std::vector<const std::pair<const Path, Items>*>> alike;
+    for (const auto& list : lists_) {
+      alike[Generic(list.first)].push_back(&list);
+    }
+    std::set<Path> marked;
+    for (const auto& [generic, lists] : alike) {
+      std::set<std::vector<std::uint64_t>> later;
+      std::vector<std::vector<std::uint64_t>> first;
+      for (const auto* list : lists) {
+        for (const auto& [index, span] : list->second) {
+          if (index == list->second.begin()->first) {
+            first.push_back(SolidKind(span));
+          } else {
+            later.insert(SolidKind(span));
+          }
+        }
+      }
+      // The first list of all begins where the lists begin.
+      const bool told =
+          std::none_of(first.begin() + 1, first.end(),
+                       [&](const auto& kind) { return later.contains(kind); });
+      if (lists.size() > 1 && !later.empty() && told) marked.insert(generic);
+    }
+    return marked;
+  }
+
  private:
+  std::vector<std::uint64_t> SolidKind(const Span& span) const {
+    std::vector<std::uint64_t> kind;
+    for (std::uint32_t i = span.begin; i < span.end; ++i) {
+      const Step& step = program_.steps[i];
+      if (step.solid && !step.batch_norm) kind.push_back(step.extra);
+    }
+    return kind;
+  }
+
   void Add(Jump jump) {
     if (jumps_.size() < kMostJumps) jumps_.push_back(std::move(jump));
   }
@@ -204,6 +241,10 @@ class JumpFinder {
 
 std::vector<Jump> FindJumps(const Program& program) {
   return JumpFinder(program).Run();
+}
+
+std::set<Path> FindMarkedLists(const Program& program) {
+  return JumpFinder(program).MarkedLists();
 }
 
 }  // namespace onnx_tag::recipes

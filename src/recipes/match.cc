@@ -8,6 +8,7 @@
 
 #include "recipes/candidates.h"
 #include "recipes/fill.h"
+#include "recipes/old_code.h"
 #include "recipes/transfer.h"
 
 namespace onnx_tag::recipes {
@@ -17,7 +18,7 @@ constexpr std::size_t kCandidates = 8;
 // Least fit for taking a recording's names, where names agree and where not,
 // and for taking its roles only.
 constexpr double kReplayFit = 0.72;
-constexpr double kNamelessFit = 0.8;
+constexpr double kNamelessFit = 0.88;
 constexpr double kNamedFit = 0.57;
 constexpr double kNamesAgree = 0.65;
 constexpr double kNamesOverlap = 0.2;
@@ -35,7 +36,8 @@ constexpr double kTie = 0.01;
 class Matcher {
  public:
   Matcher(const TokenGraph& graph, const Book& book)
-      : book_(book), file_{graph, {}, {}, {}} {
+      : book_(book),
+        file_{graph, {}, {}, ActivationsAreFunctions(graph.flow()), {}} {
     for (const Token& token : graph.tokens()) {
       Path path = atoms_.Read(token.anchor);
       for (std::size_t k = 0; !path.empty() && k <= path.size(); ++k) {
@@ -62,14 +64,28 @@ class Matcher {
  private:
   // Names that contradict a recording's leave nothing to take from it.
   double LeastFit(const Match& match) const {
-    constexpr std::size_t kFew = 3;
-    if (match.candidate->names >= kNamesAgree) return kNamedFit;
+    constexpr std::size_t kFew = 4;
     PathSet generic;
     for (const Path& path : file_.anchors) {
       if (!path.empty()) generic.insert(Generic(path));
     }
-    if (generic.size() < kFew) return kNamelessFit;
+    // Where only `fc` is left, its name agrees with half of the book.
+    if (generic.size() < kFew) {
+      return IsConvolutional() ? kNamelessFit : kReplayFit;
+    }
+    if (match.candidate->names >= kNamesAgree) return kNamedFit;
     return match.candidate->names >= kNamesOverlap ? kReplayFit : 2.0;
+  }
+
+  // Networks of nothing but convolutions look all the same.
+  bool IsConvolutional() const {
+    std::size_t solid = 0;
+    std::size_t convolutions = 0;
+    for (const Step& step : file_.steps[0]) {
+      solid += step.solid;
+      convolutions += step.convolution || step.batch_norm;
+    }
+    return 2 * convolutions > solid;
   }
 
   // Of the operations that have a weight, those whose parameter has a name.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "recipes/decode.h"
+#include "recipes/jumps.h"
 #include "recipes/side_walk.h"
 
 namespace onnx_tag::recipes {
@@ -40,7 +41,8 @@ class Replayer {
     const Doubt doubt = DoubtIndices();
     for (std::size_t i = 0; i < steps_.size(); ++i) PlaceStep(i, doubt);
     PlaceInstead();
-    SideWalk walk(file_.graph, candidate_, replayed_.tokens, replayed_.sides);
+    SideWalk walk(file_.graph, candidate_, replayed_.tokens,
+                  file_.old_activations, replayed_.sides);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Answer& answer = AnswerAt(i);
       if (match_[i] == kNone || !answer.path) continue;
@@ -77,9 +79,18 @@ class Replayer {
         if (IsIndex(generic[k])) confirmed.insert(First(generic, k));
       }
     }
+    const std::set<Path> marked = FindMarkedLists(program_);
+    const auto is_marked = [&](const Path& list) {
+      return std::all_of(moved.begin(), moved.end(), [&](const Path& inner) {
+        return !StartsWith(inner, list) || !HasIndex(inner) ||
+               marked.contains(inner);
+      });
+    };
     std::vector<Path> bad;
     for (const Path& list : moved) {
-      if (confirmed.contains(list)) continue;
+      if (confirmed.contains(list) || (is_marked(list) && IsSameProgram())) {
+        continue;
+      }
       const bool nests =
           std::any_of(moved.begin(), moved.end(), [&](const Path& other) {
             return other != list && StartsWith(other, list);
@@ -166,8 +177,12 @@ class Replayer {
     std::size_t solid = 0;
     std::size_t odd = 0;
     std::vector<bool> hit(program_.steps.size(), false);
+    std::vector<bool> again(program_.steps.size(), false);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      if (match_[i] != kNone) hit[match_[i]] = true;
+      if (match_[i] != kNone) {
+        again[match_[i]] = hit[match_[i]];
+        hit[match_[i]] = true;
+      }
       if (!steps_[i].solid) continue;
       ++solid;
       odd += match_[i] == kNone;
@@ -182,10 +197,21 @@ class Replayer {
     for (auto at = first; at < last; ++at) {
       const auto j = static_cast<std::size_t>(at - hit.begin());
       const Step& step = program_.steps[j];
-      if (!*at && step.solid && !step.batch_norm) odd += IsInside(j, items);
+      if (*at || !step.solid || step.batch_norm || !IsInside(j, items))
+        continue;
+      // The very first item may be another kind: that moves no index.
+      odd += !(IsInFirstItems(j) && !again[j - 1]);
     }
     return static_cast<double>(odd) <=
            kFewDifferences * static_cast<double>(solid);
+  }
+
+  bool IsInFirstItems(std::size_t step) const {
+    const Path* const path = program_.path[step];
+    return path != nullptr && HasIndex(*path) &&
+           std::all_of(path->begin(), path->end(), [](Atom atom) {
+             return !IsIndex(atom) || IndexOf(atom) == 0;
+           });
   }
 
   void AddItems(std::size_t step, PathSet& items) const {
@@ -222,6 +248,13 @@ class Replayer {
         path = anchor;
         cut = false;
       }
+    }
+    const Recording& recording = candidate_.recording;
+    const RecordedToken& token =
+        recording.tokens[program_.steps[match_[i]].token];
+    if (file_.old_activations && IsActivation(recording, token.module) &&
+        !path.empty()) {
+      path.pop_back();
     }
     AnswerAt(i) = {std::move(path), IsFirm(i) ? How::kReplay : How::kLoose,
                    cut};

@@ -118,6 +118,10 @@ void SideWalk::Walk(ValueId start, std::uint32_t first, const Path& recorded,
     auto path =
         Relative(candidate_, recorded, here, *candidate_.paths.of(module));
     if (path) {
+      if (old_activations_ && IsActivation(recording, module) &&
+          !path->empty()) {
+        path->pop_back();
+      }
       found_.try_emplace(static_cast<std::uint32_t>(visit.node),
                          std::move(*path));
     }

@@ -21,11 +21,12 @@ class SideWalk {
  public:
   // `placed`: the file's tokens. Found paths go into `found`, by node.
   SideWalk(const TokenGraph& graph, const Candidate& candidate,
-           const std::vector<Answer>& placed,
+           const std::vector<Answer>& placed, bool old_activations,
            std::unordered_map<std::uint32_t, Path>& found)
       : graph_(graph),
         candidate_(candidate),
         placed_(placed),
+        old_activations_(old_activations),
         found_(found),
         seen_(graph.flow().model().node_count(), false) {}
 
@@ -48,6 +49,7 @@ class SideWalk {
   const TokenGraph& graph_;
   const Candidate& candidate_;
   const std::vector<Answer>& placed_;
+  bool old_activations_;
   std::unordered_map<std::uint32_t, Path>& found_;
   IdVector<NodeId, bool> seen_;
 };
