@@ -106,6 +106,13 @@ struct RecipeFact {
   std::string_view because;
 };
 
+// Classes of a module in the recordings that the book found to fit.
+struct RecipeClasses {
+  ModuleId module;
+  Confidence confidence;
+  std::vector<std::string> names;  // the best first
+};
+
 struct Evidence {
   explicit Evidence(const Model& m) : model(m) {}
 
@@ -145,6 +152,7 @@ struct Evidence {
   IdVector<NodeId, int> moved;  // by which rule, -1: none; may be empty
   std::vector<RecipeFact> recipes;  // by node; see gather_recipes.cc
   std::shared_ptr<const std::vector<std::string>> recipe_reasons;
+  std::vector<RecipeClasses> recipe_classes;
 
   std::vector<MetadataFact> metadata;  // by node
   std::vector<std::string> notes;      // set aside, and why

@@ -14,6 +14,9 @@ using recipes::NodeAnswer;
 // Where so much of the main graph is named, the book is not asked.
 constexpr double kNamedWell = 0.5;
 
+// A recording that fits so well is of the same code.
+constexpr double kSameProgram = 0.97;
+
 bool IsNamed(const Evidence& evidence, NodeId node) {
   return evidence.node_scope[node] != kNo<ScopeId> ||
          evidence.value_scope[node] != kNo<ScopeId>;
@@ -105,6 +108,13 @@ void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
          firm, (*reasons)[static_cast<std::size_t>(node.how)]});
   }
   evidence.recipe_reasons = std::move(reasons);
+  // Siblings run the same program under other class names.
+  const Confidence confidence =
+      answer.fit >= kSameProgram ? Confidence::kMedium : Confidence::kLow;
+  for (const recipes::ModuleAnswer& module : answer.modules) {
+    evidence.recipe_classes.push_back(
+        {evidence.modules.Add(module.path), confidence, module.classes});
+  }
 }
 
 }  // namespace onnx_tag

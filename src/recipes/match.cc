@@ -9,6 +9,7 @@
 #include "recipes/candidates.h"
 #include "recipes/fill.h"
 #include "recipes/old_code.h"
+#include "recipes/recorded_classes.h"
 #include "recipes/transfer.h"
 
 namespace onnx_tag::recipes {
@@ -187,7 +188,10 @@ class Matcher {
     PathSet owners = {Path()};
     for (const Match& match : matches_) {
       const bool tied = static_cast<double>(match.alignment.score) > least;
-      if (tied) votes.push_back(Replay(file_, match));
+      if (tied) {
+        votes.push_back(Replay(file_, match));
+        classes_.Add(*match.candidate);
+      }
       if (tied || match.candidate->recording.family ==
                       best.candidate->recording.family) {
         AddOwners(*match.candidate, owners);
@@ -299,7 +303,27 @@ class Matcher {
                               answer.cut, token != kNone && tied[token],
                               file_.known.contains(*answer.path)});
     }
+    NameClasses(answers, report);
     return report;
+  }
+
+  void NameClasses(const IdVector<NodeId, Answer>& answers,
+                   BookAnswer& report) const {
+    PathSet seen;
+    for (const NodeId node : file_.graph.flow().Order()) {
+      if (!answers[node].path) continue;
+      const Path& path = *answers[node].path;
+      // From the module up: what is above a known one is known, too.
+      for (std::size_t size = path.size() + 1; size-- > 0;) {
+        const Path part = First(path, size);
+        if (!seen.insert(part).second) break;
+        ModuleAnswer module{atoms_.Text(part), {}};
+        for (const std::string_view name : classes_.Of(part)) {
+          module.classes.emplace_back(name);
+        }
+        if (!module.classes.empty()) report.modules.push_back(module);
+      }
+    }
   }
 
   const Book& book_;
@@ -307,6 +331,7 @@ class Matcher {
   File file_;
   Candidates candidates_;
   std::vector<Match> matches_;
+  RecordedClasses classes_;
 };
 
 }  // namespace

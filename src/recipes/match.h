@@ -24,6 +24,13 @@ struct NodeAnswer {
   bool confirmed = false;  // a parameter of this file is of the module
 };
 
+// A module of the file, and the classes it has in the recordings that fit: the
+// best one's first.
+struct ModuleAnswer {
+  std::string path;
+  std::vector<std::string> classes;
+};
+
 struct BookAnswer {
   std::string recipe;  // the recording's family and exporter; "": none fits
   double fit = 0;      // 1: the same program
@@ -31,6 +38,7 @@ struct BookAnswer {
   std::size_t anchors = 0;  // parameters that the alignment hangs on
   bool roles_only = false;  // its structure fits, its names do not
   std::vector<NodeAnswer> nodes;
+  std::vector<ModuleAnswer> modules;  // those of `nodes` and those around them
 };
 
 BookAnswer AskBook(const TokenGraph& graph, const Book& book);
