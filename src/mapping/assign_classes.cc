@@ -252,6 +252,12 @@ class RecipeBookClasses {
   IdVector<ModuleId, const RecipeClasses*> by_module_;
 };
 
+// Names alone cannot tell what the operations can: `model.3` may be anything.
+bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
+  return !catalogue.known() || (recipe.belief >= Belief::kMedium &&
+                                catalogue.belief < Belief::kHigh);
+}
+
 std::vector<std::string> FamilyWords(const ModuleTree& tree) {
   std::unordered_set<std::string_view> classes;
   std::vector<std::string> words;
@@ -281,10 +287,11 @@ void AssignClasses(const Evidence& evidence, Tagging& tagging,
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
     if (!tree.Class(id).empty()) {
       tagging.facts[id].class_confidence = Confidence::kCertain;
+    } else if (ClassAnswer recipe = recipes.Of(id);
+               recipe.known() && IsBetter(recipe, found.modules[id])) {
+      Record(std::move(recipe), id, tagging);
     } else if (found.modules[id].known()) {
       Record(std::move(found.modules[id]), id, tagging);
-    } else if (ClassAnswer recipe = recipes.Of(id); recipe.known()) {
-      Record(std::move(recipe), id, tagging);
     } else if (tree.Children(id).empty() && id != ModuleTree::kRoot) {
       ClassAnswer leaf = catalogue::GuessLeafClass(seen.seen[id]);
       if (leaf.known()) Record(std::move(leaf), id, tagging);
