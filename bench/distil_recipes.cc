@@ -1,6 +1,6 @@
 // distil_recipes RECORDINGS OUT: makes data/recipes.txt from a folder of
 // exports with known answers, <family>/<recording>.onnx beside
-// <recording>.truth.tsv, as tools/make_recordings.py writes them.
+// <recording>.truth.tsv, as tools/record_recipes.py writes them.
 //
 // What comes out depends on the recordings alone. Each is read back from the
 // text and compared before it is believed.

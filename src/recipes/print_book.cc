@@ -159,7 +159,7 @@ std::string PrintBook(const BookSource& book) {
       "# The recipe book: programs of classes, then the models they make up.\n"
       "# docs/recipes-format.md describes it; made by distil_recipes from "
       "what\n"
-      "# tools/make_recordings.py exports. Do not edit.\n";
+      "# tools/record_recipes.py exports. Do not edit.\n";
   for (const auto& [name, program] : book.programs) {
     out += name + '\t' + PrintItems(program.items) + '\n';
   }

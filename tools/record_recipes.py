@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the recordings that the recipe book is distilled from: tiny exports of every architecture, with truth.
 
-    python tools/make_recordings.py OUT --library NAME [--exporter ts17|st17|ts14|dyn]... [--only GLOB] [--until HH:MM]
+    python tools/record_recipes.py OUT --library NAME [--exporter ts17|st17|ts14|dyn]... [--only GLOB] [--until HH:MM]
 
 Writes OUT/<family>/<library>-<version>-<model>-<exporter>.onnx with .truth.tsv beside it, in the form of tests/truth,
 so that whatever reads truth reads recordings. Values of tensors with more than 16 elements are dropped.
@@ -198,7 +198,7 @@ def write_failures(out: pathlib.Path, target: pathlib.Path) -> None:
         if not (out / family / f"{name}.onnx").exists():
             last[family, name] = why
     lines = ["# Models that could not be recorded for data/recipes.txt: family, recording, reason.",
-             "# Made by tools/make_recordings.py; do not edit."]
+             "# Made by tools/record_recipes.py; do not edit."]
     lines += ["\t".join((*key, why)) for key, why in sorted(last.items())]
     target.write_text("\n".join(lines) + "\n")
     print(f"{len(lines) - 2} failures")
