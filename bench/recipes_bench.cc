@@ -129,7 +129,11 @@ class Bench {
           file.model + "/" + file.variant, score,
           fmt::format("  {:.0f} ms, {}{} fit {:.2f} names {:.2f}", took.count(),
                       answer.recipe, answer.roles_only ? " ROLES" : "",
-                      answer.fit, answer.names));
+                      answer.fit, answer.names,
+                      answer.nearest.empty()
+                          ? ""
+                          : fmt::format(" refused {} {:.2f}", answer.nearest,
+                                        answer.nearest_fit)));
     }
     return score;
   }

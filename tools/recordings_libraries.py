@@ -34,8 +34,8 @@ def finished(model: nn.Module, inputs: Dict[str, Tensor], *fixed: str) -> Exampl
 
 
 # ---------------------------------------------------------------- timm
-SIZES = re.compile(r"^(\d+|\d+x\d+|nano|pico|femto|atto|zepto|tiny|tn|ti|mini|xxtiny|xtiny|small|smal|base|medium|med|large|larger|"
-                   r"huge|giant|gigantic|enormous|xlarge|betwixt|little|mediumd|xs|xxs|xx|x|s|m|l|t|b|xl|h|g|so\d+m2?|"
+SIZES = re.compile(r"^(\d+|\d+x\d+|nano|pico|femto|atto|zepto|tiny|tn|ti|mini|xxtiny|xtiny|small|smal|base|medium|"
+                   r"med|large|larger|huge|giant|gigantic|enormous|xlarge|betwixt|little|mediumd|xs|xxs|xx|x|s|m|l|t|b|xl|h|g|so\d+m2?|"
                    r"d\d|f\d|[bslmetn]\d+|patch\d+|in\d+k\w*|in\d+ft\w*|in1k|window\d+\w*|\d+to\d+|p\d+|\d+m|\d+b|"
                    r"plus|miil|ssld|dino|ft|tv|teacher|bitm?|gluon|distilled|pruned|\d+k|\d+kft1k|\d+w|\d+s|ks\d|p14)$")
 
@@ -79,7 +79,8 @@ def timm_model(name: str) -> Tuple[nn.Module, Tuple[int, int, int]]:
             errors.append(error)
             continue
         full = tuple(model.default_cfg["input_size"])
-        sizes = [full] if model.default_cfg.get("fixed_input_size") or name.startswith("vgg") else [(full[0], 96, 96), full]
+        fixed = model.default_cfg.get("fixed_input_size") or name.startswith("vgg")
+        sizes = [full] if fixed else [(full[0], 96, 96), full]
         for size in sizes:
             try:
                 with torch.no_grad():
@@ -98,12 +99,13 @@ def timm_example(name: str) -> Example:
 TIMM_FIRST = ("resnet18 resnet50 efficientnet_b0 mobilenetv3_small_100 mobilenetv3_large_100 vit_tiny_patch16_224 "
               "convnext_tiny convnext_atto swin_tiny_patch4_window7_224 mobilenetv2_100 resnet34 resnext50_32x4d "
               "seresnet50 resnet26d resnet50d wide_resnet50_2 resnetv2_50 resnetv2_50x1_bit regnetx_002 regnety_002 "
-              "deit_tiny_patch16_224 deit_tiny_distilled_patch16_224 deit3_small_patch16_224 densenet121 densenet169 vgg11 vgg11_bn "
-              "vgg16 mixer_s16_224 ghostnet_100 ghostnetv2_100 mobileone_s0 mobileone_s1 repvgg_a0 repvgg_b1 "
+              "deit_tiny_patch16_224 deit_tiny_distilled_patch16_224 deit3_small_patch16_224 densenet121 densenet169 "
+              "vgg11 vgg11_bn vgg16 mixer_s16_224 ghostnet_100 ghostnetv2_100 mobileone_s0 mobileone_s1 repvgg_a0 repvgg_b1 "
               "beit_base_patch16_224 beitv2_base_patch16_224 "
               "mobilenetv4_conv_small mobilenetv4_hybrid_medium efficientnetv2_rw_t tf_efficientnetv2_b0 "
               "tf_efficientnet_b0 tf_efficientnet_lite0 mnasnet_100 semnasnet_100 fbnetc_100 spnasnet_100 "
-              "vit_small_patch14_dinov2 vit_small_patch14_reg4_dinov2 vit_base_patch16_clip_224 vit_base_patch16_siglip_224 "
+              "vit_small_patch14_dinov2 vit_small_patch14_reg4_dinov2 vit_base_patch16_clip_224 "
+              "vit_base_patch16_siglip_224 "
               "eva02_tiny_patch14_224 hrnet_w18_small inception_v3 inception_v4 inception_resnet_v2 xception dpn68 dla34 "
               "cspdarknet53 levit_128s cait_xxs24_224 pvt_v2_b0 poolformer_s12 mobilevit_xxs mobilevitv2_050 "
               "edgenext_xx_small maxvit_tiny_tf_224 coatnet_0_rw_224 tiny_vit_5m_224 lcnet_050 hgnetv2_b0 fastvit_t8 "
