@@ -50,6 +50,7 @@ struct MappingWords {
   CLI::Option* exceptions_option = nullptr;
   CLI::Option* hierarchy_option = nullptr;
   CLI::Option* rules_option = nullptr;
+  bool no_recipes = false;
 
   void Add(CLI::App& app) {
     app.add_option("-s,--strategy", strategy, "see: onnx-tag strategies")
@@ -75,6 +76,9 @@ struct MappingWords {
     app.add_option("--min-confidence", min_confidence,
                    "drop weaker tags: low, medium, high, certain")
         ->type_name("LEVEL")
+        ->group("Mapping");
+    app.add_flag("--no-recipes", no_recipes,
+                 "do not ask the recipe book where names are gone")
         ->group("Mapping");
     AddRecordings(app);
   }
@@ -104,6 +108,7 @@ struct MappingWords {
     options.trace_file = trace;
     options.fx_file = fx;
     options.rules_file = rules;
+    options.recipes = !no_recipes;
     return options;
   }
 };

@@ -29,6 +29,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"helper_body", "the call of the function it stands in",
      &ProposeForHelperBodies},
     {"parameter", "the parameters it uses", &ProposeFromParameters},
+    {"recipe", "the recipe book's recording of the architecture",
+     &ProposeFromRecipes},
     {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
     {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
     {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
@@ -42,6 +44,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"sanitized", "names with underscores for dots and slashes",
      &ProposeFromSanitizedNames},
     {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
+    {"loose_recipe", "what a recording has around it",
+     &ProposeFromLooseRecipes},
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},
     {"neighbours", "the modules around it", &ProposeFromNeighbours},
@@ -171,6 +175,7 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   AlignScopes(evidence);
   GatherRules(evidence, wanted.rules);
   GuessAttentionNames(evidence);
+  if (wanted.book != nullptr) GatherRecipes(evidence, *wanted.book);
   DescribeModules(evidence);
   return evidence;
 }
