@@ -1,13 +1,18 @@
 // Scores the mapping against models whose answers are known.
 //
 //   accuracy TRUTH_DIR [--model GLOB] [--variant GLOB] [--files]
-//            [--worst N [--wrong] [--layers]] [--nodes]
+//            [--worst N [--wrong] [--layers]] [--nodes] [--hierarchy]
 //   accuracy TRUTH_DIR --markdown            the tables of docs/accuracy.md
 //   accuracy TRUTH_DIR --floors FILE         exit 1 where a variant is below
 //
 // --worst prints the most frequent misses ("!": a module of that path is known,
 // so it could have been said), --wrong leaves out answers that are only too
 // high in the tree, --layers keeps those of another layer, --nodes prints each.
+// --hierarchy gives the mapping the hierarchy.json beside each model, and
+// leaves out models without one. `class`: of the exact nodes, how many have the
+// right class for the module and all around it; `role`: of the modules of
+// models that the catalogue knows, how many have the role path that their true
+// classes give. --roles prints the most frequent wrong ones with --worst.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,8 +23,10 @@
 #include <vector>
 
 #include "base/text.h"
+#include "hierarchy/module_map.h"
 #include "mapping/ladder.h"
 #include "onnx_tag/mapping.h"
+#include "role_paths.h"
 #include "truth.h"
 
 namespace onnx_tag::bench {
@@ -36,6 +43,8 @@ struct Options {
   bool layers_only = false;
   bool nodes = false;
   bool markdown = false;
+  bool hierarchy = false;
+  bool roles = false;
 };
 
 using Misses = std::map<std::string, std::uint64_t>;
@@ -47,6 +56,7 @@ class Accuracy {
   int Run() {
     for (const TruthFile& file :
          FindTruth(options_.truth, options_.model, options_.variant)) {
+      if (options_.hierarchy && file.hierarchy.empty()) continue;
       const Score score = ScoreFile(file);
       if (options_.files) Print(file.model + "/" + file.variant, score);
       by_variant_[file.variant].Add(score);
@@ -66,7 +76,16 @@ class Accuracy {
     score.files = 1;
     const std::string bytes = ReadAll(file.onnx);
     const Model model = ReadModel(bytes);
-    const Tagging tagging = MapNodes(model, MappingOptions());
+    MappingOptions mapping;
+    if (options_.hierarchy) {
+      ModuleMap map = ReadModuleMap(ReadAll(file.hierarchy));
+      map.name = file.hierarchy.string();
+      mapping.hierarchy = std::make_shared<const ModuleMap>(std::move(map));
+    }
+    const Tagging tagging = MapNodes(model, mapping);
+    for (const std::string& note : tagging.notes) {
+      fmt::print("{}/{}: {}\n", file.model, file.variant, note);
+    }
     const std::vector<TruthRow> rows = ReadTruth(ReadAll(file.truth), model);
     for (const TruthRow& row : rows) {
       ++score.rows;
@@ -80,16 +99,39 @@ class Accuracy {
       const std::string module = tagging.modules.Path(tag.module);
       const Verdict verdict = Judge(module, row);
       score.Add(verdict, tag.confidence);
+      if (module == row.module && !row.classes.empty()) {
+        ++score.class_rows;
+        const bool right = ClassesRight(tagging, tag.module, row);
+        score.class_right += right ? 1 : 0;
+        if (!right && options_.hierarchy) {
+          fmt::print("{}/{}: classes of {} are wrong\n", file.model,
+                     file.variant, module);
+        }
+      }
       if (verdict != Verdict::kExact) {
         NoteMiss(model, tagging, row, module, verdict);
       }
     }
+    ScoreRoles(tagging, rows, score);
     if (options_.markdown) ScoreRungs(model, rows);
     return score;
   }
 
+  void ScoreRoles(const Tagging& tagging, const std::vector<TruthRow>& rows,
+                  Score& score) {
+    const auto classes = TrueClasses(rows);
+    const auto root = classes.find("");
+    if (root == classes.end() || CatalogueFamily(root->second).empty()) return;
+    const RolePathScore roles = ScoreRolePaths(tagging, classes);
+    score.role_modules = roles.modules;
+    score.role_right = roles.right;
+    if (!options_.roles) return;
+    for (const auto& [what, count] : roles.wrong) misses_[what] += count;
+  }
+
   void NoteMiss(const Model& model, const Tagging& tagging, const TruthRow& row,
                 const std::string& module, Verdict verdict) {
+    if (options_.roles) return;
     if (options_.wrong_only && verdict == Verdict::kAbove) return;
     if (options_.layers_only && verdict != Verdict::kWrongLayer) return;
     const Tag& tag = tagging.tags[row.node];
@@ -115,8 +157,9 @@ class Accuracy {
   };
 
   void ScoreRungs(const Model& model, const std::vector<TruthRow>& rows) {
-    const Evidence evidence = GatherEvidence(model);
     const Strategy& strategy = FindStrategy("enhanced_semantic");
+    const Evidence evidence = GatherEvidence(
+        model, WantedBy(strategy, model, {}));
     Placed hidden(model.node_count());
     for (const Rung& rung : strategy.rungs) {
       if (rung.name == "parameter") Climb(evidence, rung, hidden);
@@ -162,22 +205,24 @@ class Accuracy {
   static void Print(const std::string& name, const Score& s) {
     fmt::print(
         "{:24} {:4} {:7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
-        "{:>6} {:>6}\n",
+        "{:>6} {:>6} {:>6} {:>6}\n",
         name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
         Percent(s.exact, s.rows), Percent(s.above, s.rows),
         Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
         Percent(s.level_exact[3], s.level_rows[3]),
         Percent(s.level_exact[2], s.level_rows[2]),
         Percent(s.level_exact[1], s.level_rows[1]),
-        Percent(s.level_exact[3] + s.level_exact[2], s.exact));
+        Percent(s.level_exact[3] + s.level_exact[2], s.exact),
+        Percent(s.class_right, s.class_rows),
+        Percent(s.role_right, s.role_modules));
   }
 
   void PrintTable() const {
     fmt::print(
         "{:24} {:>4} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
-        "{:>6} {:>6}\n",
+        "{:>6} {:>6} {:>6} {:>6}\n",
         "variant", "file", "nodes", "tagged", "exact", "above", "wrong",
-        "layer!", "cert", "high", "med", "sure");
+        "layer!", "cert", "high", "med", "sure", "class", "role");
     for (const auto& [variant, score] : by_variant_) Print(variant, score);
     Print("all", all_);
     std::vector<std::pair<std::uint64_t, std::string>> worst;
@@ -191,16 +236,20 @@ class Accuracy {
   void PrintMarkdown() const {
     fmt::print(
         "| variant | files | nodes | tagged | exact | above | wrong | "
-        "wrong layer | certain | high | medium |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|\n");
+        "wrong layer | certain | high | medium | class | role path |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     const auto print = [](const std::string& name, const Score& s) {
-      fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
-                 name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
-                 Percent(s.exact, s.rows), Percent(s.above, s.rows),
-                 Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
-                 Percent(s.level_exact[3], s.level_rows[3]),
-                 Percent(s.level_exact[2], s.level_rows[2]),
-                 Percent(s.level_exact[1], s.level_rows[1]));
+      fmt::print(
+          "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} "
+          "|\n",
+          name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
+          Percent(s.exact, s.rows), Percent(s.above, s.rows),
+          Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
+          Percent(s.level_exact[3], s.level_rows[3]),
+          Percent(s.level_exact[2], s.level_rows[2]),
+          Percent(s.level_exact[1], s.level_rows[1]),
+          Percent(s.class_right, s.class_rows),
+          Percent(s.role_right, s.role_modules));
     };
     for (const auto& [variant, score] : by_variant_) {
       print("`" + variant + "`", score);
@@ -226,7 +275,8 @@ class Accuracy {
   // Lines of `variant exact wrong_layer`: at least, at most, in per cent.
   int CheckFloors() const {
     int failures = 0;
-    for (const std::string_view line : Split(ReadAll(options_.floors), '\n')) {
+    const std::string floors = ReadAll(options_.floors);
+    for (const std::string_view line : Split(floors, '\n')) {
       const auto words = Split(line, ' ');
       if (words.size() != 3 || line.starts_with("#")) continue;
       const auto at = by_variant_.find(std::string(words[0]));
@@ -276,6 +326,10 @@ std::optional<Options> Parse(int argc, char** argv) {
       options.nodes = true;
     } else if (word == "--markdown") {
       options.markdown = true;
+    } else if (word == "--roles") {
+      options.roles = true;
+    } else if (word == "--hierarchy") {
+      options.hierarchy = true;
     } else if (word == "--model" && has_next) {
       options.model = argv[++i];
     } else if (word == "--variant" && has_next) {
@@ -303,7 +357,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr,
                "usage: accuracy TRUTH_DIR [--model GLOB] [--variant GLOB] "
                "[--files] [--worst N] [--wrong] [--layers] [--nodes] "
-               "[--markdown] [--floors FILE]\n");
+               "[--hierarchy] [--roles] [--markdown] [--floors FILE]\n");
     return 2;
   }
   return onnx_tag::bench::Accuracy(*options).Run();

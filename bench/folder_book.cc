@@ -1,5 +1,7 @@
 #include "folder_book.h"
 
+#include <fmt/format.h>
+
 #include <regex>
 
 #include "base/text.h"
@@ -29,9 +31,13 @@ void Shelf::Add(const std::filesystem::path& folder,
       const Model model = ReadModel(bytes);
       const std::string table = ReadAll(file.truth);
       const auto rows = ReadTruth(table, model);
-      std::vector<recipes::KnownModule> known;
+      std::vector<std::string> classes;  // what `known` looks at
       for (const TruthRow& row : rows) {
-        known.push_back({row.node, row.module, row.classes});
+        classes.push_back(fmt::format("{}", fmt::join(row.classes, "/")));
+      }
+      std::vector<recipes::KnownModule> known;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        known.push_back({rows[i].node, rows[i].module, classes[i]});
       }
       Entry entry;
       entry.family = FamilyOf(file.model);

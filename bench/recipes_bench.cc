@@ -85,9 +85,9 @@ class Bench {
     const Model model = ReadModel(bytes);
     const std::string table = ReadAll(file.truth);
     const std::vector<TruthRow> rows = ReadTruth(table, model);
-    const std::string root =
-        rows.empty() ? ""
-                     : rows[0].classes.substr(0, rows[0].classes.find('/'));
+    const std::string root = rows.empty() || rows[0].classes.empty()
+                                 ? ""
+                                 : rows[0].classes.front();
     const auto own = options_.shelf.FamiliesOf(root, file.model);
     const FolderBook book(options_.shelf, [&](const Shelf::Entry& entry) {
       if (options_.leave_out && own.contains(entry.family)) return false;
@@ -129,7 +129,11 @@ class Bench {
           file.model + "/" + file.variant, score,
           fmt::format("  {:.0f} ms, {}{} fit {:.2f} names {:.2f}", took.count(),
                       answer.recipe, answer.roles_only ? " ROLES" : "",
-                      answer.fit, answer.names));
+                      answer.fit, answer.names,
+                      answer.nearest.empty()
+                          ? ""
+                          : fmt::format(" refused {} {:.2f}", answer.nearest,
+                                        answer.nearest_fit)));
     }
     return score;
   }

@@ -9,6 +9,7 @@
 #ifndef ONNX_TAG_MAPPING_H_
 #define ONNX_TAG_MAPPING_H_
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@
 
 namespace onnx_tag {
 
+struct ModuleMap;  // hierarchy/module_map.h
+struct Recording;  // onnx_tag/recording.h
+struct Rules;      // mapping/rules.h
 namespace recipes {
 class Book;
 }  // namespace recipes
@@ -27,13 +31,29 @@ struct MappingOptions {
   TagFormat format;
   // Weaker tags are dropped.
   Confidence min_confidence = Confidence::kLow;
+
+  // Files with facts, by name, as the user gave them; commands/fact_files.h
+  // reads them into what follows. To map with a name whose file was not read
+  // is a mistake of the program.
+  std::string hierarchy_file;
+  std::shared_ptr<const ModuleMap> hierarchy;  // null: none
+  std::string rules_file;
+  std::shared_ptr<const Rules> rules;  // null: none
+
+  // Recorded runs.
+  std::string trace_file;
+  std::shared_ptr<const Recording> trace;
+  std::string fx_file;
+  std::shared_ptr<const Recording> fx;
+
   // Whether the recipe book is asked where names say too little.
   bool recipes = true;
   // The book to ask; null: the built-in one.
   const recipes::Book* book = nullptr;
 };
 
-// Throws Error(kUsage) where the strategy is unknown.
+// Throws Error(kUsage) where the strategy is unknown, or the hierarchy is that
+// of another model.
 Tagging MapNodes(const Model& model, const MappingOptions& options);
 
 // One rung's word on one node, as `explain` shows it.
@@ -55,11 +75,27 @@ struct Explanation {
 Explanation Explain(const Model& model, const MappingOptions& options,
                     NodeId node);
 
+// What a strategy works with beside the model.
+enum class Need : std::uint8_t {
+  kNothing,
+  kHierarchy,  // better with --hierarchy
+  kTrace,      // not without --trace
+  kFx,         // not without --fx or dynamo's metadata in the file
+};
+
 struct StrategyInfo {
   std::string_view name;
   std::string_view help;
+  Need need = Need::kNothing;
 };
+
+// What records a run, for messages.
+inline constexpr std::string_view kRecordCommand =
+    "python -m onnx_tag record MODULE:FUNCTION -o recording.json";
 std::span<const StrategyInfo> Strategies();
+
+// Whether the model's nodes have the metadata of the dynamo exporter.
+bool HasFxMetadata(const Model& model);
 
 }  // namespace onnx_tag
 

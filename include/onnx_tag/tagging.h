@@ -103,7 +103,10 @@ struct Tag {
 struct ModuleFacts {
   Confidence class_confidence = Confidence::kLow;
   std::vector<std::string> candidates;  // other classes that fit as well
-  std::string hierarchy_tag;  // as read back; empty: made by ModuleFormat
+  // As read back; empty: made by ModuleFormat.
+  std::string hierarchy_tag;
+  std::string role_path;
+  std::uint64_t parameters = 0;  // elements of its own weights
 };
 
 struct Origin {
@@ -148,6 +151,9 @@ struct Tagging {
   TagFormat format;
   std::string options;  // digest of what else shaped the answer
   std::string dialect;
+  // What the user should know: facts that contradict each other, a hierarchy
+  // that does not fit, rules that match nothing.
+  std::vector<std::string> notes;
 
   // The id of `role`, added where it is new.
   RoleId AddRole(const Role& role);

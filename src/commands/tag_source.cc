@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "base/text.h"
+#include "commands/fact_files.h"
 #include "commands/output_paths.h"
 #include "io/mapped_file.h"
 #include "onnx_tag/error.h"
@@ -24,8 +27,8 @@ Sidecar OpenSidecar(const std::string& path) {
   }
 }
 
-// "bert.onnx" and "bert.tagged.onnx" have the sidecar "bert.tags.json", and
-// `-o X.onnx` made "X.tags.json".
+}  // namespace
+
 std::vector<std::string> SidecarsBeside(const std::string& path) {
   const std::string stem = WithoutOnnx(path);
   std::vector<std::string> beside = {stem + ".tags.json"};
@@ -36,6 +39,8 @@ std::vector<std::string> SidecarsBeside(const std::string& path) {
   }
   return beside;
 }
+
+namespace {
 
 bool Fits(const Sidecar& sidecar, const Model& model) {
   return sidecar.nodes.size() == model.node_count() &&
@@ -69,36 +74,57 @@ bool IsSidecarName(const std::string& path) { return path.ends_with(".json"); }
 
 }  // namespace
 
-void TaggedModel::UseSidecar(Sidecar sidecar, bool keep_nodes) {
+void TaggedModel::UseSidecar(Sidecar sidecar) {
   about_ = std::move(sidecar.model);
   tagging_ = std::move(sidecar.tagging);
-  if (keep_nodes) nodes_ = std::move(sidecar.nodes);
+  if (file_ == nullptr) nodes_ = NodeList(std::move(sidecar.nodes));
   source_ = "sidecar";
+}
+
+ParameterCounts TaggedModel::parameters() const {
+  if (file_ != nullptr) return CountParameters(file_->model(), tagging_);
+  ParameterCounts counts;
+  counts.own.resize(tagging_.modules.size());
+  for (const ModuleId id : AllIds<ModuleId>(tagging_.facts.size())) {
+    counts.own[id] = tagging_.facts[id].parameters;
+    counts.all += counts.own[id];
+  }
+  counts.unplaced = about_.unplaced_parameters;
+  counts.all += counts.unplaced;
+  return counts;
 }
 
 TaggedModel TaggedModel::Load(const std::string& path,
                               const TagSourceOptions& options,
                               Terminal& terminal) {
   TaggedModel result;
+  // Facts are for the mapping; tags made without them would ignore them.
+  const bool facts = !options.mapping.hierarchy_file.empty() ||
+                     !options.mapping.rules_file.empty();
+  const bool remap = options.remap || facts;
   if (IsSidecarName(path)) {
-    if (options.remap) {
-      Fail(ErrorKind::kUsage, "--remap needs the model, and {} is a sidecar",
+    if (remap) {
+      Fail(ErrorKind::kUsage, "{} needs the model, and {} is a sidecar",
+           options.remap                            ? "--remap"
+           : options.mapping.hierarchy_file.empty() ? "--rules"
+                                                    : "--hierarchy",
            Printable(path));
     }
-    result.UseSidecar(OpenSidecar(path), true);
+    result.UseSidecar(OpenSidecar(path));
     Say(terminal, fmt::format("tags of the sidecar {}", Printable(path)));
     return result;
   }
 
-  result.file_.emplace(ModelFile::Open(path));
+  result.file_ = std::make_unique<const ModelFile>(ModelFile::Open(path));
   const Model& model = result.file_->model();
+  result.nodes_ = NodeList(model);
   std::string found;
-  if (!options.remap && HasTags(model)) result.tagging_ = ReadTagging(model);
+  if (!remap && HasTags(model)) result.tagging_ = ReadTagging(model);
   // None where only keys for other programs were written.
   if (CountTags(result.tagging_).tagged > 0) {
     result.source_ = "tags in the file";
     Say(terminal, "tags in the file");
-  } else if (!options.remap && !options.sidecar.empty()) {
+  } else if (!remap && !options.sidecar.empty()) {
     Sidecar sidecar = OpenSidecar(options.sidecar);
     if (!Fits(sidecar, model)) {
       Fail(
@@ -107,34 +133,22 @@ TaggedModel TaggedModel::Load(const std::string& path,
           "--sidecar-only",
           Printable(options.sidecar), Printable(path), Printable(path));
     }
-    result.UseSidecar(std::move(sidecar), false);
+    result.UseSidecar(std::move(sidecar));
     Say(terminal,
         fmt::format("tags of the sidecar {}", Printable(options.sidecar)));
   } else if (std::optional<Sidecar> sidecar =
-                 options.remap ? std::nullopt
-                               : FindSidecar(path, model, found)) {
-    result.UseSidecar(*std::move(sidecar), false);
+                 remap ? std::nullopt : FindSidecar(path, model, found)) {
+    result.UseSidecar(*std::move(sidecar));
     Say(terminal, fmt::format("tags of the sidecar {}", Printable(found)));
   } else {
-    result.tagging_ = MapNodes(model, options.mapping);
+    result.tagging_ = MapNodes(model, WithFacts(options.mapping));
     result.source_ = "mapped";
     Say(terminal, fmt::format("mapped now with {}", result.tagging_.strategy));
+    SayNotes(path, result.tagging_, terminal);
   }
   result.about_ = AboutModel(FileName(path), model, result.tagging_);
   result.file_->file().CheckUnchanged();
   return result;
-}
-
-TaggedModel::NodeLabel TaggedModel::Label(NodeId node) const {
-  if (file_) {
-    const Model& model = file_->model();
-    return {.graph = model.GraphPath(model[node].graph),
-            .index = model[node].index,
-            .name = model[node].name,
-            .op = model.OpType(node)};
-  }
-  const SidecarNode& row = nodes_[Index(node)];
-  return {row.graph, row.index, row.name, row.op};
 }
 
 }  // namespace onnx_tag

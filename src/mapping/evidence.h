@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "hierarchy/module_map.h"
 #include "mapping/dialects.h"
 #include "mapping/function_table.h"
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/model.h"
+#include "projection/project.h"
 
 namespace onnx_tag {
 
@@ -62,6 +64,39 @@ struct NameFact {
   Source source = Source::kScope;
 };
 
+// The user's hierarchy, laid over the modules of the file.
+struct KnownModules {
+  std::shared_ptr<const ModuleMap> map;  // null: none was given
+  // By module of the evidence: the map's, kNo where it has none. Modules that
+  // were added later are not in it.
+  IdVector<ModuleId, ModuleId> in_map;
+  // And the other way round; kNo where the file is only a part.
+  IdVector<ModuleId, ModuleId> in_file;
+  // The module whose children are those of the map's root: the root, or what
+  // a wrapper put in front of it.
+  ModuleId top = ModuleTree::kRoot;
+
+  ModuleId InMap(ModuleId id) const {
+    return Index(id) < in_map.size() ? in_map[id] : kNo<ModuleId>;
+  }
+};
+
+// What a recorded run says of a node.
+struct ProjectedFact {
+  NodeId node;
+  ModuleId module;
+  ProjectionTrust trust;
+};
+
+// A node that a rule of the user's places.
+struct RuleFact {
+  NodeId node;
+  ModuleId module;
+  std::uint32_t rule;  // its place in the file
+};
+
+struct Rules;  // mapping/rules.h
+
 // What the recipe book says of a node.
 struct RecipeFact {
   NodeId node;
@@ -76,6 +111,7 @@ struct Evidence {
 
   const Model& model;
   ModuleTree modules;
+  KnownModules known;
 
   ScopeTable scopes;
   IdVector<NodeId, ScopeId> node_scope;   // kNo: none in its name
@@ -103,11 +139,21 @@ struct Evidence {
   // are no modules to torch.
   bool root_scopes_are_mute = false;
 
+  std::shared_ptr<const Rules> rules;       // the user's; null: none
+  std::vector<RuleFact> rule_facts;         // by node
+  std::vector<std::uint64_t> rule_matches;  // by rule
+  IdVector<NodeId, int> moved;  // by which rule, -1: none; may be empty
   std::vector<RecipeFact> recipes;  // by node; see gather_recipes.cc
   std::shared_ptr<const std::vector<std::string>> recipe_reasons;
 
   std::vector<MetadataFact> metadata;  // by node
   std::vector<std::string> notes;      // set aside, and why
+  std::vector<std::string> warnings;   // that the user should hear of
+
+  // From recordings, where the strategy asks for one.
+  std::vector<ProjectedFact> traced;
+  std::vector<ProjectedFact> fx_traced;
+  std::vector<NodeId> run_order;  // all nodes, as they run
 
   // Nodes that feed on nothing but weights and constants, and pass one on.
   IdVector<NodeId, bool> is_carrier;
@@ -117,6 +163,13 @@ struct Evidence {
   ModuleId Callable(ModuleId module) const { return callable[module]; }
   ModuleId CommonCaller(ModuleId a, ModuleId b) const {
     return callable[modules.CommonAncestor(a, b)];
+  }
+
+  // Whether the hierarchy, if there is one, rules this module out.
+  bool IsImpossible(ModuleId id) const {
+    return known.map != nullptr && known.map->complete &&
+           known.InMap(id) == kNo<ModuleId> && id != known.top &&
+           modules.IsAncestor(known.top, id);
   }
 
   bool HasParameterAt(ModuleId id) const {
@@ -134,7 +187,18 @@ struct Evidence {
   }
 };
 
-Evidence GatherEvidence(const Model& model, const MappingOptions& options = {});
+// What there is beside what the file says.
+struct WantedFacts {
+  std::shared_ptr<const ModuleMap> hierarchy;  // the user's, or null
+  std::shared_ptr<const Rules> rules;
+  const Recording* trace = nullptr;
+  const Recording* fx = nullptr;
+  const recipes::Book* book = nullptr;
+};
+
+// Throws Error(kUsage) where the hierarchy or a recording is that of another
+// model.
+Evidence GatherEvidence(const Model& model, const WantedFacts& wanted = {});
 
 // The exporter's dialect, for reports.
 std::string FileDialect(const Evidence& evidence);
@@ -148,7 +212,14 @@ void GatherInlinedOrder(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
 void GatherDialectNames(Evidence& evidence);
 void GatherKerasOnTorch(Evidence& evidence);
+void FitHierarchy(Evidence& evidence, std::shared_ptr<const ModuleMap> map);
+void GatherTrace(Evidence& evidence, const Recording& recording);
+void GatherFx(Evidence& evidence, const Recording& recording);
 void AlignScopes(Evidence& evidence);
+
+// The evidence's module for one of the map's, added where it is new; kNo where
+// the file is only a part of the model and this is outside.
+ModuleId ModuleOfMap(Evidence& evidence, ModuleId in_map);
 void GuessAttentionNames(Evidence& evidence);
 void GatherRecipes(Evidence& evidence, const recipes::Book& book);
 void DescribeModules(Evidence& evidence);

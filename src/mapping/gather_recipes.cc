@@ -12,7 +12,7 @@ using recipes::How;
 using recipes::NodeAnswer;
 
 // Where so much of the main graph is named, the book is not asked.
-constexpr double kNamedWell = 0.9;
+constexpr double kNamedWell = 0.5;
 
 bool IsNamed(const Evidence& evidence, NodeId node) {
   return evidence.node_scope[node] != kNo<ScopeId> ||

@@ -1,16 +1,19 @@
 // The ladder: rungs in order, the first claim on a node wins.
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 #include "base/text.h"
 #include "hierarchy/cut.h"
+#include "mapping/apply_rules.h"
 #include "mapping/assign_classes.h"
 #include "mapping/ladder.h"
 #include "mapping/origins.h"
+#include "mapping/role_vocabulary.h"
 #include "mapping/roles.h"
+#include "mapping/rules.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
-#include "recipes/packed_book.h"
 
 namespace onnx_tag {
 namespace {
@@ -49,19 +52,6 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"late_helper_body", "the call of the function it stands in",
      &ProposeForHelperBodies},
     {"function_body", "the function it stands in", &ProposeForFunctionBodies},
-};
-
-const Strategy kStrategies[] = {
-    {{"enhanced_semantic",
-      "what the file says, then what its operations imply, then where its "
-      "neighbours are"},
-     kEnhancedSemanticRungs},
-};
-
-constexpr StrategyInfo kStrategyInfos[] = {
-    {"enhanced_semantic",
-     "what the file says, then what its operations imply, then where its "
-     "neighbours are"},
 };
 
 // The body of a module's function is the module's, and what it calls.
@@ -132,31 +122,40 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
 
 }  // namespace
 
-std::span<const StrategyInfo> Strategies() { return kStrategyInfos; }
+std::span<const Rung> EnhancedSemanticRungs() { return kEnhancedSemanticRungs; }
 
-const Strategy& FindStrategy(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Strategy& strategy : kStrategies) {
-    if (strategy.info.name == name) return strategy;
-    names.push_back(strategy.info.name);
+std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
+  if (LeavesFunction(evidence, claim)) return std::nullopt;
+  if (claim.source == Source::kRule || !evidence.IsImpossible(claim.module)) {
+    return claim;
   }
-  const std::string_view nearest = NearestWord(name, names);
-  Fail(ErrorKind::kUsage, "unknown strategy '{}'{}", Printable(name),
-       nearest.empty() ? std::string("\n  list them with: onnx-tag strategies")
-                       : fmt::format(", did you mean '{}'?", nearest));
+  if (claim.source == Source::kOperation || claim.source == Source::kLocality) {
+    return std::nullopt;
+  }
+  while (evidence.IsImpossible(claim.module)) {
+    claim.module = evidence.modules.Parent(claim.module);
+  }
+  claim.confidence = std::min(claim.confidence, Confidence::kMedium);
+  claim.source = Source::kHierarchy;
+  claim.because =
+      "the hierarchy has no such module as its name says, but this one around "
+      "it";
+  return claim;
 }
 
 void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
-  for (const Claim& claim : rung.propose(evidence, placed)) {
-    Tag& tag = placed[claim.node];
-    if (tag.tagged() || LeavesFunction(evidence, claim)) continue;
-    tag.module = claim.module;
-    tag.confidence = claim.confidence;
-    tag.source = claim.source;
+  for (const Claim& proposed : rung.propose(evidence, placed)) {
+    Tag& tag = placed[proposed.node];
+    if (tag.tagged()) continue;
+    const std::optional<Claim> claim = Admit(evidence, proposed);
+    if (!claim) continue;
+    tag.module = claim->module;
+    tag.confidence = claim->confidence;
+    tag.source = claim->source;
   }
 }
 
-Evidence GatherEvidence(const Model& model, const MappingOptions& options) {
+Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   Evidence evidence(model);
   evidence.dialect = DetectDialect(model);
   evidence.names = ReadDialect(model, evidence.dialect);
@@ -169,12 +168,14 @@ Evidence GatherEvidence(const Model& model, const MappingOptions& options) {
   GatherMetadata(evidence);
   GatherDialectNames(evidence);
   GatherKerasOnTorch(evidence);
+  // What was recorded is known to the hierarchy, too.
+  if (wanted.trace != nullptr) GatherTrace(evidence, *wanted.trace);
+  if (wanted.fx != nullptr) GatherFx(evidence, *wanted.fx);
+  FitHierarchy(evidence, wanted.hierarchy);
   AlignScopes(evidence);
+  GatherRules(evidence, wanted.rules);
   GuessAttentionNames(evidence);
-  if (options.recipes) {
-    GatherRecipes(evidence, options.book == nullptr ? recipes::BuiltInBook()
-                                                    : *options.book);
-  }
+  if (wanted.book != nullptr) GatherRecipes(evidence, *wanted.book);
   DescribeModules(evidence);
   return evidence;
 }
@@ -188,6 +189,13 @@ void DescribeModules(Evidence& evidence) {
   evidence.callable.resize(tree.size(), ModuleId{0});
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
     if (id == ModuleId{0}) continue;
+    const ModuleId recorded = evidence.known.InMap(id);
+    if (recorded != kNo<ModuleId> && evidence.known.map->complete) {
+      evidence.callable[id] = evidence.known.map->OnlyHolds(recorded)
+                                  ? evidence.callable[tree.Parent(id)]
+                                  : id;
+      continue;
+    }
     bool list = !tree.Children(id).empty() && !evidence.HasParameterAt(id);
     for (const ModuleId child : tree.Children(id)) {
       list = list && hierarchy::IsNumeric(tree.Atom(child));
@@ -198,16 +206,29 @@ void DescribeModules(Evidence& evidence) {
 }
 
 Tagging MapNodes(const Model& model, const MappingOptions& options) {
+  if ((!options.hierarchy_file.empty() && options.hierarchy == nullptr) ||
+      (!options.rules_file.empty() && options.rules == nullptr)) {
+    throw std::logic_error("a file with facts was named and not read");
+  }
   const Strategy& strategy = FindStrategy(options.strategy);
-  const Evidence evidence = GatherEvidence(model, options);
+  Evidence evidence =
+      GatherEvidence(model, WantedBy(strategy, model, options));
   Tagging tagging;
   tagging.roles.Add(Role());
   tagging.tags.resize(model.node_count());
   tagging.strategy = options.strategy;
   tagging.format = options.format;
+  tagging.format.torch_nn |= strategy.torch_nn;
+  if (options.rules != nullptr) {
+    tagging.format.exceptions.insert(tagging.format.exceptions.end(),
+                                     options.rules->exceptions.begin(),
+                                     options.rules->exceptions.end());
+    Climb(evidence, kRuleRung, tagging.tags);
+  }
   for (const Rung& rung : strategy.rungs) {
     Climb(evidence, rung, tagging.tags);
   }
+  MoveByRules(evidence, tagging.tags);
   AddCallSites(evidence, tagging);
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();
@@ -216,7 +237,17 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   KeepUsedModules(evidence, tagging);
   tagging.dialect = FileDialect(evidence);
   AssignClasses(evidence, tagging);
-  AssignRoles(model, tagging);
+  ClassifyByRules(evidence, tagging);
+  if (strategy.prune != nullptr) strategy.prune(tagging);
+  if (options.rules == nullptr || options.rules->vocabulary.empty()) {
+    AssignRoles(model, tagging);
+  } else {
+    AssignRoles(model, tagging,
+                RoleVocabulary::WithBuiltIn(options.rules->vocabulary));
+  }
+  FinishRules(evidence, tagging);
+  tagging.notes.insert(tagging.notes.begin(), evidence.warnings.begin(),
+                       evidence.warnings.end());
   return tagging;
 }
 

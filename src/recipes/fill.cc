@@ -40,6 +40,7 @@ class TokenFiller {
   }
 
   void Run() {
+    FindStarts();
     // Forwards and backwards, so that a chain is filled from both ends.
     for (std::uint32_t i = 0; i < tokens_.size(); ++i) FillBetween(i);
     for (std::size_t i = tokens_.size(); i-- > 0;) {
@@ -71,12 +72,21 @@ class TokenFiller {
     if (agreed != nullptr) answers_[token] = {*agreed, How::kBetween};
   }
 
-  // What is made of the model's inputs for one reader alone is made where that
-  // is called.
+  // Tokens that nothing placed leads to.
+  void FindStarts() {
+    starts_.assign(tokens_.size(), true);
+    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+      for (const std::uint32_t input : tokens_[i].inputs) {
+        if (answers_[input].path || !starts_[input]) starts_[i] = false;
+      }
+    }
+  }
+
+  // What is made of the model's inputs before anything else is made where what
+  // reads it is called.
   void FillFromReaders(std::uint32_t token) {
-    if (answers_[token].path || readers_[token].empty()) return;
-    for (const std::uint32_t input : tokens_[token].inputs) {
-      if (answers_[input].path || !IsOnlyReadBy(input, token)) return;
+    if (answers_[token].path || readers_[token].empty() || !starts_[token]) {
+      return;
     }
     std::optional<Path> common;
     for (const std::uint32_t reader : readers_[token]) {
@@ -86,10 +96,6 @@ class TokenFiller {
       common = common ? CommonPath(*common, path) : path;
     }
     answers_[token] = {Climb(*common), How::kGap};
-  }
-
-  bool IsOnlyReadBy(std::uint32_t token, std::uint32_t reader) const {
-    return readers_[token].size() == 1 && readers_[token][0] == reader;
   }
 
   void FillGaps() {
@@ -132,6 +138,7 @@ class TokenFiller {
   const PathSet& owners_;
   std::vector<Answer>& answers_;
   std::vector<std::vector<std::uint32_t>> readers_;
+  std::vector<bool> starts_;
 };
 
 class SidePlacer {
@@ -151,6 +158,12 @@ class SidePlacer {
 
  private:
   void Place(NodeId node) {
+    // An embedding whose indices are constants is no token.
+    const Path& anchor = file_.node_anchors[node];
+    if (!anchor.empty() && model_.OpType(node) == "Gather") {
+      answers_[node] = {anchor, How::kServes};
+      return;
+    }
     std::optional<Path> common;
     std::optional<Path> first;
     NodeId first_reader = kNo<NodeId>;

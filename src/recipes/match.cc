@@ -37,13 +37,19 @@ class Matcher {
  public:
   Matcher(const TokenGraph& graph, const Book& book)
       : book_(book),
-        file_{graph, {}, {}, ActivationsAreFunctions(graph.flow()), {}} {
+        file_{graph, {}, {}, {}, ActivationsAreFunctions(graph.flow()), {}} {
     for (const Token& token : graph.tokens()) {
       Path path = atoms_.Read(token.anchor);
       for (std::size_t k = 0; !path.empty() && k <= path.size(); ++k) {
         file_.known.insert(First(path, k));
       }
       file_.anchors.push_back(std::move(path));
+    }
+    file_.node_anchors.resize(graph.flow().model().node_count());
+    for (const NodeId node : graph.flow().Order()) {
+      if (!graph.anchors()[node].empty()) {
+        file_.node_anchors[node] = atoms_.Read(graph.anchors()[node]);
+      }
     }
     const Shape shape = ShapeOf(graph);
     file_.steps[0] = MakeSteps(shape, Order::kFile);
@@ -58,7 +64,11 @@ class Matcher {
     if (best.fit >= LeastFit(best) && AlignedShare(best) >= kLeastAligned) {
       return ReplayBest();
     }
-    return NamedShare() >= kNamedForRoles ? TransferBest() : BookAnswer();
+    BookAnswer answer =
+        NamedShare() >= kNamedForRoles ? TransferBest() : BookAnswer();
+    answer.nearest = NameOf(best.candidate->recording);
+    answer.nearest_fit = best.fit;
+    return answer;
   }
 
  private:
@@ -216,7 +226,7 @@ class Matcher {
     for (const SideNode& side : recording.side_nodes) add(side.module);
   }
 
-  // Recordings that tie are polled; the best one's word breaks a draw.
+  // Recordings that tie are polled.
   static Replayed Decide(const std::vector<Replayed>& votes,
                          std::vector<bool>& tied) {
     Replayed decided = votes.front();
@@ -230,7 +240,20 @@ class Matcher {
       if (counts.empty()) continue;
       tied[i] = counts.size() > 1;
       std::size_t most = 0;
-      for (const auto& [path, count] : counts) most = std::max(most, count);
+      std::size_t all = 0;
+      for (const auto& [path, count] : counts) {
+        most = std::max(most, count);
+        all += count;
+      }
+      // No majority: what they agree on.
+      if (2 * most <= all) {
+        Path common = counts.begin()->first;
+        for (const auto& [path, count] : counts) {
+          common.resize(CommonLength(common, path));
+        }
+        decided.tokens[i] = {std::move(common), How::kLoose, true};
+        continue;
+      }
       for (const Replayed& vote : votes) {
         const Answer& answer = vote.tokens[i];
         if (!answer.path || counts[*answer.path] != most) continue;
@@ -281,12 +304,15 @@ class Matcher {
                   true);
   }
 
+  static std::string NameOf(const Recording& recording) {
+    return fmt::format("{} ({})", recording.family, recording.exporter);
+  }
+
   BookAnswer Report(const Match& best, const IdVector<NodeId, Answer>& answers,
                     const std::vector<bool>& tied, bool roles_only) const {
     const Recording& recording = best.candidate->recording;
     BookAnswer report;
-    report.recipe =
-        fmt::format("{} ({})", recording.family, recording.exporter);
+    report.recipe = NameOf(recording);
     report.fit = best.fit;
     report.names = best.candidate->names;
     report.roles_only = roles_only;

@@ -29,6 +29,9 @@ struct BookAnswer {
   double fit = 0;      // 1: the same program
   double names = 0;    // 1: the same names
   std::size_t anchors = 0;  // parameters that the alignment hangs on
+  // Where no recording fits: the nearest.
+  std::string nearest;
+  double nearest_fit = 0;
   bool roles_only = false;  // its structure fits, its names do not
   std::vector<NodeAnswer> nodes;
 };

@@ -27,7 +27,8 @@ using PathSet = std::unordered_set<Path, PathHash>;
 // A file, prepared once.
 struct File {
   const TokenGraph& graph;
-  std::vector<Path> anchors;     // by token; empty: none
+  std::vector<Path> anchors;  // by token; empty: none
+  IdVector<NodeId, Path> node_anchors;
   std::vector<Step> steps[2];    // by Order
   bool old_activations = false;  // see old_code.h
   PathSet known;                 // modules of parameters and those around them
