@@ -21,6 +21,10 @@ namespace onnx_tag {
 
 struct ModuleMap;  // hierarchy/module_map.h
 struct Recording;  // onnx_tag/recording.h
+struct Rules;      // mapping/rules.h
+namespace recipes {
+class Book;
+}  // namespace recipes
 
 struct MappingOptions {
   std::string strategy = "enhanced_semantic";
@@ -33,12 +37,19 @@ struct MappingOptions {
   // is a mistake of the program.
   std::string hierarchy_file;
   std::shared_ptr<const ModuleMap> hierarchy;  // null: none
+  std::string rules_file;
+  std::shared_ptr<const Rules> rules;  // null: none
 
   // Recorded runs.
   std::string trace_file;
   std::shared_ptr<const Recording> trace;
   std::string fx_file;
   std::shared_ptr<const Recording> fx;
+
+  // Whether the recipe book is asked where names say too little.
+  bool recipes = true;
+  // The book to ask; null: the built-in one.
+  const recipes::Book* book = nullptr;
 };
 
 // Throws Error(kUsage) where the strategy is unknown, or the hierarchy is that

@@ -46,8 +46,11 @@ struct MappingWords {
   std::string hierarchy;
   std::string trace;
   std::string fx;
+  std::string rules;
   CLI::Option* exceptions_option = nullptr;
   CLI::Option* hierarchy_option = nullptr;
+  CLI::Option* rules_option = nullptr;
+  bool no_recipes = false;
 
   void Add(CLI::App& app) {
     app.add_option("-s,--strategy", strategy, "see: onnx-tag strategies")
@@ -62,6 +65,9 @@ struct MappingWords {
                        "the model's modules as recorded from PyTorch")
             ->type_name("FILE")
             ->group("Mapping");
+    rules_option = app.add_option("--rules", rules, "your own rules, as JSON")
+                       ->type_name("FILE")
+                       ->group("Mapping");
     exceptions_option =
         app.add_option("--torch-nn-exceptions", exceptions,
                        "A,B: torch.nn classes to keep; +A,B adds")
@@ -70,6 +76,9 @@ struct MappingWords {
     app.add_option("--min-confidence", min_confidence,
                    "drop weaker tags: low, medium, high, certain")
         ->type_name("LEVEL")
+        ->group("Mapping");
+    app.add_flag("--no-recipes", no_recipes,
+                 "do not ask the recipe book where names are gone")
         ->group("Mapping");
     AddRecordings(app);
   }
@@ -92,9 +101,14 @@ struct MappingWords {
     if (hierarchy_option->count() > 0 && hierarchy.empty()) {
       Fail(ErrorKind::kUsage, "--hierarchy: the name is empty");
     }
+    if (rules_option->count() > 0 && rules.empty()) {
+      Fail(ErrorKind::kUsage, "--rules: the name is empty");
+    }
     options.hierarchy_file = hierarchy;
     options.trace_file = trace;
     options.fx_file = fx;
+    options.rules_file = rules;
+    options.recipes = !no_recipes;
     return options;
   }
 };

@@ -5,10 +5,13 @@
 
 #include "base/text.h"
 #include "hierarchy/cut.h"
+#include "mapping/apply_rules.h"
 #include "mapping/assign_classes.h"
 #include "mapping/ladder.h"
 #include "mapping/origins.h"
+#include "mapping/role_vocabulary.h"
 #include "mapping/roles.h"
+#include "mapping/rules.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 
@@ -26,6 +29,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"helper_body", "the call of the function it stands in",
      &ProposeForHelperBodies},
     {"parameter", "the parameters it uses", &ProposeFromParameters},
+    {"recipe", "the recipe book's recording of the architecture",
+     &ProposeFromRecipes},
     {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
     {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
     {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
@@ -39,6 +44,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"sanitized", "names with underscores for dots and slashes",
      &ProposeFromSanitizedNames},
     {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
+    {"loose_recipe", "what a recording has around it",
+     &ProposeFromLooseRecipes},
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},
     {"neighbours", "the modules around it", &ProposeFromNeighbours},
@@ -119,7 +126,9 @@ std::span<const Rung> EnhancedSemanticRungs() { return kEnhancedSemanticRungs; }
 
 std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
   if (LeavesFunction(evidence, claim)) return std::nullopt;
-  if (!evidence.IsImpossible(claim.module)) return claim;
+  if (claim.source == Source::kRule || !evidence.IsImpossible(claim.module)) {
+    return claim;
+  }
   if (claim.source == Source::kOperation || claim.source == Source::kLocality) {
     return std::nullopt;
   }
@@ -164,7 +173,9 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   if (wanted.fx != nullptr) GatherFx(evidence, *wanted.fx);
   FitHierarchy(evidence, wanted.hierarchy);
   AlignScopes(evidence);
+  GatherRules(evidence, wanted.rules);
   GuessAttentionNames(evidence);
+  if (wanted.book != nullptr) GatherRecipes(evidence, *wanted.book);
   DescribeModules(evidence);
   return evidence;
 }
@@ -195,11 +206,12 @@ void DescribeModules(Evidence& evidence) {
 }
 
 Tagging MapNodes(const Model& model, const MappingOptions& options) {
-  if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
-    throw std::logic_error("the hierarchy was named and not read");
+  if ((!options.hierarchy_file.empty() && options.hierarchy == nullptr) ||
+      (!options.rules_file.empty() && options.rules == nullptr)) {
+    throw std::logic_error("a file with facts was named and not read");
   }
   const Strategy& strategy = FindStrategy(options.strategy);
-  const Evidence evidence =
+  Evidence evidence =
       GatherEvidence(model, WantedBy(strategy, model, options));
   Tagging tagging;
   tagging.roles.Add(Role());
@@ -207,9 +219,16 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   tagging.strategy = options.strategy;
   tagging.format = options.format;
   tagging.format.torch_nn |= strategy.torch_nn;
+  if (options.rules != nullptr) {
+    tagging.format.exceptions.insert(tagging.format.exceptions.end(),
+                                     options.rules->exceptions.begin(),
+                                     options.rules->exceptions.end());
+    Climb(evidence, kRuleRung, tagging.tags);
+  }
   for (const Rung& rung : strategy.rungs) {
     Climb(evidence, rung, tagging.tags);
   }
+  MoveByRules(evidence, tagging.tags);
   AddCallSites(evidence, tagging);
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();
@@ -218,8 +237,15 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   KeepUsedModules(evidence, tagging);
   tagging.dialect = FileDialect(evidence);
   AssignClasses(evidence, tagging);
+  ClassifyByRules(evidence, tagging);
   if (strategy.prune != nullptr) strategy.prune(tagging);
-  AssignRoles(model, tagging);
+  if (options.rules == nullptr || options.rules->vocabulary.empty()) {
+    AssignRoles(model, tagging);
+  } else {
+    AssignRoles(model, tagging,
+                RoleVocabulary::WithBuiltIn(options.rules->vocabulary));
+  }
+  FinishRules(evidence, tagging);
   tagging.notes.insert(tagging.notes.begin(), evidence.warnings.begin(),
                        evidence.warnings.end());
   return tagging;

@@ -130,6 +130,8 @@ std::string ModuleFormat::Segment(std::string_view name, bool is_class,
         break;
       }
     }
+    // torchvision's _DenseLayer and timm's DenseLayer are one role.
+    if (name.size() > 1 && name.starts_with('_')) name.remove_prefix(1);
     return std::string(name);
   }
   // "self_attn" -> "SelfAttn": a stand-in reads like a class.
