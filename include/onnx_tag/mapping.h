@@ -20,6 +20,7 @@
 namespace onnx_tag {
 
 struct ModuleMap;  // hierarchy/module_map.h
+struct Recording;  // onnx_tag/recording.h
 struct Rules;      // mapping/rules.h
 
 struct MappingOptions {
@@ -35,6 +36,15 @@ struct MappingOptions {
   std::shared_ptr<const ModuleMap> hierarchy;  // null: none
   std::string rules_file;
   std::shared_ptr<const Rules> rules;  // null: none
+
+  // What was in the files, as a digest; "" where there are none.
+  std::string facts;
+
+  // Recorded runs.
+  std::string trace_file;
+  std::shared_ptr<const Recording> trace;  // null: none
+  std::string fx_file;
+  std::shared_ptr<const Recording> fx;
 };
 
 // Throws Error(kUsage) where the strategy is unknown, or the hierarchy is that
@@ -60,11 +70,27 @@ struct Explanation {
 Explanation Explain(const Model& model, const MappingOptions& options,
                     NodeId node);
 
+// What a strategy works with beside the model.
+enum class Need : std::uint8_t {
+  kNothing,
+  kHierarchy,  // better with --hierarchy
+  kTrace,      // not without --trace
+  kFx,         // not without --fx or dynamo's metadata in the file
+};
+
 struct StrategyInfo {
   std::string_view name;
   std::string_view help;
+  Need need = Need::kNothing;
 };
+
+// What records a run, for messages.
+inline constexpr std::string_view kRecordCommand =
+    "python -m onnx_tag record MODULE:FUNCTION -o recording.json";
 std::span<const StrategyInfo> Strategies();
+
+// Whether the model's nodes have the metadata of the dynamo exporter.
+bool HasFxMetadata(const Model& model);
 
 }  // namespace onnx_tag
 

@@ -103,7 +103,10 @@ struct Tag {
 struct ModuleFacts {
   Confidence class_confidence = Confidence::kLow;
   std::vector<std::string> candidates;  // other classes that fit as well
-  std::string hierarchy_tag;  // as read back; empty: made by ModuleFormat
+  // As read back; empty: made by ModuleFormat.
+  std::string hierarchy_tag;
+  std::string role_path;
+  std::uint64_t parameters = 0;  // elements of its own weights
 };
 
 struct Origin {

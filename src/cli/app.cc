@@ -88,6 +88,19 @@ Invocation ParseCommand(const Command& command, Words words) {
   }
 }
 
+// What the first positional word that is missing is called.
+std::string MissingWord(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    if (!option->get_positional()) return "--" + option->get_lnames().front();
+    const std::string name = option->get_name(true);
+    if (name == "EXPR") return "expression";
+    if (name == "NODE") return "node";
+    return name == "ORT_PROFILE" ? "profile" : "model";
+  }
+  return "model";
+}
+
 }  // namespace
 
 void ReadWords(CLI::App& app, Words words) {
@@ -98,9 +111,8 @@ void ReadWords(CLI::App& app, Words words) {
   } catch (const CLI::CallForHelp&) {
     throw;
   } catch (const CLI::RequiredError&) {
-    const bool node = app.get_option_no_throw("NODE") != nullptr;
-    Fail(ErrorKind::kUsage, "no {} given\n  see {} --help",
-         node && app.count("MODEL") > 0 ? "node" : "model", app.get_name());
+    Fail(ErrorKind::kUsage, "no {} given\n  see {} --help", MissingWord(app),
+         app.get_name());
   } catch (const CLI::ArgumentMismatch& error) {
     // "--output: 1 required FILE missing", or a value given twice.
     const std::string_view what = error.what();

@@ -9,7 +9,7 @@
 namespace onnx_tag::cli {
 namespace {
 
-constexpr std::array<Command, 5> kCommands = {{
+constexpr std::array<Command, 12> kCommands = {{
     {"tag", "MODEL... [options]",
      "write each node's module into the model and a JSON file beside it",
      "  onnx-tag model.onnx\n"
@@ -17,28 +17,80 @@ constexpr std::array<Command, 5> kCommands = {{
      "  onnx-tag model.onnx --in-place --min-coverage 95\n"
      "  onnx-tag big.onnx --sidecar-only\n"
      "  onnx-tag *.onnx --out-dir out --json\n"
+     "  onnx-tag -r zoo --out-dir tagged --skip-current -j 8\n"
+     "  git ls-files -z '*.onnx' | onnx-tag --files-from - --min-coverage 90\n"
      "  cat model.onnx | onnx-tag - > tagged.onnx\n",
      ParseTag},
     {"show", "MODEL [options]",
-     "print the module tree with classes and node counts",
+     "print the module tree with classes, sizes and confidence",
      "  onnx-tag show model.onnx\n"
-     "  onnx-tag show model.onnx --depth 3\n"
+     "  onnx-tag show model.onnx --depth 3 --unfold\n"
      "  onnx-tag show model.onnx --module encoder.layer.0 --nodes\n"
      "  onnx-tag show model.tags.json --json\n",
      ParseShow},
+    {"query", "MODEL EXPR [options]", "print the nodes that an expression fits",
+     "  onnx-tag query model.onnx 'type=attention and layer=0'\n"
+     "  onnx-tag query model.onnx 'under=encoder.layer.3 and op=MatMul' --tsv\n"
+     "  onnx-tag query model.onnx 'module=encoder.layer.*.output.dense'\n"
+     "  onnx-tag query model.onnx 'layer>=6 and op in (MatMul, Gemm)'\n"
+     "  onnx-tag query model.tags.json 'confidence<high or untagged' --json\n",
+     ParseQuery},
+    {"select", "MODEL EXPR --for TOOL [options]",
+     "print a selection of nodes as another tool takes it",
+     "  onnx-tag select model.onnx type=attention --for ort-quant\n"
+     "  onnx-tag select model.onnx 'layer<6' --for layer-ann --device cuda\n"
+     "  onnx-tag select model.onnx under=encoder.layer.0 --for extract\n"
+     "  onnx-tag select model.onnx type=normalization --for polygraphy\n"
+     "  onnx-tag select model.onnx type=head --for olive --exclude\n",
+     ParseSelect},
     {"explain", "MODEL NODE [options]", "say why a node is tagged as it is",
      "  onnx-tag explain model.onnx '#17'\n"
      "  onnx-tag explain model.onnx /encoder/layer.0/MatMul\n"
      "  onnx-tag explain model.onnx output=logits\n"
      "  onnx-tag explain model.onnx '12:then_branch#3'\n",
      ParseExplain},
+    {"export", "MODEL --to FORMAT [options]",
+     "write the module tree and the nodes for other programs",
+     "  onnx-tag export model.onnx --to graphml -o model.graphml\n"
+     "  onnx-tag export model.onnx --to dot | dot -Tsvg > model.svg\n"
+     "  onnx-tag export model.tags.json --to tsv\n"
+     "  onnx-tag export model.onnx --to netron -o model.netron.json\n",
+     ParseExport},
     {"strip", "MODEL [options]",
      "remove every tag and leave the model as it was",
      "  onnx-tag strip model.tagged.onnx -o model.onnx\n"
      "  onnx-tag strip model.onnx --in-place\n",
      ParseStrip},
-    {"strategies", "[options]", "list the strategies of --strategy",
-     "  onnx-tag strategies\n", ParseStrategies},
+    {"transfer", "FROM TO [options]",
+     "carry tags to another version of the model",
+     "  onnx-tag transfer model.tagged.onnx model.quant.onnx\n"
+     "  onnx-tag transfer model.tags.json model.opt.onnx -o tagged.onnx\n"
+     "  onnx-tag transfer old.onnx new.onnx --sidecar-only --json\n",
+     ParseTransfer},
+    {"diff", "A B [options]", "compare two versions module by module",
+     "  onnx-tag diff model.onnx model.quant.onnx\n"
+     "  onnx-tag diff old.tags.json new.tags.json --json\n"
+     "  onnx-tag diff model.onnx model.opt.onnx --format markdown\n",
+     ParseDiff},
+    {"check", "MODEL [options]",
+     "say what is wrong with a model's tags, or its sidecar",
+     "  onnx-tag check model.tagged.onnx\n"
+     "  onnx-tag check model.tagged.onnx --min-coverage 95 --json\n"
+     "  onnx-tag check model.onnx --sidecar model.tags.json\n",
+     ParseCheck},
+    {"profile", "MODEL ORT_PROFILE [options]",
+     "sum up an ONNX Runtime profile by module",
+     "  onnx-tag profile model.onnx onnxruntime_profile.json\n"
+     "  onnx-tag profile model.onnx profile.json --by layer\n"
+     "  onnx-tag profile model.onnx profile.json --format folded > out.txt\n",
+     ParseProfile},
+    {"strategies", "[MODEL] [options]",
+     "list the strategies, or run each on a model and compare",
+     "  onnx-tag strategies\n"
+     "  onnx-tag strategies model.onnx\n"
+     "  onnx-tag strategies model.onnx --trace recording.json --fx "
+     "recording.json\n",
+     ParseStrategies},
 }};
 
 }  // namespace

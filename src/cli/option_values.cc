@@ -74,6 +74,29 @@ DataChoice ParseData(const std::string& word) {
   return kChoices[Choose("choice for --data", word, kWords)];
 }
 
+ReportFormat ParseFormat(const std::string& word) {
+  constexpr std::array<std::string_view, 3> kWords = {"text", "junit",
+                                                      "github"};
+  constexpr std::array<ReportFormat, 3> kFormats = {
+      ReportFormat::kText, ReportFormat::kJunit, ReportFormat::kGithub};
+  return kFormats[Choose("format", word, kWords)];
+}
+
+bool ParseDiffFormat(const std::string& word) {
+  constexpr std::array<std::string_view, 2> kWords = {"text", "markdown"};
+  return Choose("format", word, kWords) == 1;
+}
+
+ProfileKey ParseProfileKey(const std::string& word) {
+  return static_cast<ProfileKey>(
+      Choose("choice for --by", word, kProfileKeyNames));
+}
+
+ProfileFormat ParseProfileFormat(const std::string& word) {
+  return static_cast<ProfileFormat>(
+      Choose("format", word, kProfileFormatNames));
+}
+
 ColorMode ParseColor(const std::string& word) {
   constexpr std::array<std::string_view, 3> kWords = {"auto", "always",
                                                       "never"};
@@ -106,6 +129,37 @@ std::vector<std::string> ParseExceptions(const std::string& list) {
     if (!name.empty()) exceptions.emplace_back(name);
   }
   return exceptions;
+}
+
+SelectTool ParseTool(const std::string& word) {
+  return static_cast<SelectTool>(
+      Choose("tool for --for", word, kSelectToolNames));
+}
+
+SelectFormat ParseSelectFormat(const std::string& word) {
+  return static_cast<SelectFormat>(Choose("format", word, kSelectFormatNames));
+}
+
+ExportFormat ParseExportFormat(const std::string& word) {
+  return static_cast<ExportFormat>(
+      Choose("format for --to", word, kExportFormatNames));
+}
+
+std::string ParseDevice(const std::string& word) {
+  // The setting trims blanks and has punctuation of its own.
+  if (word.empty() || word.find_first_of("(),;= \t\n") != std::string::npos) {
+    Fail(ErrorKind::kUsage,
+         "--device: '{}' is no device\n  it is cpu, gpu, cuda, npu, gpu:1, or "
+         "the name of an execution provider",
+         Printable(word));
+  }
+  return word;
+}
+
+std::string ParsePrecision(const std::string& word) {
+  constexpr std::array<std::string_view, 5> kWords = {
+      "float32", "float16", "bfloat16", "int8", "int32"};
+  return std::string(kWords[Choose("precision", word, kWords)]);
 }
 
 double ParsePercent(std::string_view option, const std::string& word) {

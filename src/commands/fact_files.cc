@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include "base/interner.h"
 #include "base/text.h"
+#include "commands/recordings.h"
 #include "hierarchy/module_map.h"
 #include "io/paths.h"
 #include "mapping/rules.h"
@@ -20,8 +22,10 @@ std::string ReadNamed(const std::string& path) {
   }
 }
 
-std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path) {
+std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path,
+                                               std::string& facts) {
   const std::string text = ReadNamed(path);
+  facts += fmt::format("--hierarchy={:016x};", HashBytes(text));
   try {
     ModuleMap map = ReadModuleMap(text);
     map.name = path;
@@ -31,8 +35,10 @@ std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path) {
   }
 }
 
-std::shared_ptr<const Rules> ReadRulesFile(const std::string& path) {
+std::shared_ptr<const Rules> ReadRulesFile(const std::string& path,
+                                           std::string& facts) {
   const std::string text = ReadNamed(path);
+  facts += fmt::format("--rules={:016x};", HashBytes(text));
   try {
     return std::make_shared<const Rules>(ReadRules(text, path));
   } catch (const Error& error) {
@@ -43,12 +49,12 @@ std::shared_ptr<const Rules> ReadRulesFile(const std::string& path) {
 }  // namespace
 
 MappingOptions WithFacts(const MappingOptions& options) {
-  MappingOptions result = options;
+  MappingOptions result = WithRecordings(options);
   if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
-    result.hierarchy = ReadHierarchy(options.hierarchy_file);
+    result.hierarchy = ReadHierarchy(options.hierarchy_file, result.facts);
   }
   if (!options.rules_file.empty() && options.rules == nullptr) {
-    result.rules = ReadRulesFile(options.rules_file);
+    result.rules = ReadRulesFile(options.rules_file, result.facts);
   }
   return result;
 }
@@ -58,7 +64,7 @@ void SayNotes(const std::string& input, const Tagging& tagging,
   for (const std::string& note : tagging.notes) {
     terminal.Err(fmt::format("onnx-tag: {}: warning: {}\n",
                              input == "-" ? "standard input" : Printable(input),
-                             Printable(note, 4000)));
+                             Printable(note, kLongestNote)));
   }
 }
 

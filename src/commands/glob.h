@@ -1,14 +1,18 @@
-// Patterns over module paths: `encoder.layer.*.attention.**`.
+// Patterns over module paths, `encoder.layer.*.attention.**`, and over names of
+// files, `text/**/*.onnx`.
 #ifndef ONNX_TAG_COMMANDS_GLOB_H_
 #define ONNX_TAG_COMMANDS_GLOB_H_
 
 #include <string_view>
 
+#include "base/glob.h"
+
 namespace onnx_tag {
 
-// `*` stands for any characters but dots, `**` for any, `?` for one that is no
-// dot; anything else for itself. Takes time in the product of both lengths.
-bool MatchesGlob(std::string_view pattern, std::string_view path);
+inline bool MatchesGlob(std::string_view pattern, std::string_view path,
+                        char separator = '.') {
+  return MatchesPattern(pattern, path, separator);
+}
 
 }  // namespace onnx_tag
 

@@ -2,9 +2,11 @@
 #ifndef ONNX_TAG_COMMANDS_OPTIONS_H_
 #define ONNX_TAG_COMMANDS_OPTIONS_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "onnx_tag/mapping.h"
@@ -35,8 +37,20 @@ struct WriteOptions {
   DataChoice data = DataChoice::kUnsaid;
 };
 
+// Which models of folders and lists are meant.
+struct InputOptions {
+  bool recursive = false;
+  std::vector<std::string> include;  // in folders; empty: *.onnx
+  std::vector<std::string> exclude;
+  std::string files_from;  // "-": standard input; empty: none
+};
+
+// How the outcome of a run is told.
+enum class ReportFormat { kText, kJunit, kGithub };
+
 struct TagOptions {
   std::vector<std::string> models;
+  InputOptions inputs;
   MappingOptions mapping;
   KeyChoice keys;
   WriteOptions write;
@@ -46,8 +60,12 @@ struct TagOptions {
   double min_coverage = 0;  // per cent
   std::vector<std::string> require_modules;
   std::optional<std::uint64_t> max_untagged;
+  std::size_t jobs = 0;  // 0: as many as there are cores
   bool fail_fast = false;
+  bool skip_current = false;
+  ReportFormat format = ReportFormat::kText;
   bool json = false;
+  bool json_nodes = false;
   bool quiet = false;
 };
 
@@ -68,9 +86,96 @@ struct ShowOptions {
   std::string model;
   TagSourceOptions source;
   std::optional<std::uint32_t> depth;  // levels below the top row; none: all
-  std::string module;                  // the subtree to show
+  std::string module;                  // the subtree to show; a pattern
   bool nodes = false;
+  bool unfold = false;
   bool json = false;
+};
+
+struct QueryOptions {
+  std::string model;
+  std::string query;
+  TagSourceOptions source;
+  bool tsv = false;
+  bool json = false;
+};
+
+// What `select` writes for; see select_tools.h.
+enum class SelectTool {
+  kNames,
+  kOrtQuant,
+  kLayerAnn,
+  kOlive,
+  kPolygraphy,
+  kExtract,
+};
+constexpr std::array<std::string_view, 6> kSelectToolNames = {
+    "names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract"};
+
+enum class SelectFormat { kText, kJson, kPython };
+constexpr std::array<std::string_view, 3> kSelectFormatNames = {"text", "json",
+                                                                "python"};
+
+struct SelectOptions {
+  std::string model;
+  std::string query;
+  TagSourceOptions source;
+  SelectTool tool = SelectTool::kNames;
+  SelectFormat format = SelectFormat::kText;
+  bool exclude = false;  // quantizers: all but the selection
+  bool skip_unaddressable = false;
+  std::string device = "cpu";         // layer-ann
+  std::string precision = "float32";  // polygraphy
+};
+
+enum class ExportFormat { kGraphml, kDot, kTsv, kNetron };
+constexpr std::array<std::string_view, 4> kExportFormatNames = {
+    "graphml", "dot", "tsv", "netron"};
+
+struct ExportOptions {
+  std::string model;
+  TagSourceOptions source;
+  ExportFormat format = ExportFormat::kTsv;
+  std::string output;  // empty or "-": standard output
+  bool force = false;
+};
+
+struct TransferOptions {
+  std::string from;         // a tagged model, its sidecar, or a model to map
+  TagSourceOptions source;  // how to read its tags
+  TagOptions tag;           // the one model to tag, and where it goes
+};
+
+struct DiffOptions {
+  std::string a;
+  std::string b;
+  TagSourceOptions source;
+  bool markdown = false;
+  bool json = false;
+};
+
+struct CheckOptions {
+  std::string model;
+  TagSourceOptions source;
+  TagOptions gates;  // its gates alone
+  ReportFormat format = ReportFormat::kText;
+  bool json = false;
+};
+
+enum class ProfileKey { kModule, kClass, kLayer, kRole, kNode };
+constexpr std::array<std::string_view, 5> kProfileKeyNames = {
+    "module", "class", "layer", "role", "node"};
+enum class ProfileFormat { kTable, kJson, kFolded, kSpeedscope };
+constexpr std::array<std::string_view, 4> kProfileFormatNames = {
+    "table", "json", "folded", "speedscope"};
+
+struct ProfileOptions {
+  std::string model;
+  std::string profile;
+  TagSourceOptions source;
+  ProfileKey by = ProfileKey::kModule;
+  ProfileFormat format = ProfileFormat::kTable;
+  std::uint64_t top = 40;  // rows of the table; 0: all
 };
 
 struct ExplainOptions {
@@ -81,6 +186,8 @@ struct ExplainOptions {
 };
 
 struct StrategiesOptions {
+  std::string model;  // empty: only list them
+  MappingOptions mapping;
   bool json = false;
 };
 

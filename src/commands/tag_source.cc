@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "base/text.h"
 #include "commands/fact_files.h"
@@ -25,8 +27,8 @@ Sidecar OpenSidecar(const std::string& path) {
   }
 }
 
-// "bert.onnx" and "bert.tagged.onnx" have the sidecar "bert.tags.json", and
-// `-o X.onnx` made "X.tags.json".
+}  // namespace
+
 std::vector<std::string> SidecarsBeside(const std::string& path) {
   const std::string stem = WithoutOnnx(path);
   std::vector<std::string> beside = {stem + ".tags.json"};
@@ -37,6 +39,8 @@ std::vector<std::string> SidecarsBeside(const std::string& path) {
   }
   return beside;
 }
+
+namespace {
 
 bool Fits(const Sidecar& sidecar, const Model& model) {
   return sidecar.nodes.size() == model.node_count() &&
@@ -70,11 +74,24 @@ bool IsSidecarName(const std::string& path) { return path.ends_with(".json"); }
 
 }  // namespace
 
-void TaggedModel::UseSidecar(Sidecar sidecar, bool keep_nodes) {
+void TaggedModel::UseSidecar(Sidecar sidecar) {
   about_ = std::move(sidecar.model);
   tagging_ = std::move(sidecar.tagging);
-  if (keep_nodes) nodes_ = std::move(sidecar.nodes);
+  if (file_ == nullptr) nodes_ = NodeList(std::move(sidecar.nodes));
   source_ = "sidecar";
+}
+
+ParameterCounts TaggedModel::parameters() const {
+  if (file_ != nullptr) return CountParameters(file_->model(), tagging_);
+  ParameterCounts counts;
+  counts.own.resize(tagging_.modules.size());
+  for (const ModuleId id : AllIds<ModuleId>(tagging_.facts.size())) {
+    counts.own[id] = tagging_.facts[id].parameters;
+    counts.all += counts.own[id];
+  }
+  counts.unplaced = about_.unplaced_parameters;
+  counts.all += counts.unplaced;
+  return counts;
 }
 
 TaggedModel TaggedModel::Load(const std::string& path,
@@ -93,13 +110,14 @@ TaggedModel TaggedModel::Load(const std::string& path,
                                                     : "--hierarchy",
            Printable(path));
     }
-    result.UseSidecar(OpenSidecar(path), true);
+    result.UseSidecar(OpenSidecar(path));
     Say(terminal, fmt::format("tags of the sidecar {}", Printable(path)));
     return result;
   }
 
-  result.file_.emplace(ModelFile::Open(path));
+  result.file_ = std::make_unique<const ModelFile>(ModelFile::Open(path));
   const Model& model = result.file_->model();
+  result.nodes_ = NodeList(model);
   std::string found;
   if (!remap && HasTags(model)) result.tagging_ = ReadTagging(model);
   // None where only keys for other programs were written.
@@ -115,12 +133,12 @@ TaggedModel TaggedModel::Load(const std::string& path,
           "--sidecar-only",
           Printable(options.sidecar), Printable(path), Printable(path));
     }
-    result.UseSidecar(std::move(sidecar), false);
+    result.UseSidecar(std::move(sidecar));
     Say(terminal,
         fmt::format("tags of the sidecar {}", Printable(options.sidecar)));
   } else if (std::optional<Sidecar> sidecar =
                  remap ? std::nullopt : FindSidecar(path, model, found)) {
-    result.UseSidecar(*std::move(sidecar), false);
+    result.UseSidecar(*std::move(sidecar));
     Say(terminal, fmt::format("tags of the sidecar {}", Printable(found)));
   } else {
     result.tagging_ = MapNodes(model, WithFacts(options.mapping));
@@ -131,18 +149,6 @@ TaggedModel TaggedModel::Load(const std::string& path,
   result.about_ = AboutModel(FileName(path), model, result.tagging_);
   result.file_->file().CheckUnchanged();
   return result;
-}
-
-TaggedModel::NodeLabel TaggedModel::Label(NodeId node) const {
-  if (file_) {
-    const Model& model = file_->model();
-    return {.graph = model.GraphPath(model[node].graph),
-            .index = model[node].index,
-            .name = model[node].name,
-            .op = model.OpType(node)};
-  }
-  const SidecarNode& row = nodes_[Index(node)];
-  return {row.graph, row.index, row.name, row.op};
 }
 
 }  // namespace onnx_tag

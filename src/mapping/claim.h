@@ -55,6 +55,12 @@ RungFunction ProposeFromSanitizedNames;
 RungFunction ProposeFromNeighbours;
 RungFunction ProposeFromAttention;
 RungFunction ProposeFromExecutionOrder;
+RungFunction ProposeFromTrace;
+RungFunction ProposeForTracedOperands;
+RungFunction ProposeFromFx;
+RungFunction ProposeForFxOperands;
+RungFunction ProposeByVote;
+RungFunction ProposeAuxiliary;
 
 }  // namespace onnx_tag
 

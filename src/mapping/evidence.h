@@ -18,6 +18,7 @@
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
+#include "projection/project.h"
 
 namespace onnx_tag {
 
@@ -86,6 +87,13 @@ struct RuleFact {
   std::uint32_t rule;  // its place in the file
 };
 
+// What a recorded run says of a node.
+struct ProjectedFact {
+  NodeId node;
+  ModuleId module;
+  ProjectionTrust trust;
+};
+
 struct Rules;  // mapping/rules.h
 
 struct Evidence {
@@ -130,6 +138,11 @@ struct Evidence {
   std::vector<std::string> notes;      // set aside, and why
   std::vector<std::string> warnings;   // that the user should hear of
 
+  // From recordings, where the strategy asks for one.
+  std::vector<ProjectedFact> traced;
+  std::vector<ProjectedFact> fx_traced;
+  std::vector<NodeId> run_order;  // all nodes, as they run
+
   // Nodes that feed on nothing but weights and constants, and pass one on.
   IdVector<NodeId, bool> is_carrier;
 
@@ -162,11 +175,17 @@ struct Evidence {
   }
 };
 
-// `map` and `rules`: the user's, or null. Throws Error(kUsage) where the
-// hierarchy is that of another model.
-Evidence GatherEvidence(const Model& model,
-                        std::shared_ptr<const ModuleMap> map = nullptr,
-                        std::shared_ptr<const Rules> rules = nullptr);
+// What there is beside what the file says.
+struct WantedFacts {
+  std::shared_ptr<const ModuleMap> hierarchy;  // the user's, or null
+  std::shared_ptr<const Rules> rules;          // the user's, or null
+  const Recording* trace = nullptr;
+  const Recording* fx = nullptr;
+};
+
+// Throws Error(kUsage) where the hierarchy or a recording is that of another
+// model.
+Evidence GatherEvidence(const Model& model, const WantedFacts& wanted = {});
 
 // The exporter's dialect, for reports.
 std::string FileDialect(const Evidence& evidence);
@@ -181,6 +200,8 @@ void GatherMetadata(Evidence& evidence);
 void GatherDialectNames(Evidence& evidence);
 void GatherKerasOnTorch(Evidence& evidence);
 void FitHierarchy(Evidence& evidence, std::shared_ptr<const ModuleMap> map);
+void GatherTrace(Evidence& evidence, const Recording& recording);
+void GatherFx(Evidence& evidence, const Recording& recording);
 void AlignScopes(Evidence& evidence);
 
 // The evidence's module for one of the map's, added where it is new; kNo where

@@ -50,19 +50,6 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"function_body", "the function it stands in", &ProposeForFunctionBodies},
 };
 
-const Strategy kStrategies[] = {
-    {{"enhanced_semantic",
-      "what the file says, then what its operations imply, then where its "
-      "neighbours are"},
-     kEnhancedSemanticRungs},
-};
-
-constexpr StrategyInfo kStrategyInfos[] = {
-    {"enhanced_semantic",
-     "what the file says, then what its operations imply, then where its "
-     "neighbours are"},
-};
-
 // The body of a module's function is the module's, and what it calls.
 bool LeavesFunction(const Evidence& evidence, const Claim& claim) {
   if (claim.source != Source::kLocality) return false;
@@ -131,19 +118,7 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
 
 }  // namespace
 
-std::span<const StrategyInfo> Strategies() { return kStrategyInfos; }
-
-const Strategy& FindStrategy(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Strategy& strategy : kStrategies) {
-    if (strategy.info.name == name) return strategy;
-    names.push_back(strategy.info.name);
-  }
-  const std::string_view nearest = NearestWord(name, names);
-  Fail(ErrorKind::kUsage, "unknown strategy '{}'{}", Printable(name),
-       nearest.empty() ? std::string("\n  list them with: onnx-tag strategies")
-                       : fmt::format(", did you mean '{}'?", nearest));
-}
+std::span<const Rung> EnhancedSemanticRungs() { return kEnhancedSemanticRungs; }
 
 std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
   if (LeavesFunction(evidence, claim)) return std::nullopt;
@@ -176,9 +151,7 @@ void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
   }
 }
 
-Evidence GatherEvidence(const Model& model,
-                        std::shared_ptr<const ModuleMap> map,
-                        std::shared_ptr<const Rules> rules) {
+Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   Evidence evidence(model);
   evidence.dialect = DetectDialect(model);
   evidence.names = ReadDialect(model, evidence.dialect);
@@ -191,9 +164,11 @@ Evidence GatherEvidence(const Model& model,
   GatherMetadata(evidence);
   GatherDialectNames(evidence);
   GatherKerasOnTorch(evidence);
-  FitHierarchy(evidence, std::move(map));
+  FitHierarchy(evidence, wanted.hierarchy);
+  if (wanted.trace != nullptr) GatherTrace(evidence, *wanted.trace);
+  if (wanted.fx != nullptr) GatherFx(evidence, *wanted.fx);
   AlignScopes(evidence);
-  GatherRules(evidence, std::move(rules));
+  GatherRules(evidence, wanted.rules);
   GuessAttentionNames(evidence);
   DescribeModules(evidence);
   return evidence;
@@ -230,12 +205,13 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
     throw std::logic_error("a file with facts was named and not read");
   }
   const Strategy& strategy = FindStrategy(options.strategy);
-  Evidence evidence = GatherEvidence(model, options.hierarchy, options.rules);
+  Evidence evidence = GatherEvidence(model, WantedBy(strategy, model, options));
   Tagging tagging;
   tagging.roles.Add(Role());
   tagging.tags.resize(model.node_count());
   tagging.strategy = options.strategy;
   tagging.format = options.format;
+  tagging.format.torch_nn |= strategy.torch_nn;
   if (options.rules != nullptr) {
     tagging.format.exceptions.insert(tagging.format.exceptions.end(),
                                      options.rules->exceptions.begin(),
@@ -255,6 +231,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   tagging.dialect = FileDialect(evidence);
   AssignClasses(evidence, tagging);
   ClassifyByRules(evidence, tagging);
+  if (strategy.prune != nullptr) strategy.prune(tagging);
   if (options.rules == nullptr || options.rules->vocabulary.empty()) {
     AssignRoles(model, tagging);
   } else {

@@ -47,6 +47,24 @@ std::string Fingerprint(const Model& model) {
   return fmt::format("{:016x}", digest.value());
 }
 
+namespace {
+
+// What the main graph is fed, or returns. Old files list weights as inputs.
+std::vector<std::string> NamesOf(const Model& model, bool inputs) {
+  std::vector<std::string> names;
+  if (model.graph_count() == 0) return names;
+  const Graph& main = model[GraphId{0}];
+  if (main.kind != GraphKind::kMain) return names;
+  for (const ValueId value : inputs ? main.inputs : main.outputs) {
+    if (value == kNo<ValueId>) continue;
+    if (inputs && model.InitializerOf(value) != nullptr) continue;
+    names.emplace_back(model.ValueName(value));
+  }
+  return names;
+}
+
+}  // namespace
+
 SidecarModel AboutModel(const std::string& file_name, const Model& model,
                         const Tagging& tagging) {
   std::string producer(model.producer_name());
@@ -59,7 +77,9 @@ SidecarModel AboutModel(const std::string& file_name, const Model& model,
           .fingerprint = Fingerprint(model),
           .ir_version = model.ir_version(),
           .producer = std::move(producer),
-          .dialect = tagging.dialect};
+          .dialect = tagging.dialect,
+          .inputs = NamesOf(model, true),
+          .outputs = NamesOf(model, false)};
 }
 
 }  // namespace onnx_tag

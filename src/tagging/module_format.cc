@@ -78,6 +78,10 @@ std::string ModuleFormat::HierarchyTag(ModuleId module) const {
 }
 
 std::string ModuleFormat::RolePath(ModuleId module) const {
+  if (Index(module) < tagging_.facts.size() &&
+      !tagging_.facts[module].role_path.empty()) {
+    return tagging_.facts[module].role_path;
+  }
   return Path(module, true);
 }
 

@@ -5,6 +5,8 @@
 
 #include "tagging/json_text.h"
 #include "tagging/module_format.h"
+#include "tagging/node_json.h"
+#include "tagging/parameter_counts.h"
 #include "tagging/sidecar.h"
 #include "tagging/version.h"
 #include "tagging/words.h"
@@ -18,7 +20,11 @@ class Writer {
  public:
   Writer(const Model& model, const Tagging& tagging,
          const std::function<void(Bytes)>& write)
-      : model_(model), tagging_(tagging), write_(write), format_(tagging) {}
+      : model_(model),
+        tagging_(tagging),
+        write_(write),
+        format_(tagging),
+        parameters_(CountParameters(model, tagging)) {}
 
   void Run(const SidecarModel& about) {
     Head(about);
@@ -44,7 +50,12 @@ class Writer {
     AppendJsonString(out_, about.producer);
     out_ += ", \"dialect\": ";
     AppendJsonString(out_, about.dialect);
-    out_ += fmt::format(", \"nodes\": {}}},\n", model_.node_count());
+    out_ += ", \"inputs\": ";
+    Strings(about.inputs);
+    out_ += ", \"outputs\": ";
+    Strings(about.outputs);
+    out_ += fmt::format(", \"unplaced_parameters\": {}, \"nodes\": {}}},\n",
+                        parameters_.unplaced, model_.node_count());
     out_ += "  \"strategy\": ";
     AppendJsonString(out_, tagging_.strategy);
     out_ += fmt::format(", \"granularity\": \"{}\", \"options\": ",
@@ -99,8 +110,9 @@ class Writer {
       AppendJsonString(out_, format_.HierarchyTag(id));
       out_ += ", \"role_path\": ";
       AppendJsonString(out_, format_.RolePath(id));
-      out_ += fmt::format(", \"nodes\": {}, \"total_nodes\": {}}}",
-                          own[Index(id)], total[Index(id)]);
+      out_ += fmt::format(
+          ", \"nodes\": {}, \"total_nodes\": {}, \"parameters\": {}}}",
+          own[Index(id)], total[Index(id)], parameters_.own[id]);
       Flush(kFlushAt);
     }
     out_ += "\n  ],\n";
@@ -143,60 +155,15 @@ class Writer {
     out_ += model_.functions().empty() ? "],\n" : "\n  ],\n";
   }
 
-  void Node(NodeId node, const std::string& graph) {
-    const Tag& tag = tagging_.tags[node];
-    out_ += "{\"graph\": ";
-    AppendJsonString(out_, graph);
-    out_ += fmt::format(", \"index\": {}, \"name\": ", model_[node].index);
-    AppendJsonString(out_, model_[node].name);
-    out_ += ", \"op\": ";
-    AppendJsonString(out_, model_.OpType(node));
-    out_ += ", \"domain\": ";
-    AppendJsonString(out_, model_.Domain(node));
-    Values("inputs", model_.Inputs(node));
-    Values("outputs", model_.Outputs(node));
-    if (!tag.tagged()) {
-      out_ +=
-          ", \"module\": null, \"class\": null, \"hierarchy_tag\": null, "
-          "\"semantic\": null, \"confidence\": null, \"source\": null, "
-          "\"origins\": []}";
-      return;
-    }
-    out_ += ", \"module\": ";
-    AppendJsonString(out_, tagging_.modules.Path(tag.module));
-    out_ += ", \"class\": ";
-    AppendJsonStringOrNull(out_, tagging_.modules.Class(tag.module));
-    out_ += ", \"hierarchy_tag\": ";
-    AppendJsonString(out_, format_.HierarchyTag(tag.module));
-    Semantic(tagging_.roles[tag.role]);
-    out_ += fmt::format(", \"confidence\": \"{}\", \"source\": \"{}\"",
-                        EnumToWord(kConfidenceNames, tag.confidence),
-                        EnumToWord(kSourceNames, tag.source));
-    out_ += ", \"origins\": [";
-    const auto first = std::lower_bound(
-        tagging_.origins.begin(), tagging_.origins.end(), node,
-        [](const Origin& origin, NodeId id) { return origin.node < id; });
-    for (auto at = first; at != tagging_.origins.end() && at->node == node;
-         ++at) {
-      if (at != first) out_ += ", ";
-      AppendJsonString(out_, tagging_.modules.Path(at->module));
-    }
-    out_ += "]}";
-  }
-
   void Nodes() {
     out_ += "  \"nodes\": [";
-    GraphId graph = kNo<GraphId>;
-    std::string path;
+    NodeJson nodes(model_, tagging_, format_);
     bool first = true;
     for (const NodeId node : model_.Nodes()) {
-      if (model_[node].graph != graph) {
-        graph = model_[node].graph;
-        path = model_.GraphPath(graph);
-      }
-      out_ += first ? "\n    " : ",\n    ";
+      out_ += first ? "\n    {" : ",\n    {";
       first = false;
-      Node(node, path);
+      nodes.AppendMembers(node, out_);
+      out_ += '}';
       Flush(kFlushAt);
     }
     out_ += first ? "],\n" : "\n  ],\n";
@@ -229,28 +196,6 @@ class Writer {
     out_ += "}";
   }
 
-  void Semantic(const Role& role) {
-    out_ += fmt::format(", \"semantic\": {{\"type\": \"{}\", \"component\": ",
-                        EnumToWord(kRoleTypeNames, role.type));
-    AppendJsonStringOrNull(out_, role.component);
-    out_ += ", \"attention_kind\": ";
-    AppendJsonStringOrNull(
-        out_, EnumToWord(kAttentionKindNames, role.attention_kind));
-    out_ += role.layer < 0 ? std::string(", \"layer\": null}")
-                           : fmt::format(", \"layer\": {}}}", role.layer);
-  }
-
-  void Values(std::string_view name, std::span<const ValueId> values) {
-    out_ += fmt::format(", \"{}\": [", name);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i != 0) out_ += ", ";
-      AppendJsonString(out_, values[i] == kNo<ValueId>
-                                 ? std::string_view()
-                                 : model_.ValueName(values[i]));
-    }
-    out_ += "]";
-  }
-
   void Strings(const std::vector<std::string>& strings) {
     out_ += "[";
     for (std::size_t i = 0; i < strings.size(); ++i) {
@@ -270,6 +215,7 @@ class Writer {
   const Tagging& tagging_;
   const std::function<void(Bytes)>& write_;
   ModuleFormat format_;
+  const ParameterCounts parameters_;
   std::string out_;
 };
 

@@ -1,0 +1,54 @@
+#include "base/glob.h"
+
+namespace onnx_tag {
+namespace {
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+// Where to go on when what follows a star did not fit: the star takes one
+// character more.
+struct Retry {
+  std::size_t pattern = kNone;  // after the star
+  std::size_t text = 0;
+};
+
+}  // namespace
+
+bool MatchesPattern(std::string_view pattern, std::string_view text,
+                    char separator) {
+  // Going back to the last star of each kind is enough. Between two `**`,
+  // separators of pattern and text pair up, so a `*` before one has nothing to
+  // give to what is after it; and a `**` may always take what an earlier one
+  // could have taken.
+  Retry within;
+  Retry across;
+  std::size_t p = 0;
+  std::size_t t = 0;
+  for (;;) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      const bool crosses = p + 1 < pattern.size() && pattern[p + 1] == '*';
+      p += crosses ? 2 : 1;
+      (crosses ? across : within) = {p, t};
+      if (crosses) within = {};
+      continue;
+    }
+    if (p == pattern.size() && t == text.size()) return true;
+    if (p < pattern.size() && t < text.size() &&
+        (pattern[p] == '?' ? text[t] != separator : pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (within.pattern != kNone && within.text < text.size() &&
+               text[within.text] != separator) {
+      p = within.pattern;
+      t = ++within.text;
+    } else if (across.pattern != kNone && across.text < text.size()) {
+      p = across.pattern;
+      t = ++across.text;
+      within = {};
+    } else {
+      return false;
+    }
+  }
+}
+
+}  // namespace onnx_tag

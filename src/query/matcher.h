@@ -1,0 +1,57 @@
+// Which nodes an expression fits.
+//
+//   const Matcher matcher(expression, tagging, nodes);
+//   for (NodeId node : matcher.All()) ...
+#ifndef ONNX_TAG_QUERY_MATCHER_H_
+#define ONNX_TAG_QUERY_MATCHER_H_
+
+#include <string>
+#include <vector>
+
+#include "onnx_tag/tagging.h"
+#include "query/expression.h"
+#include "tagging/module_format.h"
+#include "tagging/node_list.h"
+
+namespace onnx_tag::query {
+
+class Matcher {
+ public:
+  // All three must outlive it. What a condition says of a module or a role is
+  // worked out here, once for each.
+  Matcher(const Expression& expression, const Tagging& tagging,
+          const NodeList& nodes);
+
+  bool Fits(NodeId node) const;
+  bool FitsCondition(std::size_t condition, NodeId node) const;
+  // In the order of the file.
+  std::vector<NodeId> All() const;
+
+ private:
+  using Table = std::vector<char>;
+
+  Table TableFor(const Condition& condition) const;
+  Table ByModule(const Condition& condition) const;
+  Table ByAncestor(const Condition& condition) const;
+  Table ByText(const Condition& condition, bool role_paths) const;
+  Table ByClass(const Condition& condition) const;
+  Table ByRole(const Condition& condition) const;
+  Table ByOrigin(const Condition& condition) const;
+
+  const Expression& expression_;
+  const Tagging& tagging_;
+  const NodeList& nodes_;
+  Table used_;                 // modules that have nodes of their own
+  std::vector<Table> tables_;  // of each condition; empty: asked of the node
+};
+
+// The class of a module; the root's may be known apart.
+std::string_view ClassOf(const Tagging& tagging, ModuleId module);
+
+// Whether `text` is one of the values, patterns included; `separator` as in
+// FieldInfo.
+bool FitsText(const Condition& condition, std::string_view text);
+
+}  // namespace onnx_tag::query
+
+#endif  // ONNX_TAG_QUERY_MATCHER_H_

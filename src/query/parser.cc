@@ -1,0 +1,256 @@
+#include "query/parser.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <vector>
+
+#include "base/glob.h"
+#include "base/text.h"
+#include "query/fields.h"
+#include "query/lexer.h"
+
+namespace onnx_tag::query {
+namespace {
+
+// Parentheses and `not`s within each other: more is a mistake, or an attack on
+// the stack.
+constexpr int kDeepest = 200;
+
+std::string DidYouMean(std::string_view word,
+                       std::span<const std::string_view> words) {
+  const std::string_view near = NearestWord(word, words);
+  return near.empty() ? "" : fmt::format(", did you mean '{}'?", near);
+}
+
+std::string List(std::span<const std::string_view> words) {
+  std::string list;
+  for (const std::string_view word : words) {
+    if (!list.empty()) list += ", ";
+    list += word;
+  }
+  return list;
+}
+
+class Parser {
+ public:
+  explicit Parser(const std::string& text) : lexer_(text) {
+    result_.text = text;
+    Advance();
+  }
+
+  Expression Run() {
+    if (now_.kind == TokenKind::kEnd) {
+      Complain(
+          "the query is empty: say what to look for, such as "
+          "type=attention");
+    }
+    Or();
+    if (now_.kind == TokenKind::kClose) Complain("nothing was opened here");
+    if (now_.kind != TokenKind::kEnd) {
+      Complain("expected 'and' or 'or' between conditions");
+    }
+    return std::move(result_);
+  }
+
+ private:
+  bool IsWord(std::string_view word) const {
+    return now_.kind == TokenKind::kWord && now_.text == word;
+  }
+  void Advance() { now_ = lexer_.Next(); }
+  void AdvanceToValue() { now_ = lexer_.NextValue(); }
+
+  [[noreturn]] void Complain(const std::string& what) const {
+    FailAt(result_.text, now_.begin, now_.end, what);
+  }
+
+  std::uint32_t Add(Term term) {
+    result_.terms.push_back(term);
+    return static_cast<std::uint32_t>(result_.terms.size() - 1);
+  }
+
+  std::uint32_t Or() {
+    std::uint32_t left = And();
+    while (IsWord("or")) {
+      Advance();
+      const std::uint32_t right = And();
+      left = Add({Kind::kOr, left, right});
+    }
+    return left;
+  }
+
+  std::uint32_t And() {
+    std::uint32_t left = Not();
+    while (IsWord("and")) {
+      Advance();
+      const std::uint32_t right = Not();
+      left = Add({Kind::kAnd, left, right});
+    }
+    return left;
+  }
+
+  std::uint32_t Not() {
+    if (++depth_ > kDeepest) Complain("nested too deeply");
+    std::uint32_t term = 0;
+    if (IsWord("not")) {
+      Advance();
+      term = Add({Kind::kNot, Not(), 0});
+    } else {
+      term = Primary();
+    }
+    --depth_;
+    return term;
+  }
+
+  std::uint32_t Primary() {
+    if (now_.kind != TokenKind::kOpen) return Comparison();
+    const Token open = now_;
+    Advance();
+    const std::uint32_t inner = Or();
+    if (now_.kind == TokenKind::kEnd) {
+      FailAt(result_.text, open.begin, open.end, "a '(' is not closed");
+    }
+    if (now_.kind != TokenKind::kClose) {
+      Complain("expected 'and', 'or' or ')'");
+    }
+    Advance();
+    return inner;
+  }
+
+  const FieldInfo& FieldHere() const {
+    if (now_.kind != TokenKind::kWord) {
+      Complain(now_.kind == TokenKind::kEnd
+                   ? "a condition is missing"
+                   : "expected a field, such as module, type or op");
+    }
+    if (const FieldInfo* info = FindField(now_.text)) return *info;
+    std::vector<std::string_view> names;
+    for (const FieldInfo& info : Fields()) names.push_back(info.name);
+    const std::string near = DidYouMean(now_.text, names);
+    Complain(fmt::format("no field '{}'{}", Printable(now_.text, 60),
+                         near.empty() ? "; there are " + List(names) : near));
+  }
+
+  std::uint32_t Comparison() {
+    Condition condition;
+    const FieldInfo& info = FieldHere();
+    condition.field = info.field;
+    condition.begin = now_.begin;
+    condition.end = now_.end;
+    Advance();
+    if (info.field == Field::kUntagged) {
+      if (now_.kind == TokenKind::kOperator) {
+        Complain("untagged stands alone: untagged, or not untagged");
+      }
+      return AddCondition(std::move(condition), false);
+    }
+    bool negated = false;
+    if (IsWord("not")) {
+      Advance();
+      if (!IsWord("in")) Complain("expected 'in' after 'not'");
+      negated = true;
+    }
+    if (IsWord("in")) {
+      ValueList(info, condition);
+    } else if (now_.kind == TokenKind::kOperator) {
+      negated = ReadOperator(info, condition);
+      AdvanceToValue();
+      OneValue(info, condition);
+    } else {
+      Complain(fmt::format("expected =, !={} or in after '{}'",
+                           info.ordered ? ", <, <=, >, >=" : "", info.name));
+    }
+    return AddCondition(std::move(condition), negated);
+  }
+
+  std::uint32_t AddCondition(Condition condition, bool negated) {
+    result_.conditions.push_back(std::move(condition));
+    const auto index =
+        static_cast<std::uint32_t>(result_.conditions.size() - 1);
+    const std::uint32_t term = Add({Kind::kCondition, index, 0});
+    return negated ? Add({Kind::kNot, term, 0}) : term;
+  }
+
+  // True for "!=".
+  bool ReadOperator(const FieldInfo& info, Condition& condition) {
+    const std::string& text = now_.text;
+    if (text == "!=") return true;
+    if (text == "=" || text == "==") return false;
+    if (text == "!") Complain("expected '!='; to turn a condition round: not");
+    if (!info.ordered) {
+      Complain(fmt::format(
+          "{} has no order; use = or !=. layer and confidence have one",
+          info.name));
+    }
+    condition.comparison = text == "<"    ? Operator::kLess
+                           : text == "<=" ? Operator::kLessEqual
+                           : text == ">"  ? Operator::kGreater
+                                          : Operator::kGreaterEqual;
+    return false;
+  }
+
+  void ValueList(const FieldInfo& info, Condition& condition) {
+    Advance();
+    if (now_.kind != TokenKind::kOpen) {
+      Complain("expected '(' after 'in': in (A, B)");
+    }
+    const Token open = now_;
+    do {
+      AdvanceToValue();
+      OneValue(info, condition);
+    } while (now_.kind == TokenKind::kComma);
+    if (now_.kind == TokenKind::kEnd) {
+      FailAt(result_.text, open.begin, open.end, "a '(' is not closed");
+    }
+    if (now_.kind != TokenKind::kClose) Complain("expected ',' or ')'");
+    condition.end = now_.end;
+    Advance();
+  }
+
+  // The value here; goes on to what follows it.
+  void OneValue(const FieldInfo& info, Condition& condition) {
+    if (now_.kind != TokenKind::kWord && now_.kind != TokenKind::kQuoted) {
+      Complain(fmt::format("a value for {} is missing", info.name));
+    }
+    Check(info, condition);
+    condition.values.push_back(
+        {now_.text, now_.kind == TokenKind::kQuoted, now_.begin});
+    condition.end = now_.end;
+    Advance();
+  }
+
+  void Check(const FieldInfo& info, const Condition& condition) const {
+    const bool equal = condition.comparison == Operator::kEqual;
+    const bool quoted = now_.kind == TokenKind::kQuoted;
+    if (!quoted && equal && info.has_none && now_.text == "none") return;
+    if (info.field == Field::kLayer) {
+      std::uint32_t number = 0;
+      const char* const end = now_.text.data() + now_.text.size();
+      const auto [stop, error] = std::from_chars(now_.text.data(), end, number);
+      if (error != std::errc() || stop != end) {
+        Complain("layer is compared with a number, or with none");
+      }
+      return;
+    }
+    if (info.words.empty()) return;
+    if (!quoted && equal && HasWildcards(now_.text)) return;
+    for (const std::string_view word : info.words) {
+      if (word == now_.text) return;
+    }
+    const std::string near = DidYouMean(now_.text, info.words);
+    Complain(fmt::format(
+        "'{}' is no {}{}", Printable(now_.text, 60), info.name,
+        near.empty() ? "; it is one of " + List(info.words) : near));
+  }
+
+  Expression result_;
+  Lexer lexer_;
+  Token now_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Expression Parse(const std::string& text) { return Parser(text).Run(); }
+
+}  // namespace onnx_tag::query

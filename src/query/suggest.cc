@@ -1,0 +1,170 @@
+#include "query/suggest.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/glob.h"
+#include "base/text.h"
+#include "query/fields.h"
+
+namespace onnx_tag::query {
+namespace {
+
+// Comparing with more takes longer than anybody waits for a hint.
+constexpr std::size_t kMostValues = 20'000;
+constexpr std::size_t kListed = 5;
+
+using Values = std::set<std::string>;
+
+// The values of `field` that the model has.
+Values ValuesOf(Field field, const Tagging& tagging, const NodeList& nodes) {
+  Values values;
+  const ModuleTree& tree = tagging.modules;
+  const ModuleFormat format(tagging);
+  for (const NodeId node : nodes.All()) {
+    if (values.size() >= kMostValues) break;
+    const Tag& tag = tagging.tags[node];
+    if (field == Field::kOp) values.emplace(nodes.Op(node));
+    if (field == Field::kName) values.emplace(nodes.Name(node));
+    if (!tag.tagged()) continue;
+    const Role& role = tagging.roles[tag.role];
+    if (field == Field::kClass) values.emplace(ClassOf(tagging, tag.module));
+    if (field == Field::kComponent) values.insert(role.component);
+    if (field == Field::kTag) values.insert(format.HierarchyTag(tag.module));
+    if (field == Field::kRole) values.insert(format.RolePath(tag.module));
+    if (field == Field::kModule) values.insert(tree.Path(tag.module));
+    if (field == Field::kLayer && role.layer >= 0) {
+      values.insert(std::to_string(role.layer));
+    }
+  }
+  if (field == Field::kUnder) {
+    for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+      if (values.size() < kMostValues) values.insert(tree.Path(id));
+    }
+  }
+  for (const Origin& origin : tagging.origins) {
+    if (field == Field::kOrigin) values.insert(tree.Path(origin.module));
+  }
+  values.erase("");
+  return values;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+// The nearest value, else those that contain the text.
+std::vector<std::string_view> Closest(std::string_view text,
+                                      const Values& values) {
+  const std::vector<std::string_view> words(values.begin(), values.end());
+  const std::string_view near = NearestWord(text, words);
+  if (!near.empty()) return {near};
+  std::vector<std::string_view> found;
+  const std::string wanted = Lower(text);
+  for (const std::string_view word : words) {
+    if (wanted.empty() || found.size() == kListed) break;
+    if (Lower(word).find(wanted) != std::string::npos) found.push_back(word);
+  }
+  return found;
+}
+
+std::string LayersText(const Tagging& tagging) {
+  std::int32_t lowest = -1;
+  std::int32_t highest = -1;
+  for (const Tag& tag : tagging.tags) {
+    if (!tag.tagged()) continue;
+    const std::int32_t layer = tagging.roles[tag.role].layer;
+    if (layer < 0) continue;
+    if (lowest < 0 || layer < lowest) lowest = layer;
+    highest = std::max(highest, layer);
+  }
+  return lowest < 0 ? "; the model has no layers"
+                    : fmt::format("; layers are {} to {}", lowest, highest);
+}
+
+// "; encoder.layer has 0, 1": what is below the part that is there.
+std::string BelowText(const ModuleTree& tree, std::string_view path) {
+  ModuleId at = ModuleTree::kRoot;
+  for (const std::string_view atom : Split(path, '.')) {
+    const ModuleId child = tree.FindChild(at, atom);
+    if (child == kNo<ModuleId>) break;
+    at = child;
+  }
+  std::string list;
+  std::size_t count = 0;
+  for (const ModuleId child : tree.Children(at)) {
+    if (++count > kListed) continue;
+    if (!list.empty()) list += ", ";
+    list += Printable(tree.Atom(child), 60);
+  }
+  if (count == 0) return "";
+  if (count > kListed) list += fmt::format(" and {} more", count - kListed);
+  return fmt::format(
+      "; {} has {}",
+      at == ModuleTree::kRoot ? "the root" : Printable(tree.Path(at), 200),
+      list);
+}
+
+std::string HintFor(const Condition& condition, const Tagging& tagging,
+                    const NodeList& nodes) {
+  if (condition.field == Field::kLayer) return LayersText(tagging);
+  const Value& value = condition.values.front();
+  if (!value.quoted && HasWildcards(value.text)) return "";
+  if (value.quoted && HasWildcards(value.text)) {
+    return "; in quotes, * and ? stand for themselves";
+  }
+  const Values values = ValuesOf(condition.field, tagging, nodes);
+  const std::vector<std::string_view> closest = Closest(value.text, values);
+  if (closest.size() == 1) {
+    return fmt::format(", did you mean '{}'?", Printable(closest[0], 200));
+  }
+  if (closest.empty()) {
+    const bool path =
+        condition.field == Field::kModule || condition.field == Field::kUnder;
+    return path ? BelowText(tagging.modules, value.text) : "";
+  }
+  std::string list;
+  for (const std::string_view word : closest) {
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", Printable(word, 100));
+  }
+  return "; close to it: " + list;
+}
+
+}  // namespace
+
+std::vector<std::string> WhyNothingFits(const Expression& expression,
+                                        const Tagging& tagging,
+                                        const NodeList& nodes,
+                                        const Matcher& matcher) {
+  std::vector<std::string> lines;
+  std::string counts;
+  for (std::size_t i = 0; i < expression.conditions.size(); ++i) {
+    if (lines.size() == kListed) break;
+    const Condition& condition = expression.conditions[i];
+    std::uint64_t fitting = 0;
+    for (const NodeId node : nodes.All()) {
+      fitting += matcher.FitsCondition(i, node);
+    }
+    const std::string text = Printable(expression.TextOf(condition), 200);
+    if (fitting == 0) {
+      lines.push_back(fmt::format(
+          "no node has {}{}", text,
+          condition.values.empty() ? "" : HintFor(condition, tagging, nodes)));
+    } else if (i < kListed) {
+      counts += fmt::format("{}{}: {}", counts.empty() ? "" : ", ", text,
+                            WithThousands(fitting));
+    }
+  }
+  if (lines.empty()) {
+    lines.push_back(fmt::format("no node fits all of it ({})", counts));
+  }
+  return lines;
+}
+
+}  // namespace onnx_tag::query

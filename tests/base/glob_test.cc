@@ -1,0 +1,89 @@
+#include "base/glob.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace onnx_tag {
+namespace {
+
+bool MatchesGlob(std::string_view pattern, std::string_view path) {
+  return MatchesPattern(pattern, path, '.');
+}
+
+// The same, slowly and without going back: every place the pattern may have
+// reached after each of its characters.
+bool Oracle(std::string_view pattern, std::string_view text) {
+  std::vector<bool> reached(text.size() + 1, false);
+  reached[0] = true;
+  for (std::size_t p = 0; p < pattern.size(); ++p) {
+    std::vector<bool> next(text.size() + 1, false);
+    const bool star = pattern[p] == '*';
+    const bool across = star && pattern.substr(p).starts_with("**");
+    if (across) ++p;
+    for (std::size_t t = 0; t <= text.size(); ++t) {
+      if (star && reached[t]) next[t] = true;
+      if (t == 0) continue;
+      const char c = text[t - 1];
+      if (star) {
+        if (next[t - 1] && (across || c != '.')) next[t] = true;
+      } else if (reached[t - 1]) {
+        next[t] = pattern[p] == '?' ? c != '.' : c == pattern[p];
+      }
+    }
+    reached = next;
+  }
+  return reached[text.size()];
+}
+
+TEST(GlobTest, OneStarStaysWithinAName) {
+  EXPECT_TRUE(MatchesGlob("encoder.layer.*", "encoder.layer.0"));
+  EXPECT_FALSE(MatchesGlob("encoder.layer.*", "encoder.layer.0.attention"));
+  EXPECT_TRUE(MatchesGlob("*", "encoder"));
+  EXPECT_TRUE(MatchesGlob("*", ""));
+  EXPECT_FALSE(MatchesGlob("*", "a.b"));
+  EXPECT_TRUE(MatchesGlob("enc*.*.?", "encoder.layer.0"));
+  EXPECT_FALSE(MatchesGlob("a?b", "a.b"));
+}
+
+TEST(GlobTest, TwoStarsCrossNames) {
+  EXPECT_TRUE(MatchesGlob("encoder.**", "encoder.layer.0.attention"));
+  EXPECT_TRUE(MatchesGlob("**.query", "encoder.layer.0.attention.self.query"));
+  EXPECT_TRUE(MatchesGlob("**", ""));
+  EXPECT_FALSE(MatchesGlob("encoder.**", "encoder"));
+  EXPECT_TRUE(MatchesGlob("***", "a.b"));
+}
+
+TEST(GlobTest, TheRestIsTakenAsItIs) {
+  EXPECT_TRUE(MatchesGlob("", ""));
+  EXPECT_FALSE(MatchesGlob("", "a"));
+  EXPECT_FALSE(MatchesGlob("a", ""));
+  EXPECT_TRUE(MatchesGlob("a[0]", "a[0]"));
+}
+
+TEST(GlobTest, AgreesWithASlowOne) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 200'000; ++i) {
+    std::string pattern;
+    std::string text;
+    for (std::uint32_t n = random() % 8; n > 0; --n) {
+      pattern += "ab.*?*"[random() % 6];
+    }
+    for (std::uint32_t n = random() % 9; n > 0; --n)
+      text += "ab."[random() % 3];
+    ASSERT_EQ(MatchesGlob(pattern, text), Oracle(pattern, text))
+        << pattern << " on " << text;
+  }
+}
+
+// Backtracking would take longer than the universe has.
+TEST(GlobTest, ManyStarsAreNoTrap) {
+  std::string pattern;
+  for (int i = 0; i < 40; ++i) pattern += "*a";
+  EXPECT_FALSE(MatchesGlob(pattern + "b", std::string(2000, 'a')));
+}
+
+}  // namespace
+}  // namespace onnx_tag
