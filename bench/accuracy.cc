@@ -157,8 +157,9 @@ class Accuracy {
   };
 
   void ScoreRungs(const Model& model, const std::vector<TruthRow>& rows) {
-    const Evidence evidence = GatherEvidence(model);
     const Strategy& strategy = FindStrategy("enhanced_semantic");
+    const Evidence evidence = GatherEvidence(
+        model, WantedBy(strategy, model, {}));
     Placed hidden(model.node_count());
     for (const Rung& rung : strategy.rungs) {
       if (rung.name == "parameter") Climb(evidence, rung, hidden);
@@ -274,7 +275,8 @@ class Accuracy {
   // Lines of `variant exact wrong_layer`: at least, at most, in per cent.
   int CheckFloors() const {
     int failures = 0;
-    for (const std::string_view line : Split(ReadAll(options_.floors), '\n')) {
+    const std::string floors = ReadAll(options_.floors);
+    for (const std::string_view line : Split(floors, '\n')) {
       const auto words = Split(line, ' ');
       if (words.size() != 3 || line.starts_with("#")) continue;
       const auto at = by_variant_.find(std::string(words[0]));

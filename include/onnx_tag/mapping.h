@@ -22,6 +22,9 @@ namespace onnx_tag {
 struct ModuleMap;  // hierarchy/module_map.h
 struct Recording;  // onnx_tag/recording.h
 struct Rules;      // mapping/rules.h
+namespace recipes {
+class Book;
+}  // namespace recipes
 
 struct MappingOptions {
   std::string strategy = "enhanced_semantic";
@@ -37,14 +40,16 @@ struct MappingOptions {
   std::string rules_file;
   std::shared_ptr<const Rules> rules;  // null: none
 
-  // What was in the files, as a digest; "" where there are none.
-  std::string facts;
-
   // Recorded runs.
   std::string trace_file;
-  std::shared_ptr<const Recording> trace;  // null: none
+  std::shared_ptr<const Recording> trace;
   std::string fx_file;
   std::shared_ptr<const Recording> fx;
+
+  // Whether the recipe book is asked where names say too little.
+  bool recipes = true;
+  // The book to ask; null: the built-in one.
+  const recipes::Book* book = nullptr;
 };
 
 // Throws Error(kUsage) where the strategy is unknown, or the hierarchy is that

@@ -44,12 +44,13 @@ struct MappingWords {
   std::string min_confidence = "low";
   std::string exceptions;
   std::string hierarchy;
-  std::string rules;
   std::string trace;
   std::string fx;
+  std::string rules;
   CLI::Option* exceptions_option = nullptr;
   CLI::Option* hierarchy_option = nullptr;
   CLI::Option* rules_option = nullptr;
+  bool no_recipes = false;
 
   void Add(CLI::App& app) {
     app.add_option("-s,--strategy", strategy, "see: onnx-tag strategies")
@@ -76,6 +77,9 @@ struct MappingWords {
                    "drop weaker tags: low, medium, high, certain")
         ->type_name("LEVEL")
         ->group("Mapping");
+    app.add_flag("--no-recipes", no_recipes,
+                 "do not ask the recipe book where names are gone")
+        ->group("Mapping");
     AddRecordings(app);
   }
   void AddRecordings(CLI::App& app) {
@@ -101,9 +105,10 @@ struct MappingWords {
       Fail(ErrorKind::kUsage, "--rules: the name is empty");
     }
     options.hierarchy_file = hierarchy;
-    options.rules_file = rules;
     options.trace_file = trace;
     options.fx_file = fx;
+    options.rules_file = rules;
+    options.recipes = !no_recipes;
     return options;
   }
 };

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include "base/interner.h"
 #include "base/text.h"
 #include "commands/recordings.h"
 #include "hierarchy/module_map.h"
@@ -22,10 +21,8 @@ std::string ReadNamed(const std::string& path) {
   }
 }
 
-std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path,
-                                               std::string& facts) {
+std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path) {
   const std::string text = ReadNamed(path);
-  facts += fmt::format("--hierarchy={:016x};", HashBytes(text));
   try {
     ModuleMap map = ReadModuleMap(text);
     map.name = path;
@@ -35,10 +32,8 @@ std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path,
   }
 }
 
-std::shared_ptr<const Rules> ReadRulesFile(const std::string& path,
-                                           std::string& facts) {
+std::shared_ptr<const Rules> ReadRulesFile(const std::string& path) {
   const std::string text = ReadNamed(path);
-  facts += fmt::format("--rules={:016x};", HashBytes(text));
   try {
     return std::make_shared<const Rules>(ReadRules(text, path));
   } catch (const Error& error) {
@@ -49,14 +44,14 @@ std::shared_ptr<const Rules> ReadRulesFile(const std::string& path,
 }  // namespace
 
 MappingOptions WithFacts(const MappingOptions& options) {
-  MappingOptions result = WithRecordings(options);
+  MappingOptions result = options;
   if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
-    result.hierarchy = ReadHierarchy(options.hierarchy_file, result.facts);
+    result.hierarchy = ReadHierarchy(options.hierarchy_file);
   }
   if (!options.rules_file.empty() && options.rules == nullptr) {
-    result.rules = ReadRulesFile(options.rules_file, result.facts);
+    result.rules = ReadRulesFile(options.rules_file);
   }
-  return result;
+  return WithRecordings(std::move(result));
 }
 
 void SayNotes(const std::string& input, const Tagging& tagging,

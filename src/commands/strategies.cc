@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
-#include "commands/json_writer.h"
 #include "commands/fact_files.h"
+#include "commands/json_writer.h"
 #include "commands/tag_summary.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"
@@ -69,10 +69,10 @@ std::vector<Outcome> RunAll(const Model& model, const MappingOptions& mapping) {
     MappingOptions options = mapping;
     options.strategy = info.name;
     // A file that another strategy is given is no mistake here.
-    if (info.need != Need::kTrace) options.trace = nullptr;
-    if (info.need != Need::kFx) options.fx = nullptr;
+    if (info.need != Need::kTrace) options.trace_file.clear();
+    if (info.need != Need::kFx) options.fx_file.clear();
     try {
-      Tagging tagging = MapNodes(model, options);
+      Tagging tagging = MapNodes(model, WithFacts(options));
       outcome.coverage = CountTags(tagging);
       if (!first)
         first = std::move(tagging);
@@ -102,7 +102,7 @@ std::string Table(const std::string& file, const std::vector<Outcome>& rows) {
     const Coverage& coverage = row.coverage;
     if (!row.missing.empty()) {
       text += fmt::format("{:<18} {:>8}\n", row.info.name, "-");
-      missing += fmt::format("\n{}: {}\n", row.info.name, row.missing);
+      missing += fmt::format("\n{}\n", row.missing);
       continue;
     }
     const auto& levels = coverage.by_confidence;
@@ -110,7 +110,7 @@ std::string Table(const std::string& file, const std::vector<Outcome>& rows) {
         "{:<18} {:>8} {:>8} {:>7} {:>7} {:>7} {:>9} {:>9}  {}\n", row.info.name,
         PercentText(coverage.tagged, coverage.nodes), levels[3], levels[2],
         levels[1], levels[0], Auxiliary(coverage), coverage.untagged(),
-        &row == &rows.front()
+        row.agreement.both == 0
             ? "-"
             : fmt::format("{} of {}",
                           PercentText(row.agreement.same, row.agreement.both),
@@ -173,9 +173,10 @@ ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal) {
     PrintList(options, terminal);
     return ExitCode::kOk;
   }
-  const MappingOptions mapping = WithFacts(options.mapping);
+  // Files that cannot be read are wrong usage, whoever they are for.
+  WithFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
-  const std::vector<Outcome> outcomes = RunAll(file.model(), mapping);
+  const std::vector<Outcome> outcomes = RunAll(file.model(), options.mapping);
   file.file().CheckUnchanged();
   if (!options.json) {
     terminal.Out(Table(options.model, outcomes));

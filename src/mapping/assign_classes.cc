@@ -246,6 +246,43 @@ void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
   facts.candidates.assign(answer.candidates.begin(), answer.candidates.end());
 }
 
+// What the recipe book's recordings say, by module of the tagging.
+class RecipeBookClasses {
+ public:
+  RecipeBookClasses(const Evidence& evidence, const ModuleTree& tree)
+      : by_module_(tree.size(), nullptr) {
+    for (const RecipeClasses& classes : evidence.recipe_classes) {
+      const ModuleId id = tree.Find(evidence.modules.Path(classes.module));
+      if (id != kNo<ModuleId>) by_module_[id] = &classes;
+    }
+  }
+
+  ClassAnswer Of(ModuleId id) const {
+    if (by_module_[id] == nullptr) return {};
+    const RecipeClasses& classes = *by_module_[id];
+    ClassAnswer answer;
+    answer.name = classes.names.front();
+    answer.candidates.assign(
+        classes.names.begin() + 1,
+        classes.names.begin() +
+            static_cast<std::ptrdiff_t>(std::min(
+                classes.names.size(), catalogue::kMostCandidates + 1)));
+    answer.belief = answer.candidates.empty()
+                        ? static_cast<Belief>(classes.confidence)
+                        : Belief::kLow;
+    return answer;
+  }
+
+ private:
+  IdVector<ModuleId, const RecipeClasses*> by_module_;
+};
+
+// Names alone cannot tell what the operations can: `model.3` may be anything.
+bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
+  return !catalogue.known() || (recipe.belief >= Belief::kMedium &&
+                                catalogue.belief < Belief::kHigh);
+}
+
 std::vector<std::string> FamilyWords(const ModuleTree& tree) {
   std::unordered_set<std::string_view> classes;
   std::vector<std::string> words;
@@ -271,9 +308,13 @@ void AssignClasses(const Evidence& evidence, Tagging& tagging,
   catalogue::Identification found =
       catalogue::Identify(catalogue::BuiltIn(), seen, hidden);
   if (hidden.empty()) NoteContradictions(seen, tagging);
+  const RecipeBookClasses recipes(evidence, tree);
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
     if (!tree.Class(id).empty()) {
       tagging.facts[id].class_confidence = Confidence::kCertain;
+    } else if (ClassAnswer recipe = recipes.Of(id);
+               recipe.known() && IsBetter(recipe, found.modules[id])) {
+      Record(std::move(recipe), id, tagging);
     } else if (found.modules[id].known()) {
       Record(std::move(found.modules[id]), id, tagging);
     } else if (tree.Children(id).empty() && id != ModuleTree::kRoot) {

@@ -42,6 +42,8 @@ RungFunction ProposeFromDialect;
 RungFunction ProposeFromScope;
 RungFunction ProposeFromValueName;
 RungFunction ProposeFromParameters;
+RungFunction ProposeFromRecipes;
+RungFunction ProposeFromLooseRecipes;
 RungFunction ProposeFromNormPatterns;
 RungFunction ProposeForControlFlow;
 RungFunction ProposeForCarriers;

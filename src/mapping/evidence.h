@@ -17,6 +17,7 @@
 #include "mapping/function_table.h"
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
+#include "onnx_tag/mapping.h"
 #include "onnx_tag/model.h"
 #include "projection/project.h"
 
@@ -80,13 +81,6 @@ struct KnownModules {
   }
 };
 
-// A node that a rule of the user's places.
-struct RuleFact {
-  NodeId node;
-  ModuleId module;
-  std::uint32_t rule;  // its place in the file
-};
-
 // What a recorded run says of a node.
 struct ProjectedFact {
   NodeId node;
@@ -94,7 +88,30 @@ struct ProjectedFact {
   ProjectionTrust trust;
 };
 
+// A node that a rule of the user's places.
+struct RuleFact {
+  NodeId node;
+  ModuleId module;
+  std::uint32_t rule;  // its place in the file
+};
+
 struct Rules;  // mapping/rules.h
+
+// What the recipe book says of a node.
+struct RecipeFact {
+  NodeId node;
+  ModuleId module;
+  Confidence confidence;
+  bool firm = false;  // told by the recording, and not by what stands around
+  std::string_view because;
+};
+
+// Classes of a module in the recordings that the book found to fit.
+struct RecipeClasses {
+  ModuleId module;
+  Confidence confidence;
+  std::vector<std::string> names;  // the best first
+};
 
 struct Evidence {
   explicit Evidence(const Model& m) : model(m) {}
@@ -133,6 +150,9 @@ struct Evidence {
   std::vector<RuleFact> rule_facts;         // by node
   std::vector<std::uint64_t> rule_matches;  // by rule
   IdVector<NodeId, int> moved;  // by which rule, -1: none; may be empty
+  std::vector<RecipeFact> recipes;  // by node; see gather_recipes.cc
+  std::shared_ptr<const std::vector<std::string>> recipe_reasons;
+  std::vector<RecipeClasses> recipe_classes;
 
   std::vector<MetadataFact> metadata;  // by node
   std::vector<std::string> notes;      // set aside, and why
@@ -178,9 +198,10 @@ struct Evidence {
 // What there is beside what the file says.
 struct WantedFacts {
   std::shared_ptr<const ModuleMap> hierarchy;  // the user's, or null
-  std::shared_ptr<const Rules> rules;          // the user's, or null
+  std::shared_ptr<const Rules> rules;
   const Recording* trace = nullptr;
   const Recording* fx = nullptr;
+  const recipes::Book* book = nullptr;
 };
 
 // Throws Error(kUsage) where the hierarchy or a recording is that of another
@@ -208,6 +229,7 @@ void AlignScopes(Evidence& evidence);
 // the file is only a part of the model and this is outside.
 ModuleId ModuleOfMap(Evidence& evidence, ModuleId in_map);
 void GuessAttentionNames(Evidence& evidence);
+void GatherRecipes(Evidence& evidence, const recipes::Book& book);
 void DescribeModules(Evidence& evidence);
 
 }  // namespace onnx_tag

@@ -29,6 +29,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"helper_body", "the call of the function it stands in",
      &ProposeForHelperBodies},
     {"parameter", "the parameters it uses", &ProposeFromParameters},
+    {"recipe", "the recipe book's recording of the architecture",
+     &ProposeFromRecipes},
     {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
     {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
     {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
@@ -42,6 +44,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"sanitized", "names with underscores for dots and slashes",
      &ProposeFromSanitizedNames},
     {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
+    {"loose_recipe", "what a recording has around it",
+     &ProposeFromLooseRecipes},
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},
     {"neighbours", "the modules around it", &ProposeFromNeighbours},
@@ -164,12 +168,14 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   GatherMetadata(evidence);
   GatherDialectNames(evidence);
   GatherKerasOnTorch(evidence);
-  FitHierarchy(evidence, wanted.hierarchy);
+  // What was recorded is known to the hierarchy, too.
   if (wanted.trace != nullptr) GatherTrace(evidence, *wanted.trace);
   if (wanted.fx != nullptr) GatherFx(evidence, *wanted.fx);
+  FitHierarchy(evidence, wanted.hierarchy);
   AlignScopes(evidence);
   GatherRules(evidence, wanted.rules);
   GuessAttentionNames(evidence);
+  if (wanted.book != nullptr) GatherRecipes(evidence, *wanted.book);
   DescribeModules(evidence);
   return evidence;
 }
@@ -205,7 +211,8 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
     throw std::logic_error("a file with facts was named and not read");
   }
   const Strategy& strategy = FindStrategy(options.strategy);
-  Evidence evidence = GatherEvidence(model, WantedBy(strategy, model, options));
+  Evidence evidence =
+      GatherEvidence(model, WantedBy(strategy, model, options));
   Tagging tagging;
   tagging.roles.Add(Role());
   tagging.tags.resize(model.node_count());

@@ -1,10 +1,12 @@
 // The strategies: which rungs, what they need, what they leave out.
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
 #include "mapping/ladder.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
+#include "recipes/packed_book.h"
 #include "tagging/tag_format.h"
 
 namespace onnx_tag {
@@ -76,6 +78,12 @@ const std::array<Strategy, 5>& Table() {
   return kTable;
 }
 
+bool AsksBook(const Strategy& strategy) {
+  return std::any_of(
+      strategy.rungs.begin(), strategy.rungs.end(),
+      [](const Rung& rung) { return rung.propose == &ProposeFromRecipes; });
+}
+
 }  // namespace
 
 std::span<const StrategyInfo> Strategies() { return kInfos; }
@@ -109,6 +117,23 @@ WantedFacts WantedBy(const Strategy& strategy, const Model& model,
   WantedFacts wanted;
   wanted.hierarchy = options.hierarchy;
   wanted.rules = options.rules;
+  if (options.recipes && AsksBook(strategy)) {
+    wanted.book =
+        options.book == nullptr ? &recipes::BuiltInBook() : options.book;
+  }
+  if (options.trace != nullptr && strategy.info.need != Need::kTrace) {
+    Fail(
+        ErrorKind::kUsage,
+        "{} does not use a recorded run\n  htp does: --strategy htp --trace {}",
+        strategy.info.name, options.trace->file);
+  }
+  if (options.fx != nullptr && strategy.info.need != Need::kFx) {
+    Fail(ErrorKind::kUsage,
+         "{} does not use an FX graph\n  fx_graph does: --strategy fx_graph "
+         "--fx "
+         "{}",
+         strategy.info.name, options.fx->file);
+  }
   if (strategy.info.need == Need::kTrace) {
     if (options.trace == nullptr) {
       Fail(ErrorKind::kUsage,

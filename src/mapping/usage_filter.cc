@@ -1,5 +1,6 @@
 // usage_based: where a false positive hurts, a tag must say more than torch.nn.
-#include <algorithm>
+#include <fmt/core.h>
+
 #include <unordered_set>
 
 #include "base/text.h"
@@ -26,9 +27,29 @@ void PruneToUsage(Tagging& tagging) {
                   (!name.empty() &&
                    (!torch_nn.contains(name) || exceptions.contains(name)));
   }
+  std::uint64_t kept = 0;
+  std::uint64_t plain = 0;  // placed, and nothing but torch.nn around it
   for (Tag& tag : tagging.tags) {
     if (!tag.tagged()) continue;
-    if (tag.confidence < Confidence::kHigh || !telling[tag.module]) tag = Tag();
+    const bool sure = tag.confidence >= Confidence::kHigh;
+    plain += sure && !telling[tag.module];
+    if (sure && telling[tag.module]) {
+      ++kept;
+    } else {
+      tag = Tag();
+    }
+  }
+  if (kept == 0) {
+    tagging.notes.push_back(
+        plain > 0
+            ? fmt::format(
+                  "usage_based tags nothing: the {} it could place have "
+                  "no class but torch.nn's on their path; "
+                  "--torch-nn-exceptions "
+                  "adds classes, and enhanced_semantic tags them all",
+                  Count(plain, "node"))
+            : "usage_based tags nothing: no node's module is said outright; "
+              "enhanced_semantic also infers it");
   }
 }
 

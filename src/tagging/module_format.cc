@@ -77,6 +77,12 @@ std::string ModuleFormat::HierarchyTag(ModuleId module) const {
   return Path(module, false);
 }
 
+std::string ModuleFormat::HierarchyTag(const Tag& tag) const {
+  std::string path = HierarchyTag(tag.module);
+  if (tag.source == Source::kAuxiliary) path += kAuxiliarySegment;
+  return path;
+}
+
 std::string ModuleFormat::RolePath(ModuleId module) const {
   if (Index(module) < tagging_.facts.size() &&
       !tagging_.facts[module].role_path.empty()) {
