@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Measures every strategy on recorded models and puts the tables into docs/strategies.md.
 
-    python3 tools/make_strategies_doc.py RECORDINGS... [--tool build/onnx-tag] [--print]
+    python3 tools/make_strategies_doc.py RECORDINGS [--later RECORDINGS] [--tool build/onnx-tag] [--print]
 
-RECORDINGS are folders that make_recordings.py wrote. Needs no packages. The part of the page between the lines
+RECORDINGS are folders that make_recordings.py wrote; those of --later, made when the strategies were done, are summed
+up apart. Needs no packages. The part of the page between the lines
 `<!-- measured -->` and `<!-- /measured -->` is replaced; --print only shows it.
 """
 from __future__ import annotations
@@ -103,14 +104,11 @@ def cell(counts: Optional[Counter]) -> str:
     return f"{percent(counts['tagged'], counts['nodes'])} / {percent(counts['exact'], counts['known'])}{wrong}"
 
 
-def tables(tool: str, folders: List[pathlib.Path]) -> List[str]:
-    results = {(folder.name, variant, way.title): measure(tool, folder, variant, way)
-               for folder in folders for variant in VARIANTS for way in WAYS}
-    lines = [f"{len(folders)} models, recorded and exported with torch 2.13 by `tools/make_recordings.py`; regenerate with "
-             "`tools/make_strategies_doc.py`.", "",
-             "All models together, per cent of nodes. *Coverage*: nodes with a tag. *Exact*: the very module, of the nodes "
-             "whose module is known.", "*Right*: of the tags that were given. *Wrong layer*: nodes.", "",
-             "| file | strategy | nodes | coverage | exact | right | wrong layer | auxiliary |",
+Results = Dict[Tuple[str, str, str], Optional[Counter]]
+
+
+def summary(results: Results, folders: List[pathlib.Path]) -> List[str]:
+    lines = ["", "| file | strategy | nodes | coverage | exact | right | wrong layer | auxiliary |",
              "|---|---|---:|---:|---:|---:|---:|---:|"]
     for variant in VARIANTS:
         for way in WAYS:
@@ -121,6 +119,21 @@ def tables(tool: str, folders: List[pathlib.Path]) -> List[str]:
                 lines.append(f"| `{variant}` | {way.title} | {total['nodes']} | {percent(total['tagged'], total['nodes'])} | "
                              f"{percent(total['exact'], total['known'])} | {percent(total['exact'], total['answered'])} | "
                              f"{total['layer']} | {total['auxiliary']} |")
+    return lines
+
+
+def tables(tool: str, first: List[pathlib.Path], later: List[pathlib.Path]) -> List[str]:
+    folders = [*first, *later]
+    results = {(folder.name, variant, way.title): measure(tool, folder, variant, way)
+               for folder in folders for variant in VARIANTS for way in WAYS}
+    lines = [f"{len(folders)} models, recorded and exported with torch 2.13 by `tools/make_recordings.py`; regenerate with "
+             "`tools/make_strategies_doc.py`.",
+             "Per cent of nodes, all models together. *Coverage*: nodes with a tag. *Exact*: the very module, of the nodes "
+             "whose module is known.",
+             "*Right*: of the tags that were given. *Wrong layer*, *auxiliary*: nodes.",
+             "", f"The {len(first)} models that were at hand while the strategies were written:", *summary(results, first)]
+    if later:
+        lines += ["", f"{len(later)} architectures that were recorded afterwards:", *summary(results, later)]
     for variant, what in VARIANTS.items():
         lines += ["", f"### `{variant}`: {what}", "", "Coverage / exact / wrong layer.", "",
                   "| model | nodes | " + " | ".join(way.title for way in WAYS) + " |", "|---|---:|" + "---:|" * len(WAYS)]
@@ -133,14 +146,16 @@ def tables(tool: str, folders: List[pathlib.Path]) -> List[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("recordings", nargs="+", type=pathlib.Path)
+    parser.add_argument("recordings", type=pathlib.Path)
+    parser.add_argument("--later", type=pathlib.Path)
     parser.add_argument("--tool", default="build/onnx-tag")
     parser.add_argument("--print", action="store_true", dest="only_print")
     args = parser.parse_args()
-    folders = sorted((f.parent for top in args.recordings for f in top.glob("**/recording.json")), key=lambda f: f.name)
-    if not folders:
+    first, later = ([f.parent for f in sorted(top.glob("*/recording.json"))] if top else []
+                    for top in (args.recordings, args.later))
+    if not first:
         parser.error("no recording.json there; make some with tools/make_recordings.py OUT_DIR")
-    text = "\n".join(tables(args.tool, folders))
+    text = "\n".join(tables(args.tool, first, later))
     if args.only_print:
         print(text)
         return
