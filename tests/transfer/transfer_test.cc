@@ -175,7 +175,6 @@ TEST(Transfer, FollowsSubgraphs) {
     for (const char* branch : {"then_branch", "else_branch"}) {
       schema::AttributeProto* attribute = node->add_attribute();
       attribute->set_name(branch);
-      attribute->set_type(schema::AttributeProto::GRAPH);
       AddNode(attribute->mutable_g(), "Relu", {"x"}, {"o"}, name);
       attribute->mutable_g()->add_output()->set_name("o");
     }
