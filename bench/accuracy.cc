@@ -1,13 +1,16 @@
 // Scores the mapping against models whose answers are known.
 //
 //   accuracy TRUTH_DIR [--model GLOB] [--variant GLOB] [--files]
-//            [--worst N [--wrong] [--layers]] [--nodes]
+//            [--worst N [--wrong] [--layers]] [--nodes] [--hierarchy]
 //   accuracy TRUTH_DIR --markdown            the tables of docs/accuracy.md
 //   accuracy TRUTH_DIR --floors FILE         exit 1 where a variant is below
 //
 // --worst prints the most frequent misses ("!": a module of that path is known,
 // so it could have been said), --wrong leaves out answers that are only too
 // high in the tree, --layers keeps those of another layer, --nodes prints each.
+// --hierarchy gives the mapping the hierarchy.json beside each model, and
+// leaves out models without one. `class`: of the exact nodes, how many have the
+// right class for the module and all around it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,6 +21,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "hierarchy/module_map.h"
 #include "mapping/ladder.h"
 #include "onnx_tag/mapping.h"
 #include "truth.h"
@@ -36,6 +40,7 @@ struct Options {
   bool layers_only = false;
   bool nodes = false;
   bool markdown = false;
+  bool hierarchy = false;
 };
 
 using Misses = std::map<std::string, std::uint64_t>;
@@ -47,6 +52,7 @@ class Accuracy {
   int Run() {
     for (const TruthFile& file :
          FindTruth(options_.truth, options_.model, options_.variant)) {
+      if (options_.hierarchy && file.hierarchy.empty()) continue;
       const Score score = ScoreFile(file);
       if (options_.files) Print(file.model + "/" + file.variant, score);
       by_variant_[file.variant].Add(score);
@@ -66,7 +72,16 @@ class Accuracy {
     score.files = 1;
     const std::string bytes = ReadAll(file.onnx);
     const Model model = ReadModel(bytes);
-    const Tagging tagging = MapNodes(model, MappingOptions());
+    MappingOptions mapping;
+    if (options_.hierarchy) {
+      ModuleMap map = ReadModuleMap(ReadAll(file.hierarchy));
+      map.name = file.hierarchy.string();
+      mapping.hierarchy = std::make_shared<const ModuleMap>(std::move(map));
+    }
+    const Tagging tagging = MapNodes(model, mapping);
+    for (const std::string& note : tagging.notes) {
+      fmt::print("{}/{}: {}\n", file.model, file.variant, note);
+    }
     const std::vector<TruthRow> rows = ReadTruth(ReadAll(file.truth), model);
     for (const TruthRow& row : rows) {
       ++score.rows;
@@ -80,6 +95,15 @@ class Accuracy {
       const std::string module = tagging.modules.Path(tag.module);
       const Verdict verdict = Judge(module, row);
       score.Add(verdict, tag.confidence);
+      if (module == row.module && !row.classes.empty()) {
+        ++score.class_rows;
+        const bool right = ClassesRight(tagging, tag.module, row);
+        score.class_right += right ? 1 : 0;
+        if (!right && options_.hierarchy) {
+          fmt::print("{}/{}: classes of {} are wrong\n", file.model,
+                     file.variant, module);
+        }
+      }
       if (verdict != Verdict::kExact) {
         NoteMiss(model, tagging, row, module, verdict);
       }
@@ -162,22 +186,23 @@ class Accuracy {
   static void Print(const std::string& name, const Score& s) {
     fmt::print(
         "{:24} {:4} {:7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
-        "{:>6} {:>6}\n",
+        "{:>6} {:>6} {:>6}\n",
         name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
         Percent(s.exact, s.rows), Percent(s.above, s.rows),
         Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
         Percent(s.level_exact[3], s.level_rows[3]),
         Percent(s.level_exact[2], s.level_rows[2]),
         Percent(s.level_exact[1], s.level_rows[1]),
-        Percent(s.level_exact[3] + s.level_exact[2], s.exact));
+        Percent(s.level_exact[3] + s.level_exact[2], s.exact),
+        Percent(s.class_right, s.class_rows));
   }
 
   void PrintTable() const {
     fmt::print(
         "{:24} {:>4} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
-        "{:>6} {:>6}\n",
+        "{:>6} {:>6} {:>6}\n",
         "variant", "file", "nodes", "tagged", "exact", "above", "wrong",
-        "layer!", "cert", "high", "med", "sure");
+        "layer!", "cert", "high", "med", "sure", "class");
     for (const auto& [variant, score] : by_variant_) Print(variant, score);
     Print("all", all_);
     std::vector<std::pair<std::uint64_t, std::string>> worst;
@@ -276,6 +301,8 @@ std::optional<Options> Parse(int argc, char** argv) {
       options.nodes = true;
     } else if (word == "--markdown") {
       options.markdown = true;
+    } else if (word == "--hierarchy") {
+      options.hierarchy = true;
     } else if (word == "--model" && has_next) {
       options.model = argv[++i];
     } else if (word == "--variant" && has_next) {
@@ -303,7 +330,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr,
                "usage: accuracy TRUTH_DIR [--model GLOB] [--variant GLOB] "
                "[--files] [--worst N] [--wrong] [--layers] [--nodes] "
-               "[--markdown] [--floors FILE]\n");
+               "[--hierarchy] [--markdown] [--floors FILE]\n");
     return 2;
   }
   return onnx_tag::bench::Accuracy(*options).Run();

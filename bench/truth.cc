@@ -46,7 +46,9 @@ std::vector<TruthFile> FindTruth(const fs::path& folder,
       const fs::path truth = entry.path() / (stem + ".truth.tsv");
       if (file.path().extension() == ".onnx" && fs::exists(truth) &&
           fnmatch(variant.c_str(), stem.c_str(), 0) == 0) {
-        found.push_back({name, stem, file.path(), truth});
+        const fs::path hierarchy = entry.path() / "hierarchy.json";
+        found.push_back({name, stem, file.path(), truth,
+                         fs::exists(hierarchy) ? hierarchy : fs::path()});
       }
     }
   }
@@ -77,7 +79,12 @@ std::vector<TruthRow> ReadTruth(const std::string& table, const Model& model) {
     const auto at = nodes.find(fmt::format("{}\t{}", columns[0], columns[1]));
     if (at == nodes.end()) continue;
     TruthRow row{
-        at->second, std::string(columns[2]), std::string(columns[3]), {}};
+        at->second, std::string(columns[2]), std::string(columns[3]), {}, {}};
+    if (!columns[4].empty()) {
+      for (const std::string_view name : Split(columns[4], '/')) {
+        row.classes.emplace_back(name);
+      }
+    }
     if (!columns[5].empty()) {
       for (const std::string_view accept : Split(columns[5], '|')) {
         row.accept.emplace_back(accept == "<root>" ? "" : accept);
@@ -100,6 +107,21 @@ Verdict Judge(const std::string& module, const TruthRow& row) {
                                         : Verdict::kWrong;
 }
 
+bool ClassesRight(const Tagging& tagging, ModuleId module,
+                  const TruthRow& row) {
+  const ModuleTree& tree = tagging.modules;
+  if (row.classes.size() != tree.Depth(module) + 1) return false;
+  for (std::size_t i = row.classes.size(); i-- > 0;) {
+    const std::string& name = row.classes[i];
+    if (name != "ModuleList" && name != "ModuleDict" &&
+        tree.Class(module) != name) {
+      return false;
+    }
+    module = tree.Parent(module);
+  }
+  return true;
+}
+
 void Score::Add(Verdict verdict, Confidence confidence) {
   const auto level = static_cast<std::size_t>(confidence);
   ++level_rows[level];
@@ -118,6 +140,8 @@ void Score::Add(const Score& other) {
   above += other.above;
   wrong += other.wrong;
   layer += other.layer;
+  class_rows += other.class_rows;
+  class_right += other.class_right;
   for (std::size_t i = 0; i < level_rows.size(); ++i) {
     level_rows[i] += other.level_rows[i];
     level_exact[i] += other.level_exact[i];

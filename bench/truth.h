@@ -19,6 +19,7 @@ struct TruthFile {
   std::string variant;
   std::filesystem::path onnx;
   std::filesystem::path truth;
+  std::filesystem::path hierarchy;  // empty: none beside it
 };
 
 // In order of model and variant; the patterns are shell globs.
@@ -31,6 +32,8 @@ struct TruthRow {
   std::string op;
   std::string module;
   std::vector<std::string> accept;  // other modules that count as exact
+  // Of the root and each module down to `module`; empty: not known.
+  std::vector<std::string> classes;
 };
 
 std::string ReadAll(const std::filesystem::path& path);
@@ -41,6 +44,10 @@ std::vector<TruthRow> ReadTruth(const std::string& table, const Model& model);
 enum class Verdict { kExact, kAbove, kWrong, kWrongLayer };
 Verdict Judge(const std::string& module, const TruthRow& row);
 
+// Whether `module`, which is the row's, and all around it have the right
+// class. Lists are not asked for: tags do not show them.
+bool ClassesRight(const Tagging& tagging, ModuleId module, const TruthRow& row);
+
 struct Score {
   std::uint64_t files = 0;
   std::uint64_t rows = 0;
@@ -48,7 +55,9 @@ struct Score {
   std::uint64_t exact = 0;
   std::uint64_t above = 0;  // a proper ancestor: less precise, not false
   std::uint64_t wrong = 0;
-  std::uint64_t layer = 0;  // of the wrong: another layer's index
+  std::uint64_t layer = 0;       // of the wrong: another layer's index
+  std::uint64_t class_rows = 0;  // exact ones whose classes are known
+  std::uint64_t class_right = 0;
   std::array<std::uint64_t, 4> level_rows = {};
   std::array<std::uint64_t, 4> level_exact = {};
 

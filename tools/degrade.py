@@ -93,6 +93,46 @@ def nometa(model: ModelProto, modules: ModuleMap) -> None:
         del function.metadata_props[:]
 
 
+def bare(model: ModelProto, modules: ModuleMap) -> None:
+    """Not one name is left that tells anything: nodes, values, weights, inputs, outputs, axes, graphs, metadata."""
+    nometa(model, modules)
+    names: Dict[str, str] = {"": ""}
+
+    def renamed(name: str, prefix: str = "v") -> str:
+        if name not in names:
+            names[name] = f"{prefix}_{len(names)}"
+        return names[name]
+
+    def visit(graph: GraphProto) -> None:
+        for prefix, group in (("i", graph.input), ("w", graph.initializer)):
+            for value in group:
+                value.name = renamed(value.name, prefix)
+        for node in graph.node:
+            node.input[:] = [renamed(t) for t in node.input]
+            for _, inner in subgraphs(node):
+                visit(inner)
+            node.output[:] = [renamed(t) for t in node.output]
+        for group in (graph.output, graph.value_info):
+            for value in group:
+                value.name = renamed(value.name)
+        for value in [*graph.input, *graph.output, *graph.value_info]:
+            for axis in value.type.tensor_type.shape.dim:
+                if axis.HasField("dim_param"):
+                    axis.dim_param = renamed(axis.dim_param, "d")
+
+    visit(model.graph)
+    for function in model.functions:
+        for node in function.node:
+            node.input[:] = [renamed(t) for t in node.input]
+            node.output[:] = [renamed(t) for t in node.output]
+        for group in (function.input, function.output):
+            group[:] = [renamed(t) for t in group]
+    for k, graph in enumerate(graphs(model)):
+        graph.name, graph.doc_string = f"g_{k}", ""
+    for k, place in enumerate(places(model)):
+        place.node.name, place.node.doc_string = f"n_{k}", ""
+
+
 # ---------------------------------------------------------------- real tools
 def ort_saved(level: str) -> Callable[[str, str, Example], None]:
     def run(source: str, target: str, example: Example) -> None:
@@ -147,7 +187,8 @@ def half(source: str, target: str, example: Example) -> None:
 
 
 # variant: (the export it starts from, what renames it)
-RENAMED = {"ts-noscope": ("ts", noscope), "ts-anon": ("ts", anon), "dyn-nometa": ("dyn", nometa)}
+RENAMED = {"ts-noscope": ("ts", noscope), "ts-anon": ("ts", anon), "dyn-nometa": ("dyn", nometa),
+           "ts-bare": ("ts", bare), "dyn-bare": ("dyn", bare)}
 # variant: the tool that is run on the TorchScript export
 TOOLS: Dict[str, Callable[[str, str, Example], None]] = {
     "ts-ortbasic": ort_saved("ORT_ENABLE_BASIC"), "ts-ortext": ort_saved("ORT_ENABLE_EXTENDED"),

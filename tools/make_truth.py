@@ -17,7 +17,7 @@ import pathlib
 import re
 import tempfile
 from importlib.metadata import version
-from typing import Dict, Iterator, List, Tuple
+from typing import Callable, Dict, Iterator, List, Tuple
 
 import onnx
 from onnx import ModelProto, TensorProto
@@ -52,8 +52,9 @@ class Maker:
     Each export gets a new model: tracing leaves traces in some (Swin keeps the shapes it has seen).
     """
 
-    def __init__(self, name: str, scratch: pathlib.Path) -> None:
-        self.make, self.scratch = zoo.ZOO[name], scratch
+    def __init__(self, name: str, scratch: pathlib.Path,
+                 models: Dict[str, Callable[[], zoo.Example]] = zoo.ZOO) -> None:
+        self.make, self.scratch = models[name], scratch
         self.example = zoo.build(self.make)
         self.modules = ModuleMap(self.example.model)
         self.exports: Dict[str, Tuple[str, List[Row]]] = {}

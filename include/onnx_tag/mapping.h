@@ -9,6 +9,7 @@
 #ifndef ONNX_TAG_MAPPING_H_
 #define ONNX_TAG_MAPPING_H_
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,14 +19,23 @@
 
 namespace onnx_tag {
 
+struct ModuleMap;  // hierarchy/module_map.h
+
 struct MappingOptions {
   std::string strategy = "enhanced_semantic";
   TagFormat format;
   // Weaker tags are dropped.
   Confidence min_confidence = Confidence::kLow;
+
+  // Files with facts, by name, as the user gave them; commands/fact_files.h
+  // reads them into what follows. To map with a name whose file was not read
+  // is a mistake of the program.
+  std::string hierarchy_file;
+  std::shared_ptr<const ModuleMap> hierarchy;  // null: none
 };
 
-// Throws Error(kUsage) where the strategy is unknown.
+// Throws Error(kUsage) where the strategy is unknown, or the hierarchy is that
+// of another model.
 Tagging MapNodes(const Model& model, const MappingOptions& options);
 
 // One rung's word on one node, as `explain` shows it.

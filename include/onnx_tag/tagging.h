@@ -151,6 +151,9 @@ struct Tagging {
   TagFormat format;
   std::string options;  // digest of what else shaped the answer
   std::string dialect;
+  // What the user should know: facts that contradict each other, a hierarchy
+  // that does not fit, rules that match nothing.
+  std::vector<std::string> notes;
 
   // The id of `role`, added where it is new.
   RoleId AddRole(const Role& role);

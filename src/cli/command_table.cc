@@ -9,7 +9,7 @@
 namespace onnx_tag::cli {
 namespace {
 
-constexpr std::array<Command, 8> kCommands = {{
+constexpr std::array<Command, 12> kCommands = {{
     {"tag", "MODEL... [options]",
      "write each node's module into the model and a JSON file beside it",
      "  onnx-tag model.onnx\n"
@@ -17,6 +17,8 @@ constexpr std::array<Command, 8> kCommands = {{
      "  onnx-tag model.onnx --in-place --min-coverage 95\n"
      "  onnx-tag big.onnx --sidecar-only\n"
      "  onnx-tag *.onnx --out-dir out --json\n"
+     "  onnx-tag -r zoo --out-dir tagged --skip-current -j 8\n"
+     "  git ls-files -z '*.onnx' | onnx-tag --files-from - --min-coverage 90\n"
      "  cat model.onnx | onnx-tag - > tagged.onnx\n",
      ParseTag},
     {"show", "MODEL [options]",
@@ -59,6 +61,29 @@ constexpr std::array<Command, 8> kCommands = {{
      "  onnx-tag strip model.tagged.onnx -o model.onnx\n"
      "  onnx-tag strip model.onnx --in-place\n",
      ParseStrip},
+    {"transfer", "FROM TO [options]",
+     "carry tags to another version of the model",
+     "  onnx-tag transfer model.tagged.onnx model.quant.onnx\n"
+     "  onnx-tag transfer model.tags.json model.opt.onnx -o tagged.onnx\n"
+     "  onnx-tag transfer old.onnx new.onnx --sidecar-only --json\n",
+     ParseTransfer},
+    {"diff", "A B [options]", "compare two versions module by module",
+     "  onnx-tag diff model.onnx model.quant.onnx\n"
+     "  onnx-tag diff old.tags.json new.tags.json --json\n"
+     "  onnx-tag diff model.onnx model.opt.onnx --format markdown\n",
+     ParseDiff},
+    {"check", "MODEL [options]",
+     "say what is wrong with a model's tags, or its sidecar",
+     "  onnx-tag check model.tagged.onnx\n"
+     "  onnx-tag check model.tagged.onnx --min-coverage 95 --json\n"
+     "  onnx-tag check model.onnx --sidecar model.tags.json\n",
+     ParseCheck},
+    {"profile", "MODEL ORT_PROFILE [options]",
+     "sum up an ONNX Runtime profile by module",
+     "  onnx-tag profile model.onnx onnxruntime_profile.json\n"
+     "  onnx-tag profile model.onnx profile.json --by layer\n"
+     "  onnx-tag profile model.onnx profile.json --format folded > out.txt\n",
+     ParseProfile},
     {"strategies", "[options]", "list the strategies of --strategy",
      "  onnx-tag strategies\n", ParseStrategies},
 }};

@@ -74,6 +74,29 @@ DataChoice ParseData(const std::string& word) {
   return kChoices[Choose("choice for --data", word, kWords)];
 }
 
+ReportFormat ParseFormat(const std::string& word) {
+  constexpr std::array<std::string_view, 3> kWords = {"text", "junit",
+                                                      "github"};
+  constexpr std::array<ReportFormat, 3> kFormats = {
+      ReportFormat::kText, ReportFormat::kJunit, ReportFormat::kGithub};
+  return kFormats[Choose("format", word, kWords)];
+}
+
+bool ParseDiffFormat(const std::string& word) {
+  constexpr std::array<std::string_view, 2> kWords = {"text", "markdown"};
+  return Choose("format", word, kWords) == 1;
+}
+
+ProfileKey ParseProfileKey(const std::string& word) {
+  return static_cast<ProfileKey>(
+      Choose("choice for --by", word, kProfileKeyNames));
+}
+
+ProfileFormat ParseProfileFormat(const std::string& word) {
+  return static_cast<ProfileFormat>(
+      Choose("format", word, kProfileFormatNames));
+}
+
 ColorMode ParseColor(const std::string& word) {
   constexpr std::array<std::string_view, 3> kWords = {"auto", "always",
                                                       "never"};

@@ -22,6 +22,11 @@ Confidence ParseConfidence(const std::string& word);
 // True for torch_nn.
 bool ParseGranularity(const std::string& word);
 DataChoice ParseData(const std::string& word);
+ReportFormat ParseFormat(const std::string& word);
+// True for markdown.
+bool ParseDiffFormat(const std::string& word);
+ProfileKey ParseProfileKey(const std::string& word);
+ProfileFormat ParseProfileFormat(const std::string& word);
 ColorMode ParseColor(const std::string& word);
 
 // "tags,namespace": replaces the default choice.

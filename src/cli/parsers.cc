@@ -1,6 +1,7 @@
 #include "cli/parsers.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <optional>
 
 #include "cli/option_values.h"
@@ -42,7 +43,9 @@ struct MappingWords {
   std::string granularity = "hf";
   std::string min_confidence = "low";
   std::string exceptions;
+  std::string hierarchy;
   CLI::Option* exceptions_option = nullptr;
+  CLI::Option* hierarchy_option = nullptr;
 
   void Add(CLI::App& app) {
     app.add_option("-s,--strategy", strategy, "see: onnx-tag strategies")
@@ -52,6 +55,11 @@ struct MappingWords {
                    "classes in tags: hf (torch.nn left out), torch_nn")
         ->type_name("NAME")
         ->group("Mapping");
+    hierarchy_option =
+        app.add_option("--hierarchy", hierarchy,
+                       "the model's modules as recorded from PyTorch")
+            ->type_name("FILE")
+            ->group("Mapping");
     exceptions_option =
         app.add_option("--torch-nn-exceptions", exceptions,
                        "A,B: torch.nn classes to keep; +A,B adds")
@@ -70,6 +78,10 @@ struct MappingWords {
       options.format.exceptions = ParseExceptions(exceptions);
     }
     options.min_confidence = ParseConfidence(min_confidence);
+    if (hierarchy_option->count() > 0 && hierarchy.empty()) {
+      Fail(ErrorKind::kUsage, "--hierarchy: the name is empty");
+    }
+    options.hierarchy_file = hierarchy;
     return options;
   }
 };
@@ -80,7 +92,8 @@ struct WriteWords {
   CLI::Option* path_option = nullptr;
   CLI::Option* folder_option = nullptr;
 
-  void Add(CLI::App& app, const std::string& default_name) {
+  void Add(CLI::App& app, const std::string& default_name,
+           const std::string& follow) {
     path_option = app.add_option("-o,--output", options.path,
                                  "where to write it; default " + default_name)
                       ->type_name("FILE")
@@ -92,7 +105,7 @@ struct WriteWords {
     app.add_flag("--in-place", options.in_place, "replace MODEL itself")
         ->group("Output");
     app.add_flag("--follow", options.follow,
-                 "with --in-place: through a symbolic link")
+                 "with --in-place: through a symbolic link" + follow)
         ->group("Output");
     app.add_flag("-f,--force", options.force, "replace files of others")
         ->group("Output");
@@ -106,7 +119,7 @@ struct WriteWords {
     app.add_flag("-n,--dry-run", options.dry_run, "say what would be written")
         ->group("Output");
   }
-  WriteOptions Take() const {
+  WriteOptions Take(bool recursive = false) const {
     WriteOptions result = options;
     if (!data.empty()) result.data = ParseData(data);
     if (path_option->count() > 0 && options.path.empty()) {
@@ -121,10 +134,63 @@ struct WriteWords {
       Fail(ErrorKind::kUsage,
            "-o, --out-dir and --in-place exclude each other");
     }
-    if (options.follow && !options.in_place) {
-      Fail(ErrorKind::kUsage, "--follow goes with --in-place");
+    if (options.follow && !options.in_place && !recursive) {
+      Fail(ErrorKind::kUsage, "--follow goes with --in-place or --recursive");
     }
     return result;
+  }
+};
+
+// What is written beside the model, and what a build wants to be sure of; the
+// same for `tag` and `transfer`.
+struct TagWords {
+  std::string keys;
+  std::string min_coverage;
+  std::string max_untagged;
+
+  void AddOutput(CLI::App& app, TagOptions& options) {
+    app.add_option("--keys", keys,
+                   "A,B: tags, namespace, layer_ann, class_hierarchy")
+        ->type_name("LIST")
+        ->group("Output");
+    app.add_option("--sidecar", options.sidecar,
+                   "the JSON file; default MODEL.tags.json")
+        ->type_name("FILE")
+        ->group("Output");
+    app.add_flag("--no-sidecar", options.no_sidecar, "write no JSON file")
+        ->group("Output");
+    app.add_flag("--sidecar-only", options.sidecar_only, "write no model")
+        ->group("Output");
+  }
+  void AddGates(CLI::App& app, std::vector<std::string>& require_modules) {
+    app.add_option("--min-coverage", min_coverage,
+                   "per cent of the nodes that must be tagged")
+        ->type_name("PCT")
+        ->group("Gates (exit 1 where not met)");
+    app.add_option("--require-module", require_modules,
+                   "a module that must have nodes; repeatable;\n"
+                   "* is within a name, ** crosses dots")
+        ->type_name("GLOB")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false)
+        ->group("Gates (exit 1 where not met)");
+    app.add_option("--max-untagged", max_untagged,
+                   "nodes that may stay untagged")
+        ->type_name("N")
+        ->group("Gates (exit 1 where not met)");
+  }
+  void Take(const CLI::App& app, TagOptions& options) const {
+    if (app.get_option_no_throw("--keys") != nullptr &&
+        app.count("--keys") > 0) {
+      options.keys = ParseKeys(keys);
+    }
+    if (app.count("--min-coverage") > 0) {
+      options.min_coverage = ParsePercent("--min-coverage", min_coverage);
+    }
+    if (app.count("--max-untagged") > 0) {
+      options.max_untagged = ParseCount("--max-untagged", max_untagged);
+    }
   }
 };
 
@@ -171,6 +237,107 @@ void AddModel(CLI::App& app, std::string& model, const std::string& help) {
   app.add_option("MODEL", model, help)->required()->type_name("");
 }
 
+// Many models: found in folders and lists, done by several threads.
+struct BatchWords {
+  std::string jobs;
+  std::string format = "text";
+  bool keep_going = false;
+
+  void Add(CLI::App& app, TagOptions& options) {
+    constexpr const char* kGroup = "Several models";
+    app.add_flag("-r,--recursive", options.inputs.recursive,
+                 "models in folders and in those below them")
+        ->group(kGroup);
+    const auto globs = [&](const char* name, std::vector<std::string>& into,
+                           const char* help) {
+      app.add_option(name, into, help)
+          ->type_name("GLOB")
+          ->expected(1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+          ->allow_extra_args(false)
+          ->group(kGroup);
+    };
+    globs("--include", options.inputs.include,
+          "in folders, these instead of *.onnx; repeatable");
+    globs("--exclude", options.inputs.exclude,
+          "not these files and folders; repeatable");
+    app.add_option("--files-from", options.inputs.files_from,
+                   "a list of models, by lines or NUL; - is stdin")
+        ->type_name("FILE")
+        ->group(kGroup);
+    app.add_option("-j,--jobs", jobs, "models at a time; default: the cores")
+        ->type_name("N")
+        ->group(kGroup);
+    app.add_flag("--skip-current", options.skip_current,
+                 "pass over models whose outputs are newer and\n"
+                 "were made with the same options")
+        ->group(kGroup);
+    app.add_flag("--keep-going,!--fail-fast", keep_going,
+                 "after a model that fails, go on (default) or stop")
+        ->group(kGroup);
+    app.add_option("--format", format, "text, junit or github")
+        ->type_name("NAME")
+        ->group("Terminal");
+  }
+  void Take(const CLI::App& app, TagOptions& options) const {
+    constexpr std::size_t kMostJobs = 256;
+    if (app.count("--jobs") > 0) {
+      options.jobs = ParseCount("-j", jobs);
+      if (options.jobs == 0 || options.jobs > kMostJobs) {
+        Fail(ErrorKind::kUsage, "-j: {} is not a number from 1 to {}",
+             options.jobs, kMostJobs);
+      }
+    }
+    options.format = ParseFormat(format);
+    options.fail_fast = app.count("--keep-going") > 0 && !keep_going;
+  }
+};
+
+void CheckStandardOutput(const TagOptions& options) {
+  const bool report = options.format != ReportFormat::kText;
+  if (report && (options.json || options.json_nodes)) {
+    Fail(ErrorKind::kUsage, "--format {} and {} exclude each other",
+         options.format == ReportFormat::kJunit ? "junit" : "github",
+         options.json ? "--json" : "--json-nodes");
+  }
+  const bool streams = options.write.path == "-" || options.sidecar == "-";
+  if (streams && (options.json_nodes || report)) {
+    Fail(ErrorKind::kUsage, "{} and {} - would mix on standard output",
+         options.json_nodes ? "--json-nodes" : "--format",
+         options.sidecar == "-" ? "--sidecar" : "-o");
+  }
+}
+
+void CheckBatch(const TagOptions& options) {
+  const InputOptions& inputs = options.inputs;
+  if (!inputs.include.empty() && !inputs.recursive) {
+    Fail(ErrorKind::kUsage, "--include goes with --recursive");
+  }
+  if (options.skip_current && options.no_sidecar) {
+    Fail(ErrorKind::kUsage,
+         "--skip-current needs the sidecar, which --no-sidecar leaves out");
+  }
+  const bool many = options.models.size() > 1 || inputs.recursive ||
+                    !inputs.files_from.empty();
+  if (many && (!options.write.path.empty() || !options.sidecar.empty())) {
+    Fail(ErrorKind::kUsage,
+         "{} names one file, and there may be several models\n  give a folder "
+         "with --out-dir DIR",
+         options.write.path.empty() ? "--sidecar" : "-o");
+  }
+  const bool piped = std::find(options.models.begin(), options.models.end(),
+                               "-") != options.models.end();
+  if (piped && (many || options.format != ReportFormat::kText)) {
+    Fail(ErrorKind::kUsage, "standard input (-) must be the only model");
+  }
+  if (piped && options.json_nodes && options.write.folder.empty() &&
+      options.write.path.empty() && !options.write.dry_run) {
+    Fail(ErrorKind::kUsage,
+         "the model and --json-nodes would mix on standard output\n  write it "
+         "to a file with -o, or not at all with --dry-run");
+  }
+}
+
 void CheckTag(const TagOptions& options) {
   const WriteOptions& write = options.write;
   if (options.sidecar_only && options.no_sidecar) {
@@ -185,22 +352,12 @@ void CheckTag(const TagOptions& options) {
          "--sidecar-only writes no model\n  name the sidecar with --sidecar "
          "FILE, or its folder with --out-dir DIR");
   }
-  if (options.models.size() > 1 &&
-      (!write.path.empty() || !options.sidecar.empty())) {
-    Fail(ErrorKind::kUsage,
-         "{} names one file, and there are {} models\n  give a folder with "
-         "--out-dir DIR",
-         write.path.empty() ? "--sidecar" : "-o", options.models.size());
-  }
-  for (const std::string& model : options.models) {
-    if (model == "-" && options.models.size() > 1) {
-      Fail(ErrorKind::kUsage, "standard input (-) must be the only model");
-    }
-  }
   if (write.path == "-" && options.sidecar == "-") {
     Fail(ErrorKind::kUsage,
          "-o - and --sidecar - would mix on standard output");
   }
+  CheckStandardOutput(options);
+  CheckBatch(options);
 }
 
 }  // namespace
@@ -210,61 +367,34 @@ Invocation ParseTag(CLI::App& app, Words words) {
   MappingWords mapping;
   WriteWords write;
   TerminalWords terminal;
-  std::string keys;
-  std::string min_coverage;
-  std::string max_untagged;
-  bool keep_going = false;
-  app.add_option("MODEL", options.models, "ONNX files, or - for stdin")
-      ->required()
+  TagWords words_of_tag;
+  BatchWords batch;
+  app.add_option("MODEL", options.models,
+                 "ONNX files, folders with -r, or - for stdin")
       ->type_name("");
   mapping.Add(app);
-  write.Add(app, "MODEL.tagged.onnx");
-  app.add_option("--keys", keys,
-                 "A,B: tags, namespace, layer_ann, class_hierarchy")
-      ->type_name("LIST")
-      ->group("Output");
-  app.add_option("--sidecar", options.sidecar,
-                 "the JSON file; default MODEL.tags.json")
-      ->type_name("FILE")
-      ->group("Output");
-  app.add_flag("--no-sidecar", options.no_sidecar, "write no JSON file")
-      ->group("Output");
-  app.add_flag("--sidecar-only", options.sidecar_only, "write no model")
-      ->group("Output");
-  app.add_option("--min-coverage", min_coverage,
-                 "per cent of the nodes that must be tagged")
-      ->type_name("PCT")
-      ->group("Gates (exit 1 where not met)");
-  app.add_option("--require-module", options.require_modules,
-                 "a module that must have nodes; repeatable;\n"
-                 "* is within a name, ** crosses dots")
-      ->type_name("GLOB")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->group("Gates (exit 1 where not met)");
-  app.add_option("--max-untagged", max_untagged, "nodes that may stay untagged")
-      ->type_name("N")
-      ->group("Gates (exit 1 where not met)");
-  app.add_flag("--keep-going,!--fail-fast", keep_going,
-               "after a model that fails, go on (default) or stop")
-      ->group("Several models");
+  write.Add(app, "MODEL.tagged.onnx",
+            ";\nwith --recursive: into linked folders");
+  words_of_tag.AddOutput(app, options);
+  words_of_tag.AddGates(app, options.require_modules);
+  batch.Add(app, options);
   app.add_flag("--json", options.json, "the summary as one JSON line a model")
+      ->group("Terminal");
+  app.add_flag("--json-nodes", options.json_nodes,
+               "one JSON line a node, with the model's path")
       ->group("Terminal");
   terminal.AddProgress(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
 
   options.mapping = mapping.Take();
-  options.write = write.Take();
-  if (app.count("--keys") > 0) options.keys = ParseKeys(keys);
-  if (app.count("--min-coverage") > 0) {
-    options.min_coverage = ParsePercent("--min-coverage", min_coverage);
-  }
-  if (app.count("--max-untagged") > 0) {
-    options.max_untagged = ParseCount("--max-untagged", max_untagged);
-  }
-  options.fail_fast = app.count("--keep-going") > 0 && !keep_going;
+  options.write = write.Take(options.inputs.recursive);
+  words_of_tag.Take(app, options);
+  batch.Take(app, options);
   options.quiet = terminal.quiet;
+  if (options.models.empty() && options.inputs.files_from.empty()) {
+    Fail(ErrorKind::kUsage, "no model given\n  see onnx-tag tag --help");
+  }
   CheckTag(options);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
@@ -274,7 +404,7 @@ Invocation ParseStrip(CLI::App& app, Words words) {
   WriteWords write;
   TerminalWords terminal;
   AddModel(app, options.model, "the ONNX file, or - for stdin");
-  write.Add(app, "MODEL.stripped.onnx");
+  write.Add(app, "MODEL.stripped.onnx", "");
   terminal.AddProgress(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
@@ -443,6 +573,126 @@ Invocation ParseExplain(CLI::App& app, Words words) {
   terminal.Add(app);
   ReadWords(app, std::move(words));
   options.mapping = mapping.Take();
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseTransfer(CLI::App& app, Words words) {
+  TransferOptions options;
+  MappingWords mapping;
+  WriteWords write;
+  TagWords words_of_tag;
+  TerminalWords terminal;
+  std::string to;
+  app.add_option("FROM", options.from,
+                 "the tagged model, or its sidecar; another\n"
+                 "model is mapped first")
+      ->required()
+      ->type_name("");
+  app.add_option("TO", to, "the version that gets the tags, or - for stdin")
+      ->required()
+      ->type_name("");
+  app.add_flag("--remap", options.source.remap,
+               "map FROM now, whatever tags there are");
+  mapping.Add(app);
+  write.Add(app, "TO.tagged.onnx", "");
+  words_of_tag.AddOutput(app, options.tag);
+  words_of_tag.AddGates(app, options.tag.require_modules);
+  app.add_flag("--json", options.tag.json, "print JSON")->group("Terminal");
+  terminal.AddProgress(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+
+  options.tag.models = {to};
+  options.tag.mapping = mapping.Take();
+  // Weak tags are dropped from what is written, not before they are carried.
+  options.source.mapping = options.tag.mapping;
+  options.source.mapping.min_confidence = Confidence::kLow;
+  options.tag.write = write.Take();
+  words_of_tag.Take(app, options.tag);
+  options.tag.quiet = terminal.quiet;
+  CheckTag(options.tag);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseDiff(CLI::App& app, Words words) {
+  DiffOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
+  std::string format = "text";
+  app.add_option("A", options.a, "an ONNX file or a sidecar")
+      ->required()
+      ->type_name("");
+  app.add_option("B", options.b, "the other one")->required()->type_name("");
+  app.add_option("--format", format, "text or markdown")->type_name("NAME");
+  app.add_flag("--json", options.json, "print JSON");
+  app.add_flag("--remap", options.source.remap,
+               "map both now, whatever tags there are");
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  options.markdown = ParseDiffFormat(format);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseCheck(CLI::App& app, Words words) {
+  CheckOptions options;
+  MappingWords mapping;
+  TagWords words_of_tag;
+  TerminalWords terminal;
+  std::string format = "text";
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  app.add_option("--sidecar", options.source.sidecar,
+                 "the sidecar to check; default the one beside")
+      ->type_name("FILE");
+  app.add_option("--format", format, "text, junit or github")
+      ->type_name("NAME");
+  app.add_flag("--json", options.json, "print JSON");
+  words_of_tag.AddGates(app, options.gates.require_modules);
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  words_of_tag.Take(app, options.gates);
+  options.format = ParseFormat(format);
+  if (options.json && options.format != ReportFormat::kText) {
+    Fail(ErrorKind::kUsage, "--json and --format exclude each other");
+  }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseProfile(CLI::App& app, Words words) {
+  ProfileOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
+  std::string by = "module";
+  std::string format = "table";
+  std::string top;
+  bool json = false;
+  AddModel(app, options.model, "an ONNX file or its sidecar");
+  app.add_option("ORT_PROFILE", options.profile,
+                 "the JSON file that ONNX Runtime wrote")
+      ->required()
+      ->type_name("");
+  app.add_option("--by", by, "module, class, layer, role or node")
+      ->type_name("NAME");
+  app.add_option("--format", format, "table, json, folded or speedscope")
+      ->type_name("NAME");
+  app.add_option("--top", top, "rows of the table; default 40, 0 is all")
+      ->type_name("N");
+  app.add_flag("--json", json, "the same as --format json");
+  app.add_option("--sidecar", options.source.sidecar, "where the tags are")
+      ->type_name("FILE");
+  app.add_flag("--remap", options.source.remap,
+               "map now, whatever tags there are");
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  options.by = ParseProfileKey(by);
+  options.format = ParseProfileFormat(format);
+  if (json) options.format = ProfileFormat::kJson;
+  if (app.count("--top") > 0) options.top = ParseCount("--top", top);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 

@@ -13,6 +13,10 @@ Invocation ParseQuery(CLI::App& app, Words words);
 Invocation ParseSelect(CLI::App& app, Words words);
 Invocation ParseExport(CLI::App& app, Words words);
 Invocation ParseExplain(CLI::App& app, Words words);
+Invocation ParseTransfer(CLI::App& app, Words words);
+Invocation ParseDiff(CLI::App& app, Words words);
+Invocation ParseCheck(CLI::App& app, Words words);
+Invocation ParseProfile(CLI::App& app, Words words);
 Invocation ParseStrategies(CLI::App& app, Words words);
 
 }  // namespace onnx_tag::cli

@@ -1,5 +1,7 @@
 #include "cli/run.h"
 
+#include <signal.h>
+
 #include <exception>
 
 #include "cli/app.h"
@@ -34,6 +36,18 @@ ExitCode RunCommand(const ExportOptions& options, Terminal& terminal) {
 ExitCode RunCommand(const ExplainOptions& options, Terminal& terminal) {
   return RunExplain(options, terminal);
 }
+ExitCode RunCommand(const TransferOptions& options, Terminal& terminal) {
+  return RunTransfer(options, terminal);
+}
+ExitCode RunCommand(const DiffOptions& options, Terminal& terminal) {
+  return RunDiff(options, terminal);
+}
+ExitCode RunCommand(const CheckOptions& options, Terminal& terminal) {
+  return RunCheck(options, terminal);
+}
+ExitCode RunCommand(const ProfileOptions& options, Terminal& terminal) {
+  return RunProfile(options, terminal);
+}
 ExitCode RunCommand(const StrategiesOptions& options, Terminal& terminal) {
   return RunStrategies(options, terminal);
 }
@@ -53,6 +67,9 @@ int Run(std::vector<std::string> args, int out, int err) {
   try {
     return static_cast<int>(
         RunInvocation(ParseArgs(std::move(args)), out, err));
+  } catch (const BrokenPipe&) {
+    // As if the signal had ended us, which a shell shows as 128 + 13.
+    return 128 + SIGPIPE;
   } catch (const std::exception& error) {
     Terminal(out, err, {}).Complain(ErrorText(error));
     return static_cast<int>(ExitCodeOf(error));

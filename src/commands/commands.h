@@ -21,6 +21,10 @@ ExitCode RunQuery(const QueryOptions& options, Terminal& terminal);
 ExitCode RunSelect(const SelectOptions& options, Terminal& terminal);
 ExitCode RunExport(const ExportOptions& options, Terminal& terminal);
 ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal);
+ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal);
+ExitCode RunDiff(const DiffOptions& options, Terminal& terminal);
+ExitCode RunCheck(const CheckOptions& options, Terminal& terminal);
+ExitCode RunProfile(const ProfileOptions& options, Terminal& terminal);
 ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal);
 
 // The exit code of an error.

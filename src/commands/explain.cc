@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
+#include "commands/fact_files.h"
 #include "commands/json_writer.h"
 #include "commands/node_selector.h"
 #include "model/model_file.h"
@@ -88,9 +89,10 @@ std::string Json(const Model& model, NodeId node,
 }  // namespace
 
 ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal) {
+  const MappingOptions mapping = WithFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
   const NodeId node = SelectNode(file.model(), options.node);
-  const Explanation explanation = Explain(file.model(), options.mapping, node);
+  const Explanation explanation = Explain(file.model(), mapping, node);
   file.file().CheckUnchanged();
   terminal.Out(options.json ? Json(file.model(), node, explanation)
                             : Text(file.model(), node, explanation));

@@ -75,23 +75,29 @@ std::string Names(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void WarnOfExternalData(const ModelFile& file, Terminal& terminal) {
-  if (file.path() == "-") return;
+std::vector<std::string> ExternalDataWarnings(const ModelFile& file) {
+  std::vector<std::string> warnings;
+  if (file.path() == "-") return warnings;
   std::vector<std::string> missing;
   std::vector<std::string> outside;
   for (const DataFile& data : FindData(file)) {
     if (data.reach == Reach::kMissing) missing.push_back(data.location);
     if (data.reach == Reach::kOutside) outside.push_back(data.location);
   }
-  const std::string name = Printable(file.path());
   if (!missing.empty()) {
-    terminal.Err(fmt::format("onnx-tag: {}: warning: weights are missing: {}\n",
-                             name, Names(missing)));
+    warnings.push_back("weights are missing: " + Names(missing));
   }
   if (!outside.empty()) {
-    terminal.Err(fmt::format(
-        "onnx-tag: {}: warning: weights are outside the model's folder: {}\n",
-        name, Names(outside)));
+    warnings.push_back("weights are outside the model's folder: " +
+                       Names(outside));
+  }
+  return warnings;
+}
+
+void WarnOfExternalData(const ModelFile& file, Terminal& terminal) {
+  for (const std::string& warning : ExternalDataWarnings(file)) {
+    terminal.Err(fmt::format("onnx-tag: {}: warning: {}\n",
+                             Printable(file.path()), warning));
   }
 }
 

@@ -3,6 +3,7 @@
 #define ONNX_TAG_COMMANDS_EXTERNAL_DATA_H_
 
 #include <string>
+#include <vector>
 
 #include "commands/options.h"
 #include "commands/pending_outputs.h"
@@ -11,8 +12,10 @@
 
 namespace onnx_tag {
 
-// Warns of weights that are missing or lie outside the model's folder; nothing
-// we do needs them, but whoever runs the model will.
+// One sentence for weights that are missing, one for those that lie outside
+// the model's folder; nothing we do needs them, but whoever runs the model
+// will.
+std::vector<std::string> ExternalDataWarnings(const ModelFile& file);
 void WarnOfExternalData(const ModelFile& file, Terminal& terminal);
 
 // Throws Error(kOutput) where writing to `output` would replace weights.

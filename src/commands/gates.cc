@@ -27,10 +27,9 @@ bool HasNodes(const Tagging& tagging, const ModuleCounts& counts,
 
 }  // namespace
 
-std::vector<std::string> UnmetGates(const Tagging& tagging,
-                                    const TagOptions& options) {
+std::vector<std::string> UnmetCounts(const Coverage& coverage,
+                                     const TagOptions& options) {
   std::vector<std::string> findings;
-  const Coverage coverage = CountTags(tagging);
   const std::uint64_t counted = CountedNodes(coverage);
   const double percent = coverage.nodes == 0
                              ? 100.0
@@ -46,6 +45,12 @@ std::vector<std::string> UnmetGates(const Tagging& tagging,
                                    Count(coverage.untagged(), "node"),
                                    WithThousands(*options.max_untagged)));
   }
+  return findings;
+}
+
+std::vector<std::string> UnmetGates(const Tagging& tagging,
+                                    const TagOptions& options) {
+  std::vector<std::string> findings = UnmetCounts(CountTags(tagging), options);
   if (options.require_modules.empty()) return findings;
   const ModuleCounts counts(tagging);
   for (const std::string& glob : options.require_modules) {

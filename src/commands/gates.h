@@ -13,6 +13,10 @@ namespace onnx_tag {
 std::vector<std::string> UnmetGates(const Tagging& tagging,
                                     const TagOptions& options);
 
+// The same for those that need no more than counts: all but --require-module.
+std::vector<std::string> UnmetCounts(const Coverage& coverage,
+                                     const TagOptions& options);
+
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_COMMANDS_GATES_H_

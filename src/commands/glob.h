@@ -1,15 +1,17 @@
-// Patterns over module paths and file names.
+// Patterns over module paths, `encoder.layer.*.attention.**`, and over names of
+// files, `text/**/*.onnx`.
 #ifndef ONNX_TAG_COMMANDS_GLOB_H_
 #define ONNX_TAG_COMMANDS_GLOB_H_
+
+#include <string_view>
 
 #include "base/glob.h"
 
 namespace onnx_tag {
 
-// `*` stands for any characters but dots, `**` for any, `?` for one that is no
-// dot.
-inline bool MatchesGlob(std::string_view pattern, std::string_view path) {
-  return MatchesPattern(pattern, path, '.');
+inline bool MatchesGlob(std::string_view pattern, std::string_view path,
+                        char separator = '.') {
+  return MatchesPattern(pattern, path, separator);
 }
 
 }  // namespace onnx_tag

@@ -49,6 +49,12 @@ JsonWriter& JsonWriter::Number(std::uint64_t number) {
   return *this;
 }
 
+JsonWriter& JsonWriter::Integer(std::int64_t number) {
+  Separate();
+  text_ += std::to_string(number);
+  return *this;
+}
+
 JsonWriter& JsonWriter::Share(double share) {
   Separate();
   text_ += fmt::format("{:.6g}", share);

@@ -24,6 +24,7 @@ class JsonWriter {
   // null where `text` is empty.
   JsonWriter& StringOrNull(std::string_view text);
   JsonWriter& Number(std::uint64_t number);
+  JsonWriter& Integer(std::int64_t number);
   JsonWriter& Share(double share);  // six digits
   JsonWriter& Bool(bool value);
   JsonWriter& Null();

@@ -37,8 +37,20 @@ struct WriteOptions {
   DataChoice data = DataChoice::kUnsaid;
 };
 
+// Which models of folders and lists are meant.
+struct InputOptions {
+  bool recursive = false;
+  std::vector<std::string> include;  // in folders; empty: *.onnx
+  std::vector<std::string> exclude;
+  std::string files_from;  // "-": standard input; empty: none
+};
+
+// How the outcome of a run is told.
+enum class ReportFormat { kText, kJunit, kGithub };
+
 struct TagOptions {
   std::vector<std::string> models;
+  InputOptions inputs;
   MappingOptions mapping;
   KeyChoice keys;
   WriteOptions write;
@@ -48,8 +60,12 @@ struct TagOptions {
   double min_coverage = 0;  // per cent
   std::vector<std::string> require_modules;
   std::optional<std::uint64_t> max_untagged;
+  std::size_t jobs = 0;  // 0: as many as there are cores
   bool fail_fast = false;
+  bool skip_current = false;
+  ReportFormat format = ReportFormat::kText;
   bool json = false;
+  bool json_nodes = false;
   bool quiet = false;
 };
 
@@ -122,6 +138,44 @@ struct ExportOptions {
   ExportFormat format = ExportFormat::kTsv;
   std::string output;  // empty or "-": standard output
   bool force = false;
+};
+
+struct TransferOptions {
+  std::string from;         // a tagged model, its sidecar, or a model to map
+  TagSourceOptions source;  // how to read its tags
+  TagOptions tag;           // the one model to tag, and where it goes
+};
+
+struct DiffOptions {
+  std::string a;
+  std::string b;
+  TagSourceOptions source;
+  bool markdown = false;
+  bool json = false;
+};
+
+struct CheckOptions {
+  std::string model;
+  TagSourceOptions source;
+  TagOptions gates;  // its gates alone
+  ReportFormat format = ReportFormat::kText;
+  bool json = false;
+};
+
+enum class ProfileKey { kModule, kClass, kLayer, kRole, kNode };
+constexpr std::array<std::string_view, 5> kProfileKeyNames = {
+    "module", "class", "layer", "role", "node"};
+enum class ProfileFormat { kTable, kJson, kFolded, kSpeedscope };
+constexpr std::array<std::string_view, 4> kProfileFormatNames = {
+    "table", "json", "folded", "speedscope"};
+
+struct ProfileOptions {
+  std::string model;
+  std::string profile;
+  TagSourceOptions source;
+  ProfileKey by = ProfileKey::kModule;
+  ProfileFormat format = ProfileFormat::kTable;
+  std::uint64_t top = 40;  // rows of the table; 0: all
 };
 
 struct ExplainOptions {

@@ -52,47 +52,42 @@ std::string FileName(const std::string& path) {
   return fs::path(path).filename().string();
 }
 
+std::string OutputName(const std::string& input, const WriteOptions& options,
+                       std::string_view word) {
+  if (options.in_place) return input;
+  if (!options.path.empty()) return options.path;
+  const bool streamed = input == "-";
+  if (streamed && options.folder.empty()) return "-";
+  const std::string stem = streamed ? "stdin" : WithoutOnnx(input);
+  const std::string output = stem + "." + std::string(word) + ".onnx";
+  return options.folder.empty() ? output : InFolder(options.folder, output);
+}
+
 std::string OutputPath(const std::string& input, const WriteOptions& options,
                        std::string_view word) {
   if (options.in_place) return InPlacePath(input, options);
-  std::string output;
-  if (!options.path.empty()) {
-    output = options.path;
-  } else if (input == "-") {
-    return options.folder.empty()
-               ? "-"
-               : InFolder(options.folder,
-                          "stdin." + std::string(word) + ".onnx");
-  } else {
-    output = WithoutOnnx(input) + "." + std::string(word) + ".onnx";
-    if (!options.folder.empty()) output = InFolder(options.folder, output);
-  }
+  const std::string output = OutputName(input, options, word);
   RefuseInput(input, output);
   return output;
 }
 
+std::string SidecarName(const std::string& input, const TagOptions& options) {
+  if (options.no_sidecar) return "";
+  if (!options.sidecar.empty()) return options.sidecar;
+  const WriteOptions& write = options.write;
+  if (!write.path.empty()) {
+    return write.path == "-" ? "" : WithoutOnnx(write.path) + ".tags.json";
+  }
+  const bool streamed = input == "-";
+  if (streamed && write.folder.empty()) return options.sidecar_only ? "-" : "";
+  const std::string stem = streamed ? "stdin" : WithoutOnnx(input);
+  const std::string sidecar = stem + ".tags.json";
+  return write.folder.empty() ? sidecar : InFolder(write.folder, sidecar);
+}
+
 std::string SidecarPath(const std::string& input, const std::string& output,
                         const TagOptions& options) {
-  if (options.no_sidecar) return "";
-  std::string sidecar;
-  if (!options.sidecar.empty()) {
-    sidecar = options.sidecar;
-  } else if (!options.write.path.empty()) {
-    sidecar = options.write.path == "-"
-                  ? ""
-                  : WithoutOnnx(options.write.path) + ".tags.json";
-  } else if (input == "-") {
-    if (!options.write.folder.empty()) {
-      sidecar = InFolder(options.write.folder, "stdin.tags.json");
-    } else if (options.sidecar_only) {
-      sidecar = "-";
-    }
-  } else {
-    sidecar = WithoutOnnx(input) + ".tags.json";
-    if (!options.write.folder.empty()) {
-      sidecar = InFolder(options.write.folder, sidecar);
-    }
-  }
+  const std::string sidecar = SidecarName(input, options);
   if (sidecar.empty() || sidecar == "-") return sidecar;
   const bool is_output =
       sidecar == output || (output != "-" && SameFile(sidecar, output));

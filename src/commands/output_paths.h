@@ -9,6 +9,12 @@
 
 namespace onnx_tag {
 
+// The names alone, whatever stands there: what OutputPath() and SidecarPath()
+// give where nothing is in the way.
+std::string OutputName(const std::string& input, const WriteOptions& options,
+                       std::string_view word);
+std::string SidecarName(const std::string& input, const TagOptions& options);
+
 // The model to write for `input`; `word` is "tagged" or "stripped". "-" is
 // standard output. Throws Error(kOutput) where it may not be.
 std::string OutputPath(const std::string& input, const WriteOptions& options,

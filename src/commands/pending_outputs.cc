@@ -166,7 +166,7 @@ void PendingOutputs::WriteFile(Output& output) {
     sink.Copy(0, source.size());
     source.CheckUnchanged();
     // One by one: a model may have more weight files than a process may open.
-    file.Commit();
+    Name(output, file);
   } else {
     output.produce(sink);
     output.file.emplace(std::move(file));
@@ -184,6 +184,8 @@ void PendingOutputs::Link(const Output& output) const {
   fs::create_hard_link(source, output.target, error);
   if (!error) return;
   fs::create_symlink(source, output.target, error);
+  // Another model of the batch has the same weights.
+  if (error && SameFile(output.data, output.target)) return;
   if (error) {
     Fail(ErrorKind::kOutput, "{}: could not link to {}: {}",
          Printable(output.path), Printable(output.data), error.message());
@@ -215,8 +217,18 @@ void PendingOutputs::Commit() {
   }
   input_.CheckUnchanged();
   for (Output& output : outputs_) {
-    if (output.file) output.file->Commit();
+    if (output.file) Name(output, *output.file);
   }
+}
+
+// Another run may have written the same while we did: it is judged like what
+// stood there before.
+void PendingOutputs::Name(Output& output, OutputFile& file) {
+  if (file.TryCommit()) return;
+  output.fate = Judge(output);
+  if (output.fate == Fate::kUnchanged) return;
+  file.AllowReplacing();
+  file.Commit();
 }
 
 PendingOutputs::Fate PendingOutputs::FateOf(const std::string& path) const {

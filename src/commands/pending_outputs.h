@@ -76,6 +76,7 @@ class PendingOutputs {
   bool EqualsExisting(const Output& output) const;
   void WriteFile(Output& output);
   void Link(const Output& output) const;
+  void Name(Output& output, OutputFile& file);
 
   const MappedFile& input_;
   const WriteOptions& options_;

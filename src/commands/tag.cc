@@ -1,140 +1,119 @@
 #include <fmt/core.h>
 
-#include <unordered_map>
+#include <optional>
 
 #include "base/text.h"
+#include "commands/batch.h"
 #include "commands/commands.h"
 #include "commands/external_data.h"
+#include "commands/fact_files.h"
 #include "commands/gates.h"
-#include "commands/output_paths.h"
-#include "commands/pending_outputs.h"
-#include "commands/tag_summary.h"
+#include "commands/node_lines.h"
+#include "commands/skip_current.h"
+#include "commands/tag_file.h"
+#include "commands/write_tagged.h"
+#include "io/folder.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"
-#include "tagging/sidecar.h"
-#include "tagging/tag_writer.h"
 
 namespace onnx_tag {
 namespace {
 
-void RefuseBeyondTwoGigabytes(const ModelFile& file, const TagWriter& writer) {
-  if (writer.new_size() <= kMaxModelBytes) return;
-  const std::string name = Printable(file.path());
-  Fail(ErrorKind::kOutput,
-       "{}: tags would make the file {} bytes; protobuf readers stop at {}\n"
-       "  write them beside the model instead: onnx-tag {} --sidecar-only",
-       name, writer.new_size(), kMaxModelBytes, name);
+// Where --skip-current finds nothing to do, the sidecar has the counts.
+bool IsCurrent(const std::string& input, const TagOptions& options,
+               TagReport& report) {
+  const std::optional<SidecarGlance> glance = CurrentSidecar(input, options);
+  if (!glance) return false;
+  report.current = true;
+  report.coverage = glance->coverage;
+  report.dialect = glance->model.dialect;
+  report.root_class = glance->root_class;
+  report.findings = FindingsOfCurrent(input, *glance, options);
+  return true;
 }
 
-Produce SidecarOf(const ModelFile& file, const Tagging& tagging) {
-  const SidecarModel about =
-      AboutModel(FileName(file.path()), file.model(), tagging);
-  return [&file, &tagging, about](wire::Rewrite::Sink& sink) {
-    WriteSidecar(file.model(), tagging, about,
-                 [&](Bytes bytes) { sink.Write(bytes); });
-  };
+void PrintWarnings(const TagReport& report, Terminal& terminal) {
+  for (const std::string& warning : report.warnings) {
+    terminal.Err(fmt::format("onnx-tag: {}: warning: {}\n",
+                             Printable(report.summary.file), warning));
+  }
 }
 
-void Print(const TagSummary& summary, const Tagging& tagging, bool to_stderr,
-           const TagOptions& options, Terminal& terminal) {
+void Print(const TagReport& report, const TagOptions& options,
+           Terminal& terminal) {
   if (options.quiet && !options.json) return;
-  const std::string text = options.json ? SummaryJson(summary, tagging)
-                                        : SummaryText(summary, tagging);
-  if (to_stderr) {
+  const std::string text =
+      options.json ? SummaryJson(report.summary, report.coverage,
+                                 report.dialect, report.root_class)
+      : report.current
+          ? fmt::format("{}: is current\n", Printable(report.summary.file))
+          : SummaryText(report.summary, report.coverage);
+  if (report.streams || (options.json_nodes && !options.json)) {
     terminal.Err(text);
   } else {
     terminal.Out(text);
   }
 }
 
-ExitCode ReportGates(const std::string& input, const Tagging& tagging,
-                     const TagOptions& options, Terminal& terminal) {
-  const std::vector<std::string> findings = UnmetGates(tagging, options);
-  for (const std::string& finding : findings) {
+ExitCode TagOne(const std::string& input, const TagOptions& options,
+                Terminal& terminal) {
+  NodeLines nodes;
+  if (options.json_nodes) {
+    nodes = [&](std::string_view lines) { terminal.Out(lines); };
+  }
+  TagReport report;
+  try {
+    TagFile(input, options, nodes, terminal, report);
+  } catch (...) {
+    PrintWarnings(report, terminal);
+    throw;
+  }
+  PrintWarnings(report, terminal);
+  Print(report, options, terminal);
+  for (const std::string& finding : report.findings) {
     terminal.Complain(
         fmt::format("onnx-tag: {}: {}\n", Printable(input), finding));
   }
-  return findings.empty() ? ExitCode::kOk : ExitCode::kFindings;
-}
-
-ExitCode TagFile(const std::string& input, const TagOptions& options,
-                 Terminal& terminal) {
-  const ModelFile file = ModelFile::Open(input);
-  const Tagging tagging = MapNodes(file.model(), options.mapping);
-  // From here on both are read only; nothing is written before Write().
-  PendingOutputs outputs(file.file(), options.write, terminal);
-  TagSummary summary;
-  summary.file = input;
-  summary.dry_run = options.write.dry_run;
-  std::optional<TagWriter> writer;
-  if (!options.sidecar_only) {
-    writer.emplace(file.model(), tagging, options.keys);
-    RefuseBeyondTwoGigabytes(file, *writer);
-    summary.output = OutputPath(input, options.write, "tagged");
-    outputs.AddModel(summary.output, writer->new_size(),
-                     [&](wire::Rewrite::Sink& sink) { writer->Write(sink); });
-    if (!options.write.in_place) {
-      CarryExternalData(file, summary.output, options.write.data, outputs);
-    }
-  }
-  summary.sidecar = SidecarPath(input, summary.output, options);
-  if (!summary.sidecar.empty()) {
-    outputs.AddSidecar(summary.sidecar, SidecarOf(file, tagging));
-  }
-  RefuseToReplaceWeights(file, summary.output);
-  RefuseToReplaceWeights(file, summary.sidecar);
-  WarnOfExternalData(file, terminal);
-  outputs.Judge();
-  if (!options.write.dry_run) {
-    outputs.Write();
-    outputs.Commit();
-  }
-  summary.output_fate = outputs.FateOf(summary.output);
-  summary.sidecar_fate = outputs.FateOf(summary.sidecar);
-  Print(summary, tagging, outputs.streams() && !options.write.dry_run, options,
-        terminal);
-  return ReportGates(input, tagging, options, terminal);
-}
-
-// With --out-dir two inputs may have one name; the second would silently
-// replace the first, as a file of ours.
-void RefuseSharedOutputs(const TagOptions& options) {
-  if (options.write.folder.empty()) return;
-  std::unordered_map<std::string, std::string> seen;
-  for (const std::string& model : options.models) {
-    const auto [at, added] = seen.emplace(WithoutOnnx(FileName(model)), model);
-    if (added) continue;
-    Fail(ErrorKind::kUsage,
-         "{} and {} would be written to the same file in {}\n  tag them in "
-         "two runs",
-         Printable(at->second), Printable(model),
-         Printable(options.write.folder));
-  }
+  return report.findings.empty() ? ExitCode::kOk : ExitCode::kFindings;
 }
 
 }  // namespace
 
-ExitCode RunTag(const TagOptions& options, Terminal& terminal) {
-  if (options.models.size() == 1) {
-    return TagFile(options.models.front(), options, terminal);
+void TagFile(const std::string& input, const TagOptions& options,
+             const NodeLines& nodes, Terminal& terminal, TagReport& report) {
+  TagSummary& summary = report.summary;
+  summary.file = input;
+  summary.dry_run = options.write.dry_run;
+  if (options.skip_current && IsCurrent(input, options, report)) return;
+  if (input != "-" && IsFolder(input)) {
+    Fail(ErrorKind::kInput,
+         "{}: is a folder\n  tag the models in it with --recursive",
+         Printable(input));
   }
-  RefuseSharedOutputs(options);
-  ExitCode result = ExitCode::kOk;
-  std::size_t done = 0;
-  for (const std::string& model : options.models) {
-    terminal.Progress(fmt::format("{} of {}: {}", ++done, options.models.size(),
-                                  Printable(model, 60)));
-    try {
-      const ExitCode one = TagFile(model, options, terminal);
-      if (result == ExitCode::kOk) result = one;
-    } catch (const std::exception& error) {
-      terminal.Complain(ErrorText(error));
-      result = ExitCode::kSomeFailed;
-      if (options.fail_fast) break;
-    }
+  const ModelFile file = ModelFile::Open(input);
+  Tagging tagging = MapNodes(file.model(), options.mapping);
+  tagging.options = OptionsDigest(options);
+  report.coverage = CountTags(tagging);
+  report.dialect = tagging.dialect;
+  report.root_class = tagging.root.name;
+  report.warnings = ExternalDataWarnings(file);
+  for (const std::string& note : tagging.notes) {
+    report.warnings.push_back(Printable(note, kLongestNote));
   }
-  terminal.EndProgress();
-  return result;
+  report.streams = WriteTagged(file, tagging, options, terminal, summary);
+  report.findings = UnmetGates(tagging, options);
+  if (nodes) {
+    WriteNodeLines(input, file.model(), tagging, nodes);
+    // After --in-place the name is the new file's, and ours is as it was.
+    if (!options.write.in_place) file.file().CheckUnchanged();
+  }
+}
+
+ExitCode RunTag(const TagOptions& asked, Terminal& terminal) {
+  TagOptions options = asked;
+  options.mapping = WithFacts(asked.mapping);
+  return IsBatch(options) ? RunBatch(options, terminal)
+                          : TagOne(options.models.front(), options, terminal);
 }
 
 }  // namespace onnx_tag

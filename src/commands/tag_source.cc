@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "commands/fact_files.h"
 #include "commands/output_paths.h"
 #include "io/mapped_file.h"
 #include "onnx_tag/error.h"
@@ -26,8 +27,8 @@ Sidecar OpenSidecar(const std::string& path) {
   }
 }
 
-// "bert.onnx" and "bert.tagged.onnx" have the sidecar "bert.tags.json", and
-// `-o X.onnx` made "X.tags.json".
+}  // namespace
+
 std::vector<std::string> SidecarsBeside(const std::string& path) {
   const std::string stem = WithoutOnnx(path);
   std::vector<std::string> beside = {stem + ".tags.json"};
@@ -38,6 +39,8 @@ std::vector<std::string> SidecarsBeside(const std::string& path) {
   }
   return beside;
 }
+
+namespace {
 
 bool Fits(const Sidecar& sidecar, const Model& model) {
   return sidecar.nodes.size() == model.node_count() &&
@@ -95,10 +98,12 @@ TaggedModel TaggedModel::Load(const std::string& path,
                               const TagSourceOptions& options,
                               Terminal& terminal) {
   TaggedModel result;
+  // Facts are for the mapping; tags made without them would ignore them.
+  const bool remap = options.remap || !options.mapping.hierarchy_file.empty();
   if (IsSidecarName(path)) {
-    if (options.remap) {
-      Fail(ErrorKind::kUsage, "--remap needs the model, and {} is a sidecar",
-           Printable(path));
+    if (remap) {
+      Fail(ErrorKind::kUsage, "{} needs the model, and {} is a sidecar",
+           options.remap ? "--remap" : "--hierarchy", Printable(path));
     }
     result.UseSidecar(OpenSidecar(path));
     Say(terminal, fmt::format("tags of the sidecar {}", Printable(path)));
@@ -109,12 +114,12 @@ TaggedModel TaggedModel::Load(const std::string& path,
   const Model& model = result.file_->model();
   result.nodes_ = NodeList(model);
   std::string found;
-  if (!options.remap && HasTags(model)) result.tagging_ = ReadTagging(model);
+  if (!remap && HasTags(model)) result.tagging_ = ReadTagging(model);
   // None where only keys for other programs were written.
   if (CountTags(result.tagging_).tagged > 0) {
     result.source_ = "tags in the file";
     Say(terminal, "tags in the file");
-  } else if (!options.remap && !options.sidecar.empty()) {
+  } else if (!remap && !options.sidecar.empty()) {
     Sidecar sidecar = OpenSidecar(options.sidecar);
     if (!Fits(sidecar, model)) {
       Fail(
@@ -127,14 +132,14 @@ TaggedModel TaggedModel::Load(const std::string& path,
     Say(terminal,
         fmt::format("tags of the sidecar {}", Printable(options.sidecar)));
   } else if (std::optional<Sidecar> sidecar =
-                 options.remap ? std::nullopt
-                               : FindSidecar(path, model, found)) {
+                 remap ? std::nullopt : FindSidecar(path, model, found)) {
     result.UseSidecar(*std::move(sidecar));
     Say(terminal, fmt::format("tags of the sidecar {}", Printable(found)));
   } else {
-    result.tagging_ = MapNodes(model, options.mapping);
+    result.tagging_ = MapNodes(model, WithFacts(options.mapping));
     result.source_ = "mapped";
     Say(terminal, fmt::format("mapped now with {}", result.tagging_.strategy));
+    SayNotes(path, result.tagging_, terminal);
   }
   result.about_ = AboutModel(FileName(path), model, result.tagging_);
   result.file_->file().CheckUnchanged();

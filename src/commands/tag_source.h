@@ -44,6 +44,10 @@ class TaggedModel {
   std::string source_;
 };
 
+// Where the sidecar of a model is looked for: "bert.onnx" and
+// "bert.tagged.onnx" have "bert.tags.json", and `-o X.onnx` made "X.tags.json".
+std::vector<std::string> SidecarsBeside(const std::string& path);
+
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_COMMANDS_TAG_SOURCE_H_

@@ -14,20 +14,6 @@ namespace {
 
 using Fate = PendingOutputs::Fate;
 
-std::string Deed(Fate fate, bool dry_run) {
-  switch (fate) {
-    case Fate::kUnchanged:
-      return "unchanged";
-    case Fate::kReplaced:
-      return dry_run ? "would replace" : "replaced";
-    case Fate::kStreamed:
-    case Fate::kCreated:
-    case Fate::kUnknown:
-      break;
-  }
-  return dry_run ? "would write" : "wrote";
-}
-
 std::string NameOf(const std::string& path) {
   return path == "-" ? "standard output" : Printable(path);
 }
@@ -44,6 +30,20 @@ void AddCounts(JsonWriter& json, std::string_view key,
 }
 
 }  // namespace
+
+std::string Deed(Fate fate, bool dry_run) {
+  switch (fate) {
+    case Fate::kUnchanged:
+      return "unchanged";
+    case Fate::kReplaced:
+      return dry_run ? "would replace" : "replaced";
+    case Fate::kStreamed:
+    case Fate::kCreated:
+    case Fate::kUnknown:
+      break;
+  }
+  return dry_run ? "would write" : "wrote";
+}
 
 std::string ConfidenceText(const Coverage& coverage) {
   std::string text;
@@ -64,16 +64,26 @@ std::string PercentText(std::uint64_t part, std::uint64_t whole) {
   return fmt::format("{:.1f} %", std::clamp(percent, 0.1, 99.9));
 }
 
-std::string SummaryText(const TagSummary& summary, const Tagging& tagging) {
-  const Coverage coverage = CountTags(tagging);
-  std::string text = fmt::format(
-      "{}: {}, {} tagged ({})",
-      summary.file == "-" ? "standard input" : Printable(summary.file),
-      Count(coverage.nodes, "node"), WithThousands(coverage.tagged),
-      PercentText(coverage.tagged, coverage.nodes));
+std::string CoverageText(const Coverage& coverage) {
+  std::string text =
+      fmt::format("{}, {} tagged ({})", Count(coverage.nodes, "node"),
+                  WithThousands(coverage.tagged),
+                  PercentText(coverage.tagged, coverage.nodes));
   const std::string confidence = ConfidenceText(coverage);
   if (!confidence.empty()) text += ": " + confidence;
-  text += fmt::format("; {} untagged\n", WithThousands(coverage.untagged()));
+  return text +
+         fmt::format("; {} untagged", WithThousands(coverage.untagged()));
+}
+
+std::string SummaryText(const TagSummary& summary, const Tagging& tagging) {
+  return SummaryText(summary, CountTags(tagging));
+}
+
+std::string SummaryText(const TagSummary& summary, const Coverage& coverage) {
+  std::string text = fmt::format(
+      "{}: {}\n",
+      summary.file == "-" ? "standard input" : Printable(summary.file),
+      CoverageText(coverage));
 
   const std::string deed = Deed(summary.output_fate, summary.dry_run);
   const std::string sidecar_deed = Deed(summary.sidecar_fate, summary.dry_run);
@@ -92,21 +102,30 @@ std::string SummaryText(const TagSummary& summary, const Tagging& tagging) {
   return text;
 }
 
-std::string SummaryJson(const TagSummary& summary, const Tagging& tagging) {
-  const Coverage coverage = CountTags(tagging);
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("file").String(summary.file);
-  json.Key("output").StringOrNull(summary.output);
-  json.Key("sidecar").StringOrNull(summary.sidecar);
+void AddCoverage(JsonWriter& json, const Coverage& coverage) {
   json.Key("nodes").Number(coverage.nodes);
   json.Key("tagged").Number(coverage.tagged);
   json.Key("untagged").Number(coverage.untagged());
   json.Key("coverage").Share(coverage.share());
   AddCounts(json, "by_confidence", kConfidenceNames, coverage.by_confidence);
   AddCounts(json, "by_source", kSourceNames, coverage.by_source);
-  json.Key("dialect").StringOrNull(tagging.dialect);
-  json.Key("root_class").StringOrNull(tagging.root.name);
+}
+
+std::string SummaryJson(const TagSummary& summary, const Tagging& tagging) {
+  return SummaryJson(summary, CountTags(tagging), tagging.dialect,
+                     tagging.root.name);
+}
+
+std::string SummaryJson(const TagSummary& summary, const Coverage& coverage,
+                        std::string_view dialect, std::string_view root_class) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("file").String(summary.file);
+  json.Key("output").StringOrNull(summary.output);
+  json.Key("sidecar").StringOrNull(summary.sidecar);
+  AddCoverage(json, coverage);
+  json.Key("dialect").StringOrNull(dialect);
+  json.Key("root_class").StringOrNull(root_class);
   json.EndObject();
   return json.text() + "\n";
 }

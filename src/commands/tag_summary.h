@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "commands/json_writer.h"
 #include "commands/pending_outputs.h"
 #include "onnx_tag/tagging.h"
 
@@ -19,7 +20,19 @@ struct TagSummary {
 };
 
 std::string SummaryText(const TagSummary& summary, const Tagging& tagging);
+std::string SummaryText(const TagSummary& summary, const Coverage& coverage);
 std::string SummaryJson(const TagSummary& summary, const Tagging& tagging);
+std::string SummaryJson(const TagSummary& summary, const Coverage& coverage,
+                        std::string_view dialect, std::string_view root_class);
+
+// "5 nodes, 4 tagged (80.0 %): 4 certain; 1 untagged"
+std::string CoverageText(const Coverage& coverage);
+
+// "wrote", "would replace", "unchanged"
+std::string Deed(PendingOutputs::Fate fate, bool dry_run);
+
+// `"nodes": 5, "tagged": 4, ... "by_source": {...}` of an open object.
+void AddCoverage(JsonWriter& json, const Coverage& coverage);
 
 // "120 certain, 16 high"; "none" where nothing is tagged.
 std::string ConfidenceText(const Coverage& coverage);

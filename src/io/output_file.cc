@@ -66,10 +66,11 @@ OutputFile::OutputFile(const std::string& path, const OutputOptions& options)
 OutputFile OutputFile::Create(const std::string& path,
                               const OutputOptions& options) {
   OutputFile file(path, options);
-  if (!file.OpenUnnamed()) {
-    io::RemoveLeftoversOnce(file.folder_);
-    file.OpenNamed();
-  }
+  const bool unnamed = file.OpenUnnamed();
+  // What replaces another has a name for a moment, and so had that of a run
+  // that was killed in this moment.
+  if (!unnamed || options.replace) io::RemoveLeftoversOnce(file.folder_);
+  if (!unnamed) file.OpenNamed();
   return file;
 }
 
@@ -234,6 +235,21 @@ void OutputFile::Flush() {
 }
 
 void OutputFile::Commit() {
+  if (!TryCommit()) FailToWrite(EEXIST);
+}
+
+bool OutputFile::TryCommit() {
+  if (!finished_) Finish();
+  finished_ = true;
+  if (temporary_.empty() && !LinkIntoPlace()) return false;
+  if (!temporary_.empty() && !RenameIntoPlace()) return false;
+  if (options_.fsync) SyncFolder();
+  fd_.Reset();
+  return true;
+}
+
+// All but the name.
+void OutputFile::Finish() {
   const io::SystemCalls& calls = *options_.calls;
   Flush();
   if (reserved_ > flushed_ &&
@@ -251,37 +267,35 @@ void OutputFile::Commit() {
   // must be known before the rename, and the lock must stay: close a copy.
   const int copy = fcntl(fd_.get(), F_DUPFD_CLOEXEC, 3);
   if (copy >= 0 && close(copy) != 0 && errno != EINTR) FailToWrite(errno);
-
-  if (temporary_.empty()) LinkIntoPlace();
-  if (!temporary_.empty()) RenameIntoPlace();
-  if (options_.fsync) SyncFolder();
-  fd_.Reset();
 }
 
 // Gives the unnamed file its final name, or a temporary one where the final
 // name is taken: a link never replaces.
-void OutputFile::LinkIntoPlace() {
+bool OutputFile::LinkIntoPlace() {
   const io::SystemCalls& calls = *options_.calls;
-  if (calls.link(fd_.get(), path_.c_str()) == 0) return;
-  if (errno != EEXIST || !options_.replace) FailToWrite(errno);
+  if (calls.link(fd_.get(), path_.c_str()) == 0) return true;
+  if (errno != EEXIST) FailToWrite(errno);
+  if (!options_.replace) return false;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     io::TemporaryName name(folder_ + "/" + RandomName());
     if (calls.link(fd_.get(), name.path().c_str()) == 0) {
       temporary_ = std::move(name);
-      return;
+      return true;
     }
     if (errno != EEXIST) FailToWrite(errno);
   }
   FailToWrite(EEXIST);
 }
 
-void OutputFile::RenameIntoPlace() {
+bool OutputFile::RenameIntoPlace() {
   const io::SystemCalls& calls = *options_.calls;
   const auto rename = options_.replace ? calls.rename : calls.rename_new;
   if (rename(temporary_.path().c_str(), path_.c_str()) != 0) {
+    if (errno == EEXIST && !options_.replace) return false;
     FailToWrite(errno);
   }
   temporary_.Forget();
+  return true;
 }
 
 void OutputFile::SyncFolder() {

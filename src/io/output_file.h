@@ -71,6 +71,13 @@ class OutputFile {
   // Gives the file its name. Call once, last.
   void Commit();
 
+  // The same, but false where the options do not allow replacing and a file of
+  // that name has appeared: then AllowReplacing() and Commit(), or
+  // let go.
+  bool TryCommit();
+  // From here on a file of that name may be replaced.
+  void AllowReplacing() { options_.replace = true; }
+
  private:
   OutputFile(const std::string& path, const OutputOptions& options);
 
@@ -79,8 +86,10 @@ class OutputFile {
   void Flush();
   std::uint64_t CopyRange(const MappedFile& source, std::uint64_t offset,
                           std::uint64_t size);
-  void LinkIntoPlace();
-  void RenameIntoPlace();
+  void Finish();
+  // False where the name is taken and must not be.
+  bool LinkIntoPlace();
+  bool RenameIntoPlace();
   void SyncFolder();
   [[noreturn]] void FailToWrite(int error) const;
 
@@ -95,11 +104,12 @@ class OutputFile {
   std::uint64_t reserved_ = 0;
   std::uint64_t released_ = 0;  // of the source, see CopyFrom()
   bool copies_ranges_ = true;   // until the system says it cannot
+  bool finished_ = false;       // complete, and on the disk where asked for
 };
 
 // Removes `.onnx-tag-XXXXXX` files of `folder` that no living process has
 // locked, as a crashed run left them; done by itself, once for each folder,
-// where an OutputFile needs such a name. Never fails.
+// where an OutputFile may need such a name. Never fails.
 void RemoveLeftovers(const std::string& folder);
 
 }  // namespace onnx_tag

@@ -3,6 +3,7 @@
 #define ONNX_TAG_IO_PATHS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,13 @@ std::string ParentFolder(std::string_view path);
 
 // Whether both names lead to the same file, through links of any kind.
 bool SameFile(const std::string& a, const std::string& b);
+
+// Size and time of a regular file, through links; none where there is none.
+struct FileStamp {
+  std::uint64_t bytes;
+  std::int64_t modified;  // nanoseconds since the epoch
+};
+std::optional<FileStamp> StampOf(const std::string& path);
 
 // All bytes of a file that may also be a pipe: rules, a trace, a sidecar.
 // Throws Error(kInput) where it cannot be read or has more than `limit` bytes.

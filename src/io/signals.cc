@@ -70,7 +70,7 @@ void TemporaryName::Forget() {
 }  // namespace io
 
 void InstallSignalHandlers() {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action = {};
     if (sigaction(signal, nullptr, &action) == 0 &&
         (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN) {

@@ -6,10 +6,10 @@
 
 namespace onnx_tag {
 
-// SIGINT and SIGTERM remove temporary files and end the program with 128 + the
-// signal's number, unless they were ignored when it started (nohup, a job in
-// the background). SIGPIPE and SIGXFSZ are ignored: a closed pipe and a file
-// past the user's limit are failed writes.
+// SIGINT, SIGTERM and SIGHUP remove temporary files and end the program with
+// 128 + the signal's number, unless they were ignored when it started (nohup, a
+// job in the background). SIGPIPE and SIGXFSZ are ignored: a closed pipe and a
+// file past the user's limit are failed writes.
 void InstallSignalHandlers();
 
 namespace io {

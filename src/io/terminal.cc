@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 
 #include "base/text.h"
 #include "io/descriptor.h"
 #include "io/paths.h"
-#include "onnx_tag/error.h"
 
 namespace onnx_tag {
 namespace {
@@ -61,6 +61,10 @@ std::string_view FirstColumns(std::string_view text, std::size_t columns) {
 }
 
 }  // namespace
+
+BrokenPipe::BrokenPipe()
+    : Error(ErrorKind::kOutput,
+            "<stdout>: could not write: " + io::SystemMessage(EPIPE)) {}
 
 Terminal::Terminal(const TerminalOptions& options)
     : Terminal(STDOUT_FILENO, STDERR_FILENO, options) {}
@@ -132,6 +136,7 @@ void Terminal::Flush() {
   const std::lock_guard lock(mutex_);
   if (!pending_.empty()) EraseProgress();
   WriteOut();
+  if (error_ == EPIPE) throw BrokenPipe();
   if (error_ != 0) {
     Fail(ErrorKind::kOutput, "<stdout>: could not write: {}",
          io::SystemMessage(error_));

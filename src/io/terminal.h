@@ -13,7 +13,16 @@
 #include <string>
 #include <string_view>
 
+#include "onnx_tag/error.h"
+
 namespace onnx_tag {
+
+// Nobody reads standard output any more: the end of `... | head`, and no
+// error.
+class BrokenPipe : public Error {
+ public:
+  BrokenPipe();
+};
 
 enum class ColorMode { kAuto, kAlways, kNever };
 
@@ -62,7 +71,8 @@ class Terminal {
   // Erases the progress line.
   void EndProgress();
 
-  // Throws Error(kOutput) where standard output could not be written.
+  // Throws Error(kOutput) where standard output could not be written, and
+  // BrokenPipe where nobody reads it.
   void Flush();
 
  private:

@@ -64,10 +64,17 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
         UncalledChild(evidence, node, evidence.scopes[scope].module);
     const bool sure = evidence.scopes[scope].proven;
     const bool own = HasTrustedParameter(evidence, node, module);
+    const bool settled = !own && evidence.scopes[scope].settled;
     claims.push_back(
         {node, module, sure || own ? Confidence::kCertain : Confidence::kHigh,
-         own ? Source::kScopeAndParameter : Source::kScope,
-         own    ? "its name and its parameter name the same module"
+         own       ? Source::kScopeAndParameter
+         : settled ? Source::kHierarchy
+                   : Source::kScope,
+         own       ? "its name and its parameter name the same module"
+         : settled ? "its name has the scope, and the hierarchy one module "
+                     "that fits it"
+         : sure && evidence.known.map != nullptr
+             ? "its name has the scope, and the hierarchy this module"
          : sure ? "its name has the scope, which parameters confirm"
                 : "its name has the scope"});
   }

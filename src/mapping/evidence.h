@@ -4,6 +4,7 @@
 #define ONNX_TAG_MAPPING_EVIDENCE_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "hierarchy/module_map.h"
 #include "mapping/dialects.h"
 #include "mapping/function_table.h"
 #include "mapping/scope_table.h"
@@ -60,11 +62,29 @@ struct NameFact {
   Source source = Source::kScope;
 };
 
+// The user's hierarchy, laid over the modules of the file.
+struct KnownModules {
+  std::shared_ptr<const ModuleMap> map;  // null: none was given
+  // By module of the evidence: the map's, kNo where it has none. Modules that
+  // were added later are not in it.
+  IdVector<ModuleId, ModuleId> in_map;
+  // And the other way round; kNo where the file is only a part.
+  IdVector<ModuleId, ModuleId> in_file;
+  // The module whose children are those of the map's root: the root, or what
+  // a wrapper put in front of it.
+  ModuleId top = ModuleTree::kRoot;
+
+  ModuleId InMap(ModuleId id) const {
+    return Index(id) < in_map.size() ? in_map[id] : kNo<ModuleId>;
+  }
+};
+
 struct Evidence {
   explicit Evidence(const Model& m) : model(m) {}
 
   const Model& model;
   ModuleTree modules;
+  KnownModules known;
 
   ScopeTable scopes;
   IdVector<NodeId, ScopeId> node_scope;   // kNo: none in its name
@@ -94,6 +114,7 @@ struct Evidence {
 
   std::vector<MetadataFact> metadata;  // by node
   std::vector<std::string> notes;      // set aside, and why
+  std::vector<std::string> warnings;   // that the user should hear of
 
   // Nodes that feed on nothing but weights and constants, and pass one on.
   IdVector<NodeId, bool> is_carrier;
@@ -103,6 +124,13 @@ struct Evidence {
   ModuleId Callable(ModuleId module) const { return callable[module]; }
   ModuleId CommonCaller(ModuleId a, ModuleId b) const {
     return callable[modules.CommonAncestor(a, b)];
+  }
+
+  // Whether the hierarchy, if there is one, rules this module out.
+  bool IsImpossible(ModuleId id) const {
+    return known.map != nullptr && known.map->complete &&
+           known.InMap(id) == kNo<ModuleId> && id != known.top &&
+           modules.IsAncestor(known.top, id);
   }
 
   bool HasParameterAt(ModuleId id) const {
@@ -120,7 +148,10 @@ struct Evidence {
   }
 };
 
-Evidence GatherEvidence(const Model& model);
+// `map`: the user's hierarchy, or null. Throws Error(kUsage) where it is that
+// of another model.
+Evidence GatherEvidence(const Model& model,
+                        std::shared_ptr<const ModuleMap> map = nullptr);
 
 // The exporter's dialect, for reports.
 std::string FileDialect(const Evidence& evidence);
@@ -134,7 +165,12 @@ void GatherInlinedOrder(Evidence& evidence);
 void GatherMetadata(Evidence& evidence);
 void GatherDialectNames(Evidence& evidence);
 void GatherKerasOnTorch(Evidence& evidence);
+void FitHierarchy(Evidence& evidence, std::shared_ptr<const ModuleMap> map);
 void AlignScopes(Evidence& evidence);
+
+// The evidence's module for one of the map's, added where it is new; kNo where
+// the file is only a part of the model and this is outside.
+ModuleId ModuleOfMap(Evidence& evidence, ModuleId in_map);
 void GuessAttentionNames(Evidence& evidence);
 void DescribeModules(Evidence& evidence);
 

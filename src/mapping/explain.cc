@@ -9,15 +9,18 @@ namespace onnx_tag {
 Explanation Explain(const Model& model, const MappingOptions& options,
                     NodeId node) {
   const Strategy& strategy = FindStrategy(options.strategy);
-  const Evidence evidence = GatherEvidence(model);
+  const Evidence evidence = GatherEvidence(model, options.hierarchy);
   Placed placed(model.node_count());
   Explanation explanation;
   bool won = false;
   for (const Rung& rung : strategy.rungs) {
     Placed open = placed;
     open[node] = Tag();
-    for (const Claim& claim : rung.propose(evidence, open)) {
-      if (claim.node != node) continue;
+    for (const Claim& proposed : rung.propose(evidence, open)) {
+      if (proposed.node != node) continue;
+      const std::optional<Claim> admitted = Admit(evidence, proposed);
+      if (!admitted) continue;
+      const Claim& claim = *admitted;
       const bool wins = !won && claim.confidence >= options.min_confidence;
       explanation.claims.push_back(
           {.rung = std::string(rung.name),

@@ -2,6 +2,7 @@
 #ifndef ONNX_TAG_MAPPING_LADDER_H_
 #define ONNX_TAG_MAPPING_LADDER_H_
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,11 @@ struct Strategy {
 
 // Throws Error(kUsage), with the nearest name.
 const Strategy& FindStrategy(std::string_view name);
+
+// The claim, as far as it can be accepted: none where it leaves the function
+// the node stands in, or names a module that the user's hierarchy rules out. A
+// direct claim that names such a module still says what is around it.
+std::optional<Claim> Admit(const Evidence& evidence, Claim claim);
 
 // Accepts the rung's first claim on each node that is open.
 void Climb(const Evidence& evidence, const Rung& rung, Placed& placed);

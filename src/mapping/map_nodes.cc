@@ -1,6 +1,7 @@
 // The ladder: rungs in order, the first claim on a node wins.
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 #include "base/text.h"
 #include "hierarchy/cut.h"
@@ -141,17 +142,37 @@ const Strategy& FindStrategy(std::string_view name) {
                        : fmt::format(", did you mean '{}'?", nearest));
 }
 
+std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
+  if (LeavesFunction(evidence, claim)) return std::nullopt;
+  if (!evidence.IsImpossible(claim.module)) return claim;
+  if (claim.source == Source::kOperation || claim.source == Source::kLocality) {
+    return std::nullopt;
+  }
+  while (evidence.IsImpossible(claim.module)) {
+    claim.module = evidence.modules.Parent(claim.module);
+  }
+  claim.confidence = std::min(claim.confidence, Confidence::kMedium);
+  claim.source = Source::kHierarchy;
+  claim.because =
+      "the hierarchy has no such module as its name says, but this one around "
+      "it";
+  return claim;
+}
+
 void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
-  for (const Claim& claim : rung.propose(evidence, placed)) {
-    Tag& tag = placed[claim.node];
-    if (tag.tagged() || LeavesFunction(evidence, claim)) continue;
-    tag.module = claim.module;
-    tag.confidence = claim.confidence;
-    tag.source = claim.source;
+  for (const Claim& proposed : rung.propose(evidence, placed)) {
+    Tag& tag = placed[proposed.node];
+    if (tag.tagged()) continue;
+    const std::optional<Claim> claim = Admit(evidence, proposed);
+    if (!claim) continue;
+    tag.module = claim->module;
+    tag.confidence = claim->confidence;
+    tag.source = claim->source;
   }
 }
 
-Evidence GatherEvidence(const Model& model) {
+Evidence GatherEvidence(const Model& model,
+                        std::shared_ptr<const ModuleMap> map) {
   Evidence evidence(model);
   evidence.dialect = DetectDialect(model);
   evidence.names = ReadDialect(model, evidence.dialect);
@@ -164,6 +185,7 @@ Evidence GatherEvidence(const Model& model) {
   GatherMetadata(evidence);
   GatherDialectNames(evidence);
   GatherKerasOnTorch(evidence);
+  FitHierarchy(evidence, std::move(map));
   AlignScopes(evidence);
   GuessAttentionNames(evidence);
   DescribeModules(evidence);
@@ -179,6 +201,13 @@ void DescribeModules(Evidence& evidence) {
   evidence.callable.resize(tree.size(), ModuleId{0});
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
     if (id == ModuleId{0}) continue;
+    const ModuleId recorded = evidence.known.InMap(id);
+    if (recorded != kNo<ModuleId> && evidence.known.map->complete) {
+      evidence.callable[id] = evidence.known.map->OnlyHolds(recorded)
+                                  ? evidence.callable[tree.Parent(id)]
+                                  : id;
+      continue;
+    }
     bool list = !tree.Children(id).empty() && !evidence.HasParameterAt(id);
     for (const ModuleId child : tree.Children(id)) {
       list = list && hierarchy::IsNumeric(tree.Atom(child));
@@ -189,8 +218,11 @@ void DescribeModules(Evidence& evidence) {
 }
 
 Tagging MapNodes(const Model& model, const MappingOptions& options) {
+  if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
+    throw std::logic_error("the hierarchy was named and not read");
+  }
   const Strategy& strategy = FindStrategy(options.strategy);
-  const Evidence evidence = GatherEvidence(model);
+  const Evidence evidence = GatherEvidence(model, options.hierarchy);
   Tagging tagging;
   tagging.roles.Add(Role());
   tagging.tags.resize(model.node_count());
@@ -208,6 +240,8 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   tagging.dialect = FileDialect(evidence);
   AssignClasses(evidence, tagging);
   AssignRoles(model, tagging);
+  tagging.notes.insert(tagging.notes.begin(), evidence.warnings.begin(),
+                       evidence.warnings.end());
   return tagging;
 }
 

@@ -20,6 +20,7 @@ struct Scope {
   ScopeId parent = kNo<ScopeId>;  // "encoder/layer.0"
   ModuleId module = ModuleId{0};  // what it stands for
   bool proven = false;            // a trusted parameter says so, too
+  bool settled = false;           // the user's hierarchy decided it
   bool has_children = false;
   // `act_1` as the second call of `act`: the scope of the first.
   ScopeId first_call = kNo<ScopeId>;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,8 @@ struct SidecarModel {
   std::string producer;
   std::string dialect;
   // Values of the main graph that are fed and returned; weights are neither.
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> outputs = {};
   // Elements of weights that belong to no module.
   std::uint64_t unplaced_parameters = 0;
 };
@@ -56,6 +57,21 @@ struct Sidecar {
 
 // Throws Error(kInput) where `json` is no sidecar of ours.
 Sidecar ReadSidecar(std::string_view json);
+
+// What a sidecar says without its modules and nodes.
+struct SidecarGlance {
+  SidecarModel model;
+  std::string version;  // of the program that wrote it
+  std::string strategy;
+  bool torch_nn = false;
+  std::string options;
+  std::string root_class;
+  Coverage coverage;
+};
+
+// Reads its first and last lines alone, whatever its size; none where it is
+// not as WriteSidecar() writes it.
+std::optional<SidecarGlance> GlanceAtSidecar(std::string_view json);
 
 // "the same graph": names, operators and edges; not the weights.
 std::string Fingerprint(const Model& model);

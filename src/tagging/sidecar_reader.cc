@@ -125,6 +125,7 @@ void Reader::ReadHead(const Json& document) {
                                                        Text(root, "confidence"))
                                     .value_or(Confidence::kLow),
                   .alternatives = Texts(root, "alternatives")};
+  tagging.notes = Texts(document, "notes");
   Member(document, "modules");
   Member(document, "nodes");
 }

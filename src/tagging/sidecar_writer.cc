@@ -5,6 +5,7 @@
 
 #include "tagging/json_text.h"
 #include "tagging/module_format.h"
+#include "tagging/node_json.h"
 #include "tagging/parameter_counts.h"
 #include "tagging/sidecar.h"
 #include "tagging/version.h"
@@ -70,6 +71,11 @@ class Writer {
                                                tagging_.root.confidence)));
     Strings(tagging_.root.alternatives);
     out_ += "},\n";
+    if (!tagging_.notes.empty()) {
+      out_ += "  \"notes\": ";
+      Strings(tagging_.notes);
+      out_ += ",\n";
+    }
   }
 
   void Modules() {
@@ -149,60 +155,15 @@ class Writer {
     out_ += model_.functions().empty() ? "],\n" : "\n  ],\n";
   }
 
-  void Node(NodeId node, const std::string& graph) {
-    const Tag& tag = tagging_.tags[node];
-    out_ += "{\"graph\": ";
-    AppendJsonString(out_, graph);
-    out_ += fmt::format(", \"index\": {}, \"name\": ", model_[node].index);
-    AppendJsonString(out_, model_[node].name);
-    out_ += ", \"op\": ";
-    AppendJsonString(out_, model_.OpType(node));
-    out_ += ", \"domain\": ";
-    AppendJsonString(out_, model_.Domain(node));
-    Values("inputs", model_.Inputs(node));
-    Values("outputs", model_.Outputs(node));
-    if (!tag.tagged()) {
-      out_ +=
-          ", \"module\": null, \"class\": null, \"hierarchy_tag\": null, "
-          "\"semantic\": null, \"confidence\": null, \"source\": null, "
-          "\"origins\": []}";
-      return;
-    }
-    out_ += ", \"module\": ";
-    AppendJsonString(out_, tagging_.modules.Path(tag.module));
-    out_ += ", \"class\": ";
-    AppendJsonStringOrNull(out_, tagging_.modules.Class(tag.module));
-    out_ += ", \"hierarchy_tag\": ";
-    AppendJsonString(out_, format_.HierarchyTag(tag.module));
-    Semantic(tagging_.roles[tag.role]);
-    out_ += fmt::format(", \"confidence\": \"{}\", \"source\": \"{}\"",
-                        EnumToWord(kConfidenceNames, tag.confidence),
-                        EnumToWord(kSourceNames, tag.source));
-    out_ += ", \"origins\": [";
-    const auto first = std::lower_bound(
-        tagging_.origins.begin(), tagging_.origins.end(), node,
-        [](const Origin& origin, NodeId id) { return origin.node < id; });
-    for (auto at = first; at != tagging_.origins.end() && at->node == node;
-         ++at) {
-      if (at != first) out_ += ", ";
-      AppendJsonString(out_, tagging_.modules.Path(at->module));
-    }
-    out_ += "]}";
-  }
-
   void Nodes() {
     out_ += "  \"nodes\": [";
-    GraphId graph = kNo<GraphId>;
-    std::string path;
+    NodeJson nodes(model_, tagging_, format_);
     bool first = true;
     for (const NodeId node : model_.Nodes()) {
-      if (model_[node].graph != graph) {
-        graph = model_[node].graph;
-        path = model_.GraphPath(graph);
-      }
-      out_ += first ? "\n    " : ",\n    ";
+      out_ += first ? "\n    {" : ",\n    {";
       first = false;
-      Node(node, path);
+      nodes.AppendMembers(node, out_);
+      out_ += '}';
       Flush(kFlushAt);
     }
     out_ += first ? "],\n" : "\n  ],\n";
@@ -233,28 +194,6 @@ class Writer {
       first = false;
     }
     out_ += "}";
-  }
-
-  void Semantic(const Role& role) {
-    out_ += fmt::format(", \"semantic\": {{\"type\": \"{}\", \"component\": ",
-                        EnumToWord(kRoleTypeNames, role.type));
-    AppendJsonStringOrNull(out_, role.component);
-    out_ += ", \"attention_kind\": ";
-    AppendJsonStringOrNull(
-        out_, EnumToWord(kAttentionKindNames, role.attention_kind));
-    out_ += role.layer < 0 ? std::string(", \"layer\": null}")
-                           : fmt::format(", \"layer\": {}}}", role.layer);
-  }
-
-  void Values(std::string_view name, std::span<const ValueId> values) {
-    out_ += fmt::format(", \"{}\": [", name);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i != 0) out_ += ", ";
-      AppendJsonString(out_, values[i] == kNo<ValueId>
-                                 ? std::string_view()
-                                 : model_.ValueName(values[i]));
-    }
-    out_ += "]";
   }
 
   void Strings(const std::vector<std::string>& strings) {

@@ -7,12 +7,14 @@
 //   exit 3
 //
 // It runs in a folder with the models of tests/models, as .onnx files. `ls`,
-// `cat FILE`, `cmp A B` and `cp A B` are known, too. To write what the program
+// `cat FILE`, `cmp A B`, `cp A B`, `mkdir A`, `lines FILE LINE...` and `write
+// FILE 'text'`, which make a file, are known, too. To write what the program
 // says now into the files, set ONNX_TAG_UPDATE_GOLDEN=1, and read the diff.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
 #include <sstream>
 
 #include "base/text.h"
@@ -90,7 +92,10 @@ std::string RunOurs(std::vector<std::string> words) {
     input = ReadFile(words.back());
     words.resize(words.size() - 2);
   }
-  const CliResult result = RunCli(words, input);
+  CliResult result = RunCli(words, input);
+  // Each run takes its own time.
+  static const std::regex seconds("(\"seconds\": |time=\")[-+.e0-9]+");
+  result.out = std::regex_replace(result.out, seconds, "$1_");
   const bool is_text = std::all_of(result.out.begin(), result.out.end(),
                                    [](char c) { return c < 0 || c > 8; });
   std::string said = is_text ? result.out : "(bytes of a model)\n";
@@ -104,6 +109,10 @@ std::string RunStep(const std::string& command) {
   const std::vector<std::string> words = SplitWords(command);
   if (words[0] == "onnx-tag") return RunOurs(words);
   if (words[0] == "cat") return ReadFile(words.at(1));
+  if (words[0] == "write") {
+    std::ofstream(words.at(1), std::ios::binary) << words.at(2);
+    return "";
+  }
   if (words[0] == "cmp") {
     return ReadFile(words.at(1)) == ReadFile(words.at(2)) ? "same\n"
                                                           : "differ\n";
@@ -111,6 +120,15 @@ std::string RunStep(const std::string& command) {
   if (words[0] == "cp") {
     fs::copy_file(words.at(1), words.at(2),
                   fs::copy_options::overwrite_existing);
+    return "";
+  }
+  if (words[0] == "lines") {
+    std::ofstream file(words.at(1), std::ios::binary);
+    for (std::size_t i = 2; i < words.size(); ++i) file << words[i] << '\n';
+    return "";
+  }
+  if (words[0] == "mkdir") {
+    fs::create_directories(words.at(1));
     return "";
   }
   if (words[0] == "ls") {

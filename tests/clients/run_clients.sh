@@ -16,21 +16,8 @@ binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 work=${2:-$root/build/clients-venv}
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
-export PIP_CACHE_DIR="$work/pip-cache"
-
-skip() { echo "run_clients.sh: $1; nothing was checked" >&2; exit 77; }
-
+. "$here/environment.sh"
 command -v node >/dev/null || skip "node is not installed"
-command -v python3 >/dev/null || skip "python3 is not installed"
-python=$work/venv/bin/python
-if ! cmp -s "$here/requirements.txt" "$work/installed.txt"; then
-    rm -f "$work/installed.txt"
-    python3 -m venv --clear "$work/venv" || skip "no virtual environment could be made"
-    # torch by itself first, so that its CPU build is not traded for a larger one by what needs it.
-    "$python" -m pip install --quiet "$(grep '^torch==' "$here/requirements.txt")" &&
-        "$python" -m pip install --quiet -r "$here/requirements.txt" || skip "the clients could not be installed"
-    cp "$here/requirements.txt" "$work/installed.txt"
-fi
 
 # The models depend on their makers alone: a later run with another binary tags the same files.
 stamp=$(cat "$here/requirements.txt" "$root"/tools/*.py | cksum | tr ' ' -)
@@ -59,6 +46,9 @@ for model in "$models"/*/model.onnx; do
         failed=$((failed + 1))
     fi
 done
+echo "selections in other tools:"
+"$python" "$here/check_selections.py" "$binary" "$models" || failed=$((failed + 1))
 [ "$checked" -gt 0 ] || { echo "run_clients.sh: no models in $models" >&2; exit 1; }
-echo "$((checked - failed)) of $checked models pass"
+checked=$((checked + 1))
+echo "$((checked - failed)) of $checked checks pass"
 [ "$failed" -eq 0 ]

@@ -52,10 +52,11 @@ inline void AddParameters(schema::ModelProto& model, const Names& names,
 // A model's tags, asked for by graph path and index.
 class Mapped {
  public:
-  explicit Mapped(const schema::ModelProto& model)
+  explicit Mapped(const schema::ModelProto& model,
+                  const MappingOptions& options = MappingOptions())
       : bytes_(model.SerializeAsString()),
         model_(ReadModel(bytes_)),
-        tagging_(MapNodes(model_, MappingOptions())) {}
+        tagging_(MapNodes(model_, options)) {}
 
   // "-" where the node is untagged.
   std::string Module(const std::string& graph, std::uint32_t index) const {

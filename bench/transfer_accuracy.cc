@@ -1,0 +1,377 @@
+// Scores `transfer` on models whose answers are known.
+//
+//   transfer_accuracy TRUTH_DIR [--from VARIANT] [--model GLOB]
+//                     [--variant GLOB] [--files] [--worst N] [--nodes]
+//                     [--sidecar] [--seed N] [--floors FILE]
+//
+// The truth of FROM (default ts) is carried onto every other variant of the
+// same model and compared with that variant's own truth. Neither mapping TO
+// again nor copying indices can pass: every attribute name of FROM's modules
+// is first replaced by nonsense, one for one (indices stay indices, so that
+// layers can be told), and TO's nodes are put into another order that its
+// edges allow.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/interner.h"
+#include "base/text.h"
+#include "onnx_tag/transfer.h"
+#include "onnx_tag_schema.pb.h"
+#include "tagging/sidecar.h"
+#include "truth.h"
+
+namespace onnx_tag::bench {
+namespace {
+
+struct Options {
+  std::string truth;
+  std::string from = "ts";
+  std::string model = "*";
+  std::string variant = "*";
+  std::string floors;
+  std::size_t worst = 0;
+  std::uint32_t seed = 1;
+  bool files = false;
+  bool nodes = false;
+  bool sidecar = false;
+};
+
+std::string Nonsense(const std::string& path) {
+  std::string result;
+  if (path.empty()) return result;
+  for (const std::string_view atom : Split(path, '.')) {
+    if (!result.empty()) result += '.';
+    const bool index =
+        !atom.empty() && atom.find_first_not_of("0123456789") == atom.npos;
+    result +=
+        index ? std::string(atom) : fmt::format("q{:016x}", HashBytes(atom));
+  }
+  return result;
+}
+
+// Puts a model's nodes into another order.
+class Shuffle {
+ public:
+  Shuffle(const std::string& bytes, std::uint32_t seed) : random_(seed) {
+    model_.ParseFromString(bytes);
+    ShuffleGraph(model_.mutable_graph(), "", "");
+    bytes_ = model_.SerializeAsString();
+  }
+  const std::string& bytes() const { return bytes_; }
+  // "graph\tindex" before and after.
+  const std::string& NewPlace(const std::string& place) const {
+    const auto at = places_.find(place);
+    return at == places_.end() ? place : at->second;
+  }
+
+ private:
+  void CollectReads(const schema::NodeProto& node,
+                    std::vector<std::string>& reads) {
+    for (const std::string& input : node.input()) reads.push_back(input);
+    for (const auto& attribute : node.attribute()) {
+      for (const auto& inner : attribute.g().node()) CollectReads(inner, reads);
+      for (const auto& output : attribute.g().output()) {
+        reads.push_back(output.name());
+      }
+      for (const auto& graph : attribute.graphs()) {
+        for (const auto& inner : graph.node()) CollectReads(inner, reads);
+      }
+    }
+  }
+
+  std::vector<int> RandomOrder(const schema::GraphProto& graph) {
+    const int count = graph.node_size();
+    std::unordered_map<std::string, int> producer;
+    for (int i = 0; i < count; ++i) {
+      for (const auto& output : graph.node(i).output()) {
+        if (!output.empty()) producer.emplace(output, i);
+      }
+    }
+    std::vector<std::vector<int>> readers(static_cast<std::size_t>(count));
+    std::vector<int> waits(static_cast<std::size_t>(count), 0);
+    for (int i = 0; i < count; ++i) {
+      std::vector<std::string> reads;
+      CollectReads(graph.node(i), reads);
+      for (const std::string& name : reads) {
+        const auto at = producer.find(name);
+        if (at == producer.end() || at->second == i) continue;
+        readers[static_cast<std::size_t>(at->second)].push_back(i);
+        ++waits[static_cast<std::size_t>(i)];
+      }
+    }
+    std::vector<int> ready;
+    for (int i = 0; i < count; ++i) {
+      if (waits[static_cast<std::size_t>(i)] == 0) ready.push_back(i);
+    }
+    std::vector<int> order;
+    while (!ready.empty()) {
+      const std::size_t pick = random_() % ready.size();
+      const int node = ready[pick];
+      ready[pick] = ready.back();
+      ready.pop_back();
+      order.push_back(node);
+      for (const int reader : readers[static_cast<std::size_t>(node)]) {
+        if (--waits[static_cast<std::size_t>(reader)] == 0) {
+          ready.push_back(reader);
+        }
+      }
+    }
+    return order;
+  }
+
+  void ShuffleGraph(schema::GraphProto* graph, const std::string& old_path,
+                    const std::string& new_path) {
+    const std::vector<int> order = RandomOrder(*graph);
+    if (order.size() != static_cast<std::size_t>(graph->node_size())) return;
+    google::protobuf::RepeatedPtrField<schema::NodeProto> nodes;
+    nodes.Swap(graph->mutable_node());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      schema::NodeProto* node = graph->add_node();
+      node->Swap(nodes.Mutable(order[i]));
+      places_[fmt::format("{}\t{}", old_path, order[i])] =
+          fmt::format("{}\t{}", new_path, i);
+      for (auto& attribute : *node->mutable_attribute()) {
+        if (!attribute.has_g()) continue;
+        const auto inner = [&](const std::string& path, auto index) {
+          return fmt::format("{}{}{}:{}", path, path.empty() ? "" : "/", index,
+                             attribute.name());
+        };
+        ShuffleGraph(attribute.mutable_g(), inner(old_path, order[i]),
+                     inner(new_path, i));
+      }
+    }
+  }
+
+  std::mt19937 random_;
+  schema::ModelProto model_;
+  std::string bytes_;
+  std::unordered_map<std::string, std::string> places_;
+};
+
+// FROM: the truth as a tagging, in nonsense.
+Tagging TruthTagging(const Model& model, const std::vector<TruthRow>& rows) {
+  Tagging tagging;
+  tagging.roles.Add(Role());
+  tagging.tags.resize(model.node_count());
+  for (const TruthRow& row : rows) {
+    tagging.tags[row.node] = {
+        .module = tagging.modules.Add(Nonsense(row.module)),
+        .confidence = Confidence::kCertain};
+  }
+  return tagging;
+}
+
+std::string Place(const Model& model, NodeId node) {
+  return fmt::format("{}\t{}", model.GraphPath(model[node].graph),
+                     model[node].index);
+}
+
+class TransferAccuracy {
+ public:
+  explicit TransferAccuracy(const Options& options) : options_(options) {}
+
+  int Run() {
+    for (const TruthFile& from :
+         FindTruth(options_.truth, options_.model, options_.from)) {
+      const std::string bytes = ReadAll(from.onnx);
+      const Model model = ReadModel(bytes);
+      const Tagging tags =
+          TruthTagging(model, ReadTruth(ReadAll(from.truth), model));
+      for (const TruthFile& to :
+           FindTruth(options_.truth, from.model, options_.variant)) {
+        if (to.variant == options_.from) continue;
+        const Score score = ScoreFile(model, tags, to);
+        if (options_.files) Print(to.model + "/" + to.variant, score);
+        by_variant_[to.variant].Add(score);
+        all_.Add(score);
+      }
+    }
+    PrintTable();
+    return options_.floors.empty() ? 0 : CheckFloors();
+  }
+
+ private:
+  Tagging Carry(const Model& from, const Tagging& tags, const Model& to) {
+    if (!options_.sidecar) {
+      const NodeList nodes(from);
+      return TransferTags({nodes, &from}, tags, to);
+    }
+    std::string json;
+    WriteSidecar(from, tags, AboutModel("from.onnx", from, tags),
+                 [&](Bytes bytes) { json += bytes; });
+    Sidecar sidecar = ReadSidecar(json);
+    const NodeList nodes(std::move(sidecar.nodes));
+    return TransferTags({nodes, nullptr}, sidecar.tagging, to);
+  }
+
+  Score ScoreFile(const Model& from, const Tagging& tags, const TruthFile& to) {
+    const std::string bytes = ReadAll(to.onnx);
+    const Model original = ReadModel(bytes);
+    const Shuffle shuffle(bytes, options_.seed);
+    const Model model = ReadModel(shuffle.bytes());
+    std::unordered_map<std::string, NodeId> nodes;
+    for (const NodeId node : model.Nodes()) nodes[Place(model, node)] = node;
+    const Tagging carried = Carry(from, tags, model);
+
+    Score score;
+    score.files = 1;
+    for (TruthRow& row : ReadTruth(ReadAll(to.truth), original)) {
+      ++score.rows;
+      const std::string plain = row.module;
+      row.node = nodes.at(shuffle.NewPlace(Place(original, row.node)));
+      row.module = Nonsense(row.module);
+      for (std::string& accept : row.accept) accept = Nonsense(accept);
+      const Tag& tag = carried.tags[row.node];
+      if (!tag.tagged()) {
+        ++score.untagged;
+        ++misses_[fmt::format("{:23} is {}  got nothing", row.op,
+                              Generic(plain))];
+        continue;
+      }
+      const std::string module = carried.modules.Path(tag.module);
+      const Verdict verdict = Judge(module, row);
+      score.Add(verdict, tag.confidence);
+      names_.emplace(row.module, plain);
+      if (verdict != Verdict::kExact) {
+        NoteMiss(to, model, row, plain, module, verdict, tag.confidence);
+      }
+    }
+    for (const TruthRow& row : ReadTruth(ReadAll(to.truth), original)) {
+      names_.emplace(Nonsense(row.module), row.module);
+    }
+    return score;
+  }
+
+  void NoteMiss(const TruthFile& file, const Model& model, const TruthRow& row,
+                const std::string& plain, const std::string& module,
+                Verdict verdict, Confidence confidence) {
+    const auto at = names_.find(module);
+    const std::string got = at == names_.end() ? module : at->second;
+    constexpr std::array<std::string_view, 4> kWords = {"", "above", "WRONG",
+                                                        "LAYER"};
+    const std::string_view word = kWords[static_cast<std::size_t>(verdict)];
+    const std::string_view level =
+        kConfidenceNames[static_cast<std::size_t>(confidence)];
+    if (options_.nodes) {
+      fmt::print("  {}/{} {} {} {} is {} got {} {} {}\n", file.model,
+                 file.variant, Place(model, row.node), row.op,
+                 model[row.node].name, plain, got, word, level);
+    }
+    ++misses_[fmt::format("{:23} is {}  got {}  [{} {}]", row.op,
+                          Generic(plain), Generic(got), word, level)];
+  }
+
+  static void Print(const std::string& name, const Score& s) {
+    fmt::print(
+        "{:24} {:4} {:7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}\n",
+        name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
+        Percent(s.exact, s.rows), Percent(s.above, s.rows),
+        Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
+        Percent(s.level_exact[3], s.level_rows[3]),
+        Percent(s.level_exact[2], s.level_rows[2]),
+        Percent(s.level_exact[1], s.level_rows[1]));
+  }
+
+  void PrintTable() const {
+    fmt::print(
+        "{:24} {:>4} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}\n",
+        "onto", "file", "nodes", "tagged", "exact", "above", "wrong", "layer!",
+        "cert", "high", "med");
+    for (const auto& [variant, score] : by_variant_) Print(variant, score);
+    Print("all", all_);
+    std::vector<std::pair<std::uint64_t, std::string>> worst;
+    for (const auto& [what, count] : misses_) worst.emplace_back(count, what);
+    std::sort(worst.rbegin(), worst.rend());
+    for (std::size_t i = 0; i < std::min(options_.worst, worst.size()); ++i) {
+      fmt::print("{:6} {}\n", worst[i].first, worst[i].second);
+    }
+  }
+
+  // Lines of `variant exact wrong_layer`: at least, at most, in per cent.
+  int CheckFloors() const {
+    int failures = 0;
+    for (const std::string_view line : Split(ReadAll(options_.floors), '\n')) {
+      const auto words = Split(line, ' ');
+      if (words.size() != 3 || line.starts_with("#")) continue;
+      const auto at = by_variant_.find(std::string(words[0]));
+      if (at == by_variant_.end()) {
+        fmt::print(stderr, "{}: no file of this variant\n", words[0]);
+        ++failures;
+        continue;
+      }
+      const auto share = [&](std::uint64_t part) {
+        return 100.0 * static_cast<double>(part) /
+               static_cast<double>(at->second.rows);
+      };
+      if (share(at->second.exact) < std::stod(std::string(words[1])) ||
+          share(at->second.layer) > std::stod(std::string(words[2]))) {
+        fmt::print(stderr,
+                   "{}: {:.2f} % exact and {:.2f} % in a wrong layer; the "
+                   "floor is {} and {}\n",
+                   words[0], share(at->second.exact), share(at->second.layer),
+                   words[1], words[2]);
+        ++failures;
+      }
+    }
+    return failures == 0 ? 0 : 1;
+  }
+
+  const Options& options_;
+  std::map<std::string, Score> by_variant_;
+  Score all_;
+  std::map<std::string, std::uint64_t> misses_;
+  std::unordered_map<std::string, std::string> names_;
+};
+
+bool Parse(int argc, char** argv, Options& options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool has_next = i + 1 < argc;
+    if (word == "--files") {
+      options.files = true;
+    } else if (word == "--nodes") {
+      options.nodes = true;
+    } else if (word == "--sidecar") {
+      options.sidecar = true;
+    } else if (word == "--from" && has_next) {
+      options.from = argv[++i];
+    } else if (word == "--model" && has_next) {
+      options.model = argv[++i];
+    } else if (word == "--variant" && has_next) {
+      options.variant = argv[++i];
+    } else if (word == "--floors" && has_next) {
+      options.floors = argv[++i];
+    } else if (word == "--worst" && has_next) {
+      options.worst = std::stoul(argv[++i]);
+    } else if (word == "--seed" && has_next) {
+      options.seed = static_cast<std::uint32_t>(std::stoul(argv[++i]));
+    } else if (!word.starts_with("-") && options.truth.empty()) {
+      options.truth = word;
+    } else {
+      return false;
+    }
+  }
+  return !options.truth.empty();
+}
+
+}  // namespace
+}  // namespace onnx_tag::bench
+
+int main(int argc, char** argv) {
+  onnx_tag::bench::Options options;
+  if (!onnx_tag::bench::Parse(argc, argv, options)) {
+    fmt::print(stderr,
+               "usage: transfer_accuracy TRUTH_DIR [--from VARIANT] "
+               "[--model GLOB] [--variant GLOB] [--files] [--worst N] "
+               "[--nodes] [--sidecar] [--seed N] [--floors FILE]\n");
+    return 2;
+  }
+  return onnx_tag::bench::TransferAccuracy(options).Run();
+}

@@ -1,0 +1,96 @@
+"""`record` and `export_and_record`: what a user calls once, beside the export."""
+from __future__ import annotations
+
+import inspect
+import platform
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple
+
+import torch
+
+from . import document
+from ._version import __version__
+from .fx import fx_dump, program_dump
+from .modules import module_map
+from .recorder import Recorder
+from .running import evaluating, run_recorded, twin
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def _head() -> Dict[str, Any]:
+    return {"format": document.FORMAT, "tool": {"name": "onnx_tag", "version": __version__, "torch": torch.__version__,
+                                                "python": platform.python_version()}}
+
+
+def _as_args(args: Any) -> Tuple[Any, ...]:
+    """One tensor is one argument."""
+    return (args,) if isinstance(args, torch.Tensor) else tuple(args)
+
+
+def record(model: "nn.Module", args: Any = None, kwargs: Optional[Mapping[str, Any]] = None, *,
+           path: Optional[document.PathLike] = None, fx: bool = False, run: str = "auto") -> Dict[str, Any]:
+    """Records what a model is and, given inputs, what it does; returns the recording and writes it to `path`.
+
+    Without inputs: the module map. With `args` (a tensor, a sequence, or a mapping of keywords) or `kwargs`: also the
+    execution trace of one run in eval mode, as an exporter would run it (`run="traced"`), or plainly (`run="eager"`);
+    "auto" prefers the first. `fx=True` adds the FX graph. The model is left as it was, also when its forward raises.
+    """
+    recording = _head()
+    if args is None and kwargs is None:
+        if fx:
+            raise document.RecordingError("fx=True needs inputs: record(model, args, fx=True)")
+        recording["modules"] = module_map(model)
+    else:
+        positional, named = split_inputs(() if args is None else args, kwargs)
+        recording.update(run_recorded(model, positional, named, run).document())
+        with evaluating(model):
+            dump = fx_dump(twin(model), positional, named) if fx else None
+        if dump is not None:
+            recording["fx_source"], recording["fx"] = dump
+    if path is not None:
+        document.save(recording, path)
+    return recording
+
+
+def export_and_record(model: "nn.Module", inputs: Any, onnx_path: document.PathLike, *, dynamo: bool = True,
+                      kwargs: Optional[Mapping[str, Any]] = None, path: Optional[document.PathLike] = None,
+                      fx: bool = False, run: str = "auto", **export_options: Any) -> Dict[str, Any]:
+    """torch.onnx.export and `record` in one go: both see the same model and the same inputs.
+
+    `inputs` are positional (a tensor or a sequence) or a mapping of keywords. The recording is written to `path`, by
+    default beside the model: m.onnx gives m.recording.json. With `dynamo=True` its FX section is the very graph that
+    was translated. `export_options` go to torch.onnx.export.
+    """
+    args, named = split_inputs(inputs, kwargs)
+    recording = record(model, args, named, fx=fx and not dynamo, run=run)
+    with evaluating(model):
+        if dynamo:
+            program = torch.onnx.export(model, args, str(onnx_path), kwargs=named, dynamo=True, **export_options)
+            exported = getattr(program, "exported_program", None)
+            if exported is not None:
+                recording["fx_source"], recording["fx"] = program_dump(exported, "torch.onnx")
+        else:
+            torch.onnx.export(model, (*args, named) if named else args, str(onnx_path), **_torchscript_option(),
+                              **export_options)
+    document.save(recording, path if path is not None else recording_path(str(onnx_path)))
+    return recording
+
+
+def split_inputs(inputs: Any, kwargs: Optional[Mapping[str, Any]]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+    if isinstance(inputs, Mapping):
+        return (), {**inputs, **(kwargs or {})}
+    return _as_args(inputs), dict(kwargs or {})
+
+
+def recording_path(onnx_path: str) -> str:
+    stem = onnx_path[:-len(".onnx")] if onnx_path.endswith(".onnx") else onnx_path
+    return stem + ".recording.json"
+
+
+def _torchscript_option() -> Dict[str, Any]:
+    """torch before 2.5 has one exporter and no word for it."""
+    return {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
+
+
+__all__ = ["Recorder", "export_and_record", "record", "recording_path"]

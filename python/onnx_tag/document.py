@@ -1,0 +1,83 @@
+"""The recording as a file: `onnx-tag-recording/1`, described field by field in docs/recording.schema.json.
+
+Needs neither torch nor onnx, so that tools which only read or check recordings can use it.
+"""
+from __future__ import annotations
+
+import json
+import os
+from typing import IO, Any, Dict, Iterator, Union
+
+FORMAT = "onnx-tag-recording/1"
+PathLike = Union[str, "os.PathLike[str]"]
+# Sections with one entry per line: a recording can be read, grepped and compared by lines.
+LINES = ("modules", "inputs", "outputs", "values", "calls", "functions", "events", "fx")
+
+
+class RecordingError(Exception):
+    """A recording cannot be made or read; the text says what to do."""
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def _pieces(document: Dict[str, Any]) -> Iterator[str]:
+    opening = "{"
+    for key, value in document.items():
+        yield f"{opening}{_compact(key)}:"
+        opening = ",\n"
+        if key not in LINES or not value:
+            yield _compact(value)
+        elif isinstance(value, dict):
+            yield "{\n"
+            yield ",\n".join(f" {_compact(k)}:{_compact(v)}" for k, v in value.items())
+            yield "}"
+        else:
+            yield "[\n"
+            yield ",\n".join(" " + _compact(v) for v in value)
+            yield "]"
+    yield "}\n"
+
+
+def dumps(document: Dict[str, Any]) -> str:
+    """The same document gives the same bytes."""
+    return "".join(_pieces(document))
+
+
+def save(document: Dict[str, Any], path: PathLike) -> None:
+    """Writes beside and renames: the file is complete or not there."""
+    target = os.fspath(path)
+    partial = f"{target}.{os.getpid()}.part"
+    try:
+        with open(partial, "w", encoding="ascii", newline="\n") as out:
+            _write(document, out)
+        os.replace(partial, target)
+    except BaseException:
+        if os.path.exists(partial):
+            os.remove(partial)
+        raise
+
+
+def _write(document: Dict[str, Any], out: IO[str]) -> None:
+    for piece in _pieces(document):
+        out.write(piece)
+
+
+def load(path: PathLike) -> Dict[str, Any]:
+    """A recording, or a plain module map `{"modules": {"<path>": "<Class>"}}`."""
+    name = os.fspath(path)
+    with open(name, encoding="utf-8") as file:
+        try:
+            document = json.load(file)
+        except ValueError as error:
+            raise RecordingError(f"{name}: not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise RecordingError(f"{name}: not a recording: the document is no object")
+    said = document.get("format", FORMAT)
+    if said != FORMAT:
+        raise RecordingError(f"{name}: format is {said!r}, this version reads {FORMAT!r}")
+    if not isinstance(document.get("modules"), dict):
+        raise RecordingError(f"{name}: not a recording: no object 'modules'; "
+                             "make one with: python -m onnx_tag record module:function -o recording.json")
+    return document

@@ -1,0 +1,114 @@
+"""Which tensor is which: numbers for the values that flow between operations.
+
+A tensor is known by its object. Views lose theirs on the way back through autograd (it makes a new object around the
+same memory), so a tensor that is not known by its object is looked up by its memory: storage, offset, shape, strides.
+Writing in place makes a new value; who reads the same memory through another tensor afterwards gets a value that
+says so (`merges`).
+"""
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Layout = Tuple[Any, ...]
+
+
+def dtype_name(dtype: object) -> str:
+    return str(dtype).replace("torch.", "", 1)
+
+
+def storage_key(tensor: "Tensor") -> Optional[int]:
+    """The same for all views of one memory; None for tensors without any (sparse ones, for example)."""
+    try:
+        storage: Any = tensor
+        storage = storage.untyped_storage() if hasattr(storage, "untyped_storage") else storage.storage()._untyped()
+        return int(storage._cdata)
+    except (RuntimeError, NotImplementedError, AttributeError):
+        return None
+
+
+def _layout(tensor: "Tensor") -> Layout:
+    return (tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype)
+
+
+class _Memory:
+    """What is known about one storage: the values seen in it, and the writes to it.
+
+    Writes are counted here, since torch's own counter is shared with a view only after the operation has returned.
+    """
+
+    def __init__(self) -> None:
+        self.layouts: Dict[Layout, Tuple[int, int]] = {}
+        self.writes = 0
+        self.last_written = -1
+
+
+class Values:
+    """The value table of a recording, and the way from a tensor to its number."""
+
+    def __init__(self) -> None:
+        self.table: List[Dict[str, Any]] = []
+        self._objects: Dict[int, Tuple["weakref.ref[Tensor]", int, int]] = {}
+        self._memories: Dict[int, _Memory] = {}
+        self._held: List["Tensor"] = []
+
+    def name(self, tensor: "Tensor", kind: str, name: str) -> int:
+        """Makes a value that is there before the first operation: an input, a parameter."""
+        self._held.append(tensor)
+        return self._new(tensor, kind=kind, name=name)
+
+    def size(self, tensor: "Tensor", of: int, axis: int, call: Optional[int]) -> int:
+        """A size that a tracer made a tensor of."""
+        return self._new(tensor, kind="size", of=of, axis=axis, call=call)
+
+    def read(self, tensor: "Tensor") -> int:
+        memory = self._memory(tensor)
+        known = self._find(tensor, memory)
+        if known is None:
+            return self._new(tensor, kind="constant")
+        value, writes = known
+        if memory is None or memory.writes == writes:
+            return value
+        return self._new(tensor, merges=[value, memory.last_written])
+
+    def made(self, tensor: "Tensor", fresh: bool) -> int:
+        """A result of an operation. `fresh`: in memory of its own, so whatever had that address before is gone."""
+        key = storage_key(tensor)
+        if fresh and key is not None:
+            self._memories.pop(key, None)
+        return self._new(tensor)
+
+    def written(self, tensor: "Tensor") -> int:
+        """What an operation wrote in place."""
+        memory = self._memory(tensor)
+        if memory is None:
+            return self._new(tensor)
+        memory.writes += 1
+        memory.last_written = self._new(tensor)
+        return memory.last_written
+
+    def _new(self, tensor: "Tensor", **more: object) -> int:
+        value = len(self.table)
+        self.table.append({"dtype": dtype_name(tensor.dtype), "shape": [int(d) for d in tensor.shape], **more})
+        memory = self._memory(tensor)
+        writes = memory.writes if memory else 0
+        self._objects[id(tensor)] = (weakref.ref(tensor), value, writes)
+        if memory:
+            memory.layouts[_layout(tensor)] = (value, writes)
+        return value
+
+    def _memory(self, tensor: "Tensor") -> Optional[_Memory]:
+        key = storage_key(tensor)
+        return None if key is None else self._memories.setdefault(key, _Memory())
+
+    def _find(self, tensor: "Tensor", memory: Optional[_Memory]) -> Optional[Tuple[int, int]]:
+        known = self._objects.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            return known[1], known[2]
+        found = memory.layouts.get(_layout(tensor)) if memory else None
+        if found is not None:
+            self._objects[id(tensor)] = (weakref.ref(tensor), *found)
+        return found

@@ -1,0 +1,88 @@
+"""The file format, without torch."""
+from __future__ import annotations
+
+import json
+
+import pytest
+from conftest import ROOT
+
+from onnx_tag import RecordingError, document
+
+RECORDINGS = sorted((ROOT / "tests/recordings").glob("*/recording.json"))
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda p: p.parent.name)
+def test_recordings_that_are_checked_in_fit_the_schema_and_are_written_alike(path, schema):
+    loaded = document.load(path)
+    schema.validate(loaded)
+    assert document.dumps(loaded) == path.read_text()
+
+
+def test_there_are_recordings():
+    assert len(RECORDINGS) >= 3
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda p: p.parent.name)
+def test_numbers_in_recordings_lead_somewhere(path):
+    r = document.load(path)
+    values, calls = len(r["values"]), len(r["calls"])
+
+    def numbers(argument):
+        if isinstance(argument, int):
+            yield argument
+        elif isinstance(argument, list):
+            for item in argument:
+                yield from numbers(item)
+
+    made = {i for i, v in enumerate(r["values"]) if "kind" in v}
+    for i, value in enumerate(r["values"]):
+        if "merges" in value:
+            made.add(i)
+    for event in r["events"]:
+        used = set(numbers(event["inputs"])) | {v for a in event.get("kwargs", {}).values() for v in numbers(a)}
+        assert used <= made, event
+        made |= set(event["outputs"]) | set(event.get("writes", ()))
+        assert event["module"] == r["calls"][event["call"]]["module"]
+        first, last = r["functions"][event["function"]]["events"]
+        assert first <= r["events"].index(event) < last or r["events"].count(event) > 1
+    assert made <= set(range(values))
+    for k, call in enumerate(r["calls"]):
+        assert call["module"] in r["modules"]
+        assert call["parent"] is None or call["parent"] < k <= calls
+    names = [node["name"] for node in r["fx"]]
+    assert len(names) == len(set(names))
+    for node in r["fx"]:
+        assert node.get("module", "") in r["modules"]
+
+
+@pytest.mark.parametrize("text, message", [
+    ("{", "not JSON"), ("[]", "no object"), ('{"format": "x/1"}', "reads 'onnx-tag-recording/1'"),
+    ("{}", "python -m onnx_tag record"), ('{"modules": []}', "no object 'modules'")])
+def test_other_files_are_refused_with_what_to_do(tmp_path, text, message):
+    path = tmp_path / "r.json"
+    path.write_text(text)
+    with pytest.raises(RecordingError, match=message):
+        document.load(path)
+
+
+def test_a_plain_module_map_is_a_recording(tmp_path, schema):
+    path = tmp_path / "hierarchy.json"
+    path.write_text('{"modules": {"": "M", "a": "Linear"}}')
+    schema.validate(document.load(path))
+
+
+def test_a_file_is_complete_or_not_there(tmp_path):
+    path = tmp_path / "r.json"
+    document.save({"format": document.FORMAT, "modules": {"": {"class": "M"}}}, path)
+    before = path.read_text()
+    with pytest.raises(TypeError):
+        document.save({"format": document.FORMAT, "modules": {"": {"class": object()}}}, path)
+    assert path.read_text() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_every_entry_has_its_line():
+    text = document.dumps({"format": document.FORMAT, "modules": {"": {"class": "M"}, "a": {"class": "é\n"}},
+                           "events": [], "values": [{"dtype": "float32", "shape": [1]}] * 2})
+    assert text.count("\n") == 8
+    assert json.loads(text)["modules"]["a"]["class"] == "é\n"

@@ -1,0 +1,180 @@
+"""Export and record in one go, and the command line, with real torch and onnx."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+torch = pytest.importorskip("torch")
+onnx = pytest.importorskip("onnx")
+from torch import nn  # noqa: E402
+
+from onnx_tag import Tags, document, export_and_record  # noqa: E402
+from onnx_tag.__main__ import main  # noqa: E402
+
+MAKER = '''
+import torch
+from torch import nn
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.norm = nn.LayerNorm(4)
+    def forward(self, x):
+        return self.norm(torch.relu(self.fc(x)) + x)
+
+class Stack(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Layer(), Layer()])
+    def forward(self, x, bias=None):
+        for layer in self.layers:
+            x = layer(x)
+        return x if bias is None else x + bias
+
+def make():
+    torch.manual_seed(0)
+    return Stack(), torch.ones(2, 4)
+
+def keywords():
+    return Stack(), (torch.ones(2, 4),), {"bias": torch.ones(4)}
+
+def alone():
+    return Stack()
+
+def broken():
+    raise ValueError("no weights")
+
+def wrong():
+    return 7
+'''
+
+
+@pytest.fixture()
+def maker(tmp_path):
+    path = tmp_path / "maker_under_test.py"
+    path.write_text(MAKER)
+    return path
+
+
+def make(maker):
+    space = {}
+    exec(compile(maker.read_text(), "maker", "exec"), space)
+    return space["make"]()
+
+
+@pytest.fixture()
+def command(capsys, monkeypatch):
+    """Runs the command in this process: importing torch takes longer than all of these tests."""
+    def run(folder, *arguments):
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        monkeypatch.setattr("warnings.showwarning", None)
+        sys.modules.pop("maker_under_test", None)
+        capsys.readouterr()
+        try:
+            code = main(list(arguments))
+        except SystemExit as stop:
+            code = stop.code
+        done = capsys.readouterr()
+        return code, done.out, done.err
+    return run
+
+
+def test_it_runs_as_a_module(maker, tmp_path):
+    done = subprocess.run([sys.executable, "-m", "onnx_tag", "record", "maker_under_test:alone"], cwd=tmp_path,
+                          env=dict(os.environ, PYTHONPATH=str(ROOT / "python")), capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "recording.json: 8 modules\n", "")
+
+
+@pytest.mark.parametrize("dynamo", [False, True])
+def test_both_exporters(maker, tmp_path, schema, dynamo, binary):
+    model, x = make(maker)
+    path = tmp_path / "m.onnx"
+    recording = export_and_record(model, x, path, dynamo=dynamo)
+    assert document.load(tmp_path / "m.recording.json") == recording
+    schema.validate(recording)
+    onnx.checker.check_model(str(path))
+    assert ("fx" in recording) == dynamo
+    if dynamo:
+        said = {p.value for n in onnx.load(path).graph.node for p in n.metadata_props
+                if p.key == "pkg.torch.onnx.fx_node"}
+        dumped = {n["name"] for n in recording["fx"]}
+        assert said and all(text.split(" ")[0].lstrip("%") in dumped for text in said)
+    # The tags and the recording speak of the same modules.
+    sidecar = tmp_path / "m.tags.json"
+    subprocess.run([binary, "tag", str(path), "--sidecar-only", "--sidecar", str(sidecar), "--quiet"], check=True)
+    bound = Tags.load(sidecar).bind(model)
+    products = [n for n in bound.tags if n.op in ("Gemm", "MatMul")]
+    assert [bound.module(n) for n in products] == [layer.fc for layer in model.layers]
+    assert {n.op for n in bound.nodes_of(model.layers[0])} >= {"Relu"}
+
+
+def test_keywords_go_to_both_exporters(maker, tmp_path):
+    model, x = make(maker)
+    for dynamo in (False, True):
+        path = tmp_path / f"k{dynamo}.onnx"
+        recording = export_and_record(model, {"x": x, "bias": torch.ones(4)}, path, dynamo=dynamo,
+                                      path=tmp_path / "r.json", input_names=["x", "bias"])
+        assert [i["name"] for i in recording["inputs"]] == ["x", "bias"]
+        assert [i.name for i in onnx.load(path).graph.input] == ["x", "bias"]
+
+
+def test_the_command_records_and_says_what(maker, tmp_path, command):
+    code, out, err = command(tmp_path, "record", "maker_under_test:make", "--fx", "-o", "r.json")
+    assert (code, err) == (0, "")
+    assert out.startswith("r.json: 8 modules, ") and "operations (traced)" in out and "FX nodes (torch.export)" in out
+    assert document.load(tmp_path / "r.json")["modules"]["layers.1.norm"]["class"] == "LayerNorm"
+
+
+def test_the_command_takes_a_file_and_a_model_without_inputs(maker, tmp_path, command):
+    assert command(tmp_path, "record", "maker_under_test.py:alone")[:2] == (0, "recording.json: 8 modules\n")
+    assert command("/", "record", f"{maker}:make", "--modules-only", "-o", str(tmp_path / "m.json"))[0] == 0
+    assert "events" not in json.loads((tmp_path / "m.json").read_text())
+    assert command(tmp_path, "record", "maker_under_test:keywords", "--run", "eager")[0] == 0
+    recording = document.load(tmp_path / "recording.json")
+    assert [i["name"] for i in recording["inputs"]] == ["x", "bias"] and recording["run"] == {"mode": "eager"}
+
+
+def test_the_command_exports(maker, tmp_path, command):
+    for exporter in ("dynamo", "torchscript"):
+        code, out, err = command(tmp_path, "record", "maker_under_test:make", "--export", f"{exporter}.onnx",
+                                 "--exporter", exporter)
+        assert code == 0, err
+        assert (tmp_path / f"{exporter}.recording.json").exists()
+        onnx.checker.check_model(str(tmp_path / f"{exporter}.onnx"))
+
+
+def test_mistakes_are_explained(maker, tmp_path, command):
+    for arguments, code, message in (
+            (("record", "maker_under_test"), 2, "not MODULE:FUNCTION"),
+            (("record", "nowhere:make"), 2, "No module named 'nowhere'"),
+            (("record", "nowhere.py:make"), 2, "no such file"),
+            (("record", "maker_under_test:mkae"), 2, "it has: Layer, Stack, make"),
+            (("record", "maker_under_test:wrong"), 2, "must return a torch.nn.Module"),
+            (("record", "maker_under_test:broken"), 1, "ValueError while the model was built or run; nothing written"),
+            (("record", "maker_under_test:alone", "--fx"), 2, "return (model, inputs)"),
+            (("record", "maker_under_test:make", "-o", "no/such/folder/r.json"), 4, "No such file"),
+            ((), 2, "usage: python -m onnx_tag")):
+        got, out, err = command(tmp_path, *arguments)
+        assert got == code and message in err and out == "", (arguments, got, err)
+    code, out, _ = command(tmp_path, "--help")
+    assert code == 0 and "record my_models:tiny_bert" in out
+    assert command(tmp_path, "--version")[1].startswith("onnx_tag 0.")
+
+
+class Conditional(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+def test_a_failing_export_leaves_the_model_alone(tmp_path):
+    model = Conditional().train()
+    with pytest.raises(Exception):                          # noqa: B017
+        export_and_record(model, torch.ones(1), tmp_path / "no" / "such" / "m.onnx", dynamo=False)
+    assert model.training and not list(tmp_path.glob("*.json"))

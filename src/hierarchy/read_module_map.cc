@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <array>
+
+#include "base/json_reader.h"
+#include "base/text.h"
+#include "hierarchy/module_map.h"
+
+namespace onnx_tag {
+namespace {
+
+using json::Kind;
+using json::Place;
+
+constexpr std::array<std::string_view, 3> kHolders = {
+    "ModuleList", "ModuleDict", "ParameterList"};
+
+class MapReader {
+ public:
+  explicit MapReader(std::string_view json) : reader_(json) {}
+
+  ModuleMap Read() {
+    if (reader_.Peek() != Kind::kObject) {
+      reader_.FailAt(reader_.Here(), "{} where the object with \"modules\" {}",
+                     json::KindName(reader_.Peek()), "should be");
+    }
+    reader_.BeginObject();
+    std::string key;
+    bool found = false;
+    while (reader_.NextMember(key)) {
+      if (key == "format") {
+        ReadFormat();
+      } else if (key == "modules" || key == "hierarchy") {
+        if (found) {
+          reader_.FailAt(reader_.KeyPlace(),
+                         "both \"modules\" and \"hierarchy\": keep one");
+        }
+        found = true;
+        ReadModules();
+      } else {
+        reader_.Skip();
+      }
+    }
+    reader_.End();
+    if (!found || map_.modules.empty()) {
+      reader_.FailAt(Place{0},
+                     "no modules in it\n  it should be {{\"modules\": "
+                     "{{\"\": \"RootClass\", \"a.b\": \"Class\"}}}}, as the "
+                     "companion records it");
+    }
+    map_.modules.resize(map_.tree.size());
+    return std::move(map_);
+  }
+
+ private:
+  void ReadFormat() {
+    const Place place = reader_.Here();
+    if (reader_.Peek() != Kind::kString) return reader_.Skip();
+    const std::string format = reader_.String();
+    if (format == "onnx-tag/1") {
+      reader_.FailAt(place,
+                     "this is a sidecar with tags, not a hierarchy\n  give "
+                     "what the companion records from the PyTorch model");
+    }
+    if (format.starts_with("onnx-tag-recording/") &&
+        format != "onnx-tag-recording/1") {
+      reader_.FailAt(place,
+                     "\"{}\" is newer than this program, which reads "
+                     "onnx-tag-recording/1\n  use a newer onnx-tag",
+                     Printable(format, 60));
+    }
+  }
+
+  // Flat by path; or one module whose `children` nest.
+  void ReadModules() {
+    if (reader_.Peek() != Kind::kObject) {
+      reader_.FailAt(reader_.Here(),
+                     "{} where the modules should be: an object by path",
+                     json::KindName(reader_.Peek()));
+    }
+    const bool nested = IsNested(reader_);
+    reader_.BeginObject();
+    std::string key;
+    Found root;
+    while (reader_.NextMember(key)) {
+      if (nested) {
+        ReadField(key, root, "");
+      } else {
+        Found found;
+        ReadValue(key, found);
+        Keep(key, found, reader_.KeyPlace());
+      }
+    }
+    if (nested) Keep(root.has_scope ? root.scope : "", root, Place{0});
+  }
+
+  // A flat map has modules by path, and no module is called `class_name`.
+  // Works on a copy of the reader.
+  static bool IsNested(json::Reader reader) {
+    reader.BeginObject();
+    std::string key;
+    while (reader.NextMember(key)) {
+      if (key == "class_name") return reader.Peek() == Kind::kString;
+      reader.Skip();
+    }
+    return false;
+  }
+
+  struct Found {
+    std::string class_name;
+    std::string scope;
+    RecordedModule module;
+    bool has_scope = false;
+    bool container_known = false;
+  };
+
+  void ReadValue(std::string_view path, Found& found) {
+    switch (reader_.Peek()) {
+      case Kind::kString:
+        found.class_name = reader_.String();
+        return;
+      case Kind::kObject:
+        break;
+      default:
+        reader_.FailAt(reader_.Here(),
+                       "module \"{}\": {} where its class or an object should "
+                       "be",
+                       Printable(path, 200), json::KindName(reader_.Peek()));
+    }
+    reader_.BeginObject();
+    std::string key;
+    while (reader_.NextMember(key)) ReadField(key, found, path);
+  }
+
+  void ReadField(const std::string& key, Found& found, std::string_view path) {
+    if (key == "class" || key == "class_name") {
+      map_.complete &= key == "class";
+      found.class_name = StringOf(key, path);
+    } else if (key == "scope") {
+      found.scope = AsPath(StringOf(key, path));
+      found.has_scope = true;
+    } else if (key == "qualified") {
+      found.module.qualified = StringOf(key, path);
+    } else if (key == "parameters") {
+      ReadParameters(found, path);
+    } else if (key == "calls") {
+      found.module.calls = reader_.Count();
+      found.module.calls_known = true;
+    } else if (key == "container") {
+      found.module.container = reader_.Bool();
+      found.container_known = true;
+    } else if (key == "children") {
+      ReadChildren(path);
+    } else {
+      reader_.Skip();  // execution_order, traced_tag, ...
+    }
+  }
+
+  std::string StringOf(std::string_view key, std::string_view path) {
+    if (reader_.Peek() == Kind::kString) return reader_.String();
+    reader_.FailAt(reader_.Here(), "module \"{}\": \"{}\" is {}, not a string",
+                   Printable(path, 200), key, json::KindName(reader_.Peek()));
+  }
+
+  void ReadParameters(Found& found, std::string_view path) {
+    if (reader_.Peek() == Kind::kNumber) return reader_.Skip();  // a count
+    reader_.BeginArray();
+    while (reader_.NextItem()) {
+      found.module.parameters.push_back(StringOf("parameters", path));
+    }
+  }
+
+  // By class and index: only `scope` says where a child is.
+  void ReadChildren(std::string_view around) {
+    reader_.BeginObject();
+    std::string key;
+    while (reader_.NextMember(key)) {
+      const Place place = reader_.KeyPlace();
+      Found child;
+      ReadValue(key, child);
+      if (!child.has_scope) {
+        reader_.FailAt(place,
+                       "module \"{}\" below \"{}\" has no \"scope\", and so no "
+                       "path\n  add \"scope\": \"its.path\", or give the "
+                       "modules flat by path",
+                       Printable(key, 200), Printable(around, 200));
+      }
+      Keep(child.scope, child, place);
+    }
+  }
+
+  // "/encoder/layer.0" and "encoder.layer.0" are one path.
+  static std::string AsPath(std::string scope) {
+    std::replace(scope.begin(), scope.end(), '/', '.');
+    const std::size_t start = scope.find_first_not_of('.');
+    return start == std::string::npos ? "" : scope.substr(start);
+  }
+
+  void Keep(std::string_view path, Found& found, Place place) {
+    for (const std::string_view atom : Split(path, '.')) {
+      if (!atom.empty() || path.empty()) continue;
+      reader_.FailAt(place, "\"{}\" is no path of a module",
+                     Printable(path, 200));
+    }
+    const ModuleId id = map_.tree.Add(path);
+    map_.modules.resize(std::max(map_.modules.size(), map_.tree.size()));
+    if (map_.modules[id].listed) {
+      reader_.FailAt(place, "module \"{}\" stands here a second time",
+                     Printable(path, 200));
+    }
+    // "torch.nn.modules.linear.Linear" is Linear.
+    const std::size_t dot = found.class_name.rfind('.');
+    if (dot != std::string::npos) {
+      if (found.module.qualified.empty()) {
+        found.module.qualified = found.class_name;
+      }
+      found.class_name.erase(0, dot + 1);
+    }
+    map_.tree.SetClass(id, found.class_name);
+    RecordedModule& module = map_.modules[id];
+    module = std::move(found.module);
+    module.listed = true;
+    if (!found.container_known) {
+      module.container = std::find(kHolders.begin(), kHolders.end(),
+                                   found.class_name) != kHolders.end();
+    }
+  }
+
+  json::Reader reader_;
+  ModuleMap map_;
+};
+
+}  // namespace
+
+bool ModuleMap::OnlyHolds(ModuleId id) const {
+  return !modules[id].listed || modules[id].container ||
+         tree.Class(id) == "Sequential";
+}
+
+ModuleMap ReadModuleMap(std::string_view json) {
+  return MapReader(json).Read();
+}
+
+}  // namespace onnx_tag

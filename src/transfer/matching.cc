@@ -1,0 +1,317 @@
+#include "transfer/matching.h"
+
+#include <algorithm>
+#include <array>
+
+#include "transfer/operators.h"
+
+namespace onnx_tag::transfer {
+namespace {
+
+// A value that very many read says little of each, and comparing them all
+// would cost their product.
+constexpr std::size_t kMostConsumers = 64;
+
+// How many nodes a tool puts in, or takes out, one after the other.
+constexpr std::size_t kLongestDetour = 4;
+
+// The longest way from what is fed in to each node. Files list producers
+// first; one that does not gets a worse order, and no endless walk.
+std::vector<std::uint32_t> Depths(const Outline& outline) {
+  std::vector<std::uint32_t> depths(outline.node_count(), 0);
+  for (const NodeId node : outline.Nodes()) {
+    for (const ValueId input : outline.Inputs(node)) {
+      if (input == kNo<ValueId>) continue;
+      const NodeId producer = outline[input].producer;
+      if (producer == kNo<NodeId>) continue;
+      std::uint32_t& depth = depths[Index(node)];
+      depth = std::max(depth, depths[Index(producer)] + 1);
+    }
+  }
+  return depths;
+}
+
+// Sorts by depth; false where two are equally deep.
+bool SortByDepth(std::vector<NodeId>& nodes,
+                 const std::vector<std::uint32_t>& depths) {
+  std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
+    return std::pair(depths[Index(a)], a) < std::pair(depths[Index(b)], b);
+  });
+  return std::adjacent_find(nodes.begin(), nodes.end(),
+                            [&](NodeId a, NodeId b) {
+                              return depths[Index(a)] == depths[Index(b)];
+                            }) == nodes.end();
+}
+
+}  // namespace
+
+void Matching::PairNodes(NodeId to, NodeId from, Bond bond) {
+  if (nodes_[to].from != kNo<NodeId>) return;
+  nodes_[to] = {from, bond};
+  taken_[from] = true;
+  const auto outputs = to_.Outputs(to);
+  const auto old_outputs = from_.Outputs(from);
+  const std::size_t count = std::min(outputs.size(), old_outputs.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (outputs[i] == kNo<ValueId> || old_outputs[i] == kNo<ValueId>) continue;
+    PairValues(outputs[i], old_outputs[i], bond);
+  }
+  PairInputs(to, from, bond);
+  for (const GraphId graph : to_.Subgraphs(to)) {
+    for (const GraphId old : from_.Subgraphs(from)) {
+      if (to_[graph].label == from_[old].label) PairGraphs(graph, old, bond);
+    }
+  }
+}
+
+void Matching::PairValues(ValueId to, ValueId from, Bond bond) {
+  if (values_[to].from != kNo<ValueId>) return;
+  values_[to] = {from, bond};
+  value_taken_[from] = true;
+  upstream_.push_back(to);
+  downstream_.push_back(to);
+}
+
+void Matching::PairGraphs(GraphId to, GraphId from, Bond bond) {
+  graphs_.emplace_back(to, from);
+  const auto pair = [&](const std::vector<ValueId>& values,
+                        const std::vector<ValueId>& old) {
+    if (values.size() != old.size()) return;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      PairValues(values[i], old[i], bond);
+    }
+  };
+  pair(to_[to].outputs, from_[from].outputs);
+  pair(to_[to].inputs, from_[from].inputs);
+}
+
+// Names are paired before anything is followed, so a wrong order of inputs is
+// mostly known to be one.
+bool Matching::InputsAreSwapped(NodeId to, NodeId from) const {
+  const auto inputs = to_.Inputs(to);
+  const auto old = from_.Inputs(from);
+  const auto likeness = [&](std::size_t i, std::size_t j) {
+    if (inputs[i] == kNo<ValueId> || old[j] == kNo<ValueId>) return 0;
+    const ValueId known = values_[inputs[i]].from;
+    if (known != kNo<ValueId>) return known == old[j] ? 8 : -8;
+    const NodeId producer = to_[inputs[i]].producer;
+    const NodeId old_producer = from_[old[j]].producer;
+    if (producer == kNo<NodeId> || old_producer == kNo<NodeId>) {
+      if (producer != old_producer) return 0;
+      return to_[inputs[i]].shape == from_[old[j]].shape ? 2 : -2;
+    }
+    return to_[producer].op == from_[old_producer].op ? 2 : 0;
+  };
+  return likeness(0, 1) + likeness(1, 0) > likeness(0, 0) + likeness(1, 1);
+}
+
+void Matching::PairInputs(NodeId to, NodeId from, Bond bond) {
+  const auto inputs = to_.Inputs(to);
+  const auto old = from_.Inputs(from);
+  if (to_[to].op != from_[from].op) return;
+  const bool swapped = inputs.size() == 2 && old.size() == 2 &&
+                       IsCommutative(texts_[to_[to].op]) &&
+                       InputsAreSwapped(to, from);
+  // A node that joins other things than it did is not followed.
+  if (inputs.size() != old.size() && inputs.size() > 3) return;
+  const Bond next = std::min(bond, Bond::kStructure);
+  for (std::size_t i = 0; i < std::min(inputs.size(), old.size()); ++i) {
+    const ValueId other = old[swapped ? 1 - i : i];
+    if (inputs[i] == kNo<ValueId> || other == kNo<ValueId>) continue;
+    PairValues(inputs[i], other, next);
+  }
+}
+
+void Matching::FollowUpstream() {
+  while (!upstream_.empty()) {
+    const ValueId to = upstream_.front();
+    upstream_.pop_front();
+    PairProducers(to, values_[to].from, values_[to].bond);
+  }
+}
+
+void Matching::PairProducers(ValueId to, ValueId from, Bond bond) {
+  const NodeId node = to_[to].producer;
+  const NodeId old = from_[from].producer;
+  if (node == kNo<NodeId> || old == kNo<NodeId>) return;
+  if (nodes_[node].from != kNo<NodeId>) return;
+  if (to_[node].op == from_[old].op && to_[to].output == from_[from].output) {
+    PairNodes(node, old, std::min(bond, Bond::kStructure));
+  } else {
+    LookThrough(to, from);
+  }
+}
+
+// One version has a Cast, a Reshape, a pair of quantizers more: the nearest
+// producers of one operator behind them are each other's.
+void Matching::LookThrough(ValueId to, ValueId from) {
+  const auto chain = [&](const Outline& outline, ValueId value) {
+    std::vector<ValueId> values = {value};
+    while (values.size() <= kLongestDetour) {
+      const NodeId node = outline[values.back()].producer;
+      if (node == kNo<NodeId> || !IsPassThrough(texts_[outline[node].op]) ||
+          outline.Inputs(node).empty() ||
+          outline.Inputs(node)[0] == kNo<ValueId>) {
+        break;
+      }
+      values.push_back(outline.Inputs(node)[0]);
+    }
+    return values;
+  };
+  const std::vector<ValueId> values = chain(to_, to);
+  const std::vector<ValueId> old_values = chain(from_, from);
+  for (std::size_t steps = 1; steps <= 2 * kLongestDetour; ++steps) {
+    for (std::size_t i = 0; i <= steps; ++i) {
+      const std::size_t j = steps - i;
+      if (i >= values.size() || j >= old_values.size()) continue;
+      const NodeId node = to_[values[i]].producer;
+      const NodeId old = from_[old_values[j]].producer;
+      if (node == kNo<NodeId> || old == kNo<NodeId>) {
+        // Both ends at a weight or an input.
+        if (node != old) continue;
+      } else if (to_[node].op != from_[old].op ||
+                 IsPassThrough(texts_[to_[node].op])) {
+        continue;
+      }
+      PairValues(values[i], old_values[j], Bond::kThrough);
+      return;
+    }
+  }
+}
+
+int Matching::AgreeingInputs(NodeId to, NodeId from) const {
+  const auto inputs = to_.Inputs(to);
+  const auto old = from_.Inputs(from);
+  const bool any_order = IsCommutative(texts_[to_[to].op]);
+  int agreeing = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == kNo<ValueId>) continue;
+    const ValueId known = values_[inputs[i]].from;
+    const bool constant = to_[inputs[i]].producer == kNo<NodeId>;
+    const bool same_place = i < old.size() && known == old[i];
+    if (known != kNo<ValueId> &&
+        (same_place || (any_order && std::find(old.begin(), old.end(), known) !=
+                                         old.end()))) {
+      ++agreeing;
+      continue;
+    }
+    // Tools merge equal constants; a parameter of another name is another.
+    const bool named = values_[inputs[i]].bond == Bond::kName;
+    if (known != kNo<ValueId> && (!constant || named)) return -1;
+    if (i >= old.size() || old[i] == kNo<ValueId>) continue;
+    const std::uint64_t shape = to_[inputs[i]].shape;
+    const std::uint64_t old_shape = from_[old[i]].shape;
+    if (!any_order && shape != 0 && old_shape != 0 && shape != old_shape) {
+      return -1;
+    }
+  }
+  return agreeing;
+}
+
+bool Matching::ConsumersAlike(NodeId to, NodeId from) const {
+  const auto outputs = to_.Outputs(to);
+  const auto old = from_.Outputs(from);
+  if (outputs.empty() || old.empty() || outputs[0] == kNo<ValueId> ||
+      old[0] == kNo<ValueId>) {
+    return false;
+  }
+  const auto consumers = to_.Consumers(outputs[0]);
+  const auto old_consumers = from_.Consumers(old[0]);
+  if (consumers.size() > kMostConsumers ||
+      old_consumers.size() > kMostConsumers) {
+    return false;
+  }
+  for (const NodeId a : consumers) {
+    for (const NodeId b : old_consumers) {
+      if (to_[a].op == from_[b].op) return true;
+    }
+  }
+  return false;
+}
+
+void Matching::FollowDownstream() {
+  FollowUpstream();
+  while (!downstream_.empty()) {
+    const ValueId to = downstream_.front();
+    downstream_.pop_front();
+    PairConsumers(to, values_[to].from);
+    FollowUpstream();
+  }
+}
+
+void Matching::PairConsumers(ValueId to, ValueId from) {
+  const auto readers = to_.Consumers(to);
+  const auto old_readers = from_.Consumers(from);
+  if (readers.size() > kMostConsumers || old_readers.size() > kMostConsumers) {
+    return;
+  }
+  for (const NodeId reader : readers) {
+    if (nodes_[reader].from != kNo<NodeId>) continue;
+    const auto rivals =
+        std::count_if(readers.begin(), readers.end(), [&](NodeId other) {
+          return nodes_[other].from == kNo<NodeId> &&
+                 to_[other].op == to_[reader].op;
+        });
+    NodeId best = kNo<NodeId>;
+    int most = -1;
+    int candidates = 0;
+    bool tie = false;
+    for (const NodeId old : old_readers) {
+      if (taken_[old] || from_[old].op != to_[reader].op || old == best) {
+        continue;
+      }
+      const int agreeing = AgreeingInputs(reader, old);
+      if (agreeing < 1) continue;
+      ++candidates;
+      tie = agreeing == most;
+      if (agreeing > most) {
+        most = agreeing;
+        best = old;
+      }
+    }
+    if (best == kNo<NodeId> || tie) continue;
+    const bool alone = rivals == 1 && candidates == 1;
+    if (most >= 2 || (alone && ConsumersAlike(reader, best))) {
+      PairNodes(reader, best, Bond::kStructure);
+    }
+  }
+}
+
+bool Matching::PairCalls() {
+  if (depth_.empty()) {
+    depth_ = Depths(to_);
+    old_depth_ = Depths(from_);
+  }
+  bool found = false;
+  for (const ValueId to : to_.Values()) {
+    const ValueId from = values_[to].from;
+    if (from == kNo<ValueId> || to_[to].producer != kNo<NodeId> ||
+        values_[to].bond != Bond::kName) {
+      continue;
+    }
+    std::vector<NodeId> open;
+    std::vector<NodeId> old;
+    for (const NodeId node : to_.Consumers(to)) {
+      if (nodes_[node].from == kNo<NodeId>) open.push_back(node);
+    }
+    if (open.size() < 2) continue;
+    for (const NodeId node : from_.Consumers(from)) {
+      if (!taken_[node]) old.push_back(node);
+    }
+    if (open.size() != old.size() || !SortByDepth(open, depth_) ||
+        !SortByDepth(old, old_depth_)) {
+      continue;
+    }
+    const bool alike = std::equal(
+        open.begin(), open.end(), old.begin(),
+        [&](NodeId a, NodeId b) { return to_[a].op == from_[b].op; });
+    if (!alike) continue;
+    found = true;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      PairNodes(open[i], old[i], Bond::kThrough);
+    }
+  }
+  return found;
+}
+
+}  // namespace onnx_tag::transfer

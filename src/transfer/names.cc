@@ -1,0 +1,294 @@
+#include "transfer/names.h"
+
+#include <algorithm>
+
+#include "hierarchy/undo.h"
+
+namespace onnx_tag::transfer {
+namespace {
+
+// What is noted for a name that stands for several.
+template <typename Id>
+constexpr Id kSeveral = static_cast<Id>(Index(kNo<Id>) - 1);
+
+template <typename Id>
+void Note(std::unordered_map<TextId, Id>& index, TextId name, Id id) {
+  const auto [at, added] = index.try_emplace(name, id);
+  if (!added && at->second != id) at->second = kSeveral<Id>;
+}
+
+template <typename Id>
+Id Look(const std::unordered_map<TextId, Id>& index, TextId name) {
+  const auto at = index.find(name);
+  return at == index.end() || at->second == kSeveral<Id> ? kNo<Id> : at->second;
+}
+
+// Nodes by their names and by those of their outputs, each name once.
+struct NodeIndex {
+  std::unordered_map<TextId, NodeId> by_name;
+  std::unordered_map<TextId, ValueId> by_output;
+
+  template <typename Nodes>
+  NodeIndex(const Outline& outline, const Nodes& nodes, const Texts& texts) {
+    for (const NodeId node : nodes) {
+      if (!texts[outline[node].name].empty()) {
+        Note(by_name, outline[node].name, node);
+      }
+      for (const ValueId value : outline.Outputs(node)) {
+        if (value == kNo<ValueId>) continue;
+        Note(by_output, outline[value].name, value);
+      }
+    }
+  }
+};
+
+struct NodePair {
+  NodeId to;
+  NodeId from;
+};
+
+class NamePairs {
+ public:
+  template <typename Nodes>
+  NamePairs(Matching& matching, const Nodes& to_nodes, const Nodes& from_nodes)
+      : matching_(matching),
+        to_(matching.to()),
+        from_(matching.from()),
+        texts_(matching.texts()),
+        to_index_(to_, to_nodes, texts_),
+        from_index_(from_, from_nodes, texts_) {
+    for (const NodeId node : to_nodes) nodes_.push_back(node);
+  }
+
+  void Pair() {
+    const bool counted = CountedNamesAgree();
+    // Values first: a node's own outputs must not get in the way of theirs.
+    for (const NodeId node : nodes_) {
+      for (const ValueId value : to_.Outputs(node)) {
+        if (value == kNo<ValueId>) continue;
+        const ValueId old = OldValue(value);
+        if (old == kNo<ValueId>) continue;
+        if (!IsCounted(texts_[to_[value].name]) || to_[value].is_output ||
+            (counted && SameProducers(value, old))) {
+          matching_.PairValues(value, old, Bond::kName);
+        }
+      }
+    }
+    for (const NodeId node : nodes_) {
+      const NodeId old = Counterpart(node, counted);
+      if (old != kNo<NodeId>) matching_.PairNodes(node, old, Bond::kName);
+    }
+  }
+
+ private:
+  ValueId OldValue(ValueId value) const {
+    const TextId name = to_[value].name;
+    return Look(to_index_.by_output, name) == value
+               ? Look(from_index_.by_output, name)
+               : kNo<ValueId>;
+  }
+
+  NodeId Counterpart(NodeId node, bool counted) const {
+    for (const ValueId value : to_.Outputs(node)) {
+      if (value == kNo<ValueId> || matching_.Of(value) == kNo<ValueId>) {
+        continue;
+      }
+      const ValueId old = matching_.Of(value);
+      const NodeId producer = from_[old].producer;
+      if (producer != kNo<NodeId> && from_[producer].op == to_[node].op &&
+          from_[old].output == to_[value].output) {
+        return producer;
+      }
+    }
+    const TextId name = to_[node].name;
+    if (Look(to_index_.by_name, name) != node) return kNo<NodeId>;
+    const NodeId old = Look(from_index_.by_name, name);
+    if (old == kNo<NodeId> || from_[old].op != to_[node].op) return kNo<NodeId>;
+    if (!IsCounted(texts_[name])) return old;
+    return counted && SameInputs(node, old) ? old : kNo<NodeId>;
+  }
+
+  bool SameProducers(ValueId value, ValueId old) const {
+    const NodeId a = to_[value].producer;
+    const NodeId b = from_[old].producer;
+    return to_[a].op == from_[b].op && SameInputs(a, b);
+  }
+
+  // More inputs that are called the same and made alike than others.
+  bool SameInputs(NodeId node, NodeId old) const {
+    const auto inputs = to_.Inputs(node);
+    const auto old_inputs = from_.Inputs(old);
+    int balance = 0;  // a constant's number says nothing
+    for (std::size_t i = 0; i < std::min(inputs.size(), old_inputs.size());
+         ++i) {
+      if (inputs[i] == kNo<ValueId> || old_inputs[i] == kNo<ValueId>) continue;
+      const OutlineValue& a = to_[inputs[i]];
+      const OutlineValue& b = from_[old_inputs[i]];
+      const auto op = [&](const Outline& outline, NodeId producer) {
+        return producer == kNo<NodeId> ? kNo<TextId> : outline[producer].op;
+      };
+      const bool same = a.name == b.name &&
+                        op(to_, a.producer) == op(from_, b.producer) &&
+                        (a.shape == 0 || b.shape == 0 || a.shape == b.shape);
+      balance += same ? 1 : -1;
+    }
+    return balance > 0;
+  }
+
+  // Whether the numbers are those of the old version: of the nodes that both
+  // have under a counted name, nearly all do the same to the same.
+  bool CountedNamesAgree() const {
+    std::size_t same = 0;
+    std::size_t all = 0;
+    for (const NodeId node : nodes_) {
+      if (to_.Inputs(node).empty()) continue;
+      for (const ValueId value : to_.Outputs(node)) {
+        if (value == kNo<ValueId>) continue;
+        if (!IsCounted(texts_[to_[value].name])) continue;
+        const ValueId old = OldValue(value);
+        if (old == kNo<ValueId>) continue;
+        ++all;
+        const NodeId producer = from_[old].producer;
+        same += from_[producer].op == to_[node].op;
+      }
+    }
+    return 10 * same >= 9 * all;
+  }
+
+  Matching& matching_;
+  const Outline& to_;
+  const Outline& from_;
+  const Texts& texts_;
+  NodeIndex to_index_;
+  NodeIndex from_index_;
+  std::vector<NodeId> nodes_;
+};
+
+// Inputs (outputs) of two graphs: by name, else by place where they are as
+// many.
+void PairInterface(Matching& matching, const std::vector<ValueId>& to,
+                   const std::vector<ValueId>& from) {
+  std::unordered_map<TextId, ValueId> old;
+  for (const ValueId value : from) {
+    Note(old, matching.from()[value].name, value);
+  }
+  for (const ValueId value : to) {
+    const ValueId found = Look(old, matching.to()[value].name);
+    if (found != kNo<ValueId>) matching.PairValues(value, found, Bond::kName);
+  }
+  if (to.size() != from.size()) return;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (matching.Taken(from[i])) continue;
+    matching.PairValues(to[i], from[i], Bond::kStructure);
+  }
+}
+
+bool IsQuantizersNumber(std::string_view name) {
+  for (const std::string_view end :
+       {"scale", "scales", "zero_point", "zero_points", "absmax"}) {
+    if (name.ends_with(end)) return true;
+  }
+  return false;
+}
+
+// Weights and graph inputs: what no node makes.
+void PairParameters(Matching& matching) {
+  const Outline& to = matching.to();
+  const Outline& from = matching.from();
+  const Texts& texts = matching.texts();
+  std::unordered_map<TextId, ValueId> old;
+  for (const ValueId value : from.Values()) {
+    if (from[value].producer == kNo<NodeId>) Note(old, from[value].name, value);
+  }
+  for (const ValueId value : to.Values()) {
+    if (to[value].producer != kNo<NodeId>) continue;
+    const std::string_view name = texts[to[value].name];
+    const auto pair = [&](std::string_view called) {
+      const TextId id = texts.Find(called);
+      const ValueId found = id == kNo<TextId> ? kNo<ValueId> : Look(old, id);
+      if (found == kNo<ValueId>) return;
+      const std::uint64_t shape = to[value].shape;
+      const bool same = shape == from[found].shape;
+      if (!IsCountedWord(called) || (same && shape != 0)) {
+        matching.PairValues(value, found, Bond::kName);
+      }
+    };
+    pair(name);
+    const hierarchy::Undone undone = hierarchy::UndoTensorName(name);
+    if (undone.name != name && !undone.module_only &&
+        !IsQuantizersNumber(name)) {
+      pair(undone.name);
+    }
+  }
+}
+
+}  // namespace
+
+bool IsCounted(std::string_view name) {
+  // The first of a count has no number: "Gelu", then "Gelu_1".
+  return IsCountedWord(name) || name.find_first_of("/.") == name.npos;
+}
+
+bool IsCountedWord(std::string_view name) {
+  if (name.starts_with("onnx::")) return true;
+  if (name.find('/') != std::string_view::npos) return false;
+  const std::size_t end = name.find_last_not_of("0123456789");
+  if (end == std::string_view::npos) return true;
+  if (end + 1 == name.size()) return false;
+  std::string_view word = name.substr(0, end + 1);
+  if (word.ends_with('_') || word.ends_with('.')) word.remove_suffix(1);
+  return word.find('.') == std::string_view::npos;
+}
+
+void PairByNames(Matching& matching) {
+  const Outline& to = matching.to();
+  const Outline& from = matching.from();
+  if (to.Graphs().begin() == to.Graphs().end() || from.node_count() == 0) {
+    return;
+  }
+  const GraphId main{0};
+  PairInterface(matching, to[main].inputs, from[main].inputs);
+  PairInterface(matching, to[main].outputs, from[main].outputs);
+  PairParameters(matching);
+  NamePairs(matching, to.Nodes(), from.Nodes()).Pair();
+}
+
+void PairByNames(Matching& matching, GraphId to, GraphId from) {
+  NamePairs(matching, matching.to()[to].nodes, matching.from()[from].nodes)
+      .Pair();
+}
+
+NamesOf::NamesOf(const Outline& outline, const Texts& texts)
+    : texts_(texts),
+      nodes_(texts.size(), kNo<NodeId>),
+      values_(texts.size(), kNo<ValueId>) {
+  const auto note = [](auto& ids, TextId name, auto id) {
+    auto& at = ids[Index(name)];
+    using Id = decltype(id);
+    at = at == kNo<Id> ? id : kSeveral<Id>;
+  };
+  for (const NodeId node : outline.Nodes()) {
+    note(nodes_, outline[node].name, node);
+  }
+  for (const ValueId value : outline.Values()) {
+    note(values_, outline[value].name, value);
+  }
+}
+
+NodeId NamesOf::Node(std::string_view name) const {
+  const TextId id = name.empty() ? kNo<TextId> : texts_.Find(name);
+  if (id == kNo<TextId> || nodes_[Index(id)] == kSeveral<NodeId>) {
+    return kNo<NodeId>;
+  }
+  return nodes_[Index(id)];
+}
+
+ValueId NamesOf::Value(std::string_view name) const {
+  const TextId id = name.empty() ? kNo<TextId> : texts_.Find(name);
+  if (id == kNo<TextId> || values_[Index(id)] == kSeveral<ValueId>) {
+    return kNo<ValueId>;
+  }
+  return values_[Index(id)];
+}
+
+}  // namespace onnx_tag::transfer

@@ -1,0 +1,519 @@
+#include "transfer/placing.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "hierarchy/undo.h"
+#include "transfer/operators.h"
+
+namespace onnx_tag::transfer {
+namespace {
+
+// A fused node replaces a few dozen; more is not followed.
+constexpr std::size_t kLargestCone = 256;
+
+// How many nodes a tool puts in, one after the other.
+constexpr std::size_t kLongestDetour = 4;
+
+// An old version falls apart into more only where little is left of it.
+constexpr std::size_t kMostRegions = 16;
+
+// What more nodes than this read says little of where one of them is.
+constexpr std::size_t kMostReaders = 64;
+
+// Nodes that hang together, of those that are still to be told.
+class Regions {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  template <typename Belongs>
+  Regions(const Outline& outline, Belongs belongs)
+      : parent_(outline.node_count(), kNone) {
+    for (const NodeId node : outline.Nodes()) {
+      if (belongs(node)) {
+        parent_[Index(node)] = static_cast<std::uint32_t>(node);
+      }
+    }
+    for (const NodeId node : outline.Nodes()) {
+      if (parent_[Index(node)] == kNone) continue;
+      for (const ValueId input : outline.Inputs(node)) {
+        if (input == kNo<ValueId>) continue;
+        const NodeId producer = outline[input].producer;
+        // A constant that regions share does not join them.
+        if (producer == kNo<NodeId> || parent_[Index(producer)] == kNone ||
+            outline.Inputs(producer).empty()) {
+          continue;
+        }
+        parent_[Find(static_cast<std::uint32_t>(node))] =
+            Find(static_cast<std::uint32_t>(producer));
+      }
+    }
+    for (const NodeId node : outline.Nodes()) {
+      if (parent_[Index(node)] != kNone) {
+        parent_[Index(node)] = Find(static_cast<std::uint32_t>(node));
+      }
+    }
+  }
+  std::uint32_t Of(NodeId node) const { return parent_[Index(node)]; }
+
+ private:
+  std::uint32_t Find(std::uint32_t at) {
+    while (parent_[at] != at) {
+      parent_[at] = parent_[parent_[at]];
+      at = parent_[at];
+    }
+    return at;
+  }
+  std::vector<std::uint32_t> parent_;
+};
+
+// Whether some old nodes are of one module.
+struct Agreement {
+  NodeId node = kNo<NodeId>;
+  bool mixed = false;
+
+  void Add(NodeId other, const Tagging& tags) {
+    if (node == kNo<NodeId>) node = other;
+    mixed |= tags.tags[other].module != tags.tags[node].module;
+  }
+  void Add(const Agreement& other, const Tagging& tags) {
+    if (other.node == kNo<NodeId>) return;
+    mixed |= other.mixed;
+    Add(other.node, tags);
+  }
+  bool IsOne() const { return node != kNo<NodeId> && !mixed; }
+};
+
+Confidence Sureness(Bond bond) {
+  switch (bond) {
+    case Bond::kName:
+      return Confidence::kCertain;
+    case Bond::kStructure:
+      return Confidence::kHigh;
+    case Bond::kThrough:
+    case Bond::kNone:
+      break;
+  }
+  return Confidence::kMedium;
+}
+
+}  // namespace
+
+Placing::Placing(const Matching& matching, const Tagging& tags)
+    : matching_(matching),
+      to_(matching.to()),
+      from_(matching.from()),
+      texts_(matching.texts()),
+      tags_(tags),
+      names_(from_, texts_),
+      places_(to_.node_count()),
+      stands_in_(from_.node_count(), false) {
+  PlaceCounterparts();
+  PlaceByNames();
+  PlaceByParameters();
+  PlaceInserted();
+  if (!AreStrangers()) {
+    PlaceByRegion();
+    PlaceHelpers();
+    PlaceNearby();
+  }
+  FindOrigins();
+}
+
+// What is around tells nothing where hardly anything is known: another model,
+// or one of which nothing is left.
+bool Placing::AreStrangers() const {
+  const auto placed =
+      std::count_if(places_.begin(), places_.end(),
+                    [](const Place& place) { return place.how != How::kNot; });
+  return 4 * static_cast<std::size_t>(placed) < places_.size();
+}
+
+bool Placing::PlaceLike(NodeId to, NodeId from, How how, Confidence limit) {
+  if (!IsOpen(to)) return false;
+  const Tag& tag = tags_.tags[from];
+  // An old node without a tag leaves the new one without: that is the answer.
+  places_[to] = {how, tag.module, from, std::min(limit, tag.confidence)};
+  stands_in_[from] = true;
+  return true;
+}
+
+bool Placing::PlaceIn(NodeId to, ModuleId module, How how,
+                      Confidence confidence) {
+  if (!IsOpen(to)) return false;
+  places_[to] = {how, module, kNo<NodeId>, confidence};
+  return true;
+}
+
+template <typename Use>
+void Placing::ForEachReader(NodeId to, Use use) const {
+  for (const ValueId value : to_.Outputs(to)) {
+    if (value == kNo<ValueId>) continue;
+    for (const NodeId reader : to_.Consumers(value)) use(reader);
+    if (to_[value].is_output) {
+      const NodeId around = to_[to_[value].graph].parent;
+      if (around != kNo<NodeId>) use(around);
+    }
+  }
+}
+
+template <typename Use>
+void Placing::ForEachOldReader(NodeId from, Use use) const {
+  for (const ValueId value : from_.Outputs(from)) {
+    if (value == kNo<ValueId>) continue;
+    const auto readers = from_.Consumers(value);
+    if (readers.size() > kMostReaders) continue;
+    for (const NodeId reader : readers) use(reader);
+  }
+}
+
+bool Placing::IsStandIn(NodeId from) const {
+  return matching_.Taken(from) || stands_in_[from];
+}
+
+// A tool that merges two nodes may keep the name of either; the name of what
+// comes out is not so easily kept.
+bool Placing::GivesTheSame(NodeId to, NodeId from) const {
+  const auto outputs = to_.Outputs(to);
+  const auto old = from_.Outputs(from);
+  return !outputs.empty() && !old.empty() && outputs[0] != kNo<ValueId> &&
+         old[0] != kNo<ValueId> && to_[outputs[0]].name == from_[old[0]].name;
+}
+
+void Placing::PlaceCounterparts() {
+  for (const NodeId to : to_.Nodes()) {
+    const NodeId from = matching_.Of(to);
+    if (from == kNo<NodeId>) continue;
+    const Bond bond = matching_.BondOf(to);
+    if (bond == Bond::kName) {
+      PlaceLike(
+          to, from, How::kName,
+          GivesTheSame(to, from) ? Confidence::kCertain : Confidence::kHigh);
+    } else {
+      PlaceLike(to, from, How::kStructure, Sureness(bond));
+    }
+  }
+}
+
+NodeId Placing::OldNodeNamed(std::string_view name) const {
+  if (IsCounted(name)) return kNo<NodeId>;
+  const NodeId node = names_.Node(name);
+  if (node != kNo<NodeId>) return node;
+  // Quantizers name a node after the value it is for.
+  const ValueId value = names_.Value(name);
+  return value == kNo<ValueId> ? kNo<NodeId> : from_[value].producer;
+}
+
+NodeId Placing::NamedAfter(NodeId to, bool& helper) const {
+  const std::string_view name = texts_[to_[to].name];
+  if (name.empty()) return kNo<NodeId>;
+  const NodeId same = OldNodeNamed(name);
+  if (same != kNo<NodeId>) return same;
+  const hierarchy::Undone undone = hierarchy::UndoNodeName(name);
+  helper = undone.quantizer || undone.cast;
+  return undone.name == name ? kNo<NodeId> : OldNodeNamed(undone.name);
+}
+
+// A tool gave the node another operator, and kept a name: its own, or that of
+// its output.
+void Placing::PlaceByNames() {
+  for (const NodeId to : to_.Nodes()) {
+    if (!IsOpen(to)) continue;
+    bool helper = false;
+    NodeId from = NamedAfter(to, helper);
+    if (from != kNo<NodeId>) {
+      // The rest of what it was made of may be another module's.
+      PlaceLike(to, from, helper ? How::kHelper : How::kFused,
+                helper ? Confidence::kCertain : Confidence::kHigh);
+      continue;
+    }
+    for (const ValueId value : to_.Outputs(to)) {
+      if (value == kNo<ValueId>) continue;
+      const ValueId old = matching_.Of(value);
+      if (old == kNo<ValueId>) continue;
+      const NodeId producer = from_[old].producer;
+      if (producer == kNo<NodeId>) continue;
+      PlaceLike(to, producer, How::kFused, Confidence::kHigh);
+      break;
+    }
+  }
+}
+
+// The one module whose nodes read the weight did, in the old version.
+void Placing::PlaceByParameters() {
+  for (const NodeId to : to_.Nodes()) {
+    // One that only hands a weight on serves who reads it from there.
+    if (!IsOpen(to) || IsPassThrough(texts_[to_[to].op])) continue;
+    NodeId like = kNo<NodeId>;
+    bool one = true;
+    for (const ValueId input : to_.Inputs(to)) {
+      if (input == kNo<ValueId> || to_[input].producer != kNo<NodeId>) continue;
+      ValueId old = matching_.Of(input);
+      if (old == kNo<ValueId>) {
+        const std::string_view name = texts_[to_[input].name];
+        const hierarchy::Undone undone = hierarchy::UndoTensorName(name);
+        if (undone.name == name || IsCounted(undone.name)) continue;
+        old = names_.Value(undone.name);
+      }
+      if (old == kNo<ValueId>) continue;
+      const auto readers = from_.Consumers(old);
+      // Constants that many read say nothing.
+      if (readers.empty() || readers.size() > 2) continue;
+      for (const NodeId reader : readers) {
+        if (!tags_.tags[reader].tagged()) continue;
+        one &= like == kNo<NodeId> ||
+               tags_.tags[reader].module == tags_.tags[like].module;
+        like = reader;
+      }
+    }
+    if (like != kNo<NodeId> && one) {
+      PlaceLike(to, like, How::kFused, Confidence::kHigh);
+    }
+  }
+}
+
+// Put in between two that stood side by side: what it reads is what the old
+// counterpart of its reader read.
+void Placing::PlaceInserted() {
+  for (std::size_t i = to_.node_count(); i-- > 0;) {
+    const auto to = MakeId<NodeId>(i);
+    if (!IsOpen(to) || !IsPassThrough(texts_[to_[to].op])) continue;
+    ValueId read = to_.Inputs(to).empty() ? kNo<ValueId> : to_.Inputs(to)[0];
+    for (std::size_t steps = 0; steps < kLongestDetour; ++steps) {
+      if (read == kNo<ValueId> || matching_.Of(read) != kNo<ValueId>) break;
+      const NodeId producer = to_[read].producer;
+      if (producer == kNo<NodeId> || !IsPassThrough(texts_[to_[producer].op])) {
+        break;
+      }
+      read =
+          to_.Inputs(producer).empty() ? kNo<ValueId> : to_.Inputs(producer)[0];
+    }
+    if (read == kNo<ValueId> || matching_.Of(read) == kNo<ValueId>) continue;
+    const ValueId old = matching_.Of(read);
+    bool between = true;
+    ForEachReader(to, [&](NodeId reader) {
+      const NodeId like = places_[reader].like;
+      if (like == kNo<NodeId>) {
+        between = false;
+        return;
+      }
+      const auto inputs = from_.Inputs(like);
+      between &= std::find(inputs.begin(), inputs.end(), old) != inputs.end();
+    });
+    if (!between) continue;
+    if (!PlaceByConsumers(to, Confidence::kHigh)) PlaceByProducers(to);
+  }
+}
+
+bool Placing::PlaceByConsumers(NodeId to, Confidence limit) {
+  ModuleId module = kNo<ModuleId>;
+  NodeId like = kNo<NodeId>;
+  Confidence weakest = Confidence::kCertain;
+  bool one = true;
+  ForEachReader(to, [&](NodeId reader) {
+    const Place& place = places_[reader];
+    if (place.module == kNo<ModuleId>) {
+      one = false;
+      return;
+    }
+    one &= module == kNo<ModuleId> || module == place.module;
+    module = place.module;
+    like = place.like;
+    weakest = std::min(weakest, place.confidence);
+  });
+  if (!one || module == kNo<ModuleId>) return false;
+  places_[to] = {How::kHelper, module, like, std::min(weakest, limit)};
+  return true;
+}
+
+bool Placing::PlaceByProducers(NodeId to) {
+  ModuleId module = kNo<ModuleId>;
+  NodeId like = kNo<NodeId>;
+  Confidence weakest = Confidence::kCertain;
+  for (const ValueId input : to_.Inputs(to)) {
+    if (input == kNo<ValueId> || to_[input].producer == kNo<NodeId>) continue;
+    const Place& place = places_[to_[input].producer];
+    if (place.module == kNo<ModuleId> ||
+        (module != kNo<ModuleId> && module != place.module)) {
+      return false;
+    }
+    module = place.module;
+    like = place.like;
+    weakest = std::min(weakest, place.confidence);
+  }
+  if (module == kNo<ModuleId>) return false;
+  places_[to] = {How::kHelper, module, like,
+                 std::min(weakest, Confidence::kMedium)};
+  return true;
+}
+
+// What a tool put in serves those who read it; where they are of several
+// modules, it is a form of what it reads.
+void Placing::PlaceHelpers() {
+  for (std::size_t i = to_.node_count(); i-- > 0;) {
+    const auto to = MakeId<NodeId>(i);
+    if (!IsOpen(to)) continue;
+    const bool helper = IsPassThrough(texts_[to_[to].op]);
+    if (PlaceByConsumers(to, helper ? Confidence::kMedium : Confidence::kLow) &&
+        !helper) {
+      places_[to].how = How::kNearby;
+    }
+  }
+  for (const NodeId to : to_.Nodes()) {
+    if (IsOpen(to) && IsPassThrough(texts_[to_[to].op])) PlaceByProducers(to);
+  }
+}
+
+void Placing::PlaceByRegion() {
+  const Regions old(from_, [&](NodeId node) { return !IsStandIn(node); });
+  const Regions open(to_, [&](NodeId node) { return IsOpen(node); });
+  // What the old nodes of a region are, by operator and all together.
+  std::unordered_map<std::uint64_t, Agreement> by_operator;
+  std::unordered_map<std::uint32_t, Agreement> of_region;
+  const auto key = [](std::uint32_t region, TextId op) {
+    return (static_cast<std::uint64_t>(region) << 32) | Index(op);
+  };
+  for (const NodeId node : from_.Nodes()) {
+    if (old.Of(node) == Regions::kNone || !tags_.tags[node].tagged()) continue;
+    by_operator[key(old.Of(node), from_[node].op)].Add(node, tags_);
+    of_region[old.Of(node)].Add(node, tags_);
+  }
+  // Which old regions lie between the counterparts of what is around.
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> between;
+  const auto link = [&](NodeId to, NodeId from) {
+    const std::uint32_t region = old.Of(from);
+    if (region == Regions::kNone) return;
+    std::vector<std::uint32_t>& regions = between[open.Of(to)];
+    if (std::find(regions.begin(), regions.end(), region) == regions.end() &&
+        regions.size() < kMostRegions) {
+      regions.push_back(region);
+    }
+  };
+  for (const NodeId to : to_.Nodes()) {
+    if (!IsOpen(to)) continue;
+    for (const ValueId input : to_.Inputs(to)) {
+      if (input == kNo<ValueId> || to_[input].producer == kNo<NodeId>) continue;
+      const NodeId like = places_[to_[input].producer].like;
+      if (like != kNo<NodeId>)
+        ForEachOldReader(like, [&](NodeId reader) { link(to, reader); });
+    }
+    ForEachReader(to, [&](NodeId reader) {
+      const NodeId like = places_[reader].like;
+      if (like == kNo<NodeId>) return;
+      for (const ValueId input : from_.Inputs(like)) {
+        if (input == kNo<ValueId>) continue;
+        const NodeId producer = from_[input].producer;
+        if (producer != kNo<NodeId>) link(to, producer);
+      }
+    });
+  }
+  std::vector<std::pair<NodeId, NodeId>> found;
+  for (const NodeId to : to_.Nodes()) {
+    if (!IsOpen(to)) continue;
+    const auto regions = between.find(open.Of(to));
+    if (regions == between.end()) continue;
+    Agreement same_operator;
+    Agreement all;
+    for (const std::uint32_t region : regions->second) {
+      const auto at = by_operator.find(key(region, to_[to].op));
+      if (at != by_operator.end()) same_operator.Add(at->second, tags_);
+      const auto whole = of_region.find(region);
+      if (whole != of_region.end()) all.Add(whole->second, tags_);
+    }
+    const Agreement& best = same_operator.IsOne() ? same_operator : all;
+    if (best.IsOne()) found.emplace_back(to, best.node);
+  }
+  for (const auto& [to, from] : found) {
+    PlaceLike(to, from, How::kNearby, Confidence::kMedium);
+  }
+}
+
+// Between different modules: in what holds them all.
+void Placing::PlaceNearby() {
+  const auto place = [&](NodeId to) {
+    if (!IsOpen(to)) return;
+    ModuleId common = kNo<ModuleId>;
+    const auto add = [&](NodeId neighbour) {
+      const ModuleId module = places_[neighbour].module;
+      if (module == kNo<ModuleId>) return;
+      common = common == kNo<ModuleId>
+                   ? module
+                   : tags_.modules.CommonAncestor(common, module);
+    };
+    for (const ValueId input : to_.Inputs(to)) {
+      if (input != kNo<ValueId> && to_[input].producer != kNo<NodeId>) {
+        add(to_[input].producer);
+      }
+    }
+    ForEachReader(to, add);
+    if (common != kNo<ModuleId>) {
+      PlaceIn(to, common, How::kNearby, Confidence::kLow);
+    }
+  };
+  for (const NodeId to : to_.Nodes()) {
+    if (IsOpen(to)) PlaceByProducers(to);
+  }
+  for (const NodeId to : to_.Nodes()) place(to);
+  for (std::size_t i = to_.node_count(); i-- > 0;) place(MakeId<NodeId>(i));
+}
+
+// The old nodes that one new node stands for: upstream of `first`, up to what
+// the new version has as well.
+void Placing::CollectCone(NodeId first, NodeId to,
+                          std::vector<ModuleId>& modules) {
+  std::vector<NodeId> cone = {first};
+  for (std::size_t i = 0; i < cone.size() && i < kLargestCone; ++i) {
+    const Tag& tag = tags_.tags[cone[i]];
+    if (tag.tagged() && tag.module != places_[to].module) {
+      modules.push_back(tag.module);
+    }
+    for (const ValueId input : from_.Inputs(cone[i])) {
+      if (input == kNo<ValueId> || matching_.Taken(input)) continue;
+      const NodeId producer = from_[input].producer;
+      if (producer == kNo<NodeId> || matching_.Taken(producer)) continue;
+      if (from_.Inputs(producer).empty()) continue;
+      if (std::find(cone.begin(), cone.end(), producer) == cone.end()) {
+        cone.push_back(producer);
+      }
+    }
+  }
+}
+
+void Placing::FindOrigins() {
+  std::vector<ModuleId> modules;
+  for (const NodeId to : to_.Nodes()) {
+    if (places_[to].module == kNo<ModuleId>) continue;
+    modules.clear();
+    for (const ValueId value : to_.Outputs(to)) {
+      if (value == kNo<ValueId> || matching_.Of(value) == kNo<ValueId>) {
+        continue;
+      }
+      const NodeId last = from_[matching_.Of(value)].producer;
+      if (last == kNo<NodeId> || last == matching_.Of(to)) continue;
+      if (!matching_.Taken(last)) CollectCone(last, to, modules);
+    }
+    std::sort(modules.begin(), modules.end());
+    modules.erase(std::unique(modules.begin(), modules.end()), modules.end());
+    for (const ModuleId module : modules) origins_.push_back({to, module});
+    // A node that kept its operator is fused where it swallowed another.
+    if (!modules.empty() && matching_.Of(to) != kNo<NodeId>) {
+      places_[to].how = How::kFused;
+    }
+  }
+  // What the old version said of fused nodes holds for their counterparts.
+  for (const NodeId to : to_.Nodes()) {
+    const NodeId from = matching_.Of(to);
+    if (from == kNo<NodeId>) continue;
+    auto at = std::lower_bound(
+        tags_.origins.begin(), tags_.origins.end(), from,
+        [](const Origin& origin, NodeId node) { return origin.node < node; });
+    for (; at != tags_.origins.end() && at->node == from; ++at) {
+      origins_.push_back({to, at->module});
+    }
+  }
+  std::stable_sort(
+      origins_.begin(), origins_.end(),
+      [](const Origin& a, const Origin& b) { return a.node < b.node; });
+}
+
+}  // namespace onnx_tag::transfer

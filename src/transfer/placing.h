@@ -1,0 +1,79 @@
+// Where each node of the new version belongs, once pairs are found.
+#ifndef ONNX_TAG_TRANSFER_PLACING_H_
+#define ONNX_TAG_TRANSFER_PLACING_H_
+
+#include <vector>
+
+#include "transfer/matching.h"
+#include "transfer/names.h"
+
+namespace onnx_tag::transfer {
+
+enum class How : std::uint8_t {
+  kNot,
+  kName,
+  kStructure,
+  kFused,
+  kHelper,
+  kNearby,
+};
+
+struct Place {
+  How how = How::kNot;
+  ModuleId module = kNo<ModuleId>;
+  NodeId like = kNo<NodeId>;  // the old node whose role it has; may be none
+  Confidence confidence = Confidence::kLow;
+};
+
+class Placing {
+ public:
+  // All must outlive it.
+  Placing(const Matching& matching, const Tagging& tags);
+
+  const Place& operator[](NodeId to) const { return places_[to]; }
+  // By node.
+  const std::vector<Origin>& origins() const { return origins_; }
+
+ private:
+  void PlaceCounterparts();
+  void PlaceByNames();
+  void PlaceByParameters();
+  void PlaceInserted();
+  void PlaceHelpers();
+  void PlaceByRegion();
+  void PlaceNearby();
+  void FindOrigins();
+
+  bool AreStrangers() const;
+  // Places `to` as the old node is, unless that has no tag.
+  bool PlaceLike(NodeId to, NodeId from, How how, Confidence limit);
+  bool PlaceIn(NodeId to, ModuleId module, How how, Confidence confidence);
+  bool GivesTheSame(NodeId to, NodeId from) const;
+  NodeId OldNodeNamed(std::string_view name) const;
+  NodeId NamedAfter(NodeId to, bool& helper) const;
+  bool PlaceByConsumers(NodeId to, Confidence limit);
+  bool PlaceByProducers(NodeId to);
+  void CollectCone(NodeId first, NodeId to, std::vector<ModuleId>& modules);
+  bool IsOpen(NodeId to) const { return places_[to].how == How::kNot; }
+  // The node around a subgraph reads what the subgraph gives.
+  template <typename Use>
+  void ForEachReader(NodeId to, Use use) const;
+  template <typename Use>
+  void ForEachOldReader(NodeId from, Use use) const;
+  // Whether some new node was placed like this old one.
+  bool IsStandIn(NodeId from) const;
+
+  const Matching& matching_;
+  const Outline& to_;
+  const Outline& from_;
+  const Texts& texts_;
+  const Tagging& tags_;
+  const NamesOf names_;
+  IdVector<NodeId, Place> places_;
+  IdVector<NodeId, bool> stands_in_;  // by old node
+  std::vector<Origin> origins_;
+};
+
+}  // namespace onnx_tag::transfer
+
+#endif  // ONNX_TAG_TRANSFER_PLACING_H_

@@ -1,0 +1,35 @@
+#!/bin/sh
+# Tests of python/onnx_tag with real torch: types, style, installation, and what it records and answers.
+#
+#   run_companion.sh BINARY [WORK_DIR]
+#
+# WORK_DIR as in run_clients.sh, whose environment it shares. Exit 1 if anything fails or is skipped, 77 if the
+# environment cannot be made.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+[ $# -ge 1 ] || { echo "usage: run_companion.sh BINARY [WORK_DIR]" >&2; exit 2; }
+binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+work=${2:-$root/build/clients-venv}
+mkdir -p "$work"
+work=$(cd "$work" && pwd)
+. "$here/environment.sh"
+
+bin=$(dirname "$python")
+cd "$root/python"
+"$bin/ruff" check --no-cache --config pyproject.toml onnx_tag tests ../examples "$here/check_scale_out.py"
+"$bin/mypy" --cache-dir "$work/mypy" onnx_tag
+
+# As a user gets it: the package from a copy, so that nothing is written into the checkout.
+rm -rf "$work/companion"
+mkdir -p "$work/companion"
+cp -r pyproject.toml README.md onnx_tag "$work/companion/"
+"$python" -m pip install --quiet --no-deps --no-build-isolation --target "$work/companion/installed" "$work/companion"
+(cd / && PYTHONPATH="$work/companion/installed" "$python" -m onnx_tag --version)
+[ -e "$work/companion/installed/onnx_tag/py.typed" ]
+
+ONNX_TAG_BINARY=$binary PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -p no:cacheprovider -rs -W ignore tests \
+    >"$work/companion.log" 2>&1 || { cat "$work/companion.log"; exit 1; }
+tail -n 3 "$work/companion.log"
+! grep -q SKIPPED "$work/companion.log" || { echo "run_companion.sh: a test was skipped" >&2; exit 1; }

@@ -1,0 +1,137 @@
+#include "hierarchy/module_map.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string ErrorOf(std::string_view json) {
+  try {
+    ReadModuleMap(json);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    return error.what();
+  }
+  return "";
+}
+
+std::string ClassOf(const ModuleMap& map, std::string_view path) {
+  const ModuleId id = map.tree.Find(path);
+  return id == kNo<ModuleId> ? "no such module"
+                             : std::string(map.tree.Class(id));
+}
+
+TEST(ModuleMap, ReadsTheBareForm) {
+  const ModuleMap map = ReadModuleMap(
+      R"({"modules": {"": "Net", "body.layers.0": "Block", "body": "Body"}})");
+  EXPECT_TRUE(map.complete);
+  EXPECT_EQ(ClassOf(map, ""), "Net");
+  EXPECT_EQ(ClassOf(map, "body.layers.0"), "Block");
+  // Implied by the path below it, and so nothing that runs.
+  const ModuleId list = map.tree.Find("body.layers");
+  EXPECT_FALSE(map.modules[list].listed);
+  EXPECT_TRUE(map.OnlyHolds(list));
+  EXPECT_FALSE(map.OnlyHolds(map.tree.Find("body")));
+}
+
+TEST(ModuleMap, ReadsARecordingAndPassesOverItsTrace) {
+  const ModuleMap map = ReadModuleMap(R"({
+    "format": "onnx-tag-recording/1",
+    "events": [{"op": "aten::add", "stack": ["", "a"]}],
+    "modules": {
+      "": {"class": "Net", "qualified": "my.Net", "calls": 1},
+      "a": {"class": "Linear", "parameters": ["weight", "bias"], "calls": 2},
+      "b": {"class": "Bag", "container": true}}})");
+  EXPECT_TRUE(map.complete);
+  EXPECT_EQ(map.modules[ModuleTree::kRoot].qualified, "my.Net");
+  const RecordedModule& a = map.modules[map.tree.Find("a")];
+  EXPECT_THAT(a.parameters, ElementsAre("weight", "bias"));
+  EXPECT_EQ(a.calls, 2u);
+  EXPECT_TRUE(map.OnlyHolds(map.tree.Find("b")));
+}
+
+// The documented fields of ModelInsider's metadata: by path, what was called.
+TEST(ModuleMap, ReadsModelInsidersFlatModules) {
+  const ModuleMap map = ReadModuleMap(R"({
+    "export_context": {"strategy": "htp", "version": "1.0"},
+    "modules": {
+      "": {"class_name": "BertModel", "traced_tag": "/BertModel",
+           "execution_order": 0},
+      "encoder.layer.0": {"class_name": "BertLayer", "execution_order": 3,
+           "traced_tag": "/BertModel/BertEncoder/BertLayer.0"}},
+    "nodes": {"/Cast": "/BertModel"}})");
+  EXPECT_FALSE(map.complete);
+  EXPECT_EQ(ClassOf(map, ""), "BertModel");
+  EXPECT_EQ(ClassOf(map, "encoder.layer.0"), "BertLayer");
+}
+
+TEST(ModuleMap, ReadsModelInsidersOlderKey) {
+  const ModuleMap map = ReadModuleMap(
+      R"({"hierarchy": {"": {"class_name": "Net", "module_type": "torch"}}})");
+  EXPECT_EQ(ClassOf(map, ""), "Net");
+}
+
+// winml-cli nests them by class; `scope` is the path.
+TEST(ModuleMap, ReadsWinmlsNestedModules) {
+  const ModuleMap map = ReadModuleMap(R"({
+    "model": {"name_or_path": "x", "class_name": "BertModel"},
+    "modules": {
+      "class_name": "BertModel", "traced_tag": "/BertModel", "scope": "",
+      "execution_order": 0,
+      "children": {
+        "BertEncoder": {
+          "class_name": "BertEncoder", "scope": "encoder",
+          "traced_tag": "/BertModel/BertEncoder",
+          "children": {
+            "BertLayer.0": {"class_name": "BertLayer",
+              "traced_tag": "/BertModel/BertEncoder/BertLayer.0",
+              "scope": "encoder.layer.0"},
+            "BertLayer.1": {"class_name": "BertLayer",
+              "traced_tag": "/BertModel/BertEncoder/BertLayer.1",
+              "scope": "/encoder/layer.1"}}}}}})");
+  EXPECT_FALSE(map.complete);
+  EXPECT_EQ(ClassOf(map, ""), "BertModel");
+  EXPECT_EQ(ClassOf(map, "encoder"), "BertEncoder");
+  EXPECT_EQ(ClassOf(map, "encoder.layer.0"), "BertLayer");
+  EXPECT_EQ(ClassOf(map, "encoder.layer.1"), "BertLayer");
+}
+
+TEST(ModuleMap, ShortensQualifiedClasses) {
+  const ModuleMap map =
+      ReadModuleMap(R"({"modules": {"": "torch.nn.modules.linear.Linear"}})");
+  EXPECT_EQ(ClassOf(map, ""), "Linear");
+  EXPECT_EQ(map.modules[ModuleTree::kRoot].qualified,
+            "torch.nn.modules.linear.Linear");
+}
+
+TEST(ModuleMap, SaysWhereAndWhatIsWrong) {
+  EXPECT_THAT(ErrorOf("[]"), HasSubstr("line 1, column 1: a list"));
+  EXPECT_THAT(ErrorOf("{}"), HasSubstr("no modules in it"));
+  EXPECT_THAT(ErrorOf(R"({"modules": {}})"), HasSubstr("no modules in it"));
+  EXPECT_THAT(ErrorOf(R"({"modules": []})"),
+              HasSubstr("column 13: a list where the modules should be"));
+  EXPECT_THAT(ErrorOf("{\"modules\": {\n\"a\": 3}}"),
+              HasSubstr("line 2, column 6: module \"a\": a number where"));
+  EXPECT_THAT(ErrorOf(R"({"modules": {"a": {"class": ["x"]}}})"),
+              HasSubstr("module \"a\": \"class\" is a list, not a string"));
+  EXPECT_THAT(ErrorOf(R"({"modules": {"a": "X", "a": "Y"}})"),
+              HasSubstr("the key \"a\" stands here a second time"));
+  EXPECT_THAT(ErrorOf(R"({"modules": {"a..b": "X"}})"),
+              HasSubstr("\"a..b\" is no path of a module"));
+  EXPECT_THAT(ErrorOf(R"({"format": "onnx-tag/1", "modules": []})"),
+              HasSubstr("a sidecar with tags, not a hierarchy"));
+  EXPECT_THAT(ErrorOf(R"({"format": "onnx-tag-recording/2", "modules": {}})"),
+              HasSubstr("use a newer onnx-tag"));
+  EXPECT_THAT(
+      ErrorOf(R"({"modules": {"class_name": "A", "children": {"B": {}}}})"),
+      HasSubstr("has no \"scope\""));
+}
+
+}  // namespace
+}  // namespace onnx_tag
