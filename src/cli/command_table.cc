@@ -84,8 +84,13 @@ constexpr std::array<Command, 12> kCommands = {{
      "  onnx-tag profile model.onnx profile.json --by layer\n"
      "  onnx-tag profile model.onnx profile.json --format folded > out.txt\n",
      ParseProfile},
-    {"strategies", "[options]", "list the strategies of --strategy",
-     "  onnx-tag strategies\n", ParseStrategies},
+    {"strategies", "[MODEL] [options]",
+     "list the strategies, or run each on a model and compare",
+     "  onnx-tag strategies\n"
+     "  onnx-tag strategies model.onnx\n"
+     "  onnx-tag strategies model.onnx --trace recording.json --fx "
+     "recording.json\n",
+     ParseStrategies},
 }};
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "commands/recordings.h"
 #include "hierarchy/module_map.h"
 #include "io/paths.h"
+#include "mapping/rules.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -30,6 +32,15 @@ std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path) {
   }
 }
 
+std::shared_ptr<const Rules> ReadRulesFile(const std::string& path) {
+  const std::string text = ReadNamed(path);
+  try {
+    return std::make_shared<const Rules>(ReadRules(text, path));
+  } catch (const Error& error) {
+    throw error.In(Printable(path));
+  }
+}
+
 }  // namespace
 
 MappingOptions WithFacts(const MappingOptions& options) {
@@ -37,7 +48,10 @@ MappingOptions WithFacts(const MappingOptions& options) {
   if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
     result.hierarchy = ReadHierarchy(options.hierarchy_file);
   }
-  return result;
+  if (!options.rules_file.empty() && options.rules == nullptr) {
+    result.rules = ReadRulesFile(options.rules_file);
+  }
+  return WithRecordings(std::move(result));
 }
 
 void SayNotes(const std::string& input, const Tagging& tagging,

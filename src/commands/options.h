@@ -186,6 +186,8 @@ struct ExplainOptions {
 };
 
 struct StrategiesOptions {
+  std::string model;  // empty: only list them
+  MappingOptions mapping;
   bool json = false;
 };
 

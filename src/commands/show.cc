@@ -278,6 +278,14 @@ std::uint64_t PlacedNodes(const Tagging& tagging) {
 
 void Show::PrintAdvice() {
   if (2 * PlacedNodes(tagging_) >= coverage_.nodes) return;
+  if (tagging_.strategy == "usage_based") {
+    terminal_.Out(
+        "\nusage_based tags what the file says outright, and only below a "
+        "class "
+        "of the\nmodel's own or one of --torch-nn-exceptions: a model of plain "
+        "torch.nn may get\nno tags at all. enhanced_semantic says more.\n");
+    return;
+  }
   terminal_.Out(fmt::format(
       "\nless than half could be placed: names (dialect {}) say little of "
       "modules.\nTag the file as the exporter wrote it, before optimizers and "

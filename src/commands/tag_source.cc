@@ -99,11 +99,16 @@ TaggedModel TaggedModel::Load(const std::string& path,
                               Terminal& terminal) {
   TaggedModel result;
   // Facts are for the mapping; tags made without them would ignore them.
-  const bool remap = options.remap || !options.mapping.hierarchy_file.empty();
+  const bool facts = !options.mapping.hierarchy_file.empty() ||
+                     !options.mapping.rules_file.empty();
+  const bool remap = options.remap || facts;
   if (IsSidecarName(path)) {
     if (remap) {
       Fail(ErrorKind::kUsage, "{} needs the model, and {} is a sidecar",
-           options.remap ? "--remap" : "--hierarchy", Printable(path));
+           options.remap                            ? "--remap"
+           : options.mapping.hierarchy_file.empty() ? "--rules"
+                                                    : "--hierarchy",
+           Printable(path));
     }
     result.UseSidecar(OpenSidecar(path));
     Say(terminal, fmt::format("tags of the sidecar {}", Printable(path)));

@@ -66,7 +66,9 @@ std::optional<SidecarGlance> GlanceAtSidecar(std::string_view json) {
                     .fingerprint = Text(model, "fingerprint"),
                     .ir_version = model.at("ir_version").get<std::int64_t>(),
                     .producer = Text(model, "producer"),
-                    .dialect = Text(model, "dialect")};
+                    .dialect = Text(model, "dialect"),
+                    .inputs = {},
+                    .outputs = {}};
     glance.version = Text(first.at("tool"), "version");
     glance.strategy = Text(first, "strategy");
     glance.torch_nn = Text(first, "granularity") == "torch_nn";

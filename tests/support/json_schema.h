@@ -32,6 +32,7 @@ class JsonSchema {
            (type == "string" && value.is_string()) ||
            (type == "integer" && value.is_number_integer()) ||
            (type == "number" && value.is_number()) ||
+           (type == "boolean" && value.is_boolean()) ||
            (type == "null" && value.is_null());
   }
 
