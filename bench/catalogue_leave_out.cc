@@ -50,7 +50,11 @@ bool IsTorch(const catalogue::Table& table, std::string_view name) {
 Counts CountFile(const Model& model, std::string_view family,
                  const std::map<std::string, std::string>& truth) {
   const catalogue::Table& table = catalogue::BuiltIn();
-  Tagging tagging = MapNodes(model, {});
+  // Recipes name modules and classes by themselves; here the catalogue is
+  // asked.
+  MappingOptions options;
+  options.recipes = false;
+  Tagging tagging = MapNodes(model, options);
   for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
     tagging.modules.SetClass(id, "");
   }

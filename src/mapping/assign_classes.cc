@@ -100,6 +100,7 @@ class Observer {
 
   void SeeOperators() {
     const NameId matmul = model_.FindName("MatMul");
+    const NameId norm = model_.FindName("LayerNormalization");
     std::vector<std::pair<NameId, catalogue::Operators>> bits;
     const auto bit_of = [&](NameId op) {
       for (const auto& [known, bit] : bits) {
@@ -117,7 +118,31 @@ class Observer {
       const catalogue::Operators bit = bit_of(model_[node].op_type);
       seen.operators |= bit;
       if ((bit & catalogue::kWeighing) != 0) SeeWeight(node, seen);
+      if (model_[node].op_type == norm && IsTurned(node)) {
+        seen.operators |= catalogue::OperatorBit("Transpose");
+      }
     }
+  }
+
+  // A norm over channels turns them to the end and back. Where names do not
+  // say whose the Transposes are, only their place does.
+  bool IsTurned(NodeId node) const {
+    const NameId transpose = model_.FindName("Transpose");
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    const std::span<const ValueId> outputs = model_.Outputs(node);
+    if (inputs.empty() || inputs[0] == kNo<ValueId> || outputs.empty() ||
+        outputs[0] == kNo<ValueId>) {
+      return false;
+    }
+    const NodeId before = model_.Producer(inputs[0]);
+    if (before == kNo<NodeId> || model_[before].op_type != transpose) {
+      return false;
+    }
+    const auto after = model_.Consumers(outputs[0]);
+    return !after.empty() &&
+           std::all_of(after.begin(), after.end(), [&](NodeId consumer) {
+             return model_[consumer].op_type == transpose;
+           });
   }
 
   void SeeWeight(NodeId node, catalogue::SeenModule& seen) const {

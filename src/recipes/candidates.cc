@@ -99,6 +99,8 @@ Names NamesOf(const Candidate& candidate) {
 
 // Sets the candidate's `names` and prefixes for the file's generic anchors.
 void CompareNames(const std::set<Path>& anchors, Candidate& candidate) {
+  // A file without a name does not say that it is only a part.
+  if (anchors.empty()) return;
   const Names recorded = NamesOf(candidate);
   const std::vector<Path> recorded_prefixes = Prefixes(recorded.visible);
   bool first = true;

@@ -20,8 +20,8 @@ const std::string kProfiles = ONNX_TAG_TEST_FOLDER "/profile/data/";
 
 std::vector<std::string> Breaks(const std::string& schema,
                                 const std::string& document) {
-  const json rules = json::parse(
-      ReadFile(ONNX_TAG_DOCS "/" + schema + ".schema.json"));
+  const json rules =
+      json::parse(ReadFile(ONNX_TAG_DOCS "/" + schema + ".schema.json"));
   return JsonSchema(rules).Violations(json::parse(document));
 }
 
@@ -82,9 +82,9 @@ TEST_F(CarryTest, DiffFoldsLayersThatChangedAlike) {
   EXPECT_THAT(Breaks("diff", asked.out), testing::IsEmpty());
   const json document = json::parse(asked.out);
   EXPECT_FALSE(document["equal"]);
-  EXPECT_EQ(document["b"]["nodes"].get<int>() -
-                document["a"]["nodes"].get<int>(),
-            document["added"].get<int>() - document["removed"].get<int>());
+  EXPECT_EQ(
+      document["b"]["nodes"].get<int>() - document["a"]["nodes"].get<int>(),
+      document["added"].get<int>() - document["removed"].get<int>());
 }
 
 TEST_F(CarryTest, DiffFindsTagsThatMoved) {
@@ -93,7 +93,7 @@ TEST_F(CarryTest, DiffFindsTagsThatMoved) {
   const std::string old = "\"module\": \"pooler.dense\"";
   ASSERT_NE(sidecar.find(old), std::string::npos);
   sidecar.replace(sidecar.find(old), old.size(), "\"module\": \"pooler\"");
-  WriteFile(In("moved.tags.json"), sidecar);
+  folder_.Write("moved.tags.json", sidecar);
   const CliResult result =
       RunCli({"diff", from, In("moved.tags.json"), "--json"});
   EXPECT_EQ(result.exit, 1);
@@ -123,7 +123,7 @@ TEST_F(CarryTest, CheckFindsBadEntries) {
   add(2, "pkg.onnx_tag.confidence", "sure");
   graph->mutable_node(3)->clear_metadata_props();
   add(3, "pkg.onnx_tag.module", "z");
-  WriteFile(In("bad.onnx"), model.SerializeAsString());
+  folder_.Write("bad.onnx", model.SerializeAsString());
   const CliResult result = RunCli({"check", In("bad.onnx"), "--json"});
   EXPECT_EQ(result.exit, 1);
   EXPECT_THAT(Breaks("check", result.out), testing::IsEmpty());
@@ -145,7 +145,7 @@ TEST_F(CarryTest, CheckFindsStaleTagsAndOtherGraphs) {
       if (entry.key() == "pkg.onnx_tag.module") entry.set_value("embeddings");
     }
   }
-  WriteFile(In("stale.onnx"), model.SerializeAsString());
+  folder_.Write("stale.onnx", model.SerializeAsString());
   const CliResult stale = RunCli({"check", In("stale.onnx")});
   EXPECT_EQ(stale.exit, 1);
   EXPECT_THAT(stale.out, HasSubstr("[stale-tag]"));
@@ -163,7 +163,7 @@ TEST_F(CarryTest, CheckCountsWhatASidecarCounts) {
   const std::size_t at = sidecar.rfind("\"tagged\": 148");
   ASSERT_NE(at, std::string::npos);
   sidecar.replace(at, 13, "\"tagged\": 140");
-  WriteFile(In("wrong.tags.json"), sidecar);
+  folder_.Write("wrong.tags.json", sidecar);
   const CliResult result = RunCli({"check", In("wrong.tags.json")});
   EXPECT_EQ(result.exit, 1);
   EXPECT_THAT(result.out, HasSubstr("[wrong-count]"));
@@ -174,8 +174,8 @@ TEST_F(CarryTest, CheckMeetsGates) {
                     "--require-module", "encoder.layer.*"})
                 .exit,
             0);
-  const CliResult result = RunCli(
-      {"check", kTruth + "bert/ts.onnx", "--require-module", "decoder"});
+  const CliResult result =
+      RunCli({"check", kTruth + "bert/ts.onnx", "--require-module", "decoder"});
   EXPECT_EQ(result.exit, 1);
   EXPECT_THAT(result.out, HasSubstr("[gate]"));
 }
@@ -223,8 +223,8 @@ TEST_P(ProfileTest, TakesTheBranchFromTheIf) {
     const std::string name = event["name"];
     const std::int64_t duration = event["dur"];
     if (name == "/block/If_kernel_time") whole += duration;
-    if (name.ends_with("_kernel_time") && (name.starts_with("/block/then") ||
-                                           name.starts_with("/block/other"))) {
+    if (name.ends_with("_kernel_time") &&
+        (name.starts_with("/block/then") || name.starts_with("/block/other"))) {
       whole -= duration;
     }
   }
@@ -266,8 +266,8 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(Profile, RefusesWhatIsNoProfile) {
-  const CliResult result = RunCli({"profile", kProfiles + "branches.onnx",
-                                   kProfiles + "branches.onnx"});
+  const CliResult result = RunCli(
+      {"profile", kProfiles + "branches.onnx", kProfiles + "branches.onnx"});
   EXPECT_EQ(result.exit, 3);
   EXPECT_THAT(result.err, HasSubstr("not an ONNX Runtime profile"));
 }

@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include "mapping/model_builder.h"
 #include "onnx_tag/error.h"
+#include "support/json_schema.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag {
@@ -206,25 +209,54 @@ TEST(Rules, AreRefusedWithLineAndColumn) {
   EXPECT_THAT(ErrorOf("[]"), HasSubstr("a list where an object should be"));
 }
 
-// What docs/rules.md shows is what the program reads.
-TEST(Rules, OfTheDocumentationAreGood) {
-  std::ifstream in(ONNX_TAG_TEST_FOLDER "/../docs/rules.md");
-  std::string block;
+std::string ReadDoc(const std::string& name) {
+  std::ifstream in(ONNX_TAG_TEST_FOLDER "/../docs/" + name);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The blocks of JSON in docs/rules.md.
+std::vector<std::string> Examples() {
+  std::vector<std::string> blocks;
+  std::istringstream lines(ReadDoc("rules.md"));
   bool inside = false;
-  int blocks = 0;
-  for (std::string line; std::getline(in, line);) {
+  for (std::string line; std::getline(lines, line);) {
     if (line == "```json") {
       inside = true;
-      block.clear();
-    } else if (line == "```" && inside) {
+      blocks.emplace_back();
+    } else if (line == "```") {
       inside = false;
-      ++blocks;
-      EXPECT_EQ(ErrorOf(block), "") << block;
     } else if (inside) {
-      block += line + "\n";
+      blocks.back() += line + "\n";
     }
   }
-  EXPECT_EQ(blocks, 3);
+  return blocks;
+}
+
+TEST(Rules, OfTheDocumentationAreReadAndAsTheSchemaSays) {
+  const test::JsonSchema schema(
+      nlohmann::json::parse(ReadDoc("rules.schema.json")));
+  const std::vector<std::string> examples = Examples();
+  EXPECT_EQ(examples.size(), 3u);
+  for (const std::string& example : examples) {
+    EXPECT_EQ(ErrorOf(example), "") << example;
+    EXPECT_THAT(schema.Violations(nlohmann::json::parse(example)), IsEmpty());
+  }
+}
+
+TEST(Rules, ThatTheSchemaRefusesAreRefused) {
+  const test::JsonSchema schema(
+      nlohmann::json::parse(ReadDoc("rules.schema.json")));
+  for (const std::string bad :
+       {R"({"rule": []})", R"({"rules": [{"class": "A"}]})",
+        R"({"rules": [{"match": {}, "class": "A"}]})",
+        R"({"rules": [{"match": {"op": 1}, "class": "A"}]})",
+        R"({"rules": [{"match": {"op": "A"}, "tag": "A"}]})",
+        R"({"rules": [{"match": {"op": "A"}, "role": {"type": "x"}}]})",
+        R"({"catalogue": {"A": "B"}})", R"({"vocabulary": [1]})",
+        R"({"format": "onnx-tag-rules/2"})"}) {
+    EXPECT_NE(ErrorOf(bad), "") << bad;
+    EXPECT_FALSE(schema.Violations(nlohmann::json::parse(bad)).empty()) << bad;
+  }
 }
 
 }  // namespace

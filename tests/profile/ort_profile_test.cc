@@ -57,30 +57,30 @@ TEST(OrtProfile, RefusesOtherJson) {
 }
 
 TEST(SelfTime, TakesABranchFromItsIf) {
-  OrtProfile profile = ReadOrtProfile(
-      "[" + Event("inner_kernel_time", "Mul", 12, 10) + "," +
-      Event("if_kernel_time", "If", 10, 20) + "," +
-      Event("next_kernel_time", "Add", 30, 5) + "]");
+  OrtProfile profile =
+      ReadOrtProfile("[" + Event("inner_kernel_time", "Mul", 12, 10) + "," +
+                     Event("if_kernel_time", "If", 10, 20) + "," +
+                     Event("next_kernel_time", "Add", 30, 5) + "]");
   EXPECT_EQ(Count(profile), 25);
   EXPECT_EQ(profile.runs[1].self, 10);
   EXPECT_EQ(profile.runs[2].self, 5);
 }
 
 TEST(SelfTime, NestsAndTellsThreadsApart) {
-  OrtProfile profile = ReadOrtProfile(
-      "[" + Event("outer_kernel_time", "If", 0, 100) + "," +
-      Event("middle_kernel_time", "If", 10, 50) + "," +
-      Event("inner_kernel_time", "Mul", 20, 30) + "," +
-      Event("other_kernel_time", "Mul", 20, 30, 2) + "]");
+  OrtProfile profile =
+      ReadOrtProfile("[" + Event("outer_kernel_time", "If", 0, 100) + "," +
+                     Event("middle_kernel_time", "If", 10, 50) + "," +
+                     Event("inner_kernel_time", "Mul", 20, 30) + "," +
+                     Event("other_kernel_time", "Mul", 20, 30, 2) + "]");
   EXPECT_EQ(Count(profile), 130);
   EXPECT_EQ(profile.runs[0].self, 50);
   EXPECT_EQ(profile.runs[1].self, 20);
 }
 
 TEST(SelfTime, FindsAHolderOnAnotherThread) {
-  OrtProfile profile = ReadOrtProfile(
-      "[" + Event("outer_kernel_time", "If", 0, 100) + "," +
-      Event("inner_kernel_time", "Mul", 20, 30, 2) + "]");
+  OrtProfile profile =
+      ReadOrtProfile("[" + Event("outer_kernel_time", "If", 0, 100) + "," +
+                     Event("inner_kernel_time", "Mul", 20, 30, 2) + "]");
   EXPECT_EQ(Count(profile), 100);
   EXPECT_EQ(profile.runs[0].self, 70);
 }

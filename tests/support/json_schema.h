@@ -91,6 +91,8 @@ class JsonSchema {
         good = !value.is_number() || value <= rule;
       } else if (word == "minItems") {
         good = !value.is_array() || value.size() >= rule.get<std::size_t>();
+      } else if (word == "minProperties") {
+        good = !value.is_object() || value.size() >= rule.get<std::size_t>();
       } else if (word == "maxItems") {
         good = !value.is_array() || value.size() <= rule.get<std::size_t>();
       } else if (word == "items") {

@@ -106,8 +106,8 @@ TEST(Transfer, IsNoSurerThanTheOldTag) {
   Tagging tags;
   tags.roles.Add(Role());
   for (int i = 0; i < 3; ++i) {
-    tags.tags.Add({.module = tags.modules.Add("q"),
-                   .confidence = Confidence::kMedium});
+    tags.tags.Add(
+        {.module = tags.modules.Add("q"), .confidence = Confidence::kMedium});
   }
   const NodeList nodes(old);
   const Tagging carried = TransferTags({nodes, &old}, tags, old);
@@ -126,7 +126,8 @@ TEST(Transfer, TakesAQuantizersHelpersToWhatTheyServe) {
   AddNode(graph, "Cast", {"i"}, {"f"}, "/a/m_output_quantized_cast");
   AddNode(graph, "Mul", {"xs", "a.weight_scale"}, {"s"},
           "/a/MatMul_quant_scales_mul");
-  AddNode(graph, "Mul", {"f", "s"}, {"/a/m"}, "/a/MatMul_quant_output_scale_mul");
+  AddNode(graph, "Mul", {"f", "s"}, {"/a/m"},
+          "/a/MatMul_quant_output_scale_mul");
   AddNode(graph, "Add", {"/a/m", "a.bias"}, {"/a/s"}, "/a/Add");
   AddNode(graph, "Relu", {"/a/s"}, {"y"}, "/act/Relu");
   Tagged from(Linear(), {"q", "q", "r"});
