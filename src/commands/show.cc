@@ -290,7 +290,8 @@ void Show::PrintAdvice() {
       "\nless than half could be placed: names (dialect {}) say little of "
       "modules.\nTag the file as the exporter wrote it, before optimizers and "
       "quantizers, or\nexport it again: torch.onnx.export of torch >= 2.5 "
-      "keeps module names, and\ndynamo=True keeps classes, too.\n",
+      "keeps module names, and\ndynamo=True keeps classes, too. A map of the "
+      "modules, --hierarchy FILE, helps\nwith any file.\n",
       OrUnknown(model_.about().dialect)));
 }
 

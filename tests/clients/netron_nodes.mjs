@@ -1,4 +1,5 @@
-// What Netron would show for each node: `node netron_nodes.mjs NETRON_PACKAGE MODEL` prints [{name, type, metadata}].
+// What Netron would show for each node: `node netron_nodes.mjs NETRON_PACKAGE MODEL [ATTACHMENT]` prints
+// [{name, type, metadata}]; ATTACHMENT is a file that a user opens while the model is open.
 //
 // Netron's own model code runs here, without a browser: a host that answers what the code asks of a window.
 import * as fs from 'fs';
@@ -6,7 +7,7 @@ import * as os from 'os';
 import * as path from 'path';
 import { pathToFileURL } from 'url';
 
-const [netron, file] = process.argv.slice(2);
+const [netron, file, attachment] = process.argv.slice(2);
 
 // The package is meant for browsers and does not say that its files are ES modules; a copy can.
 const copy = fs.mkdtempSync(path.join(os.tmpdir(), 'netron-'));
@@ -21,19 +22,28 @@ const module = (name) => import(pathToFileURL(path.join(copy, `${path.basename(n
 const asset = async (name, encoding = 'utf-8') => fs.readFileSync(path.join(copy, name), encoding);
 
 const { BinaryStream } = await module('base');
-const { ModelFactoryService } = await module('view');
+const { ModelFactoryService, View } = await module('view');
 const stream = (name) => new BinaryStream(new Uint8Array(fs.readFileSync(name)));
 const fail = (error) => { throw error; };
 const host = { window: null, document: null, environment: () => null, event: () => {}, exception: fail,
     require: module, asset };
-const context = {
+const context = (file) => ({
     identifier: path.basename(file), name: path.basename(file), entries: new Map(), stream: stream(file),
     require: module, asset, request: asset, error: fail,
     fetch: async (name) => stream(path.join(path.dirname(file), name)),
-};
-const model = await new ModelFactoryService(host).open(context);
+});
+const model = await new ModelFactoryService(host).open(context(file));
+let shown = (node) => node.metadata || [];
+if (attachment) {
+    const view = Object.create(View.prototype);
+    view._model = model;
+    if (!await view.attach(context(attachment))) {
+        throw new Error('Netron takes it for no attachment');
+    }
+    shown = (node) => model.attachment.metadata.node(node);
+}
 const nodes = model.modules[0].nodes.map((node) => ({
     name: node.name, type: node.type.name,
-    metadata: Object.fromEntries((node.metadata || []).map((entry) => [entry.name, String(entry.value)])),
+    metadata: Object.fromEntries(shown(node).map((entry) => [entry.name, String(entry.value)])),
 }));
 fs.writeSync(1, JSON.stringify(nodes));

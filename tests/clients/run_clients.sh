@@ -48,6 +48,9 @@ for model in "$models"/*/model.onnx; do
         failed=$((failed + 1))
     fi
 done
+echo "selections in other tools:"
+"$python" "$here/check_selections.py" "$binary" "$models" || failed=$((failed + 1))
 [ "$checked" -gt 0 ] || { echo "run_clients.sh: no models in $models" >&2; exit 1; }
-echo "$((checked - failed)) of $checked models pass"
+checked=$((checked + 1))
+echo "$((checked - failed)) of $checked checks pass"
 [ "$failed" -eq 0 ]

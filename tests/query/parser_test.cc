@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <random>
 
 #include "onnx_tag/error.h"
@@ -143,6 +144,27 @@ TEST(ParserTest, NestsOnlySoDeep) {
   std::string chain = "untagged";
   for (int i = 0; i < 20'000; ++i) chain += " or untagged";
   EXPECT_EQ(Refusal(chain), "parsed");
+}
+
+// Every expression that docs/ shows is one.
+TEST(ParserTest, ReadsTheExamplesOfTheDocs) {
+  int seen = 0;
+  for (const char* const name : {"/query.md", "/cli.md"}) {
+    std::ifstream file(std::string(ONNX_TAG_DOCS) + name);
+    for (std::string line; std::getline(file, line);) {
+      if (!line.starts_with("onnx-tag query") &&
+          !line.starts_with("onnx-tag select")) {
+        continue;
+      }
+      const std::size_t open = line.find('\'');
+      const std::size_t close = line.find('\'', open + 1);
+      if (close == std::string::npos) continue;
+      EXPECT_EQ(Refusal(line.substr(open + 1, close - open - 1)), "parsed")
+          << line;
+      ++seen;
+    }
+  }
+  EXPECT_GT(seen, 8);
 }
 
 // Whatever words come in whatever order: parsed, or refused in a sentence.

@@ -1,0 +1,76 @@
+// What `show` prints stays a picture: within 80 columns, and not too long.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "support/onnx_models.h"
+#include "support/run_cli.h"
+#include "support/temporary_folder.h"
+
+namespace onnx_tag::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::size_t Columns(const std::string& line) {
+  return static_cast<std::size_t>(std::count_if(
+      line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+// `count` modules with a node each, in groups of ten whose names differ.
+std::string ManyModules(const TemporaryFolder& folder, int count) {
+  schema::ModelProto model;
+  model.set_ir_version(8);
+  model.set_producer_name("pytorch");
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "/group" + std::to_string(i / 100) + "/part" +
+                             std::to_string(i / 10) + "/leaf" +
+                             std::to_string(i) + "/Relu";
+    AddNode(*model.mutable_graph(), "Relu", name, {"x"}, {name + "_output_0"});
+  }
+  return folder.Write("many.onnx", model.SerializeAsString());
+}
+
+TEST(ShowTest, BertFitsEightyColumns) {
+  const CliResult result = RunCli(
+      {"show", std::string(ONNX_TAG_TEST_MODELS) + "/bert_tiny/model.onnx"});
+  EXPECT_EQ(result.exit, 0);
+  EXPECT_THAT(result.out, HasSubstr("layer.0-1  BertLayer"));
+  EXPECT_THAT(result.out, HasSubstr("×2"));
+  for (const std::string& line : Lines(result.out)) {
+    EXPECT_LE(Columns(line), 80u) << line;
+  }
+}
+
+TEST(ShowTest, AThousandModulesAreShownAsDeepAsFits) {
+  const TemporaryFolder folder;
+  const std::string path = ManyModules(folder, 1000);
+  const CliResult result = RunCli({"show", path});
+  const std::vector<std::string> lines = Lines(result.out);
+  EXPECT_LT(lines.size(), 230u);
+  EXPECT_GT(lines.size(), 100u);
+  EXPECT_THAT(result.out, HasSubstr("--depth N shows more"));
+  EXPECT_GT(Lines(RunCli({"show", path, "--depth", "9"}).out).size(), 1000u);
+  for (const std::string& line : lines) EXPECT_LE(Columns(line), 80u) << line;
+}
+
+TEST(ShowTest, ColoursOnlyWhereAskedFor) {
+  const std::string path =
+      std::string(ONNX_TAG_TEST_MODELS) + "/bert_tiny/model.onnx";
+  EXPECT_THAT(RunCli({"show", path}).out, Not(HasSubstr("\x1b[")));
+  const std::string colored = RunCli({"show", path, "--color", "always"}).out;
+  EXPECT_THAT(colored, HasSubstr("\x1b[32m█"));
+  EXPECT_THAT(colored, HasSubstr("\x1b[36mBertEncoder"));
+}
+
+}  // namespace
+}  // namespace onnx_tag::test
