@@ -32,6 +32,7 @@ struct MappingOptions {
   // is a mistake of the program.
   std::string hierarchy_file;
   std::shared_ptr<const ModuleMap> hierarchy;  // null: none
+  std::string facts_digest;  // of what those files say; "": there are none
 };
 
 // Throws Error(kUsage) where the strategy is unknown, or the hierarchy is that

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/interner.h"
 #include "base/text.h"
 #include "hierarchy/module_map.h"
 #include "io/paths.h"
@@ -30,6 +31,17 @@ std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path) {
   }
 }
 
+// --skip-current must see that a file says something else by now.
+std::string FactsDigest(const MappingOptions& options) {
+  std::string digest;
+  for (const std::string* const path : {&options.hierarchy_file}) {
+    if (!path->empty()) {
+      digest += fmt::format("{:016x}", HashBytes(ReadNamed(*path)));
+    }
+  }
+  return digest;
+}
+
 }  // namespace
 
 MappingOptions WithFacts(const MappingOptions& options) {
@@ -37,6 +49,7 @@ MappingOptions WithFacts(const MappingOptions& options) {
   if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
     result.hierarchy = ReadHierarchy(options.hierarchy_file);
   }
+  result.facts_digest = FactsDigest(options);
   return result;
 }
 
