@@ -10,7 +10,9 @@
 // high in the tree, --layers keeps those of another layer, --nodes prints each.
 // --hierarchy gives the mapping the hierarchy.json beside each model, and
 // leaves out models without one. `class`: of the exact nodes, how many have the
-// right class for the module and all around it.
+// right class for the module and all around it; `role`: of the modules of
+// models that the catalogue knows, how many have the role path that their true
+// classes give. --roles prints the most frequent wrong ones with --worst.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -24,6 +26,7 @@
 #include "hierarchy/module_map.h"
 #include "mapping/ladder.h"
 #include "onnx_tag/mapping.h"
+#include "role_paths.h"
 #include "truth.h"
 
 namespace onnx_tag::bench {
@@ -41,6 +44,7 @@ struct Options {
   bool nodes = false;
   bool markdown = false;
   bool hierarchy = false;
+  bool roles = false;
 };
 
 using Misses = std::map<std::string, std::uint64_t>;
@@ -108,12 +112,26 @@ class Accuracy {
         NoteMiss(model, tagging, row, module, verdict);
       }
     }
+    ScoreRoles(tagging, rows, score);
     if (options_.markdown) ScoreRungs(model, rows);
     return score;
   }
 
+  void ScoreRoles(const Tagging& tagging, const std::vector<TruthRow>& rows,
+                  Score& score) {
+    const auto classes = TrueClasses(rows);
+    const auto root = classes.find("");
+    if (root == classes.end() || CatalogueFamily(root->second).empty()) return;
+    const RolePathScore roles = ScoreRolePaths(tagging, classes);
+    score.role_modules = roles.modules;
+    score.role_right = roles.right;
+    if (!options_.roles) return;
+    for (const auto& [what, count] : roles.wrong) misses_[what] += count;
+  }
+
   void NoteMiss(const Model& model, const Tagging& tagging, const TruthRow& row,
                 const std::string& module, Verdict verdict) {
+    if (options_.roles) return;
     if (options_.wrong_only && verdict == Verdict::kAbove) return;
     if (options_.layers_only && verdict != Verdict::kWrongLayer) return;
     const Tag& tag = tagging.tags[row.node];
@@ -139,8 +157,9 @@ class Accuracy {
   };
 
   void ScoreRungs(const Model& model, const std::vector<TruthRow>& rows) {
-    const Evidence evidence = GatherEvidence(model);
     const Strategy& strategy = FindStrategy("enhanced_semantic");
+    const Evidence evidence = GatherEvidence(
+        model, WantedBy(strategy, model, {}));
     Placed hidden(model.node_count());
     for (const Rung& rung : strategy.rungs) {
       if (rung.name == "parameter") Climb(evidence, rung, hidden);
@@ -186,7 +205,7 @@ class Accuracy {
   static void Print(const std::string& name, const Score& s) {
     fmt::print(
         "{:24} {:4} {:7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
-        "{:>6} {:>6} {:>6}\n",
+        "{:>6} {:>6} {:>6} {:>6}\n",
         name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
         Percent(s.exact, s.rows), Percent(s.above, s.rows),
         Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
@@ -194,15 +213,16 @@ class Accuracy {
         Percent(s.level_exact[2], s.level_rows[2]),
         Percent(s.level_exact[1], s.level_rows[1]),
         Percent(s.level_exact[3] + s.level_exact[2], s.exact),
-        Percent(s.class_right, s.class_rows));
+        Percent(s.class_right, s.class_rows),
+        Percent(s.role_right, s.role_modules));
   }
 
   void PrintTable() const {
     fmt::print(
         "{:24} {:>4} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
-        "{:>6} {:>6} {:>6}\n",
+        "{:>6} {:>6} {:>6} {:>6}\n",
         "variant", "file", "nodes", "tagged", "exact", "above", "wrong",
-        "layer!", "cert", "high", "med", "sure", "class");
+        "layer!", "cert", "high", "med", "sure", "class", "role");
     for (const auto& [variant, score] : by_variant_) Print(variant, score);
     Print("all", all_);
     std::vector<std::pair<std::uint64_t, std::string>> worst;
@@ -216,16 +236,20 @@ class Accuracy {
   void PrintMarkdown() const {
     fmt::print(
         "| variant | files | nodes | tagged | exact | above | wrong | "
-        "wrong layer | certain | high | medium |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|\n");
+        "wrong layer | certain | high | medium | class | role path |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     const auto print = [](const std::string& name, const Score& s) {
-      fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
-                 name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
-                 Percent(s.exact, s.rows), Percent(s.above, s.rows),
-                 Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
-                 Percent(s.level_exact[3], s.level_rows[3]),
-                 Percent(s.level_exact[2], s.level_rows[2]),
-                 Percent(s.level_exact[1], s.level_rows[1]));
+      fmt::print(
+          "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} "
+          "|\n",
+          name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
+          Percent(s.exact, s.rows), Percent(s.above, s.rows),
+          Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
+          Percent(s.level_exact[3], s.level_rows[3]),
+          Percent(s.level_exact[2], s.level_rows[2]),
+          Percent(s.level_exact[1], s.level_rows[1]),
+          Percent(s.class_right, s.class_rows),
+          Percent(s.role_right, s.role_modules));
     };
     for (const auto& [variant, score] : by_variant_) {
       print("`" + variant + "`", score);
@@ -251,7 +275,8 @@ class Accuracy {
   // Lines of `variant exact wrong_layer`: at least, at most, in per cent.
   int CheckFloors() const {
     int failures = 0;
-    for (const std::string_view line : Split(ReadAll(options_.floors), '\n')) {
+    const std::string floors = ReadAll(options_.floors);
+    for (const std::string_view line : Split(floors, '\n')) {
       const auto words = Split(line, ' ');
       if (words.size() != 3 || line.starts_with("#")) continue;
       const auto at = by_variant_.find(std::string(words[0]));
@@ -301,6 +326,8 @@ std::optional<Options> Parse(int argc, char** argv) {
       options.nodes = true;
     } else if (word == "--markdown") {
       options.markdown = true;
+    } else if (word == "--roles") {
+      options.roles = true;
     } else if (word == "--hierarchy") {
       options.hierarchy = true;
     } else if (word == "--model" && has_next) {
@@ -330,7 +357,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr,
                "usage: accuracy TRUTH_DIR [--model GLOB] [--variant GLOB] "
                "[--files] [--worst N] [--wrong] [--layers] [--nodes] "
-               "[--hierarchy] [--markdown] [--floors FILE]\n");
+               "[--hierarchy] [--roles] [--markdown] [--floors FILE]\n");
     return 2;
   }
   return onnx_tag::bench::Accuracy(*options).Run();

@@ -6,28 +6,22 @@
 // TRUTH_DIR as for accuracy. The classes of torch.nn are counted apart: they
 // are right whatever the family.
 #include <fmt/core.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "base/text.h"
 #include "catalogue/table.h"
 #include "mapping/assign_classes.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
+#include "role_paths.h"
 
 namespace onnx_tag {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Counts {
   std::uint64_t modules = 0, library = 0, certain = 0, false_certain = 0,
@@ -45,50 +39,6 @@ struct Counts {
   }
 };
 
-std::string ReadAll(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-// Each module's class, as the truth has it.
-std::map<std::string, std::string> ReadClasses(const fs::path& path) {
-  std::map<std::string, std::string> classes;
-  const std::string text = ReadAll(path);
-  bool header = true;
-  for (const std::string_view line : Split(text, '\n')) {
-    const auto columns = Split(line, '\t');
-    if (header || columns.size() < 5 || columns[4].empty()) {
-      header = false;
-      continue;
-    }
-    const std::vector<std::string_view> chain = Split(columns[4], '/');
-    std::vector<std::string_view> atoms;
-    if (!columns[3].empty()) atoms = Split(columns[3], '.');
-    if (chain.size() != atoms.size() + 1) continue;
-    std::string path_so_far;
-    classes[""] = chain[0];
-    for (std::size_t i = 0; i < atoms.size(); ++i) {
-      if (i > 0) path_so_far += '.';
-      path_so_far += atoms[i];
-      classes[path_so_far] = chain[i + 1];
-    }
-  }
-  return classes;
-}
-
-// The family of the model, or "" where the catalogue does not know it.
-std::string_view FamilyOf(const catalogue::Table& table,
-                          std::string_view root_class) {
-  const catalogue::TextId text = table.FindText(root_class);
-  if (text == kNo<catalogue::TextId>) return {};
-  for (const catalogue::ClassId id : table.Namesakes(text)) {
-    if (table[id].mark != catalogue::Mark::kNone) {
-      return table.Text(table.Family(id));
-    }
-  }
-  return {};
-}
-
 bool IsTorch(const catalogue::Table& table, std::string_view name) {
   const catalogue::TextId text = table.FindText(name);
   if (text == kNo<catalogue::TextId>) return false;
@@ -100,7 +50,11 @@ bool IsTorch(const catalogue::Table& table, std::string_view name) {
 Counts CountFile(const Model& model, std::string_view family,
                  const std::map<std::string, std::string>& truth) {
   const catalogue::Table& table = catalogue::BuiltIn();
-  Tagging tagging = MapNodes(model, {});
+  // Recipes name modules and classes by themselves; here the catalogue is
+  // asked.
+  MappingOptions options;
+  options.recipes = false;
+  Tagging tagging = MapNodes(model, options);
   for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
     tagging.modules.SetClass(id, "");
   }
@@ -132,7 +86,7 @@ Counts CountFile(const Model& model, std::string_view family,
   return counts;
 }
 
-double Percent(std::uint64_t part, std::uint64_t whole) {
+double Share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0
              ? 0.0
              : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -142,39 +96,27 @@ void Print(std::string_view name, const Counts& c) {
   fmt::print(
       "{:36} modules {:6} certain {:5.1f} %  false certainty {:5.2f} %  of "
       "library classes {:5.2f} %  roots named {:3}/{:3}, falsely certain {}\n",
-      name, c.modules, Percent(c.certain, c.modules),
-      Percent(c.false_certain, c.modules), Percent(c.false_library, c.library),
+      name, c.modules, Share(c.certain, c.modules),
+      Share(c.false_certain, c.modules), Share(c.false_library, c.library),
       c.named_roots, c.roots, c.false_roots);
 }
 
 int Run(const std::string& directory, const std::string& variant, bool files) {
-  std::vector<fs::path> truths;
-  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    const std::string name = entry.path().filename();
-    constexpr std::string_view kEnding = ".truth.tsv";
-    if (name.ends_with(kEnding) &&
-        fnmatch(variant.c_str(),
-                name.substr(0, name.size() - kEnding.size()).c_str(), 0) == 0) {
-      truths.push_back(entry.path());
-    }
-  }
-  std::sort(truths.begin(), truths.end());
   Counts all;
   std::set<std::string_view> families;
-  for (const fs::path& path : truths) {
-    const auto truth = ReadClasses(path);
+  for (const bench::TruthFile& file :
+       bench::FindTruth(directory, "*", variant)) {
+    const std::string bytes = bench::ReadAll(file.onnx);
+    const Model model = ReadModel(bytes);
+    const auto truth =
+        bench::TrueClasses(bench::ReadTruth(bench::ReadAll(file.truth), model));
     const auto root = truth.find("");
     if (root == truth.end()) continue;
-    const std::string_view family =
-        FamilyOf(catalogue::BuiltIn(), root->second);
+    const std::string_view family = bench::CatalogueFamily(root->second);
     if (family.empty()) continue;
     families.insert(family);
-    fs::path onnx = path;
-    onnx.replace_extension().replace_extension(".onnx");
-    const std::string bytes = ReadAll(onnx);
-    const Model model = ReadModel(Bytes(bytes));
     const Counts counts = CountFile(model, family, truth);
-    if (files) Print(path.parent_path().filename().string(), counts);
+    if (files) Print(file.model, counts);
     all.Add(counts);
   }
   Print(fmt::format("{} families, {} files", families.size(), all.roots), all);

@@ -142,6 +142,8 @@ void Score::Add(const Score& other) {
   layer += other.layer;
   class_rows += other.class_rows;
   class_right += other.class_right;
+  role_modules += other.role_modules;
+  role_right += other.role_right;
   for (std::size_t i = 0; i < level_rows.size(); ++i) {
     level_rows[i] += other.level_rows[i];
     level_exact[i] += other.level_exact[i];

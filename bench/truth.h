@@ -58,6 +58,8 @@ struct Score {
   std::uint64_t layer = 0;       // of the wrong: another layer's index
   std::uint64_t class_rows = 0;  // exact ones whose classes are known
   std::uint64_t class_right = 0;
+  std::uint64_t role_modules = 0;  // of models that the catalogue knows
+  std::uint64_t role_right = 0;    // with the true role path
   std::array<std::uint64_t, 4> level_rows = {};
   std::array<std::uint64_t, 4> level_exact = {};
 

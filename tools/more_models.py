@@ -76,6 +76,57 @@ def convnext() -> Example:
     return Example(model, {"pixel_values": noise(1, 3, 32, 32)}, ["logits"])
 
 
+def text(model: nn.Module, outputs: str = "logits") -> Example:
+    return Example(model, {"input_ids": ids(2, 8), "attention_mask": torch.ones(2, 8, dtype=torch.int64)}, [outputs])
+
+
+def albert() -> Example:
+    """One layer, called three times."""
+    return text(hf("AlbertForSequenceClassification", "AlbertConfig", vocab_size=64, embedding_size=16, hidden_size=32,
+                   num_hidden_layers=3, num_attention_heads=4, intermediate_size=48, max_position_embeddings=32))
+
+
+def bart() -> Example:
+    model = hf("BartForConditionalGeneration", "BartConfig", vocab_size=64, d_model=32, encoder_layers=2,
+               decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=48,
+               decoder_ffn_dim=48, max_position_embeddings=32, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+               decoder_start_token_id=1)
+    inputs = {"input_ids": ids(2, 8), "attention_mask": torch.ones(2, 8, dtype=torch.int64),
+              "decoder_input_ids": ids(2, 5)}
+    return Example(model, inputs, ["logits", "encoder_last_hidden_state"])
+
+
+def opt() -> Example:
+    return text(hf("OPTForCausalLM", "OPTConfig", vocab_size=64, hidden_size=32, num_hidden_layers=2,
+                   num_attention_heads=4, ffn_dim=48, max_position_embeddings=32, word_embed_proj_dim=16))
+
+
+def qwen3() -> Example:
+    return text(hf("Qwen3ForCausalLM", "Qwen3Config", vocab_size=64, hidden_size=32, num_hidden_layers=2,
+                   num_attention_heads=4, num_key_value_heads=2, head_dim=8, intermediate_size=48,
+                   max_position_embeddings=32))
+
+
+def segformer() -> Example:
+    model = hf("SegformerForSemanticSegmentation", "SegformerConfig", num_encoder_blocks=2, depths=[2, 2],
+               hidden_sizes=[8, 16], sr_ratios=[2, 1], patch_sizes=[3, 3], strides=[2, 2], num_attention_heads=[1, 2],
+               mlp_ratios=[2, 2], decoder_hidden_size=16, num_labels=3)
+    return Example(model, {"pixel_values": noise(1, 3, 32, 32)}, ["logits"])
+
+
+def wav2vec2() -> Example:
+    model = hf("Wav2Vec2ForCTC", "Wav2Vec2Config", vocab_size=16, hidden_size=32, num_hidden_layers=2,
+               num_attention_heads=4, intermediate_size=48, conv_dim=(8, 8), conv_stride=(5, 2), conv_kernel=(10, 3),
+               num_conv_pos_embeddings=4, num_conv_pos_embedding_groups=2, num_feat_extract_layers=2)
+    return Example(model, {"input_values": noise(1, 400)}, ["logits"])
+
+
+def mobilevit() -> Example:
+    model = hf("MobileViTForImageClassification", "MobileViTConfig", image_size=64, hidden_sizes=[16, 24, 32],
+               neck_hidden_sizes=[8, 16, 16, 16, 24, 24, 32], num_attention_heads=2, num_labels=3)
+    return Example(model, {"pixel_values": noise(1, 3, 64, 64)}, ["logits"])
+
+
 # ---------------------------------------------------------------- plain torch.nn
 class Tagger(nn.Module):
     """A sequence tagger: embedding, a two-layer bidirectional LSTM, a GRU, a linear head."""
@@ -119,6 +170,57 @@ def cnn() -> Example:
     return Example(Cnn(), {"x": noise(1, 3, 16, 16)}, ["scores"])
 
 
+class Translator(nn.Module):
+    """torch.nn's own encoder and decoder."""
+
+    def __init__(self, width: int = 16) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(64, width)
+        self.transformer = nn.Transformer(width, 2, 2, 2, 24, batch_first=True, norm_first=True)
+        self.head = nn.Linear(width, 64)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return self.head(self.transformer(self.embed(source), self.embed(target)))
+
+
+def transformer() -> Example:
+    torch.backends.mha.set_fastpath_enabled(False)
+    return Example(Translator(), {"source": ids(2, 6), "target": ids(2, 5)}, ["scores"])
+
+
+class UNet(nn.Module):
+    """Down, up, and across: the skip connections join distant modules."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down = nn.ModuleList([self.double(3, 8), self.double(8, 16)])
+        self.bottom = self.double(16, 32)
+        self.up = nn.ModuleList([nn.ConvTranspose2d(32, 16, 2, stride=2), nn.ConvTranspose2d(16, 8, 2, stride=2)])
+        self.join = nn.ModuleList([self.double(32, 16), self.double(16, 8)])
+        self.pool = nn.MaxPool2d(2)
+        self.out = nn.Conv2d(8, 2, 1)
+
+    @staticmethod
+    def double(narrow: int, wide: int) -> nn.Module:
+        return nn.Sequential(nn.Conv2d(narrow, wide, 3, padding=1), nn.GroupNorm(2, wide), nn.SiLU(),
+                             nn.Conv2d(wide, wide, 3, padding=1), nn.GroupNorm(2, wide), nn.SiLU())
+
+    def forward(self, x: Tensor) -> Tensor:
+        kept = []
+        for block in self.down:
+            x = block(x)
+            kept.append(x)
+            x = self.pool(x)
+        x = self.bottom(x)
+        for up, join, skip in zip(self.up, self.join, reversed(kept)):
+            x = join(torch.cat([up(x), skip], dim=1))
+        return self.out(x)
+
+
+def unet() -> Example:
+    return Example(UNet(), {"x": noise(1, 3, 16, 16)}, ["mask"])
+
+
 # ---------------------------------------------------------------- ultralytics
 def yolo() -> Example:
     """YOLOv8n, built from its published description; ultralytics must be installed (see tools/README.md)."""
@@ -133,4 +235,6 @@ def yolo() -> Example:
 MODELS: Dict[str, Callable[[], Example]] = {
     "t5": t5, "whisper": whisper, "swin": swin, "mixtral": mixtral, "deberta": deberta, "clip": clip,
     "distilbert": distilbert, "convnext": convnext, "nn_lstm": lstm, "nn_cnn": cnn, "yolov8": yolo,
+    "albert": albert, "bart": bart, "opt": opt, "qwen3": qwen3, "segformer": segformer, "wav2vec2": wav2vec2,
+    "mobilevit": mobilevit, "nn_transformer": transformer, "nn_unet": unet,
 }

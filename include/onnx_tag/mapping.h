@@ -20,6 +20,11 @@
 namespace onnx_tag {
 
 struct ModuleMap;  // hierarchy/module_map.h
+struct Recording;  // onnx_tag/recording.h
+struct Rules;      // mapping/rules.h
+namespace recipes {
+class Book;
+}  // namespace recipes
 
 struct MappingOptions {
   std::string strategy = "enhanced_semantic";
@@ -32,7 +37,19 @@ struct MappingOptions {
   // is a mistake of the program.
   std::string hierarchy_file;
   std::shared_ptr<const ModuleMap> hierarchy;  // null: none
-  std::string facts_digest;  // of what those files say; "": there are none
+  std::string rules_file;
+  std::shared_ptr<const Rules> rules;  // null: none
+
+  // Recorded runs.
+  std::string trace_file;
+  std::shared_ptr<const Recording> trace;
+  std::string fx_file;
+  std::shared_ptr<const Recording> fx;
+
+  // Whether the recipe book is asked where names say too little.
+  bool recipes = true;
+  // The book to ask; null: the built-in one.
+  const recipes::Book* book = nullptr;
 };
 
 // Throws Error(kUsage) where the strategy is unknown, or the hierarchy is that
@@ -58,11 +75,27 @@ struct Explanation {
 Explanation Explain(const Model& model, const MappingOptions& options,
                     NodeId node);
 
+// What a strategy works with beside the model.
+enum class Need : std::uint8_t {
+  kNothing,
+  kHierarchy,  // better with --hierarchy
+  kTrace,      // not without --trace
+  kFx,         // not without --fx or dynamo's metadata in the file
+};
+
 struct StrategyInfo {
   std::string_view name;
   std::string_view help;
+  Need need = Need::kNothing;
 };
+
+// What records a run, for messages.
+inline constexpr std::string_view kRecordCommand =
+    "python -m onnx_tag record MODULE:FUNCTION -o recording.json";
 std::span<const StrategyInfo> Strategies();
+
+// Whether the model's nodes have the metadata of the dynamo exporter.
+bool HasFxMetadata(const Model& model);
 
 }  // namespace onnx_tag
 

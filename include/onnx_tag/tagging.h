@@ -106,6 +106,7 @@ struct ModuleFacts {
   // As read back; empty: made by ModuleFormat.
   std::string hierarchy_tag;
   std::string role_path;
+  std::uint64_t parameters = 0;  // elements of its own weights
 };
 
 struct Origin {

@@ -1,6 +1,8 @@
 """The file format, without torch."""
 from __future__ import annotations
 
+import collections
+import csv
 import json
 
 import pytest
@@ -86,3 +88,29 @@ def test_every_entry_has_its_line():
                            "events": [], "values": [{"dtype": "float32", "shape": [1]}] * 2})
     assert text.count("\n") == 8
     assert json.loads(text)["modules"]["a"]["class"] == "é\n"
+
+
+FUNCTIONS = {"linear": "product", "matmul": "product", "addmm": "product", "bmm": "product", "conv1d": "Conv",
+             "conv2d": "Conv", "layer_norm": "LayerNormalization", "softmax": "Softmax"}
+
+
+@pytest.mark.parametrize("variant", ["ts", "dyn"])
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda p: p.parent.name)
+def test_recordings_say_what_is_known_of_the_exports(path, variant):
+    """Every product, convolution, norm and softmax of the export is in the trace, in the same module."""
+    recording = document.load(path)
+    shared = {p: m["shared_with"] for p, m in recording["modules"].items() if "shared_with" in m}
+    traced = collections.Counter()
+    for function in recording["functions"]:
+        kind = FUNCTIONS.get(function["name"].rpartition(".")[2])
+        if kind:
+            traced[kind, recording["calls"][function["call"]]["module"]] += 1
+    known = collections.Counter()
+    opaque = {recording["calls"][f["call"]]["module"] for f in recording["functions"]
+              if f["name"].endswith("multi_head_attention_forward")}
+    with open(path.parent / f"{variant}.truth.tsv", newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            kind = "product" if row["op_type"] in ("MatMul", "Gemm") else row["op_type"]
+            if kind in FUNCTIONS.values() and row["module"] not in opaque:
+                known[kind, shared.get(row["module"], row["module"])] += 1
+    assert traced == known

@@ -115,6 +115,27 @@ def test_both_exporters(maker, tmp_path, schema, dynamo, binary):
     assert {n.op for n in bound.nodes_of(model.layers[0])} >= {"Relu"}
 
 
+@pytest.mark.parametrize("dynamo", [False, True])
+def test_the_program_takes_what_was_recorded(maker, tmp_path, binary, dynamo):
+    model, x = make(maker)
+    export_and_record(model, x, tmp_path / "m.onnx", dynamo=dynamo, fx=True)
+    bare = onnx.load(tmp_path / "m.onnx")
+    for k, node in enumerate(bare.graph.node):
+        node.name = f"n{k}"
+        del node.metadata_props[:]
+    onnx.save(bare, tmp_path / "bare.onnx")
+    for options in (("--hierarchy",), ("--strategy", "universal", "--hierarchy"), ("--strategy", "htp", "--trace"),
+                    ("--strategy", "fx_graph", "--fx")):
+        file = "m.onnx" if options[-1] == "--hierarchy" else "bare.onnx"
+        sidecar = tmp_path / "tags.json"
+        done = subprocess.run([binary, "tag", str(tmp_path / file), *options, str(tmp_path / "m.recording.json"),
+                               "--sidecar-only", "--sidecar", str(sidecar), "--quiet", "--force"],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, (options, done.stderr)
+        products = [n for n in Tags.load(sidecar) if n.op in ("Gemm", "MatMul")]
+        assert [n.module for n in products] == ["layers.0.fc", "layers.1.fc"], options
+
+
 def test_keywords_go_to_both_exporters(maker, tmp_path):
     model, x = make(maker)
     for dynamo in (False, True):

@@ -428,3 +428,9 @@ def test_a_replaced_forward_is_still_followed():
     recording = record(model, torch.ones(1, 2))
     assert operations(recording, "1") == ["aten.relu.default"] and "aten.mul.Tensor" in operations(recording, "")
     assert "forward" in vars(model)
+
+
+def test_the_module_map_needs_no_weights():
+    with torch.device("meta"):
+        model = nn.Sequential(nn.Linear(100000, 100000), nn.ReLU())
+    assert record(model)["modules"]["0"]["parameters"] == {"weight": [100000, 100000], "bias": [100000]}

@@ -66,6 +66,22 @@ int EqualsOrder::SizesFit(TextId family) const {
   return best;
 }
 
+bool EqualsOrder::HasCurrentMembers(ClassId id, ModuleId at) const {
+  // An old exporter says little of the library's version.
+  if (!IsToday(observation_.torch_version)) return true;
+  const ModuleTree& tree = observation_.modules;
+  for (const ModuleId child : tree.Children(at)) {
+    const TextId name = table_.FindText(tree.Atom(child));
+    for (const MemberRecord& member : table_.Members(id)) {
+      if (name != kNo<TextId> && member.name == name &&
+          (member.versions & likely_versions_) == 0) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 int EqualsOrder::PositionsFit(TextId family) const {
   const std::string_view name = LastAtom(table_.Text(family));
   const bool counts = std::find(kCountPositions.begin(), kCountPositions.end(),

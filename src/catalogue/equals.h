@@ -16,12 +16,13 @@ class EqualsOrder {
  public:
   EqualsOrder(const Table& table, const Observation& observation);
 
-  // Greater is better.
-  auto Key(ClassId id, double score) const {
+  // Greater is better. `at`: the module that may be of this class.
+  auto Key(ClassId id, ModuleId at, double score) const {
     const SectionRecord& section = table_.SectionOf(id);
     const int rank =
         section.rank == 0 ? -1'000'000 : -static_cast<int>(section.rank);
     return std::tuple(SizesFit(section.family), PositionsFit(section.family),
+                      HasCurrentMembers(id, at),
                       static_cast<int>(table_[id].mark), rank, IsCurrent(id),
                       HeadFits(table_.Name(id)), std::lround(score * 100),
                       -static_cast<int>(table_.Name(id).size()),
@@ -35,6 +36,9 @@ class EqualsOrder {
   bool IsCurrent(ClassId id) const {
     return (table_[id].versions & likely_versions_) != 0;
   }
+  // Whether the class had the file's attributes by then: what is a
+  // CLIPTextModel with a `text_model` in it has another name today.
+  bool HasCurrentMembers(ClassId id, ModuleId at) const;
   int PositionsFit(TextId family) const;
   int HeadFits(std::string_view name) const;
 

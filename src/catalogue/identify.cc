@@ -48,6 +48,10 @@ class Identifier {
         order_(table, observation) {
     result_.modules.resize(tree_.size());
     refused_.resize(shapes_.size(), false);
+    const Operators convolution = OperatorBit("Conv");
+    for (const SeenModule& module : observation.seen) {
+      convolves_ |= (module.operators & convolution) != 0;
+    }
   }
 
   Identification Run() {
@@ -129,14 +133,15 @@ class Identifier {
     if (ranked.empty()) return false;
     // Equals first, in the order of what else speaks for them; then those
     // that come near, by their score.
-    std::sort(
-        ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
-          const bool a_equal = a.score >= best - kTie;
-          const bool b_equal = b.score >= best - kTie;
-          if (a_equal != b_equal) return a_equal;
-          if (!a_equal && a.score != b.score) return a.score > b.score;
-          return order_.Key(a.root, a.score) > order_.Key(b.root, b.score);
-        });
+    std::sort(ranked.begin(), ranked.end(),
+              [&](const Ranked& a, const Ranked& b) {
+                const bool a_equal = a.score >= best - kTie;
+                const bool b_equal = b.score >= best - kTie;
+                if (a_equal != b_equal) return a_equal;
+                if (!a_equal && a.score != b.score) return a.score > b.score;
+                return order_.Key(a.root, a.at, a.score) >
+                       order_.Key(b.root, b.at, b.score);
+              });
     const auto equal = [&](const Ranked& r) { return r.score >= best - kTie; };
     std::vector<ClassId> near;
     while (!equal(ranked.back())) {
@@ -205,6 +210,12 @@ class Identifier {
                "transformers.activations";
   }
 
+  // Model libraries have norms of their own (BatchNormAct2d, LayerNorm2d) with
+  // the names and operators of torch's. Only scopes show what else they do.
+  bool HasTwins(LeafKind kind) const {
+    return !observation_.scopes && convolves_ && IsNorm(kind);
+  }
+
   Belief Believe(const Assigned& place, ShapeId shape,
                  const ClassAnswer& answer, bool exact) const {
     if (!answer.candidates.empty()) return Belief::kMedium;
@@ -212,7 +223,8 @@ class Identifier {
     const bool leaf = IsOfNoFamily(place.target) &&
                       Fit(table_.Kind(place.target), shapes_[shape].operators,
                           observation_.scopes) > 0 &&
-                      !matcher_.IsSurprise(place.target, shapes_[shape]);
+                      !matcher_.IsSurprise(place.target, shapes_[shape]) &&
+                      !HasTwins(table_.Kind(place.target));
     if (leaf || exact) return Belief::kCertain;
     return Belief::kHigh;
   }
@@ -261,6 +273,7 @@ class Identifier {
   Assigner assigner_;
   EqualsOrder order_;
   IdVector<ShapeId, bool> refused_;
+  bool convolves_ = false;
   Identification result_;
 };
 

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <string>
 
+#include "hierarchy/cut.h"
+
 namespace onnx_tag::catalogue {
 
-bool IsIndex(std::string_view atom) {
-  return !atom.empty() &&
-         atom.find_first_not_of("0123456789") == std::string_view::npos;
-}
+bool IsIndex(std::string_view atom) { return hierarchy::IsNumeric(atom); }
 
 TextId FindParameterText(const Table& table, std::string_view name) {
   const TextId text = table.FindText(name);

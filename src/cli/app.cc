@@ -94,7 +94,9 @@ std::string MissingWord(const CLI::App& app) {
     if (!option->get_required() || option->count() > 0) continue;
     if (!option->get_positional()) return "--" + option->get_lnames().front();
     const std::string name = option->get_name(true);
-    return name == "EXPR" ? "expression" : name == "NODE" ? "node" : "model";
+    if (name == "EXPR") return "expression";
+    if (name == "NODE") return "node";
+    return name == "ORT_PROFILE" ? "profile" : "model";
   }
   return "model";
 }

@@ -21,8 +21,8 @@ struct PrintText {
 
 struct Invocation {
   std::variant<PrintText, TagOptions, StripOptions, ShowOptions, ExplainOptions,
-               QueryOptions, SelectOptions, TransferOptions, DiffOptions,
-               CheckOptions, ProfileOptions, StrategiesOptions>
+               QueryOptions, SelectOptions, ExportOptions, TransferOptions,
+               DiffOptions, CheckOptions, ProfileOptions, StrategiesOptions>
       command;
   TerminalOptions terminal;
 };

@@ -9,7 +9,7 @@
 namespace onnx_tag::cli {
 namespace {
 
-constexpr std::array<Command, 11> kCommands = {{
+constexpr std::array<Command, 12> kCommands = {{
     {"tag", "MODEL... [options]",
      "write each node's module into the model and a JSON file beside it",
      "  onnx-tag model.onnx\n"
@@ -22,9 +22,9 @@ constexpr std::array<Command, 11> kCommands = {{
      "  cat model.onnx | onnx-tag - > tagged.onnx\n",
      ParseTag},
     {"show", "MODEL [options]",
-     "print the module tree with classes and node counts",
+     "print the module tree with classes, sizes and confidence",
      "  onnx-tag show model.onnx\n"
-     "  onnx-tag show model.onnx --depth 3\n"
+     "  onnx-tag show model.onnx --depth 3 --unfold\n"
      "  onnx-tag show model.onnx --module encoder.layer.0 --nodes\n"
      "  onnx-tag show model.tags.json --json\n",
      ParseShow},
@@ -49,6 +49,13 @@ constexpr std::array<Command, 11> kCommands = {{
      "  onnx-tag explain model.onnx output=logits\n"
      "  onnx-tag explain model.onnx '12:then_branch#3'\n",
      ParseExplain},
+    {"export", "MODEL --to FORMAT [options]",
+     "write the module tree and the nodes for other programs",
+     "  onnx-tag export model.onnx --to graphml -o model.graphml\n"
+     "  onnx-tag export model.onnx --to dot | dot -Tsvg > model.svg\n"
+     "  onnx-tag export model.tags.json --to tsv\n"
+     "  onnx-tag export model.onnx --to netron -o model.netron.json\n",
+     ParseExport},
     {"strip", "MODEL [options]",
      "remove every tag and leave the model as it was",
      "  onnx-tag strip model.tagged.onnx -o model.onnx\n"
@@ -77,8 +84,13 @@ constexpr std::array<Command, 11> kCommands = {{
      "  onnx-tag profile model.onnx profile.json --by layer\n"
      "  onnx-tag profile model.onnx profile.json --format folded > out.txt\n",
      ParseProfile},
-    {"strategies", "[options]", "list the strategies of --strategy",
-     "  onnx-tag strategies\n", ParseStrategies},
+    {"strategies", "[MODEL] [options]",
+     "list the strategies, or run each on a model and compare",
+     "  onnx-tag strategies\n"
+     "  onnx-tag strategies model.onnx\n"
+     "  onnx-tag strategies model.onnx --trace recording.json --fx "
+     "recording.json\n",
+     ParseStrategies},
 }};
 
 }  // namespace

@@ -140,6 +140,11 @@ SelectFormat ParseSelectFormat(const std::string& word) {
   return static_cast<SelectFormat>(Choose("format", word, kSelectFormatNames));
 }
 
+ExportFormat ParseExportFormat(const std::string& word) {
+  return static_cast<ExportFormat>(
+      Choose("format for --to", word, kExportFormatNames));
+}
+
 std::string ParseDevice(const std::string& word) {
   // The setting trims blanks and has punctuation of its own.
   if (word.empty() || word.find_first_of("(),;= \t\n") != std::string::npos) {

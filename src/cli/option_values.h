@@ -37,6 +37,7 @@ std::vector<std::string> ParseExceptions(const std::string& list);
 
 SelectTool ParseTool(const std::string& word);
 SelectFormat ParseSelectFormat(const std::string& word);
+ExportFormat ParseExportFormat(const std::string& word);
 // A device of ONNX Runtime's layer assignment: cpu, gpu:1,
 // QNNExecutionProvider.
 std::string ParseDevice(const std::string& word);

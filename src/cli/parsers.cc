@@ -44,8 +44,13 @@ struct MappingWords {
   std::string min_confidence = "low";
   std::string exceptions;
   std::string hierarchy;
+  std::string trace;
+  std::string fx;
+  std::string rules;
   CLI::Option* exceptions_option = nullptr;
   CLI::Option* hierarchy_option = nullptr;
+  CLI::Option* rules_option = nullptr;
+  bool no_recipes = false;
 
   void Add(CLI::App& app) {
     app.add_option("-s,--strategy", strategy, "see: onnx-tag strategies")
@@ -60,6 +65,9 @@ struct MappingWords {
                        "the model's modules as recorded from PyTorch")
             ->type_name("FILE")
             ->group("Mapping");
+    rules_option = app.add_option("--rules", rules, "your own rules, as JSON")
+                       ->type_name("FILE")
+                       ->group("Mapping");
     exceptions_option =
         app.add_option("--torch-nn-exceptions", exceptions,
                        "A,B: torch.nn classes to keep; +A,B adds")
@@ -68,6 +76,18 @@ struct MappingWords {
     app.add_option("--min-confidence", min_confidence,
                    "drop weaker tags: low, medium, high, certain")
         ->type_name("LEVEL")
+        ->group("Mapping");
+    app.add_flag("--no-recipes", no_recipes,
+                 "do not ask the recipe book where names are gone")
+        ->group("Mapping");
+    AddRecordings(app);
+  }
+  void AddRecordings(CLI::App& app) {
+    app.add_option("--trace", trace, "a recorded run, for htp")
+        ->type_name("FILE")
+        ->group("Mapping");
+    app.add_option("--fx", fx, "a recorded FX graph, for fx_graph")
+        ->type_name("FILE")
         ->group("Mapping");
   }
   MappingOptions Take() const {
@@ -81,7 +101,14 @@ struct MappingWords {
     if (hierarchy_option->count() > 0 && hierarchy.empty()) {
       Fail(ErrorKind::kUsage, "--hierarchy: the name is empty");
     }
+    if (rules_option->count() > 0 && rules.empty()) {
+      Fail(ErrorKind::kUsage, "--rules: the name is empty");
+    }
     options.hierarchy_file = hierarchy;
+    options.trace_file = trace;
+    options.fx_file = fx;
+    options.rules_file = rules;
+    options.recipes = !no_recipes;
     return options;
   }
 };
@@ -420,8 +447,11 @@ Invocation ParseShow(CLI::App& app, Words words) {
   std::string depth;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
   app.add_option("--depth", depth, "levels of the tree")->type_name("N");
-  app.add_option("--module", options.module, "only what is below this module")
+  app.add_option("--module", options.module,
+                 "only what is below this module; * and ** work")
       ->type_name("PATH");
+  app.add_flag("--unfold", options.unfold,
+               "a row for each of the layers that repeat");
   app.add_flag("--nodes", options.nodes, "list the nodes of each module");
   app.add_flag("--json", options.json, "print JSON");
   source.Add(app);
@@ -531,6 +561,27 @@ Invocation ParseSelect(CLI::App& app, Words words) {
   options.device = ParseDevice(options.device);
   options.precision = ParsePrecision(options.precision);
   CheckSelect(app, options);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseExport(CLI::App& app, Words words) {
+  ExportOptions options;
+  TagSourceWords source;
+  TerminalWords terminal;
+  std::string format;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  app.add_option("--to", format, "graphml, dot, tsv or netron")
+      ->required()
+      ->type_name("FORMAT");
+  app.add_option("-o,--output", options.output,
+                 "where to write it; default standard output")
+      ->type_name("FILE");
+  app.add_flag("-f,--force", options.force, "replace a file that is there");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source = source.Take();
+  options.format = ParseExportFormat(format);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 
@@ -674,11 +725,17 @@ Invocation ParseProfile(CLI::App& app, Words words) {
 
 Invocation ParseStrategies(CLI::App& app, Words words) {
   StrategiesOptions options;
+  MappingWords mapping;
   TerminalWords terminal;
+  app.add_option("MODEL", options.model,
+                 "run each on this model, or - for stdin")
+      ->type_name("");
   app.add_flag("--json", options.json, "print JSON");
+  mapping.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
-  return {.command = options, .terminal = terminal.Take()};
+  options.mapping = mapping.Take();
+  return {.command = std::move(options), .terminal = terminal.Take()};
 }
 
 }  // namespace onnx_tag::cli

@@ -11,6 +11,7 @@ Invocation ParseStrip(CLI::App& app, Words words);
 Invocation ParseShow(CLI::App& app, Words words);
 Invocation ParseQuery(CLI::App& app, Words words);
 Invocation ParseSelect(CLI::App& app, Words words);
+Invocation ParseExport(CLI::App& app, Words words);
 Invocation ParseExplain(CLI::App& app, Words words);
 Invocation ParseTransfer(CLI::App& app, Words words);
 Invocation ParseDiff(CLI::App& app, Words words);

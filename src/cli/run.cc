@@ -30,6 +30,9 @@ ExitCode RunCommand(const QueryOptions& options, Terminal& terminal) {
 ExitCode RunCommand(const SelectOptions& options, Terminal& terminal) {
   return RunSelect(options, terminal);
 }
+ExitCode RunCommand(const ExportOptions& options, Terminal& terminal) {
+  return RunExport(options, terminal);
+}
 ExitCode RunCommand(const ExplainOptions& options, Terminal& terminal) {
   return RunExplain(options, terminal);
 }

@@ -19,6 +19,7 @@ ExitCode RunStrip(const StripOptions& options, Terminal& terminal);
 ExitCode RunShow(const ShowOptions& options, Terminal& terminal);
 ExitCode RunQuery(const QueryOptions& options, Terminal& terminal);
 ExitCode RunSelect(const SelectOptions& options, Terminal& terminal);
+ExitCode RunExport(const ExportOptions& options, Terminal& terminal);
 ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal);
 ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal);
 ExitCode RunDiff(const DiffOptions& options, Terminal& terminal);

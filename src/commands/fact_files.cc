@@ -2,10 +2,11 @@
 
 #include <fmt/core.h>
 
-#include "base/interner.h"
 #include "base/text.h"
+#include "commands/recordings.h"
 #include "hierarchy/module_map.h"
 #include "io/paths.h"
+#include "mapping/rules.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -31,15 +32,13 @@ std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path) {
   }
 }
 
-// --skip-current must see that a file says something else by now.
-std::string FactsDigest(const MappingOptions& options) {
-  std::string digest;
-  for (const std::string* const path : {&options.hierarchy_file}) {
-    if (!path->empty()) {
-      digest += fmt::format("{:016x}", HashBytes(ReadNamed(*path)));
-    }
+std::shared_ptr<const Rules> ReadRulesFile(const std::string& path) {
+  const std::string text = ReadNamed(path);
+  try {
+    return std::make_shared<const Rules>(ReadRules(text, path));
+  } catch (const Error& error) {
+    throw error.In(Printable(path));
   }
-  return digest;
 }
 
 }  // namespace
@@ -49,8 +48,10 @@ MappingOptions WithFacts(const MappingOptions& options) {
   if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
     result.hierarchy = ReadHierarchy(options.hierarchy_file);
   }
-  result.facts_digest = FactsDigest(options);
-  return result;
+  if (!options.rules_file.empty() && options.rules == nullptr) {
+    result.rules = ReadRulesFile(options.rules_file);
+  }
+  return WithRecordings(std::move(result));
 }
 
 void SayNotes(const std::string& input, const Tagging& tagging,

@@ -3,106 +3,89 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace onnx_tag {
 namespace {
 
-// Deeper branches are drawn as a number: their lines would fill the screen,
-// and on a hostile tree the disk.
-constexpr std::size_t kDrawnLevels = 60;
+constexpr std::size_t kCells = 8;
 
-std::string Branch(const std::vector<char>& more, bool last) {
-  std::string text;
-  const std::size_t levels = more.size();
-  const std::size_t drawn = std::min(levels, kDrawnLevels);
-  for (std::size_t i = 0; i + 1 < drawn; ++i) text += more[i] ? "│ " : "  ";
-  if (levels > drawn) return text + fmt::format("…({} levels) ", levels);
-  if (drawn > 0) text += last ? "└ " : "├ ";
-  return text;
-}
+// From the weakest, as Confidence counts.
+constexpr std::array<std::string_view, 4> kShades = {"░", "▒", "▓", "█"};
+constexpr std::array<std::string_view, 4> kColors = {"31", "33", "36", "32"};
 
-std::string Below(const std::vector<char>& more) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(more.size(), kDrawnLevels); ++i) {
-    text += more[i] ? "│ " : "  ";
+// Cells of each level: in proportion, and one at least for what is there.
+std::array<std::size_t, 4> CellsOf(const RowNumbers& numbers) {
+  std::array<std::size_t, 4> cells = {};
+  std::uint64_t left = 0;
+  for (const std::uint64_t count : numbers.by_confidence) left += count;
+  std::size_t free = kCells;
+  // Rarest first, so that rounding is at the cost of what fills the bar.
+  std::array<std::size_t, 4> order = {0, 1, 2, 3};
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
+    return numbers.by_confidence[a] < numbers.by_confidence[b];
+  });
+  for (const std::size_t level : order) {
+    const std::uint64_t count = numbers.by_confidence[level];
+    if (count == 0) continue;
+    const auto share = static_cast<std::size_t>((2 * count * free + left) /
+                                                (2 * left));  // rounded
+    cells[level] = std::clamp<std::size_t>(share, 1, free);
+    free -= cells[level];
+    left -= count;
   }
-  return text;
+  return cells;
 }
 
-// Zeros are left out: what there is stands out.
-std::string OrBlank(std::uint32_t count) {
-  return count == 0 ? "" : std::to_string(count);
-}
+}  // namespace
 
-std::string Share(std::uint64_t part, std::uint64_t whole) {
+std::string ShareText(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return "-";
   return fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) /
                                     static_cast<double>(whole));
 }
 
-}  // namespace
-
-void ForEachModuleRow(const Tagging& tagging, const ModuleCounts& counts,
-                      ModuleId top, std::optional<std::uint32_t> depth,
-                      const std::function<void(const ModuleRow&)>& use) {
-  const ModuleTree& tree = tagging.modules;
-  struct Level {
-    std::vector<ModuleId> modules;
-    std::size_t next = 0;
-  };
-  const auto open = [&](ModuleId id) {
-    Level level;
-    for (const ModuleId child : tree.Children(id)) {
-      if (counts.Total(child) > 0) level.modules.push_back(child);
-    }
-    return level;
-  };
-  use({top, "", ""});
-  std::vector<Level> levels;
-  std::vector<char> more;  // by level: whether siblings follow
-  if (depth.value_or(1) > 0) levels.push_back(open(top));
-  while (!levels.empty()) {
-    Level& level = levels.back();
-    if (level.next == level.modules.size()) {
-      levels.pop_back();
-      if (!more.empty()) more.pop_back();
-      continue;
-    }
-    const ModuleId id = level.modules[level.next++];
-    const bool last = level.next == level.modules.size();
-    more.push_back(!last);
-    use({id, Branch(more, last), Below(more)});
-    if (depth && levels.size() >= *depth) {
-      more.pop_back();
-    } else {
-      levels.push_back(open(id));
-    }
-  }
-}
-
-NumberColumns::NumberColumns(std::uint64_t largest)
-    : column_(std::max<std::size_t>(std::to_string(largest).size(), 4) + 1) {}
+NumberColumns::NumberColumns(std::uint64_t all_nodes,
+                             std::uint64_t all_parameters, bool color)
+    : all_nodes_(all_nodes),
+      all_parameters_(all_parameters),
+      color_(color),
+      column_(std::max<std::size_t>(std::to_string(all_nodes).size(), 5)),
+      width_(column_ + 7 + (all_parameters > 0 ? 8 : 0) + 2 + kCells + 2) {}
 
 std::string NumberColumns::Header() const {
-  return fmt::format("{1:>{0}}{2:>{0}}{3:>8}{4:>{0}}{5:>{0}}{6:>{0}}{7:>{0}}  ",
-                     column_, "nodes", "own", "share", "cert", "high", "med",
-                     "low");
+  return fmt::format("{1:>{0}}{2:>7}{3}  {4:<{5}}  ", column_, "nodes", "share",
+                     all_parameters_ > 0 ? "  params" : "", "sure", kCells);
 }
 
-std::string NumberColumns::Module(const ModuleCounts& counts, ModuleId module,
-                                  std::uint64_t all_nodes) const {
-  const auto& levels = counts.ByConfidence(module);
-  return fmt::format("{1:>{0}}{2:>{0}}{3:>8}{4:>{0}}{5:>{0}}{6:>{0}}{7:>{0}}  ",
-                     column_, counts.Total(module), counts.Own(module),
-                     Share(counts.Total(module), all_nodes), OrBlank(levels[3]),
-                     OrBlank(levels[2]), OrBlank(levels[1]),
-                     OrBlank(levels[0]));
+std::string NumberColumns::Row(const RowNumbers& numbers) const {
+  const std::string parameters =
+      all_parameters_ == 0 ? ""
+      : numbers.parameters == 0
+          ? std::string(8, ' ')
+          : fmt::format("{:>8}",
+                        ShareText(numbers.parameters, all_parameters_));
+  return fmt::format("{1:>{0}}{2:>7}{3}  {4}  ", column_, numbers.nodes,
+                     ShareText(numbers.nodes, all_nodes_), parameters,
+                     Bar(numbers));
 }
 
-std::string NumberColumns::Untagged(std::uint64_t nodes,
-                                    std::uint64_t all_nodes) const {
-  return fmt::format("{1:>{0}}{2:>{0}}{3:>8}{4:>{5}}  ", column_, nodes, nodes,
-                     Share(nodes, all_nodes), "", 4 * column_);
+std::string NumberColumns::Bar(const RowNumbers& numbers) const {
+  const std::array<std::size_t, 4> cells = CellsOf(numbers);
+  std::string bar;
+  std::size_t used = 0;
+  for (std::size_t level = 4; level-- > 0;) {
+    if (cells[level] == 0) continue;
+    if (color_) bar += fmt::format("\x1b[{}m", kColors[level]);
+    for (std::size_t i = 0; i < cells[level]; ++i) bar += kShades[level];
+    if (color_) bar += "\x1b[0m";
+    used += cells[level];
+  }
+  return bar + std::string(kCells - used, ' ');
+}
+
+std::string NumberColumns::Legend() const {
+  return "█ certain  ▓ high  ▒ medium  ░ low";
 }
 
 }  // namespace onnx_tag

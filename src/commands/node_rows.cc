@@ -51,7 +51,7 @@ void NodeRows::AddJson(JsonWriter& json, NodeId node) const {
   const Role& role = tagging.roles[tag.role];
   json.Key("module").String(tagging.modules.Path(tag.module));
   json.Key("class").StringOrNull(tagging.modules.Class(tag.module));
-  json.Key("hierarchy_tag").String(format_.HierarchyTag(tag.module));
+  json.Key("hierarchy_tag").String(format_.HierarchyTag(tag));
   json.Key("role_path").String(format_.RolePath(tag.module));
   json.Key("semantic").BeginObject();
   json.Key("type").String(EnumToWord(kRoleTypeNames, role.type));
@@ -91,7 +91,7 @@ std::string NodeRows::TsvLine(NodeId node) const {
     const std::string path = tagging.modules.Path(tag.module);
     said = {path.empty() ? "<root>" : path,
             std::string(tagging.modules.Class(tag.module)),
-            format_.HierarchyTag(tag.module),
+            format_.HierarchyTag(tag),
             format_.RolePath(tag.module),
             std::string(EnumToWord(kRoleTypeNames, role.type)),
             role.component,

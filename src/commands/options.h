@@ -86,8 +86,9 @@ struct ShowOptions {
   std::string model;
   TagSourceOptions source;
   std::optional<std::uint32_t> depth;  // levels below the top row; none: all
-  std::string module;                  // the subtree to show
+  std::string module;                  // the subtree to show; a pattern
   bool nodes = false;
+  bool unfold = false;
   bool json = false;
 };
 
@@ -125,6 +126,18 @@ struct SelectOptions {
   bool skip_unaddressable = false;
   std::string device = "cpu";         // layer-ann
   std::string precision = "float32";  // polygraphy
+};
+
+enum class ExportFormat { kGraphml, kDot, kTsv, kNetron };
+constexpr std::array<std::string_view, 4> kExportFormatNames = {
+    "graphml", "dot", "tsv", "netron"};
+
+struct ExportOptions {
+  std::string model;
+  TagSourceOptions source;
+  ExportFormat format = ExportFormat::kTsv;
+  std::string output;  // empty or "-": standard output
+  bool force = false;
 };
 
 struct TransferOptions {
@@ -173,6 +186,8 @@ struct ExplainOptions {
 };
 
 struct StrategiesOptions {
+  std::string model;  // empty: only list them
+  MappingOptions mapping;
   bool json = false;
 };
 

@@ -81,16 +81,34 @@ void TaggedModel::UseSidecar(Sidecar sidecar) {
   source_ = "sidecar";
 }
 
+ParameterCounts TaggedModel::parameters() const {
+  if (file_ != nullptr) return CountParameters(file_->model(), tagging_);
+  ParameterCounts counts;
+  counts.own.resize(tagging_.modules.size());
+  for (const ModuleId id : AllIds<ModuleId>(tagging_.facts.size())) {
+    counts.own[id] = tagging_.facts[id].parameters;
+    counts.all += counts.own[id];
+  }
+  counts.unplaced = about_.unplaced_parameters;
+  counts.all += counts.unplaced;
+  return counts;
+}
+
 TaggedModel TaggedModel::Load(const std::string& path,
                               const TagSourceOptions& options,
                               Terminal& terminal) {
   TaggedModel result;
   // Facts are for the mapping; tags made without them would ignore them.
-  const bool remap = options.remap || !options.mapping.hierarchy_file.empty();
+  const bool facts = !options.mapping.hierarchy_file.empty() ||
+                     !options.mapping.rules_file.empty();
+  const bool remap = options.remap || facts;
   if (IsSidecarName(path)) {
     if (remap) {
       Fail(ErrorKind::kUsage, "{} needs the model, and {} is a sidecar",
-           options.remap ? "--remap" : "--hierarchy", Printable(path));
+           options.remap                            ? "--remap"
+           : options.mapping.hierarchy_file.empty() ? "--rules"
+                                                    : "--hierarchy",
+           Printable(path));
     }
     result.UseSidecar(OpenSidecar(path));
     Say(terminal, fmt::format("tags of the sidecar {}", Printable(path)));

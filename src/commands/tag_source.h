@@ -9,6 +9,7 @@
 #include "io/terminal.h"
 #include "model/model_file.h"
 #include "tagging/node_list.h"
+#include "tagging/parameter_counts.h"
 #include "tagging/sidecar.h"
 
 namespace onnx_tag {
@@ -25,6 +26,8 @@ class TaggedModel {
   // One for each of tagging().tags.
   const NodeList& nodes() const { return nodes_; }
   const SidecarModel& about() const { return about_; }
+  // Of the model, or as the sidecar says.
+  ParameterCounts parameters() const;
   // "tags in the file", "sidecar", "mapped"
   const std::string& source() const { return source_; }
   // Null where only a sidecar is at hand.

@@ -71,6 +71,12 @@ std::string CoverageText(const Coverage& coverage) {
                   PercentText(coverage.tagged, coverage.nodes));
   const std::string confidence = ConfidenceText(coverage);
   if (!confidence.empty()) text += ": " + confidence;
+  // Tagged, since the strategy promises it, but no module was found for them.
+  const std::uint64_t auxiliary =
+      coverage.by_source[static_cast<std::size_t>(Source::kAuxiliary)];
+  if (auxiliary > 0) {
+    text += fmt::format(" ({} of them auxiliary)", WithThousands(auxiliary));
+  }
   return text +
          fmt::format("; {} untagged", WithThousands(coverage.untagged()));
 }

@@ -163,6 +163,15 @@ class MapReader {
 
   void ReadParameters(Found& found, std::string_view path) {
     if (reader_.Peek() == Kind::kNumber) return reader_.Skip();  // a count
+    if (reader_.Peek() == Kind::kObject) {  // with shapes
+      std::string name;
+      reader_.BeginObject();
+      while (reader_.NextMember(name)) {
+        found.module.parameters.push_back(name);
+        reader_.Skip();
+      }
+      return;
+    }
     reader_.BeginArray();
     while (reader_.NextItem()) {
       found.module.parameters.push_back(StringOf("parameters", path));

@@ -1,10 +1,14 @@
 #include "mapping/assign_classes.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "catalogue/identify.h"
 #include "catalogue/leaf_class.h"
+#include "mapping/wrapper_classes.h"
 
 namespace onnx_tag {
 namespace {
@@ -96,6 +100,7 @@ class Observer {
 
   void SeeOperators() {
     const NameId matmul = model_.FindName("MatMul");
+    const NameId norm = model_.FindName("LayerNormalization");
     std::vector<std::pair<NameId, catalogue::Operators>> bits;
     const auto bit_of = [&](NameId op) {
       for (const auto& [known, bit] : bits) {
@@ -113,7 +118,31 @@ class Observer {
       const catalogue::Operators bit = bit_of(model_[node].op_type);
       seen.operators |= bit;
       if ((bit & catalogue::kWeighing) != 0) SeeWeight(node, seen);
+      if (model_[node].op_type == norm && IsTurned(node)) {
+        seen.operators |= catalogue::OperatorBit("Transpose");
+      }
     }
+  }
+
+  // A norm over channels turns them to the end and back. Where names do not
+  // say whose the Transposes are, only their place does.
+  bool IsTurned(NodeId node) const {
+    const NameId transpose = model_.FindName("Transpose");
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    const std::span<const ValueId> outputs = model_.Outputs(node);
+    if (inputs.empty() || inputs[0] == kNo<ValueId> || outputs.empty() ||
+        outputs[0] == kNo<ValueId>) {
+      return false;
+    }
+    const NodeId before = model_.Producer(inputs[0]);
+    if (before == kNo<NodeId> || model_[before].op_type != transpose) {
+      return false;
+    }
+    const auto after = model_.Consumers(outputs[0]);
+    return !after.empty() &&
+           std::all_of(after.begin(), after.end(), [&](NodeId consumer) {
+             return model_[consumer].op_type == transpose;
+           });
   }
 
   void SeeWeight(NodeId node, catalogue::SeenModule& seen) const {
@@ -166,11 +195,92 @@ class Observer {
   IdVector<ModuleId, ModuleId> by_evidence_;
 };
 
+// Facts beat the catalogue. Where it would have been certain of another class,
+// one of the two is wrong, and the user should know.
+void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
+  const ModuleTree& tree = tagging.modules;
+  ModuleTree bare = tree;
+  bool any = false;
+  for (const ModuleId id : AllIds<ModuleId>(bare.size())) {
+    any |= !bare.Class(id).empty();
+    bare.SetClass(id, "");
+  }
+  if (!any) return;
+  catalogue::Observation blind(bare);
+  blind.seen = seen.seen;
+  blind.scopes = seen.scopes;
+  blind.linear_weights_lost = seen.linear_weights_lost;
+  blind.batch_norms_folded = seen.batch_norms_folded;
+  blind.counts_positions = seen.counts_positions;
+  blind.torch_version = seen.torch_version;
+  blind.inputs = seen.inputs;
+  blind.outputs = seen.outputs;
+  blind.output_rank = seen.output_rank;
+  const catalogue::Identification found =
+      catalogue::Identify(catalogue::BuiltIn(), blind);
+  std::size_t others = 0;
+  std::string first;
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    const ClassAnswer& answer = found.modules[id];
+    if (tree.Class(id).empty() || !answer.known() ||
+        answer.belief != Belief::kCertain || answer.name == tree.Class(id)) {
+      continue;
+    }
+    if (others++ > 0) continue;
+    first = fmt::format(
+        "the catalogue takes {} for {}, but it is recorded as {}",
+        id == ModuleTree::kRoot ? "<root>" : Printable(tree.Path(id), 200),
+        answer.name, Printable(tree.Class(id), 100));
+  }
+  if (others == 0) return;
+  tagging.notes.push_back(
+      others == 1 ? first + "; the record is taken"
+                  : fmt::format("{}, and {} more; the record is taken", first,
+                                others - 1));
+}
+
 void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
   tagging.modules.SetClass(id, answer.name);
   ModuleFacts& facts = tagging.facts[id];
   facts.class_confidence = AsConfidence(answer.belief);
   facts.candidates.assign(answer.candidates.begin(), answer.candidates.end());
+}
+
+// What the recipe book's recordings say, by module of the tagging.
+class RecipeBookClasses {
+ public:
+  RecipeBookClasses(const Evidence& evidence, const ModuleTree& tree)
+      : by_module_(tree.size(), nullptr) {
+    for (const RecipeClasses& classes : evidence.recipe_classes) {
+      const ModuleId id = tree.Find(evidence.modules.Path(classes.module));
+      if (id != kNo<ModuleId>) by_module_[id] = &classes;
+    }
+  }
+
+  ClassAnswer Of(ModuleId id) const {
+    if (by_module_[id] == nullptr) return {};
+    const RecipeClasses& classes = *by_module_[id];
+    ClassAnswer answer;
+    answer.name = classes.names.front();
+    answer.candidates.assign(
+        classes.names.begin() + 1,
+        classes.names.begin() +
+            static_cast<std::ptrdiff_t>(std::min(
+                classes.names.size(), catalogue::kMostCandidates + 1)));
+    answer.belief = answer.candidates.empty()
+                        ? static_cast<Belief>(classes.confidence)
+                        : Belief::kLow;
+    return answer;
+  }
+
+ private:
+  IdVector<ModuleId, const RecipeClasses*> by_module_;
+};
+
+// Names alone cannot tell what the operations can: `model.3` may be anything.
+bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
+  return !catalogue.known() || (recipe.belief >= Belief::kMedium &&
+                                catalogue.belief < Belief::kHigh);
 }
 
 std::vector<std::string> FamilyWords(const ModuleTree& tree) {
@@ -197,9 +307,14 @@ void AssignClasses(const Evidence& evidence, Tagging& tagging,
   const catalogue::Observation seen = Observer(evidence, tagging).Observe();
   catalogue::Identification found =
       catalogue::Identify(catalogue::BuiltIn(), seen, hidden);
+  if (hidden.empty()) NoteContradictions(seen, tagging);
+  const RecipeBookClasses recipes(evidence, tree);
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
     if (!tree.Class(id).empty()) {
       tagging.facts[id].class_confidence = Confidence::kCertain;
+    } else if (ClassAnswer recipe = recipes.Of(id);
+               recipe.known() && IsBetter(recipe, found.modules[id])) {
+      Record(std::move(recipe), id, tagging);
     } else if (found.modules[id].known()) {
       Record(std::move(found.modules[id]), id, tagging);
     } else if (tree.Children(id).empty() && id != ModuleTree::kRoot) {
@@ -207,6 +322,12 @@ void AssignClasses(const Evidence& evidence, Tagging& tagging,
       if (leaf.known()) Record(std::move(leaf), id, tagging);
     }
   }
+  NameWrappers(tagging);
+  DescribeClasses(tagging);
+}
+
+void DescribeClasses(Tagging& tagging) {
+  const ModuleTree& tree = tagging.modules;
   tagging.family_words = FamilyWords(tree);
   tagging.root.name = tree.Class(ModuleTree::kRoot);
   const ModuleFacts& root = tagging.facts[ModuleTree::kRoot];

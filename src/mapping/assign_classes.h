@@ -16,6 +16,9 @@ namespace onnx_tag {
 void AssignClasses(const Evidence& evidence, Tagging& tagging,
                    std::string_view hidden = {});
 
+// What follows from the modules' classes: `tagging.root` and the family words.
+void DescribeClasses(Tagging& tagging);
+
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_MAPPING_ASSIGN_CLASSES_H_

@@ -42,6 +42,8 @@ RungFunction ProposeFromDialect;
 RungFunction ProposeFromScope;
 RungFunction ProposeFromValueName;
 RungFunction ProposeFromParameters;
+RungFunction ProposeFromRecipes;
+RungFunction ProposeFromLooseRecipes;
 RungFunction ProposeFromNormPatterns;
 RungFunction ProposeForControlFlow;
 RungFunction ProposeForCarriers;
@@ -55,6 +57,12 @@ RungFunction ProposeFromSanitizedNames;
 RungFunction ProposeFromNeighbours;
 RungFunction ProposeFromAttention;
 RungFunction ProposeFromExecutionOrder;
+RungFunction ProposeFromTrace;
+RungFunction ProposeForTracedOperands;
+RungFunction ProposeFromFx;
+RungFunction ProposeForFxOperands;
+RungFunction ProposeByVote;
+RungFunction ProposeAuxiliary;
 
 }  // namespace onnx_tag
 

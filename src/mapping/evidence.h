@@ -17,7 +17,9 @@
 #include "mapping/function_table.h"
 #include "mapping/scope_table.h"
 #include "onnx_tag/hierarchy.h"
+#include "onnx_tag/mapping.h"
 #include "onnx_tag/model.h"
+#include "projection/project.h"
 
 namespace onnx_tag {
 
@@ -79,6 +81,38 @@ struct KnownModules {
   }
 };
 
+// What a recorded run says of a node.
+struct ProjectedFact {
+  NodeId node;
+  ModuleId module;
+  ProjectionTrust trust;
+};
+
+// A node that a rule of the user's places.
+struct RuleFact {
+  NodeId node;
+  ModuleId module;
+  std::uint32_t rule;  // its place in the file
+};
+
+struct Rules;  // mapping/rules.h
+
+// What the recipe book says of a node.
+struct RecipeFact {
+  NodeId node;
+  ModuleId module;
+  Confidence confidence;
+  bool firm = false;  // told by the recording, and not by what stands around
+  std::string_view because;
+};
+
+// Classes of a module in the recordings that the book found to fit.
+struct RecipeClasses {
+  ModuleId module;
+  Confidence confidence;
+  std::vector<std::string> names;  // the best first
+};
+
 struct Evidence {
   explicit Evidence(const Model& m) : model(m) {}
 
@@ -112,9 +146,22 @@ struct Evidence {
   // are no modules to torch.
   bool root_scopes_are_mute = false;
 
+  std::shared_ptr<const Rules> rules;       // the user's; null: none
+  std::vector<RuleFact> rule_facts;         // by node
+  std::vector<std::uint64_t> rule_matches;  // by rule
+  IdVector<NodeId, int> moved;  // by which rule, -1: none; may be empty
+  std::vector<RecipeFact> recipes;  // by node; see gather_recipes.cc
+  std::shared_ptr<const std::vector<std::string>> recipe_reasons;
+  std::vector<RecipeClasses> recipe_classes;
+
   std::vector<MetadataFact> metadata;  // by node
   std::vector<std::string> notes;      // set aside, and why
   std::vector<std::string> warnings;   // that the user should hear of
+
+  // From recordings, where the strategy asks for one.
+  std::vector<ProjectedFact> traced;
+  std::vector<ProjectedFact> fx_traced;
+  std::vector<NodeId> run_order;  // all nodes, as they run
 
   // Nodes that feed on nothing but weights and constants, and pass one on.
   IdVector<NodeId, bool> is_carrier;
@@ -148,10 +195,18 @@ struct Evidence {
   }
 };
 
-// `map`: the user's hierarchy, or null. Throws Error(kUsage) where it is that
-// of another model.
-Evidence GatherEvidence(const Model& model,
-                        std::shared_ptr<const ModuleMap> map = nullptr);
+// What there is beside what the file says.
+struct WantedFacts {
+  std::shared_ptr<const ModuleMap> hierarchy;  // the user's, or null
+  std::shared_ptr<const Rules> rules;
+  const Recording* trace = nullptr;
+  const Recording* fx = nullptr;
+  const recipes::Book* book = nullptr;
+};
+
+// Throws Error(kUsage) where the hierarchy or a recording is that of another
+// model.
+Evidence GatherEvidence(const Model& model, const WantedFacts& wanted = {});
 
 // The exporter's dialect, for reports.
 std::string FileDialect(const Evidence& evidence);
@@ -166,12 +221,15 @@ void GatherMetadata(Evidence& evidence);
 void GatherDialectNames(Evidence& evidence);
 void GatherKerasOnTorch(Evidence& evidence);
 void FitHierarchy(Evidence& evidence, std::shared_ptr<const ModuleMap> map);
+void GatherTrace(Evidence& evidence, const Recording& recording);
+void GatherFx(Evidence& evidence, const Recording& recording);
 void AlignScopes(Evidence& evidence);
 
 // The evidence's module for one of the map's, added where it is new; kNo where
 // the file is only a part of the model and this is outside.
 ModuleId ModuleOfMap(Evidence& evidence, ModuleId in_map);
 void GuessAttentionNames(Evidence& evidence);
+void GatherRecipes(Evidence& evidence, const recipes::Book& book);
 void DescribeModules(Evidence& evidence);
 
 }  // namespace onnx_tag

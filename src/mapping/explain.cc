@@ -1,19 +1,49 @@
 // Every rung's word on one node: each runs as if that node were still open.
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "mapping/apply_rules.h"
 #include "mapping/ladder.h"
 #include "onnx_tag/mapping.h"
 
 namespace onnx_tag {
 
+namespace {
+
+// Rules that look at the module a node has, and what else rules give it.
+void ExplainRules(Evidence& evidence, NodeId node, Explanation& explanation) {
+  if (evidence.rules == nullptr) return;
+  const auto winner =
+      std::find_if(explanation.claims.begin(), explanation.claims.end(),
+                   [](const ExplainedClaim& claim) { return claim.wins; });
+  if (winner == explanation.claims.end()) return;
+  const ModuleId module = evidence.modules.Find(winner->module);
+  DescribeRules(evidence, node, module, explanation.notes);
+  const std::optional<RuleMove> move = FindMove(evidence, node, module);
+  if (!move) return;
+  winner->wins = false;
+  explanation.claims.push_back({.rung = std::string(kRuleRung.name),
+                                .module = evidence.modules.Path(move->module),
+                                .confidence = Confidence::kCertain,
+                                .source = Source::kRule,
+                                .because = move->rule->because,
+                                .wins = true});
+}
+
+}  // namespace
+
 Explanation Explain(const Model& model, const MappingOptions& options,
                     NodeId node) {
   const Strategy& strategy = FindStrategy(options.strategy);
-  const Evidence evidence = GatherEvidence(model, options.hierarchy);
+  Evidence evidence =
+      GatherEvidence(model, WantedBy(strategy, model, options));
   Placed placed(model.node_count());
   Explanation explanation;
   bool won = false;
-  for (const Rung& rung : strategy.rungs) {
+  std::vector<Rung> ladder(strategy.rungs.begin(), strategy.rungs.end());
+  if (evidence.rules != nullptr) ladder.insert(ladder.begin(), kRuleRung);
+  for (const Rung& rung : ladder) {
     Placed open = placed;
     open[node] = Tag();
     for (const Claim& proposed : rung.propose(evidence, open)) {
@@ -34,6 +64,7 @@ Explanation Explain(const Model& model, const MappingOptions& options,
     }
     Climb(evidence, rung, placed);
   }
+  ExplainRules(evidence, node, explanation);
   DescribeEvidence(evidence, node, explanation.notes);
   return explanation;
 }

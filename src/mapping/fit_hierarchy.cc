@@ -25,6 +25,9 @@ std::vector<ModuleId> NamedModules(const Evidence& evidence) {
   for (const MetadataFact& fact : evidence.metadata) {
     named[Index(fact.module)] = true;
   }
+  for (const auto* const facts : {&evidence.traced, &evidence.fx_traced}) {
+    for (const ProjectedFact& fact : *facts) named[Index(fact.module)] = true;
+  }
   std::vector<ModuleId> modules;
   for (const ModuleId id : AllIds<ModuleId>(named.size())) {
     if (named[Index(id)] && id != ModuleTree::kRoot) modules.push_back(id);

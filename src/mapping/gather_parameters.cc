@@ -250,7 +250,7 @@ class ParameterGatherer {
     std::vector<std::string_view> below;
     for (ModuleId at = module; at != ModuleId{0}; at = tree.Parent(at)) {
       const std::string_view atom = tree.Atom(at);
-      if (atom.find_first_not_of("0123456789") == std::string_view::npos) {
+      if (hierarchy::IsNumeric(atom)) {
         int looked_at = 0;  // a few layers tell
         for (const ModuleId sibling : tree.Children(tree.Parent(at))) {
           if (++looked_at > 16) break;

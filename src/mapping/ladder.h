@@ -13,10 +13,28 @@
 
 namespace onnx_tag {
 
+// A pure function over the evidence: rungs, and what is left out of what they
+// found.
 struct Strategy {
   StrategyInfo info;
   std::span<const Rung> rungs;  // most certain first
+  // Drops tags the strategy does not stand for, when classes are known.
+  void (*prune)(Tagging& tagging) = nullptr;
+  bool torch_nn = false;  // its tags have every class
 };
+
+std::span<const Strategy> AllStrategies();
+
+// The ladder of enhanced_semantic.
+std::span<const Rung> EnhancedSemanticRungs();
+
+// Leaves what a production gate may rely on: the filter of usage_based.
+void PruneToUsage(Tagging& tagging);
+
+// Which recordings the strategy works with. Throws Error(kUsage) with the
+// command that records one where it cannot do without.
+WantedFacts WantedBy(const Strategy& strategy, const Model& model,
+                          const MappingOptions& options);
 
 // Throws Error(kUsage), with the nearest name.
 const Strategy& FindStrategy(std::string_view name);

@@ -5,10 +5,13 @@
 
 #include "base/text.h"
 #include "hierarchy/cut.h"
+#include "mapping/apply_rules.h"
 #include "mapping/assign_classes.h"
 #include "mapping/ladder.h"
 #include "mapping/origins.h"
+#include "mapping/role_vocabulary.h"
 #include "mapping/roles.h"
+#include "mapping/rules.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 
@@ -26,6 +29,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"helper_body", "the call of the function it stands in",
      &ProposeForHelperBodies},
     {"parameter", "the parameters it uses", &ProposeFromParameters},
+    {"recipe", "the recipe book's recording of the architecture",
+     &ProposeFromRecipes},
     {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
     {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
     {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
@@ -39,25 +44,14 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"sanitized", "names with underscores for dots and slashes",
      &ProposeFromSanitizedNames},
     {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
+    {"loose_recipe", "what a recording has around it",
+     &ProposeFromLooseRecipes},
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},
     {"neighbours", "the modules around it", &ProposeFromNeighbours},
     {"late_helper_body", "the call of the function it stands in",
      &ProposeForHelperBodies},
     {"function_body", "the function it stands in", &ProposeForFunctionBodies},
-};
-
-const Strategy kStrategies[] = {
-    {{"enhanced_semantic",
-      "what the file says, then what its operations imply, then where its "
-      "neighbours are"},
-     kEnhancedSemanticRungs},
-};
-
-constexpr StrategyInfo kStrategyInfos[] = {
-    {"enhanced_semantic",
-     "what the file says, then what its operations imply, then where its "
-     "neighbours are"},
 };
 
 // The body of a module's function is the module's, and what it calls.
@@ -128,23 +122,13 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
 
 }  // namespace
 
-std::span<const StrategyInfo> Strategies() { return kStrategyInfos; }
-
-const Strategy& FindStrategy(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Strategy& strategy : kStrategies) {
-    if (strategy.info.name == name) return strategy;
-    names.push_back(strategy.info.name);
-  }
-  const std::string_view nearest = NearestWord(name, names);
-  Fail(ErrorKind::kUsage, "unknown strategy '{}'{}", Printable(name),
-       nearest.empty() ? std::string("\n  list them with: onnx-tag strategies")
-                       : fmt::format(", did you mean '{}'?", nearest));
-}
+std::span<const Rung> EnhancedSemanticRungs() { return kEnhancedSemanticRungs; }
 
 std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
   if (LeavesFunction(evidence, claim)) return std::nullopt;
-  if (!evidence.IsImpossible(claim.module)) return claim;
+  if (claim.source == Source::kRule || !evidence.IsImpossible(claim.module)) {
+    return claim;
+  }
   if (claim.source == Source::kOperation || claim.source == Source::kLocality) {
     return std::nullopt;
   }
@@ -171,8 +155,7 @@ void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
   }
 }
 
-Evidence GatherEvidence(const Model& model,
-                        std::shared_ptr<const ModuleMap> map) {
+Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   Evidence evidence(model);
   evidence.dialect = DetectDialect(model);
   evidence.names = ReadDialect(model, evidence.dialect);
@@ -185,9 +168,14 @@ Evidence GatherEvidence(const Model& model,
   GatherMetadata(evidence);
   GatherDialectNames(evidence);
   GatherKerasOnTorch(evidence);
-  FitHierarchy(evidence, std::move(map));
+  // What was recorded is known to the hierarchy, too.
+  if (wanted.trace != nullptr) GatherTrace(evidence, *wanted.trace);
+  if (wanted.fx != nullptr) GatherFx(evidence, *wanted.fx);
+  FitHierarchy(evidence, wanted.hierarchy);
   AlignScopes(evidence);
+  GatherRules(evidence, wanted.rules);
   GuessAttentionNames(evidence);
+  if (wanted.book != nullptr) GatherRecipes(evidence, *wanted.book);
   DescribeModules(evidence);
   return evidence;
 }
@@ -218,19 +206,29 @@ void DescribeModules(Evidence& evidence) {
 }
 
 Tagging MapNodes(const Model& model, const MappingOptions& options) {
-  if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
-    throw std::logic_error("the hierarchy was named and not read");
+  if ((!options.hierarchy_file.empty() && options.hierarchy == nullptr) ||
+      (!options.rules_file.empty() && options.rules == nullptr)) {
+    throw std::logic_error("a file with facts was named and not read");
   }
   const Strategy& strategy = FindStrategy(options.strategy);
-  const Evidence evidence = GatherEvidence(model, options.hierarchy);
+  Evidence evidence =
+      GatherEvidence(model, WantedBy(strategy, model, options));
   Tagging tagging;
   tagging.roles.Add(Role());
   tagging.tags.resize(model.node_count());
   tagging.strategy = options.strategy;
   tagging.format = options.format;
+  tagging.format.torch_nn |= strategy.torch_nn;
+  if (options.rules != nullptr) {
+    tagging.format.exceptions.insert(tagging.format.exceptions.end(),
+                                     options.rules->exceptions.begin(),
+                                     options.rules->exceptions.end());
+    Climb(evidence, kRuleRung, tagging.tags);
+  }
   for (const Rung& rung : strategy.rungs) {
     Climb(evidence, rung, tagging.tags);
   }
+  MoveByRules(evidence, tagging.tags);
   AddCallSites(evidence, tagging);
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();
@@ -239,7 +237,15 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   KeepUsedModules(evidence, tagging);
   tagging.dialect = FileDialect(evidence);
   AssignClasses(evidence, tagging);
-  AssignRoles(model, tagging);
+  ClassifyByRules(evidence, tagging);
+  if (strategy.prune != nullptr) strategy.prune(tagging);
+  if (options.rules == nullptr || options.rules->vocabulary.empty()) {
+    AssignRoles(model, tagging);
+  } else {
+    AssignRoles(model, tagging,
+                RoleVocabulary::WithBuiltIn(options.rules->vocabulary));
+  }
+  FinishRules(evidence, tagging);
   tagging.notes.insert(tagging.notes.begin(), evidence.warnings.begin(),
                        evidence.warnings.end());
   return tagging;

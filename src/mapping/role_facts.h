@@ -75,7 +75,7 @@ enum Reach : std::uint16_t {
 };
 
 struct RoleFacts {
-  RoleFacts(const Model& m, const Tagging& t);
+  RoleFacts(const Model& m, const Tagging& t, const RoleVocabulary& vocabulary);
 
   const Model& model;
   const Tagging& tagging;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "hierarchy/cut.h"
 #include "mapping/role_facts.h"
 
 namespace onnx_tag {
@@ -87,8 +88,7 @@ class ModuleMeanings {
   }
 
   bool IsElement(ModuleId id) const {
-    return tree_.Atom(id).find_first_not_of("0123456789") ==
-           std::string_view::npos;
+    return id == ModuleTree::kRoot || hierarchy::IsNumeric(tree_.Atom(id));
   }
 
   // Whether element `a` comes after element `b` of one list.
@@ -235,7 +235,7 @@ Meaning RoleFacts::ParameterMeaning(ValueId value, const Meaning& around) {
   const std::size_t dot = name.rfind('.');
   // A parameter of the root has no dot, nor has a name that says nothing.
   if (dot != std::string_view::npos) name.remove_prefix(dot + 1);
-  if (name.find_first_not_of("0123456789") == std::string_view::npos) {
+  if (name.empty() || hierarchy::IsNumeric(name)) {
     return {};  // a number is no name
   }
   for (const std::uint16_t number : words.Matching(RoleSubject::kName, name)) {

@@ -115,8 +115,9 @@ bool FeedsOnConstants(const RoleFacts& facts, NodeId node) {
 
 }  // namespace
 
-RoleFacts::RoleFacts(const Model& m, const Tagging& t)
-    : model(m), tagging(t), words(RoleVocabulary::BuiltIn()) {}
+RoleFacts::RoleFacts(const Model& m, const Tagging& t,
+                     const RoleVocabulary& vocabulary)
+    : model(m), tagging(t), words(vocabulary) {}
 
 ValueId RoleFacts::WeightOf(ValueId value) const {
   for (int step = 0; step < 6 && value != kNo<ValueId>; ++step) {

@@ -119,7 +119,15 @@ bool RoleLine::FitsAround(const Meaning& around) const {
   });
 }
 
-RoleVocabulary::RoleVocabulary(std::string_view text) {
+RoleVocabulary::RoleVocabulary(std::string_view text) { Read(text); }
+
+RoleVocabulary RoleVocabulary::WithBuiltIn(std::string_view lines) {
+  RoleVocabulary vocabulary(lines);
+  vocabulary.Read(kRoles);
+  return vocabulary;
+}
+
+void RoleVocabulary::Read(std::string_view text) {
   constexpr std::array<std::string_view, 4> kSubjects = {"name", "class", "op",
                                                          "own"};
   for (const std::string_view row : Split(text, '\n')) {

@@ -44,6 +44,8 @@ class RoleVocabulary {
   explicit RoleVocabulary(std::string_view text);
 
   static const RoleVocabulary& BuiltIn();
+  // `lines` before the built-in ones, so that they decide.
+  static RoleVocabulary WithBuiltIn(std::string_view lines);
 
   const std::vector<RoleLine>& lines() const { return lines_; }
 
@@ -64,6 +66,8 @@ class RoleVocabulary {
     std::vector<Pattern> patterns;
     std::vector<Pattern> exceptions;
   };
+
+  void Read(std::string_view text);
 
   std::vector<RoleLine> lines_;
   std::array<Words, 4> words_;

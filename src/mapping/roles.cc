@@ -266,8 +266,9 @@ class RoleRules {
 
 }  // namespace
 
-void AssignRoles(const Model& model, Tagging& tagging) {
-  RoleFacts facts(model, tagging);
+void AssignRoles(const Model& model, Tagging& tagging,
+                 const RoleVocabulary& words) {
+  RoleFacts facts(model, tagging, words);
   GatherOps(facts);
   GatherShapes(facts);
   GatherModuleMeanings(facts);

@@ -6,12 +6,14 @@
 #ifndef ONNX_TAG_MAPPING_ROLES_H_
 #define ONNX_TAG_MAPPING_ROLES_H_
 
+#include "mapping/role_vocabulary.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
 
 // Replaces the roles of `tagging`. Untagged nodes have none.
-void AssignRoles(const Model& model, Tagging& tagging);
+void AssignRoles(const Model& model, Tagging& tagging,
+                 const RoleVocabulary& words = RoleVocabulary::BuiltIn());
 
 }  // namespace onnx_tag
 

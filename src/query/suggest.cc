@@ -32,7 +32,7 @@ Values ValuesOf(Field field, const Tagging& tagging, const NodeList& nodes) {
     const Role& role = tagging.roles[tag.role];
     if (field == Field::kClass) values.emplace(ClassOf(tagging, tag.module));
     if (field == Field::kComponent) values.insert(role.component);
-    if (field == Field::kTag) values.insert(format.HierarchyTag(tag.module));
+    if (field == Field::kTag) values.insert(format.HierarchyTag(tag));
     if (field == Field::kRole) values.insert(format.RolePath(tag.module));
     if (field == Field::kModule) values.insert(tree.Path(tag.module));
     if (field == Field::kLayer && role.layer >= 0) {

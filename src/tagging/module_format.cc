@@ -77,6 +77,12 @@ std::string ModuleFormat::HierarchyTag(ModuleId module) const {
   return Path(module, false);
 }
 
+std::string ModuleFormat::HierarchyTag(const Tag& tag) const {
+  std::string path = HierarchyTag(tag.module);
+  if (tag.source == Source::kAuxiliary) path += kAuxiliarySegment;
+  return path;
+}
+
 std::string ModuleFormat::RolePath(ModuleId module) const {
   if (Index(module) < tagging_.facts.size() &&
       !tagging_.facts[module].role_path.empty()) {
@@ -124,6 +130,8 @@ std::string ModuleFormat::Segment(std::string_view name, bool is_class,
         break;
       }
     }
+    // torchvision's _DenseLayer and timm's DenseLayer are one role.
+    if (name.size() > 1 && name.starts_with('_')) name.remove_prefix(1);
     return std::string(name);
   }
   // "self_attn" -> "SelfAttn": a stand-in reads like a class.

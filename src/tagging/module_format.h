@@ -6,11 +6,14 @@
 #define ONNX_TAG_TAGGING_MODULE_FORMAT_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
+
+inline constexpr std::string_view kAuxiliarySegment = "/AuxiliaryOperations";
 
 class ModuleFormat {
  public:
@@ -19,6 +22,9 @@ class ModuleFormat {
 
   // "/BertModel/BertEncoder/BertLayer.0"
   std::string HierarchyTag(ModuleId module) const;
+  // The same of a node; "/BertModel/AuxiliaryOperations" where no module was
+  // found for it and the strategy must have one.
+  std::string HierarchyTag(const Tag& tag) const;
   // "/Model/Encoder/Layer.0"
   std::string RolePath(ModuleId module) const;
 

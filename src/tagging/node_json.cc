@@ -65,17 +65,20 @@ void NodeJson::AppendMembers(NodeId node, std::string& out) {
 }
 
 void NodeJson::AppendTag(NodeId node, const Tag& tag, std::string& out) {
-  if (tag.module != module_) {
+  // Auxiliary operations have a tag that their module has not.
+  const bool auxiliary = tag.source == Source::kAuxiliary;
+  if (tag.module != module_ || auxiliary) {
     module_ = tag.module;
     module_text_ = "\"module\": ";
     AppendJsonString(module_text_, tagging_.modules.Path(module_));
     module_text_ += ", \"class\": ";
     AppendJsonStringOrNull(module_text_, tagging_.modules.Class(module_));
     module_text_ += ", \"hierarchy_tag\": ";
-    AppendJsonString(module_text_, format_.HierarchyTag(module_));
+    AppendJsonString(module_text_, format_.HierarchyTag(tag));
     module_text_ += ", ";
   }
   out += module_text_;
+  if (auxiliary) module_ = kNo<ModuleId>;
   out += roles_[Index(tag.role)];
   out += ", \"confidence\": \"";
   out += EnumToWord(kConfidenceNames, tag.confidence);

@@ -25,6 +25,8 @@ struct SidecarModel {
   // Values of the main graph that are fed and returned; weights are neither.
   std::vector<std::string> inputs = {};
   std::vector<std::string> outputs = {};
+  // Elements of weights that belong to no module.
+  std::uint64_t unplaced_parameters = 0;
 };
 
 // What a sidecar says of `model`, which was read from a file of this name.

@@ -145,7 +145,9 @@ void Reader::ReadHead(const Json& document) {
                     .producer = Text(model, "producer"),
                     .dialect = Text(model, "dialect"),
                     .inputs = Texts(model, "inputs"),
-                    .outputs = Texts(model, "outputs")};
+                    .outputs = Texts(model, "outputs"),
+                    .unplaced_parameters = Integer<std::uint64_t>(
+                        model, "unplaced_parameters", 0)};
   Tagging& tagging = sidecar_.tagging;
   tagging.strategy = Text(document, "strategy");
   tagging.format.torch_nn = Text(document, "granularity") == "torch_nn";
@@ -173,6 +175,7 @@ void Reader::ReadModule(const Json& row) {
   facts.candidates = Texts(row, "candidates");
   facts.hierarchy_tag = Text(row, "hierarchy_tag");
   facts.role_path = Text(row, "role_path");
+  facts.parameters = Integer<std::uint64_t>(row, "parameters", 0);
 }
 
 void Reader::ReadNode(const Json& row) {

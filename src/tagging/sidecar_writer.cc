@@ -6,6 +6,7 @@
 #include "tagging/json_text.h"
 #include "tagging/module_format.h"
 #include "tagging/node_json.h"
+#include "tagging/parameter_counts.h"
 #include "tagging/sidecar.h"
 #include "tagging/version.h"
 #include "tagging/words.h"
@@ -19,7 +20,11 @@ class Writer {
  public:
   Writer(const Model& model, const Tagging& tagging,
          const std::function<void(Bytes)>& write)
-      : model_(model), tagging_(tagging), write_(write), format_(tagging) {}
+      : model_(model),
+        tagging_(tagging),
+        write_(write),
+        format_(tagging),
+        parameters_(CountParameters(model, tagging)) {}
 
   void Run(const SidecarModel& about) {
     Head(about);
@@ -49,7 +54,8 @@ class Writer {
     Strings(about.inputs);
     out_ += ", \"outputs\": ";
     Strings(about.outputs);
-    out_ += fmt::format(", \"nodes\": {}}},\n", model_.node_count());
+    out_ += fmt::format(", \"unplaced_parameters\": {}, \"nodes\": {}}},\n",
+                        parameters_.unplaced, model_.node_count());
     out_ += "  \"strategy\": ";
     AppendJsonString(out_, tagging_.strategy);
     out_ += fmt::format(", \"granularity\": \"{}\", \"options\": ",
@@ -104,8 +110,9 @@ class Writer {
       AppendJsonString(out_, format_.HierarchyTag(id));
       out_ += ", \"role_path\": ";
       AppendJsonString(out_, format_.RolePath(id));
-      out_ += fmt::format(", \"nodes\": {}, \"total_nodes\": {}}}",
-                          own[Index(id)], total[Index(id)]);
+      out_ += fmt::format(
+          ", \"nodes\": {}, \"total_nodes\": {}, \"parameters\": {}}}",
+          own[Index(id)], total[Index(id)], parameters_.own[id]);
       Flush(kFlushAt);
     }
     out_ += "\n  ],\n";
@@ -208,6 +215,7 @@ class Writer {
   const Tagging& tagging_;
   const std::function<void(Bytes)>& write_;
   ModuleFormat format_;
+  const ParameterCounts parameters_;
   std::string out_;
 };
 

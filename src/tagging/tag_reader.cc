@@ -62,7 +62,10 @@ Tagging ReadTagging(const Model& model) {
     if (tagging.facts.size() < tagging.modules.size()) {
       tagging.facts.resize(tagging.modules.size());
     }
-    tagging.facts[tag.module].hierarchy_tag = hierarchy_tag;
+    // The node's own tag, not its module's.
+    if (tag.source != Source::kAuxiliary) {
+      tagging.facts[tag.module].hierarchy_tag = hierarchy_tag;
+    }
     if (tag.module == ModuleId{0}) tagging.root.name = name;
   }
   // The first segment of any tag is the root's class.

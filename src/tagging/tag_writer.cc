@@ -171,7 +171,11 @@ void TagWriter::Write(wire::Rewrite::Sink& sink) {
 void TagWriter::Generate(NodeId node, std::string& out) {
   const Tag& tag = tagging_->tags[node];
   if (keys_.tags) {
-    out += ModuleEntries(tag.module);
+    if (tag.source == Source::kAuxiliary) {
+      AppendModuleEntries(tag, out);
+    } else {
+      out += ModuleEntries(tag);
+    }
     out += RoleEntries(tag.role);
     out += sureness_entries_[static_cast<std::size_t>(tag.confidence) *
                                  kSourceNames.size() +
@@ -182,17 +186,19 @@ void TagWriter::Generate(NodeId node, std::string& out) {
   }
 }
 
-const std::string& TagWriter::ModuleEntries(ModuleId module) {
-  std::string& entries = module_entries_[Index(module)];
-  if (entries.empty()) {
-    AppendEntry(entries, kNodeMetadata, keys::kHierarchyTag,
-                format_.front().HierarchyTag(module));
-    AppendEntry(entries, kNodeMetadata, keys::kModule,
-                tagging_->modules.Path(module));
-    const std::string_view name = tagging_->modules.Class(module);
-    if (!name.empty()) AppendEntry(entries, kNodeMetadata, keys::kClass, name);
-  }
+const std::string& TagWriter::ModuleEntries(const Tag& tag) {
+  std::string& entries = module_entries_[Index(tag.module)];
+  if (entries.empty()) AppendModuleEntries(tag, entries);
   return entries;
+}
+
+void TagWriter::AppendModuleEntries(const Tag& tag, std::string& out) const {
+  AppendEntry(out, kNodeMetadata, keys::kHierarchyTag,
+              format_.front().HierarchyTag(tag));
+  AppendEntry(out, kNodeMetadata, keys::kModule,
+              tagging_->modules.Path(tag.module));
+  const std::string_view name = tagging_->modules.Class(tag.module);
+  if (!name.empty()) AppendEntry(out, kNodeMetadata, keys::kClass, name);
 }
 
 const std::string& TagWriter::RoleEntries(RoleId id) {

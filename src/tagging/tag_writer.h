@@ -43,7 +43,8 @@ class TagWriter {
   // The encoded entries of one node.
   void Generate(NodeId node, std::string& out);
   void AppendForeignKeys(NodeId node, ModuleId module, std::string& out) const;
-  const std::string& ModuleEntries(ModuleId module);
+  const std::string& ModuleEntries(const Tag& tag);
+  void AppendModuleEntries(const Tag& tag, std::string& out) const;
   const std::string& RoleEntries(RoleId role);
   std::string ModelEntries() const;
 

@@ -244,8 +244,8 @@ TEST(ParseArgsTest, HelpAndVersionAreText) {
   EXPECT_THAT(Parse<PrintText>({"--help"}).text,
               StartsWith("onnx-tag says which module"));
   EXPECT_EQ(Parse<PrintText>({"help"}).text, Parse<PrintText>({"-h"}).text);
-  for (const std::string command :
-       {"tag", "show", "query", "select", "explain", "strip", "strategies"}) {
+  for (const std::string command : {"tag", "show", "query", "select", "export",
+                                    "explain", "strip", "strategies"}) {
     SCOPED_TRACE(command);
     const std::string help = Parse<PrintText>({command, "--help"}).text;
     EXPECT_THAT(help, HasSubstr("usage: onnx-tag " + command));
@@ -256,8 +256,8 @@ TEST(ParseArgsTest, HelpAndVersionAreText) {
 }
 
 TEST(ParseArgsTest, HelpFitsEightyColumns) {
-  for (const std::string command :
-       {"tag", "show", "query", "select", "explain", "strip", "strategies"}) {
+  for (const std::string command : {"tag", "show", "query", "select", "export",
+                                    "explain", "strip", "strategies"}) {
     std::string line;
     for (const char c : Parse<PrintText>({command, "--help"}).text) {
       if (c != '\n') {

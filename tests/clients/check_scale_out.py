@@ -90,7 +90,8 @@ def check_duckdb(page: str, folder: pathlib.Path, wanted: Counts, checks: Checks
 
 def check_spark(page: str, folder: pathlib.Path, wanted: Counts, all_nodes: int, checks: Checks) -> None:
     from pyspark.sql import SparkSession
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config(
+        "spark.ui.showConsoleProgress", "false").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     files = spark.read.parquet(str(folder / "tables/files"))
     failed = files.where("status = 'failed'").collect()

@@ -40,7 +40,9 @@ for model in "$models"/*/model.onnx; do
         "$binary" tag "$model" -o "$folder/annotated.onnx" --keys tags,namespace,layer_ann --force \
             >>"$folder/tag.log" 2>&1; then
         "$python" "$here/check_clients.py" "$model" "$folder/tagged.onnx" --annotated "$folder/annotated.onnx" \
-            --name "$name" || failed=$((failed + 1))
+            --name "$name" &&
+            "$python" "$here/check_carry.py" "$binary" "$model" "$folder/tagged.onnx" --name "$name" ||
+            failed=$((failed + 1))
     else
         echo "FAIL $name: not tagged: $(tail -n 1 "$folder/tag.log")"
         failed=$((failed + 1))

@@ -32,6 +32,7 @@ class JsonSchema {
            (type == "string" && value.is_string()) ||
            (type == "integer" && value.is_number_integer()) ||
            (type == "number" && value.is_number()) ||
+           (type == "boolean" && value.is_boolean()) ||
            (type == "null" && value.is_null());
   }
 
@@ -90,6 +91,8 @@ class JsonSchema {
         good = !value.is_number() || value <= rule;
       } else if (word == "minItems") {
         good = !value.is_array() || value.size() >= rule.get<std::size_t>();
+      } else if (word == "minProperties") {
+        good = !value.is_object() || value.size() >= rule.get<std::size_t>();
       } else if (word == "maxItems") {
         good = !value.is_array() || value.size() <= rule.get<std::size_t>();
       } else if (word == "items") {

@@ -1,0 +1,74 @@
+#include "folder_book.h"
+
+#include <fmt/format.h>
+
+#include <regex>
+
+#include "base/text.h"
+#include "recipes/make_recording.h"
+
+namespace onnx_tag::bench {
+
+std::string FamilyOf(std::string name) {
+  static const std::regex kVersion(
+      "^(torch\\d+\\.\\d+\\.\\d+|wrapped|retool|optimum|inline)_");
+  static const std::regex kHead(
+      "_(mlm|qa|seqcls|past|model|cls|lm|encoder|gated|text|group2|proj|hf|"
+      "vision|mono|untied|emb|\\d+_eager|\\d+_sdpa|\\d+)$");
+  name = std::regex_replace(name, kVersion, "");
+  for (;;) {
+    std::string shorter = std::regex_replace(name, kHead, "");
+    if (shorter == name) return name;
+    name = std::move(shorter);
+  }
+}
+
+void Shelf::Add(const std::filesystem::path& folder,
+                const std::string& variants) {
+  for (const std::string_view variant : Split(variants, ',')) {
+    for (TruthFile& file : FindTruth(folder, "*", std::string(variant))) {
+      const std::string bytes = ReadAll(file.onnx);
+      const Model model = ReadModel(bytes);
+      const std::string table = ReadAll(file.truth);
+      const auto rows = ReadTruth(table, model);
+      std::vector<std::string> classes;  // what `known` looks at
+      for (const TruthRow& row : rows) {
+        classes.push_back(fmt::format("{}", fmt::join(row.classes, "/")));
+      }
+      std::vector<recipes::KnownModule> known;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        known.push_back({rows[i].node, rows[i].module, classes[i]});
+      }
+      Entry entry;
+      entry.family = FamilyOf(file.model);
+      entry.recording = recipes::MakeRecording(model, known);
+      entry.recording.family = file.model;
+      entry.recording.exporter = file.variant;
+      entry.summary = recipes::Summarize(entry.recording);
+      entry.file = std::move(file);
+      entries_.push_back(std::move(entry));
+    }
+  }
+}
+
+std::set<std::string> Shelf::FamiliesOf(const std::string& root_class,
+                                        const std::string& name) const {
+  std::set<std::string> families = {FamilyOf(name)};
+  for (const Entry& entry : entries_) {
+    const recipes::Recording& recording = entry.recording;
+    if (!root_class.empty() &&
+        recording.texts[recording.modules[0].class_name] == root_class) {
+      families.insert(entry.family);
+    }
+  }
+  return families;
+}
+
+FolderBook::FolderBook(const Shelf& shelf,
+                       const std::function<bool(const Shelf::Entry&)>& use) {
+  for (const Shelf::Entry& entry : shelf.entries()) {
+    if (use(entry)) used_.push_back(&entry);
+  }
+}
+
+}  // namespace onnx_tag::bench

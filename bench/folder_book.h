@@ -1,0 +1,67 @@
+// A recipe book made on the spot from a folder of exports with known answers:
+// FOLDER/<family>/<recording>.onnx beside
+// FOLDER/<family>/<recording>.truth.tsv.
+#ifndef ONNX_TAG_BENCH_FOLDER_BOOK_H_
+#define ONNX_TAG_BENCH_FOLDER_BOOK_H_
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "recipes/book.h"
+#include "recipes/summary.h"
+#include "truth.h"
+
+namespace onnx_tag::bench {
+
+// The recordings of one folder, made once.
+class Shelf {
+ public:
+  struct Entry {
+    std::string family;
+    TruthFile file;
+    recipes::Recording recording;
+    recipes::Summary summary;
+  };
+
+  // Adds the recordings of `folder` whose name fits one of the comma-separated
+  // globs.
+  void Add(const std::filesystem::path& folder, const std::string& variants);
+
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  // The families with a recording of that root class, or of that name.
+  std::set<std::string> FamiliesOf(const std::string& root_class,
+                                   const std::string& name) const;
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+// Those of a shelf's recordings that a test may use.
+class FolderBook : public recipes::Book {
+ public:
+  FolderBook(const Shelf& shelf,
+             const std::function<bool(const Shelf::Entry&)>& use);
+
+  std::size_t size() const override { return used_.size(); }
+  recipes::SummaryView Summary(std::size_t index) const override {
+    return used_[index]->summary.view();
+  }
+  recipes::Recording Read(std::size_t index) const override {
+    return used_[index]->recording;
+  }
+
+ private:
+  std::vector<const Shelf::Entry*> used_;
+};
+
+// The family of a model of the truth set: its name without a version in front
+// and the words for heads behind.
+std::string FamilyOf(std::string name);
+
+}  // namespace onnx_tag::bench
+
+#endif  // ONNX_TAG_BENCH_FOLDER_BOOK_H_

@@ -1,0 +1,229 @@
+// What the recipe book is worth: the mapping with and without it, on models
+// with known answers.
+//
+//   recipes_bench TRUTH_DIR --shelf DIR[:GLOB,...] [--variant GLOB] [--model
+//   GLOB]
+//                 [--leave-out] [--strict] [--without] [--files] [--worst N]
+//                 [--calibrate]
+//
+// --shelf       a folder of recordings, folder by family; may be repeated
+// --leave-out   recordings of the test's own family are taken out
+// --strict      recordings of the same model and exporter are
+// --without     no book at all
+// --calibrate   how right the book itself is, by kind of answer and fit
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/text.h"
+#include "folder_book.h"
+#include "onnx_tag/mapping.h"
+#include "recipes/match.h"
+
+namespace onnx_tag::bench {
+namespace {
+
+struct Options {
+  std::string truth;
+  std::string model = "*";
+  std::string variant = "*";
+  Shelf shelf;
+  std::size_t worst = 0;
+  bool leave_out = false;
+  bool strict = false;
+  bool without = false;
+  bool files = false;
+  bool calibrate = false;
+};
+
+constexpr std::array<std::string_view, 9> kHowNames = {
+    "replay", "side", "loose", "instead", "between",
+    "serves", "gap",  "role",  "nothing"};
+
+// "ts" of "ts-noscope", "ts@ge1.13".
+std::string ExporterOf(const std::string& variant) {
+  return variant.substr(0, variant.find_first_of("-@"));
+}
+
+class Bench {
+ public:
+  explicit Bench(const Options& options) : options_(options) {}
+
+  void Run() {
+    for (const TruthFile& file :
+         FindTruth(options_.truth, options_.model, options_.variant)) {
+      const Score score = ScoreFile(file);
+      by_variant_[file.variant].Add(score);
+      all_.Add(score);
+    }
+    fmt::print(
+        "{:34} {:>4} {:>7} {:>6} {:>6} {:>6} {:>6} | {:>6} {:>6} "
+        "{:>6} {:>6} {:>6} {:>6}\n",
+        "variant", "file", "nodes", "exact", "above", "wrong", "layer!", "cert",
+        "right", "high", "right", "med", "right");
+    for (const auto& [variant, score] : by_variant_) Print(variant, score);
+    Print("all", all_);
+    for (const auto& [kind, score] : kinds_) Print(kind, score);
+    std::vector<std::pair<std::uint64_t, std::string>> worst;
+    for (const auto& [what, count] : misses_) worst.emplace_back(count, what);
+    std::sort(worst.rbegin(), worst.rend());
+    for (std::size_t i = 0; i < std::min(options_.worst, worst.size()); ++i) {
+      fmt::print("{:6} {}\n", worst[i].first, worst[i].second);
+    }
+  }
+
+ private:
+  Score ScoreFile(const TruthFile& file) {
+    const std::string bytes = ReadAll(file.onnx);
+    const Model model = ReadModel(bytes);
+    const std::string table = ReadAll(file.truth);
+    const std::vector<TruthRow> rows = ReadTruth(table, model);
+    const std::string root = rows.empty() || rows[0].classes.empty()
+                                 ? ""
+                                 : rows[0].classes.front();
+    const auto own = options_.shelf.FamiliesOf(root, file.model);
+    const FolderBook book(options_.shelf, [&](const Shelf::Entry& entry) {
+      if (options_.leave_out && own.contains(entry.family)) return false;
+      return !options_.strict || entry.file.model != file.model ||
+             ExporterOf(entry.file.variant) != ExporterOf(file.variant);
+    });
+    MappingOptions mapping;
+    mapping.recipes = !options_.without;
+    mapping.book = &book;
+    const auto start = std::chrono::steady_clock::now();
+    const Tagging tagging = MapNodes(model, mapping);
+    const std::chrono::duration<double, std::milli> took =
+        std::chrono::steady_clock::now() - start;
+    Score score;
+    score.files = 1;
+    for (const TruthRow& row : rows) {
+      ++score.rows;
+      const Tag& tag = tagging.tags[row.node];
+      const std::string module =
+          tag.tagged() ? tagging.modules.Path(tag.module) : "-";
+      if (!tag.tagged()) {
+        ++score.untagged;
+      } else {
+        const Verdict verdict = Judge(module, row);
+        score.Add(verdict, tag.confidence);
+        if (verdict == Verdict::kExact) continue;
+      }
+      ++misses_[fmt::format(
+          "{:18} is {}  got {}  [{} {}]", row.op, Generic(row.module),
+          Generic(module), kSourceNames[static_cast<std::size_t>(tag.source)],
+          kConfidenceNames[static_cast<std::size_t>(tag.confidence)])];
+    }
+    if (options_.files || options_.calibrate) {
+      const recipes::BookAnswer answer =
+          recipes::AskBook(recipes::TokenGraph(model), book);
+      if (options_.calibrate) Calibrate(answer, rows);
+      if (!options_.files) return score;
+      Print(
+          file.model + "/" + file.variant, score,
+          fmt::format("  {:.0f} ms, {}{} fit {:.2f} names {:.2f}", took.count(),
+                      answer.recipe, answer.roles_only ? " ROLES" : "",
+                      answer.fit, answer.names,
+                      answer.nearest.empty()
+                          ? ""
+                          : fmt::format(" refused {} {:.2f}", answer.nearest,
+                                        answer.nearest_fit)));
+    }
+    return score;
+  }
+
+  void Calibrate(const recipes::BookAnswer& answer,
+                 const std::vector<TruthRow>& rows) {
+    std::map<NodeId, const TruthRow*> truth;
+    for (const TruthRow& row : rows) truth[row.node] = &row;
+    for (const recipes::NodeAnswer& node : answer.nodes) {
+      const auto at = truth.find(node.node);
+      if (at == truth.end()) continue;
+      Score& score = kinds_[fmt::format(
+          "{} {}{}{} fit {:.2f} names {}",
+          kHowNames[static_cast<std::size_t>(node.how)],
+          node.confirmed ? "confirmed" : "-", node.tied ? " tied" : "",
+          node.cut ? " cut" : "", std::floor(answer.fit * 20) / 20,
+          answer.names >= 0.65  ? "good"
+          : answer.names >= 0.3 ? "fair"
+                                : "bad")];
+      ++score.rows;
+      score.Add(Judge(node.path, *at->second), Confidence::kLow);
+    }
+  }
+
+  static void Print(const std::string& name, const Score& s,
+                    const std::string& note = "") {
+    fmt::print("{:34} {:4} {:7} {:>6} {:>6} {:>6} {:>6} |", name, s.files,
+               s.rows, Percent(s.exact, s.rows), Percent(s.above, s.rows),
+               Percent(s.wrong, s.rows), Percent(s.layer, s.rows));
+    for (const std::size_t level : {3u, 2u, 1u}) {
+      fmt::print(" {:>6} {:>6}", Percent(s.level_rows[level], s.rows),
+                 Percent(s.level_exact[level], s.level_rows[level]));
+    }
+    fmt::print("{}\n", note);
+  }
+
+  const Options& options_;
+  std::map<std::string, Score> by_variant_;
+  Score all_;
+  std::map<std::string, std::uint64_t> misses_;
+  std::map<std::string, Score> kinds_;  // of answers
+};
+
+bool Parse(int argc, char** argv, Options& options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool has_next = i + 1 < argc;
+    if (word == "--leave-out") {
+      options.leave_out = true;
+    } else if (word == "--strict") {
+      options.strict = true;
+    } else if (word == "--without") {
+      options.without = true;
+    } else if (word == "--calibrate") {
+      options.calibrate = true;
+    } else if (word == "--files") {
+      options.files = true;
+    } else if (word == "--model" && has_next) {
+      options.model = argv[++i];
+    } else if (word == "--variant" && has_next) {
+      options.variant = argv[++i];
+    } else if (word == "--worst" && has_next) {
+      options.worst = std::stoul(argv[++i]);
+    } else if (word == "--shelf" && has_next) {
+      const std::string shelf = argv[++i];
+      const std::size_t colon = shelf.find(':');
+      options.shelf.Add(shelf.substr(0, colon), colon == std::string::npos
+                                                    ? "*"
+                                                    : shelf.substr(colon + 1));
+    } else if (!word.starts_with("-") && options.truth.empty()) {
+      options.truth = word;
+    } else {
+      return false;
+    }
+  }
+  return !options.truth.empty();
+}
+
+}  // namespace
+}  // namespace onnx_tag::bench
+
+int main(int argc, char** argv) {
+  onnx_tag::bench::Options options;
+  if (!onnx_tag::bench::Parse(argc, argv, options)) {
+    fmt::print(stderr,
+               "usage: recipes_bench TRUTH_DIR --shelf DIR[:GLOB,...] "
+               "[--variant GLOB] [--model GLOB] [--leave-out] [--strict] "
+               "[--without] [--files] [--worst N]\n");
+    return 2;
+  }
+  onnx_tag::bench::Bench(options).Run();
+  return 0;
+}

@@ -1,0 +1,74 @@
+// What a model did while somebody watched it run: the operations, in order,
+// each with the module that was active. Written by the companion
+// (python/onnx_tag, docs/recording.schema.json), read from --trace and --fx.
+//
+//   const Recording recording = ReadRecording(json);
+//   for (const RecordedOperation& op : recording.trace.operations) ...
+#ifndef ONNX_TAG_RECORDING_H_
+#define ONNX_TAG_RECORDING_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace onnx_tag {
+
+// A tensor that flows between operations.
+enum class FlowId : std::uint32_t {};
+
+enum class FlowKind : std::uint8_t {
+  kMade,       // by an operation
+  kInput,      // fed to the model
+  kParameter,  // a parameter, a buffer or another tensor of a module
+  kConstant,   // was there, and nobody knows whose
+};
+
+struct RecordedFlow {
+  FlowKind kind = FlowKind::kMade;
+  bool has_shape = false;
+  std::vector<std::int64_t> shape;  // -1: not known
+  std::vector<FlowId> merges;       // what it is pieced together from
+};
+
+// An operation that ran, or a node of an FX graph.
+struct RecordedOperation {
+  std::string op;      // "addmm": namespace and overload left out
+  std::string module;  // dotted path; "" is the root
+  std::string name;    // of an FX node
+  std::vector<FlowId> inputs;
+  std::vector<FlowId> outputs;
+};
+
+// A function of the Python interface and the operations it became:
+// operations [first, last).
+struct RecordedFunction {
+  std::string name;  // "linear": the last part
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
+// Operations in the order in which they ran.
+struct RecordedProgram {
+  std::vector<RecordedOperation> operations;
+  std::vector<RecordedFunction> functions;  // by `first`, not overlapping
+  IdVector<FlowId, RecordedFlow> flows;
+
+  bool empty() const { return operations.empty(); }
+};
+
+struct Recording {
+  std::string file;       // for messages
+  RecordedProgram trace;  // the section "events"
+  RecordedProgram fx;     // the section "fx"
+};
+
+// Throws Error(kUsage) with line and column where it is no recording. Sections
+// may be missing: the programs are then empty.
+Recording ReadRecording(std::string_view json);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_RECORDING_H_

@@ -1,0 +1,361 @@
+#include "mapping/apply_rules.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "mapping/assign_classes.h"
+
+namespace onnx_tag {
+namespace {
+
+using Captures = std::vector<std::string_view>;
+
+bool Holds(const std::optional<Pattern>& pattern, std::string_view text,
+           Captures& captures) {
+  return !pattern || pattern->Matches(text, captures);
+}
+
+bool HoldsForOutput(const Rule& rule, const Model& model, NodeId node,
+                    Captures& captures) {
+  if (!rule.value) return true;
+  for (const ValueId value : model.Outputs(node)) {
+    if (value != kNo<ValueId> &&
+        rule.value->Matches(model.ValueName(value), captures)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool HoldsForParameter(const Rule& rule, const Evidence& evidence, NodeId node,
+                       Captures& captures) {
+  if (!rule.parameter) return true;
+  for (const ValueId input : evidence.model.Inputs(node)) {
+    if (input == kNo<ValueId>) continue;
+    const ParameterId id = evidence.ParameterOf(input);
+    if (id != kNo<ParameterId> &&
+        rule.parameter->Matches(evidence.parameters[id].name, captures)) {
+      return true;
+    }
+    if (evidence.model.InitializerOf(input) != nullptr &&
+        rule.parameter->Matches(evidence.model.ValueName(input), captures)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What holds of the node itself; `captures` are in the order of the conditions.
+bool HoldsForNode(const Rule& rule, const Evidence& evidence, NodeId node,
+                  Captures& captures) {
+  const Model& model = evidence.model;
+  return Holds(rule.op, model.OpType(node), captures) &&
+         Holds(rule.name, model[node].name, captures) &&
+         HoldsForOutput(rule, model, node, captures) &&
+         HoldsForParameter(rule, evidence, node, captures);
+}
+
+std::vector<Claim> ProposeFromRules(const Evidence& evidence,
+                                    const Placed& placed) {
+  std::vector<Claim> claims;
+  for (const RuleFact& fact : evidence.rule_facts) {
+    if (placed[fact.node].tagged()) continue;
+    claims.push_back({fact.node, fact.module, Confidence::kCertain,
+                      Source::kRule, evidence.rules->rules[fact.rule].because});
+  }
+  return claims;
+}
+
+// The class of a module by what the rules add to the catalogue: the nearest
+// module around it whose class has a member of that path.
+const AddedMember* FindAdded(const Rules& rules, const ModuleTree& tree,
+                             ModuleId id) {
+  std::string path;
+  // Lists in lists are rarely more than this deep.
+  constexpr int kDeepest = 4;
+  ModuleId at = id;
+  for (int i = 0; i < kDeepest && at != ModuleTree::kRoot; ++i) {
+    path = path.empty() ? std::string(tree.Atom(at))
+                        : std::string(tree.Atom(at)) + "." + path;
+    at = tree.Parent(at);
+    const auto owner = rules.classes.find(tree.Class(at));
+    if (owner == rules.classes.end()) continue;
+    for (const AddedMember& member : owner->second) {
+      if (member.path.Matches(path)) return &member;
+    }
+  }
+  return nullptr;
+}
+
+void SetClass(Tagging& tagging, ModuleId id, std::string_view name,
+              Confidence confidence) {
+  tagging.modules.SetClass(id, name);
+  tagging.facts[id].class_confidence = confidence;
+  tagging.facts[id].candidates.clear();
+}
+
+// Whether a class of these members has an attribute of this name.
+bool HasAttribute(const std::vector<AddedMember>& members,
+                  std::string_view atom) {
+  return std::any_of(members.begin(), members.end(),
+                     [&](const AddedMember& member) {
+                       const std::string_view path = member.path.text();
+                       return path.substr(0, path.find('.')) == atom;
+                     });
+}
+
+// A root that nothing is known of, where one added class has all its children.
+void NameRoot(const Rules& rules, Tagging& tagging) {
+  const ModuleTree& tree = tagging.modules;
+  if (!tree.Class(ModuleTree::kRoot).empty()) return;
+  const std::string* found = nullptr;
+  for (const auto& [name, members] : rules.classes) {
+    std::size_t children = 0;
+    bool all = true;
+    for (const ModuleId child : tree.Children(ModuleTree::kRoot)) {
+      ++children;
+      all = all && HasAttribute(members, tree.Atom(child));
+    }
+    if (children < 2 || !all) continue;
+    if (found != nullptr) return;
+    found = &name;
+  }
+  if (found != nullptr) {
+    SetClass(tagging, ModuleTree::kRoot, *found, Confidence::kHigh);
+  }
+}
+
+// The rules of modules. The last comes first, so that the first has the last
+// word.
+template <typename Use>
+void ForEachRuledModule(const Evidence& evidence, const Tagging& tagging,
+                        Use use) {
+  for (std::size_t i = evidence.rules->rules.size(); i-- > 0;) {
+    const Rule& rule = evidence.rules->rules[i];
+    if (!rule.OfModules()) continue;
+    for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
+      Captures captures;
+      const std::string path = tagging.modules.Path(id);
+      if (rule.module->Matches(path, captures)) use(i, rule, id, captures);
+    }
+  }
+}
+
+// The rules of nodes, with the module that each node has in the end; in the
+// same order.
+template <typename Use>
+void ForEachRuledNode(const Evidence& evidence, const Tagging& tagging,
+                      Use use) {
+  const bool any =
+      std::any_of(evidence.rules->rules.begin(), evidence.rules->rules.end(),
+                  [](const Rule& rule) {
+                    return rule.gives_role || !rule.gives_class.empty() ||
+                           !rule.gives_tag.empty();
+                  });
+  if (!any) return;
+  for (const NodeId node : evidence.model.Nodes()) {
+    const Tag& tag = tagging.tags[node];
+    if (!tag.tagged()) continue;
+    std::string path;
+    for (std::size_t i = evidence.rules->rules.size(); i-- > 0;) {
+      const Rule& rule = evidence.rules->rules[i];
+      Captures captures;
+      if (rule.module && rule.gives_module) {
+        // It moved the node: what it looked at is gone.
+        if (evidence.moved.size() <= Index(node) ||
+            evidence.moved[node] != static_cast<int>(i)) {
+          continue;
+        }
+        use(i, rule, node, captures);
+        continue;
+      }
+      if (rule.module && path.empty()) path = tagging.modules.Path(tag.module);
+      if (HoldsForNode(rule, evidence, node, captures) &&
+          (!rule.module || rule.module->Matches(path, captures))) {
+        use(i, rule, node, captures);
+      }
+    }
+  }
+}
+
+void GiveRole(const Rule& rule, Tagging& tagging, Tag& tag) {
+  Role role = *rule.gives_role;
+  if (!rule.gives_layer) role.layer = tagging.roles[tag.role].layer;
+  tag.role = tagging.AddRole(role);
+}
+
+std::string GivesText(const Rule& rule, const Captures& captures) {
+  std::string text;
+  const auto add = [&](std::string_view what, std::string_view value) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("the {} {}", what, value);
+  };
+  if (!rule.gives_class.empty()) {
+    add("class", FillIn(rule.gives_class, captures));
+  }
+  if (!rule.gives_tag.empty()) add("tag", FillIn(rule.gives_tag, captures));
+  if (rule.gives_role) {
+    std::string role(
+        kRoleTypeNames[static_cast<std::size_t>(rule.gives_role->type)]);
+    if (!rule.gives_role->component.empty()) {
+      role += "/" + rule.gives_role->component;
+    }
+    add("role", role);
+  }
+  return text;
+}
+
+}  // namespace
+
+const Rung kRuleRung = {"rule", "the user's rules", &ProposeFromRules};
+
+void GatherRules(Evidence& evidence, std::shared_ptr<const Rules> rules) {
+  if (rules == nullptr) return;
+  evidence.rules = std::move(rules);
+  evidence.rule_matches.resize(evidence.rules->rules.size(), 0);
+  for (const NodeId node : evidence.model.Nodes()) {
+    for (std::size_t i = 0; i < evidence.rules->rules.size(); ++i) {
+      const Rule& rule = evidence.rules->rules[i];
+      if (rule.module || !rule.gives_module) continue;
+      Captures captures;
+      if (!HoldsForNode(rule, evidence, node, captures)) continue;
+      ++evidence.rule_matches[i];
+      evidence.rule_facts.push_back(
+          {node, evidence.modules.Add(FillIn(*rule.gives_module, captures)),
+           static_cast<std::uint32_t>(i)});
+      break;
+    }
+  }
+}
+
+std::optional<RuleMove> FindMove(Evidence& evidence, NodeId node,
+                                 ModuleId module) {
+  if (evidence.rules == nullptr) return std::nullopt;
+  std::string path;
+  for (const Rule& rule : evidence.rules->rules) {
+    if (!rule.module || !rule.gives_module) continue;
+    Captures captures;
+    if (!HoldsForNode(rule, evidence, node, captures)) continue;
+    if (path.empty()) path = evidence.modules.Path(module);
+    if (!rule.module->Matches(path, captures)) continue;
+    return RuleMove{evidence.modules.Add(FillIn(*rule.gives_module, captures)),
+                    &rule};
+  }
+  return std::nullopt;
+}
+
+void MoveByRules(Evidence& evidence, Placed& placed) {
+  if (evidence.rules == nullptr) return;
+  const std::vector<Rule>& rules = evidence.rules->rules;
+  if (std::none_of(rules.begin(), rules.end(), [](const Rule& rule) {
+        return rule.module && rule.gives_module;
+      })) {
+    return;
+  }
+  evidence.moved.resize(placed.size(), -1);
+  for (const NodeId node : evidence.model.Nodes()) {
+    Tag& tag = placed[node];
+    if (!tag.tagged()) continue;
+    const std::optional<RuleMove> move = FindMove(evidence, node, tag.module);
+    if (!move) continue;
+    const auto number = static_cast<std::size_t>(move->rule - rules.data());
+    ++evidence.rule_matches[number];
+    evidence.moved[node] = static_cast<int>(number);
+    tag.module = move->module;
+    tag.confidence = Confidence::kCertain;
+    tag.source = Source::kRule;
+  }
+  DescribeModules(evidence);
+}
+
+void ClassifyByRules(const Evidence& evidence, Tagging& tagging) {
+  if (evidence.rules == nullptr) return;
+  const Rules& rules = *evidence.rules;
+  ForEachRuledModule(evidence, tagging,
+                     [&](std::size_t, const Rule& rule, ModuleId id,
+                         const Captures& captures) {
+                       if (rule.gives_class.empty()) return;
+                       SetClass(tagging, id, FillIn(rule.gives_class, captures),
+                                Confidence::kCertain);
+                     });
+  ForEachRuledNode(evidence, tagging,
+                   [&](std::size_t, const Rule& rule, NodeId node,
+                       const Captures& captures) {
+                     if (rule.gives_class.empty() || rule.OfModules()) return;
+                     SetClass(tagging, tagging.tags[node].module,
+                              FillIn(rule.gives_class, captures),
+                              Confidence::kCertain);
+                   });
+  NameRoot(rules, tagging);
+  // Parents come before their children.
+  for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
+    if (rules.classes.empty() || id == ModuleTree::kRoot) continue;
+    const bool fact =
+        tagging.facts[id].class_confidence == Confidence::kCertain &&
+        !tagging.modules.Class(id).empty();
+    const AddedMember* const added = FindAdded(rules, tagging.modules, id);
+    if (added == nullptr) continue;
+    if (fact && tagging.modules.Class(id) != added->class_name) {
+      tagging.notes.push_back(fmt::format(
+          "{}: the catalogue's addition says {} is {}, but it is {}",
+          Printable(rules.file), Printable(tagging.modules.Path(id), 200),
+          Printable(added->class_name, 100),
+          Printable(tagging.modules.Class(id), 100)));
+      continue;
+    }
+    SetClass(tagging, id, added->class_name, Confidence::kCertain);
+  }
+  DescribeClasses(tagging);
+}
+
+void DescribeRules(const Evidence& evidence, NodeId node, ModuleId module,
+                   std::vector<std::string>& notes) {
+  const std::string path = evidence.modules.Path(module);
+  for (const Rule& rule : evidence.rules->rules) {
+    Captures captures;
+    if (!HoldsForNode(rule, evidence, node, captures) ||
+        !Holds(rule.module, path, captures)) {
+      continue;
+    }
+    const std::string gives = GivesText(rule, captures);
+    if (!gives.empty()) {
+      notes.push_back(fmt::format("{} gives {}", rule.because, gives));
+    }
+  }
+}
+
+void FinishRules(const Evidence& evidence, Tagging& tagging) {
+  if (evidence.rules == nullptr) return;
+  std::vector<std::uint64_t> matches = evidence.rule_matches;
+  const auto give_tag = [&](const Rule& rule, ModuleId module,
+                            const Captures& captures) {
+    if (!rule.gives_tag.empty()) {
+      tagging.facts[module].hierarchy_tag = FillIn(rule.gives_tag, captures);
+    }
+  };
+  ForEachRuledModule(evidence, tagging,
+                     [&](std::size_t i, const Rule& rule, ModuleId id,
+                         const Captures& captures) {
+                       ++matches[i];
+                       give_tag(rule, id, captures);
+                     });
+  ForEachRuledNode(evidence, tagging,
+                   [&](std::size_t i, const Rule& rule, NodeId node,
+                       const Captures& captures) {
+                     ++matches[i];
+                     Tag& tag = tagging.tags[node];
+                     if (!rule.OfModules())
+                       give_tag(rule, tag.module, captures);
+                     if (rule.gives_role) GiveRole(rule, tagging, tag);
+                   });
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (matches[i] > 0) continue;
+    tagging.notes.push_back(fmt::format("{}: {} matches nothing",
+                                        Printable(evidence.rules->file),
+                                        evidence.rules->rules[i].title));
+  }
+}
+
+}  // namespace onnx_tag

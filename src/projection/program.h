@@ -1,0 +1,40 @@
+// A recorded run as steps to find in a file: composite operations in one
+// piece, each with where its data come from.
+#ifndef ONNX_TAG_PROJECTION_PROGRAM_H_
+#define ONNX_TAG_PROJECTION_PROGRAM_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "onnx_tag/recording.h"
+#include "projection/torch_ops.h"
+
+namespace onnx_tag {
+
+enum class StepId : std::uint32_t {};
+
+using Shape = std::vector<std::int64_t>;
+
+struct Step {
+  TorchPattern pattern;     // empty: nothing is known of it, or it leaves none
+  std::string_view module;  // dotted path
+  std::string_view name;    // of an FX node
+  bool known = false;       // its operation is in data/torch_ops.txt
+  bool fed = false;         // depends on what is fed to the model
+  bool has_shape = false;
+  Shape shape;                  // of its first result
+  std::vector<StepId> sources;  // steps whose results it reads
+  std::vector<Shape> weights;   // of the parameters it reads, dims sorted
+};
+
+using Program = IdVector<StepId, Step>;
+
+// `recorded` must outlive the program.
+Program MakeProgram(const RecordedProgram& recorded, const TorchOps& ops);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_PROJECTION_PROGRAM_H_

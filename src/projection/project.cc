@@ -1,0 +1,252 @@
+#include "projection/project.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "projection/align.h"
+
+namespace onnx_tag {
+namespace {
+
+// The module around both.
+std::string_view CommonCaller(std::string_view a, std::string_view b) {
+  std::size_t common = 0;
+  for (std::size_t i = 0;; ++i) {
+    const bool a_ends = i >= a.size() || a[i] == '.';
+    const bool b_ends = i >= b.size() || b[i] == '.';
+    if (a_ends && b_ends) common = i;
+    if (i >= a.size() || i >= b.size() || a[i] != b[i]) break;
+  }
+  return a.substr(0, common);
+}
+
+// Whether the paths part at two indices: other layers, or other items of a
+// list.
+bool OtherLayer(std::string_view a, std::string_view b) {
+  const std::size_t common = CommonCaller(a, b).size();
+  const auto starts_with_index = [&](std::string_view path) {
+    std::string_view rest = path.substr(common);
+    if (rest.starts_with('.')) rest.remove_prefix(1);
+    return !rest.empty() && rest[0] >= '0' && rest[0] <= '9';
+  };
+  return starts_with_index(a) && starts_with_index(b);
+}
+
+// Drops what was found against the flow of data, and places what is open.
+class Projector {
+ public:
+  Projector(const TokenTable& table, const Program& program,
+            const Alignment& alignment, const TorchOps& ops, const Model& model)
+      : tokens_(table.tokens),
+        program_(program),
+        steps_(alignment.steps),
+        ops_(ops),
+        model_(model),
+        modules_(tokens_.size()),
+        called_(tokens_.size(), false),
+        readers_(tokens_.size()) {
+    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+      for (const TokenId source : tokens_[id].sources) {
+        readers_[source].push_back(id);
+      }
+    }
+  }
+
+  void Run(Projection& projection) {
+    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+      if (steps_[id] == kNo<StepId>) continue;
+      modules_[id] = program_[steps_[id]].module;
+    }
+    DropStrays();
+    const auto found = modules_;
+    FillGaps();
+    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+      if (!modules_[id]) continue;
+      projection.nodes.push_back(
+          {tokens_[id].node, *modules_[id],
+           !found[id]   ? (called_[id] ? ProjectionTrust::kCaller
+                                       : ProjectionTrust::kBetween)
+           : IsHead(id) ? ProjectionTrust::kFound
+                        : ProjectionTrust::kPart});
+    }
+  }
+
+ private:
+  bool IsHead(TokenId id) const {
+    const TorchPattern& pattern = program_[steps_[id]].pattern;
+    for (std::uint32_t i = 0; i < pattern.size; ++i) {
+      const PatternElement& element =
+          ops_.elements()[MakeId<ElementId>(Index(pattern.first) + i)];
+      if (!element.heads) continue;
+      const auto& taken = element.operators;
+      return std::find(taken.begin(), taken.end(),
+                       model_.Name(tokens_[id].op)) != taken.end();
+    }
+    return false;
+  }
+
+  // A node that nothing of its own layer feeds or reads is not of that layer,
+  // unless it is what its operation is about: layers may be a single one.
+  void DropStrays() {
+    std::vector<TokenId> strays;
+    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+      if (modules_[id] && !IsHead(id) && IsStray(id)) strays.push_back(id);
+    }
+    for (const TokenId id : strays) modules_[id].reset();
+  }
+
+  bool IsStray(TokenId id) const {
+    bool any = false;
+    for (const auto* const ids : {&tokens_[id].sources, &readers_[id]}) {
+      for (const TokenId near : *ids) {
+        if (!modules_[near]) continue;
+        if (!OtherLayer(*modules_[id], *modules_[near])) return false;
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  // The one module of the placed tokens in `ids`; none: they differ, or there
+  // are none.
+  std::optional<std::string_view> Agreed(
+      const std::vector<TokenId>& ids) const {
+    std::optional<std::string_view> agreed;
+    for (const TokenId id : ids) {
+      if (!modules_[id]) continue;
+      if (agreed && *agreed != *modules_[id]) return std::nullopt;
+      agreed = modules_[id];
+    }
+    return agreed;
+  }
+
+  // Tokens between found ones: what stands where the recording has something
+  // else belongs to the module of that.
+  void FillGaps() {
+    std::vector<TokenId> gap;
+    TokenId before = kNo<TokenId>;
+    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+      if (!modules_[id]) {
+        gap.push_back(id);
+        continue;
+      }
+      FillGap(gap, before, id);
+      gap.clear();
+      before = id;
+    }
+    FillGap(gap, before, kNo<TokenId>);
+  }
+
+  void FillGap(const std::vector<TokenId>& gap, TokenId before, TokenId after) {
+    if (gap.empty()) return;
+    const std::optional<std::string_view> skipped = Skipped(before, after);
+    for (const TokenId id : gap) {
+      modules_[id] = Guess(id, before, after, skipped);
+      // Equal ones are computed once: the place says one layer, the reader
+      // another.
+      const auto to = Agreed(readers_[id]);
+      if (modules_[id] && to && OtherLayer(*modules_[id], *to)) {
+        modules_[id] = CommonCaller(*modules_[id], *to);
+        called_[id] = true;
+      }
+    }
+    // What runs between two modules is of the one that calls both.
+    for (const TokenId id : gap) {
+      if (modules_[id]) continue;
+      const auto from = Agreed(tokens_[id].sources);
+      const auto to = Agreed(readers_[id]);
+      if (!from || !to) continue;
+      modules_[id] = CommonCaller(*from, *to);
+      called_[id] = true;
+    }
+  }
+
+  // The one module of the steps between two found tokens that nobody found.
+  std::optional<std::string_view> Skipped(TokenId before, TokenId after) const {
+    const std::size_t first =
+        before == kNo<TokenId> ? 0 : Index(steps_[before]) + 1;
+    const std::size_t last =
+        after == kNo<TokenId> ? program_.size() : Index(steps_[after]);
+    std::optional<std::string_view> module;
+    for (std::size_t i = first; i < last; ++i) {
+      const Step& step = program_[MakeId<StepId>(i)];
+      if (step.known && step.pattern.size == 0) continue;
+      if (module && *module != step.module) return std::nullopt;
+      module = step.module;
+    }
+    return module;
+  }
+
+  std::optional<std::string_view> Guess(
+      TokenId id, TokenId before, TokenId after,
+      const std::optional<std::string_view>& skipped) const {
+    const auto from = Agreed(tokens_[id].sources);
+    const auto to = Agreed(readers_[id]);
+    if (from && to && *from == *to) return from;
+    if (skipped && ((from && *from == *skipped) || (to && *to == *skipped))) {
+      return skipped;
+    }
+    std::optional<std::string_view> around;
+    if (before != kNo<TokenId> && after != kNo<TokenId> &&
+        *modules_[before] == *modules_[after]) {
+      around = modules_[before];
+    }
+    if (around && ((from && *from == *around) || (to && *to == *around))) {
+      return around;
+    }
+    if (skipped) return skipped;
+    if (around) return around;
+    return std::nullopt;
+  }
+
+  const IdVector<TokenId, Token>& tokens_;
+  const Program& program_;
+  const IdVector<TokenId, StepId>& steps_;
+  const TorchOps& ops_;
+  const Model& model_;
+  IdVector<TokenId, std::optional<std::string_view>> modules_;
+  IdVector<TokenId, bool> called_;  // by CommonCaller
+  IdVector<TokenId, std::vector<TokenId>> readers_;
+};
+
+// "node_linear_3" and the value "linear_3" are of the FX node linear_3.
+Pins FindPins(const Model& model, const TokenTable& table,
+              const Program& program) {
+  std::unordered_map<std::string_view, StepId> by_name;
+  for (const StepId id : AllIds<StepId>(program.size())) {
+    if (!program[id].name.empty()) by_name.emplace(program[id].name, id);
+  }
+  Pins pins(table.tokens.size(), kNo<StepId>);
+  for (const TokenId id : AllIds<TokenId>(table.tokens.size())) {
+    const NodeId node = table.tokens[id].node;
+    const auto outputs = model.Outputs(node);
+    if (outputs.empty() || outputs[0] == kNo<ValueId>) continue;
+    const auto at = by_name.find(model.ValueName(outputs[0]));
+    if (at != by_name.end()) pins[id] = at->second;
+  }
+  return pins;
+}
+
+}  // namespace
+
+Projection Project(const Model& model, const RecordedProgram& recorded,
+                   const ProjectionOptions& options) {
+  const TorchOps& ops = BuiltInTorchOps();
+  const Program program = MakeProgram(recorded, ops);
+  const TokenTable table = MakeTokens(model);
+  const Pins pins = options.names ? FindPins(model, table, program) : Pins();
+  const Alignment alignment = Align(model, table, program, ops, pins);
+  Projection projection;
+  const auto share = [](double part, double whole) {
+    return whole > 0 ? part / whole : 0.0;
+  };
+  projection.file_share = share(alignment.matched, alignment.total);
+  projection.recorded_share =
+      share(alignment.steps_matched, alignment.steps_total);
+  Projector(table, program, alignment, ops, model).Run(projection);
+  projection.order = table.order;
+  return projection;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,45 @@
+// A recorded run projected onto the nodes of a file: which operation, and so
+// which module, made each.
+#ifndef ONNX_TAG_PROJECTION_PROJECT_H_
+#define ONNX_TAG_PROJECTION_PROJECT_H_
+
+#include <string_view>
+#include <vector>
+
+#include "onnx_tag/model.h"
+#include "onnx_tag/recording.h"
+
+namespace onnx_tag {
+
+enum class ProjectionTrust : std::uint8_t {
+  kCaller,   // no operation was found for it; those around it are called there
+  kBetween,  // no operation was found for it; those around it agree
+  kPart,     // one of the nodes that an operation became
+  kFound,    // its operation was found
+};
+
+struct ProjectedNode {
+  NodeId node;
+  std::string_view module;  // lives as long as the recording
+  ProjectionTrust trust;
+};
+
+struct Projection {
+  std::vector<ProjectedNode> nodes;  // in the order in which they run
+  std::vector<NodeId> order;         // all nodes, as they run
+  double file_share = 0;      // of the file's operations, those that were found
+  double recorded_share = 0;  // of the recorded operations
+};
+
+struct ProjectionOptions {
+  // Whether names of FX nodes that survived in names of nodes and values may
+  // be used.
+  bool names = false;
+};
+
+Projection Project(const Model& model, const RecordedProgram& recorded,
+                   const ProjectionOptions& options = {});
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_PROJECTION_PROJECT_H_

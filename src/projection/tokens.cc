@@ -1,0 +1,234 @@
+#include "projection/tokens.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+namespace onnx_tag {
+namespace {
+
+// Depth of nested graphs and calls that is followed; recursion is not ONNX.
+constexpr int kMaxDepth = 64;
+
+bool CutsData(std::string_view op) { return op == "Shape" || op == "Size"; }
+
+bool MakesTensor(std::string_view op) {
+  return op == "Range" || op == "ConstantOfShape" || op == "EyeLike" ||
+         op == "Trilu" || op.starts_with("Random");
+}
+
+bool TurnsWeight(std::string_view op) {
+  return op == "Transpose" || op == "Reshape" || op == "Cast" ||
+         op == "DequantizeLinear" || op == "Identity" || op == "Unsqueeze" ||
+         op == "Squeeze";
+}
+
+// Short lists of whole numbers are sizes, axes and the like.
+bool IsSizes(const Model& model, const Initializer& tensor) {
+  constexpr std::int32_t kInt64 = 7;
+  return tensor.rank == 0 || (tensor.data_type == kInt64 && tensor.rank == 1 &&
+                              model.Dims(tensor)[0] <= 8);
+}
+
+// Puts constants together, as for a list of sizes, and computes nothing.
+bool PutsTogether(std::string_view op) {
+  return op == "Constant" || op == "Identity" || op == "Unsqueeze" ||
+         op == "Squeeze" || op == "Concat" || op == "Cast" || op == "Gather" ||
+         op == "Slice" || op == "Reshape" || op == "If" || op == "Loop";
+}
+
+class Maker {
+ public:
+  explicit Maker(const Model& model)
+      : model_(model),
+        substance_(model.value_count(), Substance::kConstant),
+        placed_(model.node_count(), false),
+        token_of_(model.value_count(), kNo<TokenId>) {}
+
+  TokenTable Make() {
+    table_.by_node.resize(model_.node_count(), kNo<TokenId>);
+    table_.order.reserve(model_.node_count());
+    if (model_.graph_count() > 0) {
+      FindBodies();
+      Start();
+      WalkGraph(GraphId{0}, 0);
+    }
+    // Functions nobody calls, training graphs.
+    for (const NodeId node : model_.Nodes()) {
+      if (!placed_[Index(node)]) Visit(node, kMaxDepth);
+    }
+    return std::move(table_);
+  }
+
+ private:
+  void FindBodies() {
+    for (const Function& function : model_.functions()) {
+      std::string key(function.domain);
+      key.append("\n").append(function.name);
+      bodies_.emplace(std::move(key), function.body);
+    }
+  }
+
+  void Start() {
+    for (const Initializer& tensor : model_.initializers()) {
+      if (!IsSizes(model_, tensor)) {
+        substance_[tensor.value] = Substance::kWeight;
+      }
+    }
+    for (const ValueId input : model_[GraphId{0}].inputs) {
+      if (model_.InitializerOf(input) == nullptr) {
+        substance_[input] = Substance::kFed;
+      }
+    }
+  }
+
+  void WalkGraph(GraphId graph, int depth) {
+    for (const NodeId node : model_[graph].nodes) Visit(node, depth);
+  }
+
+  void Visit(NodeId node, int depth) {
+    if (placed_[Index(node)]) return;
+    placed_[Index(node)] = true;
+    table_.order.push_back(node);
+    Weigh(node);
+    if (depth >= kMaxDepth) return;
+    // A body before its node: its operations are the node's.
+    for (const GraphId graph : model_.Subgraphs(node)) {
+      PassInputs(node, graph);
+      WalkGraph(graph, depth + 1);
+    }
+    if (bodies_.empty()) return;
+    std::string key(model_.Domain(node));
+    key.append("\n").append(model_.OpType(node));
+    const auto body = bodies_.find(key);
+    if (body == bodies_.end()) return;
+    PassInputs(node, body->second);
+    WalkGraph(body->second, depth + 1);
+  }
+
+  // What goes into a Loop's body or a function is what its node reads.
+  void PassInputs(NodeId node, GraphId graph) {
+    const auto inputs = model_.Inputs(node);
+    const auto& formals = model_[graph].inputs;
+    const bool aligned = formals.size() == inputs.size();
+    Substance all = Substance::kConstant;
+    for (const ValueId input : inputs) {
+      if (input != kNo<ValueId>) all = std::max(all, substance_[input]);
+    }
+    for (std::size_t i = 0; i < formals.size(); ++i) {
+      const bool own = aligned && inputs[i] != kNo<ValueId>;
+      substance_[formals[i]] = own ? substance_[inputs[i]] : all;
+      if (own) token_of_[formals[i]] = token_of_[inputs[i]];
+    }
+  }
+
+  void Weigh(NodeId node) {
+    const std::string_view op = model_.OpType(node);
+    Substance most = Substance::kConstant;
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input != kNo<ValueId>) most = std::max(most, substance_[input]);
+    }
+    // A table of weights that data pick from gives data.
+    Substance result = most;
+    if (CutsData(op)) {
+      result = Substance::kSize;
+    } else if (most <= Substance::kWeight && MakesTensor(op)) {
+      result = Substance::kMade;
+    } else if (most == Substance::kWeight && !TurnsWeight(op)) {
+      result = Substance::kMade;
+    } else if (most == Substance::kConstant && !PutsTogether(op)) {
+      result = Substance::kMade;
+    }
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output != kNo<ValueId>) substance_[output] = result;
+    }
+    const bool token = result >= Substance::kMade && op != "Identity" &&
+                       op != "Constant" && op != "DequantizeLinear" &&
+                       op != "QuantizeLinear";
+    if (token) {
+      AddToken(node, result);
+    } else {
+      HandOn(node);
+    }
+  }
+
+  // A node that is no token hands on where its data come from.
+  void HandOn(NodeId node) {
+    TokenId source = kNo<TokenId>;
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input != kNo<ValueId> && token_of_[input] != kNo<TokenId>) {
+        source = token_of_[input];
+        break;
+      }
+    }
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output != kNo<ValueId>) token_of_[output] = source;
+    }
+  }
+
+  void AddToken(NodeId node, Substance substance) {
+    Token token;
+    token.node = node;
+    token.op = model_[node].op_type;
+    token.fed = substance == Substance::kFed;
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input == kNo<ValueId>) continue;
+      AddWeight(input, token);
+      if (token_of_[input] != kNo<TokenId>) {
+        token.sources.push_back(token_of_[input]);
+      }
+    }
+    AddShape(node, token);
+    std::sort(token.sources.begin(), token.sources.end());
+    token.sources.erase(std::unique(token.sources.begin(), token.sources.end()),
+                        token.sources.end());
+    const TokenId id = table_.tokens.Add(std::move(token));
+    table_.by_node[node] = id;
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output != kNo<ValueId>) token_of_[output] = id;
+    }
+  }
+
+  void AddWeight(ValueId value, Token& token) const {
+    // Through a few nodes that turn a weight around.
+    for (int hops = 0; hops < 4; ++hops) {
+      if (const Initializer* const tensor = model_.InitializerOf(value)) {
+        if (IsSizes(model_, *tensor)) return;
+        const auto dims = model_.Dims(*tensor);
+        Shape shape(dims.begin(), dims.end());
+        std::sort(shape.begin(), shape.end());
+        token.weights.push_back(std::move(shape));
+        return;
+      }
+      if (substance_[value] != Substance::kWeight) return;
+      const NodeId producer = model_.Producer(value);
+      if (producer == kNo<NodeId>) return;
+      const auto inputs = model_.Inputs(producer);
+      if (inputs.empty() || inputs[0] == kNo<ValueId>) return;
+      value = inputs[0];
+    }
+  }
+
+  void AddShape(NodeId node, Token& token) const {
+    const auto outputs = model_.Outputs(node);
+    if (outputs.empty() || outputs[0] == kNo<ValueId>) return;
+    const ValueInfo* const info = model_.InfoOf(outputs[0]);
+    if (info == nullptr || !info->has_shape) return;
+    const auto dims = model_.Dims(*info);
+    token.has_shape = true;
+    token.shape.assign(dims.begin(), dims.end());
+  }
+
+  const Model& model_;
+  TokenTable table_;
+  IdVector<ValueId, Substance> substance_;
+  std::vector<bool> placed_;
+  IdVector<ValueId, TokenId> token_of_;  // by value: the token it comes from
+  std::unordered_map<std::string, GraphId> bodies_;
+};
+
+}  // namespace
+
+TokenTable MakeTokens(const Model& model) { return Maker(model).Make(); }
+
+}  // namespace onnx_tag

@@ -1,0 +1,55 @@
+// Which ONNX operators an operation of PyTorch becomes: data/torch_ops.txt.
+#ifndef ONNX_TAG_PROJECTION_TORCH_OPS_H_
+#define ONNX_TAG_PROJECTION_TORCH_OPS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace onnx_tag {
+
+// One place of a pattern: a set of operators, one of which may stand there.
+enum class ElementId : std::uint32_t {};
+
+struct PatternElement {
+  std::vector<std::string_view> operators;
+  float weight = 0;      // what a match of it says
+  bool repeats = false;  // any number of them
+  bool heads = false;    // it stands for the operation
+};
+
+struct TorchPattern {
+  ElementId first = ElementId{0};  // elements are numbered one after another
+  std::uint32_t size = 0;          // 0: it leaves no operator
+};
+
+class TorchOps {
+ public:
+  // `text` is data/torch_ops.txt without its comments, and outlives this.
+  explicit TorchOps(std::string_view text);
+
+  // Null where the operation is not known.
+  const TorchPattern* Find(std::string_view op) const;
+  const IdVector<ElementId, PatternElement>& elements() const {
+    return elements_;
+  }
+  float WeightOf(std::string_view onnx_operator) const;
+
+ private:
+  void ReadPattern(std::string_view names, std::string_view operators);
+
+  std::unordered_map<std::string_view, TorchPattern> patterns_;
+  std::unordered_map<std::string_view, float> weights_;
+  IdVector<ElementId, PatternElement> elements_;
+};
+
+// The one that is built in.
+const TorchOps& BuiltInTorchOps();
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_PROJECTION_TORCH_OPS_H_

@@ -1,0 +1,231 @@
+#include "recipes/candidates.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "recipes/summary.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+// Recordings that are read, to be ranked exactly.
+constexpr std::size_t kShortList = 40;
+
+std::size_t CommonCount(std::span<const std::uint32_t> a,
+                        std::span<const std::uint32_t> b) {
+  std::size_t count = 0;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    count += a[i] == b[j];
+    const bool step_a = a[i] <= b[j];
+    const bool step_b = b[j] <= a[i];
+    i += step_a;
+    j += step_b;
+  }
+  return count;
+}
+
+double Share(std::size_t part, std::size_t whole) {
+  return static_cast<double>(part) /
+         static_cast<double>(std::max<std::size_t>(1, whole));
+}
+
+// Of what either has, how much both have.
+double Likeness(std::span<const std::uint32_t> a,
+                std::span<const std::uint32_t> b) {
+  const std::size_t both = CommonCount(a, b);
+  return Share(both, a.size() + b.size() - both);
+}
+
+Summary SummaryOf(const TokenGraph& graph) {
+  std::vector<std::string_view> labels;
+  std::vector<std::string_view> paths;
+  for (const Token& token : graph.tokens()) {
+    labels.emplace_back(token.label);
+    if (!token.anchor.empty()) paths.push_back(token.anchor);
+  }
+  return Summarize(labels, paths);
+}
+
+// Beginnings that half of the paths share: what an export may have lost or a
+// head may have added. The empty one is always among them.
+std::vector<Path> Prefixes(const std::set<Path>& paths) {
+  std::map<Path, std::size_t> counts;
+  for (const Path& path : paths) {
+    for (const std::size_t length : {std::size_t{1}, std::size_t{2}}) {
+      if (path.size() > length) ++counts[First(path, length)];
+    }
+  }
+  std::vector<Path> prefixes = {Path()};
+  for (const auto& [prefix, count] : counts) {
+    if (2 * count >= paths.size() && !HasIndex(prefix)) {
+      prefixes.push_back(prefix);
+    }
+  }
+  return prefixes;
+}
+
+std::set<Path> Below(const std::set<Path>& paths, const Path& prefix) {
+  std::set<Path> below;
+  for (const Path& path : paths) {
+    if (StartsWith(path, prefix)) below.insert(Rest(path, prefix.size()));
+  }
+  return below;
+}
+
+std::size_t Missing(const std::set<Path>& from, const std::set<Path>& in) {
+  return static_cast<std::size_t>(
+      std::count_if(from.begin(), from.end(),
+                    [&](const Path& p) { return !in.contains(p); }));
+}
+
+struct Names {
+  std::set<Path> all;      // modules that run something
+  std::set<Path> visible;  // whose parameters kept their names
+};
+
+Names NamesOf(const Candidate& candidate) {
+  Names names;
+  for (const RecordedToken& token : candidate.recording.tokens) {
+    if (token.module != kNone) {
+      names.all.insert(*candidate.paths.generic(token.module));
+    }
+    if (token.anchor != kNone) {
+      names.visible.insert(*candidate.paths.generic(token.anchor));
+    }
+  }
+  return names;
+}
+
+// Sets the candidate's `names` and prefixes for the file's generic anchors.
+void CompareNames(const std::set<Path>& anchors, Candidate& candidate) {
+  // A file without a name does not say that it is only a part.
+  if (anchors.empty()) return;
+  const Names recorded = NamesOf(candidate);
+  const std::vector<Path> recorded_prefixes = Prefixes(recorded.visible);
+  bool first = true;
+  for (const Path& ours : Prefixes(anchors)) {
+    const std::set<Path> here = Below(anchors, ours);
+    for (const Path& theirs : recorded_prefixes) {
+      if (!ours.empty() && ours == theirs) continue;
+      const std::set<Path> all = Below(recorded.all, theirs);
+      const std::size_t unknown = Missing(here, all);
+      const std::size_t unseen = Missing(Below(recorded.visible, theirs), here);
+      double score = static_cast<double>(here.size() - unknown) -
+                     0.5 * static_cast<double>(unknown) -
+                     0.25 * static_cast<double>(unseen) -
+                     0.6 * static_cast<double>(anchors.size() - here.size()) -
+                     (ours.empty() ? 0.0 : 0.3) - (theirs.empty() ? 0.0 : 0.3);
+      score /= static_cast<double>(std::max<std::size_t>(1, anchors.size()));
+      if (!first && score <= candidate.names) continue;
+      first = false;
+      candidate.names = score;
+      candidate.file_prefix = ours;
+      candidate.recorded_prefix = theirs;
+    }
+  }
+}
+
+// The indices of the book with the highest scores, in order.
+std::vector<std::size_t> Best(const std::vector<double>& scores,
+                              std::size_t limit) {
+  std::vector<std::size_t> order(scores.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  limit = std::min(limit, order.size());
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(limit),
+      order.end(), [&](std::size_t a, std::size_t b) {
+        return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+      });
+  order.resize(limit);
+  return order;
+}
+
+}  // namespace
+
+Candidate::Candidate(Recording read, AtomTable& atoms)
+    : recording(std::move(read)),
+      shape(ShapeOf(recording)),
+      paths(recording, atoms) {}
+
+const Program& Candidate::ProgramIn(Order order) {
+  std::unique_ptr<Program>& program =
+      programs_[static_cast<std::size_t>(order)];
+  if (program == nullptr) {
+    program =
+        std::make_unique<Program>(MakeProgram(recording, shape, paths, order));
+  }
+  return *program;
+}
+
+std::optional<Path> ToFile(const Candidate& candidate, const Path& recorded) {
+  const Path& theirs = candidate.recorded_prefix;
+  if (StartsWith(recorded, theirs)) {
+    return Join(candidate.file_prefix, Rest(recorded, theirs.size()));
+  }
+  // What the file is only a part of is its root.
+  if (candidate.file_prefix.empty() && StartsWith(theirs, recorded)) {
+    return Path();
+  }
+  return std::nullopt;
+}
+
+std::optional<Path> ToRecording(const Candidate& candidate, const Path& path) {
+  const Path& ours = candidate.file_prefix;
+  if (!StartsWith(path, ours)) return std::nullopt;
+  return Join(candidate.recorded_prefix, Rest(path, ours.size()));
+}
+
+bool IsActivation(const Recording& recording, std::uint32_t module) {
+  return module != kNone &&
+         recording.texts[recording.modules[module].class_name].ends_with(
+             "Activation");
+}
+
+Candidates RankByNames(const TokenGraph& graph,
+                       const std::vector<Path>& anchors, const Book& book,
+                       AtomTable& atoms, std::size_t limit) {
+  const Summary mine = SummaryOf(graph);
+  std::vector<double> scores;
+  for (std::size_t i = 0; i < book.size(); ++i) {
+    const SummaryView other = book.Summary(i);
+    scores.push_back(
+        Likeness(mine.grams, other.grams) +
+        Share(CommonCount(mine.names, other.names), mine.names.size()));
+  }
+  std::set<Path> generic;
+  for (const Path& anchor : anchors) {
+    if (!anchor.empty()) generic.insert(Generic(anchor));
+  }
+  Candidates candidates;
+  for (const std::size_t index : Best(scores, kShortList)) {
+    auto& candidate = candidates.emplace_back(
+        std::make_unique<Candidate>(book.Read(index), atoms));
+    candidate->grams = Likeness(mine.grams, book.Summary(index).grams);
+    CompareNames(generic, *candidate);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) {
+                     return a->names + a->grams > b->names + b->grams;
+                   });
+  if (candidates.size() > limit) candidates.resize(limit);
+  return candidates;
+}
+
+Candidates RankByLabels(const TokenGraph& graph, const Book& book,
+                        AtomTable& atoms, std::size_t limit) {
+  const Summary mine = SummaryOf(graph);
+  std::vector<double> scores;
+  for (std::size_t i = 0; i < book.size(); ++i) {
+    scores.push_back(Likeness(mine.grams, book.Summary(i).grams));
+  }
+  Candidates candidates;
+  for (const std::size_t index : Best(scores, limit)) {
+    auto& candidate = candidates.emplace_back(
+        std::make_unique<Candidate>(book.Read(index), atoms));
+    candidate->grams = scores[index];
+  }
+  return candidates;
+}
+
+}  // namespace onnx_tag::recipes

@@ -1,0 +1,264 @@
+#include "recipes/tokens.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "model/onnx_fields.h"
+#include "recipes/anchors.h"
+#include "recipes/macros.h"
+#include "wire/field_reader.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+// Operators with one label for all their spellings, ONNX Runtime's fused ones
+// and the quantized ones among them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 33>
+    kLabels = {{{"LayerNormalization", "LN"},
+                {"SkipLayerNormalization", "LN"},
+                {"EmbedLayerNormalization", "LN"},
+                {"SimplifiedLayerNormalization", "RMS"},
+                {"SkipSimplifiedLayerNormalization", "RMS"},
+                {"RMSNormalization", "RMS"},
+                {"BatchNormalization", "BN"},
+                {"Conv", "CONV"},
+                {"FusedConv", "CONV"},
+                {"NhwcConv", "CONV"},
+                {"NhwcFusedConv", "CONV"},
+                {"QLinearConv", "CONV"},
+                {"ConvInteger", "CONV"},
+                {"Gelu", "GELU"},
+                {"BiasGelu", "GELU"},
+                {"FastGelu", "GELU"},
+                {"QuickGelu", "QGELU"},
+                {"Swish", "SILU"},
+                {"Silu", "SILU"},
+                {"HardSwish", "HSWISH"},
+                {"Softmax", "SOFTMAX"},
+                {"BiasSoftmax", "SOFTMAX"},
+                {"FusedGemm", "LIN"},
+                {"MatMulNBits", "LIN"},
+                {"MatMulIntegerToFloat", "LIN"},
+                {"DynamicQuantizeMatMul", "LIN"},
+                {"QGemm", "LIN"},
+                {"Attention", "ATTN"},
+                {"QAttention", "ATTN"},
+                {"MultiHeadAttention", "ATTN"},
+                {"GroupQueryAttention", "ATTN"},
+                {"PackedMultiHeadAttention", "ATTN"},
+                {"DecoderMaskedMultiHeadAttention", "ATTN"}}};
+
+// Operators that mean something else by what they read.
+constexpr std::array<std::string_view, 13> kByOperands = {
+    "Add", "Mul",   "Sub",  "Div",     "Pow", "Gather", "Min",
+    "Max", "Equal", "Less", "Greater", "And", "Or"};
+
+bool IsProduct(std::string_view op) {
+  return op == "MatMul" || op == "Gemm" || op == "FusedMatMul" ||
+         op == "MatMulInteger" || op == "QLinearMatMul";
+}
+
+// The numbers of an integer attribute, as "1,2,3"; "" where it is missing.
+struct Attribute {
+  std::string_view name;
+  std::string numbers;
+};
+std::vector<Attribute> IntegerAttributes(Bytes node) {
+  std::vector<Attribute> attributes;
+  wire::FieldReader reader(node);
+  for (wire::Field field; reader.Next(field);) {
+    if (field.number != onnx::NodeProto::kAttribute || !field.IsBytes()) {
+      continue;
+    }
+    Attribute attribute;
+    wire::FieldReader inner(field.bytes);
+    for (wire::Field part; inner.Next(part);) {
+      if (part.number == onnx::AttributeProto::kName && part.IsBytes()) {
+        attribute.name = {part.bytes.data(), part.bytes.size()};
+      } else if (part.number == onnx::AttributeProto::kInts ||
+                 (part.number == onnx::AttributeProto::kI && part.IsVarint())) {
+        wire::ForEachVarint(part, [&](std::uint64_t number) {
+          if (!attribute.numbers.empty()) attribute.numbers += ',';
+          attribute.numbers +=
+              std::to_string(static_cast<std::int64_t>(number));
+        });
+      }
+    }
+    attributes.push_back(std::move(attribute));
+  }
+  return attributes;
+}
+
+std::string ConvolutionExtra(Bytes node) {
+  std::string kernel;
+  std::string strides;
+  bool grouped = false;
+  for (const Attribute& attribute : IntegerAttributes(node)) {
+    if (attribute.name == "kernel_shape") kernel = attribute.numbers;
+    if (attribute.name == "strides") strides = attribute.numbers;
+    if (attribute.name == "group") grouped = attribute.numbers != "1";
+  }
+  return fmt::format("k{} s{}{}", kernel, strides, grouped ? " g" : "");
+}
+
+}  // namespace
+
+TokenGraph::TokenGraph(const Model& model)
+    : flow_(model),
+      anchors_(FindAnchors(flow_)),
+      token_of_(model.node_count(), kNone) {
+  Build();
+  Connect();
+}
+
+void TokenGraph::Build() {
+  std::vector<Macro> macros = FindMacros(flow_);
+  IdVector<NodeId, std::uint32_t> macro_of(flow_.model().node_count(), kNone);
+  for (std::size_t i = 0; i < macros.size(); ++i) {
+    for (const NodeId node : macros[i].nodes) {
+      macro_of[node] = static_cast<std::uint32_t>(i);
+    }
+  }
+  for (const NodeId node : flow_.Order()) {
+    if (!flow_.IsData(node) || flow_.IsTransparent(node) ||
+        token_of_[node] != kNone) {
+      continue;
+    }
+    const auto index = static_cast<std::uint32_t>(tokens_.size());
+    Token& token = tokens_.emplace_back();
+    if (macro_of[node] == kNone) {
+      token.label = Label(node);
+      token.nodes = {node};
+    } else {
+      Macro& macro = macros[macro_of[node]];
+      token.label = macro.label;
+      token.nodes = std::move(macro.nodes);
+      token.main = macro.main;
+    }
+    for (const NodeId part : token.nodes) token_of_[part] = index;
+    token.extra = Extra(token);
+  }
+}
+
+void TokenGraph::Connect() {
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    Token& token = tokens_[i];
+    token.anchor = anchors_[token.main_node()];
+    for (const NodeId node : token.nodes) {
+      if (token.anchor.empty()) token.anchor = anchors_[node];
+      for (const ValueId value : flow_.Reads(node)) {
+        const NodeId producer = flow_.Producer(flow_.Source(value));
+        if (producer == kNo<NodeId> || token_of_[producer] == kNone ||
+            token_of_[producer] == i) {
+          continue;
+        }
+        const std::uint32_t input = token_of_[producer];
+        if (std::find(token.inputs.begin(), token.inputs.end(), input) ==
+            token.inputs.end()) {
+          token.inputs.push_back(input);
+        }
+      }
+    }
+  }
+}
+
+std::vector<std::uint32_t> TokenGraph::Outputs() const {
+  std::vector<std::uint32_t> outputs;
+  for (const ValueId output : flow_.graph().outputs) {
+    const NodeId node = flow_.Producer(flow_.Source(output));
+    if (node != kNo<NodeId> && token_of_[node] != kNone) {
+      outputs.push_back(token_of_[node]);
+    }
+  }
+  return outputs;
+}
+
+std::string TokenGraph::Label(NodeId node) const {
+  const Model& model = flow_.model();
+  const std::string_view op = model.OpType(node);
+  const auto inputs = model.Inputs(node);
+  if (IsProduct(op)) {
+    const bool linear =
+        std::any_of(inputs.begin(), inputs.end(), [this](ValueId input) {
+          return input != kNo<ValueId> && !flow_.IsData(input);
+        });
+    return linear ? "LIN" : "MatMul";
+  }
+  for (const auto& [name, label] : kLabels) {
+    if (op == name) return std::string(label);
+  }
+  if (std::find(kByOperands.begin(), kByOperands.end(), op) ==
+      kByOperands.end()) {
+    return std::string(op);
+  }
+  std::string pattern;
+  for (const ValueId input :
+       inputs.first(std::min<std::size_t>(2, inputs.size()))) {
+    pattern += flow_.IsData(input) ? 'd' : 'c';
+  }
+  if ((op == "Add" || op == "Mul") && pattern == "cd") pattern = "dc";
+  return fmt::format("{}:{}", op, pattern);
+}
+
+std::string TokenGraph::Extra(const Token& token) const {
+  const Model& model = flow_.model();
+  const NodeId node = token.main_node();
+  const std::string_view op = model.OpType(node);
+  if (token.label == "LIN") {
+    const auto inputs = model.Inputs(node);
+    if (inputs.size() < 2) return "";
+    const DataFlow::Shape shape = flow_.TensorShape(inputs[1]);
+    if (!shape.known || shape.dims.size() != 2) return "";
+    return shape.dims[0] == shape.dims[1] ? "=" : "~";
+  }
+  if (token.label == "CONV") return ConvolutionExtra(model.NodeBytes(node));
+  if (op != "Transpose") return "";
+  for (const Attribute& attribute : IntegerAttributes(model.NodeBytes(node))) {
+    if (attribute.name == "perm") return attribute.numbers;
+  }
+  return "";
+}
+
+std::vector<std::uint32_t> DepthFirstOrder(
+    const std::vector<std::vector<std::uint32_t>>& inputs,
+    const std::vector<std::uint32_t>& outputs) {
+  std::vector<bool> seen(inputs.size(), false);
+  std::vector<bool> read(inputs.size(), false);
+  for (const auto& token : inputs) {
+    for (const std::uint32_t input : token) read[input] = true;
+  }
+  std::vector<std::uint32_t> starts = outputs;
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    if (!read[i]) starts.push_back(i);
+  }
+  std::vector<std::uint32_t> order;
+  order.reserve(inputs.size());
+  std::vector<std::pair<std::uint32_t, std::size_t>> stack;
+  const auto open = [&](std::uint32_t token) {
+    if (seen[token]) return;
+    seen[token] = true;
+    stack.emplace_back(token, 0);
+  };
+  for (const std::uint32_t start : starts) {
+    open(start);
+    while (!stack.empty()) {
+      auto& [token, next] = stack.back();
+      if (next == inputs[token].size()) {
+        order.push_back(token);
+        stack.pop_back();
+      } else {
+        open(inputs[token][next++]);
+      }
+    }
+  }
+  // A cycle, which no valid file has, has no end to start from.
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    if (!seen[i]) order.push_back(i);
+  }
+  return order;
+}
+
+}  // namespace onnx_tag::recipes

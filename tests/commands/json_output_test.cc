@@ -1,0 +1,178 @@
+// What commands print for programs: JSON as the schemas in docs/ say, and
+// formats of others that their readers would take, whatever the names are.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/generated_model.h"
+#include "support/json_schema.h"
+#include "support/onnx_models.h"
+#include "support/run_cli.h"
+#include "support/temporary_folder.h"
+#include "tagging/json_text.h"
+#include "tagging/sidecar.h"
+
+namespace onnx_tag::test {
+namespace {
+
+using ::testing::ElementsAre;
+using Json = nlohmann::json;
+
+JsonSchema SchemaOf(const std::string& name) {
+  return JsonSchema(Json::parse(
+      ReadFile(std::string(ONNX_TAG_DOCS) + "/" + name + ".schema.json")));
+}
+
+Json Parsed(const std::string& text) {
+  std::string storage;
+  return Json::parse(HideLoneSurrogates(text, storage));
+}
+
+// A model nobody would export, with a sidecar of tags nobody would give.
+std::string HostileSidecar(const TemporaryFolder& folder, std::uint32_t seed) {
+  Random random(seed);
+  const std::string bytes = GeneratedModel(random, false).SerializeAsString();
+  const Model model = ReadModel(bytes);
+  const Tagging tagging = HostileTagging(model, seed);
+  std::string json;
+  WriteSidecar(model, tagging, AboutModel("m.onnx", model, tagging),
+               [&](Bytes part) { json.append(part); });
+  return folder.Write("m.tags.json", json);
+}
+
+class JsonOutputTest : public testing::TestWithParam<std::string> {
+ protected:
+  JsonOutputTest()
+      : path_(folder_.Write(
+            GetParam() + ".onnx",
+            BytesFromText(ReadFile(std::string(ONNX_TAG_TEST_MODELS) + "/" +
+                                   GetParam() + ".textproto")))) {}
+
+  void ExpectFits(const std::string& schema, std::vector<std::string> words) {
+    words.insert(words.begin() + 1, path_);
+    const CliResult result = RunCli(words);
+    if (result.out.empty() && result.exit == 1) return;  // nothing to select
+    EXPECT_THAT(SchemaOf(schema).Violations(Parsed(result.out)), ElementsAre())
+        << testing::PrintToString(words);
+  }
+
+  TemporaryFolder folder_;
+  std::string path_;
+};
+
+TEST_P(JsonOutputTest, IsWhatTheSchemaSays) {
+  ExpectFits("show", {"show", "--json"});
+  ExpectFits("show", {"show", "--json", "--nodes", "--depth", "1"});
+  ExpectFits("query", {"query", "op=** or untagged", "--json"});
+  ExpectFits("query", {"query", "op=Nothing", "--json"});
+  ExpectFits("netron-attachment", {"export", "--to", "netron"});
+  for (const std::string tool :
+       {"names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract"}) {
+    ExpectFits("select", {"select", "not untagged", "--for", tool, "--json",
+                          "--skip-unaddressable"});
+    ExpectFits("select",
+               {"select", "op=MatMul or op=Relu", "--for", tool, "--json"});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, JsonOutputTest,
+                         testing::Values("bert_layer", "control_flow",
+                                         "hostile_names", "no_scopes"));
+
+TEST(HostileOutputTest, JsonStaysWhatTheSchemaSays) {
+  const TemporaryFolder folder;
+  for (std::uint32_t seed = 1; seed < 8; ++seed) {
+    const std::string path = HostileSidecar(folder, seed);
+    const CliResult show = RunCli({"show", path, "--json", "--nodes"});
+    EXPECT_THAT(SchemaOf("show").Violations(Parsed(show.out)), ElementsAre());
+    const CliResult query = RunCli({"query", path, "op=**", "--json"});
+    EXPECT_THAT(SchemaOf("query").Violations(Parsed(query.out)), ElementsAre());
+    const CliResult netron = RunCli({"export", path, "--to", "netron"});
+    EXPECT_THAT(SchemaOf("netron-attachment").Violations(Parsed(netron.out)),
+                ElementsAre());
+  }
+}
+
+bool IsPlain(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 0x20;
+  });
+}
+
+// Elements open and close in order, and nothing else is between brackets.
+bool IsWellFormed(const std::string& xml) {
+  std::vector<std::string> open;
+  for (std::size_t at = 0; (at = xml.find('<', at)) != std::string::npos;) {
+    const std::size_t end = xml.find('>', at);
+    if (end == std::string::npos) return false;
+    const std::string tag = xml.substr(at + 1, end - at - 1);
+    at = end;
+    if (tag.starts_with('?') || tag.ends_with('/')) continue;
+    if (tag.starts_with('/')) {
+      if (open.empty() || open.back() != tag.substr(1)) return false;
+      open.pop_back();
+      continue;
+    }
+    open.push_back(tag.substr(0, tag.find(' ')));
+  }
+  for (std::size_t at = 0; (at = xml.find('&', at)) != std::string::npos;) {
+    const std::size_t end = xml.find(';', at);
+    const std::string name = xml.substr(at + 1, end - at - 1);
+    if (name != "amp" && name != "lt" && name != "gt" && name != "quot") {
+      return false;
+    }
+    at = end;
+  }
+  return open.empty();
+}
+
+// Braces pair up outside of quotes, and every quote is closed.
+bool IsDot(const std::string& dot) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < dot.size(); ++i) {
+    if (quoted && dot[i] == '\\') {
+      ++i;
+    } else if (dot[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && dot[i] == '{') {
+      ++depth;
+    } else if (!quoted && dot[i] == '}' && --depth < 0) {
+      return false;
+    }
+  }
+  return depth == 0 && !quoted;
+}
+
+TEST(HostileOutputTest, ExportsStayWhatTheirReadersTake) {
+  const TemporaryFolder folder;
+  for (std::uint32_t seed = 1; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const std::string path = HostileSidecar(folder, seed);
+    const std::string xml = RunCli({"export", path, "--to", "graphml"}).out;
+    EXPECT_TRUE(IsPlain(xml));
+    EXPECT_TRUE(IsWellFormed(xml));
+    const std::string dot = RunCli({"export", path, "--to", "dot"}).out;
+    EXPECT_TRUE(IsPlain(dot));
+    EXPECT_TRUE(IsDot(dot));
+    const std::string tsv = RunCli({"export", path, "--to", "tsv"}).out;
+    EXPECT_TRUE(IsPlain(tsv));
+    std::size_t tabs = 0;
+    for (const char c : tsv) {
+      if (c == '\t') ++tabs;
+      if (c != '\n') continue;
+      EXPECT_EQ(tabs, 15u);
+      tabs = 0;
+    }
+    for (const CliResult& said :
+         {RunCli({"show", path, "--nodes"}), RunCli({"query", path, "op=**"}),
+          RunCli({"query", path, "name=nothing"})}) {
+      EXPECT_TRUE(IsPlain(said.out));
+      EXPECT_TRUE(IsPlain(said.err));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onnx_tag::test

@@ -1,0 +1,254 @@
+// What the book says is what was recorded, token by token.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+
+#include "onnx_tag/error.h"
+#include "recipes/canonical.h"
+#include "recipes/distil.h"
+#include "recipes/packed_book.h"
+#include "recipes/summary.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A recording written by hand.
+class Sketch {
+ public:
+  Sketch() {
+    recording_.family = "sketch";
+    recording_.texts = {""};
+    recording_.modules.push_back({});
+  }
+
+  std::uint32_t Text(const std::string& text) {
+    auto& texts = recording_.texts;
+    const auto at = std::find(texts.begin(), texts.end(), text);
+    const auto index = static_cast<std::uint32_t>(at - texts.begin());
+    if (at == texts.end()) texts.push_back(text);
+    return index;
+  }
+
+  std::uint32_t Module(std::uint32_t parent, const std::string& atom,
+                       const std::string& class_name) {
+    recording_.modules.push_back({parent, Text(atom), Text(class_name)});
+    return static_cast<std::uint32_t>(recording_.modules.size() - 1);
+  }
+
+  std::uint32_t Side(const std::string& op, std::uint32_t module,
+                     std::vector<std::uint32_t> inputs = {}) {
+    recording_.side_nodes.push_back({Text(op), module, std::move(inputs)});
+    return static_cast<std::uint32_t>(recording_.side_nodes.size() - 1);
+  }
+
+  std::uint32_t Token(const std::string& label, std::uint32_t module,
+                      std::vector<std::uint32_t> inputs,
+                      std::vector<SideReference> sides = {}) {
+    RecordedToken token;
+    token.label = Text(label);
+    token.module = module;
+    token.inputs = std::move(inputs);
+    token.ops = {Text(label)};
+    token.sides = std::move(sides);
+    recording_.tokens.push_back(std::move(token));
+    return static_cast<std::uint32_t>(recording_.tokens.size() - 1);
+  }
+
+  Recording& recording() { return recording_; }
+
+ private:
+  Recording recording_;
+};
+
+BookSource BookOf(const Recording& recording) {
+  BookSource book;
+  Distil(recording, "library-1.0-Model-ts17", book);
+  return book;
+}
+
+// Through the text and the tables.
+Recording ThereAndBack(const Recording& recording) {
+  const std::string text = PrintBook(BookOf(recording));
+  const std::string table = PackBook(ReadBook(text));
+  return PackedBook(table).Read(0);
+}
+
+Recording Told(Recording recording) {
+  recording.exporter = "torchscript 17";
+  recording.version = "library 1.0";
+  return Canonical(recording);
+}
+
+TEST(Book, SaysTwoLayersOnce) {
+  Sketch sketch;
+  sketch.recording().modules[0].class_name = sketch.Text("Net");
+  const auto list = sketch.Module(0, "layers", "ModuleList");
+  std::uint32_t last = sketch.Token("Gather:cd", 0, {});
+  for (const char* index : {"0", "1"}) {
+    const auto layer = sketch.Module(list, index, "Layer");
+    const auto linear = sketch.Module(layer, "fc", "Linear");
+    const auto product = sketch.Token("LIN", linear, {last});
+    last = sketch.Token("Add:dd", layer, {last, product});
+  }
+  sketch.recording().outputs = {last};
+  const BookSource book = BookOf(sketch.recording());
+
+  std::vector<std::string> names;
+  for (const auto& [name, program] : book.programs) {
+    names.push_back(program.class_name);
+  }
+  EXPECT_THAT(names, ElementsAre("Layer", "Linear", "Net"));
+  EXPECT_THAT(PrintBook(book), HasSubstr("@fc Linear#"));
+  EXPECT_THAT(PrintBook(book), HasSubstr("[^0]  Add:dd/Add:dd[^0,-1]"));
+  EXPECT_EQ(Canonical(ThereAndBack(sketch.recording())),
+            Told(sketch.recording()));
+}
+
+// A shape that the root computes and every layer reads is an argument, so that
+// the first layer looks like the others.
+TEST(Book, MakesSharedSidesWhereTheirOwnerIs) {
+  Sketch sketch;
+  const auto shape = sketch.Side("Shape", 0);
+  const auto list = sketch.Module(0, "layers", "ModuleList");
+  std::uint32_t last = sketch.Token("Relu", 0, {});
+  for (const char* index : {"0", "1", "2"}) {
+    const auto layer = sketch.Module(list, index, "Layer");
+    const auto own = sketch.Side("Concat", layer, {shape, kNone});
+    last = sketch.Token("Reshape", layer, {last}, {{0, 1, own}});
+  }
+  const std::string text = PrintBook(BookOf(sketch.recording()));
+  EXPECT_THAT(text, HasSubstr("Reshape[^0]{1=$Concat(^1,_)}"));
+  EXPECT_EQ(BookOf(sketch.recording()).programs.size(), 2U);
+  EXPECT_EQ(Canonical(ThereAndBack(sketch.recording())),
+            Told(sketch.recording()));
+}
+
+TEST(Book, KeepsOddNames) {
+  Sketch sketch;
+  const auto odd = sketch.Module(0, "a b,c[0]=^$@.", "My Class#1<2>");
+  const auto token = sketch.Token("CONV", odd, {});
+  RecordedToken& made = sketch.recording().tokens[token];
+  made.extra = sketch.Text("k3,3 s1,1 g_{}");
+  made.ops = {sketch.Text("Conv"), sketch.Text("Add!?")};
+  made.main = 1;
+  made.anchor = sketch.Module(odd, "%", "");
+  EXPECT_EQ(Canonical(ThereAndBack(sketch.recording())),
+            Told(sketch.recording()));
+}
+
+// Nobody would write such a model, but nothing in a recording forbids it.
+Recording RandomRecording(std::mt19937& random) {
+  const auto below = [&](std::size_t end) {
+    return static_cast<std::uint32_t>(random() % end);
+  };
+  const char* classes[] = {"ModuleList", "ModuleDict", "Layer", "Linear", ""};
+  const char* ops[] = {"Add:dd", "LIN", "Relu", "Shape", "Constant"};
+  Sketch sketch;
+  Recording& made = sketch.recording();
+  for (std::uint32_t i = 0, count = 1 + below(12); i < count; ++i) {
+    sketch.Module(below(made.modules.size()), std::to_string(i),
+                  classes[below(5)]);
+  }
+  const auto any_module = [&] {
+    return below(8) == 0 ? kNone : below(made.modules.size());
+  };
+  for (std::uint32_t i = 0, count = below(20); i < count; ++i) {
+    std::vector<std::uint32_t> inputs;
+    for (std::uint32_t k = below(3); k > 0; --k) {
+      inputs.push_back(i == 0 || below(3) == 0 ? kNone : below(i));
+    }
+    sketch.Side(ops[below(5)], any_module(), std::move(inputs));
+  }
+  const std::uint32_t tokens = 1 + below(25);
+  for (std::uint32_t i = 0; i < tokens; ++i) {
+    std::vector<std::uint32_t> inputs;
+    for (std::uint32_t k = below(3); k > 0; --k) {
+      // Now and then one that comes later.
+      const std::uint32_t input = below(below(10) == 0 ? tokens : i + 1);
+      if (input != i) inputs.push_back(input);
+    }
+    std::vector<SideReference> sides;
+    for (std::uint32_t k = 0; k < below(4) && !made.side_nodes.empty(); ++k) {
+      sides.push_back({below(2), k, below(made.side_nodes.size())});
+    }
+    const auto token =
+        sketch.Token(ops[below(5)], any_module(), inputs, std::move(sides));
+    made.tokens[token].anchor = below(2) == 0 ? kNone : any_module();
+  }
+  made.outputs = {below(tokens), below(tokens)};
+  return made;
+}
+
+TEST(Book, GivesBackWhatWasRecorded) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 3000; ++i) {
+    // Side nodes that no token leads to are no part of a recording.
+    const Recording recording = Canonical(RandomRecording(random));
+    ASSERT_EQ(Canonical(ThereAndBack(recording)), Told(recording))
+        << PrintBook(BookOf(recording));
+  }
+}
+
+TEST(Book, HoldsManyRecordingsAndSaysWhoMadeThem) {
+  std::mt19937 random(2);
+  std::vector<Recording> recordings;
+  BookSource book;
+  for (int i = 0; i < 50; ++i) {
+    recordings.push_back(Canonical(RandomRecording(random)));
+    recordings.back().family = "family" + std::to_string(i);
+    Distil(recordings.back(), "library-1.0-Model-ts17", book);
+    Distil(recordings.back(), "library-2.0-Model-dyn", book);
+  }
+  ASSERT_EQ(book.roots.size(), 50U);
+  EXPECT_THAT(book.roots[0].made_by,
+              ElementsAre("library-1.0-Model-ts17", "library-2.0-Model-dyn"));
+  const std::string table = PackBook(book);
+  const PackedBook packed(table);
+  for (std::size_t i = 0; i < packed.size(); ++i) {
+    EXPECT_EQ(Canonical(packed.Read(i)), Told(recordings[i]));
+    const Summary summary = Summarize(recordings[i]);
+    EXPECT_TRUE(std::ranges::equal(packed.Summary(i).grams, summary.grams));
+    EXPECT_TRUE(std::ranges::equal(packed.Summary(i).names, summary.names));
+  }
+}
+
+TEST(Book, RefusesWhatItCannotRead) {
+  for (const char* text :
+       {"Layer Relu", "Layer#1\tRelu[-1", "Layer#1\t@a", "Layer#1\tRelu{1}",
+        "= family\tLayer#1\t[-1]", "Layer#1\t$Shape(1)", "Layer#1\tRelu%4"}) {
+    EXPECT_THROW(ReadBook(text), Error) << text;
+  }
+  EXPECT_THROW(PackBook(ReadBook("Layer#1\t@a Other#2[]")), Error);
+  EXPECT_THROW(PackedBook("onxtrec0"), Error);
+}
+
+TEST(BuiltInBook, IsTheTextOfTheSourceTree) {
+  std::ifstream in(ONNX_TAG_RECIPES, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const BookSource source = ReadBook(text);
+  EXPECT_EQ(PrintBook(source), text);
+  EXPECT_EQ(BuiltInBook().size(), source.roots.size());
+  EXPECT_EQ(BuiltInBook().program_count(), source.programs.size());
+}
+
+TEST(BuiltInBook, HasTheFamiliesPeopleExport) {
+  std::set<std::string_view> families;
+  for (std::size_t i = 0; i < BuiltInBook().size(); ++i) {
+    families.insert(BuiltInBook().Family(i));
+    EXPECT_GT(BuiltInBook().Summary(i).grams.size(), 0U);
+  }
+  for (const char* family : {"bert", "llama", "t5", "vit", "resnet"}) {
+    EXPECT_TRUE(families.contains(family)) << family;
+  }
+}
+
+}  // namespace
+}  // namespace onnx_tag::recipes

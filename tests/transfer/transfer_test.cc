@@ -1,0 +1,239 @@
+#include "onnx_tag/transfer.h"
+
+#include <gtest/gtest.h>
+
+#include "mapping/model_builder.h"
+#include "transfer/names.h"
+
+namespace onnx_tag::test {
+namespace {
+
+// A model and tags that a test gives its nodes, in file order; "-" is none.
+class Tagged {
+ public:
+  Tagged(const schema::ModelProto& model, const Names& modules)
+      : bytes_(model.SerializeAsString()), model_(ReadModel(bytes_)) {
+    tagging_.roles.Add(Role());
+    for (const std::string& module : modules) {
+      Tag tag;
+      if (module != "-") {
+        tag.module = tagging_.modules.Add(module);
+        tag.confidence = Confidence::kCertain;
+      }
+      tagging_.tags.Add(tag);
+    }
+  }
+
+  // The modules of `to`'s nodes after the transfer.
+  Names Onto(const schema::ModelProto& to) {
+    const std::string bytes = to.SerializeAsString();
+    const Model model = ReadModel(bytes);
+    const NodeList nodes(model_);
+    carried_ = TransferTags({nodes, &model_}, tagging_, model, &counts_);
+    Names modules;
+    for (const Tag& tag : carried_.tags) {
+      modules.push_back(tag.tagged() ? carried_.modules.Path(tag.module) : "-");
+    }
+    return modules;
+  }
+  Confidence ConfidenceOf(std::size_t node) const {
+    return carried_.tags[MakeId<NodeId>(node)].confidence;
+  }
+  const Tagging& carried() const { return carried_; }
+  const TransferCounts& counts() const { return counts_; }
+
+ private:
+  std::string bytes_;
+  Model model_;
+  Tagging tagging_;
+  Tagging carried_;
+  TransferCounts counts_;
+};
+
+void AddInterface(schema::ModelProto& model, const std::string& input,
+                  const std::string& output) {
+  model.set_ir_version(8);
+  model.mutable_graph()->add_input()->set_name(input);
+  model.mutable_graph()->add_output()->set_name(output);
+}
+
+// x -> MatMul(w) -> Add(b) -> Relu -> y
+schema::ModelProto Linear() {
+  schema::ModelProto model;
+  AddInterface(model, "x", "y");
+  AddParameters(model, {"a.weight", "a.bias"});
+  auto* graph = model.mutable_graph();
+  AddNode(graph, "MatMul", {"x", "a.weight"}, {"/a/m"}, "/a/MatMul");
+  AddNode(graph, "Add", {"/a/m", "a.bias"}, {"/a/s"}, "/a/Add");
+  AddNode(graph, "Relu", {"/a/s"}, {"y"}, "/act/Relu");
+  return model;
+}
+
+TEST(Transfer, CarriesByNamesWhateverTheOrder) {
+  schema::ModelProto to = Linear();
+  to.mutable_graph()->mutable_node()->SwapElements(0, 2);
+  Tagged from(Linear(), {"q.7", "q.7", "r"});
+  EXPECT_EQ(from.Onto(to), (Names{"r", "q.7", "q.7"}));
+  EXPECT_EQ(from.counts().by_name, 3u);
+  EXPECT_EQ(from.ConfidenceOf(0), Confidence::kCertain);
+  EXPECT_EQ(from.carried().tags[NodeId{0}].source, Source::kTransfer);
+}
+
+TEST(Transfer, CarriesByStructureWhereNoNameIsLeft) {
+  schema::ModelProto to = Linear();
+  for (schema::NodeProto& node : *to.mutable_graph()->mutable_node()) {
+    node.clear_name();
+  }
+  to.mutable_graph()->mutable_node(0)->set_output(0, "1");
+  to.mutable_graph()->mutable_node(1)->set_input(0, "1");
+  to.mutable_graph()->mutable_node(1)->set_output(0, "2");
+  to.mutable_graph()->mutable_node(2)->set_input(0, "2");
+  Tagged from(Linear(), {"q", "q", "r"});
+  EXPECT_EQ(from.Onto(to), (Names{"q", "q", "r"}));
+  EXPECT_EQ(from.ConfidenceOf(0), Confidence::kHigh);
+}
+
+TEST(Transfer, LeavesUntaggedWhatWasUntagged) {
+  Tagged from(Linear(), {"q", "-", "r"});
+  EXPECT_EQ(from.Onto(Linear()), (Names{"q", "-", "r"}));
+  EXPECT_EQ(from.counts().untagged, 1u);
+}
+
+TEST(Transfer, IsNoSurerThanTheOldTag) {
+  schema::ModelProto model = Linear();
+  const std::string bytes = model.SerializeAsString();
+  const Model old = ReadModel(bytes);
+  Tagging tags;
+  tags.roles.Add(Role());
+  for (int i = 0; i < 3; ++i) {
+    tags.tags.Add(
+        {.module = tags.modules.Add("q"), .confidence = Confidence::kMedium});
+  }
+  const NodeList nodes(old);
+  const Tagging carried = TransferTags({nodes, &old}, tags, old);
+  EXPECT_EQ(carried.tags[NodeId{1}].confidence, Confidence::kMedium);
+}
+
+TEST(Transfer, TakesAQuantizersHelpersToWhatTheyServe) {
+  schema::ModelProto to;
+  AddInterface(to, "x", "y");
+  AddParameters(to, {"a.weight_quantized", "a.weight_scale", "a.bias"});
+  auto* graph = to.mutable_graph();
+  AddNode(graph, "DynamicQuantizeLinear", {"x"}, {"xq", "xs", "xz"},
+          "x_QuantizeLinear");
+  AddNode(graph, "MatMulInteger", {"xq", "a.weight_quantized", "xz"}, {"i"},
+          "/a/MatMul_quant");
+  AddNode(graph, "Cast", {"i"}, {"f"}, "/a/m_output_quantized_cast");
+  AddNode(graph, "Mul", {"xs", "a.weight_scale"}, {"s"},
+          "/a/MatMul_quant_scales_mul");
+  AddNode(graph, "Mul", {"f", "s"}, {"/a/m"},
+          "/a/MatMul_quant_output_scale_mul");
+  AddNode(graph, "Add", {"/a/m", "a.bias"}, {"/a/s"}, "/a/Add");
+  AddNode(graph, "Relu", {"/a/s"}, {"y"}, "/act/Relu");
+  Tagged from(Linear(), {"q", "q", "r"});
+  EXPECT_EQ(from.Onto(to), (Names{"q", "q", "q", "q", "q", "q", "r"}));
+}
+
+TEST(Transfer, SaysWhatAFusedNodeWasMadeOf) {
+  schema::ModelProto to;
+  AddInterface(to, "x", "y");
+  AddParameters(to, {"a.weight", "a.bias"});
+  AddNode(to.mutable_graph(), "FusedGemm", {"x", "a.weight", "a.bias"}, {"y"},
+          "fused /a/MatMul/MatMulAddFusion");
+  Tagged from(Linear(), {"q", "q", "r"});
+  EXPECT_EQ(from.Onto(to), (Names{"q"}));
+  ASSERT_EQ(from.carried().origins.size(), 1u);
+  EXPECT_EQ(from.carried().modules.Path(from.carried().origins[0].module), "r");
+  EXPECT_EQ(from.counts().fused, 1u);
+}
+
+// Two branches that only their order tells apart.
+TEST(Transfer, TellsEqualBranchesByTheOrderOfInputs) {
+  const auto make = [](bool named) {
+    schema::ModelProto model;
+    AddInterface(model, "x", "y");
+    auto* graph = model.mutable_graph();
+    const auto name = [&](const char* text) { return named ? text : ""; };
+    AddNode(graph, "Relu", {"x"}, {named ? "/l/o" : "7"}, name("/l/Relu"));
+    AddNode(graph, "Relu", {"x"}, {named ? "/r/o" : "5"}, name("/r/Relu"));
+    AddNode(graph, "Sub", {named ? "/l/o" : "7", named ? "/r/o" : "5"}, {"y"},
+            name("/Sub"));
+    return model;
+  };
+  schema::ModelProto to = make(false);
+  to.mutable_graph()->mutable_node()->SwapElements(0, 1);
+  Tagged from(make(true), {"left", "right", ""});
+  EXPECT_EQ(from.Onto(to), (Names{"right", "left", ""}));
+}
+
+TEST(Transfer, FollowsSubgraphs) {
+  const auto make = [](const std::string& name) {
+    schema::ModelProto model;
+    AddInterface(model, "x", "y");
+    schema::NodeProto* node =
+        AddNode(model.mutable_graph(), "If", {"x"}, {"y"}, "/If");
+    for (const char* branch : {"then_branch", "else_branch"}) {
+      schema::AttributeProto* attribute = node->add_attribute();
+      attribute->set_name(branch);
+      attribute->set_type(schema::AttributeProto::GRAPH);
+      AddNode(attribute->mutable_g(), "Relu", {"x"}, {"o"}, name);
+      attribute->mutable_g()->add_output()->set_name("o");
+    }
+    return model;
+  };
+  Tagged from(make("/b/Relu"), {"", "t", "e"});
+  EXPECT_EQ(from.Onto(make("/b/Relu")), (Names{"", "t", "e"}));
+  EXPECT_EQ(from.Onto(make("")), (Names{"", "t", "e"}));
+}
+
+TEST(Transfer, TellsNothingOfAnotherModel) {
+  schema::ModelProto to;
+  AddInterface(to, "pixels", "boxes");
+  std::string last = "pixels";
+  for (int i = 0; i < 8; ++i) {
+    const std::string next = i == 7 ? "boxes" : "v" + std::to_string(i);
+    AddNode(to.mutable_graph(), "Sigmoid", {last}, {next},
+            "/n" + std::to_string(i) + "/Sigmoid");
+    last = next;
+  }
+  Tagged from(Linear(), {"q", "q", "r"});
+  const Names modules = from.Onto(to);
+  EXPECT_LE(std::count_if(modules.begin(), modules.end(),
+                          [](const std::string& m) { return m != "-"; }),
+            1);
+}
+
+TEST(Transfer, ReadsASidecarAsItsModel) {
+  const std::string bytes = Linear().SerializeAsString();
+  const Model model = ReadModel(bytes);
+  Tagging tags;
+  tags.roles.Add(Role());
+  for (const char* module : {"q", "q", "r"}) {
+    tags.tags.Add({.module = tags.modules.Add(module)});
+  }
+  std::string json;
+  WriteSidecar(model, tags, AboutModel("a.onnx", model, tags),
+               [&](Bytes piece) { json += piece; });
+  Sidecar sidecar = ReadSidecar(json);
+  const NodeList nodes(std::move(sidecar.nodes));
+  const Tagging carried =
+      TransferTags({nodes, nullptr}, sidecar.tagging, model);
+  EXPECT_EQ(carried.modules.Path(carried.tags[NodeId{2}].module), "r");
+  const auto counterparts =
+      FindCounterparts({nodes, nullptr}, {NodeList(model), &model});
+  EXPECT_EQ(counterparts[NodeId{1}], NodeId{1});
+}
+
+TEST(CountedNames, AreToldFromGivenOnes) {
+  for (const char* name : {"123", "MatMul_12", "onnx::Add_7", "val_4", "Gelu",
+                           "input.3", "linear"}) {
+    EXPECT_TRUE(transfer::IsCounted(name)) << name;
+  }
+  for (const char* name : {"/a/MatMul", "/MatMul_12", "a.weight", "a.b.0.w"}) {
+    EXPECT_FALSE(transfer::IsCounted(name)) << name;
+  }
+  EXPECT_FALSE(transfer::IsCountedWord("weight"));
+}
+
+}  // namespace
+}  // namespace onnx_tag::test
