@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures `onnx-tag tag --no-sidecar` beside cp, protobuf and Python's onnx on models it makes itself.
 #
+#   scripts/bench-batch.sh          many small files, with -j 1 and -j 2
 #   scripts/bench.sh [MODEL...]     bert_tiny scoped_1e5 scoped_1e6 unscoped_1e5 weights constant external; default: all
 #
 # Needs 4 GB of disk in build/bench and, for the peers, 7 GB of memory. RUNS=5 is how often each command runs; the

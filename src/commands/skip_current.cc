@@ -25,6 +25,7 @@ std::string Choices(const TagOptions& options) {
                          static_cast<int>(options.mapping.min_confidence),
                          options.keys.tags, options.keys.name_space,
                          options.keys.layer_ann, options.keys.class_hierarchy);
+  choices += options.mapping.recipes ? ";recipes" : ";";
   // Files of facts count by what is in them: their names say nothing, and
   // their times would make the same input give other bytes.
   const MappingOptions& mapping = options.mapping;

@@ -15,6 +15,21 @@ constexpr bool IsWordChar(char c) {
   return IsDigit(c) || IsUpper(c) || IsLower(c) || c == '_';
 }
 
+// Real paths have a dozen atoms and a hundred bytes. Past these limits a name
+// is hostile and no evidence: every node around would carry it, so that 10^5
+// short nodes and one name of 1 MB were 100 GB of tags, and a parameter 1,000
+// atoms deep would make 1,000 modules.
+constexpr std::size_t kMaxPathBytes = 2000;
+constexpr std::size_t kMaxPathAtoms = 128;
+
+// Whether `text`, a scope or a dotted path, is within them.
+constexpr bool IsCrediblePath(std::string_view text) {
+  if (text.size() > kMaxPathBytes) return false;
+  std::size_t atoms = 1;
+  for (const char c : text) atoms += c == '.' || c == '/' ? 1 : 0;
+  return atoms <= kMaxPathAtoms;
+}
+
 constexpr std::size_t TrailingDigits(std::string_view text) {
   std::size_t count = 0;
   while (count < text.size() && IsDigit(text[text.size() - 1 - count])) ++count;

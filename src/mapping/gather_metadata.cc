@@ -1,6 +1,8 @@
 // What exporters wrote into the nodes' metadata: modules, and their classes.
+#include <algorithm>
 #include <string>
 
+#include "hierarchy/cut.h"
 #include "hierarchy/dynamo.h"
 #include "mapping/evidence.h"
 #include "tagging/tag_format.h"
@@ -29,6 +31,15 @@ hierarchy::MetadataScope ReadScopes(const Model& model, NodeId node) {
   return scope;
 }
 
+bool IsCredible(const hierarchy::MetadataScope& scope) {
+  const auto credible = [](const std::string& text) {
+    return hierarchy::IsCrediblePath(text);
+  };
+  return credible(scope.module) &&
+         std::all_of(scope.scopes.begin(), scope.scopes.end(), credible) &&
+         std::all_of(scope.classes.begin(), scope.classes.end(), credible);
+}
+
 }  // namespace
 
 void GatherMetadata(Evidence& evidence) {
@@ -36,7 +47,7 @@ void GatherMetadata(Evidence& evidence) {
   for (const NodeId node : model.Nodes()) {
     if (model[node].metadata_count == 0) continue;
     const hierarchy::MetadataScope scope = ReadScopes(model, node);
-    if (!scope.known) continue;
+    if (!scope.known || !IsCredible(scope)) continue;
     const ModuleId module = evidence.modules.Add(scope.module);
     for (std::size_t i = 0; i < scope.scopes.size() && i < scope.classes.size();
          ++i) {

@@ -63,6 +63,7 @@ class ParameterGatherer {
  private:
   void AddParameter(ValueId value, std::string_view raw, std::uint32_t rank) {
     const hierarchy::Undone name = hierarchy::UndoTensorName(raw);
+    if (!hierarchy::IsCrediblePath(name.name)) return;
     std::optional<std::string> owner;
     if (evidence_.names != nullptr) {
       // A scalar is a constant that equal ones were merged with.

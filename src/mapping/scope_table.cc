@@ -1,15 +1,8 @@
 #include "mapping/scope_table.h"
 
-#include <algorithm>
+#include "hierarchy/cut.h"
 
 namespace onnx_tag {
-namespace {
-
-// Real call stacks are a dozen deep; past this a name is hostile, and adding
-// every prefix of it would be quadratic.
-constexpr std::ptrdiff_t kMaxSegments = 200;
-
-}  // namespace
 
 ScopeTable::ScopeTable() {
   interner_.Intern("");
@@ -19,7 +12,8 @@ ScopeTable::ScopeTable() {
 ScopeId ScopeTable::Intern(std::string_view text) {
   ScopeId id = interner_.Find(text);
   if (id != kNo<ScopeId>) return id;
-  if (std::count(text.begin(), text.end(), '/') > kMaxSegments) return id;
+  // Adding every prefix of it would be quadratic.
+  if (!hierarchy::IsCrediblePath(text)) return id;
   const std::size_t slash = text.rfind('/');
   const ScopeId parent =
       Intern(slash == std::string_view::npos ? std::string_view()

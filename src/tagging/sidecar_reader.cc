@@ -1,8 +1,9 @@
-#include <nlohmann/json.hpp>
+#include <charconv>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "onnx_tag/error.h"
-#include "tagging/json_text.h"
+#include "tagging/json_view.h"
 #include "tagging/role_index.h"
 #include "tagging/sidecar.h"
 #include "tagging/words.h"
@@ -10,43 +11,48 @@
 namespace onnx_tag {
 namespace {
 
-using Json = nlohmann::json;
+using Json = JsonObject;
 
 std::string Text(const Json& object, const char* key) {
-  const auto at = object.find(key);
-  if (at == object.end() || !at->is_string()) return "";
-  return RestoreBytes(at->get<std::string>());
+  const JsonView* const value = object.find(key);
+  return value == nullptr || !value->is_string() ? "" : value->Text();
 }
 
 template <typename Number>
 Number Integer(const Json& object, const char* key, Number otherwise) {
-  const auto at = object.find(key);
-  return at == object.end() || !at->is_number_integer() ? otherwise
-                                                        : at->get<Number>();
+  const JsonView* const value = object.find(key);
+  if (value == nullptr) return otherwise;
+  Number number{};
+  const std::string_view text = value->text();
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error != std::errc() || stop != end ? otherwise : number;
 }
 
 std::vector<std::string> Texts(const Json& object, const char* key) {
   std::vector<std::string> texts;
-  const auto at = object.find(key);
-  if (at == object.end() || !at->is_array()) return texts;
-  for (const Json& text : *at) {
-    if (text.is_string())
-      texts.push_back(RestoreBytes(text.get<std::string>()));
+  const JsonView* const value = object.find(key);
+  if (value == nullptr || !value->is_array()) return texts;
+  for (const JsonView text : value->Items()) {
+    if (text.is_string()) texts.push_back(text.Text());
   }
   return texts;
 }
 
-const Json& Member(const Json& object, const char* key) {
-  const auto at = object.find(key);
-  if (at == object.end()) {
+const JsonView& Find(const Json& object, const char* key) {
+  const JsonView* const value = object.find(key);
+  if (value == nullptr) {
     Fail(ErrorKind::kInput, "not a sidecar of onnx-tag: it has no \"{}\"", key);
   }
-  return *at;
+  return *value;
+}
+
+Json Member(const Json& object, const char* key) {
+  return Json(Find(object, key));
 }
 
 Role ReadRole(const Json& semantic) {
   Role role;
-  if (!semantic.is_object()) return role;
   role.type = WordToEnum<RoleType>(kRoleTypeNames, Text(semantic, "type"))
                   .value_or(RoleType::kOther);
   role.component = Text(semantic, "component");
@@ -58,16 +64,30 @@ Role ReadRole(const Json& semantic) {
   return role;
 }
 
-// Takes a document apart while it is parsed: rows of `modules` and `nodes` are
+// Takes a document apart while it is read: rows of `modules` and `nodes` are
 // used one by one and let go, since 10^6 of them held at once take 4 GB.
 class Reader {
  public:
   Sidecar Read(std::string_view json) {
-    const Json document = Json::parse(
-        json, [this](int depth, Json::parse_event_t event, Json& parsed) {
-          return Keep(depth, event, parsed);
-        });
-    if (!document.is_object() || Text(document, "format") != "onnx-tag/1") {
+    JsonCursor cursor(json);
+    Json document;
+    if (cursor.AtObject()) {
+      cursor.ForEachMember([&](std::string_view key) {
+        if (key == "modules" && cursor.AtArray()) {
+          ForEachRow(cursor, [&](const Json& row) { ReadModule(row); });
+          document.Add(key, JsonView("[]"));
+        } else if (key == "nodes" && cursor.AtArray()) {
+          ForEachRow(cursor, [&](const Json& row) { ReadNode(row); });
+          document.Add(key, JsonView("[]"));
+        } else {
+          document.Add(key, cursor.Value());
+        }
+      });
+    } else {
+      cursor.Value();
+    }
+    cursor.End();
+    if (Text(document, "format") != "onnx-tag/1") {
       Fail(ErrorKind::kInput,
            "not a sidecar of onnx-tag: \"format\" is not \"onnx-tag/1\"");
     }
@@ -76,22 +96,22 @@ class Reader {
   }
 
  private:
-  // Depth 0 is the document, 1 its members, 2 the rows of a list.
-  bool Keep(int depth, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::key && depth == 1) {
-      section_ = parsed.get<std::string>();
-    }
-    if (event != Json::parse_event_t::object_end || depth != 2) return true;
-    if (section_ == "modules") {
-      ReadModule(parsed);
-      return false;
-    }
-    if (section_ == "nodes") {
-      ReadNode(parsed);
-      return false;
-    }
-    return true;
+  template <typename Use>
+  void ForEachRow(JsonCursor& cursor, Use&& use) {
+    Json row;
+    cursor.ForEachItem([&] {
+      if (cursor.AtObject()) {
+        row.Read(cursor);
+        use(row);
+      } else {
+        cursor.Value();
+      }
+    });
   }
+
+  // Both repeat from node to node, and are told by their text as it is.
+  ModuleId ModuleOf(const JsonView& path);
+  RoleId RoleOf(const JsonView* semantic);
 
   void ReadHead(const Json& document);
   void ReadModule(const Json& row);
@@ -99,8 +119,22 @@ class Reader {
 
   Sidecar sidecar_;
   RoleIndex roles_{sidecar_.tagging};
-  std::string section_;
+  std::unordered_map<std::string_view, ModuleId> module_texts_;
+  std::unordered_map<std::string_view, RoleId> role_texts_;
 };
+
+ModuleId Reader::ModuleOf(const JsonView& path) {
+  const auto [at, added] = module_texts_.try_emplace(path.text());
+  if (added) at->second = sidecar_.tagging.modules.Add(path.Text());
+  return at->second;
+}
+
+RoleId Reader::RoleOf(const JsonView* semantic) {
+  if (semantic == nullptr || !semantic->is_object()) return RoleId{0};
+  const auto [at, added] = role_texts_.try_emplace(semantic->text());
+  if (added) at->second = roles_.Add(ReadRole(Json(*semantic)));
+  return at->second;
+}
 
 void Reader::ReadHead(const Json& document) {
   const Json& model = Member(document, "model");
@@ -125,9 +159,8 @@ void Reader::ReadHead(const Json& document) {
                                                        Text(root, "confidence"))
                                     .value_or(Confidence::kLow),
                   .alternatives = Texts(root, "alternatives")};
-  tagging.notes = Texts(document, "notes");
-  Member(document, "modules");
-  Member(document, "nodes");
+  Find(document, "modules");
+  Find(document, "nodes");
 }
 
 void Reader::ReadModule(const Json& row) {
@@ -155,11 +188,10 @@ void Reader::ReadNode(const Json& row) {
                             .inputs = Texts(row, "inputs"),
                             .outputs = Texts(row, "outputs")});
   Tag tag;
-  const auto module = row.find("module");
-  if (module != row.end() && module->is_string()) {
-    tag.module = tagging.modules.Add(Text(row, "module"));
-    const auto semantic = row.find("semantic");
-    tag.role = roles_.Add(semantic == row.end() ? Role() : ReadRole(*semantic));
+  const JsonView* const module = row.find("module");
+  if (module != nullptr && module->is_string()) {
+    tag.module = ModuleOf(*module);
+    tag.role = RoleOf(row.find("semantic"));
     tag.confidence =
         WordToEnum<Confidence>(kConfidenceNames, Text(row, "confidence"))
             .value_or(Confidence::kLow);
@@ -176,13 +208,11 @@ void Reader::ReadNode(const Json& row) {
 
 Sidecar ReadSidecar(std::string_view json) {
   try {
-    std::string storage;
-    return Reader().Read(HideLoneSurrogates(json, storage));
-  } catch (const Json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-    std::string_view what = error.what();
-    if (what.starts_with('[')) what.remove_prefix(what.find(']') + 2);
-    Fail(ErrorKind::kInput, "not a sidecar of onnx-tag: {}", Printable(what));
+    return Reader().Read(json);
+  } catch (const Error& error) {
+    const std::string_view what = error.what();
+    if (!what.starts_with("parse error")) throw;
+    throw error.In("not a sidecar of onnx-tag");
   }
 }
 

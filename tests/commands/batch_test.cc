@@ -1,0 +1,246 @@
+// Many models at once: what is done, in which order it is told, and in which
+// words.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "commands/batch_progress.h"
+#include "support/json_schema.h"
+#include "support/onnx_models.h"
+#include "support/run_cli.h"
+#include "support/temporary_folder.h"
+
+namespace onnx_tag::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+class BatchTest : public testing::Test {
+ protected:
+  // A model of `nodes` nodes in a module that is named after it.
+  void Add(const std::string& name, int nodes = 1) {
+    schema::ModelProto model;
+    model.set_ir_version(8);
+    for (int i = 0; i < nodes; ++i) {
+      AddNode(*model.mutable_graph(), "Relu", "/m/Relu_" + std::to_string(i),
+              {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)});
+    }
+    fs::create_directories(fs::path(folder_ / name).parent_path());
+    folder_.Write(name, model.SerializeAsString());
+  }
+  CliResult Tag(std::vector<std::string> args) {
+    args.insert(args.begin(), {"tag", "-r", folder_.path()});
+    return RunCli(args);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(BatchTest, LinesAreInTheOrderOfTheInputs) {
+  // The first takes longest by far.
+  Add("a.onnx", 20'000);
+  for (const char c : std::string("bcdefghij")) Add(c + std::string(".onnx"));
+  const CliResult result = Tag({"-j", "4", "--no-sidecar"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  const auto lines = Lines(result.out);
+  ASSERT_EQ(lines.size(), 11u);
+  for (std::size_t i = 0; i < 10; ++i) {
+    EXPECT_THAT(lines[i], HasSubstr(std::string(1, static_cast<char>('a' + i)) +
+                                    ".onnx: "));
+  }
+  EXPECT_THAT(lines[10], HasSubstr("10 files: 10 ok; 20,009 nodes"));
+}
+
+TEST_F(BatchTest, RecordsAreAsTheSchemaSays) {
+  const JsonSchema schema(Json::parse(ReadFile(ONNX_TAG_BATCH_SCHEMA)));
+  Add("good.onnx", 3);
+  folder_.Write("bad.onnx", "nonsense");
+  const CliResult result =
+      Tag({"--json", "--json-nodes", "--max-untagged", "0"});
+  EXPECT_EQ(result.exit, 5);
+  std::map<std::string, int> records;
+  for (const std::string& line : Lines(result.out)) {
+    const Json record = Json::parse(line);
+    ++records[record["record"]];
+    EXPECT_THAT(schema.Violations(record), IsEmpty()) << line;
+  }
+  EXPECT_EQ(records, (std::map<std::string, int>{
+                         {"file", 2}, {"node", 3}, {"summary", 1}}));
+}
+
+TEST_F(BatchTest, AnythingWrittenIsTheSameForAnyNumberOfThreads) {
+  for (int i = 0; i < 30; ++i) {
+    Add("d" + std::to_string(i % 3) + "/" + std::to_string(i) + ".onnx",
+        i * 7 + 1);
+  }
+  EXPECT_EQ(Tag({"-j", "1", "--out-dir", folder_ / "one"}).exit, 0);
+  EXPECT_EQ(
+      Tag({"-j", "8", "--exclude", "one", "--out-dir", folder_ / "many"}).exit,
+      0);
+  int compared = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "one")) {
+    if (!entry.is_regular_file()) continue;
+    const fs::path other =
+        folder_ / "many" / fs::relative(entry.path(), folder_ / "one");
+    EXPECT_EQ(ReadFile(entry.path()), ReadFile(other)) << other;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 60);
+}
+
+TEST_F(BatchTest, OneThatFailsStopsOthersOnlyOnRequest) {
+  folder_.Write("a.onnx", "nonsense");
+  for (const char c : std::string("bcd")) Add(c + std::string(".onnx"));
+  CliResult result = Tag({"-j", "1", "--json", "--fail-fast"});
+  EXPECT_EQ(result.exit, 5);
+  EXPECT_EQ(Json::parse(Lines(result.out).back())["not_run"], 3);
+  EXPECT_EQ(folder_.Names().size(), 4u);
+  result = Tag({"-j", "1", "--json"});
+  EXPECT_EQ(result.exit, 5);
+  EXPECT_EQ(Json::parse(Lines(result.out).back())["ok"], 3);
+}
+
+TEST_F(BatchTest, CollisionsAreRefusedBeforeAnythingIsWritten) {
+  Add("a/m.onnx");
+  Add("b/m.onnx");
+  const CliResult result = RunCli(
+      {"-r", folder_ / "a", folder_ / "b", "--out-dir", folder_ / "out"});
+  EXPECT_EQ(result.exit, 2);
+  EXPECT_THAT(result.err, HasSubstr("would both be written to"));
+  EXPECT_FALSE(fs::exists(folder_ / "out"));
+  // Through different names for one folder, too.
+  fs::create_directory_symlink("a", folder_ / "c");
+  EXPECT_EQ(RunCli({folder_ / "a/m.onnx", folder_ / "c/m.onnx"}).exit, 2);
+  EXPECT_THAT(folder_.Names(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(BatchTest, TwoModelsMayShareWeights) {
+  const std::string model = BytesFromText(
+      "graph { node { op_type: 'Relu' name: '/a/Relu' } initializer { name: "
+      "'w' data_location: 1 external_data { key: 'location' value: "
+      "'w.data' } } }");
+  fs::create_directory(folder_ / "in");
+  folder_.Write("in/w.data", "weights");
+  for (int i = 0; i < 8; ++i) {
+    folder_.Write("in/" + std::to_string(i) + ".onnx", model);
+  }
+  for (const char* const data : {"link", "copy"}) {
+    const std::string out = folder_ / data;
+    const CliResult result = RunCli(
+        {"-r", folder_ / "in", "-j", "8", "--data", data, "--out-dir", out});
+    EXPECT_EQ(result.exit, 0) << result.err;
+    EXPECT_EQ(ReadFile(out + "/w.data"), "weights");
+  }
+}
+
+// Tags open and close in order, and nothing needs escaping that is not.
+bool IsWellFormed(const std::string& xml) {
+  std::vector<std::string> open;
+  for (std::size_t at = 0; at < xml.size();) {
+    if (xml[at] == '&') {
+      const std::string entity = xml.substr(at, xml.find(';', at) - at + 1);
+      if (entity != "&lt;" && entity != "&gt;" && entity != "&amp;" &&
+          entity != "&quot;" && entity != "&apos;") {
+        return false;
+      }
+    }
+    if (static_cast<unsigned char>(xml[at]) < 0x20 && xml[at] != '\n') {
+      return false;
+    }
+    if (xml[at] != '<') {
+      ++at;
+      continue;
+    }
+    const std::size_t end = xml.find('>', at);
+    const std::string tag = xml.substr(at + 1, end - at - 1);
+    if (end == std::string::npos || tag.find('<') != std::string::npos ||
+        std::count(tag.begin(), tag.end(), '"') % 2 != 0) {
+      return false;
+    }
+    if (tag[0] == '/') {
+      if (open.empty() || open.back() != tag.substr(1)) return false;
+      open.pop_back();
+    } else if (tag[0] != '?' && tag.back() != '/') {
+      open.push_back(tag.substr(0, tag.find(' ')));
+    }
+    at = end + 1;
+  }
+  return open.empty();
+}
+
+const char* const kHostileNames[] = {
+    "a\"b'<c>&d.onnx",  "]]>.onnx",          "new\nline.onnx",
+    "\x1b[31mred.onnx", "::error::x.onnx",   "%0A,:.onnx",
+    "\xff\xfe.onnx",    "\xef\xbf\xbf.onnx", "<!--.onnx"};
+
+TEST_F(BatchTest, JunitIsWellFormedWhateverTheNames) {
+  for (const char* const name : kHostileNames) folder_.Write(name, "bad");
+  Add("good & fine.onnx");
+  const CliResult result =
+      Tag({"--format", "junit", "--require-module", "<\"&>"});
+  EXPECT_EQ(result.exit, 5);
+  EXPECT_TRUE(IsWellFormed(result.out)) << result.out;
+  EXPECT_THAT(result.out,
+              HasSubstr("tests=\"10\" failures=\"1\" errors=\"9\""));
+  EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(BatchTest, AnnotationsAreOneLineEachWhateverTheNames) {
+  for (const char* const name : kHostileNames) folder_.Write(name, "bad");
+  const CliResult result = Tag({"--format", "github"});
+  EXPECT_EQ(result.exit, 5);
+  const auto lines = Lines(result.out);
+  ASSERT_EQ(lines.size(), std::size(kHostileNames) + 1);
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+    EXPECT_TRUE(lines[i].starts_with("::error file=")) << lines[i];
+    // The properties end at the next "::", and there is one comma in them.
+    const std::string properties =
+        lines[i].substr(2, lines[i].find("::", 2) - 2);
+    EXPECT_EQ(std::count(properties.begin(), properties.end(), ','), 1);
+    EXPECT_THAT(properties, HasSubstr(",title=onnx-tag%3A not tagged"));
+  }
+  EXPECT_THAT(result.out, HasSubstr("%250A%2C%3A.onnx"));
+}
+
+TEST_F(BatchTest, TextAndJsonHoldHostileNames) {
+  for (const char* const name : kHostileNames) folder_.Write(name, "bad");
+  const CliResult text = Tag({});
+  EXPECT_EQ(Lines(text.err).size(), std::size(kHostileNames)) << text.err;
+  EXPECT_THAT(text.err, Not(HasSubstr("\x1b")));
+  for (const std::string& line : Lines(Tag({"--json"}).out)) {
+    // A byte that is no UTF-8 is a lone surrogate, which this parser refuses.
+    if (line.find("\\udc") == std::string::npos)
+      EXPECT_NO_THROW(Json::parse(line));
+  }
+}
+
+TEST(BatchProgressTest, SaysWhereItIs) {
+  BatchProgress progress(4);
+  progress.Start(0, "zoo/bert.onnx");
+  progress.Start(1, "zoo/gpt\n2.onnx");
+  EXPECT_EQ(progress.Line(0),
+            "[....................] 0 of 4 files, 0 nodes: "
+            "bert.onnx, gpt\\x0a2.onnx");
+  progress.End(0, 1500);
+  EXPECT_EQ(progress.Line(2),
+            "[#####...............] 1 of 4 files, 1,500 "
+            "nodes, 0.5 files/s, 0:06 left: gpt\\x0a2.onnx");
+}
+
+}  // namespace
+}  // namespace onnx_tag::test
