@@ -158,8 +158,8 @@ class Accuracy {
 
   void ScoreRungs(const Model& model, const std::vector<TruthRow>& rows) {
     const Strategy& strategy = FindStrategy("enhanced_semantic");
-    const Evidence evidence = GatherEvidence(
-        model, WantedBy(strategy, model, {}));
+    const Evidence evidence =
+        GatherEvidence(model, WantedBy(strategy, model, {}));
     Placed hidden(model.node_count());
     for (const Rung& rung : strategy.rungs) {
       if (rung.name == "parameter") Climb(evidence, rung, hidden);

@@ -85,9 +85,8 @@ class Bench {
     const Model model = ReadModel(bytes);
     const std::string table = ReadAll(file.truth);
     const std::vector<TruthRow> rows = ReadTruth(table, model);
-    const std::string root = rows.empty() || rows[0].classes.empty()
-                                 ? ""
-                                 : rows[0].classes.front();
+    const std::string root =
+        rows.empty() || rows[0].classes.empty() ? "" : rows[0].classes.front();
     const auto own = options_.shelf.FamiliesOf(root, file.model);
     const FolderBook book(options_.shelf, [&](const Shelf::Entry& entry) {
       if (options_.leave_out && own.contains(entry.family)) return false;

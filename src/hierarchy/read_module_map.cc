@@ -163,7 +163,7 @@ class MapReader {
 
   void ReadParameters(Found& found, std::string_view path) {
     if (reader_.Peek() == Kind::kNumber) return reader_.Skip();  // a count
-    if (reader_.Peek() == Kind::kObject) {  // with shapes
+    if (reader_.Peek() == Kind::kObject) {                       // with shapes
       std::string name;
       reader_.BeginObject();
       while (reader_.NextMember(name)) {

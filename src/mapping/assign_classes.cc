@@ -279,8 +279,8 @@ class RecipeBookClasses {
 
 // Names alone cannot tell what the operations can: `model.3` may be anything.
 bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
-  return !catalogue.known() || (recipe.belief >= Belief::kMedium &&
-                                catalogue.belief < Belief::kHigh);
+  return !catalogue.known() ||
+         (recipe.belief >= Belief::kMedium && catalogue.belief < Belief::kHigh);
 }
 
 std::vector<std::string> FamilyWords(const ModuleTree& tree) {

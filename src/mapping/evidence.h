@@ -149,7 +149,7 @@ struct Evidence {
   std::shared_ptr<const Rules> rules;       // the user's; null: none
   std::vector<RuleFact> rule_facts;         // by node
   std::vector<std::uint64_t> rule_matches;  // by rule
-  IdVector<NodeId, int> moved;  // by which rule, -1: none; may be empty
+  IdVector<NodeId, int> moved;      // by which rule, -1: none; may be empty
   std::vector<RecipeFact> recipes;  // by node; see gather_recipes.cc
   std::shared_ptr<const std::vector<std::string>> recipe_reasons;
   std::vector<RecipeClasses> recipe_classes;

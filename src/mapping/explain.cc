@@ -36,8 +36,7 @@ void ExplainRules(Evidence& evidence, NodeId node, Explanation& explanation) {
 Explanation Explain(const Model& model, const MappingOptions& options,
                     NodeId node) {
   const Strategy& strategy = FindStrategy(options.strategy);
-  Evidence evidence =
-      GatherEvidence(model, WantedBy(strategy, model, options));
+  Evidence evidence = GatherEvidence(model, WantedBy(strategy, model, options));
   Placed placed(model.node_count());
   Explanation explanation;
   bool won = false;

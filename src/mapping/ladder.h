@@ -34,7 +34,7 @@ void PruneToUsage(Tagging& tagging);
 // Which recordings the strategy works with. Throws Error(kUsage) with the
 // command that records one where it cannot do without.
 WantedFacts WantedBy(const Strategy& strategy, const Model& model,
-                          const MappingOptions& options);
+                     const MappingOptions& options);
 
 // Throws Error(kUsage), with the nearest name.
 const Strategy& FindStrategy(std::string_view name);

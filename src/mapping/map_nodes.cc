@@ -211,8 +211,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
     throw std::logic_error("a file with facts was named and not read");
   }
   const Strategy& strategy = FindStrategy(options.strategy);
-  Evidence evidence =
-      GatherEvidence(model, WantedBy(strategy, model, options));
+  Evidence evidence = GatherEvidence(model, WantedBy(strategy, model, options));
   Tagging tagging;
   tagging.roles.Add(Role());
   tagging.tags.resize(model.node_count());

@@ -1,0 +1,104 @@
+// Options that several commands share.
+#ifndef ONNX_TAG_CLI_OPTION_WORDS_H_
+#define ONNX_TAG_CLI_OPTION_WORDS_H_
+
+#include <string>
+#include <vector>
+
+#include "cli/app.h"
+#include "commands/options.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace onnx_tag::cli {
+
+// Options are read as words and turned into values afterwards, so that every
+// message is ours.
+
+struct TerminalWords {
+  std::string color = "auto";
+  bool progress = false;
+  bool quiet = false;
+
+  void Add(CLI::App& app);
+  void AddProgress(CLI::App& app);
+  TerminalOptions Take() const;
+};
+
+struct MappingWords {
+  std::string strategy = "enhanced_semantic";
+  std::string granularity = "hf";
+  std::string min_confidence = "low";
+  std::string exceptions;
+  std::string hierarchy;
+  std::string trace;
+  std::string fx;
+  std::string rules;
+  CLI::Option* exceptions_option = nullptr;
+  CLI::Option* hierarchy_option = nullptr;
+  CLI::Option* rules_option = nullptr;
+  bool no_recipes = false;
+
+  void Add(CLI::App& app);
+  void AddRecordings(CLI::App& app);
+  MappingOptions Take() const;
+};
+
+struct WriteWords {
+  WriteOptions options;
+  std::string data;
+  CLI::Option* path_option = nullptr;
+  CLI::Option* folder_option = nullptr;
+
+  void Add(CLI::App& app, const std::string& default_name,
+           const std::string& follow);
+  WriteOptions Take(bool recursive = false) const;
+};
+
+// What is written beside the model, and what a build wants to be sure of; the
+// same for `tag` and `transfer`.
+struct TagWords {
+  std::string keys;
+  std::string min_coverage;
+  std::string max_untagged;
+
+  void AddOutput(CLI::App& app, TagOptions& options);
+  void AddGates(CLI::App& app, std::vector<std::string>& require_modules);
+  void Take(const CLI::App& app, TagOptions& options) const;
+};
+
+// Where a command finds tags.
+struct TagSourceWords {
+  TagSourceOptions options;
+  MappingWords mapping;
+
+  void Add(CLI::App& app);
+  TagSourceOptions Take() const;
+};
+
+// A query may be given in one word or in several.
+struct ExpressionWords {
+  std::vector<std::string> words;
+
+  void Add(CLI::App& app);
+  std::string Take() const;
+};
+
+// Many models: found in folders and lists, done by several threads.
+struct BatchWords {
+  std::string jobs;
+  std::string format = "text";
+  bool keep_going = false;
+
+  void Add(CLI::App& app, TagOptions& options);
+  void Take(const CLI::App& app, TagOptions& options) const;
+};
+
+void AddModel(CLI::App& app, std::string& model, const std::string& help);
+
+}  // namespace onnx_tag::cli
+
+#endif  // ONNX_TAG_CLI_OPTION_WORDS_H_

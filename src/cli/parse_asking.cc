@@ -1,0 +1,224 @@
+// The commands that answer questions about one model.
+#include <CLI/CLI.hpp>
+
+#include "cli/option_values.h"
+#include "cli/option_words.h"
+#include "cli/parsers.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag::cli {
+
+Invocation ParseShow(CLI::App& app, Words words) {
+  ShowOptions options;
+  TagSourceWords source;
+  TerminalWords terminal;
+  std::string depth;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  app.add_option("--depth", depth, "levels of the tree")->type_name("N");
+  app.add_option("--module", options.module,
+                 "only what is below this module; * and ** work")
+      ->type_name("PATH");
+  app.add_flag("--unfold", options.unfold,
+               "a row for each of the layers that repeat");
+  app.add_flag("--nodes", options.nodes, "list the nodes of each module");
+  app.add_flag("--json", options.json, "print JSON");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source = source.Take();
+  if (app.count("--depth") > 0) {
+    const std::uint64_t levels = ParseCount("--depth", depth);
+    options.depth =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(levels, 1'000'000));
+  }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseQuery(CLI::App& app, Words words) {
+  QueryOptions options;
+  TagSourceWords source;
+  ExpressionWords expression;
+  TerminalWords terminal;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  expression.Add(app);
+  app.add_flag("--tsv", options.tsv,
+               "print a table: tag and role of each node");
+  app.add_flag("--json", options.json, "print JSON");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.query = expression.Take();
+  options.source = source.Take();
+  if (options.tsv && options.json) {
+    Fail(ErrorKind::kUsage, "--tsv and --json exclude each other");
+  }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+namespace {
+
+void CheckSelect(const CLI::App& app, const SelectOptions& options) {
+  const auto given_without = [&](const char* option, bool fits,
+                                 const char* tools) {
+    if (app.count(option) == 0 || fits) return;
+    Fail(ErrorKind::kUsage, "{} goes with --for {}", option, tools);
+  };
+  const SelectTool tool = options.tool;
+  given_without("--device", tool == SelectTool::kLayerAnn, "layer-ann");
+  given_without("--precision", tool == SelectTool::kPolygraphy, "polygraphy");
+  given_without("--exclude",
+                tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive,
+                "ort-quant and olive");
+  const bool text_fits = tool == SelectTool::kNames ||
+                         tool == SelectTool::kLayerAnn ||
+                         tool == SelectTool::kPolygraphy;
+  if (options.format == SelectFormat::kText && !text_fits) {
+    Fail(ErrorKind::kUsage,
+         "--format text goes with --for names, layer-ann "
+         "and polygraphy");
+  }
+  if (options.format == SelectFormat::kPython && tool == SelectTool::kOlive) {
+    Fail(ErrorKind::kUsage, "--for olive is JSON");
+  }
+}
+
+// What each tool is mostly given.
+SelectFormat DefaultFormat(SelectTool tool) {
+  if (tool == SelectTool::kNames) return SelectFormat::kText;
+  if (tool == SelectTool::kPolygraphy) return SelectFormat::kPython;
+  return SelectFormat::kJson;
+}
+
+}  // namespace
+
+Invocation ParseSelect(CLI::App& app, Words words) {
+  SelectOptions options;
+  TagSourceWords source;
+  ExpressionWords expression;
+  TerminalWords terminal;
+  std::string tool;
+  std::string format;
+  bool json = false;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  expression.Add(app);
+  app.add_option("--for", tool,
+                 "names, ort-quant, layer-ann, olive,\npolygraphy or extract")
+      ->required()
+      ->type_name("TOOL");
+  app.add_option("--format", format, "text, json or python")->type_name("NAME");
+  app.add_flag("--json", json, "the same as --format json");
+  app.add_flag("--exclude", options.exclude,
+               "quantizers: all but the selection");
+  app.add_option("--device", options.device,
+                 "layer-ann: cpu (default), gpu, cuda, npu, ...")
+      ->type_name("NAME");
+  app.add_option("--precision", options.precision,
+                 "polygraphy: float32 (default), float16, ...")
+      ->type_name("NAME");
+  app.add_flag("--skip-unaddressable", options.skip_unaddressable,
+               "leave out nodes the tool cannot tell by name");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.query = expression.Take();
+  options.source = source.Take();
+  options.tool = ParseTool(tool);
+  options.format = app.count("--format") > 0 ? ParseSelectFormat(format)
+                   : json                    ? SelectFormat::kJson
+                                             : DefaultFormat(options.tool);
+  options.device = ParseDevice(options.device);
+  options.precision = ParsePrecision(options.precision);
+  CheckSelect(app, options);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseExport(CLI::App& app, Words words) {
+  ExportOptions options;
+  TagSourceWords source;
+  TerminalWords terminal;
+  std::string format;
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  app.add_option("--to", format, "graphml, dot, tsv or netron")
+      ->required()
+      ->type_name("FORMAT");
+  app.add_option("-o,--output", options.output,
+                 "where to write it; default standard output")
+      ->type_name("FILE");
+  app.add_flag("-f,--force", options.force, "replace a file that is there");
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source = source.Take();
+  options.format = ParseExportFormat(format);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseExplain(CLI::App& app, Words words) {
+  ExplainOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
+  AddModel(app, options.model, "the ONNX file, or - for stdin");
+  app.add_option("NODE", options.node,
+                 "#INDEX, GRAPH#INDEX, name=NAME, output=VALUE,\n"
+                 "or a name or output as it is")
+      ->required()
+      ->type_name("");
+  app.add_flag("--json", options.json, "print JSON");
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.mapping = mapping.Take();
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseProfile(CLI::App& app, Words words) {
+  ProfileOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
+  std::string by = "module";
+  std::string format = "table";
+  std::string top;
+  bool json = false;
+  AddModel(app, options.model, "an ONNX file or its sidecar");
+  app.add_option("ORT_PROFILE", options.profile,
+                 "the JSON file that ONNX Runtime wrote")
+      ->required()
+      ->type_name("");
+  app.add_option("--by", by, "module, class, layer, role or node")
+      ->type_name("NAME");
+  app.add_option("--format", format, "table, json, folded or speedscope")
+      ->type_name("NAME");
+  app.add_option("--top", top, "rows of the table; default 40, 0 is all")
+      ->type_name("N");
+  app.add_flag("--json", json, "the same as --format json");
+  app.add_option("--sidecar", options.source.sidecar, "where the tags are")
+      ->type_name("FILE");
+  app.add_flag("--remap", options.source.remap,
+               "map now, whatever tags there are");
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  options.by = ParseProfileKey(by);
+  options.format = ParseProfileFormat(format);
+  if (json) options.format = ProfileFormat::kJson;
+  if (app.count("--top") > 0) options.top = ParseCount("--top", top);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseStrategies(CLI::App& app, Words words) {
+  StrategiesOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
+  app.add_option("MODEL", options.model,
+                 "run each on this model, or - for stdin")
+      ->type_name("");
+  app.add_flag("--json", options.json, "print JSON");
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.mapping = mapping.Take();
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+}  // namespace onnx_tag::cli

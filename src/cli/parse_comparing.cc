@@ -1,0 +1,58 @@
+// The commands that compare: two versions, or tags with their model.
+#include <CLI/CLI.hpp>
+
+#include "cli/option_values.h"
+#include "cli/option_words.h"
+#include "cli/parsers.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag::cli {
+
+Invocation ParseDiff(CLI::App& app, Words words) {
+  DiffOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
+  std::string format = "text";
+  app.add_option("A", options.a, "an ONNX file or a sidecar")
+      ->required()
+      ->type_name("");
+  app.add_option("B", options.b, "the other one")->required()->type_name("");
+  app.add_option("--format", format, "text or markdown")->type_name("NAME");
+  app.add_flag("--json", options.json, "print JSON");
+  app.add_flag("--remap", options.source.remap,
+               "map both now, whatever tags there are");
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  options.markdown = ParseDiffFormat(format);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseCheck(CLI::App& app, Words words) {
+  CheckOptions options;
+  MappingWords mapping;
+  TagWords words_of_tag;
+  TerminalWords terminal;
+  std::string format = "text";
+  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
+  app.add_option("--sidecar", options.source.sidecar,
+                 "the sidecar to check; default the one beside")
+      ->type_name("FILE");
+  app.add_option("--format", format, "text, junit or github")
+      ->type_name("NAME");
+  app.add_flag("--json", options.json, "print JSON");
+  words_of_tag.AddGates(app, options.gates.require_modules);
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source.mapping = mapping.Take();
+  words_of_tag.Take(app, options.gates);
+  options.format = ParseFormat(format);
+  if (options.json && options.format != ReportFormat::kText) {
+    Fail(ErrorKind::kUsage, "--json and --format exclude each other");
+  }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+}  // namespace onnx_tag::cli

@@ -1,0 +1,171 @@
+// The commands that write models.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/option_values.h"
+#include "cli/option_words.h"
+#include "cli/parsers.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag::cli {
+namespace {
+
+void CheckStandardOutput(const TagOptions& options) {
+  const bool report = options.format != ReportFormat::kText;
+  if (report && (options.json || options.json_nodes)) {
+    Fail(ErrorKind::kUsage, "--format {} and {} exclude each other",
+         options.format == ReportFormat::kJunit ? "junit" : "github",
+         options.json ? "--json" : "--json-nodes");
+  }
+  const bool streams = options.write.path == "-" || options.sidecar == "-";
+  if (streams && (options.json_nodes || report)) {
+    Fail(ErrorKind::kUsage, "{} and {} - would mix on standard output",
+         options.json_nodes ? "--json-nodes" : "--format",
+         options.sidecar == "-" ? "--sidecar" : "-o");
+  }
+}
+
+void CheckBatch(const TagOptions& options) {
+  const InputOptions& inputs = options.inputs;
+  if (!inputs.include.empty() && !inputs.recursive) {
+    Fail(ErrorKind::kUsage, "--include goes with --recursive");
+  }
+  if (options.skip_current && options.no_sidecar) {
+    Fail(ErrorKind::kUsage,
+         "--skip-current needs the sidecar, which --no-sidecar leaves out");
+  }
+  const bool many = options.models.size() > 1 || inputs.recursive ||
+                    !inputs.files_from.empty();
+  if (many && (!options.write.path.empty() || !options.sidecar.empty())) {
+    Fail(ErrorKind::kUsage,
+         "{} names one file, and there may be several models\n  give a folder "
+         "with --out-dir DIR",
+         options.write.path.empty() ? "--sidecar" : "-o");
+  }
+  const bool piped = std::find(options.models.begin(), options.models.end(),
+                               "-") != options.models.end();
+  if (piped && (many || options.format != ReportFormat::kText)) {
+    Fail(ErrorKind::kUsage, "standard input (-) must be the only model");
+  }
+  if (piped && options.json_nodes && options.write.folder.empty() &&
+      options.write.path.empty() && !options.write.dry_run) {
+    Fail(ErrorKind::kUsage,
+         "the model and --json-nodes would mix on standard output\n  write it "
+         "to a file with -o, or not at all with --dry-run");
+  }
+}
+
+void CheckTag(const TagOptions& options) {
+  const WriteOptions& write = options.write;
+  if (options.sidecar_only && options.no_sidecar) {
+    Fail(ErrorKind::kUsage,
+         "--sidecar-only and --no-sidecar exclude each other");
+  }
+  if (options.no_sidecar && !options.sidecar.empty()) {
+    Fail(ErrorKind::kUsage, "--sidecar and --no-sidecar exclude each other");
+  }
+  if (options.sidecar_only && (!write.path.empty() || write.in_place)) {
+    Fail(ErrorKind::kUsage,
+         "--sidecar-only writes no model\n  name the sidecar with --sidecar "
+         "FILE, or its folder with --out-dir DIR");
+  }
+  if (write.path == "-" && options.sidecar == "-") {
+    Fail(ErrorKind::kUsage,
+         "-o - and --sidecar - would mix on standard output");
+  }
+  CheckStandardOutput(options);
+  CheckBatch(options);
+}
+
+}  // namespace
+
+Invocation ParseTag(CLI::App& app, Words words) {
+  TagOptions options;
+  MappingWords mapping;
+  WriteWords write;
+  TerminalWords terminal;
+  TagWords words_of_tag;
+  BatchWords batch;
+  app.add_option("MODEL", options.models,
+                 "ONNX files, folders with -r, or - for stdin")
+      ->type_name("");
+  mapping.Add(app);
+  write.Add(app, "MODEL.tagged.onnx",
+            ";\nwith --recursive: into linked folders");
+  words_of_tag.AddOutput(app, options);
+  words_of_tag.AddGates(app, options.require_modules);
+  batch.Add(app, options);
+  app.add_flag("--json", options.json, "the summary as one JSON line a model")
+      ->group("Terminal");
+  app.add_flag("--json-nodes", options.json_nodes,
+               "one JSON line a node, with the model's path")
+      ->group("Terminal");
+  terminal.AddProgress(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+
+  options.mapping = mapping.Take();
+  options.write = write.Take(options.inputs.recursive);
+  words_of_tag.Take(app, options);
+  batch.Take(app, options);
+  options.quiet = terminal.quiet;
+  if (options.models.empty() && options.inputs.files_from.empty()) {
+    Fail(ErrorKind::kUsage, "no model given\n  see onnx-tag tag --help");
+  }
+  CheckTag(options);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseStrip(CLI::App& app, Words words) {
+  StripOptions options;
+  WriteWords write;
+  TerminalWords terminal;
+  AddModel(app, options.model, "the ONNX file, or - for stdin");
+  write.Add(app, "MODEL.stripped.onnx", "");
+  terminal.AddProgress(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.write = write.Take();
+  options.quiet = terminal.quiet;
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+Invocation ParseTransfer(CLI::App& app, Words words) {
+  TransferOptions options;
+  MappingWords mapping;
+  WriteWords write;
+  TagWords words_of_tag;
+  TerminalWords terminal;
+  std::string to;
+  app.add_option("FROM", options.from,
+                 "the tagged model, or its sidecar; another\n"
+                 "model is mapped first")
+      ->required()
+      ->type_name("");
+  app.add_option("TO", to, "the version that gets the tags, or - for stdin")
+      ->required()
+      ->type_name("");
+  app.add_flag("--remap", options.source.remap,
+               "map FROM now, whatever tags there are");
+  mapping.Add(app);
+  write.Add(app, "TO.tagged.onnx", "");
+  words_of_tag.AddOutput(app, options.tag);
+  words_of_tag.AddGates(app, options.tag.require_modules);
+  app.add_flag("--json", options.tag.json, "print JSON")->group("Terminal");
+  terminal.AddProgress(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+
+  options.tag.models = {to};
+  options.tag.mapping = mapping.Take();
+  // Weak tags are dropped from what is written, not before they are carried.
+  options.source.mapping = options.tag.mapping;
+  options.source.mapping.min_confidence = Confidence::kLow;
+  options.tag.write = write.Take();
+  words_of_tag.Take(app, options.tag);
+  options.tag.quiet = terminal.quiet;
+  CheckTag(options.tag);
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+}  // namespace onnx_tag::cli
