@@ -90,9 +90,9 @@ TEST_F(CarryTest, DiffFoldsLayersThatChangedAlike) {
 TEST_F(CarryTest, DiffFindsTagsThatMoved) {
   const std::string from = Tagged("bert/ts.onnx");
   std::string sidecar = ReadFile(In("tagged.tags.json"));
-  const std::string old = "\"module\": \"pooler.dense\"";
+  const std::string old = "\"module\": \"bert.pooler.dense\"";
   ASSERT_NE(sidecar.find(old), std::string::npos);
-  sidecar.replace(sidecar.find(old), old.size(), "\"module\": \"pooler\"");
+  sidecar.replace(sidecar.find(old), old.size(), "\"module\": \"bert.pooler\"");
   folder_.Write("moved.tags.json", sidecar);
   const CliResult result =
       RunCli({"diff", from, In("moved.tags.json"), "--json"});
@@ -100,8 +100,8 @@ TEST_F(CarryTest, DiffFindsTagsThatMoved) {
   EXPECT_THAT(Breaks("diff", result.out), testing::IsEmpty());
   const json document = json::parse(result.out);
   ASSERT_EQ(document["moved"].size(), 1u);
-  EXPECT_EQ(document["moved"][0]["a"]["module"], "pooler.dense");
-  EXPECT_EQ(document["moved"][0]["b"]["module"], "pooler");
+  EXPECT_EQ(document["moved"][0]["a"]["module"], "bert.pooler.dense");
+  EXPECT_EQ(document["moved"][0]["b"]["module"], "bert.pooler");
   const CliResult check =
       RunCli({"check", from, "--sidecar", In("moved.tags.json"), "--json"});
   EXPECT_EQ(check.exit, 1);
@@ -140,9 +140,10 @@ TEST_F(CarryTest, CheckFindsStaleTagsAndOtherGraphs) {
   schema::ModelProto model;
   model.ParseFromString(ReadFile(Tagged("bert/ts.onnx")));
   for (auto& node : *model.mutable_graph()->mutable_node()) {
-    if (node.name() != "/pooler/activation/Tanh") continue;
+    if (node.name() != "/bert/pooler/activation/Tanh") continue;
     for (auto& entry : *node.mutable_metadata_props()) {
-      if (entry.key() == "pkg.onnx_tag.module") entry.set_value("embeddings");
+      if (entry.key() == "pkg.onnx_tag.module")
+        entry.set_value("bert.embeddings");
     }
   }
   folder_.Write("stale.onnx", model.SerializeAsString());
@@ -160,7 +161,7 @@ TEST_F(CarryTest, CheckFindsStaleTagsAndOtherGraphs) {
 TEST_F(CarryTest, CheckCountsWhatASidecarCounts) {
   Tagged("bert/ts.onnx");
   std::string sidecar = ReadFile(In("tagged.tags.json"));
-  const std::size_t at = sidecar.rfind("\"tagged\": 148");
+  const std::size_t at = sidecar.rfind("\"tagged\": 149");
   ASSERT_NE(at, std::string::npos);
   sidecar.replace(at, 13, "\"tagged\": 140");
   folder_.Write("wrong.tags.json", sidecar);
@@ -171,7 +172,7 @@ TEST_F(CarryTest, CheckCountsWhatASidecarCounts) {
 
 TEST_F(CarryTest, CheckMeetsGates) {
   EXPECT_EQ(RunCli({"check", kTruth + "bert/ts.onnx", "--min-coverage", "100",
-                    "--require-module", "encoder.layer.*"})
+                    "--require-module", "bert.encoder.layer.*"})
                 .exit,
             0);
   const CliResult result =
