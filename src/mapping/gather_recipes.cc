@@ -43,6 +43,7 @@ Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
   constexpr double kGoodFit = 0.8;
   constexpr double kVeryGoodFit = 0.92;
   if (answer.roles_only || node.tied || node.cut) return Confidence::kLow;
+  if (answer.nameless && !node.confirmed) return Confidence::kLow;
   if (answer.fit < kGoodFit) {
     return node.how == How::kReplay ? Confidence::kMedium : Confidence::kLow;
   }

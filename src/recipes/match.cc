@@ -19,7 +19,7 @@ constexpr std::size_t kCandidates = 8;
 // Least fit for taking a recording's names, where names agree and where not,
 // and for taking its roles only.
 constexpr double kReplayFit = 0.72;
-constexpr double kNamelessFit = 0.88;
+constexpr double kNamelessFit = 0.9;
 constexpr double kNamedFit = 0.57;
 constexpr double kNamesAgree = 0.65;
 constexpr double kNamesOverlap = 0.2;
@@ -75,17 +75,19 @@ class Matcher {
  private:
   // Names that contradict a recording's leave nothing to take from it.
   double LeastFit(const Match& match) const {
+    // Where only `fc` is left, its name agrees with half of the book.
+    if (HasFewNames()) return IsConvolutional() ? kNamelessFit : kReplayFit;
+    if (match.candidate->names >= kNamesAgree) return kNamedFit;
+    return match.candidate->names >= kNamesOverlap ? kReplayFit : 2.0;
+  }
+
+  bool HasFewNames() const {
     constexpr std::size_t kFew = 4;
     PathSet generic;
     for (const Path& path : file_.anchors) {
       if (!path.empty()) generic.insert(Generic(path));
     }
-    // Where only `fc` is left, its name agrees with half of the book.
-    if (generic.size() < kFew) {
-      return IsConvolutional() ? kNamelessFit : kReplayFit;
-    }
-    if (match.candidate->names >= kNamesAgree) return kNamedFit;
-    return match.candidate->names >= kNamesOverlap ? kReplayFit : 2.0;
+    return generic.size() < kFew;
   }
 
   // Networks of nothing but convolutions look all the same.
@@ -319,6 +321,7 @@ class Matcher {
     report.recipe = NameOf(recording);
     report.fit = best.fit;
     report.names = best.candidate->names;
+    report.nameless = HasFewNames() && IsConvolutional();
     report.roles_only = roles_only;
     report.anchors = CountAnchors();
     for (const NodeId node : file_.graph.flow().Order()) {
