@@ -111,8 +111,8 @@ Placing::Placing(const Matching& matching, const Tagging& tags)
   PlaceCounterparts();
   PlaceByNames();
   PlaceByParameters();
-  PlaceInserted();
   if (!AreStrangers()) {
+    PlaceInserted();
     PlaceByRegion();
     PlaceHelpers();
     PlaceNearby();
@@ -126,7 +126,9 @@ bool Placing::AreStrangers() const {
   const auto placed =
       std::count_if(places_.begin(), places_.end(),
                     [](const Place& place) { return place.how != How::kNot; });
-  return 4 * static_cast<std::size_t>(placed) < places_.size();
+  // Quantizers put in several nodes for each that they find.
+  constexpr std::size_t kMostPerKnown = 6;
+  return kMostPerKnown * static_cast<std::size_t>(placed) < places_.size();
 }
 
 bool Placing::PlaceLike(NodeId to, NodeId from, How how, Confidence limit) {
