@@ -109,9 +109,10 @@ Placing::Placing(const Matching& matching, const Tagging& tags)
       places_(to_.node_count()),
       stands_in_(from_.node_count(), false) {
   PlaceCounterparts();
+  const bool strangers = AreStrangers();
   PlaceByNames();
   PlaceByParameters();
-  if (!AreStrangers()) {
+  if (!strangers) {
     PlaceInserted();
     PlaceByRegion();
     PlaceHelpers();
@@ -120,14 +121,15 @@ Placing::Placing(const Matching& matching, const Tagging& tags)
   FindOrigins();
 }
 
-// What is around tells nothing where hardly anything is known: another model,
-// or one of which nothing is left.
+// What is around tells nothing where hardly a node has a counterpart: another
+// model, or one of which nothing is left. Any two models have a first input and
+// a last output.
 bool Placing::AreStrangers() const {
   const auto placed =
       std::count_if(places_.begin(), places_.end(),
                     [](const Place& place) { return place.how != How::kNot; });
   // Quantizers put in several nodes for each that they find.
-  constexpr std::size_t kMostPerKnown = 6;
+  constexpr std::size_t kMostPerKnown = 12;
   return kMostPerKnown * static_cast<std::size_t>(placed) < places_.size();
 }
 
