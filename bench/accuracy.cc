@@ -8,11 +8,12 @@
 // --worst prints the most frequent misses ("!": a module of that path is known,
 // so it could have been said), --wrong leaves out answers that are only too
 // high in the tree, --layers keeps those of another layer, --nodes prints each.
-// --hierarchy gives the mapping the hierarchy.json beside each model, and
-// leaves out models without one. `class`: of the exact nodes, how many have the
-// right class for the module and all around it; `role`: of the modules of
-// models that the catalogue knows, how many have the role path that their true
-// classes give. --roles prints the most frequent wrong ones with --worst.
+// --no-recipes leaves the recipe book out. --hierarchy gives the mapping the
+// hierarchy.json beside each model, and leaves out models without one. `class`:
+// of the exact nodes, how many have the right class for the module and all
+// around it; `role`: of the modules of models that the catalogue knows, how
+// many have the role path that their true classes give. --roles prints the most
+// frequent wrong ones with --worst.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -44,6 +45,7 @@ struct Options {
   bool nodes = false;
   bool markdown = false;
   bool hierarchy = false;
+  bool recipes = true;
   bool roles = false;
 };
 
@@ -77,6 +79,7 @@ class Accuracy {
     const std::string bytes = ReadAll(file.onnx);
     const Model model = ReadModel(bytes);
     MappingOptions mapping;
+    mapping.recipes = options_.recipes;
     if (options_.hierarchy) {
       ModuleMap map = ReadModuleMap(ReadAll(file.hierarchy));
       map.name = file.hierarchy.string();
@@ -330,6 +333,8 @@ std::optional<Options> Parse(int argc, char** argv) {
       options.roles = true;
     } else if (word == "--hierarchy") {
       options.hierarchy = true;
+    } else if (word == "--no-recipes") {
+      options.recipes = false;
     } else if (word == "--model" && has_next) {
       options.model = argv[++i];
     } else if (word == "--variant" && has_next) {
@@ -357,7 +362,8 @@ int main(int argc, char** argv) {
     fmt::print(stderr,
                "usage: accuracy TRUTH_DIR [--model GLOB] [--variant GLOB] "
                "[--files] [--worst N] [--wrong] [--layers] [--nodes] "
-               "[--hierarchy] [--roles] [--markdown] [--floors FILE]\n");
+               "[--hierarchy] [--no-recipes] [--roles] [--markdown] "
+               "[--floors FILE]\n");
     return 2;
   }
   return onnx_tag::bench::Accuracy(*options).Run();

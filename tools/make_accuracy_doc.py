@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Measures accuracy and puts the tables into docs/accuracy.md.
+
+    python3 tools/make_accuracy_doc.py LARGER_SET DEEPER RECORDINGS [--build build]
+
+LARGER_SET and DEEPER are folders of models with truth, in the form of tests/truth; RECORDINGS is what record_recipes.py
+wrote, for the rows with a model's family left out of the book. Needs no packages. What stands between
+`<!-- NAME -->` and `<!-- /NAME -->` in the page is replaced.
+"""
+from __future__ import annotations
+
+import argparse
+import pathlib
+import re
+import subprocess
+from typing import Dict, List
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+PAGE = ROOT / "docs/accuracy.md"
+NAMELESS = ("ts-noscope", "ts14-noscope", "ts-anon", "dyn-nometa", "dyn-slim", "dyn-ort", "gs-dyn", "vc-dyn", "ts@le1.12",
+            "ts-untrained@le1.12")
+COLUMNS = ("exact", "above", "wrong", "wrong layer", "certain", "high", "medium")
+
+
+def run(*words: object) -> str:
+    return subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True).stdout
+
+
+def rows(text: str) -> Dict[str, List[str]]:
+    """By variant: exact, above, wrong, wrong layer, certain, high, medium, out of a table for people."""
+    found = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) < 10 or not re.fullmatch(r"\d+", words[1]):
+            continue
+        if "|" in words:  # recipes_bench: each level's share stands before what is right of it
+            found[words[0]] = [*words[3:7], words[9], words[11], words[13]]
+        else:
+            found[words[0]] = words[4:11]
+    return found
+
+
+def table(head: List[str], lines: List[List[str]]) -> str:
+    out = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(out + ["| " + " | ".join(line) + " |" for line in lines])
+
+
+def book_table(accuracy: pathlib.Path, folder: pathlib.Path) -> str:
+    with_book = rows(run(accuracy, folder))
+    without = rows(run(accuracy, folder, "--no-recipes"))
+    names = [name for name in NAMELESS if name in with_book] or sorted(with_book)
+    return table(["variant", "exact without the book", *(f"with it: {column}" for column in COLUMNS)],
+                 [[f"`{name}`", without[name][0], *with_book[name]] for name in names])
+
+
+def leave_out_table(bench: pathlib.Path, folder: pathlib.Path, recordings: pathlib.Path) -> str:
+    lines = []
+    for name in NAMELESS:
+        found = rows(run(bench, folder, "--shelf", recordings, "--variant", name, "--leave-out"))
+        if name in found:
+            lines.append([f"`{name}`", *found[name]])
+    return table(["variant", *COLUMNS], lines)
+
+
+def put(page: str, name: str, text: str) -> str:
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, rest = page.split(begin)
+    return before + begin + "\n" + text.strip() + "\n" + end + rest.split(end)[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("larger", type=pathlib.Path)
+    parser.add_argument("deeper", type=pathlib.Path)
+    parser.add_argument("recordings", type=pathlib.Path)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    args = parser.parse_args()
+    accuracy = args.build / "accuracy"
+    page = PAGE.read_text()
+    page = put(page, "bundled", run(accuracy, ROOT / "tests/truth", "--markdown"))
+    page = put(page, "larger", run(accuracy, args.larger, "--markdown"))
+    page = put(page, "book", book_table(accuracy, args.larger))
+    page = put(page, "deeper", book_table(accuracy, args.deeper))
+    page = put(page, "leave-out", leave_out_table(args.build / "recipes_bench", args.larger, args.recordings))
+    PAGE.write_text(page)
+
+
+if __name__ == "__main__":
+    main()
