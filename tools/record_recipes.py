@@ -20,6 +20,7 @@ import argparse
 import fnmatch
 import os
 import pathlib
+import re
 import resource
 import signal
 import sys
@@ -196,7 +197,7 @@ def write_failures(out: pathlib.Path, target: pathlib.Path) -> None:
     for line in (out / "failures.tsv").read_text().splitlines():
         family, name, why = line.split("\t")
         if not (out / family / f"{name}.onnx").exists():
-            last[family, name] = why
+            last[family, name] = re.sub(r"\x1b\[[0-9;]*m", "", why)
     lines = ["# Models that could not be recorded for data/recipes.txt: family, recording, reason.",
              "# Made by tools/record_recipes.py; do not edit."]
     lines += ["\t".join((*key, why)) for key, why in sorted(last.items())]
