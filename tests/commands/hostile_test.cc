@@ -137,7 +137,8 @@ TEST_F(HostileTest, RepetitionIsNotMultiplied) {
 }
 
 TEST_F(HostileTest, NamesAreHarmlessOnEveryStream) {
-  const std::string evil("\x1b]0;x\x07<script>\"'\n\r\0\x9b", 22);
+  using std::string_literals::operator""s;
+  const std::string evil = "\x1b]0;x\x07<script>\"'\n\r\0\x9b"s;
   schema::ModelProto model = Empty();
   AddNode(*model.mutable_graph(), evil, "/" + evil + "/Relu", {evil}, {evil});
   const std::string path = folder_.Write("m.onnx", model.SerializeAsString());

@@ -12,6 +12,7 @@
 
 #include "support/onnx_models.h"
 #include "support/process.h"
+#include "support/sanitized.h"
 #include "support/temporary_folder.h"
 
 namespace onnx_tag::test {
@@ -145,6 +146,7 @@ TEST_F(FaultsTest, FewDescriptorsAreEnoughForManyThreads) {
                 Limit(RLIMIT_NOFILE, limit));
     EXPECT_EQ(run.Wait(), 0) << run.err();
   }
+  if (kSanitized) GTEST_SKIP() << "a sanitizer needs descriptors itself";
   // With one for the model and none for what is to be written: a clear word,
   // and no crash.
   Process none({"-r", zoo(), "-j", "64", "--json", "--no-sidecar", "--out-dir",

@@ -1,0 +1,22 @@
+// Whether this is a build with sanitizers, which open files and take time of
+// their own.
+#ifndef ONNX_TAG_TESTS_SUPPORT_SANITIZED_H_
+#define ONNX_TAG_TESTS_SUPPORT_SANITIZED_H_
+
+namespace onnx_tag::test {
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+}  // namespace onnx_tag::test
+
+#endif  // ONNX_TAG_TESTS_SUPPORT_SANITIZED_H_
