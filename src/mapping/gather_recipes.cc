@@ -15,7 +15,7 @@ using recipes::NodeAnswer;
 constexpr double kNamedWell = 0.5;
 
 // A recording that fits so well is of the same code.
-constexpr double kSameProgram = 0.97;
+constexpr double kSameProgram = 0.96;
 
 bool IsNamed(const Evidence& evidence, NodeId node) {
   return evidence.node_scope[node] != kNo<ScopeId> ||
