@@ -31,6 +31,8 @@ constexpr double kLeastAligned = 0.45;
 // No other recording is likely to be better.
 constexpr double kSameFit = 0.97;
 constexpr double kNearRank = 0.05;
+// Recordings of the best one's family, fit enough for what they say of shapes.
+constexpr double kSidesFit = 0.9;
 // Recordings that score as well, but for this share.
 constexpr double kTie = 0.01;
 
@@ -211,6 +213,7 @@ class Matcher {
     }
     std::vector<bool> tied;
     Replayed decided = Decide(votes, tied);
+    AddSides(decided);
     for (std::size_t i = 0; i < decided.tokens.size(); ++i) {
       if (!decided.tokens[i].path && !file_.anchors[i].empty()) {
         decided.tokens[i] = {file_.anchors[i], How::kReplay};
@@ -219,6 +222,42 @@ class Matcher {
     FillTokens(file_, owners, decided.tokens);
     return Report(best, SpreadToNodes(file_, decided.tokens, decided), tied,
                   false);
+  }
+
+  // Shapes that this file computes and the best recording has as constants, or
+  // the other way: another recording of the family may have them.
+  void AddSides(Replayed& decided) {
+    constexpr std::size_t kMostAsked = 3;
+    const std::string& family = matches_.front().candidate->recording.family;
+    std::vector<Match> others;
+    for (const auto& candidate : candidates_) {
+      if (others.size() == kMostAsked || HasAllSides(decided)) break;
+      if (candidate->recording.family != family || IsAsked(*candidate)) {
+        continue;
+      }
+      AlignOne(*candidate, true, others);
+      if (others.empty() || others.back().fit < kSidesFit) continue;
+      for (auto& [node, path] : Replay(file_, others.back()).sides) {
+        decided.sides.try_emplace(node, std::move(path));
+      }
+    }
+  }
+
+  bool IsAsked(const Candidate& candidate) const {
+    return std::any_of(
+        matches_.begin(), matches_.end(),
+        [&](const Match& match) { return match.candidate == &candidate; });
+  }
+
+  // Constants go with what reads them.
+  bool HasAllSides(const Replayed& replayed) const {
+    const DataFlow& flow = file_.graph.flow();
+    return std::all_of(
+        flow.Order().begin(), flow.Order().end(), [&](NodeId node) {
+          return flow.IsData(node) || flow.IsTransparent(node) ||
+                 flow.model().OpType(node) == "Constant" ||
+                 replayed.sides.contains(static_cast<std::uint32_t>(node));
+        });
   }
 
   static void AddOwners(const Candidate& candidate, PathSet& owners) {
