@@ -11,6 +11,7 @@
 #include "recipes/old_code.h"
 #include "recipes/recorded_classes.h"
 #include "recipes/transfer.h"
+#include "recipes/vote.h"
 
 namespace onnx_tag::recipes {
 namespace {
@@ -33,8 +34,10 @@ constexpr double kSameFit = 0.97;
 constexpr double kNearRank = 0.05;
 // Recordings of the best one's family, fit enough for what they say of shapes.
 constexpr double kSidesFit = 0.9;
-// Recordings that score as well, but for this share.
+// Recordings that score as well but for this share have a vote; those that
+// score nearly as well can put an answer in doubt.
 constexpr double kTie = 0.01;
+constexpr double kRival = 0.02;
 
 class Matcher {
  public:
@@ -194,17 +197,16 @@ class Matcher {
 
   BookAnswer ReplayBest() {
     const Match& best = matches_.front();
-    const double least =
-        static_cast<double>(best.alignment.score) -
-        std::max<double>(kUnit,
-                         kTie * static_cast<double>(best.alignment.score));
     std::vector<Replayed> votes;
+    std::vector<Replayed> rivals;
     PathSet owners = {Path()};
     for (const Match& match : matches_) {
-      const bool tied = static_cast<double>(match.alignment.score) > least;
+      const bool tied = IsNear(match, kTie);
       if (tied) {
         votes.push_back(Replay(file_, match));
         classes_.Add(*match.candidate);
+      } else if (IsNear(match, kRival)) {
+        rivals.push_back(Replay(file_, match));
       }
       if (tied || match.candidate->recording.family ==
                       best.candidate->recording.family) {
@@ -212,7 +214,8 @@ class Matcher {
       }
     }
     std::vector<bool> tied;
-    Replayed decided = Decide(votes, tied);
+    Replayed decided = Vote(votes, tied);
+    MarkDisputed(decided, rivals, tied);
     AddSides(decided);
     for (std::size_t i = 0; i < decided.tokens.size(); ++i) {
       if (!decided.tokens[i].path && !file_.anchors[i].empty()) {
@@ -222,6 +225,13 @@ class Matcher {
     FillTokens(file_, owners, decided.tokens);
     return Report(best, SpreadToNodes(file_, decided.tokens, decided), tied,
                   false);
+  }
+
+  // Whether it scores as well as the best, but for this share.
+  bool IsNear(const Match& match, double share) const {
+    const auto best = static_cast<double>(matches_.front().alignment.score);
+    return static_cast<double>(match.alignment.score) >
+           best - std::max<double>(kUnit, share * best);
   }
 
   // Shapes that this file computes and the best recording has as constants, or
@@ -269,62 +279,6 @@ class Matcher {
     };
     for (const RecordedToken& token : recording.tokens) add(token.module);
     for (const SideNode& side : recording.side_nodes) add(side.module);
-  }
-
-  // Recordings that tie are polled.
-  static Replayed Decide(const std::vector<Replayed>& votes,
-                         std::vector<bool>& tied) {
-    Replayed decided = votes.front();
-    tied.assign(decided.tokens.size(), false);
-    if (votes.size() == 1) return decided;
-    for (std::size_t i = 0; i < decided.tokens.size(); ++i) {
-      std::map<Path, std::size_t> counts;
-      for (const Replayed& vote : votes) {
-        if (vote.tokens[i].path) ++counts[*vote.tokens[i].path];
-      }
-      if (counts.empty()) continue;
-      tied[i] = counts.size() > 1;
-      std::size_t most = 0;
-      std::size_t all = 0;
-      for (const auto& [path, count] : counts) {
-        most = std::max(most, count);
-        all += count;
-      }
-      // No majority: what they agree on.
-      if (2 * most <= all) {
-        Path common = counts.begin()->first;
-        for (const auto& [path, count] : counts) {
-          common.resize(CommonLength(common, path));
-        }
-        decided.tokens[i] = {std::move(common), How::kLoose, true};
-        continue;
-      }
-      for (const Replayed& vote : votes) {
-        const Answer& answer = vote.tokens[i];
-        if (!answer.path || counts[*answer.path] != most) continue;
-        decided.tokens[i] = answer;
-        break;
-      }
-    }
-    for (std::size_t k = 1; k < votes.size(); ++k) {
-      for (const auto& [node, path] : votes[k].sides) {
-        decided.sides.try_emplace(node, path);
-      }
-    }
-    for (auto& [node, path] : decided.sides) {
-      std::map<Path, std::size_t> counts;
-      for (const Replayed& vote : votes) {
-        const auto at = vote.sides.find(node);
-        if (at != vote.sides.end()) ++counts[at->second];
-      }
-      std::size_t most = counts[path];
-      for (const auto& [other, count] : counts) {
-        if (count <= most) continue;
-        most = count;
-        path = other;
-      }
-    }
-    return decided;
   }
 
   // Names do not fit: structure alone may.
