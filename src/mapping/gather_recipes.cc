@@ -1,6 +1,9 @@
 // The recipe book's word on a file whose names say too little.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+
 #include "mapping/evidence.h"
 #include "recipes/match.h"
 
@@ -34,6 +37,23 @@ bool NamesSayEnough(const Evidence& evidence) {
     named += IsNamed(evidence, node);
   }
   return static_cast<double>(named) >= kNamedWell * static_cast<double>(nodes);
+}
+
+// Made by another framework's exporter: the same architectures, other modules.
+bool IsFromElsewhere(const Model& model) {
+  constexpr std::array<std::string_view, 10> kOthers = {
+      "caffe2",
+      "onnx-caffe2",
+      "CNTK",
+      "keras2onnx",
+      "tf2onnx",
+      "mxnet",
+      "chainer",
+      "PaddlePaddle",
+      "skl2onnx",
+      "MATLAB Deep Learning Toolbox Converter for ONNX Model Format"};
+  return std::find(kOthers.begin(), kOthers.end(), model.producer_name()) !=
+         kOthers.end();
 }
 
 // Measured with each file's family left out of the book: what a parameter of
@@ -90,7 +110,7 @@ std::string_view WordFor(How how) {
 }  // namespace
 
 void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
-  if (NamesSayEnough(evidence)) return;
+  if (NamesSayEnough(evidence) || IsFromElsewhere(evidence.model)) return;
   const BookAnswer answer =
       recipes::AskBook(recipes::TokenGraph(evidence.model), book);
   if (answer.recipe.empty()) return;

@@ -134,10 +134,16 @@ class Matcher {
     SortByScore(matches_);
   }
 
+  // Of those that score the same, the simpler model is the likelier.
   static void SortByScore(std::vector<Match>& matches) {
+    const auto modules = [](const Match& match) {
+      return match.candidate->recording.modules.size();
+    };
     std::stable_sort(matches.begin(), matches.end(),
-                     [](const Match& a, const Match& b) {
-                       return a.alignment.score > b.alignment.score;
+                     [&](const Match& a, const Match& b) {
+                       return a.alignment.score != b.alignment.score
+                                  ? a.alignment.score > b.alignment.score
+                                  : modules(a) < modules(b);
                      });
   }
 
@@ -314,7 +320,8 @@ class Matcher {
     report.recipe = NameOf(recording);
     report.fit = best.fit;
     report.names = best.candidate->names;
-    report.nameless = HasFewNames() && IsConvolutional();
+    report.nameless =
+        CountAnchors() == 0 || (HasFewNames() && IsConvolutional());
     report.roles_only = roles_only;
     report.anchors = CountAnchors();
     for (const NodeId node : file_.graph.flow().Order()) {

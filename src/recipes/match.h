@@ -39,7 +39,7 @@ struct BookAnswer {
   // Where no recording fits: the nearest.
   std::string nearest;
   double nearest_fit = 0;
-  // Convolutions with hardly a name: what fits may be one of many.
+  // Not a name, or convolutions with hardly one: what fits may be one of many.
   bool nameless = false;
   bool roles_only = false;  // its structure fits, its names do not
   std::vector<NodeAnswer> nodes;
