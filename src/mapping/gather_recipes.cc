@@ -17,6 +17,8 @@ constexpr double kNamedWell = 0.5;
 // A recording that fits so well is of the same code.
 constexpr double kSameProgram = 0.96;
 
+constexpr std::size_t kHowCount = static_cast<std::size_t>(How::kNothing) + 1;
+
 bool IsNamed(const Evidence& evidence, NodeId node) {
   return evidence.node_scope[node] != kNo<ScopeId> ||
          evidence.value_scope[node] != kNo<ScopeId>;
@@ -87,17 +89,13 @@ std::string_view WordFor(How how) {
   return "";
 }
 
-}  // namespace
-
-void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
-  if (NamesSayEnough(evidence)) return;
-  const BookAnswer answer =
-      recipes::AskBook(recipes::TokenGraph(evidence.model), book);
+// What a recording says, of the whole file or of a part.
+void Add(const BookAnswer& answer, Evidence& evidence,
+         std::vector<std::string>& reasons) {
   if (answer.recipe.empty()) return;
-  auto reasons = std::make_shared<std::vector<std::string>>();
-  for (std::size_t how = 0; how <= static_cast<std::size_t>(How::kNothing);
-       ++how) {
-    reasons->push_back(fmt::format(
+  const std::size_t first = reasons.size();
+  for (std::size_t how = 0; how < kHowCount; ++how) {
+    reasons.push_back(fmt::format(
         "recipe {}, fit {:.2f} with {} named parameters: this module {}",
         answer.recipe, answer.fit, answer.anchors,
         WordFor(static_cast<How>(how))));
@@ -106,9 +104,8 @@ void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
     const bool firm = !answer.roles_only && node.how <= How::kBetween;
     evidence.recipes.push_back(
         {node.node, evidence.modules.Add(node.path), LevelOf(answer, node),
-         firm, (*reasons)[static_cast<std::size_t>(node.how)]});
+         firm, reasons[first + static_cast<std::size_t>(node.how)]});
   }
-  evidence.recipe_reasons = std::move(reasons);
   // Siblings run the same program under other class names.
   const Confidence confidence =
       answer.fit >= kSameProgram ? Confidence::kMedium : Confidence::kLow;
@@ -116,6 +113,20 @@ void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
     evidence.recipe_classes.push_back(
         {evidence.modules.Add(module.path), confidence, module.classes});
   }
+}
+
+}  // namespace
+
+void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
+  if (NamesSayEnough(evidence)) return;
+  const BookAnswer answer =
+      recipes::AskBook(recipes::TokenGraph(evidence.model), book);
+  auto reasons = std::make_shared<std::vector<std::string>>();
+  // Facts point into it: it must not move.
+  reasons->reserve(kHowCount * (answer.parts.size() + 1));
+  for (const BookAnswer& part : answer.parts) Add(part, evidence, *reasons);
+  Add(answer, evidence, *reasons);
+  evidence.recipe_reasons = std::move(reasons);
 }
 
 }  // namespace onnx_tag

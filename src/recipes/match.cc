@@ -1,4 +1,4 @@
-#include "recipes/match.h"
+#include "recipes/match_file.h"
 
 #include <fmt/core.h>
 
@@ -36,45 +36,42 @@ constexpr double kTie = 0.01;
 
 class Matcher {
  public:
-  Matcher(const TokenGraph& graph, const Book& book)
-      : book_(book),
-        file_{graph, {}, {}, {}, ActivationsAreFunctions(graph.flow()), {}} {
-    for (const Token& token : graph.tokens()) {
-      Path path = atoms_.Read(token.anchor);
-      for (std::size_t k = 0; !path.empty() && k <= path.size(); ++k) {
-        file_.known.insert(First(path, k));
-      }
-      file_.anchors.push_back(std::move(path));
-    }
-    file_.node_anchors.resize(graph.flow().model().node_count());
-    for (const NodeId node : graph.flow().Order()) {
-      if (!graph.anchors()[node].empty()) {
-        file_.node_anchors[node] = atoms_.Read(graph.anchors()[node]);
-      }
-    }
-    const Shape shape = ShapeOf(graph);
-    file_.steps[0] = MakeSteps(shape, Order::kFile);
-    file_.steps[1] = MakeSteps(shape, Order::kDepthFirst);
-  }
+  Matcher(const File& file, AtomTable& atoms) : file_(file), atoms_(atoms) {}
 
-  BookAnswer Run() {
-    if (file_.steps[0].empty() || book_.size() == 0) return {};
+  BookAnswer Whole(const Book& book) {
+    if (file_.steps[0].empty() || book.size() == 0) return {};
+    candidates_ =
+        RankByNames(file_.graph, file_.anchors, book, atoms_, kCandidates);
     AlignCandidates();
     if (matches_.empty()) return {};
-    const Match& best = matches_.front();
-    if (best.fit >= LeastFit(best) && AlignedShare(best) >= kLeastAligned) {
-      return ReplayBest();
-    }
-    BookAnswer answer =
-        NamedShare() >= kNamedForRoles ? TransferBest() : BookAnswer();
-    answer.nearest = NameOf(best.candidate->recording);
-    answer.nearest_fit = best.fit;
+    if (Fits()) return ReplayBest();
+    BookAnswer answer;
+    answer.nearest = NameOf(matches_.front().candidate->recording);
+    answer.nearest_fit = matches_.front().fit;
     return answer;
   }
 
+  BookAnswer Roles(const Book& book) {
+    if (file_.steps[0].empty() || NamedShare() < kNamedForRoles) return {};
+    return TransferBest(book);
+  }
+
+  BookAnswer Part(Candidates candidates) {
+    candidates_ = std::move(candidates);
+    AlignCandidates();
+    return !matches_.empty() && Fits() ? ReplayBest() : BookAnswer();
+  }
+
  private:
+  bool Fits() const {
+    const Match& best = matches_.front();
+    return best.fit >= LeastFit(best) && AlignedShare(best) >= kLeastAligned;
+  }
+
   // Names that contradict a recording's leave nothing to take from it.
   double LeastFit(const Match& match) const {
+    // A stage of convolutions may stand in any network.
+    if (file_.is_part && IsConvolutional()) return kNamelessFit;
     // Where only `fc` is left, its name agrees with half of the book.
     if (HasFewNames()) return IsConvolutional() ? kNamelessFit : kReplayFit;
     if (match.candidate->names >= kNamesAgree) return kNamedFit;
@@ -115,8 +112,6 @@ class Matcher {
 
   // The recordings that may fit, by score; the best first.
   void AlignCandidates() {
-    candidates_ =
-        RankByNames(file_.graph, file_.anchors, book_, atoms_, kCandidates);
     double enough = -1e9;
     for (const auto& candidate : candidates_) {
       const double rank = candidate->names + candidate->grams;
@@ -151,14 +146,14 @@ class Matcher {
     }
     std::optional<Match> best;
     for (const Order order : {Order::kFile, Order::kDepthFirst}) {
-      Query query{file_.steps[static_cast<std::size_t>(order)], {}};
+      Query query{file_.steps[static_cast<std::size_t>(order)], {}, file_.is_part};
       for (const Step& step : query.steps) {
         query.anchor.push_back(anchor[step.token]);
       }
-      const std::int64_t ideal =
-          IdealScore(query, by_names ? CountAnchors() : 0);
       Match match{&candidate, order, Align(query, candidate.ProgramIn(order)),
                   0};
+      const std::int64_t ideal = IdealScore(
+          query, match.alignment.stretch, by_names ? CountAnchors() : 0);
       match.fit = static_cast<double>(match.alignment.score) /
                   static_cast<double>(std::max<std::int64_t>(1, ideal));
       if (!best || match.alignment.score > best->alignment.score) {
@@ -180,14 +175,15 @@ class Matcher {
     const auto& steps = file_.steps[static_cast<std::size_t>(match.order)];
     double aligned = 0;
     double all = 0;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (std::size_t i = match.alignment.stretch.begin;
+         i < match.alignment.stretch.end; ++i) {
       const double weight = steps[i].weight == Weight::kHeavy    ? 3.0
                             : steps[i].weight == Weight::kMiddle ? 1.0
                                                                  : 0.4;
       all += weight;
       if (match.alignment.match[i] != kNone) aligned += weight;
     }
-    return aligned / all;
+    return all > 0 ? aligned / all : 0;
   }
 
   BookAnswer ReplayBest() {
@@ -217,8 +213,22 @@ class Matcher {
       }
     }
     FillTokens(file_, owners, decided.tokens);
+    if (file_.is_part) ForgetOutside(best, decided.tokens);
     return Report(best, SpreadToNodes(file_, decided.tokens, decided), tied,
                   false);
+  }
+
+  // What stands before and after a part is not the part's.
+  void ForgetOutside(const Match& match, std::vector<Answer>& tokens) const {
+    const auto& steps = file_.steps[static_cast<std::size_t>(match.order)];
+    std::vector<bool> inside(tokens.size(), false);
+    const Stretch& stretch = match.alignment.stretch;
+    for (std::size_t i = stretch.begin; i < stretch.end; ++i) {
+      inside[steps[i].token] = true;
+    }
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (!inside[i]) tokens[i] = {};
+    }
   }
 
   static void AddOwners(const Candidate& candidate, PathSet& owners) {
@@ -289,8 +299,8 @@ class Matcher {
   }
 
   // Names do not fit: structure alone may.
-  BookAnswer TransferBest() {
-    Candidates near = RankByLabels(file_.graph, book_, atoms_, kCandidates);
+  BookAnswer TransferBest(const Book& book) {
+    Candidates near = RankByLabels(file_.graph, book, atoms_, kCandidates);
     std::vector<Match> matches;
     for (const auto& candidate : near) AlignOne(*candidate, false, matches);
     if (matches.empty()) return {};
@@ -310,6 +320,7 @@ class Matcher {
                   true);
   }
 
+  // A class that was cut out of a recording is named by its path there.
   static std::string NameOf(const Recording& recording) {
     return fmt::format("{} ({})", recording.family, recording.exporter);
   }
@@ -324,6 +335,10 @@ class Matcher {
     report.nameless = HasFewNames() && IsConvolutional();
     report.roles_only = roles_only;
     report.anchors = CountAnchors();
+    for (const Path& anchor : file_.anchors) {
+      report.foreign +=
+          !anchor.empty() && !StartsWith(anchor, best.candidate->file_prefix);
+    }
     for (const NodeId node : file_.graph.flow().Order()) {
       const Answer& answer = answers[node];
       if (!answer.path) continue;
@@ -355,9 +370,8 @@ class Matcher {
     }
   }
 
-  const Book& book_;
-  AtomTable atoms_;
-  File file_;
+  const File& file_;
+  AtomTable& atoms_;
   Candidates candidates_;
   std::vector<Match> matches_;
   RecordedClasses classes_;
@@ -365,8 +379,17 @@ class Matcher {
 
 }  // namespace
 
-BookAnswer AskBook(const TokenGraph& graph, const Book& book) {
-  return Matcher(graph, book).Run();
+BookAnswer MatchWhole(const File& file, const Book& book, AtomTable& atoms) {
+  return Matcher(file, atoms).Whole(book);
+}
+
+BookAnswer MatchRoles(const File& file, const Book& book, AtomTable& atoms) {
+  return Matcher(file, atoms).Roles(book);
+}
+
+BookAnswer MatchPart(const File& file, Candidates candidates,
+                     AtomTable& atoms) {
+  return Matcher(file, atoms).Part(std::move(candidates));
 }
 
 }  // namespace onnx_tag::recipes
