@@ -28,6 +28,9 @@ constexpr double kNamedForRoles = 0.3;
 constexpr double kRolesFit = 0.6;
 // Less of the file aligned than this is no match, whatever it scores.
 constexpr double kLeastAligned = 0.45;
+// A part that fits worse says nothing of what stands between aligned
+// operations: roles of the whole may know it.
+constexpr double kGoodPartFit = 0.9;
 // No other recording is likely to be better.
 constexpr double kSameFit = 0.97;
 constexpr double kNearRank = 0.05;
@@ -227,7 +230,9 @@ class Matcher {
       inside[steps[i].token] = true;
     }
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (!inside[i]) tokens[i] = {};
+      const bool vague =
+          tokens[i].how == How::kGap && match.fit < kGoodPartFit;
+      if (!inside[i] || vague) tokens[i] = {};
     }
   }
 
