@@ -252,8 +252,10 @@ IdVector<NodeId, Answer> SpreadToNodes(const File& file,
                                        const Replayed& replayed) {
   IdVector<NodeId, Answer> answers(file.graph.flow().model().node_count());
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    for (const NodeId node : file.graph.tokens()[i].nodes) {
-      answers[node] = tokens[i];
+    const Token& token = file.graph.tokens()[i];
+    for (const NodeId node : token.nodes) {
+      // Only where nothing else is said of the fused node.
+      if (!token.is_echo || !answers[node].path) answers[node] = tokens[i];
     }
   }
   for (const auto& [node, path] : replayed.sides) {

@@ -317,9 +317,9 @@ class Matcher {
     roles.tokens = TransferRoles(file_, best);
     IdVector<NodeId, Answer> answers(file_.graph.flow().model().node_count());
     for (std::size_t i = 0; i < roles.tokens.size(); ++i) {
-      for (const NodeId node : file_.graph.tokens()[i].nodes) {
-        answers[node] = roles.tokens[i];
-      }
+      const Token& token = file_.graph.tokens()[i];
+      if (token.is_echo) continue;
+      for (const NodeId node : token.nodes) answers[node] = roles.tokens[i];
     }
     return Report(best, answers, std::vector<bool>(roles.tokens.size(), false),
                   true);

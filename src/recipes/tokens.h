@@ -9,15 +9,19 @@
 // they read, d (data) or c (constant) for the first two inputs: `Mul:dc`; else
 // the operator. Extras tell tokens of one label apart: LIN "=" square, "~"
 // not; Transpose its permutation; CONV kernel, strides and whether grouped.
+//
+// A node that an optimizer fused of several operations has a token for each.
 #ifndef ONNX_TAG_RECIPES_TOKENS_H_
 #define ONNX_TAG_RECIPES_TOKENS_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "recipes/data_flow.h"
+#include "recipes/fused.h"
 #include "recipes/recording.h"
 
 namespace onnx_tag::recipes {
@@ -28,6 +32,9 @@ struct Token {
   std::string_view anchor;  // path of the module whose parameter it uses; ""
   std::vector<NodeId> nodes;
   std::uint32_t main = 0;  // in nodes
+  // Stands for an operation that its node, which has a token of its own,
+  // was fused with.
+  bool is_echo = false;
   std::vector<std::uint32_t> inputs;
 
   NodeId main_node() const { return nodes[main]; }
@@ -49,14 +56,24 @@ class TokenGraph {
 
  private:
   void Build();
+  void AddNode(NodeId node);
+  void AddFused(NodeId node, const Fused& fused);
   void Connect();
+  void ConnectTo(NodeId producer, std::uint32_t token);
+  void MoveAnchors();
   std::string Label(NodeId node) const;
   std::string Extra(const Token& token) const;
 
   DataFlow flow_;
   IdVector<NodeId, std::string_view> anchors_;
   IdVector<NodeId, std::uint32_t> token_of_;
+  // By node: the token that makes what it gives, or kNone; of a fused node the
+  // last.
+  IdVector<NodeId, std::uint32_t> last_of_;
   std::vector<Token> tokens_;
+  // Tokens whose node adds the bias of the product before it, too, and whose
+  // bias that is.
+  std::vector<std::pair<std::uint32_t, std::string_view>> biases_;
 };
 
 // Depth first from the outputs, inputs in order: the same for any re-sorted
