@@ -129,18 +129,21 @@ class Bench {
         }
       }
       if (!options_.files) return score;
-      Print(
-          file.model + "/" + file.variant, score,
-          fmt::format("  {:.0f} ms, {}{} fit {:.2f} names {:.2f}{}",
-                      took.count(), answer.recipe,
-                      answer.roles_only ? " ROLES" : "", answer.fit,
-                      answer.names, PartsOf(answer)));
+      Print(file.model + "/" + file.variant, score,
+            fmt::format("  {:.0f} ms, {}{} fit {:.2f} names {:.2f}{}",
+                        took.count(), answer.recipe,
+                        answer.roles_only ? " ROLES" : "", answer.fit,
+                        answer.names, PartsOf(answer)));
     }
     return score;
   }
 
   static std::string PartsOf(const recipes::BookAnswer& answer) {
     std::string text;
+    if (!answer.nearest.empty()) {
+      text =
+          fmt::format(" refused {} {:.2f}", answer.nearest, answer.nearest_fit);
+    }
     for (const recipes::BookAnswer& part : answer.parts) {
       text += fmt::format(", part {} fit {:.2f} names {:.2f}", part.recipe,
                           part.fit, part.names);

@@ -11,8 +11,8 @@ namespace {
 constexpr double kWholeFit = 0.95;
 
 File Prepare(const TokenGraph& graph, AtomTable& atoms) {
-  File file{graph, {}, {}, {}, ActivationsAreFunctions(graph.flow()),
-            {},    false};
+  File file{graph, {}, {}, {}};
+  file.old_activations = ActivationsAreFunctions(graph.flow());
   for (const Token& token : graph.tokens()) {
     Path path = atoms.Read(token.anchor);
     for (std::size_t k = 0; !path.empty() && k <= path.size(); ++k) {
@@ -62,10 +62,9 @@ bool CoverMost(const File& file, const std::vector<BookAnswer>& parts) {
 bool AreBetter(const File& file, const std::vector<BookAnswer>& parts,
                const BookAnswer& whole) {
   return !parts.empty() &&
-         std::all_of(parts.begin(), parts.end(),
-                     [&](const BookAnswer& part) {
-                       return part.fit >= whole.fit;
-                     }) &&
+         std::all_of(
+             parts.begin(), parts.end(),
+             [&](const BookAnswer& part) { return part.fit >= whole.fit; }) &&
          10 * CountPlaced(file, parts) >= 8 * CountPlaced(file, whole);
 }
 

@@ -111,9 +111,10 @@ void CompareNames(const std::set<Path>& anchors, Candidate& candidate) {
 
 }  // namespace
 
-Candidate::Candidate(Recording read, AtomTable& atoms)
+Candidate::Candidate(Recording read, AtomTable& atoms, bool relus_folded)
     : recording(std::move(read)),
-      shape(ShapeOf(recording)),
+      shape(relus_folded ? WithoutRelus(ShapeOf(recording))
+                         : ShapeOf(recording)),
       paths(recording, atoms) {}
 
 const Program& Candidate::ProgramIn(Order order) {
@@ -154,6 +155,7 @@ Candidates RankByNames(const TokenGraph& graph,
                        const std::vector<Path>& anchors, const Book& book,
                        AtomTable& atoms, std::size_t limit) {
   const Summary mine = SummaryOf(graph);
+  const bool relus_folded = graph.relus_folded();
   std::vector<double> scores;
   for (std::size_t i = 0; i < book.size(); ++i) {
     const SummaryView other = book.Summary(i);
@@ -168,7 +170,7 @@ Candidates RankByNames(const TokenGraph& graph,
   Candidates candidates;
   for (const std::size_t index : HighestOf(scores, kShortList)) {
     auto& candidate = candidates.emplace_back(
-        std::make_unique<Candidate>(book.Read(index), atoms));
+        std::make_unique<Candidate>(book.Read(index), atoms, relus_folded));
     candidate->grams = Likeness(mine.grams, book.Summary(index).grams);
     CompareNames(generic, *candidate);
   }
@@ -183,6 +185,7 @@ Candidates RankByNames(const TokenGraph& graph,
 Candidates RankByLabels(const TokenGraph& graph, const Book& book,
                         AtomTable& atoms, std::size_t limit) {
   const Summary mine = SummaryOf(graph);
+  const bool relus_folded = graph.relus_folded();
   std::vector<double> scores;
   for (std::size_t i = 0; i < book.size(); ++i) {
     scores.push_back(Likeness(mine.grams, book.Summary(i).grams));
@@ -190,7 +193,7 @@ Candidates RankByLabels(const TokenGraph& graph, const Book& book,
   Candidates candidates;
   for (const std::size_t index : HighestOf(scores, limit)) {
     auto& candidate = candidates.emplace_back(
-        std::make_unique<Candidate>(book.Read(index), atoms));
+        std::make_unique<Candidate>(book.Read(index), atoms, relus_folded));
     candidate->grams = scores[index];
   }
   return candidates;

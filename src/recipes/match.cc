@@ -1,5 +1,3 @@
-#include "recipes/match_file.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "recipes/candidates.h"
 #include "recipes/fill.h"
+#include "recipes/match_file.h"
 #include "recipes/old_code.h"
 #include "recipes/recorded_classes.h"
 #include "recipes/transfer.h"
@@ -116,12 +115,15 @@ class Matcher {
   // The recordings that may fit, by score; the best first.
   void AlignCandidates() {
     double enough = -1e9;
+    double names = 1e9;
     for (const auto& candidate : candidates_) {
       const double rank = candidate->names + candidate->grams;
-      if (rank < enough) break;
+      // Labels in a row depend on the order, which names do not.
+      if (rank < enough && candidate->names <= names) continue;
       AlignOne(*candidate, true, matches_);
       if (!matches_.empty() && matches_.back().fit >= kSameFit) {
         enough = std::max(enough, rank - kNearRank);
+        names = matches_.back().candidate->names;
       }
     }
     SortByScore(matches_);
@@ -149,14 +151,15 @@ class Matcher {
     }
     std::optional<Match> best;
     for (const Order order : {Order::kFile, Order::kDepthFirst}) {
-      Query query{file_.steps[static_cast<std::size_t>(order)], {}, file_.is_part};
+      Query query{
+          file_.steps[static_cast<std::size_t>(order)], {}, file_.is_part};
       for (const Step& step : query.steps) {
         query.anchor.push_back(anchor[step.token]);
       }
       Match match{&candidate, order, Align(query, candidate.ProgramIn(order)),
                   0};
-      const std::int64_t ideal = IdealScore(
-          query, match.alignment.stretch, by_names ? CountAnchors() : 0);
+      const std::int64_t ideal = IdealScore(query, match.alignment.stretch,
+                                            by_names ? CountAnchors() : 0);
       match.fit = static_cast<double>(match.alignment.score) /
                   static_cast<double>(std::max<std::int64_t>(1, ideal));
       if (!best || match.alignment.score > best->alignment.score) {
@@ -230,8 +233,7 @@ class Matcher {
       inside[steps[i].token] = true;
     }
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      const bool vague =
-          tokens[i].how == How::kGap && match.fit < kGoodPartFit;
+      const bool vague = tokens[i].how == How::kGap && match.fit < kGoodPartFit;
       if (!inside[i] || vague) tokens[i] = {};
     }
   }

@@ -37,7 +37,8 @@ class ModuleFinder {
     for (const RecordedToken& token : recording.tokens) {
       Add(token.module, false);
       Add(token.anchor, true);
-      for (std::uint32_t at = token.module; IsSolid(Label(token)) && at != kNone;
+      for (std::uint32_t at = token.module;
+           IsSolid(Label(token)) && at != kNone;
            at = recording.modules[at].parent) {
         ++below_[at].solid;
       }
@@ -84,10 +85,9 @@ class ModuleFinder {
   }
 
   static double Compare(const std::set<Path>& here, const Below& below) {
-    const auto known = static_cast<double>(
-        std::count_if(here.begin(), here.end(), [&](const Path& path) {
-          return below.names.contains(path);
-        }));
+    const auto known = static_cast<double>(std::count_if(
+        here.begin(), here.end(),
+        [&](const Path& path) { return below.names.contains(path); }));
     const auto unseen = static_cast<double>(std::count_if(
         below.names.begin(), below.names.end(), [&](const auto& name) {
           return name.second && !here.contains(name.first);
@@ -106,6 +106,7 @@ class ModuleFinder {
 Candidates RankParts(const File& file, const FilePart& part, const Book& book,
                      AtomTable& atoms, std::size_t limit) {
   const Summary mine = SummaryOf(file, part);
+  const bool relus_folded = file.graph.relus_folded();
   std::vector<double> scores;
   for (std::size_t i = 0; i < book.size(); ++i) {
     const SummaryView other = book.Summary(i);
@@ -119,11 +120,10 @@ Candidates RankParts(const File& file, const FilePart& part, const Book& book,
     const RecordedPaths paths(recording, atoms);
     const auto found = ModuleFinder(recording, paths).Best(part.names);
     if (found.module == kNone || found.names <= 0) continue;
-    auto& candidate = candidates.emplace_back(
-        std::make_unique<Candidate>(CutOut(recording, found.module), atoms));
-    candidate->grams =
-        Share(CommonCount(mine.grams, book.Summary(index).grams),
-              mine.grams.size());
+    auto& candidate = candidates.emplace_back(std::make_unique<Candidate>(
+        CutOut(recording, found.module), atoms, relus_folded));
+    candidate->grams = Share(CommonCount(mine.grams, book.Summary(index).grams),
+                             mine.grams.size());
     candidate->names = found.names;
     candidate->file_prefix = part.prefix;
   }

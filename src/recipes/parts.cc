@@ -90,8 +90,10 @@ class PartFinder {
   // The file from the module's first parameter to its last, and what has no
   // parameter around it.
   File StretchOf(const Module& module) const {
-    File stretch{file_.graph,           {},          file_.node_anchors, {},
-                 file_.old_activations, file_.known, true};
+    File stretch{file_.graph, {}, file_.node_anchors, {}};
+    stretch.old_activations = file_.old_activations;
+    stretch.known = file_.known;
+    stretch.is_part = true;
     std::vector<bool> own(file_.anchors.size(), false);
     stretch.anchors.resize(file_.anchors.size());
     for (const std::uint32_t token : module.tokens) {
@@ -153,7 +155,7 @@ class PartFinder {
   std::deque<Module> open_;
   std::size_t searches_ = 0;
   std::set<std::set<Path>> failed_;
-  std::vector<bool> taken_;   // by token
+  std::vector<bool> taken_;  // by token
   std::set<NodeId> placed_;
   std::vector<BookAnswer> answers_;
 };

@@ -172,19 +172,28 @@ void TokenGraph::Connect() {
     for (const NodeId node : token.nodes) {
       if (token.anchor.empty() && !token.is_echo) token.anchor = anchors_[node];
       for (const ValueId value : flow_.Reads(node)) {
-        ConnectTo(flow_.Producer(flow_.Source(value)), i);
+        ConnectTo(TokenFor(flow_.Source(value)), i);
       }
     }
   }
 }
 
-void TokenGraph::ConnectTo(NodeId producer, std::uint32_t token) {
-  if (producer == kNo<NodeId> || last_of_[producer] == kNone ||
-      last_of_[producer] == token) {
-    return;
+std::uint32_t TokenGraph::TokenFor(ValueId value) const {
+  const NodeId node = flow_.Producer(value);
+  if (node == kNo<NodeId>) return kNone;
+  const std::uint32_t token = token_of_[node];
+  // A norm that adds first gives the sum, too.
+  if (token != kNone && token > 0 && tokens_[token - 1].is_echo &&
+      tokens_[token - 1].main_node() == node &&
+      flow_.model().Outputs(node)[0] != value) {
+    return token - 1;
   }
+  return last_of_[node];
+}
+
+void TokenGraph::ConnectTo(std::uint32_t input, std::uint32_t token) {
+  if (input == kNone || input == token) return;
   std::vector<std::uint32_t>& inputs = tokens_[token].inputs;
-  const std::uint32_t input = last_of_[producer];
   if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) {
     inputs.push_back(input);
   }
@@ -201,13 +210,20 @@ void TokenGraph::MoveAnchors() {
   }
 }
 
+bool TokenGraph::relus_folded() const {
+  const std::vector<NodeId>& nodes = flow_.Order();
+  return std::any_of(
+             nodes.begin(), nodes.end(),
+             [this](NodeId node) { return flow_.IsTransparent(node); }) &&
+         std::none_of(tokens_.begin(), tokens_.end(),
+                      [](const Token& token) { return token.label == "Relu"; });
+}
+
 std::vector<std::uint32_t> TokenGraph::Outputs() const {
   std::vector<std::uint32_t> outputs;
   for (const ValueId output : flow_.graph().outputs) {
-    const NodeId node = flow_.Producer(flow_.Source(output));
-    if (node != kNo<NodeId> && last_of_[node] != kNone) {
-      outputs.push_back(last_of_[node]);
-    }
+    const std::uint32_t token = TokenFor(flow_.Source(output));
+    if (token != kNone) outputs.push_back(token);
   }
   return outputs;
 }

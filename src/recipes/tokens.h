@@ -51,6 +51,8 @@ class TokenGraph {
   const IdVector<NodeId, std::uint32_t>& token_of() const { return token_of_; }
   // By node: as in Token, for nodes of no token, too.
   const IdVector<NodeId, std::string_view>& anchors() const { return anchors_; }
+  // A quantizer's range does the work of every ReLU: there is none.
+  bool relus_folded() const;
   // The tokens that make the graph's outputs.
   std::vector<std::uint32_t> Outputs() const;
 
@@ -59,7 +61,9 @@ class TokenGraph {
   void AddNode(NodeId node);
   void AddFused(NodeId node, const Fused& fused);
   void Connect();
-  void ConnectTo(NodeId producer, std::uint32_t token);
+  // The token that makes `value`, or kNone.
+  std::uint32_t TokenFor(ValueId value) const;
+  void ConnectTo(std::uint32_t input, std::uint32_t token);
   void MoveAnchors();
   std::string Label(NodeId node) const;
   std::string Extra(const Token& token) const;
