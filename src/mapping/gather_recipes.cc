@@ -1,6 +1,8 @@
 // The recipe book's word on a file whose names say too little.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "mapping/evidence.h"
 #include "recipes/match.h"
 
@@ -89,6 +91,26 @@ std::string_view WordFor(How how) {
   return "";
 }
 
+// Bodies of branches and loops with a model in each, as decoders have that
+// were merged into one file. Each is matched for itself; what is smaller says
+// too little.
+std::vector<GraphId> LargeBodies(const Model& model) {
+  constexpr std::size_t kLeastNodes = 24;
+  constexpr std::size_t kMostBodies = 8;
+  std::vector<GraphId> bodies;
+  for (const GraphId graph : model.Graphs()) {
+    if (model[graph].kind == GraphKind::kSubgraph &&
+        model[graph].nodes.size() >= kLeastNodes) {
+      bodies.push_back(graph);
+    }
+  }
+  std::stable_sort(bodies.begin(), bodies.end(), [&](GraphId a, GraphId b) {
+    return model[a].nodes.size() > model[b].nodes.size();
+  });
+  if (bodies.size() > kMostBodies) bodies.resize(kMostBodies);
+  return bodies;
+}
+
 // What a recording says, of the whole file or of a part.
 void Add(const BookAnswer& answer, Evidence& evidence,
          std::vector<std::string>& reasons) {
@@ -119,13 +141,23 @@ void Add(const BookAnswer& answer, Evidence& evidence,
 
 void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
   if (NamesSayEnough(evidence)) return;
-  const BookAnswer answer =
-      recipes::AskBook(recipes::TokenGraph(evidence.model), book);
+  const Model& model = evidence.model;
+  const recipes::TokenGraph main(model);
+  std::vector<BookAnswer> answers;
+  answers.push_back(recipes::AskBook(main, book));
+  for (const GraphId body : LargeBodies(model)) {
+    answers.push_back(
+        recipes::AskBook(recipes::TokenGraph(model, body, main.flow()), book));
+  }
   auto reasons = std::make_shared<std::vector<std::string>>();
+  std::size_t count = 0;
+  for (const BookAnswer& answer : answers) count += answer.parts.size() + 1;
   // Facts point into it: it must not move.
-  reasons->reserve(kHowCount * (answer.parts.size() + 1));
-  for (const BookAnswer& part : answer.parts) Add(part, evidence, *reasons);
-  Add(answer, evidence, *reasons);
+  reasons->reserve(kHowCount * count);
+  for (const BookAnswer& answer : answers) {
+    for (const BookAnswer& part : answer.parts) Add(part, evidence, *reasons);
+    Add(answer, evidence, *reasons);
+  }
   evidence.recipe_reasons = std::move(reasons);
 }
 

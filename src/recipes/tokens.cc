@@ -91,11 +91,17 @@ std::string ConvolutionExtra(Bytes node) {
 
 }  // namespace
 
-TokenGraph::TokenGraph(const Model& model)
-    : flow_(model),
+TokenGraph::TokenGraph(const Model& model) : TokenGraph(DataFlow(model)) {}
+
+TokenGraph::TokenGraph(const Model& model, GraphId body,
+                       const DataFlow& outside)
+    : TokenGraph(DataFlow(model, body, outside)) {}
+
+TokenGraph::TokenGraph(DataFlow flow)
+    : flow_(std::move(flow)),
       anchors_(FindAnchors(flow_)),
-      token_of_(model.node_count(), kNone),
-      last_of_(model.node_count(), kNone) {
+      token_of_(flow_.model().node_count(), kNone),
+      last_of_(flow_.model().node_count(), kNone) {
   Build();
   Connect();
   MoveAnchors();

@@ -44,6 +44,8 @@ class TokenGraph {
  public:
   // The main graph of `model`, which must outlive this.
   explicit TokenGraph(const Model& model);
+  // The body of a branch or loop; `outside` is of the main graph.
+  TokenGraph(const Model& model, GraphId body, const DataFlow& outside);
 
   const DataFlow& flow() const { return flow_; }
   const std::vector<Token>& tokens() const { return tokens_; }
@@ -57,6 +59,7 @@ class TokenGraph {
   std::vector<std::uint32_t> Outputs() const;
 
  private:
+  explicit TokenGraph(DataFlow flow);
   void Build();
   void AddNode(NodeId node);
   void AddFused(NodeId node, const Fused& fused);
