@@ -20,6 +20,8 @@ constexpr double kNamedWell = 0.5;
 // A recording that fits so well is of the same code.
 constexpr double kSameProgram = 0.96;
 
+constexpr std::size_t kHowCount = static_cast<std::size_t>(How::kNothing) + 1;
+
 bool IsNamed(const Evidence& evidence, NodeId node) {
   return evidence.node_scope[node] != kNo<ScopeId> ||
          evidence.value_scope[node] != kNo<ScopeId>;
@@ -107,17 +109,33 @@ std::string_view WordFor(How how) {
   return "";
 }
 
-}  // namespace
+// Bodies of branches and loops with a model in each, as decoders have that
+// were merged into one file. Each is matched for itself; what is smaller says
+// too little.
+std::vector<GraphId> LargeBodies(const Model& model) {
+  constexpr std::size_t kLeastNodes = 24;
+  constexpr std::size_t kMostBodies = 8;
+  std::vector<GraphId> bodies;
+  for (const GraphId graph : model.Graphs()) {
+    if (model[graph].kind == GraphKind::kSubgraph &&
+        model[graph].nodes.size() >= kLeastNodes) {
+      bodies.push_back(graph);
+    }
+  }
+  std::stable_sort(bodies.begin(), bodies.end(), [&](GraphId a, GraphId b) {
+    return model[a].nodes.size() > model[b].nodes.size();
+  });
+  if (bodies.size() > kMostBodies) bodies.resize(kMostBodies);
+  return bodies;
+}
 
-void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
-  if (NamesSayEnough(evidence) || IsFromElsewhere(evidence.model)) return;
-  const BookAnswer answer =
-      recipes::AskBook(recipes::TokenGraph(evidence.model), book);
+// What a recording says, of the whole file or of a part.
+void Add(const BookAnswer& answer, Evidence& evidence,
+         std::vector<std::string>& reasons) {
   if (answer.recipe.empty()) return;
-  auto reasons = std::make_shared<std::vector<std::string>>();
-  for (std::size_t how = 0; how <= static_cast<std::size_t>(How::kNothing);
-       ++how) {
-    reasons->push_back(fmt::format(
+  const std::size_t first = reasons.size();
+  for (std::size_t how = 0; how < kHowCount; ++how) {
+    reasons.push_back(fmt::format(
         "recipe {}, fit {:.2f} with {} named parameters: this module {}",
         answer.recipe, answer.fit, answer.anchors,
         WordFor(static_cast<How>(how))));
@@ -126,9 +144,8 @@ void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
     const bool firm = !answer.roles_only && node.how <= How::kBetween;
     evidence.recipes.push_back(
         {node.node, evidence.modules.Add(node.path), LevelOf(answer, node),
-         firm, (*reasons)[static_cast<std::size_t>(node.how)]});
+         firm, reasons[first + static_cast<std::size_t>(node.how)]});
   }
-  evidence.recipe_reasons = std::move(reasons);
   // Siblings run the same program under other class names.
   const Confidence confidence =
       answer.fit >= kSameProgram ? Confidence::kMedium : Confidence::kLow;
@@ -136,6 +153,30 @@ void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
     evidence.recipe_classes.push_back(
         {evidence.modules.Add(module.path), confidence, module.classes});
   }
+}
+
+}  // namespace
+
+void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
+  if (NamesSayEnough(evidence) || IsFromElsewhere(evidence.model)) return;
+  const Model& model = evidence.model;
+  const recipes::TokenGraph main(model);
+  std::vector<BookAnswer> answers;
+  answers.push_back(recipes::AskBook(main, book));
+  for (const GraphId body : LargeBodies(model)) {
+    answers.push_back(
+        recipes::AskBook(recipes::TokenGraph(model, body, main.flow()), book));
+  }
+  auto reasons = std::make_shared<std::vector<std::string>>();
+  std::size_t count = 0;
+  for (const BookAnswer& answer : answers) count += answer.parts.size() + 1;
+  // Facts point into it: it must not move.
+  reasons->reserve(kHowCount * count);
+  for (const BookAnswer& answer : answers) {
+    for (const BookAnswer& part : answer.parts) Add(part, evidence, *reasons);
+    Add(answer, evidence, *reasons);
+  }
+  evidence.recipe_reasons = std::move(reasons);
 }
 
 }  // namespace onnx_tag

@@ -189,11 +189,27 @@ class SidePlacer {
   void Run() {
     const auto& order = flow_.Order();
     for (auto at = order.rbegin(); at != order.rend(); ++at) {
-      if (!answers_[*at].path && !flow_.IsTransparent(*at)) Place(*at);
+      if (!answers_[*at].path && !flow_.IsTransparent(*at) && !IsOutside(*at)) {
+        Place(*at);
+      }
     }
   }
 
  private:
+  // Beside the part: an operation that it does not run, or what others read,
+  // too.
+  bool IsOutside(NodeId node) const {
+    if (!file_.is_part) return false;
+    if (file_.graph.token_of()[node] != kNone) return true;
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId reader : flow_.Readers(output)) {
+        if (!answers_[reader].path) return true;
+      }
+    }
+    return false;
+  }
+
   void Place(NodeId node) {
     // An embedding whose indices are constants is no token.
     const Path& anchor = file_.node_anchors[node];
@@ -273,8 +289,10 @@ IdVector<NodeId, Answer> SpreadToNodes(const File& file,
                                        const Replayed& replayed) {
   IdVector<NodeId, Answer> answers(file.graph.flow().model().node_count());
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    for (const NodeId node : file.graph.tokens()[i].nodes) {
-      answers[node] = tokens[i];
+    const Token& token = file.graph.tokens()[i];
+    for (const NodeId node : token.nodes) {
+      // Only where nothing else is said of the fused node.
+      if (!token.is_echo || !answers[node].path) answers[node] = tokens[i];
     }
   }
   for (const auto& [node, path] : replayed.sides) {

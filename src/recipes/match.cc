@@ -1,5 +1,3 @@
-#include "recipes/match.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "recipes/candidates.h"
 #include "recipes/fill.h"
+#include "recipes/match_file.h"
 #include "recipes/old_code.h"
 #include "recipes/recorded_classes.h"
 #include "recipes/transfer.h"
@@ -29,6 +28,9 @@ constexpr double kNamedForRoles = 0.3;
 constexpr double kRolesFit = 0.6;
 // Less of the file aligned than this is no match, whatever it scores.
 constexpr double kLeastAligned = 0.45;
+// A part that fits worse says nothing of what stands between aligned
+// operations: roles of the whole may know it.
+constexpr double kGoodPartFit = 0.9;
 // No other recording is likely to be better.
 constexpr double kSameFit = 0.97;
 constexpr double kNearRank = 0.05;
@@ -41,45 +43,42 @@ constexpr double kRival = 0.02;
 
 class Matcher {
  public:
-  Matcher(const TokenGraph& graph, const Book& book)
-      : book_(book),
-        file_{graph, {}, {}, {}, ActivationsAreFunctions(graph.flow()), {}} {
-    for (const Token& token : graph.tokens()) {
-      Path path = atoms_.Read(token.anchor);
-      for (std::size_t k = 0; !path.empty() && k <= path.size(); ++k) {
-        file_.known.insert(First(path, k));
-      }
-      file_.anchors.push_back(std::move(path));
-    }
-    file_.node_anchors.resize(graph.flow().model().node_count());
-    for (const NodeId node : graph.flow().Order()) {
-      if (!graph.anchors()[node].empty()) {
-        file_.node_anchors[node] = atoms_.Read(graph.anchors()[node]);
-      }
-    }
-    const Shape shape = ShapeOf(graph);
-    file_.steps[0] = MakeSteps(shape, Order::kFile);
-    file_.steps[1] = MakeSteps(shape, Order::kDepthFirst);
-  }
+  Matcher(const File& file, AtomTable& atoms) : file_(file), atoms_(atoms) {}
 
-  BookAnswer Run() {
-    if (file_.steps[0].empty() || book_.size() == 0) return {};
+  BookAnswer Whole(const Book& book) {
+    if (file_.steps[0].empty() || book.size() == 0) return {};
+    candidates_ =
+        RankByNames(file_.graph, file_.anchors, book, atoms_, kCandidates);
     AlignCandidates();
     if (matches_.empty()) return {};
-    const Match& best = matches_.front();
-    if (best.fit >= LeastFit(best) && AlignedShare(best) >= kLeastAligned) {
-      return ReplayBest();
-    }
-    BookAnswer answer =
-        NamedShare() >= kNamedForRoles ? TransferBest() : BookAnswer();
-    answer.nearest = NameOf(best.candidate->recording);
-    answer.nearest_fit = best.fit;
+    if (Fits()) return ReplayBest();
+    BookAnswer answer;
+    answer.nearest = NameOf(matches_.front().candidate->recording);
+    answer.nearest_fit = matches_.front().fit;
     return answer;
   }
 
+  BookAnswer Roles(const Book& book) {
+    if (file_.steps[0].empty() || NamedShare() < kNamedForRoles) return {};
+    return TransferBest(book);
+  }
+
+  BookAnswer Part(Candidates candidates) {
+    candidates_ = std::move(candidates);
+    AlignCandidates();
+    return !matches_.empty() && Fits() ? ReplayBest() : BookAnswer();
+  }
+
  private:
+  bool Fits() const {
+    const Match& best = matches_.front();
+    return best.fit >= LeastFit(best) && AlignedShare(best) >= kLeastAligned;
+  }
+
   // Names that contradict a recording's leave nothing to take from it.
   double LeastFit(const Match& match) const {
+    // A stage of convolutions may stand in any network.
+    if (file_.is_part && IsConvolutional()) return kNamelessFit;
     // Where only `fc` is left, its name agrees with half of the book.
     if (HasFewNames()) return IsConvolutional() ? kNamelessFit : kReplayFit;
     if (match.candidate->names >= kNamesAgree) return kNamedFit;
@@ -120,15 +119,16 @@ class Matcher {
 
   // The recordings that may fit, by score; the best first.
   void AlignCandidates() {
-    candidates_ =
-        RankByNames(file_.graph, file_.anchors, book_, atoms_, kCandidates);
     double enough = -1e9;
+    double names = 1e9;
     for (const auto& candidate : candidates_) {
       const double rank = candidate->names + candidate->grams;
-      if (rank < enough) break;
+      // Labels in a row depend on the order, which names do not.
+      if (rank < enough && candidate->names <= names) continue;
       AlignOne(*candidate, true, matches_);
       if (!matches_.empty() && matches_.back().fit >= kSameFit) {
         enough = std::max(enough, rank - kNearRank);
+        names = matches_.back().candidate->names;
       }
     }
     SortByScore(matches_);
@@ -162,14 +162,15 @@ class Matcher {
     }
     std::optional<Match> best;
     for (const Order order : {Order::kFile, Order::kDepthFirst}) {
-      Query query{file_.steps[static_cast<std::size_t>(order)], {}};
+      Query query{
+          file_.steps[static_cast<std::size_t>(order)], {}, file_.is_part};
       for (const Step& step : query.steps) {
         query.anchor.push_back(anchor[step.token]);
       }
-      const std::int64_t ideal =
-          IdealScore(query, by_names ? CountAnchors() : 0);
       Match match{&candidate, order, Align(query, candidate.ProgramIn(order)),
                   0};
+      const std::int64_t ideal = IdealScore(query, match.alignment.stretch,
+                                            by_names ? CountAnchors() : 0);
       match.fit = static_cast<double>(match.alignment.score) /
                   static_cast<double>(std::max<std::int64_t>(1, ideal));
       if (!best || match.alignment.score > best->alignment.score) {
@@ -191,14 +192,15 @@ class Matcher {
     const auto& steps = file_.steps[static_cast<std::size_t>(match.order)];
     double aligned = 0;
     double all = 0;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (std::size_t i = match.alignment.stretch.begin;
+         i < match.alignment.stretch.end; ++i) {
       const double weight = steps[i].weight == Weight::kHeavy    ? 3.0
                             : steps[i].weight == Weight::kMiddle ? 1.0
                                                                  : 0.4;
       all += weight;
       if (match.alignment.match[i] != kNone) aligned += weight;
     }
-    return aligned / all;
+    return all > 0 ? aligned / all : 0;
   }
 
   BookAnswer ReplayBest() {
@@ -229,8 +231,23 @@ class Matcher {
       }
     }
     FillTokens(file_, owners, decided.tokens);
+    if (file_.is_part) ForgetOutside(best, decided.tokens);
     return Report(best, SpreadToNodes(file_, decided.tokens, decided), tied,
                   false);
+  }
+
+  // What stands before and after a part is not the part's.
+  void ForgetOutside(const Match& match, std::vector<Answer>& tokens) const {
+    const auto& steps = file_.steps[static_cast<std::size_t>(match.order)];
+    std::vector<bool> inside(tokens.size(), false);
+    const Stretch& stretch = match.alignment.stretch;
+    for (std::size_t i = stretch.begin; i < stretch.end; ++i) {
+      inside[steps[i].token] = true;
+    }
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const bool vague = tokens[i].how == How::kGap && match.fit < kGoodPartFit;
+      if (!inside[i] || vague) tokens[i] = {};
+    }
   }
 
   // Whether it scores as well as the best, but for this share.
@@ -288,8 +305,8 @@ class Matcher {
   }
 
   // Names do not fit: structure alone may.
-  BookAnswer TransferBest() {
-    Candidates near = RankByLabels(file_.graph, book_, atoms_, kCandidates);
+  BookAnswer TransferBest(const Book& book) {
+    Candidates near = RankByLabels(file_.graph, book, atoms_, kCandidates);
     std::vector<Match> matches;
     for (const auto& candidate : near) AlignOne(*candidate, false, matches);
     if (matches.empty()) return {};
@@ -301,14 +318,15 @@ class Matcher {
     roles.tokens = TransferRoles(file_, best);
     IdVector<NodeId, Answer> answers(file_.graph.flow().model().node_count());
     for (std::size_t i = 0; i < roles.tokens.size(); ++i) {
-      for (const NodeId node : file_.graph.tokens()[i].nodes) {
-        answers[node] = roles.tokens[i];
-      }
+      const Token& token = file_.graph.tokens()[i];
+      if (token.is_echo) continue;
+      for (const NodeId node : token.nodes) answers[node] = roles.tokens[i];
     }
     return Report(best, answers, std::vector<bool>(roles.tokens.size(), false),
                   true);
   }
 
+  // A class that was cut out of a recording is named by its path there.
   static std::string NameOf(const Recording& recording) {
     return fmt::format("{} ({})", recording.family, recording.exporter);
   }
@@ -324,6 +342,10 @@ class Matcher {
         CountAnchors() == 0 || (HasFewNames() && IsConvolutional());
     report.roles_only = roles_only;
     report.anchors = CountAnchors();
+    for (const Path& anchor : file_.anchors) {
+      report.foreign +=
+          !anchor.empty() && !StartsWith(anchor, best.candidate->file_prefix);
+    }
     for (const NodeId node : file_.graph.flow().Order()) {
       const Answer& answer = answers[node];
       if (!answer.path) continue;
@@ -355,9 +377,8 @@ class Matcher {
     }
   }
 
-  const Book& book_;
-  AtomTable atoms_;
-  File file_;
+  const File& file_;
+  AtomTable& atoms_;
   Candidates candidates_;
   std::vector<Match> matches_;
   RecordedClasses classes_;
@@ -365,8 +386,17 @@ class Matcher {
 
 }  // namespace
 
-BookAnswer AskBook(const TokenGraph& graph, const Book& book) {
-  return Matcher(graph, book).Run();
+BookAnswer MatchWhole(const File& file, const Book& book, AtomTable& atoms) {
+  return Matcher(file, atoms).Whole(book);
+}
+
+BookAnswer MatchRoles(const File& file, const Book& book, AtomTable& atoms) {
+  return Matcher(file, atoms).Roles(book);
+}
+
+BookAnswer MatchPart(const File& file, Candidates candidates,
+                     AtomTable& atoms) {
+  return Matcher(file, atoms).Part(std::move(candidates));
 }
 
 }  // namespace onnx_tag::recipes

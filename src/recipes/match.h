@@ -36,6 +36,7 @@ struct BookAnswer {
   double fit = 0;      // 1: the same program
   double names = 0;    // 1: the same names
   std::size_t anchors = 0;  // parameters that the alignment hangs on
+  std::size_t foreign = 0;  // parameters outside what the recording knows
   // Where no recording fits: the nearest.
   std::string nearest;
   double nearest_fit = 0;
@@ -44,6 +45,9 @@ struct BookAnswer {
   bool roles_only = false;  // its structure fits, its names do not
   std::vector<NodeAnswer> nodes;
   std::vector<ModuleAnswer> modules;  // those of `nodes` and those around them
+  // Where no recording fits the whole: what is known of its parts. They are
+  // surer than `nodes`.
+  std::vector<BookAnswer> parts;
 };
 
 BookAnswer AskBook(const TokenGraph& graph, const Book& book);

@@ -33,6 +33,7 @@ class Replayer {
   Replayed Run() {
     replayed_.tokens.resize(file_.graph.tokens().size());
     paths_ = Decode(program_, alignment_);
+    if (file_.is_part) FindInner();
     CutUnconfirmedStages();
     for (auto& path : paths_) {
       if (path) path = ToFile(candidate_, *path);
@@ -52,6 +53,37 @@ class Replayer {
   }
 
  private:
+  // Between the first and the last parameter of a part. What stands outside is
+  // of the part only if the whole of the module was found at that end.
+  void FindInner() {
+    const auto& steps = steps_;
+    std::size_t first = 0;
+    while (first < steps.size() && AnchorAt(first).empty()) ++first;
+    std::size_t last = steps.size();
+    while (last > first && AnchorAt(last - 1).empty()) --last;
+    inner_ = {first, last};
+    std::vector<bool> hit(program_.steps.size(), false);
+    for (const std::uint32_t step : match_) {
+      if (step != kNone) hit[step] = true;
+    }
+    const auto light = [&](std::size_t j) {
+      return program_.steps[j].weight == Weight::kLight;
+    };
+    std::size_t begin = 0;
+    while (begin < hit.size() && !hit[begin] && light(begin)) ++begin;
+    std::size_t end = hit.size();
+    while (end > begin && !hit[end - 1] && light(end - 1)) --end;
+    if (begin == hit.size() || !hit[begin]) Forget(0, first);
+    if (end == 0 || !hit[end - 1]) Forget(last, steps.size());
+  }
+
+  void Forget(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      match_[i] = kNone;
+      paths_[i].reset();
+    }
+  }
+
   Answer& AnswerAt(std::size_t step) {
     return replayed_.tokens[steps_[step].token];
   }
@@ -178,7 +210,8 @@ class Replayer {
     std::size_t odd = 0;
     std::vector<bool> hit(program_.steps.size(), false);
     std::vector<bool> again(program_.steps.size(), false);
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
+    for (std::size_t i = alignment_.stretch.begin; i < alignment_.stretch.end;
+         ++i) {
       if (match_[i] != kNone) {
         again[match_[i]] = hit[match_[i]];
         hit[match_[i]] = true;
@@ -289,6 +322,7 @@ class Replayer {
 
   // Nearly everything around it is aligned, too.
   bool IsFirm(std::size_t i) const {
+    if (file_.is_part && (i < inner_.begin || i >= inner_.end)) return false;
     constexpr std::size_t kAround = 3;
     const std::size_t begin = i < kAround ? 0 : i - kAround;
     const std::size_t end = std::min(match_.size(), i + kAround + 1);
@@ -338,11 +372,12 @@ class Replayer {
   const Candidate& candidate_;
   const Program& program_;
   const Alignment& alignment_;
-  const std::vector<std::uint32_t>& match_;
+  std::vector<std::uint32_t> match_;
   const std::vector<Step>& steps_;
   double fit_;
   std::vector<std::optional<Path>> paths_;
   std::vector<bool> cut_;
+  Stretch inner_;  // of a part
   Replayed replayed_;
 };
 

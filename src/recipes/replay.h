@@ -31,7 +31,9 @@ struct File {
   IdVector<NodeId, Path> node_anchors;
   std::vector<Step> steps[2];    // by Order
   bool old_activations = false;  // see old_code.h
-  PathSet known;                 // modules of parameters and those around them
+  PathSet known = {};            // modules of parameters and those around them
+  // The steps are a stretch of the file: what is around them is not known.
+  bool is_part = false;
 };
 
 struct Replayed {
