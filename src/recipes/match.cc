@@ -268,21 +268,21 @@ class Matcher {
       }
     }
     for (std::size_t k = 1; k < votes.size(); ++k) {
-      for (const auto& [node, path] : votes[k].sides) {
-        decided.sides.try_emplace(node, path);
+      for (const auto& [node, answer] : votes[k].sides) {
+        decided.sides.try_emplace(node, answer);
       }
     }
-    for (auto& [node, path] : decided.sides) {
+    for (auto& [node, answer] : decided.sides) {
       std::map<Path, std::size_t> counts;
       for (const Replayed& vote : votes) {
         const auto at = vote.sides.find(node);
-        if (at != vote.sides.end()) ++counts[at->second];
+        if (at != vote.sides.end()) ++counts[*at->second.path];
       }
-      std::size_t most = counts[path];
+      std::size_t most = counts[*answer.path];
       for (const auto& [other, count] : counts) {
         if (count <= most) continue;
         most = count;
-        path = other;
+        answer.path = other;
       }
     }
     return decided;
@@ -330,7 +330,8 @@ class Matcher {
       const std::uint32_t token = file_.graph.token_of()[node];
       report.nodes.push_back({node, atoms_.Text(*answer.path), answer.how,
                               answer.cut, token != kNone && tied[token],
-                              file_.known.contains(*answer.path)});
+                              file_.known.contains(*answer.path),
+                              HasIndex(*answer.path)});
     }
     NameClasses(answers, report);
     return report;
