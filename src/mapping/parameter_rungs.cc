@@ -67,7 +67,10 @@ std::unordered_map<std::uint64_t, NodeId> NamelessProducts(
       continue;
     }
     const std::uint64_t shape = Shape(model, inputs[1]);
-    if (shape != 0) products[shape] = node;  // the last one: heads come last
+    if (shape == 0) continue;
+    // The last one: heads come last. Gemm may read either form.
+    products[shape] = node;
+    if (op == "Gemm") products[Transposed(shape)] = node;
   }
   return products;
 }

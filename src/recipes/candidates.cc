@@ -126,6 +126,17 @@ void CompareNames(const std::set<Path>& anchors, Candidate& candidate) {
   }
 }
 
+// Names and labels; where these are the same (networks of convolutions), the
+// length tells.
+double Rank(const Candidate& candidate, const TokenGraph& graph) {
+  constexpr double kLength = 0.04;
+  const auto [less, more] =
+      std::minmax(candidate.recording.tokens.size(), graph.tokens().size());
+  return candidate.names + candidate.grams +
+         kLength * static_cast<double>(less) /
+             static_cast<double>(std::max<std::size_t>(1, more));
+}
+
 // The indices of the book with the highest scores, in order.
 std::vector<std::size_t> Best(const std::vector<double>& scores,
                               std::size_t limit) {
@@ -205,8 +216,8 @@ Candidates RankByNames(const TokenGraph& graph,
     CompareNames(generic, *candidate);
   }
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const auto& a, const auto& b) {
-                     return a->names + a->grams > b->names + b->grams;
+                   [&](const auto& a, const auto& b) {
+                     return Rank(*a, graph) > Rank(*b, graph);
                    });
   if (candidates.size() > limit) candidates.resize(limit);
   return candidates;

@@ -46,6 +46,7 @@ class TokenFiller {
     for (std::size_t i = tokens_.size(); i-- > 0;) {
       FillBetween(static_cast<std::uint32_t>(i));
     }
+    FillChains();
     for (std::size_t i = tokens_.size(); i-- > 0;) {
       FillFromReaders(static_cast<std::uint32_t>(i));
     }
@@ -71,6 +72,42 @@ class TokenFiller {
     }
     if (agreed == nullptr) return;
     answers_[token] = {*agreed->path, How::kBetween, agreed->cut};
+  }
+
+  // Chains of open tokens: what stands before the first and what stands after
+  // the last agree.
+  void FillChains() {
+    std::vector<std::optional<Path>> before(tokens_.size());
+    std::vector<std::optional<Path>> after(tokens_.size());
+    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+      if (!answers_[i].path) before[i] = Agreed(tokens_[i].inputs, before);
+    }
+    for (std::size_t i = tokens_.size(); i-- > 0;) {
+      if (!answers_[i].path) after[i] = Agreed(readers_[i], after);
+    }
+    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+      if (!before[i] || before[i] != after[i] || before[i]->empty()) continue;
+      answers_[i] = {std::move(*before[i]), How::kBetween};
+    }
+  }
+
+  // Where all of `others` run, or those that call them; `open` has it for those
+  // that are not placed.
+  std::optional<Path> Agreed(
+      const std::vector<std::uint32_t>& others,
+      const std::vector<std::optional<Path>>& open) const {
+    std::optional<Path> agreed;
+    for (const std::uint32_t other : others) {
+      std::optional<Path> path =
+          answers_[other].path ? answers_[other].path : open[other];
+      if (!path) return std::nullopt;
+      if (answers_[other].path && EndsLeaf(tokens_[other]) && !path->empty()) {
+        path->pop_back();
+      }
+      if (agreed && agreed != path) return std::nullopt;
+      agreed = std::move(path);
+    }
+    return agreed;
   }
 
   // Tokens that nothing placed leads to.

@@ -11,6 +11,7 @@
 #include "recipes/old_code.h"
 #include "recipes/recorded_classes.h"
 #include "recipes/transfer.h"
+#include "recipes/vote.h"
 
 namespace onnx_tag::recipes {
 namespace {
@@ -31,8 +32,12 @@ constexpr double kLeastAligned = 0.45;
 // No other recording is likely to be better.
 constexpr double kSameFit = 0.97;
 constexpr double kNearRank = 0.05;
-// Recordings that score as well, but for this share.
+// Recordings of the best one's family, fit enough for what they say of shapes.
+constexpr double kSidesFit = 0.9;
+// Recordings that score as well but for this share have a vote; those that
+// score nearly as well can put an answer in doubt.
 constexpr double kTie = 0.01;
+constexpr double kRival = 0.02;
 
 class Matcher {
  public:
@@ -192,17 +197,16 @@ class Matcher {
 
   BookAnswer ReplayBest() {
     const Match& best = matches_.front();
-    const double least =
-        static_cast<double>(best.alignment.score) -
-        std::max<double>(kUnit,
-                         kTie * static_cast<double>(best.alignment.score));
     std::vector<Replayed> votes;
+    std::vector<Replayed> rivals;
     PathSet owners = {Path()};
     for (const Match& match : matches_) {
-      const bool tied = static_cast<double>(match.alignment.score) > least;
+      const bool tied = IsNear(match, kTie);
       if (tied) {
         votes.push_back(Replay(file_, match));
         classes_.Add(*match.candidate);
+      } else if (IsNear(match, kRival)) {
+        rivals.push_back(Replay(file_, match));
       }
       if (tied || match.candidate->recording.family ==
                       best.candidate->recording.family) {
@@ -210,7 +214,9 @@ class Matcher {
       }
     }
     std::vector<bool> tied;
-    Replayed decided = Decide(votes, tied);
+    Replayed decided = Vote(votes, tied);
+    MarkDisputed(decided, rivals, tied);
+    AddSides(decided);
     for (std::size_t i = 0; i < decided.tokens.size(); ++i) {
       if (!decided.tokens[i].path && !file_.anchors[i].empty()) {
         decided.tokens[i] = {file_.anchors[i], How::kReplay};
@@ -219,6 +225,49 @@ class Matcher {
     FillTokens(file_, owners, decided.tokens);
     return Report(best, SpreadToNodes(file_, decided.tokens, decided), tied,
                   false);
+  }
+
+  // Whether it scores as well as the best, but for this share.
+  bool IsNear(const Match& match, double share) const {
+    const auto best = static_cast<double>(matches_.front().alignment.score);
+    return static_cast<double>(match.alignment.score) >
+           best - std::max<double>(kUnit, share * best);
+  }
+
+  // Shapes that this file computes and the best recording has as constants, or
+  // the other way: another recording of the family may have them.
+  void AddSides(Replayed& decided) {
+    constexpr std::size_t kMostAsked = 3;
+    const std::string& family = matches_.front().candidate->recording.family;
+    std::vector<Match> others;
+    for (const auto& candidate : candidates_) {
+      if (others.size() == kMostAsked || HasAllSides(decided)) break;
+      if (candidate->recording.family != family || IsAsked(*candidate)) {
+        continue;
+      }
+      AlignOne(*candidate, true, others);
+      if (others.empty() || others.back().fit < kSidesFit) continue;
+      for (auto& [node, path] : Replay(file_, others.back()).sides) {
+        decided.sides.try_emplace(node, std::move(path));
+      }
+    }
+  }
+
+  bool IsAsked(const Candidate& candidate) const {
+    return std::any_of(
+        matches_.begin(), matches_.end(),
+        [&](const Match& match) { return match.candidate == &candidate; });
+  }
+
+  // Constants go with what reads them.
+  bool HasAllSides(const Replayed& replayed) const {
+    const DataFlow& flow = file_.graph.flow();
+    return std::all_of(
+        flow.Order().begin(), flow.Order().end(), [&](NodeId node) {
+          return flow.IsData(node) || flow.IsTransparent(node) ||
+                 flow.model().OpType(node) == "Constant" ||
+                 replayed.sides.contains(static_cast<std::uint32_t>(node));
+        });
   }
 
   static void AddOwners(const Candidate& candidate, PathSet& owners) {
@@ -230,62 +279,6 @@ class Matcher {
     };
     for (const RecordedToken& token : recording.tokens) add(token.module);
     for (const SideNode& side : recording.side_nodes) add(side.module);
-  }
-
-  // Recordings that tie are polled.
-  static Replayed Decide(const std::vector<Replayed>& votes,
-                         std::vector<bool>& tied) {
-    Replayed decided = votes.front();
-    tied.assign(decided.tokens.size(), false);
-    if (votes.size() == 1) return decided;
-    for (std::size_t i = 0; i < decided.tokens.size(); ++i) {
-      std::map<Path, std::size_t> counts;
-      for (const Replayed& vote : votes) {
-        if (vote.tokens[i].path) ++counts[*vote.tokens[i].path];
-      }
-      if (counts.empty()) continue;
-      tied[i] = counts.size() > 1;
-      std::size_t most = 0;
-      std::size_t all = 0;
-      for (const auto& [path, count] : counts) {
-        most = std::max(most, count);
-        all += count;
-      }
-      // No majority: what they agree on.
-      if (2 * most <= all) {
-        Path common = counts.begin()->first;
-        for (const auto& [path, count] : counts) {
-          common.resize(CommonLength(common, path));
-        }
-        decided.tokens[i] = {std::move(common), How::kLoose, true};
-        continue;
-      }
-      for (const Replayed& vote : votes) {
-        const Answer& answer = vote.tokens[i];
-        if (!answer.path || counts[*answer.path] != most) continue;
-        decided.tokens[i] = answer;
-        break;
-      }
-    }
-    for (std::size_t k = 1; k < votes.size(); ++k) {
-      for (const auto& [node, answer] : votes[k].sides) {
-        decided.sides.try_emplace(node, answer);
-      }
-    }
-    for (auto& [node, answer] : decided.sides) {
-      std::map<Path, std::size_t> counts;
-      for (const Replayed& vote : votes) {
-        const auto at = vote.sides.find(node);
-        if (at != vote.sides.end()) ++counts[*at->second.path];
-      }
-      std::size_t most = counts[*answer.path];
-      for (const auto& [other, count] : counts) {
-        if (count <= most) continue;
-        most = count;
-        answer.path = other;
-      }
-    }
-    return decided;
   }
 
   // Names do not fit: structure alone may.

@@ -241,7 +241,7 @@ class Replayer {
       // parameter's module ran this one.
       const Path* const recorded = program_.anchor[match_[i]];
       if (Generic(path) == Generic(anchor) || recorded == nullptr ||
-          recorded == program_.path[match_[i]]) {
+          (recorded == program_.path[match_[i]] && !IsTied(i))) {
         path = anchor;
         cut = false;
       }
@@ -255,6 +255,18 @@ class Replayer {
     }
     AnswerAt(i) = {std::move(path), IsFirm(i) ? How::kReplay : How::kLoose,
                    cut};
+  }
+
+  // An embedding that has the name of the head it shares its matrix with.
+  bool IsTied(std::size_t i) const {
+    if (!steps_[i].gather) return false;
+    const auto anchor = ToRecording(candidate_, AnchorAt(i));
+    if (!anchor) return false;
+    for (std::size_t j = 0; j < program_.steps.size(); ++j) {
+      const Path* const path = program_.path[j];
+      if (path != nullptr && *path == *anchor) return !program_.steps[j].gather;
+    }
+    return false;
   }
 
   // Indices that are only counted: say the owner of the list.
