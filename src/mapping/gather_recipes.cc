@@ -46,7 +46,9 @@ Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
   constexpr double kGoodFit = 0.8;
   constexpr double kVeryGoodFit = 0.92;
   if (answer.roles_only || node.tied || node.cut) return Confidence::kLow;
-  if (answer.nameless && !node.confirmed) return Confidence::kLow;
+  if ((answer.nameless || answer.one_of_many) && !node.confirmed) {
+    return Confidence::kLow;
+  }
   const Confidence if_inside = node.confirmed || node.in_list
                                    ? Confidence::kMedium
                                    : Confidence::kLow;

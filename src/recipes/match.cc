@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <string_view>
 #include <map>
 
 #include "recipes/candidates.h"
@@ -38,6 +39,8 @@ constexpr double kSidesFit = 0.9;
 // score nearly as well can put an answer in doubt.
 constexpr double kTie = 0.01;
 constexpr double kRival = 0.02;
+// How the book calls families of plain torch.nn code.
+constexpr std::string_view kPlainFamilies = "nn_";
 
 class Matcher {
  public:
@@ -316,6 +319,7 @@ class Matcher {
     report.names = best.candidate->names;
     report.nameless = HasFewNames() && IsConvolutional();
     report.roles_only = roles_only;
+    report.one_of_many = recording.family.starts_with(kPlainFamilies);
     report.anchors = CountAnchors();
     for (const NodeId node : file_.graph.flow().Order()) {
       const Answer& answer = answers[node];

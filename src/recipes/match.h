@@ -43,6 +43,9 @@ struct BookAnswer {
   // Convolutions with hardly a name: what fits may be one of many.
   bool nameless = false;
   bool roles_only = false;  // its structure fits, its names do not
+  // Plain torch.nn code of no library: modules without parameters are called
+  // what their author called them.
+  bool one_of_many = false;
   std::vector<NodeAnswer> nodes;
   std::vector<ModuleAnswer> modules;  // those of `nodes` and those around them
 };
