@@ -148,8 +148,8 @@ class Bench {
           "{} {}{}{}{} fit {:.2f} names {}",
           kHowNames[static_cast<std::size_t>(node.how)],
           node.confirmed ? "confirmed" : "-", node.tied ? " tied" : "",
-          node.cut ? " cut" : "",
-          node.in_list ? " in list" : "", std::floor(answer.fit * 20) / 20,
+          node.cut ? " cut" : "", node.in_list ? " in list" : "",
+          std::floor(answer.fit * 20) / 20,
           answer.names >= 0.65  ? "good"
           : answer.names >= 0.3 ? "fair"
                                 : "bad")];

@@ -49,9 +49,8 @@ Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
   if ((answer.nameless || answer.one_of_many) && !node.confirmed) {
     return Confidence::kLow;
   }
-  const Confidence if_inside = node.confirmed || node.in_list
-                                   ? Confidence::kMedium
-                                   : Confidence::kLow;
+  const Confidence if_inside =
+      node.confirmed || node.in_list ? Confidence::kMedium : Confidence::kLow;
   if (answer.fit < kGoodFit) {
     const bool aligned = node.how == How::kReplay || node.how == How::kSide;
     const bool certain = node.confirmed || answer.fit >= kPoorFit;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <deque>
-#include <string_view>
 #include <map>
+#include <string_view>
 
 #include "recipes/candidates.h"
 #include "recipes/fill.h"

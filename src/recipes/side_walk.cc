@@ -10,9 +10,8 @@ namespace {
 
 // Up to the owner of the first list at or behind `begin`.
 bool CutAtList(std::size_t begin, Path& path) {
-  const auto index =
-      std::find_if(path.begin() + static_cast<std::ptrdiff_t>(begin),
-                   path.end(), IsIndex);
+  const auto index = std::find_if(
+      path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(), IsIndex);
   if (index == path.end()) return false;
   path.erase(index, path.end());
   if (!path.empty()) path.pop_back();

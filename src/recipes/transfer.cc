@@ -37,7 +37,8 @@ Path FillRole(const Path& role, const Below& below) {
   Path owner = OwnerOfAll(below.parameters);
   const Path recorded = OwnerOfAll(below.recorded);
   // They may all be of one part of it: as far up as there.
-  for (std::size_t k = role.size(); k < recorded.size() && !owner.empty(); ++k) {
+  for (std::size_t k = role.size(); k < recorded.size() && !owner.empty();
+       ++k) {
     owner.pop_back();
   }
   while (!owner.empty() && !IsIndex(owner.back()) &&
