@@ -156,10 +156,11 @@ class Bench {
       const auto at = truth.find(node.node);
       if (at == truth.end()) continue;
       Score& score = kinds_[fmt::format(
-          "{} {}{}{} fit {:.2f} names {}",
+          "{} {}{}{}{} fit {:.2f} names {}",
           kHowNames[static_cast<std::size_t>(node.how)],
           node.confirmed ? "confirmed" : "-", node.tied ? " tied" : "",
-          node.cut ? " cut" : "", std::floor(answer.fit * 20) / 20,
+          node.cut ? " cut" : "", node.in_list ? " in list" : "",
+          std::floor(answer.fit * 20) / 20,
           answer.names >= 0.65  ? "good"
           : answer.names >= 0.3 ? "fair"
                                 : "bad")];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <string_view>
 
 #include "recipes/candidates.h"
 #include "recipes/fill.h"
@@ -40,6 +41,8 @@ constexpr double kSidesFit = 0.9;
 // score nearly as well can put an answer in doubt.
 constexpr double kTie = 0.01;
 constexpr double kRival = 0.02;
+// How the book calls families of plain torch.nn code.
+constexpr std::string_view kPlainFamilies = "nn_";
 
 class Matcher {
  public:
@@ -341,6 +344,7 @@ class Matcher {
     report.nameless =
         CountAnchors() == 0 || (HasFewNames() && IsConvolutional());
     report.roles_only = roles_only;
+    report.one_of_many = recording.family.starts_with(kPlainFamilies);
     report.anchors = CountAnchors();
     for (const Path& anchor : file_.anchors) {
       report.foreign +=
@@ -352,7 +356,8 @@ class Matcher {
       const std::uint32_t token = file_.graph.token_of()[node];
       report.nodes.push_back({node, atoms_.Text(*answer.path), answer.how,
                               answer.cut, token != kNone && tied[token],
-                              file_.known.contains(*answer.path)});
+                              file_.known.contains(*answer.path),
+                              HasIndex(*answer.path)});
     }
     NameClasses(answers, report);
     return report;
