@@ -46,7 +46,8 @@ constexpr std::string_view kPlainFamilies = "nn_";
 
 class Matcher {
  public:
-  Matcher(const File& file, AtomTable& atoms) : file_(file), atoms_(atoms) {}
+  Matcher(const File& file, AtomTable& atoms)
+      : file_(file), atoms_(atoms), few_names_(HasFewNames()) {}
 
   BookAnswer Whole(const Book& book) {
     if (file_.steps[0].empty() || book.size() == 0) return {};
@@ -83,7 +84,7 @@ class Matcher {
     // A stage of convolutions may stand in any network.
     if (file_.is_part && IsConvolutional()) return kNamelessFit;
     // Where only `fc` is left, its name agrees with half of the book.
-    if (HasFewNames()) return IsConvolutional() ? kNamelessFit : kReplayFit;
+    if (few_names_) return IsConvolutional() ? kNamelessFit : kReplayFit;
     if (match.candidate->names >= kNamesAgree) return kNamedFit;
     return match.candidate->names >= kNamesOverlap ? kReplayFit : 2.0;
   }
@@ -138,16 +139,24 @@ class Matcher {
   }
 
   // Of those that score the same, the simpler model is the likelier.
-  static void SortByScore(std::vector<Match>& matches) {
+  void SortByScore(std::vector<Match>& matches) const {
     const auto modules = [](const Match& match) {
       return match.candidate->recording.modules.size();
     };
     std::stable_sort(matches.begin(), matches.end(),
                      [&](const Match& a, const Match& b) {
-                       return a.alignment.score != b.alignment.score
-                                  ? a.alignment.score > b.alignment.score
-                                  : modules(a) < modules(b);
+                       return Worth(a) != Worth(b) ? Worth(a) > Worth(b)
+                                                   : modules(a) < modules(b);
                      });
+  }
+
+  // Without names, a recording that does other things, too, is worth less.
+  double Worth(const Match& match) const {
+    constexpr double kOtherThings = 0.1;
+    const auto score = static_cast<double>(match.alignment.score);
+    return few_names_
+               ? score * (1 - kOtherThings * (1 - match.candidate->grams))
+               : score;
   }
 
   // In both orders; the better one is kept.
@@ -255,9 +264,8 @@ class Matcher {
 
   // Whether it scores as well as the best, but for this share.
   bool IsNear(const Match& match, double share) const {
-    const auto best = static_cast<double>(matches_.front().alignment.score);
-    return static_cast<double>(match.alignment.score) >
-           best - std::max<double>(kUnit, share * best);
+    const double best = Worth(matches_.front());
+    return Worth(match) > best - std::max<double>(kUnit, share * best);
   }
 
   // Shapes that this file computes and the best recording has as constants, or
@@ -341,8 +349,7 @@ class Matcher {
     report.recipe = NameOf(recording);
     report.fit = best.fit;
     report.names = best.candidate->names;
-    report.nameless =
-        CountAnchors() == 0 || (HasFewNames() && IsConvolutional());
+    report.nameless = CountAnchors() == 0 || (few_names_ && IsConvolutional());
     report.roles_only = roles_only;
     report.one_of_many = recording.family.starts_with(kPlainFamilies);
     report.anchors = CountAnchors();
@@ -384,6 +391,7 @@ class Matcher {
 
   const File& file_;
   AtomTable& atoms_;
+  bool few_names_;
   Candidates candidates_;
   std::vector<Match> matches_;
   RecordedClasses classes_;
