@@ -17,6 +17,9 @@ namespace onnx_tag::recipes {
 namespace {
 
 constexpr std::size_t kCandidates = 8;
+// An alignment of so many tokens takes a tenth of a second.
+constexpr std::size_t kLargeFile = 20000;
+constexpr std::size_t kCandidatesOfLarge = 3;
 // Least fit for taking a recording's names, where names agree and where not,
 // and for taking its roles only.
 constexpr double kReplayFit = 0.72;
@@ -51,8 +54,10 @@ class Matcher {
 
   BookAnswer Whole(const Book& book) {
     if (file_.steps[0].empty() || book.size() == 0) return {};
-    candidates_ =
-        RankByNames(file_.graph, file_.anchors, book, atoms_, kCandidates);
+    const std::size_t limit = file_.graph.tokens().size() > kLargeFile
+                                  ? kCandidatesOfLarge
+                                  : kCandidates;
+    candidates_ = RankByNames(file_.graph, file_.anchors, book, atoms_, limit);
     AlignCandidates();
     if (matches_.empty()) return {};
     if (Fits()) return ReplayBest();
