@@ -54,11 +54,10 @@ class Matcher {
 
   BookAnswer Whole(const Book& book) {
     if (file_.steps[0].empty() || book.size() == 0) return {};
-    const std::size_t limit = file_.graph.tokens().size() > kLargeFile
-                                  ? kCandidatesOfLarge
-                                  : kCandidates;
-    candidates_ = RankByNames(file_.graph, file_.anchors, book, atoms_, limit);
-    AlignCandidates();
+    candidates_ = RankByNames(file_.graph, file_.anchors, book, atoms_);
+    AlignCandidates(file_.graph.tokens().size() > kLargeFile
+                        ? kCandidatesOfLarge
+                        : kCandidates);
     if (matches_.empty()) return {};
     if (Fits()) return ReplayBest();
     BookAnswer answer;
@@ -74,7 +73,7 @@ class Matcher {
 
   BookAnswer Part(Candidates candidates) {
     candidates_ = std::move(candidates);
-    AlignCandidates();
+    AlignCandidates(candidates_.size());
     return !matches_.empty() && Fits() ? ReplayBest() : BookAnswer();
   }
 
@@ -126,11 +125,12 @@ class Matcher {
            static_cast<double>(std::max<std::size_t>(1, solid));
   }
 
-  // The recordings that may fit, by score; the best first.
-  void AlignCandidates() {
+  // The first recordings that may fit, by score; the best first.
+  void AlignCandidates(std::size_t limit) {
     double enough = -1e9;
     double names = 1e9;
-    for (const auto& candidate : candidates_) {
+    for (std::size_t i = 0; i < std::min(limit, candidates_.size()); ++i) {
+      const auto& candidate = candidates_[i];
       const double rank = candidate->names + candidate->grams;
       // Labels in a row depend on the order, which names do not.
       if (rank < enough && candidate->names <= names) continue;
