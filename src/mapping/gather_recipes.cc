@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
 #include "mapping/evidence.h"
 #include "recipes/match.h"
@@ -40,29 +41,57 @@ bool NamesSayEnough(const Evidence& evidence) {
   return static_cast<double>(named) >= kNamedWell * static_cast<double>(nodes);
 }
 
-// Measured with each file's family left out of the book: what a parameter of
-// the file confirms is right, what none does may have another name in another
-// family (an activation, a container).
+// Made by another framework's exporter: the same architectures, other modules.
+bool IsFromElsewhere(const Model& model) {
+  constexpr std::array<std::string_view, 10> kOthers = {
+      "caffe2",
+      "onnx-caffe2",
+      "CNTK",
+      "keras2onnx",
+      "tf2onnx",
+      "mxnet",
+      "chainer",
+      "PaddlePaddle",
+      "skl2onnx",
+      "MATLAB Deep Learning Toolbox Converter for ONNX Model Format"};
+  return std::find(kOthers.begin(), kOthers.end(), model.producer_name()) !=
+         kOthers.end();
+}
+
+// Measured with each file's family left out of the book. What a parameter of
+// the file confirms is right; what none does may have another name in another
+// family (an activation, a container). Inside a layer all families do the same
+// things in the same place; masks and positions, which belong to no layer, each
+// makes where it likes.
 Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
+  constexpr double kPoorFit = 0.7;
   constexpr double kGoodFit = 0.8;
   constexpr double kVeryGoodFit = 0.92;
   if (answer.roles_only || node.tied || node.cut) return Confidence::kLow;
-  if (answer.nameless && !node.confirmed) return Confidence::kLow;
+  if ((answer.nameless || answer.one_of_many) && !node.confirmed) {
+    return Confidence::kLow;
+  }
+  const Confidence if_inside =
+      node.confirmed || node.in_list ? Confidence::kMedium : Confidence::kLow;
   if (answer.fit < kGoodFit) {
-    return node.how == How::kReplay ? Confidence::kMedium : Confidence::kLow;
+    const bool aligned = node.how == How::kReplay || node.how == How::kSide;
+    const bool certain = node.confirmed || answer.fit >= kPoorFit;
+    return aligned && certain ? if_inside : Confidence::kLow;
   }
   switch (node.how) {
     case How::kReplay:
     case How::kSide:
       if (!node.confirmed) return Confidence::kMedium;
-      return answer.fit >= kVeryGoodFit ? Confidence::kCertain
-                                        : Confidence::kHigh;
+      return node.in_list && answer.fit >= kVeryGoodFit ? Confidence::kCertain
+                                                        : Confidence::kHigh;
     case How::kLoose:
     case How::kInstead:
+      return if_inside;
     case How::kBetween:
-      return Confidence::kMedium;
-    case How::kServes:
       return node.confirmed ? Confidence::kMedium : Confidence::kLow;
+    case How::kServes:
+      return node.confirmed && node.in_list ? Confidence::kMedium
+                                            : Confidence::kLow;
     default:
       return Confidence::kLow;
   }
@@ -140,7 +169,7 @@ void Add(const BookAnswer& answer, Evidence& evidence,
 }  // namespace
 
 void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
-  if (NamesSayEnough(evidence)) return;
+  if (NamesSayEnough(evidence) || IsFromElsewhere(evidence.model)) return;
   const Model& model = evidence.model;
   const recipes::TokenGraph main(model);
   std::vector<BookAnswer> answers;

@@ -152,22 +152,6 @@ std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
   return claims;
 }
 
-namespace {
-
-// The module that makes what `node` reads beside its data: indices are made
-// by the caller of an embedding, everything else where it is read.
-ModuleId SideReader(const Evidence& evidence, const Placed& placed,
-                    NodeId node) {
-  const ModuleId module = placed[node].module;
-  const bool embedding = evidence.model.OpType(node) == "Gather" &&
-                         placed[node].source == Source::kParameter &&
-                         module != ModuleId{0} &&
-                         evidence.modules.Children(module).empty();
-  return embedding ? evidence.modules.Parent(module) : module;
-}
-
-}  // namespace
-
 std::vector<Claim> ProposeForConstants(const Evidence& evidence,
                                        const Placed& placed) {
   const Model& model = evidence.model;
@@ -178,9 +162,7 @@ std::vector<Claim> ProposeForConstants(const Evidence& evidence,
     const auto node = MakeId<NodeId>(i);
     if (placed[node].tagged()) {
       // Without scopes the order of execution has a say in it, too.
-      if (IsDirect(placed[node])) {
-        found[node] = SideReader(evidence, placed, node);
-      }
+      if (IsDirect(placed[node])) found[node] = placed[node].module;
       continue;
     }
     const auto outputs = model.Outputs(node);

@@ -60,17 +60,18 @@ class TokenFiller {
     const auto& inputs = tokens_[token].inputs;
     const auto& readers = readers_[token];
     if (inputs.empty() || readers.empty()) return;
-    const Path* agreed = nullptr;
+    const Answer* agreed = nullptr;
     for (const auto* side : {&inputs, &readers}) {
       for (const std::uint32_t other : *side) {
-        if (!answers_[other].path) return;
+        const Answer& answer = answers_[other];
+        if (!answer.path) return;
         if (IsLeaf(tokens_[other])) continue;
-        const Path& path = *answers_[other].path;
-        if (agreed != nullptr && *agreed != path) return;
-        agreed = &path;
+        if (agreed != nullptr && *agreed->path != *answer.path) return;
+        agreed = &answer;
       }
     }
-    if (agreed != nullptr) answers_[token] = {*agreed, How::kBetween};
+    if (agreed == nullptr) return;
+    answers_[token] = {*agreed->path, How::kBetween, agreed->cut};
   }
 
   // Chains of open tokens: what stands before the first and what stands after
@@ -221,6 +222,7 @@ class SidePlacer {
     std::optional<Path> first;
     NodeId first_reader = kNo<NodeId>;
     bool by_layers = false;  // their paths part at an index
+    bool cut = false;
     for (const ValueId output : model_.Outputs(node)) {
       if (output == kNo<ValueId>) continue;
       for (const NodeId reader : flow_.Readers(output)) {
@@ -229,6 +231,7 @@ class SidePlacer {
         if (first_reader == kNo<NodeId> || reader < first_reader) {
           first_reader = reader;
           first = path;
+          cut = answers_[reader].cut;
         }
         if (!common) {
           common = path;
@@ -250,7 +253,7 @@ class SidePlacer {
     if (by_layers && !common->empty()) {
       path = First(*common, common->size() - 1);
     }
-    answers_[node] = {std::move(path), How::kServes};
+    answers_[node] = {std::move(path), How::kServes, cut};
   }
 
   // Where what `reader` is given comes from: an embedding's index and a leaf's
@@ -295,8 +298,8 @@ IdVector<NodeId, Answer> SpreadToNodes(const File& file,
       if (!token.is_echo || !answers[node].path) answers[node] = tokens[i];
     }
   }
-  for (const auto& [node, path] : replayed.sides) {
-    answers[MakeId<NodeId>(node)] = {path, How::kSide};
+  for (const auto& [node, answer] : replayed.sides) {
+    answers[MakeId<NodeId>(node)] = answer;
   }
   SidePlacer(file, answers).Run();
   return answers;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <string_view>
 
 #include "recipes/candidates.h"
 #include "recipes/fill.h"
@@ -40,6 +41,8 @@ constexpr double kSidesFit = 0.9;
 // score nearly as well can put an answer in doubt.
 constexpr double kTie = 0.01;
 constexpr double kRival = 0.02;
+// How the book calls families of plain torch.nn code.
+constexpr std::string_view kPlainFamilies = "nn_";
 
 class Matcher {
  public:
@@ -134,10 +137,16 @@ class Matcher {
     SortByScore(matches_);
   }
 
+  // Of those that score the same, the simpler model is the likelier.
   static void SortByScore(std::vector<Match>& matches) {
+    const auto modules = [](const Match& match) {
+      return match.candidate->recording.modules.size();
+    };
     std::stable_sort(matches.begin(), matches.end(),
-                     [](const Match& a, const Match& b) {
-                       return a.alignment.score > b.alignment.score;
+                     [&](const Match& a, const Match& b) {
+                       return a.alignment.score != b.alignment.score
+                                  ? a.alignment.score > b.alignment.score
+                                  : modules(a) < modules(b);
                      });
   }
 
@@ -332,8 +341,10 @@ class Matcher {
     report.recipe = NameOf(recording);
     report.fit = best.fit;
     report.names = best.candidate->names;
-    report.nameless = HasFewNames() && IsConvolutional();
+    report.nameless =
+        CountAnchors() == 0 || (HasFewNames() && IsConvolutional());
     report.roles_only = roles_only;
+    report.one_of_many = recording.family.starts_with(kPlainFamilies);
     report.anchors = CountAnchors();
     for (const Path& anchor : file_.anchors) {
       report.foreign +=
@@ -345,7 +356,8 @@ class Matcher {
       const std::uint32_t token = file_.graph.token_of()[node];
       report.nodes.push_back({node, atoms_.Text(*answer.path), answer.how,
                               answer.cut, token != kNone && tied[token],
-                              file_.known.contains(*answer.path)});
+                              file_.known.contains(*answer.path),
+                              HasIndex(*answer.path)});
     }
     NameClasses(answers, report);
     return report;

@@ -7,6 +7,7 @@
 #include "recipes/decode.h"
 #include "recipes/jumps.h"
 #include "recipes/side_walk.h"
+#include "recipes/trusted_items.h"
 
 namespace onnx_tag::recipes {
 namespace {
@@ -15,9 +16,6 @@ namespace {
 constexpr double kSameFit = 0.97;
 // How much of the solid operations may differ before indices are doubted.
 constexpr double kFewDifferences = 0.02;
-constexpr double kMostConfirmed = 0.8;
-
-enum class Doubt : std::uint8_t { kNone, kUnconfirmed, kAll };
 
 class Replayer {
  public:
@@ -39,15 +37,18 @@ class Replayer {
       if (path) path = ToFile(candidate_, *path);
     }
     CorrectIndices();
-    const Doubt doubt = DoubtIndices();
-    for (std::size_t i = 0; i < steps_.size(); ++i) PlaceStep(i, doubt);
+    const bool doubtful = fit_ < kSameFit && !IsSameProgram();
+    if (doubtful) {
+      trusted_ = FindTrustedItems(file_, steps_, paths_, OpenLists());
+    }
+    for (std::size_t i = 0; i < steps_.size(); ++i) PlaceStep(i, doubtful);
     PlaceInstead();
     SideWalk walk(file_.graph, candidate_, replayed_.tokens,
                   file_.old_activations, replayed_.sides);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Answer& answer = AnswerAt(i);
       if (match_[i] == kNone || !answer.path) continue;
-      walk.From(steps_[i].token, program_.steps[match_[i]].token, *answer.path);
+      walk.From(steps_[i].token, program_.steps[match_[i]].token, answer);
     }
     return std::move(replayed_);
   }
@@ -155,13 +156,17 @@ class Replayer {
     std::map<Path, std::map<Path, std::uint32_t>> votes;
     for (std::size_t i = 0; i < paths_.size(); ++i) {
       const Path& anchor = AnchorAt(i);
-      if (!paths_[i] || anchor.empty() ||
-          Generic(anchor) != Generic(*paths_[i])) {
-        continue;
-      }
-      for (std::size_t k = 0; k < anchor.size(); ++k) {
-        if (IsIndex(anchor[k])) {
-          ++votes[First(*paths_[i], k + 1)][First(anchor, k + 1)];
+      if (!paths_[i] || anchor.empty()) continue;
+      // From the leaf up, for as long as they have the same names.
+      const Path& path = *paths_[i];
+      for (std::size_t k = 0; k < std::min(path.size(), anchor.size()); ++k) {
+        const Atom counted = path[path.size() - 1 - k];
+        const Atom said = anchor[anchor.size() - 1 - k];
+        if (IsIndex(counted) && IsIndex(said)) {
+          ++votes[First(path, path.size() - k)]
+                 [First(anchor, anchor.size() - k)];
+        } else if (counted != said) {
+          break;
         }
       }
     }
@@ -184,27 +189,19 @@ class Replayer {
     }
   }
 
-  // Indices are believed where the solid operations are those of the
-  // recording, else item by item.
-  Doubt DoubtIndices() const {
-    if (fit_ >= kSameFit || IsSameProgram()) return Doubt::kNone;
-    std::size_t items = 0;
-    std::size_t confirmed = 0;
-    for (const auto& path : paths_) {
-      if (!path) continue;
-      for (std::size_t k = path->size(); k > 0; --k) {
-        if (!IsIndex((*path)[k - 1])) continue;
-        ++items;
-        confirmed += file_.known.contains(First(*path, k));
-        break;
-      }
+  // The lists that the recording lets repeat, in the file's words.
+  PathSet OpenLists() const {
+    PathSet lists;
+    for (const Jump& jump : program_.jumps) {
+      if (!jump.counts) continue;
+      const auto list = ToFile(candidate_, jump.list);
+      if (list) lists.insert(Generic(*list));
     }
-    return static_cast<double>(confirmed) >=
-                   kMostConfirmed * static_cast<double>(items)
-               ? Doubt::kUnconfirmed
-               : Doubt::kAll;
+    return lists;
   }
 
+  // Whether its solid operations are those of the recording: then indices are
+  // believed, else item by item.
   bool IsSameProgram() const {
     std::size_t solid = 0;
     std::size_t odd = 0;
@@ -266,11 +263,11 @@ class Replayer {
     return true;
   }
 
-  void PlaceStep(std::size_t i, Doubt doubt) {
+  void PlaceStep(std::size_t i, bool doubtful) {
     if (!paths_[i]) return;
     Path path = *paths_[i];
     bool cut = cut_[i];
-    if (doubt != Doubt::kNone) cut = CutDoubtful(doubt, path) || cut;
+    if (doubtful) cut = CutDoubtful(path) || cut;
     const Path& anchor = AnchorAt(i);
     if (!anchor.empty() && path != anchor) {
       // Where the recorded parameter's module ran the recorded token, this
@@ -305,14 +302,10 @@ class Replayer {
     return false;
   }
 
-  // Indices that no parameter confirms: say the owner of the list.
-  bool CutDoubtful(Doubt doubt, Path& path) const {
+  // Indices that are only counted: say the owner of the list.
+  bool CutDoubtful(Path& path) const {
     for (std::size_t k = 0; k < path.size(); ++k) {
-      if (!IsIndex(path[k])) continue;
-      if (doubt == Doubt::kUnconfirmed &&
-          file_.known.contains(First(path, k + 1))) {
-        continue;
-      }
+      if (!IsIndex(path[k]) || trusted_.contains(First(path, k + 1))) continue;
       path.resize(k == 0 ? 0 : k - 1);
       while (!path.empty() && IsIndex(path.back())) path.pop_back();
       return true;
@@ -361,11 +354,10 @@ class Replayer {
     const Path* const recorded = program_.path[before];
     const Answer placed = AnswerAt(begin - 1);
     if (replaced == nullptr || recorded == nullptr || !placed.path) return;
-    const auto path = Relative(candidate_, *recorded, *placed.path, *replaced);
-    if (!path) return;
-    for (std::size_t i = begin; i < end; ++i) {
-      AnswerAt(i) = {*path, How::kInstead, placed.cut};
-    }
+    auto answer = Relative(candidate_, *recorded, placed, *replaced);
+    if (!answer) return;
+    answer->how = How::kInstead;
+    for (std::size_t i = begin; i < end; ++i) AnswerAt(i) = *answer;
   }
 
   const File& file_;
@@ -378,6 +370,7 @@ class Replayer {
   std::vector<std::optional<Path>> paths_;
   std::vector<bool> cut_;
   Stretch inner_;  // of a part
+  PathSet trusted_;  // items of lists
   Replayed replayed_;
 };
 

@@ -38,7 +38,7 @@ struct File {
 
 struct Replayed {
   std::vector<Answer> tokens;
-  std::unordered_map<std::uint32_t, Path> sides;  // by node
+  std::unordered_map<std::uint32_t, Answer> sides;  // by node
 };
 
 Replayed Replay(const File& file, const Match& match);

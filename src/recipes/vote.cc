@@ -44,21 +44,21 @@ Answer VoteOnToken(const std::vector<Replayed>& votes, std::size_t token,
 
 void VoteOnSides(const std::vector<Replayed>& votes, Replayed& decided) {
   for (const Replayed& vote : votes) {
-    for (const auto& [node, path] : vote.sides) {
-      decided.sides.try_emplace(node, path);
+    for (const auto& [node, answer] : vote.sides) {
+      decided.sides.try_emplace(node, answer);
     }
   }
-  for (auto& [node, path] : decided.sides) {
+  for (auto& [node, answer] : decided.sides) {
     Counts counts;
     for (const Replayed& vote : votes) {
       const auto at = vote.sides.find(node);
-      if (at != vote.sides.end()) ++counts[at->second];
+      if (at != vote.sides.end()) ++counts[*at->second.path];
     }
-    std::size_t most = counts[path];
+    std::size_t most = counts[*answer.path];
     for (const auto& [other, count] : counts) {
       if (count <= most) continue;
       most = count;
-      path = other;
+      answer.path = other;
     }
   }
 }
