@@ -22,6 +22,7 @@ struct NodeAnswer {
   bool cut = false;        // at a list whose index is not known
   bool tied = false;       // recordings that fit as well say something else
   bool confirmed = false;  // a parameter of this file is of the module
+  bool activation = false;
 };
 
 // A module of the file, and the classes it has in the recordings that fit: the
