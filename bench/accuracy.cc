@@ -24,10 +24,12 @@
 #include <vector>
 
 #include "base/text.h"
+#include "command_line.h"
 #include "hierarchy/module_map.h"
 #include "mapping/ladder.h"
 #include "onnx_tag/mapping.h"
 #include "role_paths.h"
+#include "score_report.h"
 #include "truth.h"
 
 namespace onnx_tag::bench {
@@ -49,8 +51,6 @@ struct Options {
   bool roles = false;
 };
 
-using Misses = std::map<std::string, std::uint64_t>;
-
 class Accuracy {
  public:
   explicit Accuracy(const Options& options) : options_(options) {}
@@ -69,7 +69,8 @@ class Accuracy {
     } else {
       PrintTable();
     }
-    return options_.floors.empty() ? 0 : CheckFloors();
+    return options_.floors.empty() ? 0
+                                   : CheckFloors(options_.floors, by_variant_);
   }
 
  private:
@@ -205,19 +206,26 @@ class Accuracy {
     return rungs_.emplace_back(std::string(rung.name), RungScore()).second;
   }
 
+  // The columns that the tables share: shares of nodes, then how many of each
+  // level are exact.
+  static std::vector<std::string> Cells(const Score& s) {
+    return {Percent(s.rows - s.untagged, s.rows),
+            Percent(s.exact, s.rows),
+            Percent(s.above, s.rows),
+            Percent(s.wrong, s.rows),
+            Percent(s.layer, s.rows),
+            Percent(s.level_exact[3], s.level_rows[3]),
+            Percent(s.level_exact[2], s.level_rows[2]),
+            Percent(s.level_exact[1], s.level_rows[1])};
+  }
+
   static void Print(const std::string& name, const Score& s) {
-    fmt::print(
-        "{:24} {:4} {:7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} "
-        "{:>6} {:>6} {:>6} {:>6}\n",
-        name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
-        Percent(s.exact, s.rows), Percent(s.above, s.rows),
-        Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
-        Percent(s.level_exact[3], s.level_rows[3]),
-        Percent(s.level_exact[2], s.level_rows[2]),
-        Percent(s.level_exact[1], s.level_rows[1]),
-        Percent(s.level_exact[3] + s.level_exact[2], s.exact),
-        Percent(s.class_right, s.class_rows),
-        Percent(s.role_right, s.role_modules));
+    fmt::print("{:24} {:4} {:7}", name, s.files, s.rows);
+    for (const std::string& cell : Cells(s)) fmt::print(" {:>6}", cell);
+    fmt::print(" {:>6} {:>6} {:>6}\n",
+               Percent(s.level_exact[3] + s.level_exact[2], s.exact),
+               Percent(s.class_right, s.class_rows),
+               Percent(s.role_right, s.role_modules));
   }
 
   void PrintTable() const {
@@ -228,12 +236,7 @@ class Accuracy {
         "layer!", "cert", "high", "med", "sure", "class", "role");
     for (const auto& [variant, score] : by_variant_) Print(variant, score);
     Print("all", all_);
-    std::vector<std::pair<std::uint64_t, std::string>> worst;
-    for (const auto& [what, count] : misses_) worst.emplace_back(count, what);
-    std::sort(worst.rbegin(), worst.rend());
-    for (std::size_t i = 0; i < std::min(options_.worst, worst.size()); ++i) {
-      fmt::print("{:6} {}\n", worst[i].first, worst[i].second);
-    }
+    PrintWorst(misses_, options_.worst);
   }
 
   void PrintMarkdown() const {
@@ -242,17 +245,10 @@ class Accuracy {
         "wrong layer | certain | high | medium | class | role path |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     const auto print = [](const std::string& name, const Score& s) {
-      fmt::print(
-          "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} "
-          "|\n",
-          name, s.files, s.rows, Percent(s.rows - s.untagged, s.rows),
-          Percent(s.exact, s.rows), Percent(s.above, s.rows),
-          Percent(s.wrong, s.rows), Percent(s.layer, s.rows),
-          Percent(s.level_exact[3], s.level_rows[3]),
-          Percent(s.level_exact[2], s.level_rows[2]),
-          Percent(s.level_exact[1], s.level_rows[1]),
-          Percent(s.class_right, s.class_rows),
-          Percent(s.role_right, s.role_modules));
+      fmt::print("| {} | {} | {} |", name, s.files, s.rows);
+      for (const std::string& cell : Cells(s)) fmt::print(" {} |", cell);
+      fmt::print(" {} | {} |\n", Percent(s.class_right, s.class_rows),
+                 Percent(s.role_right, s.role_modules));
     };
     for (const auto& [variant, score] : by_variant_) {
       print("`" + variant + "`", score);
@@ -275,37 +271,6 @@ class Accuracy {
     }
   }
 
-  // Lines of `variant exact wrong_layer`: at least, at most, in per cent.
-  int CheckFloors() const {
-    int failures = 0;
-    const std::string floors = ReadAll(options_.floors);
-    for (const std::string_view line : Split(floors, '\n')) {
-      const auto words = Split(line, ' ');
-      if (words.size() != 3 || line.starts_with("#")) continue;
-      const auto at = by_variant_.find(std::string(words[0]));
-      if (at == by_variant_.end()) {
-        fmt::print(stderr, "{}: no file of this variant\n", words[0]);
-        ++failures;
-        continue;
-      }
-      const auto share = [&](std::uint64_t part) {
-        return 100.0 * static_cast<double>(part) /
-               static_cast<double>(at->second.rows);
-      };
-      const double exact = std::stod(std::string(words[1]));
-      const double layer = std::stod(std::string(words[2]));
-      if (share(at->second.exact) < exact || share(at->second.layer) > layer) {
-        fmt::print(stderr,
-                   "{}: {:.2f} % exact and {:.2f} % in a wrong layer; the "
-                   "floor is {} and {}\n",
-                   words[0], share(at->second.exact), share(at->second.layer),
-                   words[1], words[2]);
-        ++failures;
-      }
-    }
-    return failures == 0 ? 0 : 1;
-  }
-
   const Options& options_;
   std::map<std::string, Score> by_variant_;
   Score all_;
@@ -314,57 +279,25 @@ class Accuracy {
   std::uint64_t nodes_with_truth_ = 0;
 };
 
-std::optional<Options> Parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    const bool has_next = i + 1 < argc;
-    if (word == "--files") {
-      options.files = true;
-    } else if (word == "--wrong") {
-      options.wrong_only = true;
-    } else if (word == "--layers") {
-      options.layers_only = true;
-    } else if (word == "--nodes") {
-      options.nodes = true;
-    } else if (word == "--markdown") {
-      options.markdown = true;
-    } else if (word == "--roles") {
-      options.roles = true;
-    } else if (word == "--hierarchy") {
-      options.hierarchy = true;
-    } else if (word == "--no-recipes") {
-      options.recipes = false;
-    } else if (word == "--model" && has_next) {
-      options.model = argv[++i];
-    } else if (word == "--variant" && has_next) {
-      options.variant = argv[++i];
-    } else if (word == "--floors" && has_next) {
-      options.floors = argv[++i];
-    } else if (word == "--worst" && has_next) {
-      options.worst = std::stoul(argv[++i]);
-    } else if (!word.starts_with("-") && options.truth.empty()) {
-      options.truth = word;
-    } else {
-      return std::nullopt;
-    }
-  }
-  if (options.truth.empty()) return std::nullopt;
-  return options;
-}
-
 }  // namespace
 }  // namespace onnx_tag::bench
 
 int main(int argc, char** argv) {
-  const auto options = onnx_tag::bench::Parse(argc, argv);
-  if (!options) {
-    fmt::print(stderr,
-               "usage: accuracy TRUTH_DIR [--model GLOB] [--variant GLOB] "
-               "[--files] [--worst N] [--wrong] [--layers] [--nodes] "
-               "[--hierarchy] [--no-recipes] [--roles] [--markdown] "
-               "[--floors FILE]\n");
-    return 2;
-  }
-  return onnx_tag::bench::Accuracy(*options).Run();
+  using namespace onnx_tag::bench;
+  Options options;
+  CommandLine line("accuracy TRUTH_DIR");
+  line.Value("--model", options.model, "GLOB");
+  line.Value("--variant", options.variant, "GLOB");
+  line.Flag("--files", options.files);
+  line.Number("--worst", options.worst);
+  line.Flag("--wrong", options.wrong_only);
+  line.Flag("--layers", options.layers_only);
+  line.Flag("--nodes", options.nodes);
+  line.Flag("--hierarchy", options.hierarchy);
+  line.Flag("--no-recipes", options.recipes, false);
+  line.Flag("--roles", options.roles);
+  line.Flag("--markdown", options.markdown);
+  line.Value("--floors", options.floors, "FILE");
+  if (!line.Parse(argc, argv, options.truth)) return line.Usage();
+  return Accuracy(options).Run();
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "catalogue/table.h"
+#include "command_line.h"
 #include "mapping/assign_classes.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
@@ -129,22 +130,10 @@ int Run(const std::string& directory, const std::string& variant, bool files) {
 int main(int argc, char** argv) {
   std::string directory, variant = "ts";
   bool files = false;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--files") {
-      files = true;
-    } else if (word == "--variant" && i + 1 < argc) {
-      variant = argv[++i];
-    } else {
-      directory = word;
-    }
-  }
-  if (directory.empty()) {
-    std::fputs(
-        "usage: catalogue_leave_out TRUTH_DIR [--variant GLOB] [--files]\n",
-        stderr);
-    return 2;
-  }
+  onnx_tag::bench::CommandLine line("catalogue_leave_out TRUTH_DIR");
+  line.Value("--variant", variant, "GLOB");
+  line.Flag("--files", files);
+  if (!line.Parse(argc, argv, directory)) return line.Usage();
   try {
     return onnx_tag::Run(directory, variant, files);
   } catch (const std::exception& error) {

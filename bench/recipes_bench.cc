@@ -23,9 +23,11 @@
 #include <string>
 
 #include "base/text.h"
+#include "command_line.h"
 #include "folder_book.h"
 #include "onnx_tag/mapping.h"
 #include "recipes/match.h"
+#include "score_report.h"
 
 namespace onnx_tag::bench {
 namespace {
@@ -71,12 +73,7 @@ class Bench {
     for (const auto& [variant, score] : by_variant_) Print(variant, score);
     Print("all", all_);
     for (const auto& [kind, score] : kinds_) Print(kind, score);
-    std::vector<std::pair<std::uint64_t, std::string>> worst;
-    for (const auto& [what, count] : misses_) worst.emplace_back(count, what);
-    std::sort(worst.rbegin(), worst.rend());
-    for (std::size_t i = 0; i < std::min(options_.worst, worst.size()); ++i) {
-      fmt::print("{:6} {}\n", worst[i].first, worst[i].second);
-    }
+    PrintWorst(misses_, options_.worst);
   }
 
  private:
@@ -122,19 +119,33 @@ class Bench {
     if (options_.files || options_.calibrate) {
       const recipes::BookAnswer answer =
           recipes::AskBook(recipes::TokenGraph(model), book);
-      if (options_.calibrate) Calibrate(answer, rows);
+      if (options_.calibrate) {
+        Calibrate(answer, rows);
+        for (const recipes::BookAnswer& part : answer.parts) {
+          Calibrate(part, rows);
+        }
+      }
       if (!options_.files) return score;
-      Print(
-          file.model + "/" + file.variant, score,
-          fmt::format("  {:.0f} ms, {}{} fit {:.2f} names {:.2f}", took.count(),
-                      answer.recipe, answer.roles_only ? " ROLES" : "",
-                      answer.fit, answer.names,
-                      answer.nearest.empty()
-                          ? ""
-                          : fmt::format(" refused {} {:.2f}", answer.nearest,
-                                        answer.nearest_fit)));
+      Print(file.model + "/" + file.variant, score,
+            fmt::format("  {:.0f} ms, {}{} fit {:.2f} names {:.2f}{}",
+                        took.count(), answer.recipe,
+                        answer.roles_only ? " ROLES" : "", answer.fit,
+                        answer.names, PartsOf(answer)));
     }
     return score;
+  }
+
+  static std::string PartsOf(const recipes::BookAnswer& answer) {
+    std::string text;
+    if (!answer.nearest.empty()) {
+      text =
+          fmt::format(" refused {} {:.2f}", answer.nearest, answer.nearest_fit);
+    }
+    for (const recipes::BookAnswer& part : answer.parts) {
+      text += fmt::format(", part {} fit {:.2f} names {:.2f}", part.recipe,
+                          part.fit, part.names);
+    }
+    return text;
   }
 
   void Calibrate(const recipes::BookAnswer& answer,
@@ -145,10 +156,11 @@ class Bench {
       const auto at = truth.find(node.node);
       if (at == truth.end()) continue;
       Score& score = kinds_[fmt::format(
-          "{} {}{}{} fit {:.2f} names {}",
+          "{} {}{}{}{} fit {:.2f} names {}",
           kHowNames[static_cast<std::size_t>(node.how)],
           node.confirmed ? "confirmed" : "-", node.tied ? " tied" : "",
-          node.cut ? " cut" : "", std::floor(answer.fit * 20) / 20,
+          node.cut ? " cut" : "", node.in_list ? " in list" : "",
+          std::floor(answer.fit * 20) / 20,
           answer.names >= 0.65  ? "good"
           : answer.names >= 0.3 ? "fair"
                                 : "bad")];
@@ -172,57 +184,32 @@ class Bench {
   const Options& options_;
   std::map<std::string, Score> by_variant_;
   Score all_;
-  std::map<std::string, std::uint64_t> misses_;
+  Misses misses_;
   std::map<std::string, Score> kinds_;  // of answers
 };
-
-bool Parse(int argc, char** argv, Options& options) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const bool has_next = i + 1 < argc;
-    if (word == "--leave-out") {
-      options.leave_out = true;
-    } else if (word == "--strict") {
-      options.strict = true;
-    } else if (word == "--without") {
-      options.without = true;
-    } else if (word == "--calibrate") {
-      options.calibrate = true;
-    } else if (word == "--files") {
-      options.files = true;
-    } else if (word == "--model" && has_next) {
-      options.model = argv[++i];
-    } else if (word == "--variant" && has_next) {
-      options.variant = argv[++i];
-    } else if (word == "--worst" && has_next) {
-      options.worst = std::stoul(argv[++i]);
-    } else if (word == "--shelf" && has_next) {
-      const std::string shelf = argv[++i];
-      const std::size_t colon = shelf.find(':');
-      options.shelf.Add(shelf.substr(0, colon), colon == std::string::npos
-                                                    ? "*"
-                                                    : shelf.substr(colon + 1));
-    } else if (!word.starts_with("-") && options.truth.empty()) {
-      options.truth = word;
-    } else {
-      return false;
-    }
-  }
-  return !options.truth.empty();
-}
 
 }  // namespace
 }  // namespace onnx_tag::bench
 
 int main(int argc, char** argv) {
-  onnx_tag::bench::Options options;
-  if (!onnx_tag::bench::Parse(argc, argv, options)) {
-    fmt::print(stderr,
-               "usage: recipes_bench TRUTH_DIR --shelf DIR[:GLOB,...] "
-               "[--variant GLOB] [--model GLOB] [--leave-out] [--strict] "
-               "[--without] [--files] [--worst N]\n");
-    return 2;
-  }
-  onnx_tag::bench::Bench(options).Run();
+  using namespace onnx_tag::bench;
+  Options options;
+  CommandLine line("recipes_bench TRUTH_DIR");
+  line.Each("--shelf", "DIR[:GLOB,...]", [&](const std::string& shelf) {
+    const std::size_t colon = shelf.find(':');
+    options.shelf.Add(shelf.substr(0, colon), colon == std::string::npos
+                                                  ? "*"
+                                                  : shelf.substr(colon + 1));
+  });
+  line.Value("--variant", options.variant, "GLOB");
+  line.Value("--model", options.model, "GLOB");
+  line.Flag("--leave-out", options.leave_out);
+  line.Flag("--strict", options.strict);
+  line.Flag("--without", options.without);
+  line.Flag("--calibrate", options.calibrate);
+  line.Flag("--files", options.files);
+  line.Number("--worst", options.worst);
+  if (!line.Parse(argc, argv, options.truth)) return line.Usage();
+  Bench(options).Run();
   return 0;
 }

@@ -19,10 +19,12 @@
 #include <vector>
 
 #include "base/text.h"
+#include "command_line.h"
 #include "hierarchy/module_map.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/recording.h"
+#include "score_report.h"
 #include "truth.h"
 
 namespace onnx_tag::bench {
@@ -186,12 +188,7 @@ class Strategist {
     for (const auto& [key, row] : by_variant_) {
       Print(key.first, key.second, row);
     }
-    std::vector<std::pair<std::uint64_t, std::string>> worst;
-    for (const auto& [what, count] : misses_) worst.emplace_back(count, what);
-    std::sort(worst.rbegin(), worst.rend());
-    for (std::size_t i = 0; i < std::min(options_.worst, worst.size()); ++i) {
-      fmt::print("{:6} {}\n", worst[i].first, worst[i].second);
-    }
+    PrintWorst(misses_, options_.worst);
   }
 
   void PrintMarkdown() const {
@@ -285,51 +282,24 @@ class Strategist {
   const Options& options_;
   std::map<Key, Row> by_variant_;
   std::map<Key, Row> by_file_;
-  std::map<std::string, std::uint64_t> misses_;
+  Misses misses_;
 };
-
-std::optional<Options> Parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    const bool has_next = i + 1 < argc;
-    if (word == "--files") {
-      options.files = true;
-    } else if (word == "--nodes") {
-      options.nodes = true;
-    } else if (word == "--markdown") {
-      options.markdown = true;
-    } else if (word == "--model" && has_next) {
-      options.model = argv[++i];
-    } else if (word == "--variant" && has_next) {
-      options.variant = argv[++i];
-    } else if (word == "--strategy" && has_next) {
-      options.strategy = argv[++i];
-    } else if (word == "--floors" && has_next) {
-      options.floors = argv[++i];
-    } else if (word == "--worst" && has_next) {
-      options.worst = std::stoul(argv[++i]);
-    } else if (!word.starts_with("-") && options.folder.empty()) {
-      options.folder = word;
-    } else {
-      return std::nullopt;
-    }
-  }
-  if (options.folder.empty()) return std::nullopt;
-  return options;
-}
 
 }  // namespace
 }  // namespace onnx_tag::bench
 
 int main(int argc, char** argv) {
-  const auto options = onnx_tag::bench::Parse(argc, argv);
-  if (!options) {
-    fmt::print(stderr,
-               "usage: strategies FOLDER [--model GLOB] [--variant GLOB] "
-               "[--strategy NAME] [--files] [--worst N] [--nodes] "
-               "[--markdown] [--floors FILE]\n");
-    return 2;
-  }
-  return onnx_tag::bench::Strategist(*options).Run();
+  using namespace onnx_tag::bench;
+  Options options;
+  CommandLine line("strategies FOLDER");
+  line.Value("--model", options.model, "GLOB");
+  line.Value("--variant", options.variant, "GLOB");
+  line.Value("--strategy", options.strategy, "NAME");
+  line.Flag("--files", options.files);
+  line.Number("--worst", options.worst);
+  line.Flag("--nodes", options.nodes);
+  line.Flag("--markdown", options.markdown);
+  line.Value("--floors", options.floors, "FILE");
+  if (!line.Parse(argc, argv, options.folder)) return line.Usage();
+  return Strategist(options).Run();
 }

@@ -22,8 +22,10 @@
 
 #include "base/interner.h"
 #include "base/text.h"
+#include "command_line.h"
 #include "onnx_tag/transfer.h"
 #include "onnx_tag_schema.pb.h"
+#include "score_report.h"
 #include "tagging/sidecar.h"
 #include "truth.h"
 
@@ -37,7 +39,7 @@ struct Options {
   std::string variant = "*";
   std::string floors;
   std::size_t worst = 0;
-  std::uint32_t seed = 1;
+  std::size_t seed = 1;
   bool files = false;
   bool nodes = false;
   bool sidecar = false;
@@ -194,7 +196,8 @@ class TransferAccuracy {
       }
     }
     PrintTable();
-    return options_.floors.empty() ? 0 : CheckFloors();
+    return options_.floors.empty() ? 0
+                                   : CheckFloors(options_.floors, by_variant_);
   }
 
  private:
@@ -214,7 +217,7 @@ class TransferAccuracy {
   Score ScoreFile(const Model& from, const Tagging& tags, const TruthFile& to) {
     const std::string bytes = ReadAll(to.onnx);
     const Model original = ReadModel(bytes);
-    const Shuffle shuffle(bytes, options_.seed);
+    const Shuffle shuffle(bytes, static_cast<std::uint32_t>(options_.seed));
     const Model model = ReadModel(shuffle.bytes());
     std::unordered_map<std::string, NodeId> nodes;
     for (const NodeId node : model.Nodes()) nodes[Place(model, node)] = node;
@@ -286,92 +289,32 @@ class TransferAccuracy {
         "cert", "high", "med");
     for (const auto& [variant, score] : by_variant_) Print(variant, score);
     Print("all", all_);
-    std::vector<std::pair<std::uint64_t, std::string>> worst;
-    for (const auto& [what, count] : misses_) worst.emplace_back(count, what);
-    std::sort(worst.rbegin(), worst.rend());
-    for (std::size_t i = 0; i < std::min(options_.worst, worst.size()); ++i) {
-      fmt::print("{:6} {}\n", worst[i].first, worst[i].second);
-    }
-  }
-
-  // Lines of `variant exact wrong_layer`: at least, at most, in per cent.
-  int CheckFloors() const {
-    int failures = 0;
-    for (const std::string_view line : Split(ReadAll(options_.floors), '\n')) {
-      const auto words = Split(line, ' ');
-      if (words.size() != 3 || line.starts_with("#")) continue;
-      const auto at = by_variant_.find(std::string(words[0]));
-      if (at == by_variant_.end()) {
-        fmt::print(stderr, "{}: no file of this variant\n", words[0]);
-        ++failures;
-        continue;
-      }
-      const auto share = [&](std::uint64_t part) {
-        return 100.0 * static_cast<double>(part) /
-               static_cast<double>(at->second.rows);
-      };
-      if (share(at->second.exact) < std::stod(std::string(words[1])) ||
-          share(at->second.layer) > std::stod(std::string(words[2]))) {
-        fmt::print(stderr,
-                   "{}: {:.2f} % exact and {:.2f} % in a wrong layer; the "
-                   "floor is {} and {}\n",
-                   words[0], share(at->second.exact), share(at->second.layer),
-                   words[1], words[2]);
-        ++failures;
-      }
-    }
-    return failures == 0 ? 0 : 1;
+    PrintWorst(misses_, options_.worst);
   }
 
   const Options& options_;
   std::map<std::string, Score> by_variant_;
   Score all_;
-  std::map<std::string, std::uint64_t> misses_;
+  Misses misses_;
   std::unordered_map<std::string, std::string> names_;
 };
-
-bool Parse(int argc, char** argv, Options& options) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    const bool has_next = i + 1 < argc;
-    if (word == "--files") {
-      options.files = true;
-    } else if (word == "--nodes") {
-      options.nodes = true;
-    } else if (word == "--sidecar") {
-      options.sidecar = true;
-    } else if (word == "--from" && has_next) {
-      options.from = argv[++i];
-    } else if (word == "--model" && has_next) {
-      options.model = argv[++i];
-    } else if (word == "--variant" && has_next) {
-      options.variant = argv[++i];
-    } else if (word == "--floors" && has_next) {
-      options.floors = argv[++i];
-    } else if (word == "--worst" && has_next) {
-      options.worst = std::stoul(argv[++i]);
-    } else if (word == "--seed" && has_next) {
-      options.seed = static_cast<std::uint32_t>(std::stoul(argv[++i]));
-    } else if (!word.starts_with("-") && options.truth.empty()) {
-      options.truth = word;
-    } else {
-      return false;
-    }
-  }
-  return !options.truth.empty();
-}
 
 }  // namespace
 }  // namespace onnx_tag::bench
 
 int main(int argc, char** argv) {
-  onnx_tag::bench::Options options;
-  if (!onnx_tag::bench::Parse(argc, argv, options)) {
-    fmt::print(stderr,
-               "usage: transfer_accuracy TRUTH_DIR [--from VARIANT] "
-               "[--model GLOB] [--variant GLOB] [--files] [--worst N] "
-               "[--nodes] [--sidecar] [--seed N] [--floors FILE]\n");
-    return 2;
-  }
-  return onnx_tag::bench::TransferAccuracy(options).Run();
+  using namespace onnx_tag::bench;
+  Options options;
+  CommandLine line("transfer_accuracy TRUTH_DIR");
+  line.Value("--from", options.from, "VARIANT");
+  line.Value("--model", options.model, "GLOB");
+  line.Value("--variant", options.variant, "GLOB");
+  line.Flag("--files", options.files);
+  line.Number("--worst", options.worst);
+  line.Flag("--nodes", options.nodes);
+  line.Flag("--sidecar", options.sidecar);
+  line.Number("--seed", options.seed);
+  line.Value("--floors", options.floors, "FILE");
+  if (!line.Parse(argc, argv, options.truth)) return line.Usage();
+  return TransferAccuracy(options).Run();
 }

@@ -46,6 +46,15 @@ struct MappingOptions {
   std::string fx_file;
   std::shared_ptr<const Recording> fx;
 
+  // Stand for what was read from those files; "" where none was.
+  struct Digests {
+    std::string hierarchy;
+    std::string rules;
+    std::string trace;
+    std::string fx;
+  };
+  Digests digests;
+
   // Whether the recipe book is asked where names say too little.
   bool recipes = true;
   // The book to ask; null: the built-in one.

@@ -28,6 +28,19 @@ struct Observation {
   explicit Observation(const ModuleTree& tree)
       : modules(tree), seen(tree.size()) {}
 
+  // What `other` has seen, of the same modules as `tree` names them.
+  Observation(const Observation& other, const ModuleTree& tree)
+      : modules(tree),
+        seen(other.seen),
+        scopes(other.scopes),
+        linear_weights_lost(other.linear_weights_lost),
+        batch_norms_folded(other.batch_norms_folded),
+        counts_positions(other.counts_positions),
+        torch_version(other.torch_version),
+        inputs(other.inputs),
+        outputs(other.outputs),
+        output_rank(other.output_rank) {}
+
   const ModuleTree& modules;  // with the classes that the file records
   IdVector<ModuleId, SeenModule> seen;
   bool scopes = false;               // modules without parameters are seen, too

@@ -15,7 +15,7 @@ TextId FindParameterText(const Table& table, std::string_view name) {
   if (IsIndex(name)) return Table::kAnyIndex;
   std::string pattern;
   for (const char c : name) {
-    const bool digit = c >= '0' && c <= '9';
+    const bool digit = hierarchy::IsDigit(c);
     if (!digit) pattern += c;
     if (digit && !pattern.ends_with('#')) pattern += '#';
   }

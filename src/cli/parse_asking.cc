@@ -153,22 +153,33 @@ Invocation ParseExport(CLI::App& app, Words words) {
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 
-Invocation ParseExplain(CLI::App& app, Words words) {
-  ExplainOptions options;
+namespace {
+
+// What commands that always map have in common, after their own options, which
+// the words are read into.
+template <typename Options>
+Invocation ReadMapping(CLI::App& app, Words words, Options& options) {
   MappingWords mapping;
   TerminalWords terminal;
-  AddModel(app, options.model, "the ONNX file, or - for stdin");
-  app.add_option("NODE", options.node,
-                 "#INDEX, GRAPH#INDEX, name=NAME, output=VALUE,\n"
-                 "or a name or output as it is")
-      ->required()
-      ->type_name("");
   app.add_flag("--json", options.json, "print JSON");
   mapping.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
   options.mapping = mapping.Take();
   return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+}  // namespace
+
+Invocation ParseExplain(CLI::App& app, Words words) {
+  ExplainOptions options;
+  AddModel(app, options.model, "the ONNX file, or - for stdin");
+  app.add_option("NODE", options.node,
+                 "#INDEX, GRAPH#INDEX, name=NAME, output=VALUE,\n"
+                 "or a name or output as it is")
+      ->required()
+      ->type_name("");
+  return ReadMapping(app, std::move(words), options);
 }
 
 Invocation ParseProfile(CLI::App& app, Words words) {
@@ -208,17 +219,10 @@ Invocation ParseProfile(CLI::App& app, Words words) {
 
 Invocation ParseStrategies(CLI::App& app, Words words) {
   StrategiesOptions options;
-  MappingWords mapping;
-  TerminalWords terminal;
   app.add_option("MODEL", options.model,
                  "run each on this model, or - for stdin")
       ->type_name("");
-  app.add_flag("--json", options.json, "print JSON");
-  mapping.Add(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.mapping = mapping.Take();
-  return {.command = std::move(options), .terminal = terminal.Take()};
+  return ReadMapping(app, std::move(words), options);
 }
 
 }  // namespace onnx_tag::cli

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "commands/digest.h"
 #include "commands/recordings.h"
 #include "hierarchy/module_map.h"
 #include "io/paths.h"
@@ -21,8 +22,10 @@ std::string ReadNamed(const std::string& path) {
   }
 }
 
-std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path) {
+std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path,
+                                               std::string& digest) {
   const std::string text = ReadNamed(path);
+  digest = DigestOf(text);
   try {
     ModuleMap map = ReadModuleMap(text);
     map.name = path;
@@ -32,8 +35,10 @@ std::shared_ptr<const ModuleMap> ReadHierarchy(const std::string& path) {
   }
 }
 
-std::shared_ptr<const Rules> ReadRulesFile(const std::string& path) {
+std::shared_ptr<const Rules> ReadRulesFile(const std::string& path,
+                                           std::string& digest) {
   const std::string text = ReadNamed(path);
+  digest = DigestOf(text);
   try {
     return std::make_shared<const Rules>(ReadRules(text, path));
   } catch (const Error& error) {
@@ -46,10 +51,11 @@ std::shared_ptr<const Rules> ReadRulesFile(const std::string& path) {
 MappingOptions WithFacts(const MappingOptions& options) {
   MappingOptions result = options;
   if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
-    result.hierarchy = ReadHierarchy(options.hierarchy_file);
+    result.hierarchy =
+        ReadHierarchy(options.hierarchy_file, result.digests.hierarchy);
   }
   if (!options.rules_file.empty() && options.rules == nullptr) {
-    result.rules = ReadRulesFile(options.rules_file);
+    result.rules = ReadRulesFile(options.rules_file, result.digests.rules);
   }
   return WithRecordings(std::move(result));
 }

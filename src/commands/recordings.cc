@@ -1,6 +1,7 @@
 #include "commands/recordings.h"
 
 #include "base/text.h"
+#include "commands/digest.h"
 #include "hierarchy/module_map.h"
 #include "io/mapped_file.h"
 #include "onnx_tag/error.h"
@@ -12,15 +13,18 @@ namespace {
 struct Opened {
   std::shared_ptr<const Recording> recording;
   std::shared_ptr<const ModuleMap> modules;
+  std::string digest;
 };
 
 Opened Open(const std::string& path, const std::string& option) {
   auto recording = std::make_shared<Recording>();
   auto modules = std::make_shared<ModuleMap>();
+  std::string digest;
   try {
     const MappedFile file = MappedFile::Open(path);
     *recording = ReadRecording(file.bytes());
     *modules = ReadModuleMap(file.bytes());
+    digest = DigestOf(file.bytes());
     file.CheckUnchanged();
   } catch (const Error& error) {
     // A file that is not there, too: it is no model that is missing.
@@ -32,7 +36,7 @@ Opened Open(const std::string& path, const std::string& option) {
   }
   recording->file = Printable(path);
   modules->name = path;
-  return {std::move(recording), std::move(modules)};
+  return {std::move(recording), std::move(modules), std::move(digest)};
 }
 
 [[noreturn]] void FailWithoutSection(const std::string& option,
@@ -59,6 +63,7 @@ MappingOptions WithRecordings(MappingOptions options) {
                          "trace of a run (section \"events\")", "");
     }
     options.trace = std::move(opened.recording);
+    options.digests.trace = opened.digest;
     use_modules("htp", opened);
   }
   if (!options.fx_file.empty() && options.fx == nullptr) {
@@ -68,6 +73,7 @@ MappingOptions WithRecordings(MappingOptions options) {
                          " --fx");
     }
     options.fx = std::move(opened.recording);
+    options.digests.fx = opened.digest;
     use_modules("fx_graph", opened);
   }
   return options;

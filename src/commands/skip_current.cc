@@ -3,12 +3,13 @@
 
 #include <fmt/core.h>
 
-#include "base/interner.h"
 #include "commands/commands.h"
+#include "commands/digest.h"
 #include "commands/gates.h"
 #include "commands/output_paths.h"
 #include "io/mapped_file.h"
 #include "io/paths.h"
+#include "mapping/ladder.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -28,21 +29,20 @@ std::string Choices(const TagOptions& options) {
   choices += options.mapping.recipes ? ";recipes" : ";";
   // Files of facts count by what is in them: their names say nothing, and
   // their times would make the same input give other bytes.
-  const MappingOptions& mapping = options.mapping;
-  for (const std::string& file : {mapping.hierarchy_file, mapping.rules_file,
-                                  mapping.trace_file, mapping.fx_file}) {
-    choices += ';';
-    if (!file.empty()) {
-      choices += fmt::format("{:016x}", HashBytes(ReadWholeFile(file)));
-    }
-  }
-  return choices;
+  const MappingOptions::Digests& facts = options.mapping.digests;
+  return choices + fmt::format(";{};{};{};{}", facts.hierarchy, facts.rules,
+                               facts.trace, facts.fx);
+}
+
+// Some strategies tag every class, whatever the user said of granularity.
+bool WritesTorchNn(const MappingOptions& options) {
+  return options.format.torch_nn || FindStrategy(options.strategy).torch_nn;
 }
 
 bool SameChoices(const SidecarGlance& glance, const TagOptions& options) {
   return glance.version == ToolVersion() &&
          glance.strategy == options.mapping.strategy &&
-         glance.torch_nn == options.mapping.format.torch_nn &&
+         glance.torch_nn == WritesTorchNn(options.mapping) &&
          glance.options == OptionsDigest(options);
 }
 
@@ -51,7 +51,7 @@ bool SameChoices(const SidecarGlance& glance, const TagOptions& options) {
 std::string OptionsDigest(const TagOptions& options) {
   const std::string choices = Choices(options);
   if (choices == Choices(TagOptions())) return "";
-  return fmt::format("{:016x}", HashBytes(choices));
+  return DigestOf(choices);
 }
 
 std::optional<SidecarGlance> CurrentSidecar(const std::string& input,

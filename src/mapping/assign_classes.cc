@@ -206,16 +206,7 @@ void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
     bare.SetClass(id, "");
   }
   if (!any) return;
-  catalogue::Observation blind(bare);
-  blind.seen = seen.seen;
-  blind.scopes = seen.scopes;
-  blind.linear_weights_lost = seen.linear_weights_lost;
-  blind.batch_norms_folded = seen.batch_norms_folded;
-  blind.counts_positions = seen.counts_positions;
-  blind.torch_version = seen.torch_version;
-  blind.inputs = seen.inputs;
-  blind.outputs = seen.outputs;
-  blind.output_rank = seen.output_rank;
+  const catalogue::Observation blind(seen, bare);
   const catalogue::Identification found =
       catalogue::Identify(catalogue::BuiltIn(), blind);
   std::size_t others = 0;

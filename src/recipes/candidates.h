@@ -14,7 +14,7 @@ namespace onnx_tag::recipes {
 
 // A recording, read and prepared. Programs point into it: it stays where it is.
 struct Candidate {
-  Candidate(Recording read, AtomTable& atoms);
+  Candidate(Recording read, AtomTable& atoms, bool relus_folded);
   Candidate(const Candidate&) = delete;
   Candidate& operator=(const Candidate&) = delete;
   ~Candidate() = default;

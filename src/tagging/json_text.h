@@ -15,15 +15,6 @@ void AppendJsonString(std::string& out, std::string_view text);
 // `"text"`, or null where it is empty.
 void AppendJsonStringOrNull(std::string& out, std::string_view text);
 
-// JSON text whose lone surrogates \udc80-\udcff, which JSON parsers refuse,
-// are replaced by a mark and a private code point; RestoreBytes turns those
-// back, in a parsed string, into the bytes they stood for. Every other text
-// comes through both as it was. Most JSON has none, and is then given back
-// itself instead of a changed copy in `storage`.
-std::string_view HideLoneSurrogates(std::string_view json,
-                                    std::string& storage);
-std::string RestoreBytes(std::string text);
-
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_TAGGING_JSON_TEXT_H_

@@ -7,10 +7,10 @@
 
 #include "support/generated_model.h"
 #include "support/json_schema.h"
+#include "support/lone_surrogates.h"
 #include "support/onnx_models.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"
-#include "tagging/json_text.h"
 #include "tagging/sidecar.h"
 
 namespace onnx_tag::test {

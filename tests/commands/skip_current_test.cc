@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -81,6 +82,34 @@ TEST_F(SkipCurrentTest, OtherOptionsAreOtherWork) {
     EXPECT_EQ(Tag(change), "ok") << change[0];
     EXPECT_EQ(Tag(change), "current") << change[0];
     EXPECT_EQ(Tag(), "ok") << change[0];
+  }
+}
+
+// They count by what is in them: the name stays, and a time says nothing.
+TEST_F(SkipCurrentTest, OtherFactsAreOtherWork) {
+  const std::string recorded =
+      std::string(ONNX_TAG_TEST_FOLDER) + "/recordings/nn_cnn/";
+  folder_.Write("m.onnx", ReadFile(recorded + "ts.onnx"));
+  SetAge("m.onnx", 100);
+  const std::string recording = ReadFile(recorded + "recording.json");
+  const std::vector<std::array<std::string, 3>> all = {
+      {"universal", "--hierarchy", recording},
+      {"htp", "--trace", recording},
+      {"fx_graph", "--fx", recording},
+      {"enhanced_semantic", "--rules", R"({"rules": []})"}};
+  for (const auto& [strategy, option, facts] : all) {
+    SCOPED_TRACE(option);
+    const auto tag = [&, strategy = strategy, option = option] {
+      return Tag({"-s", strategy, option, folder_ / "facts"});
+    };
+    folder_.Write("facts", facts);
+    SetAge("facts", 1000);
+    ASSERT_EQ(tag(), "ok") << last_.out;
+    EXPECT_EQ(tag(), "current");
+    folder_.Write("facts", facts + "\n");
+    SetAge("facts", 1000);
+    EXPECT_EQ(tag(), "ok");
+    EXPECT_EQ(tag(), "current");
   }
 }
 

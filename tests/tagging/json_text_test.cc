@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-namespace onnx_tag {
+#include "support/lone_surrogates.h"
+
+namespace onnx_tag::test {
 namespace {
 
 using namespace std::string_literals;
@@ -75,4 +77,4 @@ TEST(JsonTextTest, BrokenEscapesDoNoHarm) {
 }
 
 }  // namespace
-}  // namespace onnx_tag
+}  // namespace onnx_tag::test

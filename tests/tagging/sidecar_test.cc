@@ -8,9 +8,9 @@
 #include "onnx_tag/error.h"
 #include "support/generated_model.h"
 #include "support/json_schema.h"
+#include "support/lone_surrogates.h"
 #include "support/onnx_models.h"
 #include "support/temporary_folder.h"
-#include "tagging/json_text.h"
 
 namespace onnx_tag::test {
 namespace {

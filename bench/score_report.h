@@ -1,0 +1,25 @@
+// What the programs that score have to say in common.
+#ifndef ONNX_TAG_BENCH_SCORE_REPORT_H_
+#define ONNX_TAG_BENCH_SCORE_REPORT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "truth.h"
+
+namespace onnx_tag::bench {
+
+using Misses = std::map<std::string, std::uint64_t>;
+
+// The `count` most frequent ones.
+void PrintWorst(const Misses& misses, std::size_t count);
+
+// `file` has lines of `variant exact wrong_layer`: at least, at most, in per
+// cent. Says on stderr what is not reached; the exit code.
+int CheckFloors(const std::string& file,
+                const std::map<std::string, Score>& by_variant);
+
+}  // namespace onnx_tag::bench
+
+#endif  // ONNX_TAG_BENCH_SCORE_REPORT_H_
