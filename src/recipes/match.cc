@@ -7,6 +7,7 @@
 
 #include "recipes/candidates.h"
 #include "recipes/fill.h"
+#include "recipes/label_weight.h"
 #include "recipes/match_file.h"
 #include "recipes/old_code.h"
 #include "recipes/recorded_classes.h"
@@ -366,10 +367,12 @@ class Matcher {
       const Answer& answer = answers[node];
       if (!answer.path) continue;
       const std::uint32_t token = file_.graph.token_of()[node];
-      report.nodes.push_back({node, atoms_.Text(*answer.path), answer.how,
-                              answer.cut, token != kNone && tied[token],
-                              file_.known.contains(*answer.path),
-                              HasIndex(*answer.path)});
+      const bool is_token = token != kNone;
+      report.nodes.push_back(
+          {node, atoms_.Text(*answer.path), answer.how, answer.cut,
+           is_token && tied[token], file_.known.contains(*answer.path),
+           HasIndex(*answer.path),
+           is_token && IsActivation(file_.graph.tokens()[token].label)});
     }
     NameClasses(answers, report);
     return report;
