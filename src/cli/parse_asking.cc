@@ -155,9 +155,10 @@ Invocation ParseExport(CLI::App& app, Words words) {
 
 namespace {
 
-// What commands that always map have in common, after their own options.
+// What commands that always map have in common, after their own options, which
+// the words are read into.
 template <typename Options>
-Invocation ReadMapping(CLI::App& app, Words words, Options options) {
+Invocation ReadMapping(CLI::App& app, Words words, Options& options) {
   MappingWords mapping;
   TerminalWords terminal;
   app.add_flag("--json", options.json, "print JSON");
@@ -178,7 +179,7 @@ Invocation ParseExplain(CLI::App& app, Words words) {
                  "or a name or output as it is")
       ->required()
       ->type_name("");
-  return ReadMapping(app, std::move(words), std::move(options));
+  return ReadMapping(app, std::move(words), options);
 }
 
 Invocation ParseProfile(CLI::App& app, Words words) {
@@ -221,7 +222,7 @@ Invocation ParseStrategies(CLI::App& app, Words words) {
   app.add_option("MODEL", options.model,
                  "run each on this model, or - for stdin")
       ->type_name("");
-  return ReadMapping(app, std::move(words), std::move(options));
+  return ReadMapping(app, std::move(words), options);
 }
 
 }  // namespace onnx_tag::cli

@@ -82,6 +82,10 @@ Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
     case How::kReplay:
     case How::kSide:
       if (!node.confirmed) return Confidence::kMedium;
+      // A block of this name may call a function here, or have a module.
+      if (node.activation && answer.fit < kSameProgram) {
+        return Confidence::kMedium;
+      }
       return node.in_list && answer.fit >= kVeryGoodFit ? Confidence::kCertain
                                                         : Confidence::kHigh;
     case How::kLoose:

@@ -369,7 +369,7 @@ class Replayer {
   double fit_;
   std::vector<std::optional<Path>> paths_;
   std::vector<bool> cut_;
-  Stretch inner_;  // of a part
+  Stretch inner_;    // of a part
   PathSet trusted_;  // items of lists
   Replayed replayed_;
 };
