@@ -1,24 +1,27 @@
 #!/usr/bin/env python3
 """Known parts in unknown wholes: backbones under hand-made heads, towers glued together, encoders cut out of models.
 
-    python tools/glued_models.py OUT_DIR [--model NAME]... [--variant NAME]...
+    python tools/glued_models.py [OUT_DIR] [--model NAME]... [--variant NAME]...
 
-Writes OUT_DIR/<model>/<variant>.onnx with <variant>.truth.tsv beside it, as make_truth.py does. No recording of the
-recipe book has one of these wholes; it knows their parts.
+Writes OUT_DIR/<model>/<variant>.onnx with <variant>.truth.tsv beside it, as make_truth.py does; without arguments,
+tests/parts. No recording of the recipe book has one of these wholes; it knows their parts. Beside them stand models of
+zoo.py that were optimized or quantized and then lost their scopes: `<tool>-noscope`.
 """
 from __future__ import annotations
 
 import argparse
 import pathlib
 import tempfile
-from typing import Callable, Dict
+from typing import Callable, Dict, List
 
+import onnx
 import torch
 from torch import Tensor, nn
 
-from make_truth import Maker, quiet, shrink
-from truth_rows import write_rows
-from zoo import Example, hf, ids, noise
+from degrade import TOOLS, noscope
+from make_truth import HERE, Maker, quiet, shrink
+from truth_rows import Row, write_rows
+from zoo import ZOO, Example, hf, ids, noise
 
 
 def ones(*shape: int) -> Tensor:
@@ -313,27 +316,39 @@ GLUED: Dict[str, Callable[[], Example]] = {
     "whisper_encoder": whisper_encoder, "resnet_detector": resnet_detector, "convnext_detector": convnext_detector,
     "wav2vec2_ctc": wav2vec2_ctc, "captioner": captioner, "matcher": matcher,
 }
-VARIANTS = ("ts-noscope", "dyn-nometa")
+MODELS = {**ZOO, **GLUED}
+# What is checked in, small files that show one thing each.
+VARIANTS: Dict[str, str] = {
+    "vit_deep": "ts-noscope dyn-nometa", "sentence": "ts-noscope", "siamese": "dyn-nometa",
+    "gpt2_value": "dyn-nometa", "resnet_detector": "dyn-nometa",
+    "bert": "ts-ortext-noscope", "vit": "ts-ortext-noscope", "resnet": "ts-ortext-noscope ts-qdyn-noscope "
+                                                                       "ts-qdq-noscope",
+}
+
+
+def make(maker: Maker, variant: str) -> "tuple[onnx.ModelProto, List[Row]]":
+    tool = variant[:-len("-noscope")]
+    if tool not in TOOLS:
+        return maker.variant(variant)
+    model, rows = maker.variant(tool)
+    noscope(model, maker.modules)
+    return model, rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--model", action="append", choices=list(GLUED), help="only this one; may be given again")
-    parser.add_argument("--variant", action="append", help=f"default: {' '.join(VARIANTS)}")
+    parser.add_argument("out", nargs="?", type=pathlib.Path, default=HERE.parent / "tests/parts")
+    parser.add_argument("--model", action="append", choices=list(MODELS), help="only this one; may be given again")
+    parser.add_argument("--variant", action="append", help="instead of those that are checked in")
     args = parser.parse_args()
-    for name in args.model or GLUED:
+    for name in args.model or VARIANTS:
         folder = args.out / name
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as scratch:
-            maker = Maker(name, pathlib.Path(scratch), GLUED)
-            for variant in args.variant or VARIANTS:
-                try:
-                    with quiet():
-                        model, rows = maker.variant(variant)
-                except Exception as error:
-                    print(f"{name}/{variant}: {type(error).__name__}: {str(error)[:200]}", flush=True)
-                    continue
+            maker = Maker(name, pathlib.Path(scratch), MODELS)
+            for variant in args.variant or VARIANTS[name].split():
+                with quiet():
+                    model, rows = make(maker, variant)
                 shrink(model, keep_traces=False)
                 (folder / f"{variant}.onnx").write_bytes(model.SerializeToString(deterministic=True))
                 write_rows(str(folder / f"{variant}.truth.tsv"), rows)

@@ -18,6 +18,9 @@ namespace onnx_tag::recipes {
 namespace {
 
 constexpr std::size_t kCandidates = 8;
+// An alignment of so many tokens takes a tenth of a second.
+constexpr std::size_t kLargeFile = 20000;
+constexpr std::size_t kCandidatesOfLarge = 3;
 // Least fit for taking a recording's names, where names agree and where not,
 // and for taking its roles only.
 constexpr double kReplayFit = 0.72;
@@ -52,9 +55,10 @@ class Matcher {
 
   BookAnswer Whole(const Book& book) {
     if (file_.steps[0].empty() || book.size() == 0) return {};
-    candidates_ =
-        RankByNames(file_.graph, file_.anchors, book, atoms_, kCandidates);
-    AlignCandidates();
+    candidates_ = RankByNames(file_.graph, file_.anchors, book, atoms_);
+    AlignCandidates(file_.graph.tokens().size() > kLargeFile
+                        ? kCandidatesOfLarge
+                        : kCandidates);
     if (matches_.empty()) return {};
     if (Fits()) return ReplayBest();
     BookAnswer answer;
@@ -70,7 +74,7 @@ class Matcher {
 
   BookAnswer Part(Candidates candidates) {
     candidates_ = std::move(candidates);
-    AlignCandidates();
+    AlignCandidates(candidates_.size());
     return !matches_.empty() && Fits() ? ReplayBest() : BookAnswer();
   }
 
@@ -122,11 +126,12 @@ class Matcher {
            static_cast<double>(std::max<std::size_t>(1, solid));
   }
 
-  // The recordings that may fit, by score; the best first.
-  void AlignCandidates() {
+  // The first recordings that may fit, by score; the best first.
+  void AlignCandidates(std::size_t limit) {
     double enough = -1e9;
     double names = 1e9;
-    for (const auto& candidate : candidates_) {
+    for (std::size_t i = 0; i < std::min(limit, candidates_.size()); ++i) {
+      const auto& candidate = candidates_[i];
       const double rank = candidate->names + candidate->grams;
       // Labels in a row depend on the order, which names do not.
       if (rank < enough && candidate->names <= names) continue;

@@ -15,8 +15,12 @@ constexpr std::size_t kCandidates = 5;
 // Fewer names are shared by chance.
 constexpr std::size_t kLeastNames = 3;
 constexpr std::size_t kLeastSolid = 6;
-// Each costs a look at every recording's summary.
+// Each is a walk through the file.
+constexpr std::size_t kMostLooks = 40;
+// Each compares every recording's summary.
 constexpr std::size_t kMostSearches = 12;
+// And an alignment with each candidate: of so many operations in all.
+constexpr std::size_t kMostSteps = 40'000;
 // Operations without a parameter around those of the part.
 constexpr std::ptrdiff_t kMargin = 64;
 
@@ -36,7 +40,7 @@ class PartFinder {
       if (!file_.anchors[i].empty()) named.push_back(i);
     }
     open_.push_back({Path(), std::move(named)});
-    while (!open_.empty() && searches_ < kMostSearches) {
+    while (!open_.empty() && searches_ < kMostSearches && looks_ < kMostLooks) {
       const Module module = std::move(open_.front());
       open_.pop_front();
       if (!Try(module)) OpenChildren(module);
@@ -61,17 +65,24 @@ class PartFinder {
     if (part.names.size() < kLeastNames || failed_.contains(part.names)) {
       return false;
     }
-    const File stretch = StretchOf(module);
-    if (CountSolid(stretch) < kLeastSolid) return false;
-    ++searches_;
-    BookAnswer answer = MatchPart(
-        stretch, RankParts(stretch, part, book_, atoms_, kCandidates), atoms_);
+    BookAnswer answer = Ask(module, part);
     if (answer.recipe.empty()) {
       failed_.insert(std::move(part.names));
       return false;
     }
     Take(std::move(answer));
     return true;
+  }
+
+  BookAnswer Ask(const Module& module, const FilePart& part) {
+    ++looks_;
+    const File stretch = StretchOf(module);
+    const std::size_t steps = steps_ + stretch.steps[0].size();
+    if (CountSolid(stretch) < kLeastSolid || steps > kMostSteps) return {};
+    steps_ = steps;
+    ++searches_;
+    return MatchPart(
+        stretch, RankParts(stretch, part, book_, atoms_, kCandidates), atoms_);
   }
 
   void OpenChildren(const Module& module) {
@@ -153,7 +164,9 @@ class PartFinder {
   const Book& book_;
   AtomTable& atoms_;
   std::deque<Module> open_;
+  std::size_t looks_ = 0;
   std::size_t searches_ = 0;
+  std::size_t steps_ = 0;  // of the searches so far
   std::set<std::set<Path>> failed_;
   std::vector<bool> taken_;  // by token
   std::set<NodeId> placed_;
