@@ -15,8 +15,8 @@ LATEST = "transformers-5.22.2"
 # because these ask for other versions of torch.
 ENVIRONMENTS: Dict[str, List[str]] = {
     LATEST: ["transformers==5.22.2", "timm==1.0.30", "torchvision==0.29.2", "diffusers==0.42.1", "ultralytics==8.4.190",
-             "scipy", "einops", "requests", "importlib_metadata", "opencv-python-headless", "psutil", "polars",
-             "matplotlib"],
+             "scipy", "einops", "requests", "urllib3", "certifi", "charset_normalizer", "idna", "importlib_metadata", "zipp",
+             "opencv-python-headless", "psutil", "polars", "matplotlib"],
     "transformers-4.57.6": ["transformers==4.57.6", "tokenizers==0.22.2", "huggingface_hub==0.36.2"],
     "transformers-4.45.2": ["transformers==4.45.2", "tokenizers==0.20.3", "huggingface_hub==0.29.3"],
     "transformers-4.36.2": ["transformers==4.36.2", "tokenizers==0.15.2", "huggingface_hub==0.25.2"],
