@@ -45,6 +45,7 @@ PLAN: List[Step] = [
     Step("timm", TS),
     Step("transformers", TS + STATIC, "transformers-4.30.2", popular=40),
     Step("transformers", DYNAMO + OLD_OPSET, parts=STRUCTURES, popular=40),
+    Step("transformers", TS + DYNAMO, parts=("past",), popular=100),
     Step("torchvision", DYNAMO, popular=30),
     Step("transformers", STATIC, parts=STRUCTURES, popular=40),
     Step("transformers", STATIC, "transformers-4.45.2", STRUCTURES, popular=40),
