@@ -97,6 +97,11 @@ Confidence Sureness(Bond bond) {
   return Confidence::kMedium;
 }
 
+// What is next to a guess is a worse one.
+Confidence AfterAGuess(Confidence known) {
+  return known < Confidence::kHigh ? Confidence::kLow : known;
+}
+
 }  // namespace
 
 Placing::Placing(const Matching& matching, const Tagging& tags)
@@ -199,6 +204,13 @@ void Placing::PlaceCounterparts() {
   }
 }
 
+bool Placing::IsSetting(const Outline& outline, NodeId node,
+                        ValueId input) const {
+  const auto inputs = outline.Inputs(node);
+  return TakesSettings(texts_[outline[node].op]) && !inputs.empty() &&
+         inputs[0] != input;
+}
+
 NodeId Placing::OldNodeNamed(std::string_view name) const {
   if (IsCounted(name)) return kNo<NodeId>;
   const NodeId node = names_.Node(name);
@@ -218,27 +230,52 @@ NodeId Placing::NamedAfter(NodeId to, bool& helper) const {
   return undone.name == name ? kNo<NodeId> : OldNodeNamed(undone.name);
 }
 
+// The old node whose output `to` gives now.
+NodeId Placing::GaveTheSame(NodeId to) const {
+  for (const ValueId value : to_.Outputs(to)) {
+    if (value == kNo<ValueId>) continue;
+    const ValueId old = matching_.Of(value);
+    if (old != kNo<ValueId> && from_[old].producer != kNo<NodeId>) {
+      return from_[old].producer;
+    }
+  }
+  return kNo<NodeId>;
+}
+
 // A tool gave the node another operator, and kept a name: its own, or that of
 // its output.
 void Placing::PlaceByNames() {
+  std::vector<std::pair<NodeId, NodeId>> merged;
   for (const NodeId to : to_.Nodes()) {
     if (!IsOpen(to)) continue;
     bool helper = false;
-    NodeId from = NamedAfter(to, helper);
-    if (from != kNo<NodeId>) {
-      // The rest of what it was made of may be another module's.
-      PlaceLike(to, from, helper ? How::kHelper : How::kFused,
-                helper ? Confidence::kCertain : Confidence::kHigh);
-      continue;
+    const NodeId named = NamedAfter(to, helper);
+    const NodeId from = named == kNo<NodeId> ? GaveTheSame(to) : named;
+    if (from == kNo<NodeId>) continue;
+    const bool only_form = IsPassThrough(texts_[to_[to].op]) &&
+                           IsPassThrough(texts_[from_[from].op]);
+    if (helper) {
+      PlaceLike(to, from, How::kHelper, Confidence::kCertain);
+    } else if (only_form && from == named) {
+      merged.emplace_back(to, from);
+    } else {
+      // The rest of what it was made of may be another module's, the more so
+      // where the old node is still there.
+      const bool unsure = only_form || matching_.Taken(from) ||
+                          texts_[to_[to].op] == "Identity";
+      PlaceLike(to, from, How::kFused,
+                unsure ? Confidence::kMedium : Confidence::kHigh);
     }
-    for (const ValueId value : to_.Outputs(to)) {
-      if (value == kNo<ValueId>) continue;
-      const ValueId old = matching_.Of(value);
-      if (old == kNo<ValueId>) continue;
-      const NodeId producer = from_[old].producer;
-      if (producer == kNo<NodeId>) continue;
-      PlaceLike(to, producer, How::kFused, Confidence::kHigh);
-      break;
+  }
+  // Of two Reshapes in a row the second one's shape is left, and the first
+  // one's name: it serves who reads it.
+  std::reverse(merged.begin(), merged.end());
+  for (const auto& [to, from] : merged) {
+    if (PlaceByConsumers(to, Confidence::kMedium)) {
+      places_[to].how = How::kFused;
+      stands_in_[from] = true;
+    } else {
+      PlaceLike(to, from, How::kFused, Confidence::kLow);
     }
   }
 }
@@ -251,7 +288,10 @@ void Placing::PlaceByParameters() {
     NodeId like = kNo<NodeId>;
     bool one = true;
     for (const ValueId input : to_.Inputs(to)) {
-      if (input == kNo<ValueId> || to_[input].producer != kNo<NodeId>) continue;
+      if (input == kNo<ValueId> || to_[input].producer != kNo<NodeId> ||
+          IsSetting(to_, to, input)) {
+        continue;
+      }
       ValueId old = matching_.Of(input);
       if (old == kNo<ValueId>) {
         const std::string_view name = texts_[to_[input].name];
@@ -264,7 +304,9 @@ void Placing::PlaceByParameters() {
       // Constants that many read say nothing.
       if (readers.empty() || readers.size() > 2) continue;
       for (const NodeId reader : readers) {
-        if (!tags_.tags[reader].tagged()) continue;
+        if (!tags_.tags[reader].tagged() || IsSetting(from_, reader, old)) {
+          continue;
+        }
         one &= like == kNo<NodeId> ||
                tags_.tags[reader].module == tags_.tags[like].module;
         like = reader;
@@ -326,7 +368,8 @@ bool Placing::PlaceByConsumers(NodeId to, Confidence limit) {
     weakest = std::min(weakest, place.confidence);
   });
   if (!one || module == kNo<ModuleId>) return false;
-  places_[to] = {How::kHelper, module, like, std::min(weakest, limit)};
+  places_[to] = {How::kHelper, module, like,
+                 std::min(AfterAGuess(weakest), limit)};
   return true;
 }
 
@@ -347,7 +390,7 @@ bool Placing::PlaceByProducers(NodeId to) {
   }
   if (module == kNo<ModuleId>) return false;
   places_[to] = {How::kHelper, module, like,
-                 std::min(weakest, Confidence::kMedium)};
+                 std::min(AfterAGuess(weakest), Confidence::kMedium)};
   return true;
 }
 
@@ -411,7 +454,12 @@ void Placing::PlaceByRegion() {
       }
     });
   }
-  std::vector<std::pair<NodeId, NodeId>> found;
+  struct Found {
+    NodeId to;
+    NodeId from;
+    Confidence confidence;
+  };
+  std::vector<Found> found;
   for (const NodeId to : to_.Nodes()) {
     if (!IsOpen(to)) continue;
     const auto regions = between.find(open.Of(to));
@@ -424,11 +472,14 @@ void Placing::PlaceByRegion() {
       const auto whole = of_region.find(region);
       if (whole != of_region.end()) all.Add(whole->second, tags_);
     }
-    const Agreement& best = same_operator.IsOne() ? same_operator : all;
-    if (best.IsOne()) found.emplace_back(to, best.node);
+    if (same_operator.IsOne()) {
+      found.push_back({to, same_operator.node, Confidence::kMedium});
+    } else if (all.IsOne()) {
+      found.push_back({to, all.node, Confidence::kLow});
+    }
   }
-  for (const auto& [to, from] : found) {
-    PlaceLike(to, from, How::kNearby, Confidence::kMedium);
+  for (const Found& one : found) {
+    PlaceLike(one.to, one.from, How::kNearby, one.confidence);
   }
 }
 

@@ -49,8 +49,12 @@ class Placing {
   bool PlaceLike(NodeId to, NodeId from, How how, Confidence limit);
   bool PlaceIn(NodeId to, ModuleId module, How how, Confidence confidence);
   bool GivesTheSame(NodeId to, NodeId from) const;
+  // Whether `input` says how `node` moves data: a shape, axes, indices. Tools
+  // merge such constants of all modules.
+  bool IsSetting(const Outline& outline, NodeId node, ValueId input) const;
   NodeId OldNodeNamed(std::string_view name) const;
   NodeId NamedAfter(NodeId to, bool& helper) const;
+  NodeId GaveTheSame(NodeId to) const;
   bool PlaceByConsumers(NodeId to, Confidence limit);
   bool PlaceByProducers(NodeId to);
   void CollectCone(NodeId first, NodeId to, std::vector<ModuleId>& modules);
