@@ -1,7 +1,6 @@
 #include "transfer/placing.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "hierarchy/undo.h"
 #include "transfer/operators.h"
@@ -9,80 +8,8 @@
 namespace onnx_tag::transfer {
 namespace {
 
-// A fused node replaces a few dozen; more is not followed.
-constexpr std::size_t kLargestCone = 256;
-
 // How many nodes a tool puts in, one after the other.
 constexpr std::size_t kLongestDetour = 4;
-
-// An old version falls apart into more only where little is left of it.
-constexpr std::size_t kMostRegions = 16;
-
-// What more nodes than this read says little of where one of them is.
-constexpr std::size_t kMostReaders = 64;
-
-// Nodes that hang together, of those that are still to be told.
-class Regions {
- public:
-  static constexpr std::uint32_t kNone = 0xffffffff;
-
-  template <typename Belongs>
-  Regions(const Outline& outline, Belongs belongs)
-      : parent_(outline.node_count(), kNone) {
-    for (const NodeId node : outline.Nodes()) {
-      if (belongs(node)) {
-        parent_[Index(node)] = static_cast<std::uint32_t>(node);
-      }
-    }
-    for (const NodeId node : outline.Nodes()) {
-      if (parent_[Index(node)] == kNone) continue;
-      for (const ValueId input : outline.Inputs(node)) {
-        if (input == kNo<ValueId>) continue;
-        const NodeId producer = outline[input].producer;
-        // A constant that regions share does not join them.
-        if (producer == kNo<NodeId> || parent_[Index(producer)] == kNone ||
-            outline.Inputs(producer).empty()) {
-          continue;
-        }
-        parent_[Find(static_cast<std::uint32_t>(node))] =
-            Find(static_cast<std::uint32_t>(producer));
-      }
-    }
-    for (const NodeId node : outline.Nodes()) {
-      if (parent_[Index(node)] != kNone) {
-        parent_[Index(node)] = Find(static_cast<std::uint32_t>(node));
-      }
-    }
-  }
-  std::uint32_t Of(NodeId node) const { return parent_[Index(node)]; }
-
- private:
-  std::uint32_t Find(std::uint32_t at) {
-    while (parent_[at] != at) {
-      parent_[at] = parent_[parent_[at]];
-      at = parent_[at];
-    }
-    return at;
-  }
-  std::vector<std::uint32_t> parent_;
-};
-
-// Whether some old nodes are of one module.
-struct Agreement {
-  NodeId node = kNo<NodeId>;
-  bool mixed = false;
-
-  void Add(NodeId other, const Tagging& tags) {
-    if (node == kNo<NodeId>) node = other;
-    mixed |= tags.tags[other].module != tags.tags[node].module;
-  }
-  void Add(const Agreement& other, const Tagging& tags) {
-    if (other.node == kNo<NodeId>) return;
-    mixed |= other.mixed;
-    Add(other.node, tags);
-  }
-  bool IsOne() const { return node != kNo<NodeId> && !mixed; }
-};
 
 Confidence Sureness(Bond bond) {
   switch (bond) {
@@ -152,28 +79,6 @@ bool Placing::PlaceIn(NodeId to, ModuleId module, How how,
   if (!IsOpen(to)) return false;
   places_[to] = {how, module, kNo<NodeId>, confidence};
   return true;
-}
-
-template <typename Use>
-void Placing::ForEachReader(NodeId to, Use use) const {
-  for (const ValueId value : to_.Outputs(to)) {
-    if (value == kNo<ValueId>) continue;
-    for (const NodeId reader : to_.Consumers(value)) use(reader);
-    if (to_[value].is_output) {
-      const NodeId around = to_[to_[value].graph].parent;
-      if (around != kNo<NodeId>) use(around);
-    }
-  }
-}
-
-template <typename Use>
-void Placing::ForEachOldReader(NodeId from, Use use) const {
-  for (const ValueId value : from_.Outputs(from)) {
-    if (value == kNo<ValueId>) continue;
-    const auto readers = from_.Consumers(value);
-    if (readers.size() > kMostReaders) continue;
-    for (const NodeId reader : readers) use(reader);
-  }
 }
 
 bool Placing::IsStandIn(NodeId from) const {
@@ -411,78 +316,6 @@ void Placing::PlaceHelpers() {
   }
 }
 
-void Placing::PlaceByRegion() {
-  const Regions old(from_, [&](NodeId node) { return !IsStandIn(node); });
-  const Regions open(to_, [&](NodeId node) { return IsOpen(node); });
-  // What the old nodes of a region are, by operator and all together.
-  std::unordered_map<std::uint64_t, Agreement> by_operator;
-  std::unordered_map<std::uint32_t, Agreement> of_region;
-  const auto key = [](std::uint32_t region, TextId op) {
-    return (static_cast<std::uint64_t>(region) << 32) | Index(op);
-  };
-  for (const NodeId node : from_.Nodes()) {
-    if (old.Of(node) == Regions::kNone || !tags_.tags[node].tagged()) continue;
-    by_operator[key(old.Of(node), from_[node].op)].Add(node, tags_);
-    of_region[old.Of(node)].Add(node, tags_);
-  }
-  // Which old regions lie between the counterparts of what is around.
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> between;
-  const auto link = [&](NodeId to, NodeId from) {
-    const std::uint32_t region = old.Of(from);
-    if (region == Regions::kNone) return;
-    std::vector<std::uint32_t>& regions = between[open.Of(to)];
-    if (std::find(regions.begin(), regions.end(), region) == regions.end() &&
-        regions.size() < kMostRegions) {
-      regions.push_back(region);
-    }
-  };
-  for (const NodeId to : to_.Nodes()) {
-    if (!IsOpen(to)) continue;
-    for (const ValueId input : to_.Inputs(to)) {
-      if (input == kNo<ValueId> || to_[input].producer == kNo<NodeId>) continue;
-      const NodeId like = places_[to_[input].producer].like;
-      if (like != kNo<NodeId>)
-        ForEachOldReader(like, [&](NodeId reader) { link(to, reader); });
-    }
-    ForEachReader(to, [&](NodeId reader) {
-      const NodeId like = places_[reader].like;
-      if (like == kNo<NodeId>) return;
-      for (const ValueId input : from_.Inputs(like)) {
-        if (input == kNo<ValueId>) continue;
-        const NodeId producer = from_[input].producer;
-        if (producer != kNo<NodeId>) link(to, producer);
-      }
-    });
-  }
-  struct Found {
-    NodeId to;
-    NodeId from;
-    Confidence confidence;
-  };
-  std::vector<Found> found;
-  for (const NodeId to : to_.Nodes()) {
-    if (!IsOpen(to)) continue;
-    const auto regions = between.find(open.Of(to));
-    if (regions == between.end()) continue;
-    Agreement same_operator;
-    Agreement all;
-    for (const std::uint32_t region : regions->second) {
-      const auto at = by_operator.find(key(region, to_[to].op));
-      if (at != by_operator.end()) same_operator.Add(at->second, tags_);
-      const auto whole = of_region.find(region);
-      if (whole != of_region.end()) all.Add(whole->second, tags_);
-    }
-    if (same_operator.IsOne()) {
-      found.push_back({to, same_operator.node, Confidence::kMedium});
-    } else if (all.IsOne()) {
-      found.push_back({to, all.node, Confidence::kLow});
-    }
-  }
-  for (const Found& one : found) {
-    PlaceLike(one.to, one.from, How::kNearby, one.confidence);
-  }
-}
-
 // Between different modules: in what holds them all.
 void Placing::PlaceNearby() {
   const auto place = [&](NodeId to) {
@@ -510,65 +343,6 @@ void Placing::PlaceNearby() {
   }
   for (const NodeId to : to_.Nodes()) place(to);
   for (std::size_t i = to_.node_count(); i-- > 0;) place(MakeId<NodeId>(i));
-}
-
-// The old nodes that one new node stands for: upstream of `first`, up to what
-// the new version has as well.
-void Placing::CollectCone(NodeId first, NodeId to,
-                          std::vector<ModuleId>& modules) {
-  std::vector<NodeId> cone = {first};
-  for (std::size_t i = 0; i < cone.size() && i < kLargestCone; ++i) {
-    const Tag& tag = tags_.tags[cone[i]];
-    if (tag.tagged() && tag.module != places_[to].module) {
-      modules.push_back(tag.module);
-    }
-    for (const ValueId input : from_.Inputs(cone[i])) {
-      if (input == kNo<ValueId> || matching_.Taken(input)) continue;
-      const NodeId producer = from_[input].producer;
-      if (producer == kNo<NodeId> || matching_.Taken(producer)) continue;
-      if (from_.Inputs(producer).empty()) continue;
-      if (std::find(cone.begin(), cone.end(), producer) == cone.end()) {
-        cone.push_back(producer);
-      }
-    }
-  }
-}
-
-void Placing::FindOrigins() {
-  std::vector<ModuleId> modules;
-  for (const NodeId to : to_.Nodes()) {
-    if (places_[to].module == kNo<ModuleId>) continue;
-    modules.clear();
-    for (const ValueId value : to_.Outputs(to)) {
-      if (value == kNo<ValueId> || matching_.Of(value) == kNo<ValueId>) {
-        continue;
-      }
-      const NodeId last = from_[matching_.Of(value)].producer;
-      if (last == kNo<NodeId> || last == matching_.Of(to)) continue;
-      if (!matching_.Taken(last)) CollectCone(last, to, modules);
-    }
-    std::sort(modules.begin(), modules.end());
-    modules.erase(std::unique(modules.begin(), modules.end()), modules.end());
-    for (const ModuleId module : modules) origins_.push_back({to, module});
-    // A node that kept its operator is fused where it swallowed another.
-    if (!modules.empty() && matching_.Of(to) != kNo<NodeId>) {
-      places_[to].how = How::kFused;
-    }
-  }
-  // What the old version said of fused nodes holds for their counterparts.
-  for (const NodeId to : to_.Nodes()) {
-    const NodeId from = matching_.Of(to);
-    if (from == kNo<NodeId>) continue;
-    auto at = std::lower_bound(
-        tags_.origins.begin(), tags_.origins.end(), from,
-        [](const Origin& origin, NodeId node) { return origin.node < node; });
-    for (; at != tags_.origins.end() && at->node == from; ++at) {
-      origins_.push_back({to, at->module});
-    }
-  }
-  std::stable_sort(
-      origins_.begin(), origins_.end(),
-      [](const Origin& a, const Origin& b) { return a.node < b.node; });
 }
 
 }  // namespace onnx_tag::transfer

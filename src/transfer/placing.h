@@ -62,8 +62,6 @@ class Placing {
   // The node around a subgraph reads what the subgraph gives.
   template <typename Use>
   void ForEachReader(NodeId to, Use use) const;
-  template <typename Use>
-  void ForEachOldReader(NodeId from, Use use) const;
   // Whether some new node was placed like this old one.
   bool IsStandIn(NodeId from) const;
 
@@ -77,6 +75,18 @@ class Placing {
   IdVector<NodeId, bool> stands_in_;  // by old node
   std::vector<Origin> origins_;
 };
+
+template <typename Use>
+void Placing::ForEachReader(NodeId to, Use use) const {
+  for (const ValueId value : to_.Outputs(to)) {
+    if (value == kNo<ValueId>) continue;
+    for (const NodeId reader : to_.Consumers(value)) use(reader);
+    if (to_[value].is_output) {
+      const NodeId around = to_[to_[value].graph].parent;
+      if (around != kNo<NodeId>) use(around);
+    }
+  }
+}
 
 }  // namespace onnx_tag::transfer
 
