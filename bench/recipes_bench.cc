@@ -119,19 +119,33 @@ class Bench {
     if (options_.files || options_.calibrate) {
       const recipes::BookAnswer answer =
           recipes::AskBook(recipes::TokenGraph(model), book);
-      if (options_.calibrate) Calibrate(answer, rows);
+      if (options_.calibrate) {
+        Calibrate(answer, rows);
+        for (const recipes::BookAnswer& part : answer.parts) {
+          Calibrate(part, rows);
+        }
+      }
       if (!options_.files) return score;
-      Print(
-          file.model + "/" + file.variant, score,
-          fmt::format("  {:.0f} ms, {}{} fit {:.2f} names {:.2f}", took.count(),
-                      answer.recipe, answer.roles_only ? " ROLES" : "",
-                      answer.fit, answer.names,
-                      answer.nearest.empty()
-                          ? ""
-                          : fmt::format(" refused {} {:.2f}", answer.nearest,
-                                        answer.nearest_fit)));
+      Print(file.model + "/" + file.variant, score,
+            fmt::format("  {:.0f} ms, {}{} fit {:.2f} names {:.2f}{}",
+                        took.count(), answer.recipe,
+                        answer.roles_only ? " ROLES" : "", answer.fit,
+                        answer.names, PartsOf(answer)));
     }
     return score;
+  }
+
+  static std::string PartsOf(const recipes::BookAnswer& answer) {
+    std::string text;
+    if (!answer.nearest.empty()) {
+      text =
+          fmt::format(" refused {} {:.2f}", answer.nearest, answer.nearest_fit);
+    }
+    for (const recipes::BookAnswer& part : answer.parts) {
+      text += fmt::format(", part {} fit {:.2f} names {:.2f}", part.recipe,
+                          part.fit, part.names);
+    }
+    return text;
   }
 
   void Calibrate(const recipes::BookAnswer& answer,
@@ -142,10 +156,11 @@ class Bench {
       const auto at = truth.find(node.node);
       if (at == truth.end()) continue;
       Score& score = kinds_[fmt::format(
-          "{} {}{}{} fit {:.2f} names {}",
+          "{} {}{}{}{} fit {:.2f} names {}",
           kHowNames[static_cast<std::size_t>(node.how)],
           node.confirmed ? "confirmed" : "-", node.tied ? " tied" : "",
-          node.cut ? " cut" : "", std::floor(answer.fit * 20) / 20,
+          node.cut ? " cut" : "", node.in_list ? " in list" : "",
+          std::floor(answer.fit * 20) / 20,
           answer.names >= 0.65  ? "good"
           : answer.names >= 0.3 ? "fair"
                                 : "bad")];

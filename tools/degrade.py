@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from itertools import count
-from typing import Callable, Dict, Iterator, Set
+from typing import TYPE_CHECKING, Callable, Dict, Iterator, Set
 
 import onnx
 from onnx import GraphProto, ModelProto
 
 from truth_rows import ModuleMap, graphs, places, subgraphs
-from zoo import Example
+
+if TYPE_CHECKING:
+    from zoo import Example
 
 
 # ---------------------------------------------------------------- renaming

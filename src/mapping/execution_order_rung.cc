@@ -9,9 +9,13 @@
 #include "hierarchy/cut.h"
 #include "mapping/claim.h"
 #include "mapping/graph_patterns.h"
+#include "mapping/layer_bounds.h"
 
 namespace onnx_tag {
 namespace {
+
+// Longer than a head, its pooling and its softmax.
+constexpr std::size_t kTail = 40;
 
 class ExecutionOrder {
  public:
@@ -22,10 +26,10 @@ class ExecutionOrder {
         placed_(placed),
         module_(evidence.model.node_count(), kNo<ModuleId>),
         readers_(evidence.model.node_count(), kNo<ModuleId>),
-        on_data_(evidence.model.value_count(), false) {}
+        data_(evidence.model),
+        bounds_(FindBounds(evidence, placed, data_)) {}
 
   std::vector<Claim> Run() {
-    FindData();
     for (const NodeId node : model_.Nodes())
       module_[node] = placed_[node].module;
     for (const GraphId graph : model_.Graphs()) PlaceData(model_[graph].nodes);
@@ -34,34 +38,7 @@ class ExecutionOrder {
   }
 
  private:
-  // Values that depend on what is fed, their shapes apart.
-  void FindData() {
-    for (const GraphId graph : model_.Graphs()) {
-      for (const ValueId input : model_[graph].inputs) {
-        if (model_.InitializerOf(input) == nullptr) {
-          on_data_[Index(input)] = true;
-        }
-      }
-    }
-    for (const NodeId node : model_.Nodes()) {
-      const std::string_view op = model_.OpType(node);
-      if (op == "Shape" || op == "Size") continue;
-      bool data = !model_.Subgraphs(node).empty();
-      for (const ValueId input : model_.Inputs(node)) {
-        data |= input != kNo<ValueId> && on_data_[Index(input)];
-      }
-      for (const ValueId output : model_.Outputs(node)) {
-        if (output != kNo<ValueId>) on_data_[Index(output)] = data;
-      }
-    }
-  }
-
-  bool IsData(NodeId node) const {
-    for (const ValueId output : model_.Outputs(node)) {
-      if (output != kNo<ValueId> && on_data_[Index(output)]) return true;
-    }
-    return false;
-  }
+  bool IsData(NodeId node) const { return data_.IsMadeBy(node); }
 
   bool HasChildren(ModuleId module) const {
     return !tree_.Children(module).empty();
@@ -90,12 +67,26 @@ class ExecutionOrder {
     return module;
   }
 
+  // The same, as `node` sees it: a layer that has ended has returned, too.
+  ModuleId CallerFor(NodeId node, NodeId producer) const {
+    const ModuleId module = Caller(producer);
+    const ModuleId layer = bounds_.ends[producer];
+    const ModuleId inside = bounds_.inside[node];
+    if (module == kNo<ModuleId> || layer == kNo<ModuleId> ||
+        !tree_.IsAncestor(layer, module) ||
+        (inside != kNo<ModuleId> && tree_.IsAncestor(layer, inside))) {
+      return module;
+    }
+    return Callable(tree_.Parent(layer));
+  }
+
   void PlaceData(const std::vector<NodeId>& nodes) {
     std::vector<std::size_t> next(nodes.size() + 1, nodes.size());
     for (std::size_t i = nodes.size(); i-- > 0;) {
       next[i] = IsAnchor(nodes[i]) ? i : next[i + 1];
     }
     FindReaders(nodes);
+    CountBehindLast(nodes);
     NodeId before = kNo<NodeId>;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const NodeId node = nodes[i];
@@ -110,6 +101,17 @@ class ExecutionOrder {
       claims_.push_back({node, module_[node], Confidence::kLow,
                          Source::kLocality,
                          "between two placed nodes in the order of execution"});
+    }
+  }
+
+  void CountBehindLast(const std::vector<NodeId>& nodes) {
+    behind_last_ = 0;
+    for (std::size_t i = nodes.size(); i-- > 0 && !IsAnchor(nodes[i]);) {
+      behind_last_ += IsData(nodes[i]);
+      if (HasHiddenWeight(evidence_, nodes[i])) {
+        behind_last_ = 0;
+        return;
+      }
     }
   }
 
@@ -141,7 +143,10 @@ class ExecutionOrder {
     const ModuleId a = before == kNo<NodeId> ? ModuleId{0} : module_[before];
     const ModuleId b = after == kNo<NodeId> ? ModuleId{0} : module_[after];
     if (a == b && before != kNo<NodeId> && after != kNo<NodeId>) return a;
-    const ModuleId around = Common(a, b);
+    if (before != kNo<NodeId> && after == kNo<NodeId> && IsProgram(gap)) {
+      return ModuleId{0};
+    }
+    const ModuleId around = Around(node, a, b);
     // Before the first placed node and behind the last, the root is not what
     // is known but all that is left.
     const ModuleId nowhere =
@@ -157,8 +162,8 @@ class ExecutionOrder {
     bool reads_unplaced = false;
     for (const ValueId input : model_.Inputs(node)) {
       const NodeId producer = ProducerOf(model_, input);
-      if (producer == kNo<NodeId> || !on_data_[Index(input)]) continue;
-      const ModuleId from = Caller(producer);
+      if (producer == kNo<NodeId> || !data_.Contains(input)) continue;
+      const ModuleId from = CallerFor(node, producer);
       if (from == kNo<ModuleId>) {
         reads_unplaced = true;
         continue;
@@ -172,7 +177,7 @@ class ExecutionOrder {
         returned = 0;
       }
       if (from == deepest) {
-        continues |= !IsAnchor(producer);
+        continues |= !IsAnchor(producer) && from == Caller(producer);
         ++returned;
       }
     }
@@ -188,7 +193,8 @@ class ExecutionOrder {
       return before == kNo<NodeId> || on_the_way(module) ? module : around;
     }
     // A weight without a name hides a module, anywhere on the way.
-    if (deepest == kNo<ModuleId> || HasHiddenWeight(node)) return nowhere;
+    if (deepest == kNo<ModuleId> || HasHiddenWeight(evidence_, node))
+      return nowhere;
     const bool active = IsActive(gap, deepest);
     if (on_the_way(flow)) {
       // Behind a layer's last node anything may follow before the next layer.
@@ -198,6 +204,22 @@ class ExecutionOrder {
     }
     if (active) return deepest;
     return WhereOldMeetsNew(node, deepest, around);
+  }
+
+  // So much behind the last module, and no weight in it, is what a model does
+  // with its results: boxes are selected, tokens drawn. No module that has run
+  // does it.
+  bool IsProgram(std::span<const NodeId> gap) const {
+    return model_[gap.front()].graph == GraphId{0} && behind_last_ > kTail;
+  }
+
+  // What it lies inside of, whatever is between.
+  ModuleId Around(NodeId node, ModuleId a, ModuleId b) const {
+    const ModuleId around = Common(a, b);
+    const ModuleId bound = bounds_.inside[node];
+    return bound != kNo<ModuleId> && tree_.IsAncestor(around, bound)
+               ? Callable(bound)
+               : around;
   }
 
   // Whether the way from `module` up to `around` leaves an item of a list.
@@ -218,26 +240,12 @@ class ExecutionOrder {
       return otherwise;
     // A weight without a name hides a module.
     for (const NodeId other : gap) {
-      if (HasHiddenWeight(other)) return otherwise;
+      if (HasHiddenWeight(evidence_, other)) return otherwise;
     }
     const ModuleId both = Common(module_[after], readers_[node]);
     return both == module_[after] && !HasChildren(both) && both != ModuleId{0}
                ? Callable(tree_.Parent(both))
                : both;
-  }
-
-  bool HasHiddenWeight(NodeId node) const {
-    const std::string_view op = model_.OpType(node);
-    if (op != "MatMul" && op != "Gemm" && op != "Conv" &&
-        op != "ConvTranspose") {
-      return false;
-    }
-    for (const ValueId input : model_.Inputs(node)) {
-      if (input != kNo<ValueId> && evidence_.constant_value[Index(input)]) {
-        return true;
-      }
-    }
-    return false;
   }
 
   // Whether `module` has not returned yet: a later node of the gap still reads
@@ -249,7 +257,8 @@ class ExecutionOrder {
       for (const ValueId input : model_.Inputs(later)) {
         const NodeId producer = ProducerOf(model_, input);
         if (producer != kNo<NodeId> && producer < gap.front() &&
-            on_data_[Index(input)] && Caller(producer) == module) {
+            data_.Contains(input) &&
+            CallerFor(gap.front(), producer) == module) {
           return true;
         }
       }
@@ -264,7 +273,7 @@ class ExecutionOrder {
     for (ModuleId at = deepest; at != around && at != ModuleId{0};
          at = Callable(tree_.Parent(at))) {
       for (const ValueId input : model_.Inputs(node)) {
-        if (input == kNo<ValueId> || !on_data_[Index(input)]) continue;
+        if (!data_.Contains(input)) continue;
         for (const NodeId other : model_.Consumers(input)) {
           if (other == node || module_[other] == kNo<ModuleId>) continue;
           const NodeId producer = ProducerOf(model_, input);
@@ -338,7 +347,9 @@ class ExecutionOrder {
   const Placed& placed_;
   IdVector<NodeId, ModuleId> module_;
   IdVector<NodeId, ModuleId> readers_;
-  std::vector<bool> on_data_;
+  std::size_t behind_last_ = 0;  // nodes on data behind the last placed one
+  DataValues data_;
+  Bounds bounds_;
   std::vector<Claim> claims_;
 };
 

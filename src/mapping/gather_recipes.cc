@@ -1,6 +1,9 @@
 // The recipe book's word on a file whose names say too little.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+
 #include "mapping/evidence.h"
 #include "recipes/match.h"
 
@@ -16,6 +19,8 @@ constexpr double kNamedWell = 0.5;
 
 // A recording that fits so well is of the same code.
 constexpr double kSameProgram = 0.96;
+
+constexpr std::size_t kHowCount = static_cast<std::size_t>(How::kNothing) + 1;
 
 bool IsNamed(const Evidence& evidence, NodeId node) {
   return evidence.node_scope[node] != kNo<ScopeId> ||
@@ -36,29 +41,61 @@ bool NamesSayEnough(const Evidence& evidence) {
   return static_cast<double>(named) >= kNamedWell * static_cast<double>(nodes);
 }
 
-// Measured with each file's family left out of the book: what a parameter of
-// the file confirms is right, what none does may have another name in another
-// family (an activation, a container).
+// Made by another framework's exporter: the same architectures, other modules.
+bool IsFromElsewhere(const Model& model) {
+  constexpr std::array<std::string_view, 10> kOthers = {
+      "caffe2",
+      "onnx-caffe2",
+      "CNTK",
+      "keras2onnx",
+      "tf2onnx",
+      "mxnet",
+      "chainer",
+      "PaddlePaddle",
+      "skl2onnx",
+      "MATLAB Deep Learning Toolbox Converter for ONNX Model Format"};
+  return std::find(kOthers.begin(), kOthers.end(), model.producer_name()) !=
+         kOthers.end();
+}
+
+// Measured with each file's family left out of the book. What a parameter of
+// the file confirms is right; what none does may have another name in another
+// family (an activation, a container). Inside a layer all families do the same
+// things in the same place; masks and positions, which belong to no layer, each
+// makes where it likes.
 Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
+  constexpr double kPoorFit = 0.7;
   constexpr double kGoodFit = 0.8;
   constexpr double kVeryGoodFit = 0.92;
   if (answer.roles_only || node.tied || node.cut) return Confidence::kLow;
-  if (answer.nameless && !node.confirmed) return Confidence::kLow;
+  if ((answer.nameless || answer.one_of_many) && !node.confirmed) {
+    return Confidence::kLow;
+  }
+  const Confidence if_inside =
+      node.confirmed || node.in_list ? Confidence::kMedium : Confidence::kLow;
   if (answer.fit < kGoodFit) {
-    return node.how == How::kReplay ? Confidence::kMedium : Confidence::kLow;
+    const bool aligned = node.how == How::kReplay || node.how == How::kSide;
+    const bool certain = node.confirmed || answer.fit >= kPoorFit;
+    return aligned && certain ? if_inside : Confidence::kLow;
   }
   switch (node.how) {
     case How::kReplay:
     case How::kSide:
       if (!node.confirmed) return Confidence::kMedium;
-      return answer.fit >= kVeryGoodFit ? Confidence::kCertain
-                                        : Confidence::kHigh;
+      // A block of this name may call a function here, or have a module.
+      if (node.activation && answer.fit < kSameProgram) {
+        return Confidence::kMedium;
+      }
+      return node.in_list && answer.fit >= kVeryGoodFit ? Confidence::kCertain
+                                                        : Confidence::kHigh;
     case How::kLoose:
     case How::kInstead:
+      return if_inside;
     case How::kBetween:
-      return Confidence::kMedium;
-    case How::kServes:
       return node.confirmed ? Confidence::kMedium : Confidence::kLow;
+    case How::kServes:
+      return node.confirmed && node.in_list ? Confidence::kMedium
+                                            : Confidence::kLow;
     default:
       return Confidence::kLow;
   }
@@ -87,28 +124,47 @@ std::string_view WordFor(How how) {
   return "";
 }
 
-}  // namespace
+// Bodies of branches and loops with a model in each, as decoders have that
+// were merged into one file. Each is matched for itself; what is smaller says
+// too little.
+std::vector<GraphId> LargeBodies(const Model& model) {
+  constexpr std::size_t kLeastNodes = 24;
+  constexpr std::size_t kMostBodies = 8;
+  std::vector<GraphId> bodies;
+  for (const GraphId graph : model.Graphs()) {
+    if (model[graph].kind == GraphKind::kSubgraph &&
+        model[graph].nodes.size() >= kLeastNodes) {
+      bodies.push_back(graph);
+    }
+  }
+  std::stable_sort(bodies.begin(), bodies.end(), [&](GraphId a, GraphId b) {
+    return model[a].nodes.size() > model[b].nodes.size();
+  });
+  if (bodies.size() > kMostBodies) bodies.resize(kMostBodies);
+  return bodies;
+}
 
-void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
-  if (NamesSayEnough(evidence)) return;
-  const BookAnswer answer =
-      recipes::AskBook(recipes::TokenGraph(evidence.model), book);
+// What a recording says, of the whole file or of a part.
+void Add(const BookAnswer& answer, Evidence& evidence,
+         std::vector<std::string>& reasons) {
   if (answer.recipe.empty()) return;
-  auto reasons = std::make_shared<std::vector<std::string>>();
-  for (std::size_t how = 0; how <= static_cast<std::size_t>(How::kNothing);
-       ++how) {
-    reasons->push_back(fmt::format(
+  const std::size_t first = reasons.size();
+  for (std::size_t how = 0; how < kHowCount; ++how) {
+    reasons.push_back(fmt::format(
         "recipe {}, fit {:.2f} with {} named parameters: this module {}",
         answer.recipe, answer.fit, answer.anchors,
         WordFor(static_cast<How>(how))));
   }
   for (const NodeAnswer& node : answer.nodes) {
-    const bool firm = !answer.roles_only && node.how <= How::kBetween;
+    const Confidence level = LevelOf(answer, node);
+    // What is in doubt comes after the general rules, which know a norm or an
+    // attention when they see one; without names they have nothing to go by.
+    const bool firm = !answer.roles_only && node.how <= How::kBetween &&
+                      (level > Confidence::kLow || answer.nameless);
     evidence.recipes.push_back(
-        {node.node, evidence.modules.Add(node.path), LevelOf(answer, node),
-         firm, (*reasons)[static_cast<std::size_t>(node.how)]});
+        {node.node, evidence.modules.Add(node.path), level, firm,
+         reasons[first + static_cast<std::size_t>(node.how)]});
   }
-  evidence.recipe_reasons = std::move(reasons);
   // Siblings run the same program under other class names.
   const Confidence confidence =
       answer.fit >= kSameProgram ? Confidence::kMedium : Confidence::kLow;
@@ -116,6 +172,30 @@ void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
     evidence.recipe_classes.push_back(
         {evidence.modules.Add(module.path), confidence, module.classes});
   }
+}
+
+}  // namespace
+
+void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
+  if (NamesSayEnough(evidence) || IsFromElsewhere(evidence.model)) return;
+  const Model& model = evidence.model;
+  const recipes::TokenGraph main(model);
+  std::vector<BookAnswer> answers;
+  answers.push_back(recipes::AskBook(main, book));
+  for (const GraphId body : LargeBodies(model)) {
+    answers.push_back(
+        recipes::AskBook(recipes::TokenGraph(model, body, main.flow()), book));
+  }
+  auto reasons = std::make_shared<std::vector<std::string>>();
+  std::size_t count = 0;
+  for (const BookAnswer& answer : answers) count += answer.parts.size() + 1;
+  // Facts point into it: it must not move.
+  reasons->reserve(kHowCount * count);
+  for (const BookAnswer& answer : answers) {
+    for (const BookAnswer& part : answer.parts) Add(part, evidence, *reasons);
+    Add(answer, evidence, *reasons);
+  }
+  evidence.recipe_reasons = std::move(reasons);
 }
 
 }  // namespace onnx_tag

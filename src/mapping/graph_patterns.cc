@@ -139,4 +139,18 @@ std::vector<NodeId> NormBefore(const Evidence& evidence, NodeId last) {
   return nodes;
 }
 
+bool HasHiddenWeight(const Evidence& evidence, NodeId node) {
+  const Model& model = evidence.model;
+  const std::string_view op = model.OpType(node);
+  if (op != "MatMul" && op != "Gemm" && op != "Conv" && op != "ConvTranspose") {
+    return false;
+  }
+  for (const ValueId input : model.Inputs(node)) {
+    if (input != kNo<ValueId> && evidence.constant_value[Index(input)]) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace onnx_tag

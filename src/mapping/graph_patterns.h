@@ -20,6 +20,10 @@ NodeId OnlyConsumer(const Model& model, NodeId node);
 // Cast, Reshape or DequantizeLinear between them passed over; or kNo.
 NodeId MatMulBefore(const Evidence& evidence, NodeId add);
 
+// Whether it is a product with a constant: a layer, whether or not its weight
+// kept a name.
+bool HasHiddenWeight(const Evidence& evidence, NodeId node);
+
 // The nodes of a decomposed LayerNorm or RMSNorm that `last`, the
 // multiplication with its weight or the addition of its bias, completes; empty
 // where there is none.

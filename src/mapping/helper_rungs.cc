@@ -1,5 +1,7 @@
 // Nodes that only serve others: weight carriers, constants and shape
 // arithmetic.
+#include <algorithm>
+
 #include "mapping/claim.h"
 #include "mapping/graph_patterns.h"
 
@@ -40,15 +42,19 @@ bool IsConversion(std::string_view op) {
 }  // namespace
 
 // What a quantizer or a float16 converter put around a tensor belongs to
-// whoever made the tensor.
+// whoever made the tensor, and is no surer than that.
 std::vector<Claim> ProposeForConversions(const Evidence& evidence,
                                          const Placed& placed) {
   const Model& model = evidence.model;
   std::vector<Claim> claims;
   // A pair stands one behind the other: what was found is passed on.
   IdVector<NodeId, ModuleId> found(model.node_count(), kNo<ModuleId>);
+  IdVector<NodeId, Confidence> sure(model.node_count(), Confidence::kHigh);
   for (const NodeId node : model.Nodes()) {
     found[node] = placed[node].module;
+    if (placed[node].tagged()) {
+      sure[node] = std::min(placed[node].confidence, Confidence::kHigh);
+    }
     if (placed[node].tagged() || evidence.is_carrier[node]) continue;
     if (!IsConversion(model.OpType(node))) continue;
     if (model.OpType(node) == "Cast" && !evidence.IsConverterName(node)) {
@@ -59,7 +65,8 @@ std::vector<Claim> ProposeForConversions(const Evidence& evidence,
         inputs.empty() ? kNo<NodeId> : ProducerOf(model, inputs[0]);
     if (producer == kNo<NodeId> || found[producer] == kNo<ModuleId>) continue;
     found[node] = found[producer];
-    claims.push_back({node, found[node], Confidence::kHigh, Source::kOperation,
+    sure[node] = sure[producer];
+    claims.push_back({node, found[node], sure[node], Source::kOperation,
                       "it converts a tensor that this module made"});
   }
   return claims;

@@ -67,9 +67,20 @@ std::unordered_map<std::uint64_t, NodeId> NamelessProducts(
       continue;
     }
     const std::uint64_t shape = Shape(model, inputs[1]);
-    if (shape != 0) products[shape] = node;  // the last one: heads come last
+    if (shape == 0) continue;
+    // The last one: heads come last. Gemm may read either form.
+    products[shape] = node;
+    if (op == "Gemm") products[Transposed(shape)] = node;
   }
   return products;
+}
+
+IdVector<NodeId, bool> NodesOfRecipes(const Evidence& evidence) {
+  IdVector<NodeId, bool> nodes(evidence.model.node_count(), false);
+  for (const RecipeFact& fact : evidence.recipes) {
+    nodes[fact.node] = nodes[fact.node] || fact.firm;
+  }
+  return nodes;
 }
 
 }  // namespace
@@ -79,10 +90,14 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
   const Model& model = evidence.model;
   std::vector<Claim> claims;
   const auto products = NamelessProducts(evidence);
+  const IdVector<NodeId, bool> in_recipe = NodesOfRecipes(evidence);
   for (const NodeId node : model.Nodes()) {
     if (placed[node].tagged() || evidence.is_carrier[node]) continue;
     const Owner owner = OwnerOf(evidence, node);
     if (owner.module == kNo<ModuleId>) continue;
+    // A name without dots may be the root's, or nobody's: a recipe knows
+    // better.
+    if (owner.module == ModuleId{0} && in_recipe[node]) continue;
     if (model.OpType(node) == "Gather") {
       // A tied matrix has the name of the embedding or of the head.
       const std::uint64_t shape = Shape(model, model.Inputs(node)[0]);
@@ -98,7 +113,6 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
         }
       }
     }
-    // A name without dots may be the root's, or nobody's.
     claims.push_back(
         {node, owner.module,
          owner.module == ModuleId{0} ? Confidence::kMedium : Confidence::kHigh,

@@ -18,6 +18,7 @@ constexpr Score kConvolutionExtra = kUnit;
 constexpr std::size_t kMostCells = std::size_t{24} << 20;
 
 enum Move : std::int16_t {
+  kStart = -1,  // nothing of the file before it counts
   kMatch = 0,
   kInsert = 1,
   kDelete = 2,
@@ -92,19 +93,24 @@ class Aligner {
   }
 
   Alignment Run() {
-    std::vector<Score> scores(width_, 0);
     // Parts of the recording at either end may be missing cheaply.
+    start_.assign(width_, 0);
     for (std::size_t j = 1; j < width_; ++j) {
-      scores[j] = scores[j - 1] - EndCost(j - 1);
+      start_[j] = start_[j - 1] - EndCost(j - 1);
       moves_[j] = kDelete;
     }
+    std::vector<Score> scores = start_;
     std::vector<Score> next(width_);
     std::vector<Score> row(program_.steps.size());
+    End end = BestEnd(scores, 0);
     for (std::size_t i = 0; i < query_.steps.size(); ++i) {
       Advance(i, RowFor(i, row), scores, next);
       scores.swap(next);
+      if (!query_.free_ends && i + 1 < query_.steps.size()) continue;
+      const End here = BestEnd(scores, i + 1);
+      if (!query_.free_ends || here.score > end.score) end = here;
     }
-    return Trace(scores);
+    return Trace(end);
   }
 
  private:
@@ -150,8 +156,17 @@ class Aligner {
       to[j + 1] = better ? match : stay;
       moves[j + 1] = better ? kMatch : kInsert;
     }
+    if (query_.free_ends) StartHere(to, moves);
     Skip(to, moves);
     if (Leap(to, moves)) Skip(to, moves);
+  }
+
+  void StartHere(std::vector<Score>& scores, std::int16_t* moves) const {
+    for (std::size_t j = 0; j < width_; ++j) {
+      if (start_[j] < scores[j]) continue;
+      scores[j] = start_[j];
+      moves[j] = kStart;
+    }
   }
 
   // What the recording has and the file has not.
@@ -181,24 +196,37 @@ class Aligner {
     return any;
   }
 
-  Alignment Trace(const std::vector<Score>& scores) const {
-    Alignment result;
-    result.match.assign(query_.steps.size(), kNone);
+  // Where an alignment ends: after step `i` of the file, before step `j` of
+  // the program.
+  struct End {
+    std::size_t i = 0;
     std::size_t j = 0;
+    Score score = kNever;
+  };
+
+  End BestEnd(const std::vector<Score>& scores, std::size_t i) const {
+    End end{i, 0, kNever * 10};
     Score tail = 0;
-    Score best = kNever * 10;
     for (std::size_t at = width_; at-- > 0;) {
       if (at + 1 < width_) tail += EndCost(at);
-      if (scores[at] - tail >= best) {
-        best = scores[at] - tail;
-        j = at;
+      if (scores[at] - tail >= end.score) {
+        end.score = scores[at] - tail;
+        end.j = at;
       }
     }
-    result.score = best;
-    std::size_t i = query_.steps.size();
+    return end;
+  }
+
+  Alignment Trace(const End& end) const {
+    Alignment result;
+    result.match.assign(query_.steps.size(), kNone);
+    result.score = end.score;
+    std::size_t i = end.i;
+    std::size_t j = end.j;
     // Jumps cannot go around for ever: each lost something.
     while (i > 0) {
       const std::int16_t move = moves_[i * width_ + j];
+      if (move == kStart) break;
       if (move == kMatch) {
         --i;
         --j;
@@ -213,6 +241,7 @@ class Aligner {
         j = program_.jumps[k].from;
       }
     }
+    result.stretch = {query_.free_ends ? i : 0, end.i};
     std::reverse(result.jumps.begin(), result.jumps.end());
     return result;
   }
@@ -221,6 +250,7 @@ class Aligner {
   const Program& program_;
   std::size_t width_;
   std::vector<std::int16_t> moves_;
+  std::vector<Score> start_;  // by place in the program: of beginning there
   std::vector<Score> delete_;
   std::vector<Score> landing_;
   std::unordered_map<Path, std::vector<std::uint32_t>, PathHash> by_path_;
@@ -234,9 +264,12 @@ bool CanAlign(std::size_t query_steps, std::size_t program_steps) {
          (query_steps + 1) < kMostCells / (program_steps + 1);
 }
 
-std::int64_t IdealScore(const Query& query, std::size_t anchors) {
+std::int64_t IdealScore(const Query& query, Stretch stretch,
+                        std::size_t anchors) {
   std::int64_t score = static_cast<std::int64_t>(anchors) * kAnchor;
-  for (const Step& step : query.steps) score += MatchScore(step, step);
+  for (std::size_t i = stretch.begin; i < stretch.end; ++i) {
+    score += MatchScore(query.steps[i], query.steps[i]);
+  }
   return score;
 }
 

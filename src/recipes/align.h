@@ -16,6 +16,14 @@ struct Query {
   // By step: where the parameter it uses would be in the recording; null:
   // nothing is known.
   std::vector<const Path*> anchor;
+  // What stands before and after the program costs nothing: the file has more
+  // than the program.
+  bool free_ends = false;
+};
+
+struct Stretch {
+  std::size_t begin = 0;
+  std::size_t end = 0;
 };
 
 struct TakenJump {
@@ -27,10 +35,13 @@ struct Alignment {
   std::int64_t score = 0;
   std::vector<std::uint32_t> match;  // by step of the file; kNone: none
   std::vector<TakenJump> jumps;
+  Stretch stretch;  // of the file's steps: all, or with free ends those between
 };
 
-// What a query with so many known parameters scores against itself.
-std::int64_t IdealScore(const Query& query, std::size_t anchors);
+// What the steps in `stretch`, with so many known parameters, score against
+// themselves.
+std::int64_t IdealScore(const Query& query, Stretch stretch,
+                        std::size_t anchors);
 
 // Whether the table would stay within bounds.
 bool CanAlign(std::size_t query_steps, std::size_t program_steps);

@@ -29,7 +29,7 @@ class AnchorFinder {
         model_(flow.model()),
         parameter_(model_.value_count(), kNo<ValueId>) {
     for (const Initializer& tensor : model_.initializers()) {
-      if (model_[tensor.value].graph == flow.main()) {
+      if (flow.IsVisible(model_[tensor.value].graph)) {
         Name(tensor.value, tensor.rank);
       }
     }

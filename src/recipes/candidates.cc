@@ -4,31 +4,14 @@
 #include <map>
 #include <set>
 
+#include "recipes/overlap.h"
 #include "recipes/summary.h"
 
 namespace onnx_tag::recipes {
 namespace {
 
 // Recordings that are read, to be ranked exactly.
-constexpr std::size_t kShortList = 40;
-
-std::size_t CommonCount(std::span<const std::uint32_t> a,
-                        std::span<const std::uint32_t> b) {
-  std::size_t count = 0;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    count += a[i] == b[j];
-    const bool step_a = a[i] <= b[j];
-    const bool step_b = b[j] <= a[i];
-    i += step_a;
-    j += step_b;
-  }
-  return count;
-}
-
-double Share(std::size_t part, std::size_t whole) {
-  return static_cast<double>(part) /
-         static_cast<double>(std::max<std::size_t>(1, whole));
-}
+constexpr std::size_t kShortList = 64;
 
 // Of what either has, how much both have.
 double Likeness(std::span<const std::uint32_t> a,
@@ -126,26 +109,34 @@ void CompareNames(const std::set<Path>& anchors, Candidate& candidate) {
   }
 }
 
-// The indices of the book with the highest scores, in order.
-std::vector<std::size_t> Best(const std::vector<double>& scores,
-                              std::size_t limit) {
-  std::vector<std::size_t> order(scores.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  limit = std::min(limit, order.size());
-  std::partial_sort(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(limit),
-      order.end(), [&](std::size_t a, std::size_t b) {
-        return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+// A few of each family first: without names, forty ResNets of one library are
+// as good as the one of another.
+void PutMixedFirst(Candidates& candidates) {
+  constexpr std::size_t kOfFamily = 3;
+  std::map<std::string_view, std::size_t> families;
+  std::stable_partition(
+      candidates.begin(), candidates.end(), [&](const auto& candidate) {
+        return ++families[candidate->recording.family] <= kOfFamily;
       });
-  order.resize(limit);
-  return order;
+}
+
+// Names and labels; where these are the same (networks of convolutions), the
+// length tells.
+double Rank(const Candidate& candidate, const TokenGraph& graph) {
+  constexpr double kLength = 0.04;
+  const auto [less, more] =
+      std::minmax(candidate.recording.tokens.size(), graph.tokens().size());
+  return candidate.names + candidate.grams +
+         kLength * static_cast<double>(less) /
+             static_cast<double>(std::max<std::size_t>(1, more));
 }
 
 }  // namespace
 
-Candidate::Candidate(Recording read, AtomTable& atoms)
+Candidate::Candidate(Recording read, AtomTable& atoms, bool relus_folded)
     : recording(std::move(read)),
-      shape(ShapeOf(recording)),
+      shape(relus_folded ? WithoutRelus(ShapeOf(recording))
+                         : ShapeOf(recording)),
       paths(recording, atoms) {}
 
 const Program& Candidate::ProgramIn(Order order) {
@@ -184,8 +175,9 @@ bool IsActivation(const Recording& recording, std::uint32_t module) {
 
 Candidates RankByNames(const TokenGraph& graph,
                        const std::vector<Path>& anchors, const Book& book,
-                       AtomTable& atoms, std::size_t limit) {
+                       AtomTable& atoms) {
   const Summary mine = SummaryOf(graph);
+  const bool relus_folded = graph.relus_folded();
   std::vector<double> scores;
   for (std::size_t i = 0; i < book.size(); ++i) {
     const SummaryView other = book.Summary(i);
@@ -198,31 +190,32 @@ Candidates RankByNames(const TokenGraph& graph,
     if (!anchor.empty()) generic.insert(Generic(anchor));
   }
   Candidates candidates;
-  for (const std::size_t index : Best(scores, kShortList)) {
+  for (const std::size_t index : HighestOf(scores, kShortList)) {
     auto& candidate = candidates.emplace_back(
-        std::make_unique<Candidate>(book.Read(index), atoms));
+        std::make_unique<Candidate>(book.Read(index), atoms, relus_folded));
     candidate->grams = Likeness(mine.grams, book.Summary(index).grams);
     CompareNames(generic, *candidate);
   }
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const auto& a, const auto& b) {
-                     return a->names + a->grams > b->names + b->grams;
+                   [&](const auto& a, const auto& b) {
+                     return Rank(*a, graph) > Rank(*b, graph);
                    });
-  if (candidates.size() > limit) candidates.resize(limit);
+  PutMixedFirst(candidates);
   return candidates;
 }
 
 Candidates RankByLabels(const TokenGraph& graph, const Book& book,
                         AtomTable& atoms, std::size_t limit) {
   const Summary mine = SummaryOf(graph);
+  const bool relus_folded = graph.relus_folded();
   std::vector<double> scores;
   for (std::size_t i = 0; i < book.size(); ++i) {
     scores.push_back(Likeness(mine.grams, book.Summary(i).grams));
   }
   Candidates candidates;
-  for (const std::size_t index : Best(scores, limit)) {
+  for (const std::size_t index : HighestOf(scores, limit)) {
     auto& candidate = candidates.emplace_back(
-        std::make_unique<Candidate>(book.Read(index), atoms));
+        std::make_unique<Candidate>(book.Read(index), atoms, relus_folded));
     candidate->grams = scores[index];
   }
   return candidates;

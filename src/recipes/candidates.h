@@ -14,7 +14,7 @@ namespace onnx_tag::recipes {
 
 // A recording, read and prepared. Programs point into it: it stays where it is.
 struct Candidate {
-  Candidate(Recording read, AtomTable& atoms);
+  Candidate(Recording read, AtomTable& atoms, bool relus_folded);
   Candidate(const Candidate&) = delete;
   Candidate& operator=(const Candidate&) = delete;
   ~Candidate() = default;
@@ -45,10 +45,10 @@ bool IsActivation(const Recording& recording, std::uint32_t module);
 
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
-// The best first, by names and labels.
+// The best first, by names and labels, but few of each family before the rest.
 Candidates RankByNames(const TokenGraph& graph,
                        const std::vector<Path>& anchors, const Book& book,
-                       AtomTable& atoms, std::size_t limit);
+                       AtomTable& atoms);
 // By labels alone.
 Candidates RankByLabels(const TokenGraph& graph, const Book& book,
                         AtomTable& atoms, std::size_t limit);

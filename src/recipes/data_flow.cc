@@ -24,6 +24,41 @@ DataFlow::DataFlow(const Model& model)
   FindData();
 }
 
+DataFlow::DataFlow(const Model& model, GraphId body, const DataFlow& outside)
+    : model_(model),
+      main_(body),
+      data_node_(model.node_count(), false),
+      transparent_(model.node_count(), false),
+      data_value_(outside.data_value_) {
+  SeeOutside(outside);
+  Sort();
+  FindData();
+}
+
+bool DataFlow::IsVisible(GraphId graph) const {
+  for (GraphId at = main_; at != kNo<GraphId>; at = model_[at].parent) {
+    if (at == graph) return true;
+  }
+  return false;
+}
+
+// What bodies around this one make of data is not traced: all of it is taken
+// for data.
+void DataFlow::SeeOutside(const DataFlow& outside) {
+  for (GraphId at = model_[main_].parent;
+       at != kNo<GraphId> && at != outside.main_; at = model_[at].parent) {
+    for (const ValueId input : model_[at].inputs) {
+      data_value_[Index(input)] = true;
+    }
+    for (const NodeId node : model_[at].nodes) {
+      if (IsOneOf(model_.OpType(node), {"Constant", "Shape", "Size"})) continue;
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output != kNo<ValueId>) data_value_[Index(output)] = true;
+      }
+    }
+  }
+}
+
 std::vector<ValueId> DataFlow::Reads(NodeId node) const {
   const auto inputs = model_.Inputs(node);
   std::vector<ValueId> reads;

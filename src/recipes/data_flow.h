@@ -1,5 +1,6 @@
-// What flows through the main graph: which nodes work on fed data, and in
-// which order.
+// What flows through the main graph, or through the body of a branch or loop:
+// which nodes work on fed data, and in which order. "The main graph" is the
+// body, where it is one.
 #ifndef ONNX_TAG_RECIPES_DATA_FLOW_H_
 #define ONNX_TAG_RECIPES_DATA_FLOW_H_
 
@@ -14,10 +15,15 @@ namespace onnx_tag::recipes {
 class DataFlow {
  public:
   explicit DataFlow(const Model& model);
+  // Of the body of a node with subgraphs, which sees what is outside it;
+  // `outside` is the main graph's.
+  DataFlow(const Model& model, GraphId body, const DataFlow& outside);
 
   const Model& model() const { return model_; }
   const Graph& graph() const { return model_[main_]; }
   GraphId main() const { return main_; }
+  // Its values can be read here.
+  bool IsVisible(GraphId graph) const;
 
   // The main graph's nodes, producers first: the file's order where that holds.
   const std::vector<NodeId>& Order() const { return order_; }
@@ -69,6 +75,7 @@ class DataFlow {
  private:
   void Sort();
   void FindData();
+  void SeeOutside(const DataFlow& outside);
 
   const Model& model_;
   GraphId main_ = GraphId{0};

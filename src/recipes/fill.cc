@@ -46,6 +46,7 @@ class TokenFiller {
     for (std::size_t i = tokens_.size(); i-- > 0;) {
       FillBetween(static_cast<std::uint32_t>(i));
     }
+    FillChains();
     for (std::size_t i = tokens_.size(); i-- > 0;) {
       FillFromReaders(static_cast<std::uint32_t>(i));
     }
@@ -59,17 +60,54 @@ class TokenFiller {
     const auto& inputs = tokens_[token].inputs;
     const auto& readers = readers_[token];
     if (inputs.empty() || readers.empty()) return;
-    const Path* agreed = nullptr;
+    const Answer* agreed = nullptr;
     for (const auto* side : {&inputs, &readers}) {
       for (const std::uint32_t other : *side) {
-        if (!answers_[other].path) return;
+        const Answer& answer = answers_[other];
+        if (!answer.path) return;
         if (IsLeaf(tokens_[other])) continue;
-        const Path& path = *answers_[other].path;
-        if (agreed != nullptr && *agreed != path) return;
-        agreed = &path;
+        if (agreed != nullptr && *agreed->path != *answer.path) return;
+        agreed = &answer;
       }
     }
-    if (agreed != nullptr) answers_[token] = {*agreed, How::kBetween};
+    if (agreed == nullptr) return;
+    answers_[token] = {*agreed->path, How::kBetween, agreed->cut};
+  }
+
+  // Chains of open tokens: what stands before the first and what stands after
+  // the last agree.
+  void FillChains() {
+    std::vector<std::optional<Path>> before(tokens_.size());
+    std::vector<std::optional<Path>> after(tokens_.size());
+    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+      if (!answers_[i].path) before[i] = Agreed(tokens_[i].inputs, before);
+    }
+    for (std::size_t i = tokens_.size(); i-- > 0;) {
+      if (!answers_[i].path) after[i] = Agreed(readers_[i], after);
+    }
+    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+      if (!before[i] || before[i] != after[i] || before[i]->empty()) continue;
+      answers_[i] = {std::move(*before[i]), How::kBetween};
+    }
+  }
+
+  // Where all of `others` run, or those that call them; `open` has it for those
+  // that are not placed.
+  std::optional<Path> Agreed(
+      const std::vector<std::uint32_t>& others,
+      const std::vector<std::optional<Path>>& open) const {
+    std::optional<Path> agreed;
+    for (const std::uint32_t other : others) {
+      std::optional<Path> path =
+          answers_[other].path ? answers_[other].path : open[other];
+      if (!path) return std::nullopt;
+      if (answers_[other].path && EndsLeaf(tokens_[other]) && !path->empty()) {
+        path->pop_back();
+      }
+      if (agreed && agreed != path) return std::nullopt;
+      agreed = std::move(path);
+    }
+    return agreed;
   }
 
   // Tokens that nothing placed leads to.
@@ -152,11 +190,27 @@ class SidePlacer {
   void Run() {
     const auto& order = flow_.Order();
     for (auto at = order.rbegin(); at != order.rend(); ++at) {
-      if (!answers_[*at].path && !flow_.IsTransparent(*at)) Place(*at);
+      if (!answers_[*at].path && !flow_.IsTransparent(*at) && !IsOutside(*at)) {
+        Place(*at);
+      }
     }
   }
 
  private:
+  // Beside the part: an operation that it does not run, or what others read,
+  // too.
+  bool IsOutside(NodeId node) const {
+    if (!file_.is_part) return false;
+    if (file_.graph.token_of()[node] != kNone) return true;
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId reader : flow_.Readers(output)) {
+        if (!answers_[reader].path) return true;
+      }
+    }
+    return false;
+  }
+
   void Place(NodeId node) {
     // An embedding whose indices are constants is no token.
     const Path& anchor = file_.node_anchors[node];
@@ -168,6 +222,7 @@ class SidePlacer {
     std::optional<Path> first;
     NodeId first_reader = kNo<NodeId>;
     bool by_layers = false;  // their paths part at an index
+    bool cut = false;
     for (const ValueId output : model_.Outputs(node)) {
       if (output == kNo<ValueId>) continue;
       for (const NodeId reader : flow_.Readers(output)) {
@@ -176,6 +231,7 @@ class SidePlacer {
         if (first_reader == kNo<NodeId> || reader < first_reader) {
           first_reader = reader;
           first = path;
+          cut = answers_[reader].cut;
         }
         if (!common) {
           common = path;
@@ -197,7 +253,7 @@ class SidePlacer {
     if (by_layers && !common->empty()) {
       path = First(*common, common->size() - 1);
     }
-    answers_[node] = {std::move(path), How::kServes};
+    answers_[node] = {std::move(path), How::kServes, cut};
   }
 
   // Where what `reader` is given comes from: an embedding's index and a leaf's
@@ -236,12 +292,14 @@ IdVector<NodeId, Answer> SpreadToNodes(const File& file,
                                        const Replayed& replayed) {
   IdVector<NodeId, Answer> answers(file.graph.flow().model().node_count());
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    for (const NodeId node : file.graph.tokens()[i].nodes) {
-      answers[node] = tokens[i];
+    const Token& token = file.graph.tokens()[i];
+    for (const NodeId node : token.nodes) {
+      // Only where nothing else is said of the fused node.
+      if (!token.is_echo || !answers[node].path) answers[node] = tokens[i];
     }
   }
-  for (const auto& [node, path] : replayed.sides) {
-    answers[MakeId<NodeId>(node)] = {path, How::kSide};
+  for (const auto& [node, answer] : replayed.sides) {
+    answers[MakeId<NodeId>(node)] = answer;
   }
   SidePlacer(file, answers).Run();
   return answers;

@@ -119,11 +119,7 @@ class JumpFinder {
   // real blocks, and alike. A Sequential of conv, relu, conv is none.
   bool IsOpen(const Path& list, const Items& items, bool lengths_differ) const {
     for (const auto& [index, span] : items) {
-      int solid = 0;
-      for (std::uint32_t i = span.begin; i < span.end; ++i) {
-        solid += program_.steps[i].solid;
-      }
-      if (solid < 2) return false;
+      if (!IsBlock(list, span)) return false;
     }
     if (lengths_differ || items.size() == 1) return true;
     std::vector<std::set<Path>> inside;
@@ -142,6 +138,21 @@ class JumpFinder {
       }
     }
     return false;
+  }
+
+  // Two operations that have a weight, or one in a module with parts. (In an
+  // item of another list, such a list is part of a block, of fixed length.)
+  bool IsBlock(const Path& list, const Span& span) const {
+    int solid = 0;
+    std::set<Path> parts;
+    for (std::uint32_t i = span.begin; i < span.end; ++i) {
+      solid += program_.steps[i].solid;
+      const Path* const path = program_.path[i];
+      if (path != nullptr && path->size() > list.size() + 1) {
+        parts.insert(Rest(*path, list.size() + 1));
+      }
+    }
+    return solid >= 2 || (solid == 1 && parts.size() >= 2 && !HasIndex(list));
   }
 
   static bool Alike(const std::set<Path>& a, const std::set<Path>& b) {

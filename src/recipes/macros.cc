@@ -26,7 +26,10 @@ class MacroFinder {
     switch (op.empty() ? '\0' : op[0]) {
       case 'M':
         if (op == "MatMul") TakeMatMul(node);
-        if (op == "MatMulInteger") TakeIntegerMatMul(node);
+        if (op == "MatMulInteger") TakeIntegerProduct(node, "LIN");
+        break;
+      case 'C':
+        if (op == "ConvInteger") TakeIntegerProduct(node, "CONV");
         break;
       case 'G':
         if (op == "Gemm") TakeGemm(node);
@@ -93,7 +96,7 @@ class MacroFinder {
   }
 
   // Quantized while running: cast back, times the scales, plus the bias.
-  void TakeIntegerMatMul(NodeId node) {
+  void TakeIntegerProduct(NodeId node, std::string_view label) {
     const NodeId cast = flow_.OnlyReader(node, {"Cast"});
     const NodeId scaled = flow_.OnlyReader(cast, {"Mul"});
     if (scaled == kNo<NodeId>) return;
@@ -104,9 +107,34 @@ class MacroFinder {
         nodes.push_back(scale);
       }
     }
-    const NodeId add = BiasAfter(scaled);
-    if (add != kNo<NodeId>) nodes.push_back(add);
-    Take("LIN", std::move(nodes), node);
+    NodeId last = scaled;
+    const NodeId add =
+        label == "CONV" ? ConvolutionBiasAfter(scaled) : BiasAfter(scaled);
+    if (add != kNo<NodeId>) {
+      nodes.push_back(add);
+      last = add;
+    }
+    AddReshapes(node, last, nodes);
+    Take(label, std::move(nodes), node);
+  }
+
+  // Its bias has an axis for each of the image's.
+  NodeId ConvolutionBiasAfter(NodeId node) const {
+    const NodeId add = flow_.OnlyReader(node, {"Add"});
+    return add != kNo<NodeId> && HasConstantInput(add) ? add : kNo<NodeId>;
+  }
+
+  // GPT-2's Conv1D makes its input 2-D and back.
+  void AddReshapes(NodeId node, NodeId last, std::vector<NodeId>& nodes) const {
+    const NodeId before =
+        flow_.DataProducer(model_.Inputs(node)[0], {"Reshape"});
+    const NodeId after = flow_.OnlyReader(last, {"Reshape"});
+    if (before == kNo<NodeId> || after == kNo<NodeId> ||
+        flow_.OnlyReader(before, {"MatMulInteger"}) != node) {
+      return;
+    }
+    nodes.insert(nodes.begin(), before);
+    nodes.push_back(after);
   }
 
   // ONNX Runtime, OnnxSlim and GPT-2's Conv1D make the input 2-D and back.

@@ -22,6 +22,8 @@ struct NodeAnswer {
   bool cut = false;        // at a list whose index is not known
   bool tied = false;       // recordings that fit as well say something else
   bool confirmed = false;  // a parameter of this file is of the module
+  bool in_list = false;    // its path has an index
+  bool activation = false;
 };
 
 // A module of the file, and the classes it has in the recordings that fit: the
@@ -36,14 +38,21 @@ struct BookAnswer {
   double fit = 0;      // 1: the same program
   double names = 0;    // 1: the same names
   std::size_t anchors = 0;  // parameters that the alignment hangs on
+  std::size_t foreign = 0;  // parameters outside what the recording knows
   // Where no recording fits: the nearest.
   std::string nearest;
   double nearest_fit = 0;
-  // Convolutions with hardly a name: what fits may be one of many.
+  // Not a name, or convolutions with hardly one: what fits may be one of many.
   bool nameless = false;
   bool roles_only = false;  // its structure fits, its names do not
+  // Plain torch.nn code of no library: modules without parameters are called
+  // what their author called them.
+  bool one_of_many = false;
   std::vector<NodeAnswer> nodes;
   std::vector<ModuleAnswer> modules;  // those of `nodes` and those around them
+  // Where no recording fits the whole: what is known of its parts. They are
+  // surer than `nodes`.
+  std::vector<BookAnswer> parts;
 };
 
 BookAnswer AskBook(const TokenGraph& graph, const Book& book);

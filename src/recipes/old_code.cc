@@ -1,6 +1,8 @@
 #include "recipes/old_code.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 #include "base/text.h"
@@ -36,10 +38,28 @@ bool IsConstant(Bytes node, float number) {
   return false;
 }
 
+bool HasConstant(const DataFlow& flow, float number) {
+  const Model& model = flow.model();
+  const auto& order = flow.Order();
+  return std::any_of(order.begin(), order.end(), [&](NodeId node) {
+    return model.OpType(node) == "Constant" &&
+           IsConstant(model.NodeBytes(node), number);
+  });
+}
+
+std::int64_t Opset(const Model& model) {
+  for (const OpsetImport& opset : model.opset_imports()) {
+    if (opset.domain.empty() || opset.domain == "ai.onnx") return opset.version;
+  }
+  return 0;
+}
+
 }  // namespace
 
 bool ActivationsAreFunctions(const DataFlow& flow) {
   constexpr float kOldMask = -10000.0F;
+  constexpr float kNewMask = std::numeric_limits<float>::lowest();
+  constexpr std::int64_t kOldOpset = 13;
   const Model& model = flow.model();
   const auto version = Split(model.producer_version(), '.');
   if (model.producer_name() != "pytorch" || version.size() < 2 ||
@@ -47,15 +67,9 @@ bool ActivationsAreFunctions(const DataFlow& flow) {
     return false;
   }
   const int minor = hierarchy::SmallNumber(version[1], 99);
-  if (minor <= 9) return true;
-  if (minor > 10) return false;
-  for (const NodeId node : flow.Order()) {
-    if (model.OpType(node) == "Constant" &&
-        IsConstant(model.NodeBytes(node), kOldMask)) {
-      return true;
-    }
-  }
-  return false;
+  if (minor != 10) return minor < 10;
+  return HasConstant(flow, kOldMask) ||
+         (Opset(model) <= kOldOpset && !HasConstant(flow, kNewMask));
 }
 
 }  // namespace onnx_tag::recipes

@@ -45,12 +45,32 @@ Shape ShapeOf(const Recording& recording) {
   return shape;
 }
 
+Shape WithoutRelus(Shape shape) {
+  const std::size_t count = shape.labels.size();
+  shape.skipped.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    shape.skipped[i] = shape.labels[i] == "Relu" && shape.inputs[i].size() == 1;
+  }
+  const auto look_through = [&](std::uint32_t& token) {
+    // Inputs come first, but for a few: no cycle can last longer.
+    for (std::size_t step = 0; shape.skipped[token] && step < count; ++step) {
+      token = shape.inputs[token][0];
+    }
+  };
+  for (auto& inputs : shape.inputs) {
+    std::for_each(inputs.begin(), inputs.end(), look_through);
+  }
+  std::for_each(shape.outputs.begin(), shape.outputs.end(), look_through);
+  return shape;
+}
+
 std::vector<Step> MakeSteps(const Shape& shape, Order order) {
   const std::size_t count = shape.labels.size();
   std::vector<std::uint64_t> label(count);
   std::vector<std::vector<std::uint32_t>> readers(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     label[i] = HashBytes(shape.labels[i]);
+    if (!shape.skipped.empty() && shape.skipped[i]) continue;
     for (const std::uint32_t input : shape.inputs[i]) {
       readers[input].push_back(i);
     }
@@ -69,6 +89,7 @@ std::vector<Step> MakeSteps(const Shape& shape, Order order) {
     return HashSorted(around);
   };
   for (const std::uint32_t token : sequence) {
+    if (!shape.skipped.empty() && shape.skipped[token]) continue;
     const std::string_view text = shape.labels[token];
     steps.push_back({.token = token,
                      .label = label[token],

@@ -40,9 +40,12 @@ struct Shape {
   std::vector<std::string_view> extras;
   std::vector<std::vector<std::uint32_t>> inputs;
   std::vector<std::uint32_t> outputs;
+  std::vector<bool> skipped;  // by token; empty: none
 };
 Shape ShapeOf(const TokenGraph& graph);
 Shape ShapeOf(const Recording& recording);
+// The same without ReLUs: what reads one reads what it reads.
+Shape WithoutRelus(Shape shape);
 std::vector<Step> MakeSteps(const Shape& shape, Order order);
 
 // From the end of a list's item to the start of another, or to the list's end:

@@ -7,6 +7,7 @@
 #include "recipes/decode.h"
 #include "recipes/jumps.h"
 #include "recipes/side_walk.h"
+#include "recipes/trusted_items.h"
 
 namespace onnx_tag::recipes {
 namespace {
@@ -15,9 +16,6 @@ namespace {
 constexpr double kSameFit = 0.97;
 // How much of the solid operations may differ before indices are doubted.
 constexpr double kFewDifferences = 0.02;
-constexpr double kMostConfirmed = 0.8;
-
-enum class Doubt : std::uint8_t { kNone, kUnconfirmed, kAll };
 
 class Replayer {
  public:
@@ -33,25 +31,61 @@ class Replayer {
   Replayed Run() {
     replayed_.tokens.resize(file_.graph.tokens().size());
     paths_ = Decode(program_, alignment_);
+    if (file_.is_part) FindInner();
     CutUnconfirmedStages();
     for (auto& path : paths_) {
       if (path) path = ToFile(candidate_, *path);
     }
+    FindMerged();
     CorrectIndices();
-    const Doubt doubt = DoubtIndices();
-    for (std::size_t i = 0; i < steps_.size(); ++i) PlaceStep(i, doubt);
+    const bool doubtful = fit_ < kSameFit && !IsSameProgram();
+    if (doubtful) {
+      trusted_ = FindTrustedItems(file_, steps_, paths_, OpenLists());
+    }
+    for (std::size_t i = 0; i < steps_.size(); ++i) PlaceStep(i, doubtful);
     PlaceInstead();
     SideWalk walk(file_.graph, candidate_, replayed_.tokens,
                   file_.old_activations, replayed_.sides);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Answer& answer = AnswerAt(i);
       if (match_[i] == kNone || !answer.path) continue;
-      walk.From(steps_[i].token, program_.steps[match_[i]].token, *answer.path);
+      walk.From(steps_[i].token, program_.steps[match_[i]].token, answer);
     }
     return std::move(replayed_);
   }
 
  private:
+  // Between the first and the last parameter of a part. What stands outside is
+  // of the part only if the whole of the module was found at that end.
+  void FindInner() {
+    const auto& steps = steps_;
+    std::size_t first = 0;
+    while (first < steps.size() && AnchorAt(first).empty()) ++first;
+    std::size_t last = steps.size();
+    while (last > first && AnchorAt(last - 1).empty()) --last;
+    inner_ = {first, last};
+    std::vector<bool> hit(program_.steps.size(), false);
+    for (const std::uint32_t step : match_) {
+      if (step != kNone) hit[step] = true;
+    }
+    const auto light = [&](std::size_t j) {
+      return program_.steps[j].weight == Weight::kLight;
+    };
+    std::size_t begin = 0;
+    while (begin < hit.size() && !hit[begin] && light(begin)) ++begin;
+    std::size_t end = hit.size();
+    while (end > begin && !hit[end - 1] && light(end - 1)) --end;
+    if (begin == hit.size() || !hit[begin]) Forget(0, first);
+    if (end == 0 || !hit[end - 1]) Forget(last, steps.size());
+  }
+
+  void Forget(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      match_[i] = kNone;
+      paths_[i].reset();
+    }
+  }
+
   Answer& AnswerAt(std::size_t step) {
     return replayed_.tokens[steps_[step].token];
   }
@@ -118,18 +152,38 @@ class Replayer {
     return false;
   }
 
+  // Equal tensors of an untrained model are one, which has the name of the
+  // first: items of a list that read it say nothing of their index.
+  void FindMerged() {
+    std::unordered_map<Path, const Path*, PathHash> first;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      const Path& anchor = AnchorAt(i);
+      if (!paths_[i] || anchor.empty() || !HasIndex(anchor)) continue;
+      const Path* const other =
+          first.try_emplace(anchor, &*paths_[i]).first->second;
+      if (*other != *paths_[i] && Generic(*other) == Generic(*paths_[i]) &&
+          Generic(anchor) == Generic(*other)) {
+        merged_.insert(anchor);
+      }
+    }
+  }
+
   // What the parameters say of an item's index beats counting.
   void CorrectIndices() {
     std::map<Path, std::map<Path, std::uint32_t>> votes;
     for (std::size_t i = 0; i < paths_.size(); ++i) {
       const Path& anchor = AnchorAt(i);
-      if (!paths_[i] || anchor.empty() ||
-          Generic(anchor) != Generic(*paths_[i])) {
-        continue;
-      }
-      for (std::size_t k = 0; k < anchor.size(); ++k) {
-        if (IsIndex(anchor[k])) {
-          ++votes[First(*paths_[i], k + 1)][First(anchor, k + 1)];
+      if (!paths_[i] || anchor.empty() || merged_.contains(anchor)) continue;
+      // From the leaf up, for as long as they have the same names.
+      const Path& path = *paths_[i];
+      for (std::size_t k = 0; k < std::min(path.size(), anchor.size()); ++k) {
+        const Atom counted = path[path.size() - 1 - k];
+        const Atom said = anchor[anchor.size() - 1 - k];
+        if (IsIndex(counted) && IsIndex(said)) {
+          ++votes[First(path, path.size() - k)]
+                 [First(anchor, anchor.size() - k)];
+        } else if (counted != said) {
+          break;
         }
       }
     }
@@ -152,33 +206,26 @@ class Replayer {
     }
   }
 
-  // Indices are believed where the solid operations are those of the
-  // recording, else item by item.
-  Doubt DoubtIndices() const {
-    if (fit_ >= kSameFit || IsSameProgram()) return Doubt::kNone;
-    std::size_t items = 0;
-    std::size_t confirmed = 0;
-    for (const auto& path : paths_) {
-      if (!path) continue;
-      for (std::size_t k = path->size(); k > 0; --k) {
-        if (!IsIndex((*path)[k - 1])) continue;
-        ++items;
-        confirmed += file_.known.contains(First(*path, k));
-        break;
-      }
+  // The lists that the recording lets repeat, in the file's words.
+  PathSet OpenLists() const {
+    PathSet lists;
+    for (const Jump& jump : program_.jumps) {
+      if (!jump.counts) continue;
+      const auto list = ToFile(candidate_, jump.list);
+      if (list) lists.insert(Generic(*list));
     }
-    return static_cast<double>(confirmed) >=
-                   kMostConfirmed * static_cast<double>(items)
-               ? Doubt::kUnconfirmed
-               : Doubt::kAll;
+    return lists;
   }
 
+  // Whether its solid operations are those of the recording: then indices are
+  // believed, else item by item.
   bool IsSameProgram() const {
     std::size_t solid = 0;
     std::size_t odd = 0;
     std::vector<bool> hit(program_.steps.size(), false);
     std::vector<bool> again(program_.steps.size(), false);
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
+    for (std::size_t i = alignment_.stretch.begin; i < alignment_.stretch.end;
+         ++i) {
       if (match_[i] != kNone) {
         again[match_[i]] = hit[match_[i]];
         hit[match_[i]] = true;
@@ -233,18 +280,18 @@ class Replayer {
     return true;
   }
 
-  void PlaceStep(std::size_t i, Doubt doubt) {
+  void PlaceStep(std::size_t i, bool doubtful) {
     if (!paths_[i]) return;
     Path path = *paths_[i];
     bool cut = cut_[i];
-    if (doubt != Doubt::kNone) cut = CutDoubtful(doubt, path) || cut;
+    if (doubtful) cut = CutDoubtful(path) || cut;
     const Path& anchor = AnchorAt(i);
-    if (!anchor.empty() && path != anchor) {
+    if (!anchor.empty() && path != anchor && !merged_.contains(anchor)) {
       // Where the recorded parameter's module ran the recorded token, this
       // parameter's module ran this one.
       const Path* const recorded = program_.anchor[match_[i]];
       if (Generic(path) == Generic(anchor) || recorded == nullptr ||
-          recorded == program_.path[match_[i]]) {
+          (recorded == program_.path[match_[i]] && !IsTied(i))) {
         path = anchor;
         cut = false;
       }
@@ -260,14 +307,22 @@ class Replayer {
                    cut};
   }
 
-  // Indices that no parameter confirms: say the owner of the list.
-  bool CutDoubtful(Doubt doubt, Path& path) const {
+  // An embedding that has the name of the head it shares its matrix with.
+  bool IsTied(std::size_t i) const {
+    if (!steps_[i].gather) return false;
+    const auto anchor = ToRecording(candidate_, AnchorAt(i));
+    if (!anchor) return false;
+    for (std::size_t j = 0; j < program_.steps.size(); ++j) {
+      const Path* const path = program_.path[j];
+      if (path != nullptr && *path == *anchor) return !program_.steps[j].gather;
+    }
+    return false;
+  }
+
+  // Indices that are only counted: say the owner of the list.
+  bool CutDoubtful(Path& path) const {
     for (std::size_t k = 0; k < path.size(); ++k) {
-      if (!IsIndex(path[k])) continue;
-      if (doubt == Doubt::kUnconfirmed &&
-          file_.known.contains(First(path, k + 1))) {
-        continue;
-      }
+      if (!IsIndex(path[k]) || trusted_.contains(First(path, k + 1))) continue;
       path.resize(k == 0 ? 0 : k - 1);
       while (!path.empty() && IsIndex(path.back())) path.pop_back();
       return true;
@@ -277,6 +332,7 @@ class Replayer {
 
   // Nearly everything around it is aligned, too.
   bool IsFirm(std::size_t i) const {
+    if (file_.is_part && (i < inner_.begin || i >= inner_.end)) return false;
     constexpr std::size_t kAround = 3;
     const std::size_t begin = i < kAround ? 0 : i - kAround;
     const std::size_t end = std::min(match_.size(), i + kAround + 1);
@@ -315,22 +371,24 @@ class Replayer {
     const Path* const recorded = program_.path[before];
     const Answer placed = AnswerAt(begin - 1);
     if (replaced == nullptr || recorded == nullptr || !placed.path) return;
-    const auto path = Relative(candidate_, *recorded, *placed.path, *replaced);
-    if (!path) return;
-    for (std::size_t i = begin; i < end; ++i) {
-      AnswerAt(i) = {*path, How::kInstead, placed.cut};
-    }
+    auto answer = Relative(candidate_, *recorded, placed, *replaced);
+    if (!answer) return;
+    answer->how = How::kInstead;
+    for (std::size_t i = begin; i < end; ++i) AnswerAt(i) = *answer;
   }
 
   const File& file_;
   const Candidate& candidate_;
   const Program& program_;
   const Alignment& alignment_;
-  const std::vector<std::uint32_t>& match_;
+  std::vector<std::uint32_t> match_;
   const std::vector<Step>& steps_;
   double fit_;
   std::vector<std::optional<Path>> paths_;
   std::vector<bool> cut_;
+  PathSet merged_;   // names of parameters that several items share
+  Stretch inner_;    // of a part
+  PathSet trusted_;  // items of lists
   Replayed replayed_;
 };
 

@@ -31,12 +31,14 @@ struct File {
   IdVector<NodeId, Path> node_anchors;
   std::vector<Step> steps[2];    // by Order
   bool old_activations = false;  // see old_code.h
-  PathSet known;                 // modules of parameters and those around them
+  PathSet known = {};            // modules of parameters and those around them
+  // The steps are a stretch of the file: what is around them is not known.
+  bool is_part = false;
 };
 
 struct Replayed {
   std::vector<Answer> tokens;
-  std::unordered_map<std::uint32_t, Path> sides;  // by node
+  std::unordered_map<std::uint32_t, Answer> sides;  // by node
 };
 
 Replayed Replay(const File& file, const Match& match);

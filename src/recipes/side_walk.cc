@@ -6,22 +6,48 @@
 
 namespace onnx_tag::recipes {
 
-std::optional<Path> Relative(const Candidate& candidate, const Path& recorded,
-                             const Path& here, const Path& other) {
+namespace {
+
+// Up to the owner of the first list at or behind `begin`.
+bool CutAtList(std::size_t begin, Path& path) {
+  const auto index = std::find_if(
+      path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(), IsIndex);
+  if (index == path.end()) return false;
+  path.erase(index, path.end());
+  if (!path.empty()) path.pop_back();
+  while (!path.empty() && IsIndex(path.back())) path.pop_back();
+  return true;
+}
+
+}  // namespace
+
+std::optional<Answer> Relative(const Candidate& candidate, const Path& recorded,
+                               const Answer& here, const Path& other) {
   auto there = ToFile(candidate, other);
   const auto from = ToFile(candidate, recorded);
   if (!there || !from) return std::nullopt;
-  const std::size_t common = std::min(CommonLength(*there, *from), here.size());
-  if (Generic(First(here, common)) != Generic(First(*from, common))) {
-    return there;
+  const Path& path = *here.path;
+  const std::size_t shared = CommonLength(*there, *from);
+  const std::size_t common = std::min(shared, path.size());
+  if (Generic(First(path, common)) == Generic(First(*from, common))) {
+    std::copy(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(common),
+              there->begin());
+    const bool cut = here.cut && CutAtList(common, *there);
+    return Answer{std::move(there), How::kSide, cut};
   }
-  std::copy(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(common),
-            there->begin());
-  return there;
+  // Under another name: what is behind the shared part must be the same.
+  const std::size_t tail = from->size() - shared;
+  if (!here.cut && path.size() >= tail &&
+      Generic(Rest(path, path.size() - tail)) == Generic(Rest(*from, shared))) {
+    return Answer{Join(First(path, path.size() - tail), Rest(*there, shared)),
+                  How::kSide};
+  }
+  if (HasIndex(*there)) return std::nullopt;
+  return Answer{std::move(there), How::kSide};
 }
 
 void SideWalk::From(std::uint32_t token, std::uint32_t recorded,
-                    const Path& path) {
+                    const Answer& placed) {
   const Token& here = graph_.tokens()[token];
   const Recording& recording = candidate_.recording;
   const RecordedToken& there = recording.tokens[recorded];
@@ -41,7 +67,7 @@ void SideWalk::From(std::uint32_t token, std::uint32_t recorded,
     }
     const auto inputs = model.Inputs(node);
     if (reference.slot >= inputs.size()) continue;
-    Walk(inputs[reference.slot], reference.side, *recorded_path, path);
+    Walk(inputs[reference.slot], reference.side, *recorded_path, placed);
   }
 }
 
@@ -65,7 +91,7 @@ bool SideWalk::IsOfHere(NodeId shape, const Path& owner,
 }
 
 void SideWalk::Walk(ValueId start, std::uint32_t first, const Path& recorded,
-                    const Path& here) {
+                    const Answer& here) {
   const DataFlow& flow = graph_.flow();
   const Model& model = flow.model();
   const Recording& recording = candidate_.recording;
@@ -93,7 +119,7 @@ void SideWalk::Walk(ValueId start, std::uint32_t first, const Path& recorded,
     if ((op == "Shape" || op == "Size") && side.module != kNone) {
       const auto owner = Relative(candidate_, recorded, here,
                                   *candidate_.paths.of(side.module));
-      if (owner && IsOfHere(node, *owner, here)) {
+      if (owner && IsOfHere(node, *owner->path, *here.path)) {
         // Another version asks for the shape elsewhere: so it is for what is
         // computed from it.
         for (std::uint32_t at = visit; at != kNone; at = visits[at].reader) {
@@ -115,16 +141,15 @@ void SideWalk::Walk(ValueId start, std::uint32_t first, const Path& recorded,
         visit.sound && (visit.reader == kNone || visits[visit.reader].sound ||
                         model.OpType(visit.node) != "Constant");
     if (!sound || module == kNone) continue;
-    auto path =
+    auto answer =
         Relative(candidate_, recorded, here, *candidate_.paths.of(module));
-    if (path) {
-      if (old_activations_ && IsActivation(recording, module) &&
-          !path->empty()) {
-        path->pop_back();
-      }
-      found_.try_emplace(static_cast<std::uint32_t>(visit.node),
-                         std::move(*path));
+    if (!answer) continue;
+    if (old_activations_ && IsActivation(recording, module) &&
+        !answer->path->empty()) {
+      answer->path->pop_back();
     }
+    found_.try_emplace(static_cast<std::uint32_t>(visit.node),
+                       std::move(*answer));
   }
 }
 

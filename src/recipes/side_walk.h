@@ -13,16 +13,18 @@
 namespace onnx_tag::recipes {
 
 // `other`, a path of the recording, in the file, where `recorded` is `here`:
-// indices that the two recorded paths share are those of `here`.
-std::optional<Path> Relative(const Candidate& candidate, const Path& recorded,
-                             const Path& here, const Path& other);
+// what the two recorded paths share is that of `here`. Where `here` is cut, so
+// is `other`: its index is as unknown. Nothing where an index would have to be
+// the recording's own.
+std::optional<Answer> Relative(const Candidate& candidate, const Path& recorded,
+                               const Answer& here, const Path& other);
 
 class SideWalk {
  public:
   // `placed`: the file's tokens. Found paths go into `found`, by node.
   SideWalk(const TokenGraph& graph, const Candidate& candidate,
            const std::vector<Answer>& placed, bool old_activations,
-           std::unordered_map<std::uint32_t, Path>& found)
+           std::unordered_map<std::uint32_t, Answer>& found)
       : graph_(graph),
         candidate_(candidate),
         placed_(placed),
@@ -30,8 +32,8 @@ class SideWalk {
         found_(found),
         seen_(graph.flow().model().node_count(), false) {}
 
-  // `path`: where the token of the file is.
-  void From(std::uint32_t token, std::uint32_t recorded, const Path& path);
+  // `here`: where the token of the file is.
+  void From(std::uint32_t token, std::uint32_t recorded, const Answer& here);
 
  private:
   // A node of the file, the side node that stands for it, and the reader
@@ -43,14 +45,14 @@ class SideWalk {
     bool sound = true;
   };
   void Walk(ValueId value, std::uint32_t side, const Path& recorded,
-            const Path& here);
+            const Answer& here);
   bool IsOfHere(NodeId shape, const Path& owner, const Path& here) const;
 
   const TokenGraph& graph_;
   const Candidate& candidate_;
   const std::vector<Answer>& placed_;
   bool old_activations_;
-  std::unordered_map<std::uint32_t, Path>& found_;
+  std::unordered_map<std::uint32_t, Answer>& found_;
   IdVector<NodeId, bool> seen_;
 };
 

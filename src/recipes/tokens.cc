@@ -14,42 +14,27 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// Operators with one label for all their spellings, ONNX Runtime's fused ones
-// and the quantized ones among them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 33>
+// Operators with one label for all their spellings, the quantized ones among
+// them; fused.h has those that stand for several.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18>
     kLabels = {{{"LayerNormalization", "LN"},
-                {"SkipLayerNormalization", "LN"},
-                {"EmbedLayerNormalization", "LN"},
                 {"SimplifiedLayerNormalization", "RMS"},
-                {"SkipSimplifiedLayerNormalization", "RMS"},
                 {"RMSNormalization", "RMS"},
                 {"BatchNormalization", "BN"},
                 {"Conv", "CONV"},
-                {"FusedConv", "CONV"},
                 {"NhwcConv", "CONV"},
-                {"NhwcFusedConv", "CONV"},
                 {"QLinearConv", "CONV"},
                 {"ConvInteger", "CONV"},
                 {"Gelu", "GELU"},
-                {"BiasGelu", "GELU"},
                 {"FastGelu", "GELU"},
-                {"QuickGelu", "QGELU"},
                 {"Swish", "SILU"},
                 {"Silu", "SILU"},
                 {"HardSwish", "HSWISH"},
                 {"Softmax", "SOFTMAX"},
-                {"BiasSoftmax", "SOFTMAX"},
-                {"FusedGemm", "LIN"},
                 {"MatMulNBits", "LIN"},
                 {"MatMulIntegerToFloat", "LIN"},
                 {"DynamicQuantizeMatMul", "LIN"},
-                {"QGemm", "LIN"},
-                {"Attention", "ATTN"},
-                {"QAttention", "ATTN"},
-                {"MultiHeadAttention", "ATTN"},
-                {"GroupQueryAttention", "ATTN"},
-                {"PackedMultiHeadAttention", "ATTN"},
-                {"DecoderMaskedMultiHeadAttention", "ATTN"}}};
+                {"QGemm", "LIN"}}};
 
 // Operators that mean something else by what they read.
 constexpr std::array<std::string_view, 13> kByOperands = {
@@ -106,12 +91,20 @@ std::string ConvolutionExtra(Bytes node) {
 
 }  // namespace
 
-TokenGraph::TokenGraph(const Model& model)
-    : flow_(model),
+TokenGraph::TokenGraph(const Model& model) : TokenGraph(DataFlow(model)) {}
+
+TokenGraph::TokenGraph(const Model& model, GraphId body,
+                       const DataFlow& outside)
+    : TokenGraph(DataFlow(model, body, outside)) {}
+
+TokenGraph::TokenGraph(DataFlow flow)
+    : flow_(std::move(flow)),
       anchors_(FindAnchors(flow_)),
-      token_of_(model.node_count(), kNone) {
+      token_of_(flow_.model().node_count(), kNone),
+      last_of_(flow_.model().node_count(), kNone) {
   Build();
   Connect();
+  MoveAnchors();
 }
 
 void TokenGraph::Build() {
@@ -127,51 +120,116 @@ void TokenGraph::Build() {
         token_of_[node] != kNone) {
       continue;
     }
+    if (macro_of[node] == kNone) {
+      AddNode(node);
+      continue;
+    }
+    Macro& macro = macros[macro_of[node]];
     const auto index = static_cast<std::uint32_t>(tokens_.size());
     Token& token = tokens_.emplace_back();
-    if (macro_of[node] == kNone) {
-      token.label = Label(node);
-      token.nodes = {node};
-    } else {
-      Macro& macro = macros[macro_of[node]];
-      token.label = macro.label;
-      token.nodes = std::move(macro.nodes);
-      token.main = macro.main;
-    }
+    token.label = macro.label;
+    token.nodes = std::move(macro.nodes);
+    token.main = macro.main;
     for (const NodeId part : token.nodes) token_of_[part] = index;
+    for (const NodeId part : token.nodes) last_of_[part] = index;
     token.extra = Extra(token);
   }
 }
 
+void TokenGraph::AddNode(NodeId node) {
+  const Model& model = flow_.model();
+  const auto inputs = model.Inputs(node);
+  const bool has_weight = inputs.size() > 1 && inputs[1] != kNo<ValueId> &&
+                          !flow_.IsData(inputs[1]);
+  Fused fused = ReadFused(model.OpType(node), model.NodeBytes(node),
+                          inputs.size(), has_weight);
+  if (fused.labels.empty()) fused.labels.push_back(Label(node));
+  AddFused(node, fused);
+}
+
+void TokenGraph::AddFused(NodeId node, const Fused& fused) {
+  for (std::size_t i = 0; i < fused.labels.size(); ++i) {
+    const auto index = static_cast<std::uint32_t>(tokens_.size());
+    Token& token = tokens_.emplace_back();
+    token.label = fused.labels[i];
+    token.nodes = {node};
+    token.is_echo = i != fused.main;
+    last_of_[node] = index;
+    if (token.is_echo) continue;
+    token_of_[node] = index;
+    token.extra = Extra(token);
+  }
+  if (fused.owner == Fused::Owner::kMain) return;
+  if (fused.owner == Fused::Owner::kProductBefore) {
+    biases_.emplace_back(token_of_[node], anchors_[node]);
+  }
+  anchors_[node] = {};
+}
+
 void TokenGraph::Connect() {
-  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+  for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
     Token& token = tokens_[i];
-    token.anchor = anchors_[token.main_node()];
+    if (!token.is_echo) token.anchor = anchors_[token.main_node()];
+    // Inside a fused node each token reads the one before it.
+    if (i > 0 && tokens_[i - 1].main_node() == token.main_node()) {
+      token.inputs.push_back(i - 1);
+      continue;
+    }
     for (const NodeId node : token.nodes) {
-      if (token.anchor.empty()) token.anchor = anchors_[node];
+      if (token.anchor.empty() && !token.is_echo) token.anchor = anchors_[node];
       for (const ValueId value : flow_.Reads(node)) {
-        const NodeId producer = flow_.Producer(flow_.Source(value));
-        if (producer == kNo<NodeId> || token_of_[producer] == kNone ||
-            token_of_[producer] == i) {
-          continue;
-        }
-        const std::uint32_t input = token_of_[producer];
-        if (std::find(token.inputs.begin(), token.inputs.end(), input) ==
-            token.inputs.end()) {
-          token.inputs.push_back(input);
-        }
+        ConnectTo(TokenFor(flow_.Source(value)), i);
       }
     }
   }
 }
 
+std::uint32_t TokenGraph::TokenFor(ValueId value) const {
+  const NodeId node = flow_.Producer(value);
+  if (node == kNo<NodeId>) return kNone;
+  const std::uint32_t token = token_of_[node];
+  // A norm that adds first gives the sum, too.
+  if (token != kNone && token > 0 && tokens_[token - 1].is_echo &&
+      tokens_[token - 1].main_node() == node &&
+      flow_.model().Outputs(node)[0] != value) {
+    return token - 1;
+  }
+  return last_of_[node];
+}
+
+void TokenGraph::ConnectTo(std::uint32_t input, std::uint32_t token) {
+  if (input == kNone || input == token) return;
+  std::vector<std::uint32_t>& inputs = tokens_[token].inputs;
+  if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) {
+    inputs.push_back(input);
+  }
+}
+
+void TokenGraph::MoveAnchors() {
+  for (const auto& [token, anchor] : biases_) {
+    for (const std::uint32_t input : tokens_[token].inputs) {
+      Token& product = tokens_[input];
+      if (product.label == "LIN" && product.anchor.empty()) {
+        product.anchor = anchor;
+      }
+    }
+  }
+}
+
+bool TokenGraph::relus_folded() const {
+  const std::vector<NodeId>& nodes = flow_.Order();
+  return std::any_of(
+             nodes.begin(), nodes.end(),
+             [this](NodeId node) { return flow_.IsTransparent(node); }) &&
+         std::none_of(tokens_.begin(), tokens_.end(),
+                      [](const Token& token) { return token.label == "Relu"; });
+}
+
 std::vector<std::uint32_t> TokenGraph::Outputs() const {
   std::vector<std::uint32_t> outputs;
   for (const ValueId output : flow_.graph().outputs) {
-    const NodeId node = flow_.Producer(flow_.Source(output));
-    if (node != kNo<NodeId> && token_of_[node] != kNone) {
-      outputs.push_back(token_of_[node]);
-    }
+    const std::uint32_t token = TokenFor(flow_.Source(output));
+    if (token != kNone) outputs.push_back(token);
   }
   return outputs;
 }

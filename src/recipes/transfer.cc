@@ -1,5 +1,6 @@
 #include "recipes/transfer.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -8,23 +9,45 @@
 namespace onnx_tag::recipes {
 namespace {
 
-using Parameters = std::set<Path>;
+// Of a recorded module: the parameters that the file has below it, and their
+// recorded counterparts.
+struct Below {
+  std::set<Path> parameters;
+  std::set<Path> recorded;
+};
 
-// The module that runs what the recording runs where these parameters are.
-Path OwnerOf(const Parameters& parameters) {
-  Path owner = *parameters.begin();
-  for (const Path& path : parameters) {
-    owner.resize(CommonLength(owner, path));
-  }
-  if (parameters.size() == 1 && !owner.empty()) owner.pop_back();
+// The deepest module that all are of.
+Path OwnerOfAll(const std::set<Path>& paths) {
+  Path owner = *paths.begin();
+  for (const Path& path : paths) owner.resize(CommonLength(owner, path));
   // A list runs nothing itself.
   if (!owner.empty() && !IsIndex(owner.back())) {
-    for (const Path& path : parameters) {
+    for (const Path& path : paths) {
       if (path.size() > owner.size() && IsIndex(path[owner.size()])) {
         owner.pop_back();
         break;
       }
     }
+  }
+  return owner;
+}
+
+// The module that runs what `role` runs in the recording.
+Path FillRole(const Path& role, const Below& below) {
+  Path owner = OwnerOfAll(below.parameters);
+  const Path recorded = OwnerOfAll(below.recorded);
+  // They may all be of one part of it: as far up as there.
+  for (std::size_t k = role.size(); k < recorded.size() && !owner.empty();
+       ++k) {
+    owner.pop_back();
+  }
+  while (!owner.empty() && !IsIndex(owner.back()) &&
+         std::any_of(below.parameters.begin(), below.parameters.end(),
+                     [&](const Path& path) {
+                       return path.size() > owner.size() &&
+                              IsIndex(path[owner.size()]);
+                     })) {
+    owner.pop_back();
   }
   return owner;
 }
@@ -35,12 +58,14 @@ std::vector<Answer> TransferRoles(const File& file, const Match& match) {
   const Program& program = match.candidate->ProgramIn(match.order);
   const auto& steps = file.steps[static_cast<std::size_t>(match.order)];
   const auto paths = Decode(program, match.alignment);
-  std::map<Path, Parameters> below;
+  std::map<Path, Below> below;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Path& anchor = file.anchors[steps[i].token];
     if (!paths[i] || anchor.empty()) continue;
     for (std::size_t k = 0; k < paths[i]->size(); ++k) {
-      below[First(*paths[i], k)].insert(anchor);
+      Below& there = below[First(*paths[i], k)];
+      there.parameters.insert(anchor);
+      there.recorded.insert(*paths[i]);
     }
   }
   std::vector<Answer> answers(file.graph.tokens().size());
@@ -49,7 +74,7 @@ std::vector<Answer> TransferRoles(const File& file, const Match& match) {
     for (Path path = *paths[i]; !path.empty(); path.pop_back()) {
       const auto at = below.find(path);
       if (at == below.end()) continue;
-      answers[steps[i].token] = {OwnerOf(at->second), How::kRole};
+      answers[steps[i].token] = {FillRole(path, at->second), How::kRole};
       break;
     }
   }

@@ -225,7 +225,7 @@ TEST_F(BatchTest, TextAndJsonHoldHostileNames) {
   for (const std::string& line : Lines(Tag({"--json"}).out)) {
     // A byte that is no UTF-8 is a lone surrogate, which this parser refuses.
     if (line.find("\\udc") == std::string::npos)
-      EXPECT_NO_THROW(static_cast<void>(Json::parse(line)));
+      EXPECT_TRUE(Json::accept(line)) << line;
   }
 }
 

@@ -114,6 +114,83 @@ TEST(Tokens, QuantizersAreLookedThrough) {
             "LIN");
 }
 
+TEST(Tokens, ConvolutionIsAQuantizedOne) {
+  EXPECT_EQ(SmallModel({"DynamicQuantizeLinear x -> q qs qz",
+                        "ConvInteger q w qz -> i", "Cast i -> f",
+                        "Mul qs ws -> s", "Mul f s -> y", "Add y b -> z"},
+                       {{"w", 4}, {"ws", 1}, {"b", 4}})
+                .Labels(),
+            "CONV");
+}
+
+TEST(Tokens, LinearIsAQuantizedMatMulBetweenReshapes) {
+  EXPECT_EQ(
+      SmallModel({"Reshape x s -> a", "DynamicQuantizeLinear a -> q qs qz",
+                  "MatMulInteger q w qz -> i", "Cast i -> f", "Mul qs ws -> m",
+                  "Mul f m -> y", "Add y b -> c", "Reshape c t -> z"},
+                 {{"s", 1}, {"t", 1}, {"w", 2}, {"ws", 1}, {"b", 1}})
+          .Labels(),
+      "LIN");
+}
+
+TEST(Tokens, FusedNodesHaveATokenForEachOperation) {
+  EXPECT_EQ(SmallModel({"FusedConv[activation=Relu] x w b -> z"},
+                       {{"w", 4}, {"b", 1}})
+                .Labels(),
+            "CONV Relu");
+  EXPECT_EQ(
+      SmallModel({"Sigmoid x -> y", "SkipLayerNormalization x y w b -> z"},
+                 {{"w", 1}, {"b", 1}})
+          .Labels(),
+      "Sigmoid Add:dd LN");
+  EXPECT_EQ(SmallModel({"Attention x w b -> z"}, {{"w", 2}, {"b", 1}}).Labels(),
+            "LIN LIN LIN MatMul SOFTMAX MatMul");
+  EXPECT_EQ(SmallModel({"MultiHeadAttention x x x -> z"}, {}).Labels(),
+            "MatMul SOFTMAX MatMul");
+  EXPECT_EQ(SmallModel({"FusedMatMul[alpha=0.125] x x -> z"}, {}).Labels(),
+            "MatMul Mul:dc");
+  EXPECT_EQ(SmallModel({"QuickGelu[alpha=1.0] x -> z"}, {}).Labels(), "SILU");
+  EXPECT_EQ(SmallModel({"QuickGelu[alpha=1.702] x -> z"}, {}).Labels(),
+            "QGELU");
+}
+
+TEST(Tokens, TheSumOfAFusedNormIsReadWhereItIsMade) {
+  const SmallModel model(
+      {"Sigmoid x -> y", "SkipLayerNormalization x y w b -> n m v s",
+       "Tanh s -> z"},
+      {{"w", 1}, {"b", 1}});
+  const TokenGraph graph(model.model());
+  ASSERT_EQ(graph.tokens().size(), 4u);
+  EXPECT_EQ(graph.tokens()[1].label, "Add:dd");
+  EXPECT_TRUE(graph.tokens()[1].is_echo);
+  EXPECT_EQ(graph.tokens()[3].inputs, (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(graph.token_of()[MakeId<NodeId>(1)], 2u);
+}
+
+TEST(Tokens, AFusedBiasNamesTheProductBeforeIt) {
+  const SmallModel model(
+      {"MatMul x onnx::MatMul_1 -> y", "BiasGelu y layer.0.fc1.bias -> z"},
+      {{"onnx::MatMul_1", 2}, {"layer.0.fc1.bias", 1}});
+  const TokenGraph graph(model.model());
+  ASSERT_EQ(graph.tokens().size(), 2u);
+  EXPECT_EQ(graph.tokens()[0].anchor, "layer.0.fc1");
+  EXPECT_EQ(graph.tokens()[1].anchor, "");
+}
+
+TEST(Tokens, TheBodyOfABranchSeesTensorsOutsideIt) {
+  const SmallModel plain(
+      {"MatMul x w -> y", "Add y head.fc.bias -> t", "Relu t -> z"},
+      {{"w", 2}, {"head.fc.bias", 1}});
+  const std::string bytes = InABranch(plain.bytes());
+  const Model model = ReadModel(bytes);
+  const DataFlow outside(model);
+  const TokenGraph graph(model, MakeId<GraphId>(1), outside);
+  ASSERT_EQ(graph.tokens().size(), 2u);
+  EXPECT_EQ(graph.tokens()[0].label, "LIN");
+  EXPECT_EQ(graph.tokens()[0].anchor, "head.fc");
+  EXPECT_EQ(graph.tokens()[1].label, "Relu");
+}
+
 TEST(Tokens, AnchorIsTheModuleOfTheParameter) {
   const SmallModel model(
       {"MatMul x onnx::MatMul_1 -> y", "Add y encoder.layer.0.dense.bias -> z"},
