@@ -19,6 +19,8 @@ constexpr double kNamedWell = 0.5;
 
 // A recording that fits so well is of the same code.
 constexpr double kSameProgram = 0.96;
+// Below this a part of a file may have the names of its classes from anywhere.
+constexpr double kLikeProgram = 0.8;
 
 constexpr std::size_t kHowCount = static_cast<std::size_t>(How::kNothing) + 1;
 
@@ -141,7 +143,7 @@ std::vector<GraphId> LargeBodies(const Model& model) {
 }
 
 // What a recording says, of the whole file or of a part.
-void Add(const BookAnswer& answer, Evidence& evidence,
+void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
          std::vector<std::string>& reasons) {
   if (answer.recipe.empty()) return;
   const std::size_t first = reasons.size();
@@ -152,11 +154,15 @@ void Add(const BookAnswer& answer, Evidence& evidence,
         WordFor(static_cast<How>(how))));
   }
   for (const NodeAnswer& node : answer.nodes) {
-    const bool firm = !answer.roles_only && node.how <= How::kBetween;
+    const Confidence level = LevelOf(answer, node);
+    // A doubtful part of an unknown whole knows less than the general rules.
+    const bool firm = !answer.roles_only && node.how <= How::kBetween &&
+                      !(is_part && level == Confidence::kLow);
     evidence.recipes.push_back(
-        {node.node, evidence.modules.Add(node.path), LevelOf(answer, node),
-         firm, reasons[first + static_cast<std::size_t>(node.how)]});
+        {node.node, evidence.modules.Add(node.path), level, firm,
+         reasons[first + static_cast<std::size_t>(node.how)]});
   }
+  if (is_part && answer.fit < kLikeProgram) return;
   // Siblings run the same program under other class names.
   const Confidence confidence =
       answer.fit >= kSameProgram ? Confidence::kMedium : Confidence::kLow;
@@ -184,8 +190,10 @@ void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
   // Facts point into it: it must not move.
   reasons->reserve(kHowCount * count);
   for (const BookAnswer& answer : answers) {
-    for (const BookAnswer& part : answer.parts) Add(part, evidence, *reasons);
-    Add(answer, evidence, *reasons);
+    for (const BookAnswer& part : answer.parts) {
+      Add(part, true, evidence, *reasons);
+    }
+    Add(answer, false, evidence, *reasons);
   }
   evidence.recipe_reasons = std::move(reasons);
 }
