@@ -19,7 +19,7 @@ import zlib
 from typing import Iterator, List, Optional, Tuple
 
 from catalogue_format import Catalogue, Class, Member, read, write
-from catalogue_merge import Tree
+from catalogue_dumped import Tree
 
 HERE = pathlib.Path(__file__).resolve().parent
 TABLES = ("ACT", "AUTO")

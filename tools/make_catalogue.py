@@ -22,8 +22,9 @@ LIBRARIES = ("transformers", "sources", "activations", "timm", "torchvision", "d
 
 
 def merge(work: pathlib.Path, out: pathlib.Path) -> None:
+    from catalogue_dumped import Tree
     from catalogue_format import write
-    from catalogue_merge import Merger, Tree
+    from catalogue_merge import Merger
     trees = [Tree(path) for path in sorted(work.glob("*.json"))]
     if not trees:
         sys.exit(f"no dumps in {work}: make them with --dump")

@@ -1,265 +1,28 @@
 """Plain torch.nn models for the recipe book: the composites of torch.nn, and forms that many projects share."""
 from __future__ import annotations
 
-import math
+import re
+from importlib.metadata import version
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from zoo import ids, noise
+import nn_control as control
+import nn_generators as generators
+import nn_images as images
+import nn_restoration as restoration
+import nn_sequences as sequences
+import nn_sound as sound
+import nn_transformers as transformers
+from nn_images import DigitNet
+from nn_restoration import RrdbNet, UNet
+from nn_sequences import Recurrent
+from nn_transformers import Attended, Sentence, SmallGpt, Translator
+from recordings_common import Made, finished
+from zoo import Example, ids, noise
 
-Made = Tuple[str, str, Callable[[], nn.Module], Dict[str, Tensor]]
-
-
-class Sentence(nn.Module):
-    """Embedding, positions, nn.TransformerEncoder, a head."""
-
-    def __init__(self, norm_first: bool, final: bool, batch_first: bool = True) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(64, 32)
-        self.pos_encoder = nn.Embedding(16, 32)
-        layer = nn.TransformerEncoderLayer(32, 4, 48, batch_first=batch_first, norm_first=norm_first,
-                                           activation="gelu" if final else "relu")
-        self.transformer_encoder = nn.TransformerEncoder(layer, 2, norm=nn.LayerNorm(32) if final else None,
-                                                         enable_nested_tensor=False)
-        self.fc = nn.Linear(32, 3)
-
-    def forward(self, src: Tensor) -> Tensor:
-        x = self.embedding(src) + self.pos_encoder(torch.arange(src.shape[1]))
-        return self.fc(self.transformer_encoder(x).mean(dim=1))
-
-
-class Translator(nn.Module):
-    """nn.Transformer between two embeddings and a generator."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.src_embed = nn.Embedding(64, 32)
-        self.tgt_embed = nn.Embedding(64, 32)
-        self.transformer = nn.Transformer(32, 4, 2, 2, 48, batch_first=True)
-        self.generator = nn.Linear(32, 64)
-
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        mask = torch.triu(torch.full((tgt.shape[1], tgt.shape[1]), float("-inf")), diagonal=1)
-        return self.generator(self.transformer(self.src_embed(src), self.tgt_embed(tgt), tgt_mask=mask))
-
-
-class Recurrent(nn.Module):
-    """Embedding, LSTM, GRU or RNN, a head."""
-
-    def __init__(self, kind: type, name: str, both: bool, last: bool) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(64, 24)
-        setattr(self, name, kind(24, 32, num_layers=2, batch_first=True, bidirectional=both))
-        self.fc = nn.Linear(64 if both else 32, 3)
-        self.name, self.last = name, last
-
-    def forward(self, x: Tensor) -> Tensor:
-        out, _ = getattr(self, self.name)(self.embedding(x))
-        return self.fc(out[:, -1] if self.last else out)
-
-
-class CausalSelfAttention(nn.Module):
-    def __init__(self, width: int, heads: int, flash: bool) -> None:
-        super().__init__()
-        self.c_attn = nn.Linear(width, 3 * width)
-        self.c_proj = nn.Linear(width, width)
-        self.heads, self.flash = heads, flash
-        self.register_buffer("bias", torch.tril(torch.ones(16, 16)).view(1, 1, 16, 16))
-
-    def forward(self, x: Tensor) -> Tensor:
-        batch, length, width = x.size()
-        q, k, v = self.c_attn(x).split(width, dim=2)
-        k = k.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
-        q = q.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
-        v = v.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
-        if self.flash:
-            y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        else:
-            att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
-            att = att.masked_fill(self.bias[:, :, :length, :length] == 0, float("-inf"))
-            y = functional.softmax(att, dim=-1) @ v
-        return self.c_proj(y.transpose(1, 2).contiguous().view(batch, length, width))
-
-
-class Mlp(nn.Module):
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.c_fc = nn.Linear(width, 4 * width)
-        self.gelu = nn.GELU()
-        self.c_proj = nn.Linear(4 * width, width)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.c_proj(self.gelu(self.c_fc(x)))
-
-
-class Block(nn.Module):
-    def __init__(self, width: int, heads: int, flash: bool) -> None:
-        super().__init__()
-        self.ln_1 = nn.LayerNorm(width)
-        self.attn = CausalSelfAttention(width, heads, flash)
-        self.ln_2 = nn.LayerNorm(width)
-        self.mlp = Mlp(width)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.attn(self.ln_1(x))
-        return x + self.mlp(self.ln_2(x))
-
-
-class SmallGpt(nn.Module):
-    """The decoder that teaching projects write: a ModuleDict with wte, wpe, h, ln_f."""
-
-    def __init__(self, flash: bool) -> None:
-        super().__init__()
-        self.transformer = nn.ModuleDict(dict(
-            wte=nn.Embedding(64, 32), wpe=nn.Embedding(16, 32), drop=nn.Dropout(0.1),
-            h=nn.ModuleList([Block(32, 4, flash) for _ in range(2)]), ln_f=nn.LayerNorm(32)))
-        self.lm_head = nn.Linear(32, 64, bias=False)
-
-    def forward(self, idx: Tensor) -> Tensor:
-        pos = torch.arange(0, idx.shape[1], dtype=torch.long)
-        x = self.transformer.drop(self.transformer.wte(idx) + self.transformer.wpe(pos))
-        for block in self.transformer.h:
-            x = block(x)
-        return self.lm_head(self.transformer.ln_f(x))
-
-
-class DoubleConv(nn.Module):
-    def __init__(self, wide: int, out: int) -> None:
-        super().__init__()
-        self.double_conv = nn.Sequential(
-            nn.Conv2d(wide, out, 3, padding=1, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True),
-            nn.Conv2d(out, out, 3, padding=1, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.double_conv(x)
-
-
-class Down(nn.Module):
-    def __init__(self, wide: int, out: int) -> None:
-        super().__init__()
-        self.maxpool_conv = nn.Sequential(nn.MaxPool2d(2), DoubleConv(wide, out))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.maxpool_conv(x)
-
-
-class Up(nn.Module):
-    def __init__(self, wide: int, out: int, bilinear: bool) -> None:
-        super().__init__()
-        if bilinear:
-            self.up = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
-            self.conv = DoubleConv(wide + out, out)
-        else:
-            self.up = nn.ConvTranspose2d(wide, out, 2, stride=2)
-            self.conv = DoubleConv(2 * out, out)
-
-    def forward(self, x: Tensor, skip: Tensor) -> Tensor:
-        return self.conv(torch.cat([skip, self.up(x)], dim=1))
-
-
-class UNet(nn.Module):
-    def __init__(self, bilinear: bool) -> None:
-        super().__init__()
-        self.inc = DoubleConv(3, 8)
-        self.down1, self.down2, self.down3, self.down4 = Down(8, 16), Down(16, 24), Down(24, 32), Down(32, 48)
-        self.up1, self.up2 = Up(48, 32, bilinear), Up(32, 24, bilinear)
-        self.up3, self.up4 = Up(24, 16, bilinear), Up(16, 8, bilinear)
-        self.outc = nn.Conv2d(8, 2, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x1 = self.inc(x)
-        x2 = self.down1(x1)
-        x3 = self.down2(x2)
-        x4 = self.down3(x3)
-        x = self.up1(self.down4(x4), x4)
-        return self.outc(self.up4(self.up3(self.up2(x, x3), x2), x1))
-
-
-class DigitNet(nn.Module):
-    """The first network of most tutorials."""
-
-    def __init__(self, dropout: bool) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(1, 6, 3)
-        self.conv2 = nn.Conv2d(6, 12, 3)
-        self.fc1 = nn.Linear(12 * 5 * 5, 32)
-        self.fc2 = nn.Linear(32, 24)
-        self.fc3 = nn.Linear(24, 10)
-        self.drop = nn.Dropout(0.5) if dropout else None
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = functional.max_pool2d(functional.relu(self.conv1(x)), 2)
-        x = functional.max_pool2d(functional.relu(self.conv2(x)), 2)
-        x = functional.relu(self.fc1(torch.flatten(x, 1)))
-        if self.drop is not None:
-            x = self.drop(x)
-        return functional.log_softmax(self.fc3(functional.relu(self.fc2(x))), dim=1)
-
-
-class Attended(nn.Module):
-    """nn.MultiheadAttention between a projection and a norm."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.proj = nn.Linear(16, 32)
-        self.attn = nn.MultiheadAttention(32, 4, batch_first=True)
-        self.cross = nn.MultiheadAttention(32, 4, kdim=16, vdim=16, batch_first=True)
-        self.norm = nn.LayerNorm(32)
-        self.head = nn.Sequential(nn.Linear(32, 24), nn.ReLU(), nn.Linear(24, 3))
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.proj(x)
-        y = self.norm(y + self.attn(y, y, y, need_weights=False)[0])
-        y = y + self.cross(y, x, x)[0]
-        return self.head(y.mean(dim=1))
-
-
-class ResidualDenseBlock(nn.Module):
-    def __init__(self, width: int, grow: int) -> None:
-        super().__init__()
-        for i in range(5):
-            setattr(self, f"conv{i + 1}", nn.Conv2d(width + i * grow, grow if i < 4 else width, 3, 1, 1))
-        self.lrelu = nn.LeakyReLU(0.2, inplace=True)
-
-    def forward(self, x: Tensor) -> Tensor:
-        parts = [x]
-        for i in range(4):
-            parts.append(self.lrelu(getattr(self, f"conv{i + 1}")(torch.cat(parts, 1))))
-        return self.conv5(torch.cat(parts, 1)) * 0.2 + x
-
-
-class Rrdb(nn.Module):
-    def __init__(self, width: int, grow: int) -> None:
-        super().__init__()
-        self.rdb1, self.rdb2, self.rdb3 = (ResidualDenseBlock(width, grow) for _ in range(3))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.rdb3(self.rdb2(self.rdb1(x))) * 0.2 + x
-
-
-class RrdbNet(nn.Module):
-    """The generator of the ESRGAN upscalers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.conv_first = nn.Conv2d(3, 16, 3, 1, 1)
-        self.body = nn.Sequential(*[Rrdb(16, 8) for _ in range(2)])
-        self.conv_body = nn.Conv2d(16, 16, 3, 1, 1)
-        self.conv_up1 = nn.Conv2d(16, 16, 3, 1, 1)
-        self.conv_up2 = nn.Conv2d(16, 16, 3, 1, 1)
-        self.conv_hr = nn.Conv2d(16, 16, 3, 1, 1)
-        self.conv_last = nn.Conv2d(16, 3, 3, 1, 1)
-        self.lrelu = nn.LeakyReLU(0.2, inplace=True)
-
-    def forward(self, x: Tensor) -> Tensor:
-        first = self.conv_first(x)
-        x = first + self.conv_body(self.body(first))
-        x = self.lrelu(self.conv_up1(functional.interpolate(x, scale_factor=2, mode="nearest")))
-        x = self.lrelu(self.conv_up2(functional.interpolate(x, scale_factor=2, mode="nearest")))
-        return self.conv_last(self.lrelu(self.conv_hr(x)))
+Plain = Tuple[str, str, Callable[[], nn.Module], Dict[str, Tensor]]
 
 
 def perceptron(norm: bool) -> nn.Module:
@@ -275,7 +38,68 @@ def convolutions() -> nn.Module:
                          nn.Flatten(), nn.Linear(16, 3))
 
 
-def models() -> Iterator[Made]:
+# Attention and feed-forward members as projects call them.
+NAMES = {"w": (("W_q", "W_k", "W_v", "W_o"), ("fc1", "fc2")),
+         "linear": (("q_linear", "k_linear", "v_linear", "out"), ("linear_1", "linear_2")),
+         "words": (("query", "key", "value", "fc_out"), ("w_1", "w_2")),
+         "proj": (("q_proj", "k_proj", "v_proj", "out_proj"), ("linear1", "linear2"))}
+
+
+def more_models() -> Iterator[Plain]:
+    """One family each: (class, inputs), or (class, inputs, arguments, name)."""
+    image, digits, words = noise(2, 3, 32, 32), noise(2, 1, 28, 28), ids(2, 8)
+    pair = {"src": words, "tgt": ids(2, 6)}
+    plain: List[Any] = [
+        (images.FeaturesClassifier, {"x": image}, (True,), "features_norm"),
+        (images.FeaturesClassifier, {"x": image}, (False,), "features"),
+        (images.Numbered, {"x": image}), (images.Layered, {"x": digits}), (images.LeNet, {"x": image}),
+        (images.CifarResNet, {"x": image}), (images.Backboned, {"x": noise(1, 3, 64, 64)}),
+        (images.MobileNet, {"x": image}), (images.SqueezeExciteNet, {"x": image}), (images.Branched, {"x": image}),
+        (images.Siamese, {"x1": digits, "x2": digits.flip(2)}), (images.EmbeddingNet, {"x": image}),
+        (images.Crnn, {"x": noise(2, 1, 32, 64)}), (images.SmallVit, {"x": image}),
+        (generators.Autoencoder, {"x": noise(2, 48)}), (generators.ConvAutoencoder, {"x": image}),
+        (generators.Vae, {"x": noise(2, 48)}), (generators.ConvVae, {"x": image}),
+        (generators.Generator, {"input": noise(2, 16, 1, 1)}),
+        (generators.Discriminator, {"input": noise(2, 3, 64, 64)}),
+        (generators.MlpGenerator, {"z": noise(2, 16)}), (generators.StyleNet, {"x": image}),
+        (generators.ImageTranslator, {"input": image}), (restoration.SubPixelNet, {"x": noise(1, 1, 16, 16)}),
+        (restoration.ThreeConvolutions, {"x": noise(1, 1, 16, 16)}), (restoration.SrResNet, {"x": noise(1, 3, 16, 16)}),
+        (restoration.Edsr, {"x": noise(1, 3, 16, 16)}), (restoration.Denoiser, {"x": noise(1, 1, 16, 16)}),
+        (restoration.NumberedUNet, {"x": image}), (restoration.ListedUNet, {"x": image}),
+        (sequences.TextCnn, {"x": words}), (sequences.BagOfWords, {"text": words}),
+        (sequences.AttentiveLstm, {"x": words}), (sequences.Tagger, {"sentence": words}),
+        (sequences.LanguageModel, {"input": words}),
+        (sequences.Forecaster, {"x": noise(2, 8, 4)}, (nn.LSTM, "lstm"), "forecaster_lstm"),
+        (sequences.Forecaster, {"x": noise(2, 8, 4)}, (nn.GRU, "gru"), "forecaster_gru"),
+        (sequences.StatefulLstm, {"x": noise(2, 8, 4)}), (sequences.RecurrentAutoencoder, {"x": noise(2, 8, 4)}),
+        (sequences.Seq2Seq, {"src": words, "trg": ids(2, 6)}),
+        (sequences.SiameseLstm, {"left": words, "right": words.flip(1)}),
+        (transformers.MaskedTransformer, {"src": words}, (True,), "masked_batch_first"),
+        (transformers.MaskedTransformer, {"src": words}, (False,), "masked"),
+        (transformers.SeriesTransformer, {"x": noise(2, 8, 4)}), (transformers.HeadwiseGpt, {"idx": words}),
+        *((transformers.OwnTransformer, pair, names, f"transformer_{key}") for key, names in NAMES.items()),
+        *((transformers.OwnEncoder, {"x": words}, names, f"encoder_{key}") for key, names in NAMES.items()),
+        (sound.RawAudio, {"x": noise(2, 1, 8000)}), (sound.TemporalNet, {"x": noise(2, 4, 16)}),
+        (sound.WaveNet, {"x": noise(2, 8, 16)}), (sound.SourceSeparator, {"mixture": noise(2, 1, 160)}),
+        (sound.SpeechEncoder, {"text": words}), (sound.SpeechRecognizer, {"x": noise(2, 1, 32, 32)}),
+        (sound.MaskEstimator, {"spectrum": noise(2, 10, 33).abs()}), (sound.SpectrumCnn, {"x": noise(2, 1, 32, 32)}),
+        (control.QNetwork, {"state": noise(2, 4, 84, 84)}, (False,), "q_network"),
+        (control.QNetwork, {"state": noise(2, 4, 84, 84)}, (True,), "q_network_dueling"),
+        (control.ActorCritic, {"obs": noise(2, 8)}), (control.GaussianPolicy, {"state": noise(2, 8)}),
+        (control.PointNet, {"x": noise(2, 3, 16)}),
+        (control.Tabular, {"x_cat": ids(2, 3, high=10), "x_cont": noise(2, 5)}),
+        (control.Recommender, {"user": ids(2, high=32), "item": ids(2, high=32)}),
+        (control.Factorization, {"user": ids(2, high=32), "item": ids(2, high=32)}),
+        (control.RadianceField, {"points": noise(2, 3), "views": noise(2, 3)}),
+        (control.GraphNet, {"x": noise(6, 8), "adj": noise(6, 6)}), (control.ResidualMlp, {"x": noise(2, 12)}),
+        (control.DiffusionTime, {"x": noise(2, 4), "t": noise(2)})]
+    for cls, inputs, *more in plain:
+        arguments, name = more or ((), re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower())
+        yield (f"nn_{re.sub(r'(?<!^)(?=[A-Z])', '_', cls.__name__).lower()}", name,
+               lambda cls=cls, arguments=arguments: cls(*arguments), inputs)
+
+
+def models() -> Iterator[Plain]:
     words, image = {"src": ids(2, 8)}, {"input": noise(2, 3, 32, 32)}
     for first in (False, True):
         for final in (False, True):
@@ -307,3 +131,14 @@ def models() -> Iterator[Made]:
         yield "nn_perceptron", f"perceptron{'_norm' if norm else ''}", lambda norm=norm: perceptron(norm), {
             "input": noise(2, 16)}
     yield "nn_convolutions", "convolutions", convolutions, image
+    yield from more_models()
+
+
+def torch_models() -> Iterator[Made]:
+    number = version("torch").split("+")[0]
+    for family, name, build, inputs in models():
+        def make(build: Callable[[], nn.Module] = build, inputs: Dict[str, Tensor] = inputs) -> Example:
+            torch.backends.mha.set_fastpath_enabled(False)
+            torch.manual_seed(0)
+            return finished(build(), inputs)
+        yield family, f"torch-{number}-{name}", make

@@ -1,6 +1,5 @@
 #include "commands/recordings.h"
 
-
 #include "base/text.h"
 #include "commands/digest.h"
 #include "hierarchy/module_map.h"

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "catalogue/identify.h"
 #include "catalogue/leaf_class.h"
+#include "mapping/adapters.h"
 #include "mapping/wrapper_classes.h"
 
 namespace onnx_tag {
@@ -207,8 +208,7 @@ void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
   }
   if (!any) return;
   const catalogue::Observation blind(seen, bare);
-  const catalogue::Identification found =
-      catalogue::Identify(catalogue::BuiltIn(), blind);
+  const catalogue::Identification found = IdentifyAdapted(blind, "");
   std::size_t others = 0;
   std::string first;
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
@@ -296,8 +296,7 @@ void AssignClasses(const Evidence& evidence, Tagging& tagging,
   ModuleTree& tree = tagging.modules;
   tagging.facts.resize(tree.size());
   const catalogue::Observation seen = Observer(evidence, tagging).Observe();
-  catalogue::Identification found =
-      catalogue::Identify(catalogue::BuiltIn(), seen, hidden);
+  catalogue::Identification found = IdentifyAdapted(seen, hidden);
   if (hidden.empty()) NoteContradictions(seen, tagging);
   const RecipeBookClasses recipes(evidence, tree);
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
@@ -313,7 +312,7 @@ void AssignClasses(const Evidence& evidence, Tagging& tagging,
       if (leaf.known()) Record(std::move(leaf), id, tagging);
     }
   }
-  NameWrappers(tagging);
+  NameWrappers(AdaptersOnlyScale(seen), tagging);
   DescribeClasses(tagging);
 }
 

@@ -84,6 +84,10 @@ Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
     case How::kReplay:
     case How::kSide:
       if (!node.confirmed) return Confidence::kMedium;
+      // A block of this name may call a function here, or have a module.
+      if (node.activation && answer.fit < kSameProgram) {
+        return Confidence::kMedium;
+      }
       return node.in_list && answer.fit >= kVeryGoodFit ? Confidence::kCertain
                                                         : Confidence::kHigh;
     case How::kLoose:
@@ -155,9 +159,10 @@ void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
   }
   for (const NodeAnswer& node : answer.nodes) {
     const Confidence level = LevelOf(answer, node);
-    // A doubtful part of an unknown whole knows less than the general rules.
+    // What is in doubt comes after the general rules, which know a norm or an
+    // attention when they see one; without names they have nothing to go by.
     const bool firm = !answer.roles_only && node.how <= How::kBetween &&
-                      !(is_part && level == Confidence::kLow);
+                      (level > Confidence::kLow || answer.nameless);
     evidence.recipes.push_back(
         {node.node, evidence.modules.Add(node.path), level, firm,
          reasons[first + static_cast<std::size_t>(node.how)]});

@@ -4,19 +4,26 @@
 #include <string>
 #include <vector>
 
+#include "mapping/adapters.h"
+
 namespace onnx_tag {
 namespace {
 
 class WrapperNamer {
  public:
-  explicit WrapperNamer(Tagging& tagging)
-      : tagging_(tagging), tree_(tagging.modules) {}
+  WrapperNamer(bool adapters_only_scale, Tagging& tagging)
+      : adapters_only_scale_(adapters_only_scale),
+        tagging_(tagging),
+        tree_(tagging.modules) {}
 
   void Run() {
     for (const ModuleId id : AllIds<ModuleId>(tree_.size())) NameCompiled(id);
     // Wrappers of whole models, one inside the other, outermost first.
     ModuleId at = ModuleTree::kRoot;
-    while (at != kNo<ModuleId> && tree_.Class(at).empty()) at = NameAt(at);
+    while (at != kNo<ModuleId> &&
+           (tree_.Class(at).empty() || tree_.Class(at).starts_with("Peft"))) {
+      at = NameAt(at);
+    }
   }
 
  private:
@@ -79,14 +86,31 @@ class WrapperNamer {
                                   : HasAtom("lora_A")    ? "LoraModel"
                                   : HasAtom("ia3_l")     ? "IA3Model"
                                   : HasAtom("hada_w1_a") ? "LoHaModel"
+                                  : adapters_only_scale_ ? "IA3Model"
                                                          : "";
     if (name.empty()) return kNo<ModuleId>;
-    Set(id, "PeftModel", Confidence::kMedium,
-        {"PeftModelForCausalLM", "PeftModelForSequenceClassification",
-         "PeftModelForTokenClassification", "PeftModelForFeatureExtraction",
-         "PeftModelForSeq2SeqLM", "PeftModelForQuestionAnswering"});
-    Set(tuner, name, Confidence::kHigh);
+    NamePeftModel(id, tree_.Class(Held(tuner, "model")));
+    Set(tuner, name,
+        adapters_only_scale_ ? Confidence::kMedium : Confidence::kHigh);
     return kNo<ModuleId>;  // what it holds the catalogue has named
+  }
+
+  // The class goes with the task that the user gave. Those of classification
+  // train the head in full; any other may be given none.
+  void NamePeftModel(ModuleId id, std::string_view held) {
+    const bool head = HasAtom(kModulesToSave);
+    if (head && held.ends_with("ForSequenceClassification")) {
+      Set(id, "PeftModelForSequenceClassification", Confidence::kMedium,
+          {"PeftModel"});
+    } else if (head && held.ends_with("ForTokenClassification")) {
+      Set(id, "PeftModelForTokenClassification", Confidence::kMedium,
+          {"PeftModel"});
+    } else {
+      Set(id, "PeftModel", Confidence::kMedium,
+          {"PeftModelForCausalLM", "PeftModelForSequenceClassification",
+           "PeftModelForTokenClassification", "PeftModelForFeatureExtraction",
+           "PeftModelForSeq2SeqLM", "PeftModelForQuestionAnswering"});
+    }
   }
 
   bool HasAtom(std::string_view atom) const {
@@ -120,12 +144,15 @@ class WrapperNamer {
     return kNo<ModuleId>;
   }
 
+  bool adapters_only_scale_;
   Tagging& tagging_;
   const ModuleTree& tree_;
 };
 
 }  // namespace
 
-void NameWrappers(Tagging& tagging) { WrapperNamer(tagging).Run(); }
+void NameWrappers(bool adapters_only_scale, Tagging& tagging) {
+  WrapperNamer(adapters_only_scale, tagging).Run();
+}
 
 }  // namespace onnx_tag

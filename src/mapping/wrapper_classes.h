@@ -8,8 +8,8 @@
 namespace onnx_tag {
 
 // Gives wrappers without a class what their attributes prove. The classes of
-// what they hold must be there.
-void NameWrappers(Tagging& tagging);
+// what they hold must be there. `adapters_only_scale`: mapping/adapters.h.
+void NameWrappers(bool adapters_only_scale, Tagging& tagging);
 
 }  // namespace onnx_tag
 

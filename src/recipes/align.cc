@@ -264,7 +264,8 @@ bool CanAlign(std::size_t query_steps, std::size_t program_steps) {
          (query_steps + 1) < kMostCells / (program_steps + 1);
 }
 
-std::int64_t IdealScore(const Query& query, Stretch stretch, std::size_t anchors) {
+std::int64_t IdealScore(const Query& query, Stretch stretch,
+                        std::size_t anchors) {
   std::int64_t score = static_cast<std::int64_t>(anchors) * kAnchor;
   for (std::size_t i = stretch.begin; i < stretch.end; ++i) {
     score += MatchScore(query.steps[i], query.steps[i]);

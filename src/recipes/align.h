@@ -40,7 +40,8 @@ struct Alignment {
 
 // What the steps in `stretch`, with so many known parameters, score against
 // themselves.
-std::int64_t IdealScore(const Query& query, Stretch stretch, std::size_t anchors);
+std::int64_t IdealScore(const Query& query, Stretch stretch,
+                        std::size_t anchors);
 
 // Whether the table would stay within bounds.
 bool CanAlign(std::size_t query_steps, std::size_t program_steps);

@@ -11,7 +11,7 @@ namespace onnx_tag::recipes {
 namespace {
 
 // Recordings that are read, to be ranked exactly.
-constexpr std::size_t kShortList = 40;
+constexpr std::size_t kShortList = 64;
 
 // Of what either has, how much both have.
 double Likeness(std::span<const std::uint32_t> a,
@@ -109,6 +109,17 @@ void CompareNames(const std::set<Path>& anchors, Candidate& candidate) {
   }
 }
 
+// A few of each family first: without names, forty ResNets of one library are
+// as good as the one of another.
+void PutMixedFirst(Candidates& candidates) {
+  constexpr std::size_t kOfFamily = 3;
+  std::map<std::string_view, std::size_t> families;
+  std::stable_partition(
+      candidates.begin(), candidates.end(), [&](const auto& candidate) {
+        return ++families[candidate->recording.family] <= kOfFamily;
+      });
+}
+
 // Names and labels; where these are the same (networks of convolutions), the
 // length tells.
 double Rank(const Candidate& candidate, const TokenGraph& graph) {
@@ -164,7 +175,7 @@ bool IsActivation(const Recording& recording, std::uint32_t module) {
 
 Candidates RankByNames(const TokenGraph& graph,
                        const std::vector<Path>& anchors, const Book& book,
-                       AtomTable& atoms, std::size_t limit) {
+                       AtomTable& atoms) {
   const Summary mine = SummaryOf(graph);
   const bool relus_folded = graph.relus_folded();
   std::vector<double> scores;
@@ -189,7 +200,7 @@ Candidates RankByNames(const TokenGraph& graph,
                    [&](const auto& a, const auto& b) {
                      return Rank(*a, graph) > Rank(*b, graph);
                    });
-  if (candidates.size() > limit) candidates.resize(limit);
+  PutMixedFirst(candidates);
   return candidates;
 }
 

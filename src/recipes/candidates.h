@@ -45,10 +45,10 @@ bool IsActivation(const Recording& recording, std::uint32_t module);
 
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
-// The best first, by names and labels.
+// The best first, by names and labels, but few of each family before the rest.
 Candidates RankByNames(const TokenGraph& graph,
                        const std::vector<Path>& anchors, const Book& book,
-                       AtomTable& atoms, std::size_t limit);
+                       AtomTable& atoms);
 // By labels alone.
 Candidates RankByLabels(const TokenGraph& graph, const Book& book,
                         AtomTable& atoms, std::size_t limit);

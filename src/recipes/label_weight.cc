@@ -60,6 +60,12 @@ bool IsSolid(std::string_view label) {
       label);
 }
 
+bool IsActivation(std::string_view label) {
+  return Has({"GELU", "QGELU", "SILU", "HSWISH", "Relu", "LeakyRelu", "Elu",
+              "Clip", "Tanh", "Sigmoid", "HardSigmoid", "Softplus", "Mish"},
+             label);
+}
+
 std::uint32_t SoftClasses(std::string_view label) {
   static constexpr std::array<std::array<std::string_view, 5>, 10> kClasses = {{
       {"Reshape", "Flatten", "Squeeze", "Unsqueeze"},

@@ -18,6 +18,10 @@ Weight LabelWeight(std::string_view label);
 // and norms.
 bool IsSolid(std::string_view label);
 
+// Whether it is an activation. One project has a module for it where another
+// has a call.
+bool IsActivation(std::string_view label);
+
 // A bit for each class of labels that may stand for each other.
 std::uint32_t SoftClasses(std::string_view label);
 

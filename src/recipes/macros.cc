@@ -108,8 +108,8 @@ class MacroFinder {
       }
     }
     NodeId last = scaled;
-    const NodeId add = label == "CONV" ? ConvolutionBiasAfter(scaled)
-                                       : BiasAfter(scaled);
+    const NodeId add =
+        label == "CONV" ? ConvolutionBiasAfter(scaled) : BiasAfter(scaled);
     if (add != kNo<NodeId>) {
       nodes.push_back(add);
       last = add;

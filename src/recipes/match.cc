@@ -8,6 +8,7 @@
 #include "recipes/candidates.h"
 #include "recipes/file_names.h"
 #include "recipes/fill.h"
+#include "recipes/label_weight.h"
 #include "recipes/match_file.h"
 #include "recipes/old_code.h"
 #include "recipes/recorded_classes.h"
@@ -18,6 +19,9 @@ namespace onnx_tag::recipes {
 namespace {
 
 constexpr std::size_t kCandidates = 8;
+// An alignment of so many tokens takes a tenth of a second.
+constexpr std::size_t kLargeFile = 20000;
+constexpr std::size_t kCandidatesOfLarge = 3;
 // Least fit for taking a recording's names, where names agree and where not,
 // and for taking its roles only.
 constexpr double kReplayFit = 0.72;
@@ -47,13 +51,15 @@ constexpr std::string_view kPlainFamilies = "nn_";
 
 class Matcher {
  public:
-  Matcher(const File& file, AtomTable& atoms) : file_(file), atoms_(atoms) {}
+  Matcher(const File& file, AtomTable& atoms)
+      : file_(file), atoms_(atoms), few_names_(HasFewNames(file)) {}
 
   BookAnswer Whole(const Book& book) {
     if (file_.steps[0].empty() || book.size() == 0) return {};
-    candidates_ =
-        RankByNames(file_.graph, file_.anchors, book, atoms_, kCandidates);
-    AlignCandidates();
+    candidates_ = RankByNames(file_.graph, file_.anchors, book, atoms_);
+    AlignCandidates(file_.graph.tokens().size() > kLargeFile
+                        ? kCandidatesOfLarge
+                        : kCandidates);
     if (matches_.empty()) return {};
     if (Fits()) return ReplayBest();
     BookAnswer answer;
@@ -69,7 +75,7 @@ class Matcher {
 
   BookAnswer Part(Candidates candidates) {
     candidates_ = std::move(candidates);
-    AlignCandidates();
+    AlignCandidates(candidates_.size());
     return !matches_.empty() && Fits() ? ReplayBest() : BookAnswer();
   }
 
@@ -84,18 +90,17 @@ class Matcher {
     // A stage of convolutions may stand in any network.
     if (file_.is_part && IsConvolutional(file_)) return kNamelessFit;
     // Where only `fc` is left, its name agrees with half of the book.
-    if (HasFewNames(file_)) {
-      return IsConvolutional(file_) ? kNamelessFit : kReplayFit;
-    }
+    if (few_names_) return IsConvolutional(file_) ? kNamelessFit : kReplayFit;
     if (match.candidate->names >= kNamesAgree) return kNamedFit;
     return match.candidate->names >= kNamesOverlap ? kReplayFit : 2.0;
   }
 
-  // The recordings that may fit, by score; the best first.
-  void AlignCandidates() {
+  // The first recordings that may fit, by score; the best first.
+  void AlignCandidates(std::size_t limit) {
     double enough = -1e9;
     double names = 1e9;
-    for (const auto& candidate : candidates_) {
+    for (std::size_t i = 0; i < std::min(limit, candidates_.size()); ++i) {
+      const auto& candidate = candidates_[i];
       const double rank = candidate->names + candidate->grams;
       // Labels in a row depend on the order, which names do not.
       if (rank < enough && candidate->names <= names) continue;
@@ -109,16 +114,24 @@ class Matcher {
   }
 
   // Of those that score the same, the simpler model is the likelier.
-  static void SortByScore(std::vector<Match>& matches) {
+  void SortByScore(std::vector<Match>& matches) const {
     const auto modules = [](const Match& match) {
       return match.candidate->recording.modules.size();
     };
     std::stable_sort(matches.begin(), matches.end(),
                      [&](const Match& a, const Match& b) {
-                       return a.alignment.score != b.alignment.score
-                                  ? a.alignment.score > b.alignment.score
-                                  : modules(a) < modules(b);
+                       return Worth(a) != Worth(b) ? Worth(a) > Worth(b)
+                                                   : modules(a) < modules(b);
                      });
+  }
+
+  // Without names, a recording that does other things, too, is worth less.
+  double Worth(const Match& match) const {
+    constexpr double kOtherThings = 0.1;
+    const auto score = static_cast<double>(match.alignment.score);
+    return few_names_
+               ? score * (1 - kOtherThings * (1 - match.candidate->grams))
+               : score;
   }
 
   // In both orders; the better one is kept.
@@ -220,9 +233,8 @@ class Matcher {
 
   // Whether it scores as well as the best, but for this share.
   bool IsNear(const Match& match, double share) const {
-    const auto best = static_cast<double>(matches_.front().alignment.score);
-    return static_cast<double>(match.alignment.score) >
-           best - std::max<double>(kUnit, share * best);
+    const double best = Worth(matches_.front());
+    return Worth(match) > best - std::max<double>(kUnit, share * best);
   }
 
   // Shapes that this file computes and the best recording has as constants, or
@@ -306,8 +318,8 @@ class Matcher {
     report.recipe = NameOf(recording);
     report.fit = best.fit;
     report.names = best.candidate->names;
-    report.nameless = CountAnchors(file_) == 0 ||
-                      (HasFewNames(file_) && IsConvolutional(file_));
+    report.nameless =
+        CountAnchors(file_) == 0 || (few_names_ && IsConvolutional(file_));
     report.roles_only = roles_only;
     report.one_of_many = recording.family.starts_with(kPlainFamilies);
     report.anchors = CountAnchors(file_);
@@ -319,10 +331,12 @@ class Matcher {
       const Answer& answer = answers[node];
       if (!answer.path) continue;
       const std::uint32_t token = file_.graph.token_of()[node];
-      report.nodes.push_back({node, atoms_.Text(*answer.path), answer.how,
-                              answer.cut, token != kNone && tied[token],
-                              file_.known.contains(*answer.path),
-                              HasIndex(*answer.path)});
+      const bool is_token = token != kNone;
+      report.nodes.push_back(
+          {node, atoms_.Text(*answer.path), answer.how, answer.cut,
+           is_token && tied[token], file_.known.contains(*answer.path),
+           HasIndex(*answer.path),
+           is_token && IsActivation(file_.graph.tokens()[token].label)});
     }
     NameClasses(answers, report);
     return report;
@@ -349,6 +363,7 @@ class Matcher {
 
   const File& file_;
   AtomTable& atoms_;
+  bool few_names_;
   Candidates candidates_;
   std::vector<Match> matches_;
   RecordedClasses classes_;

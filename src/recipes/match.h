@@ -23,6 +23,7 @@ struct NodeAnswer {
   bool tied = false;       // recordings that fit as well say something else
   bool confirmed = false;  // a parameter of this file is of the module
   bool in_list = false;    // its path has an index
+  bool activation = false;
 };
 
 // A module of the file, and the classes it has in the recordings that fit: the

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "onnx_tag/mapping.h"
+#include "onnx_tag_schema.pb.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag {
@@ -68,6 +69,77 @@ TEST(ClassesTest, RolePathsLeaveTheFamilyOut) {
       format.RolePath(tagging.modules.Find("encoder.layer.0.attention.self")),
       "/Model/Encoder/Layer.0/Attention/SelfAttention");
   EXPECT_THAT(tagging.family_words, testing::ElementsAre("Bert"));
+}
+
+std::string Replaced(std::string text, const std::string& what,
+                     const std::string& with) {
+  const std::size_t at = text.find(what);
+  return at == std::string::npos ? text : text.replace(at, what.size(), with);
+}
+
+// BERT, its queries adapted as PEFT does it.
+std::string BertWithLora() {
+  schema::ModelProto model;
+  model.ParseFromString(BertTiny());
+  schema::GraphProto& graph = *model.mutable_graph();
+  for (schema::TensorProto& tensor : *graph.mutable_initializer()) {
+    if (!tensor.name().starts_with("e") && !tensor.name().starts_with("p")) {
+      continue;  // onnx::MatMul_7
+    }
+    const std::string name =
+        "base_model.model." +
+        Replaced(tensor.name(), "self.query.", "self.query.base_layer.");
+    for (schema::NodeProto& node : *graph.mutable_node()) {
+      for (std::string& input : *node.mutable_input()) {
+        if (input == tensor.name()) input = name;
+      }
+    }
+    tensor.set_name(name);
+  }
+  for (schema::NodeProto& node : *graph.mutable_node()) {
+    node.set_name("/model" + Replaced(node.name(), "self/query/",
+                                      "self/query/base_layer/"));
+  }
+  for (const std::string layer : {"0", "1"}) {
+    const std::string at = "encoder.layer." + layer + ".attention.self.query.";
+    schema::TensorProto* const weight = graph.add_initializer();
+    weight->set_name("base_model.model." + at + "lora_A.default.weight");
+    weight->set_data_type(1);
+    weight->add_dims(8);
+    weight->add_dims(128);
+    schema::NodeProto* const node = graph.add_node();
+    node->set_op_type("MatMul");
+    node->set_name("/model/encoder/layer." + layer +
+                   "/attention/self/query/lora_A.default/MatMul");
+    node->add_input("input_ids");
+    node->add_input(weight->name());
+    node->add_output("lora" + layer);
+  }
+  return model.SerializeAsString();
+}
+
+TEST(ClassesTest, AnAdaptedModelIsTheOneWithoutAdapters) {
+  const std::string bytes = BertWithLora();
+  const Model model = ReadModel(bytes);
+  const Tagging tagging = MapNodes(model, {});
+  const auto name = [&](const std::string& path) {
+    const ModuleId id = tagging.modules.Find(path);
+    return id == kNo<ModuleId> ? "no module" : tagging.modules.Class(id);
+  };
+  EXPECT_EQ(name(""), "PeftModel");
+  EXPECT_EQ(name("base_model"), "LoraModel");
+  EXPECT_EQ(name("base_model.model"), "BertModel");
+  const std::string self = "base_model.model.encoder.layer.1.attention.self";
+  EXPECT_EQ(name(self), "BertSelfAttention");
+  EXPECT_EQ(name(self + ".query"), "Linear");
+  EXPECT_EQ(name(self + ".query.base_layer"), "Linear");
+  EXPECT_EQ(name(self + ".query.lora_A"), "ModuleDict");
+  // What PEFT has under such names other libraries may have, too.
+  EXPECT_LT(
+      tagging.facts[tagging.modules.Find(self + ".query")].class_confidence,
+      Confidence::kCertain);
+  EXPECT_NE(tagging.root.confidence, Confidence::kCertain);
+  EXPECT_THAT(tagging.root.alternatives, Contains("PeftModelForCausalLM"));
 }
 
 }  // namespace

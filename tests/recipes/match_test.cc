@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "recipes/candidates.h"
 #include "recipes/stack.h"
 
 namespace onnx_tag::recipes::test {
@@ -60,6 +61,26 @@ TEST(Match, NothingWhereNothingFits) {
       {});
   const ListBook book = BookOf(MakeStack(2, true));
   EXPECT_TRUE(AskBook(TokenGraph(other.model()), book).nodes.empty());
+}
+
+TEST(Candidates, AreOfManyFamilies) {
+  const Stack stack = MakeStack(2, true);
+  const SmallModel model(stack.lines, stack.tensors);
+  ListBook book;
+  for (int i = 0; i < 12; ++i) {
+    Recording recording = model.Record(stack.modules);
+    recording.family = i < 10 ? "many" : "few";
+    book.Add(std::move(recording));
+  }
+  AtomTable atoms;
+  const TokenGraph graph(model.model());
+  const std::vector<Path> anchors(graph.tokens().size());
+  const Candidates ranked = RankByNames(graph, anchors, book, atoms);
+  ASSERT_EQ(ranked.size(), 12u);
+  EXPECT_EQ(ranked[2]->recording.family, "many");
+  EXPECT_EQ(ranked[3]->recording.family, "few");
+  EXPECT_EQ(ranked[4]->recording.family, "few");
+  EXPECT_EQ(ranked[5]->recording.family, "many");
 }
 
 TEST(Match, NothingFromAnEmptyBook) {

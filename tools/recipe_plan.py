@@ -1,0 +1,55 @@
+"""Everything the recipe book is made from, in order: which environment records what of which library, and how.
+
+What comes first is worth most, so a run that is stopped has made the best of its time. What a step finds made by an
+earlier one it leaves alone.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, List, Tuple
+
+TORCH = "2.13.0"
+LATEST = "transformers-5.22.2"
+
+# Environments, each with torch and the packages of requirements.txt beside it; installed without their dependencies,
+# because these ask for other versions of torch.
+ENVIRONMENTS: Dict[str, List[str]] = {
+    LATEST: ["transformers==5.22.2", "timm==1.0.30", "torchvision==0.29.2", "diffusers==0.42.1", "ultralytics==8.4.190",
+             "scipy", "einops", "requests", "urllib3", "certifi", "charset_normalizer", "idna", "importlib_metadata", "zipp",
+             "opencv-python-headless", "psutil", "polars", "matplotlib"],
+    "transformers-4.57.6": ["transformers==4.57.6", "tokenizers==0.22.2", "huggingface_hub==0.36.2"],
+    "transformers-4.45.2": ["transformers==4.45.2", "tokenizers==0.20.3", "huggingface_hub==0.29.3"],
+    "transformers-4.36.2": ["transformers==4.36.2", "tokenizers==0.15.2", "huggingface_hub==0.25.2"],
+    "transformers-4.30.2": ["transformers==4.30.2", "tokenizers==0.13.3", "huggingface_hub==0.23.5"],
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    library: str
+    exporters: Tuple[str, ...]
+    environment: str = LATEST
+    parts: Tuple[str, ...] = ("main", "variants", "base", "heads")
+    popular: int = 0            # so many families of transformers, or so many of the first models; 0 is all
+
+
+TS, STATIC, OLD_OPSET, DYNAMO = ("ts17",), ("st17",), ("ts14",), ("dyn",)
+MAIN, STRUCTURES = ("main",), ("main", "variants", "base")
+
+PLAN: List[Step] = [
+    Step("torch", TS + DYNAMO),
+    Step("torchvision", TS),
+    Step("ultralytics", TS),
+    Step("diffusers", TS),
+    Step("transformers", TS),
+    Step("timm", TS),
+    Step("transformers", TS + STATIC, "transformers-4.30.2", popular=40),
+    Step("transformers", DYNAMO + OLD_OPSET, parts=STRUCTURES, popular=40),
+    Step("torchvision", DYNAMO, popular=30),
+    Step("transformers", STATIC, parts=STRUCTURES, popular=40),
+    Step("transformers", STATIC, "transformers-4.45.2", STRUCTURES, popular=40),
+    Step("timm", DYNAMO, popular=30),
+    Step("transformers", DYNAMO, "transformers-4.57.6", MAIN, popular=40),
+    Step("transformers", OLD_OPSET, parts=MAIN),
+    Step("transformers", STATIC, "transformers-4.36.2", MAIN, popular=40),
+]
