@@ -19,6 +19,8 @@ constexpr double kNamedWell = 0.5;
 
 // A recording that fits so well is of the same code.
 constexpr double kSameProgram = 0.96;
+// Below this a part of a file may have the names of its classes from anywhere.
+constexpr double kLikeProgram = 0.8;
 
 constexpr std::size_t kHowCount = static_cast<std::size_t>(How::kNothing) + 1;
 
@@ -145,7 +147,7 @@ std::vector<GraphId> LargeBodies(const Model& model) {
 }
 
 // What a recording says, of the whole file or of a part.
-void Add(const BookAnswer& answer, Evidence& evidence,
+void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
          std::vector<std::string>& reasons) {
   if (answer.recipe.empty()) return;
   const std::size_t first = reasons.size();
@@ -165,6 +167,7 @@ void Add(const BookAnswer& answer, Evidence& evidence,
         {node.node, evidence.modules.Add(node.path), level, firm,
          reasons[first + static_cast<std::size_t>(node.how)]});
   }
+  if (is_part && answer.fit < kLikeProgram) return;
   // Siblings run the same program under other class names.
   const Confidence confidence =
       answer.fit >= kSameProgram ? Confidence::kMedium : Confidence::kLow;
@@ -192,8 +195,10 @@ void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
   // Facts point into it: it must not move.
   reasons->reserve(kHowCount * count);
   for (const BookAnswer& answer : answers) {
-    for (const BookAnswer& part : answer.parts) Add(part, evidence, *reasons);
-    Add(answer, evidence, *reasons);
+    for (const BookAnswer& part : answer.parts) {
+      Add(part, true, evidence, *reasons);
+    }
+    Add(answer, false, evidence, *reasons);
   }
   evidence.recipe_reasons = std::move(reasons);
 }
