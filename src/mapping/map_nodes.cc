@@ -46,6 +46,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"sanitized", "names with underscores for dots and slashes",
      &ProposeFromSanitizedNames},
     {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
+    {"sequential", "the missing numbers of a Sequential",
+     &ProposeForSequentialParts},
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},
     {"neighbours", "the modules around it", &ProposeFromNeighbours},
@@ -175,6 +177,7 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   AlignScopes(evidence);
   GatherRules(evidence, wanted.rules);
   GuessAttentionNames(evidence);
+  AddMissingParts(evidence);
   if (wanted.book != nullptr) GatherRecipes(evidence, *wanted.book);
   DescribeModules(evidence);
   return evidence;
