@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures accuracy and puts the tables into docs/accuracy.md.
 
-    python3 tools/make_accuracy_doc.py LARGER_SET DEEPER RECORDINGS [--build build]
+    python3 tools/make_accuracy_doc.py LARGER_SET DEEPER RECORDINGS [--left-out DIR] [--build build]
 
 LARGER_SET and DEEPER are folders of models with truth, in the form of tests/truth; RECORDINGS is what record_recipes.py
-wrote, for the rows with a model's family left out of the book. Needs no packages. What stands between
+wrote, for the rows with a model's family left out of the book, and --left-out what make_left_out.py made of it. Needs no packages. What stands between
 `<!-- NAME -->` and `<!-- /NAME -->` in the page is replaced.
 """
 from __future__ import annotations
@@ -64,6 +64,13 @@ def leave_out_table(bench: pathlib.Path, folder: pathlib.Path, recordings: pathl
     return table(["variant", *COLUMNS], lines)
 
 
+def left_out_table(bench: pathlib.Path, folder: pathlib.Path, recordings: pathlib.Path) -> str:
+    without = rows(run(bench, folder, "--shelf", recordings, "--without"))
+    found = rows(run(bench, folder, "--shelf", recordings, "--leave-out"))
+    return table(["variant", "exact without the book", *(f"family left out: {column}" for column in COLUMNS)],
+                 [[f"`{name}`", without[name][0], *found[name]] for name in sorted(found) if name != "all"])
+
+
 def put(page: str, name: str, text: str) -> str:
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     before, rest = page.split(begin)
@@ -75,6 +82,7 @@ def main() -> None:
     parser.add_argument("larger", type=pathlib.Path)
     parser.add_argument("deeper", type=pathlib.Path)
     parser.add_argument("recordings", type=pathlib.Path)
+    parser.add_argument("--left-out", type=pathlib.Path)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     args = parser.parse_args()
     accuracy = args.build / "accuracy"
@@ -84,6 +92,9 @@ def main() -> None:
     page = put(page, "book", book_table(accuracy, args.larger))
     page = put(page, "deeper", book_table(accuracy, args.deeper))
     page = put(page, "leave-out", leave_out_table(args.build / "recipes_bench", args.larger, args.recordings))
+    if args.left_out:
+        page = put(page, "left-out-recordings",
+                   left_out_table(args.build / "recipes_bench", args.left_out, args.recordings))
     PAGE.write_text(page)
 
 

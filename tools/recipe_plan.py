@@ -46,6 +46,8 @@ PLAN: List[Step] = [
     Step("transformers", DYNAMO, parts=MAIN, popular=30),
     Step("transformers", OLD_OPSET, parts=MAIN, popular=40),
     Step("transformers", STATIC, parts=MAIN, popular=40),
+    Step("transformers", TS + DYNAMO, parts=("past",), popular=100),
+    Step("transformers", TS, "transformers-4.30.2", ("past",), popular=100),
     Step("timm", TS),
     Step("timm", DYNAMO, popular=16),
     Step("torchvision", DYNAMO, popular=16),

@@ -156,10 +156,14 @@ void Add(const BookAnswer& answer, Evidence& evidence,
         WordFor(static_cast<How>(how))));
   }
   for (const NodeAnswer& node : answer.nodes) {
-    const bool firm = !answer.roles_only && node.how <= How::kBetween;
+    const Confidence level = LevelOf(answer, node);
+    // What is in doubt comes after the general rules, which know a norm or an
+    // attention when they see one; without names they have nothing to go by.
+    const bool firm = !answer.roles_only && node.how <= How::kBetween &&
+                      (level > Confidence::kLow || answer.nameless);
     evidence.recipes.push_back(
-        {node.node, evidence.modules.Add(node.path), LevelOf(answer, node),
-         firm, reasons[first + static_cast<std::size_t>(node.how)]});
+        {node.node, evidence.modules.Add(node.path), level, firm,
+         reasons[first + static_cast<std::size_t>(node.how)]});
   }
   // Siblings run the same program under other class names.
   const Confidence confidence =
