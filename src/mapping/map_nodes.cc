@@ -32,6 +32,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"recipe", "the recipe book's recording of the architecture",
      &ProposeFromRecipes},
     {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
+    {"recurrent", "recurrent layers written out step by step",
+     &ProposeForRecurrentSteps},
     {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
     {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
     {"gemm_reshape", "Reshapes around a Gemm", &ProposeForGemmReshapes},
