@@ -24,6 +24,9 @@ constexpr double kLikeProgram = 0.8;
 
 constexpr std::size_t kHowCount = static_cast<std::size_t>(How::kNothing) + 1;
 
+// One that fits so well runs the same products in the same order.
+constexpr double kVeryGoodFit = 0.92;
+
 bool IsNamed(const Evidence& evidence, NodeId node) {
   return evidence.node_scope[node] != kNo<ScopeId> ||
          evidence.value_scope[node] != kNo<ScopeId>;
@@ -68,7 +71,6 @@ bool IsFromElsewhere(const Model& model) {
 Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
   constexpr double kPoorFit = 0.7;
   constexpr double kGoodFit = 0.8;
-  constexpr double kVeryGoodFit = 0.92;
   if (answer.roles_only || node.tied || node.cut) return Confidence::kLow;
   if ((answer.nameless || answer.one_of_many) && !node.confirmed) {
     return Confidence::kLow;
@@ -146,10 +148,14 @@ std::vector<GraphId> LargeBodies(const Model& model) {
   return bodies;
 }
 
-// What a recording says, of the whole file or of a part.
+// What a recording says, of the whole file or of a part: with nothing around
+// it to bear it out, a part that only resembles one is medium at best.
 void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
          std::vector<std::string>& reasons) {
   if (answer.recipe.empty()) return;
+  const Confidence most = is_part && answer.fit < kVeryGoodFit
+                              ? Confidence::kMedium
+                              : Confidence::kCertain;
   const std::size_t first = reasons.size();
   for (std::size_t how = 0; how < kHowCount; ++how) {
     reasons.push_back(fmt::format(
@@ -158,7 +164,7 @@ void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
         WordFor(static_cast<How>(how))));
   }
   for (const NodeAnswer& node : answer.nodes) {
-    const Confidence level = LevelOf(answer, node);
+    const Confidence level = std::min(most, LevelOf(answer, node));
     // What is in doubt comes after the general rules, which know a norm or an
     // attention when they see one; without names they have nothing to go by.
     const bool firm = !answer.roles_only && node.how <= How::kBetween &&
