@@ -1,11 +1,9 @@
 // Recurrent layers that were written out step by step.
 //
 // A torch.nn.RNN, GRU or LSTM is called once: what lies between two of its
-// nodes in the flow of data is its own. It is known by its parameters, whose
-// names say the layer (`weight_hh_l0`).
+// nodes in the flow of data is its own.
 #include <algorithm>
 #include <set>
-#include <string_view>
 
 #include "mapping/claim.h"
 #include "mapping/graph_patterns.h"
@@ -16,16 +14,10 @@ namespace {
 // More of them, each with a walk over the graph, are rather a mistake.
 constexpr std::size_t kMostModules = 8;
 
-bool IsRecurrent(std::string_view parameter) {
-  const std::string_view last = parameter.substr(parameter.rfind('.') + 1);
-  return last.find("_ih_l") != std::string_view::npos ||
-         last.find("_hh_l") != std::string_view::npos;
-}
-
 std::set<ModuleId> RecurrentModules(const Evidence& evidence) {
   std::set<ModuleId> modules;
   for (const Parameter& parameter : evidence.parameters) {
-    if (parameter.module != ModuleId{0} && IsRecurrent(parameter.name)) {
+    if (parameter.module != ModuleId{0} && IsOfRecurrent(parameter.name)) {
       modules.insert(parameter.module);
     }
   }
