@@ -9,8 +9,9 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 from popular_families import POPULAR
 from recipe_export import EXPORTERS, Job
 
-# Of transformers: the head a family is known for, other structures, the model without a head, all other heads.
-PARTS = ("main", "variants", "base", "heads")
+# Of transformers: the head a family is known for, other structures, the model without a head, all other heads, and
+# decoders that are given a past.
+PARTS = ("main", "variants", "base", "heads", "past")
 LISTS = {"timm": "timm_models", "torchvision": "torchvision_models", "ultralytics": "ultralytics_models",
          "diffusers": "diffusers_models", "torch": "torch_models"}
 LIBRARIES = ("transformers", *LISTS)
@@ -23,6 +24,7 @@ def is_wanted(family: str, only: List[str]) -> bool:
 def transformers_jobs(exporters: List[str], parts: List[str], popular: int, only: List[str]) -> Iterator[Job]:
     """Families often met first; `popular` takes no others."""
     import recordings_transformers as chosen
+    from past_models import example_with_past, is_decoder
     from small_models import example
     rank = {family: i for i, family in enumerate(f for f in POPULAR if ":" not in f)}
     families = chosen.classes_by_family(
@@ -39,7 +41,11 @@ def transformers_jobs(exporters: List[str], parts: List[str], popular: int, only
     for part in parts:
         for exporter in exporters:
             for family in sorted(families, key=lambda f: (rank.get(f, len(rank)), f)):
-                if part == "variants":
+                if part == "past":
+                    for cls in filter(is_decoder, chosen.main_heads(families[family])):
+                        yield Job(family, f"transformers-{number}-{cls.__name__}_past", exporter,
+                                  lambda cls=cls, exporter=exporter: example_with_past(cls, EXPORTERS[exporter][0]))
+                elif part == "variants":
                     for cls in families[family]:
                         for name, settings in chosen.VARIANTS.get(cls.__name__, []):
                             yield job(family, cls, exporter, f"_{name}", settings)

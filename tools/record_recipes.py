@@ -143,7 +143,7 @@ def main() -> None:
     parser.add_argument("--library", default="transformers", help="transformers, timm, torchvision, ultralytics, "
                         "diffusers or torch")
     parser.add_argument("--exporter", action="append", choices=["ts17", "st17", "ts14", "dyn"], help="default: all")
-    parser.add_argument("--part", action="append", help="of transformers: main, variants, base, heads; default: all")
+    parser.add_argument("--part", action="append", help="of transformers: main, variants, base, heads, past; default: all")
     parser.add_argument("--popular", type=int, default=0, metavar="N", help="the first N families or models only")
     parser.add_argument("--only", action="append", default=[], help="families to make; a glob, may be given again")
     parser.add_argument("--limit", type=int, default=LIMIT, help="seconds of a core for one model")

@@ -156,7 +156,7 @@ Invocation ParseExport(CLI::App& app, Words words) {
 namespace {
 
 // What commands that always map have in common, after their own options, which
-// the words are read into.
+// are bound to `options`.
 template <typename Options>
 Invocation ReadMapping(CLI::App& app, Words words, Options& options) {
   MappingWords mapping;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "commands/module_counts.h"
 #include "tagging/tag_format.h"
 #include "tagging/words.h"
 
@@ -228,9 +229,35 @@ void CheckStale(const Model& model, const Tagging& tags,
   }
 }
 
+namespace {
+
+// What rows of `modules` say of their nodes, against the rows of `nodes`.
+void CheckModuleCounts(const Sidecar& sidecar, std::vector<Finding>& findings) {
+  const ModuleTree& tree = sidecar.tagging.modules;
+  const ModuleCounts counts(sidecar.tagging);
+  const auto compare = [&](ModuleId id, std::optional<std::uint64_t> said,
+                           std::uint64_t is, std::string_view what) {
+    if (!said || *said == is) return;
+    findings.push_back(
+        {"wrong-count", kNo<NodeId>,
+         fmt::format("module {} says {} {}, the list of nodes has {}; tag the "
+                     "model again with --force to write the sidecar anew",
+                     ModuleText(tree.Path(id)), WithThousands(*said), what,
+                     WithThousands(is))});
+  };
+  for (const ModuleId id : AllIds<ModuleId>(sidecar.counts.size())) {
+    const SidecarCounts& said = sidecar.counts[id];
+    compare(id, said.nodes, counts.Own(id), "nodes of its own");
+    compare(id, said.total_nodes, counts.Total(id), "nodes with those below");
+  }
+}
+
+}  // namespace
+
 void CheckSidecar(const Sidecar& sidecar, const SidecarGlance* glance,
                   std::vector<Finding>& findings) {
   const Tagging& tagging = sidecar.tagging;
+  CheckModuleCounts(sidecar, findings);
   // Modules are listed before nodes; one that came later is on no list.
   std::size_t listed = tagging.facts.size();
   for (const NodeId node : AllIds<NodeId>(tagging.tags.size())) {

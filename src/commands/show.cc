@@ -1,83 +1,34 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 
-#include "base/glob.h"
 #include "base/text.h"
 #include "commands/commands.h"
-#include "commands/folded_tree.h"
-#include "commands/json_writer.h"
-#include "commands/module_counts.h"
 #include "commands/module_table.h"
-#include "commands/tag_source.h"
+#include "commands/show_view.h"
 #include "commands/tag_summary.h"
-#include "onnx_tag/error.h"
 #include "tagging/module_format.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {
 namespace {
 
-// The nodes of each module, in file order.
-class NodesByModule {
- public:
-  explicit NodesByModule(const Tagging& tagging) {
-    for (const NodeId node : AllIds<NodeId>(tagging.tags.size())) {
-      nodes_.push_back(node);
-    }
-    std::stable_sort(nodes_.begin(), nodes_.end(), [&](NodeId a, NodeId b) {
-      return tagging.tags[a].module < tagging.tags[b].module;
-    });
-    tagging_ = &tagging;
-  }
-  // kNo: the untagged ones.
-  std::span<const NodeId> Of(ModuleId module) const {
-    const auto [first, last] = std::equal_range(nodes_.begin(), nodes_.end(),
-                                                module, Less{&tagging_->tags});
-    return std::span(nodes_).subspan(
-        static_cast<std::size_t>(first - nodes_.begin()),
-        static_cast<std::size_t>(last - first));
-  }
-
- private:
-  struct Less {
-    const IdVector<NodeId, Tag>* tags;
-    bool operator()(NodeId node, ModuleId module) const {
-      return (*tags)[node].module < module;
-    }
-    bool operator()(ModuleId module, NodeId node) const {
-      return module < (*tags)[node].module;
-    }
-  };
-  std::vector<NodeId> nodes_;
-  const Tagging* tagging_;
-};
-
 // Rows that still make a picture; a deeper look is --depth or --module.
 constexpr std::size_t kMostRows = 200;
 
-class Show {
+class ShowText {
  public:
-  Show(const TaggedModel& model, const ShowOptions& options,
-       std::vector<ModuleId> tops, Terminal& terminal)
-      : model_(model),
-        tagging_(model.tagging()),
+  ShowText(const ShowView& view, const ShowOptions& options, Terminal& terminal)
+      : view_(view),
+        tagging_(view.tagging),
+        coverage_(view.coverage),
+        parameters_(view.parameters),
         options_(options),
-        tops_(std::move(tops)),
-        terminal_(terminal),
-        coverage_(CountTags(tagging_)),
-        counts_(tagging_),
-        nodes_(tagging_),
-        tree_(tagging_, counts_),
-        parameters_(model.parameters()),
-        total_parameters_(parameters_.Totals(tagging_.modules)) {}
+        terminal_(terminal) {}
 
-  void PrintText();
-  void PrintJson();
+  void Print();
 
  private:
-  bool whole() const { return tops_ == std::vector{ModuleTree::kRoot}; }
   FoldOptions Folding() const;
   RowNumbers NumbersOf(const std::vector<ModuleId>& modules) const;
   void PrintHeader();
@@ -87,26 +38,18 @@ class Show {
   void PrintAdvice();
   std::string NameOf(const FoldedRow& row) const;
   std::string ClassText(ModuleId module) const;
-  void AddHeader(JsonWriter& json) const;
-  void AddModule(JsonWriter& json, ModuleId module) const;
-  void AddNodes(JsonWriter& json, ModuleId module) const;
   std::string Colored(std::string_view text, std::string_view code) const {
     if (!terminal_.color_out() || text.empty()) return std::string(text);
     return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
   }
 
-  const TaggedModel& model_;
+  const ShowView& view_;
   const Tagging& tagging_;
+  const Coverage& coverage_;
+  const ParameterCounts& parameters_;
   const ShowOptions& options_;
-  const std::vector<ModuleId> tops_;
   Terminal& terminal_;
-  const Coverage coverage_;
-  const ModuleCounts counts_;
-  const NodesByModule nodes_;
-  const FoldedTree tree_;
-  const ParameterCounts parameters_;
   bool doubtful_ = false;  // a class with a question mark was printed
-  const IdVector<ModuleId, std::uint64_t> total_parameters_;
 };
 
 std::string OrUnknown(std::string_view text) {
@@ -144,15 +87,15 @@ std::string RootText(const RootClass& root, bool confidence_known) {
   return text;
 }
 
-FoldOptions Show::Folding() const {
+FoldOptions ShowText::Folding() const {
   FoldOptions folding;
   folding.fold = !options_.unfold && !options_.nodes;
   if (options_.depth) folding.depth = *options_.depth;
   if (options_.depth || !folding.fold) return folding;
   // As deep as it stays a picture.
   std::vector<std::size_t> rows;  // by depth
-  for (const ModuleId top : tops_) {
-    tree_.ForEachRow(top, folding, [&](const FoldedRow& row) {
+  for (const ModuleId top : view_.tops) {
+    view_.tree.ForEachRow(top, folding, [&](const FoldedRow& row) {
       if (rows.size() <= row.depth) rows.resize(row.depth + 1);
       ++rows[row.depth];
     });
@@ -168,20 +111,20 @@ FoldOptions Show::Folding() const {
   return folding;
 }
 
-RowNumbers Show::NumbersOf(const std::vector<ModuleId>& modules) const {
+RowNumbers ShowText::NumbersOf(const std::vector<ModuleId>& modules) const {
   RowNumbers numbers;
   for (const ModuleId id : modules) {
-    numbers.nodes += counts_.Total(id);
-    numbers.parameters += total_parameters_[id];
+    numbers.nodes += view_.counts.Total(id);
+    numbers.parameters += view_.total_parameters[id];
     for (std::size_t level = 0; level < 4; ++level) {
-      numbers.by_confidence[level] += counts_.ByConfidence(id)[level];
+      numbers.by_confidence[level] += view_.counts.ByConfidence(id)[level];
     }
   }
   return numbers;
 }
 
-void Show::PrintHeader() {
-  const SidecarModel& about = model_.about();
+void ShowText::PrintHeader() {
+  const SidecarModel& about = view_.model.about();
   const std::string name =
       about.file == "-" ? "standard input" : Printable(about.file);
   const std::string parameters =
@@ -191,7 +134,7 @@ void Show::PrintHeader() {
   terminal_.Out(fmt::format("{}: {}{}\n", Colored(name, "1"),
                             Count(coverage_.nodes, "node"), parameters));
   // Tags in a file do not say what they were read from.
-  const bool in_file = model_.source() == "tags in the file";
+  const bool in_file = view_.model.source() == "tags in the file";
   terminal_.Out(
       fmt::format("  root class  {}\n", RootText(tagging_.root, !in_file)));
   terminal_.Out(fmt::format(
@@ -209,7 +152,7 @@ void Show::PrintHeader() {
   terminal_.Out("\n");
 }
 
-std::string Show::NameOf(const FoldedRow& row) const {
+std::string ShowText::NameOf(const FoldedRow& row) const {
   if (row.depth > 0) return row.label;
   const ModuleId top = row.modules.front();
   return top == ModuleTree::kRoot ? "<root>"
@@ -217,7 +160,7 @@ std::string Show::NameOf(const FoldedRow& row) const {
 }
 
 // A class that others fit as well gets a question mark.
-std::string Show::ClassText(ModuleId module) const {
+std::string ShowText::ClassText(ModuleId module) const {
   std::string_view name = tagging_.modules.Class(module);
   if (module == ModuleTree::kRoot && name.empty()) name = tagging_.root.name;
   if (name.empty()) return "";
@@ -226,7 +169,7 @@ std::string Show::ClassText(ModuleId module) const {
   return Printable(name, 200) + (doubtful ? "?" : "");
 }
 
-void Show::PrintRow(const NumberColumns& columns, const FoldedRow& row) {
+void ShowText::PrintRow(const NumberColumns& columns, const FoldedRow& row) {
   const std::string class_name = ClassText(row.modules.front());
   doubtful_ |= class_name.ends_with('?');
   std::string line = columns.Row(NumbersOf(row.modules)) + row.branch +
@@ -239,10 +182,10 @@ void Show::PrintRow(const NumberColumns& columns, const FoldedRow& row) {
   }
 }
 
-void Show::PrintNodes(ModuleId module, const std::string& before) {
+void ShowText::PrintNodes(ModuleId module, const std::string& before) {
   if (!options_.nodes) return;
-  const NodeList& nodes = model_.nodes();
-  for (const NodeId node : nodes_.Of(module)) {
+  const NodeList& nodes = view_.model.nodes();
+  for (const NodeId node : view_.nodes.Of(module)) {
     std::string line = before + Printable(nodes.Address(node), 80);
     for (const std::string_view word : {nodes.Op(node), nodes.Name(node)}) {
       if (!word.empty()) line += " " + Printable(word, 200);
@@ -251,10 +194,10 @@ void Show::PrintNodes(ModuleId module, const std::string& before) {
   }
 }
 
-void Show::PrintTotals() {
-  if (!whole()) {
+void ShowText::PrintTotals() {
+  if (!view_.whole()) {
     std::uint64_t shown = 0;
-    for (const ModuleId top : tops_) shown += counts_.Total(top);
+    for (const ModuleId top : view_.tops) shown += view_.counts.Total(top);
     terminal_.Out(fmt::format("\n{} of {}\n", WithThousands(shown),
                               Count(coverage_.nodes, "node")));
     return;
@@ -276,7 +219,7 @@ std::uint64_t PlacedNodes(const Tagging& tagging) {
       }));
 }
 
-void Show::PrintAdvice() {
+void ShowText::PrintAdvice() {
   if (2 * PlacedNodes(tagging_) >= coverage_.nodes) return;
   if (tagging_.strategy == "usage_based") {
     terminal_.Out(
@@ -292,20 +235,20 @@ void Show::PrintAdvice() {
       "quantizers, or\nexport it again: torch.onnx.export of torch >= 2.5 "
       "keeps module names, and\ndynamo=True keeps classes, too. A map of the "
       "modules, --hierarchy FILE, helps\nwith any file.\n",
-      OrUnknown(model_.about().dialect)));
+      OrUnknown(view_.model.about().dialect)));
 }
 
-void Show::PrintText() {
+void ShowText::Print() {
   PrintHeader();
   const NumberColumns columns(coverage_.nodes, parameters_.all,
                               terminal_.color_out());
   const FoldOptions folding = Folding();
   terminal_.Out(columns.Header() + "module  class\n");
-  for (const ModuleId top : tops_) {
-    tree_.ForEachRow(top, folding,
-                     [&](const FoldedRow& row) { PrintRow(columns, row); });
+  for (const ModuleId top : view_.tops) {
+    view_.tree.ForEachRow(
+        top, folding, [&](const FoldedRow& row) { PrintRow(columns, row); });
   }
-  if (whole()) {
+  if (view_.whole()) {
     RowNumbers untagged;
     untagged.nodes = coverage_.untagged();
     untagged.parameters = parameters_.unplaced;
@@ -323,144 +266,16 @@ void Show::PrintText() {
   PrintAdvice();
 }
 
-void Show::AddNodes(JsonWriter& json, ModuleId module) const {
-  const NodeList& nodes = model_.nodes();
-  json.BeginArray();
-  for (const NodeId node : nodes_.Of(module)) {
-    json.BeginObject();
-    json.Key("graph").String(nodes.Graph(node));
-    json.Key("index").Number(nodes.IndexOf(node));
-    json.Key("name").String(nodes.Name(node));
-    json.Key("op").String(nodes.Op(node));
-    json.EndObject();
-  }
-  json.EndArray();
-}
-
-template <typename Counts, std::size_t kCount>
-void AddCounts(JsonWriter& json, std::string_view key,
-               const std::array<std::string_view, kCount>& words,
-               const Counts& counts) {
-  json.Key(key).BeginObject();
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (counts[i] != 0) json.Key(words[i]).Number(counts[i]);
-  }
-  json.EndObject();
-}
-
-void AddList(JsonWriter& json, std::string_view key,
-             const std::vector<std::string>& list) {
-  json.Key(key).BeginArray();
-  for (const std::string& text : list) json.String(text);
-  json.EndArray();
-}
-
-void Show::AddHeader(JsonWriter& json) const {
-  const SidecarModel& about = model_.about();
-  json.Key("file").String(about.file);
-  json.Key("tags_from").String(model_.source());
-  json.Key("nodes").Number(coverage_.nodes);
-  json.Key("tagged").Number(coverage_.tagged);
-  json.Key("untagged").Number(coverage_.untagged());
-  json.Key("coverage").Share(coverage_.share());
-  AddCounts(json, "by_confidence", kConfidenceNames, coverage_.by_confidence);
-  AddCounts(json, "by_source", kSourceNames, coverage_.by_source);
-  AddCounts(json, "by_type", kRoleTypeNames, coverage_.by_type);
-  json.Key("parameters").Number(parameters_.all);
-  json.Key("unplaced_parameters").Number(parameters_.unplaced);
-  json.Key("producer").StringOrNull(about.producer);
-  json.Key("dialect").StringOrNull(about.dialect);
-  json.Key("root_class").StringOrNull(tagging_.root.name);
-  AddList(json, "root_alternatives", tagging_.root.alternatives);
-  json.Key("strategy").StringOrNull(tagging_.strategy);
-}
-
-void Show::AddModule(JsonWriter& json, ModuleId module) const {
-  json.BeginObject();
-  json.Key("path").String(tagging_.modules.Path(module));
-  json.Key("class").StringOrNull(tagging_.modules.Class(module));
-  AddList(json, "candidates",
-          Index(module) < tagging_.facts.size()
-              ? tagging_.facts[module].candidates
-              : std::vector<std::string>());
-  json.Key("nodes").Number(counts_.Own(module));
-  json.Key("total_nodes").Number(counts_.Total(module));
-  json.Key("parameters").Number(parameters_.own[module]);
-  json.Key("total_parameters").Number(total_parameters_[module]);
-  AddCounts(json, "by_confidence", kConfidenceNames,
-            counts_.ByConfidence(module));
-  if (options_.nodes) AddNodes(json.Key("node_list"), module);
-  json.EndObject();
-}
-
-void Show::PrintJson() {
-  JsonWriter json;
-  json.BeginObject();
-  AddHeader(json);
-  json.Key("modules").BeginArray();
-  FoldOptions folding{false, std::nullopt};
-  if (options_.depth) folding.depth = *options_.depth;
-  for (const ModuleId top : tops_) {
-    tree_.ForEachRow(top, folding, [&](const FoldedRow& row) {
-      AddModule(json, row.modules.front());
-      terminal_.Out(json.Take());
-    });
-  }
-  json.EndArray();
-  if (options_.nodes && whole()) {
-    AddNodes(json.Key("untagged_nodes"), kNo<ModuleId>);
-  }
-  json.EndObject();
-  terminal_.Out(json.Take() + "\n");
-}
-
-[[noreturn]] void FailOnModule(const ModuleTree& tree,
-                               const std::string& path) {
-  std::vector<std::string> paths;
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
-    if (paths.size() < 10'000) paths.push_back(tree.Path(id));
-  }
-  const std::vector<std::string_view> views(paths.begin(), paths.end());
-  const std::string_view near = NearestWord(path, views);
-  if (near.empty()) {
-    Fail(ErrorKind::kUsage, "no module '{}'\n  see onnx-tag show MODEL",
-         Printable(path));
-  }
-  Fail(ErrorKind::kUsage, "no module '{}', did you mean '{}'?", Printable(path),
-       Printable(near));
-}
-
-// The modules whose subtrees to show: one, or those a pattern fits.
-std::vector<ModuleId> FindTops(const Tagging& tagging,
-                               const std::string& path) {
-  if (path.empty() || path == "<root>") return {ModuleTree::kRoot};
-  const ModuleTree& tree = tagging.modules;
-  const ModuleId id = tree.Find(path);
-  if (id != kNo<ModuleId>) return {id};
-  std::vector<ModuleId> tops;
-  std::vector<char> inside(tree.size());  // below one that fits
-  for (std::size_t i = 1; HasWildcards(path) && i < tree.size(); ++i) {
-    const ModuleId module = MakeId<ModuleId>(i);
-    inside[i] = inside[Index(tree.Parent(module))];
-    if (inside[i] || !MatchesPattern(path, tree.Path(module), '.')) continue;
-    inside[i] = 1;
-    tops.push_back(module);
-  }
-  if (tops.empty()) FailOnModule(tree, path);
-  return tops;
-}
-
 }  // namespace
 
 ExitCode RunShow(const ShowOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
-  Show show(model, options, FindTops(model.tagging(), options.module),
-            terminal);
+  const ShowView view(model, FindTops(model.tagging(), options.module));
   if (options.json) {
-    show.PrintJson();
+    PrintShowJson(view, options, terminal);
   } else {
-    show.PrintText();
+    ShowText(view, options, terminal).Print();
   }
   return ExitCode::kOk;
 }

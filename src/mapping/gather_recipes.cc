@@ -19,6 +19,8 @@ constexpr double kNamedWell = 0.5;
 
 // A recording that fits so well is of the same code.
 constexpr double kSameProgram = 0.96;
+// Below this a part of a file may have the names of its classes from anywhere.
+constexpr double kLikeProgram = 0.8;
 
 constexpr std::size_t kHowCount = static_cast<std::size_t>(How::kNothing) + 1;
 
@@ -162,12 +164,16 @@ void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
         WordFor(static_cast<How>(how))));
   }
   for (const NodeAnswer& node : answer.nodes) {
-    const bool firm = !answer.roles_only && node.how <= How::kBetween;
+    const Confidence level = std::min(most, LevelOf(answer, node));
+    // What is in doubt comes after the general rules, which know a norm or an
+    // attention when they see one; without names they have nothing to go by.
+    const bool firm = !answer.roles_only && node.how <= How::kBetween &&
+                      (level > Confidence::kLow || answer.nameless);
     evidence.recipes.push_back(
-        {node.node, evidence.modules.Add(node.path),
-         std::min(most, LevelOf(answer, node)), firm,
+        {node.node, evidence.modules.Add(node.path), level, firm,
          reasons[first + static_cast<std::size_t>(node.how)]});
   }
+  if (is_part && answer.fit < kLikeProgram) return;
   // Siblings run the same program under other class names.
   const Confidence confidence =
       answer.fit >= kSameProgram ? Confidence::kMedium : Confidence::kLow;

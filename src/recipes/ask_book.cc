@@ -32,7 +32,7 @@ File Prepare(const TokenGraph& graph, AtomTable& atoms) {
   return file;
 }
 
-// Operations that the answers place, of those that `count` counts.
+// Nodes of operations that were aligned.
 std::size_t CountPlaced(const File& file, const BookAnswer& answer) {
   return static_cast<std::size_t>(std::count_if(
       answer.nodes.begin(), answer.nodes.end(), [&](const NodeAnswer& node) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "recipes/candidates.h"
+#include "recipes/file_names.h"
 #include "recipes/fill.h"
 #include "recipes/label_weight.h"
 #include "recipes/match_file.h"
@@ -51,7 +52,7 @@ constexpr std::string_view kPlainFamilies = "nn_";
 class Matcher {
  public:
   Matcher(const File& file, AtomTable& atoms)
-      : file_(file), atoms_(atoms), few_names_(HasFewNames()) {}
+      : file_(file), atoms_(atoms), few_names_(HasFewNames(file)) {}
 
   BookAnswer Whole(const Book& book) {
     if (file_.steps[0].empty() || book.size() == 0) return {};
@@ -68,7 +69,7 @@ class Matcher {
   }
 
   BookAnswer Roles(const Book& book) {
-    if (file_.steps[0].empty() || NamedShare() < kNamedForRoles) return {};
+    if (file_.steps[0].empty() || NamedShare(file_) < kNamedForRoles) return {};
     return TransferBest(book);
   }
 
@@ -87,43 +88,11 @@ class Matcher {
   // Names that contradict a recording's leave nothing to take from it.
   double LeastFit(const Match& match) const {
     // A stage of convolutions may stand in any network.
-    if (file_.is_part && IsConvolutional()) return kNamelessFit;
+    if (file_.is_part && IsConvolutional(file_)) return kNamelessFit;
     // Where only `fc` is left, its name agrees with half of the book.
-    if (few_names_) return IsConvolutional() ? kNamelessFit : kReplayFit;
+    if (few_names_) return IsConvolutional(file_) ? kNamelessFit : kReplayFit;
     if (match.candidate->names >= kNamesAgree) return kNamedFit;
     return match.candidate->names >= kNamesOverlap ? kReplayFit : 2.0;
-  }
-
-  bool HasFewNames() const {
-    constexpr std::size_t kFew = 4;
-    PathSet generic;
-    for (const Path& path : file_.anchors) {
-      if (!path.empty()) generic.insert(Generic(path));
-    }
-    return generic.size() < kFew;
-  }
-
-  // Networks of nothing but convolutions look all the same.
-  bool IsConvolutional() const {
-    std::size_t solid = 0;
-    std::size_t convolutions = 0;
-    for (const Step& step : file_.steps[0]) {
-      solid += step.solid;
-      convolutions += step.convolution || step.batch_norm;
-    }
-    return 2 * convolutions > solid;
-  }
-
-  // Of the operations that have a weight, those whose parameter has a name.
-  double NamedShare() const {
-    std::size_t solid = 0;
-    std::size_t named = 0;
-    for (const Step& step : file_.steps[0]) {
-      solid += step.solid;
-      named += step.solid && !file_.anchors[step.token].empty();
-    }
-    return static_cast<double>(named) /
-           static_cast<double>(std::max<std::size_t>(1, solid));
   }
 
   // The first recordings that may fit, by score; the best first.
@@ -188,7 +157,7 @@ class Matcher {
       Match match{&candidate, order, Align(query, candidate.ProgramIn(order)),
                   0};
       const std::int64_t ideal = IdealScore(query, match.alignment.stretch,
-                                            by_names ? CountAnchors() : 0);
+                                            by_names ? CountAnchors(file_) : 0);
       match.fit = static_cast<double>(match.alignment.score) /
                   static_cast<double>(std::max<std::int64_t>(1, ideal));
       if (!best || match.alignment.score > best->alignment.score) {
@@ -198,12 +167,6 @@ class Matcher {
       if (best->fit >= kSameFit) break;
     }
     matches.push_back(std::move(*best));
-  }
-
-  std::size_t CountAnchors() const {
-    return static_cast<std::size_t>(
-        std::count_if(file_.anchors.begin(), file_.anchors.end(),
-                      [](const Path& path) { return !path.empty(); }));
   }
 
   double AlignedShare(const Match& match) const {
@@ -355,10 +318,11 @@ class Matcher {
     report.recipe = NameOf(recording);
     report.fit = best.fit;
     report.names = best.candidate->names;
-    report.nameless = CountAnchors() == 0 || (few_names_ && IsConvolutional());
+    report.nameless =
+        CountAnchors(file_) == 0 || (few_names_ && IsConvolutional(file_));
     report.roles_only = roles_only;
     report.one_of_many = recording.family.starts_with(kPlainFamilies);
-    report.anchors = CountAnchors();
+    report.anchors = CountAnchors(file_);
     for (const Path& anchor : file_.anchors) {
       report.foreign +=
           !anchor.empty() && !StartsWith(anchor, best.candidate->file_prefix);

@@ -36,6 +36,7 @@ class Replayer {
     for (auto& path : paths_) {
       if (path) path = ToFile(candidate_, *path);
     }
+    FindMerged();
     CorrectIndices();
     const bool doubtful = fit_ < kSameFit && !IsSameProgram();
     if (doubtful) {
@@ -151,12 +152,28 @@ class Replayer {
     return false;
   }
 
+  // Equal tensors of an untrained model are one, which has the name of the
+  // first: items of a list that read it say nothing of their index.
+  void FindMerged() {
+    std::unordered_map<Path, const Path*, PathHash> first;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      const Path& anchor = AnchorAt(i);
+      if (!paths_[i] || anchor.empty() || !HasIndex(anchor)) continue;
+      const Path* const other =
+          first.try_emplace(anchor, &*paths_[i]).first->second;
+      if (*other != *paths_[i] && Generic(*other) == Generic(*paths_[i]) &&
+          Generic(anchor) == Generic(*other)) {
+        merged_.insert(anchor);
+      }
+    }
+  }
+
   // What the parameters say of an item's index beats counting.
   void CorrectIndices() {
     std::map<Path, std::map<Path, std::uint32_t>> votes;
     for (std::size_t i = 0; i < paths_.size(); ++i) {
       const Path& anchor = AnchorAt(i);
-      if (!paths_[i] || anchor.empty()) continue;
+      if (!paths_[i] || anchor.empty() || merged_.contains(anchor)) continue;
       // From the leaf up, for as long as they have the same names.
       const Path& path = *paths_[i];
       for (std::size_t k = 0; k < std::min(path.size(), anchor.size()); ++k) {
@@ -269,7 +286,7 @@ class Replayer {
     bool cut = cut_[i];
     if (doubtful) cut = CutDoubtful(path) || cut;
     const Path& anchor = AnchorAt(i);
-    if (!anchor.empty() && path != anchor) {
+    if (!anchor.empty() && path != anchor && !merged_.contains(anchor)) {
       // Where the recorded parameter's module ran the recorded token, this
       // parameter's module ran this one.
       const Path* const recorded = program_.anchor[match_[i]];
@@ -369,6 +386,7 @@ class Replayer {
   double fit_;
   std::vector<std::optional<Path>> paths_;
   std::vector<bool> cut_;
+  PathSet merged_;   // names of parameters that several items share
   Stretch inner_;    // of a part
   PathSet trusted_;  // items of lists
   Replayed replayed_;

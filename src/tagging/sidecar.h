@@ -49,10 +49,17 @@ struct SidecarNode {
   std::vector<std::string> outputs;
 };
 
+// How many nodes a row of `modules` says it has.
+struct SidecarCounts {
+  std::optional<std::uint64_t> nodes;
+  std::optional<std::uint64_t> total_nodes;
+};
+
 struct Sidecar {
   SidecarModel model;
-  Tagging tagging;                 // one tag for each of ...
-  std::vector<SidecarNode> nodes;  // ... these
+  Tagging tagging;                           // one tag for each of ...
+  std::vector<SidecarNode> nodes;            // ... these
+  IdVector<ModuleId, SidecarCounts> counts;  // of the modules with a row
 };
 
 // Throws Error(kInput) where `json` is no sidecar of ours.

@@ -29,6 +29,11 @@ Number Integer(const Json& object, const char* key, Number otherwise) {
   return error != std::errc() || stop != end ? otherwise : number;
 }
 
+std::optional<std::uint64_t> Count(const Json& object, const char* key) {
+  if (object.find(key) == nullptr) return std::nullopt;
+  return Integer<std::uint64_t>(object, key, 0);
+}
+
 std::vector<std::string> Texts(const Json& object, const char* key) {
   std::vector<std::string> texts;
   const JsonView* const value = object.find(key);
@@ -176,6 +181,9 @@ void Reader::ReadModule(const Json& row) {
   facts.hierarchy_tag = Text(row, "hierarchy_tag");
   facts.role_path = Text(row, "role_path");
   facts.parameters = Integer<std::uint64_t>(row, "parameters", 0);
+  sidecar_.counts.resize(tagging.facts.size());
+  sidecar_.counts[id] = {.nodes = Count(row, "nodes"),
+                         .total_nodes = Count(row, "total_nodes")};
 }
 
 void Reader::ReadNode(const Json& row) {

@@ -106,7 +106,9 @@ TEST_F(CarryTest, DiffFindsTagsThatMoved) {
       RunCli({"check", from, "--sidecar", In("moved.tags.json"), "--json"});
   EXPECT_EQ(check.exit, 1);
   EXPECT_THAT(Breaks("check", check.out), testing::IsEmpty());
-  EXPECT_EQ(json::parse(check.out)["findings"][0]["rule"], "sidecar-differs");
+  // The counts of both modules are wrong as well.
+  EXPECT_EQ(json::parse(check.out)["findings"].back()["rule"],
+            "sidecar-differs");
 }
 
 TEST_F(CarryTest, CheckFindsBadEntries) {
@@ -168,6 +170,25 @@ TEST_F(CarryTest, CheckCountsWhatASidecarCounts) {
   const CliResult result = RunCli({"check", In("wrong.tags.json")});
   EXPECT_EQ(result.exit, 1);
   EXPECT_THAT(result.out, HasSubstr("[wrong-count]"));
+}
+
+TEST_F(CarryTest, CheckCountsTheNodesOfEachModule) {
+  Tagged("bert/ts.onnx");
+  const std::string sidecar = ReadFile(In("tagged.tags.json"));
+  const std::size_t row = sidecar.find("\"path\": \"bert.embeddings\"");
+  ASSERT_NE(row, std::string::npos);
+  for (const std::string key : {"nodes", "total_nodes"}) {
+    SCOPED_TRACE(key);
+    const std::string before = "\"" + key + "\": ";
+    const std::size_t at = sidecar.find(before, row) + before.size();
+    std::string wrong = sidecar;
+    folder_.Write("wrong.tags.json", wrong.insert(at, "7"));
+    const CliResult result = RunCli({"check", In("wrong.tags.json")});
+    EXPECT_EQ(result.exit, 1);
+    EXPECT_THAT(result.out, HasSubstr("module bert.embeddings says 7"));
+    EXPECT_THAT(result.out, HasSubstr("tag the model again"));
+    EXPECT_THAT(result.out, HasSubstr("1 finding\n"));
+  }
 }
 
 TEST_F(CarryTest, CheckMeetsGates) {

@@ -30,6 +30,21 @@ TEST(Replay, AnEmbeddingOfAnotherNameIsThatOne) {
   EXPECT_EQ(Ask(WithEmbedding("words.weight"), book)[0], "words");
 }
 
+TEST(Replay, AMergedParameterSaysNothingOfTheIndex) {
+  // Untrained: every norm has the weights of the first.
+  Stack stack = MakeStack(3, true);
+  for (std::string& line : stack.lines) {
+    for (const std::string index : {"1", "2"}) {
+      const std::string from = "layers." + index + ".norm";
+      for (std::size_t at = line.find(from); at != std::string::npos;
+           at = line.find(from)) {
+        line.replace(at, from.size(), "layers.0.norm");
+      }
+    }
+  }
+  EXPECT_EQ(Ask(stack, BookOf(MakeStack(2, true))), stack.modules);
+}
+
 // Blocks with one convolution each.
 Stack Convolutions(int blocks) {
   Stack stack;
