@@ -6,6 +6,7 @@
 
 #include "mapping/evidence.h"
 #include "recipes/match.h"
+#include "tagging/torch_nn.h"
 
 namespace onnx_tag {
 namespace {
@@ -178,8 +179,16 @@ void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
   const Confidence confidence =
       answer.fit >= kSameProgram ? Confidence::kMedium : Confidence::kLow;
   for (const recipes::ModuleAnswer& module : answer.modules) {
+    std::vector<std::string> classes = module.classes;
+    // Others call their classes otherwise.
+    if (answer.one_of_many) {
+      std::erase_if(classes, [](const std::string& name) {
+        return !TorchNnClasses().contains(name);
+      });
+    }
+    if (classes.empty()) continue;
     evidence.recipe_classes.push_back(
-        {evidence.modules.Add(module.path), confidence, module.classes});
+        {evidence.modules.Add(module.path), confidence, std::move(classes)});
   }
 }
 

@@ -4,16 +4,13 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "generated/torch_nn_classes.h"
 #include "mapping/ladder.h"
+#include "tagging/torch_nn.h"
 
 namespace onnx_tag {
 
 void PruneToUsage(Tagging& tagging) {
-  std::unordered_set<std::string_view> torch_nn;
-  for (const std::string_view name : Split(kTorchNnClasses, '\n')) {
-    torch_nn.insert(name);
-  }
+  const std::unordered_set<std::string_view>& torch_nn = TorchNnClasses();
   const std::unordered_set<std::string_view> exceptions(
       tagging.format.exceptions.begin(), tagging.format.exceptions.end());
   const ModuleTree& tree = tagging.modules;

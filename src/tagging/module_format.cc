@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "generated/torch_nn_classes.h"
 #include "hierarchy/cut.h"
+#include "tagging/torch_nn.h"
 
 namespace onnx_tag {
 
@@ -52,9 +52,7 @@ ModuleFormat::ModuleFormat(const Tagging& tagging)
                    });
   std::unordered_set<std::string_view> torch_nn;
   if (!tagging.format.torch_nn) {
-    for (const std::string_view name : Split(kTorchNnClasses, '\n')) {
-      torch_nn.insert(name);
-    }
+    torch_nn = TorchNnClasses();
     for (const std::string& name : tagging.format.exceptions) {
       torch_nn.erase(name);
     }
