@@ -56,6 +56,8 @@ RungFunction ProposeMuteRoot;
 RungFunction ProposeFromSanitizedNames;
 RungFunction ProposeFromNeighbours;
 RungFunction ProposeFromAttention;
+RungFunction ProposeForRecurrentSteps;
+RungFunction ProposeForSequentialParts;
 RungFunction ProposeFromExecutionOrder;
 RungFunction ProposeFromTrace;
 RungFunction ProposeForTracedOperands;

@@ -229,6 +229,8 @@ void AlignScopes(Evidence& evidence);
 // the file is only a part of the model and this is outside.
 ModuleId ModuleOfMap(Evidence& evidence, ModuleId in_map);
 void GuessAttentionNames(Evidence& evidence);
+// The numbers that a Sequential's parts without parameters must have.
+void AddMissingParts(Evidence& evidence);
 void GatherRecipes(Evidence& evidence, const recipes::Book& book);
 void DescribeModules(Evidence& evidence);
 

@@ -120,8 +120,7 @@ class FlowBounds {
     IdVector<ModuleId, std::uint32_t> once(tree_.size(), 0);
     IdVector<ModuleId, std::uint32_t> again(tree_.size(), 0);
     for (const Parameter& parameter : evidence_.parameters) {
-      const bool steps = parameter.name.find("_hh_l") != std::string::npos ||
-                         parameter.name.find("_ih_l") != std::string::npos;
+      const bool steps = IsOfRecurrent(parameter.name);
       ++(parameter.uses > 1 && !steps ? again : once)[parameter.module];
     }
     // Children have larger ids than their parents.

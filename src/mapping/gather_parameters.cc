@@ -42,6 +42,7 @@ class ParameterGatherer {
     evidence_.is_carrier.resize(model_.node_count(), false);
     for (const Initializer& tensor : model_.initializers()) {
       evidence_.constant_value[Index(tensor.value)] = true;
+      if (IsShape(tensor)) continue;
       AddParameter(tensor.value, model_.ValueName(tensor.value), tensor.rank);
     }
     const FunctionTable& functions = evidence_.functions;
@@ -61,6 +62,15 @@ class ParameterGatherer {
   }
 
  private:
+  // Integers with a word for a name, as optimizers add them: a shape, axes.
+  bool IsShape(const Initializer& tensor) const {
+    constexpr std::int32_t kInt32 = 6;
+    constexpr std::int32_t kInt64 = 7;
+    return tensor.rank <= 1 &&
+           (tensor.data_type == kInt32 || tensor.data_type == kInt64) &&
+           model_.ValueName(tensor.value).find('.') == std::string_view::npos;
+  }
+
   void AddParameter(ValueId value, std::string_view raw, std::uint32_t rank) {
     const hierarchy::Undone name = hierarchy::UndoTensorName(raw);
     if (!hierarchy::IsCrediblePath(name.name)) return;

@@ -19,8 +19,13 @@ constexpr double kNamedWell = 0.5;
 
 // A recording that fits so well is of the same code.
 constexpr double kSameProgram = 0.96;
+// Below this a part of a file may have the names of its classes from anywhere.
+constexpr double kLikeProgram = 0.8;
 
 constexpr std::size_t kHowCount = static_cast<std::size_t>(How::kNothing) + 1;
+
+// One that fits so well runs the same products in the same order.
+constexpr double kVeryGoodFit = 0.92;
 
 bool IsNamed(const Evidence& evidence, NodeId node) {
   return evidence.node_scope[node] != kNo<ScopeId> ||
@@ -66,7 +71,6 @@ bool IsFromElsewhere(const Model& model) {
 Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
   constexpr double kPoorFit = 0.7;
   constexpr double kGoodFit = 0.8;
-  constexpr double kVeryGoodFit = 0.92;
   if (answer.roles_only || node.tied || node.cut) return Confidence::kLow;
   if ((answer.nameless || answer.one_of_many) && !node.confirmed) {
     return Confidence::kLow;
@@ -144,10 +148,14 @@ std::vector<GraphId> LargeBodies(const Model& model) {
   return bodies;
 }
 
-// What a recording says, of the whole file or of a part.
-void Add(const BookAnswer& answer, Evidence& evidence,
+// What a recording says, of the whole file or of a part: with nothing around
+// it to bear it out, a part that only resembles one is medium at best.
+void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
          std::vector<std::string>& reasons) {
   if (answer.recipe.empty()) return;
+  const Confidence most = is_part && answer.fit < kVeryGoodFit
+                              ? Confidence::kMedium
+                              : Confidence::kCertain;
   const std::size_t first = reasons.size();
   for (std::size_t how = 0; how < kHowCount; ++how) {
     reasons.push_back(fmt::format(
@@ -156,7 +164,7 @@ void Add(const BookAnswer& answer, Evidence& evidence,
         WordFor(static_cast<How>(how))));
   }
   for (const NodeAnswer& node : answer.nodes) {
-    const Confidence level = LevelOf(answer, node);
+    const Confidence level = std::min(most, LevelOf(answer, node));
     // What is in doubt comes after the general rules, which know a norm or an
     // attention when they see one; without names they have nothing to go by.
     const bool firm = !answer.roles_only && node.how <= How::kBetween &&
@@ -165,6 +173,7 @@ void Add(const BookAnswer& answer, Evidence& evidence,
         {node.node, evidence.modules.Add(node.path), level, firm,
          reasons[first + static_cast<std::size_t>(node.how)]});
   }
+  if (is_part && answer.fit < kLikeProgram) return;
   // Siblings run the same program under other class names.
   const Confidence confidence =
       answer.fit >= kSameProgram ? Confidence::kMedium : Confidence::kLow;
@@ -192,8 +201,10 @@ void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
   // Facts point into it: it must not move.
   reasons->reserve(kHowCount * count);
   for (const BookAnswer& answer : answers) {
-    for (const BookAnswer& part : answer.parts) Add(part, evidence, *reasons);
-    Add(answer, evidence, *reasons);
+    for (const BookAnswer& part : answer.parts) {
+      Add(part, true, evidence, *reasons);
+    }
+    Add(answer, false, evidence, *reasons);
   }
   evidence.recipe_reasons = std::move(reasons);
 }

@@ -30,6 +30,12 @@ ValueId DataInput(const Evidence& evidence, NodeId node) {
 
 }  // namespace
 
+bool IsOfRecurrent(std::string_view parameter) {
+  const std::string_view last = parameter.substr(parameter.rfind('.') + 1);
+  return last.find("_ih_l") != std::string_view::npos ||
+         last.find("_hh_l") != std::string_view::npos;
+}
+
 NodeId OnlyConsumer(const Model& model, NodeId node) {
   NodeId only = kNo<NodeId>;
   for (const ValueId output : model.Outputs(node)) {

@@ -2,6 +2,7 @@
 #ifndef ONNX_TAG_MAPPING_GRAPH_PATTERNS_H_
 #define ONNX_TAG_MAPPING_GRAPH_PATTERNS_H_
 
+#include <string_view>
 #include <vector>
 
 #include "mapping/evidence.h"
@@ -12,6 +13,10 @@ namespace onnx_tag {
 inline NodeId ProducerOf(const Model& model, ValueId value) {
   return value == kNo<ValueId> ? kNo<NodeId> : model.Producer(value);
 }
+
+// Whether it is a parameter of a torch.nn.RNN, GRU or LSTM, whose names say the
+// layer: `weight_hh_l0`.
+bool IsOfRecurrent(std::string_view parameter);
 
 // The only node that reads the only output of `node`, or kNo.
 NodeId OnlyConsumer(const Model& model, NodeId node);

@@ -32,6 +32,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"recipe", "the recipe book's recording of the architecture",
      &ProposeFromRecipes},
     {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
+    {"recurrent", "recurrent layers written out step by step",
+     &ProposeForRecurrentSteps},
     {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
     {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
     {"gemm_reshape", "Reshapes around a Gemm", &ProposeForGemmReshapes},
@@ -46,6 +48,8 @@ constexpr Rung kEnhancedSemanticRungs[] = {
     {"sanitized", "names with underscores for dots and slashes",
      &ProposeFromSanitizedNames},
     {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
+    {"sequential", "the missing numbers of a Sequential",
+     &ProposeForSequentialParts},
     {"execution_order", "between placed nodes in the order of execution",
      &ProposeFromExecutionOrder},
     {"neighbours", "the modules around it", &ProposeFromNeighbours},
@@ -175,6 +179,7 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   AlignScopes(evidence);
   GatherRules(evidence, wanted.rules);
   GuessAttentionNames(evidence);
+  AddMissingParts(evidence);
   if (wanted.book != nullptr) GatherRecipes(evidence, *wanted.book);
   DescribeModules(evidence);
   return evidence;

@@ -52,6 +52,43 @@ Path FillRole(const Path& role, const Below& below) {
   return owner;
 }
 
+// The nearest parameters before and behind each token, in the file's order.
+class Neighbours {
+ public:
+  explicit Neighbours(const std::vector<Path>& anchors)
+      : before_(anchors.size(), nullptr), behind_(anchors.size(), nullptr) {
+    const Path* last = nullptr;
+    for (std::size_t i = 0; i < anchors.size(); ++i) {
+      if (!anchors[i].empty()) last = &anchors[i];
+      before_[i] = last;
+    }
+    last = nullptr;
+    for (std::size_t i = anchors.size(); i-- > 0;) {
+      if (!anchors[i].empty()) last = &anchors[i];
+      behind_[i] = last;
+    }
+  }
+
+  // Calls nest: what runs between two modules runs in no third item of a list.
+  void CutAtForeignItem(std::uint32_t token, Path& path) const {
+    for (std::size_t k = 0; k < path.size(); ++k) {
+      if (!IsIndex(path[k]) || IsBeside(token, First(path, k + 1))) continue;
+      path.resize(k == 0 ? 0 : k - 1);
+      while (!path.empty() && IsIndex(path.back())) path.pop_back();
+      return;
+    }
+  }
+
+ private:
+  bool IsBeside(std::uint32_t token, const Path& item) const {
+    return (before_[token] != nullptr && StartsWith(*before_[token], item)) ||
+           (behind_[token] != nullptr && StartsWith(*behind_[token], item));
+  }
+
+  std::vector<const Path*> before_;  // by token; null: none
+  std::vector<const Path*> behind_;
+};
+
 }  // namespace
 
 std::vector<Answer> TransferRoles(const File& file, const Match& match) {
@@ -68,13 +105,16 @@ std::vector<Answer> TransferRoles(const File& file, const Match& match) {
       there.recorded.insert(*paths[i]);
     }
   }
+  const Neighbours neighbours(file.anchors);
   std::vector<Answer> answers(file.graph.tokens().size());
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (!paths[i] || !file.anchors[steps[i].token].empty()) continue;
     for (Path path = *paths[i]; !path.empty(); path.pop_back()) {
       const auto at = below.find(path);
       if (at == below.end()) continue;
-      answers[steps[i].token] = {FillRole(path, at->second), How::kRole};
+      Path owner = FillRole(path, at->second);
+      neighbours.CutAtForeignItem(steps[i].token, owner);
+      answers[steps[i].token] = {std::move(owner), How::kRole};
       break;
     }
   }

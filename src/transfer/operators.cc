@@ -42,6 +42,14 @@ bool IsPassThrough(std::string_view op) {
   return Has(kOps, op);
 }
 
+bool TakesSettings(std::string_view op) {
+  static constexpr std::array<std::string_view, 14> kOps = {
+      "Expand",  "Pad",    "ReduceMax", "ReduceMean", "ReduceSum",
+      "Reshape", "Resize", "Slice",     "Split",      "Squeeze",
+      "Tile",    "TopK",   "Trilu",     "Unsqueeze"};
+  return Has(kOps, op);
+}
+
 bool IsQuantizer(std::string_view op) {
   static constexpr std::array<std::string_view, 4> kOps = {
       "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear",

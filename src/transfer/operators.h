@@ -12,6 +12,9 @@ bool IsCommutative(std::string_view op);
 // Hands its first input on, in another form: what tools put in and take out.
 bool IsPassThrough(std::string_view op);
 
+// All inputs but the first say how it is to be done: a shape, axes, bounds.
+bool TakesSettings(std::string_view op);
+
 // Written by quantizers alone.
 bool IsQuantizer(std::string_view op);
 

@@ -1,7 +1,6 @@
 #include "transfer/placing.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "hierarchy/undo.h"
 #include "transfer/operators.h"
@@ -9,80 +8,8 @@
 namespace onnx_tag::transfer {
 namespace {
 
-// A fused node replaces a few dozen; more is not followed.
-constexpr std::size_t kLargestCone = 256;
-
 // How many nodes a tool puts in, one after the other.
 constexpr std::size_t kLongestDetour = 4;
-
-// An old version falls apart into more only where little is left of it.
-constexpr std::size_t kMostRegions = 16;
-
-// What more nodes than this read says little of where one of them is.
-constexpr std::size_t kMostReaders = 64;
-
-// Nodes that hang together, of those that are still to be told.
-class Regions {
- public:
-  static constexpr std::uint32_t kNone = 0xffffffff;
-
-  template <typename Belongs>
-  Regions(const Outline& outline, Belongs belongs)
-      : parent_(outline.node_count(), kNone) {
-    for (const NodeId node : outline.Nodes()) {
-      if (belongs(node)) {
-        parent_[Index(node)] = static_cast<std::uint32_t>(node);
-      }
-    }
-    for (const NodeId node : outline.Nodes()) {
-      if (parent_[Index(node)] == kNone) continue;
-      for (const ValueId input : outline.Inputs(node)) {
-        if (input == kNo<ValueId>) continue;
-        const NodeId producer = outline[input].producer;
-        // A constant that regions share does not join them.
-        if (producer == kNo<NodeId> || parent_[Index(producer)] == kNone ||
-            outline.Inputs(producer).empty()) {
-          continue;
-        }
-        parent_[Find(static_cast<std::uint32_t>(node))] =
-            Find(static_cast<std::uint32_t>(producer));
-      }
-    }
-    for (const NodeId node : outline.Nodes()) {
-      if (parent_[Index(node)] != kNone) {
-        parent_[Index(node)] = Find(static_cast<std::uint32_t>(node));
-      }
-    }
-  }
-  std::uint32_t Of(NodeId node) const { return parent_[Index(node)]; }
-
- private:
-  std::uint32_t Find(std::uint32_t at) {
-    while (parent_[at] != at) {
-      parent_[at] = parent_[parent_[at]];
-      at = parent_[at];
-    }
-    return at;
-  }
-  std::vector<std::uint32_t> parent_;
-};
-
-// Whether some old nodes are of one module.
-struct Agreement {
-  NodeId node = kNo<NodeId>;
-  bool mixed = false;
-
-  void Add(NodeId other, const Tagging& tags) {
-    if (node == kNo<NodeId>) node = other;
-    mixed |= tags.tags[other].module != tags.tags[node].module;
-  }
-  void Add(const Agreement& other, const Tagging& tags) {
-    if (other.node == kNo<NodeId>) return;
-    mixed |= other.mixed;
-    Add(other.node, tags);
-  }
-  bool IsOne() const { return node != kNo<NodeId> && !mixed; }
-};
 
 Confidence Sureness(Bond bond) {
   switch (bond) {
@@ -95,6 +22,11 @@ Confidence Sureness(Bond bond) {
       break;
   }
   return Confidence::kMedium;
+}
+
+// What is next to a guess is a worse one.
+Confidence AfterAGuess(Confidence known) {
+  return known < Confidence::kHigh ? Confidence::kLow : known;
 }
 
 }  // namespace
@@ -149,28 +81,6 @@ bool Placing::PlaceIn(NodeId to, ModuleId module, How how,
   return true;
 }
 
-template <typename Use>
-void Placing::ForEachReader(NodeId to, Use use) const {
-  for (const ValueId value : to_.Outputs(to)) {
-    if (value == kNo<ValueId>) continue;
-    for (const NodeId reader : to_.Consumers(value)) use(reader);
-    if (to_[value].is_output) {
-      const NodeId around = to_[to_[value].graph].parent;
-      if (around != kNo<NodeId>) use(around);
-    }
-  }
-}
-
-template <typename Use>
-void Placing::ForEachOldReader(NodeId from, Use use) const {
-  for (const ValueId value : from_.Outputs(from)) {
-    if (value == kNo<ValueId>) continue;
-    const auto readers = from_.Consumers(value);
-    if (readers.size() > kMostReaders) continue;
-    for (const NodeId reader : readers) use(reader);
-  }
-}
-
 bool Placing::IsStandIn(NodeId from) const {
   return matching_.Taken(from) || stands_in_[from];
 }
@@ -199,6 +109,13 @@ void Placing::PlaceCounterparts() {
   }
 }
 
+bool Placing::IsSetting(const Outline& outline, NodeId node,
+                        ValueId input) const {
+  const auto inputs = outline.Inputs(node);
+  return TakesSettings(texts_[outline[node].op]) && !inputs.empty() &&
+         inputs[0] != input;
+}
+
 NodeId Placing::OldNodeNamed(std::string_view name) const {
   if (IsCounted(name)) return kNo<NodeId>;
   const NodeId node = names_.Node(name);
@@ -218,27 +135,52 @@ NodeId Placing::NamedAfter(NodeId to, bool& helper) const {
   return undone.name == name ? kNo<NodeId> : OldNodeNamed(undone.name);
 }
 
+// The old node whose output `to` gives now.
+NodeId Placing::GaveTheSame(NodeId to) const {
+  for (const ValueId value : to_.Outputs(to)) {
+    if (value == kNo<ValueId>) continue;
+    const ValueId old = matching_.Of(value);
+    if (old != kNo<ValueId> && from_[old].producer != kNo<NodeId>) {
+      return from_[old].producer;
+    }
+  }
+  return kNo<NodeId>;
+}
+
 // A tool gave the node another operator, and kept a name: its own, or that of
 // its output.
 void Placing::PlaceByNames() {
+  std::vector<std::pair<NodeId, NodeId>> merged;
   for (const NodeId to : to_.Nodes()) {
     if (!IsOpen(to)) continue;
     bool helper = false;
-    NodeId from = NamedAfter(to, helper);
-    if (from != kNo<NodeId>) {
-      // The rest of what it was made of may be another module's.
-      PlaceLike(to, from, helper ? How::kHelper : How::kFused,
-                helper ? Confidence::kCertain : Confidence::kHigh);
-      continue;
+    const NodeId named = NamedAfter(to, helper);
+    const NodeId from = named == kNo<NodeId> ? GaveTheSame(to) : named;
+    if (from == kNo<NodeId>) continue;
+    const bool only_form = IsPassThrough(texts_[to_[to].op]) &&
+                           IsPassThrough(texts_[from_[from].op]);
+    if (helper) {
+      PlaceLike(to, from, How::kHelper, Confidence::kCertain);
+    } else if (only_form && from == named) {
+      merged.emplace_back(to, from);
+    } else {
+      // The rest of what it was made of may be another module's, the more so
+      // where the old node is still there.
+      const bool unsure = only_form || matching_.Taken(from) ||
+                          texts_[to_[to].op] == "Identity";
+      PlaceLike(to, from, How::kFused,
+                unsure ? Confidence::kMedium : Confidence::kHigh);
     }
-    for (const ValueId value : to_.Outputs(to)) {
-      if (value == kNo<ValueId>) continue;
-      const ValueId old = matching_.Of(value);
-      if (old == kNo<ValueId>) continue;
-      const NodeId producer = from_[old].producer;
-      if (producer == kNo<NodeId>) continue;
-      PlaceLike(to, producer, How::kFused, Confidence::kHigh);
-      break;
+  }
+  // Of two Reshapes in a row the second one's shape is left, and the first
+  // one's name: it serves who reads it.
+  std::reverse(merged.begin(), merged.end());
+  for (const auto& [to, from] : merged) {
+    if (PlaceByConsumers(to, Confidence::kMedium)) {
+      places_[to].how = How::kFused;
+      stands_in_[from] = true;
+    } else {
+      PlaceLike(to, from, How::kFused, Confidence::kLow);
     }
   }
 }
@@ -251,7 +193,10 @@ void Placing::PlaceByParameters() {
     NodeId like = kNo<NodeId>;
     bool one = true;
     for (const ValueId input : to_.Inputs(to)) {
-      if (input == kNo<ValueId> || to_[input].producer != kNo<NodeId>) continue;
+      if (input == kNo<ValueId> || to_[input].producer != kNo<NodeId> ||
+          IsSetting(to_, to, input)) {
+        continue;
+      }
       ValueId old = matching_.Of(input);
       if (old == kNo<ValueId>) {
         const std::string_view name = texts_[to_[input].name];
@@ -264,7 +209,9 @@ void Placing::PlaceByParameters() {
       // Constants that many read say nothing.
       if (readers.empty() || readers.size() > 2) continue;
       for (const NodeId reader : readers) {
-        if (!tags_.tags[reader].tagged()) continue;
+        if (!tags_.tags[reader].tagged() || IsSetting(from_, reader, old)) {
+          continue;
+        }
         one &= like == kNo<NodeId> ||
                tags_.tags[reader].module == tags_.tags[like].module;
         like = reader;
@@ -326,7 +273,8 @@ bool Placing::PlaceByConsumers(NodeId to, Confidence limit) {
     weakest = std::min(weakest, place.confidence);
   });
   if (!one || module == kNo<ModuleId>) return false;
-  places_[to] = {How::kHelper, module, like, std::min(weakest, limit)};
+  places_[to] = {How::kHelper, module, like,
+                 std::min(AfterAGuess(weakest), limit)};
   return true;
 }
 
@@ -347,7 +295,7 @@ bool Placing::PlaceByProducers(NodeId to) {
   }
   if (module == kNo<ModuleId>) return false;
   places_[to] = {How::kHelper, module, like,
-                 std::min(weakest, Confidence::kMedium)};
+                 std::min(AfterAGuess(weakest), Confidence::kMedium)};
   return true;
 }
 
@@ -365,70 +313,6 @@ void Placing::PlaceHelpers() {
   }
   for (const NodeId to : to_.Nodes()) {
     if (IsOpen(to) && IsPassThrough(texts_[to_[to].op])) PlaceByProducers(to);
-  }
-}
-
-void Placing::PlaceByRegion() {
-  const Regions old(from_, [&](NodeId node) { return !IsStandIn(node); });
-  const Regions open(to_, [&](NodeId node) { return IsOpen(node); });
-  // What the old nodes of a region are, by operator and all together.
-  std::unordered_map<std::uint64_t, Agreement> by_operator;
-  std::unordered_map<std::uint32_t, Agreement> of_region;
-  const auto key = [](std::uint32_t region, TextId op) {
-    return (static_cast<std::uint64_t>(region) << 32) | Index(op);
-  };
-  for (const NodeId node : from_.Nodes()) {
-    if (old.Of(node) == Regions::kNone || !tags_.tags[node].tagged()) continue;
-    by_operator[key(old.Of(node), from_[node].op)].Add(node, tags_);
-    of_region[old.Of(node)].Add(node, tags_);
-  }
-  // Which old regions lie between the counterparts of what is around.
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> between;
-  const auto link = [&](NodeId to, NodeId from) {
-    const std::uint32_t region = old.Of(from);
-    if (region == Regions::kNone) return;
-    std::vector<std::uint32_t>& regions = between[open.Of(to)];
-    if (std::find(regions.begin(), regions.end(), region) == regions.end() &&
-        regions.size() < kMostRegions) {
-      regions.push_back(region);
-    }
-  };
-  for (const NodeId to : to_.Nodes()) {
-    if (!IsOpen(to)) continue;
-    for (const ValueId input : to_.Inputs(to)) {
-      if (input == kNo<ValueId> || to_[input].producer == kNo<NodeId>) continue;
-      const NodeId like = places_[to_[input].producer].like;
-      if (like != kNo<NodeId>)
-        ForEachOldReader(like, [&](NodeId reader) { link(to, reader); });
-    }
-    ForEachReader(to, [&](NodeId reader) {
-      const NodeId like = places_[reader].like;
-      if (like == kNo<NodeId>) return;
-      for (const ValueId input : from_.Inputs(like)) {
-        if (input == kNo<ValueId>) continue;
-        const NodeId producer = from_[input].producer;
-        if (producer != kNo<NodeId>) link(to, producer);
-      }
-    });
-  }
-  std::vector<std::pair<NodeId, NodeId>> found;
-  for (const NodeId to : to_.Nodes()) {
-    if (!IsOpen(to)) continue;
-    const auto regions = between.find(open.Of(to));
-    if (regions == between.end()) continue;
-    Agreement same_operator;
-    Agreement all;
-    for (const std::uint32_t region : regions->second) {
-      const auto at = by_operator.find(key(region, to_[to].op));
-      if (at != by_operator.end()) same_operator.Add(at->second, tags_);
-      const auto whole = of_region.find(region);
-      if (whole != of_region.end()) all.Add(whole->second, tags_);
-    }
-    const Agreement& best = same_operator.IsOne() ? same_operator : all;
-    if (best.IsOne()) found.emplace_back(to, best.node);
-  }
-  for (const auto& [to, from] : found) {
-    PlaceLike(to, from, How::kNearby, Confidence::kMedium);
   }
 }
 
@@ -459,65 +343,6 @@ void Placing::PlaceNearby() {
   }
   for (const NodeId to : to_.Nodes()) place(to);
   for (std::size_t i = to_.node_count(); i-- > 0;) place(MakeId<NodeId>(i));
-}
-
-// The old nodes that one new node stands for: upstream of `first`, up to what
-// the new version has as well.
-void Placing::CollectCone(NodeId first, NodeId to,
-                          std::vector<ModuleId>& modules) {
-  std::vector<NodeId> cone = {first};
-  for (std::size_t i = 0; i < cone.size() && i < kLargestCone; ++i) {
-    const Tag& tag = tags_.tags[cone[i]];
-    if (tag.tagged() && tag.module != places_[to].module) {
-      modules.push_back(tag.module);
-    }
-    for (const ValueId input : from_.Inputs(cone[i])) {
-      if (input == kNo<ValueId> || matching_.Taken(input)) continue;
-      const NodeId producer = from_[input].producer;
-      if (producer == kNo<NodeId> || matching_.Taken(producer)) continue;
-      if (from_.Inputs(producer).empty()) continue;
-      if (std::find(cone.begin(), cone.end(), producer) == cone.end()) {
-        cone.push_back(producer);
-      }
-    }
-  }
-}
-
-void Placing::FindOrigins() {
-  std::vector<ModuleId> modules;
-  for (const NodeId to : to_.Nodes()) {
-    if (places_[to].module == kNo<ModuleId>) continue;
-    modules.clear();
-    for (const ValueId value : to_.Outputs(to)) {
-      if (value == kNo<ValueId> || matching_.Of(value) == kNo<ValueId>) {
-        continue;
-      }
-      const NodeId last = from_[matching_.Of(value)].producer;
-      if (last == kNo<NodeId> || last == matching_.Of(to)) continue;
-      if (!matching_.Taken(last)) CollectCone(last, to, modules);
-    }
-    std::sort(modules.begin(), modules.end());
-    modules.erase(std::unique(modules.begin(), modules.end()), modules.end());
-    for (const ModuleId module : modules) origins_.push_back({to, module});
-    // A node that kept its operator is fused where it swallowed another.
-    if (!modules.empty() && matching_.Of(to) != kNo<NodeId>) {
-      places_[to].how = How::kFused;
-    }
-  }
-  // What the old version said of fused nodes holds for their counterparts.
-  for (const NodeId to : to_.Nodes()) {
-    const NodeId from = matching_.Of(to);
-    if (from == kNo<NodeId>) continue;
-    auto at = std::lower_bound(
-        tags_.origins.begin(), tags_.origins.end(), from,
-        [](const Origin& origin, NodeId node) { return origin.node < node; });
-    for (; at != tags_.origins.end() && at->node == from; ++at) {
-      origins_.push_back({to, at->module});
-    }
-  }
-  std::stable_sort(
-      origins_.begin(), origins_.end(),
-      [](const Origin& a, const Origin& b) { return a.node < b.node; });
 }
 
 }  // namespace onnx_tag::transfer

@@ -49,8 +49,12 @@ class Placing {
   bool PlaceLike(NodeId to, NodeId from, How how, Confidence limit);
   bool PlaceIn(NodeId to, ModuleId module, How how, Confidence confidence);
   bool GivesTheSame(NodeId to, NodeId from) const;
+  // Whether `input` says how `node` moves data: a shape, axes, indices. Tools
+  // merge such constants of all modules.
+  bool IsSetting(const Outline& outline, NodeId node, ValueId input) const;
   NodeId OldNodeNamed(std::string_view name) const;
   NodeId NamedAfter(NodeId to, bool& helper) const;
+  NodeId GaveTheSame(NodeId to) const;
   bool PlaceByConsumers(NodeId to, Confidence limit);
   bool PlaceByProducers(NodeId to);
   void CollectCone(NodeId first, NodeId to, std::vector<ModuleId>& modules);
@@ -58,8 +62,6 @@ class Placing {
   // The node around a subgraph reads what the subgraph gives.
   template <typename Use>
   void ForEachReader(NodeId to, Use use) const;
-  template <typename Use>
-  void ForEachOldReader(NodeId from, Use use) const;
   // Whether some new node was placed like this old one.
   bool IsStandIn(NodeId from) const;
 
@@ -73,6 +75,18 @@ class Placing {
   IdVector<NodeId, bool> stands_in_;  // by old node
   std::vector<Origin> origins_;
 };
+
+template <typename Use>
+void Placing::ForEachReader(NodeId to, Use use) const {
+  for (const ValueId value : to_.Outputs(to)) {
+    if (value == kNo<ValueId>) continue;
+    for (const NodeId reader : to_.Consumers(value)) use(reader);
+    if (to_[value].is_output) {
+      const NodeId around = to_[to_[value].graph].parent;
+      if (around != kNo<NodeId>) use(around);
+    }
+  }
+}
 
 }  // namespace onnx_tag::transfer
 

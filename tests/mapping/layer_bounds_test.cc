@@ -144,6 +144,47 @@ TEST(LayerBounds, NotInAModuleThatRunsTwice) {
   EXPECT_EQ(graph.ModuleOf("t"), "");
 }
 
+// Two parts of a Sequential with so many numbers between them, and what runs
+// between them.
+Graph Sequential(int missing, const std::vector<std::string>& ops) {
+  Graph graph;
+  graph.Linear("embed", "x", "e");
+  graph.Linear("net.0", "e", "at");
+  std::string from = "at";
+  for (const std::string& op : ops) {
+    graph.Node(op + " " + from + " -> " + op);
+    from = op;
+  }
+  graph.Linear("net." + std::to_string(missing + 1), from, "to");
+  graph.Linear("head", "to", "y");
+  return graph;
+}
+
+TEST(SequentialParts, HaveTheMissingNumbers) {
+  EXPECT_EQ(Sequential(1, {"Relu"}).ModuleOf("Relu"), "net.1");
+  const Graph two = Sequential(2, {"Relu", "MaxPool"});
+  EXPECT_EQ(two.ModuleOf("Relu"), "net.1");
+  EXPECT_EQ(two.ModuleOf("MaxPool"), "net.2");
+  // The other number is that of a Dropout.
+  EXPECT_EQ(Sequential(2, {"Relu"}).ModuleOf("Relu"), "net.1");
+}
+
+TEST(SequentialParts, NotWhereThereIsNoRoom) {
+  EXPECT_NE(Sequential(1, {"Relu", "MaxPool"}).ModuleOf("MaxPool"), "net.1");
+  EXPECT_NE(Sequential(0, {"Relu"}).ModuleOf("Relu"), "net.0");
+}
+
+TEST(SequentialParts, NotWhatIsUsedElsewhere) {
+  Graph graph;
+  graph.Linear("net.0", "x", "at");
+  graph.Node("Relu at -> r");
+  graph.Linear("net.2", "r", "to");
+  // A residual around one item: no Sequential.
+  graph.Node("Add r to -> sum");
+  graph.Linear("head", "sum", "y");
+  EXPECT_NE(graph.ModuleOf("r"), "net.1");
+}
+
 // A head that multiplies two results, and so many nodes behind it.
 std::string BehindTheHead(int nodes, bool weight) {
   Graph graph;

@@ -11,27 +11,6 @@
 namespace onnx_tag::recipes::test {
 namespace {
 
-// What MakeStack has without its head, below `prefix`.
-std::string AddTower(Stack& stack, const std::string& from, int layers,
-                     const std::string& prefix) {
-  std::string at = stack.Linear(from, prefix + "embed", true);
-  for (int i = 0; i < layers; ++i) {
-    const std::string layer = prefix + "layers." + std::to_string(i);
-    const std::string up = stack.Linear(at, layer + ".mlp.up", true);
-    stack.Node("Relu " + up + " -> r" + up, layer + ".mlp.act");
-    const std::string down = stack.Linear("r" + up, layer + ".mlp.down", true);
-    stack.Node("Add " + at + " " + down + " -> s" + down, layer);
-    stack.tensors.emplace_back(layer + ".norm.weight", 1);
-    stack.tensors.emplace_back(layer + ".norm.bias", 1);
-    stack.Node("LayerNormalization s" + down + " " + layer + ".norm.weight " +
-                   layer + ".norm.bias -> n" + down,
-               layer + ".norm");
-    at = "n" + down;
-  }
-  stack.Node("Tanh " + at + " -> t" + at, prefix + "pool");
-  return "t" + at;
-}
-
 // A head that no recording has: 9 nodes.
 void AddHead(Stack& stack, const std::string& from) {
   const std::string gate = stack.Linear(from, "judge.gate", true);

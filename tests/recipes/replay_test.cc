@@ -112,13 +112,14 @@ TEST(Match, WithoutNamesItIsTheRecordingThatDoesNothingElse) {
 
 // Every second layer is told the shape that something else asked for.
 Stack WithShapes(bool computed, bool longer) {
-  Stack stack = MakeStack(2, true);
+  Stack stack;
+  const std::string pooled = AddTower(stack, "x", 2, "");
   if (computed) {
-    stack.Node("Shape n6 -> shape", "mask");
+    stack.Node("Shape x -> shape", "mask");
   } else {
     stack.tensors.emplace_back("shape", 1);
   }
-  stack.Node("Reshape t shape -> z", "pool");
+  stack.Node("Reshape " + pooled + " shape -> z", "pool");
   std::string at = stack.Linear("z", "last", true);
   if (longer) {
     for (const std::string op : {"Sin", "Cos", "Exp", "Log"}) {

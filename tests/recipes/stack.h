@@ -55,10 +55,11 @@ struct Stack {
   }
 };
 
-inline Stack MakeStack(int layers, bool named, const std::string& prefix = "",
-                       const std::string& list = "layers") {
-  Stack stack;
-  std::string at = stack.Linear("x", prefix + "embed", named);
+// An embedding, layers and a pool; returns what it makes.
+inline std::string AddTower(Stack& stack, const std::string& from, int layers,
+                            const std::string& prefix, bool named = true,
+                            const std::string& list = "layers") {
+  std::string at = stack.Linear(from, prefix + "embed", named);
   for (int i = 0; i < layers; ++i) {
     const std::string layer = prefix + list + "." + std::to_string(i);
     const std::string up = stack.Linear(at, layer + ".mlp.up", named);
@@ -72,8 +73,15 @@ inline Stack MakeStack(int layers, bool named, const std::string& prefix = "",
                layer + ".norm");
     at = "n" + down;
   }
-  stack.Node("Tanh " + at + " -> t", prefix + "pool");
-  stack.Linear("t", "head", named);
+  stack.Node("Tanh " + at + " -> t" + at, prefix + "pool");
+  return "t" + at;
+}
+
+inline Stack MakeStack(int layers, bool named, const std::string& prefix = "",
+                       const std::string& list = "layers") {
+  Stack stack;
+  stack.Linear(AddTower(stack, "x", layers, prefix, named, list), "head",
+               named);
   return stack;
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "recipes/align.h"
+#include "recipes/candidates.h"
 #include "recipes/stack.h"
 #include "recipes/transfer.h"
 
@@ -136,6 +138,45 @@ TEST(TrustedItems, WhatATokenReadsIsCutWithIt) {
     EXPECT_EQ(paths[i].find("h."), std::string::npos)
         << other.lines[i] << " " << paths[i];
   }
+}
+
+// By token, the roles of a recording whose tokens are those of the file.
+std::vector<std::string> Roles(const std::vector<std::string>& lines,
+                               const Tensors& tensors,
+                               const std::vector<std::string>& recorded,
+                               const std::vector<std::string>& anchors) {
+  const SmallModel model(lines, tensors);
+  const TokenGraph graph(model.model());
+  AtomTable atoms;
+  Candidate candidate(model.Record(recorded), atoms, false);
+  File file{graph, {}, {}, {}, false, {}};
+  for (const std::string& anchor : anchors) {
+    file.anchors.push_back(atoms.Read(anchor));
+  }
+  file.steps[0] = MakeSteps(ShapeOf(graph), Order::kFile);
+  const Query query{file.steps[0], std::vector<const Path*>(lines.size())};
+  const Match match{&candidate, Order::kFile,
+                    Align(query, candidate.ProgramIn(Order::kFile)), 1};
+  std::vector<std::string> roles;
+  for (const Answer& answer : TransferRoles(file, match)) {
+    roles.push_back(answer.path ? atoms.Text(*answer.path) : "-");
+  }
+  return roles;
+}
+
+TEST(Roles, ParametersOfOnePartAreNotTheWhole) {
+  // A block of an expansion and a gate, of which only the gate has names.
+  const std::vector<std::string> roles =
+      Roles({"Conv x w0 -> a", "Relu a -> b", "Conv b w1 -> c",
+             "Sigmoid c -> d", "Conv d w2 -> e", "Tanh e -> y"},
+            {{"w0", 4}, {"w1", 4}, {"w2", 4}},
+            {"block.expand", "block.act", "block.gate.up", "block.gate.act",
+             "block.gate.down", "block"},
+            {"", "", "features.block.2.fc1", "", "features.block.2.fc2", ""});
+  // Of the gate, and not of what is around it.
+  EXPECT_EQ(roles[3], "features.block.2");
+  EXPECT_EQ(roles[0], "features");
+  EXPECT_EQ(roles[5], "features");
 }
 
 // Layers 2 and 3 of a stack under another name.

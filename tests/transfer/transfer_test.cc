@@ -93,6 +93,44 @@ TEST(Transfer, CarriesByStructureWhereNoNameIsLeft) {
   EXPECT_EQ(from.ConfidenceOf(0), Confidence::kHigh);
 }
 
+// ONNX Runtime makes one Reshape of two, and names it after the first.
+TEST(Transfer, AMergedReshapeIsItsReaders) {
+  schema::ModelProto from;
+  AddInterface(from, "x", "y");
+  AddParameters(from, {"p.weight", "p.bias"});
+  auto* graph = from.mutable_graph();
+  AddNode(graph, "Transpose", {"x"}, {"/attn/t"}, "/attn/Transpose");
+  AddNode(graph, "Reshape", {"/attn/t"}, {"/attn/r"}, "/attn/Reshape");
+  AddNode(graph, "MatMul", {"/attn/r", "p.weight"}, {"/p/m"}, "/p/MatMul");
+  AddNode(graph, "Add", {"/p/m", "p.bias"}, {"y"}, "/p/Add");
+  schema::ModelProto to;
+  AddInterface(to, "x", "y");
+  AddParameters(to, {"p.weight", "p.bias"});
+  graph = to.mutable_graph();
+  AddNode(graph, "Transpose", {"x"}, {"/attn/t"}, "/attn/Transpose");
+  AddNode(graph, "Reshape", {"/attn/t"}, {"r2"}, "/attn/Reshape_new_reshape");
+  AddNode(graph, "Gemm", {"r2", "p.weight", "p.bias"}, {"g"},
+          "/p/MatMul/MatMulAddFusion");
+  AddNode(graph, "Reshape", {"g"}, {"y"}, "");
+  Tagged tagged(from, {"attn", "attn", "p", "p"});
+  EXPECT_EQ(tagged.Onto(to), (Names{"attn", "p", "p", "p"}));
+  EXPECT_EQ(tagged.ConfidenceOf(1), Confidence::kMedium);
+  EXPECT_EQ(tagged.ConfidenceOf(2), Confidence::kHigh);
+}
+
+// Tools merge equal constants: bounds of a Slice are no weights.
+TEST(Transfer, ConstantsThatSayHowAreNobodys) {
+  schema::ModelProto from = Linear();
+  AddParameters(from, {"axes"});
+  AddNode(from.mutable_graph(), "Unsqueeze", {"x", "axes"}, {"u"}, "/u/Unsq");
+  schema::ModelProto to = Linear();
+  AddParameters(to, {"axes"});
+  AddNode(to.mutable_graph(), "Slice", {"/a/s", "axes"}, {"s"}, "Slice_7");
+  Tagged tagged(from, {"a", "a", "act", "far.away"});
+  EXPECT_NE(tagged.Onto(to).back(), "far.away");
+  EXPECT_LT(tagged.ConfidenceOf(3), Confidence::kHigh);
+}
+
 TEST(Transfer, LeavesUntaggedWhatWasUntagged) {
   Tagged from(Linear(), {"q", "-", "r"});
   EXPECT_EQ(from.Onto(Linear()), (Names{"q", "-", "r"}));

@@ -1,0 +1,143 @@
+// Heads of weights, and what a graph says of its values: types and shapes.
+// Tested by tests/model/reader_test.cc.
+#include "model/field_kinds.h"
+#include "model/onnx_fields.h"
+#include "model/reader.h"
+
+namespace onnx_tag {
+namespace {
+
+using model::Is;
+using model::IsInt;
+using wire::Field;
+using wire::FieldReader;
+
+void AppendInts(const Field& field, std::vector<std::int64_t>& out) {
+  wire::ForEachVarint(field, [&](std::uint64_t value) {
+    out.push_back(static_cast<std::int64_t>(value));
+  });
+}
+
+}  // namespace
+
+void ModelReader::ReadTensorHeader(Bytes bytes, Initializer& tensor,
+                                   NameId& name) {
+  std::vector<std::int64_t> dims;
+  bool external = false;
+  std::string_view location;
+  FieldReader reader(bytes);
+  for (Field field; reader.Next(field);) {
+    if (field.number == onnx::TensorProto::kDims) {
+      AppendInts(field, dims);
+    } else if (IsInt(field, onnx::TensorProto::kDataType)) {
+      tensor.data_type = static_cast<std::int32_t>(field.varint);
+    } else if (Is(field, onnx::TensorProto::kName)) {
+      name = InternTensorName(field.bytes, bytes.size());
+    } else if (IsInt(field, onnx::TensorProto::kDataLocation)) {
+      external = field.varint == 1;
+    } else if (Is(field, onnx::TensorProto::kExternalData)) {
+      const MetadataEntry entry = ReadEntry(field);
+      if (entry.key == "location") location = entry.value;
+    }
+  }
+  tensor.external = external;
+  tensor.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
+  tensor.rank = static_cast<std::uint32_t>(dims.size());
+  model_.dims_.insert(model_.dims_.end(), dims.begin(), dims.end());
+  if (external && external_seen_.insert(location).second) {
+    model_.external_files_.push_back(location);
+  }
+}
+
+void ModelReader::ReadInitializer(Bytes bytes, GraphId graph) {
+  Initializer tensor{.value = kNo<ValueId>};
+  NameId name = kNo<NameId>;
+  ReadTensorHeader(bytes, tensor, name);
+  if (name == kNo<NameId>) name = Intern("");
+  // The name's id, until NameResolver gives the value's.
+  tensor.value = MakeId<ValueId>(Index(name));
+  graph_names_[Index(graph)].initializers.push_back(
+      static_cast<std::uint32_t>(model_.initializers_.size()));
+  model_.initializers_.push_back(tensor);
+}
+
+void ModelReader::ReadSparseInitializer(Bytes bytes, GraphId graph) {
+  Initializer tensor{.value = kNo<ValueId>};
+  NameId name = kNo<NameId>;
+  std::vector<std::int64_t> dims;
+  FieldReader reader(bytes);
+  for (Field field; reader.Next(field);) {
+    if (Is(field, onnx::SparseTensorProto::kValues)) {
+      ReadTensorHeader(field.bytes, tensor, name);
+    } else if (field.number == onnx::SparseTensorProto::kDims) {
+      AppendInts(field, dims);
+    }
+  }
+  if (name == kNo<NameId>) name = Intern("");
+  tensor.sparse = true;
+  tensor.value = MakeId<ValueId>(Index(name));
+  tensor.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
+  tensor.rank = static_cast<std::uint32_t>(dims.size());
+  model_.dims_.insert(model_.dims_.end(), dims.begin(), dims.end());
+  graph_names_[Index(graph)].initializers.push_back(
+      static_cast<std::uint32_t>(model_.initializers_.size()));
+  model_.initializers_.push_back(tensor);
+}
+
+void ModelReader::ReadValueInfo(Bytes bytes, GraphId graph,
+                                std::vector<NameId>* names) {
+  ValueInfo info;
+  NameId name = kNo<NameId>;
+  info.first_metadata =
+      static_cast<std::uint32_t>(model_.value_metadata_.size());
+  FieldReader reader(bytes);
+  for (Field field; reader.Next(field);) {
+    if (Is(field, onnx::ValueInfoProto::kName)) {
+      name = Intern(field.bytes);
+    } else if (Is(field, onnx::ValueInfoProto::kType)) {
+      ReadType(field.bytes, info);
+    } else if (Is(field, onnx::ValueInfoProto::kMetadataProps)) {
+      model_.value_metadata_.push_back(ReadEntry(field));
+    }
+  }
+  info.metadata_count =
+      static_cast<std::uint32_t>(model_.value_metadata_.size()) -
+      info.first_metadata;
+  if (name == kNo<NameId>) name = Intern("");
+  if (names != nullptr) names->push_back(name);
+  graph_names_[Index(graph)].infos.push_back(
+      {name, static_cast<std::uint32_t>(model_.value_infos_.size())});
+  model_.value_infos_.push_back(info);
+}
+
+void ModelReader::ReadType(Bytes bytes, ValueInfo& info) {
+  FieldReader type(bytes);
+  for (Field tensor; type.Next(tensor);) {
+    if (!Is(tensor, onnx::TypeProto::kTensorType)) continue;
+    FieldReader parts(tensor.bytes);
+    for (Field part; parts.Next(part);) {
+      if (IsInt(part, onnx::TypeProtoTensor::kElemType)) {
+        info.data_type = static_cast<std::int32_t>(part.varint);
+      } else if (Is(part, onnx::TypeProtoTensor::kShape)) {
+        info.has_shape = true;
+        info.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
+        FieldReader shape(part.bytes);
+        for (Field dim; shape.Next(dim);) {
+          if (!Is(dim, onnx::TensorShapeProto::kDim)) continue;
+          std::int64_t size = -1;  // symbolic or unknown
+          FieldReader value(dim.bytes);
+          for (Field number; value.Next(number);) {
+            if (IsInt(number, onnx::TensorShapeDimension::kDimValue)) {
+              size = static_cast<std::int64_t>(number.varint);
+            }
+          }
+          model_.dims_.push_back(size);
+        }
+        info.rank =
+            static_cast<std::uint32_t>(model_.dims_.size()) - info.first_dim;
+      }
+    }
+  }
+}
+
+}  // namespace onnx_tag
