@@ -55,4 +55,9 @@ PLAN: List[Step] = [
     Step("transformers", TS, parts=("heads",), popular=40),
     Step("transformers", DYNAMO, "transformers-4.57.6", MAIN, popular=25),
     Step("transformers", STATIC, "transformers-4.36.2", MAIN, popular=25),
+    Step("transformers", TS, "transformers-4.57.6", MAIN, popular=60),
+    Step("transformers", TS, "transformers-4.45.2", MAIN, popular=60),
+    Step("transformers", TS, "transformers-4.36.2", MAIN, popular=60),
+    # What TorchScript cannot export, among others.
+    Step("transformers", DYNAMO, parts=MAIN),
 ]
