@@ -124,11 +124,11 @@ void PutMixedFirst(Candidates& candidates) {
 // length tells.
 double Rank(const Candidate& candidate, const TokenGraph& graph) {
   constexpr double kLength = 0.04;
-  const auto [less, more] =
-      std::minmax(candidate.recording.tokens.size(), graph.tokens().size());
+  const std::size_t recorded = candidate.recording.tokens.size();
+  const std::size_t here = graph.tokens().size();
   return candidate.names + candidate.grams +
-         kLength * static_cast<double>(less) /
-             static_cast<double>(std::max<std::size_t>(1, more));
+         kLength * static_cast<double>(std::min(recorded, here)) /
+             static_cast<double>(std::max({recorded, here, std::size_t{1}}));
 }
 
 }  // namespace
