@@ -149,14 +149,19 @@ std::vector<GraphId> LargeBodies(const Model& model) {
   return bodies;
 }
 
-// What a recording says, of the whole file or of a part: with nothing around
-// it to bear it out, a part that only resembles one is medium at best.
+// With nothing around it to bear it out, a part that only resembles one is
+// medium at best, and low where its names agree but half.
+Confidence MostOf(const BookAnswer& part) {
+  constexpr double kNamesAgree = 0.65;
+  if (part.fit >= kVeryGoodFit) return Confidence::kCertain;
+  return part.names >= kNamesAgree ? Confidence::kMedium : Confidence::kLow;
+}
+
+// What a recording says, of the whole file or of a part.
 void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
          std::vector<std::string>& reasons) {
   if (answer.recipe.empty()) return;
-  const Confidence most = is_part && answer.fit < kVeryGoodFit
-                              ? Confidence::kMedium
-                              : Confidence::kCertain;
+  const Confidence most = is_part ? MostOf(answer) : Confidence::kCertain;
   const std::size_t first = reasons.size();
   for (std::size_t how = 0; how < kHowCount; ++how) {
     reasons.push_back(fmt::format(
