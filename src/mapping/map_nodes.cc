@@ -229,7 +229,11 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
                                      options.rules->exceptions.end());
     Climb(evidence, kRuleRung, tagging.tags);
   }
+  auto open = tagging.tags.begin();  // all before it are tagged
   for (const Rung& rung : strategy.rungs) {
+    open = std::find_if(open, tagging.tags.end(),
+                        [](const Tag& tag) { return !tag.tagged(); });
+    if (open == tagging.tags.end()) break;
     Climb(evidence, rung, tagging.tags);
   }
   MoveByRules(evidence, tagging.tags);
