@@ -59,18 +59,13 @@ class FlowBounds {
   }
 
  private:
-  bool IsKnown(NodeId node) const {
-    return placed_[node].tagged() &&
-           placed_[node].confidence > Confidence::kLow;
-  }
-
   void LookBack(NodeId node) {
     if (!data_.IsMadeBy(node)) return;
     const auto later = [](NodeId a, NodeId b) { return a > b; };
     for (const ValueId input : model_.Inputs(node)) {
       const NodeId producer = ProducerOf(model_, input);
       if (producer == kNo<NodeId> || !data_.Contains(input)) continue;
-      if (IsKnown(producer)) {
+      if (IsKnown(placed_[producer])) {
         before_[node].Add(producer, later);
         continue;
       }
@@ -85,7 +80,7 @@ class FlowBounds {
     for (const ValueId output : model_.Outputs(node)) {
       if (!data_.Contains(output)) continue;
       for (const NodeId reader : model_.Consumers(output)) {
-        if (IsKnown(reader)) {
+        if (IsKnown(placed_[reader])) {
           behind_[node].Add(reader, earlier);
           continue;
         }
@@ -107,11 +102,7 @@ class FlowBounds {
         }
       }
     }
-    ModuleId& inside = bounds_.inside[node];
-    if (deepest != ModuleId{0} &&
-        (inside == kNo<ModuleId> || tree_.IsAncestor(inside, deepest))) {
-      inside = deepest;
-    }
+    if (deepest != ModuleId{0}) bounds_.PutInside(tree_, node, deepest);
   }
 
   // Modules that run more than once: most of what they own is used twice. A

@@ -18,10 +18,23 @@ struct Bounds {
   explicit Bounds(std::size_t nodes)
       : inside(nodes, kNo<ModuleId>), ends(nodes, kNo<ModuleId>) {}
 
+  // Of two answers the deeper counts.
+  void PutInside(const ModuleTree& tree, NodeId node, ModuleId module) {
+    ModuleId& known = inside[node];
+    if (known == kNo<ModuleId> || tree.IsAncestor(known, module)) {
+      known = module;
+    }
+  }
+
   IdVector<NodeId, ModuleId> inside;  // the deepest module known
   // The layer whose end it is part of: what follows is outside.
   IdVector<NodeId, ModuleId> ends;
 };
+
+// Whether it is placed by more than what stands around it.
+inline bool IsKnown(const Tag& tag) {
+  return tag.tagged() && tag.confidence > Confidence::kLow;
+}
 
 // From the ends of twin layers.
 void BoundByTwins(const Evidence& evidence, const Placed& placed,

@@ -5,7 +5,6 @@
 // else, is item 4.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <string>
 
@@ -21,13 +20,9 @@ namespace {
 constexpr std::uint32_t kMostMissing = 3;
 
 std::optional<std::uint32_t> NumberOf(std::string_view atom) {
-  std::uint32_t number = 0;
-  const auto [end, error] =
-      std::from_chars(atom.data(), atom.data() + atom.size(), number);
-  if (error != std::errc() || end != atom.data() + atom.size()) {
-    return std::nullopt;
-  }
-  return number;
+  const int number = hierarchy::SmallNumber(atom, -1);
+  if (number < 0) return std::nullopt;
+  return static_cast<std::uint32_t>(number);
 }
 
 // Operations that are a module each.

@@ -53,11 +53,6 @@ class TwinLayers {
   }
 
  private:
-  bool IsKnown(NodeId node) const {
-    return placed_[node].tagged() &&
-           placed_[node].confidence > Confidence::kLow;
-  }
-
   void FindLayers() {
     place_.resize(model_.node_count(), kNowhere);
     std::vector<Layer> layers(tree_.size());
@@ -67,8 +62,8 @@ class TwinLayers {
       const std::size_t place = nodes_.size();
       place_[node] = place;
       nodes_.push_back(node);
-      named_before_.push_back(named_before_.back() + IsKnown(node));
-      if (!IsKnown(node)) continue;
+      named_before_.push_back(named_before_.back() + IsKnown(placed_[node]));
+      if (!IsKnown(placed_[node])) continue;
       for (ModuleId at = placed_[node].module; at != ModuleId{0};
            at = tree_.Parent(at)) {
         if (!hierarchy::IsNumeric(tree_.Atom(at))) continue;
@@ -94,11 +89,12 @@ class TwinLayers {
   void FindNeighbours() {
     next_named_.assign(nodes_.size() + 1, nodes_.size());
     for (std::size_t i = nodes_.size(); i-- > 0;) {
-      next_named_[i] = IsKnown(nodes_[i]) ? i : next_named_[i + 1];
+      next_named_[i] = IsKnown(placed_[nodes_[i]]) ? i : next_named_[i + 1];
     }
     behind_named_.assign(nodes_.size() + 1, 0);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      behind_named_[i + 1] = IsKnown(nodes_[i]) ? i + 1 : behind_named_[i];
+      behind_named_[i + 1] =
+          IsKnown(placed_[nodes_[i]]) ? i + 1 : behind_named_[i];
     }
   }
 
@@ -145,11 +141,11 @@ class TwinLayers {
       const Gap behind = GapBehind(layer);
       const Gap before = GapBefore(layer);
       for (std::size_t i = 0; i < std::min(end, behind.size()); ++i) {
-        Bound(nodes_[behind.begin + i], layer.module);
+        bounds_.PutInside(tree_, nodes_[behind.begin + i], layer.module);
         bounds_.ends[nodes_[behind.begin + i]] = layer.module;
       }
       for (std::size_t i = 0; i < std::min(begin, before.size()); ++i) {
-        Bound(nodes_[before.end - 1 - i], layer.module);
+        bounds_.PutInside(tree_, nodes_[before.end - 1 - i], layer.module);
       }
     }
   }
@@ -264,13 +260,6 @@ class TwinLayers {
       old = old || Distance(input, place_[node], gap) == 0;
     }
     return data > 1 && old;
-  }
-
-  void Bound(NodeId node, ModuleId layer) {
-    ModuleId& inside = bounds_.inside[node];
-    if (inside == kNo<ModuleId> || tree_.IsAncestor(inside, layer)) {
-      inside = layer;
-    }
   }
 
   const Evidence& evidence_;

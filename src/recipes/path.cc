@@ -80,4 +80,9 @@ bool HasIndex(const Path& path) {
   return std::any_of(path.begin(), path.end(), IsIndex);
 }
 
+void CutAtItem(std::size_t place, Path& path) {
+  path.resize(place == 0 ? 0 : place - 1);
+  while (!path.empty() && IsIndex(path.back())) path.pop_back();
+}
+
 }  // namespace onnx_tag::recipes

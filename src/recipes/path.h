@@ -47,6 +47,8 @@ Path Rest(const Path& path, std::size_t count);
 Path Join(Path head, const Path& tail);
 std::size_t CommonLength(const Path& a, const Path& b);
 bool HasIndex(const Path& path);
+// To the owner of the list whose item the index at `place` is.
+void CutAtItem(std::size_t place, Path& path);
 
 struct PathHash {
   std::size_t operator()(const Path& path) const {

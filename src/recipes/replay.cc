@@ -323,8 +323,7 @@ class Replayer {
   bool CutDoubtful(Path& path) const {
     for (std::size_t k = 0; k < path.size(); ++k) {
       if (!IsIndex(path[k]) || trusted_.contains(First(path, k + 1))) continue;
-      path.resize(k == 0 ? 0 : k - 1);
-      while (!path.empty() && IsIndex(path.back())) path.pop_back();
+      CutAtItem(k, path);
       return true;
     }
     return false;

@@ -13,9 +13,7 @@ bool CutAtList(std::size_t begin, Path& path) {
   const auto index = std::find_if(
       path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(), IsIndex);
   if (index == path.end()) return false;
-  path.erase(index, path.end());
-  if (!path.empty()) path.pop_back();
-  while (!path.empty() && IsIndex(path.back())) path.pop_back();
+  CutAtItem(static_cast<std::size_t>(index - path.begin()), path);
   return true;
 }
 

@@ -73,8 +73,7 @@ class Neighbours {
   void CutAtForeignItem(std::uint32_t token, Path& path) const {
     for (std::size_t k = 0; k < path.size(); ++k) {
       if (!IsIndex(path[k]) || IsBeside(token, First(path, k + 1))) continue;
-      path.resize(k == 0 ? 0 : k - 1);
-      while (!path.empty() && IsIndex(path.back())) path.pop_back();
+      CutAtItem(k, path);
       return;
     }
   }
