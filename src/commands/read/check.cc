@@ -9,7 +9,7 @@
 #include "commands/read/check_tags.h"
 #include "commands/read/tag_source.h"
 #include "commands/report/batch_report.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "commands/write/gates.h"
 #include "commands/write/tag_summary.h"
 #include "io/mapped_file.h"
