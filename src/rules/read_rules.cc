@@ -3,8 +3,8 @@
 #include <span>
 #include <stdexcept>
 
-#include "json/reader.h"
 #include "base/text.h"
+#include "json/reader.h"
 #include "roles/role_vocabulary.h"
 #include "rules/rules.h"
 #include "tagging/words.h"

@@ -165,7 +165,7 @@ TEST(JsonReader, ReadsADocumentThatIsCutOff) {
       whole += reader.cut_off() ? 0 : 1;
     }
     EXPECT_TRUE(reader.cut_off()) << cut;
-    EXPECT_EQ(whole, size < 28 ? 0u : size < 40 ? 1u : 2u) << cut;
+    EXPECT_EQ(whole, size < 26 ? 0u : size < 38 ? 1u : 2u) << cut;
   }
   EXPECT_THROW(Reader("[1 2]", ErrorKind::kInput, Ending::kMayBeCutOff), Error);
 }

@@ -9,10 +9,10 @@
 #include "commands/read/check_tags.h"
 #include "commands/read/tag_source.h"
 #include "commands/report/batch_report.h"
-#include "json/writer.h"
 #include "commands/write/gates.h"
 #include "commands/write/tag_summary.h"
 #include "io/mapped_file.h"
+#include "json/writer.h"
 #include "onnx_tag/error.h"
 #include "tagging/node_list.h"
 
