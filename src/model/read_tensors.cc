@@ -127,7 +127,7 @@ void ModelReader::ReadType(Bytes bytes, ValueInfo& info) {
           std::int64_t size = -1;  // symbolic or unknown
           FieldReader value(dim.bytes);
           for (Field number; value.Next(number);) {
-            if (IsInt(number, onnx::TensorShapeDimension::kDimValue)) {
+            if (IsInt(number, onnx::TensorShapeProtoDimension::kDimValue)) {
               size = static_cast<std::int64_t>(number.varint);
             }
           }

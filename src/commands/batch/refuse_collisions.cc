@@ -1,4 +1,4 @@
-// Tested by tests/commands/collisions_test.cc.
+// Tested by tests/commands/batch_test.cc.
 #include "commands/batch/refuse_collisions.h"
 
 #include <filesystem>
