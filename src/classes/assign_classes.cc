@@ -200,13 +200,15 @@ class Observer {
 // one of the two is wrong, and the user should know.
 void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
   const ModuleTree& tree = tagging.modules;
-  ModuleTree bare = tree;
   bool any = false;
-  for (const ModuleId id : AllIds<ModuleId>(bare.size())) {
-    any |= !bare.Class(id).empty();
-    bare.SetClass(id, "");
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    any |= !tree.Class(id).empty();
   }
   if (!any) return;
+  ModuleTree bare = tree;
+  for (const ModuleId id : AllIds<ModuleId>(bare.size())) {
+    bare.SetClass(id, "");
+  }
   const catalogue::Observation blind(seen, bare);
   const catalogue::Identification found = IdentifyAdapted(blind, "");
   std::size_t others = 0;

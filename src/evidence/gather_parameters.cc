@@ -4,11 +4,12 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
+#include "base/interner.h"
 #include "evidence/evidence.h"
 #include "exporters/parameter_name.h"
 #include "exporters/tools/original_name.h"
+#include "graph/recurrent.h"
 #include "hierarchy/name_parts.h"
 
 namespace onnx_tag {
@@ -91,18 +92,17 @@ class ParameterGatherer {
       return;  // a bound or a scale: a number with a word for a name
     }
     // Scale, zero point and quantized weight are one parameter.
-    const auto [at, is_new] = by_name_.try_emplace(
-        name.name, MakeId<ParameterId>(facts_.parameters.size()));
-    if (is_new) {
+    const ParameterId id = by_name_.Intern(name.name);
+    if (Index(id) == facts_.parameters.size()) {
       const std::string_view module = owner ? std::string_view(*owner)
                                       : name.module_only ? name.name
                                                          : OwnerOf(name.name);
       facts_.parameters.Add(
           {.name = name.name, .module = modules_.Add(module), .rank = rank});
     }
-    Parameter& parameter = facts_.parameters[at->second];
+    Parameter& parameter = facts_.parameters[id];
     parameter.rank = std::max(parameter.rank, rank);
-    facts_.value_parameter[value] = at->second;
+    facts_.value_parameter[value] = id;
   }
 
   // A body's own names may be those of another instance: what its inputs are
@@ -225,33 +225,24 @@ class ParameterGatherer {
       std::uint32_t uses = 0;
       bool alike = true;
     };
-    std::unordered_map<std::uint32_t, Calls> by_module;
+    IdVector<ModuleId, Calls> by_module(modules_.size());
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
-      Calls& calls =
-          by_module[static_cast<std::uint32_t>(facts_.parameters[id].module)];
+      Calls& calls = by_module[facts_.parameters[id].module];
       calls.alike &= places[id].alike && !places[id].scoped;
       // A recurrent cell runs once a step, on inputs projected in one go.
-      if (IsRecurrent(facts_.parameters[id].name)) continue;
+      if (RecurrentKind(facts_.parameters[id].name) != Recurrent::kNone)
+        continue;
       if (calls.uses == 0) calls.uses = places[id].uses;
       calls.alike &= calls.uses == places[id].uses;
     }
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
       Parameter& parameter = facts_.parameters[id];
       if (parameter.trusted || parameter.uses < 2) continue;
-      if (by_module[static_cast<std::uint32_t>(parameter.module)].alike &&
+      if (by_module[parameter.module].alike &&
           !OtherLayersLackIt(parameter.module)) {
         parameter.trusted = true;
       }
     }
-  }
-
-  static bool IsRecurrent(std::string_view name) {
-    const std::string_view atom = name.substr(name.rfind('.') + 1);
-    for (const std::string_view start :
-         {"weight_ih", "weight_hh", "bias_ih", "bias_hh"}) {
-      if (atom.starts_with(start)) return true;
-    }
-    return false;
   }
 
   // Whether the path of `module` under another index of a list around it does
@@ -287,7 +278,7 @@ class ParameterGatherer {
   std::vector<NameId> carriers_;
   NameId identity_;
   bool generates_ = false;
-  std::unordered_map<std::string_view, ParameterId> by_name_;
+  Interner<ParameterId> by_name_;  // in step with the parameters
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Scopes out of the names of nodes and of the values they make.
-#include "evidence/facts.h"
+#include "evidence/evidence.h"
 #include "exporters/onnxscript/onnxscript_nn.h"
 #include "exporters/tools/original_name.h"
 #include "exporters/torchscript/torchscript.h"

@@ -75,6 +75,11 @@ class UsedModules {
     const ModuleTree& all = evidence_.modules;
     ModuleTree& tree = tagging_.modules;
     kept_.resize(all.size(), kNo<ModuleId>);
+    if (std::all_of(used.begin(), used.end(), [](bool is) { return is; })) {
+      tree = all;
+      for (const ModuleId id : AllIds<ModuleId>(all.size())) kept_[id] = id;
+      return;
+    }
     kept_[ModuleTree::kRoot] = ModuleTree::kRoot;
     for (const ModuleId id : AllIds<ModuleId>(all.size())) {
       if (!used[id]) continue;

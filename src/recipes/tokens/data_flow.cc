@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/neighbours.h"
+
 namespace onnx_tag::recipes {
 namespace {
 
@@ -182,16 +184,8 @@ NodeId DataFlow::OnlyReader(NodeId node,
                             std::initializer_list<std::string_view> ops) const {
   if (node == kNo<NodeId>) return node;
   const auto outputs = model_.Outputs(node);
-  if (outputs.empty() || outputs[0] == kNo<ValueId> ||
-      model_[outputs[0]].is_output) {
-    return kNo<NodeId>;
-  }
-  // A reader that takes it twice, as x * x does, counts once.
-  NodeId only = kNo<NodeId>;
-  for (const NodeId reader : model_.Consumers(outputs[0])) {
-    if (only != kNo<NodeId> && reader != only) return kNo<NodeId>;
-    only = reader;
-  }
+  const NodeId only =
+      outputs.empty() ? kNo<NodeId> : OnlyConsumer(model_, outputs[0]);
   if (only == kNo<NodeId> || model_[only].graph != main_) return kNo<NodeId>;
   if (transparent_[only]) return OnlyReader(only, ops);
   return IsOneOf(model_.OpType(only), ops) ? only : kNo<NodeId>;
