@@ -13,10 +13,14 @@ NodeId OnlyConsumer(const Model& model, NodeId node) {
   for (const ValueId output : model.Outputs(node)) {
     if (output == kNo<ValueId>) continue;
     if (model[output].is_output) return kNo<NodeId>;
-    for (const NodeId consumer : model.Consumers(output)) {
-      if (only != kNo<NodeId> && only != consumer) return kNo<NodeId>;
-      only = consumer;
+    // In the file's order: where first and last are one node, all are.
+    const auto consumers = model.Consumers(output);
+    if (consumers.empty()) continue;
+    if (consumers.front() != consumers.back() ||
+        (only != kNo<NodeId> && only != consumers.front())) {
+      return kNo<NodeId>;
     }
+    only = consumers.front();
   }
   return only;
 }

@@ -13,6 +13,12 @@ inline NodeId ProducerOf(const Model& model, ValueId value) {
   return value == kNo<ValueId> ? kNo<NodeId> : model.Producer(value);
 }
 
+// A node's first input, or kNo.
+inline ValueId FirstInput(const Model& model, NodeId node) {
+  const auto inputs = model.Inputs(node);
+  return inputs.empty() ? kNo<ValueId> : inputs[0];
+}
+
 // Whether it is a parameter of a torch.nn.RNN, GRU or LSTM, whose names say the
 // layer: `weight_hh_l0`.
 bool IsOfRecurrent(std::string_view parameter);
