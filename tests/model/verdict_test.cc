@@ -138,7 +138,7 @@ TEST(VerdictTest, AgreesOnMutants) {
       char& byte = mutant[random() % mutant.size()];
       byte = static_cast<char>(random() % 4 == 0 ? random() : byte + 1);
     }
-    mutant += BytesField(7, "");
+    mutant.insert(0, BytesField(7, ""));
     const bool expected = ProtobufReads(mutant);
     refused += expected ? 0 : 1;
     ASSERT_EQ(WeRead(mutant), expected) << testing::PrintToString(mutant);
