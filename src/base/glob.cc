@@ -1,5 +1,7 @@
 #include "base/glob.h"
 
+#include <algorithm>
+
 namespace onnx_tag {
 namespace {
 
@@ -10,6 +12,7 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 struct Retry {
   std::size_t pattern = kNone;  // after the star
   std::size_t text = 0;
+  bool crossed = false;  // a separator lies between the last `**` and here
 };
 
 }  // namespace
@@ -22,29 +25,39 @@ bool MatchesPattern(std::string_view pattern, std::string_view text,
   // could have taken.
   Retry within;
   Retry across;
+  bool crossed = false;
   std::size_t p = 0;
   std::size_t t = 0;
   for (;;) {
     if (p < pattern.size() && pattern[p] == '*') {
       const bool crosses = p + 1 < pattern.size() && pattern[p + 1] == '*';
       p += crosses ? 2 : 1;
-      (crosses ? across : within) = {p, t};
+      crossed = crossed && !crosses;
+      (crosses ? across : within) = {p, t, crossed};
       if (crosses) within = {};
       continue;
     }
     if (p == pattern.size() && t == text.size()) return true;
     if (p < pattern.size() && t < text.size() &&
         (pattern[p] == '?' ? text[t] != separator : pattern[p] == text[t])) {
+      crossed = crossed || text[t] == separator;
       ++p;
       ++t;
     } else if (within.pattern != kNone && within.text < text.size() &&
                text[within.text] != separator) {
       p = within.pattern;
       t = ++within.text;
+      crossed = within.crossed;
     } else if (across.pattern != kNone && across.text < text.size()) {
       p = across.pattern;
-      t = ++across.text;
+      // What a `*` did not find up to the end of the name, it will not find
+      // from a later place of the same name: without this, a name of 1 MB
+      // would be searched from each of its bytes.
+      const bool nowhere = within.pattern != kNone && !within.crossed;
+      t = across.text = nowhere ? std::max(within.text, across.text + 1)
+                                : across.text + 1;
       within = {};
+      crossed = false;
     } else {
       return false;
     }

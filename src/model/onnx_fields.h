@@ -85,7 +85,7 @@ struct TensorProto {
 };
 
 struct SparseTensorProto {
-  enum : std::uint32_t { kValues = 1, kDims = 3 };
+  enum : std::uint32_t { kValues = 1, kIndices = 2, kDims = 3 };
 };
 
 struct ValueInfoProto {
@@ -114,7 +114,9 @@ struct FunctionProto {
     kInput = 4,
     kOutput = 5,
     kNode = 7,
+    kOpsetImport = 9,
     kDomain = 10,
+    kAttributeProto = 11,
     kValueInfo = 12,
     kOverload = 13,
     kMetadataProps = 14,
@@ -122,7 +124,12 @@ struct FunctionProto {
 };
 
 struct TrainingInfoProto {
-  enum : std::uint32_t { kInitialization = 1, kAlgorithm = 2 };
+  enum : std::uint32_t {
+    kInitialization = 1,
+    kAlgorithm = 2,
+    kInitializationBinding = 3,
+    kUpdateBinding = 4,
+  };
 };
 
 }  // namespace onnx_tag::onnx

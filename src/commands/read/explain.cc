@@ -92,7 +92,8 @@ ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal) {
   const MappingOptions mapping = WithFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
   const NodeId node = SelectNode(file.model(), options.node);
-  const Explanation explanation = Explain(file.model(), mapping, node);
+  const Explanation explanation = file.Map(
+      [&](const Model& model) { return Explain(model, mapping, node); });
   file.file().CheckUnchanged();
   terminal.Out(options.json ? Json(file.model(), node, explanation)
                             : Text(file.model(), node, explanation));
