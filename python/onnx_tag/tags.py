@@ -9,11 +9,12 @@ Needs nothing but Python; `bind` takes any object with `named_modules`.
 """
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple, Union
+
+from . import odd_bytes
 
 PathLike = Union[str, "os.PathLike[str]"]
 CONFIDENCE = ("low", "medium", "high", "certain")
@@ -109,7 +110,7 @@ class Tags:
         name = os.fspath(path)
         with open(name, encoding="utf-8") as file:
             try:
-                document = json.load(file)
+                document = odd_bytes.loads(file.read())
             except ValueError as error:
                 raise TagsError(f"{name}: not JSON: {error}") from None
         return Tags(document, name)

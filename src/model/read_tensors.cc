@@ -140,7 +140,7 @@ void ModelReader::ReadType(const Field& field, ValueInfo& info, int depth) {
           std::int64_t size = -1;  // symbolic or unknown
           FieldReader value(dim.bytes);
           for (Field number; value.Next(number);) {
-            if (IsInt(number, onnx::TensorShapeDimension::kDimValue)) {
+            if (IsInt(number, onnx::TensorShapeProtoDimension::kDimValue)) {
               size = static_cast<std::int64_t>(number.varint);
             }
           }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "tagging/json_text.h"
+#include "json/writer.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {

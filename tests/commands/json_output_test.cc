@@ -7,7 +7,6 @@
 
 #include "support/generated_model.h"
 #include "support/json_schema.h"
-#include "support/lone_surrogates.h"
 #include "support/onnx_models.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"
@@ -25,8 +24,7 @@ JsonSchema SchemaOf(const std::string& name) {
 }
 
 Json Parsed(const std::string& text) {
-  std::string storage;
-  return Json::parse(HideLoneSurrogates(text, storage));
+  return Json::parse(text);
 }
 
 // A model nobody would export, with a sidecar of tags nobody would give.

@@ -1,4 +1,4 @@
-// Tested by tests/commands/batch_report_test.cc.
+// Tested by tests/commands/batch_test.cc.
 #include "commands/batch/batch_progress.h"
 
 #include <fmt/core.h>

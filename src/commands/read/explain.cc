@@ -4,7 +4,7 @@
 #include "commands/commands.h"
 #include "commands/read/fact_files.h"
 #include "commands/read/node_selector.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "model/model_file.h"
 #include "tagging/words.h"
 

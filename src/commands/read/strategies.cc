@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/read/fact_files.h"
-#include "commands/report/json_writer.h"
 #include "commands/write/tag_summary.h"
+#include "json/writer.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"
 

@@ -19,10 +19,11 @@ struct TagReport {
   Coverage coverage;
   std::string dialect;
   std::string root_class;
-  std::vector<std::string> warnings;  // weights not found, odd facts
-  std::vector<std::string> findings;  // gates that are not met
-  bool current = false;               // --skip-current: nothing was to be done
-  bool streams = false;               // an output goes to standard output
+  std::vector<std::string> warnings;        // weights not found, odd facts
+  std::vector<std::string> findings;        // gates that are not met
+  std::vector<std::string> finding_titles;  // none: all are such gates
+  bool current = false;  // --skip-current: nothing was to be done
+  bool streams = false;  // an output goes to standard output
 };
 
 // Takes lines of NDJSON, whole ones.

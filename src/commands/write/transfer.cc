@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/read/tag_source.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "commands/write/external_data.h"
 #include "commands/write/gates.h"
 #include "commands/write/write_tagged.h"

@@ -1,16 +1,26 @@
-// JSON for --json, written as it is said:
+// The one place where JSON is written, piece by piece: a sidecar of 10^6 nodes
+// is streamed, never held. For --json:
 //
 //   JsonWriter json;
 //   json.BeginObject().Key("nodes").Number(3).EndObject();
 //   terminal.Out(json.text() + "\n");
-#ifndef ONNX_TAG_COMMANDS_REPORT_JSON_WRITER_H_
-#define ONNX_TAG_COMMANDS_REPORT_JSON_WRITER_H_
+#ifndef ONNX_TAG_JSON_WRITER_H_
+#define ONNX_TAG_JSON_WRITER_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace onnx_tag {
+
+// Appends `text` as a JSON string that every parser reads. A byte that is not
+// UTF-8 becomes one of \uef80 to \uefff: characters for private use, so that
+// byte 0x80 + n is U+EF80 + n. A name that has these characters itself is
+// written byte by byte in the same way. Reading the two back is thus exact.
+void AppendJsonString(std::string& out, std::string_view text);
+
+// `"text"`, or null where it is empty.
+void AppendJsonStringOrNull(std::string& out, std::string_view text);
 
 class JsonWriter {
  public:
@@ -44,4 +54,4 @@ class JsonWriter {
 
 }  // namespace onnx_tag
 
-#endif  // ONNX_TAG_COMMANDS_REPORT_JSON_WRITER_H_
+#endif  // ONNX_TAG_JSON_WRITER_H_
