@@ -1,10 +1,9 @@
 // Tested by tests/tagging/sidecar_test.cc.
 #include "tagging/node_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "tagging/json_text.h"
 #include "tagging/words.h"
@@ -41,8 +40,9 @@ void NodeJson::AppendMembers(NodeId node, std::string& out) {
     AppendJsonString(graph_text_, model_.GraphPath(graph_));
   }
   out += graph_text_;
-  fmt::format_to(std::back_inserter(out),
-                 ", \"index\": {}, \"name\": ", model_[node].index);
+  out += ", \"index\": ";
+  out += std::to_string(model_[node].index);
+  out += ", \"name\": ";
   AppendJsonString(out, model_[node].name);
   out += ", \"op\": ";
   AppendJsonString(out, model_.OpType(node));
