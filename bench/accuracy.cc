@@ -26,7 +26,7 @@
 #include "base/text.h"
 #include "command_line.h"
 #include "hierarchy/module_map.h"
-#include "mapping/ladder.h"
+#include "ladder/ladder.h"
 #include "onnx_tag/mapping.h"
 #include "role_paths.h"
 #include "score_report.h"

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "catalogue/table.h"
+#include "classes/assign_classes.h"
+#include "classes/catalogue/table.h"
 #include "command_line.h"
-#include "mapping/assign_classes.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "role_paths.h"

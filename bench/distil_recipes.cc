@@ -12,11 +12,11 @@
 #include <map>
 #include <set>
 
+#include "book_maker/canonical.h"
+#include "book_maker/distil.h"
 #include "folder_book.h"
 #include "onnx_tag/error.h"
-#include "recipes/canonical.h"
-#include "recipes/distil.h"
-#include "recipes/packed_book.h"
+#include "recipes/book/packed_book.h"
 
 namespace onnx_tag::bench {
 namespace {

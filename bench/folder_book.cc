@@ -3,7 +3,7 @@
 #include <regex>
 
 #include "base/text.h"
-#include "recipes/make_recording.h"
+#include "book_maker/make_recording.h"
 
 namespace onnx_tag::bench {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "recipes/book.h"
-#include "recipes/summary.h"
+#include "recipes/book/book.h"
+#include "recipes/book/summary.h"
 #include "truth.h"
 
 namespace onnx_tag::bench {

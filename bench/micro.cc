@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hierarchy/undo.h"
+#include "exporters/tools/original_name.h"
 #include "wire/encoding.h"
 #include "wire/field_reader.h"
 #include "wire/rewrite.h"

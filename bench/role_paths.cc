@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "catalogue/table.h"
+#include "classes/catalogue/table.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag::bench {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "mapping/assign_classes.h"
-#include "mapping/roles.h"
+#include "classes/assign_classes.h"
 #include "onnx_tag/mapping.h"
+#include "roles/roles.h"
 #include "truth.h"
 
 namespace onnx_tag::bench {

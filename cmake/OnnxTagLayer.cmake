@@ -1,16 +1,17 @@
-# onnx_tag_layer(NAME SOURCES file... [DEPENDS layer...] [LINK library...])
+# onnx_tag_layer(NAME [FOLDER folder] [DEPENDS layer...] [LINK library...])
 #
-# Builds src/NAME as a static library, links the layers it uses, and refuses to
-# configure when one of its files includes a layer that DEPENDS leaves out. The
-# rule and the build cannot disagree: they are the same line. A main.cc is a
-# program's, not the library's; it keeps the layer's rule.
+# Builds src/NAME (or FOLDER/NAME) with all folders below it as a static library,
+# links the layers it uses, and refuses to configure when one of its files
+# includes a layer that DEPENDS leaves out. The rule and the build cannot
+# disagree: they are the same line. A main.cc belongs to a program, not to the
+# library; it keeps the layer's rule.
 
 # Which layer each public header belongs to.
 set(ONNX_TAG_HEADER_error base)
 set(ONNX_TAG_HEADER_model model)
 set(ONNX_TAG_HEADER_hierarchy hierarchy)
 set(ONNX_TAG_HEADER_tagging tagging)
-set(ONNX_TAG_HEADER_mapping mapping)
+set(ONNX_TAG_HEADER_mapping ladder)
 set(ONNX_TAG_HEADER_recording recording)
 set(ONNX_TAG_HEADER_transfer transfer)
 
@@ -36,29 +37,31 @@ function(onnx_tag_check_includes layer file allowed)
 endfunction()
 
 function(onnx_tag_layer layer)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LINK")
-  set(folder ${PROJECT_SOURCE_DIR}/src/${layer})
-  list(TRANSFORM arg_SOURCES PREPEND ${folder}/)
-  add_library(onnx_tag_${layer} STATIC ${arg_SOURCES})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "DEPENDS;LINK")
+  if(NOT arg_FOLDER)
+    set(arg_FOLDER src)
+  endif()
+  set(folder ${PROJECT_SOURCE_DIR}/${arg_FOLDER}/${layer})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${folder}/*.h)
+  foreach(header error model hierarchy recording tagging mapping transfer)
+    if(ONNX_TAG_HEADER_${header} STREQUAL layer)
+      list(APPEND headers ${PROJECT_SOURCE_DIR}/include/onnx_tag/${header}.h)
+    endif()
+  endforeach()
+  set(allowed ${layer} ${arg_DEPENDS} generated)
+  foreach(file IN LISTS headers sources)
+    onnx_tag_check_includes(${layer} ${file} "${allowed}")
+  endforeach()
+
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  add_library(onnx_tag_${layer} STATIC ${sources})
   target_include_directories(onnx_tag_${layer} PUBLIC
-    ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
+    ${PROJECT_SOURCE_DIR}/${arg_FOLDER} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+    ${PROJECT_BINARY_DIR}/generated)
   target_link_libraries(onnx_tag_${layer} PRIVATE onnx_tag_warnings)
   foreach(used IN LISTS arg_DEPENDS)
     target_link_libraries(onnx_tag_${layer} PUBLIC onnx_tag_${used})
   endforeach()
   target_link_libraries(onnx_tag_${layer} PRIVATE ${arg_LINK})
-
-  set(allowed ${layer} ${arg_DEPENDS} generated)
-  file(GLOB files CONFIGURE_DEPENDS ${folder}/*.h ${folder}/*.cc)
-  foreach(header error model hierarchy recording tagging mapping transfer)
-    if(ONNX_TAG_HEADER_${header} STREQUAL layer)
-      list(APPEND files ${PROJECT_SOURCE_DIR}/include/onnx_tag/${header}.h)
-    endif()
-  endforeach()
-  foreach(file IN LISTS files)
-    onnx_tag_check_includes(${layer} ${file} "${allowed}")
-    if(file MATCHES "\\.cc$" AND NOT file MATCHES "/main\\.cc$" AND NOT file IN_LIST arg_SOURCES)
-      message(FATAL_ERROR "${file} is not in the SOURCES of '${layer}'")
-    endif()
-  endforeach()
 endfunction()

@@ -15,12 +15,12 @@
 #include <string_view>
 #include <vector>
 
+#include "onnx_tag/recording.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
 
 struct ModuleMap;  // hierarchy/module_map.h
-struct Recording;  // onnx_tag/recording.h
 struct Rules;      // mapping/rules.h
 namespace recipes {
 class Book;
@@ -98,9 +98,6 @@ struct StrategyInfo {
   Need need = Need::kNothing;
 };
 
-// What records a run, for messages.
-inline constexpr std::string_view kRecordCommand =
-    "python -m onnx_tag record MODULE:FUNCTION -o recording.json";
 std::span<const StrategyInfo> Strategies();
 
 // Whether the model's nodes have the metadata of the dynamo exporter.

@@ -16,6 +16,10 @@
 
 namespace onnx_tag {
 
+// What records a run, for messages.
+inline constexpr std::string_view kRecordCommand =
+    "python -m onnx_tag record MODULE:FUNCTION -o recording.json";
+
 // A tensor that flows between operations.
 enum class FlowId : std::uint32_t {};
 

@@ -1,6 +1,6 @@
 #include "hierarchy/wrappers.h"
 
-#include "hierarchy/cut.h"
+#include "hierarchy/name_parts.h"
 
 namespace onnx_tag::hierarchy {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "mapping/assign_classes.h"
+#include "classes/assign_classes.h"
 
 namespace onnx_tag {
 namespace {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "mapping/claim.h"
-#include "mapping/rules.h"
+#include "ladder/claim.h"
+#include "rules/rules.h"
 
 namespace onnx_tag {
 

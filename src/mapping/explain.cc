@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "ladder/ladder.h"
 #include "mapping/apply_rules.h"
-#include "mapping/ladder.h"
 #include "onnx_tag/mapping.h"
 
 namespace onnx_tag {

@@ -1,73 +1,20 @@
-// The ladder: rungs in order, the first claim on a node wins.
+// Evidence, ladder, classes, roles: in this order.
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
 #include "base/text.h"
-#include "hierarchy/cut.h"
+#include "classes/assign_classes.h"
+#include "ladder/ladder.h"
+#include "ladder/origins.h"
 #include "mapping/apply_rules.h"
-#include "mapping/assign_classes.h"
-#include "mapping/ladder.h"
-#include "mapping/origins.h"
-#include "mapping/role_vocabulary.h"
-#include "mapping/roles.h"
-#include "mapping/rules.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
+#include "roles/role_vocabulary.h"
+#include "roles/roles.h"
+#include "rules/rules.h"
 
 namespace onnx_tag {
 namespace {
-
-constexpr Rung kEnhancedSemanticRungs[] = {
-    {"metadata", "the exporter's metadata", &ProposeFromMetadata},
-    {"function", "the local function it calls or stands in",
-     &ProposeFromFunctions},
-    {"dialect", "names of producers other than PyTorch", &ProposeFromDialect},
-    {"scope", "the scope in the node's name", &ProposeFromScope},
-    {"value_name", "the scope in an output's name", &ProposeFromValueName},
-    {"inlined", "the call of an inlined function", &ProposeFromInlined},
-    {"helper_body", "the call of the function it stands in",
-     &ProposeForHelperBodies},
-    {"parameter", "the parameters it uses", &ProposeFromParameters},
-    {"recipe", "the recipe book's recording of the architecture",
-     &ProposeFromRecipes},
-    {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
-    {"recurrent", "recurrent layers written out step by step",
-     &ProposeForRecurrentSteps},
-    {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
-    {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
-    {"gemm_reshape", "Reshapes around a Gemm", &ProposeForGemmReshapes},
-    {"conversion", "casts and quantizers of a tensor", &ProposeForConversions},
-    {"consumers", "scopeless nodes among scoped ones", &ProposeFromConsumers},
-    {"attention", "attention written out", &ProposeFromAttention},
-    {"constant", "constants of placed nodes", &ProposeForConstants},
-    {"loose_recipe", "what a recording has around it",
-     &ProposeFromLooseRecipes},
-    {"control_flow", "what the branches of an If or Loop use",
-     &ProposeForControlFlow},
-    {"sanitized", "names with underscores for dots and slashes",
-     &ProposeFromSanitizedNames},
-    {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
-    {"sequential", "the missing numbers of a Sequential",
-     &ProposeForSequentialParts},
-    {"execution_order", "between placed nodes in the order of execution",
-     &ProposeFromExecutionOrder},
-    {"neighbours", "the modules around it", &ProposeFromNeighbours},
-    {"late_helper_body", "the call of the function it stands in",
-     &ProposeForHelperBodies},
-    {"function_body", "the function it stands in", &ProposeForFunctionBodies},
-};
-
-// The body of a module's function is the module's, and what it calls.
-bool LeavesFunction(const Evidence& evidence, const Claim& claim) {
-  if (claim.source != Source::kLocality) return false;
-  const FunctionId owner =
-      evidence.functions.OwnerOf(evidence.model[claim.node].graph);
-  if (owner == kNo<FunctionId>) return false;
-  const ModuleId module = evidence.functions[owner].module;
-  return module != kNo<ModuleId> &&
-         !evidence.modules.IsAncestor(module, claim.module);
-}
 
 // The modules of all calls, for a body is tagged for its first call only.
 void AddCallSites(const Evidence& evidence, Tagging& tagging) {
@@ -125,90 +72,6 @@ void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
 }
 
 }  // namespace
-
-std::span<const Rung> EnhancedSemanticRungs() { return kEnhancedSemanticRungs; }
-
-std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
-  if (LeavesFunction(evidence, claim)) return std::nullopt;
-  if (claim.source == Source::kRule || !evidence.IsImpossible(claim.module)) {
-    return claim;
-  }
-  if (claim.source == Source::kOperation || claim.source == Source::kLocality) {
-    return std::nullopt;
-  }
-  while (evidence.IsImpossible(claim.module)) {
-    claim.module = evidence.modules.Parent(claim.module);
-  }
-  claim.confidence = std::min(claim.confidence, Confidence::kMedium);
-  claim.source = Source::kHierarchy;
-  claim.because =
-      "the hierarchy has no such module as its name says, but this one around "
-      "it";
-  return claim;
-}
-
-void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
-  for (const Claim& proposed : rung.propose(evidence, placed)) {
-    Tag& tag = placed[proposed.node];
-    if (tag.tagged()) continue;
-    const std::optional<Claim> claim = Admit(evidence, proposed);
-    if (!claim) continue;
-    tag.module = claim->module;
-    tag.confidence = claim->confidence;
-    tag.source = claim->source;
-  }
-}
-
-Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
-  Evidence evidence(model);
-  evidence.dialect = DetectDialect(model);
-  evidence.names = ReadDialect(model, evidence.dialect);
-  GatherScopes(evidence);
-  evidence.functions = FunctionTable(model);
-  GatherParameters(evidence);
-  GatherFunctions(evidence);
-  GatherInlined(evidence);
-  if (evidence.inlined.empty()) GatherInlinedOrder(evidence);
-  GatherMetadata(evidence);
-  GatherDialectNames(evidence);
-  GatherKerasOnTorch(evidence);
-  // What was recorded is known to the hierarchy, too.
-  if (wanted.trace != nullptr) GatherTrace(evidence, *wanted.trace);
-  if (wanted.fx != nullptr) GatherFx(evidence, *wanted.fx);
-  FitHierarchy(evidence, wanted.hierarchy);
-  AlignScopes(evidence);
-  GatherRules(evidence, wanted.rules);
-  GuessAttentionNames(evidence);
-  AddMissingParts(evidence);
-  if (wanted.book != nullptr) GatherRecipes(evidence, *wanted.book);
-  DescribeModules(evidence);
-  return evidence;
-}
-
-void DescribeModules(Evidence& evidence) {
-  const ModuleTree& tree = evidence.modules;
-  evidence.called_modules.assign(tree.size(), false);
-  for (const ScopeId id : AllIds<ScopeId>(evidence.scopes.size())) {
-    evidence.called_modules[Index(evidence.scopes[id].module)] = true;
-  }
-  evidence.callable.resize(tree.size(), ModuleId{0});
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
-    if (id == ModuleId{0}) continue;
-    const ModuleId recorded = evidence.known.InMap(id);
-    if (recorded != kNo<ModuleId> && evidence.known.map->complete) {
-      evidence.callable[id] = evidence.known.map->OnlyHolds(recorded)
-                                  ? evidence.callable[tree.Parent(id)]
-                                  : id;
-      continue;
-    }
-    bool list = !tree.Children(id).empty() && !evidence.HasParameterAt(id);
-    for (const ModuleId child : tree.Children(id)) {
-      list = list && hierarchy::IsNumeric(tree.Atom(child));
-    }
-    // Parents come before their children.
-    evidence.callable[id] = list ? evidence.callable[tree.Parent(id)] : id;
-  }
-}
 
 Tagging MapNodes(const Model& model, const MappingOptions& options) {
   if ((!options.hierarchy_file.empty() && options.hierarchy == nullptr) ||

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "hierarchy/cut.h"
+#include "hierarchy/name_parts.h"
 #include "tagging/torch_nn.h"
 
 namespace onnx_tag {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hierarchy/undo.h"
+#include "exporters/tools/original_name.h"
 #include "transfer/operators.h"
 
 namespace onnx_tag::transfer {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "commands/batch_progress.h"
+#include "commands/batch/batch_progress.h"
 #include "support/json_schema.h"
 #include "support/onnx_models.h"
 #include "support/run_cli.h"

@@ -1,8 +1,7 @@
-#include "commands/cut.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "commands/read/closed_cut.h"
 #include "support/onnx_models.h"
 #include "support/temporary_folder.h"
 

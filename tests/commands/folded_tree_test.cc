@@ -1,4 +1,4 @@
-#include "commands/folded_tree.h"
+#include "commands/read/folded_tree.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "commands/layer_rules.h"
+#include "commands/read/layer_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

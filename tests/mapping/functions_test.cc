@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "mapping/model_builder.h"
+#include "support/model_builder.h"
 
 namespace onnx_tag {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "hierarchy/module_map.h"
-#include "mapping/model_builder.h"
 #include "onnx_tag/error.h"
+#include "support/model_builder.h"
 
 namespace onnx_tag {
 namespace {

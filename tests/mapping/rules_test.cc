@@ -1,5 +1,5 @@
 // The user's rules: how they are read, and what they do.
-#include "mapping/rules.h"
+#include "rules/rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <iterator>
 #include <sstream>
 
-#include "mapping/model_builder.h"
 #include "onnx_tag/error.h"
 #include "support/json_schema.h"
+#include "support/model_builder.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag {

@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "mapping/model_builder.h"
 #include "projection/torch_ops.h"
+#include "support/model_builder.h"
 
 namespace onnx_tag {
 namespace {

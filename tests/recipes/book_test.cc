@@ -8,11 +8,11 @@
 #include <random>
 #include <set>
 
+#include "book_maker/canonical.h"
+#include "book_maker/distil.h"
 #include "onnx_tag/error.h"
-#include "recipes/canonical.h"
-#include "recipes/distil.h"
-#include "recipes/packed_book.h"
-#include "recipes/summary.h"
+#include "recipes/book/packed_book.h"
+#include "recipes/book/summary.h"
 
 namespace onnx_tag::recipes {
 namespace {

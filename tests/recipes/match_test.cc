@@ -1,9 +1,9 @@
 // The book's answers: how depth is counted, and when nothing is said.
-#include "recipes/match.h"
+#include "recipes/answer/match.h"
 
 #include <gtest/gtest.h>
 
-#include "recipes/candidates.h"
+#include "recipes/align/candidates.h"
 #include "recipes/stack.h"
 
 namespace onnx_tag::recipes::test {

@@ -1,11 +1,11 @@
 // Known modules in unknown wholes, and graphs inside graphs.
-#include "recipes/parts.h"
+#include "recipes/align/parts.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "recipes/cut_out.h"
+#include "recipes/book/cut_out.h"
 #include "recipes/stack.h"
 
 namespace onnx_tag::recipes::test {

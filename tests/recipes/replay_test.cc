@@ -1,11 +1,11 @@
 // What an aligned recording says of single nodes, and what fills its gaps.
-#include "recipes/replay.h"
+#include "recipes/align/replay.h"
 
 #include <gtest/gtest.h>
 
-#include "recipes/fill.h"
-#include "recipes/old_code.h"
+#include "recipes/answer/fill.h"
 #include "recipes/stack.h"
+#include "recipes/tokens/legacy_code.h"
 
 namespace onnx_tag::recipes::test {
 namespace {

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "book_maker/make_recording.h"
 #include "onnx_tag/model.h"
 #include "onnx_tag_schema.pb.h"
-#include "recipes/make_recording.h"
-#include "recipes/tokens.h"
+#include "recipes/tokens/tokens.h"
 
 namespace onnx_tag::recipes::test {
 

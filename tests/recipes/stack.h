@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "recipes/book.h"
-#include "recipes/match.h"
+#include "recipes/answer/match.h"
+#include "recipes/book/book.h"
+#include "recipes/book/summary.h"
 #include "recipes/small_model.h"
-#include "recipes/summary.h"
 
 namespace onnx_tag::recipes::test {
 

@@ -1,5 +1,5 @@
 // Whatever way an operation is written, it is one token.
-#include "recipes/tokens.h"
+#include "recipes/tokens/tokens.h"
 
 #include <gtest/gtest.h>
 

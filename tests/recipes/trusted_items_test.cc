@@ -1,14 +1,14 @@
 // Which list indices are said, and which are cut.
-#include "recipes/trusted_items.h"
+#include "recipes/align/trusted_items.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "recipes/align.h"
-#include "recipes/candidates.h"
+#include "recipes/align/align.h"
+#include "recipes/align/candidates.h"
+#include "recipes/answer/own_names.h"
 #include "recipes/stack.h"
-#include "recipes/transfer.h"
 
 namespace onnx_tag::recipes::test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "mapping/model_builder.h"
+#include "support/model_builder.h"
 #include "transfer/names.h"
 
 namespace onnx_tag::test {

@@ -1,0 +1,328 @@
+#include "classes/assign_classes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "classes/adapters.h"
+#include "classes/catalogue/identify.h"
+#include "classes/catalogue/leaf_class.h"
+#include "classes/wrapper_classes.h"
+
+namespace onnx_tag {
+namespace {
+
+using catalogue::Belief;
+using catalogue::ClassAnswer;
+
+Confidence AsConfidence(Belief belief) {
+  static_assert(static_cast<int>(Belief::kCertain) ==
+                static_cast<int>(Confidence::kCertain));
+  return static_cast<Confidence>(belief);
+}
+
+// What the file shows, by module of the tagging.
+class Observer {
+ public:
+  Observer(const Evidence& evidence, const Tagging& tagging)
+      : evidence_(evidence),
+        model_(evidence.model),
+        tagging_(tagging),
+        observation_(tagging.modules) {}
+
+  catalogue::Observation Observe() {
+    FindModules();
+    SeeParameters();
+    SeeOperators();
+    SeeGraph();
+    return std::move(observation_);
+  }
+
+ private:
+  // The tagging keeps the evidence's modules that matter, with ids of its own.
+  void FindModules() {
+    const ModuleTree& kept = tagging_.modules;
+    IdVector<ModuleId, ModuleId> known(kept.size(), kNo<ModuleId>);
+    by_evidence_.resize(evidence_.modules.size(), kNo<ModuleId>);
+    known[ModuleTree::kRoot] = ModuleTree::kRoot;
+    std::size_t called = 0;
+    for (const ModuleId id : AllIds<ModuleId>(kept.size())) {
+      if (id != ModuleTree::kRoot) {
+        known[id] =
+            evidence_.modules.FindChild(known[kept.Parent(id)], kept.Atom(id));
+      }
+      by_evidence_[known[id]] = id;
+      observation_.seen[id].called =
+          evidence_.IsCalled(known[id]) || !kept.Class(id).empty();
+      if (observation_.seen[id].called) ++called;
+    }
+    observation_.scopes = 2 * called > kept.size();
+  }
+
+  void SeeParameters() {
+    std::vector<const Initializer*> tensors(evidence_.parameters.size());
+    for (const Initializer& tensor : model_.initializers()) {
+      const ParameterId id = evidence_.ParameterOf(tensor.value);
+      if (id == kNo<ParameterId>) continue;
+      const Initializer*& known = tensors[Index(id)];
+      if (known == nullptr || known->rank < tensor.rank) known = &tensor;
+    }
+    for (const ParameterId id : AllIds<ParameterId>(tensors.size())) {
+      const Parameter& parameter = evidence_.parameters[id];
+      const ModuleId module = by_evidence_[parameter.module];
+      if (module == kNo<ModuleId>) continue;
+      const std::size_t dot = parameter.name.rfind('.');
+      catalogue::SeenParameter seen;
+      seen.name = dot == std::string_view::npos
+                      ? parameter.name
+                      : parameter.name.substr(dot + 1);
+      // A tensor that bears its module's name is no parameter of it.
+      if (module != ModuleTree::kRoot &&
+          seen.name == tagging_.modules.Atom(module) &&
+          dot != std::string_view::npos) {
+        continue;
+      }
+      // Dynamo's name for what a batch norm left in a convolution.
+      if (seen.name == "weight_bias") continue;
+      seen.rank = parameter.rank;
+      if (const Initializer* const tensor = tensors[Index(id)];
+          tensor != nullptr && tensor->rank > 0) {
+        seen.rows = model_.Dims(*tensor)[0];
+      }
+      auto& parameters = observation_.seen[module].parameters;
+      const bool twice = std::any_of(
+          parameters.begin(), parameters.end(),
+          [&](const auto& other) { return other.name == seen.name; });
+      if (!twice) parameters.push_back(seen);
+    }
+  }
+
+  void SeeOperators() {
+    const NameId matmul = model_.FindName("MatMul");
+    const NameId norm = model_.FindName("LayerNormalization");
+    std::vector<std::pair<NameId, catalogue::Operators>> bits;
+    const auto bit_of = [&](NameId op) {
+      for (const auto& [known, bit] : bits) {
+        if (known == op) return bit;
+      }
+      const catalogue::Operators bit = catalogue::OperatorBit(model_.Name(op));
+      bits.emplace_back(op, bit);
+      return bit;
+    };
+    for (const NodeId node : model_.Nodes()) {
+      if (model_[node].op_type == matmul) SeeLostWeight(node);
+      const Tag& tag = tagging_.tags[node];
+      if (!tag.tagged() || tag.confidence < Confidence::kHigh) continue;
+      catalogue::SeenModule& seen = observation_.seen[tag.module];
+      const catalogue::Operators bit = bit_of(model_[node].op_type);
+      seen.operators |= bit;
+      if ((bit & catalogue::kWeighing) != 0) SeeWeight(node, seen);
+      if (model_[node].op_type == norm && IsTurned(node)) {
+        seen.operators |= catalogue::OperatorBit("Transpose");
+      }
+    }
+  }
+
+  // A norm over channels turns them to the end and back. Where names do not
+  // say whose the Transposes are, only their place does.
+  bool IsTurned(NodeId node) const {
+    const NameId transpose = model_.FindName("Transpose");
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    const std::span<const ValueId> outputs = model_.Outputs(node);
+    if (inputs.empty() || inputs[0] == kNo<ValueId> || outputs.empty() ||
+        outputs[0] == kNo<ValueId>) {
+      return false;
+    }
+    const NodeId before = model_.Producer(inputs[0]);
+    if (before == kNo<NodeId> || model_[before].op_type != transpose) {
+      return false;
+    }
+    const auto after = model_.Consumers(outputs[0]);
+    return !after.empty() &&
+           std::all_of(after.begin(), after.end(), [&](NodeId consumer) {
+             return model_[consumer].op_type == transpose;
+           });
+  }
+
+  void SeeWeight(NodeId node, catalogue::SeenModule& seen) const {
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    if (inputs.size() < 2 || inputs[1] == kNo<ValueId>) return;
+    const Initializer* const tensor = model_.InitializerOf(inputs[1]);
+    if (tensor != nullptr) {
+      seen.weight_rank = std::max(seen.weight_rank, tensor->rank);
+    }
+  }
+
+  // TorchScript folds the transposition of a Linear's weight, and the new
+  // tensor is called onnx::MatMul_7.
+  void SeeLostWeight(NodeId node) {
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    if (inputs.size() < 2 || inputs[1] == kNo<ValueId>) return;
+    observation_.linear_weights_lost |=
+        model_.InitializerOf(inputs[1]) != nullptr &&
+        evidence_.ParameterOf(inputs[1]) == kNo<ParameterId>;
+  }
+
+  void SeeGraph() {
+    if (model_.producer_name() == "pytorch") {
+      observation_.torch_version = model_.producer_version();
+    }
+    observation_.counts_positions = model_.FindName("CumSum") != kNo<NameId>;
+    observation_.batch_norms_folded =
+        model_.FindName("BatchNormalization") == kNo<NameId>;
+    if (model_.graph_count() == 0) return;
+    const Graph& main = model_[GraphId{0}];
+    for (const ValueId input : main.inputs) {
+      if (model_.InitializerOf(input) == nullptr) {
+        observation_.inputs.push_back(model_.ValueName(input));
+      }
+    }
+    for (const ValueId output : main.outputs) {
+      observation_.outputs.push_back(model_.ValueName(output));
+    }
+    if (main.outputs.empty()) return;
+    const ValueInfo* const info = model_.InfoOf(main.outputs[0]);
+    if (info != nullptr && info->has_shape) {
+      observation_.output_rank = static_cast<int>(info->rank);
+    }
+  }
+
+  const Evidence& evidence_;
+  const Model& model_;
+  const Tagging& tagging_;
+  catalogue::Observation observation_;
+  IdVector<ModuleId, ModuleId> by_evidence_;
+};
+
+// Facts beat the catalogue. Where it would have been certain of another class,
+// one of the two is wrong, and the user should know.
+void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
+  const ModuleTree& tree = tagging.modules;
+  ModuleTree bare = tree;
+  bool any = false;
+  for (const ModuleId id : AllIds<ModuleId>(bare.size())) {
+    any |= !bare.Class(id).empty();
+    bare.SetClass(id, "");
+  }
+  if (!any) return;
+  const catalogue::Observation blind(seen, bare);
+  const catalogue::Identification found = IdentifyAdapted(blind, "");
+  std::size_t others = 0;
+  std::string first;
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    const ClassAnswer& answer = found.modules[id];
+    if (tree.Class(id).empty() || !answer.known() ||
+        answer.belief != Belief::kCertain || answer.name == tree.Class(id)) {
+      continue;
+    }
+    if (others++ > 0) continue;
+    first = fmt::format(
+        "the catalogue takes {} for {}, but it is recorded as {}",
+        id == ModuleTree::kRoot ? "<root>" : Printable(tree.Path(id), 200),
+        answer.name, Printable(tree.Class(id), 100));
+  }
+  if (others == 0) return;
+  tagging.notes.push_back(
+      others == 1 ? first + "; the record is taken"
+                  : fmt::format("{}, and {} more; the record is taken", first,
+                                others - 1));
+}
+
+void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
+  tagging.modules.SetClass(id, answer.name);
+  ModuleFacts& facts = tagging.facts[id];
+  facts.class_confidence = AsConfidence(answer.belief);
+  facts.candidates.assign(answer.candidates.begin(), answer.candidates.end());
+}
+
+// What the recipe book's recordings say, by module of the tagging.
+class RecipeBookClasses {
+ public:
+  RecipeBookClasses(const Evidence& evidence, const ModuleTree& tree)
+      : by_module_(tree.size(), nullptr) {
+    for (const RecipeClasses& classes : evidence.recipe_classes) {
+      const ModuleId id = tree.Find(evidence.modules.Path(classes.module));
+      if (id != kNo<ModuleId>) by_module_[id] = &classes;
+    }
+  }
+
+  ClassAnswer Of(ModuleId id) const {
+    if (by_module_[id] == nullptr) return {};
+    const RecipeClasses& classes = *by_module_[id];
+    ClassAnswer answer;
+    answer.name = classes.names.front();
+    answer.candidates.assign(
+        classes.names.begin() + 1,
+        classes.names.begin() +
+            static_cast<std::ptrdiff_t>(std::min(
+                classes.names.size(), catalogue::kMostCandidates + 1)));
+    answer.belief = answer.candidates.empty()
+                        ? static_cast<Belief>(classes.confidence)
+                        : Belief::kLow;
+    return answer;
+  }
+
+ private:
+  IdVector<ModuleId, const RecipeClasses*> by_module_;
+};
+
+// Names alone cannot tell what the operations can: `model.3` may be anything.
+bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
+  return !catalogue.known() ||
+         (recipe.belief >= Belief::kMedium && catalogue.belief < Belief::kHigh);
+}
+
+std::vector<std::string> FamilyWords(const ModuleTree& tree) {
+  std::unordered_set<std::string_view> classes;
+  std::vector<std::string> words;
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    if (!classes.insert(tree.Class(id)).second) continue;
+    const std::string_view word =
+        catalogue::BuiltIn().FamilyWord(tree.Class(id));
+    if (!word.empty() &&
+        std::find(words.begin(), words.end(), word) == words.end()) {
+      words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+void AssignClasses(const Evidence& evidence, Tagging& tagging,
+                   std::string_view hidden) {
+  ModuleTree& tree = tagging.modules;
+  tagging.facts.resize(tree.size());
+  const catalogue::Observation seen = Observer(evidence, tagging).Observe();
+  catalogue::Identification found = IdentifyAdapted(seen, hidden);
+  if (hidden.empty()) NoteContradictions(seen, tagging);
+  const RecipeBookClasses recipes(evidence, tree);
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    if (!tree.Class(id).empty()) {
+      tagging.facts[id].class_confidence = Confidence::kCertain;
+    } else if (ClassAnswer recipe = recipes.Of(id);
+               recipe.known() && IsBetter(recipe, found.modules[id])) {
+      Record(std::move(recipe), id, tagging);
+    } else if (found.modules[id].known()) {
+      Record(std::move(found.modules[id]), id, tagging);
+    } else if (tree.Children(id).empty() && id != ModuleTree::kRoot) {
+      ClassAnswer leaf = catalogue::GuessLeafClass(seen.seen[id]);
+      if (leaf.known()) Record(std::move(leaf), id, tagging);
+    }
+  }
+  NameWrappers(AdaptersOnlyScale(seen), tagging);
+  DescribeClasses(tagging);
+}
+
+void DescribeClasses(Tagging& tagging) {
+  const ModuleTree& tree = tagging.modules;
+  tagging.family_words = FamilyWords(tree);
+  tagging.root.name = tree.Class(ModuleTree::kRoot);
+  const ModuleFacts& root = tagging.facts[ModuleTree::kRoot];
+  tagging.root.confidence = root.class_confidence;
+  tagging.root.alternatives = root.candidates;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,53 @@
+// Which of several classes that fit equally well comes first.
+#ifndef ONNX_TAG_CLASSES_CATALOGUE_EQUALS_H_
+#define ONNX_TAG_CLASSES_CATALOGUE_EQUALS_H_
+
+#include <cmath>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "classes/catalogue/observation.h"
+#include "classes/catalogue/table.h"
+
+namespace onnx_tag::catalogue {
+
+class EqualsOrder {
+ public:
+  EqualsOrder(const Table& table, const Observation& observation);
+
+  // Greater is better. `at`: the module that may be of this class.
+  auto Key(ClassId id, ModuleId at, double score) const {
+    const SectionRecord& section = table_.SectionOf(id);
+    const int rank =
+        section.rank == 0 ? -1'000'000 : -static_cast<int>(section.rank);
+    return std::tuple(SizesFit(section.family), PositionsFit(section.family),
+                      HasCurrentMembers(id, at),
+                      static_cast<int>(table_[id].mark), rank, IsCurrent(id),
+                      HeadFits(table_.Name(id)), std::lround(score * 100),
+                      -static_cast<int>(table_.Name(id).size()),
+                      -static_cast<int>(Index(id)));
+  }
+
+ private:
+  // How many of the file's embedding sizes are those of a published model.
+  int SizesFit(TextId family) const;
+  // Whether the class was there when the file was exported.
+  bool IsCurrent(ClassId id) const {
+    return (table_[id].versions & likely_versions_) != 0;
+  }
+  // Whether the class had the file's attributes by then: what is a
+  // CLIPTextModel with a `text_model` in it has another name today.
+  bool HasCurrentMembers(ClassId id, ModuleId at) const;
+  int PositionsFit(TextId family) const;
+  int HeadFits(std::string_view name) const;
+
+  const Table& table_;
+  const Observation& observation_;
+  VersionMask likely_versions_;
+  std::vector<std::uint32_t> rows_;  // of the file's embeddings
+};
+
+}  // namespace onnx_tag::catalogue
+
+#endif  // ONNX_TAG_CLASSES_CATALOGUE_EQUALS_H_

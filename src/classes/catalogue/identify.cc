@@ -1,0 +1,288 @@
+#include "classes/catalogue/identify.h"
+
+#include <algorithm>
+
+#include "classes/catalogue/assigner.h"
+#include "classes/catalogue/equals.h"
+#include "classes/catalogue/matcher.h"
+
+namespace onnx_tag::catalogue {
+namespace {
+
+constexpr double kTie = 0.25;  // roots this close are equals
+// Roots this close, as a share of the names, are worth mentioning where the
+// best one misses something: what it misses may not be its own.
+constexpr double kNearShare = 0.05;
+constexpr double kPrefix = 0.75;
+constexpr double kOutside = 1.5;
+constexpr int kDeepestWrapper = 3;
+constexpr std::size_t kMostEquals = 24;  // that are compared module by module
+// A model is accepted when its names are explained, and are enough to prove
+// something; what is missing only ranks (folded norms lose their names).
+constexpr double kExplained = 0.95;
+constexpr double kFewestNames = 30;
+constexpr double kFewestNamesOfTorch = 3;  // in_proj_weight says enough
+// Fewer prove nothing by themselves; a public model that they fit exactly is
+// worth naming, with all its likes.
+constexpr double kFewNames = 8;
+constexpr double kAllExplained = 0.999;
+// Less is enough where all that the root itself holds is there: a changed
+// configuration added names that the catalogue has not seen.
+constexpr double kLooselyExplained = 0.85;
+
+struct Ranked {
+  double score = 0;
+  ClassId root = kNo<ClassId>;
+  ModuleId at = ModuleTree::kRoot;
+};
+
+class Identifier {
+ public:
+  Identifier(const Table& table, const Observation& observation, TextId hidden)
+      : table_(table),
+        observation_(observation),
+        tree_(observation.modules),
+        shapes_(table, observation),
+        matcher_(table, observation, shapes_, hidden),
+        assigner_(table, observation, shapes_, matcher_),
+        order_(table, observation) {
+    result_.modules.resize(tree_.size());
+    refused_.resize(shapes_.size(), false);
+    const Operators convolution = OperatorBit("Conv");
+    for (const SeenModule& module : observation.seen) {
+      convolves_ |= (module.operators & convolution) != 0;
+    }
+  }
+
+  Identification Run() {
+    Visit(ModuleTree::kRoot);
+    return std::move(result_);
+  }
+
+ private:
+  void Visit(ModuleId start) {
+    std::vector<ModuleId> open = {start};
+    while (!open.empty()) {
+      const ModuleId at = open.back();
+      open.pop_back();
+      const ShapeId shape = shapes_.Of(at);
+      if (shape == kNo<ShapeId> || matcher_.exhausted()) continue;
+      const bool enough = shapes_[shape].size >= kFewestNamesOfTorch;
+      if (enough && !refused_[shape]) {
+        if (PlaceModel(at)) continue;
+        refused_[shape] = true;
+      }
+      for (const ModuleId child : tree_.Children(at)) open.push_back(child);
+    }
+  }
+
+  // Modules that may be the model itself: `top`, and what a wrapper around
+  // nearly everything holds.
+  std::vector<std::pair<ModuleId, int>> Anchors(ModuleId top) const {
+    const double whole = shapes_[shapes_.Of(top)].size;
+    std::vector<std::pair<ModuleId, int>> anchors = {{top, 0}};
+    for (std::size_t i = 0; i < anchors.size(); ++i) {
+      const auto [at, depth] = anchors[i];
+      if (depth == kDeepestWrapper) break;
+      for (const ModuleId child : tree_.Children(at)) {
+        const ShapeId shape = shapes_.Of(child);
+        if (shape != kNo<ShapeId> &&
+            shapes_[shape].size >= kWholeShare * whole) {
+          anchors.emplace_back(child, depth + 1);
+        }
+      }
+    }
+    return anchors;
+  }
+
+  // Any list looks like any other.
+  bool HoldsOnlyIndices(ShapeId at) const {
+    const Shape& shape = shapes_[at];
+    const auto children = shapes_.Children(shape);
+    return !shape.has_record && shape.parameter_count == 0 &&
+           std::all_of(children.begin(), children.end(),
+                       [](const ShapeChild& child) { return child.is_index; });
+  }
+
+  // Finds the class of `top`, or of what it wraps, and of all below it; false
+  // where the catalogue does not explain it.
+  bool PlaceModel(ModuleId top) {
+    const double whole = shapes_[shapes_.Of(top)].size;
+    double best = -1e9;
+    ModuleId anchor = top;
+    std::vector<Ranked> ranked;
+    for (const auto& [at, depth] : Anchors(top)) {
+      const ShapeId shape = shapes_.Of(at);
+      if (HoldsOnlyIndices(shape)) continue;
+      const double outside = whole - shapes_[shape].size - depth;
+      for (const ClassId id : matcher_.Candidates(shape)) {
+        if (table_.Kind(id) == LeafKind::kContainer) continue;
+        const double score = matcher_.Score(id, shape) - kPrefix * depth -
+                             kOutside * std::max(0.0, outside);
+        if (score > best) {
+          best = score;
+          anchor = at;
+        }
+        ranked.push_back({score, id, at});
+      }
+    }
+    const double window = std::max(kTie, kNearShare * whole);
+    std::erase_if(ranked, [&](const Ranked& r) {
+      return r.at != anchor || r.score < best - window;
+    });
+    if (ranked.empty()) return false;
+    // Equals first, in the order of what else speaks for them; then those
+    // that come near, by their score.
+    std::sort(ranked.begin(), ranked.end(),
+              [&](const Ranked& a, const Ranked& b) {
+                const bool a_equal = a.score >= best - kTie;
+                const bool b_equal = b.score >= best - kTie;
+                if (a_equal != b_equal) return a_equal;
+                if (!a_equal && a.score != b.score) return a.score > b.score;
+                return order_.Key(a.root, a.at, a.score) >
+                       order_.Key(b.root, b.at, b.score);
+              });
+    const auto equal = [&](const Ranked& r) { return r.score >= best - kTie; };
+    std::vector<ClassId> near;
+    while (!equal(ranked.back())) {
+      near.push_back(ranked.back().root);
+      ranked.pop_back();
+    }
+    std::reverse(near.begin(), near.end());
+    return Accept(top, anchor, ranked, near);
+  }
+
+  bool Accept(ModuleId top, ModuleId anchor, const std::vector<Ranked>& equals,
+              const std::vector<ClassId>& near) {
+    const std::vector<Below> modules = assigner_.Subtree(anchor);
+    std::vector<Assignment> assigned;
+    for (const Ranked& equal : equals) {
+      if (assigned.size() == kMostEquals) break;
+      assigned.push_back(assigner_.Assign(equal.root, modules));
+    }
+    const double explained = assigner_.Explained(modules, assigned[0]);
+    const double whole = shapes_[shapes_.Of(top)].size;
+    const double share = explained / std::max(1.0, whole);
+    if (top == ModuleTree::kRoot) {
+      result_.nearest = table_.Name(equals[0].root);
+      result_.explained = share;
+    }
+    if (!IsEnough(top, anchor, equals[0].root, share)) return false;
+    // Without scopes half of the names are lost, and with them the proof.
+    const bool firm = top == ModuleTree::kRoot && observation_.scopes &&
+                      share >= kAllExplained && whole >= kFewestNames &&
+                      assigner_.IsExact(modules, assigned[0]) &&
+                      assigner_.IsDistinct(modules, assigned[0]);
+    Write(modules, assigned, equals, firm);
+    if (!assigner_.IsExact(modules, assigned[0])) {
+      ClassAnswer& answer = result_.modules[anchor];
+      for (const ClassId other : near) AddCandidate(other, answer);
+      if (!answer.candidates.empty()) {
+        answer.belief = std::min(answer.belief, Belief::kMedium);
+      }
+    }
+    if (result_.family_word.empty()) {
+      result_.family_word = table_.Text(table_[equals[0].root].word);
+    }
+    return true;
+  }
+
+  bool IsEnough(ModuleId top, ModuleId anchor, ClassId best, double share) {
+    const ShapeId shape = shapes_.Of(anchor);
+    if (shapes_[shape].has_record) return true;
+    const double names = shapes_[shapes_.Of(top)].size;
+    if (share >= kExplained && names >= kFewestNames) return true;
+    if (anchor != top || !matcher_.FitsExactly(best, nullptr, shape)) {
+      return false;
+    }
+    if (top == ModuleTree::kRoot) {
+      if (names >= kFewestNames) return share >= kLooselyExplained;
+      return names >= kFewNames && share >= kAllExplained &&
+             table_[best].mark == Mark::kListed;
+    }
+    return share >= kAllExplained && table_.IsTorch(best);
+  }
+
+  // Classes that models of all families use: torch.nn, activations.
+  bool IsOfNoFamily(ClassId id) const {
+    return table_.IsTorch(id) ||
+           table_.Text(table_[table_[id].section].module) ==
+               "transformers.activations";
+  }
+
+  // Model libraries have norms of their own (BatchNormAct2d, LayerNorm2d) with
+  // the names and operators of torch's. Only scopes show what else they do.
+  bool HasTwins(LeafKind kind) const {
+    return !observation_.scopes && convolves_ && IsNorm(kind);
+  }
+
+  Belief Believe(const Assigned& place, ShapeId shape,
+                 const ClassAnswer& answer, bool exact) const {
+    if (!answer.candidates.empty()) return Belief::kMedium;
+    if (shape == kNo<ShapeId>) return Belief::kMedium;
+    const bool leaf = IsOfNoFamily(place.target) &&
+                      Fit(table_.Kind(place.target), shapes_[shape].operators,
+                          observation_.scopes) > 0 &&
+                      !matcher_.IsSurprise(place.target, shapes_[shape]) &&
+                      !HasTwins(table_.Kind(place.target));
+    if (leaf || exact) return Belief::kCertain;
+    return Belief::kHigh;
+  }
+
+  void AddCandidate(ClassId other, ClassAnswer& answer) const {
+    if (other == kNo<ClassId>) return;
+    const std::string_view name = table_.Name(other);
+    auto& candidates = answer.candidates;
+    if (name != answer.name && candidates.size() < kMostCandidates &&
+        std::find(candidates.begin(), candidates.end(), name) ==
+            candidates.end()) {
+      candidates.push_back(name);
+    }
+  }
+
+  void Write(const std::vector<Below>& modules,
+             const std::vector<Assignment>& assigned,
+             const std::vector<Ranked>& equals, bool firm) {
+    std::vector<bool> exact(modules.size());
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      const Assigned& first = assigned[0][i];
+      if (first.target == kNo<ClassId>) continue;
+      ClassAnswer& answer = result_.modules[modules[i].id];
+      answer.name = table_.Name(first.target);
+      const auto add = [&](ClassId other) { AddCandidate(other, answer); };
+      if (i == 0) {
+        for (const Ranked& equal : equals) add(equal.root);
+      } else {
+        for (const Assignment& other : assigned) {
+          add(other[i].target);
+        }
+      }
+      add(first.rival);
+      const ShapeId shape = shapes_.Of(modules[i].id);
+      exact[i] = shape != kNo<ShapeId> && (i == 0 || exact[modules[i].owner]) &&
+                 matcher_.FitsExactly(first.target, first.container, shape);
+      answer.belief = Believe(first, shape, answer, firm && exact[i]);
+    }
+  }
+
+  const Table& table_;
+  const Observation& observation_;
+  const ModuleTree& tree_;
+  Shapes shapes_;
+  Matcher matcher_;
+  Assigner assigner_;
+  EqualsOrder order_;
+  IdVector<ShapeId, bool> refused_;
+  bool convolves_ = false;
+  Identification result_;
+};
+
+}  // namespace
+
+Identification Identify(const Table& table, const Observation& observation,
+                        std::string_view hidden) {
+  const TextId family = hidden.empty() ? kNo<TextId> : table.FindText(hidden);
+  return Identifier(table, observation, family).Run();
+}
+
+}  // namespace onnx_tag::catalogue

@@ -1,0 +1,58 @@
+// What a file shows of the modules it was made from.
+#ifndef ONNX_TAG_CLASSES_CATALOGUE_OBSERVATION_H_
+#define ONNX_TAG_CLASSES_CATALOGUE_OBSERVATION_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "classes/catalogue/operators.h"
+#include "onnx_tag/hierarchy.h"
+
+namespace onnx_tag::catalogue {
+
+struct SeenParameter {
+  std::string_view name;  // "weight": its module's own
+  std::uint32_t rank = 0;
+  std::int64_t rows = 0;  // its first dimension
+};
+
+struct SeenModule {
+  bool called = false;            // some scope stands for it
+  Operators operators = 0;        // of the nodes that it made itself
+  std::uint32_t weight_rank = 0;  // of what it multiplies with, named or not
+  std::vector<SeenParameter> parameters;
+};
+
+struct Observation {
+  explicit Observation(const ModuleTree& tree)
+      : modules(tree), seen(tree.size()) {}
+
+  // What `other` has seen, of the same modules as `tree` names them.
+  Observation(const Observation& other, const ModuleTree& tree)
+      : modules(tree),
+        seen(other.seen),
+        scopes(other.scopes),
+        linear_weights_lost(other.linear_weights_lost),
+        batch_norms_folded(other.batch_norms_folded),
+        counts_positions(other.counts_positions),
+        torch_version(other.torch_version),
+        inputs(other.inputs),
+        outputs(other.outputs),
+        output_rank(other.output_rank) {}
+
+  const ModuleTree& modules;  // with the classes that the file records
+  IdVector<ModuleId, SeenModule> seen;
+  bool scopes = false;               // modules without parameters are seen, too
+  bool linear_weights_lost = false;  // as TorchScript names them onnx::MatMul_7
+  bool batch_norms_folded = false;   // into the convolutions before them
+  bool counts_positions = false;   // CumSum makes position ids, as RoBERTa does
+  std::string_view torch_version;  // of the exporter; "" where it is another
+  std::vector<std::string_view> inputs;
+  std::vector<std::string_view> outputs;
+  int output_rank = -1;  // of the first output; -1: not known
+};
+
+}  // namespace onnx_tag::catalogue
+
+#endif  // ONNX_TAG_CLASSES_CATALOGUE_OBSERVATION_H_

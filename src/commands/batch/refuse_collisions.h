@@ -1,0 +1,21 @@
+// Before anything is written: no two models may share an output, and none may
+// be another's.
+#ifndef ONNX_TAG_COMMANDS_BATCH_REFUSE_COLLISIONS_H_
+#define ONNX_TAG_COMMANDS_BATCH_REFUSE_COLLISIONS_H_
+
+#include <vector>
+
+#include "commands/batch/find_models.h"
+
+namespace onnx_tag {
+
+// `options` for one of the models that were found.
+TagOptions OptionsFor(const FoundModel& model, const TagOptions& options);
+
+// Throws Error(kUsage) that names both models.
+void RefuseCollisions(const std::vector<FoundModel>& models,
+                      const TagOptions& options);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_BATCH_REFUSE_COLLISIONS_H_

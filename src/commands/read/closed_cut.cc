@@ -1,0 +1,327 @@
+#include "commands/read/closed_cut.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace onnx_tag {
+namespace {
+
+using Names = std::unordered_set<std::string_view>;
+constexpr std::uint32_t kNobody = 0xffffffff;
+
+// The main graph as places 0 to n - 1. A node reads what its subgraphs capture,
+// too.
+class MainGraph {
+ public:
+  explicit MainGraph(const TaggedModel& model) : model_(model) {
+    const NodeList& nodes = model.nodes();
+    for (const NodeId node : nodes.All()) {
+      if (!nodes.Graph(node).empty()) continue;
+      const auto place = static_cast<std::uint32_t>(nodes_.size());
+      nodes_.push_back(node);
+      places_.emplace(nodes.IndexOf(node), place);
+      for (const std::string_view output : nodes.Outputs(node)) {
+        if (!output.empty()) producers_.emplace(output, place);
+      }
+    }
+    for (const std::string& input : model.about().inputs) inputs_.insert(input);
+    reads_.resize(nodes_.size());
+    captures_.resize(nodes_.size());
+    ReadValues();
+    readers_.resize(nodes_.size());
+    for (std::uint32_t place = 0; place < size(); ++place) {
+      for (const std::string_view value : reads_[place]) {
+        const std::uint32_t producer = Producer(value);
+        if (producer != kNobody) readers_[producer].push_back(place);
+      }
+    }
+  }
+
+  std::uint32_t size() const {
+    return static_cast<std::uint32_t>(nodes_.size());
+  }
+  NodeId Node(std::uint32_t place) const { return nodes_[place]; }
+  // kNobody: fed from outside, or a weight.
+  std::uint32_t Producer(std::string_view value) const {
+    const auto at = producers_.find(value);
+    return at == producers_.end() ? kNobody : at->second;
+  }
+  bool IsInput(std::string_view value) const {
+    return inputs_.contains(value) && Producer(value) == kNobody;
+  }
+  bool IsWeight(std::string_view value) const {
+    return Producer(value) == kNobody && !inputs_.contains(value);
+  }
+  const std::vector<std::string_view>& Reads(std::uint32_t place) const {
+    return reads_[place];
+  }
+  // Those of its reads that only a subgraph of it mentions.
+  const std::vector<std::string_view>& Captures(std::uint32_t place) const {
+    return captures_[place];
+  }
+  const std::vector<std::uint32_t>& Readers(std::uint32_t place) const {
+    return readers_[place];
+  }
+
+  // The place of the node that a node of a subgraph is inside of; kNobody for
+  // nodes of functions.
+  std::uint32_t Around(NodeId node) const {
+    const std::string_view path = model_.nodes().Graph(node);
+    std::uint32_t index = 0;
+    const auto [stop, error] =
+        std::from_chars(path.data(), path.data() + path.size(), index);
+    const bool is_index = error == std::errc() &&
+                          stop != path.data() + path.size() && *stop == ':';
+    return is_index ? PlaceOf(index) : kNobody;
+  }
+
+  // By the node's index in the graph; kNobody where there is none.
+  std::uint32_t PlaceOf(std::uint32_t index) const {
+    const auto at = places_.find(index);
+    return at == places_.end() ? kNobody : at->second;
+  }
+
+ private:
+  void ReadValues() {
+    const NodeList& nodes = model_.nodes();
+    for (std::uint32_t place = 0; place < size(); ++place) {
+      for (const std::string_view input : nodes.Inputs(nodes_[place])) {
+        if (!input.empty()) reads_[place].push_back(input);
+      }
+    }
+    // A node stands before those of its subgraphs, and these before the next
+    // node of the main graph.
+    std::vector<NodeId> inner;
+    std::uint32_t around = kNobody;
+    const auto finish = [&] {
+      if (around != kNobody) ReadCaptures(around, inner);
+      inner.clear();
+    };
+    for (const NodeId node : nodes.All()) {
+      if (nodes.Graph(node).empty()) continue;
+      const std::uint32_t now = Around(node);
+      if (now != around) finish();
+      around = now;
+      if (now != kNobody) inner.push_back(node);
+    }
+    finish();
+    ReadReturnedCaptures();
+  }
+
+  void ReadCaptures(std::uint32_t place, const std::vector<NodeId>& inner) {
+    const NodeList& nodes = model_.nodes();
+    Names made;
+    for (const NodeId node : inner) {
+      for (const std::string_view output : nodes.Outputs(node)) {
+        made.insert(output);
+      }
+    }
+    for (const NodeId node : inner) {
+      for (const std::string_view input : nodes.Inputs(node)) {
+        if (!input.empty() && !made.contains(input)) AddCapture(place, input);
+      }
+    }
+  }
+
+  // A branch may return a value of the main graph without a node in between.
+  void ReadReturnedCaptures() {
+    const Model* const model = model_.model();
+    if (model == nullptr) return;
+    for (const GraphId id : model->Graphs()) {
+      const Graph& graph = (*model)[id];
+      if (graph.kind != GraphKind::kSubgraph) continue;
+      NodeId outer = graph.parent_node;
+      while ((*model)[(*model)[outer].graph].kind == GraphKind::kSubgraph) {
+        outer = (*model)[(*model)[outer].graph].parent_node;
+      }
+      const std::uint32_t place = PlaceOf((*model)[outer].index);
+      if ((*model)[(*model)[outer].graph].kind != GraphKind::kMain) continue;
+      for (const ValueId output : graph.outputs) {
+        if (output == kNo<ValueId>) continue;
+        const Value& value = (*model)[output];
+        if ((*model)[value.graph].kind == GraphKind::kMain) {
+          AddCapture(place, model->ValueName(output));
+        }
+      }
+    }
+  }
+
+  // Names that the main graph does not know are the subgraph's own inputs.
+  void AddCapture(std::uint32_t place, std::string_view value) {
+    if (Producer(value) == kNobody && !inputs_.contains(value) &&
+        !IsMainWeight(value)) {
+      return;
+    }
+    std::vector<std::string_view>& reads = reads_[place];
+    if (std::find(reads.begin(), reads.end(), value) != reads.end()) return;
+    reads.push_back(value);
+    captures_[place].push_back(value);
+  }
+
+  // A sidecar does not say which weights there are.
+  bool IsMainWeight(std::string_view value) const {
+    const Model* const model = model_.model();
+    if (model == nullptr) return false;
+    if (main_weights_.empty()) {
+      for (const Initializer& weight : model->initializers()) {
+        const Value& about = (*model)[weight.value];
+        if ((*model)[about.graph].kind == GraphKind::kMain) {
+          main_weights_.insert(model->Name(about.name));
+        }
+      }
+    }
+    return main_weights_.contains(value);
+  }
+
+  const TaggedModel& model_;
+  std::vector<NodeId> nodes_;
+  std::unordered_map<std::uint32_t, std::uint32_t> places_;
+  std::unordered_map<std::string_view, std::uint32_t> producers_;
+  Names inputs_;
+  mutable Names main_weights_;  // looked up where there are captures
+  std::vector<std::vector<std::string_view>> reads_;
+  std::vector<std::vector<std::string_view>> captures_;
+  std::vector<std::vector<std::uint32_t>> readers_;
+};
+
+using Flags = std::vector<char>;
+
+// Everything that can be reached from `start`, itself included; where `among`
+// is given, over such nodes only.
+Flags Reach(const MainGraph& graph, const Flags& start, bool forward,
+            const Flags* among = nullptr) {
+  Flags reached = start;
+  std::vector<std::uint32_t> open;
+  for (std::uint32_t place = 0; place < graph.size(); ++place) {
+    if (start[place]) open.push_back(place);
+  }
+  const auto visit = [&](std::uint32_t place) {
+    if (reached[place] || (among != nullptr && !(*among)[place])) return;
+    reached[place] = 1;
+    open.push_back(place);
+  };
+  while (!open.empty()) {
+    const std::uint32_t place = open.back();
+    open.pop_back();
+    if (forward) {
+      for (const std::uint32_t reader : graph.Readers(place)) visit(reader);
+      continue;
+    }
+    for (const std::string_view value : graph.Reads(place)) {
+      const std::uint32_t producer = graph.Producer(value);
+      if (producer != kNobody) visit(producer);
+    }
+  }
+  return reached;
+}
+
+// Nodes that depend on no input: everything an input does not reach.
+Flags Constants(const MainGraph& graph) {
+  Flags fed(graph.size());
+  for (std::uint32_t place = 0; place < graph.size(); ++place) {
+    for (const std::string_view value : graph.Reads(place)) {
+      if (graph.IsInput(value)) fed[place] = 1;
+    }
+  }
+  Flags constant = Reach(graph, fed, true);
+  for (char& flag : constant) flag = !flag;
+  return constant;
+}
+
+// The selected nodes of the main graph; those of subgraphs go with the node
+// around them, or not at all.
+Flags SelectedPlaces(const MainGraph& graph, const NodeList& nodes,
+                     const std::vector<NodeId>& selected, Cut& cut) {
+  Flags flags(graph.size());
+  for (const NodeId node : selected) {
+    if (!nodes.Graph(node).empty()) continue;
+    flags[graph.PlaceOf(nodes.IndexOf(node))] = 1;
+  }
+  for (const NodeId node : selected) {
+    if (nodes.Graph(node).empty()) continue;
+    const std::uint32_t around = graph.Around(node);
+    if (around == kNobody) {
+      cut.obstacles.push_back({node, "it is in a function, not in the graph"});
+    } else if (!flags[around]) {
+      cut.obstacles.push_back(
+          {node, fmt::format("it is inside node #{}, which is not selected",
+                             nodes.IndexOf(graph.Node(around)))});
+    }
+  }
+  return flags;
+}
+
+// What `inside` reads from outside, and what others read of `own`.
+void FindBoundary(const MainGraph& graph, const Flags& inside, const Flags& own,
+                  const std::vector<std::string>& returned, Cut& cut) {
+  Names ins;
+  Names outs;
+  const auto add = [](Names& seen, std::vector<std::string>& list,
+                      std::string_view value) {
+    if (seen.insert(value).second) list.emplace_back(value);
+  };
+  for (std::uint32_t place = 0; place < graph.size(); ++place) {
+    for (const std::string_view value : graph.Reads(place)) {
+      const std::uint32_t producer = graph.Producer(value);
+      const bool from_inside = producer != kNobody && inside[producer];
+      if (inside[place] && !from_inside && !graph.IsWeight(value)) {
+        add(ins, cut.inputs, value);
+      }
+      if (!inside[place] && producer != kNobody && own[producer]) {
+        add(outs, cut.outputs, value);
+      }
+    }
+    if (!inside[place]) continue;
+    // extract_model does not look into subgraphs: what they capture is kept
+    // where it is an input or an output.
+    for (const std::string_view value : graph.Captures(place)) {
+      if (graph.IsWeight(value)) {
+        cut.obstacles.push_back(
+            {graph.Node(place),
+             fmt::format("its subgraph reads the weight {}, which "
+                         "extract_model leaves behind",
+                         value)});
+      } else if (graph.Producer(value) != kNobody &&
+                 inside[graph.Producer(value)]) {
+        add(outs, cut.outputs, value);
+      }
+    }
+  }
+  for (const std::string& value : returned) {
+    const std::uint32_t producer = graph.Producer(value);
+    if (producer != kNobody && own[producer]) add(outs, cut.outputs, value);
+  }
+}
+
+}  // namespace
+
+Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected) {
+  Cut cut;
+  const MainGraph graph(model);
+  const Flags chosen = SelectedPlaces(graph, model.nodes(), selected, cut);
+  const Flags after = Reach(graph, chosen, true);
+  const Flags before = Reach(graph, chosen, false);
+  Flags own = chosen;  // and what is between: on a way out and back in
+  for (std::uint32_t place = 0; place < graph.size(); ++place) {
+    if (after[place] && before[place]) own[place] = 1;
+  }
+  const Flags constant = Constants(graph);
+  const Flags inside = Reach(graph, own, false, &constant);
+  for (std::uint32_t place = 0; place < graph.size(); ++place) {
+    if (!inside[place]) continue;
+    cut.nodes.push_back(graph.Node(place));
+    if (!own[place]) {
+      cut.constants.push_back(graph.Node(place));
+    } else if (!chosen[place]) {
+      cut.between.push_back(graph.Node(place));
+    }
+  }
+  FindBoundary(graph, inside, own, model.about().outputs, cut);
+  return cut;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,35 @@
+// A part of a model that can be cut out: nodes of the main graph with the
+// values that go in and come out, closed so that it runs on its own.
+#ifndef ONNX_TAG_COMMANDS_READ_CLOSED_CUT_H_
+#define ONNX_TAG_COMMANDS_READ_CLOSED_CUT_H_
+
+#include <string>
+#include <vector>
+
+#include "commands/read/tag_source.h"
+
+namespace onnx_tag {
+
+struct Cut {
+  std::vector<NodeId> nodes;  // of the main graph, in file order
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  // What was not asked for and comes along: nodes on a way from the selection
+  // back into it, and constants that it reads.
+  std::vector<NodeId> between;
+  std::vector<NodeId> constants;
+  // Nodes that cannot be cut out, and why.
+  struct Obstacle {
+    NodeId node;
+    std::string why;
+  };
+  std::vector<Obstacle> obstacles;
+};
+
+// Takes time in nodes and edges. Values are known by their names, which is all
+// that onnx.utils.extract_model and a sidecar know.
+Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_READ_CLOSED_CUT_H_

@@ -1,0 +1,346 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "commands/commands.h"
+#include "commands/read/compare_tags.h"
+#include "commands/read/fold_layers.h"
+#include "commands/report/json_writer.h"
+
+namespace onnx_tag {
+namespace {
+
+// Rows of text that are shown; --json has all.
+constexpr std::size_t kMostRows = 60;
+constexpr std::size_t kMostMoves = 20;
+
+std::string ModuleText(bool untagged, const std::string& path) {
+  if (untagged) return "[untagged]";
+  return path.empty() ? "<root>" : Printable(path, 200);
+}
+
+void AppendWord(std::string& text, const std::string& word) {
+  if (!text.empty()) text += ", ";
+  text += word;
+}
+
+std::string Times(std::uint64_t count, std::string_view what) {
+  return count == 1 ? Printable(what, 60)
+                    : fmt::format("{} {}", count, Printable(what, 60));
+}
+
+// "+2 Cast, -MatMul, Gemm -> QGemm"
+std::string Changes(const ModuleDifference& row) {
+  std::string text;
+  if (!row.untagged && row.in_a != row.in_b) {
+    AppendWord(text, row.in_a ? "only in A" : "only in B");
+  }
+  if (row.other_class()) {
+    AppendWord(text, fmt::format("class {} -> {}", Printable(row.class_a, 60),
+                                 Printable(row.class_b, 60)));
+  }
+  for (const auto& [op, count] : row.added) {
+    AppendWord(text, "+" + Times(count, op));
+  }
+  for (const auto& [op, count] : row.removed) {
+    AppendWord(text, "-" + Times(count, op));
+  }
+  for (const auto& [ops, count] : row.changed) {
+    AppendWord(text, fmt::format("{} -> {}", Times(count, ops.first),
+                                 Printable(ops.second, 60)));
+  }
+  if (row.moved_in > 0) AppendWord(text, fmt::format("{} in", row.moved_in));
+  if (row.moved_out > 0) AppendWord(text, fmt::format("{} out", row.moved_out));
+  if (row.roles > 0) {
+    AppendWord(text, Count(row.roles, "other role"));
+  }
+  return text;
+}
+
+struct DiffRow {
+  std::uint64_t nodes_a = 0;
+  std::uint64_t nodes_b = 0;
+  std::string module;
+  std::string changes;
+};
+
+// Layers that changed alike are one row.
+std::vector<DiffRow> FoldRows(const TagDifference& difference) {
+  struct Group {
+    const ModuleDifference* first;
+    std::string changes;
+    std::vector<std::string> paths;
+  };
+  std::vector<Group> groups;
+  std::unordered_map<std::string, std::size_t> index;
+  for (const ModuleDifference& module : difference.modules) {
+    const std::string changes = Changes(module);
+    const std::string key =
+        fmt::format("{}\n{}\n{}\n{}\n{}", WithoutIndices(module.path),
+                    module.untagged, module.nodes_a, module.nodes_b, changes);
+    const auto [at, added] = index.try_emplace(key, groups.size());
+    if (added) groups.push_back({&module, changes, {}});
+    groups[at->second].paths.push_back(module.path);
+  }
+  std::vector<DiffRow> rows;
+  for (const Group& group : groups) {
+    rows.push_back({group.first->nodes_a, group.first->nodes_b,
+                    ModuleText(group.first->untagged, FoldPaths(group.paths)),
+                    group.changes});
+  }
+  return rows;
+}
+
+// Moves from one module to another, folded over layers.
+std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
+                                   const TagDifference& difference) {
+  struct Move {
+    std::uint64_t count = 0;
+    std::string example;
+  };
+  const auto module = [](const TaggedModel& model, NodeId node) {
+    const Tag& tag = model.tagging().tags[node];
+    if (!tag.tagged()) return std::string("[untagged]");
+    const std::string path = model.tagging().modules.Path(tag.module);
+    return path.empty() ? std::string("<root>") : path;
+  };
+  std::vector<std::pair<std::string, Move>> moves;
+  std::unordered_map<std::string, std::size_t> index;
+  for (const MovedNode& node : difference.moved) {
+    const std::string from = module(a, node.a);
+    const std::string to = module(b, node.b);
+    const std::string key =
+        fmt::format("{}: {} -> {}", Printable(b.nodes().Op(node.b), 60),
+                    Printable(WithoutIndices(from), 200),
+                    Printable(WithoutIndices(to), 200));
+    const auto [at, added] = index.try_emplace(key, moves.size());
+    if (added) {
+      moves.push_back(
+          {key,
+           {0, fmt::format("{} {}", b.nodes().Address(node.b),
+                           Printable(b.nodes().Name(node.b), 100))}});
+    }
+    ++moves[at->second].second.count;
+  }
+  std::stable_sort(moves.begin(), moves.end(),
+                   [](const auto& x, const auto& y) {
+                     return x.second.count > y.second.count;
+                   });
+  std::vector<std::string> lines;
+  for (const auto& [what, move] : moves) {
+    lines.push_back(fmt::format("{} {} (in B {})", WithThousands(move.count),
+                                what, move.example));
+  }
+  return lines;
+}
+
+std::string Head(std::string_view letter, const TaggedModel& model,
+                 std::uint64_t modules) {
+  const Coverage coverage = CountTags(model.tagging());
+  return fmt::format("{}  {}: {}, {}, {} untagged ({})\n", letter,
+                     Printable(model.about().file, 200),
+                     Count(coverage.nodes, "node"), Count(modules, "module"),
+                     WithThousands(coverage.untagged()), model.source());
+}
+
+std::string Totals(const TagDifference& difference) {
+  if (difference.empty()) return "no difference\n";
+  std::string text;
+  const auto add = [&](std::uint64_t count, std::string_view what) {
+    if (count == 0) return;
+    AppendWord(text, fmt::format("{} {}", WithThousands(count), what));
+  };
+  add(difference.added, "added");
+  add(difference.removed, "removed");
+  add(difference.changed, "with another operator");
+  add(difference.moved.size(), "in another module");
+  add(difference.roles, "with another role");
+  if (text.empty()) text = "nodes are the same";
+  return fmt::format(
+      "{}; {}\n", text,
+      difference.modules.size() == 1
+          ? "1 module differs"
+          : fmt::format("{} modules differ",
+                        WithThousands(difference.modules.size())));
+}
+
+std::string Text(const TaggedModel& a, const TaggedModel& b,
+                 const TagDifference& difference) {
+  std::string text = Head("A", a, difference.modules_a) +
+                     Head("B", b, difference.modules_b) + "\n";
+  const std::vector<DiffRow> rows = FoldRows(difference);
+  std::size_t widest = 6;
+  for (const DiffRow& row : rows) widest = std::max(widest, row.module.size());
+  widest = std::min<std::size_t>(widest, 60);
+  if (!rows.empty()) {
+    text += fmt::format("{:>6} {:>6}  {:<{}}  {}\n", "A", "B", "module", widest,
+                        "what");
+  }
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
+    text +=
+        fmt::format("{:>6} {:>6}  {:<{}}  {}\n", rows[i].nodes_a,
+                    rows[i].nodes_b, rows[i].module, widest, rows[i].changes);
+  }
+  if (rows.size() > kMostRows) {
+    text += fmt::format("  and {} more; --json lists all\n",
+                        Count(rows.size() - kMostRows, "row"));
+  }
+  const std::vector<std::string> moves = FoldMoves(a, b, difference);
+  if (!moves.empty()) text += "\ntags that moved:\n";
+  for (std::size_t i = 0; i < std::min(moves.size(), kMostMoves); ++i) {
+    text += "  " + moves[i] + "\n";
+  }
+  if (moves.size() > kMostMoves) {
+    text += fmt::format("  and {} more; --json lists all\n",
+                        Count(moves.size() - kMostMoves, "kind"));
+  }
+  if (!rows.empty() || !moves.empty()) text += "\n";
+  return text + Totals(difference);
+}
+
+// A cell of a Markdown table: bars end it, and backquotes its code.
+std::string Cell(std::string_view text) {
+  std::string cell;
+  for (const char c : text) {
+    if (c == '|' || c == '<' || c == '`') cell += '\\';
+    cell += c;
+  }
+  return cell;
+}
+
+std::string Markdown(const TaggedModel& a, const TaggedModel& b,
+                     const TagDifference& difference) {
+  std::string text = fmt::format(
+      "**A** {}, **B** {}: {}\n", Cell(Printable(a.about().file, 200)),
+      Cell(Printable(b.about().file, 200)), Totals(difference));
+  const std::vector<DiffRow> rows = FoldRows(difference);
+  if (!rows.empty()) {
+    text += "| module | A | B | what |\n|---|---:|---:|---|\n";
+  }
+  for (const DiffRow& row : rows) {
+    text += fmt::format("| {} | {} | {} | {} |\n", Cell(row.module),
+                        row.nodes_a, row.nodes_b, Cell(row.changes));
+  }
+  const std::vector<std::string> moves = FoldMoves(a, b, difference);
+  if (!moves.empty()) text += "\nTags that moved:\n\n";
+  for (const std::string& move : moves) text += "- " + Cell(move) + "\n";
+  return text;
+}
+
+void AddSide(JsonWriter& json, std::string_view key, const TaggedModel& model,
+             std::uint64_t modules) {
+  const Coverage coverage = CountTags(model.tagging());
+  json.Key(key).BeginObject();
+  json.Key("file").String(model.about().file);
+  json.Key("tags_from").String(model.source());
+  json.Key("producer").StringOrNull(model.about().producer);
+  json.Key("nodes").Number(coverage.nodes);
+  json.Key("untagged").Number(coverage.untagged());
+  json.Key("modules").Number(modules);
+  json.EndObject();
+}
+
+void AddCounts(JsonWriter& json, std::string_view key,
+               const OperatorCounts& counts) {
+  json.Key(key).BeginObject();
+  for (const auto& [op, count] : counts) json.Key(op).Number(count);
+  json.EndObject();
+}
+
+void AddModule(JsonWriter& json, const ModuleDifference& row) {
+  json.BeginObject();
+  if (row.untagged) {
+    json.Key("path").Null();
+  } else {
+    json.Key("path").String(row.path);
+  }
+  json.Key("class_a").StringOrNull(row.class_a);
+  json.Key("class_b").StringOrNull(row.class_b);
+  json.Key("only_in").StringOrNull(row.untagged || row.in_a == row.in_b ? ""
+                                   : row.in_a                           ? "a"
+                                                                        : "b");
+  json.Key("nodes_a").Number(row.nodes_a);
+  json.Key("nodes_b").Number(row.nodes_b);
+  AddCounts(json, "added", row.added);
+  AddCounts(json, "removed", row.removed);
+  json.Key("changed").BeginArray();
+  for (const auto& [ops, count] : row.changed) {
+    json.BeginObject();
+    json.Key("from").String(ops.first);
+    json.Key("to").String(ops.second);
+    json.Key("count").Number(count);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("moved_in").Number(row.moved_in);
+  json.Key("moved_out").Number(row.moved_out);
+  json.Key("other_role").Number(row.roles);
+  json.EndObject();
+}
+
+void AddNode(JsonWriter& json, std::string_view key, const TaggedModel& model,
+             NodeId node) {
+  const NodeList& nodes = model.nodes();
+  const Tag& tag = model.tagging().tags[node];
+  json.Key(key).BeginObject();
+  json.Key("graph").String(nodes.Graph(node));
+  json.Key("index").Number(nodes.IndexOf(node));
+  json.Key("name").String(nodes.Name(node));
+  json.Key("op").String(nodes.Op(node));
+  if (tag.tagged()) {
+    json.Key("module").String(model.tagging().modules.Path(tag.module));
+  } else {
+    json.Key("module").Null();
+  }
+  json.EndObject();
+}
+
+void PrintJson(const TaggedModel& a, const TaggedModel& b,
+               const TagDifference& difference, Terminal& terminal) {
+  JsonWriter json;
+  json.BeginObject();
+  AddSide(json, "a", a, difference.modules_a);
+  AddSide(json, "b", b, difference.modules_b);
+  json.Key("equal").Bool(difference.empty());
+  json.Key("added").Number(difference.added);
+  json.Key("removed").Number(difference.removed);
+  json.Key("changed").Number(difference.changed);
+  json.Key("other_role").Number(difference.roles);
+  json.Key("modules").BeginArray();
+  for (const ModuleDifference& row : difference.modules) {
+    AddModule(json, row);
+    terminal.Out(json.Take());
+  }
+  json.EndArray();
+  json.Key("moved").BeginArray();
+  for (const MovedNode& node : difference.moved) {
+    json.BeginObject();
+    AddNode(json, "a", a, node.a);
+    AddNode(json, "b", b, node.b);
+    json.EndObject();
+    terminal.Out(json.Take());
+  }
+  json.EndArray();
+  json.EndObject();
+  terminal.Out(json.Take() + "\n");
+}
+
+}  // namespace
+
+ExitCode RunDiff(const DiffOptions& options, Terminal& terminal) {
+  const TaggedModel a = TaggedModel::Load(options.a, options.source, terminal);
+  const TaggedModel b = TaggedModel::Load(options.b, options.source, terminal);
+  const TagDifference difference = CompareTags(a, b);
+  if (options.json) {
+    PrintJson(a, b, difference, terminal);
+  } else {
+    terminal.Out(options.markdown ? Markdown(a, b, difference)
+                                  : Text(a, b, difference));
+  }
+  return difference.empty() ? ExitCode::kOk : ExitCode::kFindings;
+}
+
+}  // namespace onnx_tag

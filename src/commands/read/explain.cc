@@ -1,0 +1,102 @@
+#include <fmt/core.h>
+
+#include "base/text.h"
+#include "commands/commands.h"
+#include "commands/read/fact_files.h"
+#include "commands/read/node_selector.h"
+#include "commands/report/json_writer.h"
+#include "model/model_file.h"
+#include "tagging/words.h"
+
+namespace onnx_tag {
+namespace {
+
+std::string ModuleText(const std::string& module) {
+  return module.empty() ? "<root>" : Printable(module);
+}
+
+std::string ValuesText(const Model& model, std::span<const ValueId> values) {
+  std::string text;
+  for (const ValueId value : values) {
+    if (!text.empty()) text += ", ";
+    text += value == kNo<ValueId> ? "-" : Printable(model.ValueName(value), 60);
+  }
+  return text;
+}
+
+std::string Text(const Model& model, NodeId node,
+                 const Explanation& explanation) {
+  std::string text = fmt::format(
+      "node {}  {}{}{}  {}\n", Printable(NodeAddress(model, node)),
+      Printable(model.Domain(node), 60),
+      model.Domain(node).empty() ? "" : "::", Printable(model.OpType(node), 60),
+      model[node].name.empty() ? "(no name)" : Printable(model[node].name));
+  text += fmt::format("  reads  {}\n", ValuesText(model, model.Inputs(node)));
+  text +=
+      fmt::format("  gives  {}\n\n", ValuesText(model, model.Outputs(node)));
+  bool tagged = false;
+  int place = 0;
+  for (const ExplainedClaim& claim : explanation.claims) {
+    tagged |= claim.wins;
+    text += fmt::format("{} {}. {}: {}\n", claim.wins ? "*" : " ", ++place,
+                        Printable(claim.rung), ModuleText(claim.module));
+    text += fmt::format("     {} confidence, source {}\n",
+                        EnumToWord(kConfidenceNames, claim.confidence),
+                        EnumToWord(kSourceNames, claim.source));
+    if (!claim.because.empty()) {
+      text += fmt::format("     because {}\n", Printable(claim.because));
+    }
+  }
+  if (explanation.claims.empty()) {
+    text += "nothing in the file says which module made it\n";
+  }
+  for (const std::string& note : explanation.notes) {
+    text += fmt::format("  note: {}\n", Printable(note));
+  }
+  text += tagged ? "\n* is the tag it gets\n" : "\nit stays untagged\n";
+  return text;
+}
+
+std::string Json(const Model& model, NodeId node,
+                 const Explanation& explanation) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("graph").String(model.GraphPath(model[node].graph));
+  json.Key("index").Number(model[node].index);
+  json.Key("name").String(model[node].name);
+  json.Key("op").String(model.OpType(node));
+  json.Key("domain").String(model.Domain(node));
+  json.Key("claims").BeginArray();
+  for (const ExplainedClaim& claim : explanation.claims) {
+    json.BeginObject();
+    json.Key("rung").String(claim.rung);
+    json.Key("module").String(claim.module);
+    json.Key("confidence")
+        .String(EnumToWord(kConfidenceNames, claim.confidence));
+    json.Key("source").String(EnumToWord(kSourceNames, claim.source));
+    json.Key("because").String(claim.because);
+    json.Key("wins").Bool(claim.wins);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("notes").BeginArray();
+  for (const std::string& note : explanation.notes) json.String(note);
+  json.EndArray();
+  json.EndObject();
+  return json.text() + "\n";
+}
+
+}  // namespace
+
+ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal) {
+  const MappingOptions mapping = WithFacts(options.mapping);
+  const ModelFile file = ModelFile::Open(options.model);
+  const NodeId node = SelectNode(file.model(), options.node);
+  const Explanation explanation = Explain(file.model(), mapping, node);
+  file.file().CheckUnchanged();
+  terminal.Out(options.json ? Json(file.model(), node, explanation)
+                            : Text(file.model(), node, explanation));
+  return ExitCode::kOk;
+}
+
+}  // namespace onnx_tag

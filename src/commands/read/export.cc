@@ -1,0 +1,55 @@
+#include <fmt/core.h>
+
+#include "base/text.h"
+#include "commands/commands.h"
+#include "commands/read/graph_formats.h"
+#include "commands/read/node_rows.h"
+#include "commands/write/pending_outputs.h"
+
+namespace onnx_tag {
+
+void WriteTsv(const TaggedModel& model, const Write& write) {
+  const NodeRows rows(model);
+  write(NodeRows::TsvHeader());
+  for (const NodeId node : model.nodes().All()) write(rows.TsvLine(node));
+}
+
+namespace {
+
+using Writer = void (*)(const TaggedModel&, const Write&);
+
+// In the order of ExportFormat.
+constexpr std::array<Writer, 4> kWriters = {WriteGraphml, WriteDot, WriteTsv,
+                                            WriteNetron};
+
+void WriteToFile(const TaggedModel& model, Writer writer,
+                 const ExportOptions& options, Terminal& terminal) {
+  const MappedFile nothing = MappedFile::FromBytes("", options.model);
+  WriteOptions write;
+  write.force = options.force;
+  PendingOutputs outputs(
+      model.file() != nullptr ? model.file()->file() : nothing, write,
+      terminal);
+  outputs.AddSidecar(options.output, [&](wire::Rewrite::Sink& sink) {
+    writer(model, [&](std::string_view text) { sink.Write(text); });
+  });
+  outputs.Judge();
+  outputs.Write();
+  outputs.Commit();
+}
+
+}  // namespace
+
+ExitCode RunExport(const ExportOptions& options, Terminal& terminal) {
+  const TaggedModel model =
+      TaggedModel::Load(options.model, options.source, terminal);
+  const Writer writer = kWriters[static_cast<std::size_t>(options.format)];
+  if (options.output.empty() || options.output == "-") {
+    writer(model, [&](std::string_view text) { terminal.Out(text); });
+  } else {
+    WriteToFile(model, writer, options, terminal);
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,67 @@
+// Netron shows, beside a node's own metadata, that of an attachment: a JSON
+// file opened while the model is.
+#include <fmt/core.h>
+
+#include "commands/read/graph_formats.h"
+#include "commands/report/json_writer.h"
+#include "tagging/module_format.h"
+#include "tagging/tag_format.h"
+#include "tagging/words.h"
+
+namespace onnx_tag {
+namespace {
+
+void AddEntry(JsonWriter& json, std::string_view target, std::string_view key,
+              std::string_view value) {
+  if (value.empty()) return;
+  json.BeginObject();
+  json.Key("kind").String("node");
+  json.Key("target").String(target);
+  json.Key("name").String(key);
+  json.Key("value").String(value);
+  json.EndObject();
+}
+
+// "attention/query"
+std::string SemanticText(const Role& role) {
+  const std::string_view type = EnumToWord(kRoleTypeNames, role.type);
+  return role.component.empty() ? std::string(type)
+                                : fmt::format("{}/{}", type, role.component);
+}
+
+}  // namespace
+
+void WriteNetron(const TaggedModel& model, const Write& write) {
+  const Tagging& tagging = model.tagging();
+  const NodeList& nodes = model.nodes();
+  const ModuleFormat format(tagging);
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("signature").String("netron:attachment");
+  json.Key("metadata").BeginArray();
+  for (const NodeId node : nodes.All()) {
+    const Tag& tag = tagging.tags[node];
+    // Netron finds a node by the first line of its name.
+    const std::string_view name = nodes.Name(node);
+    const std::string_view target = name.substr(0, name.find('\n'));
+    if (!tag.tagged() || target.empty()) continue;
+    const Role& role = tagging.roles[tag.role];
+    const std::string path = tagging.modules.Path(tag.module);
+    AddEntry(json, target, keys::kModule, path.empty() ? "<root>" : path);
+    AddEntry(json, target, keys::kClass, tagging.modules.Class(tag.module));
+    AddEntry(json, target, keys::kHierarchyTag,
+             format.HierarchyTag(tag.module));
+    AddEntry(json, target, keys::kSemantic, SemanticText(role));
+    if (role.layer >= 0) {
+      AddEntry(json, target, keys::kLayer, std::to_string(role.layer));
+    }
+    AddEntry(json, target, keys::kConfidence,
+             EnumToWord(kConfidenceNames, tag.confidence));
+    AddEntry(json, target, keys::kSource, EnumToWord(kSourceNames, tag.source));
+    write(json.Take());
+  }
+  json.EndArray().EndObject();
+  write(json.Take() + "\n");
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,27 @@
+// The files that hold facts for the mapping: --hierarchy and its like.
+#ifndef ONNX_TAG_COMMANDS_READ_FACT_FILES_H_
+#define ONNX_TAG_COMMANDS_READ_FACT_FILES_H_
+
+#include <cstddef>
+#include <string>
+
+#include "io/terminal.h"
+#include "onnx_tag/mapping.h"
+
+namespace onnx_tag {
+
+// `options` with the files read that it names. Throws Error(kUsage), with the
+// file's name, where one cannot be read or says nonsense. Call it once for
+// many models.
+MappingOptions WithFacts(const MappingOptions& options);
+
+// A note may name modules, and those may be long.
+constexpr std::size_t kLongestNote = 4000;
+
+// Says the notes of a mapping of the file `input` on stderr.
+void SayNotes(const std::string& input, const Tagging& tagging,
+              Terminal& terminal);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_READ_FACT_FILES_H_

@@ -1,0 +1,308 @@
+#include "commands/read/select_tools.h"
+
+#include <fmt/core.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "commands/read/closed_cut.h"
+#include "commands/read/layer_rules.h"
+#include "commands/report/json_writer.h"
+
+namespace onnx_tag {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names NamesOf(const Selection& selection) {
+  Names names;
+  for (const NodeId node : selection.nodes) {
+    names.emplace_back(selection.model.nodes().Name(node));
+  }
+  return names;
+}
+
+void AddList(JsonWriter& json, std::string_view key, const Names& names) {
+  json.Key(key).BeginArray();
+  for (const std::string& name : names) json.String(name);
+  json.EndArray();
+}
+
+// A JSON list of strings is a Python list of the same strings.
+std::string PythonList(const Names& names) {
+  JsonWriter json;
+  json.BeginArray();
+  for (const std::string& name : names) json.String(name);
+  json.EndArray();
+  return json.Take();
+}
+
+std::string PythonText(const std::string& text) {
+  JsonWriter json;
+  json.String(text);
+  return json.Take();
+}
+
+// 'it'\''s': one word for a shell.
+std::string ShellWord(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      word += "'\\''";
+    } else {
+      word += c;
+    }
+  }
+  return word + "'";
+}
+
+std::string Line(JsonWriter& json) { return json.Take() + "\n"; }
+
+// ---------------------------------------------------------------- names
+ToolInput WriteNames(const Selection& selection, const SelectOptions& options) {
+  const Names names = NamesOf(selection);
+  ToolInput input;
+  if (options.format == SelectFormat::kPython) {
+    input.text = PythonList(names) + "\n";
+  } else if (options.format == SelectFormat::kJson) {
+    JsonWriter json;
+    json.BeginObject();
+    AddList(json, "nodes", names);
+    json.EndObject();
+    input.text = Line(json);
+  } else {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (Printable(names[i], names[i].size()) != names[i]) {
+        input.obstacles.push_back(fmt::format(
+            "{}  {}: a line cannot hold its name; use --format json",
+            Printable(selection.model.nodes().Address(selection.nodes[i])),
+            Printable(names[i], 100)));
+      }
+      input.text += names[i] + "\n";
+    }
+  }
+  return input;
+}
+
+// ---------------------------------------------------------------- quantizers
+// The quantizer splits a Gemm in two before it looks at the lists.
+Names QuantizerNames(const Selection& selection) {
+  Names names;
+  const NodeList& nodes = selection.model.nodes();
+  for (const NodeId node : selection.nodes) {
+    const std::string name(nodes.Name(node));
+    names.push_back(name);
+    if (nodes.Op(node) != "Gemm") continue;
+    names.push_back(name + "_MatMul");
+    names.push_back(name + "_Add");
+  }
+  return names;
+}
+
+void AddQuantizerLists(JsonWriter& json, const Names& names, bool exclude) {
+  AddList(json, "nodes_to_quantize", exclude ? Names() : names);
+  AddList(json, "nodes_to_exclude", exclude ? names : Names());
+}
+
+ToolInput WriteOrtQuant(const Selection& selection,
+                        const SelectOptions& options) {
+  const Names names = QuantizerNames(selection);
+  if (options.format == SelectFormat::kPython) {
+    return {fmt::format("nodes_to_quantize = {}\nnodes_to_exclude = {}\n",
+                        PythonList(options.exclude ? Names() : names),
+                        PythonList(options.exclude ? names : Names())),
+            {},
+            {}};
+  }
+  JsonWriter json;
+  json.BeginObject();
+  AddQuantizerLists(json, names, options.exclude);
+  json.EndObject();
+  return {Line(json), {}, {}};
+}
+
+ToolInput WriteOlive(const Selection& selection, const SelectOptions& options) {
+  JsonWriter json;
+  json.BeginObject().Key("passes").BeginObject();
+  json.Key("quantization").BeginObject();
+  json.Key("type").String("OnnxDynamicQuantization");
+  // Olive takes an empty list for "nothing".
+  AddList(json, options.exclude ? "nodes_to_exclude" : "nodes_to_quantize",
+          QuantizerNames(selection));
+  json.EndObject().EndObject().EndObject();
+  return {Line(json), {}, {}};
+}
+
+// ---------------------------------------------------------------- polygraphy
+ToolInput WritePolygraphy(const Selection& selection,
+                          const SelectOptions& options) {
+  const Names names = NamesOf(selection);
+  ToolInput input;
+  if (options.format == SelectFormat::kJson) {
+    JsonWriter json;
+    json.BeginObject().Key("layer_precisions").BeginObject();
+    for (const std::string& name : names) {
+      json.Key(name).String(options.precision);
+    }
+    json.EndObject();
+    json.Key("precision_constraints").String("obey").EndObject();
+    input.text = Line(json);
+  } else if (options.format == SelectFormat::kText) {
+    input.text = "--precision-constraints obey --layer-precisions";
+    for (const std::string& name : names) {
+      input.text += " " + ShellWord(name + ":" + options.precision);
+    }
+    input.text += "\n";
+  } else {
+    std::string list;
+    for (const std::string& name : names) {
+      list += "    " + PythonText(name) + ",\n";
+    }
+    input.text = fmt::format(
+        "# polygraphy run model.onnx --trt --fp16 --precision-constraints obey "
+        "\\\n"
+        "#     --trt-network-postprocess-script this_file.py\n"
+        "import tensorrt as trt\n\n"
+        "LAYERS = {{\n{}}}\n\n\n"
+        "def postprocess(network):\n"
+        "    missing = set(LAYERS)\n"
+        "    for index in range(network.num_layers):\n"
+        "        layer = network.get_layer(index)\n"
+        "        if layer.name in LAYERS:\n"
+        "            layer.precision = trt.{}\n"
+        "            missing.discard(layer.name)\n"
+        "    if missing:\n"
+        "        print(f\"{{len(missing)}} nodes are no layer of the network: "
+        "{{sorted(missing)}}\")\n",
+        list, options.precision);
+  }
+  return input;
+}
+
+// ---------------------------------------------------------------- layer_ann
+constexpr std::string_view kLayerSetting = "session.layer_assignment_settings";
+
+ToolInput WriteLayerAnn(const Selection& selection,
+                        const SelectOptions& options) {
+  const TaggedModel& model = selection.model;
+  const LayerRules rules = LayerRulesFor(model.tagging(), selection.nodes);
+  ToolInput input;
+  for (const LayerRules::Obstacle& obstacle : rules.obstacles) {
+    input.obstacles.push_back(fmt::format(
+        "{}  {}: {}", Printable(model.nodes().Address(obstacle.node)),
+        Printable(model.nodes().Name(obstacle.node), 100), obstacle.why));
+  }
+  for (const std::string& split : rules.split) {
+    input.obstacles.push_back(split + " are selected, layer_ann is for all");
+  }
+  const std::string setting = rules.Setting(options.device);
+  if (options.format == SelectFormat::kText) {
+    input.text = setting + "\n";
+  } else if (options.format == SelectFormat::kPython) {
+    input.text = fmt::format("options.add_session_config_entry(\"{}\", {})\n",
+                             kLayerSetting, PythonText(setting));
+  } else {
+    JsonWriter json;
+    json.BeginObject();
+    json.Key("annotation_key").String("layer_ann");
+    json.Key("annotations").BeginArray();
+    for (const ModuleId id : rules.modules) {
+      json.String(model.tagging().modules.Path(id));
+    }
+    json.EndArray();
+    json.Key("session_options").BeginObject();
+    json.Key(kLayerSetting).String(setting).EndObject();
+    json.EndObject();
+    input.text = Line(json);
+  }
+  input.notes.push_back(
+      "the model needs the annotations: onnx-tag MODEL --keys tags,layer_ann");
+  return input;
+}
+
+// ---------------------------------------------------------------- extract
+std::string Added(const NodeList& nodes, const std::vector<NodeId>& added,
+                  std::string_view what) {
+  const std::string_view first = nodes.Name(added.front());
+  return fmt::format("{} {} ({}{})", Count(added.size(), "node"), what,
+                     first.empty() ? Printable(nodes.Address(added.front()))
+                                   : Printable(first, 100),
+                     added.size() > 1 ? ", ..." : "");
+}
+
+void AddAddresses(JsonWriter& json, std::string_view key, const NodeList& nodes,
+                  const std::vector<NodeId>& list) {
+  json.Key(key).BeginArray();
+  for (const NodeId node : list) {
+    json.BeginObject();
+    json.Key("index").Number(nodes.IndexOf(node));
+    json.Key("name").String(nodes.Name(node));
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+ToolInput WriteExtract(const Selection& selection,
+                       const SelectOptions& options) {
+  const NodeList& nodes = selection.model.nodes();
+  const Cut cut = CutOut(selection.model, selection.nodes);
+  ToolInput input;
+  for (const Cut::Obstacle& obstacle : cut.obstacles) {
+    input.obstacles.push_back(
+        fmt::format("{}  {}: {}", Printable(nodes.Address(obstacle.node)),
+                    Printable(nodes.Name(obstacle.node), 100),
+                    Printable(obstacle.why, 300)));
+  }
+  if (cut.inputs.empty() && cut.obstacles.empty()) {
+    input.obstacles.push_back(
+        "nothing goes into this part, and extract_model wants an input");
+  } else if (cut.outputs.empty() && cut.obstacles.empty()) {
+    input.obstacles.push_back(
+        "nothing comes out of this part, and extract_model wants an output");
+  }
+  if (!cut.between.empty()) {
+    input.notes.push_back(
+        "comes along: " +
+        Added(nodes, cut.between, "between those that are selected"));
+  }
+  if (!cut.constants.empty()) {
+    input.notes.push_back("comes along: " +
+                          Added(nodes, cut.constants, "with constants"));
+  }
+  if (options.format == SelectFormat::kPython) {
+    input.text = fmt::format(
+        "onnx.utils.extract_model({}, \"part.onnx\",\n"
+        "    {},\n    {})\n",
+        PythonText(selection.model.about().file), PythonList(cut.inputs),
+        PythonList(cut.outputs));
+    return input;
+  }
+  JsonWriter json;
+  json.BeginObject();
+  AddList(json, "input_names", cut.inputs);
+  AddList(json, "output_names", cut.outputs);
+  AddAddresses(json, "nodes", nodes, cut.nodes);
+  AddAddresses(json, "added_between", nodes, cut.between);
+  AddAddresses(json, "added_constants", nodes, cut.constants);
+  json.EndObject();
+  input.text = Line(json);
+  return input;
+}
+
+// In the order of SelectTool.
+constexpr std::array<Tool, 6> kTools = {{
+    {SelectTool::kNames, true, WriteNames},
+    {SelectTool::kOrtQuant, true, WriteOrtQuant},
+    {SelectTool::kLayerAnn, false, WriteLayerAnn},
+    {SelectTool::kOlive, true, WriteOlive},
+    {SelectTool::kPolygraphy, true, WritePolygraphy},
+    {SelectTool::kExtract, false, WriteExtract},
+}};
+
+}  // namespace
+
+const Tool& ToolFor(SelectTool tool) {
+  return kTools[static_cast<std::size_t>(tool)];
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,34 @@
+// --skip-current: whether an earlier run did the same work.
+#ifndef ONNX_TAG_COMMANDS_WRITE_SKIP_CURRENT_H_
+#define ONNX_TAG_COMMANDS_WRITE_SKIP_CURRENT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/options.h"
+#include "tagging/sidecar.h"
+
+namespace onnx_tag {
+
+// What the sidecar of `input` says, where every output is newer than the input
+// and the sidecar was written for a file of that name and size, with these
+// options, by this version. The fingerprint has no say: a model that was
+// trained again has the same graph.
+std::optional<SidecarGlance> CurrentSidecar(const std::string& input,
+                                            const TagOptions& options);
+
+// The gates that a model does not meet although it is current: what an earlier
+// run found is found again.
+std::vector<std::string> FindingsOfCurrent(const std::string& input,
+                                           const SidecarGlance& glance,
+                                           const TagOptions& options);
+
+// Stands in the sidecar for the options that shape the answer and have no
+// field of their own; "" where they are the default. Files of facts must have
+// been read (WithFacts), and are not read again.
+std::string OptionsDigest(const TagOptions& options);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_WRITE_SKIP_CURRENT_H_

@@ -1,0 +1,38 @@
+// One model tagged, and what there is to say about it.
+#ifndef ONNX_TAG_COMMANDS_WRITE_TAG_FILE_H_
+#define ONNX_TAG_COMMANDS_WRITE_TAG_FILE_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/options.h"
+#include "commands/write/tag_summary.h"
+#include "io/terminal.h"
+
+namespace onnx_tag {
+
+struct TagReport {
+  TagSummary summary;
+  Coverage coverage;
+  std::string dialect;
+  std::string root_class;
+  std::vector<std::string> warnings;  // weights not found, odd facts
+  std::vector<std::string> findings;  // gates that are not met
+  bool current = false;               // --skip-current: nothing was to be done
+  bool streams = false;               // an output goes to standard output
+};
+
+// Takes lines of NDJSON, whole ones.
+using NodeLines = std::function<void(std::string_view)>;
+
+// Maps `input` and writes what `options` ask for; `nodes` gets a line for each
+// node where it is given. Throws Error, and then `report` has what was known
+// until then. Prints nothing but progress and outputs that go to "-".
+void TagFile(const std::string& input, const TagOptions& options,
+             const NodeLines& nodes, Terminal& terminal, TagReport& report);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_WRITE_TAG_FILE_H_

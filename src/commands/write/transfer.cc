@@ -1,0 +1,130 @@
+#include "onnx_tag/transfer.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "commands/commands.h"
+#include "commands/read/tag_source.h"
+#include "commands/report/json_writer.h"
+#include "commands/write/external_data.h"
+#include "commands/write/gates.h"
+#include "commands/write/write_tagged.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+namespace {
+
+using Found = std::array<std::pair<std::string_view, std::uint64_t>, 5>;
+
+Found FoundBy(const TransferCounts& counts) {
+  return {{{"by_name", counts.by_name},
+           {"by_structure", counts.by_structure},
+           {"fused", counts.fused},
+           {"helpers", counts.helpers},
+           {"nearby", counts.nearby}}};
+}
+
+// "found 110 by name, 9 by structure; 4 fused, 3 helpers of tools"
+std::string FoundText(const TransferCounts& counts) {
+  constexpr std::array<std::string_view, 5> kWords = {
+      "by name", "by structure", "fused", "put in by tools",
+      "by what is around"};
+  std::string text;
+  std::size_t place = 0;
+  for (const auto& [key, count] : FoundBy(counts)) {
+    const std::string_view word = kWords[place++];
+    if (count == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                        WithThousands(count), word);
+  }
+  return text.empty() ? "" : "  found " + text + "\n";
+}
+
+std::string Json(const TransferOptions& options, const TagSummary& summary,
+                 const TransferCounts& counts, const Coverage& coverage) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("from").String(options.from);
+  json.Key("file").String(summary.file);
+  json.Key("output").StringOrNull(summary.output);
+  json.Key("sidecar").StringOrNull(summary.sidecar);
+  json.Key("nodes").Number(coverage.nodes);
+  json.Key("tagged").Number(coverage.tagged);
+  json.Key("untagged").Number(coverage.untagged());
+  json.Key("coverage").Share(coverage.share());
+  json.Key("by_confidence").BeginObject();
+  for (std::size_t i = 0; i < kConfidenceNames.size(); ++i) {
+    json.Key(kConfidenceNames[i]).Number(coverage.by_confidence[i]);
+  }
+  json.EndObject();
+  json.Key("found").BeginObject();
+  for (const auto& [key, count] : FoundBy(counts)) json.Key(key).Number(count);
+  json.EndObject();
+  json.EndObject();
+  return json.text() + "\n";
+}
+
+// Weaker tags go, and with them what was counted as found.
+void DropWeaker(Confidence least, Tagging& tagging) {
+  for (Tag& tag : tagging.tags) {
+    if (tag.tagged() && tag.confidence < least) tag = Tag();
+  }
+  std::erase_if(tagging.origins, [&](const Origin& origin) {
+    return !tagging.tags[origin.node].tagged();
+  });
+}
+
+// Two versions of one model share something; two models share a few names of
+// inputs, and carrying tags from one to the other would be nonsense.
+void WarnOfStrangers(const TransferOptions& options,
+                     const TransferCounts& counts, std::uint64_t nodes,
+                     Terminal& terminal) {
+  const std::uint64_t counterparts =
+      counts.by_name + counts.by_structure + counts.fused;
+  if (4 * counterparts >= nodes) return;
+  terminal.Complain(fmt::format(
+      "onnx-tag: {}: only {} of {} have a counterpart in {}\n  is it a version "
+      "of the same model?\n",
+      Printable(options.tag.models.front()), WithThousands(counterparts),
+      Count(nodes, "node"), Printable(options.from)));
+}
+
+}  // namespace
+
+ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal) {
+  const TaggedModel from =
+      TaggedModel::Load(options.from, options.source, terminal);
+  const ModelFile file = ModelFile::Open(options.tag.models.front());
+  TransferCounts counts;
+  Tagging tagging = TransferTags({from.nodes(), from.model()}, from.tagging(),
+                                 file.model(), &counts);
+  WarnOfStrangers(options, counts, file.model().node_count(), terminal);
+  DropWeaker(options.tag.mapping.min_confidence, tagging);
+  WarnOfExternalData(file, terminal);
+  TagSummary summary;
+  const bool streams =
+      WriteTagged(file, tagging, options.tag, terminal, summary);
+
+  const Coverage coverage = CountTags(tagging);
+  if (!options.tag.quiet || options.tag.json) {
+    const std::string text =
+        options.tag.json ? Json(options, summary, counts, coverage)
+                         : SummaryText(summary, tagging) + FoundText(counts);
+    if (streams) {
+      terminal.Err(text);
+    } else {
+      terminal.Out(text);
+    }
+  }
+  const std::vector<std::string> findings = UnmetGates(tagging, options.tag);
+  for (const std::string& finding : findings) {
+    terminal.Complain(
+        fmt::format("onnx-tag: {}: {}\n", Printable(summary.file), finding));
+  }
+  return findings.empty() ? ExitCode::kOk : ExitCode::kFindings;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,72 @@
+#include "commands/write/write_tagged.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+
+#include "base/text.h"
+#include "commands/write/external_data.h"
+#include "commands/write/output_paths.h"
+#include "commands/write/pending_outputs.h"
+#include "onnx_tag/error.h"
+#include "tagging/sidecar.h"
+#include "tagging/tag_writer.h"
+
+namespace onnx_tag {
+namespace {
+
+void RefuseBeyondTwoGigabytes(const ModelFile& file, const TagWriter& writer) {
+  if (writer.new_size() <= kMaxModelBytes) return;
+  Fail(ErrorKind::kOutput,
+       "{}: tags would make the file {} bytes; protobuf readers stop at {}\n"
+       "  write them beside the model instead, with --sidecar-only",
+       Printable(file.path()), writer.new_size(), kMaxModelBytes);
+}
+
+Produce SidecarOf(const ModelFile& file, const Tagging& tagging) {
+  const SidecarModel about =
+      AboutModel(FileName(file.path()), file.model(), tagging);
+  return [&file, &tagging, about](wire::Rewrite::Sink& sink) {
+    WriteSidecar(file.model(), tagging, about,
+                 [&](Bytes bytes) { sink.Write(bytes); });
+  };
+}
+
+}  // namespace
+
+bool WriteTagged(const ModelFile& file, const Tagging& tagging,
+                 const TagOptions& options, Terminal& terminal,
+                 TagSummary& summary) {
+  const std::string& input = file.path();
+  // Nothing is written before Write().
+  PendingOutputs outputs(file.file(), options.write, terminal);
+  summary.file = input;
+  summary.dry_run = options.write.dry_run;
+  std::optional<TagWriter> writer;
+  if (!options.sidecar_only) {
+    writer.emplace(file.model(), tagging, options.keys);
+    RefuseBeyondTwoGigabytes(file, *writer);
+    summary.output = OutputPath(input, options.write, "tagged");
+    outputs.AddModel(summary.output, writer->new_size(),
+                     [&](wire::Rewrite::Sink& sink) { writer->Write(sink); });
+    if (!options.write.in_place) {
+      CarryExternalData(file, summary.output, options.write.data, outputs);
+    }
+  }
+  summary.sidecar = SidecarPath(input, summary.output, options);
+  if (!summary.sidecar.empty()) {
+    outputs.AddSidecar(summary.sidecar, SidecarOf(file, tagging));
+  }
+  RefuseToReplaceWeights(file, summary.output);
+  RefuseToReplaceWeights(file, summary.sidecar);
+  outputs.Judge();
+  if (!options.write.dry_run) {
+    outputs.Write();
+    outputs.Commit();
+  }
+  summary.output_fate = outputs.FateOf(summary.output);
+  summary.sidecar_fate = outputs.FateOf(summary.sidecar);
+  return outputs.streams() && !options.write.dry_run;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,397 @@
+// From scopes to modules.
+//
+// A TorchScript scope is the stack of calls by last attribute names, so
+// modules that are held but never called are missing from it. The parameters
+// that nodes of the scope use have full paths: they vote for what the scope,
+// and every scope around it, stands for. Scopes nobody votes for are placed
+// below their parent's module.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "evidence/evidence.h"
+#include "evidence/settle_scopes.h"
+#include "exporters/torchscript/torchscript.h"
+#include "hierarchy/name_parts.h"
+
+namespace onnx_tag {
+namespace {
+
+using Atoms = std::vector<std::string_view>;
+
+class ScopeAligner {
+ public:
+  explicit ScopeAligner(Evidence& evidence)
+      : evidence_(evidence),
+        scopes_(evidence.scopes),
+        tree_(evidence.modules),
+        settler_(evidence),
+        votes_(evidence.scopes.size()),
+        ballots_(evidence.scopes.size()) {}
+
+  void Run() {
+    calls_indices_.resize(scopes_.size(), false);
+    for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) {
+      if (id != ScopeId{0} && GroupOf(id, scopes_.Segment(id)).folded) {
+        calls_indices_[scopes_[id].parent] = true;
+      }
+    }
+    FindRepeatedCalls();
+    CollectVotes();
+    for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) Place(id);
+  }
+
+ private:
+  // What a scope's last segment adds to its parent's module path.
+  struct Group {
+    Atoms atoms;
+    bool folded = false;  // `layer/layer.0`: the list itself was called
+  };
+
+  Group GroupOf(ScopeId id, std::string_view segment) const {
+    Group group;
+    const Scope& scope = scopes_[id];
+    const std::string_view outer = scope.parent == ScopeId{0}
+                                       ? std::string_view()
+                                       : scopes_.Segment(scope.parent);
+    if (!outer.empty() && segment.size() > outer.size() + 1 &&
+        segment.starts_with(outer) && segment[outer.size()] == '.' &&
+        hierarchy::IsNumeric(segment.substr(outer.size() + 1))) {
+      group.atoms = {segment.substr(outer.size() + 1)};
+      group.folded = true;
+      return group;
+    }
+    for (const std::string_view atom : Split(segment, '.')) {
+      if (!atom.empty()) group.atoms.push_back(atom);
+    }
+    return group;
+  }
+
+  bool IsAdapter(ScopeId id) const {
+    return scopes_.Find(std::string(scopes_[scopes_[id].parent].text) +
+                        "/base_layer") != kNo<ScopeId>;
+  }
+
+  // `act_1` where `act` is a scope too and nothing is called through it is
+  // the second call of `act`, unless a parameter shows that it exists.
+  void FindRepeatedCalls() {
+    for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) {
+      Scope& scope = scopes_[id];
+      const hierarchy::Reuse reuse = hierarchy::SplitReuseSuffix(scope.text);
+      if (reuse.call == 0 || scope.has_children) continue;
+      if (IsAdapter(id)) continue;
+      const ScopeId first = scopes_.Find(reuse.base);
+      if (first != kNo<ScopeId>) scope.first_call = first;
+    }
+  }
+
+  struct Vote {
+    ModuleId module;
+    std::uint32_t weight;
+  };
+
+  void CollectVotes() {
+    const Model& model = evidence_.model;
+    for (const NodeId node : model.Nodes()) {
+      ScopeId scope = evidence_.node_scope[node];
+      if (scope == kNo<ScopeId>) scope = evidence_.value_scope[node];
+      if (scope == kNo<ScopeId> || evidence_.is_carrier[node]) continue;
+      for (const ValueId input : model.Inputs(node)) {
+        const ParameterId id = evidence_.ParameterOf(input);
+        if (id == kNo<ParameterId>) continue;
+        const Parameter& parameter = evidence_.parameters[id];
+        if (parameter.trusted) {
+          Count(scope, parameter.module, parameter.rank >= 2 ? 4 : 1);
+        }
+      }
+    }
+    for (const Ballot& ballot : ballots_) Hand(ballot);
+  }
+
+  // What Cast() finds for a scope and a module, and how much it weighs.
+  struct Ballot {
+    ModuleId module = kNo<ModuleId>;
+    ScopeId first_call = kNo<ScopeId>;  // of the scope, when it was filled in
+    std::vector<std::pair<ScopeId, ModuleId>> found;
+    std::uint32_t weight = 0;  // not yet added
+  };
+
+  // Most scopes use the parameters of one module, many times: the last ballot
+  // of each is kept. At 10^6 nodes filling them in took a quarter of the time.
+  void Count(ScopeId scope, ModuleId module, std::uint32_t weight) {
+    if (scope == ScopeId{0}) return;
+    Ballot& ballot = ballots_[scope];
+    if (ballot.module != module ||
+        ballot.first_call != scopes_[scope].first_call) {
+      Hand(ballot);
+      ballot.found = Cast(scope, module);
+      // At once: of equal votes the first to come counts.
+      for (const auto& [id, target] : ballot.found) Add(id, target, 0);
+      ballot.module = module;
+      ballot.first_call = scopes_[scope].first_call;
+      ballot.weight = 0;
+    }
+    ballot.weight += weight;
+  }
+
+  void Hand(const Ballot& ballot) {
+    for (const auto& [id, target] : ballot.found) {
+      Add(id, target, ballot.weight);
+    }
+  }
+
+  void Add(ScopeId scope, ModuleId module, std::uint32_t weight) {
+    for (Vote& vote : votes_[scope]) {
+      if (vote.module == module) {
+        vote.weight += weight;
+        return;
+      }
+    }
+    if (votes_[scope].size() < 16) votes_[scope].push_back({module, weight});
+  }
+
+  // Matches the scope, segment by segment from its end, against the path of
+  // the parameter's module; gives a vote for each scope on the way.
+  std::vector<std::pair<ScopeId, ModuleId>> Cast(ScopeId scope,
+                                                 ModuleId module) {
+    std::vector<ModuleId> ids;
+    for (ModuleId at = module; at != ModuleId{0}; at = tree_.Parent(at)) {
+      ids.push_back(at);
+    }
+    std::reverse(ids.begin(), ids.end());
+    Atoms path;
+    for (const ModuleId at : ids) path.push_back(tree_.Atom(at));
+    const auto matches = [&](const Atoms& atoms, std::size_t end) {
+      return atoms.size() <= end &&
+             std::equal(atoms.begin(), atoms.end(),
+                        path.begin() +
+                            static_cast<std::ptrdiff_t>(end - atoms.size()));
+    };
+    ScopeId at = scope;
+    Group group = GroupOf(at, scopes_.Segment(at));
+    if (!matches(group.atoms, path.size())) {
+      // Perhaps a second call.
+      if (scopes_[scope].first_call == kNo<ScopeId>) return {};
+      at = scopes_[scope].first_call;
+      group = GroupOf(at, scopes_.Segment(at));
+      if (!matches(group.atoms, path.size())) return {};
+    } else if (scopes_[scope].first_call != kNo<ScopeId>) {
+      // A real attribute; a second call of the other may hide in it still.
+      scopes_[scope].perhaps_call_of = scopes_[scope].first_call;
+      scopes_[scope].first_call = kNo<ScopeId>;
+    }
+    std::vector<std::pair<ScopeId, ModuleId>> found;
+    std::size_t end = path.size();
+    bool adjacent = false;
+    while (true) {
+      found.emplace_back(at, ids[end - 1]);
+      const std::size_t start = end - group.atoms.size();
+      adjacent = group.folded;
+      at = scopes_[at].parent;
+      if (at == ScopeId{0} || start == 0) break;
+      group = GroupOf(at, scopes_.Segment(at));
+      end = start;
+      while (end > 0 && !matches(group.atoms, end)) {
+        if (adjacent) break;
+        --end;
+      }
+      if (end == 0 || !matches(group.atoms, end)) break;
+    }
+    // All of the scope must be in the path, or all of the path in the scope:
+    // a module that was registered elsewhere is called by its first name.
+    if (at != ScopeId{0} && !(found.size() >= 1 && PathUsedUp(found, ids))) {
+      return {};
+    }
+    return found;
+  }
+
+  static bool PathUsedUp(const std::vector<std::pair<ScopeId, ModuleId>>& found,
+                         const std::vector<ModuleId>& ids) {
+    // The outermost match reaches the first atom.
+    return found.back().second == ids.front();
+  }
+
+  void Place(ScopeId id) {
+    Scope& scope = scopes_[id];
+    if (id == ScopeId{0}) {
+      scope.module = ModuleId{0};
+      scope.proven = true;
+      return;
+    }
+    if (scope.first_call != kNo<ScopeId> &&
+        settler_.Exists(scopes_[scope.parent].module,
+                        GroupOf(id, scopes_.Segment(id)).atoms)) {
+      // The hierarchy has an `act_1`; a second call of `act` may hide in it
+      // still.
+      scope.perhaps_call_of = scope.first_call;
+      scope.first_call = kNo<ScopeId>;
+    }
+    if (scope.first_call != kNo<ScopeId>) {
+      const Scope& first = scopes_[scope.first_call];
+      // The first call may come later in the table: its parent is ours.
+      scope.module = first.module;
+      scope.proven = first.proven;
+      if (scope.first_call > id) PlaceByName(scope.first_call);
+      scope.module = scopes_[scope.first_call].module;
+      return;
+    }
+    PlaceByName(id);
+  }
+
+  void PlaceByName(ScopeId id) {
+    Scope& scope = scopes_[id];
+    const ModuleId outer = scopes_[scope.parent].module;
+    const Vote* best = nullptr;
+    for (const Vote& vote : votes_[id]) {
+      if (best == nullptr || vote.weight > best->weight ||
+          (vote.weight == best->weight &&
+           tree_.IsAncestor(outer, vote.module) &&
+           !tree_.IsAncestor(outer, best->module))) {
+        best = &vote;
+      }
+    }
+    if (best != nullptr) {
+      scope.module = best->module;
+      scope.proven = true;
+      return;
+    }
+    const Group group = GroupOf(id, scopes_.Segment(id));
+    if (const Settled found = settler_.Settle(outer, group.atoms);
+        found.module != kNo<ModuleId>) {
+      scope.module = found.module;
+      scope.proven = found.named && scope.perhaps_call_of == kNo<ScopeId>;
+      scope.settled = !found.named;
+      return;
+    }
+    if (PlaceAdapter(id) || PlaceShared(id)) return;
+    scope.module = outer;
+    if (group.folded) {
+      // A list of its own name inside `a`, or `a` itself called?
+      const std::string_view segment = scopes_.Segment(id);
+      const std::size_t dot = segment.rfind('.');
+      const ModuleId same = tree_.FindChild(outer, segment.substr(0, dot));
+      if (same != kNo<ModuleId> &&
+          tree_.FindChild(same, group.atoms[0]) != kNo<ModuleId> &&
+          tree_.FindChild(outer, group.atoms[0]) == kNo<ModuleId>) {
+        scope.module = same;
+      }
+    }
+    for (const std::string_view atom : group.atoms) {
+      scope.module = tree_.Child(scope.module, atom);
+    }
+  }
+
+  // PEFT keeps each adapter's matrices in a ModuleDict: lora_A.default is
+  // called as `default`, lora_B.default, its like, as `default_1`.
+  bool PlaceAdapter(ScopeId id) {
+    Scope& scope = scopes_[id];
+    if (!IsAdapter(id)) return false;
+    if (scopes_.Segment(id) == "base_layer") return false;
+    const hierarchy::Reuse reuse = hierarchy::SplitReuseSuffix(scope.text);
+    const bool second =
+        reuse.call == 1 && scopes_.Find(reuse.base) != kNo<ScopeId>;
+    const bool first =
+        scopes_.Find(std::string(scope.text) + "_1") != kNo<ScopeId>;
+    if (!first && !second) return false;
+    const std::string_view text = second ? reuse.base : scope.text;
+    scope.module =
+        tree_.Child(scopes_[scope.parent].module, second ? "lora_B" : "lora_A");
+    scope.module = tree_.Child(scope.module, text.substr(text.rfind('/') + 1));
+    return true;
+  }
+
+  // The children of a called Sequential are indices. A name among them is a
+  // module that was registered elsewhere first, and is called by that name.
+  bool PlaceShared(ScopeId id) {
+    Scope& scope = scopes_[id];
+    if (!calls_indices_[scope.parent] ||
+        GroupOf(id, scopes_.Segment(id)).folded) {
+      return false;
+    }
+    const hierarchy::Reuse reuse =
+        hierarchy::SplitReuseSuffix(scopes_.Segment(id));
+    for (ScopeId at = scope.parent; at != ScopeId{0};) {
+      at = scopes_[at].parent;
+      for (const std::string_view segment : {scopes_.Segment(id), reuse.base}) {
+        const std::string text =
+            at == ScopeId{0}
+                ? std::string(segment)
+                : std::string(scopes_[at].text) + "/" + std::string(segment);
+        const ScopeId first = scopes_.Find(text);
+        if (first == kNo<ScopeId> || first == id) continue;
+        scope.module = scopes_[first].module;
+        if (first > id) {
+          scope.module = tree_.Child(scopes_[at].module, segment);
+        }
+        return true;
+      }
+    }
+    return false;
+  }
+
+  Evidence& evidence_;
+  ScopeTable& scopes_;
+  ModuleTree& tree_;
+  ScopeSettler settler_;
+  IdVector<ScopeId, bool> calls_indices_;  // `head` of `head/head.0`
+  IdVector<ScopeId, std::vector<Vote>> votes_;
+  IdVector<ScopeId, Ballot> ballots_;
+};
+
+// The module `block_1` and the second call of `block` print the same scope.
+// What hangs together with a parameter of block_1 is block_1's; the rest is
+// the call's.
+void SplitMergedScopes(Evidence& evidence) {
+  const Model& model = evidence.model;
+  std::vector<NodeId> members;
+  for (const NodeId node : model.Nodes()) {
+    const ScopeId scope = evidence.node_scope[node];
+    if (scope != kNo<ScopeId> &&
+        evidence.scopes[scope].perhaps_call_of != kNo<ScopeId>) {
+      members.push_back(node);
+    }
+  }
+  // Labels spread along edges inside a scope; such scopes are small and rare.
+  IdVector<NodeId, bool> own(members.empty() ? 0 : model.node_count(), false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const NodeId node : members) {
+      if (own[node]) continue;
+      const ScopeId scope = evidence.node_scope[node];
+      bool mine = false;
+      for (const ValueId input : model.Inputs(node)) {
+        if (input == kNo<ValueId>) continue;
+        const NodeId producer = model.Producer(input);
+        mine |= evidence.ParameterOf(input) != kNo<ParameterId> ||
+                model.InitializerOf(input) != nullptr ||
+                (producer != kNo<NodeId> && own[producer] &&
+                 evidence.node_scope[producer] == scope);
+      }
+      for (const ValueId output : model.Outputs(node)) {
+        if (output == kNo<ValueId>) continue;
+        for (const NodeId consumer : model.Consumers(output)) {
+          mine |= own[consumer] && evidence.node_scope[consumer] == scope;
+        }
+      }
+      own[node] = mine;
+      changed |= mine;
+    }
+  }
+  for (const NodeId node : members) {
+    if (!own[node]) {
+      evidence.node_scope[node] =
+          evidence.scopes[evidence.node_scope[node]].perhaps_call_of;
+    }
+  }
+}
+
+}  // namespace
+
+void AlignScopes(Evidence& evidence) {
+  ScopeAligner(evidence).Run();
+  SplitMergedScopes(evidence);
+}
+
+}  // namespace onnx_tag

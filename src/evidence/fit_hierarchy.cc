@@ -1,0 +1,286 @@
+// Lays the user's hierarchy over the modules that the file names.
+//
+// Both may begin at another module: the model was wrapped before the export,
+// or a part of the recorded model was exported. What the file's parameters and
+// metadata name must be in the hierarchy; where most of it is not, the
+// hierarchy is that of another model.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "evidence/evidence.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+namespace {
+
+// The modules that the file names for sure, each once, root left out.
+std::vector<ModuleId> NamedModules(const Evidence& evidence) {
+  std::vector<bool> named(evidence.modules.size(), false);
+  for (const Parameter& parameter : evidence.parameters) {
+    if (parameter.uses > 0) named[Index(parameter.module)] = true;
+  }
+  for (const MetadataFact& fact : evidence.metadata) {
+    named[Index(fact.module)] = true;
+  }
+  for (const auto* const facts : {&evidence.traced, &evidence.fx_traced}) {
+    for (const ProjectedFact& fact : *facts) named[Index(fact.module)] = true;
+  }
+  std::vector<ModuleId> modules;
+  for (const ModuleId id : AllIds<ModuleId>(named.size())) {
+    if (named[Index(id)] && id != ModuleTree::kRoot) modules.push_back(id);
+  }
+  return modules;
+}
+
+// Where the map's root is in the file, or the file's root in the map.
+struct Offset {
+  ModuleId in_file = ModuleTree::kRoot;
+  ModuleId in_map = ModuleTree::kRoot;
+  bool operator<(const Offset& other) const {
+    return std::pair(in_file, in_map) < std::pair(other.in_file, other.in_map);
+  }
+};
+
+class Fitter {
+ public:
+  Fitter(Evidence& evidence, const ModuleMap& map)
+      : tree_(evidence.modules),
+        map_(map),
+        evidence_(evidence),
+        named_(NamedModules(evidence)) {}
+
+  Offset Find() {
+    Offset best;
+    std::size_t hits = Hits(best);
+    if (2 * hits >= named_.size()) return best;
+    for (const Offset& offset : Candidates()) {
+      const std::size_t more = Hits(offset);
+      if (more > hits) {
+        hits = more;
+        best = offset;
+      }
+    }
+    return best;
+  }
+
+  // Throws, or warns, or is silent.
+  void Check(const Offset& offset) {
+    std::size_t inside = 0, missing = 0;
+    ModuleId first = kNo<ModuleId>;
+    for (const ModuleId id : named_) {
+      if (!tree_.IsAncestor(offset.in_file, id)) continue;
+      ++inside;
+      if (InMap(id, offset) != kNo<ModuleId>) continue;
+      if (missing++ == 0) first = id;
+    }
+    const std::string name = Printable(map_.name);
+    if (named_.empty()) {
+      if (!AnyScopeFits()) {
+        evidence_.warnings.push_back(fmt::format(
+            "{}: nothing in the file could be checked against it", name));
+      }
+    } else if (map_.complete && 2 * (inside - missing) < named_.size()) {
+      FailOnForeign(first == kNo<ModuleId> ? named_[0] : first);
+    } else if (!map_.complete && missing == inside && !AnyKnown(offset)) {
+      FailOnForeign(named_[0]);
+    } else if (map_.complete && missing > 0) {
+      evidence_.warnings.push_back(fmt::format(
+          "{}: does not fit everywhere: it has no module {}{}", name,
+          Printable(tree_.Path(first), 200),
+          missing == 1
+              ? std::string()
+              : fmt::format(", nor {} more that the file names", missing - 1)));
+    }
+  }
+
+  ModuleId InMap(ModuleId id, const Offset& offset) const {
+    return Down(id, offset.in_file, offset.in_map);
+  }
+
+ private:
+  [[noreturn]] void FailOnForeign(ModuleId conflict) const {
+    Fail(ErrorKind::kUsage,
+         "{}: is the hierarchy of another model: the file has the module {}, "
+         "the hierarchy has not\n  record it from the model that was exported: "
+         "python -m onnx_tag record",
+         Printable(map_.name), Printable(tree_.Path(conflict), 200));
+  }
+
+  // For files without a name of a parameter: whether a call at the root is of a
+  // module that the map has.
+  bool AnyScopeFits() const {
+    for (const ScopeId id : AllIds<ScopeId>(evidence_.scopes.size())) {
+      const Scope& scope = evidence_.scopes[id];
+      if (scope.parent == ScopeId{0} &&
+          map_.tree.Find(scope.text) != kNo<ModuleId>) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // A traced map without torch.nn has none of the modules with parameters, but
+  // those around them.
+  bool AnyKnown(const Offset& offset) const {
+    for (ModuleId id : named_) {
+      for (; id != offset.in_file && id != ModuleTree::kRoot;
+           id = tree_.Parent(id)) {
+        if (InMap(id, offset) != kNo<ModuleId>) return true;
+      }
+    }
+    return false;
+  }
+
+  // The module of the map that is below `in_map` what `id` is below `in_file`.
+  ModuleId Down(ModuleId id, ModuleId in_file, ModuleId in_map) const {
+    std::vector<std::string_view> atoms;
+    for (; id != in_file; id = tree_.Parent(id)) {
+      if (id == ModuleTree::kRoot) return kNo<ModuleId>;
+      atoms.push_back(tree_.Atom(id));
+    }
+    ModuleId at = in_map;
+    for (auto atom = atoms.rbegin();
+         atom != atoms.rend() && at != kNo<ModuleId>; ++atom) {
+      at = map_.tree.FindChild(at, *atom);
+    }
+    return at;
+  }
+
+  std::size_t Hits(const Offset& offset) const {
+    return static_cast<std::size_t>(
+        std::count_if(named_.begin(), named_.end(), [&](ModuleId id) {
+          return id != offset.in_file && InMap(id, offset) != kNo<ModuleId>;
+        }));
+  }
+
+  // What a few of the named modules suggest; all of them are counted later.
+  std::vector<Offset> Candidates() const {
+    constexpr std::size_t kSample = 32;
+    std::map<Offset, int> seen;
+    const std::size_t step = std::max<std::size_t>(1, named_.size() / kSample);
+    for (std::size_t i = 0; i < named_.size(); i += step) {
+      const ModuleId id = named_[i];
+      ModuleId first = id;  // the first atom of the path
+      for (ModuleId at = id; at != ModuleTree::kRoot; at = tree_.Parent(at)) {
+        if (at != id && Down(id, at, ModuleTree::kRoot) != kNo<ModuleId>) {
+          ++seen[{.in_file = at, .in_map = ModuleTree::kRoot}];
+        }
+        first = at;
+      }
+      for (const ModuleId at : AllIds<ModuleId>(map_.tree.size())) {
+        if (at == ModuleTree::kRoot ||
+            map_.tree.Atom(at) != tree_.Atom(first)) {
+          continue;
+        }
+        const ModuleId top = map_.tree.Parent(at);
+        if (Down(id, ModuleTree::kRoot, top) != kNo<ModuleId>) {
+          ++seen[{.in_file = ModuleTree::kRoot, .in_map = top}];
+        }
+      }
+    }
+    std::vector<std::pair<int, Offset>> ordered;
+    for (const auto& [offset, count] : seen)
+      ordered.emplace_back(count, offset);
+    std::stable_sort(
+        ordered.begin(), ordered.end(),
+        [](const auto& a, const auto& b) { return a.first > b.first; });
+    if (ordered.size() > 8) ordered.resize(8);
+    std::vector<Offset> offsets;
+    for (const auto& [count, offset] : ordered) offsets.push_back(offset);
+    return offsets;
+  }
+
+  const ModuleTree& tree_;
+  const ModuleMap& map_;
+  Evidence& evidence_;
+  const std::vector<ModuleId> named_;
+};
+
+// Which of the map's modules a file's module is, for all of them; the map's
+// own are added, so that every rung knows them.
+void Overlay(Evidence& evidence, const ModuleMap& map, const Offset& offset) {
+  ModuleTree& tree = evidence.modules;
+  KnownModules& known = evidence.known;
+  known.top = offset.in_file;
+  IdVector<ModuleId, ModuleId>& in_file = known.in_file;
+  in_file.resize(map.tree.size(), kNo<ModuleId>);
+  in_file[offset.in_map] = offset.in_file;
+  // Parents come before their children.
+  for (const ModuleId id : AllIds<ModuleId>(map.tree.size())) {
+    if (id != offset.in_map) {
+      const ModuleId parent = id == ModuleTree::kRoot
+                                  ? kNo<ModuleId>
+                                  : in_file[map.tree.Parent(id)];
+      if (parent == kNo<ModuleId>) continue;
+      // What computes a convolution's weight would make it look like a module
+      // that calls others. Where it has nodes, scopes or metadata say so.
+      if (map.tree.Atom(id) == "parametrizations" &&
+          tree.FindChild(parent, map.tree.Atom(id)) == kNo<ModuleId>) {
+        continue;
+      }
+      in_file[id] = tree.Child(parent, map.tree.Atom(id));
+    }
+    known.in_map.resize(tree.size(), kNo<ModuleId>);
+    known.in_map[in_file[id]] = id;
+  }
+}
+
+// The hierarchy's classes replace those that the file records: the user gave
+// it for this model. Where both differ the user hears of it.
+void TakeClasses(Evidence& evidence, const ModuleMap& map) {
+  ModuleTree& tree = evidence.modules;
+  std::size_t others = 0;
+  std::string first;
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    const ModuleId in_map = evidence.known.InMap(id);
+    if (in_map == kNo<ModuleId> || map.tree.Class(in_map).empty()) continue;
+    const std::string_view recorded = tree.Class(id);
+    if (!recorded.empty() && recorded != map.tree.Class(in_map)) {
+      if (others++ == 0) {
+        first = fmt::format(
+            "{} is {} in the file and {} in {}",
+            id == ModuleTree::kRoot ? "<root>" : Printable(tree.Path(id), 200),
+            Printable(recorded, 100), Printable(map.tree.Class(in_map), 100),
+            Printable(map.name));
+      }
+    }
+    tree.SetClass(id, map.tree.Class(in_map));
+  }
+  if (others == 0) return;
+  evidence.warnings.push_back(fmt::format(
+      "{}{}; the hierarchy's is taken", first,
+      others == 1 ? "" : fmt::format(", and {} more differ", others - 1)));
+}
+
+}  // namespace
+
+ModuleId ModuleOfMap(Evidence& evidence, ModuleId in_map) {
+  KnownModules& known = evidence.known;
+  const ModuleTree& tree = known.map->tree;
+  if (known.in_file[in_map] == kNo<ModuleId> && in_map != ModuleTree::kRoot) {
+    const ModuleId parent = ModuleOfMap(evidence, tree.Parent(in_map));
+    if (parent == kNo<ModuleId>) return parent;
+    const ModuleId id = evidence.modules.Child(parent, tree.Atom(in_map));
+    evidence.modules.SetClass(id, tree.Class(in_map));
+    known.in_file[in_map] = id;
+    known.in_map.resize(evidence.modules.size(), kNo<ModuleId>);
+    known.in_map[id] = in_map;
+  }
+  return known.in_file[in_map];
+}
+
+void FitHierarchy(Evidence& evidence, std::shared_ptr<const ModuleMap> map) {
+  if (map == nullptr) return;
+  Fitter fitter(evidence, *map);
+  const Offset offset = fitter.Find();
+  fitter.Check(offset);
+  Overlay(evidence, *map, offset);
+  TakeClasses(evidence, *map);
+  evidence.module_has_parameter.resize(evidence.modules.size(), false);
+  evidence.known.map = std::move(map);
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,289 @@
+// Files whose functions were inlined by onnx.inliner.
+//
+// It numbers the calls, outermost first, and adds the number to every name of
+// the body: `Add_1__7`, `val_0__7`. What a function returns has the name that
+// the caller gave it, `encoder_layer_0_query_1__6`, which is the module's. So
+// nodes of one number are one call, and a value that leaves a call names it.
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "evidence/evidence.h"
+#include "exporters/dynamo/mangled_names.h"
+#include "exporters/functions/inlined_names.h"
+#include "hierarchy/name_parts.h"
+
+namespace onnx_tag {
+namespace {
+
+using CallNumber = std::uint32_t;  // 0: the main graph
+
+struct Call {
+  CallNumber parent = 0;
+  std::string_view returned;  // the name of what it returns, in its caller
+  std::uint32_t last = 0;     // node that is its own, or makes a value for it
+  bool has_nodes = false;
+  bool has_module_nodes = false;  // other than torchlib's `n0`, `n1`
+  // Around the parameters that it reads, and around the modules it calls.
+  ModuleId owner = kNo<ModuleId>;
+  ModuleId callees = kNo<ModuleId>;
+  ModuleId lent = kNo<ModuleId>;  // the name is that of a module around it
+  bool several_callees = false;
+
+  bool IsHelper() const { return has_nodes && !has_module_nodes; }
+
+  ModuleId module = kNo<ModuleId>;
+  bool sure = false;
+};
+
+struct Numbered {
+  std::string_view name;
+  CallNumber call = 0;
+};
+
+Numbered SplitNumber(std::string_view name) {
+  const auto bare = hierarchy::WithoutNumbered(name, "__");
+  if (!bare) return {name, 0};
+  const int number = hierarchy::SmallNumber(name.substr(bare->size() + 2), 0);
+  return number == 0 ? Numbered{name, 0}
+                     : Numbered{*bare, static_cast<CallNumber>(number)};
+}
+
+// Calls without a name in each other; real ones are two or three.
+constexpr int kMostUnnamed = 16;
+
+class InlinedGatherer {
+ public:
+  explicit InlinedGatherer(Evidence& evidence)
+      : evidence_(evidence), model_(evidence.model) {}
+
+  void Run() {
+    if (!NumberNodes()) return;
+    calls_.resize(most_ + 1);
+    Replay();
+    PlaceCalls();
+    for (const NodeId node : model_.Nodes()) {
+      const Call* call = &calls_[number_[node]];
+      InlinedTrust trust =
+          call->sure ? InlinedTrust::kKnown : InlinedTrust::kName;
+      for (int i = 0; i < kMostUnnamed && call->module == kNo<ModuleId> &&
+                      call != calls_.data();
+           ++i) {
+        call = &calls_[call->parent];
+        trust = InlinedTrust::kAround;
+      }
+      if (call->module == kNo<ModuleId>) continue;
+      evidence_.inlined.push_back({node, call->module, trust});
+    }
+  }
+
+ private:
+  ValueId FirstOutput(NodeId node) const {
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output != kNo<ValueId>) return output;
+    }
+    return kNo<ValueId>;
+  }
+
+  // False where the file was not made this way. tf2onnx numbers nodes too, but
+  // its values do not share their nodes' numbers.
+  bool NumberNodes() {
+    number_.resize(model_.node_count(), 0);
+    std::size_t numbered = 0;
+    std::size_t shared = 0;
+    for (const NodeId node : model_.Nodes()) {
+      const Graph& graph = model_[model_[node].graph];
+      if (graph.kind == GraphKind::kSubgraph) {
+        number_[node] = number_[graph.parent_node];
+        continue;
+      }
+      if (graph.kind != GraphKind::kMain) continue;
+      const ValueId output = FirstOutput(node);
+      const CallNumber made = output == kNo<ValueId>
+                                  ? 0
+                                  : SplitNumber(model_.ValueName(output)).call;
+      number_[node] = model_[node].name.empty()
+                          ? made
+                          : SplitNumber(model_[node].name).call;
+      if (number_[node] == 0) continue;
+      ++numbered;
+      shared += made == number_[node];
+      most_ = std::max(most_, number_[node]);
+    }
+    // Calls without nodes of their own are few: the numbers stay small.
+    return numbered >= 2 && 4 * shared >= numbered &&
+           most_ <= 4 * model_.node_count();
+  }
+
+  // Follows the calls as they were made. A call that returns a value is over,
+  // and so are those inside it.
+  void Replay() {
+    for (const NodeId node : model_[GraphId{0}].nodes) {
+      calls_[number_[node]].last = model_[node].index;
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output == kNo<ValueId>) continue;
+        const CallNumber made = SplitNumber(model_.ValueName(output)).call;
+        if (made <= most_) calls_[made].last = model_[node].index;
+      }
+    }
+    std::vector<CallNumber> open = {0};
+    CallNumber seen = 0;
+    for (const NodeId node : model_[GraphId{0}].nodes) {
+      const CallNumber number = number_[node];
+      if (number > seen) {
+        while (seen < number) {
+          calls_[++seen].parent = open.back();
+          open.push_back(seen);
+        }
+      } else {
+        while (open.back() > number) open.pop_back();
+        if (open.back() != number) open.push_back(number);
+      }
+      Call& call = calls_[number];
+      const std::string_view name = SplitNumber(model_[node].name).name;
+      call.has_nodes = true;
+      // A folded constant has no name, whosever it is.
+      call.has_module_nodes |= !name.empty() && !IsTorchlibNode(name);
+      ReadParameters(node, call);
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output == kNo<ValueId>) continue;
+        Return(model_.ValueName(output), model_[node].index, open);
+      }
+    }
+  }
+
+  void Return(std::string_view value, std::uint32_t at,
+              std::vector<CallNumber>& open) {
+    const Numbered name = SplitNumber(value);
+    if (name.call >= open.back()) return;
+    std::size_t depth = open.size() - 1;
+    while (depth > 1 && open[depth - 1] > name.call) --depth;
+    Call& named = calls_[open[depth]];
+    if (named.returned.empty()) named.returned = name.name;
+    // It may have several results, and go on.
+    while (open.size() > depth && calls_[open.back()].last <= at) {
+      open.pop_back();
+    }
+  }
+
+  void ReadParameters(NodeId node, Call& call) {
+    for (const ValueId input : model_.Inputs(node)) {
+      const ParameterId id = evidence_.ParameterOf(input);
+      if (id == kNo<ParameterId>) continue;
+      Join(call.owner, evidence_.parameters[id].module);
+    }
+  }
+
+  void Join(ModuleId& joint, ModuleId module) const {
+    if (module == kNo<ModuleId>) return;
+    joint = joint == kNo<ModuleId>
+                ? module
+                : evidence_.modules.CommonAncestor(joint, module);
+  }
+
+  void AddCallee(Call& call, ModuleId module, bool several) const {
+    call.several_callees |=
+        several || (call.callees != kNo<ModuleId> && call.callees != module);
+    Join(call.callees, module);
+  }
+
+  void PlaceCalls() {
+    MangledNames names(evidence_.modules);
+    std::vector<bool> called(evidence_.modules.size(), false);
+    std::vector<bool> dissolved(evidence_.modules.size(), false);
+    for (const Call& call : calls_) {
+      const ModuleId module = FindDissolved(names, call.returned);
+      if (module != kNo<ModuleId>) dissolved[Index(module)] = true;
+    }
+    // A call's number is greater than its caller's.
+    for (CallNumber i = most_; i > 0; --i) {
+      Call& call = calls_[i];
+      Call& outer = calls_[call.parent];
+      if (call.IsHelper()) {
+        Join(outer.owner, call.owner);
+        continue;
+      }
+      call.module = FindInlined(names, call.returned);
+      if (call.module != kNo<ModuleId> && dissolved[Index(call.module)]) {
+        call.lent = call.module;
+        call.module = kNo<ModuleId>;
+      }
+      call.sure = call.module != kNo<ModuleId>;
+      if (!call.sure) call.module = FromContents(call);
+      if (call.module != kNo<ModuleId>) {
+        called[Index(call.module)] = true;
+        AddCallee(outer, call.module, false);
+      }
+    }
+    // As long as nothing is named it may be any file with such numbers.
+    if (std::none_of(calls_.begin(), calls_.end(),
+                     [](const Call& call) { return call.sure; })) {
+      calls_.assign(most_ + 1, Call());
+      return;
+    }
+    calls_[0].module = ModuleTree::kRoot;
+    for (CallNumber i = 1; i <= most_; ++i) PlaceBelow(i, names, called);
+  }
+
+  // The last call of a module returns what the module returns, so its own name
+  // is lost. What it reads and what it calls are left.
+  ModuleId FromContents(const Call& call) const {
+    const ModuleTree& tree = evidence_.modules;
+    ModuleId module = call.owner;
+    if (call.callees != kNo<ModuleId>) {
+      module = call.callees;
+      if (!call.several_callees) module = tree.Parent(module);
+      while (module != kNo<ModuleId> && IsList(module)) {
+        module = tree.Parent(module);
+      }
+      Join(module, call.owner);
+    }
+    return module == ModuleTree::kRoot ? kNo<ModuleId> : module;
+  }
+
+  // Lists hold modules, and are not called.
+  bool IsList(ModuleId module) const {
+    const ModuleTree::ChildRange children = evidence_.modules.Children(module);
+    return !children.empty() &&
+           hierarchy::IsNumeric(evidence_.modules.Atom(*children.begin()));
+  }
+
+  void PlaceBelow(CallNumber number, MangledNames& names,
+                  const std::vector<bool>& called) {
+    Call& call = calls_[number];
+    const Call& outer = calls_[call.parent];
+    if (call.IsHelper()) {
+      call.module = outer.module;
+      call.sure = outer.sure;
+      return;
+    }
+    if (call.sure || outer.module == kNo<ModuleId>) return;
+    // A name that is new is a module without parameters of its own, and what
+    // it reads is another's.
+    if (!call.returned.empty() && call.lent == kNo<ModuleId>) {
+      const InlinedName name = ResolveInlined(
+          names, evidence_.modules, call.returned, outer.module, called);
+      if (name.module != kNo<ModuleId>) call.module = name.module;
+      call.sure = name.complete;
+    }
+    if (call.module == outer.module ||
+        (call.module != kNo<ModuleId> &&
+         !evidence_.modules.IsAncestor(outer.module, call.module))) {
+      call.module = kNo<ModuleId>;
+      call.sure = false;
+    }
+  }
+
+  Evidence& evidence_;
+  const Model& model_;
+  IdVector<NodeId, CallNumber> number_;
+  CallNumber most_ = 0;
+  std::vector<Call> calls_;
+};
+
+}  // namespace
+
+void GatherInlined(Evidence& evidence) { InlinedGatherer(evidence).Run(); }
+
+}  // namespace onnx_tag

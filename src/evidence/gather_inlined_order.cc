@@ -1,0 +1,281 @@
+// Files whose functions were inlined by onnx_ir.
+//
+// It leaves names as they are and only numbers those that repeat, so a call
+// shows by its end alone: what it returns is named after its module. Where it
+// began follows from the order of execution: nodes of a function's own are
+// numbered in its body (`Constant_0`, `Transpose_5`), the calls between them
+// counted, and torchlib's functions begin with `n0`.
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "evidence/evidence.h"
+#include "evidence/inlined_replay.h"
+#include "exporters/dynamo/mangled_names.h"
+#include "exporters/functions/helper_calls.h"
+#include "exporters/functions/inlined_names.h"
+#include "hierarchy/name_parts.h"
+
+namespace onnx_tag {
+namespace {
+
+class OrderGatherer {
+ public:
+  explicit OrderGatherer(Evidence& evidence)
+      : evidence_(evidence),
+        model_(evidence.model),
+        nodes_(evidence.model[GraphId{0}].nodes),
+        names_(evidence.modules) {}
+
+  void Run() {
+    if (!LooksInlined() || !FindFrames()) return;
+    InlinedReplay inside(evidence_, frames_, optimized_);
+    inside.Follow(true);
+    InlinedReplay outside(evidence_, frames_, optimized_);
+    outside.Follow(false);
+    // A module that calls another first is more likely to begin by itself.
+    const bool nested = !optimized_ && frames_[1].caller != 0;
+    const InlinedReplay& best =
+        outside.misfits() < inside.misfits() + nested ? outside : inside;
+    IdVector<NodeId, ModuleId> module(model_.node_count(), kNo<ModuleId>);
+    for (std::size_t at = 0; at < nodes_.size(); ++at) {
+      module[nodes_[at]] = frames_[best.OwnerOf(at)].module;
+    }
+    for (const NodeId node : model_.Nodes()) {
+      const Graph& graph = model_[model_[node].graph];
+      if (graph.kind == GraphKind::kSubgraph) {
+        module[node] = module[graph.parent_node];
+      }
+      if (module[node] == kNo<ModuleId>) continue;
+      evidence_.inlined.push_back({node, module[node], InlinedTrust::kOrder});
+    }
+  }
+
+ private:
+  // Names of torchlib's or of the rewriter's, and numbers in the body.
+  bool LooksInlined() {
+    std::size_t own = 0;
+    std::size_t other = 0;
+    for (const NodeId node : nodes_) {
+      const BodyName name =
+          ParseBodyName(model_[node].name, model_.OpType(node));
+      own += name.kind == BodyName::kOwn;
+      other +=
+          name.kind == BodyName::kHelper || name.kind == BodyName::kRewritten;
+      optimized_ |= name.kind == BodyName::kRewritten;
+    }
+    return own > 0 && other > 0;
+  }
+
+  // Where an optimizer inlined the call, the node is named after it.
+  bool IsDissolved(NodeId node, std::string_view value) const {
+    return Mangle(model_[node].name).text.find(Mangle(value).text) !=
+           std::string::npos;
+  }
+
+  std::vector<bool> FindAllDissolved() const {
+    std::vector<bool> dissolved(evidence_.modules.size(), false);
+    if (!optimized_) return dissolved;
+    for (const NodeId node : nodes_) {
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output == kNo<ValueId>) continue;
+        const ModuleId module = FindDissolved(names_, model_.ValueName(output));
+        if (module != kNo<ModuleId>) dissolved[Index(module)] = true;
+      }
+    }
+    return dissolved;
+  }
+
+  void CountReads() {
+    reads_.assign(1, 0);
+    for (const NodeId node : nodes_) {
+      const std::span<const ValueId> inputs = model_.Inputs(node);
+      const bool reads =
+          std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+            return evidence_.ParameterOf(input) != kNo<ParameterId>;
+          });
+      reads_.push_back(reads_.back() + reads);
+    }
+  }
+
+  // Whether the node only calls torchlib for a module that is no function any
+  // more, so that its caller does.
+  bool IsLent(std::size_t at) const {
+    if (ParseBodyName(model_[nodes_[at]].name, model_.OpType(nodes_[at]))
+            .kind != BodyName::kHelper) {
+      return false;
+    }
+    return reads_[at + 1] == reads_[frames_.back().end + 1];
+  }
+
+  bool FindFrames() {
+    frames_.resize(1);
+    std::size_t deep = 0;
+    const std::vector<bool> dissolved = FindAllDissolved();
+    CountReads();
+    for (std::size_t at = 0; at < nodes_.size(); ++at) {
+      const NodeId node = nodes_[at];
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output == kNo<ValueId>) continue;
+        const std::string_view value = model_.ValueName(output);
+        ModuleId module = FindInlined(names_, value);
+        if (module == kNo<ModuleId>) {
+          if (FindDissolved(names_, value) == kNo<ModuleId>) continue;
+          module = names_.FindAtEnd(value.substr(0, value.rfind('_')));
+          if (module == kNo<ModuleId>) continue;
+        } else if (IsDissolved(node, value)) {
+          continue;
+        }
+        if (dissolved[Index(module)] && IsLent(at)) continue;
+        deep += evidence_.modules.Depth(module) >= 2;
+        frames_.push_back(
+            {.module = module, .end = at, .call = CallOf(names_, value)});
+        break;
+      }
+    }
+    if (deep < 3) return false;  // names of operations may look like modules
+    AddNewModules();
+    KeepLastResults();
+    AddLastCalls();
+    FindCallers();
+    return true;
+  }
+
+  // Modules without parameters are known by their names alone; they are
+  // called by a module that has not returned yet.
+  void AddNewModules() {
+    std::vector<bool> over(evidence_.modules.size(), false);
+    for (const Frame& frame : frames_) over[Index(frame.module)] = true;
+    over[Index(ModuleTree::kRoot)] = false;
+    std::vector<Frame> added;
+    FrameId next = frames_.size();
+    for (std::size_t at = nodes_.size(); at-- > 0;) {
+      if (next > 1 && frames_[next - 1].end == at) {
+        over[Index(frames_[--next].module)] = false;
+        added.push_back(frames_[next]);
+        continue;
+      }
+      for (const ValueId output : model_.Outputs(nodes_[at])) {
+        if (output == kNo<ValueId>) continue;
+        const std::string_view value = model_.ValueName(output);
+        if (!BeginsWithModule(value)) continue;
+        if (optimized_ &&
+            ParseBodyName(model_[nodes_[at]].name, model_.OpType(nodes_[at]))
+                    .kind != BodyName::kOwn) {
+          continue;
+        }
+        const InlinedName name = ResolveInlined(names_, evidence_.modules,
+                                                value, ModuleTree::kRoot, over);
+        if (name.module == kNo<ModuleId>) continue;
+        added.push_back(
+            {.module = name.module, .end = at, .call = CallOf(names_, value)});
+        break;
+      }
+    }
+    frames_.resize(1);
+    frames_.insert(frames_.end(), added.rbegin(), added.rend());
+  }
+
+  // Of several results of one call the last is the end.
+  void KeepLastResults() {
+    std::map<std::pair<ModuleId, int>, std::size_t> last;
+    for (FrameId id = 1; id < frames_.size(); ++id) {
+      last[{frames_[id].module, frames_[id].call}] = id;
+    }
+    std::vector<Frame> kept(1);
+    for (FrameId id = 1; id < frames_.size(); ++id) {
+      if (last[{frames_[id].module, frames_[id].call}] == id) {
+        kept.push_back(frames_[id]);
+      }
+    }
+    frames_ = std::move(kept);
+  }
+
+  bool BeginsWithModule(std::string_view value) const {
+    const std::size_t call = value.rfind('_');
+    return call != std::string_view::npos &&
+           hierarchy::IsNumeric(value.substr(call + 1)) && value.size() < 600 &&
+           names_.FindStart(value.substr(0, call)) != ModuleTree::kRoot;
+  }
+
+  // The last call of a module returns what the module returns, and so has no
+  // name; if it reads parameters they tell whose call it was.
+  void AddLastCalls() {
+    std::vector<Frame> all(1);
+    std::size_t begin = 0;
+    for (FrameId id = 1; id < frames_.size(); ++id) {
+      AddCallsAround(LastOwner(begin, frames_[id]), frames_[id], all);
+      all.push_back(frames_[id]);
+      begin = frames_[id].end + 1;
+    }
+    frames_ = std::move(all);
+  }
+
+  // The module below the frame's that owns the last parameter read.
+  ModuleId LastOwner(std::size_t begin, const Frame& frame) const {
+    for (std::size_t at = frame.end + 1; at-- > begin;) {
+      for (const ValueId input : model_.Inputs(nodes_[at])) {
+        const ParameterId id = evidence_.ParameterOf(input);
+        if (id == kNo<ParameterId>) continue;
+        const ModuleId module = evidence_.parameters[id].module;
+        if (module == frame.module ||
+            !evidence_.modules.IsAncestor(frame.module, module)) {
+          return kNo<ModuleId>;
+        }
+        const bool dissolved =
+            ParseBodyName(model_[nodes_[at]].name, model_.OpType(nodes_[at]))
+                .kind == BodyName::kOther;
+        return dissolved ? evidence_.modules.Parent(module) : module;
+      }
+    }
+    return kNo<ModuleId>;
+  }
+
+  void AddCallsAround(ModuleId owner, const Frame& frame,
+                      std::vector<Frame>& all) const {
+    if (owner == kNo<ModuleId>) return;
+    for (ModuleId at = owner; at != frame.module && at != ModuleTree::kRoot;
+         at = evidence_.modules.Parent(at)) {
+      const auto children = evidence_.modules.Children(at);
+      const bool is_list =
+          !children.empty() &&
+          hierarchy::IsNumeric(evidence_.modules.Atom(*children.begin()));
+      if (!is_list) all.push_back({.module = at, .end = frame.end});
+    }
+  }
+
+  // Calls are nested, so of the modules around it the caller is the first to
+  // return.
+  void FindCallers() {
+    constexpr int kDeepest = 100;
+    std::vector<FrameId> returns(evidence_.modules.size(), 0);
+    for (FrameId id = frames_.size() - 1; id > 0; --id) {
+      Frame& frame = frames_[id];
+      ModuleId at = evidence_.modules.Parent(frame.module);
+      for (int i = 0;
+           i < kDeepest && at != kNo<ModuleId> && at != ModuleTree::kRoot;
+           ++i, at = evidence_.modules.Parent(at)) {
+        const FrameId outer = returns[Index(at)];
+        if (outer != 0 && (frame.caller == 0 || outer < frame.caller)) {
+          frame.caller = outer;
+        }
+      }
+      returns[Index(frame.module)] = id;
+    }
+  }
+
+  Evidence& evidence_;
+  const Model& model_;
+  const std::vector<NodeId>& nodes_;
+  MangledNames names_;
+  std::vector<Frame> frames_;
+  bool optimized_ = false;
+  std::vector<std::size_t> reads_;  // nodes before that read a parameter
+};
+
+}  // namespace
+
+void GatherInlinedOrder(Evidence& evidence) { OrderGatherer(evidence).Run(); }
+
+}  // namespace onnx_tag

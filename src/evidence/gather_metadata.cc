@@ -1,0 +1,64 @@
+// What exporters wrote into the nodes' metadata: modules, and their classes.
+#include <algorithm>
+#include <string>
+
+#include "evidence/evidence.h"
+#include "exporters/dynamo/metadata.h"
+#include "hierarchy/name_parts.h"
+#include "tagging/tag_format.h"
+
+namespace onnx_tag {
+namespace {
+
+hierarchy::MetadataScope ReadScopes(const Model& model, NodeId node) {
+  const auto get = [&](std::string_view key) {
+    return ForeignMetadata(model, node, key);
+  };
+  hierarchy::MetadataScope scope;
+  if (const auto scopes = get("pkg.torch.onnx.name_scopes"); !scopes.empty()) {
+    scope = hierarchy::ParseTorchScopes(scopes,
+                                        get("pkg.torch.onnx.class_hierarchy"));
+    if (scope.known) return scope;
+  }
+  if (const auto scopes = get("pkg.onnxscript.name_scopes"); !scopes.empty()) {
+    scope = hierarchy::ParseOnnxscriptScopes(
+        scopes, get("pkg.onnxscript.class_hierarchy"));
+    if (scope.known) return scope;
+  }
+  if (const auto text = get("namespace"); !text.empty()) {
+    return hierarchy::ParseTorchNamespace(text);
+  }
+  return scope;
+}
+
+bool IsCredible(const hierarchy::MetadataScope& scope) {
+  const auto credible = [](const std::string& text) {
+    return hierarchy::IsCrediblePath(text);
+  };
+  return credible(scope.module) &&
+         std::all_of(scope.scopes.begin(), scope.scopes.end(), credible) &&
+         std::all_of(scope.classes.begin(), scope.classes.end(), credible);
+}
+
+}  // namespace
+
+void GatherMetadata(Evidence& evidence) {
+  const Model& model = evidence.model;
+  for (const NodeId node : model.Nodes()) {
+    if (model[node].metadata_count == 0) continue;
+    const hierarchy::MetadataScope scope = ReadScopes(model, node);
+    if (!scope.known || !IsCredible(scope)) continue;
+    const ModuleId module = evidence.modules.Add(scope.module);
+    for (std::size_t i = 0; i < scope.scopes.size() && i < scope.classes.size();
+         ++i) {
+      evidence.modules.SetClass(evidence.modules.Add(scope.scopes[i]),
+                                hierarchy::ShortClass(scope.classes[i]));
+    }
+    const bool merged =
+        !ForeignMetadata(model, node, "pkg.onnxscript.rewriter.rule_name")
+             .empty();
+    evidence.metadata.push_back({node, module, merged});
+  }
+}
+
+}  // namespace onnx_tag

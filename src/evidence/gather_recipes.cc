@@ -1,0 +1,226 @@
+// The recipe book's word on a file whose names say too little.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "evidence/evidence.h"
+#include "recipes/answer/match.h"
+#include "tagging/torch_nn.h"
+
+namespace onnx_tag {
+namespace {
+
+using recipes::BookAnswer;
+using recipes::How;
+using recipes::NodeAnswer;
+
+// Where so much of the main graph is named, the book is not asked.
+constexpr double kNamedWell = 0.5;
+
+// A recording that fits so well is of the same code.
+constexpr double kSameProgram = 0.96;
+// Below this a part of a file may have the names of its classes from anywhere.
+constexpr double kLikeProgram = 0.8;
+
+constexpr std::size_t kHowCount = static_cast<std::size_t>(How::kNothing) + 1;
+
+// One that fits so well runs the same products in the same order.
+constexpr double kVeryGoodFit = 0.92;
+
+bool IsNamed(const Evidence& evidence, NodeId node) {
+  return evidence.node_scope[node] != kNo<ScopeId> ||
+         evidence.value_scope[node] != kNo<ScopeId>;
+}
+
+bool NamesSayEnough(const Evidence& evidence) {
+  const Model& model = evidence.model;
+  if (evidence.names != nullptr) return true;  // a dialect of its own
+  std::size_t nodes = 0;
+  std::size_t named = evidence.metadata.size() + evidence.inlined.size();
+  for (const NodeId node : model.Nodes()) {
+    const Graph& graph = model[model[node].graph];
+    if (graph.kind == GraphKind::kFunction) return true;
+    ++nodes;
+    named += IsNamed(evidence, node);
+  }
+  return static_cast<double>(named) >= kNamedWell * static_cast<double>(nodes);
+}
+
+// Made by another framework's exporter: the same architectures, other modules.
+bool IsFromElsewhere(const Model& model) {
+  constexpr std::array<std::string_view, 10> kOthers = {
+      "caffe2",
+      "onnx-caffe2",
+      "CNTK",
+      "keras2onnx",
+      "tf2onnx",
+      "mxnet",
+      "chainer",
+      "PaddlePaddle",
+      "skl2onnx",
+      "MATLAB Deep Learning Toolbox Converter for ONNX Model Format"};
+  return std::find(kOthers.begin(), kOthers.end(), model.producer_name()) !=
+         kOthers.end();
+}
+
+// Measured with each file's family left out of the book. What a parameter of
+// the file confirms is right; what none does may have another name in another
+// family (an activation, a container). Inside a layer all families do the same
+// things in the same place; masks and positions, which belong to no layer, each
+// makes where it likes.
+Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
+  constexpr double kPoorFit = 0.7;
+  constexpr double kGoodFit = 0.8;
+  if (answer.roles_only || node.tied || node.cut) return Confidence::kLow;
+  if ((answer.nameless || answer.one_of_many) && !node.confirmed) {
+    return Confidence::kLow;
+  }
+  const Confidence if_inside =
+      node.confirmed || node.in_list ? Confidence::kMedium : Confidence::kLow;
+  if (answer.fit < kGoodFit) {
+    const bool aligned = node.how == How::kReplay || node.how == How::kSide;
+    const bool certain = node.confirmed || answer.fit >= kPoorFit;
+    return aligned && certain ? if_inside : Confidence::kLow;
+  }
+  switch (node.how) {
+    case How::kReplay:
+    case How::kSide:
+      if (!node.confirmed) return Confidence::kMedium;
+      // A block of this name may call a function here, or have a module.
+      if (node.activation && answer.fit < kSameProgram) {
+        return Confidence::kMedium;
+      }
+      return node.in_list && answer.fit >= kVeryGoodFit ? Confidence::kCertain
+                                                        : Confidence::kHigh;
+    case How::kLoose:
+    case How::kInstead:
+      return if_inside;
+    case How::kBetween:
+      return node.confirmed ? Confidence::kMedium : Confidence::kLow;
+    case How::kServes:
+      return node.confirmed && node.in_list ? Confidence::kMedium
+                                            : Confidence::kLow;
+    default:
+      return Confidence::kLow;
+  }
+}
+
+std::string_view WordFor(How how) {
+  switch (how) {
+    case How::kReplay:
+    case How::kLoose:
+      return "runs it";
+    case How::kSide:
+      return "makes what an aligned operation reads";
+    case How::kInstead:
+      return "runs something else in its place";
+    case How::kBetween:
+      return "runs what it reads and what reads it";
+    case How::kServes:
+      return "runs what reads it";
+    case How::kGap:
+      return "runs what stands around it";
+    case How::kRole:
+      return "has the role of the one that runs it";
+    case How::kNothing:
+      break;
+  }
+  return "";
+}
+
+// Bodies of branches and loops with a model in each, as decoders have that
+// were merged into one file. Each is matched for itself; what is smaller says
+// too little.
+std::vector<GraphId> LargeBodies(const Model& model) {
+  constexpr std::size_t kLeastNodes = 24;
+  constexpr std::size_t kMostBodies = 8;
+  std::vector<GraphId> bodies;
+  for (const GraphId graph : model.Graphs()) {
+    if (model[graph].kind == GraphKind::kSubgraph &&
+        model[graph].nodes.size() >= kLeastNodes) {
+      bodies.push_back(graph);
+    }
+  }
+  std::stable_sort(bodies.begin(), bodies.end(), [&](GraphId a, GraphId b) {
+    return model[a].nodes.size() > model[b].nodes.size();
+  });
+  if (bodies.size() > kMostBodies) bodies.resize(kMostBodies);
+  return bodies;
+}
+
+// With nothing around it to bear it out, a part that only resembles one is
+// medium at best, and low where its names agree but half.
+Confidence MostOf(const BookAnswer& part) {
+  constexpr double kNamesAgree = 0.65;
+  if (part.fit >= kVeryGoodFit) return Confidence::kCertain;
+  return part.names >= kNamesAgree ? Confidence::kMedium : Confidence::kLow;
+}
+
+// What a recording says, of the whole file or of a part.
+void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
+         std::vector<std::string>& reasons) {
+  if (answer.recipe.empty()) return;
+  const Confidence most = is_part ? MostOf(answer) : Confidence::kCertain;
+  const std::size_t first = reasons.size();
+  for (std::size_t how = 0; how < kHowCount; ++how) {
+    reasons.push_back(fmt::format(
+        "recipe {}, fit {:.2f} with {} named parameters: this module {}",
+        answer.recipe, answer.fit, answer.anchors,
+        WordFor(static_cast<How>(how))));
+  }
+  for (const NodeAnswer& node : answer.nodes) {
+    const Confidence level = std::min(most, LevelOf(answer, node));
+    // What is in doubt comes after the general rules, which know a norm or an
+    // attention when they see one; without names they have nothing to go by.
+    const bool firm = !answer.roles_only && node.how <= How::kBetween &&
+                      (level > Confidence::kLow || answer.nameless);
+    evidence.recipes.push_back(
+        {node.node, evidence.modules.Add(node.path), level, firm,
+         reasons[first + static_cast<std::size_t>(node.how)]});
+  }
+  if (is_part && answer.fit < kLikeProgram) return;
+  // Siblings run the same program under other class names.
+  const Confidence confidence =
+      answer.fit >= kSameProgram ? Confidence::kMedium : Confidence::kLow;
+  for (const recipes::ModuleAnswer& module : answer.modules) {
+    std::vector<std::string> classes = module.classes;
+    // Others call their classes otherwise.
+    if (answer.one_of_many) {
+      std::erase_if(classes, [](const std::string& name) {
+        return !TorchNnClasses().contains(name);
+      });
+    }
+    if (classes.empty()) continue;
+    evidence.recipe_classes.push_back(
+        {evidence.modules.Add(module.path), confidence, std::move(classes)});
+  }
+}
+
+}  // namespace
+
+void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
+  if (NamesSayEnough(evidence) || IsFromElsewhere(evidence.model)) return;
+  const Model& model = evidence.model;
+  const recipes::TokenGraph main(model);
+  std::vector<BookAnswer> answers;
+  answers.push_back(recipes::AskBook(main, book));
+  for (const GraphId body : LargeBodies(model)) {
+    answers.push_back(
+        recipes::AskBook(recipes::TokenGraph(model, body, main.flow()), book));
+  }
+  auto reasons = std::make_shared<std::vector<std::string>>();
+  std::size_t count = 0;
+  for (const BookAnswer& answer : answers) count += answer.parts.size() + 1;
+  // Facts point into it: it must not move.
+  reasons->reserve(kHowCount * count);
+  for (const BookAnswer& answer : answers) {
+    for (const BookAnswer& part : answer.parts) {
+      Add(part, true, evidence, *reasons);
+    }
+    Add(answer, false, evidence, *reasons);
+  }
+  evidence.recipe_reasons = std::move(reasons);
+}
+
+}  // namespace onnx_tag

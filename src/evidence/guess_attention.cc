@@ -1,0 +1,28 @@
+// Bias-free models whose scopes are gone keep no name of their attention; the
+// name of the norm before it tells what it is usually called.
+#include <unordered_map>
+
+#include "base/text.h"
+#include "evidence/evidence.h"
+#include "generated/attention_names.h"
+
+namespace onnx_tag {
+
+void GuessAttentionNames(Evidence& evidence) {
+  std::unordered_map<std::string_view, std::string_view> usual;
+  for (const std::string_view line : Split(kAttentionNames, '\n')) {
+    const std::vector<std::string_view> words = Split(line, ' ');
+    if (words.size() >= 2) usual.emplace(words[0], words[1]);
+  }
+  for (const Parameter& parameter : evidence.parameters) {
+    const ModuleId norm = parameter.module;
+    if (norm == ModuleId{0}) continue;
+    const auto at = usual.find(evidence.modules.Atom(norm));
+    if (at == usual.end()) continue;
+    evidence.usual_attention.emplace(
+        static_cast<std::uint32_t>(norm),
+        evidence.modules.Child(evidence.modules.Parent(norm), at->second));
+  }
+}
+
+}  // namespace onnx_tag

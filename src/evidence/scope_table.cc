@@ -1,0 +1,33 @@
+#include "evidence/scope_table.h"
+
+#include "hierarchy/name_parts.h"
+
+namespace onnx_tag {
+
+ScopeTable::ScopeTable() {
+  interner_.Intern("");
+  scopes_.Add(Scope());
+}
+
+ScopeId ScopeTable::Intern(std::string_view text) {
+  ScopeId id = interner_.Find(text);
+  if (id != kNo<ScopeId>) return id;
+  // Adding every prefix of it would be quadratic.
+  if (!hierarchy::IsCrediblePath(text)) return id;
+  const std::size_t slash = text.rfind('/');
+  const ScopeId parent =
+      Intern(slash == std::string_view::npos ? std::string_view()
+                                             : text.substr(0, slash));
+  id = interner_.Intern(text);
+  scopes_.Add({.text = text, .parent = parent});
+  scopes_[parent].has_children = true;
+  return id;
+}
+
+std::string_view ScopeTable::Segment(ScopeId id) const {
+  const std::string_view text = scopes_[id].text;
+  const std::size_t slash = text.rfind('/');
+  return slash == std::string_view::npos ? text : text.substr(slash + 1);
+}
+
+}  // namespace onnx_tag

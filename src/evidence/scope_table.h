@@ -1,0 +1,55 @@
+// The scopes that an exporter printed into names, each once, with what they
+// stand for.
+#ifndef ONNX_TAG_EVIDENCE_SCOPE_TABLE_H_
+#define ONNX_TAG_EVIDENCE_SCOPE_TABLE_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/interner.h"
+#include "onnx_tag/hierarchy.h"
+
+namespace onnx_tag {
+
+enum class ScopeId : std::uint32_t {};
+
+struct Scope {
+  std::string_view text;          // "encoder/layer.0/attention"
+  ScopeId parent = kNo<ScopeId>;  // "encoder/layer.0"
+  ModuleId module = ModuleId{0};  // what it stands for
+  bool proven = false;            // a trusted parameter says so, too
+  bool settled = false;           // the user's hierarchy decided it
+  bool has_children = false;
+  // `act_1` as the second call of `act`: the scope of the first.
+  ScopeId first_call = kNo<ScopeId>;
+  // A parameter shows that `act_1` exists; `act` may print it as well.
+  ScopeId perhaps_call_of = kNo<ScopeId>;
+};
+
+class ScopeTable {
+ public:
+  ScopeTable();
+
+  // Adds the scope and those around it, outermost first, so that a parent's
+  // id is smaller than its children's. kNo where the nesting is absurd.
+  // `text` must outlive the table.
+  ScopeId Intern(std::string_view text);
+  ScopeId Find(std::string_view text) const { return interner_.Find(text); }
+
+  Scope& operator[](ScopeId id) { return scopes_[id]; }
+  const Scope& operator[](ScopeId id) const { return scopes_[id]; }
+  std::size_t size() const { return scopes_.size(); }
+
+  // The last segment: "layer.0".
+  std::string_view Segment(ScopeId id) const;
+
+ private:
+  Interner<ScopeId> interner_;
+  IdVector<ScopeId, Scope> scopes_;
+};
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_EVIDENCE_SCOPE_TABLE_H_

@@ -1,0 +1,53 @@
+// Files whose names are not PyTorch's: which dialect a file speaks, and what
+// names say in dialects with rules of their own.
+#ifndef ONNX_TAG_EXPORTERS_DIALECT_NAMES_H_
+#define ONNX_TAG_EXPORTERS_DIALECT_NAMES_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporters/dialect.h"
+#include "onnx_tag/model.h"
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+// What a name says in full, without the votes of parameters.
+struct NamedModule {
+  std::string module;
+  Confidence confidence = Confidence::kHigh;
+  std::string_view because;
+  std::vector<std::string> origins;  // of a node packed from several modules
+};
+
+// Reads the names of one file in one dialect.
+class DialectNames {
+ public:
+  virtual ~DialectNames() = default;
+
+  // Nothing where the node's names say nothing.
+  virtual std::optional<NamedModule> OfNode(NodeId node) const = 0;
+
+  // The module that owns the tensor of this name, which undo.h has been over.
+  virtual std::optional<std::string> OwnerOf(std::string_view tensor) const = 0;
+};
+
+// The exporter's dialect, not the last tool's: files are mixtures, and most of
+// their nodes decide.
+hierarchy::Dialect DetectDialect(const Model& model);
+
+// Null for dialects that AlignScopes or metadata serve. `model` must outlive
+// the result.
+std::shared_ptr<const DialectNames> ReadDialect(const Model& model,
+                                                hierarchy::Dialect dialect);
+
+// One file each.
+std::shared_ptr<const DialectNames> ReadGenaiNames(const Model& model);
+std::shared_ptr<const DialectNames> ReadTfNames(const Model& model);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_EXPORTERS_DIALECT_NAMES_H_

@@ -1,0 +1,88 @@
+#include "exporters/functions/inlined_names.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "hierarchy/name_parts.h"
+
+namespace onnx_tag {
+namespace {
+
+// Names are searched from each of their words: longer ones are hostile.
+constexpr std::size_t kLongestName = 600;
+
+// Without the number of the call, `_1`.
+std::optional<std::string_view> WithoutCall(std::string_view value) {
+  if (value.empty() || value.size() > kLongestName ||
+      hierarchy::IsDigit(value[0]) ||
+      !std::all_of(value.begin(), value.end(), hierarchy::IsWordChar)) {
+    return std::nullopt;
+  }
+  return hierarchy::WithoutNumbered(value, "_");
+}
+
+}  // namespace
+
+bool IsTorchlibNode(std::string_view name) {
+  if (!hierarchy::ConsumePrefix(name, "n")) return false;
+  const std::size_t joint = name.find('_');
+  if (!hierarchy::IsNumeric(name.substr(0, joint))) return false;
+  return joint == std::string_view::npos ||
+         hierarchy::IsNumeric(name.substr(joint + 1));
+}
+
+ModuleId FindInlined(const MangledNames& names, std::string_view value) {
+  const auto name = WithoutCall(value);
+  if (!name) return kNo<ModuleId>;
+  ModuleId module = names.Find(*name);
+  if (module != kNo<ModuleId>) return module;
+  // `x_1_1`: the second of several results.
+  if (const auto first = WithoutCall(*name)) module = names.Find(*first);
+  return module;
+}
+
+int CallOf(const MangledNames& names, std::string_view value) {
+  const auto name = WithoutCall(value);
+  if (!name) return 0;
+  const auto first = WithoutCall(*name);
+  const std::string_view call = first && names.Find(*name) == kNo<ModuleId> &&
+                                        names.Find(*first) != kNo<ModuleId>
+                                    ? name->substr(first->size() + 1)
+                                    : value.substr(name->size() + 1);
+  return hierarchy::SmallNumber(call, 0);
+}
+
+ModuleId FindDissolved(const MangledNames& names, std::string_view value) {
+  const auto name = WithoutCall(value);
+  if (!name || names.Find(*name) != kNo<ModuleId>) return kNo<ModuleId>;
+  // Each place where two numbers meet may be the end of the function's name.
+  for (std::size_t at = name->find('_'); at != std::string_view::npos;
+       at = name->find('_', at + 1)) {
+    const auto call = WithoutCall(name->substr(0, at));
+    if (!call) continue;
+    const auto path = WithoutCall(*call);
+    if (!path) continue;
+    const ModuleId inner = names.Find(name->substr(at + 1));
+    if (inner != kNo<ModuleId>) return names.FindAtEnd(*path);
+  }
+  return kNo<ModuleId>;
+}
+
+InlinedName ResolveInlined(MangledNames& names, const ModuleTree& tree,
+                           std::string_view value, ModuleId outer,
+                           const std::vector<bool>& called) {
+  const ModuleId known = FindInlined(names, value);
+  if (known != kNo<ModuleId>) return {known, true};
+  const auto name = WithoutCall(value);
+  if (!name) return {};
+  // Where an optimizer inlined the caller first, its name stands before.
+  const ModuleId at_end = names.FindAtEnd(*name);
+  if (at_end != kNo<ModuleId> && at_end != outer &&
+      tree.IsAncestor(outer, at_end)) {
+    return {at_end, true};
+  }
+  return {names.Resolve(*name, outer, called).module, false};
+}
+
+}  // namespace onnx_tag

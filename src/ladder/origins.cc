@@ -1,0 +1,70 @@
+// The further modules of a fused node: an optimizer made it out of nodes of
+// several modules, and the tag names one.
+#include "ladder/origins.h"
+
+#include <algorithm>
+#include <array>
+
+#include "exporters/tools/original_name.h"
+
+namespace onnx_tag {
+namespace {
+
+// Operators that only optimizers write.
+bool IsFusedOperator(std::string_view domain, std::string_view op) {
+  if (domain == "com.microsoft" || domain == "com.microsoft.nchwc") return true;
+  constexpr std::array<std::string_view, 3> kFused = {
+      "SkipLayerNormalization", "SkipSimplifiedLayerNormalization",
+      "SimplifiedLayerNormalization"};
+  return std::find(kFused.begin(), kFused.end(), op) != kFused.end();
+}
+
+}  // namespace
+
+std::vector<Origin> FindOrigins(const Evidence& evidence,
+                                const Placed& placed) {
+  const Model& model = evidence.model;
+  std::vector<Origin> origins;
+  std::vector<ModuleId> modules;
+  for (const NodeId node : model.Nodes()) {
+    if (!placed[node].tagged() || evidence.is_carrier[node]) continue;
+    if (!IsFusedOperator(model.Domain(node), model.OpType(node)) &&
+        !hierarchy::UndoNodeName(model[node].name).fused) {
+      continue;
+    }
+    modules.clear();
+    for (const ScopeId scope :
+         {evidence.node_scope[node], evidence.value_scope[node]}) {
+      if (scope != kNo<ScopeId>) {
+        modules.push_back(evidence.scopes[scope].module);
+      }
+    }
+    for (const ValueId input : model.Inputs(node)) {
+      const ParameterId id = evidence.ParameterOf(input);
+      if (id != kNo<ParameterId> && evidence.parameters[id].trusted) {
+        modules.push_back(evidence.parameters[id].module);
+      }
+    }
+    // The residual Add in front of the norm was the caller's.
+    if (model.OpType(node).starts_with("Skip") &&
+        placed[node].module != ModuleId{0}) {
+      modules.push_back(
+          evidence.Callable(evidence.modules.Parent(placed[node].module)));
+    }
+    std::sort(modules.begin(), modules.end());
+    modules.erase(std::unique(modules.begin(), modules.end()), modules.end());
+    for (const ModuleId module : modules) {
+      if (module != placed[node].module) origins.push_back({node, module});
+    }
+  }
+  // What the names of a builder say of its packed nodes.
+  for (const Origin& origin : evidence.origins) {
+    if (placed[origin.node].tagged()) origins.push_back(origin);
+  }
+  std::stable_sort(
+      origins.begin(), origins.end(),
+      [](const Origin& a, const Origin& b) { return a.node < b.node; });
+  return origins;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,188 @@
+// Attention written out as MatMul, Softmax, MatMul: the nodes between the
+// projections into it and the one out of it are of one module, the one that
+// calls the projections.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "ladder/claim.h"
+#include "ladder/rungs/graph_patterns.h"
+
+namespace onnx_tag {
+namespace {
+
+class AttentionCores {
+ public:
+  AttentionCores(const Evidence& evidence, const Placed& placed)
+      : evidence_(evidence),
+        model_(evidence.model),
+        placed_(placed),
+        core_of_(evidence.model.node_count(), kNo<NodeId>) {}
+
+  std::vector<Claim> Run() {
+    for (const NodeId node : model_.Nodes()) {
+      if (!placed_[node].tagged() && model_.OpType(node) == "Softmax") {
+        Consider(node);
+      }
+    }
+    return std::move(claims_);
+  }
+
+ private:
+  static constexpr std::size_t kMaxRegion = 300;
+
+  bool IsProduct(NodeId node) const {
+    return model_.OpType(node) == "MatMul" && DataInputs(node) == 2;
+  }
+
+  int DataInputs(NodeId node) const {
+    int count = 0;
+    for (const ValueId input : model_.Inputs(node)) {
+      count += input != kNo<ValueId> && !evidence_.constant_value[Index(input)];
+    }
+    return count;
+  }
+
+  // A Linear, named or not: a MatMul or Gemm with a constant weight.
+  bool IsProjection(NodeId node) const {
+    const std::string_view op = model_.OpType(node);
+    return op == "Gemm" || op == "MatMulNBits" ||
+           (op == "MatMul" && DataInputs(node) == 1);
+  }
+
+  NodeId Next(NodeId node) const {
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId consumer : model_.Consumers(output)) {
+        if (model_.OpType(consumer) != "Shape") return consumer;
+      }
+    }
+    return kNo<NodeId>;
+  }
+
+  void Consider(NodeId softmax) {
+    // Forward to the product with the values, and on to the projection out.
+    region_.clear();
+    NodeId at = softmax;
+    bool product = false;
+    NodeId out = kNo<NodeId>;
+    for (int step = 0; step < 16 && at != kNo<NodeId>; ++step) {
+      if (placed_[at].tagged() || IsProjection(at)) {
+        out = at;
+        break;
+      }
+      Add(at, softmax);
+      product |= IsProduct(at);
+      at = Next(at);
+    }
+    if (!product) return Forget();
+    const ModuleId outside = CallerOf(out);
+    // Backward to the projections in.
+    sources_ = kNo<ModuleId>;
+    source_count_ = 0;
+    usual_ = kNo<ModuleId>;
+    for (std::size_t i = 0; i < region_.size() && i < kMaxRegion; ++i) {
+      for (const ValueId input : model_.Inputs(region_[i])) {
+        const NodeId producer = ProducerOf(model_, input);
+        if (producer == kNo<NodeId> || evidence_.constant_value[Index(input)]) {
+          continue;
+        }
+        Reach(producer, softmax, IsProjection(region_[i]));
+      }
+    }
+    ModuleId module =
+        sources_ != kNo<ModuleId> && source_count_ >= 2 ? sources_ : outside;
+    const bool guessed = module == kNo<ModuleId>;
+    if (guessed) module = usual_;
+    if (module == kNo<ModuleId> || module == ModuleId{0}) return Forget();
+    for (const NodeId node : region_) {
+      // The projections themselves are below it, under names that are lost.
+      const bool projection = IsProjection(node);
+      claims_.push_back(
+          {node, module,
+           projection || guessed ? Confidence::kLow : Confidence::kMedium,
+           Source::kOperation,
+           guessed ? "part of an attention, called as is usual behind this norm"
+                   : "part of an attention whose projections this module "
+                     "calls"});
+    }
+  }
+
+  void Reach(NodeId producer, NodeId softmax, bool from_projection) {
+    if (from_projection) {
+      RememberNorm(producer);
+      return;
+    }
+    if (core_of_[producer] == softmax) return;
+    if (model_.OpType(producer) == "Shape") return;
+    if (placed_[producer].tagged()) {
+      const ModuleId caller = CallerOf(producer);
+      if (caller == kNo<ModuleId>) return;
+      sources_ = sources_ == kNo<ModuleId>
+                     ? caller
+                     : evidence_.Callable(
+                           evidence_.modules.CommonAncestor(sources_, caller));
+      ++source_count_;
+      return;
+    }
+    // What others read as well (masks, rotary tables) is made elsewhere.
+    for (const ValueId output : model_.Outputs(producer)) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId consumer : model_.Consumers(output)) {
+        if (core_of_[consumer] != softmax &&
+            model_.OpType(consumer) != "Shape") {
+          return;
+        }
+      }
+    }
+    Add(producer, softmax);
+  }
+
+  // What the projections into the attention read.
+  void RememberNorm(NodeId node) {
+    if (!placed_[node].tagged()) return;
+    const auto at = evidence_.usual_attention.find(
+        static_cast<std::uint32_t>(placed_[node].module));
+    if (at != evidence_.usual_attention.end()) usual_ = at->second;
+  }
+
+  void Add(NodeId node, NodeId softmax) {
+    if (core_of_[node] != kNo<NodeId>) return;
+    core_of_[node] = softmax;
+    region_.push_back(node);
+  }
+
+  void Forget() {
+    for (const NodeId node : region_) core_of_[node] = kNo<NodeId>;
+  }
+
+  // The module that called the leaf `node` belongs to.
+  ModuleId CallerOf(NodeId node) const {
+    if (node == kNo<NodeId> || !placed_[node].tagged()) return kNo<ModuleId>;
+    const ModuleTree& tree = evidence_.modules;
+    const ModuleId module = placed_[node].module;
+    if (module == ModuleId{0} || !tree.Children(module).empty()) {
+      return module;
+    }
+    return evidence_.Callable(tree.Parent(module));
+  }
+
+  const Evidence& evidence_;
+  const Model& model_;
+  const Placed& placed_;
+  IdVector<NodeId, NodeId> core_of_;  // the softmax whose region it is in
+  std::vector<NodeId> region_;
+  ModuleId sources_ = kNo<ModuleId>;
+  int source_count_ = 0;
+  ModuleId usual_ = kNo<ModuleId>;
+  std::vector<Claim> claims_;
+};
+
+}  // namespace
+
+std::vector<Claim> ProposeFromAttention(const Evidence& evidence,
+                                        const Placed& placed) {
+  return AttentionCores(evidence, placed).Run();
+}
+
+}  // namespace onnx_tag

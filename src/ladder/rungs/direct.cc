@@ -1,0 +1,97 @@
+// What the file says outright: metadata, scoped names, surviving value names.
+#include "ladder/claim.h"
+
+namespace onnx_tag {
+
+std::vector<Claim> ProposeFromMetadata(const Evidence& evidence,
+                                       const Placed& placed) {
+  std::vector<Claim> claims;
+  for (const MetadataFact& fact : evidence.metadata) {
+    if (placed[fact.node].tagged()) continue;
+    claims.push_back({fact.node, fact.module,
+                      fact.merged ? Confidence::kHigh : Confidence::kCertain,
+                      Source::kMetadata,
+                      fact.merged
+                          ? "the exporter recorded it; a rewriter merged "
+                            "several nodes into this one"
+                          : "the exporter recorded it in the node's metadata"});
+  }
+  return claims;
+}
+
+namespace {
+
+// A parameter of a child that is never called itself, as the out_proj of
+// nn.MultiheadAttention: the child is the module.
+ModuleId UncalledChild(const Evidence& evidence, NodeId node, ModuleId module) {
+  const std::string_view op = evidence.model.OpType(node);
+  if (op != "Gemm" && op != "MatMul") return module;
+  for (const ValueId input : evidence.model.Inputs(node)) {
+    const ParameterId id = evidence.ParameterOf(input);
+    if (id == kNo<ParameterId>) continue;
+    const Parameter& parameter = evidence.parameters[id];
+    if (parameter.trusted && parameter.rank == 2 &&
+        evidence.modules.Parent(parameter.module) == module &&
+        parameter.module != ModuleId{0} &&
+        !evidence.IsCalled(parameter.module)) {
+      return parameter.module;
+    }
+  }
+  return module;
+}
+
+bool HasTrustedParameter(const Evidence& evidence, NodeId node,
+                         ModuleId module) {
+  for (const ValueId input : evidence.model.Inputs(node)) {
+    const ParameterId id = evidence.ParameterOf(input);
+    if (id != kNo<ParameterId> && evidence.parameters[id].trusted &&
+        evidence.parameters[id].module == module) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Claim> ProposeFromScope(const Evidence& evidence,
+                                    const Placed& placed) {
+  std::vector<Claim> claims;
+  for (const NodeId node : evidence.model.Nodes()) {
+    const ScopeId scope = evidence.node_scope[node];
+    if (scope == kNo<ScopeId> || placed[node].tagged()) continue;
+    const ModuleId module =
+        UncalledChild(evidence, node, evidence.scopes[scope].module);
+    const bool sure = evidence.scopes[scope].proven;
+    const bool own = HasTrustedParameter(evidence, node, module);
+    const bool settled = !own && evidence.scopes[scope].settled;
+    claims.push_back(
+        {node, module, sure || own ? Confidence::kCertain : Confidence::kHigh,
+         own       ? Source::kScopeAndParameter
+         : settled ? Source::kHierarchy
+                   : Source::kScope,
+         own       ? "its name and its parameter name the same module"
+         : settled ? "its name has the scope, and the hierarchy one module "
+                     "that fits it"
+         : sure && evidence.known.map != nullptr
+             ? "its name has the scope, and the hierarchy this module"
+         : sure ? "its name has the scope, which parameters confirm"
+                : "its name has the scope"});
+  }
+  return claims;
+}
+
+std::vector<Claim> ProposeFromValueName(const Evidence& evidence,
+                                        const Placed& placed) {
+  std::vector<Claim> claims;
+  for (const NodeId node : evidence.model.Nodes()) {
+    const ScopeId scope = evidence.value_scope[node];
+    if (scope == kNo<ScopeId> || placed[node].tagged()) continue;
+    claims.push_back({node, evidence.scopes[scope].module, Confidence::kHigh,
+                      Source::kValueName,
+                      "its output kept the name of a scoped node"});
+  }
+  return claims;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,363 @@
+// Nodes of a file without scopes: what is known are the owners of the named
+// parameters, the order of execution and the flow of data.
+//
+// Module calls nest and the file is in the order of execution, so what lies
+// between two placed nodes, of modules A and B, lies on the way from A up to
+// their common ancestor and down to B. The flow of data says how far up.
+#include <algorithm>
+
+#include "hierarchy/name_parts.h"
+#include "ladder/claim.h"
+#include "ladder/rungs/graph_patterns.h"
+#include "ladder/rungs/layer_bounds.h"
+
+namespace onnx_tag {
+namespace {
+
+// Longer than a head, its pooling and its softmax.
+constexpr std::size_t kTail = 40;
+
+class ExecutionOrder {
+ public:
+  ExecutionOrder(const Evidence& evidence, const Placed& placed)
+      : evidence_(evidence),
+        model_(evidence.model),
+        tree_(evidence.modules),
+        placed_(placed),
+        module_(evidence.model.node_count(), kNo<ModuleId>),
+        readers_(evidence.model.node_count(), kNo<ModuleId>),
+        data_(evidence.model),
+        bounds_(FindBounds(evidence, placed, data_)) {}
+
+  std::vector<Claim> Run() {
+    for (const NodeId node : model_.Nodes())
+      module_[node] = placed_[node].module;
+    for (const GraphId graph : model_.Graphs()) PlaceData(model_[graph].nodes);
+    for (const GraphId graph : model_.Graphs()) PlaceSide(model_[graph].nodes);
+    return std::move(claims_);
+  }
+
+ private:
+  bool IsData(NodeId node) const { return data_.IsMadeBy(node); }
+
+  bool HasChildren(ModuleId module) const {
+    return !tree_.Children(module).empty();
+  }
+
+  ModuleId Callable(ModuleId module) const {
+    return evidence_.Callable(module);
+  }
+
+  ModuleId Common(ModuleId a, ModuleId b) const {
+    return Callable(tree_.CommonAncestor(a, b));
+  }
+
+  bool IsAnchor(NodeId node) const {
+    return placed_[node].tagged() && IsData(node);
+  }
+
+  // The module in which the result of `node` is handed on: a leaf has
+  // returned to its caller.
+  ModuleId Caller(NodeId node) const {
+    const ModuleId module = module_[node];
+    if (module == kNo<ModuleId> || module == ModuleId{0}) return module;
+    if (IsAnchor(node) && !HasChildren(module)) {
+      return Callable(tree_.Parent(module));
+    }
+    return module;
+  }
+
+  // The same, as `node` sees it: a layer that has ended has returned, too.
+  ModuleId CallerFor(NodeId node, NodeId producer) const {
+    const ModuleId module = Caller(producer);
+    const ModuleId layer = bounds_.ends[producer];
+    const ModuleId inside = bounds_.inside[node];
+    if (module == kNo<ModuleId> || layer == kNo<ModuleId> ||
+        !tree_.IsAncestor(layer, module) ||
+        (inside != kNo<ModuleId> && tree_.IsAncestor(layer, inside))) {
+      return module;
+    }
+    return Callable(tree_.Parent(layer));
+  }
+
+  void PlaceData(const std::vector<NodeId>& nodes) {
+    std::vector<std::size_t> next(nodes.size() + 1, nodes.size());
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      next[i] = IsAnchor(nodes[i]) ? i : next[i + 1];
+    }
+    FindReaders(nodes);
+    CountBehindLast(nodes);
+    NodeId before = kNo<NodeId>;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const NodeId node = nodes[i];
+      if (IsAnchor(node)) before = node;
+      if (placed_[node].tagged() || !IsData(node)) continue;
+      const std::span<const NodeId> gap =
+          std::span(nodes).subspan(i, next[i] - i);
+      const NodeId after =
+          next[i] == nodes.size() ? kNo<NodeId> : nodes[next[i]];
+      module_[node] = Between(gap, before, after);
+      if (module_[node] == kNo<ModuleId>) continue;
+      claims_.push_back({node, module_[node], Confidence::kLow,
+                         Source::kLocality,
+                         "between two placed nodes in the order of execution"});
+    }
+  }
+
+  void CountBehindLast(const std::vector<NodeId>& nodes) {
+    behind_last_ = 0;
+    for (std::size_t i = nodes.size(); i-- > 0 && !IsAnchor(nodes[i]);) {
+      behind_last_ += IsData(nodes[i]);
+      if (HasHiddenWeight(evidence_, nodes[i])) {
+        behind_last_ = 0;
+        return;
+      }
+    }
+  }
+
+  // The module around everything that reads a node's result, in the end.
+  void FindReaders(const std::vector<NodeId>& nodes) {
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      const NodeId node = nodes[i];
+      if (IsAnchor(node)) {
+        readers_[node] = module_[node];
+        continue;
+      }
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output == kNo<ValueId>) continue;
+        for (const NodeId consumer : model_.Consumers(output)) {
+          if (readers_[consumer] == kNo<ModuleId>) continue;
+          readers_[node] =
+              readers_[node] == kNo<ModuleId>
+                  ? readers_[consumer]
+                  : tree_.CommonAncestor(readers_[node], readers_[consumer]);
+        }
+      }
+    }
+  }
+
+  // Where the first node of `gap` lies, whose other nodes come before `after`.
+  ModuleId Between(std::span<const NodeId> gap, NodeId before,
+                   NodeId after) const {
+    const NodeId node = gap.front();
+    const ModuleId a = before == kNo<NodeId> ? ModuleId{0} : module_[before];
+    const ModuleId b = after == kNo<NodeId> ? ModuleId{0} : module_[after];
+    if (a == b && before != kNo<NodeId> && after != kNo<NodeId>) return a;
+    if (before != kNo<NodeId> && after == kNo<NodeId> && IsProgram(gap)) {
+      return ModuleId{0};
+    }
+    const ModuleId around = Around(node, a, b);
+    // Before the first placed node and behind the last, the root is not what
+    // is known but all that is left.
+    const ModuleId nowhere =
+        before == kNo<NodeId> || after == kNo<NodeId> ? kNo<ModuleId> : around;
+    const auto on_the_way = [&](ModuleId module) {
+      return module != kNo<ModuleId> && tree_.IsAncestor(around, module) &&
+             (tree_.IsAncestor(module, a) || tree_.IsAncestor(module, b));
+    };
+    ModuleId flow = kNo<ModuleId>;     // around all that it reads
+    ModuleId deepest = kNo<ModuleId>;  // of what it reads
+    int returned = 0;                  // results of leaves among it
+    bool continues = false;            // or of nodes placed here
+    bool reads_unplaced = false;
+    for (const ValueId input : model_.Inputs(node)) {
+      const NodeId producer = ProducerOf(model_, input);
+      if (producer == kNo<NodeId> || !data_.Contains(input)) continue;
+      const ModuleId from = CallerFor(node, producer);
+      if (from == kNo<ModuleId>) {
+        reads_unplaced = true;
+        continue;
+      }
+      flow = flow == kNo<ModuleId> ? from : Common(flow, from);
+      if (!on_the_way(from)) continue;
+      if (deepest == kNo<ModuleId> ||
+          tree_.Depth(from) > tree_.Depth(deepest)) {
+        deepest = from;
+        continues = false;
+        returned = 0;
+      }
+      if (from == deepest) {
+        continues |= !IsAnchor(producer) && from == Caller(producer);
+        ++returned;
+      }
+    }
+    if (flow == kNo<ModuleId> && reads_unplaced) return nowhere;
+    if (flow == kNo<ModuleId>) {
+      // The first layer cannot make what all layers read.
+      if (before != kNo<NodeId> && after != kNo<NodeId> &&
+          readers_[node] != kNo<ModuleId> &&
+          tree_.IsAncestor(readers_[node], b)) {
+        return around;
+      }
+      const ModuleId module = FromInputs(gap, after, nowhere);
+      return before == kNo<NodeId> || on_the_way(module) ? module : around;
+    }
+    // A weight without a name hides a module, anywhere on the way.
+    if (deepest == kNo<ModuleId> || HasHiddenWeight(evidence_, node))
+      return nowhere;
+    const bool active = IsActive(gap, deepest);
+    if (on_the_way(flow)) {
+      // Behind a layer's last node anything may follow before the next layer.
+      continues = continues && !LeavesLayer(around, flow);
+      return continues || returned > 1 || active || flow != deepest ? flow
+                                                                    : around;
+    }
+    if (active) return deepest;
+    return WhereOldMeetsNew(node, deepest, around);
+  }
+
+  // So much behind the last module, and no weight in it, is what a model does
+  // with its results: boxes are selected, tokens drawn. No module that has run
+  // does it.
+  bool IsProgram(std::span<const NodeId> gap) const {
+    return model_[gap.front()].graph == GraphId{0} && behind_last_ > kTail;
+  }
+
+  // What it lies inside of, whatever is between.
+  ModuleId Around(NodeId node, ModuleId a, ModuleId b) const {
+    const ModuleId around = Common(a, b);
+    const ModuleId bound = bounds_.inside[node];
+    return bound != kNo<ModuleId> && tree_.IsAncestor(around, bound)
+               ? Callable(bound)
+               : around;
+  }
+
+  // Whether the way from `module` up to `around` leaves an item of a list.
+  bool LeavesLayer(ModuleId around, ModuleId module) const {
+    for (ModuleId at = module; at != around && at != ModuleId{0};
+         at = tree_.Parent(at)) {
+      if (hierarchy::IsNumeric(tree_.Atom(at))) return true;
+    }
+    return false;
+  }
+
+  // What is made of the model's inputs before anything else is made where both
+  // what comes next and what reads it in the end are called.
+  ModuleId FromInputs(std::span<const NodeId> gap, NodeId after,
+                      ModuleId otherwise) const {
+    const NodeId node = gap.front();
+    if (after == kNo<NodeId> || readers_[node] == kNo<ModuleId>)
+      return otherwise;
+    // A weight without a name hides a module.
+    for (const NodeId other : gap) {
+      if (HasHiddenWeight(evidence_, other)) return otherwise;
+    }
+    const ModuleId both = Common(module_[after], readers_[node]);
+    return both == module_[after] && !HasChildren(both) && both != ModuleId{0}
+               ? Callable(tree_.Parent(both))
+               : both;
+  }
+
+  // Whether `module` has not returned yet: a later node of the gap still reads
+  // what was made in it before.
+  bool IsActive(std::span<const NodeId> gap, ModuleId module) const {
+    constexpr std::size_t kLookAhead = 200;
+    for (const NodeId later :
+         gap.subspan(1, std::min(gap.size() - 1, kLookAhead))) {
+      for (const ValueId input : model_.Inputs(later)) {
+        const NodeId producer = ProducerOf(model_, input);
+        if (producer != kNo<NodeId> && producer < gap.front() &&
+            data_.Contains(input) &&
+            CallerFor(gap.front(), producer) == module) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  // A residual Add: up from where the new part comes from, to the first
+  // module that the old part is used in as well.
+  ModuleId WhereOldMeetsNew(NodeId node, ModuleId deepest,
+                            ModuleId around) const {
+    for (ModuleId at = deepest; at != around && at != ModuleId{0};
+         at = Callable(tree_.Parent(at))) {
+      for (const ValueId input : model_.Inputs(node)) {
+        if (!data_.Contains(input)) continue;
+        for (const NodeId other : model_.Consumers(input)) {
+          if (other == node || module_[other] == kNo<ModuleId>) continue;
+          const NodeId producer = ProducerOf(model_, input);
+          if (producer != kNo<NodeId> && Caller(producer) == deepest) continue;
+          if (at != module_[other] && tree_.IsAncestor(at, module_[other])) {
+            return at;
+          }
+        }
+      }
+    }
+    return around;
+  }
+
+  // Indices are made by the caller of an embedding.
+  ModuleId SideReader(NodeId node) const {
+    const ModuleId module = module_[node];
+    const bool embedding = model_.OpType(node) == "Gather" &&
+                           placed_[node].source == Source::kParameter &&
+                           placed_[node].tagged() && module != ModuleId{0} &&
+                           !HasChildren(module);
+    return embedding ? Callable(tree_.Parent(module)) : module;
+  }
+
+  // Constants and shape arithmetic serve the nodes that read them.
+  void PlaceSide(const std::vector<NodeId>& nodes) {
+    std::vector<NodeId> before(nodes.size(), kNo<NodeId>);
+    for (std::size_t i = 1; i < nodes.size(); ++i) {
+      before[i] = IsAnchor(nodes[i - 1]) ? nodes[i - 1] : before[i - 1];
+    }
+    NodeId after = kNo<NodeId>;
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      const NodeId node = nodes[i];
+      if (IsAnchor(node)) after = node;
+      if (module_[node] != kNo<ModuleId> || IsData(node)) continue;
+      ModuleId module = kNo<ModuleId>;
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output == kNo<ValueId>) continue;
+        for (const NodeId consumer : model_.Consumers(output)) {
+          if (module_[consumer] == kNo<ModuleId>) continue;
+          const ModuleId reader = SideReader(consumer);
+          module = module == kNo<ModuleId> ? reader : Common(module, reader);
+        }
+      }
+      if (module == kNo<ModuleId>) continue;
+      // Equal nodes of two layers were merged: the first layer made it.
+      if (before[i] != kNo<NodeId> && after != kNo<NodeId>) {
+        const ModuleId around = Common(module_[before[i]], module_[after]);
+        if (InAnotherLayer(around, module)) module = around;
+      }
+      module_[node] = module;
+      claims_.push_back({node, module_[node], Confidence::kLow,
+                         Source::kLocality,
+                         "it serves the nodes that read it"});
+    }
+  }
+
+  // Whether the paths of the two part at an index.
+  bool InAnotherLayer(ModuleId a, ModuleId b) const {
+    const ModuleId common = tree_.CommonAncestor(a, b);
+    if (common == a || common == b) return false;
+    const auto below = [&](ModuleId at) {
+      while (tree_.Parent(at) != common) at = tree_.Parent(at);
+      return tree_.Atom(at);
+    };
+    return hierarchy::IsNumeric(below(a)) && hierarchy::IsNumeric(below(b));
+  }
+
+  const Evidence& evidence_;
+  const Model& model_;
+  const ModuleTree& tree_;
+  const Placed& placed_;
+  IdVector<NodeId, ModuleId> module_;
+  IdVector<NodeId, ModuleId> readers_;
+  std::size_t behind_last_ = 0;  // nodes on data behind the last placed one
+  DataValues data_;
+  Bounds bounds_;
+  std::vector<Claim> claims_;
+};
+
+}  // namespace
+
+std::vector<Claim> ProposeFromExecutionOrder(const Evidence& evidence,
+                                             const Placed& placed) {
+  return ExecutionOrder(evidence, placed).Run();
+}
+
+}  // namespace onnx_tag

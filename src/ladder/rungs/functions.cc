@@ -1,0 +1,137 @@
+// Local functions: the calls, and the nodes of their bodies.
+#include "ladder/claim.h"
+
+namespace onnx_tag {
+namespace {
+
+// The package function whose body the graph belongs to, helpers not counted:
+// their bodies are placed after their calls.
+bool InPackage(const FunctionTable& table, FunctionId owner) {
+  return owner != kNo<FunctionId> &&
+         table[owner].kind == FunctionKind::kPackage &&
+         table[owner].module != kNo<ModuleId>;
+}
+
+bool HasPackageCallInMain(const Evidence& evidence) {
+  for (const FunctionCall& call : evidence.functions.calls()) {
+    if (evidence.functions[call.function].kind == FunctionKind::kPackage &&
+        evidence.functions.OwnerOf(evidence.model[call.node].graph) ==
+            kNo<FunctionId>) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Claim> ProposeFromFunctions(const Evidence& evidence,
+                                        const Placed& placed) {
+  const FunctionTable& table = evidence.functions;
+  std::vector<Claim> claims;
+  if (table.empty()) return claims;
+  for (const FunctionCall& call : table.calls()) {
+    if (call.module == kNo<ModuleId> || placed[call.node].tagged()) continue;
+    const bool named = table[call.function].kind == FunctionKind::kPackage;
+    claims.push_back({call.node, call.module,
+                      call.sure ? Confidence::kCertain : Confidence::kHigh,
+                      named ? Source::kScope : Source::kParameter,
+                      named ? "it calls the function that this module became"
+                            : "it calls a module's function with this "
+                              "module's parameters"});
+  }
+  // dynamo_export made a function of every module, so what stands in a body
+  // itself is that module's own, and what stands outside is the root's.
+  const bool main_is_root = HasPackageCallInMain(evidence);
+  for (const NodeId node : evidence.model.Nodes()) {
+    if (placed[node].tagged()) continue;
+    const FunctionId owner = table.OwnerOf(evidence.model[node].graph);
+    if (InPackage(table, owner)) {
+      claims.push_back(
+          {node, table[owner].module,
+           table[owner].sure ? Confidence::kCertain : Confidence::kHigh,
+           Source::kScope, "it stands in the function of this module"});
+    } else if (owner == kNo<FunctionId> && main_is_root) {
+      claims.push_back({node, ModuleTree::kRoot, Confidence::kHigh,
+                        Source::kScope,
+                        "every module below the root has a function, and it "
+                        "stands in none"});
+    }
+  }
+  return claims;
+}
+
+std::vector<Claim> ProposeFromInlined(const Evidence& evidence,
+                                      const Placed& placed) {
+  std::vector<Claim> claims;
+  for (const InlinedFact& fact : evidence.inlined) {
+    if (placed[fact.node].tagged()) continue;
+    switch (fact.trust) {
+      case InlinedTrust::kKnown:
+        claims.push_back({fact.node, fact.module, Confidence::kCertain,
+                          Source::kValueName,
+                          "it was inlined with a call of this module"});
+        break;
+      case InlinedTrust::kName:
+        claims.push_back({fact.node, fact.module, Confidence::kHigh,
+                          Source::kValueName,
+                          "it was inlined with a call that is named after "
+                          "this module"});
+        break;
+      case InlinedTrust::kAround:
+        claims.push_back({fact.node, fact.module, Confidence::kLow,
+                          Source::kValueName,
+                          "it was inlined with a call inside this module"});
+        break;
+      case InlinedTrust::kOrder:
+        claims.push_back({fact.node, fact.module, Confidence::kMedium,
+                          Source::kValueName,
+                          "it lies where a call of this module was inlined"});
+        break;
+    }
+  }
+  return claims;
+}
+
+std::vector<Claim> ProposeForHelperBodies(const Evidence& evidence,
+                                          const Placed& placed) {
+  const FunctionTable& table = evidence.functions;
+  std::vector<Claim> claims;
+  if (table.empty()) return claims;
+  // Helpers call helpers: what is claimed here places the calls inside.
+  Placed now = placed;
+  for (const FunctionId id : table.CallersFirst()) {
+    const LocalFunction& function = table[id];
+    if (function.kind == FunctionKind::kClass &&
+        function.module != kNo<ModuleId>) {
+      continue;
+    }
+    const Tag call = now[function.first_call];
+    if (!call.tagged()) continue;
+    for (const NodeId node : table.Body(id)) {
+      if (now[node].tagged()) continue;
+      now[node] = call;
+      claims.push_back({node, call.module, call.confidence, call.source,
+                        "it stands in a function that this module calls"});
+    }
+  }
+  return claims;
+}
+
+std::vector<Claim> ProposeForFunctionBodies(const Evidence& evidence,
+                                            const Placed& placed) {
+  const FunctionTable& table = evidence.functions;
+  std::vector<Claim> claims;
+  for (const FunctionId id : table.CallersFirst()) {
+    const ModuleId module = table[id].module;
+    if (module == kNo<ModuleId>) continue;
+    for (const NodeId node : table.Body(id)) {
+      if (placed[node].tagged()) continue;
+      claims.push_back({node, module, Confidence::kLow, Source::kScope,
+                        "it stands in the function of this module"});
+    }
+  }
+  return claims;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,193 @@
+// Nodes that only serve others: weight carriers, constants and shape
+// arithmetic.
+#include <algorithm>
+
+#include "ladder/claim.h"
+#include "ladder/rungs/graph_patterns.h"
+
+namespace onnx_tag {
+
+std::vector<Claim> ProposeForCarriers(const Evidence& evidence,
+                                      const Placed& placed) {
+  const Model& model = evidence.model;
+  std::vector<Claim> claims;
+  for (const NodeId node : model.Nodes()) {
+    if (placed[node].tagged() || !evidence.is_carrier[node]) continue;
+    const auto outputs = model.Outputs(node);
+    if (outputs.empty()) continue;
+    const ParameterId id = evidence.ParameterOf(outputs[0]);
+    if (id == kNo<ParameterId>) continue;
+    claims.push_back({node, evidence.parameters[id].module, Confidence::kMedium,
+                      Source::kParameter,
+                      "it hands on a parameter of this module"});
+  }
+  return claims;
+}
+
+namespace {
+
+// Placed by what the file says of the node itself.
+bool IsDirect(const Tag& tag) {
+  return tag.tagged() &&
+         (tag.source == Source::kScope || tag.source == Source::kMetadata ||
+          tag.source == Source::kScopeAndParameter ||
+          tag.source == Source::kValueName);
+}
+
+bool IsConversion(std::string_view op) {
+  return op == "Cast" || op == "QuantizeLinear" || op == "DequantizeLinear" ||
+         op == "DynamicQuantizeLinear";
+}
+
+}  // namespace
+
+// What a quantizer or a float16 converter put around a tensor belongs to
+// whoever made the tensor, and is no surer than that.
+std::vector<Claim> ProposeForConversions(const Evidence& evidence,
+                                         const Placed& placed) {
+  const Model& model = evidence.model;
+  std::vector<Claim> claims;
+  // A pair stands one behind the other: what was found is passed on.
+  IdVector<NodeId, ModuleId> found(model.node_count(), kNo<ModuleId>);
+  IdVector<NodeId, Confidence> sure(model.node_count(), Confidence::kHigh);
+  for (const NodeId node : model.Nodes()) {
+    found[node] = placed[node].module;
+    if (placed[node].tagged()) {
+      sure[node] = std::min(placed[node].confidence, Confidence::kHigh);
+    }
+    if (placed[node].tagged() || evidence.is_carrier[node]) continue;
+    if (!IsConversion(model.OpType(node))) continue;
+    if (model.OpType(node) == "Cast" && !evidence.IsConverterName(node)) {
+      continue;
+    }
+    const auto inputs = model.Inputs(node);
+    const NodeId producer =
+        inputs.empty() ? kNo<NodeId> : ProducerOf(model, inputs[0]);
+    if (producer == kNo<NodeId> || found[producer] == kNo<ModuleId>) continue;
+    found[node] = found[producer];
+    sure[node] = sure[producer];
+    claims.push_back({node, found[node], sure[node], Source::kOperation,
+                      "it converts a tensor that this module made"});
+  }
+  return claims;
+}
+
+// MatMul and Add became Gemm, which takes two dimensions: the Reshapes around
+// it were put there for it.
+std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
+                                          const Placed& placed) {
+  const Model& model = evidence.model;
+  std::vector<Claim> claims;
+  const auto claim = [&](NodeId reshape, NodeId gemm) {
+    if (reshape == kNo<NodeId> || placed[reshape].tagged() ||
+        model.OpType(reshape) != "Reshape") {
+      return;
+    }
+    claims.push_back(
+        {reshape, placed[gemm].module,
+         IsDirect(placed[gemm]) ? Confidence::kHigh : Confidence::kMedium,
+         Source::kOperation,
+         "it shapes the input or output of this module's Gemm"});
+  };
+  for (const NodeId node : model.Nodes()) {
+    if (!placed[node].tagged() || model.OpType(node) != "Gemm") continue;
+    const auto inputs = model.Inputs(node);
+    NodeId before = inputs.empty() ? kNo<NodeId> : ProducerOf(model, inputs[0]);
+    if (before != kNo<NodeId> && (OnlyConsumer(model, before) != node ||
+                                  model.OpType(before) != "Reshape")) {
+      before = kNo<NodeId>;
+    }
+    NodeId after = OnlyConsumer(model, node);
+    if (after != kNo<NodeId> && model.OpType(after) != "Reshape") {
+      after = kNo<NodeId>;
+    }
+    // Without scopes a Reshape on one side may as well be the model's own.
+    const bool both = before != kNo<NodeId> && after != kNo<NodeId>;
+    if (!both && !IsDirect(placed[node])) continue;
+    claim(before, node);
+    claim(after, node);
+  }
+  return claims;
+}
+
+// A node without a scope among scoped ones: scripted functions, constants,
+// helpers of the exporter. They serve the node that reads them.
+std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
+                                        const Placed& placed) {
+  const Model& model = evidence.model;
+  std::vector<Claim> claims;
+  IdVector<NodeId, ModuleId> found(model.node_count(), kNo<ModuleId>);
+  for (std::size_t i = model.node_count(); i-- > 0;) {
+    const auto node = MakeId<NodeId>(i);
+    if (placed[node].tagged()) {
+      if (IsDirect(placed[node])) found[node] = placed[node].module;
+      continue;
+    }
+    ModuleId module = kNo<ModuleId>;
+    bool agree = true;
+    for (const ValueId output : model.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      agree &= !model[output].is_output;
+      for (const NodeId consumer : model.Consumers(output)) {
+        if (module == kNo<ModuleId>) module = found[consumer];
+        agree &= found[consumer] != kNo<ModuleId> && found[consumer] == module;
+      }
+    }
+    if (!agree || module == kNo<ModuleId>) continue;
+    bool contradicted = false;
+    for (const ValueId input : model.Inputs(node)) {
+      const NodeId producer = ProducerOf(model, input);
+      if (producer == kNo<NodeId> || evidence.constant_value[Index(input)]) {
+        continue;
+      }
+      contradicted |=
+          IsDirect(placed[producer]) && placed[producer].module != module;
+    }
+    found[node] = module;
+    claims.push_back({node, module,
+                      contradicted ? Confidence::kMedium : Confidence::kHigh,
+                      Source::kLocality,
+                      "all nodes that read its result are of this module"});
+  }
+  return claims;
+}
+
+std::vector<Claim> ProposeForConstants(const Evidence& evidence,
+                                       const Placed& placed) {
+  const Model& model = evidence.model;
+  std::vector<Claim> claims;
+  // Backwards: what a constant is computed from comes before it.
+  IdVector<NodeId, ModuleId> found(model.node_count(), kNo<ModuleId>);
+  for (std::size_t i = model.node_count(); i-- > 0;) {
+    const auto node = MakeId<NodeId>(i);
+    if (placed[node].tagged()) {
+      // Without scopes the order of execution has a say in it, too.
+      if (IsDirect(placed[node])) found[node] = placed[node].module;
+      continue;
+    }
+    const auto outputs = model.Outputs(node);
+    if (outputs.empty() || outputs[0] == kNo<ValueId> ||
+        !evidence.constant_value[Index(outputs[0])]) {
+      continue;
+    }
+    ModuleId module = kNo<ModuleId>;
+    bool open = false;
+    for (const NodeId consumer : model.Consumers(outputs[0])) {
+      if (found[consumer] == kNo<ModuleId>) {
+        open = true;
+        break;
+      }
+      module = module == kNo<ModuleId>
+                   ? found[consumer]
+                   : evidence.modules.CommonAncestor(module, found[consumer]);
+    }
+    if (open || module == kNo<ModuleId>) continue;
+    found[node] = evidence.Callable(module);
+    claims.push_back({node, found[node], Confidence::kMedium,
+                      Source::kOperation,
+                      "a constant belongs to the node that reads it"});
+  }
+  return claims;
+}
+
+}  // namespace onnx_tag

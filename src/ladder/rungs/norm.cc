@@ -1,0 +1,27 @@
+// Norms that an exporter wrote out as arithmetic: the weight at their end says
+// whose they are.
+#include "ladder/claim.h"
+#include "ladder/rungs/graph_patterns.h"
+
+namespace onnx_tag {
+
+std::vector<Claim> ProposeFromNormPatterns(const Evidence& evidence,
+                                           const Placed& placed) {
+  const Model& model = evidence.model;
+  std::vector<Claim> claims;
+  for (const NodeId node : model.Nodes()) {
+    if (!placed[node].tagged()) continue;
+    const std::string_view op = model.OpType(node);
+    if (op != "Mul" && op != "Add") continue;
+    if (placed[node].source != Source::kParameter) continue;
+    for (const NodeId part : NormBefore(evidence, node)) {
+      if (placed[part].tagged()) continue;
+      claims.push_back({part, placed[node].module, Confidence::kHigh,
+                        Source::kOperation,
+                        "part of a norm whose weight this module owns"});
+    }
+  }
+  return claims;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,133 @@
+// Nodes that use a named parameter belong to its owner.
+#include <unordered_map>
+
+#include "ladder/claim.h"
+#include "ladder/rungs/graph_patterns.h"
+
+namespace onnx_tag {
+namespace {
+
+// The module that owns the node's parameters, or kNo where they disagree.
+struct Owner {
+  ModuleId module = kNo<ModuleId>;
+  bool matrix = false;  // a weight of rank 2 or more says so
+};
+
+Owner OwnerOf(const Evidence& evidence, NodeId node) {
+  Owner owner;
+  for (const ValueId input : evidence.model.Inputs(node)) {
+    const ParameterId id = evidence.ParameterOf(input);
+    if (id == kNo<ParameterId>) continue;
+    const Parameter& parameter = evidence.parameters[id];
+    if (!parameter.trusted) continue;
+    const bool matrix = parameter.rank >= 2;
+    if (owner.module == kNo<ModuleId> || (matrix && !owner.matrix)) {
+      owner = {parameter.module, matrix};
+    } else if (owner.module != parameter.module && matrix == owner.matrix) {
+      owner.module =
+          evidence.modules.CommonAncestor(owner.module, parameter.module);
+    }
+  }
+  return owner;
+}
+
+// By its attribute name.
+bool LooksLikeEmbedding(const Evidence& evidence, ModuleId module) {
+  const std::string_view atom = evidence.modules.Atom(module);
+  return atom.find("emb") != std::string_view::npos || atom == "wte" ||
+         atom == "wpe" || atom == "shared";
+}
+
+// A tensor's two dimensions as one number, or 0 where it has not two.
+std::uint64_t Shape(const Model& model, ValueId value) {
+  const Initializer* tensor =
+      value == kNo<ValueId> ? nullptr : model.InitializerOf(value);
+  if (tensor == nullptr || tensor->rank != 2) return 0;
+  const auto dims = model.Dims(*tensor);
+  return static_cast<std::uint64_t>(dims[0]) << 32 |
+         static_cast<std::uint32_t>(dims[1]);
+}
+
+std::uint64_t Transposed(std::uint64_t shape) {
+  return shape << 32 | shape >> 32;
+}
+
+// Products with a weight that lost its name, by its shape: a head that shares
+// its matrix with the embedding has a transposed copy of it.
+std::unordered_map<std::uint64_t, NodeId> NamelessProducts(
+    const Evidence& evidence) {
+  const Model& model = evidence.model;
+  std::unordered_map<std::uint64_t, NodeId> products;
+  for (const NodeId node : model.Nodes()) {
+    const std::string_view op = model.OpType(node);
+    if (op != "MatMul" && op != "Gemm") continue;
+    const auto inputs = model.Inputs(node);
+    if (inputs.size() < 2 ||
+        evidence.ParameterOf(inputs[1]) != kNo<ParameterId>) {
+      continue;
+    }
+    const std::uint64_t shape = Shape(model, inputs[1]);
+    if (shape == 0) continue;
+    // The last one: heads come last. Gemm may read either form.
+    products[shape] = node;
+    if (op == "Gemm") products[Transposed(shape)] = node;
+  }
+  return products;
+}
+
+IdVector<NodeId, bool> NodesOfRecipes(const Evidence& evidence) {
+  IdVector<NodeId, bool> nodes(evidence.model.node_count(), false);
+  for (const RecipeFact& fact : evidence.recipes) {
+    nodes[fact.node] = nodes[fact.node] || fact.firm;
+  }
+  return nodes;
+}
+
+}  // namespace
+
+std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
+                                         const Placed& placed) {
+  const Model& model = evidence.model;
+  std::vector<Claim> claims;
+  const auto products = NamelessProducts(evidence);
+  const IdVector<NodeId, bool> in_recipe = NodesOfRecipes(evidence);
+  for (const NodeId node : model.Nodes()) {
+    if (placed[node].tagged() || evidence.is_carrier[node]) continue;
+    const Owner owner = OwnerOf(evidence, node);
+    if (owner.module == kNo<ModuleId>) continue;
+    // A name without dots may be the root's, or nobody's: a recipe knows
+    // better.
+    if (owner.module == ModuleId{0} && in_recipe[node]) continue;
+    if (model.OpType(node) == "Gather") {
+      // A tied matrix has the name of the embedding or of the head.
+      const std::uint64_t shape = Shape(model, model.Inputs(node)[0]);
+      const auto head = products.find(Transposed(shape));
+      if (shape != 0 && head != products.end() &&
+          !placed[head->second].tagged()) {
+        const bool is_head = !LooksLikeEmbedding(evidence, owner.module);
+        if (is_head) {
+          claims.push_back({head->second, owner.module, Confidence::kMedium,
+                            Source::kParameter,
+                            "its weight is this module's, transposed"});
+          continue;
+        }
+      }
+    }
+    claims.push_back(
+        {node, owner.module,
+         owner.module == ModuleId{0} ? Confidence::kMedium : Confidence::kHigh,
+         Source::kParameter, "it uses a parameter of this module"});
+    // The bias of a Linear is added to its MatMul, whose weight may have been
+    // transposed and renamed.
+    if (model.OpType(node) != "Add") continue;
+    const NodeId matmul = MatMulBefore(evidence, node);
+    if (matmul == kNo<NodeId> || placed[matmul].tagged()) continue;
+    if (OwnerOf(evidence, matmul).module != kNo<ModuleId>) continue;
+    claims.push_back({matmul, owner.module, Confidence::kHigh,
+                      Source::kOperation,
+                      "the bias of this module is added to its result"});
+  }
+  return claims;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,17 @@
+#include "ladder/claim.h"
+
+namespace onnx_tag {
+
+std::vector<Claim> ProposeMuteRoot(const Evidence& evidence,
+                                   const Placed& placed) {
+  std::vector<Claim> claims;
+  if (!evidence.root_scopes_are_mute) return claims;
+  for (const NodeId node : evidence.model.Nodes()) {
+    if (placed[node].tagged()) continue;
+    claims.push_back({node, ModuleId{0}, Confidence::kLow, Source::kScope,
+                      "its name says the root, as every name of this file"});
+  }
+  return claims;
+}
+
+}  // namespace onnx_tag

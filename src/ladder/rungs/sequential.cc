@@ -1,0 +1,185 @@
+// Parts of a torch.nn.Sequential that have no parameters: activations, pools.
+//
+// Items of a Sequential run one after the other and its numbers have no gaps,
+// so what lies between the nodes of items 3 and 5, and reads and feeds nothing
+// else, is item 4.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "graph/data_values.h"
+#include "hierarchy/name_parts.h"
+#include "ladder/claim.h"
+#include "ladder/rungs/graph_patterns.h"
+
+namespace onnx_tag {
+namespace {
+
+// A Sequential with more missing numbers in a row holds what is not exported.
+constexpr std::uint32_t kMostMissing = 3;
+
+std::optional<std::uint32_t> NumberOf(std::string_view atom) {
+  const int number = hierarchy::SmallNumber(atom, -1);
+  if (number < 0) return std::nullopt;
+  return static_cast<std::uint32_t>(number);
+}
+
+// Operations that are a module each.
+bool IsModuleOfItsOwn(std::string_view op) {
+  static constexpr std::array<std::string_view, 24> kOps = {
+      "Relu",          "LeakyRelu",   "Clip",
+      "HardSwish",     "HardSigmoid", "Sigmoid",
+      "Tanh",          "Elu",         "Selu",
+      "PRelu",         "Softplus",    "Softmax",
+      "LogSoftmax",    "Gelu",        "Celu",
+      "Mish",          "MaxPool",     "AveragePool",
+      "LpPool",        "Flatten",     "GlobalAveragePool",
+      "GlobalMaxPool", "Resize",      "DepthToSpace"};
+  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
+}
+
+class SequentialParts {
+ public:
+  SequentialParts(const Evidence& evidence, const Placed& placed)
+      : evidence_(evidence),
+        model_(evidence.model),
+        tree_(evidence.modules),
+        placed_(placed),
+        data_(evidence.model) {}
+
+  std::vector<Claim> Run() {
+    std::vector<NodeId> gap;
+    NodeId before = kNo<NodeId>;
+    for (const NodeId node : model_[GraphId{0}].nodes) {
+      if (!data_.IsMadeBy(node)) continue;
+      if (!placed_[node].tagged()) {
+        gap.push_back(node);
+        continue;
+      }
+      if (before != kNo<NodeId> && !gap.empty()) Place(before, gap, node);
+      before = node;
+      gap.clear();
+    }
+    return std::move(claims_);
+  }
+
+ private:
+  // Its number, where it is an item without children.
+  std::optional<std::uint32_t> ItemNumber(NodeId node) const {
+    const ModuleId module = placed_[node].module;
+    if (module == ModuleId{0} || placed_[node].confidence == Confidence::kLow ||
+        !tree_.Children(module).empty()) {
+      return std::nullopt;
+    }
+    return NumberOf(tree_.Atom(module));
+  }
+
+  void Place(NodeId before, const std::vector<NodeId>& gap, NodeId after) {
+    const auto first = ItemNumber(before);
+    const auto last = ItemNumber(after);
+    if (!first || !last || *last < *first + 2 ||
+        *last - *first - 1 > kMostMissing) {
+      return;
+    }
+    const ModuleId list = tree_.Parent(placed_[before].module);
+    if (tree_.Parent(placed_[after].module) != list) return;
+    const std::size_t missing = *last - *first - 1;
+    const std::size_t parts = CountParts(gap);
+    if (parts > missing || !IsClosed(before, gap, after)) return;
+    // A Dropout leaves no node, and stands behind what it follows; behind a
+    // convolution it may have been a BatchNorm, before.
+    if (parts < missing && IsConvolution(before)) return;
+    for (std::size_t i = 0; i < gap.size(); ++i) {
+      const std::size_t part = parts == 1 ? 0 : i;
+      const ModuleId module =
+          tree_.FindChild(list, std::to_string(*first + 1 + part));
+      if (module == kNo<ModuleId>) return;
+      claims_.push_back(
+          {gap[i], module,
+           parts == missing ? Confidence::kMedium : Confidence::kLow,
+           Source::kLocality, "the number between those of its neighbours"});
+    }
+  }
+
+  // Operations that are modules, or one module that takes several operations.
+  std::size_t CountParts(const std::vector<NodeId>& gap) const {
+    const bool single = std::all_of(gap.begin(), gap.end(), [&](NodeId node) {
+      return IsModuleOfItsOwn(model_.OpType(node));
+    });
+    return single ? gap.size() : 1;
+  }
+
+  bool IsConvolution(NodeId node) const {
+    const std::string_view op = model_.OpType(node);
+    return op == "Conv" || op == "ConvTranspose";
+  }
+
+  // Whether nothing leads into the gap but the node before it, and nothing out
+  // of it but the node behind.
+  bool IsClosed(NodeId before, const std::vector<NodeId>& gap,
+                NodeId after) const {
+    const auto inside = [&](NodeId node) {
+      return std::binary_search(gap.begin(), gap.end(), node);
+    };
+    for (const NodeId node : gap) {
+      if (HasHiddenWeight(evidence_, node)) return false;
+      for (const ValueId input : model_.Inputs(node)) {
+        if (!data_.Contains(input)) continue;
+        const NodeId producer = ProducerOf(model_, input);
+        if (producer != before && !inside(producer)) return false;
+      }
+    }
+    const auto leaves = [&](NodeId node) {
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output == kNo<ValueId>) continue;
+        for (const NodeId reader : model_.Consumers(output)) {
+          if (reader != after && !inside(reader) &&
+              model_.OpType(reader) != "Shape") {
+            return true;
+          }
+        }
+      }
+      return false;
+    };
+    return !leaves(before) && std::none_of(gap.begin(), gap.end(), leaves);
+  }
+
+  const Evidence& evidence_;
+  const Model& model_;
+  const ModuleTree& tree_;
+  const Placed& placed_;
+  DataValues data_;
+  std::vector<Claim> claims_;
+};
+
+}  // namespace
+
+void AddMissingParts(Evidence& evidence) {
+  ModuleTree& tree = evidence.modules;
+  std::vector<std::pair<ModuleId, std::uint32_t>> missing;
+  for (const ModuleId list : AllIds<ModuleId>(tree.size())) {
+    std::vector<std::uint32_t> numbers;
+    for (const ModuleId item : tree.Children(list)) {
+      const auto number = NumberOf(tree.Atom(item));
+      if (number && tree.Children(item).empty()) numbers.push_back(*number);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    for (std::size_t i = 1; i < numbers.size(); ++i) {
+      if (numbers[i] - numbers[i - 1] - 1 > kMostMissing) continue;
+      for (std::uint32_t n = numbers[i - 1] + 1; n < numbers[i]; ++n) {
+        missing.emplace_back(list, n);
+      }
+    }
+  }
+  for (const auto& [list, number] : missing) {
+    tree.Child(list, std::to_string(number));
+  }
+}
+
+std::vector<Claim> ProposeForSequentialParts(const Evidence& evidence,
+                                             const Placed& placed) {
+  return SequentialParts(evidence, placed).Run();
+}
+
+}  // namespace onnx_tag

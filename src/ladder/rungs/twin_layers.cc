@@ -1,0 +1,286 @@
+// Where the layers of a list begin and end.
+//
+// Between the last named node of one layer and the first of the next lies what
+// is the end of the one, the beginning of the other, or its caller's. The last
+// layer of the list is followed by something else, and the first one preceded:
+// what follows all of them is their end, what precedes all of them their
+// beginning.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hierarchy/name_parts.h"
+#include "ladder/rungs/graph_patterns.h"
+#include "ladder/rungs/layer_bounds.h"
+
+namespace onnx_tag {
+namespace {
+
+constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+
+// A layer: from its first named node to its last, in the order of execution.
+struct Layer {
+  ModuleId module = kNo<ModuleId>;
+  std::size_t first = kNowhere;
+  std::size_t last = 0;
+  std::size_t named = 0;
+};
+
+// Nodes without a name, from `begin` to before `end`.
+struct Gap {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t size() const { return end - begin; }
+};
+
+class TwinLayers {
+ public:
+  TwinLayers(const Evidence& evidence, const Placed& placed,
+             const DataValues& data, Bounds& bounds)
+      : evidence_(evidence),
+        model_(evidence.model),
+        tree_(evidence.modules),
+        placed_(placed),
+        data_(data),
+        bounds_(bounds) {}
+
+  void Run() {
+    FindLayers();
+    for (const auto& [kind, layers] : kinds_) {
+      if (layers.size() > 1) BoundEnds(layers);
+    }
+  }
+
+ private:
+  void FindLayers() {
+    place_.resize(model_.node_count(), kNowhere);
+    std::vector<Layer> layers(tree_.size());
+    named_before_.push_back(0);
+    for (const NodeId node : model_[GraphId{0}].nodes) {
+      if (!data_.IsMadeBy(node)) continue;
+      const std::size_t place = nodes_.size();
+      place_[node] = place;
+      nodes_.push_back(node);
+      named_before_.push_back(named_before_.back() + IsKnown(placed_[node]));
+      if (!IsKnown(placed_[node])) continue;
+      for (ModuleId at = placed_[node].module; at != ModuleId{0};
+           at = tree_.Parent(at)) {
+        if (!hierarchy::IsNumeric(tree_.Atom(at))) continue;
+        Layer& layer = layers[Index(at)];
+        layer.module = at;
+        layer.first = std::min(layer.first, place);
+        layer.last = place;
+        ++layer.named;
+      }
+    }
+    FindNeighbours();
+    for (const Layer& layer : layers) {
+      // Run in one go, and more than one operation of a Sequential, where the
+      // next is an activation without a name as likely as not.
+      if (layer.named > 0 && !tree_.Children(layer.module).empty() &&
+          named_before_[layer.last + 1] - named_before_[layer.first] ==
+              layer.named) {
+        kinds_[KindOf(layer.module)].push_back(layer);
+      }
+    }
+  }
+
+  void FindNeighbours() {
+    next_named_.assign(nodes_.size() + 1, nodes_.size());
+    for (std::size_t i = nodes_.size(); i-- > 0;) {
+      next_named_[i] = IsKnown(placed_[nodes_[i]]) ? i : next_named_[i + 1];
+    }
+    behind_named_.assign(nodes_.size() + 1, 0);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      behind_named_[i + 1] =
+          IsKnown(placed_[nodes_[i]]) ? i + 1 : behind_named_[i];
+    }
+  }
+
+  // Equal for the layers of all lists of the same name.
+  std::string KindOf(ModuleId module) const {
+    std::string kind;
+    for (ModuleId at = module; at != ModuleId{0}; at = tree_.Parent(at)) {
+      const std::string_view atom = tree_.Atom(at);
+      kind.append(hierarchy::IsNumeric(atom) ? "*" : atom).push_back('.');
+    }
+    return kind;
+  }
+
+  Gap GapBehind(const Layer& layer) const {
+    return {layer.last + 1, next_named_[layer.last + 1]};
+  }
+  Gap GapBefore(const Layer& layer) const {
+    return {behind_named_[layer.first], layer.first};
+  }
+
+  void BoundEnds(const std::vector<Layer>& layers) {
+    std::size_t ends = kNowhere;    // nodes that follow all of them
+    std::size_t begins = kNowhere;  // and that precede them
+    for (const Layer& layer : layers) {
+      ends = CountAlike(GapBehind(layers[0]), GapBehind(layer), ends, true);
+      begins =
+          CountAlike(GapBefore(layers[0]), GapBefore(layer), begins, false);
+    }
+    // What one layer has for an end, all have.
+    std::size_t end = kNowhere;
+    std::size_t begin = kNowhere;
+    for (const Layer& layer : layers) {
+      const Gap gap = GapBehind(layer);
+      if (!LeadsToTwin(layer, gap)) continue;
+      // Where whole modules have lost their names, layers that are not alike
+      // to the end tell nothing.
+      if (ends < gap.size() && HasHiddenModule(gap)) return;
+      const std::size_t split = Split(gap, ends, begins);
+      end = std::min(end, std::min(split, ends));
+      begin = std::min(begin, std::min(gap.size() - split, begins));
+    }
+    if (end == kNowhere) return;
+    for (const Layer& layer : layers) {
+      const Gap behind = GapBehind(layer);
+      const Gap before = GapBefore(layer);
+      for (std::size_t i = 0; i < std::min(end, behind.size()); ++i) {
+        bounds_.PutInside(tree_, nodes_[behind.begin + i], layer.module);
+        bounds_.ends[nodes_[behind.begin + i]] = layer.module;
+      }
+      for (std::size_t i = 0; i < std::min(begin, before.size()); ++i) {
+        bounds_.PutInside(tree_, nodes_[before.end - 1 - i], layer.module);
+      }
+    }
+  }
+
+  // Whether the next layer of the same list follows.
+  bool LeadsToTwin(const Layer& layer, const Gap& gap) const {
+    if (gap.end == nodes_.size()) return false;
+    const ModuleId list = tree_.Parent(layer.module);
+    const ModuleId next = placed_[nodes_[gap.end]].module;
+    return next != list && tree_.IsAncestor(list, next) &&
+           !tree_.IsAncestor(layer.module, next) && Feeds(layer, gap);
+  }
+
+  // Whether what the layer makes is used right behind the gap. A loop over a
+  // list that collects results looks the same after every item, and no item
+  // owns it.
+  bool Feeds(const Layer& layer, const Gap& gap) const {
+    std::vector<bool> of_layer(gap.size() + 1, false);
+    for (std::size_t i = gap.begin; i <= gap.end; ++i) {
+      for (const ValueId input : model_.Inputs(nodes_[i])) {
+        const NodeId producer = ProducerOf(model_, input);
+        if (producer == kNo<NodeId> || place_[producer] >= i) continue;
+        const std::size_t made = place_[producer];
+        if (made < gap.begin ? made >= layer.first
+                             : of_layer[made - gap.begin]) {
+          of_layer[i - gap.begin] = true;
+        }
+      }
+    }
+    return of_layer.back();
+  }
+
+  // How many nodes at the beginning (or end) of two gaps do the same.
+  std::size_t CountAlike(const Gap& a, const Gap& b, std::size_t most,
+                         bool from_begin) const {
+    most = std::min(most, std::min(a.size(), b.size()));
+    std::size_t count = 0;
+    while (count < most) {
+      const std::size_t i = from_begin ? a.begin + count : a.end - 1 - count;
+      const std::size_t j = from_begin ? b.begin + count : b.end - 1 - count;
+      if (!IsAlike(i, a, j, b)) break;
+      ++count;
+    }
+    return count;
+  }
+
+  bool IsAlike(std::size_t i, const Gap& a, std::size_t j, const Gap& b) const {
+    if (model_.OpType(nodes_[i]) != model_.OpType(nodes_[j])) return false;
+    const auto left = model_.Inputs(nodes_[i]);
+    const auto right = model_.Inputs(nodes_[j]);
+    if (left.size() != right.size()) return false;
+    for (std::size_t k = 0; k < left.size(); ++k) {
+      if (Distance(left[k], i, a) != Distance(right[k], j, b)) return false;
+    }
+    return true;
+  }
+
+  // How far before `place` in the gap a value is made; 0: not in it, and -1:
+  // it is a constant.
+  std::ptrdiff_t Distance(ValueId value, std::size_t place,
+                          const Gap& gap) const {
+    if (!data_.Contains(value)) return -1;
+    const NodeId producer = ProducerOf(model_, value);
+    const std::size_t made =
+        producer == kNo<NodeId> ? kNowhere : place_[producer];
+    return made < gap.begin || made >= place
+               ? 0
+               : static_cast<std::ptrdiff_t>(place - made);
+  }
+
+  bool HasHiddenModule(const Gap& gap) const {
+    for (std::size_t i = gap.begin; i < gap.end; ++i) {
+      if (HasHiddenWeight(evidence_, nodes_[i])) return true;
+    }
+    return false;
+  }
+
+  // How much of a gap between two layers is the first one's.
+  std::size_t Split(const Gap& gap, std::size_t ends,
+                    std::size_t begins) const {
+    std::size_t end = std::min(ends, gap.size());
+    const std::size_t begin = std::min(begins, gap.size());
+    // Norms begin with a Cast, behind the last layer, too.
+    while (end > 0 && model_.OpType(nodes_[gap.begin + end - 1]) == "Cast") {
+      --end;
+    }
+    if (end + begin <= gap.size()) return end;
+    // It could be either's: a layer ends where its result meets its input, or
+    // with the activation behind that.
+    std::size_t meets = 0;
+    for (std::size_t i = 0; i < end; ++i) {
+      const NodeId node = nodes_[gap.begin + i];
+      if (MeetsOld(node, gap) || (meets == i && i > 0 && IsActivation(node))) {
+        meets = i + 1;
+      }
+    }
+    return std::max(meets, gap.size() - begin);
+  }
+
+  bool IsActivation(NodeId node) const {
+    const std::string_view op = model_.OpType(node);
+    return op == "Relu" || op == "LeakyRelu" || op == "Clip" ||
+           op == "HardSwish" || op == "PRelu" || op == "Elu";
+  }
+
+  bool MeetsOld(NodeId node, const Gap& gap) const {
+    std::size_t data = 0;
+    bool old = false;
+    for (const ValueId input : model_.Inputs(node)) {
+      if (!data_.Contains(input)) continue;
+      ++data;
+      old = old || Distance(input, place_[node], gap) == 0;
+    }
+    return data > 1 && old;
+  }
+
+  const Evidence& evidence_;
+  const Model& model_;
+  const ModuleTree& tree_;
+  const Placed& placed_;
+  const DataValues& data_;
+  Bounds& bounds_;
+  std::vector<NodeId> nodes_;  // on data, in order
+  IdVector<NodeId, std::size_t> place_;
+  std::vector<std::size_t> named_before_;
+  std::vector<std::size_t> next_named_;    // at a place or behind it
+  std::vector<std::size_t> behind_named_;  // behind the last before a place
+  std::map<std::string, std::vector<Layer>> kinds_;
+};
+
+}  // namespace
+
+void BoundByTwins(const Evidence& evidence, const Placed& placed,
+                  const DataValues& data, Bounds& bounds) {
+  TwinLayers(evidence, placed, data, bounds).Run();
+}
+
+}  // namespace onnx_tag

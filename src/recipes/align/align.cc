@@ -1,0 +1,280 @@
+#include "recipes/align/align.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace onnx_tag::recipes {
+namespace {
+
+using Score = std::int32_t;
+
+constexpr Score kNever = -100'000'000;
+constexpr Score kAnchor = 8 * kUnit;  // the parameter's module is this one
+constexpr Score kExact = kUnit / 2;   // with the same indices
+constexpr Score kClash = 12 * kUnit;  // it is another of the recording
+constexpr Score kExtra = kUnit / 5;
+constexpr Score kConvolutionExtra = kUnit;
+// The whole table, two bytes each.
+constexpr std::size_t kMostCells = std::size_t{24} << 20;
+
+enum Move : std::int16_t {
+  kStart = -1,  // nothing of the file before it counts
+  kMatch = 0,
+  kInsert = 1,
+  kDelete = 2,
+  kFirstJump = 3
+};
+
+Score WeightOf(Weight weight) {
+  switch (weight) {
+    case Weight::kHeavy:
+      return 3 * kUnit;
+    case Weight::kMiddle:
+      return kUnit;
+    case Weight::kLight:
+      return kUnit * 2 / 5;
+  }
+  return kUnit;
+}
+
+Score InsertCost(const Step& step) {
+  return step.weight == Weight::kHeavy    ? 2 * kUnit
+         : step.weight == Weight::kMiddle ? kUnit / 2
+                                          : kUnit / 5;
+}
+
+Score DeleteCost(const Step& step) {
+  if (step.batch_norm) return kUnit * 3 / 10;  // most tools fold it away
+  return step.weight == Weight::kHeavy    ? 3 * kUnit
+         : step.weight == Weight::kMiddle ? kUnit / 2
+                                          : kUnit / 5;
+}
+
+Score MatchScore(const Step& a, const Step& b) {
+  const Score weight = WeightOf(a.weight);
+  if (a.label == b.label) {
+    Score score = weight;
+    if (a.inputs == b.inputs) score += weight / 4;
+    if (a.readers == b.readers) score += weight / 4;
+    if (a.extra == b.extra) score += a.convolution ? kConvolutionExtra : kExtra;
+    return score;
+  }
+  return (a.soft & b.soft) != 0 ? weight * 3 / 10 : kNever;
+}
+
+struct StepHash {
+  std::size_t operator()(const Step& step) const {
+    return static_cast<std::size_t>(step.label ^ (step.inputs * 3) ^
+                                    (step.readers * 5) ^ (step.extra * 7));
+  }
+};
+
+class Aligner {
+ public:
+  Aligner(const Query& query, const Program& program)
+      : query_(query),
+        program_(program),
+        width_(program.steps.size() + 1),
+        moves_((query.steps.size() + 1) * width_),
+        delete_(program.steps.size()) {
+    for (std::size_t j = 0; j < delete_.size(); ++j) {
+      delete_[j] = DeleteCost(program.steps[j]);
+    }
+    for (std::uint32_t j = 0; j < program.steps.size(); ++j) {
+      if (program.generic[j] != nullptr)
+        by_path_[*program.generic[j]].push_back(j);
+    }
+    for (std::uint32_t j = 0; j < program.steps.size(); ++j) {
+      // Recorded with the same parameter, whoever ran it.
+      const Path* const anchor = program.anchor[j];
+      if (anchor == nullptr || anchor == program.path[j]) continue;
+      by_path_[Generic(*anchor)].push_back(j);
+    }
+  }
+
+  Alignment Run() {
+    // Parts of the recording at either end may be missing cheaply.
+    start_.assign(width_, 0);
+    for (std::size_t j = 1; j < width_; ++j) {
+      start_[j] = start_[j - 1] - EndCost(j - 1);
+      moves_[j] = kDelete;
+    }
+    std::vector<Score> scores = start_;
+    std::vector<Score> next(width_);
+    std::vector<Score> row(program_.steps.size());
+    End end = BestEnd(scores, 0);
+    for (std::size_t i = 0; i < query_.steps.size(); ++i) {
+      Advance(i, RowFor(i, row), scores, next);
+      scores.swap(next);
+      if (!query_.free_ends && i + 1 < query_.steps.size()) continue;
+      const End here = BestEnd(scores, i + 1);
+      if (!query_.free_ends || here.score > end.score) end = here;
+    }
+    return Trace(end);
+  }
+
+ private:
+  Score EndCost(std::size_t j) const { return delete_[j] * 3 / 20; }
+
+  // The scores of matching step i of the file with each of the program.
+  const std::vector<Score>& RowFor(std::size_t i, std::vector<Score>& row) {
+    Step step = query_.steps[i];
+    step.token = 0;
+    const auto [at, is_new] = rows_.try_emplace(step);
+    std::vector<Score>& known = at->second;
+    if (is_new) {
+      known.reserve(program_.steps.size());
+      for (const Step& other : program_.steps) {
+        known.push_back(MatchScore(step, other));
+      }
+    }
+    const Path* const anchor = query_.anchor[i];
+    if (anchor == nullptr) return known;
+    const auto places = by_path_.find(Generic(*anchor));
+    if (places == by_path_.end()) return known;
+    // A tied embedding has the name of the head: no reproach.
+    const Score clash = step.gather ? 0 : kClash;
+    for (std::size_t j = 0; j < row.size(); ++j) row[j] = known[j] - clash;
+    for (const std::uint32_t j : places->second) {
+      const bool exact =
+          program_.path[j] != nullptr && *program_.path[j] == *anchor;
+      row[j] = known[j] + kAnchor + (exact ? kExact : 0);
+    }
+    return row;
+  }
+
+  void Advance(std::size_t i, const std::vector<Score>& row,
+               const std::vector<Score>& from, std::vector<Score>& to) {
+    std::int16_t* const moves = &moves_[(i + 1) * width_];
+    const Score insert = InsertCost(query_.steps[i]);
+    to[0] = from[0] - insert;
+    moves[0] = kInsert;
+    for (std::size_t j = 0; j + 1 < width_; ++j) {
+      const Score match = from[j] + row[j];
+      const Score stay = from[j + 1] - insert;
+      const bool better = match > stay;
+      to[j + 1] = better ? match : stay;
+      moves[j + 1] = better ? kMatch : kInsert;
+    }
+    if (query_.free_ends) StartHere(to, moves);
+    Skip(to, moves);
+    if (Leap(to, moves)) Skip(to, moves);
+  }
+
+  void StartHere(std::vector<Score>& scores, std::int16_t* moves) const {
+    for (std::size_t j = 0; j < width_; ++j) {
+      if (start_[j] < scores[j]) continue;
+      scores[j] = start_[j];
+      moves[j] = kStart;
+    }
+  }
+
+  // What the recording has and the file has not.
+  void Skip(std::vector<Score>& scores, std::int16_t* moves) const {
+    for (std::size_t j = 1; j < width_; ++j) {
+      const Score skipped = scores[j - 1] - delete_[j - 1];
+      if (skipped > scores[j]) {
+        scores[j] = skipped;
+        moves[j] = kDelete;
+      }
+    }
+  }
+
+  bool Leap(std::vector<Score>& scores, std::int16_t* moves) {
+    landing_.clear();
+    for (const Jump& jump : program_.jumps) {
+      landing_.push_back(scores[jump.from] - jump.cost);
+    }
+    bool any = false;
+    for (std::size_t k = 0; k < landing_.size(); ++k) {
+      const std::uint32_t to = program_.jumps[k].to;
+      if (landing_[k] <= scores[to]) continue;
+      scores[to] = landing_[k];
+      moves[to] = static_cast<std::int16_t>(kFirstJump + static_cast<int>(k));
+      any = true;
+    }
+    return any;
+  }
+
+  // Where an alignment ends: after step `i` of the file, before step `j` of
+  // the program.
+  struct End {
+    std::size_t i = 0;
+    std::size_t j = 0;
+    Score score = kNever;
+  };
+
+  End BestEnd(const std::vector<Score>& scores, std::size_t i) const {
+    End end{i, 0, kNever * 10};
+    Score tail = 0;
+    for (std::size_t at = width_; at-- > 0;) {
+      if (at + 1 < width_) tail += EndCost(at);
+      if (scores[at] - tail >= end.score) {
+        end.score = scores[at] - tail;
+        end.j = at;
+      }
+    }
+    return end;
+  }
+
+  Alignment Trace(const End& end) const {
+    Alignment result;
+    result.match.assign(query_.steps.size(), kNone);
+    result.score = end.score;
+    std::size_t i = end.i;
+    std::size_t j = end.j;
+    // Jumps cannot go around for ever: each lost something.
+    while (i > 0) {
+      const std::int16_t move = moves_[i * width_ + j];
+      if (move == kStart) break;
+      if (move == kMatch) {
+        --i;
+        --j;
+        result.match[i] = static_cast<std::uint32_t>(j);
+      } else if (move == kInsert) {
+        --i;
+      } else if (move == kDelete) {
+        --j;
+      } else {
+        const auto k = static_cast<std::uint32_t>(move - kFirstJump);
+        result.jumps.push_back({static_cast<std::uint32_t>(i), k});
+        j = program_.jumps[k].from;
+      }
+    }
+    result.stretch = {query_.free_ends ? i : 0, end.i};
+    std::reverse(result.jumps.begin(), result.jumps.end());
+    return result;
+  }
+
+  const Query& query_;
+  const Program& program_;
+  std::size_t width_;
+  std::vector<std::int16_t> moves_;
+  std::vector<Score> start_;  // by place in the program: of beginning there
+  std::vector<Score> delete_;
+  std::vector<Score> landing_;
+  std::unordered_map<Path, std::vector<std::uint32_t>, PathHash> by_path_;
+  std::unordered_map<Step, std::vector<Score>, StepHash> rows_;
+};
+
+}  // namespace
+
+bool CanAlign(std::size_t query_steps, std::size_t program_steps) {
+  return query_steps > 0 && program_steps > 0 &&
+         (query_steps + 1) < kMostCells / (program_steps + 1);
+}
+
+std::int64_t IdealScore(const Query& query, Stretch stretch,
+                        std::size_t anchors) {
+  std::int64_t score = static_cast<std::int64_t>(anchors) * kAnchor;
+  for (std::size_t i = stretch.begin; i < stretch.end; ++i) {
+    score += MatchScore(query.steps[i], query.steps[i]);
+  }
+  return score;
+}
+
+Alignment Align(const Query& query, const Program& program) {
+  return Aligner(query, program).Run();
+}
+
+}  // namespace onnx_tag::recipes

@@ -1,0 +1,224 @@
+#include "recipes/align/candidates.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "recipes/align/overlap.h"
+#include "recipes/book/summary.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+// Recordings that are read, to be ranked exactly.
+constexpr std::size_t kShortList = 64;
+
+// Of what either has, how much both have.
+double Likeness(std::span<const std::uint32_t> a,
+                std::span<const std::uint32_t> b) {
+  const std::size_t both = CommonCount(a, b);
+  return Share(both, a.size() + b.size() - both);
+}
+
+Summary SummaryOf(const TokenGraph& graph) {
+  std::vector<std::string_view> labels;
+  std::vector<std::string_view> paths;
+  for (const Token& token : graph.tokens()) {
+    labels.emplace_back(token.label);
+    if (!token.anchor.empty()) paths.push_back(token.anchor);
+  }
+  return Summarize(labels, paths);
+}
+
+// Beginnings that half of the paths share: what an export may have lost or a
+// head may have added. The empty one is always among them.
+std::vector<Path> Prefixes(const std::set<Path>& paths) {
+  std::map<Path, std::size_t> counts;
+  for (const Path& path : paths) {
+    for (const std::size_t length : {std::size_t{1}, std::size_t{2}}) {
+      if (path.size() > length) ++counts[First(path, length)];
+    }
+  }
+  std::vector<Path> prefixes = {Path()};
+  for (const auto& [prefix, count] : counts) {
+    if (2 * count >= paths.size() && !HasIndex(prefix)) {
+      prefixes.push_back(prefix);
+    }
+  }
+  return prefixes;
+}
+
+std::set<Path> Below(const std::set<Path>& paths, const Path& prefix) {
+  std::set<Path> below;
+  for (const Path& path : paths) {
+    if (StartsWith(path, prefix)) below.insert(Rest(path, prefix.size()));
+  }
+  return below;
+}
+
+std::size_t Missing(const std::set<Path>& from, const std::set<Path>& in) {
+  return static_cast<std::size_t>(
+      std::count_if(from.begin(), from.end(),
+                    [&](const Path& p) { return !in.contains(p); }));
+}
+
+struct Names {
+  std::set<Path> all;      // modules that run something
+  std::set<Path> visible;  // whose parameters kept their names
+};
+
+Names NamesOf(const Candidate& candidate) {
+  Names names;
+  for (const RecordedToken& token : candidate.recording.tokens) {
+    if (token.module != kNone) {
+      names.all.insert(*candidate.paths.generic(token.module));
+    }
+    if (token.anchor != kNone) {
+      names.visible.insert(*candidate.paths.generic(token.anchor));
+    }
+  }
+  return names;
+}
+
+// Sets the candidate's `names` and prefixes for the file's generic anchors.
+void CompareNames(const std::set<Path>& anchors, Candidate& candidate) {
+  // A file without a name does not say that it is only a part.
+  if (anchors.empty()) return;
+  const Names recorded = NamesOf(candidate);
+  const std::vector<Path> recorded_prefixes = Prefixes(recorded.visible);
+  bool first = true;
+  for (const Path& ours : Prefixes(anchors)) {
+    const std::set<Path> here = Below(anchors, ours);
+    for (const Path& theirs : recorded_prefixes) {
+      if (!ours.empty() && ours == theirs) continue;
+      const std::set<Path> all = Below(recorded.all, theirs);
+      const std::size_t unknown = Missing(here, all);
+      const std::size_t unseen = Missing(Below(recorded.visible, theirs), here);
+      double score = static_cast<double>(here.size() - unknown) -
+                     0.5 * static_cast<double>(unknown) -
+                     0.25 * static_cast<double>(unseen) -
+                     0.6 * static_cast<double>(anchors.size() - here.size()) -
+                     (ours.empty() ? 0.0 : 0.3) - (theirs.empty() ? 0.0 : 0.3);
+      score /= static_cast<double>(std::max<std::size_t>(1, anchors.size()));
+      if (!first && score <= candidate.names) continue;
+      first = false;
+      candidate.names = score;
+      candidate.file_prefix = ours;
+      candidate.recorded_prefix = theirs;
+    }
+  }
+}
+
+// A few of each family first: without names, forty ResNets of one library are
+// as good as the one of another.
+void PutMixedFirst(Candidates& candidates) {
+  constexpr std::size_t kOfFamily = 3;
+  std::map<std::string_view, std::size_t> families;
+  std::stable_partition(
+      candidates.begin(), candidates.end(), [&](const auto& candidate) {
+        return ++families[candidate->recording.family] <= kOfFamily;
+      });
+}
+
+// Names and labels; where these are the same (networks of convolutions), the
+// length tells.
+double Rank(const Candidate& candidate, const TokenGraph& graph) {
+  constexpr double kLength = 0.04;
+  const std::size_t recorded = candidate.recording.tokens.size();
+  const std::size_t here = graph.tokens().size();
+  return candidate.names + candidate.grams +
+         kLength * static_cast<double>(std::min(recorded, here)) /
+             static_cast<double>(std::max({recorded, here, std::size_t{1}}));
+}
+
+}  // namespace
+
+Candidate::Candidate(Recording read, AtomTable& atoms, bool relus_folded)
+    : recording(std::move(read)),
+      shape(relus_folded ? WithoutRelus(ShapeOf(recording))
+                         : ShapeOf(recording)),
+      paths(recording, atoms) {}
+
+const Program& Candidate::ProgramIn(Order order) {
+  std::unique_ptr<Program>& program =
+      programs_[static_cast<std::size_t>(order)];
+  if (program == nullptr) {
+    program =
+        std::make_unique<Program>(MakeProgram(recording, shape, paths, order));
+  }
+  return *program;
+}
+
+std::optional<Path> ToFile(const Candidate& candidate, const Path& recorded) {
+  const Path& theirs = candidate.recorded_prefix;
+  if (StartsWith(recorded, theirs)) {
+    return Join(candidate.file_prefix, Rest(recorded, theirs.size()));
+  }
+  // What the file is only a part of is its root.
+  if (candidate.file_prefix.empty() && StartsWith(theirs, recorded)) {
+    return Path();
+  }
+  return std::nullopt;
+}
+
+std::optional<Path> ToRecording(const Candidate& candidate, const Path& path) {
+  const Path& ours = candidate.file_prefix;
+  if (!StartsWith(path, ours)) return std::nullopt;
+  return Join(candidate.recorded_prefix, Rest(path, ours.size()));
+}
+
+bool IsActivation(const Recording& recording, std::uint32_t module) {
+  return module != kNone &&
+         recording.texts[recording.modules[module].class_name].ends_with(
+             "Activation");
+}
+
+Candidates RankByNames(const TokenGraph& graph,
+                       const std::vector<Path>& anchors, const Book& book,
+                       AtomTable& atoms) {
+  const Summary mine = SummaryOf(graph);
+  const bool relus_folded = graph.relus_folded();
+  std::vector<double> scores;
+  for (std::size_t i = 0; i < book.size(); ++i) {
+    const SummaryView other = book.Summary(i);
+    scores.push_back(
+        Likeness(mine.grams, other.grams) +
+        Share(CommonCount(mine.names, other.names), mine.names.size()));
+  }
+  std::set<Path> generic;
+  for (const Path& anchor : anchors) {
+    if (!anchor.empty()) generic.insert(Generic(anchor));
+  }
+  Candidates candidates;
+  for (const std::size_t index : HighestOf(scores, kShortList)) {
+    auto& candidate = candidates.emplace_back(
+        std::make_unique<Candidate>(book.Read(index), atoms, relus_folded));
+    candidate->grams = Likeness(mine.grams, book.Summary(index).grams);
+    CompareNames(generic, *candidate);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const auto& a, const auto& b) {
+                     return Rank(*a, graph) > Rank(*b, graph);
+                   });
+  PutMixedFirst(candidates);
+  return candidates;
+}
+
+Candidates RankByLabels(const TokenGraph& graph, const Book& book,
+                        AtomTable& atoms, std::size_t limit) {
+  const Summary mine = SummaryOf(graph);
+  const bool relus_folded = graph.relus_folded();
+  std::vector<double> scores;
+  for (std::size_t i = 0; i < book.size(); ++i) {
+    scores.push_back(Likeness(mine.grams, book.Summary(i).grams));
+  }
+  Candidates candidates;
+  for (const std::size_t index : HighestOf(scores, limit)) {
+    auto& candidate = candidates.emplace_back(
+        std::make_unique<Candidate>(book.Read(index), atoms, relus_folded));
+    candidate->grams = scores[index];
+  }
+  return candidates;
+}
+
+}  // namespace onnx_tag::recipes

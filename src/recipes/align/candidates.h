@@ -1,0 +1,58 @@
+// Which recordings are worth an alignment.
+#ifndef ONNX_TAG_RECIPES_ALIGN_CANDIDATES_H_
+#define ONNX_TAG_RECIPES_ALIGN_CANDIDATES_H_
+
+#include <memory>
+#include <vector>
+
+#include "recipes/book/book.h"
+#include "recipes/tokens/path.h"
+#include "recipes/tokens/program.h"
+#include "recipes/tokens/tokens.h"
+
+namespace onnx_tag::recipes {
+
+// A recording, read and prepared. Programs point into it: it stays where it is.
+struct Candidate {
+  Candidate(Recording read, AtomTable& atoms, bool relus_folded);
+  Candidate(const Candidate&) = delete;
+  Candidate& operator=(const Candidate&) = delete;
+  ~Candidate() = default;
+
+  const Program& ProgramIn(Order order);
+
+  const Recording recording;
+  const Shape shape;
+  const RecordedPaths paths;
+  double names = 0;  // how well module names agree
+  double grams = 0;  // how well labels do
+  // What stands before the common part of the paths: `file` here is
+  // `recorded` there.
+  Path file_prefix;
+  Path recorded_prefix;
+
+ private:
+  std::unique_ptr<Program> programs_[2];
+};
+
+// A path of the recording as the file has it, and the other way; nothing where
+// it lies outside the common part.
+std::optional<Path> ToFile(const Candidate& candidate, const Path& recorded);
+std::optional<Path> ToRecording(const Candidate& candidate, const Path& path);
+
+// Whether the recorded module is one of transformers' activations.
+bool IsActivation(const Recording& recording, std::uint32_t module);
+
+using Candidates = std::vector<std::unique_ptr<Candidate>>;
+
+// The best first, by names and labels, but few of each family before the rest.
+Candidates RankByNames(const TokenGraph& graph,
+                       const std::vector<Path>& anchors, const Book& book,
+                       AtomTable& atoms);
+// By labels alone.
+Candidates RankByLabels(const TokenGraph& graph, const Book& book,
+                        AtomTable& atoms, std::size_t limit);
+
+}  // namespace onnx_tag::recipes
+
+#endif  // ONNX_TAG_RECIPES_ALIGN_CANDIDATES_H_

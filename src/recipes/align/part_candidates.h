@@ -1,0 +1,25 @@
+// Which modules of which recordings a part of a file may be.
+#ifndef ONNX_TAG_RECIPES_ALIGN_PART_CANDIDATES_H_
+#define ONNX_TAG_RECIPES_ALIGN_PART_CANDIDATES_H_
+
+#include <set>
+
+#include "recipes/align/candidates.h"
+#include "recipes/align/replay.h"
+
+namespace onnx_tag::recipes {
+
+// What the file has below one of its modules.
+struct FilePart {
+  Path prefix;           // the module's path
+  std::set<Path> names;  // generic paths below it, of modules with a parameter
+};
+
+// The best first: recordings cut down to the module whose names are those of
+// the part. `file` is the stretch around the part's parameters.
+Candidates RankParts(const File& file, const FilePart& part, const Book& book,
+                     AtomTable& atoms, std::size_t limit);
+
+}  // namespace onnx_tag::recipes
+
+#endif  // ONNX_TAG_RECIPES_ALIGN_PART_CANDIDATES_H_

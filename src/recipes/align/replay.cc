@@ -1,0 +1,400 @@
+#include "recipes/align/replay.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "recipes/align/decode.h"
+#include "recipes/align/side_walk.h"
+#include "recipes/align/trusted_items.h"
+#include "recipes/tokens/jumps.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+// As good as the recording itself.
+constexpr double kSameFit = 0.97;
+// How much of the solid operations may differ before indices are doubted.
+constexpr double kFewDifferences = 0.02;
+
+class Replayer {
+ public:
+  Replayer(const File& file, const Match& match)
+      : file_(file),
+        candidate_(*match.candidate),
+        program_(match.candidate->ProgramIn(match.order)),
+        alignment_(match.alignment),
+        match_(match.alignment.match),
+        steps_(file.steps[static_cast<std::size_t>(match.order)]),
+        fit_(match.fit) {}
+
+  Replayed Run() {
+    replayed_.tokens.resize(file_.graph.tokens().size());
+    paths_ = Decode(program_, alignment_);
+    if (file_.is_part) FindInner();
+    CutUnconfirmedStages();
+    for (auto& path : paths_) {
+      if (path) path = ToFile(candidate_, *path);
+    }
+    FindMerged();
+    CorrectIndices();
+    const bool doubtful = fit_ < kSameFit && !IsSameProgram();
+    if (doubtful) {
+      trusted_ = FindTrustedItems(file_, steps_, paths_, OpenLists());
+    }
+    for (std::size_t i = 0; i < steps_.size(); ++i) PlaceStep(i, doubtful);
+    PlaceInstead();
+    SideWalk walk(file_.graph, candidate_, replayed_.tokens,
+                  file_.old_activations, replayed_.sides);
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const Answer& answer = AnswerAt(i);
+      if (match_[i] == kNone || !answer.path) continue;
+      walk.From(steps_[i].token, program_.steps[match_[i]].token, answer);
+    }
+    return std::move(replayed_);
+  }
+
+ private:
+  // Between the first and the last parameter of a part. What stands outside is
+  // of the part only if the whole of the module was found at that end.
+  void FindInner() {
+    const auto& steps = steps_;
+    std::size_t first = 0;
+    while (first < steps.size() && AnchorAt(first).empty()) ++first;
+    std::size_t last = steps.size();
+    while (last > first && AnchorAt(last - 1).empty()) --last;
+    inner_ = {first, last};
+    std::vector<bool> hit(program_.steps.size(), false);
+    for (const std::uint32_t step : match_) {
+      if (step != kNone) hit[step] = true;
+    }
+    const auto light = [&](std::size_t j) {
+      return program_.steps[j].weight == Weight::kLight;
+    };
+    std::size_t begin = 0;
+    while (begin < hit.size() && !hit[begin] && light(begin)) ++begin;
+    std::size_t end = hit.size();
+    while (end > begin && !hit[end - 1] && light(end - 1)) --end;
+    if (begin == hit.size() || !hit[begin]) Forget(0, first);
+    if (end == 0 || !hit[end - 1]) Forget(last, steps.size());
+  }
+
+  void Forget(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      match_[i] = kNone;
+      paths_[i].reset();
+    }
+  }
+
+  Answer& AnswerAt(std::size_t step) {
+    return replayed_.tokens[steps_[step].token];
+  }
+  const Path& AnchorAt(std::size_t step) const {
+    return file_.anchors[steps_[step].token];
+  }
+
+  // Nested lists that looped without a parameter to confirm them: how a file
+  // of another depth splits into stages is not known.
+  void CutUnconfirmedStages() {
+    cut_.assign(paths_.size(), false);
+    std::set<Path> moved;
+    for (const TakenJump& taken : alignment_.jumps) {
+      const Jump& jump = program_.jumps[taken.jump];
+      if (jump.counts) moved.insert(jump.list);
+    }
+    if (moved.empty()) return;
+    std::set<Path> confirmed;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (AnchorAt(i).empty()) continue;
+      const auto anchor = ToRecording(candidate_, AnchorAt(i));
+      if (!anchor) continue;
+      const Path generic = Generic(*anchor);
+      for (std::size_t k = 0; k < generic.size(); ++k) {
+        if (IsIndex(generic[k])) confirmed.insert(First(generic, k));
+      }
+    }
+    const std::set<Path> marked = FindMarkedLists(program_);
+    const auto is_marked = [&](const Path& list) {
+      return std::all_of(moved.begin(), moved.end(), [&](const Path& inner) {
+        return !StartsWith(inner, list) || !HasIndex(inner) ||
+               marked.contains(inner);
+      });
+    };
+    std::vector<Path> bad;
+    for (const Path& list : moved) {
+      if (confirmed.contains(list) || (is_marked(list) && IsSameProgram())) {
+        continue;
+      }
+      const bool nests =
+          std::any_of(moved.begin(), moved.end(), [&](const Path& other) {
+            return other != list && StartsWith(other, list);
+          });
+      if (HasIndex(list) || nests) bad.push_back(list);
+    }
+    std::sort(bad.begin(), bad.end(),
+              [](const Path& a, const Path& b) { return a.size() < b.size(); });
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      if (paths_[i]) cut_[i] = CutAt(bad, *paths_[i]);
+    }
+  }
+
+  // To the owner of the first of `lists` that the path goes through.
+  static bool CutAt(const std::vector<Path>& lists, Path& path) {
+    const Path generic = Generic(path);
+    for (const Path& list : lists) {
+      if (path.size() <= list.size() || !StartsWith(generic, list)) continue;
+      path.resize(list.empty() ? 0 : list.size() - 1);
+      while (!path.empty() && IsIndex(path.back())) {
+        path.resize(path.size() - std::min<std::size_t>(2, path.size()));
+      }
+      return true;
+    }
+    return false;
+  }
+
+  // Equal tensors of an untrained model are one, which has the name of the
+  // first: items of a list that read it say nothing of their index.
+  void FindMerged() {
+    std::unordered_map<Path, const Path*, PathHash> first;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      const Path& anchor = AnchorAt(i);
+      if (!paths_[i] || anchor.empty() || !HasIndex(anchor)) continue;
+      const Path* const other =
+          first.try_emplace(anchor, &*paths_[i]).first->second;
+      if (*other != *paths_[i] && Generic(*other) == Generic(*paths_[i]) &&
+          Generic(anchor) == Generic(*other)) {
+        merged_.insert(anchor);
+      }
+    }
+  }
+
+  // What the parameters say of an item's index beats counting.
+  void CorrectIndices() {
+    std::map<Path, std::map<Path, std::uint32_t>> votes;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      const Path& anchor = AnchorAt(i);
+      if (!paths_[i] || anchor.empty() || merged_.contains(anchor)) continue;
+      // From the leaf up, for as long as they have the same names.
+      const Path& path = *paths_[i];
+      for (std::size_t k = 0; k < std::min(path.size(), anchor.size()); ++k) {
+        const Atom counted = path[path.size() - 1 - k];
+        const Atom said = anchor[anchor.size() - 1 - k];
+        if (IsIndex(counted) && IsIndex(said)) {
+          ++votes[First(path, path.size() - k)]
+                 [First(anchor, anchor.size() - k)];
+        } else if (counted != said) {
+          break;
+        }
+      }
+    }
+    std::unordered_map<Path, Path, PathHash> corrected;
+    for (const auto& [counted, said] : votes) {
+      const auto best = std::max_element(
+          said.begin(), said.end(),
+          [](const auto& a, const auto& b) { return a.second < b.second; });
+      corrected.emplace(counted, best->first);
+    }
+    if (corrected.empty()) return;
+    for (auto& path : paths_) {
+      if (!path) continue;
+      for (std::size_t k = path->size(); k > 0; --k) {
+        const auto at = corrected.find(First(*path, k));
+        if (at == corrected.end()) continue;
+        path = Join(at->second, Rest(*path, k));
+        break;
+      }
+    }
+  }
+
+  // The lists that the recording lets repeat, in the file's words.
+  PathSet OpenLists() const {
+    PathSet lists;
+    for (const Jump& jump : program_.jumps) {
+      if (!jump.counts) continue;
+      const auto list = ToFile(candidate_, jump.list);
+      if (list) lists.insert(Generic(*list));
+    }
+    return lists;
+  }
+
+  // Whether its solid operations are those of the recording: then indices are
+  // believed, else item by item.
+  bool IsSameProgram() const {
+    std::size_t solid = 0;
+    std::size_t odd = 0;
+    std::vector<bool> hit(program_.steps.size(), false);
+    std::vector<bool> again(program_.steps.size(), false);
+    for (std::size_t i = alignment_.stretch.begin; i < alignment_.stretch.end;
+         ++i) {
+      if (match_[i] != kNone) {
+        again[match_[i]] = hit[match_[i]];
+        hit[match_[i]] = true;
+      }
+      if (!steps_[i].solid) continue;
+      ++solid;
+      odd += match_[i] == kNone;
+    }
+    const auto first = std::find(hit.begin(), hit.end(), true);
+    const auto last = std::find(hit.rbegin(), hit.rend(), true).base();
+    PathSet items;  // that the file has something of
+    for (std::size_t j = 0; j < hit.size(); ++j) {
+      if (hit[j]) AddItems(j, items);
+    }
+    // Left out, but not with a whole layer.
+    for (auto at = first; at < last; ++at) {
+      const auto j = static_cast<std::size_t>(at - hit.begin());
+      const Step& step = program_.steps[j];
+      if (*at || !step.solid || step.batch_norm || !IsInside(j, items))
+        continue;
+      // The very first item may be another kind: that moves no index.
+      odd += !(IsInFirstItems(j) && !again[j - 1]);
+    }
+    return static_cast<double>(odd) <=
+           kFewDifferences * static_cast<double>(solid);
+  }
+
+  bool IsInFirstItems(std::size_t step) const {
+    const Path* const path = program_.path[step];
+    return path != nullptr && HasIndex(*path) &&
+           std::all_of(path->begin(), path->end(), [](Atom atom) {
+             return !IsIndex(atom) || IndexOf(atom) == 0;
+           });
+  }
+
+  void AddItems(std::size_t step, PathSet& items) const {
+    const Path* const path = program_.path[step];
+    if (path == nullptr) return;
+    for (std::size_t k = 0; k < path->size(); ++k) {
+      if (IsIndex((*path)[k])) items.insert(First(*path, k + 1));
+    }
+  }
+
+  bool IsInside(std::size_t step, const PathSet& items) const {
+    const Path* const path = program_.path[step];
+    if (path == nullptr) return true;
+    for (std::size_t k = 0; k < path->size(); ++k) {
+      if (IsIndex((*path)[k]) && !items.contains(First(*path, k + 1))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void PlaceStep(std::size_t i, bool doubtful) {
+    if (!paths_[i]) return;
+    Path path = *paths_[i];
+    bool cut = cut_[i];
+    if (doubtful) cut = CutDoubtful(path) || cut;
+    const Path& anchor = AnchorAt(i);
+    if (!anchor.empty() && path != anchor && !merged_.contains(anchor)) {
+      // Where the recorded parameter's module ran the recorded token, this
+      // parameter's module ran this one.
+      const Path* const recorded = program_.anchor[match_[i]];
+      if (Generic(path) == Generic(anchor) || recorded == nullptr ||
+          (recorded == program_.path[match_[i]] && !IsTied(i))) {
+        path = anchor;
+        cut = false;
+      }
+    }
+    const Recording& recording = candidate_.recording;
+    const RecordedToken& token =
+        recording.tokens[program_.steps[match_[i]].token];
+    if (file_.old_activations && IsActivation(recording, token.module) &&
+        !path.empty()) {
+      path.pop_back();
+    }
+    AnswerAt(i) = {std::move(path), IsFirm(i) ? How::kReplay : How::kLoose,
+                   cut};
+  }
+
+  // An embedding that has the name of the head it shares its matrix with.
+  bool IsTied(std::size_t i) const {
+    if (!steps_[i].gather) return false;
+    const auto anchor = ToRecording(candidate_, AnchorAt(i));
+    if (!anchor) return false;
+    for (std::size_t j = 0; j < program_.steps.size(); ++j) {
+      const Path* const path = program_.path[j];
+      if (path != nullptr && *path == *anchor) return !program_.steps[j].gather;
+    }
+    return false;
+  }
+
+  // Indices that are only counted: say the owner of the list.
+  bool CutDoubtful(Path& path) const {
+    for (std::size_t k = 0; k < path.size(); ++k) {
+      if (!IsIndex(path[k]) || trusted_.contains(First(path, k + 1))) continue;
+      CutAtItem(k, path);
+      return true;
+    }
+    return false;
+  }
+
+  // Nearly everything around it is aligned, too.
+  bool IsFirm(std::size_t i) const {
+    if (file_.is_part && (i < inner_.begin || i >= inner_.end)) return false;
+    constexpr std::size_t kAround = 3;
+    const std::size_t begin = i < kAround ? 0 : i - kAround;
+    const std::size_t end = std::min(match_.size(), i + kAround + 1);
+    std::size_t aligned = 0;
+    for (std::size_t j = begin; j < end; ++j) aligned += match_[j] != kNone;
+    return aligned >= 2 * kAround || aligned == end - begin;
+  }
+
+  // What the file has where the recording has something else belongs to the
+  // same module.
+  void PlaceInstead() {
+    for (std::size_t i = 0; i < match_.size();) {
+      if (match_[i] != kNone) {
+        ++i;
+        continue;
+      }
+      std::size_t end = i;
+      while (end < match_.size() && match_[end] == kNone) ++end;
+      if (i > 0 && end < match_.size()) PlaceRun(i, end);
+      i = end;
+    }
+  }
+
+  void PlaceRun(std::size_t begin, std::size_t end) {
+    constexpr std::uint32_t kMostReplaced = 12;
+    const std::uint32_t before = match_[begin - 1];
+    const std::uint32_t after = match_[end];
+    if (after <= before + 1 || after - before > kMostReplaced) return;
+    const Path* replaced = nullptr;
+    for (std::uint32_t j = before + 1; j < after; ++j) {
+      const Path* const path = program_.path[j];
+      if (path == nullptr) continue;
+      if (replaced != nullptr && *replaced != *path) return;
+      replaced = path;
+    }
+    const Path* const recorded = program_.path[before];
+    const Answer placed = AnswerAt(begin - 1);
+    if (replaced == nullptr || recorded == nullptr || !placed.path) return;
+    auto answer = Relative(candidate_, *recorded, placed, *replaced);
+    if (!answer) return;
+    answer->how = How::kInstead;
+    for (std::size_t i = begin; i < end; ++i) AnswerAt(i) = *answer;
+  }
+
+  const File& file_;
+  const Candidate& candidate_;
+  const Program& program_;
+  const Alignment& alignment_;
+  std::vector<std::uint32_t> match_;
+  const std::vector<Step>& steps_;
+  double fit_;
+  std::vector<std::optional<Path>> paths_;
+  std::vector<bool> cut_;
+  PathSet merged_;   // names of parameters that several items share
+  Stretch inner_;    // of a part
+  PathSet trusted_;  // items of lists
+  Replayed replayed_;
+};
+
+}  // namespace
+
+Replayed Replay(const File& file, const Match& match) {
+  return Replayer(file, match).Run();
+}
+
+}  // namespace onnx_tag::recipes

@@ -1,0 +1,48 @@
+// What one aligned recording says of a file's tokens and side nodes.
+#ifndef ONNX_TAG_RECIPES_ALIGN_REPLAY_H_
+#define ONNX_TAG_RECIPES_ALIGN_REPLAY_H_
+
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "recipes/align/align.h"
+#include "recipes/align/candidates.h"
+#include "recipes/answer/answer.h"
+#include "recipes/tokens/tokens.h"
+
+namespace onnx_tag::recipes {
+
+// One recording's alignment in its better order.
+struct Match {
+  Candidate* candidate = nullptr;
+  Order order = Order::kFile;
+  Alignment alignment;
+  double fit = 0;  // score / what the file would score against itself
+};
+
+using PathSet = std::unordered_set<Path, PathHash>;
+
+// A file, prepared once.
+struct File {
+  const TokenGraph& graph;
+  std::vector<Path> anchors;  // by token; empty: none
+  IdVector<NodeId, Path> node_anchors;
+  std::vector<Step> steps[2];    // by Order
+  bool old_activations = false;  // see old_code.h
+  PathSet known = {};            // modules of parameters and those around them
+  // The steps are a stretch of the file: what is around them is not known.
+  bool is_part = false;
+};
+
+struct Replayed {
+  std::vector<Answer> tokens;
+  std::unordered_map<std::uint32_t, Answer> sides;  // by node
+};
+
+Replayed Replay(const File& file, const Match& match);
+
+}  // namespace onnx_tag::recipes
+
+#endif  // ONNX_TAG_RECIPES_ALIGN_REPLAY_H_

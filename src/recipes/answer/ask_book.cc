@@ -1,0 +1,93 @@
+#include <algorithm>
+
+#include "recipes/align/match_file.h"
+#include "recipes/align/parts.h"
+#include "recipes/tokens/legacy_code.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+// The recording is of this very model.
+constexpr double kWholeFit = 0.95;
+
+File Prepare(const TokenGraph& graph, AtomTable& atoms) {
+  File file{graph, {}, {}, {}};
+  file.old_activations = ActivationsAreFunctions(graph.flow());
+  for (const Token& token : graph.tokens()) {
+    Path path = atoms.Read(token.anchor);
+    for (std::size_t k = 0; !path.empty() && k <= path.size(); ++k) {
+      file.known.insert(First(path, k));
+    }
+    file.anchors.push_back(std::move(path));
+  }
+  file.node_anchors.resize(graph.flow().model().node_count());
+  for (const NodeId node : graph.flow().Order()) {
+    if (!graph.anchors()[node].empty()) {
+      file.node_anchors[node] = atoms.Read(graph.anchors()[node]);
+    }
+  }
+  const Shape shape = ShapeOf(graph);
+  file.steps[0] = MakeSteps(shape, Order::kFile);
+  file.steps[1] = MakeSteps(shape, Order::kDepthFirst);
+  return file;
+}
+
+// Nodes of operations that were aligned.
+std::size_t CountPlaced(const File& file, const BookAnswer& answer) {
+  return static_cast<std::size_t>(std::count_if(
+      answer.nodes.begin(), answer.nodes.end(), [&](const NodeAnswer& node) {
+        return node.how <= How::kLoose &&
+               file.graph.token_of()[node.node] != kNone;
+      }));
+}
+
+std::size_t CountPlaced(const File& file,
+                        const std::vector<BookAnswer>& parts) {
+  std::size_t count = 0;
+  for (const BookAnswer& part : parts) count += CountPlaced(file, part);
+  return count;
+}
+
+// Hardly anything is left for a recording of the whole to say.
+bool CoverMost(const File& file, const std::vector<BookAnswer>& parts) {
+  std::size_t nodes = 0;
+  for (const Token& token : file.graph.tokens()) {
+    if (!token.is_echo) nodes += token.nodes.size();
+  }
+  return 10 * CountPlaced(file, parts) >= 7 * nodes;
+}
+
+// A known backbone that a recording with another head fits in spite of its
+// head: the parts say as much of the backbone, and nothing of the head.
+bool AreBetter(const File& file, const std::vector<BookAnswer>& parts,
+               const BookAnswer& whole) {
+  return !parts.empty() &&
+         std::all_of(
+             parts.begin(), parts.end(),
+             [&](const BookAnswer& part) { return part.fit >= whole.fit; }) &&
+         10 * CountPlaced(file, parts) >= 8 * CountPlaced(file, whole);
+}
+
+}  // namespace
+
+BookAnswer AskBook(const TokenGraph& graph, const Book& book) {
+  AtomTable atoms;
+  const File file = Prepare(graph, atoms);
+  BookAnswer answer = MatchWhole(file, book, atoms);
+  const bool fits = !answer.recipe.empty();
+  if (fits && (answer.foreign == 0 || answer.fit >= kWholeFit)) return answer;
+  std::vector<BookAnswer> parts = MatchParts(file, book, atoms);
+  if (fits) {
+    if (!AreBetter(file, parts, answer)) return answer;
+    answer = BookAnswer();
+  } else if (!CoverMost(file, parts)) {
+    BookAnswer roles = MatchRoles(file, book, atoms);
+    roles.nearest = std::move(answer.nearest);
+    roles.nearest_fit = answer.nearest_fit;
+    answer = std::move(roles);
+  }
+  answer.parts = std::move(parts);
+  return answer;
+}
+
+}  // namespace onnx_tag::recipes

@@ -1,0 +1,308 @@
+#include "recipes/answer/fill.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
+namespace onnx_tag::recipes {
+namespace {
+
+bool Has(std::initializer_list<std::string_view> words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Its module runs nothing else: what follows is its caller's.
+bool IsLeaf(const Token& token) {
+  return Has({"LIN", "LN", "RMS", "CONV", "BN", "Gather:cd"}, token.label);
+}
+bool EndsLeaf(const Token& token) {
+  return IsLeaf(token) || token.label == "GELU" || token.label == "SILU";
+}
+
+Path CommonPath(Path a, const Path& b) {
+  a.resize(CommonLength(a, b));
+  return a;
+}
+
+class TokenFiller {
+ public:
+  TokenFiller(const File& file, const PathSet& owners,
+              std::vector<Answer>& answers)
+      : tokens_(file.graph.tokens()),
+        owners_(owners),
+        answers_(answers),
+        readers_(tokens_.size()) {
+    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+      for (const std::uint32_t input : tokens_[i].inputs) {
+        readers_[input].push_back(i);
+      }
+    }
+  }
+
+  void Run() {
+    FindStarts();
+    // Forwards and backwards, so that a chain is filled from both ends.
+    for (std::uint32_t i = 0; i < tokens_.size(); ++i) FillBetween(i);
+    for (std::size_t i = tokens_.size(); i-- > 0;) {
+      FillBetween(static_cast<std::uint32_t>(i));
+    }
+    FillChains();
+    for (std::size_t i = tokens_.size(); i-- > 0;) {
+      FillFromReaders(static_cast<std::uint32_t>(i));
+    }
+    FillGaps();
+  }
+
+ private:
+  // What it reads and what reads it are placed, and agree.
+  void FillBetween(std::uint32_t token) {
+    if (answers_[token].path) return;
+    const auto& inputs = tokens_[token].inputs;
+    const auto& readers = readers_[token];
+    if (inputs.empty() || readers.empty()) return;
+    const Answer* agreed = nullptr;
+    for (const auto* side : {&inputs, &readers}) {
+      for (const std::uint32_t other : *side) {
+        const Answer& answer = answers_[other];
+        if (!answer.path) return;
+        if (IsLeaf(tokens_[other])) continue;
+        if (agreed != nullptr && *agreed->path != *answer.path) return;
+        agreed = &answer;
+      }
+    }
+    if (agreed == nullptr) return;
+    answers_[token] = {*agreed->path, How::kBetween, agreed->cut};
+  }
+
+  // Chains of open tokens: what stands before the first and what stands after
+  // the last agree.
+  void FillChains() {
+    std::vector<std::optional<Path>> before(tokens_.size());
+    std::vector<std::optional<Path>> after(tokens_.size());
+    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+      if (!answers_[i].path) before[i] = Agreed(tokens_[i].inputs, before);
+    }
+    for (std::size_t i = tokens_.size(); i-- > 0;) {
+      if (!answers_[i].path) after[i] = Agreed(readers_[i], after);
+    }
+    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+      if (!before[i] || before[i] != after[i] || before[i]->empty()) continue;
+      answers_[i] = {std::move(*before[i]), How::kBetween};
+    }
+  }
+
+  // Where all of `others` run, or those that call them; `open` has it for those
+  // that are not placed.
+  std::optional<Path> Agreed(
+      const std::vector<std::uint32_t>& others,
+      const std::vector<std::optional<Path>>& open) const {
+    std::optional<Path> agreed;
+    for (const std::uint32_t other : others) {
+      std::optional<Path> path =
+          answers_[other].path ? answers_[other].path : open[other];
+      if (!path) return std::nullopt;
+      if (answers_[other].path && EndsLeaf(tokens_[other]) && !path->empty()) {
+        path->pop_back();
+      }
+      if (agreed && agreed != path) return std::nullopt;
+      agreed = std::move(path);
+    }
+    return agreed;
+  }
+
+  // Tokens that nothing placed leads to.
+  void FindStarts() {
+    starts_.assign(tokens_.size(), true);
+    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+      for (const std::uint32_t input : tokens_[i].inputs) {
+        if (answers_[input].path || !starts_[input]) starts_[i] = false;
+      }
+    }
+  }
+
+  // What is made of the model's inputs before anything else is made where what
+  // reads it is called.
+  void FillFromReaders(std::uint32_t token) {
+    if (answers_[token].path || readers_[token].empty() || !starts_[token]) {
+      return;
+    }
+    std::optional<Path> common;
+    for (const std::uint32_t reader : readers_[token]) {
+      if (!answers_[reader].path) return;
+      Path path = *answers_[reader].path;
+      if (EndsLeaf(tokens_[reader]) && !path.empty()) path.pop_back();
+      common = common ? CommonPath(*common, path) : path;
+    }
+    answers_[token] = {Climb(*common), How::kGap};
+  }
+
+  void FillGaps() {
+    for (std::uint32_t begin = 0; begin < tokens_.size();) {
+      std::uint32_t end = begin;
+      while (end < tokens_.size() && !answers_[end].path) ++end;
+      if (begin > 0 && end > begin && end < tokens_.size()) {
+        const Path path = Climb(PathBetween(begin - 1, end));
+        for (std::uint32_t i = begin; i < end; ++i) {
+          answers_[i] = {path, How::kGap};
+        }
+      }
+      begin = std::max(end, begin + 1);
+    }
+  }
+
+  Path PathBetween(std::uint32_t before, std::uint32_t after) const {
+    const Path& a = *answers_[before].path;
+    const Path& b = *answers_[after].path;
+    const bool a_ends = EndsLeaf(tokens_[before]);
+    const bool b_ends = EndsLeaf(tokens_[after]);
+    if (a == b && !a_ends) return a;
+    if (!a_ends && !b_ends) {
+      return StartsWith(a, b) ? a : StartsWith(b, a) ? b : CommonPath(a, b);
+    }
+    if (!b_ends) return b;
+    if (!a_ends) return a;
+    const Path common = CommonPath(a, b);
+    return !a.empty() && a.size() - 1 >= common.size() ? First(a, a.size() - 1)
+                                                       : common;
+  }
+
+  // Up to a module that runs something in some recording.
+  Path Climb(Path path) const {
+    while (!path.empty() && !owners_.contains(Generic(path))) path.pop_back();
+    return path;
+  }
+
+  const std::vector<Token>& tokens_;
+  const PathSet& owners_;
+  std::vector<Answer>& answers_;
+  std::vector<std::vector<std::uint32_t>> readers_;
+  std::vector<bool> starts_;
+};
+
+class SidePlacer {
+ public:
+  SidePlacer(const File& file, IdVector<NodeId, Answer>& answers)
+      : file_(file),
+        flow_(file.graph.flow()),
+        model_(flow_.model()),
+        answers_(answers) {}
+
+  void Run() {
+    const auto& order = flow_.Order();
+    for (auto at = order.rbegin(); at != order.rend(); ++at) {
+      if (!answers_[*at].path && !flow_.IsTransparent(*at) && !IsOutside(*at)) {
+        Place(*at);
+      }
+    }
+  }
+
+ private:
+  // Beside the part: an operation that it does not run, or what others read,
+  // too.
+  bool IsOutside(NodeId node) const {
+    if (!file_.is_part) return false;
+    if (file_.graph.token_of()[node] != kNone) return true;
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId reader : flow_.Readers(output)) {
+        if (!answers_[reader].path) return true;
+      }
+    }
+    return false;
+  }
+
+  void Place(NodeId node) {
+    // An embedding whose indices are constants is no token.
+    const Path& anchor = file_.node_anchors[node];
+    if (!anchor.empty() && model_.OpType(node) == "Gather") {
+      answers_[node] = {anchor, How::kServes};
+      return;
+    }
+    std::optional<Path> common;
+    std::optional<Path> first;
+    NodeId first_reader = kNo<NodeId>;
+    bool by_layers = false;  // their paths part at an index
+    bool cut = false;
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId reader : flow_.Readers(output)) {
+        if (!answers_[reader].path) continue;
+        const Path path = Reader(reader, output);
+        if (first_reader == kNo<NodeId> || reader < first_reader) {
+          first_reader = reader;
+          first = path;
+          cut = answers_[reader].cut;
+        }
+        if (!common) {
+          common = path;
+          continue;
+        }
+        const std::size_t length = CommonLength(*common, path);
+        const bool at_index = path.size() > length && IsIndex(path[length]);
+        if (length < common->size()) {
+          by_layers = at_index || IsIndex((*common)[length]);
+          common->resize(length);
+        } else {
+          by_layers = by_layers || at_index;
+        }
+      }
+    }
+    if (!first) return;
+    Path path = *first;
+    // Shared by layers: the owner of their list.
+    if (by_layers && !common->empty()) {
+      path = First(*common, common->size() - 1);
+    }
+    answers_[node] = {std::move(path), How::kServes, cut};
+  }
+
+  // Where what `reader` is given comes from: an embedding's index and a leaf's
+  // input are made by the caller.
+  Path Reader(NodeId reader, ValueId value) const {
+    Path path = *answers_[reader].path;
+    if (path.empty()) return path;
+    const auto inputs = model_.Inputs(reader);
+    const bool is_index = model_.OpType(reader) == "Gather" &&
+                          !file_.graph.anchors()[reader].empty() &&
+                          inputs.size() > 1 && inputs[1] == value;
+    const std::uint32_t token = file_.graph.token_of()[reader];
+    const bool is_input =
+        token != kNone && !inputs.empty() && inputs[0] == value &&
+        Has({"CONV", "LIN"}, file_.graph.tokens()[token].label) &&
+        file_.graph.tokens()[token].main_node() == reader;
+    if (is_index || is_input) path.pop_back();
+    return path;
+  }
+
+  const File& file_;
+  const DataFlow& flow_;
+  const Model& model_;
+  IdVector<NodeId, Answer>& answers_;
+};
+
+}  // namespace
+
+void FillTokens(const File& file, const PathSet& owners,
+                std::vector<Answer>& tokens) {
+  TokenFiller(file, owners, tokens).Run();
+}
+
+IdVector<NodeId, Answer> SpreadToNodes(const File& file,
+                                       const std::vector<Answer>& tokens,
+                                       const Replayed& replayed) {
+  IdVector<NodeId, Answer> answers(file.graph.flow().model().node_count());
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const Token& token = file.graph.tokens()[i];
+    for (const NodeId node : token.nodes) {
+      // Only where nothing else is said of the fused node.
+      if (!token.is_echo || !answers[node].path) answers[node] = tokens[i];
+    }
+  }
+  for (const auto& [node, answer] : replayed.sides) {
+    answers[MakeId<NodeId>(node)] = answer;
+  }
+  SidePlacer(file, answers).Run();
+  return answers;
+}
+
+}  // namespace onnx_tag::recipes

@@ -1,0 +1,387 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <string_view>
+
+#include "recipes/align/candidates.h"
+#include "recipes/align/match_file.h"
+#include "recipes/answer/file_names.h"
+#include "recipes/answer/fill.h"
+#include "recipes/answer/own_names.h"
+#include "recipes/answer/recorded_classes.h"
+#include "recipes/answer/vote.h"
+#include "recipes/tokens/label_weight.h"
+#include "recipes/tokens/legacy_code.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+constexpr std::size_t kCandidates = 8;
+// An alignment of so many tokens takes a tenth of a second.
+constexpr std::size_t kLargeFile = 20000;
+constexpr std::size_t kCandidatesOfLarge = 3;
+// Least fit for taking a recording's names, where names agree and where not,
+// and for taking its roles only.
+constexpr double kReplayFit = 0.72;
+constexpr double kNamelessFit = 0.9;
+constexpr double kNamedFit = 0.57;
+constexpr double kNamesAgree = 0.65;
+constexpr double kNamesOverlap = 0.2;
+// Roles need names to be filled with.
+constexpr double kNamedForRoles = 0.3;
+constexpr double kRolesFit = 0.6;
+// Less of the file aligned than this is no match, whatever it scores.
+constexpr double kLeastAligned = 0.45;
+// A part that fits worse says nothing of what stands between aligned
+// operations: roles of the whole may know it.
+constexpr double kGoodPartFit = 0.9;
+// No other recording is likely to be better.
+constexpr double kSameFit = 0.97;
+constexpr double kNearRank = 0.05;
+// Recordings of the best one's family, fit enough for what they say of shapes.
+constexpr double kSidesFit = 0.9;
+// Recordings that score as well but for this share have a vote; those that
+// score nearly as well can put an answer in doubt.
+constexpr double kTie = 0.01;
+constexpr double kRival = 0.02;
+// How the book calls families of plain torch.nn code.
+constexpr std::string_view kPlainFamilies = "nn_";
+
+class Matcher {
+ public:
+  Matcher(const File& file, AtomTable& atoms)
+      : file_(file), atoms_(atoms), few_names_(HasFewNames(file)) {}
+
+  BookAnswer Whole(const Book& book) {
+    if (file_.steps[0].empty() || book.size() == 0) return {};
+    candidates_ = RankByNames(file_.graph, file_.anchors, book, atoms_);
+    AlignCandidates(file_.graph.tokens().size() > kLargeFile
+                        ? kCandidatesOfLarge
+                        : kCandidates);
+    if (matches_.empty()) return {};
+    if (Fits()) return ReplayBest();
+    BookAnswer answer;
+    answer.nearest = NameOf(matches_.front().candidate->recording);
+    answer.nearest_fit = matches_.front().fit;
+    return answer;
+  }
+
+  BookAnswer Roles(const Book& book) {
+    if (file_.steps[0].empty() || NamedShare(file_) < kNamedForRoles) return {};
+    return TransferBest(book);
+  }
+
+  BookAnswer Part(Candidates candidates) {
+    candidates_ = std::move(candidates);
+    AlignCandidates(candidates_.size());
+    return !matches_.empty() && Fits() ? ReplayBest() : BookAnswer();
+  }
+
+ private:
+  bool Fits() const {
+    const Match& best = matches_.front();
+    return best.fit >= LeastFit(best) && AlignedShare(best) >= kLeastAligned;
+  }
+
+  // Names that contradict a recording's leave nothing to take from it.
+  double LeastFit(const Match& match) const {
+    // A stage of convolutions may stand in any network.
+    if (file_.is_part && IsConvolutional(file_)) return kNamelessFit;
+    // Where only `fc` is left, its name agrees with half of the book.
+    if (few_names_) return IsConvolutional(file_) ? kNamelessFit : kReplayFit;
+    if (match.candidate->names >= kNamesAgree) return kNamedFit;
+    return match.candidate->names >= kNamesOverlap ? kReplayFit : 2.0;
+  }
+
+  // The first recordings that may fit, by score; the best first.
+  void AlignCandidates(std::size_t limit) {
+    double enough = -1e9;
+    double names = 1e9;
+    for (std::size_t i = 0; i < std::min(limit, candidates_.size()); ++i) {
+      const auto& candidate = candidates_[i];
+      const double rank = candidate->names + candidate->grams;
+      // Labels in a row depend on the order, which names do not.
+      if (rank < enough && candidate->names <= names) continue;
+      AlignOne(*candidate, true, matches_);
+      if (!matches_.empty() && matches_.back().fit >= kSameFit) {
+        enough = std::max(enough, rank - kNearRank);
+        names = matches_.back().candidate->names;
+      }
+    }
+    SortByScore(matches_);
+  }
+
+  // Of those that score the same, the simpler model is the likelier.
+  void SortByScore(std::vector<Match>& matches) const {
+    const auto modules = [](const Match& match) {
+      return match.candidate->recording.modules.size();
+    };
+    std::stable_sort(matches.begin(), matches.end(),
+                     [&](const Match& a, const Match& b) {
+                       return Worth(a) != Worth(b) ? Worth(a) > Worth(b)
+                                                   : modules(a) < modules(b);
+                     });
+  }
+
+  // Without names, a recording that does other things, too, is worth less.
+  double Worth(const Match& match) const {
+    constexpr double kOtherThings = 0.1;
+    const auto score = static_cast<double>(match.alignment.score);
+    return few_names_
+               ? score * (1 - kOtherThings * (1 - match.candidate->grams))
+               : score;
+  }
+
+  // In both orders; the better one is kept.
+  void AlignOne(Candidate& candidate, bool by_names,
+                std::vector<Match>& matches) {
+    if (!CanAlign(file_.steps[0].size(), candidate.recording.tokens.size())) {
+      return;
+    }
+    std::deque<Path> paths;
+    std::vector<const Path*> anchor(file_.anchors.size(), nullptr);
+    for (std::size_t i = 0; by_names && i < anchor.size(); ++i) {
+      if (file_.anchors[i].empty()) continue;
+      auto path = ToRecording(candidate, file_.anchors[i]);
+      if (path) anchor[i] = &paths.emplace_back(std::move(*path));
+    }
+    std::optional<Match> best;
+    for (const Order order : {Order::kFile, Order::kDepthFirst}) {
+      Query query{
+          file_.steps[static_cast<std::size_t>(order)], {}, file_.is_part};
+      for (const Step& step : query.steps) {
+        query.anchor.push_back(anchor[step.token]);
+      }
+      Match match{&candidate, order, Align(query, candidate.ProgramIn(order)),
+                  0};
+      const std::int64_t ideal = IdealScore(query, match.alignment.stretch,
+                                            by_names ? CountAnchors(file_) : 0);
+      match.fit = static_cast<double>(match.alignment.score) /
+                  static_cast<double>(std::max<std::int64_t>(1, ideal));
+      if (!best || match.alignment.score > best->alignment.score) {
+        best = std::move(match);
+      }
+      // The other order cannot be much better.
+      if (best->fit >= kSameFit) break;
+    }
+    matches.push_back(std::move(*best));
+  }
+
+  double AlignedShare(const Match& match) const {
+    const auto& steps = file_.steps[static_cast<std::size_t>(match.order)];
+    double aligned = 0;
+    double all = 0;
+    for (std::size_t i = match.alignment.stretch.begin;
+         i < match.alignment.stretch.end; ++i) {
+      const double weight = steps[i].weight == Weight::kHeavy    ? 3.0
+                            : steps[i].weight == Weight::kMiddle ? 1.0
+                                                                 : 0.4;
+      all += weight;
+      if (match.alignment.match[i] != kNone) aligned += weight;
+    }
+    return all > 0 ? aligned / all : 0;
+  }
+
+  BookAnswer ReplayBest() {
+    const Match& best = matches_.front();
+    std::vector<Replayed> votes;
+    std::vector<Replayed> rivals;
+    PathSet owners = {Path()};
+    for (const Match& match : matches_) {
+      const bool tied = IsNear(match, kTie);
+      if (tied) {
+        votes.push_back(Replay(file_, match));
+        classes_.Add(*match.candidate);
+      } else if (IsNear(match, kRival)) {
+        rivals.push_back(Replay(file_, match));
+      }
+      if (tied || match.candidate->recording.family ==
+                      best.candidate->recording.family) {
+        AddOwners(*match.candidate, owners);
+      }
+    }
+    std::vector<bool> tied;
+    Replayed decided = Vote(votes, tied);
+    MarkDisputed(decided, rivals, tied);
+    AddSides(decided);
+    for (std::size_t i = 0; i < decided.tokens.size(); ++i) {
+      if (!decided.tokens[i].path && !file_.anchors[i].empty()) {
+        decided.tokens[i] = {file_.anchors[i], How::kReplay};
+      }
+    }
+    FillTokens(file_, owners, decided.tokens);
+    if (file_.is_part) ForgetOutside(best, decided.tokens);
+    return Report(best, SpreadToNodes(file_, decided.tokens, decided), tied,
+                  false);
+  }
+
+  // What stands before and after a part is not the part's.
+  void ForgetOutside(const Match& match, std::vector<Answer>& tokens) const {
+    const auto& steps = file_.steps[static_cast<std::size_t>(match.order)];
+    std::vector<bool> inside(tokens.size(), false);
+    const Stretch& stretch = match.alignment.stretch;
+    for (std::size_t i = stretch.begin; i < stretch.end; ++i) {
+      inside[steps[i].token] = true;
+    }
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const bool vague = tokens[i].how == How::kGap && match.fit < kGoodPartFit;
+      if (!inside[i] || vague) tokens[i] = {};
+    }
+  }
+
+  // Whether it scores as well as the best, but for this share.
+  bool IsNear(const Match& match, double share) const {
+    const double best = Worth(matches_.front());
+    return Worth(match) > best - std::max<double>(kUnit, share * best);
+  }
+
+  // Shapes that this file computes and the best recording has as constants, or
+  // the other way: another recording of the family may have them.
+  void AddSides(Replayed& decided) {
+    constexpr std::size_t kMostAsked = 3;
+    const std::string& family = matches_.front().candidate->recording.family;
+    std::vector<Match> others;
+    for (const auto& candidate : candidates_) {
+      if (others.size() == kMostAsked || HasAllSides(decided)) break;
+      if (candidate->recording.family != family || IsAsked(*candidate)) {
+        continue;
+      }
+      AlignOne(*candidate, true, others);
+      if (others.empty() || others.back().fit < kSidesFit) continue;
+      for (auto& [node, path] : Replay(file_, others.back()).sides) {
+        decided.sides.try_emplace(node, std::move(path));
+      }
+    }
+  }
+
+  bool IsAsked(const Candidate& candidate) const {
+    return std::any_of(
+        matches_.begin(), matches_.end(),
+        [&](const Match& match) { return match.candidate == &candidate; });
+  }
+
+  // Constants go with what reads them.
+  bool HasAllSides(const Replayed& replayed) const {
+    const DataFlow& flow = file_.graph.flow();
+    return std::all_of(
+        flow.Order().begin(), flow.Order().end(), [&](NodeId node) {
+          return flow.IsData(node) || flow.IsTransparent(node) ||
+                 flow.model().OpType(node) == "Constant" ||
+                 replayed.sides.contains(static_cast<std::uint32_t>(node));
+        });
+  }
+
+  static void AddOwners(const Candidate& candidate, PathSet& owners) {
+    const Recording& recording = candidate.recording;
+    const auto add = [&](std::uint32_t module) {
+      if (module == kNone) return;
+      const auto path = ToFile(candidate, *candidate.paths.of(module));
+      if (path) owners.insert(Generic(*path));
+    };
+    for (const RecordedToken& token : recording.tokens) add(token.module);
+    for (const SideNode& side : recording.side_nodes) add(side.module);
+  }
+
+  // Names do not fit: structure alone may.
+  BookAnswer TransferBest(const Book& book) {
+    Candidates near = RankByLabels(file_.graph, book, atoms_, kCandidates);
+    std::vector<Match> matches;
+    for (const auto& candidate : near) AlignOne(*candidate, false, matches);
+    if (matches.empty()) return {};
+    const Match& best = *std::max_element(
+        matches.begin(), matches.end(),
+        [](const Match& a, const Match& b) { return a.fit < b.fit; });
+    if (best.fit < kRolesFit) return {};
+    Replayed roles;
+    roles.tokens = TransferRoles(file_, best);
+    IdVector<NodeId, Answer> answers(file_.graph.flow().model().node_count());
+    for (std::size_t i = 0; i < roles.tokens.size(); ++i) {
+      const Token& token = file_.graph.tokens()[i];
+      if (token.is_echo) continue;
+      for (const NodeId node : token.nodes) answers[node] = roles.tokens[i];
+    }
+    return Report(best, answers, std::vector<bool>(roles.tokens.size(), false),
+                  true);
+  }
+
+  // A class that was cut out of a recording is named by its path there.
+  static std::string NameOf(const Recording& recording) {
+    return fmt::format("{} ({})", recording.family, recording.exporter);
+  }
+
+  BookAnswer Report(const Match& best, const IdVector<NodeId, Answer>& answers,
+                    const std::vector<bool>& tied, bool roles_only) const {
+    const Recording& recording = best.candidate->recording;
+    BookAnswer report;
+    report.recipe = NameOf(recording);
+    report.fit = best.fit;
+    report.names = best.candidate->names;
+    report.nameless =
+        CountAnchors(file_) == 0 || (few_names_ && IsConvolutional(file_));
+    report.roles_only = roles_only;
+    report.one_of_many = recording.family.starts_with(kPlainFamilies);
+    report.anchors = CountAnchors(file_);
+    for (const Path& anchor : file_.anchors) {
+      report.foreign +=
+          !anchor.empty() && !StartsWith(anchor, best.candidate->file_prefix);
+    }
+    for (const NodeId node : file_.graph.flow().Order()) {
+      const Answer& answer = answers[node];
+      if (!answer.path) continue;
+      const std::uint32_t token = file_.graph.token_of()[node];
+      const bool is_token = token != kNone;
+      report.nodes.push_back(
+          {node, atoms_.Text(*answer.path), answer.how, answer.cut,
+           is_token && tied[token], file_.known.contains(*answer.path),
+           HasIndex(*answer.path),
+           is_token && IsActivation(file_.graph.tokens()[token].label)});
+    }
+    NameClasses(answers, report);
+    return report;
+  }
+
+  void NameClasses(const IdVector<NodeId, Answer>& answers,
+                   BookAnswer& report) const {
+    PathSet seen;
+    for (const NodeId node : file_.graph.flow().Order()) {
+      if (!answers[node].path) continue;
+      const Path& path = *answers[node].path;
+      // From the module up: what is above a known one is known, too.
+      for (std::size_t size = path.size() + 1; size-- > 0;) {
+        const Path part = First(path, size);
+        if (!seen.insert(part).second) break;
+        ModuleAnswer module{atoms_.Text(part), {}};
+        for (const std::string_view name : classes_.Of(part)) {
+          module.classes.emplace_back(name);
+        }
+        if (!module.classes.empty()) report.modules.push_back(module);
+      }
+    }
+  }
+
+  const File& file_;
+  AtomTable& atoms_;
+  bool few_names_;
+  Candidates candidates_;
+  std::vector<Match> matches_;
+  RecordedClasses classes_;
+};
+
+}  // namespace
+
+BookAnswer MatchWhole(const File& file, const Book& book, AtomTable& atoms) {
+  return Matcher(file, atoms).Whole(book);
+}
+
+BookAnswer MatchRoles(const File& file, const Book& book, AtomTable& atoms) {
+  return Matcher(file, atoms).Roles(book);
+}
+
+BookAnswer MatchPart(const File& file, Candidates candidates,
+                     AtomTable& atoms) {
+  return Matcher(file, atoms).Part(std::move(candidates));
+}
+
+}  // namespace onnx_tag::recipes

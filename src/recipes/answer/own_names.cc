@@ -1,0 +1,123 @@
+#include "recipes/answer/own_names.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "recipes/align/decode.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+// Of a recorded module: the parameters that the file has below it, and their
+// recorded counterparts.
+struct Below {
+  std::set<Path> parameters;
+  std::set<Path> recorded;
+};
+
+// The deepest module that all are of.
+Path OwnerOfAll(const std::set<Path>& paths) {
+  Path owner = *paths.begin();
+  for (const Path& path : paths) owner.resize(CommonLength(owner, path));
+  // A list runs nothing itself.
+  if (!owner.empty() && !IsIndex(owner.back())) {
+    for (const Path& path : paths) {
+      if (path.size() > owner.size() && IsIndex(path[owner.size()])) {
+        owner.pop_back();
+        break;
+      }
+    }
+  }
+  return owner;
+}
+
+// The module that runs what `role` runs in the recording.
+Path FillRole(const Path& role, const Below& below) {
+  Path owner = OwnerOfAll(below.parameters);
+  const Path recorded = OwnerOfAll(below.recorded);
+  // They may all be of one part of it: as far up as there.
+  for (std::size_t k = role.size(); k < recorded.size() && !owner.empty();
+       ++k) {
+    owner.pop_back();
+  }
+  while (!owner.empty() && !IsIndex(owner.back()) &&
+         std::any_of(below.parameters.begin(), below.parameters.end(),
+                     [&](const Path& path) {
+                       return path.size() > owner.size() &&
+                              IsIndex(path[owner.size()]);
+                     })) {
+    owner.pop_back();
+  }
+  return owner;
+}
+
+// The nearest parameters before and behind each token, in the file's order.
+class Neighbours {
+ public:
+  explicit Neighbours(const std::vector<Path>& anchors)
+      : before_(anchors.size(), nullptr), behind_(anchors.size(), nullptr) {
+    const Path* last = nullptr;
+    for (std::size_t i = 0; i < anchors.size(); ++i) {
+      if (!anchors[i].empty()) last = &anchors[i];
+      before_[i] = last;
+    }
+    last = nullptr;
+    for (std::size_t i = anchors.size(); i-- > 0;) {
+      if (!anchors[i].empty()) last = &anchors[i];
+      behind_[i] = last;
+    }
+  }
+
+  // Calls nest: what runs between two modules runs in no third item of a list.
+  void CutAtForeignItem(std::uint32_t token, Path& path) const {
+    for (std::size_t k = 0; k < path.size(); ++k) {
+      if (!IsIndex(path[k]) || IsBeside(token, First(path, k + 1))) continue;
+      CutAtItem(k, path);
+      return;
+    }
+  }
+
+ private:
+  bool IsBeside(std::uint32_t token, const Path& item) const {
+    return (before_[token] != nullptr && StartsWith(*before_[token], item)) ||
+           (behind_[token] != nullptr && StartsWith(*behind_[token], item));
+  }
+
+  std::vector<const Path*> before_;  // by token; null: none
+  std::vector<const Path*> behind_;
+};
+
+}  // namespace
+
+std::vector<Answer> TransferRoles(const File& file, const Match& match) {
+  const Program& program = match.candidate->ProgramIn(match.order);
+  const auto& steps = file.steps[static_cast<std::size_t>(match.order)];
+  const auto paths = Decode(program, match.alignment);
+  std::map<Path, Below> below;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Path& anchor = file.anchors[steps[i].token];
+    if (!paths[i] || anchor.empty()) continue;
+    for (std::size_t k = 0; k < paths[i]->size(); ++k) {
+      Below& there = below[First(*paths[i], k)];
+      there.parameters.insert(anchor);
+      there.recorded.insert(*paths[i]);
+    }
+  }
+  const Neighbours neighbours(file.anchors);
+  std::vector<Answer> answers(file.graph.tokens().size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!paths[i] || !file.anchors[steps[i].token].empty()) continue;
+    for (Path path = *paths[i]; !path.empty(); path.pop_back()) {
+      const auto at = below.find(path);
+      if (at == below.end()) continue;
+      Path owner = FillRole(path, at->second);
+      neighbours.CutAtForeignItem(steps[i].token, owner);
+      answers[steps[i].token] = {std::move(owner), How::kRole};
+      break;
+    }
+  }
+  return answers;
+}
+
+}  // namespace onnx_tag::recipes

@@ -1,0 +1,35 @@
+// What is known of a program at a glance: which labels follow each other, and
+// what its modules are called.
+#ifndef ONNX_TAG_RECIPES_BOOK_SUMMARY_H_
+#define ONNX_TAG_RECIPES_BOOK_SUMMARY_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "recipes/book/book.h"
+#include "recipes/book/recording.h"
+
+namespace onnx_tag::recipes {
+
+struct Summary {
+  std::vector<std::uint32_t> grams;
+  std::vector<std::uint32_t> names;
+
+  SummaryView view() const { return {grams, names}; }
+};
+
+// Of every module that runs something or has a parameter.
+Summary Summarize(const Recording& recording);
+
+// The same of labels in order, and of the paths of modules.
+Summary Summarize(std::span<const std::string_view> labels,
+                  std::span<const std::string_view> paths);
+
+// The path of a recorded module, "" for the root.
+std::string PathOf(const Recording& recording, std::uint32_t module);
+
+}  // namespace onnx_tag::recipes
+
+#endif  // ONNX_TAG_RECIPES_BOOK_SUMMARY_H_

@@ -1,0 +1,19 @@
+// Nodes whose parameter kept its name: the fixed points of an alignment.
+#ifndef ONNX_TAG_RECIPES_TOKENS_ANCHORS_H_
+#define ONNX_TAG_RECIPES_TOKENS_ANCHORS_H_
+
+#include <string_view>
+#include <vector>
+
+#include "recipes/tokens/data_flow.h"
+
+namespace onnx_tag::recipes {
+
+// By node of the model, the path of the module whose parameter the node uses;
+// "" where there is none. Of several parameters the one that nobody else uses
+// is taken, then the one of the highest rank.
+IdVector<NodeId, std::string_view> FindAnchors(const DataFlow& flow);
+
+}  // namespace onnx_tag::recipes
+
+#endif  // ONNX_TAG_RECIPES_TOKENS_ANCHORS_H_

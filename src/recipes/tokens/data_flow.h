@@ -1,0 +1,90 @@
+// What flows through the main graph, or through the body of a branch or loop:
+// which nodes work on fed data, and in which order. "The main graph" is the
+// body, where it is one.
+#ifndef ONNX_TAG_RECIPES_TOKENS_DATA_FLOW_H_
+#define ONNX_TAG_RECIPES_TOKENS_DATA_FLOW_H_
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "onnx_tag/model.h"
+
+namespace onnx_tag::recipes {
+
+class DataFlow {
+ public:
+  explicit DataFlow(const Model& model);
+  // Of the body of a node with subgraphs, which sees what is outside it;
+  // `outside` is the main graph's.
+  DataFlow(const Model& model, GraphId body, const DataFlow& outside);
+
+  const Model& model() const { return model_; }
+  const Graph& graph() const { return model_[main_]; }
+  GraphId main() const { return main_; }
+  // Its values can be read here.
+  bool IsVisible(GraphId graph) const;
+
+  // The main graph's nodes, producers first: the file's order where that holds.
+  const std::vector<NodeId>& Order() const { return order_; }
+
+  // The value depends on what is fed in, and not only on its shape.
+  bool IsData(NodeId node) const { return data_node_[node]; }
+  bool IsData(ValueId value) const {
+    return value != kNo<ValueId> && data_value_[Index(value)];
+  }
+
+  // What a node reads: its inputs, then what its subgraphs capture.
+  std::vector<ValueId> Reads(NodeId node) const;
+
+  // The main graph's nodes that read a value, those with a subgraph that
+  // captures it included.
+  std::vector<NodeId> Readers(ValueId value) const;
+
+  // The node of the main graph that makes `value`, or kNo.
+  NodeId Producer(ValueId value) const;
+
+  // Quantizers and their inverses on fed data, which a file may have anywhere:
+  // the functions below look through them.
+  bool IsTransparent(NodeId node) const { return transparent_[node]; }
+  // The value that reaches `value` through nothing but transparent nodes.
+  ValueId Source(ValueId value) const;
+
+  // The node that makes `value` from data, if its operator is one of `ops`.
+  NodeId DataProducer(ValueId value,
+                      std::initializer_list<std::string_view> ops) const;
+
+  // The only reader of a node's first output, which nobody else sees, if its
+  // operator is one of `ops`.
+  NodeId OnlyReader(NodeId node,
+                    std::initializer_list<std::string_view> ops) const;
+
+  // The node's first input that is not data, or kNo.
+  ValueId ConstantInput(NodeId node) const;
+  // The sources of its inputs that are.
+  std::vector<ValueId> DataInputs(NodeId node) const;
+
+  // The shape of a tensor of the file, through what hands it on; empty with
+  // `known` false where there is none.
+  struct Shape {
+    bool known = false;
+    std::span<const std::int64_t> dims;
+  };
+  Shape TensorShape(ValueId value) const;
+
+ private:
+  void Sort();
+  void FindData();
+  void SeeOutside(const DataFlow& outside);
+
+  const Model& model_;
+  GraphId main_ = GraphId{0};
+  std::vector<NodeId> order_;
+  IdVector<NodeId, bool> data_node_;
+  IdVector<NodeId, bool> transparent_;
+  std::vector<bool> data_value_;
+};
+
+}  // namespace onnx_tag::recipes
+
+#endif  // ONNX_TAG_RECIPES_TOKENS_DATA_FLOW_H_

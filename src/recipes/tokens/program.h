@@ -1,0 +1,97 @@
+// Tokens in one order, as the alignment compares them: every feature a hash,
+// so that a file and a recording need no common table.
+#ifndef ONNX_TAG_RECIPES_TOKENS_PROGRAM_H_
+#define ONNX_TAG_RECIPES_TOKENS_PROGRAM_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "recipes/book/recording.h"
+#include "recipes/tokens/label_weight.h"
+#include "recipes/tokens/path.h"
+#include "recipes/tokens/tokens.h"
+
+namespace onnx_tag::recipes {
+
+// File order, or depth first from the outputs: see DepthFirstOrder.
+enum class Order : std::uint8_t { kFile, kDepthFirst };
+
+// What both sides have.
+struct Step {
+  std::uint32_t token = 0;
+  std::uint64_t label = 0;
+  std::uint64_t inputs = 0;   // labels of the tokens it reads
+  std::uint64_t readers = 0;  // labels of the tokens that read it
+  std::uint64_t extra = 0;    // label and extra
+  std::uint32_t soft = 0;     // SoftClasses
+  Weight weight = Weight::kMiddle;
+  bool solid = false;
+  bool convolution = false;
+  bool batch_norm = false;
+  bool gather = false;
+
+  bool operator==(const Step&) const = default;
+};
+
+// A label's text, its dataflow and its order, of a file or a recording.
+struct Shape {
+  std::vector<std::string_view> labels;
+  std::vector<std::string_view> extras;
+  std::vector<std::vector<std::uint32_t>> inputs;
+  std::vector<std::uint32_t> outputs;
+  std::vector<bool> skipped;  // by token; empty: none
+};
+Shape ShapeOf(const TokenGraph& graph);
+Shape ShapeOf(const Recording& recording);
+// The same without ReLUs: what reads one reads what it reads.
+Shape WithoutRelus(Shape shape);
+std::vector<Step> MakeSteps(const Shape& shape, Order order);
+
+// From the end of a list's item to the start of another, or to the list's end:
+// how often layers repeat is free.
+struct Jump {
+  std::uint32_t from = 0;  // boundary: before step `from`
+  std::uint32_t to = 0;
+  std::int32_t cost = 0;
+  bool counts = false;  // enters an item of a list
+  Path list;            // generic
+  Path target;          // the item that is entered
+};
+
+// A recording in one order.
+struct Program {
+  std::vector<Step> steps;
+  std::vector<const Path*> path;     // by step; null: not known
+  std::vector<const Path*> anchor;   // by step; null: none
+  std::vector<const Path*> generic;  // of path
+  std::vector<Jump> jumps;
+};
+
+// The paths of a recording's modules, and what its programs point into.
+class RecordedPaths {
+ public:
+  RecordedPaths(const Recording& recording, AtomTable& atoms);
+  const Path* of(std::uint32_t module) const {
+    return module == kNone ? nullptr : &paths_[module];
+  }
+  const Path* generic(std::uint32_t module) const {
+    return module == kNone ? nullptr : &generic_[module];
+  }
+
+ private:
+  std::vector<Path> paths_;
+  std::vector<Path> generic_;
+};
+
+Program MakeProgram(const Recording& recording, const Shape& shape,
+                    const RecordedPaths& paths, Order order);
+
+// Scores are in thousandths.
+inline constexpr std::int32_t kUnit = 1000;
+inline constexpr std::int32_t kJumpCost = 800;
+inline constexpr std::int32_t kBorrowCost = 2500;
+
+}  // namespace onnx_tag::recipes
+
+#endif  // ONNX_TAG_RECIPES_TOKENS_PROGRAM_H_

@@ -1,0 +1,322 @@
+#include "recipes/tokens/tokens.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "model/onnx_fields.h"
+#include "recipes/tokens/anchors.h"
+#include "recipes/tokens/macros.h"
+#include "wire/field_reader.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+// Operators with one label for all their spellings, the quantized ones among
+// them; fused.h has those that stand for several.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18>
+    kLabels = {{{"LayerNormalization", "LN"},
+                {"SimplifiedLayerNormalization", "RMS"},
+                {"RMSNormalization", "RMS"},
+                {"BatchNormalization", "BN"},
+                {"Conv", "CONV"},
+                {"NhwcConv", "CONV"},
+                {"QLinearConv", "CONV"},
+                {"ConvInteger", "CONV"},
+                {"Gelu", "GELU"},
+                {"FastGelu", "GELU"},
+                {"Swish", "SILU"},
+                {"Silu", "SILU"},
+                {"HardSwish", "HSWISH"},
+                {"Softmax", "SOFTMAX"},
+                {"MatMulNBits", "LIN"},
+                {"MatMulIntegerToFloat", "LIN"},
+                {"DynamicQuantizeMatMul", "LIN"},
+                {"QGemm", "LIN"}}};
+
+// Operators that mean something else by what they read.
+constexpr std::array<std::string_view, 13> kByOperands = {
+    "Add", "Mul",   "Sub",  "Div",     "Pow", "Gather", "Min",
+    "Max", "Equal", "Less", "Greater", "And", "Or"};
+
+bool IsProduct(std::string_view op) {
+  return op == "MatMul" || op == "Gemm" || op == "FusedMatMul" ||
+         op == "MatMulInteger" || op == "QLinearMatMul";
+}
+
+// The numbers of an integer attribute, as "1,2,3"; "" where it is missing.
+struct Attribute {
+  std::string_view name;
+  std::string numbers;
+};
+std::vector<Attribute> IntegerAttributes(Bytes node) {
+  std::vector<Attribute> attributes;
+  wire::FieldReader reader(node);
+  for (wire::Field field; reader.Next(field);) {
+    if (field.number != onnx::NodeProto::kAttribute || !field.IsBytes()) {
+      continue;
+    }
+    Attribute attribute;
+    wire::FieldReader inner(field.bytes);
+    for (wire::Field part; inner.Next(part);) {
+      if (part.number == onnx::AttributeProto::kName && part.IsBytes()) {
+        attribute.name = {part.bytes.data(), part.bytes.size()};
+      } else if (part.number == onnx::AttributeProto::kInts ||
+                 (part.number == onnx::AttributeProto::kI && part.IsVarint())) {
+        wire::ForEachVarint(part, [&](std::uint64_t number) {
+          if (!attribute.numbers.empty()) attribute.numbers += ',';
+          attribute.numbers +=
+              std::to_string(static_cast<std::int64_t>(number));
+        });
+      }
+    }
+    attributes.push_back(std::move(attribute));
+  }
+  return attributes;
+}
+
+std::string ConvolutionExtra(Bytes node) {
+  std::string kernel;
+  std::string strides;
+  bool grouped = false;
+  for (const Attribute& attribute : IntegerAttributes(node)) {
+    if (attribute.name == "kernel_shape") kernel = attribute.numbers;
+    if (attribute.name == "strides") strides = attribute.numbers;
+    if (attribute.name == "group") grouped = attribute.numbers != "1";
+  }
+  return fmt::format("k{} s{}{}", kernel, strides, grouped ? " g" : "");
+}
+
+}  // namespace
+
+TokenGraph::TokenGraph(const Model& model) : TokenGraph(DataFlow(model)) {}
+
+TokenGraph::TokenGraph(const Model& model, GraphId body,
+                       const DataFlow& outside)
+    : TokenGraph(DataFlow(model, body, outside)) {}
+
+TokenGraph::TokenGraph(DataFlow flow)
+    : flow_(std::move(flow)),
+      anchors_(FindAnchors(flow_)),
+      token_of_(flow_.model().node_count(), kNone),
+      last_of_(flow_.model().node_count(), kNone) {
+  Build();
+  Connect();
+  MoveAnchors();
+}
+
+void TokenGraph::Build() {
+  std::vector<Macro> macros = FindMacros(flow_);
+  IdVector<NodeId, std::uint32_t> macro_of(flow_.model().node_count(), kNone);
+  for (std::size_t i = 0; i < macros.size(); ++i) {
+    for (const NodeId node : macros[i].nodes) {
+      macro_of[node] = static_cast<std::uint32_t>(i);
+    }
+  }
+  for (const NodeId node : flow_.Order()) {
+    if (!flow_.IsData(node) || flow_.IsTransparent(node) ||
+        token_of_[node] != kNone) {
+      continue;
+    }
+    if (macro_of[node] == kNone) {
+      AddNode(node);
+      continue;
+    }
+    Macro& macro = macros[macro_of[node]];
+    const auto index = static_cast<std::uint32_t>(tokens_.size());
+    Token& token = tokens_.emplace_back();
+    token.label = macro.label;
+    token.nodes = std::move(macro.nodes);
+    token.main = macro.main;
+    for (const NodeId part : token.nodes) token_of_[part] = index;
+    for (const NodeId part : token.nodes) last_of_[part] = index;
+    token.extra = Extra(token);
+  }
+}
+
+void TokenGraph::AddNode(NodeId node) {
+  const Model& model = flow_.model();
+  const auto inputs = model.Inputs(node);
+  const bool has_weight = inputs.size() > 1 && inputs[1] != kNo<ValueId> &&
+                          !flow_.IsData(inputs[1]);
+  Fused fused = ReadFused(model.OpType(node), model.NodeBytes(node),
+                          inputs.size(), has_weight);
+  if (fused.labels.empty()) fused.labels.push_back(Label(node));
+  AddFused(node, fused);
+}
+
+void TokenGraph::AddFused(NodeId node, const Fused& fused) {
+  for (std::size_t i = 0; i < fused.labels.size(); ++i) {
+    const auto index = static_cast<std::uint32_t>(tokens_.size());
+    Token& token = tokens_.emplace_back();
+    token.label = fused.labels[i];
+    token.nodes = {node};
+    token.is_echo = i != fused.main;
+    last_of_[node] = index;
+    if (token.is_echo) continue;
+    token_of_[node] = index;
+    token.extra = Extra(token);
+  }
+  if (fused.owner == Fused::Owner::kMain) return;
+  if (fused.owner == Fused::Owner::kProductBefore) {
+    biases_.emplace_back(token_of_[node], anchors_[node]);
+  }
+  anchors_[node] = {};
+}
+
+void TokenGraph::Connect() {
+  for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+    Token& token = tokens_[i];
+    if (!token.is_echo) token.anchor = anchors_[token.main_node()];
+    // Inside a fused node each token reads the one before it.
+    if (i > 0 && tokens_[i - 1].main_node() == token.main_node()) {
+      token.inputs.push_back(i - 1);
+      continue;
+    }
+    for (const NodeId node : token.nodes) {
+      if (token.anchor.empty() && !token.is_echo) token.anchor = anchors_[node];
+      for (const ValueId value : flow_.Reads(node)) {
+        ConnectTo(TokenFor(flow_.Source(value)), i);
+      }
+    }
+  }
+}
+
+std::uint32_t TokenGraph::TokenFor(ValueId value) const {
+  const NodeId node = flow_.Producer(value);
+  if (node == kNo<NodeId>) return kNone;
+  const std::uint32_t token = token_of_[node];
+  // A norm that adds first gives the sum, too.
+  if (token != kNone && token > 0 && tokens_[token - 1].is_echo &&
+      tokens_[token - 1].main_node() == node &&
+      flow_.model().Outputs(node)[0] != value) {
+    return token - 1;
+  }
+  return last_of_[node];
+}
+
+void TokenGraph::ConnectTo(std::uint32_t input, std::uint32_t token) {
+  if (input == kNone || input == token) return;
+  std::vector<std::uint32_t>& inputs = tokens_[token].inputs;
+  if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) {
+    inputs.push_back(input);
+  }
+}
+
+void TokenGraph::MoveAnchors() {
+  for (const auto& [token, anchor] : biases_) {
+    for (const std::uint32_t input : tokens_[token].inputs) {
+      Token& product = tokens_[input];
+      if (product.label == "LIN" && product.anchor.empty()) {
+        product.anchor = anchor;
+      }
+    }
+  }
+}
+
+bool TokenGraph::relus_folded() const {
+  const std::vector<NodeId>& nodes = flow_.Order();
+  return std::any_of(
+             nodes.begin(), nodes.end(),
+             [this](NodeId node) { return flow_.IsTransparent(node); }) &&
+         std::none_of(tokens_.begin(), tokens_.end(),
+                      [](const Token& token) { return token.label == "Relu"; });
+}
+
+std::vector<std::uint32_t> TokenGraph::Outputs() const {
+  std::vector<std::uint32_t> outputs;
+  for (const ValueId output : flow_.graph().outputs) {
+    const std::uint32_t token = TokenFor(flow_.Source(output));
+    if (token != kNone) outputs.push_back(token);
+  }
+  return outputs;
+}
+
+std::string TokenGraph::Label(NodeId node) const {
+  const Model& model = flow_.model();
+  const std::string_view op = model.OpType(node);
+  const auto inputs = model.Inputs(node);
+  if (IsProduct(op)) {
+    const bool linear =
+        std::any_of(inputs.begin(), inputs.end(), [this](ValueId input) {
+          return input != kNo<ValueId> && !flow_.IsData(input);
+        });
+    return linear ? "LIN" : "MatMul";
+  }
+  for (const auto& [name, label] : kLabels) {
+    if (op == name) return std::string(label);
+  }
+  if (std::find(kByOperands.begin(), kByOperands.end(), op) ==
+      kByOperands.end()) {
+    return std::string(op);
+  }
+  std::string pattern;
+  for (const ValueId input :
+       inputs.first(std::min<std::size_t>(2, inputs.size()))) {
+    pattern += flow_.IsData(input) ? 'd' : 'c';
+  }
+  if ((op == "Add" || op == "Mul") && pattern == "cd") pattern = "dc";
+  return fmt::format("{}:{}", op, pattern);
+}
+
+std::string TokenGraph::Extra(const Token& token) const {
+  const Model& model = flow_.model();
+  const NodeId node = token.main_node();
+  const std::string_view op = model.OpType(node);
+  if (token.label == "LIN") {
+    const auto inputs = model.Inputs(node);
+    if (inputs.size() < 2) return "";
+    const DataFlow::Shape shape = flow_.TensorShape(inputs[1]);
+    if (!shape.known || shape.dims.size() != 2) return "";
+    return shape.dims[0] == shape.dims[1] ? "=" : "~";
+  }
+  if (token.label == "CONV") return ConvolutionExtra(model.NodeBytes(node));
+  if (op != "Transpose") return "";
+  for (const Attribute& attribute : IntegerAttributes(model.NodeBytes(node))) {
+    if (attribute.name == "perm") return attribute.numbers;
+  }
+  return "";
+}
+
+std::vector<std::uint32_t> DepthFirstOrder(
+    const std::vector<std::vector<std::uint32_t>>& inputs,
+    const std::vector<std::uint32_t>& outputs) {
+  std::vector<bool> seen(inputs.size(), false);
+  std::vector<bool> read(inputs.size(), false);
+  for (const auto& token : inputs) {
+    for (const std::uint32_t input : token) read[input] = true;
+  }
+  std::vector<std::uint32_t> starts = outputs;
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    if (!read[i]) starts.push_back(i);
+  }
+  std::vector<std::uint32_t> order;
+  order.reserve(inputs.size());
+  std::vector<std::pair<std::uint32_t, std::size_t>> stack;
+  const auto open = [&](std::uint32_t token) {
+    if (seen[token]) return;
+    seen[token] = true;
+    stack.emplace_back(token, 0);
+  };
+  for (const std::uint32_t start : starts) {
+    open(start);
+    while (!stack.empty()) {
+      auto& [token, next] = stack.back();
+      if (next == inputs[token].size()) {
+        order.push_back(token);
+        stack.pop_back();
+      } else {
+        open(inputs[token][next++]);
+      }
+    }
+  }
+  // A cycle, which no valid file has, has no end to start from.
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    if (!seen[i]) order.push_back(i);
+  }
+  return order;
+}
+
+}  // namespace onnx_tag::recipes

@@ -1,0 +1,46 @@
+// Roles of nodes in the code of embeddings and of containers: the root, an
+// encoder, a block.
+#ifndef ONNX_TAG_ROLES_CONTAINERS_H_
+#define ONNX_TAG_ROLES_CONTAINERS_H_
+
+#include "roles/role_facts.h"
+
+namespace onnx_tag {
+
+class ContainerRules {
+ public:
+  // `meanings` are those of the nodes so far. Both must outlive it.
+  ContainerRules(RoleFacts& facts, const IdVector<NodeId, Meaning>& meanings)
+      : facts_(facts), model_(facts.model), meanings_(meanings) {}
+
+  Meaning InEmbedding(NodeId node, const ModuleMeaning& module);
+  // x[:, 0]: the token a head looks at.
+  bool IsTokenPick(NodeId node) const;
+  Meaning InContainer(NodeId node, const ModuleMeaning& module);
+
+ private:
+  // A table of rows; a bias has one.
+  bool IsTable(ValueId value) const;
+  bool AddsTable(NodeId node) const;
+  // The sum of features and what was looked up for their positions.
+  bool AddsPositions(NodeId node) const;
+  // Whether the value was made by something with a role that is handed on:
+  // rows looked up at fixed places are constant, and still an embedding.
+  bool HasMeaning(ValueId value) const;
+  // A container may read parameters by itself: class tokens, positions, the
+  // weight of a head.
+  Meaning FromParameters(NodeId node);
+  bool IsLayerScale(NodeId node, const ModuleMeaning& module) const;
+  // What the data inputs are, where they agree and it is something that a
+  // container's code hands on.
+  Meaning FromInputs(NodeId node) const;
+  static bool IsHandedOn(RoleType type);
+
+  RoleFacts& facts_;
+  const Model& model_;
+  const IdVector<NodeId, Meaning>& meanings_;
+};
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_ROLES_CONTAINERS_H_

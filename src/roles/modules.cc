@@ -1,0 +1,250 @@
+// What modules are for: their attribute names and classes in the context of
+// the modules around them, and where these say nothing, their operations.
+#include <algorithm>
+#include <unordered_map>
+
+#include "hierarchy/name_parts.h"
+#include "roles/role_facts.h"
+
+namespace onnx_tag {
+namespace {
+
+// What a module's own nodes do.
+struct OwnCode {
+  std::uint32_t kind = 0;  // its first telling operation, plus one
+  Meaning by_op;
+  std::uint8_t products = 0;
+  bool softmax = false;
+  bool lookup = false;
+  bool linear = false;
+  bool makes_output = false;
+};
+
+class ModuleMeanings {
+ public:
+  explicit ModuleMeanings(RoleFacts& facts)
+      : facts_(facts),
+        model_(facts.model),
+        tree_(facts.tagging.modules),
+        code_(tree_.size()),
+        last_weight_(tree_.size(), kNo<ModuleId>) {}
+
+  void Run() {
+    for (const NodeId node : model_.Nodes()) ReadNode(node);
+    for (const ModuleId id : AllIds<ModuleId>(tree_.size())) {
+      if (id != ModuleTree::kRoot && HasWeight(id) && IsElement(id)) {
+        ModuleId& last = last_weight_[Index(tree_.Parent(id))];
+        if (last == kNo<ModuleId> || Later(id, last)) last = id;
+      }
+    }
+    facts_.modules.resize(tree_.size());
+    for (const ModuleId id : AllIds<ModuleId>(tree_.size())) Describe(id);
+    std::vector<std::uint32_t> kinds;
+    kinds.reserve(code_.size());
+    for (const OwnCode& code : code_) kinds.push_back(code.kind);
+    const std::vector<std::int32_t> layers = LayerIndices(tree_, kinds);
+    for (const ModuleId id : AllIds<ModuleId>(tree_.size())) {
+      facts_.modules[id].layer = layers[Index(id)];
+    }
+  }
+
+ private:
+  void ReadNode(NodeId node) {
+    const ModuleId module = facts_.tagging.tags[node].module;
+    if (module == kNo<ModuleId>) return;
+    OwnCode& code = code_[Index(module)];
+    const OpKind kind = facts_.Kind(node);
+    const bool product = kind == OpKind::kProduct;
+    const int data = product ? facts_.DataInputs(node) : 0;
+    const auto inputs = model_.Inputs(node);
+    if (product && data == 2 && code.products < 2) ++code.products;
+    code.linear |= product && data == 1;
+    code.softmax |= kind == OpKind::kSoftmax;
+    code.lookup |= kind == OpKind::kGather && inputs.size() > 1 &&
+                   facts_.IsConstant(inputs[0]) &&
+                   !facts_.IsConstant(inputs[1]);
+    for (const ValueId output : model_.Outputs(node)) {
+      code.makes_output |= output != kNo<ValueId> && model_[output].is_output;
+    }
+    for (const std::uint16_t number : facts_.Op(node).lines) {
+      const RoleLine& line = facts_.words.line(number);
+      if (!line.FitsAround(Meaning())) continue;
+      if (!code.by_op.typed()) code.by_op = line.meaning;
+      break;
+    }
+    const bool telling = product || code.by_op.typed();
+    if (telling && (code.kind == 0 || code.kind >= kFaint)) {
+      code.kind = facts_.node_op[node] + 1u;
+      // With a bias or without, as MatMul or as Gemm: a Linear.
+      if (product) code.kind = kLinearKind;
+    } else if (code.kind == 0 && kind != OpKind::kConstant) {
+      code.kind = kFaint + facts_.node_op[node];
+    }
+  }
+
+  bool HasWeight(ModuleId id) const {
+    const OwnCode& code = code_[Index(id)];
+    return code.linear || code.by_op.type == RoleType::kConvolution;
+  }
+
+  bool IsElement(ModuleId id) const {
+    return id == ModuleTree::kRoot || hierarchy::IsNumeric(tree_.Atom(id));
+  }
+
+  // Whether element `a` comes after element `b` of one list.
+  bool Later(ModuleId a, ModuleId b) const {
+    const std::string_view x = tree_.Atom(a);
+    const std::string_view y = tree_.Atom(b);
+    return x.size() != y.size() ? x.size() > y.size() : x > y;
+  }
+
+  // What the operations say beside the name.
+  void Refine(ModuleId id, const Meaning& around, Meaning& meaning) const {
+    const OwnCode& code = code_[Index(id)];
+    const bool leaf = facts_.modules[id].leaf;
+    if (leaf && meaning == Of(RoleType::kEmbedding, Component::kWord) &&
+        !code.lookup && HasWeight(id)) {
+      meaning.component =
+          code.linear ? Component::kProjection : Component::kPatch;
+    }
+    // Of a Sequential only the last part makes the logits.
+    const ModuleId last = last_weight_[Index(tree_.Parent(id))];
+    if (around.component == Component::kClassifier &&
+        meaning.component == Component::kClassifier && IsElement(id) &&
+        last != kNo<ModuleId> && id != last && Later(last, id)) {
+      meaning.component = Component::kNone;
+    }
+  }
+
+  bool HasOne(ModuleId parent, const std::vector<std::string_view>& atoms,
+              ModuleId except = kNo<ModuleId>) const {
+    return std::any_of(atoms.begin(), atoms.end(), [&](std::string_view atom) {
+      const ModuleId child = tree_.FindChild(parent, atom);
+      return child != kNo<ModuleId> && child != except;
+    });
+  }
+
+  bool Fits(const RoleLine& line, ModuleId id, const Meaning& around) const {
+    const bool leaf = facts_.modules[id].leaf;
+    const bool listed = facts_.modules[id].listed;
+    return line.FitsAround(around) && (!line.leaf || leaf) &&
+           (!line.inner || !leaf) && (!line.listed || listed) &&
+           (!line.unlisted || !listed) && (!line.top || tree_.Depth(id) == 1) &&
+           (line.has.empty() || HasOne(id, line.has)) &&
+           (line.beside.empty() || HasOne(tree_.Parent(id), line.beside, id));
+  }
+
+  const RoleLine* FirstFitting(ModuleId id, const Meaning& around) {
+    const auto& by_name =
+        facts_.words.Matching(RoleSubject::kName, tree_.Atom(id));
+    static const std::vector<std::uint16_t> kNoLines;
+    const std::string_view class_name = tree_.Class(id);
+    const auto& by_class =
+        class_name.empty()
+            ? kNoLines
+            : facts_.words.Matching(RoleSubject::kClass, class_name);
+    // The two in the order of the file.
+    auto a = by_name.begin();
+    auto b = by_class.begin();
+    while (a != by_name.end() || b != by_class.end()) {
+      const bool name_first =
+          b == by_class.end() || (a != by_name.end() && *a < *b);
+      const RoleLine& line = facts_.words.line(name_first ? *a++ : *b++);
+      if (Fits(line, id, around)) return &line;
+    }
+    return nullptr;
+  }
+
+  void Describe(ModuleId id) {
+    ModuleMeaning& module = facts_.modules[id];
+    module.leaf = tree_.Children(id).empty();
+    if (id == ModuleTree::kRoot) return;
+    const ModuleId parent = tree_.Parent(id);
+    const std::string_view atom = tree_.Atom(id);
+    module.listed = facts_.modules[parent].listed || IsElement(id);
+    const Meaning around = facts_.modules[parent].meaning;
+    module.region = facts_.modules[parent].region;
+    if (const RoleLine* line = FirstFitting(id, around)) {
+      module.meaning = line->meaning;
+      if (module.meaning.kind == AttentionKind::kNone) {
+        module.meaning.kind = around.kind;
+      }
+    } else {
+      module.meaning = around;
+      if (around.component == Component::kExperts) {
+        module.meaning.component = Component::kNone;
+      }
+      if (!around.typed()) module.meaning = FromCode(id);
+    }
+    Refine(id, around, module.meaning);
+    module.own = module.meaning;
+    const OwnCode& code = code_[Index(id)];
+    if (!module.meaning.typed() && code.softmax && code.products == 2) {
+      // Attention by its code alone; what else it holds is not known.
+      module.own.type = RoleType::kAttention;
+    }
+    for (const std::uint16_t number :
+         facts_.words.Matching(RoleSubject::kOwn, atom)) {
+      const RoleLine& line = facts_.words.line(number);
+      if (Fits(line, id, around)) module.own = line.meaning;
+    }
+    if (module.region == kNo<ModuleId> &&
+        (module.own.type == RoleType::kAttention ||
+         module.own.type == RoleType::kFeedForward)) {
+      module.region = id;
+    }
+  }
+
+  Meaning FromCode(ModuleId id) const {
+    const OwnCode& code = code_[Index(id)];
+    Meaning meaning;
+    if (!facts_.modules[id].leaf) return meaning;
+    if (code.by_op.type == RoleType::kRecurrent ||
+        code.by_op.type == RoleType::kConvolution ||
+        code.by_op.type == RoleType::kNormalization) {
+      return code.by_op;
+    }
+    if (code.lookup) return {RoleType::kEmbedding, Component::kWord, {}};
+    if (code.linear && code.makes_output && !facts_.modules[id].listed) {
+      return {RoleType::kHead, Component::kClassifier, {}};
+    }
+    return meaning;
+  }
+
+  static constexpr std::uint32_t kLinearKind = 0x10000;
+  static constexpr std::uint32_t kFaint = 0x20000;
+
+  RoleFacts& facts_;
+  const Model& model_;
+  const ModuleTree& tree_;
+  std::vector<OwnCode> code_;
+  std::vector<ModuleId> last_weight_;  // by list: its last element with one
+};
+
+}  // namespace
+
+void GatherModuleMeanings(RoleFacts& facts) { ModuleMeanings(facts).Run(); }
+
+Meaning RoleFacts::ParameterMeaning(ValueId value, const Meaning& around) {
+  const ValueId weight = WeightOf(value);
+  if (weight == kNo<ValueId>) return {};
+  std::string_view name = model.ValueName(weight);
+  for (const std::string_view leaf : {".weight", ".bias"}) {
+    if (name.ends_with(leaf)) name.remove_suffix(leaf.size());
+  }
+  const std::size_t dot = name.rfind('.');
+  // A parameter of the root has no dot, nor has a name that says nothing.
+  if (dot != std::string_view::npos) name.remove_prefix(dot + 1);
+  if (name.empty() || hierarchy::IsNumeric(name)) {
+    return {};  // a number is no name
+  }
+  for (const std::uint16_t number : words.Matching(RoleSubject::kName, name)) {
+    const RoleLine& line = words.line(number);
+    if (line.FitsAround(around) && line.beside.empty() && line.has.empty()) {
+      return line.meaning;
+    }
+  }
+  return {};
+}
+
+}  // namespace onnx_tag

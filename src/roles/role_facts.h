@@ -1,0 +1,153 @@
+// What the rules for roles look at. A few bytes a node; every step is one walk
+// over the nodes, in their order or against it.
+#ifndef ONNX_TAG_ROLES_ROLE_FACTS_H_
+#define ONNX_TAG_ROLES_ROLE_FACTS_H_
+
+#include <string_view>
+#include <vector>
+
+#include "onnx_tag/model.h"
+#include "onnx_tag/tagging.h"
+#include "roles/role_vocabulary.h"
+#include "roles/role_words.h"
+
+namespace onnx_tag {
+
+enum class OpKind : std::uint8_t {
+  kPlain,
+  kConstant,
+  kQuantizer,
+  kShapeOf,
+  kIdentity,
+  kProduct,  // of two matrices, or of one with a weight
+  kConvolution,
+  kSoftmax,
+  kGather,
+  kConcat,
+  kAdd,
+  kMul,
+  kAttention,  // fused
+};
+
+struct OpFacts {
+  std::string_view name;
+  OpKind kind = OpKind::kPlain;
+  std::uint8_t shape_from = 255;  // from this operand on: sizes, axes, ranges
+  std::vector<std::uint16_t> lines;  // of data/roles.txt
+};
+
+struct ModuleMeaning {
+  Meaning meaning;  // of it and what lies under it
+  Meaning own;      // of its own code
+  // The outermost attention or feed-forward around it, or kNo.
+  ModuleId region = kNo<ModuleId>;
+  std::int32_t layer = -1;
+  bool leaf = false;
+  bool listed = false;  // inside a numbered element
+};
+
+// Where a node's data comes from, as far as it matters.
+enum Flow : std::uint8_t {
+  kFromShape = 1,      // of shapes and constants only
+  kScores = 2,         // between the product of query and key and the softmax
+  kProbabilities = 4,  // from the softmax on
+  kContext = 8,        // from the product with the value on
+  kProjected = 16,     // from the projection behind that on
+  kRotaryTable = 32,
+  kRelativeBias = 64,
+  kBeforeSoftmax = 128,
+};
+
+// Where a node's result ends.
+enum Reach : std::uint16_t {
+  kToShape = 1,
+  kToMask = 2,
+  kToPositionIds = 4,
+  kToTokenType = 8,
+  kToRelativeBias = 16,
+  kToData = 32,
+  // Within one attention.
+  kToQuery = 64,
+  kToKey = 128,
+  kToValue = 256,
+  kToProbabilities = 512,
+  kToPick = 1024,  // index of the token that a head looks at
+};
+
+struct RoleFacts {
+  RoleFacts(const Model& m, const Tagging& t, const RoleVocabulary& vocabulary);
+
+  const Model& model;
+  const Tagging& tagging;
+  RoleLookup words;
+
+  std::vector<OpFacts> ops;  // each operation once
+  IdVector<NodeId, std::uint16_t> node_op;
+  std::vector<bool> constant;  // by value: feeds on no input
+  IdVector<NodeId, std::uint8_t> flow;
+  IdVector<NodeId, std::uint16_t> reach;
+  std::vector<bool> in_activation;  // by node: of an activation written out
+  IdVector<ModuleId, ModuleMeaning> modules;
+
+  const OpFacts& Op(NodeId node) const { return ops[node_op[node]]; }
+  OpKind Kind(NodeId node) const { return Op(node).kind; }
+  bool IsConstant(ValueId value) const {
+    return value == kNo<ValueId> || constant[Index(value)];
+  }
+  NodeId Producer(ValueId value) const {
+    return value == kNo<ValueId> ? kNo<NodeId> : model.Producer(value);
+  }
+  // Null where the node is untagged.
+  const ModuleMeaning* Module(NodeId node) const {
+    const ModuleId id = tagging.tags[node].module;
+    return id == kNo<ModuleId> ? nullptr : &modules[id];
+  }
+  // The attention around the node, or kNo.
+  ModuleId Attention(NodeId node) const {
+    const ModuleMeaning* module = Module(node);
+    return module != nullptr && module->region != kNo<ModuleId> &&
+                   modules[module->region].own.type == RoleType::kAttention
+               ? module->region
+               : kNo<ModuleId>;
+  }
+  bool IsShape(NodeId node) const {
+    return (flow[node] & kFromShape) != 0 || reach[node] == kToShape;
+  }
+  // Neither parameter nor constant nor shape.
+  bool IsData(ValueId value) const {
+    if (IsConstant(value)) return false;
+    const NodeId producer = model.Producer(value);
+    return producer == kNo<NodeId> || !IsShape(producer);
+  }
+  int DataInputs(NodeId node) const {
+    int count = 0;
+    for (const ValueId input : model.Inputs(node)) count += IsData(input);
+    return count;
+  }
+  // An Add of two that are both data.
+  bool IsJoin(NodeId node) const {
+    return Kind(node) == OpKind::kAdd && DataInputs(node) >= 2;
+  }
+  // The initializer that `value` is made of, through reshapes and casts; kNo.
+  ValueId WeightOf(ValueId value) const;
+  // What a parameter's name means inside of `around`: "...q_proj.weight".
+  Meaning ParameterMeaning(ValueId value, const Meaning& around);
+};
+
+// The steps, in order.
+void GatherOps(RoleFacts& facts);
+void GatherShapes(RoleFacts& facts);
+void GatherModuleMeanings(RoleFacts& facts);
+void FollowAttention(RoleFacts& facts);
+void FollowUses(RoleFacts& facts);
+void MarkActivations(RoleFacts& facts);
+
+// By module: its index in the first list on the way from the root that has at
+// least two elements of like structure, or -1. `leaf_kind` tells modules
+// without children apart: equal numbers, like structure.
+std::vector<std::int32_t> LayerIndices(
+    const ModuleTree& tree, const std::vector<std::uint32_t>& leaf_kind);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_ROLES_ROLE_FACTS_H_

@@ -1,0 +1,101 @@
+// The words of data/roles.txt, looked up.
+#ifndef ONNX_TAG_ROLES_ROLE_VOCABULARY_H_
+#define ONNX_TAG_ROLES_ROLE_VOCABULARY_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "roles/role_words.h"
+
+namespace onnx_tag {
+
+enum class RoleSubject : std::uint8_t { kName, kClass, kOp, kOwn };
+
+// One line of data/roles.txt; that file says what each part means.
+struct RoleLine {
+  struct Around {
+    RoleType type = RoleType::kOther;
+    Component component = Component::kNone;  // kNone: whichever
+  };
+  RoleSubject subject = RoleSubject::kName;
+  std::vector<std::string_view> words;
+  Meaning meaning;
+  std::vector<Around> in;
+  bool in_any = false;
+  bool leaf = false;
+  bool inner = false;
+  bool listed = false;
+  bool unlisted = false;
+  bool top = false;
+  std::vector<std::string_view> beside;
+  std::vector<std::string_view> has;
+
+  bool FitsAround(const Meaning& around) const;
+};
+
+class RoleVocabulary {
+ public:
+  // `text` must outlive it. Throws std::invalid_argument where a line makes no
+  // sense: it is ours, so a test finds that, no user.
+  explicit RoleVocabulary(std::string_view text);
+
+  static const RoleVocabulary& BuiltIn();
+  // `lines` before the built-in ones, so that they decide.
+  static RoleVocabulary WithBuiltIn(std::string_view lines);
+
+  const std::vector<RoleLine>& lines() const { return lines_; }
+
+  // Numbers of the lines of `subject` with a word that `text` matches, in
+  // order.
+  std::vector<std::uint16_t> Matching(RoleSubject subject,
+                                      std::string_view text) const;
+
+ private:
+  struct Pattern {
+    std::string_view word;
+    std::uint16_t line;
+  };
+  // By subject. Most words are plain, and a model may hold 10^5 names: only
+  // those with a `*` are tried one by one.
+  struct Words {
+    std::unordered_map<std::string_view, std::vector<std::uint16_t>> plain;
+    std::vector<Pattern> patterns;
+    std::vector<Pattern> exceptions;
+  };
+
+  void Read(std::string_view text);
+
+  std::vector<RoleLine> lines_;
+  std::array<Words, 4> words_;
+};
+
+// The same, each text matched once: a model repeats its names.
+class RoleLookup {
+ public:
+  explicit RoleLookup(const RoleVocabulary& vocabulary)
+      : vocabulary_(vocabulary) {}
+
+  const RoleLine& line(std::uint16_t number) const {
+    return vocabulary_.lines()[number];
+  }
+  // The texts must outlive it.
+  const std::vector<std::uint16_t>& Matching(RoleSubject subject,
+                                             std::string_view text);
+
+ private:
+  const RoleVocabulary& vocabulary_;
+  std::array<std::unordered_map<std::string_view, std::vector<std::uint16_t>>,
+             4>
+      known_;
+};
+
+// Whether `text`, in any case, matches `pattern`, in lower case with `*`.
+bool MatchesWord(std::string_view pattern, std::string_view text);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_ROLES_ROLE_VOCABULARY_H_

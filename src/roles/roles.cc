@@ -1,0 +1,303 @@
+// The rules, in the order of tests/roles/README.md: the first that fits
+// decides.
+#include "roles/roles.h"
+
+#include <algorithm>
+
+#include "roles/containers.h"
+#include "roles/role_facts.h"
+#include "tagging/role_index.h"
+
+namespace onnx_tag {
+namespace {
+
+class RoleRules {
+ public:
+  explicit RoleRules(RoleFacts& facts)
+      : facts_(facts),
+        model_(facts.model),
+        meanings_(facts.model.node_count()),
+        containers_(facts, meanings_) {}
+
+  Meaning Classify(NodeId node) {
+    Meaning meaning = Decide(node);
+    if (meaning.type == RoleType::kAttention) {
+      const AttentionKind kind = facts_.Module(node)->meaning.kind;
+      meaning.kind =
+          kind == AttentionKind::kCross ? kind : AttentionKind::kSelf;
+    } else {
+      meaning.kind = AttentionKind::kNone;
+    }
+    meanings_[node] = meaning;
+    return meaning;
+  }
+
+ private:
+  Meaning Decide(NodeId node) {
+    const OpKind kind = facts_.Kind(node);
+    if (kind == OpKind::kConstant) return Of(RoleType::kConstant);
+    if (kind == OpKind::kQuantizer) return Of(RoleType::kQuantization);
+    if (facts_.IsShape(node)) return Of(RoleType::kShape);
+    if (kind == OpKind::kIdentity) return Of(RoleType::kOther);
+    if (IsCache(node)) return Of(RoleType::kCache, KeyOrValue(node));
+    const ModuleMeaning& module = *facts_.Module(node);
+    if (const Meaning aside = MaskOrPosition(node, module); aside.typed()) {
+      return aside;
+    }
+    if (const Meaning by_op = FromOp(node, module); by_op.typed()) {
+      return by_op;
+    }
+    switch (module.own.type) {
+      case RoleType::kOther:
+        return containers_.InContainer(node, module);
+      case RoleType::kNormalization:
+        return Of(RoleType::kNormalization, SideOf(node));
+      case RoleType::kAttention:
+        return InAttention(node, module);
+      case RoleType::kFeedForward:
+        return InFeedForward(node, module);
+      case RoleType::kSsm:
+        return WithParameter(node, module.own);
+      case RoleType::kEmbedding:
+        return containers_.InEmbedding(node, module);
+      case RoleType::kHead:
+        return containers_.IsTokenPick(node) ? Of(RoleType::kPooling)
+                                             : module.own;
+      default:
+        return module.own;
+    }
+  }
+
+  // ---- cache, masks and positions
+
+  bool IsCache(NodeId node) const {
+    if (facts_.Kind(node) != OpKind::kConcat ||
+        facts_.Attention(node) == kNo<ModuleId> ||
+        KeyOrValue(node) == Component::kNone) {
+      return false;
+    }
+    const auto outputs = model_.Outputs(node);
+    if (!outputs.empty() && outputs[0] != kNo<ValueId> &&
+        model_[outputs[0]].is_output) {
+      return true;
+    }
+    const auto inputs = model_.Inputs(node);
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      return input != kNo<ValueId> && model_[input].is_input &&
+             !facts_.IsConstant(input);
+    });
+  }
+
+  Component KeyOrValue(NodeId node) const {
+    const std::uint16_t sides =
+        facts_.reach[node] & (kToQuery | kToKey | kToValue);
+    if (sides == kToKey) return Component::kKey;
+    if (sides == kToValue) return Component::kValue;
+    return Component::kNone;
+  }
+
+  Meaning MaskOrPosition(NodeId node, const ModuleMeaning& module) const {
+    const std::uint16_t reach = facts_.reach[node];
+    const std::uint8_t flow = facts_.flow[node];
+    const bool relative = (flow & kRelativeBias) != 0;
+    if (reach == kToMask && !relative) return Of(RoleType::kMask);
+    if (module.own.type == RoleType::kPosition) return module.own;
+    if (relative || reach == kToRelativeBias) {
+      return Of(RoleType::kPosition, Component::kRelative);
+    }
+    if ((flow & kRotaryTable) != 0) {
+      return Of(RoleType::kPosition, Component::kRotary);
+    }
+    const bool positions = (reach & kToPositionIds) != 0 &&
+                           (reach & kToData) == 0 &&
+                           facts_.Attention(node) == kNo<ModuleId>;
+    if (positions) return Of(RoleType::kPosition, Component::kIds);
+    if (reach == kToTokenType) {
+      return Of(RoleType::kEmbedding, Component::kTokenType);
+    }
+    return {};
+  }
+
+  // ---- operations that say by themselves what they are
+
+  Meaning FromOp(NodeId node, const ModuleMeaning& module) {
+    const bool scores = (facts_.flow[node] & (kScores | kProbabilities)) != 0;
+    if (module.own.type == RoleType::kActivation) return module.own;
+    if (facts_.in_activation[Index(node)] &&
+        module.own.type != RoleType::kNormalization && !scores) {
+      return Of(RoleType::kActivation);
+    }
+    for (const std::uint16_t number : facts_.Op(node).lines) {
+      const RoleLine& line = facts_.words.line(number);
+      if (!line.FitsAround(module.own)) continue;
+      if (line.meaning.type == RoleType::kActivation && scores) continue;
+      if (line.meaning.type == RoleType::kNormalization) {
+        return Of(RoleType::kNormalization, SideOf(node));
+      }
+      return line.meaning;
+    }
+    return {};
+  }
+
+  // ---- attention
+
+  // Which side of the products the node only reaches.
+  Component SideOf(NodeId node) const {
+    if (facts_.Attention(node) == kNo<ModuleId>) return Component::kNone;
+    switch (facts_.reach[node] & (kToQuery | kToKey | kToValue)) {
+      case kToQuery:
+        return Component::kQuery;
+      case kToKey:
+        return Component::kKey;
+      case kToValue:
+        return Component::kValue;
+      case kToKey | kToValue:
+        return Component::kKv;
+      case kToQuery | kToKey | kToValue:
+        return Component::kQkv;
+      default:
+        return Component::kNone;
+    }
+  }
+
+  Meaning InAttention(NodeId node, const ModuleMeaning& module) {
+    if (JoinsFromOutside(node, module)) return Of(RoleType::kResidual);
+    Meaning meaning = WithParameter(node, module.own);
+    if (facts_.Kind(node) == OpKind::kAttention) {
+      return Of(RoleType::kAttention);
+    }
+    const bool named = module.leaf || meaning != module.own;
+    if (named && meaning.component != Component::kNone) return meaning;
+    const std::uint8_t flow = facts_.flow[node];
+    const Component side = SideOf(node);
+    meaning.component = (flow & kScores) != 0          ? Component::kScores
+                        : (flow & kProbabilities) != 0 ? Component::kSoftmax
+                        : (flow & kProjected) != 0     ? Component::kOutput
+                        : (flow & kContext) != 0       ? Component::kContext
+                        : side != Component::kNone     ? side
+                                                       : meaning.component;
+    return meaning;
+  }
+
+  // ---- residuals
+
+  // An Add of what an attention or feed-forward made and what came in beside
+  // it.
+  bool JoinsFromOutside(NodeId node, const ModuleMeaning& module) const {
+    if (module.leaf || module.region == kNo<ModuleId> || !facts_.IsJoin(node)) {
+      return false;
+    }
+    const bool attention = module.own.type == RoleType::kAttention;
+    if (attention && (facts_.flow[node] & (kContext | kProjected)) == 0) {
+      return false;
+    }
+    int inside = 0;
+    int outside = 0;
+    for (const ValueId input : model_.Inputs(node)) {
+      if (!facts_.IsData(input)) continue;
+      const NodeId producer = facts_.Producer(input);
+      const ModuleMeaning* from =
+          producer == kNo<NodeId> ? nullptr : facts_.Module(producer);
+      ++(from != nullptr && from->region == module.region ? inside : outside);
+    }
+    return inside == 1 && outside == 1;
+  }
+
+  // ---- feed-forward and others
+
+  // The component that the name of a weight gives, where the node's own module
+  // has none.
+  Meaning WithParameter(NodeId node, Meaning own) {
+    if (own.component != Component::kNone &&
+        own.component != Component::kExperts) {
+      return own;
+    }
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input == kNo<ValueId> || !facts_.IsConstant(input)) continue;
+      const Meaning named = facts_.ParameterMeaning(input, own);
+      if (named.type == own.type && named.component != Component::kNone) {
+        own.component = named.component;
+        break;
+      }
+    }
+    return own;
+  }
+
+  Meaning InFeedForward(NodeId node, const ModuleMeaning& module) {
+    if (JoinsFromOutside(node, module)) return Of(RoleType::kResidual);
+    if (module.own.component == Component::kExperts) {
+      return InExperts(node, module);
+    }
+    return WithParameter(node, module.own);
+  }
+
+  // Experts in one parameter: what reads it, and what happens between reading
+  // the first part and the last, is feed-forward; all else moves tokens.
+  Meaning InExperts(NodeId node, const ModuleMeaning& module) {
+    const Meaning named = WithParameter(node, module.own);
+    if (named.component != Component::kExperts) return named;
+    const bool product = facts_.Kind(node) == OpKind::kProduct;
+    const auto inputs = model_.Inputs(node);
+    bool inside = false;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const NodeId producer = facts_.Producer(inputs[i]);
+      if (producer == kNo<NodeId> || facts_.IsConstant(inputs[i])) continue;
+      const Meaning& before = meanings_[producer];
+      const ModuleMeaning* from = facts_.Module(producer);
+      if (from == nullptr || from->region != module.region ||
+          (from->own != module.own && before.type != RoleType::kActivation)) {
+        continue;
+      }
+      const bool made = facts_.Kind(producer) == OpKind::kProduct;
+      if (before.type == RoleType::kActivation) inside = true;
+      if (before.type != RoleType::kFeedForward) continue;
+      const bool weight = before.component != Component::kNone && !made;
+      if (weight && (product || i == 0)) return before;
+      inside |= !weight && before.component != Component::kDown;
+    }
+    return Of(inside ? RoleType::kFeedForward : RoleType::kRouting);
+  }
+
+  RoleFacts& facts_;
+  const Model& model_;
+  IdVector<NodeId, Meaning> meanings_;  // so far
+  ContainerRules containers_;
+};
+
+}  // namespace
+
+void AssignRoles(const Model& model, Tagging& tagging,
+                 const RoleVocabulary& words) {
+  RoleFacts facts(model, tagging, words);
+  GatherOps(facts);
+  GatherShapes(facts);
+  GatherModuleMeanings(facts);
+  FollowAttention(facts);
+  FollowUses(facts);
+  MarkActivations(facts);
+  tagging.roles = {};
+  RoleIndex roles(tagging);
+  RoleRules rules(facts);
+  Meaning last;
+  Role role;
+  RoleId role_id{0};
+  for (const NodeId node : model.Nodes()) {
+    Tag& tag = tagging.tags[node];
+    if (!tag.tagged()) continue;
+    const Meaning meaning = rules.Classify(node);
+    const std::int32_t layer = facts.modules[tag.module].layer;
+    // Most nodes have the role of the one before.
+    if (meaning != last || layer != role.layer) {
+      last = meaning;
+      role.type = meaning.type;
+      role.component =
+          kComponentNames[static_cast<std::size_t>(meaning.component)];
+      role.attention_kind = meaning.kind;
+      role.layer = layer;
+      role_id = roles.Add(role);
+    }
+    tag.role = role_id;
+  }
+}
+
+}  // namespace onnx_tag

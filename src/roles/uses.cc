@@ -1,0 +1,166 @@
+// Where results end: as a shape, a mask, an index of positions, as query, key
+// or value, or as plain data. One walk against the order of the nodes: when a
+// node is reached, all that reads it has been.
+#include <array>
+
+#include "roles/role_facts.h"
+
+namespace onnx_tag {
+namespace {
+
+constexpr std::uint16_t kWithinAttention =
+    kToQuery | kToKey | kToValue | kToProbabilities;
+
+// What a fused attention reads where; 0: plain data.
+std::uint16_t FusedOperand(const RoleFacts& facts, NodeId node,
+                           std::size_t operand) {
+  const std::string_view op = facts.Op(node).name;
+  const auto inputs = facts.model.Inputs(node);
+  const auto missing = [&](std::size_t i) {
+    return i >= inputs.size() || inputs[i] == kNo<ValueId>;
+  };
+  if (op == "Attention" && !facts.model.Domain(node).empty()) {
+    // com.microsoft: hidden states, weight, bias, mask, past, bias of scores.
+    return operand == 3 || operand == 5 ? kToMask : 0;
+  }
+  constexpr std::array<std::uint16_t, 3> kQkv = {kToQuery, kToKey, kToValue};
+  if (operand < 3) {
+    std::uint16_t reach = kQkv[operand];
+    // Packed: what is missing is in the one before.
+    if (operand == 0 && missing(1)) reach |= kToKey | kToValue;
+    if (operand == 1 && missing(2)) reach |= kToValue;
+    return reach;
+  }
+  if (op == "Attention") {
+    constexpr std::array<std::uint16_t, 3> kRest = {kToMask, kToKey, kToValue};
+    return operand < 6 ? kRest[operand - 3] : std::uint16_t{kToMask};
+  }
+  if (op == "GroupQueryAttention" || op == "SparseAttention") {
+    constexpr std::array<std::uint16_t, 4> kRest = {kToKey, kToValue, kToMask,
+                                                    kToMask};
+    return operand < 7 ? kRest[operand - 3] : 0;
+  }
+  constexpr std::array<std::uint16_t, 5> kRest = {0, kToMask, kToMask, kToKey,
+                                                  kToValue};
+  return operand < 8 ? kRest[operand - 3] : 0;
+}
+
+// The index operand of a table looked up; 0: nothing special.
+std::uint16_t LookupOperand(const Meaning& meaning) {
+  if (meaning.type != RoleType::kEmbedding) return 0;
+  switch (meaning.component) {
+    case Component::kPosition:
+      return kToPositionIds;
+    case Component::kTokenType:
+      return kToTokenType;
+    case Component::kWord:
+      return kToData;
+    default:
+      return 0;
+  }
+}
+
+class Uses {
+ public:
+  explicit Uses(RoleFacts& facts) : facts_(facts), model_(facts.model) {}
+
+  void Run() {
+    for (std::size_t i = model_.node_count(); i-- > 0;) {
+      Pass(MakeId<NodeId>(i));
+    }
+  }
+
+ private:
+  void Pass(NodeId reader) {
+    std::uint16_t& own = facts_.reach[reader];
+    for (const ValueId output : model_.Outputs(reader)) {
+      if (output != kNo<ValueId> && model_[output].is_output) own |= kToData;
+    }
+    if (own == 0) own = kToData;
+    if (facts_.Kind(reader) == OpKind::kShapeOf) return;
+    const auto inputs = model_.Inputs(reader);
+    two_sided_ = facts_.Kind(reader) == OpKind::kProduct &&
+                 facts_.DataInputs(reader) >= 2;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const NodeId producer = facts_.Producer(inputs[i]);
+      if (producer == kNo<NodeId>) continue;
+      facts_.reach[producer] |= Operand(reader, i, producer);
+    }
+  }
+
+  // What it means to be this operand of `reader`.
+  std::uint16_t Operand(NodeId reader, std::size_t i, NodeId producer) const {
+    const OpFacts& op = facts_.Op(reader);
+    if (i >= op.shape_from) return kToShape;
+    const ModuleMeaning* module = facts_.Module(reader);
+    const std::uint16_t passed = facts_.reach[reader];
+    if (module == nullptr) return Outside(passed);
+    const ModuleMeaning* from = facts_.Module(producer);
+    if (op.kind == OpKind::kAttention) {
+      const std::uint16_t fused = FusedOperand(facts_, reader, i);
+      if (fused == kToMask) return kToMask;
+      if (fused == 0 || !SameAttention(reader, producer)) return kToData;
+      return fused;
+    }
+    if (module->own.type == RoleType::kPosition &&
+        (from == nullptr || from->own != module->own)) {
+      return module->own.component == Component::kRelative ? kToRelativeBias
+                                                           : kToPositionIds;
+    }
+    if (op.kind == OpKind::kGather && i == 1 &&
+        facts_.IsConstant(model_.Inputs(reader)[0])) {
+      if (const std::uint16_t index = LookupOperand(module->own)) return index;
+      if ((facts_.flow[reader] & kRelativeBias) != 0) return kToRelativeBias;
+    }
+    if (op.kind == OpKind::kGather && i == 1 && !module->own.typed() &&
+        !module->listed && passed == kToData) {
+      return kToPick;
+    }
+    if (facts_.Attention(reader) != kNo<ModuleId>) {
+      if (const std::uint16_t line = OnTheLine(reader, i, producer)) {
+        return line;
+      }
+    }
+    return SameAttention(reader, producer) ? passed : Outside(passed);
+  }
+
+  bool SameAttention(NodeId a, NodeId b) const {
+    return facts_.Attention(a) == facts_.Attention(b);
+  }
+
+  static std::uint16_t Outside(std::uint16_t passed) {
+    if ((passed & kWithinAttention) == 0) return passed;
+    return static_cast<std::uint16_t>((passed & ~kWithinAttention) | kToData);
+  }
+
+  // Operands of the products, and what joins the scores from the side.
+  std::uint16_t OnTheLine(NodeId reader, std::size_t i, NodeId producer) const {
+    const std::uint8_t flow = facts_.flow[reader];
+    const bool same = SameAttention(reader, producer);
+    const std::uint8_t before = same ? facts_.flow[producer] : 0;
+    if (two_sided_ && (flow & kScores) != 0) {
+      if (!same) return kToData;
+      return i == 0 ? kToQuery : kToKey;
+    }
+    if (two_sided_ && (flow & kContext) != 0) {
+      if (!same) return kToData;
+      return (before & kProbabilities) != 0 ? kToProbabilities : kToValue;
+    }
+    const std::uint8_t line = flow & (kScores | kProbabilities);
+    if (line == 0) return 0;
+    if ((before & (kScores | kProbabilities)) != 0) return kToProbabilities;
+    // Scores looked up by distance.
+    if (facts_.Kind(reader) == OpKind::kGather) return kToRelativeBias;
+    return kToMask;
+  }
+
+  RoleFacts& facts_;
+  const Model& model_;
+  bool two_sided_ = false;  // the reader at hand: a product of data with data
+};
+
+}  // namespace
+
+void FollowUses(RoleFacts& facts) { Uses(facts).Run(); }
+
+}  // namespace onnx_tag

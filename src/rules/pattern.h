@@ -1,0 +1,56 @@
+// The patterns of rules: `*` is any text without a dot or slash, `**` any text,
+// `?` one character that is neither; anything else is itself.
+#ifndef ONNX_TAG_RULES_PATTERN_H_
+#define ONNX_TAG_RULES_PATTERN_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace onnx_tag {
+
+class Pattern {
+ public:
+  explicit Pattern(std::string_view text);
+
+  const std::string& text() const { return text_; }
+
+  // How many parts of a text the pattern leaves open: its `*` and `**`.
+  std::size_t captures() const { return captures_; }
+
+  // Texts of more than 4096 bytes match nothing but `**`. Takes time in the
+  // product of both lengths.
+  bool Matches(std::string_view text) const;
+
+  // The same; what each `*` and `**` stands for, the shortest first, is added
+  // to `captures`. Views of `text`.
+  bool Matches(std::string_view text,
+               std::vector<std::string_view>& captures) const;
+
+ private:
+  enum class Kind : std::uint8_t { kLetter, kOne, kAtom, kAny };
+  struct Step {
+    Kind kind;
+    char letter = '\0';
+  };
+
+  static bool Takes(const Step& step, char c);
+
+  std::string text_;
+  std::vector<Step> steps_;
+  std::size_t prefix_ = 0;  // letters at the start: most texts differ there
+  std::size_t captures_ = 0;
+};
+
+// `text` with $1 to $9 replaced by the captures, $$ by a dollar.
+std::string FillIn(std::string_view text,
+                   const std::vector<std::string_view>& captures);
+
+// The highest capture that `text` asks for; -1 where a dollar is followed by
+// something else.
+int HighestCapture(std::string_view text);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_RULES_PATTERN_H_

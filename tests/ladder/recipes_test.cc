@@ -1,0 +1,100 @@
+// When the recipe book is asked, and how much is made of its answers.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <unordered_map>
+
+#include "support/model_builder.h"
+
+namespace onnx_tag {
+namespace {
+
+using test::Mapped;
+
+schema::ModelProto Read(const std::string& name) {
+  std::ifstream in(std::string(ONNX_TAG_TEST_FOLDER) + "/truth/" + name,
+                   std::ios::binary);
+  schema::ModelProto model;
+  EXPECT_TRUE(model.ParseFromIstream(&in)) << name;
+  return model;
+}
+
+// A number for every value but the model's own inputs and outputs.
+void Unname(schema::ModelProto& model) {
+  schema::GraphProto& graph = *model.mutable_graph();
+  std::unordered_map<std::string, std::string> names = {{"", ""}};
+  for (const auto* values : {&graph.input(), &graph.output()}) {
+    for (const auto& value : *values) names[value.name()] = value.name();
+  }
+  const auto rename = [&](std::string& name) {
+    name = names.try_emplace(name, std::to_string(names.size())).first->second;
+  };
+  for (auto& tensor : *graph.mutable_initializer()) {
+    rename(*tensor.mutable_name());
+  }
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& input : *node.mutable_input()) rename(input);
+    for (auto& output : *node.mutable_output()) rename(output);
+    node.clear_name();
+  }
+  graph.clear_value_info();
+}
+
+std::uint64_t Count(const Mapped& mapped, Confidence level) {
+  return CountTags(mapped.tagging())
+      .by_confidence[static_cast<std::size_t>(level)];
+}
+
+TEST(Recipes, NameAFileThatKeptItsParameters) {
+  const Mapped bert(Read("bert/ts-noscope.onnx"));
+  EXPECT_GT(Count(bert, Confidence::kCertain), 0u);
+  EXPECT_EQ(CountTags(bert.tagging()).untagged(), 0u);
+}
+
+TEST(Recipes, AreInDoubtWhereNothingHasAName) {
+  schema::ModelProto model = Read("bert/ts-noscope.onnx");
+  Unname(model);
+  const Mapped bare(model);
+  EXPECT_GT(Count(bare, Confidence::kLow), 0u);
+  for (const Confidence level :
+       {Confidence::kMedium, Confidence::kHigh, Confidence::kCertain}) {
+    EXPECT_EQ(Count(bare, level), 0u) << static_cast<int>(level);
+  }
+}
+
+TEST(Recipes, AreNotAskedForAnotherFrameworksModels) {
+  schema::ModelProto model = Read("bert/ts-noscope.onnx");
+  Unname(model);
+  model.set_producer_name("onnx-caffe2");
+  EXPECT_EQ(CountTags(Mapped(model).tagging()).tagged, 0u);
+}
+
+TEST(Recipes, KnowMoreThanANameWithoutDots) {
+  schema::ModelProto model = Read("llama/ts-noscope.onnx");
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    const std::string old = tensor.name();
+    if (old.find('.') != std::string::npos) continue;
+    tensor.set_name("v" + old);
+    for (auto& node : *model.mutable_graph()->mutable_node()) {
+      for (auto& input : *node.mutable_input()) {
+        if (input == old) input = tensor.name();
+      }
+    }
+  }
+  const Mapped mapped(model);
+  int products = 0;
+  for (int i = 0; i < model.graph().node_size(); ++i) {
+    const schema::NodeProto& node = model.graph().node(i);
+    if (node.op_type() != "MatMul" ||
+        node.input(1).find('.') != std::string::npos) {
+      continue;
+    }
+    ++products;
+    EXPECT_NE(mapped.Module("", static_cast<std::uint32_t>(i)), "") << i;
+  }
+  EXPECT_GT(products, 0);
+}
+
+}  // namespace
+}  // namespace onnx_tag

@@ -1,0 +1,223 @@
+// Every strategy on recordings made by the companion from real models.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "hierarchy/module_map.h"
+#include "onnx_tag/error.h"
+#include "onnx_tag/recording.h"
+#include "support/model_builder.h"
+#include "tagging/module_format.h"
+
+namespace onnx_tag {
+namespace {
+
+using test::AddNode;
+using test::AddParameters;
+using test::Mapped;
+using ::testing::HasSubstr;
+
+std::string ReadAll(const std::string& name) {
+  std::ifstream in(std::string(ONNX_TAG_TEST_FOLDER) + "/recordings/" + name,
+                   std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+MappingOptions With(const std::string& strategy, const std::string& model) {
+  const std::string text = ReadAll(model + "/recording.json");
+  auto recording = std::make_shared<Recording>(ReadRecording(text));
+  recording->file = model + "/recording.json";
+  MappingOptions options;
+  options.strategy = strategy;
+  options.hierarchy = std::make_shared<ModuleMap>(ReadModuleMap(text));
+  if (strategy == "htp") options.trace = recording;
+  if (strategy == "fx_graph") options.fx = recording;
+  return options;
+}
+
+std::string ErrorOf(const std::string& bytes, const MappingOptions& options) {
+  try {
+    MapNodes(ReadModel(bytes), options);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    return error.what();
+  }
+  return "";
+}
+
+std::uint64_t Auxiliary(const Coverage& coverage) {
+  return coverage.by_source[static_cast<std::size_t>(Source::kAuxiliary)];
+}
+
+TEST(Strategies, AreFive) {
+  std::vector<std::string_view> names;
+  for (const StrategyInfo& info : Strategies()) names.push_back(info.name);
+  EXPECT_THAT(names, ::testing::ElementsAre("enhanced_semantic", "usage_based",
+                                            "htp", "universal", "fx_graph"));
+}
+
+TEST(Strategies, HtpCoversFilesWithoutASingleName) {
+  for (const char* file : {"bert/ts-bare.onnx", "bert/dyn-bare.onnx",
+                           "resnet/ts-bare.onnx", "nn_parts/dyn-bare.onnx"}) {
+    const std::string bytes = ReadAll(file);
+    const Model model = ReadModel(bytes);
+    const std::string name(file);
+    const Tagging tagging =
+        MapNodes(model, With("htp", name.substr(0, name.find('/'))));
+    const Coverage coverage = CountTags(tagging);
+    EXPECT_EQ(coverage.untagged(), 0u) << file;
+    EXPECT_LT(10 * Auxiliary(coverage), coverage.nodes) << file;
+    EXPECT_FALSE(tagging.root.name.empty()) << file;
+  }
+}
+
+TEST(Strategies, HtpSaysTheSameWithAndWithoutNames) {
+  const MappingOptions options = With("htp", "bert");
+  const std::string named = ReadAll("bert/ts.onnx");
+  const std::string bare = ReadAll("bert/ts-bare.onnx");
+  const Tagging a = MapNodes(ReadModel(named), options);
+  const Tagging b = MapNodes(ReadModel(bare), options);
+  ASSERT_EQ(a.tags.size(), b.tags.size());
+  for (const NodeId node : AllIds<NodeId>(a.tags.size())) {
+    EXPECT_EQ(a.modules.Path(a.tags[node].module),
+              b.modules.Path(b.tags[node].module))
+        << Index(node);
+  }
+}
+
+TEST(Strategies, HtpNeedsATrace) {
+  MappingOptions options;
+  options.strategy = "htp";
+  const std::string error = ErrorOf(ReadAll("bert/ts.onnx"), options);
+  EXPECT_THAT(error, HasSubstr("--trace"));
+  EXPECT_THAT(error, HasSubstr("python -m onnx_tag record"));
+}
+
+TEST(Strategies, HtpRefusesTheTraceOfAnotherModel) {
+  const std::string error =
+      ErrorOf(ReadAll("bert/ts-bare.onnx"), With("htp", "resnet"));
+  EXPECT_THAT(error, HasSubstr("another model"));
+  EXPECT_THAT(error, HasSubstr("%"));
+  EXPECT_THAT(error, HasSubstr("python -m onnx_tag record"));
+}
+
+// Two layers that multiply with one constant: nobody's, so everybody's.
+TEST(Strategies, HtpKeepsWhatLayersShareApart) {
+  const std::string text = R"({
+    "modules": {"": "Net", "layers": "ModuleList", "layers.0": "Block",
+                "layers.1": "Block"},
+    "values": [{"dtype": "float32", "shape": [1, 2], "kind": "input"},
+               {"dtype": "float32", "shape": [1, 2]},
+               {"dtype": "float32", "shape": [1, 2]},
+               {"dtype": "float32", "shape": [1, 2]},
+               {"dtype": "float32", "shape": [1, 2]}],
+    "events": [
+      {"op": "aten.relu.default", "module": "layers.0", "call": 0,
+       "inputs": [0], "outputs": [1]},
+      {"op": "aten.mul.Tensor", "module": "layers.0", "call": 0,
+       "inputs": [1, {"const": 2}], "outputs": [2]},
+      {"op": "aten.relu.default", "module": "layers.1", "call": 1,
+       "inputs": [2], "outputs": [3]},
+      {"op": "aten.mul.Tensor", "module": "layers.1", "call": 1,
+       "inputs": [3, {"const": 2}], "outputs": [4]}]})";
+  MappingOptions options;
+  options.strategy = "htp";
+  options.trace = std::make_shared<Recording>(ReadRecording(text));
+  options.hierarchy = std::make_shared<ModuleMap>(ReadModuleMap(text));
+  schema::ModelProto model;
+  auto* graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddNode(graph, "Constant", {}, {"c"});
+  AddNode(graph, "Relu", {"x"}, {"1"});
+  AddNode(graph, "Mul", {"1", "c"}, {"2"});
+  AddNode(graph, "Relu", {"2"}, {"3"});
+  AddNode(graph, "Mul", {"3", "c"}, {"4"});
+  const Mapped mapped(model, options);
+  const Tagging& tagging = mapped.tagging();
+  const Tag& shared = tagging.tags[NodeId{0}];
+  EXPECT_EQ(shared.source, Source::kAuxiliary);
+  EXPECT_EQ(shared.confidence, Confidence::kLow);
+  EXPECT_EQ(shared.module, ModuleTree::kRoot);
+  const ModuleFormat format(tagging);
+  EXPECT_EQ(format.HierarchyTag(shared), "/Net/AuxiliaryOperations");
+  EXPECT_EQ(format.HierarchyTag(tagging.tags[NodeId{1}]), "/Net/Block.0");
+  EXPECT_EQ(format.HierarchyTag(tagging.tags[NodeId{4}]), "/Net/Block.1");
+  EXPECT_EQ(Auxiliary(CountTags(tagging)), 1u);
+}
+
+TEST(Strategies, OthersRefuseATraceTheyWouldIgnore) {
+  MappingOptions options = With("htp", "bert");
+  options.strategy = "enhanced_semantic";
+  EXPECT_THAT(ErrorOf(ReadAll("bert/ts.onnx"), options), HasSubstr("htp"));
+}
+
+TEST(Strategies, FxGraphReadsMetadataOrARecording) {
+  MappingOptions options;
+  options.strategy = "fx_graph";
+  const std::string dyn = ReadAll("bert/dyn.onnx");
+  EXPECT_GT(CountTags(MapNodes(ReadModel(dyn), options)).share(), 0.99);
+  const std::string bare = ReadAll("bert/dyn-bare.onnx");
+  const std::string error = ErrorOf(bare, options);
+  EXPECT_THAT(error, HasSubstr("--fx"));
+  EXPECT_THAT(error, HasSubstr("python -m onnx_tag record"));
+  EXPECT_GT(
+      CountTags(MapNodes(ReadModel(bare), With("fx_graph", "bert"))).share(),
+      0.99);
+}
+
+TEST(Strategies, UniversalNamesEveryClass) {
+  const std::string bytes = ReadAll("bert/ts.onnx");
+  const Model model = ReadModel(bytes);
+  const Tagging tagging = MapNodes(model, With("universal", "bert"));
+  EXPECT_TRUE(tagging.format.torch_nn);
+  bool linear = false;
+  for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
+    linear = linear || ModuleFormat(tagging).HierarchyTag(id).ends_with(
+                           "BertSelfAttention/Linear");
+  }
+  EXPECT_TRUE(linear);
+}
+
+// Named as TorchScript does, with classes that only a hierarchy knows.
+MappingOptions UsageOptions(std::string_view modules) {
+  MappingOptions options;
+  options.strategy = "usage_based";
+  options.hierarchy = std::make_shared<ModuleMap>(
+      ReadModuleMap("{\"modules\": " + std::string(modules) + "}"));
+  return options;
+}
+
+schema::ModelProto TwoLinears() {
+  schema::ModelProto model;
+  model.set_producer_name("pytorch");
+  auto* graph = model.mutable_graph();
+  AddParameters(model, {"a.weight", "b.weight"});
+  AddNode(graph, "MatMul", {"x", "a.weight"}, {"1"}, "/a/MatMul");
+  AddNode(graph, "MatMul", {"1", "b.weight"}, {"2"}, "/b/MatMul");
+  return model;
+}
+
+TEST(Strategies, UsageBasedWantsMoreThanTorchNn) {
+  const Mapped mapped(TwoLinears(), UsageOptions(R"({"": "Net", "a": "MyLinear",
+                                     "b": "Linear"})"));
+  EXPECT_TRUE(mapped.tagging().tags[NodeId{0}].tagged());
+  EXPECT_FALSE(mapped.tagging().tags[NodeId{1}].tagged());
+}
+
+TEST(Strategies, UsageBasedLeavesPlainTorchNnAlone) {
+  const Mapped mapped(TwoLinears(), UsageOptions(R"({"": "Net", "a": "Linear",
+                                     "b": "Linear"})"));
+  EXPECT_EQ(CountTags(mapped.tagging()).tagged, 0u);
+}
+
+TEST(Strategies, UsageBasedKeepsTheExceptions) {
+  MappingOptions options =
+      UsageOptions(R"({"": "Net", "a": "Linear", "b": "Linear"})");
+  options.format.exceptions = {"Linear"};
+  EXPECT_EQ(CountTags(Mapped(TwoLinears(), options).tagging()).tagged, 2u);
+}
+
+}  // namespace
+}  // namespace onnx_tag
