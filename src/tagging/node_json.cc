@@ -59,7 +59,8 @@ void NodeJson::AppendMembers(NodeId node, std::string& out) {
   } else {
     out +=
         "\"module\": null, \"class\": null, \"hierarchy_tag\": null, "
-        "\"semantic\": null, \"confidence\": null, \"source\": null, "
+        "\"tag_module\": null, \"semantic\": null, \"confidence\": null, "
+        "\"source\": null, "
         "\"origins\": []";
   }
 }
@@ -75,6 +76,9 @@ void NodeJson::AppendTag(NodeId node, const Tag& tag, std::string& out) {
     AppendJsonStringOrNull(module_text_, tagging_.modules.Class(module_));
     module_text_ += ", \"hierarchy_tag\": ";
     AppendJsonString(module_text_, format_.HierarchyTag(tag));
+    module_text_ += ", \"tag_module\": ";
+    AppendJsonString(module_text_,
+                     tagging_.modules.Path(format_.TagModule(module_)));
     module_text_ += ", ";
   }
   out += module_text_;
