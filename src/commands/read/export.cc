@@ -5,6 +5,7 @@
 #include "commands/read/graph_formats.h"
 #include "commands/read/node_rows.h"
 #include "commands/write/pending_outputs.h"
+#include "onnx_tag/error.h"
 
 namespace onnx_tag {
 
@@ -16,11 +17,18 @@ void WriteTsv(const TaggedModel& model, const Write& write) {
 
 namespace {
 
+void WriteSidecarOf(const TaggedModel& model, const Write& write) {
+  if (model.model() == nullptr) {
+    Fail(ErrorKind::kUsage, "--to sidecar needs the model, not a sidecar");
+  }
+  WriteSidecar(*model.model(), model.tagging(), model.about(), write);
+}
+
 using Writer = void (*)(const TaggedModel&, const Write&);
 
 // In the order of ExportFormat.
-constexpr std::array<Writer, 4> kWriters = {WriteGraphml, WriteDot, WriteTsv,
-                                            WriteNetron};
+constexpr std::array<Writer, kExportFormatNames.size()> kWriters = {
+    WriteGraphml, WriteDot, WriteTsv, WriteNetron, WriteSidecarOf};
 
 }  // namespace
 
