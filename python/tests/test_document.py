@@ -4,6 +4,7 @@ from __future__ import annotations
 import collections
 import csv
 import json
+import os
 
 import pytest
 from conftest import ROOT
@@ -68,6 +69,7 @@ def test_numbers_in_recordings_lead_somewhere(path):
 
 @pytest.mark.parametrize("text, message", [
     ("{", "not JSON"), ("[]", "no object"), ('{"format": "x/1"}', "reads 'onnx-tag-recording/1'"),
+    ("[" * 200000, "nested too deeply"),
     ("{}", "python -m onnx_tag record"), ('{"modules": []}', "no object 'modules'")])
 def test_other_files_are_refused_with_what_to_do(tmp_path, text, message):
     path = tmp_path / "r.json"
@@ -90,6 +92,18 @@ def test_a_file_is_complete_or_not_there(tmp_path):
         document.save({"format": document.FORMAT, "modules": {"": {"class": object()}}}, path)
     assert path.read_text() == before
     assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_a_link_in_the_way_is_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    path = tmp_path / "r.json"
+    path.symlink_to(victim)
+    for name in (f"r.json.{os.getpid()}.part", "r.json.part"):
+        (tmp_path / name).symlink_to(victim)
+    document.save({"format": document.FORMAT, "modules": {}}, path)
+    assert victim.read_text() == "precious" and not path.is_symlink()
+    assert document.load(path)["modules"] == {}
 
 
 def test_every_entry_has_its_line():

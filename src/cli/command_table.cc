@@ -54,7 +54,8 @@ constexpr std::array<Command, 12> kCommands = {{
      "  onnx-tag export model.onnx --to graphml -o model.graphml\n"
      "  onnx-tag export model.onnx --to dot | dot -Tsvg > model.svg\n"
      "  onnx-tag export model.tags.json --to tsv\n"
-     "  onnx-tag export model.onnx --to netron -o model.netron.json\n",
+     "  onnx-tag export model.onnx --to netron -o model.netron.json\n"
+     "  onnx-tag export model.tagged.onnx --to sidecar -o model.tags.json\n",
      ParseExport},
     {"strip", "MODEL [options]",
      "remove every tag and leave the model as it was",

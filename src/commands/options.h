@@ -128,9 +128,9 @@ struct SelectOptions {
   std::string precision = "float32";  // polygraphy
 };
 
-enum class ExportFormat { kGraphml, kDot, kTsv, kNetron };
-constexpr std::array<std::string_view, 4> kExportFormatNames = {
-    "graphml", "dot", "tsv", "netron"};
+enum class ExportFormat { kGraphml, kDot, kTsv, kNetron, kSidecar };
+constexpr std::array<std::string_view, 5> kExportFormatNames = {
+    "graphml", "dot", "tsv", "netron", "sidecar"};
 
 struct ExportOptions {
   std::string model;

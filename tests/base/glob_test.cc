@@ -101,6 +101,20 @@ TEST(GlobTest, AgreesWithASlowOne) {
 }
 
 // Backtracking would take longer than the universe has.
+// Quadratic time would be hours.
+TEST(GlobTest, LongNamesAreNoTrap) {
+  const std::string name(1 << 20, 'a');
+  EXPECT_FALSE(MatchesPattern("**a*c", name, '.'));
+  EXPECT_FALSE(MatchesPattern("**a**a*a*c", name, '.'));
+  EXPECT_FALSE(MatchesPattern("**?*?c", name, '.'));
+  EXPECT_TRUE(MatchesPattern("**a*c", name + "c", '.'));
+  std::string atoms;
+  for (int i = 0; i < 1 << 19; ++i) atoms += "a.";
+  EXPECT_FALSE(MatchesPattern("**.a*c", atoms, '.'));
+  EXPECT_FALSE(MatchesPattern("**a*.c", atoms, '.'));
+  EXPECT_FALSE(MatchesPattern("**.a*.a*.c", atoms, '.'));
+}
+
 TEST(GlobTest, ManyStarsAreNoTrap) {
   std::string pattern;
   for (int i = 0; i < 40; ++i) pattern += "*a";

@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
-#include "commands/write/output_paths.h"
+#include "commands/write/destinations.h"
 
 namespace onnx_tag {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/glob.h"
 #include "base/text.h"
-#include "commands/write/output_paths.h"
+#include "commands/write/destinations.h"
 #include "io/folder.h"
 #include "io/mapped_file.h"
 #include "io/paths.h"

@@ -15,9 +15,10 @@
 namespace onnx_tag {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNodeKeys = {
-    keys::kHierarchyTag, keys::kModule,     keys::kClass,  keys::kSemantic,
-    keys::kLayer,        keys::kConfidence, keys::kSource, keys::kWrote};
+constexpr std::array<std::string_view, 10> kNodeKeys = {
+    keys::kHierarchyTag, keys::kModule, keys::kClass,         keys::kTagModule,
+    keys::kSemantic,     keys::kLayer,  keys::kAttentionKind, keys::kConfidence,
+    keys::kSource,       keys::kWrote};
 constexpr std::array<std::string_view, 3> kModelKeys = {
     keys::kVersion, keys::kStrategy, keys::kLayout};
 

@@ -51,6 +51,8 @@ void WriteNetron(const TaggedModel& model, const Write& write) {
     AddEntry(json, target, keys::kClass, tagging.modules.Class(tag.module));
     AddEntry(json, target, keys::kHierarchyTag,
              format.HierarchyTag(tag.module));
+    AddEntry(json, target, keys::kTagModule,
+             tagging.modules.Path(format.TagModule(tag.module)));
     AddEntry(json, target, keys::kSemantic, SemanticText(role));
     if (role.layer >= 0) {
       AddEntry(json, target, keys::kLayer, std::to_string(role.layer));

@@ -10,6 +10,10 @@
 
 namespace onnx_tag {
 
+// Module, class, tag, role and how sure they are; nulls for an untagged node.
+void AddTagJson(JsonWriter& json, const Tagging& tagging,
+                const ModuleFormat& format, const Tag& tag);
+
 class NodeRows {
  public:
   // `model` must outlive it.

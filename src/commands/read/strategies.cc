@@ -176,7 +176,8 @@ ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal) {
   // Files that cannot be read are wrong usage, whoever they are for.
   WithFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
-  const std::vector<Outcome> outcomes = RunAll(file.model(), options.mapping);
+  const std::vector<Outcome> outcomes = file.Map(
+      [&](const Model& model) { return RunAll(model, options.mapping); });
   file.file().CheckUnchanged();
   if (!options.json) {
     terminal.Out(Table(options.model, outcomes));

@@ -8,7 +8,8 @@
 
 #include "base/text.h"
 #include "commands/read/fact_files.h"
-#include "commands/write/output_paths.h"
+#include "commands/write/destinations.h"
+#include "commands/write/external_data.h"
 #include "io/mapped_file.h"
 #include "onnx_tag/error.h"
 
@@ -113,6 +114,7 @@ TaggedModel TaggedModel::Load(const std::string& path,
                                                     : "--hierarchy",
            Printable(path));
     }
+    result.inputs_.Add(path, "the sidecar");
     Sidecar sidecar = OpenSidecar(path);
     SaySidecar(terminal, path, sidecar);
     result.UseSidecar(std::move(sidecar));
@@ -120,6 +122,9 @@ TaggedModel TaggedModel::Load(const std::string& path,
   }
 
   result.file_ = std::make_unique<const ModelFile>(ModelFile::Open(path));
+  AddModelInputs(*result.file_, result.inputs_);
+  AddFactFiles(options.mapping, result.inputs_);
+  result.inputs_.Add(options.sidecar, "--sidecar");
   const Model& model = result.file_->model();
   result.nodes_ = NodeList(model);
   std::string found;
@@ -141,10 +146,13 @@ TaggedModel TaggedModel::Load(const std::string& path,
     result.UseSidecar(std::move(sidecar));
   } else if (std::optional<Sidecar> sidecar =
                  remap ? std::nullopt : FindSidecar(path, model, found)) {
+    result.inputs_.Add(found, "the sidecar");
     SaySidecar(terminal, found, *sidecar);
     result.UseSidecar(*std::move(sidecar));
   } else {
-    result.tagging_ = MapNodes(model, WithFacts(options.mapping));
+    const MappingOptions mapping = WithFacts(options.mapping);
+    result.tagging_ = result.file_->Map(
+        [&](const Model& read) { return MapNodes(read, mapping); });
     result.source_ = "mapped";
     Say(terminal, fmt::format("mapped now with {}", result.tagging_.strategy));
     SayNotes(path, result.tagging_, terminal);

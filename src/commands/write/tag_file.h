@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands/options.h"
+#include "commands/write/destinations.h"
 #include "commands/write/tag_summary.h"
 #include "io/terminal.h"
 
@@ -28,11 +29,13 @@ struct TagReport {
 // Takes lines of NDJSON, whole ones.
 using NodeLines = std::function<void(std::string_view)>;
 
-// Maps `input` and writes what `options` ask for; `nodes` gets a line for each
+// Maps `input` and writes what `options` ask for where `destinations` say;
+// `nodes` gets a line for each
 // node where it is given. Throws Error, and then `report` has what was known
 // until then. Prints nothing but progress and outputs that go to "-".
-void TagFile(const std::string& input, const TagOptions& options,
-             const NodeLines& nodes, Terminal& terminal, TagReport& report);
+void TagFile(const std::string& input, const Destinations& destinations,
+             const TagOptions& options, const NodeLines& nodes,
+             Terminal& terminal, TagReport& report);
 
 }  // namespace onnx_tag
 

@@ -106,7 +106,9 @@ ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal) {
   WarnOfExternalData(file, terminal);
   TagSummary summary;
   const bool streams =
-      WriteTagged(file, tagging, options.tag, terminal, summary);
+      WriteTagged(file, tagging, from.inputs(),
+                  DestinationsOf(options.tag.models.front(), options.tag),
+                  options.tag, terminal, summary);
 
   const Coverage coverage = CountTags(tagging);
   if (!options.tag.quiet || options.tag.json) {
