@@ -49,13 +49,16 @@ class Observer {
     known[ModuleTree::kRoot] = ModuleTree::kRoot;
     std::size_t called = 0;
     for (const ModuleId id : AllIds<ModuleId>(kept.size())) {
-      if (id != ModuleTree::kRoot) {
+      if (id != ModuleTree::kRoot && known[kept.Parent(id)] != kNo<ModuleId>) {
         known[id] =
             evidence_.modules.FindChild(known[kept.Parent(id)], kept.Atom(id));
       }
-      by_evidence_[known[id]] = id;
-      observation_.seen[id].called =
-          evidence_.IsCalled(known[id]) || !kept.Class(id).empty();
+      observation_.seen[id].called = !kept.Class(id).empty();
+      // Modules that only the user's rules name are not in the evidence.
+      if (known[id] != kNo<ModuleId>) {
+        by_evidence_[known[id]] = id;
+        observation_.seen[id].called |= evidence_.IsCalled(known[id]);
+      }
       if (observation_.seen[id].called) ++called;
     }
     observation_.scopes = 2 * called > kept.size();
