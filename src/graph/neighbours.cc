@@ -4,12 +4,12 @@ namespace onnx_tag {
 
 NodeId OnlyConsumer(const Model& model, ValueId value) {
   if (value == kNo<ValueId> || model[value].is_output) return kNo<NodeId>;
-  NodeId only = kNo<NodeId>;
-  for (const NodeId consumer : model.Consumers(value)) {
-    if (only != kNo<NodeId> && only != consumer) return kNo<NodeId>;
-    only = consumer;
-  }
-  return only;
+  // Consumers are in file order: if the first and the last are one node, all
+  // are.
+  const auto consumers = model.Consumers(value);
+  return consumers.empty() || consumers.front() != consumers.back()
+             ? kNo<NodeId>
+             : consumers.front();
 }
 
 NodeId OnlyConsumer(const Model& model, NodeId node) {

@@ -15,6 +15,12 @@ inline NodeId ProducerOf(const Model& model, ValueId value) {
 // node that reads it twice counts once.
 NodeId OnlyConsumer(const Model& model, ValueId value);
 
+// A node's first input, or kNo.
+inline ValueId FirstInput(const Model& model, NodeId node) {
+  const auto inputs = model.Inputs(node);
+  return inputs.empty() ? kNo<ValueId> : inputs[0];
+}
+
 // The only node that reads the outputs of `node`, or kNo.
 NodeId OnlyConsumer(const Model& model, NodeId node);
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/interner.h"
 #include "onnx_tag/tagging.h"
 
@@ -30,10 +31,10 @@ class RoleIndex {
 
  private:
   static std::uint64_t Hash(const Role& role) {
-    return HashBytes(role.component) +
-           static_cast<std::uint64_t>(role.type) * 0x9e3779b97f4a7c15u +
-           static_cast<std::uint64_t>(role.attention_kind) * 0xff51afd7u +
-           static_cast<std::uint64_t>(role.layer) * 0xc4ceb9fe1a85ec53u;
+    std::uint64_t hash = HashBytes(role.component);
+    hash = HashMix(hash, static_cast<std::uint64_t>(role.type));
+    hash = HashMix(hash, static_cast<std::uint64_t>(role.attention_kind));
+    return HashMix(hash, static_cast<std::uint64_t>(role.layer));
   }
 
   // The slot that holds the role, or the empty one where it belongs.
