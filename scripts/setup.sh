@@ -11,6 +11,7 @@ onnx_tag_needs=(
   g++=g++ cmake=cmake ninja-build=ninja protobuf-compiler=protoc
   libprotobuf-dev=google/protobuf/message.h libcli11-dev=CLI/CLI.hpp nlohmann-json3-dev=nlohmann/json.hpp
   libfmt-dev=fmt/core.h libgtest-dev=gtest/gtest.h libgmock-dev=gmock/gmock.h zlib1g-dev=zlib.h
+  libxxhash-dev=xxhash.h
 )
 # What is left out without these: bench/micro, the test against ONNX's own checker, peak memory in scripts/bench.sh.
 onnx_tag_wants=(libbenchmark-dev=benchmark/benchmark.h libonnx-dev=onnx/checker.h time=/usr/bin/time)

@@ -4,10 +4,11 @@ Needs neither torch nor onnx, so that tools which only read or check recordings 
 """
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from typing import IO, Any, Dict, Iterator, Union
+
+from . import odd_bytes
 
 FORMAT = "onnx-tag-recording/1"
 PathLike = Union[str, "os.PathLike[str]"]
@@ -20,7 +21,7 @@ class RecordingError(Exception):
 
 
 def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return odd_bytes.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def _pieces(document: Dict[str, Any]) -> Iterator[str]:
@@ -71,7 +72,7 @@ def load(path: PathLike) -> Dict[str, Any]:
     name = os.fspath(path)
     with open(name, encoding="utf-8") as file:
         try:
-            document = json.load(file)
+            document = odd_bytes.loads(file.read())
         except ValueError as error:
             raise RecordingError(f"{name}: not JSON: {error}") from None
         except RecursionError:

@@ -11,14 +11,13 @@ program.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import tempfile
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
 
-from . import program
+from . import odd_bytes, program
 from .errors import TagsError, UnknownWord, did_you_mean
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -128,7 +127,7 @@ def _rows(document: Dict[str, Any], key: str, name: str) -> Iterator[Tuple[int, 
 
 def _parsed(text: str, name: str) -> Any:
     try:
-        return json.loads(text)
+        return odd_bytes.loads(text)
     except ValueError as error:
         raise TagsError(f"{name}: not JSON: {error}") from None
     except RecursionError:
@@ -264,7 +263,7 @@ class Tags:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model.tags.json")
             with open(path, "w", encoding="ascii") as file:
-                json.dump(self.document, file)
+                file.write(odd_bytes.dumps(self.document))
             yield path
 
     def find(self, *, type: Optional[str] = None, component: Optional[str] = None, layer: Optional[int] = None,

@@ -21,6 +21,15 @@ def test_recordings_that_are_checked_in_fit_the_schema_and_are_written_alike(pat
     assert document.dumps(loaded) == path.read_text()
 
 
+def test_names_that_are_not_utf8_are_written_for_every_parser(tmp_path):
+    odd = {"modules": {"a\udc80\udcff": "A", "\uef80": "B", "\\udc80 \U0001f642": "C"}}
+    text = document.dumps(odd)
+    assert not any(0xD800 <= ord(c) < 0xE000 for key in json.loads(text)["modules"] for c in key)
+    path = tmp_path / "r.json"
+    path.write_text(text)
+    assert document.load(path) == odd
+
+
 def test_there_are_recordings():
     assert len(RECORDINGS) >= 3
 

@@ -77,7 +77,8 @@ constexpr std::array<Command, 12> kCommands = {{
      "say what is wrong with a model's tags, or its sidecar",
      "  onnx-tag check model.tagged.onnx\n"
      "  onnx-tag check model.tagged.onnx --min-coverage 95 --json\n"
-     "  onnx-tag check model.onnx --sidecar model.tags.json\n",
+     "  onnx-tag check model.onnx --sidecar model.tags.json\n"
+     "  onnx-tag check model.onnx --verify\n",
      ParseCheck},
     {"profile", "MODEL ORT_PROFILE [options]",
      "sum up an ONNX Runtime profile by module",

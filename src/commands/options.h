@@ -156,6 +156,7 @@ struct DiffOptions {
 
 struct CheckOptions {
   std::string model;
+  bool verify = false;  // parse the whole file with protobuf, and compare
   TagSourceOptions source;
   TagOptions gates;  // its gates alone
   ReportFormat format = ReportFormat::kText;

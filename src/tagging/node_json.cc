@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tagging/json_text.h"
+#include "json/writer.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {

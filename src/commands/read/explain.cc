@@ -6,7 +6,7 @@
 #include "commands/read/node_rows.h"
 #include "commands/read/node_selector.h"
 #include "commands/read/sentence.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "model/model_file.h"
 #include "tagging/module_format.h"
 #include "tagging/words.h"
@@ -120,8 +120,10 @@ ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal) {
   const MappingOptions mapping = WithFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
   const NodeId node = SelectNode(file.model(), options.node);
-  const Explanation explanation = Explain(file.model(), mapping, node);
-  const Tagging tagging = MapNodes(file.model(), mapping);
+  const Explanation explanation = file.Map(
+      [&](const Model& model) { return Explain(model, mapping, node); });
+  const Tagging tagging = file.Map(
+      [&](const Model& model) { return MapNodes(model, mapping); });
   file.file().CheckUnchanged();
   terminal.Out(options.json ? Json(file.model(), tagging, node, explanation)
                             : Text(file.model(), tagging, node, explanation));

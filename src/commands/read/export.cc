@@ -30,33 +30,24 @@ using Writer = void (*)(const TaggedModel&, const Write&);
 constexpr std::array<Writer, kExportFormatNames.size()> kWriters = {
     WriteGraphml, WriteDot, WriteTsv, WriteNetron, WriteSidecarOf};
 
-void WriteToFile(const TaggedModel& model, Writer writer,
-                 const ExportOptions& options, Terminal& terminal) {
-  const MappedFile nothing = MappedFile::FromBytes("", options.model);
-  WriteOptions write;
-  write.force = options.force;
-  PendingOutputs outputs(
-      model.file() != nullptr ? model.file()->file() : nothing, write,
-      terminal);
-  outputs.AddSidecar(options.output, [&](wire::Rewrite::Sink& sink) {
-    writer(model, [&](std::string_view text) { sink.Write(text); });
-  });
-  outputs.Judge();
-  outputs.Write();
-  outputs.Commit();
-}
-
 }  // namespace
 
 ExitCode RunExport(const ExportOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
   const Writer writer = kWriters[static_cast<std::size_t>(options.format)];
-  if (options.output.empty() || options.output == "-") {
-    writer(model, [&](std::string_view text) { terminal.Out(text); });
-  } else {
-    WriteToFile(model, writer, options, terminal);
-  }
+  const MappedFile nothing = MappedFile::FromBytes("", options.model);
+  WriteOptions write;
+  write.force = options.force;
+  PendingOutputs outputs(
+      model.file() != nullptr ? model.file()->file() : nothing, model.inputs(),
+      write, terminal);
+  outputs.AddDocument(
+      options.output.empty() ? "-" : options.output, "",
+      [&](wire::Rewrite::Sink& sink) {
+        writer(model, [&](std::string_view text) { sink.Write(text); });
+      });
+  outputs.Finish();
   return ExitCode::kOk;
 }
 

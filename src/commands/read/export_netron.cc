@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "commands/read/graph_formats.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "tagging/module_format.h"
 #include "tagging/tag_format.h"
 #include "tagging/words.h"

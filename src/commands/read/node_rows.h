@@ -5,7 +5,7 @@
 #include <string>
 
 #include "commands/read/tag_source.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag {
