@@ -97,14 +97,15 @@ void ModelReader::ReadModelProto() {
     Fail(ErrorKind::kInput, "not an ONNX model: {}",
          !other.empty()   ? other
          : bytes_.empty() ? "the file is empty"
-                          : "it has no graph");
+                          : "the file has no graph");
   }
 }
 
 ModelReader::Place ModelReader::Enter(const Place& parent, const Field& field) {
   if (parent.depth >= wire::kMaxDepth) {
     throw wire::WireError(
-        fmt::format("messages are nested more than {} deep", wire::kMaxDepth),
+        fmt::format("messages are nested deeper than {} levels",
+                    wire::kMaxDepth),
         field.whole.data());
   }
   model_.spine_.push_back({.begin = Offset(field.bytes.data()),

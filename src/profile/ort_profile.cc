@@ -165,7 +165,8 @@ OrtProfile ReadOrtProfile(Bytes json) {
   }
   if (reader.events() == 0) {
     Fail(ErrorKind::kInput,
-         "not an ONNX Runtime profile: it has no events\n  it is the file that "
+         "not an ONNX Runtime profile: the file has no events\n  give the file "
+         "that "
          "SessionOptions.enable_profiling writes");
   }
   profile.cut_off = !good;

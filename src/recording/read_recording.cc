@@ -66,7 +66,7 @@ class Reader {
     const json::Place place = json_.Here();
     const std::string format = json_.String();
     if (format == kFormat) return;
-    json_.FailAt(place, "the format is \"{}\", this version reads \"{}\"",
+    json_.FailAt(place, "the format is \"{}\", but this version reads \"{}\"",
                  Printable(format, 60), kFormat);
   }
 
@@ -89,7 +89,7 @@ class Reader {
     const json::Place place = json_.Here();
     const std::uint32_t number = json_.Count();
     if (number >= text_.size()) {
-      json_.FailAt(place, "no value has the number {}", number);
+      json_.FailAt(place, "value {} does not exist", number);
     }
     auto& flows = program_->flows;
     if (number >= flows.size()) flows.resize(number + 1);

@@ -71,7 +71,7 @@ void RefuseCollisions(const std::vector<FoundModel>& models,
     const auto input = inputs.find(key);
     if (input != inputs.end() && input->second != &model) {
       Fail(ErrorKind::kUsage,
-           "{} is a model to tag and the output of {}\n  leave it out, for "
+           "{} is both an input and the output of {}\n  exclude it, for "
            "example with --exclude '*.tagged.onnx'",
            Printable(output), Printable(model.path));
     }

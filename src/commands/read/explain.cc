@@ -48,12 +48,13 @@ std::string Text(const Model& model, NodeId node,
     }
   }
   if (explanation.claims.empty()) {
-    text += "nothing in the file says which module made it\n";
+    text += "no evidence: nothing in the file shows which module produced it\n";
   }
   for (const std::string& note : explanation.notes) {
     text += fmt::format("  note: {}\n", Printable(note));
   }
-  text += tagged ? "\n* is the tag it gets\n" : "\nit stays untagged\n";
+  text += tagged ? "\n* marks the claim that becomes the tag\n"
+                 : "\nthe node stays untagged\n";
   return text;
 }
 

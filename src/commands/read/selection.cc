@@ -20,7 +20,7 @@ void WarnOfMissingFields(const query::Expression& expression,
       continue;
     }
     terminal.Err(fmt::format(
-        "onnx-tag: tags in a file do not say {}; ask the sidecar, or add "
+        "onnx-tag: tags in a file do not contain {}; query the sidecar, or add "
         "--remap\n",
         query::InfoOf(condition.field).name));
     return;

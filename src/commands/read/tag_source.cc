@@ -104,14 +104,14 @@ TaggedModel TaggedModel::Load(const std::string& path,
   const bool remap = options.remap || facts;
   if (IsSidecarName(path)) {
     if (remap) {
-      Fail(ErrorKind::kUsage, "{} needs the model, and {} is a sidecar",
+      Fail(ErrorKind::kUsage, "{} needs the model, but {} is a sidecar",
            options.remap                            ? "--remap"
            : options.mapping.hierarchy_file.empty() ? "--rules"
                                                     : "--hierarchy",
            Printable(path));
     }
     result.UseSidecar(OpenSidecar(path));
-    Say(terminal, fmt::format("tags of the sidecar {}", Printable(path)));
+    Say(terminal, fmt::format("tags from the sidecar {}", Printable(path)));
     return result;
   }
 
@@ -127,23 +127,24 @@ TaggedModel TaggedModel::Load(const std::string& path,
   } else if (!remap && !options.sidecar.empty()) {
     Sidecar sidecar = OpenSidecar(options.sidecar);
     if (!Fits(sidecar, model)) {
-      Fail(
-          ErrorKind::kInput,
-          "{}: belongs to another graph than {}\n  make a new one: onnx-tag {} "
-          "--sidecar-only",
-          Printable(options.sidecar), Printable(path), Printable(path));
+      Fail(ErrorKind::kInput,
+           "{}: belongs to another graph, not to {}\n  make a new one: "
+           "onnx-tag {} "
+           "--sidecar-only",
+           Printable(options.sidecar), Printable(path), Printable(path));
     }
     result.UseSidecar(std::move(sidecar));
     Say(terminal,
-        fmt::format("tags of the sidecar {}", Printable(options.sidecar)));
+        fmt::format("tags from the sidecar {}", Printable(options.sidecar)));
   } else if (std::optional<Sidecar> sidecar =
                  remap ? std::nullopt : FindSidecar(path, model, found)) {
     result.UseSidecar(*std::move(sidecar));
-    Say(terminal, fmt::format("tags of the sidecar {}", Printable(found)));
+    Say(terminal, fmt::format("tags from the sidecar {}", Printable(found)));
   } else {
     result.tagging_ = MapNodes(model, WithFacts(options.mapping));
     result.source_ = "mapped";
-    Say(terminal, fmt::format("mapped now with {}", result.tagging_.strategy));
+    Say(terminal,
+        fmt::format("mapped with strategy {}", result.tagging_.strategy));
     SayNotes(path, result.tagging_, terminal);
   }
   result.about_ = AboutModel(FileName(path), model, result.tagging_);

@@ -55,7 +55,7 @@ class GithubReporter : public BatchReporter {
       Say("warning", result.path, "weights", warning);
     }
     for (const std::string& finding : result.report.findings) {
-      Say("error", result.path, "gate not met", finding);
+      Say("error", result.path, "gate failed", finding);
     }
     if (result.status == FileStatus::kFailed) {
       Say("error", result.path, "not tagged", result.error);

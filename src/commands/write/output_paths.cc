@@ -19,8 +19,8 @@ std::string InPlacePath(const std::string& input, const WriteOptions& options) {
   if (!fs::is_symlink(fs::symlink_status(input, error))) return input;
   if (!options.follow) {
     Fail(ErrorKind::kOutput,
-         "{}: is a symbolic link; --in-place would replace what it points "
-         "to\n  say so with --follow, or name the file itself",
+         "{}: is a symbolic link; --in-place would replace its target\n  allow "
+         "this with --follow, or give the path of the target",
          Printable(input));
   }
   return fs::canonical(input).string();
@@ -33,8 +33,8 @@ std::string InFolder(const std::string& folder, const std::string& path) {
 void RefuseInput(const std::string& input, const std::string& output) {
   if (input == "-" || output == "-" || !SameFile(input, output)) return;
   Fail(ErrorKind::kOutput,
-       "{}: the output is the input\n  replace it with --in-place, or give "
-       "another name with -o",
+       "{}: input and output are the same file\n  replace it with --in-place, "
+       "or give another name with -o",
        Printable(output));
 }
 

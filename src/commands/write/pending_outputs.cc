@@ -42,7 +42,7 @@ void MakeFolder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
-    Fail(ErrorKind::kOutput, "{}: could not make the folder: {}",
+    Fail(ErrorKind::kOutput, "{}: could not create the folder: {}",
          Printable(folder), error.message());
   }
 }
@@ -102,7 +102,7 @@ PendingOutputs::Fate PendingOutputs::Judge(Output& output) const {
     if (output.kind == Kind::kModel && terminal_.out_is_terminal() &&
         !options_.force) {
       Fail(ErrorKind::kOutput,
-           "a model is not written to a terminal\n  name a file with -o, or "
+           "cannot write a model to a terminal\n  name a file with -o, or "
            "redirect standard output");
     }
     return Fate::kStreamed;
@@ -118,7 +118,7 @@ PendingOutputs::Fate PendingOutputs::Judge(Output& output) const {
   if (!fs::is_regular_file(status) && !fs::is_symlink(status)) {
     // Renamed over /dev/null, a file would break the whole system.
     Fail(ErrorKind::kOutput,
-         "{}: is a device or a pipe, which is never replaced\n  write to "
+         "{}: is a device or a pipe; it is never replaced\n  write to "
          "standard output with -o -",
          Printable(output.path));
   }
