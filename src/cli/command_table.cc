@@ -105,8 +105,7 @@ const Command* FindCommand(std::string_view name) {
 
 std::string OverviewText() {
   std::string text =
-      "onnx-tag finds the module of the source model that produced each node\n"
-      "of an ONNX file\n\n"
+      "onnx-tag finds the module that produced each node of an ONNX file\n\n"
       "usage: onnx-tag MODEL...            the same as: onnx-tag tag MODEL...\n"
       "       onnx-tag COMMAND [options]\n\n"
       "commands:\n";

@@ -231,9 +231,9 @@ void ShowText::PrintAdvice() {
     return;
   }
   terminal_.Out(fmt::format(
-      "\nless than half of the nodes have a module: the names (dialect {}) "
-      "contain\nlittle about modules. Tag the file that the exporter wrote, "
-      "before optimizers and\nquantizers change it. Or export it again: "
+      "\nless than half of the nodes have a module: the names say little about "
+      "modules\n(dialect {}). Tag the file that the exporter wrote, before "
+      "optimizers and\nquantizers change it. Or export it again: "
       "torch.onnx.export of torch >= 2.5 keeps\nmodule names; dynamo=True also "
       "keeps classes. A module map (--hierarchy FILE)\nhelps with any file.\n",
       OrUnknown(view_.model.about().dialect)));
