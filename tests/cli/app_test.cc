@@ -241,7 +241,7 @@ TEST(ParseArgsTest, HelpAndVersionAreText) {
   EXPECT_EQ(Parse<PrintText>({"--version"}).text,
             "onnx-tag " ONNX_TAG_VERSION "\n");
   EXPECT_THAT(Parse<PrintText>({"--help"}).text,
-              StartsWith("onnx-tag says which module"));
+              StartsWith("onnx-tag finds the module"));
   EXPECT_EQ(Parse<PrintText>({"help"}).text, Parse<PrintText>({"-h"}).text);
   for (const std::string command : {"tag", "show", "query", "select", "export",
                                     "explain", "strip", "strategies"}) {
