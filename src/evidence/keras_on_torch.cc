@@ -36,7 +36,7 @@ bool IsKerasMetadata(const Evidence& evidence) {
 void SetScopesAside(Evidence& evidence) {
   evidence.only_root_is_named = true;
   evidence.notes.push_back(
-      "every scope is the root: the layers are no torch modules");
+      "every scope is the root: the layers are not torch modules");
   std::erase_if(evidence.metadata, [](const MetadataFact& fact) {
     return fact.module == ModuleId{0};
   });
@@ -150,8 +150,8 @@ void PlaceByConstants(Evidence& evidence, GraphId graph,
     const bool sure = own && !owners.unsure[number];
     evidence.name_facts.push_back(
         {nodes[i], module, sure ? Confidence::kMedium : Confidence::kLow,
-         own ? "it uses what is by its place the weight of this layer"
-             : "between two uses of this layer's weights",
+         own ? "it uses a weight that belongs to this layer by its position"
+             : "it is between two uses of this layer's weights",
          own ? Source::kParameter : Source::kLocality});
   }
 }
