@@ -1,4 +1,4 @@
-"""Companion of onnx-tag: records what a PyTorch model is and does, and asks the tags of an ONNX file.
+"""Companion of onnx-tag: records facts about a PyTorch model, and reads the tags of an ONNX file.
 
 `record`, `export_and_record` and `Recorder` need torch; `Tags` needs nothing but Python. torch is imported when one of
 the former is first used.

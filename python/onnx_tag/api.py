@@ -1,4 +1,4 @@
-"""`record` and `export_and_record`: what a user calls once, beside the export."""
+"""`record` and `export_and_record`: the functions that a user calls during an export."""
 from __future__ import annotations
 
 import inspect
@@ -89,7 +89,7 @@ def recording_path(onnx_path: str) -> str:
 
 
 def _torchscript_option() -> Dict[str, Any]:
-    """torch before 2.5 has one exporter and no word for it."""
+    """torch before 2.5 has only one exporter and no option to choose it."""
     return {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
 
 

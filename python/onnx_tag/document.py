@@ -15,7 +15,7 @@ LINES = ("modules", "inputs", "outputs", "values", "calls", "functions", "events
 
 
 class RecordingError(Exception):
-    """A recording cannot be made or read; the text says what to do."""
+    """A recording cannot be made or read. The message says what to do."""
 
 
 def _compact(value: Any) -> str:
@@ -46,7 +46,7 @@ def dumps(document: Dict[str, Any]) -> str:
 
 
 def save(document: Dict[str, Any], path: PathLike) -> None:
-    """Writes beside and renames: the file is complete or not there."""
+    """Writes a temporary file and renames it, so the file is complete or does not exist."""
     target = os.fspath(path)
     partial = f"{target}.{os.getpid()}.part"
     try:
@@ -73,10 +73,10 @@ def load(path: PathLike) -> Dict[str, Any]:
         except ValueError as error:
             raise RecordingError(f"{name}: not JSON: {error}") from None
     if not isinstance(document, dict):
-        raise RecordingError(f"{name}: not a recording: the document is no object")
+        raise RecordingError(f"{name}: not a recording: the document is not an object")
     said = document.get("format", FORMAT)
     if said != FORMAT:
-        raise RecordingError(f"{name}: format is {said!r}, this version reads {FORMAT!r}")
+        raise RecordingError(f"{name}: the format is {said!r}, but this version reads {FORMAT!r}")
     if not isinstance(document.get("modules"), dict):
         raise RecordingError(f"{name}: not a recording: no object 'modules'; "
                              "make one with: python -m onnx_tag record module:function -o recording.json")
