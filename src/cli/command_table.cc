@@ -54,7 +54,8 @@ constexpr std::array<Command, 12> kCommands = {{
      "  onnx-tag export model.onnx --to graphml -o model.graphml\n"
      "  onnx-tag export model.onnx --to dot | dot -Tsvg > model.svg\n"
      "  onnx-tag export model.tags.json --to tsv\n"
-     "  onnx-tag export model.onnx --to netron -o model.netron.json\n",
+     "  onnx-tag export model.onnx --to netron -o model.netron.json\n"
+     "  onnx-tag export model.tagged.onnx --to sidecar -o model.tags.json\n",
      ParseExport},
     {"strip", "MODEL [options]", "remove all tags from a model",
      "  onnx-tag strip model.tagged.onnx -o model.onnx\n"
@@ -75,7 +76,8 @@ constexpr std::array<Command, 12> kCommands = {{
      "find errors in the tags of a model and in its sidecar",
      "  onnx-tag check model.tagged.onnx\n"
      "  onnx-tag check model.tagged.onnx --min-coverage 95 --json\n"
-     "  onnx-tag check model.onnx --sidecar model.tags.json\n",
+     "  onnx-tag check model.onnx --sidecar model.tags.json\n"
+     "  onnx-tag check model.onnx --verify\n",
      ParseCheck},
     {"profile", "MODEL ORT_PROFILE [options]",
      "print the time per module from an ONNX Runtime profile",

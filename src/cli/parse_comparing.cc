@@ -42,6 +42,9 @@ Invocation ParseCheck(CLI::App& app, Words words) {
   app.add_option("--sidecar", options.source.sidecar,
                  "sidecar to check; default: the one beside MODEL")
       ->type_name("FILE");
+  app.add_flag("--verify", options.verify,
+               "parse the whole file with protobuf, and compare with our "
+               "reading; loads the file into memory, 2 GiB at most");
   app.add_option("--format", format, "output format: text, junit or github")
       ->type_name("NAME");
   app.add_flag("--json", options.json, "print JSON");

@@ -123,7 +123,7 @@ TEST(ModuleMap, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(ErrorOf(R"({"modules": {"a": {"class": ["x"]}}})"),
               HasSubstr("module \"a\": \"class\" is a list, not a string"));
   EXPECT_THAT(ErrorOf(R"({"modules": {"a": "X", "a": "Y"}})"),
-              HasSubstr("the key \"a\" stands here a second time"));
+              HasSubstr("the key \"a\" occurs a second time"));
   EXPECT_THAT(ErrorOf(R"({"modules": {"a..b": "X"}})"),
               HasSubstr("\"a..b\" is not a module path"));
   EXPECT_THAT(ErrorOf(R"({"format": "onnx-tag/1", "modules": []})"),

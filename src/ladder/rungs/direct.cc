@@ -76,6 +76,7 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
                "matches it"
          : sure && evidence.known.map != nullptr
              ? "its name contains the scope, and the hierarchy has this module"
+         : scope == ScopeId{0} ? "its name has the scope of the root module"
          : sure ? "its name contains the scope, and parameters confirm it"
                 : "its name contains the scope"});
   }
