@@ -61,13 +61,16 @@ class Observer {
     known[ModuleTree::kRoot] = ModuleTree::kRoot;
     std::size_t called = 0;
     for (const ModuleId id : AllIds<ModuleId>(kept.size())) {
-      if (id != ModuleTree::kRoot) {
-        known[id] =
-            evidence_.modules.FindChild(known[kept.Parent(id)], kept.Atom(id));
+      const ModuleId parent = kept.Parent(id);
+      if (parent != kNo<ModuleId> && known[parent] != kNo<ModuleId>) {
+        known[id] = evidence_.modules.FindChild(known[parent], kept.Atom(id));
       }
-      by_evidence_[known[id]] = id;
+      // Only a rule of the user names a module that the evidence does not have.
+      const bool in_evidence = known[id] != kNo<ModuleId>;
+      if (in_evidence) by_evidence_[known[id]] = id;
       observation_.seen[id].called =
-          evidence_.IsCalled(known[id]) || !kept.Class(id).empty();
+          (in_evidence && evidence_.IsCalled(known[id])) ||
+          !kept.Class(id).empty();
       if (observation_.seen[id].called) ++called;
     }
     observation_.scopes = 2 * called > kept.size();

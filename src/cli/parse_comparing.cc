@@ -43,8 +43,8 @@ Invocation ParseCheck(CLI::App& app, Words words) {
                  "sidecar to check; default: the one beside MODEL")
       ->type_name("FILE");
   app.add_flag("--verify", options.verify,
-               "parse the whole file with protobuf, and compare with our "
-               "reading; loads the file into memory, 2 GiB at most");
+               "also parse the whole file with protobuf and\n"
+               "compare; loads the file, 2 GiB at most");
   app.add_option("--format", format, "output format: text, junit or github")
       ->type_name("NAME");
   app.add_flag("--json", options.json, "print JSON");

@@ -115,7 +115,8 @@ bool IsWellFormed(const std::string& xml) {
   for (std::size_t at = 0; (at = xml.find('&', at)) != std::string::npos;) {
     const std::size_t end = xml.find(';', at);
     const std::string name = xml.substr(at + 1, end - at - 1);
-    if (name != "amp" && name != "lt" && name != "gt" && name != "quot") {
+    if (name != "amp" && name != "lt" && name != "gt" && name != "quot" &&
+        name != "apos") {
       return false;
     }
     at = end;

@@ -54,12 +54,12 @@ TEST_F(SentenceTest, AHelperBelongsToWhatItHelps) {
                 {RoleType::kAttention, "query", AttentionKind::kSelf, 0},
                 Confidence::kHigh),
             "This Reshape belongs to the query of layer 0's self-attention: "
-            "encoder.layer.0.attention.self, a BertSelfAttention in BertLayer; "
+            "encoder.layer.0.attention.self, a BertSelfAttention; "
             "high");
   EXPECT_EQ(Say("Mul", "encoder.layer.0",
                 {RoleType::kActivation, "", AttentionKind::kNone, 0}),
             "This Mul belongs to an activation in layer 0: encoder.layer.0, a "
-            "BertLayer in BertModel; certain");
+            "BertLayer; certain");
 }
 
 TEST_F(SentenceTest, OperatorsThatDoTheWorkAreTheirRole) {

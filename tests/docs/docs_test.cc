@@ -63,7 +63,8 @@ Layers LayersOfTheDocument() {
     std::smatch match;
     if (!table || !std::regex_match(line, match, row)) continue;
     std::set<std::string> uses;
-    for (const std::string_view word : Split(match[2].str(), ',')) {
+    const std::string used = match[2].str();
+    for (const std::string_view word : Split(used, ',')) {
       std::string name(word);
       std::erase(name, ' ');
       if (name != "–") uses.insert(name);

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <linux/ptrace.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -103,7 +102,7 @@ Ended RunUntil(const std::vector<std::string>& args, int point,
       signal = WSTOPSIG(status);
       continue;
     }
-    ptrace_syscall_info info = {};
+    __ptrace_syscall_info info = {};
     ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof info, &info);
     static std::uint64_t call = 0;
     if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {

@@ -56,6 +56,27 @@ std::string OrUnknown(std::string_view text) {
   return text.empty() ? "unknown" : Printable(text, 100);
 }
 
+// A list as the value of a header line, continued below itself before it is
+// wider than a terminal.
+std::string Wrapped(std::string_view list) {
+  constexpr std::size_t kIndent = 14;
+  constexpr std::size_t kWidth = 80;
+  std::string text;
+  std::size_t column = kIndent;
+  for (const std::string_view part : Split(list, ',')) {
+    const std::string_view item = part.substr(text.empty() ? 0 : 1);
+    if (!text.empty()) {
+      // The comma stays on the line before.
+      const bool fits = column + 2 + item.size() + 1 <= kWidth;
+      text += fits ? ", " : ",\n" + std::string(kIndent, ' ');
+      column = fits ? column + 2 : kIndent;
+    }
+    text += item;
+    column += item.size();
+  }
+  return text;
+}
+
 // "scope 172, operation 40": what there is, the most common first.
 template <std::size_t kCount>
 std::string CountsText(const std::array<std::string_view, kCount>& names,
@@ -150,8 +171,9 @@ void ShowText::PrintHeader() {
   if (coverage_.tagged > 0) {
     terminal_.Out(fmt::format("  evidence    {}\n",
                               CountsText(kSourceNames, coverage_.by_source)));
-    terminal_.Out(fmt::format("  roles       {}\n",
-                              CountsText(kRoleTypeNames, coverage_.by_type)));
+    terminal_.Out(
+        fmt::format("  roles       {}\n",
+                    Wrapped(CountsText(kRoleTypeNames, coverage_.by_type))));
   }
   terminal_.Out("\n");
 }
