@@ -162,7 +162,6 @@ void TagWords::AddOutput(CLI::App& app, TagOptions& options) {
 void TagWords::AddGates(CLI::App& app,
                         std::vector<std::string>& require_modules) {
   constexpr const char* kGates = "Gates (exit code 1 if one fails)";
-  constexpr const char* kGates = "Gates (exit code 1 if one fails)";
   app.add_option("--min-coverage", min_coverage,
                  "minimum percentage of tagged nodes")
       ->type_name("PCT")
