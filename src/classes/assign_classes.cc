@@ -232,15 +232,16 @@ void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
     }
     if (others++ > 0) continue;
     first = fmt::format(
-        "the catalogue takes {} for {}, but it is recorded as {}",
+        "the catalogue gives {} the class {}, but {} is recorded",
         id == ModuleTree::kRoot ? "<root>" : Printable(tree.Path(id), 200),
         answer.name, Printable(tree.Class(id), 100));
   }
   if (others == 0) return;
   tagging.notes.push_back(
-      others == 1 ? first + "; the record is taken"
-                  : fmt::format("{}, and {} more; the record is taken", first,
-                                others - 1));
+      others == 1
+          ? first + "; the recorded class is used"
+          : fmt::format("{}, and {} more differ; the recorded classes are used",
+                        first, others - 1));
 }
 
 void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {

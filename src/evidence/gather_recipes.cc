@@ -111,17 +111,17 @@ std::string_view WordFor(How how) {
     case How::kLoose:
       return "runs it";
     case How::kSide:
-      return "makes what an aligned operation reads";
+      return "makes an input of an aligned operation";
     case How::kInstead:
-      return "runs something else in its place";
+      return "runs another operation in its place";
     case How::kBetween:
-      return "runs what it reads and what reads it";
+      return "runs its producers and consumers";
     case How::kServes:
-      return "runs what reads it";
+      return "runs its consumers";
     case How::kGap:
-      return "runs what stands around it";
+      return "runs its neighbours";
     case How::kRole:
-      return "has the role of the one that runs it";
+      return "has the role of the recorded module that runs it";
     case How::kNothing:
       break;
   }
