@@ -308,11 +308,12 @@ std::vector<std::string> FamilyWords(const ModuleTree& tree) {
 void AssignClasses(const Evidence& evidence, Tagging& tagging,
                    std::string_view hidden) {
   ModuleTree& tree = tagging.modules;
-  tagging.facts.resize(tree.size());
   const catalogue::Observation seen = Observer(evidence, tagging).Observe();
   catalogue::Identification found = IdentifyAdapted(seen, hidden);
   if (hidden.empty()) NoteContradictions(seen, tagging);
   const RecipeBookClasses recipes(evidence, tree);
+  // Late: while the catalogue works there is twice as much to hold.
+  tagging.facts.resize(tree.size());
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
     if (!tree.Class(id).empty()) {
       tagging.facts[id].class_confidence = Confidence::kCertain;
