@@ -208,7 +208,7 @@ void Report(const CheckOptions& options, const Checked& checked,
   result.report.coverage = CountTags(checked.tagging);
   for (const Finding& finding : checked.findings) {
     result.report.finding_titles.emplace_back(
-        finding.rule == "gate" ? "gate not met" : finding.rule);
+        finding.rule == "gate" ? "gate failed" : finding.rule);
     result.report.findings.push_back(fmt::format(
         "{}{} [{}]", Where(checked, finding), finding.message, finding.rule));
   }
