@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "classes/assign_classes.h"
 #include "ladder/ladder.h"
-#include "ladder/origins.h"
 #include "mapping/apply_rules.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"

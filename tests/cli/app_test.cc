@@ -5,6 +5,7 @@
 
 #include "onnx_tag/error.h"
 #include "support/temporary_folder.h"
+#include "tagging/version.h"
 
 namespace onnx_tag::cli {
 namespace {
