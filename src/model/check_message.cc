@@ -99,7 +99,8 @@ void CheckLength(const Field& field, std::size_t width) {
 int Deeper(const Field& field, int depth) {
   if (depth >= wire::kMaxDepth) {
     throw wire::WireError(
-        fmt::format("messages are nested more than {} deep", wire::kMaxDepth),
+        fmt::format("messages are nested deeper than {} levels",
+                    wire::kMaxDepth),
         field.whole.data());
   }
   return depth + 1;

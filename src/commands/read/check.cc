@@ -228,7 +228,7 @@ ExitCode RunCheck(const CheckOptions& options, Terminal& terminal) {
   Checked checked;
   if (options.model.ends_with(".json")) {
     if (options.verify) {
-      Fail(ErrorKind::kUsage, "--verify needs the model, and {} is a sidecar",
+      Fail(ErrorKind::kUsage, "--verify needs the model, but {} is a sidecar",
            Printable(options.model));
     }
     checked = CheckSidecarAlone(options);
