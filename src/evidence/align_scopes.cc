@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "evidence/evidence.h"
 #include "evidence/settle_scopes.h"
+#include "evidence/twin_calls.h"
 #include "exporters/torchscript/torchscript.h"
 #include "hierarchy/name_parts.h"
 
@@ -28,6 +29,8 @@ class ScopeAligner {
         scopes_(evidence.scopes),
         tree_(evidence.modules),
         settler_(evidence),
+        holds_shared_(evidence.scopes.size(), false),
+        holds_own_(evidence.scopes.size(), false),
         votes_(evidence.scopes.size()),
         ballots_(evidence.scopes.size()) {}
 
@@ -39,6 +42,7 @@ class ScopeAligner {
       }
     }
     FindRepeatedCalls();
+    twins_ = FindTwinScopes(evidence_);
     CollectVotes();
     for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) Place(id);
   }
@@ -185,10 +189,11 @@ class ScopeAligner {
     std::vector<std::pair<ScopeId, ModuleId>> found;
     std::size_t end = path.size();
     bool adjacent = false;
+    ScopeId elsewhere = kNo<ScopeId>;
     while (true) {
       found.emplace_back(at, ids[end - 1]);
       const std::size_t start = end - group.atoms.size();
-      adjacent = group.folded;
+      adjacent = group.folded || elsewhere != kNo<ScopeId>;
       at = scopes_[at].parent;
       if (at == ScopeId{0} || start == 0) break;
       group = GroupOf(at, scopes_.Segment(at));
@@ -197,8 +202,23 @@ class ScopeAligner {
         if (adjacent) break;
         --end;
       }
-      if (end == 0 || !matches(group.atoms, end)) break;
+      if (end > 0 && matches(group.atoms, end)) continue;
+      // Called through a Sequential that got a module which has a name of its
+      // own beside it: `net/conv1` is `conv1`, and all else must fit.
+      if (elsewhere != kNo<ScopeId> || found.size() > 1 || adjacent) break;
+      elsewhere = at;
+      at = scopes_[at].parent;
+      end = start;
+      if (at == ScopeId{0}) break;
+      group = GroupOf(at, scopes_.Segment(at));
+      if (!matches(group.atoms, end)) break;
     }
+    if (elsewhere != kNo<ScopeId>) {
+      if (at != ScopeId{0} || !PathUsedUp(found, ids)) return {};
+      holds_shared_[elsewhere] = true;
+      return {found.front()};
+    }
+    if (found.size() > 1) holds_own_[found[1].first] = true;
     // All of the scope must be in the path, or all of the path in the scope:
     // a module that was registered elsewhere is called by its first name.
     if (at != ScopeId{0} && !(found.size() >= 1 && PathUsedUp(found, ids))) {
@@ -218,6 +238,12 @@ class ScopeAligner {
     if (id == ScopeId{0}) {
       scope.module = ModuleId{0};
       scope.proven = true;
+      return;
+    }
+    if (twins_[id].module != kNo<ModuleId>) {
+      scope.module = twins_[id].module;
+      scope.proven = twins_[id].proven;
+      scope.first_call = kNo<ScopeId>;
       return;
     }
     if (scope.first_call != kNo<ScopeId> &&
@@ -266,7 +292,11 @@ class ScopeAligner {
       return;
     }
     if (PlaceAdapter(id) || PlaceShared(id)) return;
-    scope.module = outer;
+    // What is called through a Sequential of modules with names beside it.
+    scope.module = holds_shared_[scope.parent] && !holds_own_[scope.parent] &&
+                           !group.folded
+                       ? scopes_[scopes_[scope.parent].parent].module
+                       : outer;
     if (group.folded) {
       // A list of its own name inside `a`, or `a` itself called?
       const std::string_view segment = scopes_.Segment(id);
@@ -336,6 +366,9 @@ class ScopeAligner {
   ModuleTree& tree_;
   ScopeSettler settler_;
   IdVector<ScopeId, bool> calls_indices_;  // `head` of `head/head.0`
+  IdVector<ScopeId, bool> holds_shared_;   // `net` of `net/conv1`
+  IdVector<ScopeId, bool> holds_own_;      // or of `net/net.0`
+  IdVector<ScopeId, TwinScope> twins_;
   IdVector<ScopeId, std::vector<Vote>> votes_;
   IdVector<ScopeId, Ballot> ballots_;
 };

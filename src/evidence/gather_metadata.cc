@@ -40,6 +40,25 @@ bool IsCredible(const hierarchy::MetadataScope& scope) {
          std::all_of(scope.classes.begin(), scope.classes.end(), credible);
 }
 
+// The convolution or Linear into which a BatchNorm was folded: the exporter
+// leaves the norm's metadata on the node that holds the weight.
+ModuleId WeightOwner(const Evidence& evidence, NodeId node, ModuleId norm) {
+  const Model& model = evidence.model;
+  const std::string_view op = model.OpType(node);
+  if (op != "Conv" && op != "ConvTranspose" && op != "Gemm" && op != "MatMul") {
+    return norm;
+  }
+  const auto inputs = model.Inputs(node);
+  const ParameterId id =
+      inputs.size() < 2 ? kNo<ParameterId> : evidence.ParameterOf(inputs[1]);
+  if (id == kNo<ParameterId>) return norm;
+  const Parameter& weight = evidence.parameters[id];
+  const bool functional = evidence.modules.IsAncestor(norm, weight.module) ||
+                          evidence.modules.IsAncestor(weight.module, norm);
+  return weight.trusted && weight.rank >= 2 && !functional ? weight.module
+                                                           : norm;
+}
+
 }  // namespace
 
 void GatherMetadata(Evidence& evidence) {
@@ -57,7 +76,12 @@ void GatherMetadata(Evidence& evidence) {
     const bool merged =
         !ForeignMetadata(model, node, "pkg.onnxscript.rewriter.rule_name")
              .empty();
-    evidence.metadata.push_back({node, module, merged});
+    const bool norm =
+        evidence.modules.Class(module).find("Norm") != std::string_view::npos;
+    const ModuleId owner =
+        merged || norm ? WeightOwner(evidence, node, module) : module;
+    if (owner != module) evidence.origins.push_back({node, module});
+    evidence.metadata.push_back({node, owner, merged || owner != module});
   }
 }
 

@@ -21,6 +21,15 @@ constexpr std::array<std::string_view, 12> kCarriers = {
     "Squeeze",  "Unsqueeze", "QuantizeLinear", "DequantizeLinear",
     "Slice",    "Split",     "Flatten",        "GatherBlockQuantized"};
 
+// What a quantizer writes beside a weight, in the weight's name.
+bool IsScaleName(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kSuffixes = {
+      "_scale", "_zero_point", "_scales", "_zero_points", ".scales", ".qzeros"};
+  return std::any_of(
+      kSuffixes.begin(), kSuffixes.end(),
+      [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
 class ParameterGatherer {
  public:
   explicit ParameterGatherer(Evidence& evidence)
@@ -30,6 +39,7 @@ class ParameterGatherer {
       if (id != kNo<NameId>) carriers_.push_back(id);
     }
     identity_ = model_.FindName("Identity");
+    concat_ = model_.FindName("Concat");
     for (const std::string_view op :
          {"BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"}) {
       generates_ |= model_.FindName(op) != kNo<NameId>;
@@ -40,6 +50,7 @@ class ParameterGatherer {
     evidence_.value_parameter.resize(model_.value_count(), kNo<ParameterId>);
     evidence_.constant_value.assign(model_.value_count(), false);
     evidence_.is_carrier.resize(model_.node_count(), false);
+    beside_.resize(model_.value_count(), false);
     for (const Initializer& tensor : model_.initializers()) {
       evidence_.constant_value[Index(tensor.value)] = true;
       if (IsShape(tensor)) continue;
@@ -98,6 +109,9 @@ class ParameterGatherer {
     Parameter& parameter = evidence_.parameters[at->second];
     parameter.rank = std::max(parameter.rank, rank);
     evidence_.value_parameter[value] = at->second;
+    has_weight_.resize(evidence_.parameters.size(), false);
+    beside_[value] = name.quantizer && IsScaleName(raw);
+    if (!beside_[value]) has_weight_[at->second] = true;
   }
 
   // A body's own names may be those of another instance: what its inputs are
@@ -130,6 +144,20 @@ class ParameterGatherer {
            carriers_.end();
   }
 
+  // The gates of a recurrent layer, put in ONNX's order.
+  bool IsPacking(NodeId node) const {
+    if (model_[node].op_type != concat_ || concat_ == kNo<NameId>) return false;
+    ModuleId module = kNo<ModuleId>;
+    for (const ValueId input : model_.Inputs(node)) {
+      const ParameterId id = evidence_.ParameterOf(input);
+      if (id == kNo<ParameterId>) return false;
+      const ModuleId owner = evidence_.parameters[id].module;
+      if (module != kNo<ModuleId> && owner != module) return false;
+      module = owner;
+    }
+    return true;
+  }
+
   void Carry(NodeId node) {
     bool constant = true;
     for (const ValueId input : model_.Inputs(node)) {
@@ -144,7 +172,7 @@ class ParameterGatherer {
     }
     const std::span<const ValueId> inputs = model_.Inputs(node);
     if (inputs.empty() || inputs[0] == kNo<ValueId>) return;
-    if (!IsCarrier(model_[node])) return;
+    if (!IsCarrier(model_[node]) && !IsPacking(node)) return;
     evidence_.is_carrier[node] = true;
     for (const ValueId output : model_.Outputs(node)) {
       if (output == kNo<ValueId>) continue;
@@ -185,7 +213,9 @@ class ParameterGatherer {
       const std::span<const ValueId> inputs = model_.Inputs(node);
       for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
         const ParameterId id = evidence_.ParameterOf(inputs[slot]);
-        if (id == kNo<ParameterId>) continue;
+        if (id == kNo<ParameterId> || IsBesideWeight(inputs[slot], id)) {
+          continue;
+        }
         Place& place = places[id];
         ScopeId scope = evidence_.node_scope[node];
         if (scope == kNo<ScopeId>) scope = evidence_.value_scope[node];
@@ -205,6 +235,12 @@ class ParameterGatherer {
       parameter.trusted = places[id].uses > 0 && !places[id].several;
     }
     TrustRepeatedCalls(places);
+  }
+
+  // Whether the value is the scale or zero point of a weight that is there,
+  // too: whoever reads it reads no other parameter.
+  bool IsBesideWeight(ValueId value, ParameterId id) const {
+    return beside_[value] && has_weight_[id];
   }
 
   struct Place {
@@ -229,8 +265,12 @@ class ParameterGatherer {
       Calls& calls = by_module[static_cast<std::uint32_t>(
           evidence_.parameters[id].module)];
       calls.alike &= places[id].alike && !places[id].scoped;
-      // A recurrent cell runs once a step, on inputs projected in one go.
-      if (IsRecurrent(evidence_.parameters[id].name)) continue;
+      // A recurrent cell runs once a step, on inputs projected in one go, and
+      // what it multiplies with its first state, zero, is not exported.
+      if (IsRecurrent(evidence_.parameters[id].name) ||
+          evidence_.parameters[id].rank > 2) {
+        continue;
+      }
       if (calls.uses == 0) calls.uses = places[id].uses;
       calls.alike &= calls.uses == places[id].uses;
     }
@@ -253,6 +293,16 @@ class ParameterGatherer {
     return false;
   }
 
+  // Whether two items of a list have a part of the same name: those of a
+  // Sequential are of different kinds.
+  bool IsAlike(ModuleId a, ModuleId b) const {
+    const ModuleTree& tree = evidence_.modules;
+    for (const ModuleId child : tree.Children(a)) {
+      if (tree.FindChild(b, tree.Atom(child)) != kNo<ModuleId>) return true;
+    }
+    return tree.Children(a).empty() && tree.Children(b).empty();
+  }
+
   // Whether the path of `module` under another index of a list around it does
   // not exist, though that index does.
   bool OtherLayersLackIt(ModuleId module) const {
@@ -269,7 +319,7 @@ class ParameterGatherer {
                name != below.rend() && twin != kNo<ModuleId>; ++name) {
             twin = tree.FindChild(twin, *name);
           }
-          if (twin == kNo<ModuleId>) return true;
+          if (twin == kNo<ModuleId> && IsAlike(at, sibling)) return true;
         }
       }
       below.push_back(atom);
@@ -281,6 +331,9 @@ class ParameterGatherer {
   const Model& model_;
   std::vector<NameId> carriers_;
   NameId identity_;
+  NameId concat_;
+  IdVector<ValueId, bool> beside_;          // a scale or a zero point
+  IdVector<ParameterId, bool> has_weight_;  // and not these only
   bool generates_ = false;
   std::unordered_map<std::string_view, ParameterId> by_name_;
 };

@@ -57,6 +57,8 @@ RungFunction ProposeFromSanitizedNames;
 RungFunction ProposeFromNeighbours;
 RungFunction ProposeFromAttention;
 RungFunction ProposeForRecurrentSteps;
+RungFunction ProposeForRecurrentLayout;
+RungFunction ProposeForQuantizedProducts;
 RungFunction ProposeForSequentialParts;
 RungFunction ProposeFromExecutionOrder;
 RungFunction ProposeFromTrace;
