@@ -308,9 +308,54 @@ class ScopeAligner {
         scope.module = same;
       }
     }
+    if (const ModuleId held = FindHeld(id, scope.module, group.atoms);
+        held != kNo<ModuleId>) {
+      scope.module = held;
+      return;
+    }
     for (const std::string_view atom : group.atoms) {
       scope.module = tree_.Child(scope.module, atom);
     }
+  }
+
+  // The one module of that name that something which is never called holds:
+  // `code` of `moe` is `moe.experts.code`, where the parameters know no other.
+  ModuleId FindHeld(ScopeId scope, ModuleId outer, const Atoms& atoms) const {
+    constexpr int kMostHolders = 64;
+    const auto find = [&](ModuleId at) {
+      for (const std::string_view atom : atoms) {
+        if (at != kNo<ModuleId>) at = tree_.FindChild(at, atom);
+      }
+      return at;
+    };
+    if (find(outer) != kNo<ModuleId>) return kNo<ModuleId>;
+    ModuleId found = kNo<ModuleId>;
+    int looked_at = 0;
+    for (const ModuleId holder : tree_.Children(outer)) {
+      if (++looked_at > kMostHolders) return kNo<ModuleId>;
+      const ModuleId held = find(holder);
+      if (held == kNo<ModuleId> || !HasParameterBelow(held)) continue;
+      if (found != kNo<ModuleId> || IsScope(scopes_[scope].parent, holder)) {
+        return kNo<ModuleId>;
+      }
+      found = held;
+    }
+    return found;
+  }
+
+  bool HasParameterBelow(ModuleId module) const {
+    if (evidence_.HasParameterAt(module)) return true;
+    for (const ModuleId child : tree_.Children(module)) {
+      if (HasParameterBelow(child)) return true;
+    }
+    return false;
+  }
+
+  // Whether the exporter printed a call of `holder`.
+  bool IsScope(ScopeId around, ModuleId holder) const {
+    std::string text(scopes_[around].text);
+    if (around != ScopeId{0}) text.push_back('/');
+    return scopes_.Find(text.append(tree_.Atom(holder))) != kNo<ScopeId>;
   }
 
   // PEFT keeps each adapter's matrices in a ModuleDict: lora_A.default is

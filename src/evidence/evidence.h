@@ -203,6 +203,7 @@ struct WantedFacts {
   std::shared_ptr<const Rules> rules;
   const Recording* trace = nullptr;
   const Recording* fx = nullptr;
+  bool anchored = false;  // the recordings are evidence among other
   const recipes::Book* book = nullptr;
 };
 
@@ -225,6 +226,9 @@ void GatherKerasOnTorch(Evidence& evidence);
 void FitHierarchy(Evidence& evidence, std::shared_ptr<const ModuleMap> map);
 void GatherTrace(Evidence& evidence, const Recording& recording);
 void GatherFx(Evidence& evidence, const Recording& recording);
+// Both, as further evidence: laid along the nodes whose modules the file says.
+void GatherAnchored(Evidence& evidence, const Recording* trace,
+                    const Recording* fx);
 void AlignScopes(Evidence& evidence);
 
 // The evidence's module for one of the map's, added where it is new; kNo where

@@ -16,10 +16,13 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   GatherDialectNames(evidence);
   GatherKerasOnTorch(evidence);
   // What was recorded is known to the hierarchy, too.
-  if (wanted.trace != nullptr) GatherTrace(evidence, *wanted.trace);
-  if (wanted.fx != nullptr) GatherFx(evidence, *wanted.fx);
+  if (!wanted.anchored) {
+    if (wanted.trace != nullptr) GatherTrace(evidence, *wanted.trace);
+    if (wanted.fx != nullptr) GatherFx(evidence, *wanted.fx);
+  }
   FitHierarchy(evidence, wanted.hierarchy);
   AlignScopes(evidence);
+  if (wanted.anchored) GatherAnchored(evidence, wanted.trace, wanted.fx);
   GatherRules(evidence, wanted.rules);
   GuessAttentionNames(evidence);
   AddMissingParts(evidence);
