@@ -5,6 +5,9 @@
 #include "ladder/rungs/graph_patterns.h"
 
 namespace onnx_tag {
+
+RungFunction ProposeForGemmReshapes;  // helpers.cc
+
 namespace {
 
 std::vector<Claim> ClaimProjected(const Evidence& evidence,
