@@ -32,13 +32,14 @@ bool IsPlainParameter(std::string_view name) {
 // either side costs one.
 class Cut {
  public:
-  Cut(const Model& model, const Placed& placed, const DataValues& data)
-      : model_(model),
+  Cut(const Evidence& evidence, const Placed& placed, const DataValues& data)
+      : evidence_(evidence),
+        model_(evidence.model),
         placed_(placed),
         data_(data),
-        source_(model.node_count(), 0),
-        reached_(model.node_count(), 0),
-        values_(model.value_count()) {}
+        source_(model_.node_count(), 0),
+        reached_(model_.node_count(), 0),
+        values_(model_.value_count()) {}
 
   // The free nodes of the set; empty where it took too much.
   std::vector<NodeId> Around(const std::vector<NodeId>& sources) {
@@ -88,8 +89,10 @@ class Cut {
     return value;
   }
 
+  // A weight without a name hides a module, and who knows which.
   bool IsOutside(NodeId node) const {
-    return source_[node] != call_ && IsKnown(placed_[node]);
+    return source_[node] != call_ &&
+           (IsKnown(placed_[node]) || HasHiddenWeight(evidence_, node));
   }
 
   void Push(std::uint32_t id, Kind kind, std::uint32_t from) {
@@ -206,6 +209,7 @@ class Cut {
     }
   }
 
+  const Evidence& evidence_;
   const Model& model_;
   const Placed& placed_;
   const DataValues& data_;
@@ -237,7 +241,7 @@ class CallRegions {
   void Run() {
     FindModules();
     FindNamed();
-    Cut cut(model_, placed_, data_);
+    Cut cut(evidence_, placed_, data_);
     std::size_t left = kStatesPerNode * model_.node_count();
     // Parents come before their children, so that deeper answers are last.
     for (const ModuleId module : AllIds<ModuleId>(tree_.size())) {
