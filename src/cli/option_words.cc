@@ -58,10 +58,10 @@ void MappingWords::Add(CLI::App& app) {
 }
 
 void MappingWords::AddRecordings(CLI::App& app) {
-  app.add_option("--trace", trace, "a recorded run, for htp")
+  app.add_option("--trace", trace, "a recorded run of the model")
       ->type_name("FILE")
       ->group("Mapping");
-  app.add_option("--fx", fx, "a recorded FX graph, for fx_graph")
+  app.add_option("--fx", fx, "a recorded FX graph of the model")
       ->type_name("FILE")
       ->group("Mapping");
 }
