@@ -9,10 +9,13 @@ import sys
 import warnings
 from typing import Any, Callable, List, Mapping, Optional, Tuple
 
+from . import program
 from ._version import __version__
 from .document import RecordingError
+from .errors import ProgramError
 
-DESCRIPTION = "Companion of onnx-tag: records what a PyTorch model is and does."
+DESCRIPTION = ("Records what a PyTorch model is and does, for onnx-tag. "
+               "Other commands go to the program: python -m onnx_tag show model.onnx is onnx-tag show model.onnx.")
 EXAMPLES = """examples:
   python -m onnx_tag record my_models:tiny_bert -o bert.recording.json
   python -m onnx_tag record export.py:make --fx -o recording.json
@@ -112,9 +115,25 @@ def run_record(options: argparse.Namespace) -> str:
     return f"{output}: {', '.join(parts)}"
 
 
+def is_for_program(words: List[str], top: argparse.ArgumentParser) -> bool:
+    """All but the commands of this module, and its own help and version."""
+    own = [name for action in top._subparsers._group_actions for name in action.choices]    # type: ignore
+    return bool(words) and words[0] not in ("-h", "--help", "--version", *own)
+
+
 def main(argv: Optional[List[str]] = None) -> int:
     top = parser()
-    options = top.parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    if is_for_program(words, top):
+        try:
+            path = program.find()
+            os.execv(path, [path, *words])
+        except ProgramError as error:
+            print(f"onnx_tag: {error}", file=sys.stderr)
+        except OSError as error:
+            print(f"onnx_tag: {path}: {error.strerror}", file=sys.stderr)
+        return 2
+    options = top.parse_args(words)
     if options.command is None:
         top.print_help(sys.stderr)
         return 2

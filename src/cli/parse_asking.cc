@@ -138,7 +138,7 @@ Invocation ParseExport(CLI::App& app, Words words) {
   TerminalWords terminal;
   std::string format;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
-  app.add_option("--to", format, "graphml, dot, tsv or netron")
+  app.add_option("--to", format, "graphml, dot, tsv, netron or sidecar")
       ->required()
       ->type_name("FORMAT");
   app.add_option("-o,--output", options.output,

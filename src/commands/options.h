@@ -128,9 +128,9 @@ struct SelectOptions {
   std::string precision = "float32";  // polygraphy
 };
 
-enum class ExportFormat { kGraphml, kDot, kTsv, kNetron };
-constexpr std::array<std::string_view, 4> kExportFormatNames = {
-    "graphml", "dot", "tsv", "netron"};
+enum class ExportFormat { kGraphml, kDot, kTsv, kNetron, kSidecar };
+constexpr std::array<std::string_view, 5> kExportFormatNames = {
+    "graphml", "dot", "tsv", "netron", "sidecar"};
 
 struct ExportOptions {
   std::string model;
@@ -156,6 +156,7 @@ struct DiffOptions {
 
 struct CheckOptions {
   std::string model;
+  bool verify = false;  // parse the whole file with protobuf, and compare
   TagSourceOptions source;
   TagOptions gates;  // its gates alone
   ReportFormat format = ReportFormat::kText;

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/text.h"
 #include "evidence/evidence.h"
 #include "evidence/settle_scopes.h"
 #include "evidence/twin_calls.h"
@@ -24,25 +23,28 @@ using Atoms = std::vector<std::string_view>;
 
 class ScopeAligner {
  public:
-  explicit ScopeAligner(Evidence& evidence)
-      : evidence_(evidence),
-        scopes_(evidence.scopes),
-        tree_(evidence.modules),
-        settler_(evidence),
-        holds_shared_(evidence.scopes.size(), false),
-        holds_own_(evidence.scopes.size(), false),
-        votes_(evidence.scopes.size()),
-        ballots_(evidence.scopes.size()) {}
+  ScopeAligner(const Model& model, const ParameterFacts& parameters,
+               KnownModules& known, ModuleTree& modules, ScopeFacts& facts)
+      : model_(model),
+        parameters_(parameters),
+        facts_(facts),
+        scopes_(facts.scopes),
+        tree_(modules),
+        settler_(known, modules),
+        holds_shared_(facts.scopes.size(), false),
+        holds_own_(facts.scopes.size(), false),
+        votes_(facts.scopes.size()),
+        ballots_(kBallots) {}
 
   void Run() {
     calls_indices_.resize(scopes_.size(), false);
     for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) {
-      if (id != ScopeId{0} && GroupOf(id, scopes_.Segment(id)).folded) {
+      if (id != ScopeId{0} && IsFolded(id, scopes_.Segment(id))) {
         calls_indices_[scopes_[id].parent] = true;
       }
     }
     FindRepeatedCalls();
-    twins_ = FindTwinScopes(evidence_);
+    twins_ = FindTwinScopes(model_, parameters_, facts_, tree_);
     CollectVotes();
     for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) Place(id);
   }
@@ -54,22 +56,37 @@ class ScopeAligner {
     bool folded = false;  // `layer/layer.0`: the list itself was called
   };
 
-  Group GroupOf(ScopeId id, std::string_view segment) const {
+  // Whether the segment repeats that of the scope around it, with an index.
+  bool IsFolded(ScopeId id, std::string_view segment) const {
+    const ScopeId parent = scopes_[id].parent;
+    if (parent == ScopeId{0}) return false;
+    const std::string_view outer = scopes_.Segment(parent);
+    return !outer.empty() && segment.size() > outer.size() + 1 &&
+           segment.starts_with(outer) && segment[outer.size()] == '.' &&
+           hierarchy::IsNumeric(segment.substr(outer.size() + 1));
+  }
+
+  // Into `group`, whose memory is used again: there is one for each scope, and
+  // for each scope around it.
+  void ReadGroup(ScopeId id, Group& group) const {
+    std::string_view segment = scopes_.Segment(id);
+    group.atoms.clear();
+    group.folded = IsFolded(id, segment);
+    if (group.folded) {
+      group.atoms.push_back(segment.substr(segment.rfind('.') + 1));
+      return;
+    }
+    while (!segment.empty()) {
+      const std::size_t dot = segment.find('.');
+      if (dot != 0) group.atoms.push_back(segment.substr(0, dot));
+      segment.remove_prefix(dot == std::string_view::npos ? segment.size()
+                                                          : dot + 1);
+    }
+  }
+
+  Group GroupOf(ScopeId id) const {
     Group group;
-    const Scope& scope = scopes_[id];
-    const std::string_view outer = scope.parent == ScopeId{0}
-                                       ? std::string_view()
-                                       : scopes_.Segment(scope.parent);
-    if (!outer.empty() && segment.size() > outer.size() + 1 &&
-        segment.starts_with(outer) && segment[outer.size()] == '.' &&
-        hierarchy::IsNumeric(segment.substr(outer.size() + 1))) {
-      group.atoms = {segment.substr(outer.size() + 1)};
-      group.folded = true;
-      return group;
-    }
-    for (const std::string_view atom : Split(segment, '.')) {
-      if (!atom.empty()) group.atoms.push_back(atom);
-    }
+    ReadGroup(id, group);
     return group;
   }
 
@@ -97,15 +114,14 @@ class ScopeAligner {
   };
 
   void CollectVotes() {
-    const Model& model = evidence_.model;
-    for (const NodeId node : model.Nodes()) {
-      ScopeId scope = evidence_.node_scope[node];
-      if (scope == kNo<ScopeId>) scope = evidence_.value_scope[node];
-      if (scope == kNo<ScopeId> || evidence_.is_carrier[node]) continue;
-      for (const ValueId input : model.Inputs(node)) {
-        const ParameterId id = evidence_.ParameterOf(input);
+    for (const NodeId node : model_.Nodes()) {
+      ScopeId scope = facts_.node_scope[node];
+      if (scope == kNo<ScopeId>) scope = facts_.value_scope[node];
+      if (scope == kNo<ScopeId> || parameters_.is_carrier[node]) continue;
+      for (const ValueId input : model_.Inputs(node)) {
+        const ParameterId id = parameters_.ParameterOf(input);
         if (id == kNo<ParameterId>) continue;
-        const Parameter& parameter = evidence_.parameters[id];
+        const Parameter& parameter = parameters_.parameters[id];
         if (parameter.trusted) {
           Count(scope, parameter.module, parameter.rank >= 2 ? 4 : 1);
         }
@@ -116,23 +132,29 @@ class ScopeAligner {
 
   // What Cast() finds for a scope and a module, and how much it weighs.
   struct Ballot {
+    ScopeId scope = kNo<ScopeId>;
     ModuleId module = kNo<ModuleId>;
     ScopeId first_call = kNo<ScopeId>;  // of the scope, when it was filled in
     std::vector<std::pair<ScopeId, ModuleId>> found;
     std::uint32_t weight = 0;  // not yet added
   };
 
-  // Most scopes use the parameters of one module, many times: the last ballot
-  // of each is kept. At 10^6 nodes filling them in took a quarter of the time.
+  // Most scopes use the parameters of one module, many times, by nodes that
+  // stand together: the last ballots are kept. At 10^6 nodes filling them in
+  // took a quarter of the time; keeping one for each of 10^6 scopes took 100
+  // bytes each.
+  static constexpr std::size_t kBallots = 1024;
+
   void Count(ScopeId scope, ModuleId module, std::uint32_t weight) {
     if (scope == ScopeId{0}) return;
-    Ballot& ballot = ballots_[scope];
-    if (ballot.module != module ||
+    Ballot& ballot = ballots_[Index(scope) % kBallots];
+    if (ballot.scope != scope || ballot.module != module ||
         ballot.first_call != scopes_[scope].first_call) {
       Hand(ballot);
-      ballot.found = Cast(scope, module);
+      Cast(scope, module, ballot.found);
       // At once: of equal votes the first to come counts.
       for (const auto& [id, target] : ballot.found) Add(id, target, 0);
+      ballot.scope = scope;
       ballot.module = module;
       ballot.first_call = scopes_[scope].first_call;
       ballot.weight = 0;
@@ -158,14 +180,18 @@ class ScopeAligner {
 
   // Matches the scope, segment by segment from its end, against the path of
   // the parameter's module; gives a vote for each scope on the way.
-  std::vector<std::pair<ScopeId, ModuleId>> Cast(ScopeId scope,
-                                                 ModuleId module) {
-    std::vector<ModuleId> ids;
+  void Cast(ScopeId scope, ModuleId module,
+            std::vector<std::pair<ScopeId, ModuleId>>& found) {
+    found.clear();
+    std::vector<ModuleId>& ids = ids_;
+    Atoms& path = path_;
+    Group& group = group_;
+    ids.clear();
+    path.clear();
     for (ModuleId at = module; at != ModuleId{0}; at = tree_.Parent(at)) {
       ids.push_back(at);
     }
     std::reverse(ids.begin(), ids.end());
-    Atoms path;
     for (const ModuleId at : ids) path.push_back(tree_.Atom(at));
     const auto matches = [&](const Atoms& atoms, std::size_t end) {
       return atoms.size() <= end &&
@@ -174,19 +200,18 @@ class ScopeAligner {
                             static_cast<std::ptrdiff_t>(end - atoms.size()));
     };
     ScopeId at = scope;
-    Group group = GroupOf(at, scopes_.Segment(at));
+    ReadGroup(at, group);
     if (!matches(group.atoms, path.size())) {
       // Perhaps a second call.
-      if (scopes_[scope].first_call == kNo<ScopeId>) return {};
+      if (scopes_[scope].first_call == kNo<ScopeId>) return;
       at = scopes_[scope].first_call;
-      group = GroupOf(at, scopes_.Segment(at));
-      if (!matches(group.atoms, path.size())) return {};
+      ReadGroup(at, group);
+      if (!matches(group.atoms, path.size())) return;
     } else if (scopes_[scope].first_call != kNo<ScopeId>) {
       // A real attribute; a second call of the other may hide in it still.
       scopes_[scope].perhaps_call_of = scopes_[scope].first_call;
       scopes_[scope].first_call = kNo<ScopeId>;
     }
-    std::vector<std::pair<ScopeId, ModuleId>> found;
     std::size_t end = path.size();
     bool adjacent = false;
     ScopeId elsewhere = kNo<ScopeId>;
@@ -196,7 +221,7 @@ class ScopeAligner {
       adjacent = group.folded || elsewhere != kNo<ScopeId>;
       at = scopes_[at].parent;
       if (at == ScopeId{0} || start == 0) break;
-      group = GroupOf(at, scopes_.Segment(at));
+      ReadGroup(at, group);
       end = start;
       while (end > 0 && !matches(group.atoms, end)) {
         if (adjacent) break;
@@ -210,21 +235,22 @@ class ScopeAligner {
       at = scopes_[at].parent;
       end = start;
       if (at == ScopeId{0}) break;
-      group = GroupOf(at, scopes_.Segment(at));
+      ReadGroup(at, group);
       if (!matches(group.atoms, end)) break;
     }
     if (elsewhere != kNo<ScopeId>) {
-      if (at != ScopeId{0} || !PathUsedUp(found, ids)) return {};
+      if (at != ScopeId{0} || !PathUsedUp(found, ids)) {
+        found.clear();
+        return;
+      }
       holds_shared_[elsewhere] = true;
-      return {found.front()};
+      found.resize(1);
+      return;
     }
     if (found.size() > 1) holds_own_[found[1].first] = true;
     // All of the scope must be in the path, or all of the path in the scope:
     // a module that was registered elsewhere is called by its first name.
-    if (at != ScopeId{0} && !(found.size() >= 1 && PathUsedUp(found, ids))) {
-      return {};
-    }
-    return found;
+    if (at != ScopeId{0} && !PathUsedUp(found, ids)) found.clear();
   }
 
   static bool PathUsedUp(const std::vector<std::pair<ScopeId, ModuleId>>& found,
@@ -247,8 +273,7 @@ class ScopeAligner {
       return;
     }
     if (scope.first_call != kNo<ScopeId> &&
-        settler_.Exists(scopes_[scope.parent].module,
-                        GroupOf(id, scopes_.Segment(id)).atoms)) {
+        settler_.Exists(scopes_[scope.parent].module, GroupOf(id).atoms)) {
       // The hierarchy has an `act_1`; a second call of `act` may hide in it
       // still.
       scope.perhaps_call_of = scope.first_call;
@@ -283,7 +308,7 @@ class ScopeAligner {
       scope.proven = true;
       return;
     }
-    const Group group = GroupOf(id, scopes_.Segment(id));
+    const Group group = GroupOf(id);
     if (const Settled found = settler_.Settle(outer, group.atoms);
         found.module != kNo<ModuleId>) {
       scope.module = found.module;
@@ -344,7 +369,7 @@ class ScopeAligner {
   }
 
   bool HasParameterBelow(ModuleId module) const {
-    if (evidence_.HasParameterAt(module)) return true;
+    if (parameters_.HasParameterAt(module)) return true;
     for (const ModuleId child : tree_.Children(module)) {
       if (HasParameterBelow(child)) return true;
     }
@@ -381,8 +406,7 @@ class ScopeAligner {
   // module that was registered elsewhere first, and is called by that name.
   bool PlaceShared(ScopeId id) {
     Scope& scope = scopes_[id];
-    if (!calls_indices_[scope.parent] ||
-        GroupOf(id, scopes_.Segment(id)).folded) {
+    if (!calls_indices_[scope.parent] || IsFolded(id, scopes_.Segment(id))) {
       return false;
     }
     const hierarchy::Reuse reuse =
@@ -406,28 +430,35 @@ class ScopeAligner {
     return false;
   }
 
-  Evidence& evidence_;
+  const Model& model_;
+  const ParameterFacts& parameters_;
+  const ScopeFacts& facts_;
   ScopeTable& scopes_;
   ModuleTree& tree_;
   ScopeSettler settler_;
+  // Of Cast(), used again.
+  std::vector<ModuleId> ids_;
+  Atoms path_;
+  Group group_;
   IdVector<ScopeId, bool> calls_indices_;  // `head` of `head/head.0`
   IdVector<ScopeId, bool> holds_shared_;   // `net` of `net/conv1`
   IdVector<ScopeId, bool> holds_own_;      // or of `net/net.0`
   IdVector<ScopeId, TwinScope> twins_;
   IdVector<ScopeId, std::vector<Vote>> votes_;
-  IdVector<ScopeId, Ballot> ballots_;
+  std::vector<Ballot>
+      ballots_;  // by scope, of those that share a place the last
 };
 
 // The module `block_1` and the second call of `block` print the same scope.
 // What hangs together with a parameter of block_1 is block_1's; the rest is
 // the call's.
-void SplitMergedScopes(Evidence& evidence) {
-  const Model& model = evidence.model;
+void SplitMergedScopes(const Model& model, const ParameterFacts& parameters,
+                       ScopeFacts& facts) {
   std::vector<NodeId> members;
   for (const NodeId node : model.Nodes()) {
-    const ScopeId scope = evidence.node_scope[node];
+    const ScopeId scope = facts.node_scope[node];
     if (scope != kNo<ScopeId> &&
-        evidence.scopes[scope].perhaps_call_of != kNo<ScopeId>) {
+        facts.scopes[scope].perhaps_call_of != kNo<ScopeId>) {
       members.push_back(node);
     }
   }
@@ -437,20 +468,20 @@ void SplitMergedScopes(Evidence& evidence) {
     changed = false;
     for (const NodeId node : members) {
       if (own[node]) continue;
-      const ScopeId scope = evidence.node_scope[node];
+      const ScopeId scope = facts.node_scope[node];
       bool mine = false;
       for (const ValueId input : model.Inputs(node)) {
         if (input == kNo<ValueId>) continue;
         const NodeId producer = model.Producer(input);
-        mine |= evidence.ParameterOf(input) != kNo<ParameterId> ||
+        mine |= parameters.ParameterOf(input) != kNo<ParameterId> ||
                 model.InitializerOf(input) != nullptr ||
                 (producer != kNo<NodeId> && own[producer] &&
-                 evidence.node_scope[producer] == scope);
+                 facts.node_scope[producer] == scope);
       }
       for (const ValueId output : model.Outputs(node)) {
         if (output == kNo<ValueId>) continue;
         for (const NodeId consumer : model.Consumers(output)) {
-          mine |= own[consumer] && evidence.node_scope[consumer] == scope;
+          mine |= own[consumer] && facts.node_scope[consumer] == scope;
         }
       }
       own[node] = mine;
@@ -459,17 +490,20 @@ void SplitMergedScopes(Evidence& evidence) {
   }
   for (const NodeId node : members) {
     if (!own[node]) {
-      evidence.node_scope[node] =
-          evidence.scopes[evidence.node_scope[node]].perhaps_call_of;
+      facts.node_scope[node] =
+          facts.scopes[facts.node_scope[node]].perhaps_call_of;
     }
   }
 }
 
 }  // namespace
 
-void AlignScopes(Evidence& evidence) {
-  ScopeAligner(evidence).Run();
-  SplitMergedScopes(evidence);
+ScopeFacts AlignScopes(const Model& model, const ParameterFacts& parameters,
+                       ScopeFacts facts, KnownModules& known,
+                       ModuleTree& modules) {
+  ScopeAligner(model, parameters, known, modules, facts).Run();
+  SplitMergedScopes(model, parameters, facts);
+  return facts;
 }
 
 }  // namespace onnx_tag

@@ -1,3 +1,4 @@
+// Which modules run, and which only hold others.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -10,9 +11,9 @@ namespace {
 
 // A ModuleDict: three modules or more that have the same parts under names,
 // and nothing else.
-bool IsDictionary(const Evidence& evidence, ModuleId id) {
-  const ModuleTree& tree = evidence.modules;
-  if (evidence.HasParameterAt(id)) return false;
+bool IsDictionary(const ModuleTree& tree, const ParameterFacts& parameters,
+                  ModuleId id) {
+  if (parameters.HasParameterAt(id)) return false;
   const auto parts = [&](ModuleId module) {
     std::vector<std::string_view> atoms;
     for (const ModuleId child : tree.Children(module)) {
@@ -24,11 +25,9 @@ bool IsDictionary(const Evidence& evidence, ModuleId id) {
   std::vector<std::string_view> first;
   std::size_t count = 0;
   for (const ModuleId child : tree.Children(id)) {
+    if (hierarchy::IsNumeric(tree.Atom(child))) return false;
     std::vector<std::string_view> atoms = parts(child);
-    if (hierarchy::IsNumeric(tree.Atom(child)) || atoms.empty() ||
-        hierarchy::IsNumeric(atoms.front())) {
-      return false;
-    }
+    if (atoms.empty() || hierarchy::IsNumeric(atoms.front())) return false;
     if (count++ == 0) {
       first = std::move(atoms);
     } else if (atoms != first) {
@@ -40,31 +39,33 @@ bool IsDictionary(const Evidence& evidence, ModuleId id) {
 
 }  // namespace
 
-void DescribeModules(Evidence& evidence) {
-  const ModuleTree& tree = evidence.modules;
-  evidence.called_modules.assign(tree.size(), false);
-  for (const ScopeId id : AllIds<ScopeId>(evidence.scopes.size())) {
-    evidence.called_modules[Index(evidence.scopes[id].module)] = true;
+ModuleUses DescribeModules(const ModuleTree& tree, const ScopeTable& scopes,
+                           const ParameterFacts& parameters,
+                           const KnownModules& known) {
+  ModuleUses uses;
+  uses.called_modules.assign(tree.size(), false);
+  for (const ScopeId id : AllIds<ScopeId>(scopes.size())) {
+    uses.called_modules[Index(scopes[id].module)] = true;
   }
-  evidence.callable.resize(tree.size(), ModuleId{0});
+  uses.callable.resize(tree.size(), ModuleId{0});
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
     if (id == ModuleId{0}) continue;
-    const ModuleId recorded = evidence.known.InMap(id);
-    if (recorded != kNo<ModuleId> && evidence.known.map->complete) {
-      evidence.callable[id] = evidence.known.map->OnlyHolds(recorded)
-                                  ? evidence.callable[tree.Parent(id)]
-                                  : id;
+    const ModuleId recorded = known.InMap(id);
+    if (recorded != kNo<ModuleId> && known.map->complete) {
+      uses.callable[id] =
+          known.map->OnlyHolds(recorded) ? uses.callable[tree.Parent(id)] : id;
       continue;
     }
-    bool list = !tree.Children(id).empty() && !evidence.HasParameterAt(id);
+    bool list = !tree.Children(id).empty() && !parameters.HasParameterAt(id);
     for (const ModuleId child : tree.Children(id)) {
       list = list && hierarchy::IsNumeric(tree.Atom(child));
     }
     // Parents come before their children.
-    evidence.callable[id] = list || IsDictionary(evidence, id)
-                                ? evidence.callable[tree.Parent(id)]
-                                : id;
+    uses.callable[id] = list || IsDictionary(tree, parameters, id)
+                            ? uses.callable[tree.Parent(id)]
+                            : id;
   }
+  return uses;
 }
 
 }  // namespace onnx_tag

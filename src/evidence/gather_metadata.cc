@@ -42,47 +42,51 @@ bool IsCredible(const hierarchy::MetadataScope& scope) {
 
 // The convolution or Linear into which a BatchNorm was folded: the exporter
 // leaves the norm's metadata on the node that holds the weight.
-ModuleId WeightOwner(const Evidence& evidence, NodeId node, ModuleId norm) {
-  const Model& model = evidence.model;
+ModuleId WeightOwner(const Model& model, const ParameterFacts& parameters,
+                     const ModuleTree& modules, NodeId node, ModuleId norm) {
   const std::string_view op = model.OpType(node);
   if (op != "Conv" && op != "ConvTranspose" && op != "Gemm" && op != "MatMul") {
     return norm;
   }
   const auto inputs = model.Inputs(node);
   const ParameterId id =
-      inputs.size() < 2 ? kNo<ParameterId> : evidence.ParameterOf(inputs[1]);
+      inputs.size() < 2 ? kNo<ParameterId> : parameters.ParameterOf(inputs[1]);
   if (id == kNo<ParameterId>) return norm;
-  const Parameter& weight = evidence.parameters[id];
-  const bool functional = evidence.modules.IsAncestor(norm, weight.module) ||
-                          evidence.modules.IsAncestor(weight.module, norm);
+  const Parameter& weight = parameters.parameters[id];
+  const bool functional = modules.IsAncestor(norm, weight.module) ||
+                          modules.IsAncestor(weight.module, norm);
   return weight.trusted && weight.rank >= 2 && !functional ? weight.module
                                                            : norm;
 }
 
 }  // namespace
 
-void GatherMetadata(Evidence& evidence) {
-  const Model& model = evidence.model;
+MetadataFacts GatherMetadata(const Model& model,
+                             const ParameterFacts& parameters,
+                             ModuleTree& modules) {
+  MetadataFacts facts;
   for (const NodeId node : model.Nodes()) {
     if (model[node].metadata_count == 0) continue;
     const hierarchy::MetadataScope scope = ReadScopes(model, node);
     if (!scope.known || !IsCredible(scope)) continue;
-    const ModuleId module = evidence.modules.Add(scope.module);
+    const ModuleId module = modules.Add(scope.module);
     for (std::size_t i = 0; i < scope.scopes.size() && i < scope.classes.size();
          ++i) {
-      evidence.modules.SetClass(evidence.modules.Add(scope.scopes[i]),
-                                hierarchy::ShortClass(scope.classes[i]));
+      modules.SetClass(modules.Add(scope.scopes[i]),
+                       hierarchy::ShortClass(scope.classes[i]));
     }
     const bool merged =
         !ForeignMetadata(model, node, "pkg.onnxscript.rewriter.rule_name")
              .empty();
     const bool norm =
-        evidence.modules.Class(module).find("Norm") != std::string_view::npos;
+        modules.Class(module).find("Norm") != std::string_view::npos;
     const ModuleId owner =
-        merged || norm ? WeightOwner(evidence, node, module) : module;
-    if (owner != module) evidence.origins.push_back({node, module});
-    evidence.metadata.push_back({node, owner, merged || owner != module});
+        merged || norm ? WeightOwner(model, parameters, modules, node, module)
+                       : module;
+    if (owner != module) facts.folded.push_back({node, module});
+    facts.metadata.push_back({node, owner, merged || owner != module});
   }
+  return facts;
 }
 
 }  // namespace onnx_tag

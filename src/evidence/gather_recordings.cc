@@ -34,35 +34,32 @@ void CheckShare(const Projection& projection, std::string_view file) {
 }
 
 std::vector<ProjectedFact> Facts(const Projection& projection,
-                                 Evidence& evidence) {
+                                 ModuleTree& modules) {
   std::vector<ProjectedFact> facts;
   facts.reserve(projection.nodes.size());
   for (const ProjectedNode& node : projection.nodes) {
-    facts.push_back({node.node, evidence.modules.Add(node.module), node.trust});
+    facts.push_back({node.node, modules.Add(node.module), node.trust});
   }
   return facts;
 }
 
-}  // namespace
-
-namespace {
-
 // What the file says of its nodes, as anchors.
 class FileModules {
  public:
-  explicit FileModules(const Evidence& evidence)
-      : paths_(evidence.modules.size()),
-        of_node_(evidence.model.node_count(), nullptr) {
+  FileModules(const Model& model, const ScopeFacts& scopes,
+              const ParameterFacts& parameters, const MetadataFacts& metadata,
+              const ModuleTree& modules)
+      : paths_(modules.size()), of_node_(model.node_count(), nullptr) {
     for (const ModuleId id : AllIds<ModuleId>(paths_.size())) {
-      paths_[id] = evidence.modules.Path(id);
+      paths_[id] = modules.Path(id);
     }
-    for (const NodeId node : evidence.model.Nodes()) {
-      const ModuleId module = OwnerOf(evidence, node);
+    for (const NodeId node : model.Nodes()) {
+      const ModuleId module = OwnerOf(model, parameters, node);
       if (module != kNo<ModuleId>) Set(node, module);
-      const ScopeId scope = evidence.node_scope[node];
-      if (scope != kNo<ScopeId>) Set(node, evidence.scopes[scope].module);
+      const ScopeId scope = scopes.node_scope[node];
+      if (scope != kNo<ScopeId>) Set(node, scopes.scopes[scope].module);
     }
-    for (const MetadataFact& fact : evidence.metadata) {
+    for (const MetadataFact& fact : metadata.metadata) {
       Set(fact.node, fact.module);
     }
   }
@@ -74,13 +71,14 @@ class FileModules {
     of_node_[Index(node)] = &paths_[module];
   }
 
-  static ModuleId OwnerOf(const Evidence& evidence, NodeId node) {
-    if (evidence.is_carrier[node]) return kNo<ModuleId>;
-    for (const ValueId input : evidence.model.Inputs(node)) {
-      const ParameterId id = evidence.ParameterOf(input);
-      if (id != kNo<ParameterId> && evidence.parameters[id].trusted &&
-          evidence.parameters[id].module != ModuleTree::kRoot) {
-        return evidence.parameters[id].module;
+  static ModuleId OwnerOf(const Model& model, const ParameterFacts& parameters,
+                          NodeId node) {
+    if (parameters.is_carrier[node]) return kNo<ModuleId>;
+    for (const ValueId input : model.Inputs(node)) {
+      const ParameterId id = parameters.ParameterOf(input);
+      if (id != kNo<ParameterId> && parameters.parameters[id].trusted &&
+          parameters.parameters[id].module != ModuleTree::kRoot) {
+        return parameters.parameters[id].module;
       }
     }
     return kNo<ModuleId>;
@@ -90,42 +88,41 @@ class FileModules {
   std::vector<const std::string*> of_node_;
 };
 
+RecordedFacts Gather(const Model& model, const Recording* trace,
+                     const Recording* fx,
+                     const std::vector<const std::string*>& known,
+                     ModuleTree& modules) {
+  RecordedFacts facts;
+  if (trace != nullptr) {
+    const Projection projection = Project(model, trace->trace, {false, known});
+    CheckShare(projection, trace->file);
+    facts.traced = Facts(projection, modules);
+    facts.run_order = projection.order;
+  }
+  if (fx != nullptr) {
+    const Projection projection = Project(model, fx->fx, {true, known});
+    CheckShare(projection, fx->file);
+    facts.fx_traced = Facts(projection, modules);
+    facts.run_order = projection.order;
+  }
+  return facts;
+}
+
 }  // namespace
 
-void GatherAnchored(Evidence& evidence, const Recording* trace,
-                    const Recording* fx) {
-  if (trace == nullptr && fx == nullptr) return;
-  const FileModules modules(evidence);
-  if (fx != nullptr) {
-    const Projection projection =
-        Project(evidence.model, fx->fx, {true, modules.of_node()});
-    CheckShare(projection, fx->file);
-    evidence.fx_traced = Facts(projection, evidence);
-    evidence.run_order = projection.order;
-  }
-  if (trace != nullptr) {
-    const Projection projection =
-        Project(evidence.model, trace->trace, {false, modules.of_node()});
-    CheckShare(projection, trace->file);
-    evidence.traced = Facts(projection, evidence);
-    evidence.run_order = projection.order;
-  }
-  evidence.module_has_parameter.resize(evidence.modules.size(), false);
+RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
+                               const Recording* fx, ModuleTree& modules) {
+  return Gather(model, trace, fx, {}, modules);
 }
 
-void GatherTrace(Evidence& evidence, const Recording& recording) {
-  const Projection projection = Project(evidence.model, recording.trace);
-  CheckShare(projection, recording.file);
-  evidence.traced = Facts(projection, evidence);
-  evidence.run_order = projection.order;
-}
-
-void GatherFx(Evidence& evidence, const Recording& recording) {
-  const Projection projection =
-      Project(evidence.model, recording.fx, {true, {}});
-  CheckShare(projection, recording.file);
-  evidence.fx_traced = Facts(projection, evidence);
-  evidence.run_order = projection.order;
+RecordedFacts GatherAnchored(const Model& model, const ScopeFacts& scopes,
+                             const ParameterFacts& parameters,
+                             const MetadataFacts& metadata,
+                             const Recording* trace, const Recording* fx,
+                             ModuleTree& modules) {
+  if (trace == nullptr && fx == nullptr) return {};
+  const FileModules known(model, scopes, parameters, metadata, modules);
+  return Gather(model, trace, fx, known.of_node(), modules);
 }
 
 }  // namespace onnx_tag

@@ -22,12 +22,15 @@ using Family = std::vector<Member>;
 
 class TwinCalls {
  public:
-  explicit TwinCalls(Evidence& evidence)
-      : evidence_(evidence),
-        scopes_(evidence.scopes),
-        tree_(evidence.modules),
-        own_(evidence.scopes.size()),
-        twins_(evidence.scopes.size()) {}
+  TwinCalls(const Model& model, const ParameterFacts& parameters,
+            const ScopeFacts& facts, ModuleTree& modules)
+      : model_(model),
+        parameters_(parameters),
+        facts_(facts),
+        scopes_(facts.scopes),
+        tree_(modules),
+        own_(facts.scopes.size()),
+        twins_(facts.scopes.size()) {}
 
   IdVector<ScopeId, TwinScope> Run() {
     FindFamilies();
@@ -79,16 +82,15 @@ class TwinCalls {
 
   // The module whose parameters the nodes of a scope read.
   void FindOwn() {
-    const Model& model = evidence_.model;
-    for (const NodeId node : model.Nodes()) {
-      const ScopeId scope = evidence_.node_scope[node] != kNo<ScopeId>
-                                ? evidence_.node_scope[node]
-                                : evidence_.value_scope[node];
-      if (scope == kNo<ScopeId> || evidence_.is_carrier[node]) continue;
-      for (const ValueId input : model.Inputs(node)) {
-        const ParameterId id = evidence_.ParameterOf(input);
+    for (const NodeId node : model_.Nodes()) {
+      const ScopeId scope = facts_.node_scope[node] != kNo<ScopeId>
+                                ? facts_.node_scope[node]
+                                : facts_.value_scope[node];
+      if (scope == kNo<ScopeId> || parameters_.is_carrier[node]) continue;
+      for (const ValueId input : model_.Inputs(node)) {
+        const ParameterId id = parameters_.ParameterOf(input);
         if (id == kNo<ParameterId>) continue;
-        const Parameter& parameter = evidence_.parameters[id];
+        const Parameter& parameter = parameters_.parameters[id];
         if (!parameter.trusted) continue;
         Own& own = own_[scope];
         if (own.module == kNo<ModuleId> || parameter.rank > own.rank) {
@@ -192,7 +194,9 @@ class TwinCalls {
     }
   }
 
-  Evidence& evidence_;
+  const Model& model_;
+  const ParameterFacts& parameters_;
+  const ScopeFacts& facts_;
   const ScopeTable& scopes_;
   ModuleTree& tree_;
   IdVector<ScopeId, Own> own_;
@@ -204,8 +208,11 @@ class TwinCalls {
 
 }  // namespace
 
-IdVector<ScopeId, TwinScope> FindTwinScopes(Evidence& evidence) {
-  return TwinCalls(evidence).Run();
+IdVector<ScopeId, TwinScope> FindTwinScopes(const Model& model,
+                                            const ParameterFacts& parameters,
+                                            const ScopeFacts& scopes,
+                                            ModuleTree& modules) {
+  return TwinCalls(model, parameters, scopes, modules).Run();
 }
 
 }  // namespace onnx_tag

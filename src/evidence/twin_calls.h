@@ -20,7 +20,10 @@ struct TwinScope {
 };
 
 // By scope. Expects `first_call` of the scopes to be filled in.
-IdVector<ScopeId, TwinScope> FindTwinScopes(Evidence& evidence);
+IdVector<ScopeId, TwinScope> FindTwinScopes(const Model& model,
+                                            const ParameterFacts& parameters,
+                                            const ScopeFacts& scopes,
+                                            ModuleTree& modules);
 
 }  // namespace onnx_tag
 

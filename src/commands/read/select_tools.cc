@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "commands/read/closed_cut.h"
 #include "commands/read/layer_rules.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 
 namespace onnx_tag {
 namespace {
