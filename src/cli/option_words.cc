@@ -64,10 +64,10 @@ void MappingWords::Add(CLI::App& app) {
 }
 
 void MappingWords::AddRecordings(CLI::App& app) {
-  app.add_option("--trace", trace, "recorded run, for strategy htp")
+  app.add_option("--trace", trace, "recorded run of the model")
       ->type_name("FILE")
       ->group("Mapping");
-  app.add_option("--fx", fx, "recorded FX graph, for strategy fx_graph")
+  app.add_option("--fx", fx, "recorded FX graph of the model")
       ->type_name("FILE")
       ->group("Mapping");
 }

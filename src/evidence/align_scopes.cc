@@ -12,6 +12,7 @@
 
 #include "evidence/evidence.h"
 #include "evidence/settle_scopes.h"
+#include "evidence/twin_calls.h"
 #include "exporters/torchscript/torchscript.h"
 #include "hierarchy/name_parts.h"
 
@@ -30,6 +31,8 @@ class ScopeAligner {
         scopes_(facts.scopes),
         tree_(modules),
         settler_(known, modules),
+        holds_shared_(facts.scopes.size(), false),
+        holds_own_(facts.scopes.size(), false),
         votes_(facts.scopes.size()),
         ballots_(kBallots) {}
 
@@ -41,6 +44,7 @@ class ScopeAligner {
       }
     }
     FindRepeatedCalls();
+    twins_ = FindTwinScopes(model_, parameters_, facts_, tree_);
     CollectVotes();
     for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) Place(id);
   }
@@ -210,10 +214,11 @@ class ScopeAligner {
     }
     std::size_t end = path.size();
     bool adjacent = false;
+    ScopeId elsewhere = kNo<ScopeId>;
     while (true) {
       found.emplace_back(at, ids[end - 1]);
       const std::size_t start = end - group.atoms.size();
-      adjacent = group.folded;
+      adjacent = group.folded || elsewhere != kNo<ScopeId>;
       at = scopes_[at].parent;
       if (at == ScopeId{0} || start == 0) break;
       ReadGroup(at, group);
@@ -222,8 +227,27 @@ class ScopeAligner {
         if (adjacent) break;
         --end;
       }
-      if (end == 0 || !matches(group.atoms, end)) break;
+      if (end > 0 && matches(group.atoms, end)) continue;
+      // Called through a Sequential that got a module which has a name of its
+      // own beside it: `net/conv1` is `conv1`, and all else must fit.
+      if (elsewhere != kNo<ScopeId> || found.size() > 1 || adjacent) break;
+      elsewhere = at;
+      at = scopes_[at].parent;
+      end = start;
+      if (at == ScopeId{0}) break;
+      ReadGroup(at, group);
+      if (!matches(group.atoms, end)) break;
     }
+    if (elsewhere != kNo<ScopeId>) {
+      if (at != ScopeId{0} || !PathUsedUp(found, ids)) {
+        found.clear();
+        return;
+      }
+      holds_shared_[elsewhere] = true;
+      found.resize(1);
+      return;
+    }
+    if (found.size() > 1) holds_own_[found[1].first] = true;
     // All of the scope must be in the path, or all of the path in the scope:
     // a module that was registered elsewhere is called by its first name.
     if (at != ScopeId{0} && !PathUsedUp(found, ids)) found.clear();
@@ -240,6 +264,12 @@ class ScopeAligner {
     if (id == ScopeId{0}) {
       scope.module = ModuleId{0};
       scope.proven = true;
+      return;
+    }
+    if (twins_[id].module != kNo<ModuleId>) {
+      scope.module = twins_[id].module;
+      scope.proven = twins_[id].proven;
+      scope.first_call = kNo<ScopeId>;
       return;
     }
     if (scope.first_call != kNo<ScopeId> &&
@@ -287,7 +317,11 @@ class ScopeAligner {
       return;
     }
     if (PlaceAdapter(id) || PlaceShared(id)) return;
-    scope.module = outer;
+    // What is called through a Sequential of modules with names beside it.
+    scope.module = holds_shared_[scope.parent] && !holds_own_[scope.parent] &&
+                           !group.folded
+                       ? scopes_[scopes_[scope.parent].parent].module
+                       : outer;
     if (group.folded) {
       // A list of its own name inside `a`, or `a` itself called?
       const std::string_view segment = scopes_.Segment(id);
@@ -299,9 +333,54 @@ class ScopeAligner {
         scope.module = same;
       }
     }
+    if (const ModuleId held = FindHeld(id, scope.module, group.atoms);
+        held != kNo<ModuleId>) {
+      scope.module = held;
+      return;
+    }
     for (const std::string_view atom : group.atoms) {
       scope.module = tree_.Child(scope.module, atom);
     }
+  }
+
+  // The one module of that name that something which is never called holds:
+  // `code` of `moe` is `moe.experts.code`, where the parameters know no other.
+  ModuleId FindHeld(ScopeId scope, ModuleId outer, const Atoms& atoms) const {
+    constexpr int kMostHolders = 64;
+    const auto find = [&](ModuleId at) {
+      for (const std::string_view atom : atoms) {
+        if (at != kNo<ModuleId>) at = tree_.FindChild(at, atom);
+      }
+      return at;
+    };
+    if (find(outer) != kNo<ModuleId>) return kNo<ModuleId>;
+    ModuleId found = kNo<ModuleId>;
+    int looked_at = 0;
+    for (const ModuleId holder : tree_.Children(outer)) {
+      if (++looked_at > kMostHolders) return kNo<ModuleId>;
+      const ModuleId held = find(holder);
+      if (held == kNo<ModuleId> || !HasParameterBelow(held)) continue;
+      if (found != kNo<ModuleId> || IsScope(scopes_[scope].parent, holder)) {
+        return kNo<ModuleId>;
+      }
+      found = held;
+    }
+    return found;
+  }
+
+  bool HasParameterBelow(ModuleId module) const {
+    if (parameters_.HasParameterAt(module)) return true;
+    for (const ModuleId child : tree_.Children(module)) {
+      if (HasParameterBelow(child)) return true;
+    }
+    return false;
+  }
+
+  // Whether the exporter printed a call of `holder`.
+  bool IsScope(ScopeId around, ModuleId holder) const {
+    std::string text(scopes_[around].text);
+    if (around != ScopeId{0}) text.push_back('/');
+    return scopes_.Find(text.append(tree_.Atom(holder))) != kNo<ScopeId>;
   }
 
   // PEFT keeps each adapter's matrices in a ModuleDict: lora_A.default is
@@ -362,6 +441,9 @@ class ScopeAligner {
   Atoms path_;
   Group group_;
   IdVector<ScopeId, bool> calls_indices_;  // `head` of `head/head.0`
+  IdVector<ScopeId, bool> holds_shared_;   // `net` of `net/conv1`
+  IdVector<ScopeId, bool> holds_own_;      // or of `net/net.0`
+  IdVector<ScopeId, TwinScope> twins_;
   IdVector<ScopeId, std::vector<Vote>> votes_;
   std::vector<Ballot>
       ballots_;  // by scope, of those that share a place the last

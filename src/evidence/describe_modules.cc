@@ -1,8 +1,43 @@
 // Which modules run, and which only hold others.
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "evidence/evidence.h"
 #include "hierarchy/name_parts.h"
 
 namespace onnx_tag {
+namespace {
+
+// A ModuleDict: three modules or more that have the same parts under names,
+// and nothing else.
+bool IsDictionary(const ModuleTree& tree, const ParameterFacts& parameters,
+                  ModuleId id) {
+  if (parameters.HasParameterAt(id)) return false;
+  const auto parts = [&](ModuleId module) {
+    std::vector<std::string_view> atoms;
+    for (const ModuleId child : tree.Children(module)) {
+      atoms.push_back(tree.Atom(child));
+    }
+    std::sort(atoms.begin(), atoms.end());
+    return atoms;
+  };
+  std::vector<std::string_view> first;
+  std::size_t count = 0;
+  for (const ModuleId child : tree.Children(id)) {
+    if (hierarchy::IsNumeric(tree.Atom(child))) return false;
+    std::vector<std::string_view> atoms = parts(child);
+    if (atoms.empty() || hierarchy::IsNumeric(atoms.front())) return false;
+    if (count++ == 0) {
+      first = std::move(atoms);
+    } else if (atoms != first) {
+      return false;
+    }
+  }
+  return count >= 3;
+}
+
+}  // namespace
 
 ModuleUses DescribeModules(const ModuleTree& tree, const ScopeTable& scopes,
                            const ParameterFacts& parameters,
@@ -26,7 +61,9 @@ ModuleUses DescribeModules(const ModuleTree& tree, const ScopeTable& scopes,
       list = list && hierarchy::IsNumeric(tree.Atom(child));
     }
     // Parents come before their children.
-    uses.callable[id] = list ? uses.callable[tree.Parent(id)] : id;
+    uses.callable[id] = list || IsDictionary(tree, parameters, id)
+                            ? uses.callable[tree.Parent(id)]
+                            : id;
   }
   return uses;
 }

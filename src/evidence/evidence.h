@@ -156,6 +156,7 @@ struct InlinedFacts {
 // The metadata of the dynamo exporter; by node.
 struct MetadataFacts {
   std::vector<MetadataFact> metadata;
+  std::vector<Origin> folded;  // norms whose node holds another's weight
 };
 
 // Names of other producers.
@@ -239,6 +240,7 @@ struct WantedFacts {
   std::shared_ptr<const ModuleMap> hierarchy;  // the user's, or null
   const Recording* trace = nullptr;
   const Recording* fx = nullptr;
+  bool anchored = false;  // the recordings are evidence among other
   const recipes::Book* book = nullptr;
 };
 
@@ -269,7 +271,9 @@ InlinedFacts GatherInlined(const Model& model, const ParameterFacts& parameters,
 InlinedFacts GatherInlinedOrder(const Model& model,
                                 const ParameterFacts& parameters,
                                 ModuleTree& modules);
-MetadataFacts GatherMetadata(const Model& model, ModuleTree& modules);
+MetadataFacts GatherMetadata(const Model& model,
+                             const ParameterFacts& parameters,
+                             ModuleTree& modules);
 DialectFacts GatherDialectNames(const Model& model,
                                 const ExporterFacts& exporter,
                                 ModuleTree& modules);
@@ -283,6 +287,13 @@ std::optional<DialectFacts> GatherKerasOnTorch(const Model& model,
                                                ModuleTree& modules);
 RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
                                const Recording* fx, ModuleTree& modules);
+// The same as further evidence: laid along the nodes whose modules the file
+// says.
+RecordedFacts GatherAnchored(const Model& model, const ScopeFacts& scopes,
+                             const ParameterFacts& parameters,
+                             const MetadataFacts& metadata,
+                             const Recording* trace, const Recording* fx,
+                             ModuleTree& modules);
 // What a hierarchy is compared with.
 struct HierarchyInputs {
   const ScopeFacts& scopes;

@@ -27,19 +27,25 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
       GatherParameters(model, exporter, scopes, functions, modules);
   PlaceFunctions(model, scopes, parameters, modules, functions);
   InlinedFacts inlined = GatherInlined(model, parameters, modules);
-  MetadataFacts metadata = GatherMetadata(model, modules);
+  MetadataFacts metadata = GatherMetadata(model, parameters, modules);
   DialectFacts names = GatherDialectNames(model, exporter, modules);
   if (std::optional<DialectFacts> keras = GatherKerasOnTorch(
           model, exporter, scopes, parameters, metadata, modules)) {
     names = std::move(*keras);
     SetAside(scopes, metadata);
   }
-  RecordedFacts recorded =
-      GatherRecordings(model, wanted.trace, wanted.fx, modules);
+  RecordedFacts recorded;
+  if (!wanted.anchored) {
+    recorded = GatherRecordings(model, wanted.trace, wanted.fx, modules);
+  }
   // What was recorded is known to the hierarchy, too.
   KnownModules known = FitHierarchy({scopes, parameters, metadata, recorded},
                                     wanted.hierarchy, modules);
   scopes = AlignScopes(model, parameters, std::move(scopes), known, modules);
+  if (wanted.anchored) {
+    recorded = GatherAnchored(model, scopes, parameters, metadata, wanted.trace,
+                              wanted.fx, modules);
+  }
   AttentionGuesses attention = GuessAttentionNames(parameters, modules);
   AddMissingNumbers(modules);
   RecipeFacts recipes = GatherRecipes(

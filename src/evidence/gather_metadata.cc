@@ -40,9 +40,30 @@ bool IsCredible(const hierarchy::MetadataScope& scope) {
          std::all_of(scope.classes.begin(), scope.classes.end(), credible);
 }
 
+// The convolution or Linear into which a BatchNorm was folded: the exporter
+// leaves the norm's metadata on the node that holds the weight.
+ModuleId WeightOwner(const Model& model, const ParameterFacts& parameters,
+                     const ModuleTree& modules, NodeId node, ModuleId norm) {
+  const std::string_view op = model.OpType(node);
+  if (op != "Conv" && op != "ConvTranspose" && op != "Gemm" && op != "MatMul") {
+    return norm;
+  }
+  const auto inputs = model.Inputs(node);
+  const ParameterId id =
+      inputs.size() < 2 ? kNo<ParameterId> : parameters.ParameterOf(inputs[1]);
+  if (id == kNo<ParameterId>) return norm;
+  const Parameter& weight = parameters.parameters[id];
+  const bool functional = modules.IsAncestor(norm, weight.module) ||
+                          modules.IsAncestor(weight.module, norm);
+  return weight.trusted && weight.rank >= 2 && !functional ? weight.module
+                                                           : norm;
+}
+
 }  // namespace
 
-MetadataFacts GatherMetadata(const Model& model, ModuleTree& modules) {
+MetadataFacts GatherMetadata(const Model& model,
+                             const ParameterFacts& parameters,
+                             ModuleTree& modules) {
   MetadataFacts facts;
   for (const NodeId node : model.Nodes()) {
     if (model[node].metadata_count == 0) continue;
@@ -57,7 +78,13 @@ MetadataFacts GatherMetadata(const Model& model, ModuleTree& modules) {
     const bool merged =
         !ForeignMetadata(model, node, "pkg.onnxscript.rewriter.rule_name")
              .empty();
-    facts.metadata.push_back({node, module, merged});
+    const bool norm =
+        modules.Class(module).find("Norm") != std::string_view::npos;
+    const ModuleId owner =
+        merged || norm ? WeightOwner(model, parameters, modules, node, module)
+                       : module;
+    if (owner != module) facts.folded.push_back({node, module});
+    facts.metadata.push_back({node, owner, merged || owner != module});
   }
   return facts;
 }

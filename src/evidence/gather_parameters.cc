@@ -21,6 +21,15 @@ constexpr std::array<std::string_view, 12> kCarriers = {
     "Squeeze",  "Unsqueeze", "QuantizeLinear", "DequantizeLinear",
     "Slice",    "Split",     "Flatten",        "GatherBlockQuantized"};
 
+// What a quantizer writes beside a weight, in the weight's name.
+bool IsScaleName(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kSuffixes = {
+      "_scale", "_zero_point", "_scales", "_zero_points", ".scales", ".qzeros"};
+  return std::any_of(
+      kSuffixes.begin(), kSuffixes.end(),
+      [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
 class ParameterGatherer {
  public:
   ParameterGatherer(const Model& model, const ExporterFacts& exporter,
@@ -36,6 +45,7 @@ class ParameterGatherer {
       if (id != kNo<NameId>) carriers_.push_back(id);
     }
     identity_ = model_.FindName("Identity");
+    concat_ = model_.FindName("Concat");
     for (const std::string_view op :
          {"BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"}) {
       generates_ |= model_.FindName(op) != kNo<NameId>;
@@ -46,6 +56,7 @@ class ParameterGatherer {
     facts_.value_parameter.resize(model_.value_count(), kNo<ParameterId>);
     facts_.constant_value.assign(model_.value_count(), false);
     facts_.is_carrier.resize(model_.node_count(), false);
+    beside_.resize(model_.value_count(), false);
     for (const Initializer& tensor : model_.initializers()) {
       facts_.constant_value[Index(tensor.value)] = true;
       if (IsShape(tensor)) continue;
@@ -103,6 +114,9 @@ class ParameterGatherer {
     Parameter& parameter = facts_.parameters[id];
     parameter.rank = std::max(parameter.rank, rank);
     facts_.value_parameter[value] = id;
+    has_weight_.resize(facts_.parameters.size(), false);
+    beside_[value] = name.quantizer && IsScaleName(raw);
+    if (!beside_[value]) has_weight_[id] = true;
   }
 
   // A body's own names may be those of another instance: what its inputs are
@@ -134,6 +148,20 @@ class ParameterGatherer {
            carriers_.end();
   }
 
+  // The gates of a recurrent layer, put in ONNX's order.
+  bool IsPacking(NodeId node) const {
+    if (model_[node].op_type != concat_ || concat_ == kNo<NameId>) return false;
+    ModuleId module = kNo<ModuleId>;
+    for (const ValueId input : model_.Inputs(node)) {
+      const ParameterId id = facts_.ParameterOf(input);
+      if (id == kNo<ParameterId>) return false;
+      const ModuleId owner = facts_.parameters[id].module;
+      if (module != kNo<ModuleId> && owner != module) return false;
+      module = owner;
+    }
+    return true;
+  }
+
   void Carry(NodeId node) {
     bool constant = true;
     for (const ValueId input : model_.Inputs(node)) {
@@ -147,7 +175,7 @@ class ParameterGatherer {
     }
     const std::span<const ValueId> inputs = model_.Inputs(node);
     if (inputs.empty() || inputs[0] == kNo<ValueId>) return;
-    if (!IsCarrier(model_[node])) return;
+    if (!IsCarrier(model_[node]) && !IsPacking(node)) return;
     facts_.is_carrier[node] = true;
     for (const ValueId output : model_.Outputs(node)) {
       if (output == kNo<ValueId>) continue;
@@ -186,7 +214,9 @@ class ParameterGatherer {
       const std::span<const ValueId> inputs = model_.Inputs(node);
       for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
         const ParameterId id = facts_.ParameterOf(inputs[slot]);
-        if (id == kNo<ParameterId>) continue;
+        if (id == kNo<ParameterId> || IsBesideWeight(inputs[slot], id)) {
+          continue;
+        }
         Place& place = places[id];
         ScopeId scope = scopes_.node_scope[node];
         if (scope == kNo<ScopeId>) scope = scopes_.value_scope[node];
@@ -206,6 +236,12 @@ class ParameterGatherer {
       parameter.trusted = places[id].uses > 0 && !places[id].several;
     }
     TrustRepeatedCalls(places);
+  }
+
+  // Whether the value is the scale or zero point of a weight that is there,
+  // too: whoever reads it reads no other parameter.
+  bool IsBesideWeight(ValueId value, ParameterId id) const {
+    return beside_[value] && has_weight_[id];
   }
 
   struct Place {
@@ -229,9 +265,12 @@ class ParameterGatherer {
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
       Calls& calls = by_module[facts_.parameters[id].module];
       calls.alike &= places[id].alike && !places[id].scoped;
-      // A recurrent cell runs once a step, on inputs projected in one go.
-      if (RecurrentKind(facts_.parameters[id].name) != Recurrent::kNone)
+      // A recurrent cell runs once a step, on inputs projected in one go, and
+      // what it multiplies with its first state, zero, is not exported.
+      if (RecurrentKind(facts_.parameters[id].name) != Recurrent::kNone ||
+          facts_.parameters[id].rank > 2) {
         continue;
+      }
       if (calls.uses == 0) calls.uses = places[id].uses;
       calls.alike &= calls.uses == places[id].uses;
     }
@@ -243,6 +282,17 @@ class ParameterGatherer {
         parameter.trusted = true;
       }
     }
+  }
+
+  // Whether two items of a list have a part of the same name: those of a
+  // Sequential are of different kinds.
+  bool IsAlike(ModuleId a, ModuleId b) const {
+    for (const ModuleId child : modules_.Children(a)) {
+      if (modules_.FindChild(b, modules_.Atom(child)) != kNo<ModuleId>) {
+        return true;
+      }
+    }
+    return modules_.Children(a).empty() && modules_.Children(b).empty();
   }
 
   // Whether the path of `module` under another index of a list around it does
@@ -261,7 +311,7 @@ class ParameterGatherer {
                name != below.rend() && twin != kNo<ModuleId>; ++name) {
             twin = tree.FindChild(twin, *name);
           }
-          if (twin == kNo<ModuleId>) return true;
+          if (twin == kNo<ModuleId> && IsAlike(at, sibling)) return true;
         }
       }
       below.push_back(atom);
@@ -277,6 +327,9 @@ class ParameterGatherer {
   ParameterFacts facts_;
   std::vector<NameId> carriers_;
   NameId identity_;
+  NameId concat_;
+  IdVector<ValueId, bool> beside_;          // a scale or a zero point
+  IdVector<ParameterId, bool> has_weight_;  // and not these only
   bool generates_ = false;
   Interner<ParameterId> by_name_;  // in step with the parameters
 };

@@ -12,9 +12,17 @@ constexpr double kLeastShare = 0.7;
 // Exporters fold and drop operations: BatchNorm, dropout, masks of ones.
 constexpr double kLeastRecordedShare = 0.4;
 
+// The same weights are the same model, whatever a tool has fused or removed.
+constexpr double kLeastWeights = 0.8;
+constexpr double kLeastAtAll = 0.25;
+
 void CheckShare(const Projection& projection, std::string_view file) {
   if (projection.file_share >= kLeastShare &&
       projection.recorded_share >= kLeastRecordedShare) {
+    return;
+  }
+  if (projection.weight_share >= kLeastWeights &&
+      projection.file_share >= kLeastAtAll) {
     return;
   }
   Fail(ErrorKind::kUsage,
@@ -35,24 +43,86 @@ std::vector<ProjectedFact> Facts(const Projection& projection,
   return facts;
 }
 
-}  // namespace
+// What the file says of its nodes, as anchors.
+class FileModules {
+ public:
+  FileModules(const Model& model, const ScopeFacts& scopes,
+              const ParameterFacts& parameters, const MetadataFacts& metadata,
+              const ModuleTree& modules)
+      : paths_(modules.size()), of_node_(model.node_count(), nullptr) {
+    for (const ModuleId id : AllIds<ModuleId>(paths_.size())) {
+      paths_[id] = modules.Path(id);
+    }
+    for (const NodeId node : model.Nodes()) {
+      const ModuleId module = OwnerOf(model, parameters, node);
+      if (module != kNo<ModuleId>) Set(node, module);
+      const ScopeId scope = scopes.node_scope[node];
+      if (scope != kNo<ScopeId>) Set(node, scopes.scopes[scope].module);
+    }
+    for (const MetadataFact& fact : metadata.metadata) {
+      Set(fact.node, fact.module);
+    }
+  }
 
-RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
-                               const Recording* fx, ModuleTree& modules) {
+  const std::vector<const std::string*>& of_node() const { return of_node_; }
+
+ private:
+  void Set(NodeId node, ModuleId module) {
+    of_node_[Index(node)] = &paths_[module];
+  }
+
+  static ModuleId OwnerOf(const Model& model, const ParameterFacts& parameters,
+                          NodeId node) {
+    if (parameters.is_carrier[node]) return kNo<ModuleId>;
+    for (const ValueId input : model.Inputs(node)) {
+      const ParameterId id = parameters.ParameterOf(input);
+      if (id != kNo<ParameterId> && parameters.parameters[id].trusted &&
+          parameters.parameters[id].module != ModuleTree::kRoot) {
+        return parameters.parameters[id].module;
+      }
+    }
+    return kNo<ModuleId>;
+  }
+
+  IdVector<ModuleId, std::string> paths_;
+  std::vector<const std::string*> of_node_;
+};
+
+RecordedFacts Gather(const Model& model, const Recording* trace,
+                     const Recording* fx,
+                     const std::vector<const std::string*>& known,
+                     ModuleTree& modules) {
   RecordedFacts facts;
   if (trace != nullptr) {
-    const Projection projection = Project(model, trace->trace);
+    const Projection projection = Project(model, trace->trace, {false, known});
     CheckShare(projection, trace->file);
     facts.traced = Facts(projection, modules);
     facts.run_order = projection.order;
   }
   if (fx != nullptr) {
-    const Projection projection = Project(model, fx->fx, {.names = true});
+    const Projection projection = Project(model, fx->fx, {true, known});
     CheckShare(projection, fx->file);
     facts.fx_traced = Facts(projection, modules);
     facts.run_order = projection.order;
   }
   return facts;
+}
+
+}  // namespace
+
+RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
+                               const Recording* fx, ModuleTree& modules) {
+  return Gather(model, trace, fx, {}, modules);
+}
+
+RecordedFacts GatherAnchored(const Model& model, const ScopeFacts& scopes,
+                             const ParameterFacts& parameters,
+                             const MetadataFacts& metadata,
+                             const Recording* trace, const Recording* fx,
+                             ModuleTree& modules) {
+  if (trace == nullptr && fx == nullptr) return {};
+  const FileModules known(model, scopes, parameters, metadata, modules);
+  return Gather(model, trace, fx, known.of_node(), modules);
 }
 
 }  // namespace onnx_tag

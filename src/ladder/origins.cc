@@ -60,6 +60,10 @@ std::vector<Origin> FindOrigins(const Evidence& evidence,
   for (const Origin& origin : evidence.origins) {
     if (placed[origin.node].tagged()) origins.push_back(origin);
   }
+  // The norm that was folded into a convolution.
+  for (const Origin& origin : evidence.folded) {
+    if (placed[origin.node].tagged()) origins.push_back(origin);
+  }
   std::stable_sort(
       origins.begin(), origins.end(),
       [](const Origin& a, const Origin& b) { return a.node < b.node; });

@@ -19,6 +19,12 @@ RungFunction ProposeFromValueName;
 RungFunction ProposeFromInlined;
 RungFunction ProposeForHelperBodies;
 RungFunction ProposeFromParameters;
+RungFunction ProposeRecordedHeads;
+RungFunction ProposeRecordedParts;
+RungFunction ProposeBetweenRecorded;
+RungFunction ProposeForRecordedGemms;
+RungFunction ProposeForQuantizedProducts;
+RungFunction ProposeForRecurrentLayout;
 RungFunction ProposeFromRecipes;
 RungFunction ProposeForUnnamedRegions;
 RungFunction ProposeForRecurrentSteps;
@@ -64,8 +70,24 @@ constexpr Rung kRungs[] = {
     {"helper_body", "the call of the function that it is part of",
      &ProposeForHelperBodies, kInference},
     {"parameter", "the parameters it uses", &ProposeFromParameters, kDirect},
+    {"recorded", "the operation that was recorded", &ProposeRecordedHeads,
+     kDirect},
+    {"quantized_product", "what a quantizer made of one product",
+     &ProposeForQuantizedProducts, kInference},
+    {"recorded_gemm", "Reshapes around a recorded product",
+     &ProposeForRecordedGemms, kInference},
+    {"recorded_part", "a part of what was recorded", &ProposeRecordedParts,
+     kInference},
+    {"recorded_operands", "constants and sizes of what was recorded",
+     &ProposeForTracedOperands, kInference},
+    {"recorded_operands", "constants and sizes of what was recorded",
+     &ProposeForFxOperands, kInference},
+    {"between_recorded", "between what was recorded", &ProposeBetweenRecorded,
+     kInference},
     {"recipe", "the recipe book's recording of the architecture",
      &ProposeFromRecipes, kInference},
+    {"recurrent_layout", "what turns a recurrent layer's tensors around",
+     &ProposeForRecurrentLayout, kInference},
     {"region", "between named nodes of a converter", &ProposeForUnnamedRegions,
      kInference},
     {"recurrent", "recurrent layers decomposed into steps",

@@ -85,28 +85,19 @@ WantedFacts WantedBy(const Strategy& strategy, const Model& model,
     wanted.book =
         options.book == nullptr ? &recipes::BuiltInBook() : options.book;
   }
-  if (options.trace != nullptr && strategy.info.need != Need::kTrace) {
-    Fail(ErrorKind::kUsage,
-         "{} does not use a recorded run\n  use --strategy htp --trace {}",
-         strategy.info.name, options.trace->file);
-  }
-  if (options.fx != nullptr && strategy.info.need != Need::kFx) {
-    Fail(ErrorKind::kUsage,
-         "{} does not use an FX graph\n  use --strategy fx_graph "
-         "--fx "
-         "{}",
-         strategy.info.name, options.fx->file);
-  }
+  // Every strategy takes every file of facts.
+  wanted.trace = options.trace.get();
+  wanted.fx = options.fx.get();
+  wanted.anchored =
+      strategy.info.need != Need::kTrace && strategy.info.need != Need::kFx;
   if (strategy.info.need == Need::kTrace) {
     if (options.trace == nullptr) {
       Fail(ErrorKind::kUsage,
            "{} needs a recorded run: --trace recording.json\n  record one: {}",
            strategy.info.name, kRecordCommand);
     }
-    wanted.trace = options.trace.get();
   }
   if (strategy.info.need == Need::kFx) {
-    wanted.fx = options.fx.get();
     if (wanted.fx == nullptr && !HasFxMetadata(model)) {
       Fail(ErrorKind::kUsage,
            "the file has no metadata of the dynamo exporter, so {} needs "

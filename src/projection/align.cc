@@ -18,6 +18,8 @@ constexpr float kSameSources = 0.8F;
 constexpr float kOtherSources = -0.4F;
 constexpr float kOwnSource = 0.3F;  // fed by another node of its step
 constexpr float kPinned = 50.0F;
+constexpr float kSameModule = 1.0F;
+constexpr float kOtherModule = -2.0F;
 // What a miss costs.
 constexpr float kSkipToken = 0.1F;  // times its weight
 constexpr float kSkipState = 0.01F;
@@ -74,8 +76,12 @@ class Upstream {
 class Aligner {
  public:
   Aligner(const Model& model, const TokenTable& tokens, const Program& program,
-          const TorchOps& ops, const Pins& pins)
-      : tokens_(tokens.tokens), program_(program), ops_(ops), pins_(pins) {
+          const TorchOps& ops, const Pins& pins, const KnownModulesOf& known)
+      : tokens_(tokens.tokens),
+        program_(program),
+        ops_(ops),
+        pins_(pins),
+        known_(known) {
     NumberOperators(model);
     MakeStates();
     steps_.resize(tokens_.size(), kNo<StepId>);
@@ -104,7 +110,7 @@ class Aligner {
         ops.push_back(tokens_[id].op);
       }
       op_of_[id] = numbers[name];
-      weight_of_[id] = ops_.WeightOf(model.Name(tokens_[id].op));
+      weight_of_[id] = ops_.WeightOf(PlainOperator(model.Name(tokens_[id].op)));
     }
     op_count_ = ops.size();
     accepts_.resize(ops_.elements().size() * op_count_, false);
@@ -112,8 +118,8 @@ class Aligner {
       for (std::size_t op = 0; op < op_count_; ++op) {
         const auto& taken = ops_.elements()[id].operators;
         accepts_[Index(id) * op_count_ + op] =
-            std::find(taken.begin(), taken.end(), model.Name(ops[op])) !=
-            taken.end();
+            std::find(taken.begin(), taken.end(),
+                      PlainOperator(model.Name(ops[op]))) != taken.end();
       }
     }
   }
@@ -235,13 +241,27 @@ class Aligner {
     if (!pins_.empty() && pins_[id] != kNo<StepId>) {
       score += pins_[id] == state.step ? kPinned : -kPinned;
     }
+    if (!known_.empty() && known_[id] != nullptr) {
+      score += weight * (*known_[id] == step.module ? kSameModule
+                         : IsAround(*known_[id], step.module) ||
+                                 IsAround(step.module, *known_[id])
+                             ? 0
+                             : kOtherModule);
+    }
     return score;
+  }
+
+  static bool IsAround(std::string_view outer, std::string_view inner) {
+    return outer.empty() ||
+           (inner.size() > outer.size() && inner.starts_with(outer) &&
+            inner[outer.size()] == '.');
   }
 
   void Pass() {
     std::size_t token = 0;
     std::size_t state = 0;
     std::fill(steps_.begin(), steps_.end(), kNo<StepId>);
+    score_ = 0;
     while (token < tokens_.size()) {
       const std::size_t rows = std::min(kTokens, tokens_.size() - token);
       const std::size_t columns = std::min(kStates, states_.size() - state);
@@ -332,11 +352,14 @@ class Aligner {
   }
 
   void Settle(std::size_t token, std::size_t state, bool settled) {
-    if (settled) steps_[MakeId<TokenId>(token)] = states_[state].step;
+    if (!settled) return;
+    steps_[MakeId<TokenId>(token)] = states_[state].step;
+    score_ += MatchScore(MakeId<TokenId>(token), states_[state]);
   }
 
   Alignment Result() {
     Alignment result;
+    result.score = score_;
     std::vector<bool> found(program_.size(), false);
     for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
       if (!tokens_[id].fed) continue;
@@ -359,10 +382,12 @@ class Aligner {
   const Program& program_;
   const TorchOps& ops_;
   const Pins& pins_;
+  const KnownModulesOf& known_;
   std::vector<State> states_;
   IdVector<TokenId, std::uint32_t> op_of_;
   IdVector<TokenId, float> weight_of_;
   std::size_t op_count_ = 0;
+  double score_ = 0;
   std::vector<std::uint8_t> accepts_;  // element by operator
   IdVector<TokenId, StepId> steps_;
   IdVector<TokenId, std::vector<StepId>> token_sources_;
@@ -374,8 +399,9 @@ class Aligner {
 }  // namespace
 
 Alignment Align(const Model& model, const TokenTable& tokens,
-                const Program& program, const TorchOps& ops, const Pins& pins) {
-  return Aligner(model, tokens, program, ops, pins).Run();
+                const Program& program, const TorchOps& ops, const Pins& pins,
+                const KnownModulesOf& known) {
+  return Aligner(model, tokens, program, ops, pins, known).Run();
 }
 
 }  // namespace onnx_tag

@@ -9,6 +9,8 @@
 #ifndef ONNX_TAG_PROJECTION_ALIGN_H_
 #define ONNX_TAG_PROJECTION_ALIGN_H_
 
+#include <string>
+
 #include "projection/program.h"
 #include "projection/tokens.h"
 
@@ -20,14 +22,18 @@ struct Alignment {
   double total = 0;                 // weight of all tokens
   double steps_matched = 0;         // the same of the steps' heads
   double steps_total = 0;
+  double score = 0;  // of all matches, for two orders of the same to compare
 };
 
 // Known before: a token that a step made, by a name that survived.
 using Pins = IdVector<TokenId, StepId>;
 
+// And a token's module, where the file says it; null: it does not.
+using KnownModulesOf = IdVector<TokenId, const std::string*>;
+
 Alignment Align(const Model& model, const TokenTable& tokens,
                 const Program& program, const TorchOps& ops,
-                const Pins& pins = {});
+                const Pins& pins = {}, const KnownModulesOf& known = {});
 
 }  // namespace onnx_tag
 

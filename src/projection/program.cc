@@ -74,9 +74,6 @@ class Maker {
       Read(recorded_.operations[i], id, step);
     }
     Describe(recorded_.operations[last - 1], step);
-    std::sort(step.sources.begin(), step.sources.end());
-    step.sources.erase(std::unique(step.sources.begin(), step.sources.end()),
-                       step.sources.end());
     program_.Add(std::move(step));
   }
 
@@ -103,13 +100,17 @@ class Maker {
       step.weights.push_back(recorded.shape);
       std::sort(step.weights.back().begin(), step.weights.back().end());
     }
-    if (flow.step != kNo<StepId> && flow.step != id) {
-      step.sources.push_back(flow.step);
-    }
+    AddSource(flow.step, id, step);
     for (const FlowId part : recorded.merges) {
-      if (flows_[part].step != kNo<StepId> && flows_[part].step != id) {
-        step.sources.push_back(flows_[part].step);
-      }
+      AddSource(flows_[part].step, id, step);
+    }
+  }
+
+  static void AddSource(StepId source, StepId id, Step& step) {
+    if (source != kNo<StepId> && source != id &&
+        std::find(step.sources.begin(), step.sources.end(), source) ==
+            step.sources.end()) {
+      step.sources.push_back(source);
     }
   }
 
@@ -137,6 +138,49 @@ class Maker {
 
 Program MakeProgram(const RecordedProgram& recorded, const TorchOps& ops) {
   return Maker(recorded, ops).Make();
+}
+
+Program SortDepthFirst(const Program& program) {
+  IdVector<StepId, bool> read(program.size(), false);
+  for (const Step& step : program) {
+    for (const StepId source : step.sources) read[source] = true;
+  }
+  Program sorted;
+  IdVector<StepId, StepId> moved(program.size(), kNo<StepId>);
+  IdVector<StepId, bool> seen(program.size(), false);
+  std::vector<std::pair<StepId, std::size_t>> stack;
+  // The main result first: what takes the longest way.
+  IdVector<StepId, std::uint32_t> depth(program.size(), 0);
+  std::vector<StepId> results;
+  for (const StepId id : AllIds<StepId>(program.size())) {
+    for (const StepId source : program[id].sources) {
+      if (source < id) depth[id] = std::max(depth[id], depth[source] + 1);
+    }
+    if (!read[id]) results.push_back(id);
+  }
+  std::stable_sort(results.begin(), results.end(),
+                   [&](StepId a, StepId b) { return depth[a] > depth[b]; });
+  for (const StepId id : results) {
+    stack.emplace_back(id, 0);
+    seen[id] = true;
+    while (!stack.empty()) {
+      auto& [step, next] = stack.back();
+      if (next < program[step].sources.size()) {
+        const StepId source = program[step].sources[next++];
+        if (!seen[source]) {
+          seen[source] = true;
+          stack.emplace_back(source, 0);
+        }
+        continue;
+      }
+      moved[step] = sorted.Add(program[step]);
+      stack.pop_back();
+    }
+  }
+  for (Step& step : sorted) {
+    for (StepId& source : step.sources) source = moved[source];
+  }
+  return sorted;
 }
 
 }  // namespace onnx_tag

@@ -26,7 +26,7 @@ struct Step {
   bool fed = false;         // depends on what is fed to the model
   bool has_shape = false;
   Shape shape;                  // of its first result
-  std::vector<StepId> sources;  // steps whose results it reads
+  std::vector<StepId> sources;  // steps whose results it reads, as it does
   std::vector<Shape> weights;   // of the parameters it reads, dims sorted
 };
 
@@ -34,6 +34,9 @@ using Program = IdVector<StepId, Step>;
 
 // `recorded` must outlive the program.
 Program MakeProgram(const RecordedProgram& recorded, const TorchOps& ops);
+
+// The same as it runs when its results are asked for.
+Program SortDepthFirst(const Program& program);
 
 }  // namespace onnx_tag
 

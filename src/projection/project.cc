@@ -1,7 +1,9 @@
 #include "projection/project.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "projection/align.h"
@@ -81,7 +83,8 @@ class Projector {
       if (!element.heads) continue;
       const auto& taken = element.operators;
       return std::find(taken.begin(), taken.end(),
-                       model_.Name(tokens_[id].op)) != taken.end();
+                       PlainOperator(model_.Name(tokens_[id].op))) !=
+             taken.end();
     }
     return false;
   }
@@ -228,15 +231,42 @@ Pins FindPins(const Model& model, const TokenTable& table,
   return pins;
 }
 
-}  // namespace
+// Of the file's matrices, those of a shape that the recording has as often.
+double WeightShare(const TokenTable& table, const Program& program) {
+  std::map<Shape, int> recorded;
+  for (const Step& step : program) {
+    for (const Shape& shape : step.weights) ++recorded[shape];
+  }
+  double found = 0;
+  double total = 0;
+  for (const Token& token : table.tokens) {
+    for (const Shape& shape : token.weights) {
+      if (shape.size() < 2) continue;
+      total += 1;
+      const auto at = recorded.find(shape);
+      if (at != recorded.end() && at->second-- > 0) found += 1;
+    }
+  }
+  return total > 0 ? found / total : 0;
+}
 
-Projection Project(const Model& model, const RecordedProgram& recorded,
-                   const ProjectionOptions& options) {
+Projection ProjectInOrder(const Model& model, const TokenTable& table,
+                          const Program& program,
+                          const ProjectionOptions& options) {
   const TorchOps& ops = BuiltInTorchOps();
-  const Program program = MakeProgram(recorded, ops);
-  const TokenTable table = MakeTokens(model);
   const Pins pins = options.names ? FindPins(model, table, program) : Pins();
-  const Alignment alignment = Align(model, table, program, ops, pins);
+  KnownModulesOf known;
+  if (!options.known.empty()) {
+    std::set<std::string_view> modules;
+    for (const Step& step : program) modules.insert(step.module);
+    known.resize(table.tokens.size(), nullptr);
+    for (const TokenId id : AllIds<TokenId>(table.tokens.size())) {
+      const std::string* const module =
+          options.known[Index(table.tokens[id].node)];
+      if (module != nullptr && modules.contains(*module)) known[id] = module;
+    }
+  }
+  const Alignment alignment = Align(model, table, program, ops, pins, known);
   Projection projection;
   const auto share = [](double part, double whole) {
     return whole > 0 ? part / whole : 0.0;
@@ -244,9 +274,30 @@ Projection Project(const Model& model, const RecordedProgram& recorded,
   projection.file_share = share(alignment.matched, alignment.total);
   projection.recorded_share =
       share(alignment.steps_matched, alignment.steps_total);
+  projection.score = alignment.score;
+  projection.weight_share = WeightShare(table, program);
   Projector(table, program, alignment, ops, model).Run(projection);
   projection.order = table.order;
   return projection;
+}
+
+}  // namespace
+
+Projection Project(const Model& model, const RecordedProgram& recorded,
+                   const ProjectionOptions& options) {
+  const Program program = MakeProgram(recorded, BuiltInTorchOps());
+  const TokenTable table = MakeTokens(model);
+  Projection as_written = ProjectInOrder(model, table, program, options);
+  // A file that tools have sorted anew is put in an order of its own, and so
+  // is the recording. A large file that fits as it is needs no second look.
+  constexpr double kNearlyAll = 0.97;
+  constexpr std::size_t kLarge = 20000;
+  if (table.tokens.size() > kLarge && as_written.file_share >= kNearlyAll) {
+    return as_written;
+  }
+  Projection sorted = ProjectInOrder(model, SortDepthFirst(model, table),
+                                     SortDepthFirst(program), options);
+  return sorted.score > as_written.score ? sorted : as_written;
 }
 
 }  // namespace onnx_tag

@@ -3,6 +3,7 @@
 #ifndef ONNX_TAG_PROJECTION_PROJECT_H_
 #define ONNX_TAG_PROJECTION_PROJECT_H_
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,12 +30,18 @@ struct Projection {
   std::vector<NodeId> order;         // all nodes, as they run
   double file_share = 0;      // of the file's operations, those that were found
   double recorded_share = 0;  // of the recorded operations
+  double score = 0;           // of the matches
+  double weight_share = 0;    // of the file's matrices, those of a shape that
+                              // the recording has as often
 };
 
 struct ProjectionOptions {
   // Whether names of FX nodes that survived in names of nodes and values may
   // be used.
   bool names = false;
+  // By node: its module, where the file says it; null: it does not. Empty:
+  // nothing is to be known but what the recording says.
+  std::vector<const std::string*> known;
 };
 
 Projection Project(const Model& model, const RecordedProgram& recorded,

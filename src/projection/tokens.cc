@@ -4,6 +4,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "graph/depth_first.h"
+
 namespace onnx_tag {
 namespace {
 
@@ -43,7 +45,8 @@ class Maker {
       : model_(model),
         substance_(model.value_count(), Substance::kConstant),
         placed_(model.node_count(), false),
-        token_of_(model.value_count(), kNo<TokenId>) {}
+        token_of_(model.value_count(), kNo<TokenId>),
+        is_scale_(model.value_count(), false) {}
 
   TokenTable Make() {
     table_.by_node.resize(model_.node_count(), kNo<TokenId>);
@@ -144,12 +147,49 @@ class Maker {
     }
     const bool token = result >= Substance::kMade && op != "Identity" &&
                        op != "Constant" && op != "DequantizeLinear" &&
-                       op != "QuantizeLinear";
+                       op != "QuantizeLinear" && !IsOfQuantizer(node, op);
     if (token) {
       AddToken(node, result);
     } else {
       HandOn(node);
     }
+  }
+
+  // What dynamic quantization puts around a product in integers: the scales
+  // of both sides, and their product with the result.
+  bool IsOfQuantizer(NodeId node, std::string_view op) {
+    const auto inputs = model_.Inputs(node);
+    const auto outputs = model_.Outputs(node);
+    if (op == "DynamicQuantizeLinear") {
+      for (std::size_t i = 1; i < outputs.size(); ++i) Scale(outputs[i]);
+      return true;
+    }
+    if (op == "Cast") {
+      const NodeId producer = inputs.empty() || inputs[0] == kNo<ValueId>
+                                  ? kNo<NodeId>
+                                  : model_.Producer(inputs[0]);
+      return producer != kNo<NodeId> &&
+             model_.OpType(producer).ends_with("Integer");
+    }
+    if (op != "Mul" || inputs.size() != 2) return false;
+    std::size_t scales = 0;
+    for (const ValueId input : inputs) {
+      scales += input != kNo<ValueId> && is_scale_[input];
+    }
+    if (scales == 0) return false;
+    const bool made_of_scales =
+        std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+          return input != kNo<ValueId> &&
+                 (is_scale_[input] || substance_[input] <= Substance::kWeight);
+        });
+    if (made_of_scales) Scale(outputs[0]);
+    return true;
+  }
+
+  void Scale(ValueId value) {
+    if (value == kNo<ValueId>) return;
+    is_scale_[value] = true;
+    substance_[value] = Substance::kSize;
   }
 
   // A node that is no token hands on where its data come from.
@@ -174,14 +214,14 @@ class Maker {
     for (const ValueId input : model_.Inputs(node)) {
       if (input == kNo<ValueId>) continue;
       AddWeight(input, token);
-      if (token_of_[input] != kNo<TokenId>) {
-        token.sources.push_back(token_of_[input]);
+      const TokenId source = token_of_[input];
+      if (source != kNo<TokenId> &&
+          std::find(token.sources.begin(), token.sources.end(), source) ==
+              token.sources.end()) {
+        token.sources.push_back(source);
       }
     }
     AddShape(node, token);
-    std::sort(token.sources.begin(), token.sources.end());
-    token.sources.erase(std::unique(token.sources.begin(), token.sources.end()),
-                        token.sources.end());
     const TokenId id = table_.tokens.Add(std::move(token));
     table_.by_node[node] = id;
     for (const ValueId output : model_.Outputs(node)) {
@@ -224,11 +264,46 @@ class Maker {
   IdVector<ValueId, Substance> substance_;
   std::vector<bool> placed_;
   IdVector<ValueId, TokenId> token_of_;  // by value: the token it comes from
+  IdVector<ValueId, bool> is_scale_;     // a quantizer's
   std::unordered_map<std::string, GraphId> bodies_;
 };
 
 }  // namespace
 
 TokenTable MakeTokens(const Model& model) { return Maker(model).Make(); }
+
+TokenTable SortDepthFirst(const Model& model, const TokenTable& table) {
+  // A graph inside a node runs with it.
+  IdVector<NodeId, std::uint32_t> rank(model.node_count(), 0);
+  std::uint32_t next = 0;
+  for (const NodeId node : DepthFirstOrder(model, GraphId{0})) {
+    rank[node] = next++;
+  }
+  const auto before = [&](NodeId a, NodeId b) {
+    const auto outermost = [&](NodeId node) {
+      while (model[node].graph != GraphId{0} &&
+             model[model[node].graph].kind == GraphKind::kSubgraph) {
+        node = model[model[node].graph].parent_node;
+      }
+      return model[node].graph == GraphId{0} ? rank[node] : next;
+    };
+    return outermost(a) < outermost(b);
+  };
+  TokenTable sorted;
+  sorted.order = table.order;
+  std::stable_sort(sorted.order.begin(), sorted.order.end(), before);
+  sorted.by_node.resize(model.node_count(), kNo<TokenId>);
+  IdVector<TokenId, TokenId> moved(table.tokens.size(), kNo<TokenId>);
+  for (const NodeId node : sorted.order) {
+    const TokenId old = table.by_node[node];
+    if (old == kNo<TokenId>) continue;
+    moved[old] = sorted.tokens.Add(table.tokens[old]);
+    sorted.by_node[node] = moved[old];
+  }
+  for (Token& token : sorted.tokens) {
+    for (TokenId& source : token.sources) source = moved[source];
+  }
+  return sorted;
+}
 
 }  // namespace onnx_tag

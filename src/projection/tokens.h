@@ -30,8 +30,9 @@ struct Token {
   bool fed = false;
   bool has_shape = false;
   Shape shape;
-  std::vector<TokenId> sources;  // past nodes that are no tokens
-  std::vector<Shape> weights;    // dims sorted
+  std::vector<TokenId>
+      sources;  // past nodes that are no tokens; as they are read
+  std::vector<Shape> weights;  // dims sorted
 };
 
 struct TokenTable {
@@ -41,6 +42,9 @@ struct TokenTable {
 };
 
 TokenTable MakeTokens(const Model& model);
+
+// The same as they run when outputs are asked for: tools sort nodes anew.
+TokenTable SortDepthFirst(const Model& model, const TokenTable& table);
 
 }  // namespace onnx_tag
 

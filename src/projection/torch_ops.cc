@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/text.h"
 #include "generated/torch_ops.h"
@@ -93,6 +94,30 @@ const TorchPattern* TorchOps::Find(std::string_view op) const {
 float TorchOps::WeightOf(std::string_view onnx_operator) const {
   const auto at = weights_.find(onnx_operator);
   return at == weights_.end() ? 1.0F : at->second;
+}
+
+std::string_view PlainOperator(std::string_view op) {
+  static constexpr std::pair<std::string_view, std::string_view> kPlain[] = {
+      {"FusedConv", "Conv"},
+      {"NhwcFusedConv", "Conv"},
+      {"QLinearConv", "Conv"},
+      {"ConvInteger", "Conv"},
+      {"FusedMatMul", "MatMul"},
+      {"QLinearMatMul", "MatMul"},
+      {"MatMulInteger", "MatMul"},
+      {"MatMulIntegerToFloat", "MatMul"},
+      {"DynamicQuantizeMatMul", "MatMul"},
+      {"MatMulNBits", "MatMul"},
+      {"FusedGemm", "Gemm"},
+      {"DynamicQuantizeLSTM", "LSTM"},
+      {"SkipLayerNormalization", "LayerNormalization"},
+      {"BiasGelu", "Gelu"},
+      {"FastGelu", "Gelu"},
+      {"QuickGelu", "Sigmoid"}};
+  for (const auto& [fused, plain] : kPlain) {
+    if (op == fused) return plain;
+  }
+  return op;
 }
 
 const TorchOps& BuiltInTorchOps() {

@@ -47,6 +47,9 @@ class TorchOps {
   IdVector<ElementId, PatternElement> elements_;
 };
 
+// What an operator was before a tool fused or quantized it.
+std::string_view PlainOperator(std::string_view op);
+
 // The one that is built in.
 const TorchOps& BuiltInTorchOps();
 

@@ -21,25 +21,6 @@ std::vector<Claim> ProposeFromMetadata(const Evidence& evidence,
 
 namespace {
 
-// A parameter of a child that is never called itself, as the out_proj of
-// nn.MultiheadAttention: the child is the module.
-ModuleId UncalledChild(const Evidence& evidence, NodeId node, ModuleId module) {
-  const std::string_view op = evidence.model.OpType(node);
-  if (op != "Gemm" && op != "MatMul") return module;
-  for (const ValueId input : evidence.model.Inputs(node)) {
-    const ParameterId id = evidence.ParameterOf(input);
-    if (id == kNo<ParameterId>) continue;
-    const Parameter& parameter = evidence.parameters[id];
-    if (parameter.trusted && parameter.rank == 2 &&
-        evidence.modules.Parent(parameter.module) == module &&
-        parameter.module != ModuleId{0} &&
-        !evidence.IsCalled(parameter.module)) {
-      return parameter.module;
-    }
-  }
-  return module;
-}
-
 bool HasTrustedParameter(const Evidence& evidence, NodeId node,
                          ModuleId module) {
   for (const ValueId input : evidence.model.Inputs(node)) {
@@ -60,8 +41,7 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
   for (const NodeId node : evidence.model.Nodes()) {
     const ScopeId scope = evidence.node_scope[node];
     if (scope == kNo<ScopeId> || placed[node].tagged()) continue;
-    const ModuleId module =
-        UncalledChild(evidence, node, evidence.scopes[scope].module);
+    const ModuleId module = evidence.scopes[scope].module;
     const bool sure = evidence.scopes[scope].proven;
     const bool own = HasTrustedParameter(evidence, node, module);
     const bool settled = !own && evidence.scopes[scope].settled;

@@ -32,12 +32,17 @@ class ExecutionOrder {
   std::vector<Claim> Run() {
     for (const NodeId node : model_.Nodes())
       module_[node] = placed_[node].module;
-    for (const GraphId graph : model_.Graphs()) PlaceData(model_[graph].nodes);
-    for (const GraphId graph : model_.Graphs()) PlaceSide(model_[graph].nodes);
+    for (const GraphId graph : model_.Graphs()) PlaceData(NodesOf(graph));
+    for (const GraphId graph : model_.Graphs()) PlaceSide(NodesOf(graph));
     return std::move(claims_);
   }
 
  private:
+  // As they ran.
+  const std::vector<NodeId>& NodesOf(GraphId graph) const {
+    return graph == GraphId{0} ? bounds_.order.nodes : model_[graph].nodes;
+  }
+
   bool IsData(NodeId node) const { return data_.IsMadeBy(node); }
 
   bool HasChildren(ModuleId module) const {
@@ -142,7 +147,10 @@ class ExecutionOrder {
     const NodeId node = gap.front();
     const ModuleId a = before == kNo<NodeId> ? ModuleId{0} : module_[before];
     const ModuleId b = after == kNo<NodeId> ? ModuleId{0} : module_[after];
-    if (a == b && before != kNo<NodeId> && after != kNo<NodeId>) return a;
+    if (a == b && before != kNo<NodeId> && after != kNo<NodeId> &&
+        (HasChildren(a) || ReadsFrom(node, a))) {
+      return a;
+    }
     if (before != kNo<NodeId> && after == kNo<NodeId> && IsProgram(gap)) {
       return ModuleId{0};
     }
@@ -206,6 +214,15 @@ class ExecutionOrder {
     return WhereOldMeetsNew(node, deepest, around);
   }
 
+  // Whether it continues what the module made.
+  bool ReadsFrom(NodeId node, ModuleId module) const {
+    for (const ValueId input : model_.Inputs(node)) {
+      const NodeId producer = ProducerOf(model_, input);
+      if (producer != kNo<NodeId> && module_[producer] == module) return true;
+    }
+    return false;
+  }
+
   // So much behind the last module, and no weight in it, is what a model does
   // with its results: boxes are selected, tokens drawn. No module that has run
   // does it.
@@ -256,7 +273,8 @@ class ExecutionOrder {
          gap.subspan(1, std::min(gap.size() - 1, kLookAhead))) {
       for (const ValueId input : model_.Inputs(later)) {
         const NodeId producer = ProducerOf(model_, input);
-        if (producer != kNo<NodeId> && producer < gap.front() &&
+        if (producer != kNo<NodeId> &&
+            bounds_.order.rank[producer] < bounds_.order.rank[gap.front()] &&
             data_.Contains(input) &&
             CallerFor(gap.front(), producer) == module) {
           return true;

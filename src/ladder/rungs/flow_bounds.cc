@@ -2,6 +2,7 @@
 #include <array>
 
 #include "graph/recurrent.h"
+#include "ladder/rungs/call_regions.h"
 #include "ladder/rungs/graph_patterns.h"
 #include "ladder/rungs/layer_bounds.h"
 
@@ -50,7 +51,7 @@ class FlowBounds {
     FindRepeated();
     before_.resize(model_.node_count());
     behind_.resize(model_.node_count());
-    const std::vector<NodeId>& nodes = model_[GraphId{0}].nodes;
+    const std::vector<NodeId>& nodes = bounds_.order.nodes;
     for (const NodeId node : nodes) LookBack(node);
     for (auto at = nodes.rbegin(); at != nodes.rend(); ++at) LookAhead(*at);
     for (const NodeId node : nodes) {
@@ -62,7 +63,9 @@ class FlowBounds {
  private:
   void LookBack(NodeId node) {
     if (!data_.IsMadeBy(node)) return;
-    const auto later = [](NodeId a, NodeId b) { return a > b; };
+    const auto later = [&](NodeId a, NodeId b) {
+      return bounds_.order.rank[a] > bounds_.order.rank[b];
+    };
     for (const ValueId input : model_.Inputs(node)) {
       const NodeId producer = ProducerOf(model_, input);
       if (producer == kNo<NodeId> || !data_.Contains(input)) continue;
@@ -77,7 +80,9 @@ class FlowBounds {
   }
 
   void LookAhead(NodeId node) {
-    const auto earlier = [](NodeId a, NodeId b) { return a < b; };
+    const auto earlier = [&](NodeId a, NodeId b) {
+      return bounds_.order.rank[a] < bounds_.order.rank[b];
+    };
     for (const ValueId output : model_.Outputs(node)) {
       if (!data_.Contains(output)) continue;
       for (const NodeId reader : model_.Consumers(output)) {
@@ -148,8 +153,11 @@ void BoundByFlow(const Evidence& evidence, const Placed& placed,
 Bounds FindBounds(const Evidence& evidence, const Placed& placed,
                   const DataValues& data) {
   Bounds bounds(evidence.model.node_count());
+  bounds.order = FindRunOrder(evidence, placed, data);
   BoundByTwins(evidence, placed, data, bounds);
   BoundByFlow(evidence, placed, data, bounds);
+  BoundByRegions(evidence, placed, data, bounds);
+  BoundByLikeness(evidence, placed, data, bounds);
   return bounds;
 }
 

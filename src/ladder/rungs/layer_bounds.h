@@ -10,6 +10,7 @@
 
 #include "graph/data_values.h"
 #include "ladder/claim.h"
+#include "ladder/rungs/run_order.h"
 
 namespace onnx_tag {
 
@@ -26,6 +27,7 @@ struct Bounds {
     }
   }
 
+  RunOrder order;
   IdVector<NodeId, ModuleId> inside;  // the deepest module known
   // The layer whose end it is part of: what follows is outside.
   IdVector<NodeId, ModuleId> ends;

@@ -31,6 +31,19 @@ Owner OwnerOf(const Evidence& evidence, NodeId node) {
   return owner;
 }
 
+// torch.nn.MultiheadAttention never calls its out_proj: it uses the weight.
+IdVector<ModuleId, bool> ModulesThatPack(const Evidence& evidence) {
+  IdVector<ModuleId, bool> packs(evidence.modules.size(), false);
+  for (const Parameter& parameter : evidence.parameters) {
+    const std::string_view name = parameter.name;
+    const std::string_view atom = name.substr(name.rfind('.') + 1);
+    if (atom == "in_proj_weight" || atom == "in_proj_bias") {
+      packs[parameter.module] = true;
+    }
+  }
+  return packs;
+}
+
 // By its attribute name.
 bool LooksLikeEmbedding(const Evidence& evidence, ModuleId module) {
   const std::string_view atom = evidence.modules.Atom(module);
@@ -90,11 +103,17 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
   const Model& model = evidence.model;
   std::vector<Claim> claims;
   const auto products = NamelessProducts(evidence);
+  const IdVector<ModuleId, bool> packs = ModulesThatPack(evidence);
   const IdVector<NodeId, bool> in_recipe = NodesOfRecipes(evidence);
   for (const NodeId node : model.Nodes()) {
     if (placed[node].tagged() || evidence.is_carrier[node]) continue;
-    const Owner owner = OwnerOf(evidence, node);
+    Owner owner = OwnerOf(evidence, node);
     if (owner.module == kNo<ModuleId>) continue;
+    if (owner.module != ModuleId{0} &&
+        packs[evidence.modules.Parent(owner.module)] &&
+        evidence.modules.Atom(owner.module) == "out_proj") {
+      owner.module = evidence.modules.Parent(owner.module);
+    }
     // A name without dots may be the root's, or nobody's: a recipe knows
     // better.
     if (owner.module == ModuleId{0} && in_recipe[node]) continue;

@@ -1,5 +1,8 @@
 // Nodes that the recipe book places.
+#include <optional>
+
 #include "ladder/claim.h"
+#include "ladder/rungs/layer_bounds.h"
 
 namespace onnx_tag {
 namespace {
@@ -7,8 +10,20 @@ namespace {
 std::vector<Claim> ClaimsOf(const Evidence& evidence, const Placed& placed,
                             bool firm) {
   std::vector<Claim> claims;
+  std::optional<Bounds> bounds;
   for (const RecipeFact& fact : evidence.recipes) {
     if (fact.firm != firm || placed[fact.node].tagged()) continue;
+    if (fact.confidence == Confidence::kLow) {
+      if (!bounds) {
+        bounds = FindBounds(evidence, placed, DataValues(evidence.model));
+      }
+      // What the file's own parameters stand around is deeper inside.
+      const ModuleId inside = bounds->inside[fact.node];
+      if (inside != kNo<ModuleId> && inside != fact.module &&
+          evidence.modules.IsAncestor(fact.module, inside)) {
+        continue;
+      }
+    }
     claims.push_back({fact.node, fact.module, fact.confidence,
                       Source::kOperation, fact.because});
   }

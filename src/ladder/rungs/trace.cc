@@ -5,14 +5,20 @@
 #include "ladder/rungs/graph_patterns.h"
 
 namespace onnx_tag {
+
+RungFunction ProposeForGemmReshapes;  // helpers.cc
+
 namespace {
 
 std::vector<Claim> ClaimProjected(const Evidence& evidence,
                                   const std::vector<ProjectedFact>& facts,
-                                  Source source, const Placed& placed) {
+                                  Source source, const Placed& placed,
+                                  ProjectionTrust least, ProjectionTrust most) {
   std::vector<Claim> claims;
   for (const ProjectedFact& fact : facts) {
-    if (placed[fact.node].tagged()) continue;
+    if (placed[fact.node].tagged() || fact.trust < least || fact.trust > most) {
+      continue;
+    }
     switch (fact.trust) {
       case ProjectionTrust::kFound:
         claims.push_back({fact.node, fact.module, Confidence::kCertain, source,
@@ -61,12 +67,54 @@ bool GivesGraphOutput(const Model& model, NodeId node) {
 
 std::vector<Claim> ProposeFromTrace(const Evidence& evidence,
                                     const Placed& placed) {
-  return ClaimProjected(evidence, evidence.traced, Source::kTrace, placed);
+  return ClaimProjected(evidence, evidence.traced, Source::kTrace, placed,
+                        ProjectionTrust::kCaller, ProjectionTrust::kFound);
 }
 
 std::vector<Claim> ProposeFromFx(const Evidence& evidence,
                                  const Placed& placed) {
-  return ClaimProjected(evidence, evidence.fx_traced, Source::kFx, placed);
+  return ClaimProjected(evidence, evidence.fx_traced, Source::kFx, placed,
+                        ProjectionTrust::kCaller, ProjectionTrust::kFound);
+}
+
+namespace {
+
+// Of both recordings, the run first.
+std::vector<Claim> ClaimRecorded(const Evidence& evidence, const Placed& placed,
+                                 ProjectionTrust least, ProjectionTrust most) {
+  std::vector<Claim> claims = ClaimProjected(
+      evidence, evidence.traced, Source::kTrace, placed, least, most);
+  const std::vector<Claim> more = ClaimProjected(
+      evidence, evidence.fx_traced, Source::kFx, placed, least, most);
+  claims.insert(claims.end(), more.begin(), more.end());
+  return claims;
+}
+
+}  // namespace
+
+std::vector<Claim> ProposeRecordedHeads(const Evidence& evidence,
+                                        const Placed& placed) {
+  return ClaimRecorded(evidence, placed, ProjectionTrust::kFound,
+                       ProjectionTrust::kFound);
+}
+
+std::vector<Claim> ProposeRecordedParts(const Evidence& evidence,
+                                        const Placed& placed) {
+  return ClaimRecorded(evidence, placed, ProjectionTrust::kPart,
+                       ProjectionTrust::kPart);
+}
+
+std::vector<Claim> ProposeBetweenRecorded(const Evidence& evidence,
+                                          const Placed& placed) {
+  return ClaimRecorded(evidence, placed, ProjectionTrust::kCaller,
+                       ProjectionTrust::kBetween);
+}
+
+// The Reshapes that a tool put around a Gemm are in no recording.
+std::vector<Claim> ProposeForRecordedGemms(const Evidence& evidence,
+                                           const Placed& placed) {
+  if (evidence.traced.empty() && evidence.fx_traced.empty()) return {};
+  return ProposeForGemmReshapes(evidence, placed);
 }
 
 namespace {
@@ -220,12 +268,14 @@ class OperandClaims {
 
 std::vector<Claim> ProposeForTracedOperands(const Evidence& evidence,
                                             const Placed& placed) {
+  if (evidence.traced.empty()) return {};
   return OperandClaims(evidence, placed, evidence.traced, Source::kTrace)
       .Make();
 }
 
 std::vector<Claim> ProposeForFxOperands(const Evidence& evidence,
                                         const Placed& placed) {
+  if (evidence.fx_traced.empty()) return {};
   return OperandClaims(evidence, placed, evidence.fx_traced, Source::kFx)
       .Make();
 }

@@ -57,7 +57,7 @@ class TwinLayers {
     place_.resize(model_.node_count(), kNowhere);
     std::vector<Layer> layers(tree_.size());
     named_before_.push_back(0);
-    for (const NodeId node : model_[GraphId{0}].nodes) {
+    for (const NodeId node : bounds_.order.nodes) {
       if (!data_.IsMadeBy(node)) continue;
       const std::size_t place = nodes_.size();
       place_[node] = place;

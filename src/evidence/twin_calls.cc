@@ -1,0 +1,218 @@
+#include "evidence/twin_calls.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "exporters/torchscript/torchscript.h"
+#include "hierarchy/name_parts.h"
+
+namespace onnx_tag {
+namespace {
+
+// The scopes that print the same but for the number of the call.
+struct Member {
+  int call = 0;
+  ScopeId scope = kNo<ScopeId>;
+};
+using Family = std::vector<Member>;
+
+class TwinCalls {
+ public:
+  TwinCalls(const Model& model, const ParameterFacts& parameters,
+            const ScopeFacts& facts, ModuleTree& modules)
+      : model_(model),
+        parameters_(parameters),
+        facts_(facts),
+        scopes_(facts.scopes),
+        tree_(modules),
+        own_(facts.scopes.size()),
+        twins_(facts.scopes.size()) {}
+
+  IdVector<ScopeId, TwinScope> Run() {
+    FindFamilies();
+    if (families_.empty()) return std::move(twins_);
+    FindOwn();
+    for (const auto& [first, family] : families_) PlaceByParameters(family);
+    for (const auto& [scope, modules] : instances_) {
+      // One module around all of them: what was called again are its parts.
+      if (!IsAllDistinct(modules) || modules.size() < 2) continue;
+      const auto own = families_.find(scope);
+      if (own != families_.end()) PlaceByOrder(own->second, modules, {});
+      if (twins_[scope].module == kNo<ModuleId>) {
+        twins_[scope] = {modules.front(), true};
+      }
+      for (const ScopeId child : children_[scope]) {
+        const auto family = families_.find(child);
+        if (family == families_.end()) continue;
+        PlaceByOrder(family->second, modules, AtomsOf(child));
+      }
+    }
+    return std::move(twins_);
+  }
+
+ private:
+  void FindFamilies() {
+    for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) {
+      const ScopeId first = scopes_[id].first_call;
+      if (first == kNo<ScopeId>) continue;
+      Family& family = families_[first];
+      if (family.empty()) {
+        family.push_back({0, first});
+        children_[scopes_[first].parent].push_back(first);
+      }
+      family.push_back(
+          {hierarchy::SplitReuseSuffix(scopes_[id].text).call, id});
+    }
+    for (auto& [first, family] : families_) {
+      std::sort(
+          family.begin(), family.end(),
+          [](const Member& a, const Member& b) { return a.call < b.call; });
+    }
+  }
+
+  struct Own {
+    ModuleId module = kNo<ModuleId>;
+    std::uint32_t rank = 0;
+    bool contradicted = false;
+  };
+
+  // The module whose parameters the nodes of a scope read.
+  void FindOwn() {
+    for (const NodeId node : model_.Nodes()) {
+      const ScopeId scope = facts_.node_scope[node] != kNo<ScopeId>
+                                ? facts_.node_scope[node]
+                                : facts_.value_scope[node];
+      if (scope == kNo<ScopeId> || parameters_.is_carrier[node]) continue;
+      for (const ValueId input : model_.Inputs(node)) {
+        const ParameterId id = parameters_.ParameterOf(input);
+        if (id == kNo<ParameterId>) continue;
+        const Parameter& parameter = parameters_.parameters[id];
+        if (!parameter.trusted) continue;
+        Own& own = own_[scope];
+        if (own.module == kNo<ModuleId> || parameter.rank > own.rank) {
+          own = {parameter.module, parameter.rank, false};
+        } else if (own.module != parameter.module &&
+                   parameter.rank == own.rank) {
+          own.contradicted = true;
+        }
+      }
+    }
+  }
+
+  // What the scope's last segment adds to the path around it.
+  std::vector<std::string_view> AtomsOf(ScopeId scope) const {
+    const std::string_view segment = scopes_.Segment(scope);
+    const ScopeId parent = scopes_[scope].parent;
+    const std::string_view outer =
+        parent == ScopeId{0} ? std::string_view() : scopes_.Segment(parent);
+    if (!outer.empty() && segment.size() > outer.size() + 1 &&
+        segment.starts_with(outer) && segment[outer.size()] == '.' &&
+        hierarchy::IsNumeric(segment.substr(outer.size() + 1))) {
+      return {segment.substr(outer.size() + 1)};
+    }
+    return Split(segment, '.');
+  }
+
+  // The module around `module` when the atoms are taken from its end; kNo
+  // where it does not end so.
+  ModuleId Without(ModuleId module,
+                   const std::vector<std::string_view>& atoms) const {
+    for (auto atom = atoms.rbegin(); atom != atoms.rend(); ++atom) {
+      if (module == ModuleId{0} || tree_.Atom(module) != *atom) {
+        return kNo<ModuleId>;
+      }
+      module = tree_.Parent(module);
+    }
+    return module;
+  }
+
+  template <typename Modules>
+  static bool IsAllDistinct(const Modules& modules) {
+    return std::set<ModuleId>(modules.begin(), modules.end()).size() ==
+           modules.size();
+  }
+
+  void PlaceByParameters(const Family& family) {
+    const std::vector<std::string_view> atoms = AtomsOf(family.front().scope);
+    std::vector<ModuleId> modules;
+    for (const Member& member : family) {
+      const Own& own = own_[member.scope];
+      if (own.module == kNo<ModuleId> || own.contradicted ||
+          Without(own.module, atoms) == kNo<ModuleId>) {
+        return;
+      }
+      modules.push_back(own.module);
+    }
+    if (!IsAllDistinct(modules)) return;
+    for (std::size_t i = 0; i < family.size(); ++i) {
+      twins_[family[i].scope] = {modules[i], true};
+    }
+    Climb(family.front().scope, atoms, modules);
+  }
+
+  // The scopes around a family of twins have an instance for each twin.
+  void Climb(ScopeId scope, std::vector<std::string_view> atoms,
+             std::vector<ModuleId> modules) {
+    for (scope = scopes_[scope].parent; scope != ScopeId{0};
+         scope = scopes_[scope].parent) {
+      const std::vector<std::string_view> outer = AtomsOf(scope);
+      for (ModuleId& module : modules) {
+        module = Without(module, atoms);
+        while (module != kNo<ModuleId> && module != ModuleId{0} &&
+               Without(module, outer) == kNo<ModuleId>) {
+          module = tree_.Parent(module);
+        }
+        if (module == kNo<ModuleId> || module == ModuleId{0}) return;
+      }
+      const auto [at, is_new] = instances_.try_emplace(scope, modules);
+      // Where two families disagree the larger knows all instances.
+      if (!is_new && IsAllDistinct(modules) &&
+          modules.size() > at->second.size()) {
+        at->second = modules;
+      }
+      if (!IsAllDistinct(modules)) return;
+      atoms = outer;
+    }
+  }
+
+  // Calls in their order, as many for each instance.
+  void PlaceByOrder(const Family& family, const std::vector<ModuleId>& modules,
+                    const std::vector<std::string_view>& atoms) {
+    if (family.size() % modules.size() != 0) return;
+    const std::size_t calls = family.size() / modules.size();
+    for (std::size_t i = 0; i < family.size(); ++i) {
+      TwinScope& twin = twins_[family[i].scope];
+      if (twin.module != kNo<ModuleId>) continue;
+      twin.module = modules[i / calls];
+      for (const std::string_view atom : atoms) {
+        twin.module = tree_.Child(twin.module, atom);
+      }
+    }
+  }
+
+  const Model& model_;
+  const ParameterFacts& parameters_;
+  const ScopeFacts& facts_;
+  const ScopeTable& scopes_;
+  ModuleTree& tree_;
+  IdVector<ScopeId, Own> own_;
+  IdVector<ScopeId, TwinScope> twins_;
+  std::map<ScopeId, Family> families_;  // by the scope without a number
+  std::map<ScopeId, std::vector<ScopeId>> children_;  // with a family
+  std::map<ScopeId, std::vector<ModuleId>> instances_;
+};
+
+}  // namespace
+
+IdVector<ScopeId, TwinScope> FindTwinScopes(const Model& model,
+                                            const ParameterFacts& parameters,
+                                            const ScopeFacts& scopes,
+                                            ModuleTree& modules) {
+  return TwinCalls(model, parameters, scopes, modules).Run();
+}
+
+}  // namespace onnx_tag
