@@ -88,21 +88,21 @@ MappingOptions MappingWords::Take() const {
   return options;
 }
 
-void WriteWords::Add(CLI::App& app, const std::string& default_name,
-                     const std::string& follow) {
+void WriteWords::AddPath(CLI::App& app, const std::string& default_name) {
   path_option = app.add_option("-o,--output", options.path,
                                "where to write it; default " + default_name)
                     ->type_name("FILE")
                     ->group("Output");
+}
+
+void WriteWords::AddFolder(CLI::App& app) {
   folder_option =
       app.add_option("--out-dir", options.folder, "the folder to write to")
           ->type_name("DIR")
           ->group("Output");
-  app.add_flag("--in-place", options.in_place, "replace MODEL itself")
-      ->group("Output");
-  app.add_flag("--follow", options.follow,
-               "with --in-place: through a symbolic link" + follow)
-      ->group("Output");
+}
+
+void WriteWords::AddCare(CLI::App& app) {
   app.add_flag("-f,--force", options.force, "replace files of others")
       ->group("Output");
   app.add_flag("--fsync", options.fsync, "wait until the disk has it")
@@ -116,10 +116,37 @@ void WriteWords::Add(CLI::App& app, const std::string& default_name,
       ->group("Output");
 }
 
+void WriteWords::Add(CLI::App& app, const std::string& default_name,
+                     const std::string& follow) {
+  AddPath(app, default_name);
+  AddFolder(app);
+  app.add_flag("--in-place", options.in_place, "replace MODEL itself")
+      ->group("Output");
+  app.add_flag("--follow", options.follow,
+               "with --in-place: through a symbolic link" + follow)
+      ->group("Output");
+  AddCare(app);
+}
+
+void WriteWords::AddNew(CLI::App& app, const std::string& default_name) {
+  options.new_model = true;
+  AddPath(app, default_name);
+  AddFolder(app);
+  AddCare(app);
+}
+
+void WriteWords::AddNewFolder(CLI::App& app) {
+  options.new_model = true;
+  AddFolder(app);
+  folder_option->required();
+  AddCare(app);
+}
+
 WriteOptions WriteWords::Take(bool recursive) const {
   WriteOptions result = options;
   if (!data.empty()) result.data = ParseData(data);
-  if (path_option->count() > 0 && options.path.empty()) {
+  if (path_option != nullptr && path_option->count() > 0 &&
+      options.path.empty()) {
     Fail(ErrorKind::kUsage, "-o: the name is empty");
   }
   if (folder_option->count() > 0 && options.folder.empty()) {

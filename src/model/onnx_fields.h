@@ -35,9 +35,14 @@ struct GraphProto {
     kInput = 11,
     kOutput = 12,
     kValueInfo = 13,
+    kQuantizationAnnotation = 14,
     kSparseInitializer = 15,
     kMetadataProps = 16,
   };
+};
+
+struct TensorAnnotation {
+  enum : std::uint32_t { kTensorName = 1, kParameterNames = 2 };
 };
 
 struct NodeProto {
