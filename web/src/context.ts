@@ -1,0 +1,66 @@
+// What the parts of the page share: the model, what is computed for the present view, and how to change it.
+
+import { Palette } from "./colours";
+import { levelCounts, measure, partition, type Measure, type MeasureName } from "./measures";
+import { Model } from "./model";
+import { Search, type Hits } from "./search";
+import type { ColourName, View } from "./state";
+
+/** What only the program itself can answer; the page has it, a report has not. */
+export interface Engine {
+  explain(address: string): Promise<string>;
+  query(expression: string): Promise<Uint8Array>;
+}
+
+export class Context {
+  readonly levels: Uint32Array;
+  readonly search: Search;
+  hits: Hits | null = null;
+  private readonly measures = new Map<MeasureName, { measure: Measure; start: Float64Array }>();
+  private readonly palettes = new Map<ColourName, Palette>();
+
+  constructor(
+    readonly model: Model,
+    readonly available: MeasureName[],
+    public view: View,
+    readonly go: (change: Partial<View>, replace?: boolean) => void,
+  ) {
+    this.levels = levelCounts(model);
+    this.search = new Search(model);
+  }
+
+  private computed(name: MeasureName): { measure: Measure; start: Float64Array } {
+    let found = this.measures.get(name);
+    if (found === undefined) {
+      const by = measure(this.model, name);
+      found = { measure: by, start: partition(this.model, by) };
+      this.measures.set(name, found);
+    }
+    return found;
+  }
+  measure(name: MeasureName = this.view.by): Measure {
+    return this.computed(name).measure;
+  }
+  start(): Float64Array {
+    return this.computed(this.view.by).start;
+  }
+  palette(name: ColourName = this.view.colour): Palette {
+    let found = this.palettes.get(name);
+    if (found === undefined) {
+      found = new Palette(this.model, name);
+      this.palettes.set(name, found);
+    }
+    return found;
+  }
+  selectModule(module: number): void {
+    this.go({ module, node: -1 });
+  }
+  selectNode(node: number): void {
+    this.go({ node });
+  }
+}
+
+/** A part of the page. */
+export interface Part {
+  update(changed: Set<keyof View | "hits">): void;
+}

@@ -1,0 +1,121 @@
+// What the program writes into the page. docs/report-format.md explains each field.
+
+/** Strings in order; each shares `prefix` UTF-16 units with the string before it. */
+export interface StringTable {
+  prefix: number[];
+  suffix: string[];
+}
+
+/** Equal neighbours, counted: value, count, value, count, ... */
+export type Runs = number[];
+
+/** A number per node and a flat list of value ids, as differences. */
+export interface IdLists {
+  count: number[];
+  delta: number[];
+}
+
+export interface ModelData {
+  file: string;
+  bytes: number | null;
+  producer: string | null;
+  dialect: string | null;
+  ir_version: number;
+  strategy: string | null;
+  tags_from: string;
+  root_confidence: string | null;
+  root_alternatives: string[];
+  notes: string[];
+  profile: string | null;
+  strings: StringTable;
+  graphs: string[];
+  ops: { name: string[]; domain: string[] };
+  reasons: string[];
+  /** Why nodes have their tags: confidence, source and reason, each combination once. */
+  verdicts: { confidence: number[]; source: number[]; reason: number[] };
+  /** Names of modules without what is above them, each once. */
+  words: string[];
+  modules: {
+    parent: number[]; // delta
+    name: number[];
+    class: number[];
+    class_confidence: number[];
+    tag: number[];
+  };
+  classes: string[];
+  tags: string[];
+  roles: { type: number[]; component: string[]; attention: number[]; layer: number[] };
+  nodes: {
+    graph: Runs;
+    name: number[]; // delta
+    op: number[];
+    module: number[]; // delta
+    role: number[];
+    verdict: number[];
+    inputs: IdLists;
+    outputs: IdLists;
+    flops: number[]; // ids of `flops`; -1: unknown
+    time: number[] | null; // microseconds; -1: unknown
+  };
+  claims: { node: number[]; module: number[]; confidence: number[]; source: number[]; reason: number[] };
+  origins: { node: number[]; module: number[] };
+  /** Numbers of operations that nodes have, each once. */
+  flops: number[];
+  values: { name: number[]; type: number[] }; // name: delta
+  types: string[];
+  weights: { value: number[]; module: number[]; size: number[] }; // value: delta
+  /** Sizes that weights have, each once. */
+  sizes: { elements: number[]; bytes: number[] };
+}
+
+export interface Words {
+  confidence: string[];
+  source: string[];
+  role: string[];
+  attention: string[];
+}
+
+export interface ModuleChange {
+  path: string | null;
+  added: Record<string, number>;
+  removed: Record<string, number>;
+  changed: [string, string, number][];
+  moved_in: number;
+  moved_out: number;
+  roles: number;
+}
+
+export interface Difference {
+  added: number;
+  removed: number;
+  changed: number;
+  moved: number;
+  roles: number;
+  modules: ModuleChange[];
+}
+
+export interface ZooRow {
+  file: string;
+  page: string | null;
+  error: string | null;
+  root_class: string | null;
+  producer: string | null;
+  dialect: string | null;
+  nodes: number;
+  by_confidence: number[];
+  modules: number;
+  parameters: number;
+  bytes: number;
+  flops: number | null;
+  unknown_flops: number;
+}
+
+export interface ReportData {
+  format: string;
+  kind: "model" | "compare" | "zoo";
+  tool: { name: string; version: string };
+  words: Words;
+  models: ModelData[];
+  difference: Difference | null;
+  zoo: ZooRow[];
+}

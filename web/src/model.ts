@@ -1,0 +1,337 @@
+// A model of the page: the columns of the data, decoded once, and what is computed from them.
+
+import type { IdLists, ModelData, StringTable, Words } from "./format";
+
+/** Control and direction characters would hide or reorder the text around them: shows their code instead. */
+export function visible(text: string): string {
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+    (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"),
+  );
+}
+
+export function decodeStrings(table: StringTable): string[] {
+  const strings: string[] = new Array(table.suffix.length);
+  let last = "";
+  for (let i = 0; i < strings.length; i++) {
+    last = last.slice(0, table.prefix[i]) + table.suffix[i];
+    strings[i] = last;
+  }
+  for (let i = 0; i < strings.length; i++) strings[i] = visible(strings[i]!);
+  return strings;
+}
+
+export function decodeDeltas(delta: number[]): Int32Array {
+  const ids = new Int32Array(delta.length);
+  let last = 0;
+  for (let i = 0; i < ids.length; i++) ids[i] = last += delta[i]!;
+  return ids;
+}
+
+export function decodeRuns(runs: number[], length: number): Int32Array {
+  const values = new Int32Array(length);
+  let at = 0;
+  for (let i = 0; i + 1 < runs.length; i += 2) {
+    values.fill(runs[i]!, at, at + runs[i + 1]!);
+    at += runs[i + 1]!;
+  }
+  return values;
+}
+
+/** Lists of ids, one per node, in one array. */
+export class Lists {
+  private readonly first: Uint32Array;
+  private readonly ids: Int32Array;
+
+  constructor(lists: IdLists) {
+    this.first = new Uint32Array(lists.count.length + 1);
+    for (let i = 0; i < lists.count.length; i++) this.first[i + 1] = this.first[i]! + lists.count[i]!;
+    this.ids = decodeDeltas(lists.delta);
+  }
+  of(node: number): Int32Array {
+    return this.ids.subarray(this.first[node], this.first[node + 1]);
+  }
+}
+
+export const NONE = -1;
+
+export interface OtherClaim {
+  module: number;
+  confidence: number;
+  source: number;
+  reason: string;
+}
+
+export interface Weight {
+  value: number;
+  module: number;
+  elements: number;
+  bytes: number;
+}
+
+export class Model {
+  readonly nodeCount: number;
+  readonly strings: string[];
+  // Modules, one more than the data has where nodes or weights have none.
+  readonly moduleCount: number;
+  readonly untagged: number; // that module, or NONE
+  readonly parent: Int32Array;
+  readonly moduleName: string[];
+  readonly modulePath: string[];
+  readonly children: number[][];
+  readonly order: Int32Array; // modules, parents first
+  readonly pre: Int32Array; // place in `order`
+  readonly end: Int32Array; // one past the last place below it
+  readonly depth: Int32Array;
+  // Nodes.
+  readonly graph: Int32Array;
+  readonly index: Int32Array;
+  readonly name: Int32Array;
+  readonly op: Int32Array;
+  readonly module: Int32Array; // untagged nodes: the module `untagged`
+  readonly role: Int32Array;
+  readonly level: Uint8Array; // confidence; 4: untagged
+  readonly source: Int32Array;
+  readonly reason: Int32Array;
+  readonly inputs: Lists;
+  readonly outputs: Lists;
+  readonly flops: Float64Array; // -1: unknown
+  readonly ownNodes: number[][]; // by module
+  // Values.
+  readonly valueName: Int32Array;
+  readonly producer: Int32Array; // node, or NONE
+  private readonly firstConsumer: Uint32Array;
+  private readonly consumerNodes: Int32Array;
+  readonly weights: Weight[];
+  readonly weightOfValue: Map<number, number>;
+  readonly weightNode: Int32Array; // the node that a weight is counted for, or NONE
+  private readonly claimsOf = new Map<number, OtherClaim[]>();
+  private readonly originsOf = new Map<number, number[]>();
+
+  constructor(
+    readonly data: ModelData,
+    readonly words: Words,
+  ) {
+    const nodes = data.nodes;
+    this.nodeCount = nodes.op.length;
+    this.strings = decodeStrings(data.strings);
+    this.name = decodeDeltas(nodes.name);
+    this.op = Int32Array.from(nodes.op);
+    this.graph = decodeRuns(nodes.graph, this.nodeCount);
+    this.role = Int32Array.from(nodes.role);
+    this.source = Int32Array.from(nodes.verdict, (id) => data.verdicts.source[id]!);
+    this.reason = Int32Array.from(nodes.verdict, (id) => data.verdicts.reason[id]!);
+    this.flops = Float64Array.from(nodes.flops, (id) => (id < 0 ? NONE : data.flops[id]!));
+    this.inputs = new Lists(nodes.inputs);
+    this.outputs = new Lists(nodes.outputs);
+    this.module = decodeDeltas(nodes.module);
+    this.index = new Int32Array(this.nodeCount);
+    const nextIndex = new Int32Array(Math.max(1, data.graphs.length));
+    for (let n = 0; n < this.nodeCount; n++) this.index[n] = nextIndex[this.graph[n]!]!++;
+
+    // Modules.
+    const known = data.modules.parent.length;
+    const lost = this.module.includes(NONE) || data.weights.module.includes(NONE);
+    this.untagged = lost ? known : NONE;
+    this.moduleCount = known + (lost ? 1 : 0);
+    this.parent = new Int32Array(this.moduleCount);
+    this.parent.set(decodeDeltas(data.modules.parent));
+    const parts = data.words.map(visible);
+    this.moduleName = data.modules.name.map((id) => parts[id]!);
+    if (lost) {
+      this.parent[known] = 0;
+      this.moduleName.push("[untagged]");
+    }
+    this.children = Array.from({ length: this.moduleCount }, () => []);
+    this.modulePath = new Array(this.moduleCount).fill("");
+    this.depth = new Int32Array(this.moduleCount);
+    for (let m = 1; m < this.moduleCount; m++) {
+      const parent = this.parent[m]!;
+      this.children[parent]!.push(m);
+      const above = this.modulePath[parent]!;
+      this.modulePath[m] = above === "" ? this.moduleName[m]! : above + "." + this.moduleName[m];
+      this.depth[m] = this.depth[parent]! + 1;
+    }
+    this.pre = new Int32Array(this.moduleCount);
+    this.end = new Int32Array(this.moduleCount);
+    this.order = new Int32Array(this.moduleCount);
+    this.orderModules();
+
+    this.level = new Uint8Array(this.nodeCount);
+    this.ownNodes = Array.from({ length: this.moduleCount }, () => []);
+    for (let n = 0; n < this.nodeCount; n++) {
+      const tagged = this.module[n] !== NONE;
+      if (!tagged) this.module[n] = this.untagged;
+      this.level[n] = tagged ? data.verdicts.confidence[nodes.verdict[n]!]! : UNTAGGED;
+      this.ownNodes[this.module[n]!]!.push(n);
+    }
+
+    // Values.
+    this.valueName = decodeDeltas(data.values.name);
+    this.producer = new Int32Array(this.valueName.length).fill(NONE);
+    this.firstConsumer = new Uint32Array(this.valueName.length + 1);
+    for (let n = 0; n < this.nodeCount; n++) {
+      for (const value of this.outputs.of(n)) {
+        if (value >= 0 && this.producer[value] === NONE) this.producer[value] = n;
+      }
+      for (const value of this.inputs.of(n)) if (value >= 0) this.firstConsumer[value + 1]!++;
+    }
+    for (let v = 0; v < this.valueName.length; v++) this.firstConsumer[v + 1]! += this.firstConsumer[v]!;
+    this.consumerNodes = new Int32Array(this.firstConsumer[this.valueName.length]!);
+    const next = this.firstConsumer.slice();
+    for (let n = 0; n < this.nodeCount; n++) {
+      for (const value of this.inputs.of(n)) if (value >= 0) this.consumerNodes[next[value]!++] = n;
+    }
+
+    this.weights = Array.from(decodeDeltas(data.weights.value), (value, i) => ({
+      value,
+      module: data.weights.module[i] === NONE ? this.untagged : data.weights.module[i]!,
+      elements: data.sizes.elements[data.weights.size[i]!]!,
+      bytes: data.sizes.bytes[data.weights.size[i]!]!,
+    }));
+    this.weightOfValue = new Map(this.weights.map((weight, i) => [weight.value, i]));
+    this.weightNode = new Int32Array(this.weights.length).fill(NONE);
+    this.weights.forEach((weight, i) => {
+      const reader = this.consumers(weight.value).find((n) => this.module[n] === weight.module);
+      if (reader !== undefined) this.weightNode[i] = reader;
+    });
+
+    data.claims.node.forEach((node, i) => {
+      push(this.claimsOf, node, {
+        module: data.claims.module[i]!,
+        confidence: data.claims.confidence[i]!,
+        source: data.claims.source[i]!,
+        reason: data.reasons[data.claims.reason[i]!] ?? "",
+      });
+    });
+    data.origins.node.forEach((node, i) => push(this.originsOf, node, data.origins.module[i]!));
+  }
+
+  private orderModules(): void {
+    let place = 0;
+    const stack: number[] = [0];
+    while (stack.length > 0) {
+      const module = stack.pop()!;
+      if (module < 0) {
+        this.end[~module] = place;
+        continue;
+      }
+      this.pre[module] = place;
+      this.order[place++] = module;
+      stack.push(~module);
+      const children = this.children[module]!;
+      for (let i = children.length - 1; i >= 0; i--) stack.push(children[i]!);
+    }
+  }
+
+  /** Whether `module` is `above` or below it. */
+  isWithin(module: number, above: number): boolean {
+    return this.pre[module]! >= this.pre[above]! && this.pre[module]! < this.end[above]!;
+  }
+  /** The lowest module that holds both. */
+  commonAbove(a: number, b: number): number {
+    while (!this.isWithin(b, a)) a = this.parent[a]!;
+    return a;
+  }
+  consumers(value: number): Int32Array {
+    return this.consumerNodes.subarray(this.firstConsumer[value], this.firstConsumer[value + 1]);
+  }
+  /** The column of a measure that may be unknown, or null. */
+  column(name: string): ArrayLike<number> | null {
+    return name === "flops" ? this.flops : name === "time" ? this.data.nodes.time : null;
+  }
+  nodeName(node: number): string {
+    return this.strings[this.name[node]!]!;
+  }
+  /** `#17`, `12:then_branch#3`: what `onnx-tag explain` takes. */
+  address(node: number): string {
+    return visible(this.data.graphs[this.graph[node]!] ?? "") + "#" + this.index[node];
+  }
+  opName(node: number): string {
+    return visible(this.data.ops.name[this.op[node]!]!);
+  }
+  opDomain(node: number): string {
+    return visible(this.data.ops.domain[this.op[node]!]!);
+  }
+  valueText(value: number): string {
+    return this.strings[this.valueName[value]!]!;
+  }
+  valueType(value: number): string {
+    const type = this.data.values.type[value]!;
+    return type < 0 ? "" : this.data.types[type]!;
+  }
+  className(module: number): string {
+    const id = module < this.data.modules.class.length ? this.data.modules.class[module]! : NONE;
+    return id < 0 ? "" : visible(this.data.classes[id]!);
+  }
+  tag(module: number): string {
+    const id = module < this.data.modules.tag.length ? this.data.modules.tag[module]! : NONE;
+    return id < 0 ? "" : visible(this.data.tags[id]!);
+  }
+  /** The path as people read it: the root is `<root>`. */
+  label(module: number): string {
+    return module === 0 ? "<root>" : this.modulePath[module]!;
+  }
+  /** The path from `above` on: `.self.query`; all of it where `above` is the root. */
+  labelBelow(module: number, above: number): string {
+    if (above === 0 || !this.isWithin(module, above)) return this.label(module);
+    return module === above ? "(itself)" : this.modulePath[module]!.slice(this.modulePath[above]!.length);
+  }
+  roleType(node: number): string {
+    return this.words.role[this.data.roles.type[this.role[node]!]!]!;
+  }
+  /** `attention/query`. */
+  roleText(node: number): string {
+    const component = this.data.roles.component[this.role[node]!]!;
+    return component === "" ? this.roleType(node) : this.roleType(node) + "/" + visible(component);
+  }
+  layer(node: number): number {
+    return this.data.roles.layer[this.role[node]!]!;
+  }
+  attention(node: number): string {
+    return this.words.attention[this.data.roles.attention[this.role[node]!]!]!;
+  }
+  levelName(level: number): string {
+    return level === UNTAGGED ? "untagged" : this.words.confidence[level]!;
+  }
+  because(node: number): string {
+    const reason = this.reason[node]!;
+    return reason < 0 ? "" : visible(this.data.reasons[reason]!);
+  }
+  otherClaims(node: number): OtherClaim[] {
+    return this.claimsOf.get(node) ?? [];
+  }
+  origins(node: number): number[] {
+    return this.originsOf.get(node) ?? [];
+  }
+  weightsOf(node: number): Weight[] {
+    const weights: Weight[] = [];
+    for (const value of this.inputs.of(node)) {
+      const weight = this.weightOfValue.get(value);
+      if (weight !== undefined) weights.push(this.weights[weight]!);
+    }
+    return weights;
+  }
+  findModule(path: string): number {
+    return path === "<root>" || path === "" ? 0 : this.modulePath.indexOf(path);
+  }
+  findNode(address: string): number {
+    const hash = address.lastIndexOf("#");
+    const graph = this.data.graphs.findIndex((path) => visible(path) === address.slice(0, Math.max(0, hash)));
+    const index = Number(address.slice(hash + 1));
+    if (graph < 0 || !Number.isInteger(index)) return NONE;
+    for (let n = 0; n < this.nodeCount; n++) {
+      if (this.graph[n] === graph && this.index[n] === index) return n;
+    }
+    return NONE;
+  }
+}
+
+/** The level of a node without a module, after the confidences. */
+export const UNTAGGED = 4;
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [value]);
+  else list.push(value);
+}

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { findFlow } from "../src/flow";
+import { measure, partition, compact, percent, measureText } from "../src/measures";
+import { decodeDeltas, decodeRuns, decodeStrings, Model, visible } from "../src/model";
+import { narrow } from "../src/model_page";
+import { changeWords, mergeTrees } from "../src/compare_page";
+import { parseQuery, Search } from "../src/search";
+import { readAddress, START, writeAddress } from "../src/state";
+import { embed, frontCode, makeModel, WORDS, type TestModel } from "./make_model";
+import { transformer } from "./synthetic";
+
+const SMALL: TestModel = {
+  classes: { "": "Net", a: "Block", "a.fc": "Linear" },
+  nodes: [
+    { op: "MatMul", name: "/a/fc/MatMul", module: "a.fc", inputs: ["x", "w"], outputs: ["h"], role: "feed_forward/up", layer: 0, flops: 100 },
+    { op: "Relu", name: "/a/Relu", module: "a", inputs: ["h"], outputs: ["r"], role: "activation", level: 1, source: 6, reason: "it runs between two placed nodes", flops: 10 },
+    { op: "Cast", name: "", module: null, inputs: ["r"], outputs: ["y"] },
+  ],
+  weights: { w: { module: "a.fc", elements: 12, bytes: 48 } },
+};
+const model = (): Model => new Model(makeModel(SMALL), WORDS);
+
+test("strings come back from the front-coded table", () => {
+  const strings = ["", "/a/b", "/a/bc", "x", "x"];
+  assert.deepEqual(decodeStrings(frontCode(strings)), strings);
+});
+
+test("deltas and runs are undone", () => {
+  assert.deepEqual([...decodeDeltas([3, -1, 0, 5])], [3, 2, 2, 7]);
+  assert.deepEqual([...decodeRuns([0, 2, 7, 1], 3)], [0, 0, 7]);
+});
+
+test("control and direction characters are shown by their code", () => {
+  assert.equal(visible("a\u202eb\u0007\n"), "a\\u202eb\\u0007\\u000a");
+});
+
+test("embedded data cannot end its element", () => {
+  const text = embed({ name: "</script><script>alert(1)</script>\u2028" });
+  assert.ok(!text.includes("<") && !text.includes("\u2028"));
+  assert.equal((JSON.parse(text) as { name: string }).name, "</script><script>alert(1)</script>\u2028");
+});
+
+test("nodes without a module belong to a module of their own, and all add up", () => {
+  const m = model();
+  const nodes = measure(m, "nodes");
+  assert.equal(m.moduleName[m.untagged], "[untagged]");
+  assert.equal(nodes.total[m.untagged], 1);
+  assert.equal(nodes.total[0], 3);
+  assert.equal(nodes.total[m.findModule("a")], 2);
+});
+
+test("a weight counts for the node that reads it; unknown numbers are counted", () => {
+  const m = model();
+  assert.equal(measure(m, "bytes").node[0], 48);
+  const flops = measure(m, "flops");
+  assert.equal(flops.total[0], 110);
+  assert.equal(flops.unknown[0], 1);
+  assert.equal(flops.unknown[m.findModule("a")], 0);
+});
+
+test("children of the icicle stand side by side within their parent", () => {
+  const m = new Model(makeModel(transformer(3)), WORDS);
+  const by = measure(m, "flops");
+  const start = partition(m, by);
+  for (let i = 1; i < m.moduleCount; i++) {
+    const parent = m.parent[i]!;
+    assert.ok(start[i]! >= start[parent]! - 1e-9);
+    assert.ok(start[i]! + by.total[i]! / by.total[0]! <= start[parent]! + by.total[parent]! / by.total[0]! + 1e-9);
+  }
+});
+
+test("a query has words with and without a field", () => {
+  assert.deepEqual(parseQuery('Attention op:MatMul "two words" http://x'), [
+    { field: null, text: "attention" },
+    { field: "op", text: "matmul" },
+    { field: null, text: "two words" },
+    { field: null, text: "http://x" },
+  ]);
+  assert.equal(narrow('self op:Add "a b"', "module"), 'module:self op:Add module:"a b"');
+});
+
+test("the search counts hits by field", () => {
+  const search = new Search(model());
+  const found = search.run("relu")!;
+  assert.equal(found.count, 1);
+  assert.deepEqual(found.byField, { module: 0, class: 0, role: 0, op: 1, name: 1 });
+  assert.equal(search.run("a.fc")!.count, 1);
+  assert.equal(search.run("class:linear")!.count, 1);
+  assert.equal(search.run("role:activation level:medium source:locality layer:-1")!.count, 1);
+  assert.equal(search.run("level:untagged")!.count, 1);
+  assert.equal(search.run("why:placed")!.count, 1);
+  assert.equal(search.run("nothing-like-this")!.count, 0);
+  assert.equal(search.run("  "), null);
+});
+
+test("a name is found by the tensor it makes, and each node once", () => {
+  const m = new Model(makeModel({ nodes: [
+    { op: "A", name: "aa", module: "", outputs: ["aaa"] },
+    { op: "B", name: "b", module: "", outputs: ["ab"] },
+    { op: "C", name: "c", module: "", outputs: ["c0"] },
+  ] }), WORDS);
+  assert.deepEqual([...new Search(m).run("name:a")!.mask], [1, 1, 0]);
+});
+
+test("the address says what is seen and is read back", () => {
+  const m = model();
+  const view = { ...START, module: m.findModule("a"), node: 1, by: "flops" as const, find: "x & y", sort: "size" as const, down: true };
+  assert.deepEqual(readAddress(m, ["nodes", "flops"], "#" + writeAddress(m, view)), view);
+});
+
+test("words of an address that mean nothing are left out", () => {
+  assert.deepEqual(readAddress(model(), ["nodes"], "#module=no.such&by=time&tab=x&node=%2399"), { ...START, node: -1 });
+});
+
+test("the flow of a module has its modules, own nodes and what is around it", () => {
+  const m = model();
+  const flow = findFlow(m, m.findModule("a"));
+  assert.deepEqual(flow.boxes.map((box) => box.kind).sort(), ["input", "module", "node", "outside"]);
+  const label = (i: number): string => flow.boxes[i]!.kind;
+  assert.deepEqual(flow.edges.map((edge) => label(edge.from) + ">" + label(edge.to)).sort(), ["input>module", "module>node", "node>outside"]);
+});
+
+test("two trees are merged, and a change counts for all modules above it", () => {
+  const a = model();
+  const b = new Model(makeModel({ ...SMALL, nodes: [...SMALL.nodes, { op: "Add", module: "b" }] }), WORDS);
+  const change = { path: "a.fc", added: { Cast: 2 }, removed: {}, changed: [["MatMul", "Gemm", 1]] as [string, string, number][], moved_in: 0, moved_out: 0, roles: 0 };
+  const root = mergeTrees(a, b, new Map([["a.fc", change]]));
+  assert.equal(root.changesBelow, 2);
+  assert.deepEqual(root.children.map((row) => [row.path, row.a >= 0, row.b >= 0]), [["a", true, true], ["[untagged]", true, true], ["b", false, true]]);
+  assert.deepEqual(changeWords(change).map((word) => word.text), ["+ 2 Cast", "MatMul \u2192 Gemm"]);
+});
+
+test("numbers are short", () => {
+  assert.equal(compact(999), "999");
+  assert.equal(compact(1234567), "1.23\u00a0M");
+  assert.equal(compact(999999), "1.00\u00a0M");
+  assert.equal(measureText("bytes", 12), "12\u00a0B");
+  assert.equal(measureText("time", 1500), "1.50\u00a0ms");
+  assert.equal(percent(1, 3), "33.3\u00a0%");
+  assert.equal(percent(0, 0), "\u2013");
+});
