@@ -329,3 +329,93 @@ def load_inputs(path: str) -> Dict[str, Any]:
             return {name: file[name] for name in file.files}
     except (OSError, ValueError) as error:
         raise CompareError(f"{path}: is not an .npz file with arrays: {error}") from None
+
+
+DESCRIPTION = """Runs two versions of a model on the same inputs and says, module by module, how far their results are apart.
+A is an ONNX file, or MODULE:FUNCTION for a PyTorch model; B is an ONNX file."""
+EXAMPLES = """examples:
+  python -m onnx_tag compare model.onnx model.int8.onnx --inputs x.npz
+  python -m onnx_tag compare my_models:tiny_bert model.onnx --inputs x.npz
+  python -m onnx_tag compare export.py:make model.onnx
+  python -m onnx_tag compare model.onnx model.fp16.onnx --inputs x.npz --rtol 1e-2 --json > diff.json
+
+exit codes: 0 all modules are within the tolerance; 1 some are not; 2 wrong usage, or nothing to compare
+"""
+
+
+def add_parser(commands: Any, formatter: Any) -> None:
+    """The command line of `compare`."""
+    parser = commands.add_parser("compare", help="find the module where two versions begin to differ",
+                                 description=DESCRIPTION, epilog=EXAMPLES, formatter_class=formatter)
+    parser.add_argument("a", metavar="A", help="an ONNX file, or MODULE:FUNCTION as for record")
+    parser.add_argument("b", metavar="B", help="an ONNX file")
+    parser.add_argument("--inputs", metavar="X.npz", help="arrays by input name; default: those of the function")
+    parser.add_argument("--module", metavar="GLOB", action="append", default=[], help="compare these modules only")
+    parser.add_argument("--rtol", type=float, default=1e-3, help="of the largest value of a module; default 1e-3")
+    parser.add_argument("--atol", type=float, default=1e-5, help="default 1e-5")
+    parser.add_argument("--batch", type=int, default=32, metavar="N", help="modules looked into at a time; default 32")
+    parser.add_argument("--optimize", action="store_true", help="let ONNX Runtime optimize, as it would in use")
+    parser.add_argument("--all", action="store_true", help="list the modules within the tolerance, too")
+    parser.add_argument("--tsv", metavar="FILE", help="write the relative error of each value, for onnx-tag profile")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--tag-options", metavar="WORDS", default="",
+                        help="options for onnx-tag, such as '--hierarchy recording.json'")
+
+
+def _torch_side(source: str, inputs: Optional[Dict[str, Any]], onnx_inputs: Sequence[str]
+                ) -> Tuple[TorchSide, Dict[str, Any]]:
+    import inspect
+
+    import torch
+
+    from .__main__ import load_function, split
+    model, args, kwargs = split(load_function(source)())
+    if inputs is None:
+        if args is None:
+            raise CompareError(f"{source} returns no inputs: give them with --inputs, or return (model, inputs)")
+        tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+        inputs = {name: tensor.numpy() for name, tensor in zip(onnx_inputs, tensors)}
+    else:
+        named = {name: torch.from_numpy(array.copy()) for name, array in inputs.items()}
+        known = inspect.signature(model.forward).parameters
+        if all(name in known for name in named):
+            args, kwargs = (), named
+        else:
+            args, kwargs = tuple(named[name] for name in onnx_inputs if name in named), {}
+    return TorchSide(source, model, args or (), kwargs), inputs
+
+
+def _onnx_inputs(path: str) -> List[str]:
+    import onnxruntime as ort
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    return [value.name for value in ort.InferenceSession(path, options, providers=["CPUExecutionProvider"]).get_inputs()]
+
+
+def run(options: Any) -> int:
+    """What `python -m onnx_tag compare` does; returns the exit code."""
+    import shlex
+    words = shlex.split(options.tag_options)
+    inputs = load_inputs(options.inputs) if options.inputs else None
+    b = OnnxSide(options.b, words, options.optimize)
+    a: Any
+    if os.path.exists(options.a):
+        if inputs is None:
+            raise CompareError("two ONNX files need --inputs X.npz")
+        a = OnnxSide(options.a, words, options.optimize)
+    else:
+        a, inputs = _torch_side(options.a, inputs, _onnx_inputs(options.b))
+    found = compare(a, b, inputs, modules=options.module, rtol=options.rtol, atol=options.atol, batch=options.batch)
+    if options.tsv:
+        errors = {row.module: row.relative for row in found.rows}
+        with open(options.tsv, "w", encoding="utf-8", errors="surrogateescape") as out:
+            out.write("value\trelative_error\n")
+            for tap in b.taps:
+                if tap.module in errors:
+                    out.write(f"{tap.value}\t{errors[tap.module]:.9g}\n")
+    if options.json:
+        print(json.dumps(found.to_json()))
+    else:
+        print(found.to_text(options.all), end="")
+    return 0 if found.equal else 1

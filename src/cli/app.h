@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "commands/new_model_commands.h"
 #include "commands/options.h"
 #include "io/terminal.h"
 

@@ -129,14 +129,12 @@ void WriteWords::Add(CLI::App& app, const std::string& default_name,
 }
 
 void WriteWords::AddNew(CLI::App& app, const std::string& default_name) {
-  options.new_model = true;
   AddPath(app, default_name);
   AddFolder(app);
   AddCare(app);
 }
 
 void WriteWords::AddNewFolder(CLI::App& app) {
-  options.new_model = true;
   AddFolder(app);
   folder_option->required();
   AddCare(app);

@@ -25,10 +25,6 @@ ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal);
 ExitCode RunDiff(const DiffOptions& options, Terminal& terminal);
 ExitCode RunCheck(const CheckOptions& options, Terminal& terminal);
 ExitCode RunProfile(const ProfileOptions& options, Terminal& terminal);
-ExitCode RunTap(const TapOptions& options, Terminal& terminal);
-ExitCode RunExtract(const ExtractOptions& options, Terminal& terminal);
-ExitCode RunSplit(const SplitOptions& options, Terminal& terminal);
-ExitCode RunWeights(const WeightsOptions& options, Terminal& terminal);
 ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal);
 
 // The exit code of an error.

@@ -34,9 +34,6 @@ struct WriteOptions {
   bool force = false;
   bool fsync = false;
   bool dry_run = false;
-  // A model of its own, not the tagged or stripped form of its input: one that
-  // exists is never ours to replace, and the input is never written over.
-  bool new_model = false;
   DataChoice data = DataChoice::kUnsaid;
 };
 
@@ -103,46 +100,6 @@ struct QueryOptions {
   bool json = false;
 };
 
-// The module outputs, or inputs, that `tap` adds to the graph's outputs.
-struct TapOptions {
-  std::string model;
-  std::vector<std::string> modules;  // patterns
-  bool inputs = false;
-  TagSourceOptions source;
-  WriteOptions write;
-  bool json = false;
-  bool quiet = false;
-};
-
-struct ExtractOptions {
-  std::string model;
-  std::string module;
-  TagSourceOptions source;
-  WriteOptions write;
-  bool json = false;
-  bool quiet = false;
-};
-
-struct SplitOptions {
-  std::string model;
-  std::vector<std::string> at;  // modules that begin a part
-  TagSourceOptions source;
-  WriteOptions write;
-  bool json = false;
-  bool quiet = false;
-};
-
-struct WeightsOptions {
-  std::string model;
-  TagSourceOptions source;
-  std::string check;    // a .safetensors file or a module map; empty: none
-  bool rename = false;  // write the model with restored names
-  WriteOptions write;
-  bool tsv = false;
-  bool json = false;
-  bool quiet = false;
-};
-
 // What `select` writes for; see select_tools.h.
 enum class SelectTool {
   kNames,
@@ -151,16 +108,9 @@ enum class SelectTool {
   kOlive,
   kPolygraphy,
   kExtract,
-  kModelopt,
-  kNncf,
-  kNeuralCompressor,
-  kFp16,
 };
-constexpr std::array<std::string_view, 10> kSelectToolNames = {
-    "names",    "ort-quant",  "layer-ann",
-    "olive",    "polygraphy", "extract",
-    "modelopt", "nncf",       "neural-compressor",
-    "fp16"};
+constexpr std::array<std::string_view, 6> kSelectToolNames = {
+    "names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract"};
 
 enum class SelectFormat { kText, kJson, kPython };
 constexpr std::array<std::string_view, 3> kSelectFormatNames = {"text", "json",
@@ -222,9 +172,6 @@ constexpr std::array<std::string_view, 4> kProfileFormatNames = {
 struct ProfileOptions {
   std::string model;
   std::string profile;
-  std::string against;          // a second profile, beside the first
-  std::string layers;           // TensorRT's layer information
-  std::uint64_t skip_runs = 0;  // first runs that are left out
   TagSourceOptions source;
   ProfileKey by = ProfileKey::kModule;
   ProfileFormat format = ProfileFormat::kTable;

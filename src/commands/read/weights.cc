@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "commands/commands.h"
+#include "commands/new_model_commands.h"
 #include "commands/read/tag_source.h"
 #include "commands/report/json_writer.h"
 #include "commands/write/rename_weights.h"

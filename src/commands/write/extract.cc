@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
-#include "commands/commands.h"
+#include "commands/new_model_commands.h"
 #include "commands/read/tag_source.h"
 #include "commands/report/json_writer.h"
 #include "commands/write/cut_part.h"

@@ -30,13 +30,12 @@ std::string InFolder(const std::string& folder, const std::string& path) {
   return (fs::path(folder) / fs::path(path).filename()).string();
 }
 
-void RefuseInput(const std::string& input, const std::string& output,
-                 const WriteOptions& options) {
+void RefuseInput(const std::string& input, const std::string& output) {
   if (input == "-" || output == "-" || !SameFile(input, output)) return;
   Fail(ErrorKind::kOutput,
-       "{}: the output is the input\n  {}give another name with -o",
-       Printable(output),
-       options.new_model ? "" : "replace it with --in-place, or ");
+       "{}: the output is the input\n  replace it with --in-place, or give "
+       "another name with -o",
+       Printable(output));
 }
 
 }  // namespace
@@ -68,7 +67,7 @@ std::string OutputPath(const std::string& input, const WriteOptions& options,
                        std::string_view word) {
   if (options.in_place) return InPlacePath(input, options);
   const std::string output = OutputName(input, options, word);
-  RefuseInput(input, output, options);
+  RefuseInput(input, output);
   return output;
 }
 

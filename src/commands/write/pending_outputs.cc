@@ -126,9 +126,7 @@ PendingOutputs::Fate PendingOutputs::Judge(Output& output) const {
   try {
     if (EqualsExisting(output)) return Fate::kUnchanged;
     const MappedFile existing = MappedFile::Open(output.target);
-    ours = ours ||
-           (output.kind == Kind::kModel && !options_.new_model &&
-            IsOurModel(existing)) ||
+    ours = ours || (output.kind == Kind::kModel && IsOurModel(existing)) ||
            (output.kind == Kind::kSidecar && IsOurSidecar(existing));
   } catch (const Error&) {
     // It cannot be read, so it cannot be ours.
@@ -138,9 +136,8 @@ PendingOutputs::Fate PendingOutputs::Judge(Output& output) const {
        "{}: exists and {}\n  replace it with --force, or give another name "
        "with {}",
        Printable(output.path),
-       !output.data.empty() ? "differs from the input's weights"
-       : options_.new_model ? "differs from what would be written"
-                            : "was not written by onnx-tag",
+       output.data.empty() ? "was not written by onnx-tag"
+                           : "differs from the input's weights",
        output.kind == Kind::kSidecar ? "--sidecar" : "-o");
 }
 

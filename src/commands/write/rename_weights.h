@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "commands/options.h"
+#include "commands/new_model_commands.h"
 #include "commands/read/tag_source.h"
 #include "io/terminal.h"
 #include "weights/weight_map.h"

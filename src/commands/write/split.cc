@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "commands/commands.h"
+#include "commands/new_model_commands.h"
 #include "commands/read/closed_cut.h"
 #include "commands/read/tag_source.h"
 #include "commands/report/json_writer.h"

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "commands/commands.h"
+#include "commands/new_model_commands.h"
 #include "commands/read/glob.h"
 #include "commands/read/tag_source.h"
 #include "commands/report/json_writer.h"
