@@ -7,7 +7,6 @@
 #include "exporters/parameter_name.h"
 #include "exporters/tools/original_name.h"
 #include "hierarchy/name_parts.h"
-#include "hierarchy/wrappers.h"
 #include "model/attributes.h"
 #include "weights/slots.h"
 #include "weights/uses.h"
