@@ -1,7 +1,5 @@
 #include "folder_book.h"
 
-#include <fmt/format.h>
-
 #include <regex>
 
 #include "base/text.h"
@@ -33,7 +31,11 @@ void Shelf::Add(const std::filesystem::path& folder,
       const auto rows = ReadTruth(table, model);
       std::vector<std::string> classes;  // what `known` looks at
       for (const TruthRow& row : rows) {
-        classes.push_back(fmt::format("{}", fmt::join(row.classes, "/")));
+        std::string& path = classes.emplace_back();
+        for (const auto& name : row.classes) {
+          if (!path.empty()) path += '/';
+          path += name;
+        }
       }
       std::vector<recipes::KnownModule> known;
       for (std::size_t i = 0; i < rows.size(); ++i) {

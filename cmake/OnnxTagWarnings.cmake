@@ -1,10 +1,11 @@
-# Warnings are a target; every layer links it.
+# Warnings are a target; every layer links it. They are errors only on request:
+# a newer compiler warns about more, and a user's build must not stop there.
 add_library(onnx_tag_warnings INTERFACE)
 target_compile_options(onnx_tag_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wcast-qual -Wconversion
   -Wsign-conversion -Wold-style-cast -Woverloaded-virtual -Wimplicit-fallthrough
   -Wformat=2)
-if(PROJECT_IS_TOP_LEVEL)
+if(ONNX_TAG_WERROR)
   target_compile_options(onnx_tag_warnings INTERFACE -Werror)
 endif()
 # g++ 12 sees overlapping copies in std::string at -O3 where there are none

@@ -2,7 +2,7 @@
 # Installs what is missing to build and test onnx-tag; does nothing, at once, when all is there.
 #
 #   scripts/setup.sh            what a build and the hermetic tests need
-#   scripts/setup.sh ci         and the clang tools, Python, node, java and GNU parallel that .ci/run uses
+#   scripts/setup.sh ci         and the clang tools, Python, node, java, shells and GNU parallel that .ci/run uses
 #
 # The other scripts source it (`. scripts/setup.sh build`) and get configure() from it.
 
@@ -11,6 +11,7 @@ onnx_tag_needs=(
   g++=g++ cmake=cmake ninja-build=ninja protobuf-compiler=protoc
   libprotobuf-dev=google/protobuf/message.h libcli11-dev=CLI/CLI.hpp nlohmann-json3-dev=nlohmann/json.hpp
   libfmt-dev=fmt/core.h libgtest-dev=gtest/gtest.h libgmock-dev=gmock/gmock.h zlib1g-dev=zlib.h
+  libxxhash-dev=xxhash.h
 )
 # What is left out without these: bench/micro, the test against ONNX's own checker, peak memory in scripts/bench.sh.
 onnx_tag_wants=(libbenchmark-dev=benchmark/benchmark.h libonnx-dev=onnx/checker.h time=/usr/bin/time)
@@ -18,6 +19,7 @@ onnx_tag_ci_needs=(
   clang-14=clang++-14 clang-format-14=clang-format-14 clang-tidy-14=clang-tidy-14
   libclang-rt-14-dev=/usr/lib/llvm-14/lib/clang/14.0.6/include/sanitizer/asan_interface.h
   python3-venv=python3 nodejs=node default-jre-headless=java parallel=parallel
+  zsh=zsh fish=fish man-db=man groff=groff
 )
 
 onnx_tag_is_there() {

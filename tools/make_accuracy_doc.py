@@ -74,6 +74,8 @@ def left_out_table(bench: pathlib.Path, folder: pathlib.Path, recordings: pathli
 def put(page: str, name: str, text: str) -> str:
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     before, rest = page.split(begin)
+    # The programs also print notes on single models.
+    text = "\n".join(line for line in text.splitlines() if line.startswith("|") or not line.strip())
     return before + begin + "\n" + text.strip() + "\n" + end + rest.split(end)[1]
 
 

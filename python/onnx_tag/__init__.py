@@ -1,7 +1,7 @@
-"""Companion of onnx-tag: records what a PyTorch model is and does, and asks the tags of an ONNX file.
+"""onnx-tag in Python: tags an ONNX file, asks its tags, and records what a PyTorch model is and does.
 
-`record`, `export_and_record` and `Recorder` need torch; `Tags` needs nothing but Python. torch is imported when one of
-the former is first used.
+`record`, `export_and_record`, `export_and_tag` and `Recorder` need torch; all else needs nothing but Python. torch is
+imported when one of the former is first used.
 """
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 from .document import RecordingError
-from .tags import BoundTags, Module, Node, Tags, TagsError
+from .errors import GateError, ProgramError, TagsError, UnknownWord
+from .tagging import tag
+from .tags import BoundTags, Module, Node, Tags
 
 if TYPE_CHECKING:
     from .api import Recorder as Recorder
     from .api import export_and_record as export_and_record
+    from .api import export_and_tag as export_and_tag
     from .api import record as record
 
-__all__ = ["BoundTags", "Module", "Node", "Recorder", "RecordingError", "Tags", "TagsError", "__version__",
-           "export_and_record", "record"]
-_NEED_TORCH = ("Recorder", "export_and_record", "record")
+__all__ = ["BoundTags", "GateError", "Module", "Node", "ProgramError", "Recorder", "RecordingError", "Tags",
+           "TagsError", "UnknownWord", "__version__", "export_and_record", "export_and_tag", "record", "tag"]
+_NEED_TORCH = ("Recorder", "export_and_record", "export_and_tag", "record")
 
 
 def __getattr__(name: str) -> Any:

@@ -9,10 +9,13 @@ import sys
 import warnings
 from typing import Any, Callable, List, Mapping, Optional, Tuple
 
+from . import compare, program
 from ._version import __version__
 from .document import RecordingError
+from .errors import ProgramError, TagsError
 
-DESCRIPTION = "Companion of onnx-tag: records what a PyTorch model is and does."
+DESCRIPTION = ("Records what a PyTorch model is and does, for onnx-tag. "
+               "Other commands go to the program: python -m onnx_tag show model.onnx is onnx-tag show model.onnx.")
 EXAMPLES = """examples:
   python -m onnx_tag record my_models:tiny_bert -o bert.recording.json
   python -m onnx_tag record export.py:make --fx -o recording.json
@@ -44,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
                         help="as an exporter runs it, or plainly; auto: the first where that is possible")
     record.add_argument("--export", metavar="MODEL.onnx", help="export the model, too")
     record.add_argument("--exporter", choices=("dynamo", "torchscript"), default="dynamo")
+    compare.add_parser(commands, formatter)
     return top
 
 
@@ -112,16 +116,34 @@ def run_record(options: argparse.Namespace) -> str:
     return f"{output}: {', '.join(parts)}"
 
 
+def is_for_program(words: List[str], top: argparse.ArgumentParser) -> bool:
+    """All but the commands of this module, and its own help and version."""
+    own = [name for action in top._subparsers._group_actions for name in action.choices]    # type: ignore
+    return bool(words) and words[0] not in ("-h", "--help", "--version", *own)
+
+
 def main(argv: Optional[List[str]] = None) -> int:
     top = parser()
-    options = top.parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    if is_for_program(words, top):
+        try:
+            path = program.find()
+            os.execv(path, [path, *words])
+        except ProgramError as error:
+            print(f"onnx_tag: {error}", file=sys.stderr)
+        except OSError as error:
+            print(f"onnx_tag: {path}: {error.strerror}", file=sys.stderr)
+        return 2
+    options = top.parse_args(words)
     if options.command is None:
         top.print_help(sys.stderr)
         return 2
     warnings.showwarning = lambda message, *_, **__: print(f"onnx_tag: {message}", file=sys.stderr)
     try:
+        if options.command == "compare":
+            return compare.run(options)
         print(run_record(options))
-    except RecordingError as error:
+    except (RecordingError, TagsError) as error:
         print(f"onnx_tag: {error}", file=sys.stderr)
         return 2
     except OSError as error:
@@ -130,7 +152,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     except Exception as error:                              # the user's code: say where it is, then stop
         import traceback
         traceback.print_exc()
-        print(f"onnx_tag: {options.source}: {type(error).__name__} while the model was built or run; nothing written",
+        print(f"onnx_tag: {getattr(options, 'source', options.command)}: {type(error).__name__} while the model was built or run; nothing written",
               file=sys.stderr)
         return 1
     return 0

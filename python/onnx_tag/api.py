@@ -1,4 +1,4 @@
-"""`record` and `export_and_record`: what a user calls once, beside the export."""
+"""`record`, `export_and_record` and `export_and_tag`: what a user calls once, for or beside the export."""
 from __future__ import annotations
 
 import inspect
@@ -9,10 +9,13 @@ import torch
 
 from . import document
 from ._version import __version__
+from .exporting import without_cache, without_unused_inputs
 from .fx import fx_dump, program_dump
 from .modules import module_map
 from .recorder import Recorder
 from .running import evaluating, run_recorded, twin
+from .tagging import tag
+from .tags import Tags
 
 if TYPE_CHECKING:
     from torch import nn
@@ -63,18 +66,34 @@ def export_and_record(model: "nn.Module", inputs: Any, onnx_path: document.PathL
     was translated. `export_options` go to torch.onnx.export.
     """
     args, named = split_inputs(inputs, kwargs)
-    recording = record(model, args, named, fx=fx and not dynamo, run=run)
-    with evaluating(model):
-        if dynamo:
-            program = torch.onnx.export(model, args, str(onnx_path), kwargs=named, dynamo=True, **export_options)
-            exported = getattr(program, "exported_program", None)
-            if exported is not None:
-                recording["fx_source"], recording["fx"] = program_dump(exported, "torch.onnx")
-        else:
-            torch.onnx.export(model, (*args, named) if named else args, str(onnx_path), **_torchscript_option(),
-                              **export_options)
+    with without_cache(model, named):
+        recording = record(model, args, named, fx=fx and not dynamo, run=run)
+        with evaluating(model):
+            if dynamo:
+                program = torch.onnx.export(model, args, str(onnx_path), kwargs=named, dynamo=True, **export_options)
+                exported = getattr(program, "exported_program", None)
+                if exported is not None:
+                    recording["fx_source"], recording["fx"] = program_dump(exported, "torch.onnx")
+            else:
+                with without_unused_inputs(model, args, named) as (given, names):
+                    export_options.setdefault("input_names", names)
+                    torch.onnx.export(model, given, str(onnx_path), **_torchscript_option(), **export_options)
     document.save(recording, path if path is not None else recording_path(str(onnx_path)))
     return recording
+
+
+def export_and_tag(model: "nn.Module", inputs: Any, onnx_path: document.PathLike, *, dynamo: bool = True,
+                   kwargs: Optional[Mapping[str, Any]] = None, fx: bool = False, run: str = "auto",
+                   tag_options: Optional[Mapping[str, Any]] = None, **export_options: Any) -> Tags:
+    """torch.onnx.export, `record` and `tag` in one call.
+
+    The model at `onnx_path` has the tags in it: m.onnx. Beside it are the tags as JSON, m.tags.json, and the
+    recording, m.recording.json. `tag_options` go to `onnx_tag.tag`, `export_options` to torch.onnx.export; all else is
+    as for `export_and_record`.
+    """
+    export_and_record(model, inputs, onnx_path, dynamo=dynamo, kwargs=kwargs, fx=fx, run=run, **export_options)
+    options: Dict[str, Any] = {"in_place": True, "hierarchy": recording_path(str(onnx_path)), **(tag_options or {})}
+    return tag(onnx_path, **options)
 
 
 def split_inputs(inputs: Any, kwargs: Optional[Mapping[str, Any]]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
@@ -93,4 +112,4 @@ def _torchscript_option() -> Dict[str, Any]:
     return {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
 
 
-__all__ = ["Recorder", "export_and_record", "record", "recording_path"]
+__all__ = ["Recorder", "export_and_record", "export_and_tag", "record", "recording_path"]

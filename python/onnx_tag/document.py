@@ -4,9 +4,11 @@ Needs neither torch nor onnx, so that tools which only read or check recordings 
 """
 from __future__ import annotations
 
-import json
 import os
+import secrets
 from typing import IO, Any, Dict, Iterator, Union
+
+from . import odd_bytes
 
 FORMAT = "onnx-tag-recording/1"
 PathLike = Union[str, "os.PathLike[str]"]
@@ -19,7 +21,7 @@ class RecordingError(Exception):
 
 
 def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return odd_bytes.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def _pieces(document: Dict[str, Any]) -> Iterator[str]:
@@ -46,16 +48,17 @@ def dumps(document: Dict[str, Any]) -> str:
 
 
 def save(document: Dict[str, Any], path: PathLike) -> None:
-    """Writes beside and renames: the file is complete or not there."""
+    """Writes a new file beside `path` and renames it: the file is complete or not there."""
     target = os.fspath(path)
-    partial = f"{target}.{os.getpid()}.part"
+    # A new file with a random name: nobody can put a link in its place.
+    partial = f"{target}.{secrets.token_hex(8)}.part"
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        with open(partial, "w", encoding="ascii", newline="\n") as out:
+        with open(handle, "w", encoding="ascii", newline="\n") as out:
             _write(document, out)
         os.replace(partial, target)
     except BaseException:
-        if os.path.exists(partial):
-            os.remove(partial)
+        os.remove(partial)
         raise
 
 
@@ -69,9 +72,11 @@ def load(path: PathLike) -> Dict[str, Any]:
     name = os.fspath(path)
     with open(name, encoding="utf-8") as file:
         try:
-            document = json.load(file)
+            document = odd_bytes.loads(file.read())
         except ValueError as error:
             raise RecordingError(f"{name}: not JSON: {error}") from None
+        except RecursionError:
+            raise RecordingError(f"{name}: not a recording: the JSON is nested too deeply") from None
     if not isinstance(document, dict):
         raise RecordingError(f"{name}: not a recording: the document is no object")
     said = document.get("format", FORMAT)

@@ -1,26 +1,50 @@
 """Asks the tags of a model: which module made a node, which nodes are attention in layer 3, which module object is it.
 
-    tags = Tags.load("model.tags.json")
+    tags = Tags.load("model.tags.json")             # or "model.tagged.onnx"
     tags.module_of("/encoder/layer.0/attention/self/query/MatMul")
-    tags.find(type="attention", component="query", layer=0)
-    tags.bind(model).module(node)           # the live nn.Module
+    tags.query("type=attention and layer=0")        # the language of `onnx-tag query`
+    tags.bind(model).module(node)                   # the live nn.Module
 
-Needs nothing but Python; `bind` takes any object with `named_modules`.
+Needs nothing but Python; `bind` takes any object with `named_modules`. `query`, and `load` of a model, call the
+program.
 """
 from __future__ import annotations
 
-import json
+import contextlib
 import os
+import tempfile
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
+
+from . import odd_bytes, program
+from .errors import TagsError, UnknownWord, did_you_mean
 
 PathLike = Union[str, "os.PathLike[str]"]
 CONFIDENCE = ("low", "medium", "high", "certain")
+TYPES = ("attention", "feed_forward", "normalization", "embedding", "position", "pooling", "head", "convolution",
+         "recurrent", "ssm", "activation", "residual", "routing", "adapter", "cache", "mask", "shape", "constant",
+         "quantization", "other")
+ATTENTION_KINDS = ("self", "cross")
+
+_TEXT = (str,)
+_TEXT_OR_NONE = (str, type(None))
+_LAYER = (int, type(None))
 
 
-class TagsError(Exception):
-    """The sidecar, or what was asked of it, is not usable; the text says what to do."""
+def _field(entry: Dict[str, Any], key: str, kinds: Tuple[type, ...], default: Any = None) -> Any:
+    """A member of a sidecar's row, of the kind that the format says."""
+    value = entry.get(key, default)
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        raise TagsError(f"{key!r} is {value!r:.60}" if key in entry else f"{key!r} is missing")
+    return value
+
+
+def _texts(entry: Dict[str, Any], key: str) -> Tuple[str, ...]:
+    values = _field(entry, key, (list,), [])
+    if not all(isinstance(value, str) for value in values):
+        raise TagsError(f"{key!r} has something else than text")
+    return tuple(values)
 
 
 @dataclass(frozen=True)
@@ -43,6 +67,7 @@ class Node:
     confidence: Optional[str]
     source: Optional[str]
     origins: Tuple[str, ...]
+    tag_module: Optional[str] = None
 
     @property
     def id(self) -> str:
@@ -51,12 +76,15 @@ class Node:
 
     @staticmethod
     def from_json(entry: Dict[str, Any]) -> "Node":
-        role = entry.get("semantic") or {}
-        return Node(entry["graph"], entry["index"], entry["name"], entry["op"], entry.get("domain", ""),
-                    tuple(entry.get("inputs", ())), tuple(entry.get("outputs", ())), entry["module"],
-                    entry.get("class"), entry.get("hierarchy_tag"), role.get("type"), role.get("component"),
-                    role.get("attention_kind"), role.get("layer"), entry.get("confidence"), entry.get("source"),
-                    tuple(entry.get("origins", ())))
+        role = _field(entry, "semantic", (dict, type(None))) or {}
+        return Node(_field(entry, "graph", _TEXT), _field(entry, "index", (int,)), _field(entry, "name", _TEXT),
+                    _field(entry, "op", _TEXT), _field(entry, "domain", _TEXT, ""), _texts(entry, "inputs"),
+                    _texts(entry, "outputs"), _field(entry, "module", _TEXT_OR_NONE),
+                    _field(entry, "class", _TEXT_OR_NONE), _field(entry, "hierarchy_tag", _TEXT_OR_NONE),
+                    _field(role, "type", _TEXT_OR_NONE), _field(role, "component", _TEXT_OR_NONE),
+                    _field(role, "attention_kind", _TEXT_OR_NONE), _field(role, "layer", _LAYER),
+                    _field(entry, "confidence", _TEXT_OR_NONE), _field(entry, "source", _TEXT_OR_NONE),
+                    _texts(entry, "origins"), _field(entry, "tag_module", _TEXT_OR_NONE))
 
 
 @dataclass(frozen=True)
@@ -72,11 +100,14 @@ class Module:
 
     @staticmethod
     def from_json(entry: Dict[str, Any]) -> "Module":
-        return Module(entry["path"], entry.get("class"), entry.get("class_confidence"), entry.get("hierarchy_tag", ""),
-                      entry.get("role_path", ""), entry.get("nodes", 0), entry.get("total_nodes", 0))
+        return Module(_field(entry, "path", _TEXT), _field(entry, "class", _TEXT_OR_NONE),
+                      _field(entry, "class_confidence", _TEXT_OR_NONE), _field(entry, "hierarchy_tag", _TEXT, ""),
+                      _field(entry, "role_path", _TEXT, ""), _field(entry, "nodes", (int,), 0),
+                      _field(entry, "total_nodes", (int,), 0))
 
 
-NodeKey = Union[Node, int, str]
+# A name, a place (`#17`), an index of the main graph, or an onnx.NodeProto.
+NodeKey = Union[Node, int, str, Any]
 
 
 def is_under(path: str, ancestor: str) -> bool:
@@ -84,18 +115,45 @@ def is_under(path: str, ancestor: str) -> bool:
     return not ancestor or path == ancestor or path.startswith(ancestor + ".")
 
 
+def _rows(document: Dict[str, Any], key: str, name: str) -> Iterator[Tuple[int, Dict[str, Any]]]:
+    rows = document.get(key)
+    if not isinstance(rows, list):
+        raise TagsError(f"{name}: not a valid sidecar: no list {key!r}")
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise TagsError(f"{name}: not a valid sidecar: {key}[{number}] is no object")
+        yield number, row
+
+
+def _parsed(text: str, name: str) -> Any:
+    try:
+        return odd_bytes.loads(text)
+    except ValueError as error:
+        raise TagsError(f"{name}: not JSON: {error}") from None
+    except RecursionError:
+        raise TagsError(f"{name}: not a sidecar: the JSON is nested too deeply") from None
+
+
 class Tags:
     """The tags of one model, from the sidecar that `onnx-tag` writes."""
 
-    def __init__(self, document: Dict[str, Any], name: str = "<sidecar>") -> None:
+    def __init__(self, document: Dict[str, Any], name: str = "<sidecar>", path: Optional[str] = None) -> None:
+        """`path`: the file that has this document, if there is one."""
         if not isinstance(document, dict) or not str(document.get("format", "")).startswith("onnx-tag/"):
             raise TagsError(f"{name}: no sidecar of onnx-tag; write one with: onnx-tag model.onnx --sidecar-only")
         if document["format"] != "onnx-tag/1":
             raise TagsError(f"{name}: format is {document['format']!r}, this version reads 'onnx-tag/1'")
         self.name = name
         self.document = document
-        self.nodes: List[Node] = [Node.from_json(entry) for entry in document["nodes"]]
-        self.modules: Dict[str, Module] = {m["path"]: Module.from_json(m) for m in document["modules"]}
+        self._path = path
+        self.nodes: List[Node] = []
+        self.modules: Dict[str, Module] = {}
+        for key, add in (("nodes", self._add_node), ("modules", self._add_module)):
+            for number, row in _rows(document, key, name):
+                try:
+                    add(row)
+                except TagsError as error:
+                    raise TagsError(f"{name}: not a valid sidecar: {key}[{number}]: {error}") from None
         self._at = {(node.graph, node.index): node for node in self.nodes}
         self._named: Dict[str, List[Node]] = {}
         self._making: Dict[str, List[Node]] = {}
@@ -104,77 +162,146 @@ class Tags:
             for output in node.outputs:
                 self._making.setdefault(output, []).append(node)
 
+    def _add_node(self, row: Dict[str, Any]) -> None:
+        self.nodes.append(Node.from_json(row))
+
+    def _add_module(self, row: Dict[str, Any]) -> None:
+        module = Module.from_json(row)
+        self.modules[module.path] = module
+
     @staticmethod
     def load(path: PathLike) -> "Tags":
+        """Reads a sidecar, or the tags in a model. A model without tags is refused: `onnx_tag.tag` makes them."""
         name = os.fspath(path)
-        with open(name, encoding="utf-8") as file:
+        with open(name, "rb") as file:
+            first = file.read(64).lstrip()[:1]
+        if first not in (b"{", b"["):
+            return _tags_in_model(name)
+        with open(name, encoding="utf-8") as text:
             try:
-                document = json.load(file)
-            except ValueError as error:
+                return Tags(_parsed(text.read(), name), name, name)
+            except UnicodeDecodeError as error:
                 raise TagsError(f"{name}: not JSON: {error}") from None
-        return Tags(document, name)
 
     # ------------------------------------------------------------ one node
     def node(self, key: NodeKey) -> Node:
-        """By index in the main graph (17), by place (`#17`, `12:then_branch#3`), by name, or by `output=…`."""
+        """By index in the main graph (17), place (`#17`, `12:then_branch#3`), name, `output=…`, or onnx.NodeProto."""
         if isinstance(key, Node):
             return key
         if isinstance(key, int):
             return self._by_place("", key)
+        if not isinstance(key, str):
+            return self._by_proto(key)
         graph, hash_, index = key.rpartition("#")
         if hash_ and index.isdigit() and (graph, int(index)) in self._at:
             return self._by_place(graph, int(index))
         kind, equals, value = key.partition("=")
         if equals and kind in ("name", "output"):
-            return self._only((self._named if kind == "name" else self._making).get(value, []), key)
-        return self._only(self._named.get(key, []) if key else [], key)
+            known = self._named if kind == "name" else self._making
+            return self._only(known.get(value, []), repr(key), value, known)
+        return self._only(self._named.get(key, []) if key else [], repr(key), key, self._named)
 
     def _by_place(self, graph: str, index: int) -> Node:
         found = self._at.get((graph, index))
         if found is None:
-            raise KeyError(f"{self.name}: no node {graph}#{index}")
+            raise UnknownWord(f"{self.name}: no node {graph}#{index}")
         return found
 
-    def _only(self, found: List[Node], key: str) -> Node:
+    def _by_proto(self, proto: Any) -> Node:
+        """Values have one producer in a graph, so outputs tell nodes apart; names repeat and are often empty."""
+        try:
+            name, op, inputs, outputs = proto.name, proto.op_type, tuple(proto.input), tuple(proto.output)
+        except AttributeError:
+            raise TagsError(f"{self.name}: a node is a name, an index or an onnx.NodeProto, "
+                            f"not {type(proto).__name__}") from None
+        made = next((output for output in outputs if output), None)
+        found = [node for node in (self._named.get(name, []) if made is None else self._making.get(made, []))
+                 if node.op == op]
+        # The same value may be made in two branches: more of the node tells which.
+        for field, value in (("outputs", outputs), ("inputs", inputs), ("name", name)):
+            if len(found) > 1:
+                found = [node for node in found if getattr(node, field) == value]
+        return self._only(found, f"{op} {name or made!r}", name, self._named)
+
+    def _only(self, found: List[Node], said: str, word: str, known: Iterable[str]) -> Node:
         if not found:
-            raise KeyError(f"{self.name}: no node {key!r}")
+            raise UnknownWord(f"{self.name}: no node {said}{did_you_mean(word, known)}")
         if len(found) > 1:
             some = ", ".join(node.id for node in found[:8])
-            raise KeyError(f"{self.name}: {len(found)} nodes are {key!r}; say which: {some}")
+            raise UnknownWord(f"{self.name}: {len(found)} nodes are {said}; say which: {some}")
         return found[0]
+
+    def module(self, path: str) -> Module:
+        """The module at a path: its class, tag and sizes. The root's path is empty."""
+        return self.modules[self._known(path, self.modules, "module")]
+
+    def _known(self, word: str, known: Iterable[str], what: str) -> str:
+        if word not in known:
+            raise UnknownWord(f"{self.name}: no {what} {word!r}{did_you_mean(word, known)}")
+        return word
 
     def module_of(self, node: NodeKey) -> Optional[str]:
         """The module's path: empty for the root, None for an untagged node."""
         return self.node(node).module
 
     # ------------------------------------------------------------ many nodes
+    def query(self, expression: str) -> List[Node]:
+        """Nodes by an expression in the language of `onnx-tag query`, in the order of the file.
+
+        No node may match: the list is empty then. A malformed expression raises with a mark below the place.
+        """
+        with self._as_file() as path:
+            before = ["--"] if expression.startswith("-") else []
+            answer = program.run(["query", "--json", path, *before, expression])
+        return [self._by_place(row["graph"], row["index"]) for row in _parsed(answer.out, "onnx-tag query")["nodes"]]
+
+    @contextlib.contextmanager
+    def _as_file(self) -> Iterator[str]:
+        if self._path is not None:
+            yield self._path
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.tags.json")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(odd_bytes.dumps(self.document))
+            yield path
+
     def find(self, *, type: Optional[str] = None, component: Optional[str] = None, layer: Optional[int] = None,
              attention: Optional[str] = None, module: Optional[str] = None, under: Optional[str] = None,
-             class_name: Optional[str] = None, op: Optional[str] = None, name: Optional[str] = None,
-             min_confidence: Optional[str] = None, source: Optional[str] = None,
+             class_name: Optional[str] = None, within: Optional[str] = None, op: Optional[str] = None,
+             name: Optional[str] = None, min_confidence: Optional[str] = None, source: Optional[str] = None,
              untagged: Optional[bool] = None) -> List[Node]:
         """Nodes that meet all conditions, in the order of the file.
 
-        `module` is exact and `under` takes the whole subtree; `class_name` is the class of the node's own module;
-        `name` may hold `*` and `?`.
+        The words mean what they mean in `query`: `module` is exact and `under` takes the whole subtree; `class_name`
+        (`class=` in a query) is the class of the node's own module, `within` also of a module around it. `name` may
+        hold `*` and `?`.
         """
-        if min_confidence is not None and min_confidence not in CONFIDENCE:
-            raise TagsError(f"min_confidence is {min_confidence!r}; it can be {', '.join(CONFIDENCE)}")
+        for word, known, what in ((min_confidence, CONFIDENCE, "confidence"), (type, TYPES, "type"),
+                                  (attention, ATTENTION_KINDS, "attention kind"), (module, self.modules, "module"),
+                                  (under, self.modules, "module"), (class_name, self.classes(), "class"),
+                                  (within, self.classes(), "class")):
+            if word is not None:
+                self._known(word, known, what)
         exact = {"type": type, "component": component, "layer": layer, "attention_kind": attention, "module": module,
                  "class_name": class_name, "op": op, "source": source}
         wanted = {field: value for field, value in exact.items() if value is not None}
+        around = set(self.classes()[within]) if within is not None else set()
+        inside: Dict[str, bool] = {}
 
         def fits(node: Node) -> bool:
             if any(getattr(node, field) != value for field, value in wanted.items()):
                 return False
             if under is not None and (node.module is None or not is_under(node.module, under)):
                 return False
+            if within is not None and (node.module is None or not self._inside(node.module, around, inside)):
+                return False
             if name is not None and not fnmatchcase(node.name, name):
                 return False
             if untagged is not None and (node.module is None) != untagged:
                 return False
             return min_confidence is None or (
-                node.confidence is not None
+                node.confidence in CONFIDENCE
                 and CONFIDENCE.index(node.confidence) >= CONFIDENCE.index(min_confidence))
 
         return [node for node in self.nodes if fits(node)]
@@ -184,10 +311,12 @@ class Tags:
         return self.find(type="attention", layer=layer, attention=kind)
 
     def by_class(self, class_name: str) -> List[Node]:
-        """Everything made inside modules of that class, their children included."""
-        roots = {path for path, module in self.modules.items() if module.class_name == class_name}
-        inside: Dict[str, bool] = {}
-        return [node for node in self.nodes if node.module is not None and self._inside(node.module, roots, inside)]
+        """Nodes whose own module has this class, as `class=` in a query."""
+        return self.find(class_name=class_name)
+
+    def within(self, class_name: str) -> List[Node]:
+        """Nodes whose module, or a module around it, has this class, as `within=` in a query."""
+        return self.find(within=class_name)
 
     @staticmethod
     def _inside(path: str, roots: Set[str], known: Dict[str, bool]) -> bool:
@@ -221,6 +350,14 @@ class Tags:
     def bind(self, model: Any, strict: bool = True) -> "BoundTags":
         """Ties the tags to the live model. `strict`: every module of a tag must be there."""
         return BoundTags(self, model, strict)
+
+
+def _tags_in_model(name: str) -> Tags:
+    answer = program.run(["export", name, "--to", "sidecar"])
+    # The program's first line says where the tags come from.
+    if answer.err.startswith("onnx-tag: mapped"):
+        raise TagsError(f"{name}: this model has no tags; make them with onnx_tag.tag({name!r})")
+    return Tags(_parsed(answer.out, name), name)
 
 
 class BoundTags:

@@ -17,6 +17,7 @@ def binary() -> str:
     path = os.environ.get("ONNX_TAG_BINARY")
     if not path:
         pytest.skip("ONNX_TAG_BINARY is not set")
+    os.environ["ONNX_TAG_PROGRAM"] = path
     return path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import collections
 import csv
 import json
+import os
 
 import pytest
 from conftest import ROOT
@@ -18,6 +19,15 @@ def test_recordings_that_are_checked_in_fit_the_schema_and_are_written_alike(pat
     loaded = document.load(path)
     schema.validate(loaded)
     assert document.dumps(loaded) == path.read_text()
+
+
+def test_names_that_are_not_utf8_are_written_for_every_parser(tmp_path):
+    odd = {"modules": {"a\udc80\udcff": "A", "\uef80": "B", "\\udc80 \U0001f642": "C"}}
+    text = document.dumps(odd)
+    assert not any(0xD800 <= ord(c) < 0xE000 for key in json.loads(text)["modules"] for c in key)
+    path = tmp_path / "r.json"
+    path.write_text(text)
+    assert document.load(path) == odd
 
 
 def test_there_are_recordings():
@@ -59,6 +69,7 @@ def test_numbers_in_recordings_lead_somewhere(path):
 
 @pytest.mark.parametrize("text, message", [
     ("{", "not JSON"), ("[]", "no object"), ('{"format": "x/1"}', "reads 'onnx-tag-recording/1'"),
+    ("[" * 200000, "nested too deeply"),
     ("{}", "python -m onnx_tag record"), ('{"modules": []}', "no object 'modules'")])
 def test_other_files_are_refused_with_what_to_do(tmp_path, text, message):
     path = tmp_path / "r.json"
@@ -81,6 +92,18 @@ def test_a_file_is_complete_or_not_there(tmp_path):
         document.save({"format": document.FORMAT, "modules": {"": {"class": object()}}}, path)
     assert path.read_text() == before
     assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_a_link_in_the_way_is_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    path = tmp_path / "r.json"
+    path.symlink_to(victim)
+    for name in (f"r.json.{os.getpid()}.part", "r.json.part"):
+        (tmp_path / name).symlink_to(victim)
+    document.save({"format": document.FORMAT, "modules": {}}, path)
+    assert victim.read_text() == "precious" and not path.is_symlink()
+    assert document.load(path)["modules"] == {}
 
 
 def test_every_entry_has_its_line():

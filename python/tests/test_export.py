@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 from torch import nn  # noqa: E402
 
-from onnx_tag import Tags, document, export_and_record  # noqa: E402
+from onnx_tag import Tags, document, export_and_record, export_and_tag  # noqa: E402
 from onnx_tag.__main__ import main  # noqa: E402
 
 MAKER = '''
@@ -199,3 +199,60 @@ def test_a_failing_export_leaves_the_model_alone(tmp_path):
     with pytest.raises(Exception):                          # noqa: B017
         export_and_record(model, torch.ones(1), tmp_path / "no" / "such" / "m.onnx", dynamo=False)
     assert model.training and not list(tmp_path.glob("*.json"))
+
+
+@pytest.mark.parametrize("dynamo", [False, True])
+def test_export_and_tag_is_one_call(maker, tmp_path, binary, dynamo):
+    model, x = make(maker)
+    tags = export_and_tag(model, x, tmp_path / "m.onnx", dynamo=dynamo, tag_options={"min_coverage": 90})
+    assert {p.name for p in tmp_path.glob("m.*")} - {"m.onnx.data"} == {"m.onnx", "m.tags.json", "m.recording.json"}
+    exported = onnx.load(tmp_path / "m.onnx")
+    products = [n for n in exported.graph.node if n.op_type in ("Gemm", "MatMul")]
+    assert [tags.node(n).module for n in products] == ["layers.0.fc", "layers.1.fc"]
+    assert [tags.bind(model).module(n) for n in products] == [layer.fc for layer in model.layers]
+    assert any(p.key == "pkg.onnx_tag.module" for p in products[0].metadata_props)
+
+
+def hugging_face(name):
+    transformers = pytest.importorskip("transformers")
+    ids = torch.ones(1, 8, dtype=torch.long)
+    inputs = {"input_ids": ids, "attention_mask": ids}
+    small = {"vocab_size": 50, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+             "intermediate_size": 32}
+    if name == "bert":
+        return transformers.BertModel(transformers.BertConfig(**small)), inputs
+    if name == "gpt2":
+        config = transformers.GPT2Config(vocab_size=50, n_embd=16, n_layer=2, n_head=2, n_positions=16)
+        return transformers.GPT2LMHeadModel(config), inputs
+    if name == "t5":
+        config = transformers.T5Config(vocab_size=50, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2)
+        return transformers.T5ForConditionalGeneration(config), {"input_ids": ids, "decoder_input_ids": ids}
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**small, num_key_value_heads=1)), inputs
+
+
+def cache_flags(model):
+    configs = [module.config for module in model.modules() if hasattr(module, "config")]
+    return [getattr(config, "use_cache", None) for config in configs]
+
+
+@pytest.mark.parametrize("dynamo", [False, True])
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "llama"])
+def test_hugging_face_models_are_exported_and_tagged_in_one_call(name, dynamo, tmp_path, binary):
+    model, inputs = hugging_face(name)
+    flags = cache_flags(model)
+    tags = export_and_tag(model, inputs, tmp_path / "m.onnx", dynamo=dynamo)
+    onnx.checker.check_model(str(tmp_path / "m.onnx"))
+    assert [i.name for i in onnx.load(tmp_path / "m.onnx").graph.input] == list(inputs)
+    tags.bind(model)                                        # every module of a tag is in the model
+    assert tags.module("").class_name == type(model).__name__
+    assert tags.query("type=attention and layer=0") and tags.query("type=attention and layer=1")
+    assert "forward" not in vars(model)
+    assert cache_flags(model) == flags
+
+
+def test_inputs_without_tensors_are_settings(tmp_path, binary):
+    model, inputs = hugging_face("bert")
+    for dynamo in (False, True):
+        path = tmp_path / f"{dynamo}.onnx"
+        export_and_tag(model, {**inputs, "output_attentions": False, "token_type_ids": None}, path, dynamo=dynamo)
+        assert [i.name for i in onnx.load(path).graph.input] == list(inputs)

@@ -3,14 +3,23 @@
 #define ONNX_TAG_BASE_GLOB_H_
 
 #include <string_view>
+#include <vector>
 
 namespace onnx_tag {
 
-// `*` stands for any characters but `separator`, `**` for any, `?` for one that
-// is no separator; anything else for itself. Takes time in the product of both
-// lengths at worst, and in their sum for most.
+// `*` matches any characters but `separators`, `**` any, `?` one that is no
+// separator; anything else matches itself. Takes time in the product of both
+// lengths at worst, and in their sum for most. On a match, what each `*` and
+// `**` matched is added to `captures`: the first matches as little as it can,
+// then the second, and so on.
 bool MatchesPattern(std::string_view pattern, std::string_view text,
-                    char separator);
+                    std::string_view separators,
+                    std::vector<std::string_view>* captures = nullptr);
+
+inline bool MatchesPattern(std::string_view pattern, std::string_view text,
+                           char separator) {
+  return MatchesPattern(pattern, text, std::string_view(&separator, 1));
+}
 
 // Whether `pattern` has a character that does not stand for itself.
 inline bool HasWildcards(std::string_view pattern) {

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/hash.h"
+
 namespace onnx_tag {
 namespace {
 
@@ -11,14 +13,7 @@ std::uint64_t Load(const char* at) {
   return word;
 }
 
-std::uint64_t Mix(std::uint64_t a, std::uint64_t b) {
-  __extension__ using Wide = unsigned __int128;
-  const Wide product = static_cast<Wide>(a) * b;
-  return static_cast<std::uint64_t>(product) ^
-         static_cast<std::uint64_t>(product >> 64);
-}
-
-constexpr std::uint64_t kOdd1 = 0x9e3779b97f4a7c15u;
+constexpr std::uint64_t kOdd1 = kHashSeed;
 constexpr std::uint64_t kOdd2 = 0xe7037ed1a0b428dbu;
 
 }  // namespace
@@ -28,11 +23,11 @@ std::uint64_t HashBytes(std::string_view bytes) {
   std::size_t left = bytes.size();
   std::uint64_t hash = kOdd1 ^ (left * kOdd2);
   for (; left >= 16; at += 16, left -= 16) {
-    hash = Mix(Load(at) ^ kOdd1, Load(at + 8) ^ hash);
+    hash = HashProduct(Load(at) ^ kOdd1, Load(at + 8) ^ hash);
   }
   char tail[16] = {};
   if (left != 0) std::memcpy(tail, at, left);
-  return Mix(Load(tail) ^ kOdd2, Load(tail + 8) ^ hash ^ kOdd1);
+  return HashProduct(Load(tail) ^ kOdd2, Load(tail + 8) ^ hash ^ kOdd1);
 }
 
 }  // namespace onnx_tag

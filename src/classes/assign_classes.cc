@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -22,6 +23,17 @@ Confidence AsConfidence(Belief belief) {
                 static_cast<int>(Confidence::kCertain));
   return static_cast<Confidence>(belief);
 }
+
+struct NameInModule {
+  ModuleId module;
+  std::string_view name;
+  bool operator==(const NameInModule&) const = default;
+};
+struct NameInModuleHash {
+  std::size_t operator()(const NameInModule& key) const {
+    return std::hash<std::string_view>()(key.name) * 31 + Index(key.module);
+  }
+};
 
 // What the file shows, by module of the tagging.
 class Observer {
@@ -49,13 +61,16 @@ class Observer {
     known[ModuleTree::kRoot] = ModuleTree::kRoot;
     std::size_t called = 0;
     for (const ModuleId id : AllIds<ModuleId>(kept.size())) {
-      if (id != ModuleTree::kRoot) {
-        known[id] =
-            evidence_.modules.FindChild(known[kept.Parent(id)], kept.Atom(id));
+      const ModuleId parent = kept.Parent(id);
+      if (parent != kNo<ModuleId> && known[parent] != kNo<ModuleId>) {
+        known[id] = evidence_.modules.FindChild(known[parent], kept.Atom(id));
       }
-      by_evidence_[known[id]] = id;
+      // Only a rule of the user names a module that the evidence does not have.
+      const bool in_evidence = known[id] != kNo<ModuleId>;
+      if (in_evidence) by_evidence_[known[id]] = id;
       observation_.seen[id].called =
-          evidence_.IsCalled(known[id]) || !kept.Class(id).empty();
+          (in_evidence && evidence_.IsCalled(known[id])) ||
+          !kept.Class(id).empty();
       if (observation_.seen[id].called) ++called;
     }
     observation_.scopes = 2 * called > kept.size();
@@ -69,6 +84,7 @@ class Observer {
       const Initializer*& known = tensors[Index(id)];
       if (known == nullptr || known->rank < tensor.rank) known = &tensor;
     }
+    std::unordered_set<NameInModule, NameInModuleHash> names;
     for (const ParameterId id : AllIds<ParameterId>(tensors.size())) {
       const Parameter& parameter = evidence_.parameters[id];
       const ModuleId module = by_evidence_[parameter.module];
@@ -91,25 +107,20 @@ class Observer {
           tensor != nullptr && tensor->rank > 0) {
         seen.rows = model_.Dims(*tensor)[0];
       }
-      auto& parameters = observation_.seen[module].parameters;
-      const bool twice = std::any_of(
-          parameters.begin(), parameters.end(),
-          [&](const auto& other) { return other.name == seen.name; });
-      if (!twice) parameters.push_back(seen);
+      if (names.insert({module, seen.name}).second) {
+        observation_.seen[module].parameters.push_back(seen);
+      }
     }
   }
 
   void SeeOperators() {
     const NameId matmul = model_.FindName("MatMul");
     const NameId norm = model_.FindName("LayerNormalization");
-    std::vector<std::pair<NameId, catalogue::Operators>> bits;
+    std::unordered_map<NameId, catalogue::Operators> bits;
     const auto bit_of = [&](NameId op) {
-      for (const auto& [known, bit] : bits) {
-        if (known == op) return bit;
-      }
-      const catalogue::Operators bit = catalogue::OperatorBit(model_.Name(op));
-      bits.emplace_back(op, bit);
-      return bit;
+      const auto [known, is_new] = bits.try_emplace(op);
+      if (is_new) known->second = catalogue::OperatorBit(model_.Name(op));
+      return known->second;
     };
     for (const NodeId node : model_.Nodes()) {
       if (model_[node].op_type == matmul) SeeLostWeight(node);
@@ -200,13 +211,15 @@ class Observer {
 // one of the two is wrong, and the user should know.
 void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
   const ModuleTree& tree = tagging.modules;
-  ModuleTree bare = tree;
   bool any = false;
-  for (const ModuleId id : AllIds<ModuleId>(bare.size())) {
-    any |= !bare.Class(id).empty();
-    bare.SetClass(id, "");
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    any |= !tree.Class(id).empty();
   }
   if (!any) return;
+  ModuleTree bare = tree;
+  for (const ModuleId id : AllIds<ModuleId>(bare.size())) {
+    bare.SetClass(id, "");
+  }
   const catalogue::Observation blind(seen, bare);
   const catalogue::Identification found = IdentifyAdapted(blind, "");
   std::size_t others = 0;

@@ -76,15 +76,20 @@ Words WithEmptyValues(const Words& words) {
        near.empty() ? fmt::format("\n  see {} --help", app.get_name()) : near);
 }
 
+std::unique_ptr<CLI::App> NewApp(const Command& command) {
+  auto app = std::make_unique<CLI::App>(
+      std::string(command.help), fmt::format("onnx-tag {}", command.name));
+  app->set_help_flag("-h,--help", "this text")->group("Terminal");
+  app->allow_extras();
+  return app;
+}
+
 Invocation ParseCommand(const Command& command, Words words) {
-  CLI::App app(std::string(command.help),
-               fmt::format("onnx-tag {}", command.name));
-  app.set_help_flag("-h,--help", "this text")->group("Terminal");
-  app.allow_extras();
+  const std::unique_ptr<CLI::App> app = NewApp(command);
   try {
-    return command.parse(app, WithEmptyValues(words));
+    return command.parse(*app, WithEmptyValues(words));
   } catch (const CLI::CallForHelp&) {
-    return {.command = PrintText{HelpText(app, command)}, .terminal = {}};
+    return {.command = PrintText{HelpText(*app, command)}, .terminal = {}};
   }
 }
 
@@ -102,6 +107,15 @@ std::string MissingWord(const CLI::App& app) {
 }
 
 }  // namespace
+
+std::unique_ptr<CLI::App> OptionsOf(const Command& command) {
+  std::unique_ptr<CLI::App> app = NewApp(command);
+  try {
+    command.parse(*app, {"--help"});
+  } catch (const CLI::CallForHelp&) {
+  }
+  return app;
+}
 
 void ReadWords(CLI::App& app, Words words) {
   // CLI11 wants the last word first.

@@ -54,7 +54,8 @@ constexpr std::array<Command, 16> kCommands = {{
      "  onnx-tag export model.onnx --to graphml -o model.graphml\n"
      "  onnx-tag export model.onnx --to dot | dot -Tsvg > model.svg\n"
      "  onnx-tag export model.tags.json --to tsv\n"
-     "  onnx-tag export model.onnx --to netron -o model.netron.json\n",
+     "  onnx-tag export model.onnx --to netron -o model.netron.json\n"
+     "  onnx-tag export model.tagged.onnx --to sidecar -o model.tags.json\n",
      ParseExport},
     {"strip", "MODEL [options]",
      "remove every tag and leave the model as it was",
@@ -76,7 +77,8 @@ constexpr std::array<Command, 16> kCommands = {{
      "say what is wrong with a model's tags, or its sidecar",
      "  onnx-tag check model.tagged.onnx\n"
      "  onnx-tag check model.tagged.onnx --min-coverage 95 --json\n"
-     "  onnx-tag check model.onnx --sidecar model.tags.json\n",
+     "  onnx-tag check model.onnx --sidecar model.tags.json\n"
+     "  onnx-tag check model.onnx --verify\n",
      ParseCheck},
     {"profile", "MODEL ORT_PROFILE [options]",
      "sum up an ONNX Runtime profile by module",

@@ -2,6 +2,7 @@
 #ifndef ONNX_TAG_CLI_COMMAND_TABLE_H_
 #define ONNX_TAG_CLI_COMMAND_TABLE_H_
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,10 @@ std::span<const Command> Commands();
 
 // Null where `name` is no command.
 const Command* FindCommand(std::string_view name);
+
+// The command's parser, with all its options and no words read. Its options
+// describe themselves; reading words with it is not possible.
+std::unique_ptr<CLI::App> OptionsOf(const Command& command);
 
 // `onnx-tag --help`.
 std::string OverviewText();

@@ -63,28 +63,23 @@ Confidence ParseConfidence(const std::string& word) {
 }
 
 bool ParseGranularity(const std::string& word) {
-  constexpr std::array<std::string_view, 2> kWords = {"hf", "torch_nn"};
-  return Choose("granularity", word, kWords) == 1;
+  return Choose("granularity", word, kGranularityNames) == 1;
 }
 
 DataChoice ParseData(const std::string& word) {
-  constexpr std::array<std::string_view, 3> kWords = {"keep", "link", "copy"};
   constexpr std::array<DataChoice, 3> kChoices = {
       DataChoice::kKeep, DataChoice::kLink, DataChoice::kCopy};
-  return kChoices[Choose("choice for --data", word, kWords)];
+  return kChoices[Choose("choice for --data", word, kDataNames)];
 }
 
 ReportFormat ParseFormat(const std::string& word) {
-  constexpr std::array<std::string_view, 3> kWords = {"text", "junit",
-                                                      "github"};
   constexpr std::array<ReportFormat, 3> kFormats = {
       ReportFormat::kText, ReportFormat::kJunit, ReportFormat::kGithub};
-  return kFormats[Choose("format", word, kWords)];
+  return kFormats[Choose("format", word, kReportFormatNames)];
 }
 
 bool ParseDiffFormat(const std::string& word) {
-  constexpr std::array<std::string_view, 2> kWords = {"text", "markdown"};
-  return Choose("format", word, kWords) == 1;
+  return Choose("format", word, kDiffFormatNames) == 1;
 }
 
 ProfileKey ParseProfileKey(const std::string& word) {
@@ -98,22 +93,18 @@ ProfileFormat ParseProfileFormat(const std::string& word) {
 }
 
 ColorMode ParseColor(const std::string& word) {
-  constexpr std::array<std::string_view, 3> kWords = {"auto", "always",
-                                                      "never"};
   constexpr std::array<ColorMode, 3> kModes = {
       ColorMode::kAuto, ColorMode::kAlways, ColorMode::kNever};
-  return kModes[Choose("choice for --color", word, kWords)];
+  return kModes[Choose("choice for --color", word, kColorNames)];
 }
 
 KeyChoice ParseKeys(const std::string& list) {
-  constexpr std::array<std::string_view, 4> kWords = {
-      "tags", "namespace", "layer_ann", "class_hierarchy"};
   KeyChoice keys;
   bool* const choices[] = {&keys.tags, &keys.name_space, &keys.layer_ann,
                            &keys.class_hierarchy};
   keys.tags = false;
   for (const std::string_view word : Split(list, ',')) {
-    *choices[Choose("key", word, kWords)] = true;
+    *choices[Choose("key", word, kKeyNames)] = true;
   }
   return keys;
 }
@@ -157,9 +148,8 @@ std::string ParseDevice(const std::string& word) {
 }
 
 std::string ParsePrecision(const std::string& word) {
-  constexpr std::array<std::string_view, 5> kWords = {
-      "float32", "float16", "bfloat16", "int8", "int32"};
-  return std::string(kWords[Choose("precision", word, kWords)]);
+  return std::string(
+      kPrecisionNames[Choose("precision", word, kPrecisionNames)]);
 }
 
 double ParsePercent(std::string_view option, const std::string& word) {

@@ -3,6 +3,7 @@
 #ifndef ONNX_TAG_CLI_OPTION_VALUES_H_
 #define ONNX_TAG_CLI_OPTION_VALUES_H_
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,6 +13,22 @@
 #include "io/terminal.h"
 
 namespace onnx_tag::cli {
+
+inline constexpr std::array<std::string_view, 2> kGranularityNames = {
+    "hf", "torch_nn"};
+inline constexpr std::array<std::string_view, 3> kDataNames = {"keep", "link",
+                                                               "copy"};
+inline constexpr std::array<std::string_view, 3> kReportFormatNames = {
+    "text", "junit", "github"};
+inline constexpr std::array<std::string_view, 2> kDiffFormatNames = {
+    "text", "markdown"};
+inline constexpr std::array<std::string_view, 3> kColorNames = {
+    "auto", "always", "never"};
+inline constexpr std::array<std::string_view, 4> kKeyNames = {
+    "tags", "namespace", "layer_ann", "class_hierarchy"};
+// Data types of TensorRT.
+inline constexpr std::array<std::string_view, 5> kPrecisionNames = {
+    "float32", "float16", "bfloat16", "int8", "int32"};
 
 // ", did you mean 'show'?", or "" where no word is near.
 std::string DidYouMean(std::string_view word,

@@ -66,9 +66,12 @@ void CheckSelect(const CLI::App& app, const SelectOptions& options) {
   const SelectTool tool = options.tool;
   given_without("--device", tool == SelectTool::kLayerAnn, "layer-ann");
   given_without("--precision", tool == SelectTool::kPolygraphy, "polygraphy");
-  given_without("--exclude",
-                tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive,
-                "ort-quant and olive");
+  const bool treats =
+      tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive ||
+      tool == SelectTool::kModelopt || tool == SelectTool::kNncf ||
+      tool == SelectTool::kNeuralCompressor || tool == SelectTool::kFp16;
+  given_without("--exclude", treats,
+                "ort-quant, olive, modelopt, nncf, neural-compressor and fp16");
   const bool text_fits = tool == SelectTool::kNames ||
                          tool == SelectTool::kLayerAnn ||
                          tool == SelectTool::kPolygraphy;
@@ -102,13 +105,14 @@ Invocation ParseSelect(CLI::App& app, Words words) {
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
   expression.Add(app);
   app.add_option("--for", tool,
-                 "names, ort-quant, layer-ann, olive,\npolygraphy or extract")
+                 "names, ort-quant, layer-ann, olive, polygraphy,\nextract, "
+                 "modelopt, nncf, neural-compressor or fp16")
       ->required()
       ->type_name("TOOL");
   app.add_option("--format", format, "text, json or python")->type_name("NAME");
   app.add_flag("--json", json, "the same as --format json");
   app.add_flag("--exclude", options.exclude,
-               "quantizers: all but the selection");
+               "quantizers and fp16: all but the selection");
   app.add_option("--device", options.device,
                  "layer-ann: cpu (default), gpu, cuda, npu, ...")
       ->type_name("NAME");
@@ -138,7 +142,7 @@ Invocation ParseExport(CLI::App& app, Words words) {
   TerminalWords terminal;
   std::string format;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
-  app.add_option("--to", format, "graphml, dot, tsv or netron")
+  app.add_option("--to", format, "graphml, dot, tsv, netron or sidecar")
       ->required()
       ->type_name("FORMAT");
   app.add_option("-o,--output", options.output,

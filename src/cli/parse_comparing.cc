@@ -39,6 +39,9 @@ Invocation ParseCheck(CLI::App& app, Words words) {
   app.add_option("--sidecar", options.source.sidecar,
                  "the sidecar to check; default the one beside")
       ->type_name("FILE");
+  app.add_flag("--verify", options.verify,
+               "also parse the whole file with protobuf and\n"
+               "compare; loads the file, 2 GiB at most");
   app.add_option("--format", format, "text, junit or github")
       ->type_name("NAME");
   app.add_flag("--json", options.json, "print JSON");

@@ -108,9 +108,14 @@ enum class SelectTool {
   kOlive,
   kPolygraphy,
   kExtract,
+  kModelopt,
+  kNncf,
+  kNeuralCompressor,
+  kFp16,
 };
-constexpr std::array<std::string_view, 6> kSelectToolNames = {
-    "names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract"};
+constexpr std::array<std::string_view, 10> kSelectToolNames = {
+    "names",   "ort-quant", "layer-ann", "olive",             "polygraphy",
+    "extract", "modelopt",  "nncf",      "neural-compressor", "fp16"};
 
 enum class SelectFormat { kText, kJson, kPython };
 constexpr std::array<std::string_view, 3> kSelectFormatNames = {"text", "json",
@@ -128,9 +133,9 @@ struct SelectOptions {
   std::string precision = "float32";  // polygraphy
 };
 
-enum class ExportFormat { kGraphml, kDot, kTsv, kNetron };
-constexpr std::array<std::string_view, 4> kExportFormatNames = {
-    "graphml", "dot", "tsv", "netron"};
+enum class ExportFormat { kGraphml, kDot, kTsv, kNetron, kSidecar };
+constexpr std::array<std::string_view, 5> kExportFormatNames = {
+    "graphml", "dot", "tsv", "netron", "sidecar"};
 
 struct ExportOptions {
   std::string model;
@@ -156,6 +161,7 @@ struct DiffOptions {
 
 struct CheckOptions {
   std::string model;
+  bool verify = false;  // parse the whole file with protobuf, and compare
   TagSourceOptions source;
   TagOptions gates;  // its gates alone
   ReportFormat format = ReportFormat::kText;

@@ -16,6 +16,7 @@ using onnx::ModelProto;
 using wire::Field;
 using wire::FieldReader;
 
+constexpr std::uint32_t kQuantizationAnnotation = 14;  // of GraphProto
 constexpr std::uint64_t kReleaseStep = 256 * 1024;
 
 // The text in field 1, where messages have their name or key.
@@ -23,7 +24,7 @@ std::string_view FirstText(Bytes message) {
   std::string_view text;
   FieldReader reader(message);
   for (Field field; reader.Next(field);) {
-    if (Is(field, 1)) text = field.bytes;
+    if (Is(field, onnx::BytesField{1})) text = field.bytes;
   }
   return text;
 }
@@ -41,7 +42,7 @@ std::optional<GraphEdit::Kind> KindInGraph(std::uint32_t number) {
       return GraphEdit::Kind::kOutput;
     case GraphProto::kValueInfo:
       return GraphEdit::Kind::kValueInfo;
-    case GraphProto::kQuantizationAnnotation:
+    case kQuantizationAnnotation:
       return GraphEdit::Kind::kAnnotation;
     default:
       return std::nullopt;

@@ -23,13 +23,16 @@ using Atoms = std::vector<std::string_view>;
 
 class ScopeAligner {
  public:
-  explicit ScopeAligner(Evidence& evidence)
-      : evidence_(evidence),
-        scopes_(evidence.scopes),
-        tree_(evidence.modules),
-        settler_(evidence),
-        votes_(evidence.scopes.size()),
-        ballots_(evidence.scopes.size()) {}
+  ScopeAligner(const Model& model, const ParameterFacts& parameters,
+               KnownModules& known, ModuleTree& modules, ScopeFacts& facts)
+      : model_(model),
+        parameters_(parameters),
+        facts_(facts),
+        scopes_(facts.scopes),
+        tree_(modules),
+        settler_(known, modules),
+        votes_(facts.scopes.size()),
+        ballots_(facts.scopes.size()) {}
 
   void Run() {
     calls_indices_.resize(scopes_.size(), false);
@@ -93,15 +96,14 @@ class ScopeAligner {
   };
 
   void CollectVotes() {
-    const Model& model = evidence_.model;
-    for (const NodeId node : model.Nodes()) {
-      ScopeId scope = evidence_.node_scope[node];
-      if (scope == kNo<ScopeId>) scope = evidence_.value_scope[node];
-      if (scope == kNo<ScopeId> || evidence_.is_carrier[node]) continue;
-      for (const ValueId input : model.Inputs(node)) {
-        const ParameterId id = evidence_.ParameterOf(input);
+    for (const NodeId node : model_.Nodes()) {
+      ScopeId scope = facts_.node_scope[node];
+      if (scope == kNo<ScopeId>) scope = facts_.value_scope[node];
+      if (scope == kNo<ScopeId> || parameters_.is_carrier[node]) continue;
+      for (const ValueId input : model_.Inputs(node)) {
+        const ParameterId id = parameters_.ParameterOf(input);
         if (id == kNo<ParameterId>) continue;
-        const Parameter& parameter = evidence_.parameters[id];
+        const Parameter& parameter = parameters_.parameters[id];
         if (parameter.trusted) {
           Count(scope, parameter.module, parameter.rank >= 2 ? 4 : 1);
         }
@@ -331,7 +333,9 @@ class ScopeAligner {
     return false;
   }
 
-  Evidence& evidence_;
+  const Model& model_;
+  const ParameterFacts& parameters_;
+  const ScopeFacts& facts_;
   ScopeTable& scopes_;
   ModuleTree& tree_;
   ScopeSettler settler_;
@@ -343,13 +347,13 @@ class ScopeAligner {
 // The module `block_1` and the second call of `block` print the same scope.
 // What hangs together with a parameter of block_1 is block_1's; the rest is
 // the call's.
-void SplitMergedScopes(Evidence& evidence) {
-  const Model& model = evidence.model;
+void SplitMergedScopes(const Model& model, const ParameterFacts& parameters,
+                       ScopeFacts& facts) {
   std::vector<NodeId> members;
   for (const NodeId node : model.Nodes()) {
-    const ScopeId scope = evidence.node_scope[node];
+    const ScopeId scope = facts.node_scope[node];
     if (scope != kNo<ScopeId> &&
-        evidence.scopes[scope].perhaps_call_of != kNo<ScopeId>) {
+        facts.scopes[scope].perhaps_call_of != kNo<ScopeId>) {
       members.push_back(node);
     }
   }
@@ -359,20 +363,20 @@ void SplitMergedScopes(Evidence& evidence) {
     changed = false;
     for (const NodeId node : members) {
       if (own[node]) continue;
-      const ScopeId scope = evidence.node_scope[node];
+      const ScopeId scope = facts.node_scope[node];
       bool mine = false;
       for (const ValueId input : model.Inputs(node)) {
         if (input == kNo<ValueId>) continue;
         const NodeId producer = model.Producer(input);
-        mine |= evidence.ParameterOf(input) != kNo<ParameterId> ||
+        mine |= parameters.ParameterOf(input) != kNo<ParameterId> ||
                 model.InitializerOf(input) != nullptr ||
                 (producer != kNo<NodeId> && own[producer] &&
-                 evidence.node_scope[producer] == scope);
+                 facts.node_scope[producer] == scope);
       }
       for (const ValueId output : model.Outputs(node)) {
         if (output == kNo<ValueId>) continue;
         for (const NodeId consumer : model.Consumers(output)) {
-          mine |= own[consumer] && evidence.node_scope[consumer] == scope;
+          mine |= own[consumer] && facts.node_scope[consumer] == scope;
         }
       }
       own[node] = mine;
@@ -381,17 +385,20 @@ void SplitMergedScopes(Evidence& evidence) {
   }
   for (const NodeId node : members) {
     if (!own[node]) {
-      evidence.node_scope[node] =
-          evidence.scopes[evidence.node_scope[node]].perhaps_call_of;
+      facts.node_scope[node] =
+          facts.scopes[facts.node_scope[node]].perhaps_call_of;
     }
   }
 }
 
 }  // namespace
 
-void AlignScopes(Evidence& evidence) {
-  ScopeAligner(evidence).Run();
-  SplitMergedScopes(evidence);
+ScopeFacts AlignScopes(const Model& model, const ParameterFacts& parameters,
+                       ScopeFacts facts, KnownModules& known,
+                       ModuleTree& modules) {
+  ScopeAligner(model, parameters, known, modules, facts).Run();
+  SplitMergedScopes(model, parameters, facts);
+  return facts;
 }
 
 }  // namespace onnx_tag

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,10 +75,14 @@ struct KnownModules {
   // The module whose children are those of the map's root: the root, or what
   // a wrapper put in front of it.
   ModuleId top = ModuleTree::kRoot;
+  std::vector<std::string> warnings;  // that the user should hear of
 
   ModuleId InMap(ModuleId id) const {
     return Index(id) < in_map.size() ? in_map[id] : kNo<ModuleId>;
   }
+  // The file's module for one of the map's, added to `modules` where it is new;
+  // kNo where the file is only a part of the model and this is outside.
+  ModuleId Add(ModuleId id, ModuleTree& modules);
 };
 
 // What a recorded run says of a node.
@@ -87,14 +92,6 @@ struct ProjectedFact {
   ProjectionTrust trust;
 };
 
-// A node that a rule of the user's places.
-struct RuleFact {
-  NodeId node;
-  ModuleId module;
-  std::uint32_t rule;  // its place in the file
-};
-
-struct Rules;  // rules/rules.h
 namespace recipes {
 class Book;
 }  // namespace recipes
@@ -115,62 +112,122 @@ struct RecipeClasses {
   std::vector<std::string> names;  // the best first
 };
 
-struct Evidence {
-  explicit Evidence(const Model& m) : model(m) {}
+// Each of the following is what one step of GatherEvidence finds.
 
-  const Model& model;
-  ModuleTree modules;
-  KnownModules known;
+// Who wrote the file.
+struct ExporterFacts {
+  hierarchy::Dialect dialect = hierarchy::Dialect::kUnknown;
+  std::shared_ptr<const DialectNames> names;  // null: scopes and metadata
+};
 
+// Scopes in names.
+struct ScopeFacts {
   ScopeTable scopes;
   IdVector<NodeId, ScopeId> node_scope;   // kNo: none in its name
   IdVector<NodeId, ScopeId> value_scope;  // from its outputs' names
   IdVector<NodeId, bool> converter_name;  // a converter's or quantizer's
 
+  // Whether a converter or quantizer named the node.
+  bool IsConverterName(NodeId node) const { return converter_name[node]; }
+};
+
+// Parameters of the source model, and what carries them.
+struct ParameterFacts {
   IdVector<ParameterId, Parameter> parameters;
   IdVector<ValueId, ParameterId> value_parameter;  // through carriers
   std::vector<bool> module_has_parameter;          // by module
-  std::vector<bool> called_modules;                // by module: has a scope
-  IdVector<ModuleId, ModuleId> callable;           // by module
   std::vector<bool> constant_value;  // by value: feeds on no input
+  // Nodes that feed on nothing but weights and constants, and pass one on.
+  IdVector<NodeId, bool> is_carrier;
 
-  // What an attention beside this norm is usually called: by the norm's
-  // module, the module that would be; see data/attention_names.txt.
-  std::unordered_map<std::uint32_t, ModuleId> usual_attention;
+  ParameterId ParameterOf(ValueId value) const {
+    return value == kNo<ValueId> ? kNo<ParameterId> : value_parameter[value];
+  }
+  bool HasParameterAt(ModuleId id) const {
+    return Index(id) < module_has_parameter.size() &&
+           module_has_parameter[Index(id)];
+  }
+};
 
+// Local functions that are still there.
+struct FunctionFacts {
   FunctionTable functions;
+};
+
+// Local functions that were inlined; by node.
+struct InlinedFacts {
   std::vector<InlinedFact> inlined;
-  hierarchy::Dialect dialect = hierarchy::Dialect::kUnknown;
-  std::shared_ptr<const DialectNames> names;  // null: scopes and metadata
-  std::vector<NameFact> name_facts;           // by node
-  std::vector<Origin> origins;                // by node
+};
+
+// The metadata of the dynamo exporter; by node.
+struct MetadataFacts {
+  std::vector<MetadataFact> metadata;
+};
+
+// Names of other producers.
+struct DialectFacts {
+  std::vector<NameFact> name_facts;  // by node
+  std::vector<Origin> origins;       // by node
   // The names say nothing but the root, although there is more: Keras' layers
   // are no modules to torch.
   bool only_root_is_named = false;
+};
 
-  std::shared_ptr<const Rules> rules;       // the user's; null: none
-  std::vector<RuleFact> rule_facts;         // by node
-  std::vector<std::uint64_t> rule_matches;  // by rule
-  IdVector<NodeId, int> moved;      // by which rule, -1: none; may be empty
-  std::vector<RecipeFact> recipes;  // by node; see gather_recipes.cc
-  std::shared_ptr<const std::vector<std::string>> recipe_reasons;
-  std::vector<RecipeClasses> recipe_classes;
-
-  std::vector<MetadataFact> metadata;  // by node
-  std::vector<std::string> notes;      // set aside, and why
-  std::vector<std::string> warnings;   // that the user should hear of
-
-  // From recordings, where the strategy asks for one.
+// Recordings, where the strategy asks for one.
+struct RecordedFacts {
   std::vector<ProjectedFact> traced;
   std::vector<ProjectedFact> fx_traced;
   std::vector<NodeId> run_order;  // all nodes, as they run
+};
 
-  // Nodes that feed on nothing but weights and constants, and pass one on.
-  IdVector<NodeId, bool> is_carrier;
+// The user's hierarchy.
+struct HierarchyFacts {
+  KnownModules known;
+};
+
+// What an attention beside this norm is usually called: by the norm's module,
+// the module that would be; see data/attention_names.txt.
+struct AttentionGuesses {
+  std::unordered_map<std::uint32_t, ModuleId> usual_attention;
+};
+
+// The recipe book.
+struct RecipeFacts {
+  std::vector<RecipeFact> recipes;  // by node
+  std::shared_ptr<const std::vector<std::string>> recipe_reasons;
+  std::vector<RecipeClasses> recipe_classes;
+};
+
+// Which modules run.
+struct ModuleUses {
+  std::vector<bool> called_modules;       // by module: has a scope
+  IdVector<ModuleId, ModuleId> callable;  // by module
 
   // `module`, or the nearest module around it that can be called: lists hold
   // modules and run nothing, their owner does.
   ModuleId Callable(ModuleId module) const { return callable[module]; }
+  // Whether some scope stands for the module.
+  bool IsCalled(ModuleId id) const {
+    return Index(id) < called_modules.size() && called_modules[Index(id)];
+  }
+};
+
+// All of it. A rung or a test that needs one kind of facts takes that type.
+struct Evidence : ExporterFacts,
+                  ScopeFacts,
+                  ParameterFacts,
+                  FunctionFacts,
+                  InlinedFacts,
+                  MetadataFacts,
+                  DialectFacts,
+                  RecordedFacts,
+                  HierarchyFacts,
+                  AttentionGuesses,
+                  RecipeFacts,
+                  ModuleUses {
+  const Model& model;
+  ModuleTree modules;  // all that some fact names
+
   ModuleId CommonCaller(ModuleId a, ModuleId b) const {
     return callable[modules.CommonAncestor(a, b)];
   }
@@ -181,26 +238,11 @@ struct Evidence {
            known.InMap(id) == kNo<ModuleId> && id != known.top &&
            modules.IsAncestor(known.top, id);
   }
-
-  bool HasParameterAt(ModuleId id) const {
-    return Index(id) < module_has_parameter.size() &&
-           module_has_parameter[Index(id)];
-  }
-  // Whether some scope stands for the module.
-  bool IsCalled(ModuleId id) const {
-    return Index(id) < called_modules.size() && called_modules[Index(id)];
-  }
-  // Whether a converter or quantizer named the node.
-  bool IsConverterName(NodeId node) const { return converter_name[node]; }
-  ParameterId ParameterOf(ValueId value) const {
-    return value == kNo<ValueId> ? kNo<ParameterId> : value_parameter[value];
-  }
 };
 
 // What there is beside what the file says.
 struct WantedFacts {
   std::shared_ptr<const ModuleMap> hierarchy;  // the user's, or null
-  std::shared_ptr<const Rules> rules;
   const Recording* trace = nullptr;
   const Recording* fx = nullptr;
   const recipes::Book* book = nullptr;
@@ -210,31 +252,68 @@ struct WantedFacts {
 // model.
 Evidence GatherEvidence(const Model& model, const WantedFacts& wanted = {});
 
-// The exporter's dialect, for reports.
-std::string FileDialect(const Evidence& evidence);
+// Adds modules that the user's rules name. After GatherEvidence, before any
+// rung.
+std::vector<ModuleId> AddModules(const std::vector<std::string>& paths,
+                                 Evidence& evidence);
 
-// The steps of it, in order.
-void GatherScopes(Evidence& evidence);
-void GatherParameters(Evidence& evidence);
-void GatherFunctions(Evidence& evidence);
-void GatherInlined(Evidence& evidence);
-void GatherInlinedOrder(Evidence& evidence);
-void GatherMetadata(Evidence& evidence);
-void GatherDialectNames(Evidence& evidence);
-void GatherKerasOnTorch(Evidence& evidence);
-void FitHierarchy(Evidence& evidence, std::shared_ptr<const ModuleMap> map);
-void GatherTrace(Evidence& evidence, const Recording& recording);
-void GatherFx(Evidence& evidence, const Recording& recording);
-void AlignScopes(Evidence& evidence);
-
-// The evidence's module for one of the map's, added where it is new; kNo where
-// the file is only a part of the model and this is outside.
-ModuleId ModuleOfMap(Evidence& evidence, ModuleId in_map);
-void GuessAttentionNames(Evidence& evidence);
-// The numbers that a Sequential's parts without parameters must have.
-void AddMissingParts(Evidence& evidence);
-void GatherRecipes(Evidence& evidence, const recipes::Book& book);
-void DescribeModules(Evidence& evidence);
+// The steps of GatherEvidence. Each adds to `modules` what its facts name, and
+// takes what other steps found as arguments.
+ExporterFacts RecognizeExporter(const Model& model);
+ScopeFacts GatherScopes(const Model& model, const ExporterFacts& exporter);
+ParameterFacts GatherParameters(const Model& model,
+                                const ExporterFacts& exporter,
+                                const ScopeFacts& scopes,
+                                const FunctionTable& functions,
+                                ModuleTree& modules);
+// Says which modules the functions and their calls stand for.
+void PlaceFunctions(const Model& model, const ScopeFacts& scopes,
+                    const ParameterFacts& parameters, ModuleTree& modules,
+                    FunctionTable& functions);
+// By the numbers of onnx.inliner, else by the order of what onnx_ir left.
+InlinedFacts GatherInlined(const Model& model, const ParameterFacts& parameters,
+                           ModuleTree& modules);
+InlinedFacts GatherInlinedOrder(const Model& model,
+                                const ParameterFacts& parameters,
+                                ModuleTree& modules);
+MetadataFacts GatherMetadata(const Model& model, ModuleTree& modules);
+DialectFacts GatherDialectNames(const Model& model,
+                                const ExporterFacts& exporter,
+                                ModuleTree& modules);
+// Nothing where the file is not one of Keras on torch. Where it is, scopes and
+// metadata that say the root are no evidence.
+std::optional<DialectFacts> GatherKerasOnTorch(const Model& model,
+                                               const ExporterFacts& exporter,
+                                               const ScopeFacts& scopes,
+                                               const ParameterFacts& parameters,
+                                               const MetadataFacts& metadata,
+                                               ModuleTree& modules);
+RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
+                               const Recording* fx, ModuleTree& modules);
+// What a hierarchy is compared with.
+struct HierarchyInputs {
+  const ScopeFacts& scopes;
+  const ParameterFacts& parameters;
+  const MetadataFacts& metadata;
+  const RecordedFacts& recorded;
+};
+KnownModules FitHierarchy(const HierarchyInputs& file,
+                          std::shared_ptr<const ModuleMap> map,
+                          ModuleTree& modules);
+// The scopes with the modules that they stand for.
+ScopeFacts AlignScopes(const Model& model, const ParameterFacts& parameters,
+                       ScopeFacts scopes, KnownModules& known,
+                       ModuleTree& modules);
+AttentionGuesses GuessAttentionNames(const ParameterFacts& parameters,
+                                     ModuleTree& modules);
+// Nothing where there is no book, or names say enough. `named_otherwise`: nodes
+// that metadata and inlined calls place.
+RecipeFacts GatherRecipes(const Model& model, const ExporterFacts& exporter,
+                          const ScopeFacts& scopes, std::size_t named_otherwise,
+                          const recipes::Book* book, ModuleTree& modules);
+ModuleUses DescribeModules(const ModuleTree& tree, const ScopeTable& scopes,
+                           const ParameterFacts& parameters,
+                           const KnownModules& known);
 
 }  // namespace onnx_tag
 

@@ -17,15 +17,17 @@ namespace onnx_tag {
 namespace {
 
 // The modules that the file names for sure, each once, root left out.
-std::vector<ModuleId> NamedModules(const Evidence& evidence) {
-  std::vector<bool> named(evidence.modules.size(), false);
-  for (const Parameter& parameter : evidence.parameters) {
+std::vector<ModuleId> NamedModules(const HierarchyInputs& file,
+                                   const ModuleTree& tree) {
+  std::vector<bool> named(tree.size(), false);
+  for (const Parameter& parameter : file.parameters.parameters) {
     if (parameter.uses > 0) named[Index(parameter.module)] = true;
   }
-  for (const MetadataFact& fact : evidence.metadata) {
+  for (const MetadataFact& fact : file.metadata.metadata) {
     named[Index(fact.module)] = true;
   }
-  for (const auto* const facts : {&evidence.traced, &evidence.fx_traced}) {
+  for (const auto* const facts :
+       {&file.recorded.traced, &file.recorded.fx_traced}) {
     for (const ProjectedFact& fact : *facts) named[Index(fact.module)] = true;
   }
   std::vector<ModuleId> modules;
@@ -46,13 +48,11 @@ struct Offset {
 
 class Fitter {
  public:
-  Fitter(Evidence& evidence, const ModuleMap& map)
-      : tree_(evidence.modules),
-        map_(map),
-        evidence_(evidence),
-        named_(NamedModules(evidence)) {}
+  Fitter(const HierarchyInputs& file, const ModuleTree& tree,
+         const ModuleMap& map)
+      : file_(file), tree_(tree), map_(map), named_(NamedModules(file, tree)) {}
 
-  Offset Find() {
+  Offset Find() const {
     Offset best;
     std::size_t hits = Hits(best);
     if (2 * hits >= named_.size()) return best;
@@ -67,7 +67,7 @@ class Fitter {
   }
 
   // Throws, or warns, or is silent.
-  void Check(const Offset& offset) {
+  void Check(const Offset& offset, std::vector<std::string>& warnings) const {
     std::size_t inside = 0, missing = 0;
     ModuleId first = kNo<ModuleId>;
     for (const ModuleId id : named_) {
@@ -79,7 +79,7 @@ class Fitter {
     const std::string name = Printable(map_.name);
     if (named_.empty()) {
       if (!AnyScopeFits()) {
-        evidence_.warnings.push_back(fmt::format(
+        warnings.push_back(fmt::format(
             "{}: nothing in the file could be checked against it", name));
       }
     } else if (map_.complete && 2 * (inside - missing) < named_.size()) {
@@ -87,7 +87,7 @@ class Fitter {
     } else if (!map_.complete && missing == inside && !AnyKnown(offset)) {
       FailOnForeign(named_[0]);
     } else if (map_.complete && missing > 0) {
-      evidence_.warnings.push_back(fmt::format(
+      warnings.push_back(fmt::format(
           "{}: does not fit everywhere: it has no module {}{}", name,
           Printable(tree_.Path(first), 200),
           missing == 1
@@ -112,8 +112,8 @@ class Fitter {
   // For files without a name of a parameter: whether a call at the root is of a
   // module that the map has.
   bool AnyScopeFits() const {
-    for (const ScopeId id : AllIds<ScopeId>(evidence_.scopes.size())) {
-      const Scope& scope = evidence_.scopes[id];
+    for (const ScopeId id : AllIds<ScopeId>(file_.scopes.scopes.size())) {
+      const Scope& scope = file_.scopes.scopes[id];
       if (scope.parent == ScopeId{0} &&
           map_.tree.Find(scope.text) != kNo<ModuleId>) {
         return true;
@@ -193,17 +193,16 @@ class Fitter {
     return offsets;
   }
 
+  const HierarchyInputs& file_;
   const ModuleTree& tree_;
   const ModuleMap& map_;
-  Evidence& evidence_;
   const std::vector<ModuleId> named_;
 };
 
 // Which of the map's modules a file's module is, for all of them; the map's
 // own are added, so that every rung knows them.
-void Overlay(Evidence& evidence, const ModuleMap& map, const Offset& offset) {
-  ModuleTree& tree = evidence.modules;
-  KnownModules& known = evidence.known;
+void Overlay(const ModuleMap& map, const Offset& offset, ModuleTree& tree,
+             KnownModules& known) {
   known.top = offset.in_file;
   IdVector<ModuleId, ModuleId>& in_file = known.in_file;
   in_file.resize(map.tree.size(), kNo<ModuleId>);
@@ -230,12 +229,11 @@ void Overlay(Evidence& evidence, const ModuleMap& map, const Offset& offset) {
 
 // The hierarchy's classes replace those that the file records: the user gave
 // it for this model. Where both differ the user hears of it.
-void TakeClasses(Evidence& evidence, const ModuleMap& map) {
-  ModuleTree& tree = evidence.modules;
+void TakeClasses(const ModuleMap& map, ModuleTree& tree, KnownModules& known) {
   std::size_t others = 0;
   std::string first;
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
-    const ModuleId in_map = evidence.known.InMap(id);
+    const ModuleId in_map = known.InMap(id);
     if (in_map == kNo<ModuleId> || map.tree.Class(in_map).empty()) continue;
     const std::string_view recorded = tree.Class(id);
     if (!recorded.empty() && recorded != map.tree.Class(in_map)) {
@@ -250,37 +248,39 @@ void TakeClasses(Evidence& evidence, const ModuleMap& map) {
     tree.SetClass(id, map.tree.Class(in_map));
   }
   if (others == 0) return;
-  evidence.warnings.push_back(fmt::format(
+  known.warnings.push_back(fmt::format(
       "{}{}; the hierarchy's is taken", first,
       others == 1 ? "" : fmt::format(", and {} more differ", others - 1)));
 }
 
 }  // namespace
 
-ModuleId ModuleOfMap(Evidence& evidence, ModuleId in_map) {
-  KnownModules& known = evidence.known;
-  const ModuleTree& tree = known.map->tree;
-  if (known.in_file[in_map] == kNo<ModuleId> && in_map != ModuleTree::kRoot) {
-    const ModuleId parent = ModuleOfMap(evidence, tree.Parent(in_map));
+ModuleId KnownModules::Add(ModuleId id, ModuleTree& modules) {
+  const ModuleTree& tree = map->tree;
+  if (in_file[id] == kNo<ModuleId> && id != ModuleTree::kRoot) {
+    const ModuleId parent = Add(tree.Parent(id), modules);
     if (parent == kNo<ModuleId>) return parent;
-    const ModuleId id = evidence.modules.Child(parent, tree.Atom(in_map));
-    evidence.modules.SetClass(id, tree.Class(in_map));
-    known.in_file[in_map] = id;
-    known.in_map.resize(evidence.modules.size(), kNo<ModuleId>);
-    known.in_map[id] = in_map;
+    const ModuleId added = modules.Child(parent, tree.Atom(id));
+    modules.SetClass(added, tree.Class(id));
+    in_file[id] = added;
+    in_map.resize(modules.size(), kNo<ModuleId>);
+    in_map[added] = id;
   }
-  return known.in_file[in_map];
+  return in_file[id];
 }
 
-void FitHierarchy(Evidence& evidence, std::shared_ptr<const ModuleMap> map) {
-  if (map == nullptr) return;
-  Fitter fitter(evidence, *map);
+KnownModules FitHierarchy(const HierarchyInputs& file,
+                          std::shared_ptr<const ModuleMap> map,
+                          ModuleTree& modules) {
+  KnownModules known;
+  if (map == nullptr) return known;
+  const Fitter fitter(file, modules, *map);
   const Offset offset = fitter.Find();
-  fitter.Check(offset);
-  Overlay(evidence, *map, offset);
-  TakeClasses(evidence, *map);
-  evidence.module_has_parameter.resize(evidence.modules.size(), false);
-  evidence.known.map = std::move(map);
+  fitter.Check(offset, known.warnings);
+  Overlay(*map, offset, modules, known);
+  TakeClasses(*map, modules, known);
+  known.map = std::move(map);
+  return known;
 }
 
 }  // namespace onnx_tag

@@ -1,24 +1,25 @@
+// What names say in dialects with rules of their own.
 #include "evidence/evidence.h"
 #include "hierarchy/name_parts.h"
 
 namespace onnx_tag {
 
-std::string FileDialect(const Evidence& evidence) {
-  return std::string(hierarchy::DialectName(evidence.dialect));
-}
-
-void GatherDialectNames(Evidence& evidence) {
-  if (evidence.names == nullptr) return;
-  for (const NodeId node : evidence.model.Nodes()) {
-    const std::optional<NamedModule> named = evidence.names->OfNode(node);
+DialectFacts GatherDialectNames(const Model& model,
+                                const ExporterFacts& exporter,
+                                ModuleTree& modules) {
+  DialectFacts facts;
+  if (exporter.names == nullptr) return facts;
+  for (const NodeId node : model.Nodes()) {
+    const std::optional<NamedModule> named = exporter.names->OfNode(node);
     if (!named || !hierarchy::IsCrediblePath(named->module)) continue;
-    evidence.name_facts.push_back({node, evidence.modules.Add(named->module),
-                                   named->confidence, named->because});
+    facts.name_facts.push_back(
+        {node, modules.Add(named->module), named->confidence, named->because});
     for (const std::string& origin : named->origins) {
       if (!hierarchy::IsCrediblePath(origin)) continue;
-      evidence.origins.push_back({node, evidence.modules.Add(origin)});
+      facts.origins.push_back({node, modules.Add(origin)});
     }
   }
+  return facts;
 }
 
 }  // namespace onnx_tag

@@ -16,12 +16,15 @@ namespace {
 
 class FunctionPlacer {
  public:
-  explicit FunctionPlacer(Evidence& evidence)
-      : evidence_(evidence),
-        model_(evidence.model),
-        table_(evidence.functions),
-        tree_(evidence.modules),
-        names_(evidence.modules) {}
+  FunctionPlacer(const Model& model, const ScopeFacts& scopes,
+                 const ParameterFacts& parameters, ModuleTree& modules,
+                 FunctionTable& table)
+      : model_(model),
+        scopes_(scopes),
+        parameters_(parameters),
+        table_(table),
+        tree_(modules),
+        names_(modules) {}
 
   void Run() {
     calls_of_.resize(table_.size());
@@ -95,9 +98,9 @@ class FunctionPlacer {
   ModuleId OwnerOfParameters(NodeId call) const {
     ModuleId owner = kNo<ModuleId>;
     for (const ValueId input : model_.Inputs(call)) {
-      const ParameterId id = evidence_.ParameterOf(input);
+      const ParameterId id = parameters_.ParameterOf(input);
       if (id == kNo<ParameterId>) continue;
-      const ModuleId module = evidence_.parameters[id].module;
+      const ModuleId module = parameters_.parameters[id].module;
       owner =
           owner == kNo<ModuleId> ? module : tree_.CommonAncestor(owner, module);
     }
@@ -138,10 +141,10 @@ class FunctionPlacer {
   // the module or is the module. The innermost scope around which the
   // parameters' owner lies is the module's.
   ModuleId Climb(NodeId call, ModuleId owner) const {
-    for (ScopeId scope = evidence_.node_scope[call];
+    for (ScopeId scope = scopes_.node_scope[call];
          scope != kNo<ScopeId> && scope != ScopeId{0};
-         scope = evidence_.scopes[scope].parent) {
-      const std::string_view segment = evidence_.scopes.Segment(scope);
+         scope = scopes_.scopes[scope].parent) {
+      const std::string_view segment = scopes_.scopes.Segment(scope);
       for (ModuleId at = owner; at != ModuleTree::kRoot;
            at = tree_.Parent(at)) {
         if (EndsWith(tree_, at, segment)) return at;
@@ -168,8 +171,9 @@ class FunctionPlacer {
     }
   }
 
-  Evidence& evidence_;
   const Model& model_;
+  const ScopeFacts& scopes_;
+  const ParameterFacts& parameters_;
   FunctionTable& table_;
   ModuleTree& tree_;
   MangledNames names_;
@@ -179,8 +183,11 @@ class FunctionPlacer {
 
 }  // namespace
 
-void GatherFunctions(Evidence& evidence) {
-  if (!evidence.functions.empty()) FunctionPlacer(evidence).Run();
+void PlaceFunctions(const Model& model, const ScopeFacts& scopes,
+                    const ParameterFacts& parameters, ModuleTree& modules,
+                    FunctionTable& functions) {
+  if (functions.empty()) return;
+  FunctionPlacer(model, scopes, parameters, modules, functions).Run();
 }
 
 }  // namespace onnx_tag

@@ -55,11 +55,13 @@ constexpr int kMostUnnamed = 16;
 
 class InlinedGatherer {
  public:
-  explicit InlinedGatherer(Evidence& evidence)
-      : evidence_(evidence), model_(evidence.model) {}
+  InlinedGatherer(const Model& model, const ParameterFacts& parameters,
+                  ModuleTree& modules)
+      : model_(model), parameters_(parameters), modules_(modules) {}
 
-  void Run() {
-    if (!NumberNodes()) return;
+  InlinedFacts Run() {
+    InlinedFacts facts;
+    if (!NumberNodes()) return facts;
     calls_.resize(most_ + 1);
     Replay();
     PlaceCalls();
@@ -74,8 +76,9 @@ class InlinedGatherer {
         trust = InlinedTrust::kAround;
       }
       if (call->module == kNo<ModuleId>) continue;
-      evidence_.inlined.push_back({node, call->module, trust});
+      facts.inlined.push_back({node, call->module, trust});
     }
+    return facts;
   }
 
  private:
@@ -169,17 +172,16 @@ class InlinedGatherer {
 
   void ReadParameters(NodeId node, Call& call) {
     for (const ValueId input : model_.Inputs(node)) {
-      const ParameterId id = evidence_.ParameterOf(input);
+      const ParameterId id = parameters_.ParameterOf(input);
       if (id == kNo<ParameterId>) continue;
-      Join(call.owner, evidence_.parameters[id].module);
+      Join(call.owner, parameters_.parameters[id].module);
     }
   }
 
   void Join(ModuleId& joint, ModuleId module) const {
     if (module == kNo<ModuleId>) return;
-    joint = joint == kNo<ModuleId>
-                ? module
-                : evidence_.modules.CommonAncestor(joint, module);
+    joint = joint == kNo<ModuleId> ? module
+                                   : modules_.CommonAncestor(joint, module);
   }
 
   void AddCallee(Call& call, ModuleId module, bool several) const {
@@ -189,9 +191,9 @@ class InlinedGatherer {
   }
 
   void PlaceCalls() {
-    MangledNames names(evidence_.modules);
-    std::vector<bool> called(evidence_.modules.size(), false);
-    std::vector<bool> dissolved(evidence_.modules.size(), false);
+    MangledNames names(modules_);
+    std::vector<bool> called(modules_.size(), false);
+    std::vector<bool> dissolved(modules_.size(), false);
     for (const Call& call : calls_) {
       const ModuleId module = FindDissolved(names, call.returned);
       if (module != kNo<ModuleId>) dissolved[Index(module)] = true;
@@ -229,7 +231,7 @@ class InlinedGatherer {
   // The last call of a module returns what the module returns, so its own name
   // is lost. What it reads and what it calls are left.
   ModuleId FromContents(const Call& call) const {
-    const ModuleTree& tree = evidence_.modules;
+    const ModuleTree& tree = modules_;
     ModuleId module = call.owner;
     if (call.callees != kNo<ModuleId>) {
       module = call.callees;
@@ -244,9 +246,9 @@ class InlinedGatherer {
 
   // Lists hold modules, and are not called.
   bool IsList(ModuleId module) const {
-    const ModuleTree::ChildRange children = evidence_.modules.Children(module);
+    const ModuleTree::ChildRange children = modules_.Children(module);
     return !children.empty() &&
-           hierarchy::IsNumeric(evidence_.modules.Atom(*children.begin()));
+           hierarchy::IsNumeric(modules_.Atom(*children.begin()));
   }
 
   void PlaceBelow(CallNumber number, MangledNames& names,
@@ -262,21 +264,22 @@ class InlinedGatherer {
     // A name that is new is a module without parameters of its own, and what
     // it reads is another's.
     if (!call.returned.empty() && call.lent == kNo<ModuleId>) {
-      const InlinedName name = ResolveInlined(
-          names, evidence_.modules, call.returned, outer.module, called);
+      const InlinedName name =
+          ResolveInlined(names, modules_, call.returned, outer.module, called);
       if (name.module != kNo<ModuleId>) call.module = name.module;
       call.sure = name.complete;
     }
     if (call.module == outer.module ||
         (call.module != kNo<ModuleId> &&
-         !evidence_.modules.IsAncestor(outer.module, call.module))) {
+         !modules_.IsAncestor(outer.module, call.module))) {
       call.module = kNo<ModuleId>;
       call.sure = false;
     }
   }
 
-  Evidence& evidence_;
   const Model& model_;
+  const ParameterFacts& parameters_;
+  ModuleTree& modules_;
   IdVector<NodeId, CallNumber> number_;
   CallNumber most_ = 0;
   std::vector<Call> calls_;
@@ -284,6 +287,11 @@ class InlinedGatherer {
 
 }  // namespace
 
-void GatherInlined(Evidence& evidence) { InlinedGatherer(evidence).Run(); }
+InlinedFacts GatherInlined(const Model& model, const ParameterFacts& parameters,
+                           ModuleTree& modules) {
+  InlinedFacts facts = InlinedGatherer(model, parameters, modules).Run();
+  return facts.inlined.empty() ? GatherInlinedOrder(model, parameters, modules)
+                               : facts;
+}
 
 }  // namespace onnx_tag

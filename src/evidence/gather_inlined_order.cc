@@ -22,17 +22,20 @@ namespace {
 
 class OrderGatherer {
  public:
-  explicit OrderGatherer(Evidence& evidence)
-      : evidence_(evidence),
-        model_(evidence.model),
-        nodes_(evidence.model[GraphId{0}].nodes),
-        names_(evidence.modules) {}
+  OrderGatherer(const Model& model, const ParameterFacts& parameters,
+                ModuleTree& modules)
+      : model_(model),
+        parameters_(parameters),
+        modules_(modules),
+        nodes_(model[GraphId{0}].nodes),
+        names_(modules) {}
 
-  void Run() {
-    if (!LooksInlined() || !FindFrames()) return;
-    InlinedReplay inside(evidence_, frames_, optimized_);
+  InlinedFacts Run() {
+    InlinedFacts facts;
+    if (!LooksInlined() || !FindFrames()) return facts;
+    InlinedReplay inside(model_, parameters_, frames_, optimized_);
     inside.Follow(true);
-    InlinedReplay outside(evidence_, frames_, optimized_);
+    InlinedReplay outside(model_, parameters_, frames_, optimized_);
     outside.Follow(false);
     // A module that calls another first is more likely to begin by itself.
     const bool nested = !optimized_ && frames_[1].caller != 0;
@@ -48,8 +51,9 @@ class OrderGatherer {
         module[node] = module[graph.parent_node];
       }
       if (module[node] == kNo<ModuleId>) continue;
-      evidence_.inlined.push_back({node, module[node], InlinedTrust::kOrder});
+      facts.inlined.push_back({node, module[node], InlinedTrust::kOrder});
     }
+    return facts;
   }
 
  private:
@@ -75,7 +79,7 @@ class OrderGatherer {
   }
 
   std::vector<bool> FindAllDissolved() const {
-    std::vector<bool> dissolved(evidence_.modules.size(), false);
+    std::vector<bool> dissolved(modules_.size(), false);
     if (!optimized_) return dissolved;
     for (const NodeId node : nodes_) {
       for (const ValueId output : model_.Outputs(node)) {
@@ -93,7 +97,7 @@ class OrderGatherer {
       const std::span<const ValueId> inputs = model_.Inputs(node);
       const bool reads =
           std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-            return evidence_.ParameterOf(input) != kNo<ParameterId>;
+            return parameters_.ParameterOf(input) != kNo<ParameterId>;
           });
       reads_.push_back(reads_.back() + reads);
     }
@@ -128,7 +132,7 @@ class OrderGatherer {
           continue;
         }
         if (dissolved[Index(module)] && IsLent(at)) continue;
-        deep += evidence_.modules.Depth(module) >= 2;
+        deep += modules_.Depth(module) >= 2;
         frames_.push_back(
             {.module = module, .end = at, .call = CallOf(names_, value)});
         break;
@@ -145,7 +149,7 @@ class OrderGatherer {
   // Modules without parameters are known by their names alone; they are
   // called by a module that has not returned yet.
   void AddNewModules() {
-    std::vector<bool> over(evidence_.modules.size(), false);
+    std::vector<bool> over(modules_.size(), false);
     for (const Frame& frame : frames_) over[Index(frame.module)] = true;
     over[Index(ModuleTree::kRoot)] = false;
     std::vector<Frame> added;
@@ -165,8 +169,8 @@ class OrderGatherer {
                     .kind != BodyName::kOwn) {
           continue;
         }
-        const InlinedName name = ResolveInlined(names_, evidence_.modules,
-                                                value, ModuleTree::kRoot, over);
+        const InlinedName name =
+            ResolveInlined(names_, modules_, value, ModuleTree::kRoot, over);
         if (name.module == kNo<ModuleId>) continue;
         added.push_back(
             {.module = name.module, .end = at, .call = CallOf(names_, value)});
@@ -216,17 +220,17 @@ class OrderGatherer {
   ModuleId LastOwner(std::size_t begin, const Frame& frame) const {
     for (std::size_t at = frame.end + 1; at-- > begin;) {
       for (const ValueId input : model_.Inputs(nodes_[at])) {
-        const ParameterId id = evidence_.ParameterOf(input);
+        const ParameterId id = parameters_.ParameterOf(input);
         if (id == kNo<ParameterId>) continue;
-        const ModuleId module = evidence_.parameters[id].module;
+        const ModuleId module = parameters_.parameters[id].module;
         if (module == frame.module ||
-            !evidence_.modules.IsAncestor(frame.module, module)) {
+            !modules_.IsAncestor(frame.module, module)) {
           return kNo<ModuleId>;
         }
         const bool dissolved =
             ParseBodyName(model_[nodes_[at]].name, model_.OpType(nodes_[at]))
                 .kind == BodyName::kOther;
-        return dissolved ? evidence_.modules.Parent(module) : module;
+        return dissolved ? modules_.Parent(module) : module;
       }
     }
     return kNo<ModuleId>;
@@ -236,11 +240,11 @@ class OrderGatherer {
                       std::vector<Frame>& all) const {
     if (owner == kNo<ModuleId>) return;
     for (ModuleId at = owner; at != frame.module && at != ModuleTree::kRoot;
-         at = evidence_.modules.Parent(at)) {
-      const auto children = evidence_.modules.Children(at);
+         at = modules_.Parent(at)) {
+      const auto children = modules_.Children(at);
       const bool is_list =
           !children.empty() &&
-          hierarchy::IsNumeric(evidence_.modules.Atom(*children.begin()));
+          hierarchy::IsNumeric(modules_.Atom(*children.begin()));
       if (!is_list) all.push_back({.module = at, .end = frame.end});
     }
   }
@@ -249,13 +253,13 @@ class OrderGatherer {
   // return.
   void FindCallers() {
     constexpr int kDeepest = 100;
-    std::vector<FrameId> returns(evidence_.modules.size(), 0);
+    std::vector<FrameId> returns(modules_.size(), 0);
     for (FrameId id = frames_.size() - 1; id > 0; --id) {
       Frame& frame = frames_[id];
-      ModuleId at = evidence_.modules.Parent(frame.module);
+      ModuleId at = modules_.Parent(frame.module);
       for (int i = 0;
            i < kDeepest && at != kNo<ModuleId> && at != ModuleTree::kRoot;
-           ++i, at = evidence_.modules.Parent(at)) {
+           ++i, at = modules_.Parent(at)) {
         const FrameId outer = returns[Index(at)];
         if (outer != 0 && (frame.caller == 0 || outer < frame.caller)) {
           frame.caller = outer;
@@ -265,8 +269,9 @@ class OrderGatherer {
     }
   }
 
-  Evidence& evidence_;
   const Model& model_;
+  const ParameterFacts& parameters_;
+  ModuleTree& modules_;
   const std::vector<NodeId>& nodes_;
   MangledNames names_;
   std::vector<Frame> frames_;
@@ -276,6 +281,10 @@ class OrderGatherer {
 
 }  // namespace
 
-void GatherInlinedOrder(Evidence& evidence) { OrderGatherer(evidence).Run(); }
+InlinedFacts GatherInlinedOrder(const Model& model,
+                                const ParameterFacts& parameters,
+                                ModuleTree& modules) {
+  return OrderGatherer(model, parameters, modules).Run();
+}
 
 }  // namespace onnx_tag

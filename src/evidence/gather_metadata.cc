@@ -42,23 +42,24 @@ bool IsCredible(const hierarchy::MetadataScope& scope) {
 
 }  // namespace
 
-void GatherMetadata(Evidence& evidence) {
-  const Model& model = evidence.model;
+MetadataFacts GatherMetadata(const Model& model, ModuleTree& modules) {
+  MetadataFacts facts;
   for (const NodeId node : model.Nodes()) {
     if (model[node].metadata_count == 0) continue;
     const hierarchy::MetadataScope scope = ReadScopes(model, node);
     if (!scope.known || !IsCredible(scope)) continue;
-    const ModuleId module = evidence.modules.Add(scope.module);
+    const ModuleId module = modules.Add(scope.module);
     for (std::size_t i = 0; i < scope.scopes.size() && i < scope.classes.size();
          ++i) {
-      evidence.modules.SetClass(evidence.modules.Add(scope.scopes[i]),
-                                hierarchy::ShortClass(scope.classes[i]));
+      modules.SetClass(modules.Add(scope.scopes[i]),
+                       hierarchy::ShortClass(scope.classes[i]));
     }
     const bool merged =
         !ForeignMetadata(model, node, "pkg.onnxscript.rewriter.rule_name")
              .empty();
-    evidence.metadata.push_back({node, module, merged});
+    facts.metadata.push_back({node, module, merged});
   }
+  return facts;
 }
 
 }  // namespace onnx_tag

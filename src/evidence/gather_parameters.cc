@@ -4,11 +4,12 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
+#include "base/interner.h"
 #include "evidence/evidence.h"
 #include "exporters/parameter_name.h"
 #include "exporters/tools/original_name.h"
+#include "graph/recurrent.h"
 #include "hierarchy/name_parts.h"
 
 namespace onnx_tag {
@@ -22,8 +23,14 @@ constexpr std::array<std::string_view, 12> kCarriers = {
 
 class ParameterGatherer {
  public:
-  explicit ParameterGatherer(Evidence& evidence)
-      : evidence_(evidence), model_(evidence.model) {
+  ParameterGatherer(const Model& model, const ExporterFacts& exporter,
+                    const ScopeFacts& scopes, const FunctionTable& functions,
+                    ModuleTree& modules)
+      : model_(model),
+        exporter_(exporter),
+        scopes_(scopes),
+        functions_(functions),
+        modules_(modules) {
     for (const std::string_view op : kCarriers) {
       const NameId id = model_.FindName(op);
       if (id != kNo<NameId>) carriers_.push_back(id);
@@ -35,29 +42,30 @@ class ParameterGatherer {
     }
   }
 
-  void Run() {
-    evidence_.value_parameter.resize(model_.value_count(), kNo<ParameterId>);
-    evidence_.constant_value.assign(model_.value_count(), false);
-    evidence_.is_carrier.resize(model_.node_count(), false);
+  ParameterFacts Run() {
+    facts_.value_parameter.resize(model_.value_count(), kNo<ParameterId>);
+    facts_.constant_value.assign(model_.value_count(), false);
+    facts_.is_carrier.resize(model_.node_count(), false);
     for (const Initializer& tensor : model_.initializers()) {
-      evidence_.constant_value[Index(tensor.value)] = true;
+      facts_.constant_value[Index(tensor.value)] = true;
       if (IsShape(tensor)) continue;
       AddParameter(tensor.value, model_.ValueName(tensor.value), tensor.rank);
     }
-    const FunctionTable& functions = evidence_.functions;
     // Files are in topological order; where one is not, a carrier is missed.
     for (const NodeId node : model_.Nodes()) {
-      if (functions.OwnerOf(model_[node].graph) == kNo<FunctionId>) Carry(node);
+      if (functions_.OwnerOf(model_[node].graph) == kNo<FunctionId>)
+        Carry(node);
     }
-    for (const FunctionId id : functions.CallersFirst()) {
+    for (const FunctionId id : functions_.CallersFirst()) {
       Bind(id);
-      for (const NodeId node : functions.Body(id)) Carry(node);
+      for (const NodeId node : functions_.Body(id)) Carry(node);
     }
     CountUses();
-    evidence_.module_has_parameter.assign(evidence_.modules.size(), false);
-    for (const Parameter& parameter : evidence_.parameters) {
-      evidence_.module_has_parameter[Index(parameter.module)] = true;
+    facts_.module_has_parameter.assign(modules_.size(), false);
+    for (const Parameter& parameter : facts_.parameters) {
+      facts_.module_has_parameter[Index(parameter.module)] = true;
     }
+    return std::move(facts_);
   }
 
  private:
@@ -74,9 +82,9 @@ class ParameterGatherer {
     const hierarchy::Undone name = hierarchy::UndoTensorName(raw);
     if (!hierarchy::IsCrediblePath(name.name)) return;
     std::optional<std::string> owner;
-    if (evidence_.names != nullptr) {
+    if (exporter_.names != nullptr) {
       // A scalar is a constant that equal ones were merged with.
-      if (rank > 0) owner = evidence_.names->OwnerOf(name.name);
+      if (rank > 0) owner = exporter_.names->OwnerOf(name.name);
       if (!owner) return;
     } else if (!hierarchy::IsParameterName(name.name)) {
       return;
@@ -84,19 +92,17 @@ class ParameterGatherer {
       return;  // a bound or a scale: a number with a word for a name
     }
     // Scale, zero point and quantized weight are one parameter.
-    const auto [at, is_new] = by_name_.try_emplace(
-        name.name, MakeId<ParameterId>(evidence_.parameters.size()));
-    if (is_new) {
+    const ParameterId id = by_name_.Intern(name.name);
+    if (Index(id) == facts_.parameters.size()) {
       const std::string_view module = owner ? std::string_view(*owner)
                                       : name.module_only ? name.name
                                                          : OwnerOf(name.name);
-      evidence_.parameters.Add({.name = name.name,
-                                .module = evidence_.modules.Add(module),
-                                .rank = rank});
+      facts_.parameters.Add(
+          {.name = name.name, .module = modules_.Add(module), .rank = rank});
     }
-    Parameter& parameter = evidence_.parameters[at->second];
+    Parameter& parameter = facts_.parameters[id];
     parameter.rank = std::max(parameter.rank, rank);
-    evidence_.value_parameter[value] = at->second;
+    facts_.value_parameter[value] = id;
   }
 
   // A body's own names may be those of another instance: what its inputs are
@@ -105,13 +111,12 @@ class ParameterGatherer {
     const std::vector<ValueId>& formals =
         model_[model_.functions()[Index(id)].body].inputs;
     const std::span<const ValueId> actuals =
-        model_.Inputs(evidence_.functions[id].first_call);
+        model_.Inputs(functions_[id].first_call);
     for (std::size_t i = 0; i < std::min(formals.size(), actuals.size()); ++i) {
       if (actuals[i] == kNo<ValueId>) continue;
-      evidence_.value_parameter[formals[i]] =
-          evidence_.value_parameter[actuals[i]];
-      evidence_.constant_value[Index(formals[i])] =
-          evidence_.constant_value[Index(actuals[i])];
+      facts_.value_parameter[formals[i]] = facts_.value_parameter[actuals[i]];
+      facts_.constant_value[Index(formals[i])] =
+          facts_.constant_value[Index(actuals[i])];
     }
   }
 
@@ -132,33 +137,31 @@ class ParameterGatherer {
   void Carry(NodeId node) {
     bool constant = true;
     for (const ValueId input : model_.Inputs(node)) {
-      constant &=
-          input == kNo<ValueId> || evidence_.constant_value[Index(input)];
+      constant &= input == kNo<ValueId> || facts_.constant_value[Index(input)];
     }
     if (!constant || !model_.Subgraphs(node).empty()) return;
     for (const ValueId output : model_.Outputs(node)) {
       if (output != kNo<ValueId>) {
-        evidence_.constant_value[Index(output)] = true;
+        facts_.constant_value[Index(output)] = true;
       }
     }
     const std::span<const ValueId> inputs = model_.Inputs(node);
     if (inputs.empty() || inputs[0] == kNo<ValueId>) return;
     if (!IsCarrier(model_[node])) return;
-    evidence_.is_carrier[node] = true;
+    facts_.is_carrier[node] = true;
     for (const ValueId output : model_.Outputs(node)) {
       if (output == kNo<ValueId>) continue;
       // An Identity whose output has a parameter's name stands for that
       // parameter: its tensor was merged with an equal one.
       if (model_[node].op_type == identity_) {
-        const ParameterId source = evidence_.value_parameter[inputs[0]];
+        const ParameterId source = facts_.value_parameter[inputs[0]];
         AddParameter(output, model_.ValueName(output),
                      source == kNo<ParameterId>
                          ? RankOf(inputs[0])
-                         : evidence_.parameters[source].rank);
+                         : facts_.parameters[source].rank);
       }
-      if (evidence_.value_parameter[output] == kNo<ParameterId>) {
-        evidence_.value_parameter[output] =
-            evidence_.value_parameter[inputs[0]];
+      if (facts_.value_parameter[output] == kNo<ParameterId>) {
+        facts_.value_parameter[output] = facts_.value_parameter[inputs[0]];
       }
     }
   }
@@ -170,24 +173,23 @@ class ParameterGatherer {
 
   // Its body uses the parameters, not the call.
   bool IsFirstCall(NodeId node) const {
-    const FunctionCall* const call = evidence_.functions.CallOf(node);
-    return call != nullptr &&
-           evidence_.functions[call->function].first_call == node;
+    const FunctionCall* const call = functions_.CallOf(node);
+    return call != nullptr && functions_[call->function].first_call == node;
   }
 
   // A parameter read from several places may have another owner in each: its
   // name is that of one of several equal tensors.
   void CountUses() {
-    IdVector<ParameterId, Place> places(evidence_.parameters.size());
+    IdVector<ParameterId, Place> places(facts_.parameters.size());
     for (const NodeId node : model_.Nodes()) {
-      if (evidence_.is_carrier[node] || IsFirstCall(node)) continue;
+      if (facts_.is_carrier[node] || IsFirstCall(node)) continue;
       const std::span<const ValueId> inputs = model_.Inputs(node);
       for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
-        const ParameterId id = evidence_.ParameterOf(inputs[slot]);
+        const ParameterId id = facts_.ParameterOf(inputs[slot]);
         if (id == kNo<ParameterId>) continue;
         Place& place = places[id];
-        ScopeId scope = evidence_.node_scope[node];
-        if (scope == kNo<ScopeId>) scope = evidence_.value_scope[node];
+        ScopeId scope = scopes_.node_scope[node];
+        if (scope == kNo<ScopeId>) scope = scopes_.value_scope[node];
         if (place.uses++ == 0) {
           place.scope = scope;
           place.op = model_[node].op_type;
@@ -199,7 +201,7 @@ class ParameterGatherer {
       }
     }
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
-      Parameter& parameter = evidence_.parameters[id];
+      Parameter& parameter = facts_.parameters[id];
       parameter.uses = places[id].uses;
       parameter.trusted = places[id].uses > 0 && !places[id].several;
     }
@@ -223,39 +225,30 @@ class ParameterGatherer {
       std::uint32_t uses = 0;
       bool alike = true;
     };
-    std::unordered_map<std::uint32_t, Calls> by_module;
+    IdVector<ModuleId, Calls> by_module(modules_.size());
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
-      Calls& calls = by_module[static_cast<std::uint32_t>(
-          evidence_.parameters[id].module)];
+      Calls& calls = by_module[facts_.parameters[id].module];
       calls.alike &= places[id].alike && !places[id].scoped;
       // A recurrent cell runs once a step, on inputs projected in one go.
-      if (IsRecurrent(evidence_.parameters[id].name)) continue;
+      if (RecurrentKind(facts_.parameters[id].name) != Recurrent::kNone)
+        continue;
       if (calls.uses == 0) calls.uses = places[id].uses;
       calls.alike &= calls.uses == places[id].uses;
     }
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
-      Parameter& parameter = evidence_.parameters[id];
+      Parameter& parameter = facts_.parameters[id];
       if (parameter.trusted || parameter.uses < 2) continue;
-      if (by_module[static_cast<std::uint32_t>(parameter.module)].alike &&
+      if (by_module[parameter.module].alike &&
           !OtherLayersLackIt(parameter.module)) {
         parameter.trusted = true;
       }
     }
   }
 
-  static bool IsRecurrent(std::string_view name) {
-    const std::string_view atom = name.substr(name.rfind('.') + 1);
-    for (const std::string_view start :
-         {"weight_ih", "weight_hh", "bias_ih", "bias_hh"}) {
-      if (atom.starts_with(start)) return true;
-    }
-    return false;
-  }
-
   // Whether the path of `module` under another index of a list around it does
   // not exist, though that index does.
   bool OtherLayersLackIt(ModuleId module) const {
-    const ModuleTree& tree = evidence_.modules;
+    const ModuleTree& tree = modules_;
     std::vector<std::string_view> below;
     for (ModuleId at = module; at != ModuleId{0}; at = tree.Parent(at)) {
       const std::string_view atom = tree.Atom(at);
@@ -276,16 +269,26 @@ class ParameterGatherer {
     return false;
   }
 
-  Evidence& evidence_;
   const Model& model_;
+  const ExporterFacts& exporter_;
+  const ScopeFacts& scopes_;
+  const FunctionTable& functions_;
+  ModuleTree& modules_;
+  ParameterFacts facts_;
   std::vector<NameId> carriers_;
   NameId identity_;
   bool generates_ = false;
-  std::unordered_map<std::string_view, ParameterId> by_name_;
+  Interner<ParameterId> by_name_;  // in step with the parameters
 };
 
 }  // namespace
 
-void GatherParameters(Evidence& evidence) { ParameterGatherer(evidence).Run(); }
+ParameterFacts GatherParameters(const Model& model,
+                                const ExporterFacts& exporter,
+                                const ScopeFacts& scopes,
+                                const FunctionTable& functions,
+                                ModuleTree& modules) {
+  return ParameterGatherer(model, exporter, scopes, functions, modules).Run();
+}
 
 }  // namespace onnx_tag

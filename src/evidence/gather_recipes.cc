@@ -28,21 +28,20 @@ constexpr std::size_t kHowCount = static_cast<std::size_t>(How::kNothing) + 1;
 // One that fits so well runs the same products in the same order.
 constexpr double kVeryGoodFit = 0.92;
 
-bool IsNamed(const Evidence& evidence, NodeId node) {
-  return evidence.node_scope[node] != kNo<ScopeId> ||
-         evidence.value_scope[node] != kNo<ScopeId>;
+bool IsNamed(const ScopeFacts& scopes, NodeId node) {
+  return scopes.node_scope[node] != kNo<ScopeId> ||
+         scopes.value_scope[node] != kNo<ScopeId>;
 }
 
-bool NamesSayEnough(const Evidence& evidence) {
-  const Model& model = evidence.model;
-  if (evidence.names != nullptr) return true;  // a dialect of its own
+bool NamesSayEnough(const Model& model, const ExporterFacts& exporter,
+                    const ScopeFacts& scopes, std::size_t named) {
+  if (exporter.names != nullptr) return true;  // a dialect of its own
   std::size_t nodes = 0;
-  std::size_t named = evidence.metadata.size() + evidence.inlined.size();
   for (const NodeId node : model.Nodes()) {
     const Graph& graph = model[model[node].graph];
     if (graph.kind == GraphKind::kFunction) return true;
     ++nodes;
-    named += IsNamed(evidence, node);
+    named += IsNamed(scopes, node);
   }
   return static_cast<double>(named) >= kNamedWell * static_cast<double>(nodes);
 }
@@ -158,8 +157,8 @@ Confidence MostOf(const BookAnswer& part) {
 }
 
 // What a recording says, of the whole file or of a part.
-void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
-         std::vector<std::string>& reasons) {
+void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
+         RecipeFacts& facts, std::vector<std::string>& reasons) {
   if (answer.recipe.empty()) return;
   const Confidence most = is_part ? MostOf(answer) : Confidence::kCertain;
   const std::size_t first = reasons.size();
@@ -175,8 +174,8 @@ void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
     // attention when they see one; without names they have nothing to go by.
     const bool firm = !answer.roles_only && node.how <= How::kBetween &&
                       (level > Confidence::kLow || answer.nameless);
-    evidence.recipes.push_back(
-        {node.node, evidence.modules.Add(node.path), level, firm,
+    facts.recipes.push_back(
+        {node.node, modules.Add(node.path), level, firm,
          reasons[first + static_cast<std::size_t>(node.how)]});
   }
   if (is_part && answer.fit < kLikeProgram) return;
@@ -192,22 +191,28 @@ void Add(const BookAnswer& answer, bool is_part, Evidence& evidence,
       });
     }
     if (classes.empty()) continue;
-    evidence.recipe_classes.push_back(
-        {evidence.modules.Add(module.path), confidence, std::move(classes)});
+    facts.recipe_classes.push_back(
+        {modules.Add(module.path), confidence, std::move(classes)});
   }
 }
 
 }  // namespace
 
-void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
-  if (NamesSayEnough(evidence) || IsFromElsewhere(evidence.model)) return;
-  const Model& model = evidence.model;
+RecipeFacts GatherRecipes(const Model& model, const ExporterFacts& exporter,
+                          const ScopeFacts& scopes, std::size_t named_otherwise,
+                          const recipes::Book* book, ModuleTree& modules) {
+  RecipeFacts facts;
+  if (book == nullptr ||
+      NamesSayEnough(model, exporter, scopes, named_otherwise) ||
+      IsFromElsewhere(model)) {
+    return facts;
+  }
   const recipes::TokenGraph main(model);
   std::vector<BookAnswer> answers;
-  answers.push_back(recipes::AskBook(main, book));
+  answers.push_back(recipes::AskBook(main, *book));
   for (const GraphId body : LargeBodies(model)) {
     answers.push_back(
-        recipes::AskBook(recipes::TokenGraph(model, body, main.flow()), book));
+        recipes::AskBook(recipes::TokenGraph(model, body, main.flow()), *book));
   }
   auto reasons = std::make_shared<std::vector<std::string>>();
   std::size_t count = 0;
@@ -216,11 +221,12 @@ void GatherRecipes(Evidence& evidence, const recipes::Book& book) {
   reasons->reserve(kHowCount * count);
   for (const BookAnswer& answer : answers) {
     for (const BookAnswer& part : answer.parts) {
-      Add(part, true, evidence, *reasons);
+      Add(part, true, modules, facts, *reasons);
     }
-    Add(answer, false, evidence, *reasons);
+    Add(answer, false, modules, facts, *reasons);
   }
-  evidence.recipe_reasons = std::move(reasons);
+  facts.recipe_reasons = std::move(reasons);
+  return facts;
 }
 
 }  // namespace onnx_tag

@@ -26,30 +26,33 @@ void CheckShare(const Projection& projection, std::string_view file) {
 }
 
 std::vector<ProjectedFact> Facts(const Projection& projection,
-                                 Evidence& evidence) {
+                                 ModuleTree& modules) {
   std::vector<ProjectedFact> facts;
   facts.reserve(projection.nodes.size());
   for (const ProjectedNode& node : projection.nodes) {
-    facts.push_back({node.node, evidence.modules.Add(node.module), node.trust});
+    facts.push_back({node.node, modules.Add(node.module), node.trust});
   }
   return facts;
 }
 
 }  // namespace
 
-void GatherTrace(Evidence& evidence, const Recording& recording) {
-  const Projection projection = Project(evidence.model, recording.trace);
-  CheckShare(projection, recording.file);
-  evidence.traced = Facts(projection, evidence);
-  evidence.run_order = projection.order;
-}
-
-void GatherFx(Evidence& evidence, const Recording& recording) {
-  const Projection projection =
-      Project(evidence.model, recording.fx, {.names = true});
-  CheckShare(projection, recording.file);
-  evidence.fx_traced = Facts(projection, evidence);
-  evidence.run_order = projection.order;
+RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
+                               const Recording* fx, ModuleTree& modules) {
+  RecordedFacts facts;
+  if (trace != nullptr) {
+    const Projection projection = Project(model, trace->trace);
+    CheckShare(projection, trace->file);
+    facts.traced = Facts(projection, modules);
+    facts.run_order = projection.order;
+  }
+  if (fx != nullptr) {
+    const Projection projection = Project(model, fx->fx, {.names = true});
+    CheckShare(projection, fx->file);
+    facts.fx_traced = Facts(projection, modules);
+    facts.run_order = projection.order;
+  }
+  return facts;
 }
 
 }  // namespace onnx_tag

@@ -8,21 +8,24 @@
 
 namespace onnx_tag {
 
-void GuessAttentionNames(Evidence& evidence) {
+AttentionGuesses GuessAttentionNames(const ParameterFacts& parameters,
+                                     ModuleTree& modules) {
+  AttentionGuesses guesses;
   std::unordered_map<std::string_view, std::string_view> usual;
   for (const std::string_view line : Split(kAttentionNames, '\n')) {
     const std::vector<std::string_view> words = Split(line, ' ');
     if (words.size() >= 2) usual.emplace(words[0], words[1]);
   }
-  for (const Parameter& parameter : evidence.parameters) {
+  for (const Parameter& parameter : parameters.parameters) {
     const ModuleId norm = parameter.module;
     if (norm == ModuleId{0}) continue;
-    const auto at = usual.find(evidence.modules.Atom(norm));
+    const auto at = usual.find(modules.Atom(norm));
     if (at == usual.end()) continue;
-    evidence.usual_attention.emplace(
+    guesses.usual_attention.emplace(
         static_cast<std::uint32_t>(norm),
-        evidence.modules.Child(evidence.modules.Parent(norm), at->second));
+        modules.Child(modules.Parent(norm), at->second));
   }
+  return guesses;
 }
 
 }  // namespace onnx_tag

@@ -16,11 +16,12 @@ struct InlinedReplay::Run {
   std::size_t Next() const { return base + items.size(); }
 };
 
-InlinedReplay::InlinedReplay(const Evidence& evidence,
+InlinedReplay::InlinedReplay(const Model& model,
+                             const ParameterFacts& parameters,
                              std::vector<Frame> frames, bool optimized)
-    : evidence_(evidence),
-      model_(evidence.model),
-      nodes_(evidence.model[GraphId{0}].nodes),
+    : model_(model),
+      parameters_(parameters),
+      nodes_(model[GraphId{0}].nodes),
       frames_(std::move(frames)),
       optimized_(optimized) {}
 
@@ -151,8 +152,9 @@ bool InlinedReplay::ReadsParameterOf(std::size_t begin, std::size_t end,
                                      ModuleId module) const {
   for (std::size_t at = begin; at < end; ++at) {
     for (const ValueId input : model_.Inputs(nodes_[at])) {
-      const ParameterId id = evidence_.ParameterOf(input);
-      if (id != kNo<ParameterId> && evidence_.parameters[id].module == module) {
+      const ParameterId id = parameters_.ParameterOf(input);
+      if (id != kNo<ParameterId> &&
+          parameters_.parameters[id].module == module) {
         return true;
       }
     }

@@ -26,8 +26,8 @@ class InlinedReplay {
  public:
   // `frames` in the order of their ends; the first is the main graph. Where an
   // optimizer worked on the bodies, their numbers have gaps.
-  InlinedReplay(const Evidence& evidence, std::vector<Frame> frames,
-                bool optimized);
+  InlinedReplay(const Model& model, const ParameterFacts& parameters,
+                std::vector<Frame> frames, bool optimized);
 
   // Whether what comes before the first call is the main graph's own, no file
   // says: of both readings the one with fewer misfits is right.
@@ -55,8 +55,8 @@ class InlinedReplay {
   static void StartRun(std::vector<Run>& runs, std::size_t begin,
                        std::size_t taken);
 
-  const Evidence& evidence_;
   const Model& model_;
+  const ParameterFacts& parameters_;
   const std::vector<NodeId>& nodes_;
   std::vector<Frame> frames_;
   bool optimized_;

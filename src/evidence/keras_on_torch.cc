@@ -14,36 +14,23 @@ namespace onnx_tag {
 namespace {
 
 // A weight that has no parameter's name.
-bool HasNamelessWeight(const Evidence& evidence) {
-  for (const Initializer& tensor : evidence.model.initializers()) {
+bool HasNamelessWeight(const Model& model, const ParameterFacts& parameters) {
+  for (const Initializer& tensor : model.initializers()) {
     if (tensor.rank >= 2 &&
-        evidence.value_parameter[tensor.value] == kNo<ParameterId>) {
+        parameters.value_parameter[tensor.value] == kNo<ParameterId>) {
       return true;
     }
   }
   return false;
 }
 
-bool IsKerasMetadata(const Evidence& evidence) {
-  for (const MetadataFact& fact : evidence.metadata) {
+bool IsKerasMetadata(const Model& model, const MetadataFacts& metadata) {
+  for (const MetadataFact& fact : metadata.metadata) {
     const std::string_view classes =
-        ForeignMetadata(evidence.model, fact.node, keys::kClassHierarchy);
+        ForeignMetadata(model, fact.node, keys::kClassHierarchy);
     if (classes.starts_with("['keras.")) return true;
   }
   return false;
-}
-
-void SetScopesAside(Evidence& evidence) {
-  evidence.only_root_is_named = true;
-  evidence.notes.push_back(
-      "every scope is the root: the layers are no torch modules");
-  std::erase_if(evidence.metadata, [](const MetadataFact& fact) {
-    return fact.module == ModuleId{0};
-  });
-  for (const NodeId node : evidence.model.Nodes()) {
-    evidence.node_scope[node] = kNo<ScopeId>;
-    evidence.value_scope[node] = kNo<ScopeId>;
-  }
 }
 
 class LiftedTensors {
@@ -107,15 +94,15 @@ class LiftedTensors {
 
 // Files are in the order of execution, and a layer's constants are used while
 // it runs: from the first of them to the first of the next, nodes are its.
-void PlaceByConstants(Evidence& evidence, GraphId graph,
-                      const KerasSignature& signature) {
-  const Model& model = evidence.model;
+void PlaceByConstants(const Model& model, GraphId graph,
+                      const KerasSignature& signature, ModuleTree& tree,
+                      std::vector<NameFact>& facts) {
   const LiftedTensors lifted(model, signature.constants);
   const LiftedOwners owners = MatchLifted(signature, lifted.uses());
   if (owners.layer.empty()) return;
   std::vector<ModuleId> modules;
   for (const KerasLayer& layer : signature.layers) {
-    modules.push_back(evidence.modules.Add(layer.path));
+    modules.push_back(tree.Add(layer.path));
   }
   const std::vector<NodeId>& nodes = model[graph].nodes;
   const auto constant_of = [&](NodeId node) {
@@ -143,12 +130,12 @@ void PlaceByConstants(Evidence& evidence, GraphId graph,
     ModuleId module = current;
     // Attention proper lies between its projections.
     if (next[i] != kNo<ModuleId> && next[i] != current &&
-        evidence.modules.Atom(next[i]) == "attention_output" &&
-        evidence.modules.Parent(next[i]) == evidence.modules.Parent(current)) {
-      module = evidence.modules.Parent(current);
+        tree.Atom(next[i]) == "attention_output" &&
+        tree.Parent(next[i]) == tree.Parent(current)) {
+      module = tree.Parent(current);
     }
     const bool sure = own && !owners.unsure[number];
-    evidence.name_facts.push_back(
+    facts.push_back(
         {nodes[i], module, sure ? Confidence::kMedium : Confidence::kLow,
          own ? "it uses what is by its place the weight of this layer"
              : "between two uses of this layer's weights",
@@ -158,30 +145,37 @@ void PlaceByConstants(Evidence& evidence, GraphId graph,
 
 }  // namespace
 
-void GatherKerasOnTorch(Evidence& evidence) {
-  if (evidence.names != nullptr || evidence.scopes.size() > 1) return;
-  const bool keras = IsKerasMetadata(evidence);
-  if (!keras) {
-    if (!evidence.metadata.empty() || !evidence.parameters.empty() ||
-        !HasNamelessWeight(evidence) ||
-        evidence.dialect != hierarchy::Dialect::kTorchScript) {
-      return;
-    }
+std::optional<DialectFacts> GatherKerasOnTorch(const Model& model,
+                                               const ExporterFacts& exporter,
+                                               const ScopeFacts& scopes,
+                                               const ParameterFacts& parameters,
+                                               const MetadataFacts& metadata,
+                                               ModuleTree& modules) {
+  if (exporter.names != nullptr || scopes.scopes.size() > 1) {
+    return std::nullopt;
   }
-  SetScopesAside(evidence);
-  for (const GraphId graph : evidence.model.Graphs()) {
-    if (evidence.model[graph].kind != GraphKind::kMain) continue;
-    for (const MetadataEntry& entry : evidence.model[graph].metadata) {
+  if (!IsKerasMetadata(model, metadata) &&
+      (!metadata.metadata.empty() || !parameters.parameters.empty() ||
+       !HasNamelessWeight(model, parameters) ||
+       exporter.dialect != hierarchy::Dialect::kTorchScript)) {
+    return std::nullopt;
+  }
+  DialectFacts facts;
+  facts.only_root_is_named = true;
+  for (const GraphId graph : model.Graphs()) {
+    if (model[graph].kind != GraphKind::kMain) continue;
+    for (const MetadataEntry& entry : model[graph].metadata) {
       if (entry.key != "pkg.torch.export.ExportedProgram.graph_signature") {
         continue;
       }
       const KerasSignature signature = ParseKerasSignature(entry.value);
       if (!signature.layers.empty()) {
-        PlaceByConstants(evidence, graph, signature);
+        PlaceByConstants(model, graph, signature, modules, facts.name_facts);
       }
-      return;
+      return facts;
     }
   }
+  return facts;
 }
 
 }  // namespace onnx_tag

@@ -6,9 +6,10 @@
 
 namespace onnx_tag {
 
-ScopeSettler::ScopeSettler(Evidence& evidence) : evidence_(evidence) {
-  if (evidence.known.map == nullptr || !evidence.known.map->complete) return;
-  map_ = evidence.known.map.get();
+ScopeSettler::ScopeSettler(KnownModules& known, ModuleTree& modules)
+    : known_(known), modules_(modules) {
+  if (known.map == nullptr || !known.map->complete) return;
+  map_ = known.map.get();
   for (const ModuleId id : AllIds<ModuleId>(map_->tree.size())) {
     if (id == ModuleTree::kRoot) continue;
     Namesakes& namesakes = by_atom_[map_->tree.Atom(id)];
@@ -28,7 +29,7 @@ ModuleId ScopeSettler::Child(ModuleId in_map,
 bool ScopeSettler::Exists(ModuleId outer,
                           std::span<const std::string_view> atoms) const {
   if (map_ == nullptr) return false;
-  const ModuleId in_map = evidence_.known.InMap(outer);
+  const ModuleId in_map = known_.InMap(outer);
   return in_map != kNo<ModuleId> && Child(in_map, atoms) != kNo<ModuleId>;
 }
 
@@ -78,14 +79,14 @@ ModuleId ScopeSettler::OnlyAnywhere(
 Settled ScopeSettler::Settle(ModuleId outer,
                              std::span<const std::string_view> atoms) {
   if (map_ == nullptr) return {};
-  const ModuleId in_map = evidence_.known.InMap(outer);
+  const ModuleId in_map = known_.InMap(outer);
   if (in_map == kNo<ModuleId>) return {};
   Settled settled;
   ModuleId found = Child(in_map, atoms);
   settled.named = found != kNo<ModuleId>;
   if (found == kNo<ModuleId>) found = OnlyBelow(in_map, atoms);
   if (found == kNo<ModuleId>) found = OnlyAnywhere(atoms);
-  if (found != kNo<ModuleId>) settled.module = ModuleOfMap(evidence_, found);
+  if (found != kNo<ModuleId>) settled.module = known_.Add(found, modules_);
   return settled;
 }
 

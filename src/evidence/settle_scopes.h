@@ -18,7 +18,7 @@ struct Settled {
 class ScopeSettler {
  public:
   // Does nothing where there is no complete hierarchy.
-  explicit ScopeSettler(Evidence& evidence);
+  ScopeSettler(KnownModules& known, ModuleTree& modules);
 
   // Whether the hierarchy has `atoms` right below `outer`.
   bool Exists(ModuleId outer, std::span<const std::string_view> atoms) const;
@@ -37,7 +37,8 @@ class ScopeSettler {
                      std::span<const std::string_view> atoms) const;
   ModuleId OnlyAnywhere(std::span<const std::string_view> atoms) const;
 
-  Evidence& evidence_;
+  KnownModules& known_;
+  ModuleTree& modules_;
   const ModuleMap* map_ = nullptr;
   // By last atom: how many modules of the map, and the first.
   struct Namesakes {

@@ -2,10 +2,14 @@
 
 namespace onnx_tag {
 
-bool IsOfRecurrent(std::string_view parameter) {
-  const std::string_view last = parameter.substr(parameter.rfind('.') + 1);
-  return last.find("_ih_l") != std::string_view::npos ||
-         last.find("_hh_l") != std::string_view::npos;
+NodeId OnlyConsumer(const Model& model, ValueId value) {
+  if (value == kNo<ValueId> || model[value].is_output) return kNo<NodeId>;
+  // Consumers are in file order: if the first and the last are one node, all
+  // are.
+  const auto consumers = model.Consumers(value);
+  return consumers.empty() || consumers.front() != consumers.back()
+             ? kNo<NodeId>
+             : consumers.front();
 }
 
 NodeId OnlyConsumer(const Model& model, NodeId node) {
@@ -13,10 +17,11 @@ NodeId OnlyConsumer(const Model& model, NodeId node) {
   for (const ValueId output : model.Outputs(node)) {
     if (output == kNo<ValueId>) continue;
     if (model[output].is_output) return kNo<NodeId>;
-    for (const NodeId consumer : model.Consumers(output)) {
-      if (only != kNo<NodeId> && only != consumer) return kNo<NodeId>;
-      only = consumer;
-    }
+    if (model.Consumers(output).empty()) continue;
+    const NodeId consumer = OnlyConsumer(model, output);
+    if (consumer == kNo<NodeId>) return kNo<NodeId>;
+    if (only != kNo<NodeId> && only != consumer) return kNo<NodeId>;
+    only = consumer;
   }
   return only;
 }

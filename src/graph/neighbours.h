@@ -2,8 +2,6 @@
 #ifndef ONNX_TAG_GRAPH_NEIGHBOURS_H_
 #define ONNX_TAG_GRAPH_NEIGHBOURS_H_
 
-#include <string_view>
-
 #include "onnx_tag/model.h"
 
 namespace onnx_tag {
@@ -13,11 +11,17 @@ inline NodeId ProducerOf(const Model& model, ValueId value) {
   return value == kNo<ValueId> ? kNo<NodeId> : model.Producer(value);
 }
 
-// Whether it is a parameter of a torch.nn.RNN, GRU or LSTM, whose names say the
-// layer: `weight_hh_l0`.
-bool IsOfRecurrent(std::string_view parameter);
+// The only node that reads `value`, which is no output of a graph; or kNo. A
+// node that reads it twice counts once.
+NodeId OnlyConsumer(const Model& model, ValueId value);
 
-// The only node that reads the only output of `node`, or kNo.
+// A node's first input, or kNo.
+inline ValueId FirstInput(const Model& model, NodeId node) {
+  const auto inputs = model.Inputs(node);
+  return inputs.empty() ? kNo<ValueId> : inputs[0];
+}
+
+// The only node that reads the outputs of `node`, or kNo.
 NodeId OnlyConsumer(const Model& model, NodeId node);
 
 }  // namespace onnx_tag

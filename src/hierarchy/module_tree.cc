@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "base/hash.h"
 #include "onnx_tag/hierarchy.h"
 
 namespace onnx_tag {
@@ -42,9 +43,8 @@ ModuleTree::TextId ModuleTree::Intern(std::string_view text) {
 
 std::size_t ModuleTree::SlotOf(ModuleId parent, TextId atom) const {
   const std::size_t mask = slots_.size() - 1;
-  const std::uint64_t key = (std::uint64_t{Index(parent)} << 32) | Index(atom);
-  const std::uint64_t hash = key * 0x9e3779b97f4a7c15u;
-  for (std::size_t at = static_cast<std::size_t>(hash ^ (hash >> 32)) & mask;;
+  const std::uint64_t hash = HashMix(Index(parent), Index(atom));
+  for (std::size_t at = static_cast<std::size_t>(hash) & mask;;
        at = (at + 1) & mask) {
     const ModuleId id = slots_[at];
     if (id == kNo<ModuleId>) return at;

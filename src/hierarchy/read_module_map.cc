@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/json_reader.h"
+#include "json/reader.h"
 #include "base/text.h"
 #include "hierarchy/module_map.h"
 
@@ -40,7 +40,6 @@ class MapReader {
         reader_.Skip();
       }
     }
-    reader_.End();
     if (!found || map_.modules.empty()) {
       reader_.FailAt(Place{0},
                      "no modules in it\n  it should be {{\"modules\": "
@@ -54,7 +53,10 @@ class MapReader {
  private:
   void ReadFormat() {
     const Place place = reader_.Here();
-    if (reader_.Peek() != Kind::kString) return reader_.Skip();
+    if (reader_.Peek() != Kind::kString) {
+      reader_.Skip();
+      return;
+    }
     const std::string format = reader_.String();
     if (format == "onnx-tag/1") {
       reader_.FailAt(place,
@@ -162,8 +164,11 @@ class MapReader {
   }
 
   void ReadParameters(Found& found, std::string_view path) {
-    if (reader_.Peek() == Kind::kNumber) return reader_.Skip();  // a count
-    if (reader_.Peek() == Kind::kObject) {                       // with shapes
+    if (reader_.Peek() == Kind::kNumber) {  // a count
+      reader_.Skip();
+      return;
+    }
+    if (reader_.Peek() == Kind::kObject) {  // with shapes
       std::string name;
       reader_.BeginObject();
       while (reader_.NextMember(name)) {

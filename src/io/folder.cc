@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 
 #include "base/text.h"
@@ -69,6 +70,15 @@ std::vector<FolderEntry> ReadFolder(const std::string& path) {
               return a.name < b.name;
             });
   return entries;
+}
+
+void MakeFolders(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    Fail(ErrorKind::kOutput, "{}: could not make the folder: {}",
+         Printable(path), error.message());
+  }
 }
 
 bool IsFolder(const std::string& path) {

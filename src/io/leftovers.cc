@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +51,19 @@ void RemoveLeftovers(const std::string& folder) {
 }
 
 namespace io {
+
+std::string RandomTemporaryName() {
+  constexpr char kLetters[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  unsigned char random[kTemporaryLetters] = {};
+  // Without randomness names repeat, and O_EXCL finds that.
+  if (getrandom(random, sizeof random, 0) < 0) random[0] = 1;
+  std::string name(kTemporaryPrefix);
+  for (const unsigned char byte : random) {
+    name += kLetters[byte % (sizeof kLetters - 1)];
+  }
+  return name;
+}
 
 void RemoveLeftoversOnce(const std::string& folder) {
   static std::mutex mutex;

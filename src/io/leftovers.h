@@ -12,6 +12,8 @@ namespace onnx_tag::io {
 inline constexpr std::string_view kTemporaryPrefix = ".onnx-tag-";
 inline constexpr std::size_t kTemporaryLetters = 6;
 
+std::string RandomTemporaryName();
+
 // RemoveLeftovers(), unless this process has done it for `folder` before.
 void RemoveLeftoversOnce(const std::string& folder);
 

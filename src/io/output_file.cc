@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -40,19 +39,6 @@ constexpr std::uint64_t kShortSpan = 16 * 1024;
 // How much of the mapping may stay resident behind such copies.
 constexpr std::uint64_t kResident = 4 * 1024 * 1024;
 
-std::string RandomName() {
-  constexpr char kLetters[] =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-  unsigned char random[io::kTemporaryLetters] = {};
-  // Without randomness names repeat, and O_EXCL finds that.
-  if (getrandom(random, sizeof random, 0) < 0) random[0] = 1;
-  std::string name(io::kTemporaryPrefix);
-  for (const unsigned char byte : random) {
-    name += kLetters[byte % (sizeof kLetters - 1)];
-  }
-  return name;
-}
-
 constexpr int kAttempts = 100;
 
 }  // namespace
@@ -63,8 +49,9 @@ OutputFile::OutputFile(const std::string& path, const OutputOptions& options)
       options_(options),
       buffer_(kBufferSize) {}
 
-OutputFile OutputFile::Create(const std::string& path,
+OutputFile OutputFile::Create(const std::string& path, const Inputs& inputs,
                               const OutputOptions& options) {
+  if (!options.in_place) inputs.Refuse(path);
   OutputFile file(path, options);
   const bool unnamed = file.OpenUnnamed();
   // What replaces another has a name for a moment, and so had that of a run
@@ -103,7 +90,7 @@ void OutputFile::OpenNamed() {
   const mode_t mode = options_.mode ? 0600 : 0666;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     // Registered before it exists, or a signal in between would leave it.
-    io::TemporaryName name(folder_ + "/" + RandomName());
+    io::TemporaryName name(folder_ + "/" + io::RandomTemporaryName());
     io::Descriptor fd(io::Retry([&] {
       return options_.calls->open(
           name.path().c_str(),
@@ -277,7 +264,7 @@ bool OutputFile::LinkIntoPlace() {
   if (errno != EEXIST) FailToWrite(errno);
   if (!options_.replace) return false;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    io::TemporaryName name(folder_ + "/" + RandomName());
+    io::TemporaryName name(folder_ + "/" + io::RandomTemporaryName());
     if (calls.link(fd_.get(), name.path().c_str()) == 0) {
       temporary_ = std::move(name);
       return true;

@@ -1,6 +1,6 @@
 // Output that appears whole or not at all.
 //
-//   OutputFile out = OutputFile::Create("model.tagged.onnx", {});
+//   OutputFile out = OutputFile::Create("model.tagged.onnx", inputs, {});
 //   out.Reserve(rewrite.new_size());
 //   out.Write(bytes);
 //   out.CopyFrom(input, offset, size);
@@ -23,6 +23,7 @@
 
 #include "base/bytes.h"
 #include "io/descriptor.h"
+#include "io/inputs.h"
 #include "io/mapped_file.h"
 #include "io/signals.h"
 #include "io/system_calls.h"
@@ -37,6 +38,8 @@ struct OutputOptions {
   // Whether a file of that name may be replaced. Without, Commit() fails where
   // one has appeared in the meantime.
   bool replace = true;
+  // Whether the file may be one of the inputs: only --in-place says so.
+  bool in_place = false;
   const io::SystemCalls* calls = &io::kRealCalls;
 };
 
@@ -47,7 +50,9 @@ class OutputFile {
  public:
   // Replaces the name `path` itself: where that is a symbolic link, the link
   // and not what it leads to.
-  static OutputFile Create(const std::string& path,
+  // Nothing else in the program opens a file for writing, so no command can
+  // write over what it reads. Throws Error(kOutput) for one of `inputs`.
+  static OutputFile Create(const std::string& path, const Inputs& inputs,
                            const OutputOptions& options);
 
   OutputFile(OutputFile&&) noexcept = default;

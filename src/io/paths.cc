@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 #include "io/descriptor.h"
@@ -23,6 +24,22 @@ bool SameFile(const std::string& a, const std::string& b) {
   struct stat first, second;
   return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 &&
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+std::string FileKeys::Of(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_symlink(fs::symlink_status(path, error))) {
+    const fs::path target = fs::canonical(path, error);
+    if (!error) return target.string();
+  }
+  const std::string parent = ParentFolder(path);
+  const auto [at, added] = folders_.try_emplace(parent);
+  if (added) {
+    const fs::path real = fs::weakly_canonical(parent, error);
+    at->second = error ? parent : real.string();
+  }
+  return (fs::path(at->second) / fs::path(path).filename()).string();
 }
 
 std::optional<FileStamp> StampOf(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace onnx_tag {
 
@@ -14,6 +15,16 @@ std::string ParentFolder(std::string_view path);
 
 // Whether both names lead to the same file, through links of any kind.
 bool SameFile(const std::string& a, const std::string& b);
+
+// One word for all names of a file, whether it exists or not: for two outputs
+// that may be one file. Remembers folders, so that a batch asks for each once.
+class FileKeys {
+ public:
+  std::string Of(const std::string& path);
+
+ private:
+  std::unordered_map<std::string, std::string> folders_;
+};
 
 // Size and time of a regular file, through links; none where there is none.
 struct FileStamp {

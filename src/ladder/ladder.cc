@@ -21,9 +21,7 @@ bool LeavesFunction(const Evidence& evidence, const Claim& claim) {
 
 std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
   if (LeavesFunction(evidence, claim)) return std::nullopt;
-  if (claim.source == Source::kRule || !evidence.IsImpossible(claim.module)) {
-    return claim;
-  }
+  if (!evidence.IsImpossible(claim.module)) return claim;
   if (claim.source == Source::kOperation || claim.source == Source::kLocality) {
     return std::nullopt;
   }
@@ -38,15 +36,18 @@ std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
   return claim;
 }
 
+void Accept(const Claim& claim, Placed& placed) {
+  Tag& tag = placed[claim.node];
+  tag.module = claim.module;
+  tag.confidence = claim.confidence;
+  tag.source = claim.source;
+}
+
 void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
   for (const Claim& proposed : rung.propose(evidence, placed)) {
-    Tag& tag = placed[proposed.node];
-    if (tag.tagged()) continue;
+    if (placed[proposed.node].tagged()) continue;
     const std::optional<Claim> claim = Admit(evidence, proposed);
-    if (!claim) continue;
-    tag.module = claim->module;
-    tag.confidence = claim->confidence;
-    tag.source = claim->source;
+    if (claim) Accept(*claim, placed);
   }
 }
 

@@ -45,6 +45,9 @@ const Strategy& FindStrategy(std::string_view name);
 // direct claim that names such a module still says what is around it.
 std::optional<Claim> Admit(const Evidence& evidence, Claim claim);
 
+// The node's tag is now what the claim says.
+void Accept(const Claim& claim, Placed& placed);
+
 // Accepts the rung's first claim on each node that is open.
 void Climb(const Evidence& evidence, const Rung& rung, Placed& placed);
 

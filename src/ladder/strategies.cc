@@ -82,7 +82,6 @@ WantedFacts WantedBy(const Strategy& strategy, const Model& model,
                      const MappingOptions& options) {
   WantedFacts wanted;
   wanted.hierarchy = options.hierarchy;
-  wanted.rules = options.rules;
   if (options.recipes && AsksBook(strategy)) {
     wanted.book =
         options.book == nullptr ? &recipes::BuiltInBook() : options.book;

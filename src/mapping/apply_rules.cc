@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "classes/assign_classes.h"
+#include "ladder/ladder.h"
 
 namespace onnx_tag {
 namespace {
@@ -55,17 +56,6 @@ bool HoldsForNode(const Rule& rule, const Evidence& evidence, NodeId node,
          Holds(rule.name, model[node].name, captures) &&
          HoldsForOutput(rule, model, node, captures) &&
          HoldsForParameter(rule, evidence, node, captures);
-}
-
-std::vector<Claim> ProposeFromRules(const Evidence& evidence,
-                                    const Placed& placed) {
-  std::vector<Claim> claims;
-  for (const RuleFact& fact : evidence.rule_facts) {
-    if (placed[fact.node].tagged()) continue;
-    claims.push_back({fact.node, fact.module, Confidence::kCertain,
-                      Source::kRule, evidence.rules->rules[fact.rule].because});
-  }
-  return claims;
 }
 
 // The class of a module by what the rules add to the catalogue: the nearest
@@ -127,59 +117,6 @@ void NameRoot(const Rules& rules, Tagging& tagging) {
   }
 }
 
-// The rules of modules. The last comes first, so that the first has the last
-// word.
-template <typename Use>
-void ForEachRuledModule(const Evidence& evidence, const Tagging& tagging,
-                        Use use) {
-  for (std::size_t i = evidence.rules->rules.size(); i-- > 0;) {
-    const Rule& rule = evidence.rules->rules[i];
-    if (!rule.OfModules()) continue;
-    for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
-      Captures captures;
-      const std::string path = tagging.modules.Path(id);
-      if (rule.module->Matches(path, captures)) use(i, rule, id, captures);
-    }
-  }
-}
-
-// The rules of nodes, with the module that each node has in the end; in the
-// same order.
-template <typename Use>
-void ForEachRuledNode(const Evidence& evidence, const Tagging& tagging,
-                      Use use) {
-  const bool any =
-      std::any_of(evidence.rules->rules.begin(), evidence.rules->rules.end(),
-                  [](const Rule& rule) {
-                    return rule.gives_role || !rule.gives_class.empty() ||
-                           !rule.gives_tag.empty();
-                  });
-  if (!any) return;
-  for (const NodeId node : evidence.model.Nodes()) {
-    const Tag& tag = tagging.tags[node];
-    if (!tag.tagged()) continue;
-    std::string path;
-    for (std::size_t i = evidence.rules->rules.size(); i-- > 0;) {
-      const Rule& rule = evidence.rules->rules[i];
-      Captures captures;
-      if (rule.module && rule.gives_module) {
-        // It moved the node: what it looked at is gone.
-        if (evidence.moved.size() <= Index(node) ||
-            evidence.moved[node] != static_cast<int>(i)) {
-          continue;
-        }
-        use(i, rule, node, captures);
-        continue;
-      }
-      if (rule.module && path.empty()) path = tagging.modules.Path(tag.module);
-      if (HoldsForNode(rule, evidence, node, captures) &&
-          (!rule.module || rule.module->Matches(path, captures))) {
-        use(i, rule, node, captures);
-      }
-    }
-  }
-}
-
 void GiveRole(const Rule& rule, Tagging& tagging, Tag& tag) {
   Role role = *rule.gives_role;
   if (!rule.gives_layer) role.layer = tagging.roles[tag.role].layer;
@@ -209,85 +146,157 @@ std::string GivesText(const Rule& rule, const Captures& captures) {
 
 }  // namespace
 
-const Rung kRuleRung = {"rule", "the user's rules", &ProposeFromRules};
-
-void GatherRules(Evidence& evidence, std::shared_ptr<const Rules> rules) {
-  if (rules == nullptr) return;
-  evidence.rules = std::move(rules);
-  evidence.rule_matches.resize(evidence.rules->rules.size(), 0);
-  for (const NodeId node : evidence.model.Nodes()) {
-    for (std::size_t i = 0; i < evidence.rules->rules.size(); ++i) {
-      const Rule& rule = evidence.rules->rules[i];
-      if (rule.module || !rule.gives_module) continue;
+// The rules of modules. The last comes first, so that the first has the last
+// word.
+template <typename Use>
+void RuleApplication::ForEachModule(const Tagging& tagging, Use use) const {
+  for (std::size_t i = rules_->rules.size(); i-- > 0;) {
+    const Rule& rule = rules_->rules[i];
+    if (!rule.OfModules()) continue;
+    for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
       Captures captures;
-      if (!HoldsForNode(rule, evidence, node, captures)) continue;
-      ++evidence.rule_matches[i];
-      evidence.rule_facts.push_back(
-          {node, evidence.modules.Add(FillIn(*rule.gives_module, captures)),
-           static_cast<std::uint32_t>(i)});
-      break;
+      const std::string path = tagging.modules.Path(id);
+      if (rule.module->Matches(path, captures)) use(i, rule, id, captures);
     }
   }
 }
 
-std::optional<RuleMove> FindMove(Evidence& evidence, NodeId node,
-                                 ModuleId module) {
-  if (evidence.rules == nullptr) return std::nullopt;
+// The rules of nodes, with the module that each node has in the end; in the
+// same order.
+template <typename Use>
+void RuleApplication::ForEachNode(const Evidence& evidence,
+                                  const Tagging& tagging, Use use) const {
+  const std::vector<Rule>& rules = rules_->rules;
+  if (std::none_of(rules.begin(), rules.end(), [](const Rule& rule) {
+        return rule.gives_role || !rule.gives_class.empty() ||
+               !rule.gives_tag.empty();
+      })) {
+    return;
+  }
+  for (const NodeId node : evidence.model.Nodes()) {
+    const Tag& tag = tagging.tags[node];
+    if (!tag.tagged()) continue;
+    std::string path;
+    for (std::size_t i = rules.size(); i-- > 0;) {
+      const Rule& rule = rules[i];
+      Captures captures;
+      if (rule.module && rule.gives_module) {
+        // It moved the node: what it looked at is gone.
+        if (moved_.empty() || moved_[node] != static_cast<int>(i)) continue;
+        use(i, rule, node, captures);
+        continue;
+      }
+      if (rule.module && path.empty()) path = tagging.modules.Path(tag.module);
+      if (HoldsForNode(rule, evidence, node, captures) &&
+          (!rule.module || rule.module->Matches(path, captures))) {
+        use(i, rule, node, captures);
+      }
+    }
+  }
+}
+
+RuleApplication::RuleApplication(std::shared_ptr<const Rules> rules,
+                                 Evidence& evidence)
+    : rules_(std::move(rules)) {
+  if (rules_ == nullptr) return;
+  matches_.resize(rules_->rules.size(), 0);
+  std::vector<std::string> paths;
+  for (const NodeId node : evidence.model.Nodes()) {
+    for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
+      const Rule& rule = rules_->rules[i];
+      if (rule.module || !rule.gives_module) continue;
+      Captures captures;
+      if (!HoldsForNode(rule, evidence, node, captures)) continue;
+      ++matches_[i];
+      paths.push_back(FillIn(*rule.gives_module, captures));
+      facts_.push_back({node, kNo<ModuleId>, static_cast<std::uint32_t>(i)});
+      break;
+    }
+  }
+  if (paths.empty()) return;
+  const std::vector<ModuleId> modules = AddModules(paths, evidence);
+  for (std::size_t i = 0; i < facts_.size(); ++i) {
+    facts_[i].module = modules[i];
+  }
+}
+
+Claim RuleApplication::ClaimOf(const Fact& fact) const {
+  return {fact.node, fact.module, Confidence::kCertain, Source::kRule,
+          rules_->rules[fact.rule].because};
+}
+
+void RuleApplication::Place(Placed& placed) const {
+  for (const Fact& fact : facts_) Accept(ClaimOf(fact), placed);
+}
+
+std::optional<Claim> RuleApplication::ClaimOn(NodeId node) const {
+  const auto at = std::lower_bound(
+      facts_.begin(), facts_.end(), node,
+      [](const Fact& fact, NodeId wanted) { return fact.node < wanted; });
+  if (at == facts_.end() || at->node != node) return std::nullopt;
+  return ClaimOf(*at);
+}
+
+std::optional<RuleMove> RuleApplication::FindMove(const Evidence& evidence,
+                                                  NodeId node,
+                                                  ModuleId module) const {
+  if (rules_ == nullptr) return std::nullopt;
   std::string path;
-  for (const Rule& rule : evidence.rules->rules) {
+  for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
+    const Rule& rule = rules_->rules[i];
     if (!rule.module || !rule.gives_module) continue;
     Captures captures;
     if (!HoldsForNode(rule, evidence, node, captures)) continue;
     if (path.empty()) path = evidence.modules.Path(module);
     if (!rule.module->Matches(path, captures)) continue;
-    return RuleMove{evidence.modules.Add(FillIn(*rule.gives_module, captures)),
-                    &rule};
+    return RuleMove{node, FillIn(*rule.gives_module, captures),
+                    static_cast<std::uint32_t>(i)};
   }
   return std::nullopt;
 }
 
-void MoveByRules(Evidence& evidence, Placed& placed) {
-  if (evidence.rules == nullptr) return;
-  const std::vector<Rule>& rules = evidence.rules->rules;
+const std::vector<RuleMove>& RuleApplication::FindMoves(
+    const Evidence& evidence, Placed& placed) {
+  if (rules_ == nullptr) return moves_;
+  const std::vector<Rule>& rules = rules_->rules;
   if (std::none_of(rules.begin(), rules.end(), [](const Rule& rule) {
         return rule.module && rule.gives_module;
       })) {
-    return;
+    return moves_;
   }
-  evidence.moved.resize(placed.size(), -1);
+  moved_.resize(placed.size(), -1);
   for (const NodeId node : evidence.model.Nodes()) {
     Tag& tag = placed[node];
     if (!tag.tagged()) continue;
-    const std::optional<RuleMove> move = FindMove(evidence, node, tag.module);
+    std::optional<RuleMove> move = FindMove(evidence, node, tag.module);
     if (!move) continue;
-    const auto number = static_cast<std::size_t>(move->rule - rules.data());
-    ++evidence.rule_matches[number];
-    evidence.moved[node] = static_cast<int>(number);
-    tag.module = move->module;
+    ++matches_[move->rule];
+    moved_[node] = static_cast<int>(move->rule);
     tag.confidence = Confidence::kCertain;
     tag.source = Source::kRule;
+    moves_.push_back(std::move(*move));
   }
-  DescribeModules(evidence);
+  return moves_;
 }
 
-void ClassifyByRules(const Evidence& evidence, Tagging& tagging) {
-  if (evidence.rules == nullptr) return;
-  const Rules& rules = *evidence.rules;
-  ForEachRuledModule(evidence, tagging,
-                     [&](std::size_t, const Rule& rule, ModuleId id,
-                         const Captures& captures) {
-                       if (rule.gives_class.empty()) return;
-                       SetClass(tagging, id, FillIn(rule.gives_class, captures),
-                                Confidence::kCertain);
-                     });
-  ForEachRuledNode(evidence, tagging,
-                   [&](std::size_t, const Rule& rule, NodeId node,
-                       const Captures& captures) {
-                     if (rule.gives_class.empty() || rule.OfModules()) return;
-                     SetClass(tagging, tagging.tags[node].module,
-                              FillIn(rule.gives_class, captures),
-                              Confidence::kCertain);
-                   });
+void RuleApplication::Classify(const Evidence& evidence,
+                               Tagging& tagging) const {
+  if (rules_ == nullptr) return;
+  const Rules& rules = *rules_;
+  ForEachModule(tagging, [&](std::size_t, const Rule& rule, ModuleId id,
+                             const Captures& captures) {
+    if (rule.gives_class.empty()) return;
+    SetClass(tagging, id, FillIn(rule.gives_class, captures),
+             Confidence::kCertain);
+  });
+  ForEachNode(evidence, tagging,
+              [&](std::size_t, const Rule& rule, NodeId node,
+                  const Captures& captures) {
+                if (rule.gives_class.empty() || rule.OfModules()) return;
+                SetClass(tagging, tagging.tags[node].module,
+                         FillIn(rule.gives_class, captures),
+                         Confidence::kCertain);
+              });
   NameRoot(rules, tagging);
   // Parents come before their children.
   for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
@@ -310,10 +319,13 @@ void ClassifyByRules(const Evidence& evidence, Tagging& tagging) {
   DescribeClasses(tagging);
 }
 
-void DescribeRules(const Evidence& evidence, NodeId node, ModuleId module,
-                   std::vector<std::string>& notes) {
+std::vector<std::string> RuleApplication::Describe(const Evidence& evidence,
+                                                   NodeId node,
+                                                   ModuleId module) const {
+  std::vector<std::string> notes;
+  if (rules_ == nullptr) return notes;
   const std::string path = evidence.modules.Path(module);
-  for (const Rule& rule : evidence.rules->rules) {
+  for (const Rule& rule : rules_->rules) {
     Captures captures;
     if (!HoldsForNode(rule, evidence, node, captures) ||
         !Holds(rule.module, path, captures)) {
@@ -324,37 +336,35 @@ void DescribeRules(const Evidence& evidence, NodeId node, ModuleId module,
       notes.push_back(fmt::format("{} gives {}", rule.because, gives));
     }
   }
+  return notes;
 }
 
-void FinishRules(const Evidence& evidence, Tagging& tagging) {
-  if (evidence.rules == nullptr) return;
-  std::vector<std::uint64_t> matches = evidence.rule_matches;
+void RuleApplication::Finish(const Evidence& evidence, Tagging& tagging) {
+  if (rules_ == nullptr) return;
   const auto give_tag = [&](const Rule& rule, ModuleId module,
                             const Captures& captures) {
     if (!rule.gives_tag.empty()) {
       tagging.facts[module].hierarchy_tag = FillIn(rule.gives_tag, captures);
     }
   };
-  ForEachRuledModule(evidence, tagging,
-                     [&](std::size_t i, const Rule& rule, ModuleId id,
-                         const Captures& captures) {
-                       ++matches[i];
-                       give_tag(rule, id, captures);
-                     });
-  ForEachRuledNode(evidence, tagging,
-                   [&](std::size_t i, const Rule& rule, NodeId node,
-                       const Captures& captures) {
-                     ++matches[i];
-                     Tag& tag = tagging.tags[node];
-                     if (!rule.OfModules())
-                       give_tag(rule, tag.module, captures);
-                     if (rule.gives_role) GiveRole(rule, tagging, tag);
-                   });
-  for (std::size_t i = 0; i < matches.size(); ++i) {
-    if (matches[i] > 0) continue;
+  ForEachModule(tagging, [&](std::size_t i, const Rule& rule, ModuleId id,
+                             const Captures& captures) {
+    ++matches_[i];
+    give_tag(rule, id, captures);
+  });
+  ForEachNode(evidence, tagging,
+              [&](std::size_t i, const Rule& rule, NodeId node,
+                  const Captures& captures) {
+                ++matches_[i];
+                Tag& tag = tagging.tags[node];
+                if (!rule.OfModules()) give_tag(rule, tag.module, captures);
+                if (rule.gives_role) GiveRole(rule, tagging, tag);
+              });
+  for (std::size_t i = 0; i < matches_.size(); ++i) {
+    if (matches_[i] > 0) continue;
     tagging.notes.push_back(fmt::format("{}: {} matches nothing",
-                                        Printable(evidence.rules->file),
-                                        evidence.rules->rules[i].title));
+                                        Printable(rules_->file),
+                                        rules_->rules[i].title));
   }
 }
 

@@ -11,23 +11,33 @@ namespace onnx_tag {
 
 namespace {
 
+ExplainedClaim Explained(const Evidence& evidence, std::string_view rung,
+                         const Claim& claim, bool wins) {
+  return {.rung = std::string(rung),
+          .module = evidence.modules.Path(claim.module),
+          .confidence = claim.confidence,
+          .source = claim.source,
+          .because = std::string(claim.because),
+          .wins = wins};
+}
+
 // Rules that look at the module a node has, and what else rules give it.
-void ExplainRules(Evidence& evidence, NodeId node, Explanation& explanation) {
-  if (evidence.rules == nullptr) return;
+void ExplainRules(const Evidence& evidence, const RuleApplication& rules,
+                  NodeId node, Explanation& explanation) {
   const auto winner =
       std::find_if(explanation.claims.begin(), explanation.claims.end(),
                    [](const ExplainedClaim& claim) { return claim.wins; });
   if (winner == explanation.claims.end()) return;
   const ModuleId module = evidence.modules.Find(winner->module);
-  DescribeRules(evidence, node, module, explanation.notes);
-  const std::optional<RuleMove> move = FindMove(evidence, node, module);
+  explanation.notes = rules.Describe(evidence, node, module);
+  const std::optional<RuleMove> move = rules.FindMove(evidence, node, module);
   if (!move) return;
   winner->wins = false;
-  explanation.claims.push_back({.rung = std::string(kRuleRung.name),
-                                .module = evidence.modules.Path(move->module),
+  explanation.claims.push_back({.rung = "rule",
+                                .module = move->module,
                                 .confidence = Confidence::kCertain,
                                 .source = Source::kRule,
-                                .because = move->rule->because,
+                                .because = std::string(rules.Because(*move)),
                                 .wins = true});
 }
 
@@ -36,34 +46,35 @@ void ExplainRules(Evidence& evidence, NodeId node, Explanation& explanation) {
 Explanation Explain(const Model& model, const MappingOptions& options,
                     NodeId node) {
   const Strategy& strategy = FindStrategy(options.strategy);
-  Evidence evidence = GatherEvidence(model, WantedBy(strategy, model, options));
+  Evidence gathered = GatherEvidence(model, WantedBy(strategy, model, options));
+  const RuleApplication rules(options.rules, gathered);
+  const Evidence& evidence = gathered;  // const from here on
   Placed placed(model.node_count());
   Explanation explanation;
   bool won = false;
-  std::vector<Rung> ladder(strategy.rungs.begin(), strategy.rungs.end());
-  if (evidence.rules != nullptr) ladder.insert(ladder.begin(), kRuleRung);
-  for (const Rung& rung : ladder) {
+  const auto explain = [&](std::string_view rung, const Claim& claim) {
+    explanation.claims.push_back(
+        Explained(evidence, rung, claim,
+                  !won && claim.confidence >= options.min_confidence));
+    won = true;
+  };
+  if (const std::optional<Claim> claim = rules.ClaimOn(node)) {
+    explain("rule", *claim);
+  }
+  rules.Place(placed);
+  for (const Rung& rung : strategy.rungs) {
     Placed open = placed;
     open[node] = Tag();
     for (const Claim& proposed : rung.propose(evidence, open)) {
       if (proposed.node != node) continue;
       const std::optional<Claim> admitted = Admit(evidence, proposed);
       if (!admitted) continue;
-      const Claim& claim = *admitted;
-      const bool wins = !won && claim.confidence >= options.min_confidence;
-      explanation.claims.push_back(
-          {.rung = std::string(rung.name),
-           .module = evidence.modules.Path(claim.module),
-           .confidence = claim.confidence,
-           .source = claim.source,
-           .because = std::string(claim.because),
-           .wins = wins});
-      won = true;
+      explain(rung.name, *admitted);
       break;
     }
     Climb(evidence, rung, placed);
   }
-  ExplainRules(evidence, node, explanation);
+  ExplainRules(evidence, rules, node, explanation);
   DescribeEvidence(evidence, node, explanation.notes);
   return explanation;
 }

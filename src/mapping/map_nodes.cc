@@ -16,60 +16,85 @@
 namespace onnx_tag {
 namespace {
 
-// The modules of all calls, for a body is tagged for its first call only.
-void AddCallSites(const Evidence& evidence, Tagging& tagging) {
-  for (const FunctionCall& call : evidence.functions.calls()) {
-    const ModuleId module = call.module == kNo<ModuleId>
-                                ? tagging.tags[call.node].module
-                                : call.module;
-    tagging.call_sites.push_back(
-        {static_cast<std::uint32_t>(call.function), call.node, module});
-  }
-}
-
 // The evidence's modules that matter: those of nodes, and those that own a
-// named parameter. Others were only considered.
-void KeepUsedModules(const Evidence& evidence, Tagging& tagging) {
-  const ModuleTree& all = evidence.modules;
-  std::vector<bool> used(all.size(), false);
-  used[0] = true;
-  for (const Tag& tag : tagging.tags) {
-    if (tag.tagged()) used[Index(tag.module)] = true;
-  }
-  for (const Origin& origin : tagging.origins) {
-    used[Index(origin.module)] = true;
-  }
-  for (const CallSite& site : tagging.call_sites) {
-    if (site.module != kNo<ModuleId>) used[Index(site.module)] = true;
-  }
-  for (const Parameter& parameter : evidence.parameters) {
-    if (parameter.uses > 0) used[Index(parameter.module)] = true;
-  }
-  // Children have larger ids than their parents.
-  for (std::size_t i = all.size(); --i > 0;) {
-    if (used[i]) used[Index(all.Parent(MakeId<ModuleId>(i)))] = true;
-  }
-  std::vector<ModuleId> kept(all.size(), kNo<ModuleId>);
-  kept[0] = ModuleId{0};
-  ModuleTree tree;
-  for (const ModuleId id : AllIds<ModuleId>(all.size())) {
-    if (!used[Index(id)]) continue;
-    if (id != ModuleId{0}) {
-      kept[Index(id)] = tree.Child(kept[Index(all.Parent(id))], all.Atom(id));
+// named parameter. Others were only considered. From here on the tagging has
+// modules of its own.
+class UsedModules {
+ public:
+  UsedModules(const Evidence& evidence, const std::vector<RuleMove>& moves,
+              Tagging& tagging)
+      : evidence_(evidence), moves_(moves), tagging_(tagging) {}
+
+  void Take() {
+    // What a rule moves leaves its module.
+    for (const RuleMove& move : moves_) {
+      tagging_.tags[move.node].module = kNo<ModuleId>;
     }
-    tree.SetClass(kept[Index(id)], all.Class(id));
+    Keep(FindUsed());
+    for (Tag& tag : tagging_.tags) {
+      if (tag.tagged()) tag.module = kept_[tag.module];
+    }
+    for (const RuleMove& move : moves_) {
+      tagging_.tags[move.node].module = tagging_.modules.Add(move.module);
+    }
+    for (Origin& origin : tagging_.origins) {
+      origin.module = kept_[origin.module];
+    }
+    // The modules of all calls, for a body is tagged for its first call only.
+    for (const FunctionCall& call : evidence_.functions.calls()) {
+      tagging_.call_sites.push_back(
+          {static_cast<std::uint32_t>(call.function), call.node,
+           call.module == kNo<ModuleId> ? tagging_.tags[call.node].module
+                                        : kept_[call.module]});
+    }
   }
-  for (Tag& tag : tagging.tags) {
-    if (tag.tagged()) tag.module = kept[Index(tag.module)];
+
+ private:
+  IdVector<ModuleId, bool> FindUsed() const {
+    IdVector<ModuleId, bool> used(evidence_.modules.size(), false);
+    used[ModuleTree::kRoot] = true;
+    for (const Tag& tag : tagging_.tags) {
+      if (tag.tagged()) used[tag.module] = true;
+    }
+    for (const Origin& origin : tagging_.origins) used[origin.module] = true;
+    for (const FunctionCall& call : evidence_.functions.calls()) {
+      if (call.module != kNo<ModuleId>) used[call.module] = true;
+    }
+    for (const Parameter& parameter : evidence_.parameters) {
+      if (parameter.uses > 0) used[parameter.module] = true;
+    }
+    // Children have larger ids than their parents.
+    for (std::size_t i = used.size(); --i > 0;) {
+      const auto id = MakeId<ModuleId>(i);
+      if (used[id]) used[evidence_.modules.Parent(id)] = true;
+    }
+    return used;
   }
-  for (Origin& origin : tagging.origins) {
-    origin.module = kept[Index(origin.module)];
+
+  void Keep(const IdVector<ModuleId, bool>& used) {
+    const ModuleTree& all = evidence_.modules;
+    ModuleTree& tree = tagging_.modules;
+    kept_.resize(all.size(), kNo<ModuleId>);
+    if (std::all_of(used.begin(), used.end(), [](bool is) { return is; })) {
+      tree = all;
+      for (const ModuleId id : AllIds<ModuleId>(all.size())) kept_[id] = id;
+      return;
+    }
+    kept_[ModuleTree::kRoot] = ModuleTree::kRoot;
+    for (const ModuleId id : AllIds<ModuleId>(all.size())) {
+      if (!used[id]) continue;
+      if (id != ModuleTree::kRoot) {
+        kept_[id] = tree.Child(kept_[all.Parent(id)], all.Atom(id));
+      }
+      tree.SetClass(kept_[id], all.Class(id));
+    }
   }
-  for (CallSite& site : tagging.call_sites) {
-    if (site.module != kNo<ModuleId>) site.module = kept[Index(site.module)];
-  }
-  tagging.modules = std::move(tree);
-}
+
+  const Evidence& evidence_;
+  const std::vector<RuleMove>& moves_;
+  Tagging& tagging_;
+  IdVector<ModuleId, ModuleId> kept_;  // by module of the evidence
+};
 
 }  // namespace
 
@@ -79,7 +104,9 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
     throw std::logic_error("a file with facts was named and not read");
   }
   const Strategy& strategy = FindStrategy(options.strategy);
-  Evidence evidence = GatherEvidence(model, WantedBy(strategy, model, options));
+  Evidence gathered = GatherEvidence(model, WantedBy(strategy, model, options));
+  RuleApplication rules(options.rules, gathered);
+  const Evidence& evidence = gathered;  // const from here on
   Tagging tagging;
   tagging.roles.Add(Role());
   tagging.tags.resize(model.node_count());
@@ -90,8 +117,8 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
     tagging.format.exceptions.insert(tagging.format.exceptions.end(),
                                      options.rules->exceptions.begin(),
                                      options.rules->exceptions.end());
-    Climb(evidence, kRuleRung, tagging.tags);
   }
+  rules.Place(tagging.tags);
   auto open = tagging.tags.begin();  // all before it are tagged
   for (const Rung& rung : strategy.rungs) {
     open = std::find_if(open, tagging.tags.end(),
@@ -99,16 +126,15 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
     if (open == tagging.tags.end()) break;
     Climb(evidence, rung, tagging.tags);
   }
-  MoveByRules(evidence, tagging.tags);
-  AddCallSites(evidence, tagging);
+  const std::vector<RuleMove>& moves = rules.FindMoves(evidence, tagging.tags);
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();
   }
   tagging.origins = FindOrigins(evidence, tagging.tags);
-  KeepUsedModules(evidence, tagging);
-  tagging.dialect = FileDialect(evidence);
+  UsedModules(evidence, moves, tagging).Take();
+  tagging.dialect = hierarchy::DialectName(evidence.dialect);
   AssignClasses(evidence, tagging);
-  ClassifyByRules(evidence, tagging);
+  rules.Classify(evidence, tagging);
   if (strategy.prune != nullptr) strategy.prune(tagging);
   if (options.rules == nullptr || options.rules->vocabulary.empty()) {
     AssignRoles(model, tagging);
@@ -116,9 +142,9 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
     AssignRoles(model, tagging,
                 RoleVocabulary::WithBuiltIn(options.rules->vocabulary));
   }
-  FinishRules(evidence, tagging);
-  tagging.notes.insert(tagging.notes.begin(), evidence.warnings.begin(),
-                       evidence.warnings.end());
+  rules.Finish(evidence, tagging);
+  tagging.notes.insert(tagging.notes.begin(), evidence.known.warnings.begin(),
+                       evidence.known.warnings.end());
   return tagging;
 }
 

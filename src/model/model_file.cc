@@ -21,4 +21,9 @@ ModelFile ModelFile::Open(const std::string& path) {
   }
 }
 
+void ModelFile::FailChanged(const Error& error) const {
+  file_.CheckUnchanged();
+  throw error.In(Printable(file_.path()));
+}
+
 }  // namespace onnx_tag

@@ -6,6 +6,7 @@
 
 #include "io/mapped_file.h"
 #include "onnx_tag/model.h"
+#include "wire/field_reader.h"
 
 namespace onnx_tag {
 
@@ -19,7 +20,21 @@ class ModelFile {
   const MappedFile& file() const { return file_; }
   const std::string& path() const { return path_; }
 
+  // What `use` makes of the model. Open() has judged every byte that is parsed
+  // again, so malformed bytes mean that the file has changed since: throws
+  // Error(kInput) that says so and names the file.
+  template <typename Use>
+  auto Map(Use use) const {
+    try {
+      return use(model_);
+    } catch (const wire::WireError& error) {
+      FailChanged(error);
+    }
+  }
+
  private:
+  [[noreturn]] void FailChanged(const Error& error) const;
+
   ModelFile(std::string path, MappedFile file, Model model)
       : path_(std::move(path)),
         file_(std::move(file)),

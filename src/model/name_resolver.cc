@@ -76,10 +76,14 @@ void NameResolver::Declare(GraphId graph) {
         model_.operands_[i] = kNo<ValueId>;
         continue;
       }
-      const ValueId value = Bind(graph, name);
+      ValueId value = Bind(graph, name);
+      // Of several producers, which no valid file has, the first one's value is
+      // read. Shared, it would be a list of readers for each of them.
+      if (model_.values_[value].producer != kNo<NodeId>) {
+        value = model_.values_.Add({.name = name, .graph = graph});
+      }
       model_.operands_[i] = value;
-      NodeId& producer = model_.values_[value].producer;
-      if (producer == kNo<NodeId>) producer = id;
+      model_.values_[value].producer = id;
     }
   }
 }

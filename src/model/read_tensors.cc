@@ -1,5 +1,6 @@
 // Heads of weights, and what a graph says of its values: types and shapes.
 // Tested by tests/model/reader_test.cc.
+#include "model/check_message.h"
 #include "model/field_kinds.h"
 #include "model/onnx_fields.h"
 #include "model/reader.h"
@@ -7,6 +8,7 @@
 namespace onnx_tag {
 namespace {
 
+using model::Deeper;
 using model::Is;
 using model::IsInt;
 using wire::Field;
@@ -20,24 +22,27 @@ void AppendInts(const Field& field, std::vector<std::int64_t>& out) {
 
 }  // namespace
 
-void ModelReader::ReadTensorHeader(Bytes bytes, Initializer& tensor,
-                                   NameId& name) {
+void ModelReader::ReadTensorHeader(const Field& whole, Initializer& tensor,
+                                   NameId& name, int depth) {
+  const int inside = Deeper(whole, depth);
   std::vector<std::int64_t> dims;
   bool external = false;
   std::string_view location;
-  FieldReader reader(bytes);
+  FieldReader reader(whole.bytes, inside);
   for (Field field; reader.Next(field);) {
     if (field.number == onnx::TensorProto::kDims) {
       AppendInts(field, dims);
     } else if (IsInt(field, onnx::TensorProto::kDataType)) {
       tensor.data_type = static_cast<std::int32_t>(field.varint);
     } else if (Is(field, onnx::TensorProto::kName)) {
-      name = InternTensorName(field.bytes, bytes.size());
+      name = InternTensorName(field.bytes, whole.bytes.size());
     } else if (IsInt(field, onnx::TensorProto::kDataLocation)) {
       external = field.varint == 1;
     } else if (Is(field, onnx::TensorProto::kExternalData)) {
-      const MetadataEntry entry = ReadEntry(field);
+      const MetadataEntry entry = ReadEntry(field, inside);
       if (entry.key == "location") location = entry.value;
+    } else {
+      model::CheckTensorField(field, inside);
     }
   }
   tensor.external = external;
@@ -49,10 +54,11 @@ void ModelReader::ReadTensorHeader(Bytes bytes, Initializer& tensor,
   }
 }
 
-void ModelReader::ReadInitializer(Bytes bytes, GraphId graph) {
+void ModelReader::ReadInitializer(const Field& field, GraphId graph,
+                                  int depth) {
   Initializer tensor{.value = kNo<ValueId>};
   NameId name = kNo<NameId>;
-  ReadTensorHeader(bytes, tensor, name);
+  ReadTensorHeader(field, tensor, name, depth);
   if (name == kNo<NameId>) name = Intern("");
   // The name's id, until NameResolver gives the value's.
   tensor.value = MakeId<ValueId>(Index(name));
@@ -61,14 +67,18 @@ void ModelReader::ReadInitializer(Bytes bytes, GraphId graph) {
   model_.initializers_.push_back(tensor);
 }
 
-void ModelReader::ReadSparseInitializer(Bytes bytes, GraphId graph) {
+void ModelReader::ReadSparseInitializer(const Field& whole, GraphId graph,
+                                        int depth) {
+  const int inside = Deeper(whole, depth);
   Initializer tensor{.value = kNo<ValueId>};
   NameId name = kNo<NameId>;
   std::vector<std::int64_t> dims;
-  FieldReader reader(bytes);
+  FieldReader reader(whole.bytes, inside);
   for (Field field; reader.Next(field);) {
     if (Is(field, onnx::SparseTensorProto::kValues)) {
-      ReadTensorHeader(field.bytes, tensor, name);
+      ReadTensorHeader(field, tensor, name, inside);
+    } else if (Is(field, onnx::SparseTensorProto::kIndices)) {
+      model::CheckField(field, model::MessageKind::kTensor, inside);
     } else if (field.number == onnx::SparseTensorProto::kDims) {
       AppendInts(field, dims);
     }
@@ -84,20 +94,21 @@ void ModelReader::ReadSparseInitializer(Bytes bytes, GraphId graph) {
   model_.initializers_.push_back(tensor);
 }
 
-void ModelReader::ReadValueInfo(Bytes bytes, GraphId graph,
-                                std::vector<NameId>* names) {
+void ModelReader::ReadValueInfo(const Field& whole, GraphId graph,
+                                std::vector<NameId>* names, int depth) {
+  const int inside = Deeper(whole, depth);
   ValueInfo info;
   NameId name = kNo<NameId>;
   info.first_metadata =
       static_cast<std::uint32_t>(model_.value_metadata_.size());
-  FieldReader reader(bytes);
+  FieldReader reader(whole.bytes, inside);
   for (Field field; reader.Next(field);) {
     if (Is(field, onnx::ValueInfoProto::kName)) {
       name = Intern(field.bytes);
     } else if (Is(field, onnx::ValueInfoProto::kType)) {
-      ReadType(field.bytes, info);
+      ReadType(field, info, inside);
     } else if (Is(field, onnx::ValueInfoProto::kMetadataProps)) {
-      model_.value_metadata_.push_back(ReadEntry(field));
+      model_.value_metadata_.push_back(ReadEntry(field, inside));
     }
   }
   info.metadata_count =
@@ -110,8 +121,10 @@ void ModelReader::ReadValueInfo(Bytes bytes, GraphId graph,
   model_.value_infos_.push_back(info);
 }
 
-void ModelReader::ReadType(Bytes bytes, ValueInfo& info) {
-  FieldReader type(bytes);
+void ModelReader::ReadType(const Field& field, ValueInfo& info, int depth) {
+  // What is below is well-formed then.
+  model::CheckField(field, model::MessageKind::kType, depth);
+  FieldReader type(field.bytes);
   for (Field tensor; type.Next(tensor);) {
     if (!Is(tensor, onnx::TypeProto::kTensorType)) continue;
     FieldReader parts(tensor.bytes);
@@ -127,7 +140,7 @@ void ModelReader::ReadType(Bytes bytes, ValueInfo& info) {
           std::int64_t size = -1;  // symbolic or unknown
           FieldReader value(dim.bytes);
           for (Field number; value.Next(number);) {
-            if (IsInt(number, onnx::TensorShapeDimension::kDimValue)) {
+            if (IsInt(number, onnx::TensorShapeProtoDimension::kDimValue)) {
               size = static_cast<std::int64_t>(number.varint);
             }
           }

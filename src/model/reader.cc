@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/check_message.h"
 #include "model/field_kinds.h"
 #include "model/onnx_fields.h"
 #include "onnx_tag/error.h"
@@ -11,8 +12,10 @@
 namespace onnx_tag {
 namespace {
 
+using model::Deeper;
 using model::Is;
 using model::IsInt;
+using model::MessageKind;
 using wire::Field;
 using wire::FieldReader;
 
@@ -21,18 +24,6 @@ constexpr std::size_t kLargeField = 64 * 1024;
 constexpr std::uint64_t kReleaseStep = 256 * 1024;
 // What Linux maps around a fault, by default.
 constexpr std::uint64_t kFaultAround = 64 * 1024;
-
-// Whatever the operator: If, Loop and Scan are not the only ones.
-bool HoldsGraph(Bytes attribute) {
-  FieldReader reader(attribute);
-  for (Field part; reader.Next(part);) {
-    if (Is(part, onnx::AttributeProto::kG) ||
-        Is(part, onnx::AttributeProto::kGraphs)) {
-      return true;
-    }
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -72,7 +63,7 @@ void ModelReader::ReadModelProto() {
     } else if (Is(field, onnx::ModelProto::kTrainingInfo)) {
       ReadTrainingInfo(Enter(file, field), training_count++);
     } else if (Is(field, onnx::ModelProto::kMetadataProps)) {
-      model_.metadata_.push_back(ReadEntry(field));
+      model_.metadata_.push_back(ReadEntry(field, 0));
     } else if (IsInt(field, onnx::ModelProto::kIrVersion)) {
       model_.ir_version_ = static_cast<std::int64_t>(field.varint);
     } else if (Is(field, onnx::ModelProto::kProducerName)) {
@@ -81,7 +72,7 @@ void ModelReader::ReadModelProto() {
       model_.producer_version_ = field.bytes;
     } else if (Is(field, onnx::ModelProto::kOpsetImport)) {
       OpsetImport opset{{}, 0};
-      FieldReader opset_reader(field.bytes);
+      FieldReader opset_reader(field.bytes, 1);
       for (Field part; opset_reader.Next(part);) {
         if (Is(part, onnx::OperatorSetIdProto::kDomain)) {
           opset.domain = part.bytes;
@@ -102,17 +93,13 @@ void ModelReader::ReadModelProto() {
 }
 
 ModelReader::Place ModelReader::Enter(const Place& parent, const Field& field) {
-  if (parent.depth >= wire::kMaxDepth) {
-    throw wire::WireError(
-        fmt::format("messages are nested more than {} deep", wire::kMaxDepth),
-        field.whole.data());
-  }
+  const int depth = Deeper(field, parent.depth);
   model_.spine_.push_back({.begin = Offset(field.bytes.data()),
                            .size = field.bytes.size(),
                            .parent = parent.message,
                            .prefix_width = field.prefix_width});
   return {field.bytes, static_cast<wire::MessageId>(model_.spine_.size() - 1),
-          parent.depth + 1};
+          depth};
 }
 
 GraphId ModelReader::AddGraph(GraphKind kind) {
@@ -131,25 +118,27 @@ void ModelReader::ReadGraph(const Place& place, GraphId graph) {
         ReadNode(Enter(place, field), graph);
         break;
       case onnx::GraphProto::kInitializer:
-        ReadInitializer(field.bytes, graph);
+        ReadInitializer(field, graph, place.depth);
         break;
       case onnx::GraphProto::kSparseInitializer:
-        ReadSparseInitializer(field.bytes, graph);
+        ReadSparseInitializer(field, graph, place.depth);
         break;
       case onnx::GraphProto::kInput:
-        ReadValueInfo(field.bytes, graph, &graph_names_[Index(graph)].inputs);
+        ReadValueInfo(field, graph, &graph_names_[Index(graph)].inputs,
+                      place.depth);
         break;
       case onnx::GraphProto::kOutput:
-        ReadValueInfo(field.bytes, graph, &graph_names_[Index(graph)].outputs);
+        ReadValueInfo(field, graph, &graph_names_[Index(graph)].outputs,
+                      place.depth);
         break;
       case onnx::GraphProto::kValueInfo:
-        ReadValueInfo(field.bytes, graph, nullptr);
+        ReadValueInfo(field, graph, nullptr, place.depth);
         break;
       case onnx::GraphProto::kName:
         model_.graphs_[graph].name = field.bytes;
         break;
       case onnx::GraphProto::kMetadataProps:
-        model_.graphs_[graph].metadata.push_back(ReadEntry(field));
+        model_.graphs_[graph].metadata.push_back(ReadEntry(field, place.depth));
         break;
       default:
         break;
@@ -222,7 +211,10 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
         domain = Intern(field.bytes == "ai.onnx" ? "" : field.bytes);
         break;
       case onnx::NodeProto::kAttribute:
-        if (HoldsGraph(field.bytes)) with_graphs.push_back(field);
+        // Whatever the operator: If, Loop and Scan are not the only ones.
+        if (model::CheckAttribute(field, place.depth)) {
+          with_graphs.push_back(field);
+        }
         break;
       case onnx::NodeProto::kDocString:
         if (!field.bytes.empty()) {
@@ -230,7 +222,7 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
         }
         break;
       case onnx::NodeProto::kMetadataProps:
-        model_.node_metadata_.push_back(ReadEntry(field));
+        model_.node_metadata_.push_back(ReadEntry(field, place.depth));
         break;
       default:
         break;
@@ -309,7 +301,7 @@ void ModelReader::ReadFunction(const Place& place) {
         graph_names_[Index(body)].outputs.push_back(Intern(field.bytes));
         break;
       case onnx::FunctionProto::kValueInfo:
-        ReadValueInfo(field.bytes, body, nullptr);
+        ReadValueInfo(field, body, nullptr, place.depth);
         break;
       case onnx::FunctionProto::kName:
         function.name = field.bytes;
@@ -320,8 +312,14 @@ void ModelReader::ReadFunction(const Place& place) {
       case onnx::FunctionProto::kOverload:
         function.overload = field.bytes;
         break;
+      case onnx::FunctionProto::kOpsetImport:
+        model::CheckField(field, MessageKind::kOpset, place.depth);
+        break;
+      case onnx::FunctionProto::kAttributeProto:
+        model::CheckField(field, MessageKind::kAttribute, place.depth);
+        break;
       case onnx::FunctionProto::kMetadataProps:
-        function.metadata.push_back(ReadEntry(field));
+        function.metadata.push_back(ReadEntry(field, place.depth));
         break;
       default:
         break;
@@ -337,6 +335,10 @@ void ModelReader::ReadTrainingInfo(const Place& place, std::uint32_t position) {
   for (Field field; reader.Next(field);) {
     const bool algorithm = Is(field, onnx::TrainingInfoProto::kAlgorithm);
     if (!algorithm && !Is(field, onnx::TrainingInfoProto::kInitialization)) {
+      if (field.number == onnx::TrainingInfoProto::kInitializationBinding ||
+          field.number == onnx::TrainingInfoProto::kUpdateBinding) {
+        model::CheckField(field, MessageKind::kEntry, place.depth);
+      }
       continue;
     }
     GraphId& id = graphs[algorithm ? 1 : 0];
@@ -349,10 +351,10 @@ void ModelReader::ReadTrainingInfo(const Place& place, std::uint32_t position) {
   }
 }
 
-MetadataEntry ModelReader::ReadEntry(const Field& field) const {
+MetadataEntry ModelReader::ReadEntry(const Field& field, int depth) const {
   MetadataEntry entry;
   entry.whole = field.whole;
-  FieldReader reader(field.bytes);
+  FieldReader reader(field.bytes, Deeper(field, depth));
   for (Field part; reader.Next(part);) {
     if (Is(part, onnx::StringStringEntryProto::kKey)) {
       entry.key = part.bytes;

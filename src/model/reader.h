@@ -46,12 +46,16 @@ class ModelReader {
                           NodeId node);
   void ReadFunction(const Place& place);
   void ReadTrainingInfo(const Place& place, std::uint32_t position);
-  void ReadInitializer(Bytes bytes, GraphId graph);
-  void ReadSparseInitializer(Bytes bytes, GraphId graph);
-  void ReadTensorHeader(Bytes bytes, Initializer& tensor, NameId& name);
-  void ReadValueInfo(Bytes bytes, GraphId graph, std::vector<NameId>* names);
-  void ReadType(Bytes bytes, ValueInfo& info);
-  MetadataEntry ReadEntry(const wire::Field& field) const;
+  // `depth` is that of the message the field is in.
+  void ReadInitializer(const wire::Field& field, GraphId graph, int depth);
+  void ReadSparseInitializer(const wire::Field& field, GraphId graph,
+                             int depth);
+  void ReadTensorHeader(const wire::Field& field, Initializer& tensor,
+                        NameId& name, int depth);
+  void ReadValueInfo(const wire::Field& field, GraphId graph,
+                     std::vector<NameId>* names, int depth);
+  void ReadType(const wire::Field& field, ValueInfo& info, int depth);
+  MetadataEntry ReadEntry(const wire::Field& field, int depth) const;
 
   // Adds `field`, a message in `parent`, to the spine; fails where the
   // nesting passes what protobuf accepts.

@@ -1,107 +1,111 @@
 #include "profile/ort_profile.h"
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <unordered_map>
 
-#include "base/text.h"
+#include "json/reader.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::profile {
 namespace {
 
-using Json = nlohmann::json;
+using json::Kind;
 
 constexpr std::string_view kKernelTime = "_kernel_time";
 
-// Takes events apart while they are parsed. They are the objects of the
-// outermost list, or of "traceEvents" in an outermost object.
+// Events are the objects of the outermost list, or of "traceEvents" in an
+// outermost object.
 class Reader {
  public:
-  explicit Reader(OrtProfile& profile) : profile_(profile) {}
+  Reader(Bytes text, OrtProfile& profile)
+      : json_(text, ErrorKind::kInput, json::Ending::kMayBeCutOff),
+        profile_(profile) {}
 
-  bool null() { return true; }
-  bool boolean(bool) { return true; }
-  bool number_integer(std::int64_t value) { return Number(value); }
-  bool number_unsigned(std::uint64_t value) {
-    return Number(static_cast<std::int64_t>(value & 0x7fffffffffffffff));
-  }
-  bool number_float(double value, const std::string&) {
-    return Number(
-        value > -9e18 && value < 9e18 ? static_cast<std::int64_t>(value) : 0);
-  }
-  bool string(std::string& text) {
-    if (depth_ == event_depth_) {
-      if (key_ == "name") name_ = text;
-      if (key_ == "cat") category_ = text;
-    } else if (in_arguments_ && depth_ == event_depth_ + 1) {
-      if (key_ == "op_name") op_ = text;
-      if (key_ == "provider") provider_ = text;
+  void Read() {
+    if (json_.Peek() == Kind::kObject) {
+      std::string key;
+      json_.BeginObject();
+      while (json_.NextMember(key)) {
+        if (key == "traceEvents") {
+          ReadEvents();
+        } else {
+          json_.Skip();
+        }
+      }
+    } else {
+      ReadEvents();
     }
-    return true;
+    profile_.cut_off = json_.cut_off();
+    if (events_ > 0) return;
+    Fail(ErrorKind::kInput,
+         "it has no events\n  it is the file that "
+         "SessionOptions.enable_profiling writes");
   }
-  bool binary(Json::binary_t&) { return true; }
-  bool start_object(std::size_t) {
-    ++depth_;
-    if (list_depth_ != 0 && depth_ == list_depth_ + 1) BeginEvent();
-    if (event_depth_ != 0 && depth_ == event_depth_ + 1) {
-      in_arguments_ = key_ == "args";
-    }
-    return true;
-  }
-  bool key(std::string& text) {
-    key_ = text;
-    return true;
-  }
-  bool end_object() {
-    if (depth_ == event_depth_) EndEvent();
-    --depth_;
-    return true;
-  }
-  bool start_array(std::size_t) {
-    ++depth_;
-    if (depth_ == 1 || (depth_ == 2 && key_ == "traceEvents")) {
-      list_depth_ = depth_;
-    }
-    return true;
-  }
-  bool end_array() {
-    if (depth_ == list_depth_) list_depth_ = 0;
-    --depth_;
-    return true;
-  }
-  bool parse_error(std::size_t position, const std::string&,
-                   const Json::exception& error) {
-    error_at_ = position;
-    error_ = error.what();
-    return false;
-  }
-
-  std::size_t error_at() const { return error_at_; }
-  const std::string& error() const { return error_; }
-  std::uint64_t events() const { return events_; }
 
  private:
-  bool Number(std::int64_t value) {
-    if (depth_ != event_depth_) return true;
-    if (key_ == "dur") duration_ = value;
-    if (key_ == "ts") begin_ = value;
-    if (key_ == "tid") thread_ = value;
-    return true;
+  void ReadEvents() {
+    if (json_.Peek() != Kind::kArray) {
+      json_.Skip();
+      return;
+    }
+    json_.BeginArray();
+    while (json_.NextItem()) {
+      if (json_.Peek() == Kind::kObject) {
+        ReadEvent();
+      } else {
+        json_.Skip();
+      }
+    }
   }
 
-  void BeginEvent() {
-    event_depth_ = depth_;
+  void ReadEvent() {
     name_.clear();
     category_.clear();
     op_.clear();
     provider_.clear();
     begin_ = duration_ = thread_ = 0;
-    in_arguments_ = false;
+    json_.BeginObject();
+    while (json_.NextMember(key_)) {
+      const Kind kind = json_.Peek();
+      if (key_ == "name" && kind == Kind::kString) {
+        name_ = json_.String();
+      } else if (key_ == "cat" && kind == Kind::kString) {
+        category_ = json_.String();
+      } else if (key_ == "dur" && kind == Kind::kNumber) {
+        duration_ = Number();
+      } else if (key_ == "ts" && kind == Kind::kNumber) {
+        begin_ = Number();
+      } else if (key_ == "tid" && kind == Kind::kNumber) {
+        thread_ = Number();
+      } else if (key_ == "args" && kind == Kind::kObject) {
+        ReadArguments();
+      } else {
+        json_.Skip();
+      }
+    }
+    if (!json_.cut_off()) Keep();
   }
 
-  void EndEvent() {
-    event_depth_ = 0;
+  void ReadArguments() {
+    json_.BeginObject();
+    while (json_.NextMember(key_)) {
+      const bool text = json_.Peek() == Kind::kString;
+      if (key_ == "op_name" && text) {
+        op_ = json_.String();
+      } else if (key_ == "provider" && text) {
+        provider_ = json_.String();
+      } else {
+        json_.Skip();
+      }
+    }
+  }
+
+  std::int64_t Number() {
+    const double value = json_.Number();
+    return value > -9e18 && value < 9e18 ? static_cast<std::int64_t>(value) : 0;
+  }
+
+  void Keep() {
     ++events_;
     if (category_ == "Session" && name_ == "model_run") ++profile_.model_runs;
     // Fences take no time of a kernel; GPU kernels are told apart ("Kernel")
@@ -130,13 +134,10 @@ class Reader {
         .first->second;
   }
 
+  json::Reader json_;
   OrtProfile& profile_;
   std::unordered_map<std::string, KernelId> kernels_;
   std::unordered_map<std::int64_t, std::uint32_t> threads_;
-  std::size_t depth_ = 0;
-  std::size_t list_depth_ = 0;   // of the list of events; 0: not in it
-  std::size_t event_depth_ = 0;  // 0: not in an event
-  bool in_arguments_ = false;
   std::string key_;
   std::string name_;
   std::string category_;
@@ -146,29 +147,17 @@ class Reader {
   std::int64_t duration_ = 0;
   std::int64_t thread_ = 0;
   std::uint64_t events_ = 0;
-  std::size_t error_at_ = 0;
-  std::string error_;
 };
 
 }  // namespace
 
 OrtProfile ReadOrtProfile(Bytes json) {
   OrtProfile profile;
-  Reader reader(profile);
-  const bool good = Json::sax_parse(json.begin(), json.end(), &reader);
-  if (!good && reader.error_at() + 1 < json.size()) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-    std::string_view what = reader.error();
-    if (what.starts_with('[')) what.remove_prefix(what.find(']') + 2);
-    Fail(ErrorKind::kInput, "not an ONNX Runtime profile: {}",
-         Printable(what, 200));
+  try {
+    Reader(json, profile).Read();
+  } catch (const Error& error) {
+    throw error.In("not an ONNX Runtime profile");
   }
-  if (reader.events() == 0) {
-    Fail(ErrorKind::kInput,
-         "not an ONNX Runtime profile: it has no events\n  it is the file that "
-         "SessionOptions.enable_profiling writes");
-  }
-  profile.cut_off = !good;
   return profile;
 }
 

@@ -16,6 +16,7 @@ enum class Field : std::uint8_t {
   kUnder,
   kOrigin,
   kClass,
+  kWithin,
   kTag,
   kRole,
   kType,

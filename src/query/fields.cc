@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 2> kAttentionWords = {"self", "cross"};
 
 // In the order of Field.
-constexpr std::array<FieldInfo, 15> kFields = {{
+constexpr std::array<FieldInfo, 16> kFields = {{
     {"module",
      Field::kModule,
      '.',
@@ -33,6 +33,13 @@ constexpr std::array<FieldInfo, 15> kFields = {{
      {},
      "a further module of a fused node"},
     {"class", Field::kClass, 0, false, true, {}, "the module's class"},
+    {"within",
+     Field::kWithin,
+     0,
+     false,
+     false,
+     {},
+     "the class of the module, or of one around it"},
     {"tag", Field::kTag, '/', false, false, {}, "the hierarchy tag"},
     {"role",
      Field::kRole,

@@ -114,11 +114,13 @@ Matcher::Table Matcher::TableFor(const Condition& condition) const {
     case Field::kModule:
       return ByModule(condition);
     case Field::kUnder:
-      return ByAncestor(condition);
+      return WithDescendants(ByModule(condition));
     case Field::kOrigin:
       return ByOrigin(condition);
     case Field::kClass:
       return ByClass(condition);
+    case Field::kWithin:
+      return WithDescendants(ByClass(condition));
     case Field::kTag:
       return ByText(condition, false);
     case Field::kRole:
@@ -162,8 +164,7 @@ Matcher::Table Matcher::ByModule(const Condition& condition) const {
   return table;
 }
 
-Matcher::Table Matcher::ByAncestor(const Condition& condition) const {
-  Table table = ByModule(condition);
+Matcher::Table Matcher::WithDescendants(Table table) const {
   // A module's id is greater than its parent's.
   for (std::size_t i = 1; i < table.size(); ++i) {
     const ModuleId parent = tagging_.modules.Parent(MakeId<ModuleId>(i));

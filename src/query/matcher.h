@@ -32,7 +32,8 @@ class Matcher {
 
   Table TableFor(const Condition& condition) const;
   Table ByModule(const Condition& condition) const;
-  Table ByAncestor(const Condition& condition) const;
+  // The modules of `table` and all modules below them.
+  Table WithDescendants(Table table) const;
   Table ByText(const Condition& condition, bool role_paths) const;
   Table ByClass(const Condition& condition) const;
   Table ByRole(const Condition& condition) const;

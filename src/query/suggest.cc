@@ -39,9 +39,11 @@ Values ValuesOf(Field field, const Tagging& tagging, const NodeList& nodes) {
       values.insert(std::to_string(role.layer));
     }
   }
-  if (field == Field::kUnder) {
+  if (field == Field::kUnder || field == Field::kWithin) {
     for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
-      if (values.size() < kMostValues) values.insert(tree.Path(id));
+      if (values.size() >= kMostValues) break;
+      values.insert(field == Field::kUnder ? tree.Path(id)
+                                           : std::string(ClassOf(tagging, id)));
     }
   }
   for (const Origin& origin : tagging.origins) {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "base/json_reader.h"
+#include "json/reader.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
@@ -51,7 +51,6 @@ class Reader {
         json_.Skip();
       }
     }
-    json_.End();
     if (!known && recording_.trace.empty() && recording_.fx.empty()) {
       Fail(ErrorKind::kUsage, "not a recording of onnx-tag: no \"modules\"");
     }

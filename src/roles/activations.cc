@@ -72,7 +72,7 @@ class Activations {
   }
 
   void Silu(NodeId sigmoid) {
-    const ValueId inner = model_.Inputs(sigmoid)[0];
+    const ValueId inner = FirstInput(model_, sigmoid);
     const ValueId x = Source(inner);
     NodeId times = TimesSource(sigmoid, x);
     if (times == kNo<NodeId>) times = TimesSource(sigmoid, inner);
@@ -105,14 +105,14 @@ class Activations {
   }
 
   void Gelu(NodeId erf) {
-    const ValueId inner = model_.Inputs(erf)[0];
+    const ValueId inner = FirstInput(model_, erf);
     const ValueId x = Source(inner);
     if (OnePlus(erf, x) && x != inner) Mark(facts_.Producer(inner));
   }
 
   // tanh(c * (x + d * x^3))
   void TanhGelu(NodeId tanh) {
-    const NodeId scaled = facts_.Producer(model_.Inputs(tanh)[0]);
+    const NodeId scaled = facts_.Producer(FirstInput(model_, tanh));
     if (!Is(scaled, "Mul")) return;
     const NodeId sum = facts_.Producer(BesideConstant(scaled));
     if (!Is(sum, "Add")) return;

@@ -3,10 +3,11 @@
 #ifndef ONNX_TAG_RULES_PATTERN_H_
 #define ONNX_TAG_RULES_PATTERN_H_
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/glob.h"
 
 namespace onnx_tag {
 
@@ -19,27 +20,19 @@ class Pattern {
   // How many parts of a text the pattern leaves open: its `*` and `**`.
   std::size_t captures() const { return captures_; }
 
-  // Texts of more than 4096 bytes match nothing but `**`. Takes time in the
-  // product of both lengths.
-  bool Matches(std::string_view text) const;
+  bool Matches(std::string_view text) const {
+    return MatchesPattern(text_, text, "./");
+  }
 
-  // The same; what each `*` and `**` stands for, the shortest first, is added
-  // to `captures`. Views of `text`.
+  // The same; what each `*` and `**` matches is added to `captures`. Views of
+  // `text`.
   bool Matches(std::string_view text,
-               std::vector<std::string_view>& captures) const;
+               std::vector<std::string_view>& captures) const {
+    return MatchesPattern(text_, text, "./", &captures);
+  }
 
  private:
-  enum class Kind : std::uint8_t { kLetter, kOne, kAtom, kAny };
-  struct Step {
-    Kind kind;
-    char letter = '\0';
-  };
-
-  static bool Takes(const Step& step, char c);
-
   std::string text_;
-  std::vector<Step> steps_;
-  std::size_t prefix_ = 0;  // letters at the start: most texts differ there
   std::size_t captures_ = 0;
 };
 

@@ -3,8 +3,8 @@
 #include <span>
 #include <stdexcept>
 
-#include "base/json_reader.h"
 #include "base/text.h"
+#include "json/reader.h"
 #include "roles/role_vocabulary.h"
 #include "rules/rules.h"
 #include "tagging/words.h"
@@ -50,7 +50,6 @@ class RulesReader {
       }
       if (key == "vocabulary") ReadList([&] { ReadVocabulary(); });
     });
-    reader_.End();
     return std::move(rules_);
   }
 

@@ -1,26 +1,80 @@
+// Tested by tests/tagging/sidecar_test.cc.
 #include <fmt/core.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
-#include "base/interner.h"
+#include <algorithm>
+
 #include "tagging/sidecar.h"
 
 namespace onnx_tag {
 namespace {
 
+constexpr std::string_view kMethod = "xxh64:";
+
+// XXH64 over a sequence of texts and numbers. A number is 8 bytes, the least
+// significant first; a text is its length and its bytes. The same on every
+// machine.
 class Digest {
  public:
-  void Add(std::string_view text) { Add(HashBytes(text)); }
-  void Add(std::uint64_t number) {
-    state_ ^= number + 0x9e3779b97f4a7c15u + (state_ << 6) + (state_ >> 2);
-    state_ *= 0xff51afd7ed558ccdu;
-    state_ ^= state_ >> 29;
+  Digest() { XXH64_reset(&state_, 0); }
+
+  void Add(std::string_view text) {
+    Add(text.size());
+    XXH64_update(&state_, text.data(), text.size());
   }
-  std::uint64_t value() const { return state_; }
+  void Add(std::uint64_t number) {
+    unsigned char bytes[8];
+    for (unsigned char& byte : bytes) {
+      byte = static_cast<unsigned char>(number);
+      number >>= 8;
+    }
+    XXH64_update(&state_, bytes, sizeof bytes);
+  }
+  std::uint64_t value() const { return XXH64_digest(&state_); }
 
  private:
-  std::uint64_t state_ = 0x2545f4914f6cdd1du;
+  XXH64_state_t state_;
 };
 
+bool AreEqual(const Model& model, std::span<const ValueId> values,
+              const std::vector<std::string>& names) {
+  return std::equal(values.begin(), values.end(), names.begin(), names.end(),
+                    [&](ValueId value, const std::string& name) {
+                      return value == kNo<ValueId>
+                                 ? name.empty()
+                                 : model.ValueName(value) == name;
+                    });
+}
+
+bool HasSameNodes(const Sidecar& sidecar, const Model& model) {
+  for (const NodeId id : model.Nodes()) {
+    const SidecarNode& node = sidecar.nodes[Index(id)];
+    if (node.graph != model.GraphPath(model[id].graph) ||
+        node.name != model[id].name || node.op != model.OpType(id) ||
+        node.domain != model.Domain(id) ||
+        !AreEqual(model, model.Inputs(id), node.inputs) ||
+        !AreEqual(model, model.Outputs(id), node.outputs)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
+
+bool IsOldFingerprint(std::string_view fingerprint) {
+  return fingerprint.size() == 16 &&
+         fingerprint.find_first_not_of("0123456789abcdef") ==
+             std::string_view::npos;
+}
+
+bool BelongsTo(const Sidecar& sidecar, const Model& model) {
+  if (sidecar.nodes.size() != model.node_count()) return false;
+  return IsOldFingerprint(sidecar.model.fingerprint)
+             ? HasSameNodes(sidecar, model)
+             : sidecar.model.fingerprint == Fingerprint(model);
+}
 
 std::string Fingerprint(const Model& model) {
   Digest digest;
@@ -44,7 +98,7 @@ std::string Fingerprint(const Model& model) {
     add_values(model.Inputs(node));
     add_values(model.Outputs(node));
   }
-  return fmt::format("{:016x}", digest.value());
+  return fmt::format("{}{:016x}", kMethod, digest.value());
 }
 
 namespace {

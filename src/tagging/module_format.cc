@@ -68,11 +68,8 @@ ModuleFormat::ModuleFormat(const Tagging& tagging)
 }
 
 std::string ModuleFormat::HierarchyTag(ModuleId module) const {
-  if (Index(module) < tagging_.facts.size() &&
-      !tagging_.facts[module].hierarchy_tag.empty()) {
-    return tagging_.facts[module].hierarchy_tag;
-  }
-  return Path(module, false);
+  const std::string_view read_back = TagReadBack(module);
+  return read_back.empty() ? Path(module, false) : std::string(read_back);
 }
 
 std::string ModuleFormat::HierarchyTag(const Tag& tag) const {
@@ -87,6 +84,24 @@ std::string ModuleFormat::RolePath(ModuleId module) const {
     return tagging_.facts[module].role_path;
   }
   return Path(module, true);
+}
+
+std::string_view ModuleFormat::TagReadBack(ModuleId module) const {
+  if (Index(module) >= tagging_.facts.size()) return {};
+  return tagging_.facts[module].hierarchy_tag;
+}
+
+ModuleId ModuleFormat::TagModule(ModuleId module) const {
+  while (module != ModuleTree::kRoot) {
+    const ModuleId parent = tagging_.modules.Parent(module);
+    const std::string_view tag = TagReadBack(module);
+    // A module that is left out of tags has the tag of its parent.
+    const bool left_out =
+        tag.empty() ? left_out_[Index(module)] : tag == TagReadBack(parent);
+    if (!left_out) break;
+    module = parent;
+  }
+  return module;
 }
 
 std::string ModuleFormat::Path(ModuleId module, bool roles) const {

@@ -27,8 +27,13 @@ class ModuleFormat {
   std::string HierarchyTag(const Tag& tag) const;
   // "/Model/Encoder/Layer.0"
   std::string RolePath(ModuleId module) const;
+  // The module that the last segment of the hierarchy tag names: this one, or
+  // the nearest around it whose class is in the tag.
+  ModuleId TagModule(ModuleId module) const;
 
  private:
+  // The tag that a file or a sidecar gave the module; empty: none.
+  std::string_view TagReadBack(ModuleId module) const;
   std::string Path(ModuleId module, bool roles) const;
   std::string Segment(std::string_view name, bool is_class, bool roles) const;
 

@@ -1,12 +1,11 @@
 // Tested by tests/tagging/sidecar_test.cc.
 #include "tagging/node_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
 
-#include "tagging/json_text.h"
+#include "json/writer.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {
@@ -41,8 +40,9 @@ void NodeJson::AppendMembers(NodeId node, std::string& out) {
     AppendJsonString(graph_text_, model_.GraphPath(graph_));
   }
   out += graph_text_;
-  fmt::format_to(std::back_inserter(out),
-                 ", \"index\": {}, \"name\": ", model_[node].index);
+  out += ", \"index\": ";
+  out += std::to_string(model_[node].index);
+  out += ", \"name\": ";
   AppendJsonString(out, model_[node].name);
   out += ", \"op\": ";
   AppendJsonString(out, model_.OpType(node));
@@ -59,7 +59,8 @@ void NodeJson::AppendMembers(NodeId node, std::string& out) {
   } else {
     out +=
         "\"module\": null, \"class\": null, \"hierarchy_tag\": null, "
-        "\"semantic\": null, \"confidence\": null, \"source\": null, "
+        "\"tag_module\": null, \"semantic\": null, \"confidence\": null, "
+        "\"source\": null, "
         "\"origins\": []";
   }
 }
@@ -75,6 +76,9 @@ void NodeJson::AppendTag(NodeId node, const Tag& tag, std::string& out) {
     AppendJsonStringOrNull(module_text_, tagging_.modules.Class(module_));
     module_text_ += ", \"hierarchy_tag\": ";
     AppendJsonString(module_text_, format_.HierarchyTag(tag));
+    module_text_ += ", \"tag_module\": ";
+    AppendJsonString(module_text_,
+                     tagging_.modules.Path(format_.TagModule(module_)));
     module_text_ += ", ";
   }
   out += module_text_;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "base/json_reader.h"
 #include "model/field_kinds.h"
 #include "model/onnx_fields.h"
 #include "onnx_tag/error.h"
-#include "tagging/json_text.h"
+#include "json/reader.h"
+#include "json/writer.h"
 #include "tagging/tag_format.h"
 #include "wire/field_reader.h"
 
@@ -18,6 +18,11 @@ using model::Is;
 using wire::Field;
 using wire::FieldReader;
 using wire::MessageId;
+
+// Of GraphProto, and of TensorAnnotation in it.
+constexpr onnx::BytesField kQuantizationAnnotation{14};
+constexpr onnx::BytesField kTensorName{1};
+constexpr onnx::BytesField kParameterNames{2};
 
 bool IsMinimal(const Field& field) {
   return field.prefix_width == wire::VarintSize(field.bytes.size());
@@ -45,7 +50,6 @@ NewNames RenamesToUndo(const Model& model) {
       reader.BeginObject();
       std::string name;
       while (reader.NextMember(name)) names[name] = reader.String();
-      reader.End();
     } catch (const Error&) {
       names.clear();  // damaged: nothing can be undone
     }
@@ -129,7 +133,7 @@ class RenameTree::Walk {
         case onnx::GraphProto::kValueInfo:
           if (mentions) Inside(id, field, onnx::ValueInfoProto::kName);
           break;
-        case onnx::GraphProto::kQuantizationAnnotation:
+        case kQuantizationAnnotation:
           if (mentions) Fix(field.bytes);
           break;
         default:
@@ -142,9 +146,9 @@ class RenameTree::Walk {
   void Fix(Bytes annotation) {
     FieldReader reader(annotation);
     for (Field field; reader.Next(field);) {
-      if (Is(field, onnx::TensorAnnotation::kTensorName)) {
+      if (Is(field, kTensorName)) {
         FixName(field.bytes);
-      } else if (Is(field, onnx::TensorAnnotation::kParameterNames)) {
+      } else if (Is(field, kParameterNames)) {
         FieldReader entry(field.bytes);
         for (Field part; entry.Next(part);) {
           if (Is(part, onnx::StringStringEntryProto::kValue)) {
@@ -197,7 +201,7 @@ class RenameTree::Walk {
   }
 
   // A message with a name in field `number`.
-  void Inside(MessageId parent, const Field& outer, std::uint32_t number) {
+  void Inside(MessageId parent, const Field& outer, onnx::BytesField number) {
     Field found;
     int times = 0;
     FieldReader reader(outer.bytes);

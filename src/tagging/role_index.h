@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <unordered_map>
 
+#include "base/hash.h"
 #include "base/interner.h"
 #include "onnx_tag/tagging.h"
 
@@ -27,11 +28,11 @@ class RoleIndex {
  private:
   struct Hash {
     std::size_t operator()(const Role& role) const {
-      return static_cast<std::size_t>(
-          HashBytes(role.component) +
-          static_cast<std::uint64_t>(role.type) * 0x9e3779b97f4a7c15u +
-          static_cast<std::uint64_t>(role.attention_kind) * 0xff51afd7u +
-          static_cast<std::uint64_t>(role.layer) * 0xc4ceb9fe1a85ec53u);
+      std::uint64_t hash = HashBytes(role.component);
+      hash = HashMix(hash, static_cast<std::uint64_t>(role.type));
+      hash = HashMix(hash, static_cast<std::uint64_t>(role.attention_kind));
+      hash = HashMix(hash, static_cast<std::uint64_t>(role.layer));
+      return static_cast<std::size_t>(hash);
     }
   };
   Tagging& tagging_;

@@ -1,9 +1,11 @@
-#include <charconv>
+// Tested by tests/tagging/sidecar_test.cc and sidecar_glance_test.cc.
+#include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "base/text.h"
+#include "json/reader.h"
 #include "onnx_tag/error.h"
-#include "tagging/json_view.h"
 #include "tagging/role_index.h"
 #include "tagging/sidecar.h"
 #include "tagging/words.h"
@@ -11,216 +13,399 @@
 namespace onnx_tag {
 namespace {
 
-using Json = JsonObject;
+using json::Kind;
 
-std::string Text(const Json& object, const char* key) {
-  const JsonView* const value = object.find(key);
-  return value == nullptr || !value->is_string() ? "" : value->Text();
-}
-
-template <typename Number>
-Number Integer(const Json& object, const char* key, Number otherwise) {
-  const JsonView* const value = object.find(key);
-  if (value == nullptr) return otherwise;
-  Number number{};
-  const std::string_view text = value->text();
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error != std::errc() || stop != end ? otherwise : number;
-}
-
-std::optional<std::uint64_t> Count(const Json& object, const char* key) {
-  if (object.find(key) == nullptr) return std::nullopt;
-  return Integer<std::uint64_t>(object, key, 0);
-}
-
-std::vector<std::string> Texts(const Json& object, const char* key) {
-  std::vector<std::string> texts;
-  const JsonView* const value = object.find(key);
-  if (value == nullptr || !value->is_array()) return texts;
-  for (const JsonView text : value->Items()) {
-    if (text.is_string()) texts.push_back(text.Text());
+// Calls `use` with each key of the next value, an object. `use` returns false
+// where it does not take the value.
+template <typename Use>
+void ForEachMember(json::Reader& json, Use&& use) {
+  std::string key;
+  json.BeginObject();
+  while (json.NextMember(key)) {
+    if (!use(key)) json.Skip();
   }
+}
+
+std::vector<std::string> Texts(json::Reader& json) {
+  std::vector<std::string> texts;
+  json.BeginArray();
+  while (json.NextItem()) texts.push_back(json.String());
   return texts;
 }
 
-const JsonView& Find(const Json& object, const char* key) {
-  const JsonView* const value = object.find(key);
-  if (value == nullptr) {
-    Fail(ErrorKind::kInput, "not a sidecar of onnx-tag: it has no \"{}\"", key);
-  }
-  return *value;
+// Below zero in a model that is broken; such a sidecar is read all the same.
+std::int64_t SignedNumber(json::Reader& json) {
+  const double number = json.Number();
+  return std::abs(number) < 9e18 ? static_cast<std::int64_t>(number) : 0;
 }
 
-Json Member(const Json& object, const char* key) {
-  return Json(Find(object, key));
+template <typename Enum, typename Words>
+Enum Word(json::Reader& json, const Words& words, Enum otherwise) {
+  return WordToEnum<Enum>(words, json.StringOrNull()).value_or(otherwise);
 }
 
-Role ReadRole(const Json& semantic) {
+Confidence ReadConfidence(json::Reader& json) {
+  return Word(json, kConfidenceNames, Confidence::kLow);
+}
+
+Role ReadRole(json::Reader& json) {
   Role role;
-  role.type = WordToEnum<RoleType>(kRoleTypeNames, Text(semantic, "type"))
-                  .value_or(RoleType::kOther);
-  role.component = Text(semantic, "component");
-  role.attention_kind =
-      WordToEnum<AttentionKind>(kAttentionKindNames,
-                                Text(semantic, "attention_kind"))
-          .value_or(AttentionKind::kNone);
-  role.layer = Integer<std::int32_t>(semantic, "layer", -1);
+  ForEachMember(json, [&](const std::string& key) {
+    if (key == "type") {
+      role.type = Word(json, kRoleTypeNames, RoleType::kOther);
+    } else if (key == "component") {
+      role.component = json.StringOrNull();
+    } else if (key == "attention_kind") {
+      role.attention_kind =
+          Word(json, kAttentionKindNames, AttentionKind::kNone);
+    } else if (key == "layer" && json.Peek() == Kind::kNumber) {
+      role.layer = static_cast<std::int32_t>(json.Whole(INT32_MAX));
+    } else {
+      return false;
+    }
+    return true;
+  });
   return role;
 }
 
-// Takes a document apart while it is read: rows of `modules` and `nodes` are
-// used one by one and let go, since 10^6 of them held at once take 4 GB.
+[[noreturn]] void RefuseFormat() {
+  Fail(ErrorKind::kInput, "\"format\" is not \"onnx-tag/1\"");
+}
+
+// What stands in front of the modules.
+struct Head {
+  SidecarModel model;
+  RootClass root;
+  std::string version;
+  std::string strategy;
+  std::string options;
+  bool torch_nn = false;
+  bool has_format = false;
+  bool has_model = false;
+  bool has_root = false;
+
+  // Takes the value of `key`, or returns false.
+  bool Take(json::Reader& json, std::string_view key);
+
+ private:
+  void TakeModel(json::Reader& json);
+  void TakeRoot(json::Reader& json);
+};
+
+bool Head::Take(json::Reader& json, std::string_view key) {
+  if (key == "format") {
+    has_format = json.Peek() == Kind::kString && json.String() == "onnx-tag/1";
+    if (!has_format) RefuseFormat();
+  } else if (key == "tool") {
+    ForEachMember(json, [&](const std::string& member) {
+      if (member != "version") return false;
+      version = json.StringOrNull();
+      return true;
+    });
+  } else if (key == "model") {
+    has_model = true;
+    TakeModel(json);
+  } else if (key == "root") {
+    has_root = true;
+    TakeRoot(json);
+  } else if (key == "strategy") {
+    strategy = json.StringOrNull();
+  } else if (key == "granularity") {
+    torch_nn = json.StringOrNull() == "torch_nn";
+  } else if (key == "options") {
+    options = json.StringOrNull();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void Head::TakeModel(json::Reader& json) {
+  ForEachMember(json, [&](const std::string& key) {
+    if (key == "file") {
+      model.file = json.StringOrNull();
+    } else if (key == "bytes") {
+      model.bytes = json.Whole();
+    } else if (key == "fingerprint") {
+      model.fingerprint = json.StringOrNull();
+    } else if (key == "ir_version") {
+      model.ir_version = SignedNumber(json);
+    } else if (key == "producer") {
+      model.producer = json.StringOrNull();
+    } else if (key == "dialect") {
+      model.dialect = json.StringOrNull();
+    } else if (key == "inputs") {
+      model.inputs = Texts(json);
+    } else if (key == "outputs") {
+      model.outputs = Texts(json);
+    } else if (key == "unplaced_parameters") {
+      model.unplaced_parameters = json.Whole();
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
+void Head::TakeRoot(json::Reader& json) {
+  ForEachMember(json, [&](const std::string& key) {
+    if (key == "class") {
+      root.name = json.StringOrNull();
+    } else if (key == "confidence") {
+      root.confidence = ReadConfidence(json);
+    } else if (key == "alternatives") {
+      root.alternatives = Texts(json);
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
 class Reader {
  public:
-  Sidecar Read(std::string_view json) {
-    JsonCursor cursor(json);
-    Json document;
-    if (cursor.AtObject()) {
-      cursor.ForEachMember([&](std::string_view key) {
-        if (key == "modules" && cursor.AtArray()) {
-          ForEachRow(cursor, [&](const Json& row) { ReadModule(row); });
-          document.Add(key, JsonView("[]"));
-        } else if (key == "nodes" && cursor.AtArray()) {
-          ForEachRow(cursor, [&](const Json& row) { ReadNode(row); });
-          document.Add(key, JsonView("[]"));
-        } else {
-          document.Add(key, cursor.Value());
-        }
-      });
-    } else {
-      cursor.Value();
-    }
-    cursor.End();
-    if (Text(document, "format") != "onnx-tag/1") {
-      Fail(ErrorKind::kInput,
-           "not a sidecar of onnx-tag: \"format\" is not \"onnx-tag/1\"");
-    }
-    ReadHead(document);
+  explicit Reader(std::string_view text) : json_(text, ErrorKind::kInput) {}
+
+  Sidecar Read() {
+    Head head;
+    bool modules = false;
+    bool nodes = false;
+    if (json_.Peek() != Kind::kObject) RefuseFormat();
+    ForEachMember(json_, [&](const std::string& key) {
+      if (key == "modules") {
+        modules = true;
+        json_.BeginArray();
+        while (json_.NextItem()) ReadModule();
+      } else if (key == "nodes") {
+        nodes = true;
+        json_.BeginArray();
+        while (json_.NextItem()) ReadNode();
+      } else {
+        return head.Take(json_, key);
+      }
+      return true;
+    });
+    if (!head.has_format) RefuseFormat();
+    Require(head.has_model, "model");
+    Require(head.has_root, "root");
+    Require(modules, "modules");
+    Require(nodes, "nodes");
+    sidecar_.model = std::move(head.model);
+    Tagging& tagging = sidecar_.tagging;
+    tagging.root = std::move(head.root);
+    tagging.strategy = std::move(head.strategy);
+    tagging.options = std::move(head.options);
+    tagging.format.torch_nn = head.torch_nn;
+    tagging.dialect = sidecar_.model.dialect;
     return std::move(sidecar_);
   }
 
  private:
-  template <typename Use>
-  void ForEachRow(JsonCursor& cursor, Use&& use) {
-    Json row;
-    cursor.ForEachItem([&] {
-      if (cursor.AtObject()) {
-        row.Read(cursor);
-        use(row);
-      } else {
-        cursor.Value();
-      }
-    });
+  static void Require(bool found, std::string_view key) {
+    if (!found) Fail(ErrorKind::kInput, "it has no \"{}\"", key);
   }
 
   // Both repeat from node to node, and are told by their text as it is.
-  ModuleId ModuleOf(const JsonView& path);
-  RoleId RoleOf(const JsonView* semantic);
+  ModuleId ReadModuleOf();
+  RoleId ReadRoleOf();
 
-  void ReadHead(const Json& document);
-  void ReadModule(const Json& row);
-  void ReadNode(const Json& row);
+  void ReadModule();
+  void ReadNode();
 
+  json::Reader json_;
   Sidecar sidecar_;
   RoleIndex roles_{sidecar_.tagging};
   std::unordered_map<std::string_view, ModuleId> module_texts_;
   std::unordered_map<std::string_view, RoleId> role_texts_;
 };
 
-ModuleId Reader::ModuleOf(const JsonView& path) {
-  const auto [at, added] = module_texts_.try_emplace(path.text());
-  if (added) at->second = sidecar_.tagging.modules.Add(path.Text());
+ModuleId Reader::ReadModuleOf() {
+  json::Reader at_path = json_;
+  const auto [at, added] = module_texts_.try_emplace(json_.Skip());
+  if (added) at->second = sidecar_.tagging.modules.Add(at_path.String());
   return at->second;
 }
 
-RoleId Reader::RoleOf(const JsonView* semantic) {
-  if (semantic == nullptr || !semantic->is_object()) return RoleId{0};
-  const auto [at, added] = role_texts_.try_emplace(semantic->text());
-  if (added) at->second = roles_.Add(ReadRole(Json(*semantic)));
+RoleId Reader::ReadRoleOf() {
+  if (json_.Peek() != Kind::kObject) {
+    json_.Null();
+    return RoleId{0};
+  }
+  json::Reader at_role = json_;
+  const auto [at, added] = role_texts_.try_emplace(json_.Skip());
+  if (added) at->second = roles_.Add(ReadRole(at_role));
   return at->second;
 }
 
-void Reader::ReadHead(const Json& document) {
-  const Json& model = Member(document, "model");
-  sidecar_.model = {.file = Text(model, "file"),
-                    .bytes = Integer<std::uint64_t>(model, "bytes", 0),
-                    .fingerprint = Text(model, "fingerprint"),
-                    .ir_version = Integer<std::int64_t>(model, "ir_version", 0),
-                    .producer = Text(model, "producer"),
-                    .dialect = Text(model, "dialect"),
-                    .inputs = Texts(model, "inputs"),
-                    .outputs = Texts(model, "outputs"),
-                    .unplaced_parameters = Integer<std::uint64_t>(
-                        model, "unplaced_parameters", 0)};
+void Reader::ReadModule() {
+  std::string path;
+  std::string class_name;
+  ModuleFacts facts;
+  facts.class_confidence = Confidence::kLow;
+  SidecarCounts counts;
+  ForEachMember(json_, [&](const std::string& key) {
+    if (key == "path") {
+      path = json_.String();
+    } else if (key == "class") {
+      class_name = json_.StringOrNull();
+    } else if (key == "class_confidence") {
+      facts.class_confidence = ReadConfidence(json_);
+    } else if (key == "candidates") {
+      facts.candidates = Texts(json_);
+    } else if (key == "hierarchy_tag") {
+      facts.hierarchy_tag = json_.StringOrNull();
+    } else if (key == "role_path") {
+      facts.role_path = json_.StringOrNull();
+    } else if (key == "parameters") {
+      facts.parameters = json_.Whole();
+    } else if (key == "nodes") {
+      counts.nodes = json_.Whole();
+    } else if (key == "total_nodes") {
+      counts.total_nodes = json_.Whole();
+    } else {
+      return false;
+    }
+    return true;
+  });
   Tagging& tagging = sidecar_.tagging;
-  tagging.strategy = Text(document, "strategy");
-  tagging.format.torch_nn = Text(document, "granularity") == "torch_nn";
-  tagging.options = Text(document, "options");
-  tagging.dialect = sidecar_.model.dialect;
-  const Json& root = Member(document, "root");
-  tagging.root = {.name = Text(root, "class"),
-                  .confidence = WordToEnum<Confidence>(kConfidenceNames,
-                                                       Text(root, "confidence"))
-                                    .value_or(Confidence::kLow),
-                  .alternatives = Texts(root, "alternatives")};
-  Find(document, "modules");
-  Find(document, "nodes");
-}
-
-void Reader::ReadModule(const Json& row) {
-  Tagging& tagging = sidecar_.tagging;
-  const ModuleId id = tagging.modules.Add(Text(row, "path"));
+  const ModuleId id = tagging.modules.Add(path);
   tagging.facts.resize(std::max(tagging.facts.size(), tagging.modules.size()));
-  tagging.modules.SetClass(id, Text(row, "class"));
-  ModuleFacts& facts = tagging.facts[id];
-  facts.class_confidence =
-      WordToEnum<Confidence>(kConfidenceNames, Text(row, "class_confidence"))
-          .value_or(Confidence::kLow);
-  facts.candidates = Texts(row, "candidates");
-  facts.hierarchy_tag = Text(row, "hierarchy_tag");
-  facts.role_path = Text(row, "role_path");
-  facts.parameters = Integer<std::uint64_t>(row, "parameters", 0);
+  tagging.modules.SetClass(id, class_name);
+  tagging.facts[id] = std::move(facts);
   sidecar_.counts.resize(tagging.facts.size());
-  sidecar_.counts[id] = {.nodes = Count(row, "nodes"),
-                         .total_nodes = Count(row, "total_nodes")};
+  sidecar_.counts[id] = counts;
 }
 
-void Reader::ReadNode(const Json& row) {
+void Reader::ReadNode() {
   Tagging& tagging = sidecar_.tagging;
-  sidecar_.nodes.push_back({.graph = Text(row, "graph"),
-                            .index = Integer<std::uint32_t>(row, "index", 0),
-                            .name = Text(row, "name"),
-                            .op = Text(row, "op"),
-                            .domain = Text(row, "domain"),
-                            .inputs = Texts(row, "inputs"),
-                            .outputs = Texts(row, "outputs")});
+  SidecarNode node;
   Tag tag;
-  const JsonView* const module = row.find("module");
-  if (module != nullptr && module->is_string()) {
-    tag.module = ModuleOf(*module);
-    tag.role = RoleOf(row.find("semantic"));
-    tag.confidence =
-        WordToEnum<Confidence>(kConfidenceNames, Text(row, "confidence"))
-            .value_or(Confidence::kLow);
-    tag.source = WordToEnum<Source>(kSourceNames, Text(row, "source"))
-                     .value_or(Source::kScope);
+  RoleId role{0};
+  Confidence confidence = Confidence::kLow;
+  Source source = Source::kScope;
+  const NodeId id = MakeId<NodeId>(tagging.tags.size());
+  ForEachMember(json_, [&](const std::string& key) {
+    if (key == "graph") {
+      node.graph = json_.String();
+    } else if (key == "index") {
+      node.index = json_.Count();
+    } else if (key == "name") {
+      node.name = json_.String();
+    } else if (key == "op") {
+      node.op = json_.String();
+    } else if (key == "domain") {
+      node.domain = json_.String();
+    } else if (key == "inputs") {
+      node.inputs = Texts(json_);
+    } else if (key == "outputs") {
+      node.outputs = Texts(json_);
+    } else if (key == "module" && json_.Peek() != Kind::kNull) {
+      tag.module = ReadModuleOf();
+    } else if (key == "semantic") {
+      role = ReadRoleOf();
+    } else if (key == "confidence") {
+      confidence = ReadConfidence(json_);
+    } else if (key == "source") {
+      source = Word(json_, kSourceNames, Source::kScope);
+    } else if (key == "origins") {
+      for (const std::string& origin : Texts(json_)) {
+        tagging.origins.push_back({id, tagging.modules.Add(origin)});
+      }
+    } else {
+      return false;
+    }
+    return true;
+  });
+  if (tag.tagged()) {
+    tag.role = role;
+    tag.confidence = confidence;
+    tag.source = source;
   }
-  const NodeId id = tagging.tags.Add(tag);
-  for (const std::string& origin : Texts(row, "origins")) {
-    tagging.origins.push_back({id, tagging.modules.Add(origin)});
-  }
+  sidecar_.nodes.push_back(std::move(node));
+  tagging.tags.Add(tag);
+}
+
+// What GlanceAtSidecar() looks through at each end.
+constexpr std::size_t kHeadLimit = 1 << 20;
+constexpr std::size_t kTailLimit = 16 * 1024;
+
+template <std::size_t kCount>
+void ReadCounts(json::Reader& json,
+                const std::array<std::string_view, kCount>& words,
+                std::array<std::uint64_t, kCount>& counts) {
+  ForEachMember(json, [&](const std::string& key) {
+    const auto at = std::find(words.begin(), words.end(), key);
+    if (at == words.end()) return false;
+    counts[static_cast<std::size_t>(at - words.begin())] = json.Whole();
+    return true;
+  });
+}
+
+Coverage ReadCoverage(json::Reader& json) {
+  Coverage coverage;
+  ForEachMember(json, [&](const std::string& key) {
+    if (key == "nodes") {
+      coverage.nodes = json.Whole();
+    } else if (key == "tagged") {
+      coverage.tagged = json.Whole();
+    } else if (key == "by_confidence") {
+      ReadCounts(json, kConfidenceNames, coverage.by_confidence);
+    } else if (key == "by_source") {
+      ReadCounts(json, kSourceNames, coverage.by_source);
+    } else if (key == "by_type") {
+      ReadCounts(json, kRoleTypeNames, coverage.by_type);
+    } else {
+      return false;
+    }
+    return true;
+  });
+  return coverage;
 }
 
 }  // namespace
 
 Sidecar ReadSidecar(std::string_view json) {
   try {
-    return Reader().Read(json);
+    return Reader(json).Read();
   } catch (const Error& error) {
-    const std::string_view what = error.what();
-    if (!what.starts_with("parse error")) throw;
     throw error.In("not a sidecar of onnx-tag");
+  }
+}
+
+std::optional<SidecarGlance> GlanceAtSidecar(std::string_view json) {
+  // In a name a line break would be written \n: these can stand in none.
+  const std::size_t head_end =
+      json.substr(0, kHeadLimit).find(",\n  \"modules\": [");
+  const std::string_view end =
+      json.substr(json.size() - std::min(json.size(), kTailLimit));
+  const std::size_t tail = end.rfind("\n  \"statistics\": ");
+  if (head_end == std::string_view::npos || tail == std::string_view::npos) {
+    return std::nullopt;
+  }
+  try {
+    const std::string first_text = std::string(json.substr(0, head_end)) + "}";
+    const std::string last_text = "{" + std::string(end.substr(tail));
+    json::Reader first(first_text, ErrorKind::kInput);
+    json::Reader last(last_text, ErrorKind::kInput);
+    Head head;
+    ForEachMember(
+        first, [&](const std::string& key) { return head.Take(first, key); });
+    if (!head.has_format) return std::nullopt;
+    SidecarGlance glance{.model = std::move(head.model),
+                         .version = std::move(head.version),
+                         .strategy = std::move(head.strategy),
+                         .torch_nn = head.torch_nn,
+                         .options = std::move(head.options),
+                         .root_class = std::move(head.root.name),
+                         .coverage = {}};
+    ForEachMember(last, [&](const std::string& key) {
+      if (key != "statistics") return false;
+      glance.coverage = ReadCoverage(last);
+      return true;
+    });
+    return glance;
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 

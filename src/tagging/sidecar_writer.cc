@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "tagging/json_text.h"
+#include "json/writer.h"
 #include "tagging/module_format.h"
 #include "tagging/node_json.h"
 #include "tagging/parameter_counts.h"

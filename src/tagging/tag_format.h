@@ -17,8 +17,12 @@ inline constexpr std::string_view kPrefix = "pkg.onnx_tag.";
 inline constexpr std::string_view kHierarchyTag = "pkg.onnx_tag.hierarchy_tag";
 inline constexpr std::string_view kModule = "pkg.onnx_tag.module";
 inline constexpr std::string_view kClass = "pkg.onnx_tag.class";
+// The module that the last segment of the hierarchy tag names.
+inline constexpr std::string_view kTagModule = "pkg.onnx_tag.tag_module";
 inline constexpr std::string_view kSemantic = "pkg.onnx_tag.semantic";
 inline constexpr std::string_view kLayer = "pkg.onnx_tag.layer";
+inline constexpr std::string_view kAttentionKind =
+    "pkg.onnx_tag.attention_kind";
 inline constexpr std::string_view kConfidence = "pkg.onnx_tag.confidence";
 inline constexpr std::string_view kSource = "pkg.onnx_tag.source";
 // Names the keys of others that we wrote on this node.

@@ -17,6 +17,22 @@ bool HasTags(const Model& model) {
   return false;
 }
 
+namespace {
+
+// Modules up to the one that the tag names have the same tag.
+void ShareTag(Tagging& tagging, ModuleId module, std::string_view tag_module) {
+  const ModuleId last = tagging.modules.Find(tag_module);
+  if (last == kNo<ModuleId>) return;
+  const std::string tag = tagging.facts[module].hierarchy_tag;
+  while (module != last && module != ModuleTree::kRoot) {
+    module = tagging.modules.Parent(module);
+    if (tagging.facts[module].hierarchy_tag == tag) return;
+    tagging.facts[module].hierarchy_tag = tag;
+  }
+}
+
+}  // namespace
+
 Tagging ReadTagging(const Model& model) {
   Tagging tagging;
   RoleIndex roles(tagging);
@@ -29,6 +45,7 @@ Tagging ReadTagging(const Model& model) {
     Role role;
     std::string_view name;
     std::string_view hierarchy_tag;
+    const MetadataEntry* tag_module = nullptr;
     for (const MetadataEntry& entry : model.Metadata(node)) {
       if (!keys::IsOurs(entry.key)) continue;
       if (entry.key == keys::kModule) {
@@ -45,6 +62,12 @@ Tagging ReadTagging(const Model& model) {
         if (slash != std::string_view::npos) {
           role.component = entry.value.substr(slash + 1);
         }
+      } else if (entry.key == keys::kTagModule) {
+        tag_module = &entry;
+      } else if (entry.key == keys::kAttentionKind) {
+        role.attention_kind =
+            WordToEnum<AttentionKind>(kAttentionKindNames, entry.value)
+                .value_or(AttentionKind::kNone);
       } else if (entry.key == keys::kLayer) {
         std::from_chars(entry.value.data(),
                         entry.value.data() + entry.value.size(), role.layer);
@@ -65,6 +88,9 @@ Tagging ReadTagging(const Model& model) {
     // The node's own tag, not its module's.
     if (tag.source != Source::kAuxiliary) {
       tagging.facts[tag.module].hierarchy_tag = hierarchy_tag;
+      if (tag_module != nullptr) {
+        ShareTag(tagging, tag.module, tag_module->value);
+      }
     }
     if (tag.module == ModuleId{0}) tagging.root.name = name;
   }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "tagging/tag_format.h"
 #include "tagging/version.h"
+#include "tagging/words.h"
 #include "wire/encoding.h"
 
 namespace onnx_tag {
@@ -232,6 +233,8 @@ void TagWriter::AppendModuleEntries(const Tag& tag, std::string& out) const {
               tagging_->modules.Path(tag.module));
   const std::string_view name = tagging_->modules.Class(tag.module);
   if (!name.empty()) AppendEntry(out, kNodeMetadata, keys::kClass, name);
+  AppendEntry(out, kNodeMetadata, keys::kTagModule,
+              tagging_->modules.Path(format_.front().TagModule(tag.module)));
 }
 
 const std::string& TagWriter::RoleEntries(RoleId id) {
@@ -244,6 +247,10 @@ const std::string& TagWriter::RoleEntries(RoleId id) {
     if (role.layer >= 0) {
       AppendEntry(entries, kNodeMetadata, keys::kLayer,
                   std::to_string(role.layer));
+    }
+    if (role.attention_kind != AttentionKind::kNone) {
+      AppendEntry(entries, kNodeMetadata, keys::kAttentionKind,
+                  EnumToWord(kAttentionKindNames, role.attention_kind));
     }
   }
   return entries;

@@ -5,13 +5,15 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/hash.h"
+
 namespace onnx_tag::transfer {
 namespace {
 
 std::uint64_t HashShape(const Model& model, const Initializer& weight) {
-  std::uint64_t hash = 0x9e3779b97f4a7c15u + weight.rank;
+  std::uint64_t hash = HashMix(kHashSeed, weight.rank);
   for (const std::int64_t dim : model.Dims(weight)) {
-    hash = (hash ^ static_cast<std::uint64_t>(dim)) * 0xff51afd7ed558ccdu;
+    hash = HashMix(hash, static_cast<std::uint64_t>(dim));
   }
   return hash | 1;
 }

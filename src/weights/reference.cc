@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/json_reader.h"
+#include "json/reader.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::weights {
@@ -94,7 +94,6 @@ std::vector<ReferenceTensor> ReadSafetensorsHead(Bytes file) {
     }
     tensors.push_back(std::move(tensor));
   }
-  reader.End();
   return tensors;
 }
 
@@ -126,7 +125,6 @@ std::vector<ReferenceTensor> ReadModuleParameters(Bytes json) {
       }
     }
   }
-  reader.End();
   if (tensors.empty()) {
     Fail(ErrorKind::kUsage,
          "lists no parameters\n  record them with: python -m onnx_tag record");

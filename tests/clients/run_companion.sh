@@ -18,15 +18,15 @@ work=$(cd "$work" && pwd)
 
 bin=$(dirname "$python")
 cd "$root/python"
-"$bin/ruff" check --no-cache --config pyproject.toml onnx_tag tests ../examples "$here/check_scale_out.py"
-"$bin/mypy" --cache-dir "$work/mypy" onnx_tag
+"$bin/ruff" check --no-cache --config ../pyproject.toml onnx_tag tests ../examples ../tests/shells "$here/check_scale_out.py"
+"$bin/mypy" --config-file ../pyproject.toml --cache-dir "$work/mypy" onnx_tag
 
-# As a user gets it: the package from a copy, so that nothing is written into the checkout.
+# As a user gets it: the package with the program, which is built already.
 rm -rf "$work/companion"
-mkdir -p "$work/companion"
-cp -r pyproject.toml README.md onnx_tag "$work/companion/"
-"$python" -m pip install --quiet --no-deps --no-build-isolation --target "$work/companion/installed" "$work/companion"
+"$python" -m pip install --quiet --no-deps --no-build-isolation --target "$work/companion/installed" \
+    -Ccmake.define.ONNX_TAG_PREBUILT="$binary" "$root"
 (cd / && PYTHONPATH="$work/companion/installed" "$python" -m onnx_tag --version)
+(cd / && PYTHONPATH="$work/companion/installed" "$python" -m onnx_tag strategies >/dev/null)
 [ -e "$work/companion/installed/onnx_tag/py.typed" ]
 
 ONNX_TAG_BINARY=$binary PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -p no:cacheprovider -rs -W ignore tests \

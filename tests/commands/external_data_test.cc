@@ -133,7 +133,7 @@ TEST_F(ExternalDataTest, LinksIntoTheRealModelsFolderAreInside) {
 
 TEST_F(ExternalDataTest, WeightsAreNeverWrittenOver) {
   EXPECT_EQ(Tag({"-o", folder_ / "in/w.bin", "--force"}), 4);
-  EXPECT_THAT(last_.err, HasSubstr("holds weights of"));
+  EXPECT_THAT(last_.err, HasSubstr("is an input of this command (weights of "));
   EXPECT_EQ(Tag({"--sidecar", folder_ / "in/w.bin", "--force"}), 4);
   EXPECT_EQ(ReadFile(folder_ / "in/w.bin"), "weights");
 }

@@ -122,7 +122,7 @@ TEST_F(OutputRulesTest, ATaggedModelIsNoSidecar) {
 
 TEST_F(OutputRulesTest, TheOutputIsNotTheInput) {
   EXPECT_EQ(Tag({model_, "-o", model_}), 4);
-  EXPECT_THAT(last_.err, HasSubstr("the output is the input"));
+  EXPECT_THAT(last_.err, HasSubstr("is an input of this command (the model)"));
   fs::create_hard_link(model_, folder_ / "same.onnx");
   EXPECT_EQ(Tag({model_, "-o", folder_ / "same.onnx", "--force"}), 4);
   EXPECT_EQ(Tag({model_, "--sidecar", model_, "--force"}), 4);

@@ -18,7 +18,7 @@ class PendingOutputsTest : public testing::Test {
   PendingOutputsTest()
       : path_(folder_.Write("in", "input")),
         input_(MappedFile::Open(path_)),
-        outputs_(input_, options_, terminal_) {}
+        outputs_(input_, inputs_, options_, terminal_) {}
 
   void AddBoth() {
     outputs_.AddModel(folder_ / "model", 5, [this](wire::Rewrite::Sink& sink) {
@@ -31,10 +31,27 @@ class PendingOutputsTest : public testing::Test {
   const TemporaryFolder folder_;
   const std::string path_;
   const MappedFile input_;
+  const Inputs inputs_;
   const WriteOptions options_;
   Terminal terminal_;
   PendingOutputs outputs_;
 };
+
+TEST_F(PendingOutputsTest, ADocumentReplacesWhatBeginsLikeIt) {
+  folder_.Write("page", "<!-- ours --> old");
+  outputs_.AddDocument(
+      folder_ / "page", "<!-- ours -->",
+      [](wire::Rewrite::Sink& sink) { sink.Write("<!-- ours --> new"); });
+  outputs_.Finish();
+  EXPECT_EQ(ReadFile(folder_ / "page"), "<!-- ours --> new");
+}
+
+TEST_F(PendingOutputsTest, ADocumentWithoutAHeadReplacesNothing) {
+  folder_.Write("page", "text");
+  outputs_.AddDocument(folder_ / "page", "",
+                       [](wire::Rewrite::Sink& sink) { sink.Write("other"); });
+  EXPECT_THROW(outputs_.Judge(), Error);
+}
 
 TEST_F(PendingOutputsTest, NothingHasANameBeforeCommit) {
   AddBoth();

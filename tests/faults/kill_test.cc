@@ -122,6 +122,9 @@ class KillTest : public testing::Test {
 };
 
 TEST_F(KillTest, KillsLoseNothing) {
+  if (!fs::exists("/proc/self/fd")) {
+    GTEST_SKIP() << "without /proc nobody sees which files are open";
+  }
   std::mt19937 random(20260815);
   int killed = 0;
   int in_the_window = 0;

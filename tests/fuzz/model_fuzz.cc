@@ -2,6 +2,7 @@
 // said of it adds up.
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
@@ -44,15 +45,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   using namespace onnx_tag;
   const Bytes file(reinterpret_cast<const char*>(data), size);
+  std::optional<Model> model;
   try {
-    const Model model = ReadModel(file);
-    CheckEdges(model);
-    const Tagging tagging = MapNodes(model, MappingOptions());
-    const Coverage coverage = CountTags(tagging);
-    Require(coverage.nodes == model.node_count());
-    Require(coverage.tagged <= coverage.nodes);
-    CheckSidecar(model, tagging);
+    model = ReadModel(file);
   } catch (const Error&) {
+    return 0;
   }
+  // A file is judged once: from here on nothing may throw.
+  CheckEdges(*model);
+  const Tagging tagging = MapNodes(*model, MappingOptions());
+  const Coverage coverage = CountTags(tagging);
+  Require(coverage.nodes == model->node_count());
+  Require(coverage.tagged <= coverage.nodes);
+  CheckSidecar(*model, tagging);
   return 0;
 }

@@ -121,7 +121,7 @@ TEST(ModuleMap, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(ErrorOf(R"({"modules": {"a": {"class": ["x"]}}})"),
               HasSubstr("module \"a\": \"class\" is a list, not a string"));
   EXPECT_THAT(ErrorOf(R"({"modules": {"a": "X", "a": "Y"}})"),
-              HasSubstr("the key \"a\" stands here a second time"));
+              HasSubstr("the key \"a\" occurs a second time"));
   EXPECT_THAT(ErrorOf(R"({"modules": {"a..b": "X"}})"),
               HasSubstr("\"a..b\" is no path of a module"));
   EXPECT_THAT(ErrorOf(R"({"format": "onnx-tag/1", "modules": []})"),

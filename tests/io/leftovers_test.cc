@@ -43,7 +43,7 @@ TEST(LeftoversTest, AnUnfinishedOutputIsNoLeftover) {
   test::fault.no_unnamed_files = true;
   OutputOptions options;
   options.calls = &test::kFaultyCalls;
-  OutputFile file = OutputFile::Create(folder / "out", options);
+  OutputFile file = OutputFile::Create(folder / "out", Inputs(), options);
   RemoveLeftovers(folder.path());
   EXPECT_EQ(folder.Names().size(), 1u);
   file.Write("content");

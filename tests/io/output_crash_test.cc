@@ -37,7 +37,7 @@ void WriteOut(const std::string& path, const std::string& content) {
   options.fsync = true;
   options.mode = 0644;
   options.calls = &test::kFaultyCalls;
-  OutputFile file = OutputFile::Create(path, options);
+  OutputFile file = OutputFile::Create(path, Inputs(), options);
   file.Reserve(content.size());
   file.Write(content);
   file.Commit();
@@ -102,7 +102,7 @@ TEST_P(OutputCrashTest, OfTwoWritersOneWinsAndNoneIsMixed) {
       for (int i = 0; i < 40; ++i) {
         OutputOptions options;
         options.calls = &test::kFaultyCalls;
-        OutputFile file = OutputFile::Create(folder / "out", options);
+        OutputFile file = OutputFile::Create(folder / "out", Inputs(), options);
         file.Write(std::string(300'000, letter));
         file.Commit();
         // Each looks for leftovers all the time: the other's are none.

@@ -39,7 +39,7 @@ class OutputFileTest : public testing::TestWithParam<bool> {
   }
 
   OutputFile Create(const std::string& path) {
-    return OutputFile::Create(path, options);
+    return OutputFile::Create(path, Inputs(), options);
   }
 
   // The message of what goes wrong while `content` is written to `path`.
@@ -280,7 +280,7 @@ void WriteBeyondTheLimit(const TemporaryFolder& folder) {
   const rlimit limit = {100'000, 100'000};
   setrlimit(RLIMIT_FSIZE, &limit);
   try {
-    OutputFile file = OutputFile::Create(folder / "out", {});
+    OutputFile file = OutputFile::Create(folder / "out", Inputs(), {});
     file.Write(std::string(1'000'000, 'x'));
     file.Commit();
   } catch (const Error& error) {
@@ -305,7 +305,7 @@ TEST(OutputFileMemoryTest, CopyingALargeFileTakesNoMemory) {
   const MappedFile source = MappedFile::Open(path);
   // In one piece, and in as many as a graph of small nodes has.
   for (const std::uint64_t piece : {kSize, std::uint64_t{1000}}) {
-    OutputFile file = OutputFile::Create(folder / "out", {});
+    OutputFile file = OutputFile::Create(folder / "out", Inputs(), {});
     test::ResetPeak();
     const std::size_t before = test::ResidentBytes();
     for (std::uint64_t at = 0; at < kSize; at += piece) {

@@ -23,7 +23,7 @@ void StopHalfway(const TemporaryFolder& folder, int signal) {
   test::fault.no_unnamed_files = true;
   OutputOptions options;
   options.calls = &test::kFaultyCalls;
-  OutputFile file = OutputFile::Create(folder / "out", options);
+  OutputFile file = OutputFile::Create(folder / "out", Inputs(), options);
   file.Write(std::string(1'000'000, 'x'));
   if (folder.Names().size() != 1) _exit(1);
   InstallSignalHandlers();

@@ -69,6 +69,18 @@ class TerminalTest : public testing::Test {
   TerminalOptions options;
 };
 
+// On a pseudo-terminal, which some containers do not have.
+class ScreenTest : public TerminalTest {
+ protected:
+  void SetUp() override {
+    const int fd = posix_openpt(O_RDWR | O_NOCTTY);
+    if (fd < 0 || unlockpt(fd) != 0) {
+      GTEST_SKIP() << "this system has no pseudo-terminals";
+    }
+    close(fd);
+  }
+};
+
 TEST_F(TerminalTest, OutputGoesOutWithFlush) {
   const Ends out = Ends::Pipe(), err = Ends::Pipe();
   Terminal terminal(out.to(), err.to(), options);
@@ -86,7 +98,7 @@ TEST_F(TerminalTest, WhatIsLeftGoesOutAtTheEnd) {
   EXPECT_EQ(out.Read(), "result\n");
 }
 
-TEST_F(TerminalTest, OnOneScreenTheOrderIsThatOfTheCalls) {
+TEST_F(ScreenTest, OnOneScreenTheOrderIsThatOfTheCalls) {
   const Ends screen = Ends::Pty(100);
   Terminal terminal(screen.to(), screen.to(), options);
   terminal.Out("first\n");
@@ -135,7 +147,7 @@ TEST_F(TerminalTest, ASlowNonBlockingReaderGetsEverything) {
   EXPECT_EQ(read, 1'000'000u);
 }
 
-TEST_F(TerminalTest, ColorIsForTerminalsUnlessSomebodySaysOtherwise) {
+TEST_F(ScreenTest, ColorIsForTerminalsUnlessSomebodySaysOtherwise) {
   const Ends screen = Ends::Pty(100), file = Ends::Pipe();
   const auto color = [&](const Ends& ends) {
     return Terminal(ends.to(), ends.to(), options).color_out();
@@ -157,7 +169,7 @@ TEST_F(TerminalTest, ColorIsForTerminalsUnlessSomebodySaysOtherwise) {
   EXPECT_FALSE(color(screen));
 }
 
-TEST_F(TerminalTest, WidthIsThatOfTheTerminalOr80) {
+TEST_F(ScreenTest, WidthIsThatOfTheTerminalOr80) {
   const Ends screen = Ends::Pty(123), file = Ends::Pipe(), none = Ends::Pty(0);
   EXPECT_EQ(Terminal(screen.to(), file.to(), options).width(), 123u);
   EXPECT_EQ(Terminal(file.to(), screen.to(), options).width(), 123u);
@@ -165,7 +177,7 @@ TEST_F(TerminalTest, WidthIsThatOfTheTerminalOr80) {
   EXPECT_EQ(Terminal(none.to(), none.to(), options).width(), 80u);
 }
 
-TEST_F(TerminalTest, ProgressIsDrawnAtMostSixTimesASecond) {
+TEST_F(ScreenTest, ProgressIsDrawnAtMostSixTimesASecond) {
   const Ends out = Ends::Pipe(), screen = Ends::Pty(40);
   Terminal terminal(out.to(), screen.to(), options);
   for (; now < milliseconds(10'000); now += milliseconds(1)) {
@@ -177,7 +189,7 @@ TEST_F(TerminalTest, ProgressIsDrawnAtMostSixTimesASecond) {
   EXPECT_LE(drawn, 61);
 }
 
-TEST_F(TerminalTest, ProgressIsErasedBeforeOtherOutput) {
+TEST_F(ScreenTest, ProgressIsErasedBeforeOtherOutput) {
   const Ends screen = Ends::Pty(40);
   Terminal terminal(screen.to(), screen.to(), options);
   terminal.Progress("working");
@@ -194,7 +206,7 @@ TEST_F(TerminalTest, ProgressIsErasedBeforeOtherOutput) {
   EXPECT_EQ(screen.Read(), "");
 }
 
-TEST_F(TerminalTest, AProgressLineStaysOnItsLine) {
+TEST_F(ScreenTest, AProgressLineStaysOnItsLine) {
   const Ends screen = Ends::Pty(10);
   Terminal terminal(screen.to(), screen.to(), options);
   terminal.Progress("äöü 4567890");

@@ -65,7 +65,7 @@ TEST(Pattern, StaysWithinAnAtomUnlessDoubled) {
   EXPECT_TRUE(Pattern("/?/b").Matches("/a/b"));
   EXPECT_FALSE(Pattern("a").Matches("ab"));
   EXPECT_TRUE(Pattern("").Matches(""));
-  EXPECT_FALSE(Pattern("*x").Matches(std::string(5000, 'x')));
+  EXPECT_TRUE(Pattern("*x").Matches(std::string(5000, 'x')));
   EXPECT_TRUE(Pattern("**").Matches(std::string(5000, 'x')));
 }
 

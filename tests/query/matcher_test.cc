@@ -122,6 +122,9 @@ TEST_F(MatcherTest, TheOtherFields) {
   EXPECT_THAT(Ask("class=TinyLayer"), ElementsAre(3));
   EXPECT_THAT(Ask("class=TinyModel"), ElementsAre(4)) << "the root's, apart";
   EXPECT_THAT(Ask("class=none"), IsEmpty());
+  EXPECT_THAT(Ask("within=TinyLayer"), ElementsAre(0, 1, 3));
+  EXPECT_THAT(Ask("within=TinyModel"), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(Ask("within=Tiny*r and layer=0"), ElementsAre(0, 1));
   EXPECT_THAT(Ask("type=attention"), ElementsAre(0, 1, 2));
   EXPECT_THAT(Ask("component=query and attention=cross"), ElementsAre(2));
   EXPECT_THAT(Ask("attention=none"), ElementsAre(3, 4));
@@ -146,6 +149,7 @@ TEST_F(MatcherTest, AConditionAndItsOppositeMakeAll) {
 
 TEST_F(MatcherTest, NothingFoundIsExplained) {
   EXPECT_THAT(Why("class=TinyLayr"), HasSubstr("did you mean 'TinyLayer'?"));
+  EXPECT_THAT(Why("within=TinyLayr"), HasSubstr("did you mean 'TinyLayer'?"));
   EXPECT_THAT(Why("op=Matmul"), HasSubstr("did you mean 'MatMul'?"));
   EXPECT_THAT(Why("layer=99"), HasSubstr("layers are 0 to 10"));
   EXPECT_THAT(Why("module=enc.layer.7.query"),

@@ -76,7 +76,8 @@ TEST(Recording, RefusesWhatIsNone) {
   EXPECT_THAT(ErrorOf("{}"), HasSubstr("modules"));
   EXPECT_THAT(ErrorOf(R"({"format": "onnx-tag/1"})"),
               HasSubstr("onnx-tag-recording/1"));
-  EXPECT_THAT(ErrorOf(R"({"modules": {}, "events": [)"), HasSubstr("ends"));
+  EXPECT_THAT(ErrorOf(R"({"modules": {}, "events": [)"),
+              HasSubstr("unexpected end of input"));
 }
 
 TEST(Recording, HoldsNoValueThatItsSizeForbids) {

@@ -32,16 +32,22 @@ class Process {
       argv.push_back(const_cast<char*>(arg.c_str()));
     }
     argv.push_back(nullptr);
+    // Opened here: `prepare` may give up the right to enter its folder.
+    const int program = open(ONNX_TAG_PROGRAM, O_RDONLY | O_CLOEXEC);
     const std::string out = said_ / "out";
     const std::string err = said_ / "err";
     pid_ = fork();
-    if (pid_ < 0) throw std::runtime_error("fork");
-    if (pid_ != 0) return;
+    if (pid_ != 0) {
+      close(program);
+      if (pid_ < 0) throw std::runtime_error("fork");
+      return;
+    }
     Redirect(streams.in, "/dev/null", O_RDONLY, STDIN_FILENO);
     Redirect(streams.out, out.c_str(), O_WRONLY | O_CREAT, STDOUT_FILENO);
     Redirect(-1, err.c_str(), O_WRONLY | O_CREAT, STDERR_FILENO);
     if (prepare) prepare();
-    execv(argv[0], argv.data());
+    fexecve(program, argv.data(), environ);
+    execv(argv[0], argv.data());  // an emulator may not have the other
     _exit(126);
   }
   ~Process() {

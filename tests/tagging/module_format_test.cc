@@ -67,6 +67,25 @@ TEST(ModuleFormatTest, TorchNnIsLeftOutButForTheExceptions) {
       << "a list only holds, whatever the granularity";
 }
 
+std::string TagModuleOf(const Tagging& tagging, std::string_view path) {
+  const ModuleFormat format(tagging);
+  return tagging.modules.Path(format.TagModule(tagging.modules.Find(path)));
+}
+
+TEST(ModuleFormatTest, TheTagModuleIsTheOneTheLastSegmentNames) {
+  Tagging bert = Bert();
+  EXPECT_EQ(TagModuleOf(bert, ""), "");
+  EXPECT_EQ(TagModuleOf(bert, "encoder.layer"), "encoder");
+  EXPECT_EQ(TagModuleOf(bert, "encoder.layer.0"), "encoder.layer.0");
+  EXPECT_EQ(TagModuleOf(bert, "encoder.layer.0.attention.self.query"),
+            "encoder.layer.0.attention.self");
+  EXPECT_EQ(TagModuleOf(bert, "encoder.layer.0.output.LayerNorm"),
+            "encoder.layer.0.output.LayerNorm");
+  bert.format.torch_nn = true;
+  EXPECT_EQ(TagModuleOf(bert, "encoder.layer.0.attention.self.query"),
+            "encoder.layer.0.attention.self.query");
+}
+
 TEST(ModuleFormatTest, RolePathsLeaveTheFamilyOut) {
   EXPECT_EQ(RoleOf(Bert(), "encoder.layer.0.attention.self"),
             "/Model/Encoder/Layer.0/Attention/SelfAttention");

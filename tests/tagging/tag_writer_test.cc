@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "support/onnx_models.h"
+#include "tagging/module_format.h"
 #include "tagging/tag_format.h"
 
 namespace onnx_tag::test {
@@ -67,8 +68,10 @@ TEST(TagWriterTest, WritesTheKeysOfTheFormat) {
       ElementsAre(Pair("pkg.onnx_tag.hierarchy_tag", "/Bert/BertLayer.0"),
                   Pair("pkg.onnx_tag.module", "layer.0.query"),
                   Pair("pkg.onnx_tag.class", "Linear"),
+                  Pair("pkg.onnx_tag.tag_module", "layer.0"),
                   Pair("pkg.onnx_tag.semantic", "attention/query"),
                   Pair("pkg.onnx_tag.layer", "0"),
+                  Pair("pkg.onnx_tag.attention_kind", "self"),
                   Pair("pkg.onnx_tag.confidence", "certain"),
                   Pair("pkg.onnx_tag.source", "scope+parameter")));
   EXPECT_THAT(EntriesOf(proto.graph().node(1)), ElementsAre());
@@ -158,6 +161,9 @@ TEST(TagReaderTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(tagging.roles[tag.role].type, RoleType::kAttention);
   EXPECT_EQ(tagging.roles[tag.role].component, "query");
   EXPECT_EQ(tagging.roles[tag.role].layer, 0);
+  EXPECT_EQ(tagging.roles[tag.role].attention_kind, AttentionKind::kSelf);
+  EXPECT_EQ(tagging.modules.Path(ModuleFormat(tagging).TagModule(tag.module)),
+            "layer.0");
   EXPECT_EQ(tag.confidence, Confidence::kCertain);
   EXPECT_EQ(tag.source, Source::kScopeAndParameter);
   EXPECT_EQ(tagging.root.name, "Bert");

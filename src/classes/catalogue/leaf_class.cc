@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "graph/recurrent.h"
+
 namespace onnx_tag::catalogue {
 namespace {
 
@@ -41,11 +43,6 @@ constexpr std::array<Guess, 25> kGuesses = {{
     {LeafKind::kResize, "Upsample", 0, Belief::kMedium},
 }};
 
-bool StartsRecurrent(std::string_view name) {
-  return name.starts_with("weight_ih_l") || name.starts_with("weight_hh_l") ||
-         name.starts_with("bias_ih_l") || name.starts_with("bias_hh_l");
-}
-
 }  // namespace
 
 ClassAnswer GuessLeafClass(const SeenModule& module) {
@@ -54,7 +51,7 @@ ClassAnswer GuessLeafClass(const SeenModule& module) {
   for (const SeenParameter& parameter : module.parameters) {
     if (parameter.name == "weight") {
       weight_rank = static_cast<int>(parameter.rank);
-    } else if (StartsRecurrent(parameter.name)) {
+    } else if (RecurrentKind(parameter.name) == Recurrent::kLayer) {
       continue;
     } else if (parameter.name != "bias" && parameter.name != "running_mean" &&
                parameter.name != "running_var") {

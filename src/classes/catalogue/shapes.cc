@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/hash.h"
 #include "hierarchy/name_parts.h"
 
 namespace onnx_tag::catalogue {
@@ -88,8 +89,7 @@ bool Shapes::Equal(const Shape& a, const Shape& b) const {
 std::uint64_t Shapes::Hash(const Shape& shape) const {
   std::uint64_t hash = shape.operators;
   const auto mix = [&](std::uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-    hash ^= hash >> 29;
+    hash = HashMix(hash, value);
   };
   mix(shape.called ? 2 : 1);
   mix(Index(shape.recorded));

@@ -56,17 +56,16 @@ bool NamesOneModel(const TagOptions& options) {
 
 class Batch {
  public:
-  Batch(const std::vector<FoundModel>& models, const TagOptions& options,
-        Terminal& terminal)
+  Batch(const std::vector<FoundModel>& models,
+        const std::vector<Destinations>& destinations,
+        const TagOptions& options, Terminal& terminal)
       : models_(models),
+        destinations_(destinations),
         single_(NamesOneModel(options)),
         options_(options),
         terminal_(terminal),
         progress_(models.size()),
-        reporter_(MakeReporter(options, terminal)) {
-    // Each model has a copy of the options.
-    options_.models.clear();
-  }
+        reporter_(MakeReporter(options, terminal)) {}
 
   // The exit code.
   ExitCode Run() {
@@ -106,7 +105,7 @@ class Batch {
     if (!stopped_) {
       progress_.Start(index, model.path);
       const Clock::time_point start = Clock::now();
-      Tag(model, result);
+      Tag(model, destinations_[index], result);
       result.seconds = SecondsSince(start);
       progress_.End(index, result.report.coverage.nodes);
       if (result.status == FileStatus::kFailed && options_.fail_fast) {
@@ -116,14 +115,15 @@ class Batch {
     ended_.Put(std::move(result));
   }
 
-  void Tag(const FoundModel& model, FileResult& result) {
+  void Tag(const FoundModel& model, const Destinations& destinations,
+           FileResult& result) {
     NodeLines nodes;
     if (options_.json_nodes) {
       nodes = [this](std::string_view lines) { terminal_.Out(lines); };
     }
     try {
       if (!model.error.empty()) throw Error(ErrorKind::kInput, model.error);
-      TagFile(model.path, OptionsFor(model, options_), nodes, nobody_,
+      TagFile(model.path, destinations, options_, nodes, nobody_,
               result.report);
       result.exit_code =
           result.report.findings.empty() ? ExitCode::kOk : ExitCode::kFindings;
@@ -160,8 +160,9 @@ class Batch {
   }
 
   const std::vector<FoundModel>& models_;
+  const std::vector<Destinations>& destinations_;
   const bool single_;
-  TagOptions options_;
+  const TagOptions& options_;
   Terminal& terminal_;
   // What single models would show of themselves: the bar is the batch's.
   Terminal nobody_{-1, -1, {.quiet = true}};
@@ -182,8 +183,13 @@ bool IsBatch(const TagOptions& options) {
 
 ExitCode RunBatch(const TagOptions& options, Terminal& terminal) {
   const std::vector<FoundModel> models = FindModels(options);
-  RefuseCollisions(models, options);
-  return Batch(models, options, terminal).Run();
+  std::vector<Destinations> destinations;
+  destinations.reserve(models.size());
+  for (const FoundModel& model : models) {
+    destinations.push_back(DestinationsOf(model.path, options, model.folder));
+  }
+  RefuseCollisions(models, destinations, options);
+  return Batch(models, destinations, options, terminal).Run();
 }
 
 }  // namespace onnx_tag

@@ -1,10 +1,10 @@
-// Tested by tests/commands/batch_report_test.cc.
+// Tested by tests/commands/batch_test.cc.
 #include "commands/batch/batch_progress.h"
 
 #include <fmt/core.h>
 
 #include "base/text.h"
-#include "commands/write/output_paths.h"
+#include "commands/write/destinations.h"
 
 namespace onnx_tag {
 namespace {

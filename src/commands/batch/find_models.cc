@@ -6,9 +6,9 @@
 #include <set>
 #include <unordered_set>
 
+#include "base/glob.h"
 #include "base/text.h"
-#include "commands/read/glob.h"
-#include "commands/write/output_paths.h"
+#include "commands/write/destinations.h"
 #include "io/folder.h"
 #include "io/mapped_file.h"
 #include "io/paths.h"
@@ -27,7 +27,7 @@ bool MatchesAny(const std::vector<std::string>& globs, std::string_view path) {
       slash == std::string_view::npos ? path : path.substr(slash + 1);
   return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
     const bool whole = glob.find('/') != std::string::npos;
-    return MatchesGlob(glob, whole ? path : name, '/');
+    return MatchesPattern(glob, whole ? path : name, '/');
   });
 }
 

@@ -1,66 +1,25 @@
-// Tested by tests/commands/collisions_test.cc.
+// Tested by tests/commands/batch_test.cc.
 #include "commands/batch/refuse_collisions.h"
 
-#include <filesystem>
 #include <unordered_map>
 
 #include "base/text.h"
-#include "commands/write/output_paths.h"
-#include "io/folder.h"
+#include "io/inputs.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
-namespace {
-
-namespace fs = std::filesystem;
-
-// One word for all names of a file, whether it is there yet or not.
-class FileKeys {
- public:
-  std::string Of(const std::string& path) {
-    const std::string parent = ParentFolder(path);
-    const auto [at, added] = folders_.try_emplace(parent);
-    if (added) {
-      std::error_code error;
-      const fs::path real = fs::weakly_canonical(parent, error);
-      at->second = error ? parent : real.string();
-    }
-    return JoinPath(at->second, FileName(path));
-  }
-
- private:
-  std::unordered_map<std::string, std::string> folders_;
-};
-
-}  // namespace
-
-TagOptions OptionsFor(const FoundModel& model, const TagOptions& options) {
-  TagOptions own = options;
-  if (!own.write.folder.empty()) {
-    own.write.folder = JoinPath(own.write.folder, model.folder);
-  }
-  return own;
-}
 
 void RefuseCollisions(const std::vector<FoundModel>& models,
+                      const std::vector<Destinations>& destinations,
                       const TagOptions& options) {
+  Inputs inputs;
+  for (const FoundModel& model : models) inputs.Add(model.path, model.path);
   FileKeys keys;
-  std::unordered_map<std::string, const FoundModel*> inputs;
-  for (const FoundModel& model : models) {
-    inputs.emplace(keys.Of(model.path), &model);
-  }
   std::unordered_map<std::string, const FoundModel*> outputs;
-  TagOptions own = options;
   const auto add = [&](const FoundModel& model, const std::string& output) {
-    std::string key = keys.Of(output);
-    if (options.write.follow) {
-      // Two links may lead to one file.
-      std::error_code error;
-      const fs::path real = fs::canonical(output, error);
-      if (!error) key = real.string();
-    }
-    const auto [at, added] = outputs.emplace(key, &model);
+    if (output.empty() || output == "-") return;
+    const auto [at, added] = outputs.emplace(keys.Of(output), &model);
     if (!added) {
       Fail(ErrorKind::kUsage,
            "{} and {} would both be written to {}\n  tag them in two runs, or "
@@ -68,23 +27,18 @@ void RefuseCollisions(const std::vector<FoundModel>& models,
            Printable(at->second->path), Printable(model.path),
            Printable(output));
     }
-    const auto input = inputs.find(key);
-    if (input != inputs.end() && input->second != &model) {
-      Fail(ErrorKind::kUsage,
-           "{} is a model to tag and the output of {}\n  leave it out, for "
-           "example with --exclude '*.tagged.onnx'",
-           Printable(output), Printable(model.path));
+    const std::string_view input = inputs.Find(output);
+    if (input.empty() || (options.write.in_place && output == model.path)) {
+      return;
     }
+    Fail(ErrorKind::kUsage,
+         "{} is a model to tag and the output of {}\n  leave it out, for "
+         "example with --exclude '*.tagged.onnx'",
+         Printable(output), Printable(model.path));
   };
-  for (const FoundModel& model : models) {
-    if (!options.write.folder.empty()) {
-      own.write.folder = JoinPath(options.write.folder, model.folder);
-    }
-    if (!options.sidecar_only) {
-      add(model, OutputName(model.path, own.write, "tagged"));
-    }
-    const std::string sidecar = SidecarName(model.path, own);
-    if (!sidecar.empty()) add(model, sidecar);
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    add(models[i], destinations[i].model);
+    add(models[i], destinations[i].sidecar);
   }
 }
 

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "commands/batch/find_models.h"
+#include "commands/write/destinations.h"
 
 namespace onnx_tag {
 
-// `options` for one of the models that were found.
-TagOptions OptionsFor(const FoundModel& model, const TagOptions& options);
-
-// Throws Error(kUsage) that names both models.
+// `destinations` has one entry for each model. Throws Error(kUsage) that names
+// both models.
 void RefuseCollisions(const std::vector<FoundModel>& models,
+                      const std::vector<Destinations>& destinations,
                       const TagOptions& options);
 
 }  // namespace onnx_tag

@@ -9,11 +9,12 @@
 #include "commands/read/check_tags.h"
 #include "commands/read/tag_source.h"
 #include "commands/report/batch_report.h"
-#include "commands/report/json_writer.h"
 #include "commands/write/gates.h"
 #include "commands/write/tag_summary.h"
 #include "io/mapped_file.h"
+#include "json/writer.h"
 #include "onnx_tag/error.h"
+#include "protobuf/verify.h"
 #include "tagging/node_list.h"
 
 namespace onnx_tag {
@@ -82,6 +83,13 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
   checked.nodes = NodeList(model);
   checked.in_file = HasTags(model);
   checked.sidecar = SidecarToCheck(options);
+  if (options.verify) {
+    for (ReadingDifference& difference :
+         CompareWithProtobuf(model.bytes(), model)) {
+      checked.findings.push_back(
+          {"protobuf-differs", difference.node, std::move(difference.what)});
+    }
+  }
   CheckEntries(model, checked.findings);
   if (checked.in_file) {
     checked.tagging = ReadTagging(model);
@@ -199,6 +207,8 @@ void Report(const CheckOptions& options, const Checked& checked,
   result.report.summary.file = options.model;
   result.report.coverage = CountTags(checked.tagging);
   for (const Finding& finding : checked.findings) {
+    result.report.finding_titles.emplace_back(
+        finding.rule == "gate" ? "gate not met" : finding.rule);
     result.report.findings.push_back(fmt::format(
         "{}{} [{}]", Where(checked, finding), finding.message, finding.rule));
   }
@@ -217,6 +227,10 @@ ExitCode RunCheck(const CheckOptions& options, Terminal& terminal) {
   std::optional<ModelFile> file;
   Checked checked;
   if (options.model.ends_with(".json")) {
+    if (options.verify) {
+      Fail(ErrorKind::kUsage, "--verify needs the model, and {} is a sidecar",
+           Printable(options.model));
+    }
     checked = CheckSidecarAlone(options);
   } else {
     file.emplace(ModelFile::Open(options.model));

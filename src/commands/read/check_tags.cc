@@ -15,9 +15,10 @@
 namespace onnx_tag {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNodeKeys = {
-    keys::kHierarchyTag, keys::kModule,     keys::kClass,  keys::kSemantic,
-    keys::kLayer,        keys::kConfidence, keys::kSource, keys::kWrote};
+constexpr std::array<std::string_view, 10> kNodeKeys = {
+    keys::kHierarchyTag, keys::kModule, keys::kClass,         keys::kTagModule,
+    keys::kSemantic,     keys::kLayer,  keys::kAttentionKind, keys::kConfidence,
+    keys::kSource,       keys::kWrote};
 constexpr std::array<std::string_view, 3> kModelKeys = {
     keys::kVersion, keys::kStrategy, keys::kLayout};
 
@@ -292,7 +293,15 @@ void CheckSidecar(const Sidecar& sidecar, const SidecarGlance* glance,
 
 void CheckSidecarOf(const Sidecar& sidecar, const Model& model,
                     const Tagging* tags, std::vector<Finding>& findings) {
-  if (sidecar.model.fingerprint != Fingerprint(model)) {
+  if (IsOldFingerprint(sidecar.model.fingerprint)) {
+    const bool fits = BelongsTo(sidecar, model);
+    findings.push_back(
+        {"old-fingerprint", kNo<NodeId>,
+         fmt::format("the sidecar's fingerprint was made the old way, by "
+                     "version 0.1; its nodes {} the model: tag the model again",
+                     fits ? "fit" : "do not fit")});
+    if (!fits) return;
+  } else if (sidecar.model.fingerprint != Fingerprint(model)) {
     findings.push_back(
         {"other-graph", kNo<NodeId>,
          fmt::format("the sidecar is of another graph: fingerprint {} and {}, "

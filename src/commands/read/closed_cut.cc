@@ -157,7 +157,9 @@ class MainGraph {
       return;
     }
     std::vector<std::string_view>& reads = reads_[place];
-    if (std::find(reads.begin(), reads.end(), value) != reads.end()) return;
+    const auto [known, is_new] = known_reads_.try_emplace(place);
+    if (is_new) known->second.insert(reads.begin(), reads.end());
+    if (!known->second.insert(value).second) return;
     reads.push_back(value);
     captures_[place].push_back(value);
   }
@@ -185,6 +187,8 @@ class MainGraph {
   mutable Names main_weights_;  // looked up where there are captures
   std::vector<std::vector<std::string_view>> reads_;
   std::vector<std::vector<std::string_view>> captures_;
+  // By place, of nodes with captures: all of reads_.
+  std::unordered_map<std::uint32_t, Names> known_reads_;
   std::vector<std::vector<std::uint32_t>> readers_;
 };
 

@@ -8,7 +8,7 @@
 #include "commands/commands.h"
 #include "commands/read/compare_tags.h"
 #include "commands/read/fold_layers.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 
 namespace onnx_tag {
 namespace {

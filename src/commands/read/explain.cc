@@ -3,9 +3,12 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/read/fact_files.h"
+#include "commands/read/node_rows.h"
 #include "commands/read/node_selector.h"
-#include "commands/report/json_writer.h"
+#include "commands/read/sentence.h"
+#include "json/writer.h"
 #include "model/model_file.h"
+#include "tagging/module_format.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {
@@ -24,9 +27,32 @@ std::string ValuesText(const Model& model, std::span<const ValueId> values) {
   return text;
 }
 
-std::string Text(const Model& model, NodeId node,
+// The role as people write it: "attention/query, self, layer 0".
+std::string RoleText(const Role& role) {
+  std::string text(EnumToWord(kRoleTypeNames, role.type));
+  if (!role.component.empty()) text += "/" + Printable(role.component, 60);
+  if (role.attention_kind != AttentionKind::kNone) {
+    text += ", ";
+    text += EnumToWord(kAttentionKindNames, role.attention_kind);
+  }
+  if (role.layer >= 0) text += fmt::format(", layer {}", role.layer);
+  return text;
+}
+
+std::string AnswerText(const Tagging& tagging, const Tag& tag) {
+  if (!tag.tagged()) return "";
+  const std::string_view name = tagging.modules.Class(tag.module);
+  return fmt::format("  role   {}\n  class  {}\n  tag    {}\n",
+                     RoleText(tagging.roles[tag.role]),
+                     name.empty() ? "-" : Printable(name, 100),
+                     Printable(ModuleFormat(tagging).HierarchyTag(tag), 1000));
+}
+
+std::string Text(const Model& model, const Tagging& tagging, NodeId node,
                  const Explanation& explanation) {
-  std::string text = fmt::format(
+  std::string text = Sentence(model, tagging, node) + "\n";
+  text += AnswerText(tagging, tagging.tags[node]) + "\n";
+  text += fmt::format(
       "node {}  {}{}{}  {}\n", Printable(NodeAddress(model, node)),
       Printable(model.Domain(node), 60),
       model.Domain(node).empty() ? "" : "::", Printable(model.OpType(node), 60),
@@ -57,15 +83,17 @@ std::string Text(const Model& model, NodeId node,
   return text;
 }
 
-std::string Json(const Model& model, NodeId node,
+std::string Json(const Model& model, const Tagging& tagging, NodeId node,
                  const Explanation& explanation) {
   JsonWriter json;
   json.BeginObject();
+  json.Key("sentence").String(Sentence(model, tagging, node));
   json.Key("graph").String(model.GraphPath(model[node].graph));
   json.Key("index").Number(model[node].index);
   json.Key("name").String(model[node].name);
   json.Key("op").String(model.OpType(node));
   json.Key("domain").String(model.Domain(node));
+  AddTagJson(json, tagging, ModuleFormat(tagging), tagging.tags[node]);
   json.Key("claims").BeginArray();
   for (const ExplainedClaim& claim : explanation.claims) {
     json.BeginObject();
@@ -92,10 +120,13 @@ ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal) {
   const MappingOptions mapping = WithFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
   const NodeId node = SelectNode(file.model(), options.node);
-  const Explanation explanation = Explain(file.model(), mapping, node);
+  const Explanation explanation = file.Map(
+      [&](const Model& model) { return Explain(model, mapping, node); });
+  const Tagging tagging = file.Map(
+      [&](const Model& model) { return MapNodes(model, mapping); });
   file.file().CheckUnchanged();
-  terminal.Out(options.json ? Json(file.model(), node, explanation)
-                            : Text(file.model(), node, explanation));
+  terminal.Out(options.json ? Json(file.model(), tagging, node, explanation)
+                            : Text(file.model(), tagging, node, explanation));
   return ExitCode::kOk;
 }
 

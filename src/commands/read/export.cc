@@ -5,6 +5,7 @@
 #include "commands/read/graph_formats.h"
 #include "commands/read/node_rows.h"
 #include "commands/write/pending_outputs.h"
+#include "onnx_tag/error.h"
 
 namespace onnx_tag {
 
@@ -16,27 +17,18 @@ void WriteTsv(const TaggedModel& model, const Write& write) {
 
 namespace {
 
+void WriteSidecarOf(const TaggedModel& model, const Write& write) {
+  if (model.model() == nullptr) {
+    Fail(ErrorKind::kUsage, "--to sidecar needs the model, not a sidecar");
+  }
+  WriteSidecar(*model.model(), model.tagging(), model.about(), write);
+}
+
 using Writer = void (*)(const TaggedModel&, const Write&);
 
 // In the order of ExportFormat.
-constexpr std::array<Writer, 4> kWriters = {WriteGraphml, WriteDot, WriteTsv,
-                                            WriteNetron};
-
-void WriteToFile(const TaggedModel& model, Writer writer,
-                 const ExportOptions& options, Terminal& terminal) {
-  const MappedFile nothing = MappedFile::FromBytes("", options.model);
-  WriteOptions write;
-  write.force = options.force;
-  PendingOutputs outputs(
-      model.file() != nullptr ? model.file()->file() : nothing, write,
-      terminal);
-  outputs.AddSidecar(options.output, [&](wire::Rewrite::Sink& sink) {
-    writer(model, [&](std::string_view text) { sink.Write(text); });
-  });
-  outputs.Judge();
-  outputs.Write();
-  outputs.Commit();
-}
+constexpr std::array<Writer, kExportFormatNames.size()> kWriters = {
+    WriteGraphml, WriteDot, WriteTsv, WriteNetron, WriteSidecarOf};
 
 }  // namespace
 
@@ -44,11 +36,18 @@ ExitCode RunExport(const ExportOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
   const Writer writer = kWriters[static_cast<std::size_t>(options.format)];
-  if (options.output.empty() || options.output == "-") {
-    writer(model, [&](std::string_view text) { terminal.Out(text); });
-  } else {
-    WriteToFile(model, writer, options, terminal);
-  }
+  const MappedFile nothing = MappedFile::FromBytes("", options.model);
+  WriteOptions write;
+  write.force = options.force;
+  PendingOutputs outputs(
+      model.file() != nullptr ? model.file()->file() : nothing, model.inputs(),
+      write, terminal);
+  outputs.AddDocument(
+      options.output.empty() ? "-" : options.output, "",
+      [&](wire::Rewrite::Sink& sink) {
+        writer(model, [&](std::string_view text) { sink.Write(text); });
+      });
+  outputs.Finish();
   return ExitCode::kOk;
 }
 

@@ -3,47 +3,17 @@
 #include "base/text.h"
 #include "commands/read/graph_formats.h"
 #include "commands/read/module_counts.h"
+#include "commands/report/xml_text.h"
 #include "tagging/module_format.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {
 namespace {
 
-// XML has no way to say most control characters: they become \xNN. It does not
-// know U+FFFE and U+FFFF either.
-std::string XmlText(std::string_view text) {
-  std::string result;
-  std::string printable = Printable(text, text.size());
-  for (const std::string_view unknown : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
-    for (std::size_t at = 0;
-         (at = printable.find(unknown, at)) != std::string::npos;) {
-      printable.replace(at, unknown.size(), "\xef\xbf\xbd");
-    }
-  }
-  for (const char c : printable) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
 void AddData(std::string& out, std::string_view key, std::string_view value) {
   if (value.empty()) return;
-  out += fmt::format("<data key=\"{}\">{}</data>", key, XmlText(value));
+  out += fmt::format("<data key=\"{}\">{}</data>", key,
+                     XmlText(value, value.size()));
 }
 
 constexpr std::string_view kHead =

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "commands/read/graph_formats.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "tagging/module_format.h"
 #include "tagging/tag_format.h"
 #include "tagging/words.h"
@@ -51,6 +51,8 @@ void WriteNetron(const TaggedModel& model, const Write& write) {
     AddEntry(json, target, keys::kClass, tagging.modules.Class(tag.module));
     AddEntry(json, target, keys::kHierarchyTag,
              format.HierarchyTag(tag.module));
+    AddEntry(json, target, keys::kTagModule,
+             tagging.modules.Path(format.TagModule(tag.module)));
     AddEntry(json, target, keys::kSemantic, SemanticText(role));
     if (role.layer >= 0) {
       AddEntry(json, target, keys::kLayer, std::to_string(role.layer));

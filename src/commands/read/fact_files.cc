@@ -60,6 +60,16 @@ MappingOptions WithFacts(const MappingOptions& options) {
   return WithRecordings(std::move(result));
 }
 
+void AddFactFiles(const MappingOptions& options, Inputs& inputs) {
+  const auto add = [&](const std::string& path, std::string_view option) {
+    if (!path.empty()) inputs.Add(path, option);
+  };
+  add(options.hierarchy_file, "--hierarchy");
+  add(options.rules_file, "--rules");
+  add(options.trace_file, "--trace");
+  add(options.fx_file, "--fx");
+}
+
 void SayNotes(const std::string& input, const Tagging& tagging,
               Terminal& terminal) {
   for (const std::string& note : tagging.notes) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "io/inputs.h"
 #include "io/terminal.h"
 #include "onnx_tag/mapping.h"
 
@@ -14,6 +15,9 @@ namespace onnx_tag {
 // file's name, where one cannot be read or says nonsense. Call it once for
 // many models.
 MappingOptions WithFacts(const MappingOptions& options);
+
+// The files that `options` name.
+void AddFactFiles(const MappingOptions& options, Inputs& inputs);
 
 // A note may name modules, and those may be long.
 constexpr std::size_t kLongestNote = 4000;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+#include "base/interner.h"
 #include "base/text.h"
 #include "hierarchy/name_parts.h"
 
@@ -13,15 +15,6 @@ namespace {
 // Deeper branches are drawn as a number: their lines would fill the screen,
 // and on a hostile tree the disk.
 constexpr std::size_t kDrawnLevels = 60;
-
-std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
-  return hash * 0xff51afd7ed558ccd;
-}
-
-std::uint64_t HashText(std::string_view text) {
-  return std::hash<std::string_view>()(text);
-}
 
 std::string Branch(const std::vector<char>& more, bool last) {
   std::string text;
@@ -63,10 +56,10 @@ FoldedTree::FoldedTree(const Tagging& tagging, const ModuleCounts& counts)
   // A module's id is greater than its parent's.
   for (std::size_t i = tree.size(); i-- > 0;) {
     const ModuleId id = MakeId<ModuleId>(i);
-    std::uint64_t hash = HashText(tree.Class(id));
+    std::uint64_t hash = HashBytes(tree.Class(id));
     for (const ModuleId child : tree.Children(id)) {
       if (counts.Total(child) == 0) continue;
-      hash = Mix(Mix(hash, HashText(tree.Atom(child))), shape_[child]);
+      hash = HashMix(HashMix(hash, HashBytes(tree.Atom(child))), shape_[child]);
     }
     shape_[id] = hash;
   }

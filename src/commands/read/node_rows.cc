@@ -29,30 +29,23 @@ std::string LayerText(const Role& role) {
 
 }  // namespace
 
-void NodeRows::AddJson(JsonWriter& json, NodeId node) const {
-  const Tagging& tagging = model_.tagging();
-  const NodeList& nodes = model_.nodes();
-  const Tag& tag = tagging.tags[node];
-  json.BeginObject();
-  json.Key("graph").String(nodes.Graph(node));
-  json.Key("index").Number(nodes.IndexOf(node));
-  json.Key("name").String(nodes.Name(node));
-  json.Key("op").String(nodes.Op(node));
-  json.Key("domain").String(nodes.Domain(node));
+void AddTagJson(JsonWriter& json, const Tagging& tagging,
+                const ModuleFormat& format, const Tag& tag) {
   if (!tag.tagged()) {
     for (const std::string_view key :
-         {"module", "class", "hierarchy_tag", "role_path", "semantic",
-          "confidence", "source"}) {
+         {"module", "class", "hierarchy_tag", "tag_module", "role_path",
+          "semantic", "confidence", "source"}) {
       json.Key(key).Null();
     }
-    json.Key("origins").BeginArray().EndArray().EndObject();
     return;
   }
   const Role& role = tagging.roles[tag.role];
   json.Key("module").String(tagging.modules.Path(tag.module));
   json.Key("class").StringOrNull(tagging.modules.Class(tag.module));
-  json.Key("hierarchy_tag").String(format_.HierarchyTag(tag));
-  json.Key("role_path").String(format_.RolePath(tag.module));
+  json.Key("hierarchy_tag").String(format.HierarchyTag(tag));
+  json.Key("tag_module")
+      .String(tagging.modules.Path(format.TagModule(tag.module)));
+  json.Key("role_path").String(format.RolePath(tag.module));
   json.Key("semantic").BeginObject();
   json.Key("type").String(EnumToWord(kRoleTypeNames, role.type));
   json.Key("component").StringOrNull(role.component);
@@ -67,6 +60,19 @@ void NodeRows::AddJson(JsonWriter& json, NodeId node) const {
   json.EndObject();
   json.Key("confidence").String(EnumToWord(kConfidenceNames, tag.confidence));
   json.Key("source").String(EnumToWord(kSourceNames, tag.source));
+}
+
+void NodeRows::AddJson(JsonWriter& json, NodeId node) const {
+  const Tagging& tagging = model_.tagging();
+  const NodeList& nodes = model_.nodes();
+  const Tag& tag = tagging.tags[node];
+  json.BeginObject();
+  json.Key("graph").String(nodes.Graph(node));
+  json.Key("index").Number(nodes.IndexOf(node));
+  json.Key("name").String(nodes.Name(node));
+  json.Key("op").String(nodes.Op(node));
+  json.Key("domain").String(nodes.Domain(node));
+  AddTagJson(json, tagging, format_, tag);
   json.Key("origins").BeginArray();
   for (const std::string& path : OriginsOf(tagging, node)) json.String(path);
   json.EndArray();

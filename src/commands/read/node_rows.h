@@ -5,10 +5,14 @@
 #include <string>
 
 #include "commands/read/tag_source.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag {
+
+// Module, class, tag, role and how sure they are; nulls for an untagged node.
+void AddTagJson(JsonWriter& json, const Tagging& tagging,
+                const ModuleFormat& format, const Tag& tag);
 
 class NodeRows {
  public:

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "tagging/version.h"
 #include "tagging/words.h"
 

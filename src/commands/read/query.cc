@@ -4,7 +4,7 @@
 #include "commands/commands.h"
 #include "commands/read/node_rows.h"
 #include "commands/read/selection.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 
 namespace onnx_tag {
 namespace {

@@ -10,15 +10,12 @@
 namespace onnx_tag {
 namespace {
 
-// A tagged file has no room for these; a sidecar and a mapping do.
+// A tagged file has no room for origins; a sidecar and a mapping do.
 void WarnOfMissingFields(const query::Expression& expression,
                          const TaggedModel& model, Terminal& terminal) {
   if (model.source() != "tags in the file") return;
   for (const query::Condition& condition : expression.conditions) {
-    if (condition.field != query::Field::kAttention &&
-        condition.field != query::Field::kOrigin) {
-      continue;
-    }
+    if (condition.field != query::Field::kOrigin) continue;
     terminal.Err(fmt::format(
         "onnx-tag: tags in a file do not say {}; ask the sidecar, or add "
         "--remap\n",

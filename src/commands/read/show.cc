@@ -56,19 +56,41 @@ std::string OrUnknown(std::string_view text) {
   return text.empty() ? "unknown" : Printable(text, 100);
 }
 
-// "scope 172, operation 40": the rules that won, the most common first.
-std::string SourcesText(const Coverage& coverage) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < kSourceNames.size(); ++i) {
-    if (coverage.by_source[i] > 0) order.push_back(i);
+// A list as the value of a header line, continued below itself before it is
+// wider than a terminal.
+std::string Wrapped(std::string_view list) {
+  constexpr std::size_t kIndent = 14;
+  constexpr std::size_t kWidth = 80;
+  std::string text;
+  std::size_t column = kIndent;
+  for (const std::string_view part : Split(list, ',')) {
+    const std::string_view item = part.substr(text.empty() ? 0 : 1);
+    if (!text.empty()) {
+      // The comma stays on the line before.
+      const bool fits = column + 2 + item.size() + 1 <= kWidth;
+      text += fits ? ", " : ",\n" + std::string(kIndent, ' ');
+      column = fits ? column + 2 : kIndent;
+    }
+    text += item;
+    column += item.size();
   }
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
-    return coverage.by_source[a] > coverage.by_source[b];
-  });
+  return text;
+}
+
+// "scope 172, operation 40": what there is, the most common first.
+template <std::size_t kCount>
+std::string CountsText(const std::array<std::string_view, kCount>& names,
+                       const std::array<std::uint64_t, kCount>& counts) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (counts[i] > 0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](auto a, auto b) { return counts[a] > counts[b]; });
   std::string text;
   for (const std::size_t i : order) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kSourceNames[i],
-                        WithThousands(coverage.by_source[i]));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", names[i],
+                        WithThousands(counts[i]));
   }
   return text;
 }
@@ -147,7 +169,11 @@ void ShowText::PrintHeader() {
       PercentText(coverage_.tagged, coverage_.nodes),
       coverage_.tagged == 0 ? "" : ": ", ConfidenceText(coverage_)));
   if (coverage_.tagged > 0) {
-    terminal_.Out(fmt::format("  evidence    {}\n", SourcesText(coverage_)));
+    terminal_.Out(fmt::format("  evidence    {}\n",
+                              CountsText(kSourceNames, coverage_.by_source)));
+    terminal_.Out(
+        fmt::format("  roles       {}\n",
+                    Wrapped(CountsText(kRoleTypeNames, coverage_.by_type))));
   }
   terminal_.Out("\n");
 }

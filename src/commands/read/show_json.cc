@@ -1,7 +1,7 @@
 #include <array>
 
 #include "commands/read/show_view.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {

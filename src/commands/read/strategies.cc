@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/read/fact_files.h"
-#include "commands/report/json_writer.h"
 #include "commands/write/tag_summary.h"
+#include "json/writer.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"
 
@@ -176,7 +176,8 @@ ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal) {
   // Files that cannot be read are wrong usage, whoever they are for.
   WithFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
-  const std::vector<Outcome> outcomes = RunAll(file.model(), options.mapping);
+  const std::vector<Outcome> outcomes = file.Map(
+      [&](const Model& model) { return RunAll(model, options.mapping); });
   file.file().CheckUnchanged();
   if (!options.json) {
     terminal.Out(Table(options.model, outcomes));

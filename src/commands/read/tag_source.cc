@@ -8,7 +8,8 @@
 
 #include "base/text.h"
 #include "commands/read/fact_files.h"
-#include "commands/write/output_paths.h"
+#include "commands/write/destinations.h"
+#include "commands/write/external_data.h"
 #include "io/mapped_file.h"
 #include "onnx_tag/error.h"
 
@@ -42,11 +43,6 @@ std::vector<std::string> SidecarsBeside(const std::string& path) {
 
 namespace {
 
-bool Fits(const Sidecar& sidecar, const Model& model) {
-  return sidecar.nodes.size() == model.node_count() &&
-         sidecar.model.fingerprint == Fingerprint(model);
-}
-
 // The first sidecar beside `path` that is of this very graph.
 std::optional<Sidecar> FindSidecar(const std::string& path, const Model& model,
                                    std::string& found) {
@@ -56,7 +52,7 @@ std::optional<Sidecar> FindSidecar(const std::string& path, const Model& model,
     if (!std::filesystem::is_regular_file(candidate, error)) continue;
     try {
       Sidecar sidecar = OpenSidecar(candidate);
-      if (!Fits(sidecar, model)) continue;
+      if (!BelongsTo(sidecar, model)) continue;
       found = candidate;
       return sidecar;
     } catch (const Error&) {
@@ -68,6 +64,14 @@ std::optional<Sidecar> FindSidecar(const std::string& path, const Model& model,
 
 void Say(Terminal& terminal, const std::string& text) {
   terminal.Err(fmt::format("onnx-tag: {}\n", text));
+}
+
+void SaySidecar(Terminal& terminal, const std::string& path,
+                const Sidecar& sidecar) {
+  Say(terminal, fmt::format("tags of the sidecar {}{}", Printable(path),
+                            IsOldFingerprint(sidecar.model.fingerprint)
+                                ? " (fingerprint made the old way, by 0.1)"
+                                : ""));
 }
 
 bool IsSidecarName(const std::string& path) { return path.ends_with(".json"); }
@@ -110,12 +114,17 @@ TaggedModel TaggedModel::Load(const std::string& path,
                                                     : "--hierarchy",
            Printable(path));
     }
-    result.UseSidecar(OpenSidecar(path));
-    Say(terminal, fmt::format("tags of the sidecar {}", Printable(path)));
+    result.inputs_.Add(path, "the sidecar");
+    Sidecar sidecar = OpenSidecar(path);
+    SaySidecar(terminal, path, sidecar);
+    result.UseSidecar(std::move(sidecar));
     return result;
   }
 
   result.file_ = std::make_unique<const ModelFile>(ModelFile::Open(path));
+  AddModelInputs(*result.file_, result.inputs_);
+  AddFactFiles(options.mapping, result.inputs_);
+  result.inputs_.Add(options.sidecar, "--sidecar");
   const Model& model = result.file_->model();
   result.nodes_ = NodeList(model);
   std::string found;
@@ -126,22 +135,24 @@ TaggedModel TaggedModel::Load(const std::string& path,
     Say(terminal, "tags in the file");
   } else if (!remap && !options.sidecar.empty()) {
     Sidecar sidecar = OpenSidecar(options.sidecar);
-    if (!Fits(sidecar, model)) {
+    if (!BelongsTo(sidecar, model)) {
       Fail(
           ErrorKind::kInput,
           "{}: belongs to another graph than {}\n  make a new one: onnx-tag {} "
           "--sidecar-only",
           Printable(options.sidecar), Printable(path), Printable(path));
     }
+    SaySidecar(terminal, options.sidecar, sidecar);
     result.UseSidecar(std::move(sidecar));
-    Say(terminal,
-        fmt::format("tags of the sidecar {}", Printable(options.sidecar)));
   } else if (std::optional<Sidecar> sidecar =
                  remap ? std::nullopt : FindSidecar(path, model, found)) {
+    result.inputs_.Add(found, "the sidecar");
+    SaySidecar(terminal, found, *sidecar);
     result.UseSidecar(*std::move(sidecar));
-    Say(terminal, fmt::format("tags of the sidecar {}", Printable(found)));
   } else {
-    result.tagging_ = MapNodes(model, WithFacts(options.mapping));
+    const MappingOptions mapping = WithFacts(options.mapping);
+    result.tagging_ = result.file_->Map(
+        [&](const Model& read) { return MapNodes(read, mapping); });
     result.source_ = "mapped";
     Say(terminal, fmt::format("mapped now with {}", result.tagging_.strategy));
     SayNotes(path, result.tagging_, terminal);

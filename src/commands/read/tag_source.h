@@ -6,6 +6,7 @@
 #include <string>
 
 #include "commands/options.h"
+#include "io/inputs.h"
 #include "io/terminal.h"
 #include "model/model_file.h"
 #include "tagging/node_list.h"
@@ -33,6 +34,8 @@ class TaggedModel {
   // Null where only a sidecar is at hand.
   const Model* model() const { return file_ ? &file_->model() : nullptr; }
   const ModelFile* file() const { return file_.get(); }
+  // Every file that Load() was given or found.
+  const Inputs& inputs() const { return inputs_; }
 
  private:
   void UseSidecar(Sidecar sidecar);
@@ -42,6 +45,7 @@ class TaggedModel {
   Tagging tagging_;
   SidecarModel about_;
   std::string source_;
+  Inputs inputs_;
 };
 
 // Where the sidecar of a model is looked for: "bert.onnx" and

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "commands/new_model_commands.h"
 #include "commands/read/tag_source.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "commands/write/rename_weights.h"
 #include "edit/value_types.h"
 #include "io/mapped_file.h"

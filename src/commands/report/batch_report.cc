@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 
 namespace onnx_tag {
 namespace {

@@ -54,8 +54,12 @@ class GithubReporter : public BatchReporter {
     for (const std::string& warning : result.report.warnings) {
       Say("warning", result.path, "weights", warning);
     }
-    for (const std::string& finding : result.report.findings) {
-      Say("error", result.path, "gate not met", finding);
+    const TagReport& report = result.report;
+    for (std::size_t i = 0; i < report.findings.size(); ++i) {
+      Say("error", result.path,
+          i < report.finding_titles.size() ? report.finding_titles[i]
+                                           : "gate not met",
+          report.findings[i]);
     }
     if (result.status == FileStatus::kFailed) {
       Say("error", result.path, "not tagged", result.error);

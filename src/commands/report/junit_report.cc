@@ -4,49 +4,13 @@
 
 #include "base/text.h"
 #include "commands/report/batch_report.h"
+#include "commands/report/xml_text.h"
 #include "io/paths.h"
 
 namespace onnx_tag {
 namespace {
 
-// Text of a file or an error as XML 1.0 may hold it. Control characters and
-// bytes that are no UTF-8 cannot be written there at all, not even escaped, so
-// they are shown as \xNN first.
-std::string XmlText(std::string_view text) {
-  std::string xml;
-  const std::string printable = Printable(text, 4000);
-  for (std::size_t at = 0; at < printable.size(); ++at) {
-    const std::string_view rest = std::string_view(printable).substr(at);
-    // U+FFFE and U+FFFF are UTF-8 and yet no characters.
-    if (rest.starts_with("\xef\xbf\xbe") || rest.starts_with("\xef\xbf\xbf")) {
-      xml += "?";
-      at += 2;
-      continue;
-    }
-    switch (rest[0]) {
-      case '&':
-        xml += "&amp;";
-        break;
-      case '<':
-        xml += "&lt;";
-        break;
-      case '>':
-        xml += "&gt;";
-        break;
-      case '"':
-        xml += "&quot;";
-        break;
-      case '\'':
-        xml += "&apos;";
-        break;
-      default:
-        xml += rest[0];
-    }
-  }
-  return xml;
-}
-
-// The same, line by line.
+// XmlText() line by line.
 std::string XmlLines(std::string_view text) {
   std::string xml;
   for (const std::string_view line : Split(text, '\n')) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "commands/read/tag_source.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "commands/write/new_models.h"
 #include "edit/part.h"
 

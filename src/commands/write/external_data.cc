@@ -101,13 +101,11 @@ void WarnOfExternalData(const ModelFile& file, Terminal& terminal) {
   }
 }
 
-void RefuseToReplaceWeights(const ModelFile& file, const std::string& output) {
-  if (file.path() == "-" || output == "-" || output.empty()) return;
-  for (const DataFile& data : FindData(file)) {
-    if (data.reach == Reach::kMissing || !SameFile(data.path, output)) continue;
-    Fail(ErrorKind::kOutput, "{}: holds weights of {}", Printable(output),
-         Printable(file.path()));
-  }
+void AddModelInputs(const ModelFile& file, Inputs& inputs) {
+  inputs.Add(file.file(), "the model");
+  if (file.path() == "-") return;
+  const std::string what = "weights of " + Printable(file.path());
+  for (const DataFile& data : FindData(file)) inputs.Add(data.path, what);
 }
 
 void CarryExternalData(const ModelFile& file, const std::string& output,

@@ -18,8 +18,8 @@ namespace onnx_tag {
 std::vector<std::string> ExternalDataWarnings(const ModelFile& file);
 void WarnOfExternalData(const ModelFile& file, Terminal& terminal);
 
-// Throws Error(kOutput) where writing to `output` would replace weights.
-void RefuseToReplaceWeights(const ModelFile& file, const std::string& output);
+// The model and its weights.
+void AddModelInputs(const ModelFile& file, Inputs& inputs);
 
 // Sees to it that a model written to `output` finds its weights, as --data
 // says. Throws Error(kOutput) where it would not and nobody said what to do.

@@ -3,10 +3,10 @@
 #include "base/text.h"
 #include "commands/new_model_commands.h"
 #include "commands/read/tag_source.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "commands/write/cut_part.h"
 #include "commands/write/new_models.h"
-#include "commands/write/output_paths.h"
+#include "commands/write/destinations.h"
 
 namespace onnx_tag {
 namespace {
@@ -67,10 +67,10 @@ ExitCode RunExtract(const ExtractOptions& options, Terminal& terminal) {
   WarnOfUntyped(options.model, part->writer->outputs(), terminal);
 
   std::vector<NewModel> models = {
-      {OutputPath(options.model, options.write, "extracted"),
+      {ModelDestination(options.model, options.write, "extracted"),
        part->writer->new_size(),
        [&](wire::Rewrite::Sink& sink) { part->writer->Write(sink); }}};
-  WriteNewModels(file, options.write, terminal, models);
+  WriteNewModels(model, options.write, terminal, models);
   if (options.json) {
     terminal.Out(PartJson(options, *part, models.front()));
   } else if (!options.quiet) {

@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "base/glob.h"
 #include "base/text.h"
-#include "commands/read/glob.h"
 #include "commands/read/module_counts.h"
 
 namespace onnx_tag {
@@ -20,7 +20,7 @@ bool HasNodes(const Tagging& tagging, const ModuleCounts& counts,
               const std::string& glob) {
   const ModuleTree& tree = tagging.modules;
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
-    if (counts.Total(id) > 0 && MatchesGlob(glob, tree.Path(id))) return true;
+    if (counts.Total(id) > 0 && MatchesPattern(glob, tree.Path(id), '.')) return true;
   }
   return false;
 }

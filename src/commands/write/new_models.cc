@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "commands/write/external_data.h"
-#include "commands/write/output_paths.h"
 #include "commands/write/tag_summary.h"
 #include "onnx_tag/error.h"
 #include "tagging/tag_writer.h"
@@ -22,22 +21,20 @@ void RefuseBeyondTwoGigabytes(const NewModel& model) {
 
 }  // namespace
 
-void WriteNewModels(const ModelFile& file, const WriteOptions& options,
+void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
                     Terminal& terminal, std::vector<NewModel>& models) {
-  PendingOutputs outputs(file.file(), options, terminal);
-  for (const NewModel& model : models) {
-    RefuseBeyondTwoGigabytes(model);
-    outputs.AddModel(model.path, model.size, model.produce);
-    RefuseToReplaceWeights(file, model.path);
+  const ModelFile& file = *model.file();
+  Inputs inputs = model.inputs();
+  AddModelInputs(file, inputs);
+  PendingOutputs outputs(file.file(), inputs, options, terminal);
+  for (const NewModel& made : models) {
+    RefuseBeyondTwoGigabytes(made);
+    outputs.AddModel(made.path, made.size, made.produce);
   }
   CarryExternalData(file, models.front().path, options.data, outputs);
   WarnOfExternalData(file, terminal);
-  outputs.Judge();
-  if (!options.dry_run) {
-    outputs.Write();
-    outputs.Commit();
-  }
-  for (NewModel& model : models) model.fate = outputs.FateOf(model.path);
+  outputs.Finish();
+  for (NewModel& made : models) made.fate = outputs.FateOf(made.path);
 }
 
 Release ReleaserOf(const ModelFile& file) {

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "commands/options.h"
-#include "commands/report/json_writer.h"
+#include "commands/read/tag_source.h"
+#include "json/writer.h"
 #include "commands/write/pending_outputs.h"
 #include "edit/part.h"
 #include "io/terminal.h"
@@ -21,9 +22,9 @@ struct NewModel {
   PendingOutputs::Fate fate = PendingOutputs::Fate::kUnknown;
 };
 
-// Writes `models`, which must all go to one folder, with the weights that lie
-// outside `file`: all or nothing. Notes in each what became of it.
-void WriteNewModels(const ModelFile& file, const WriteOptions& options,
+// Writes `models`, made out of `model`, which must all go to one folder, with
+// the weights that lie outside the file: all or nothing. Notes in each what became of it.
+void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
                     Terminal& terminal, std::vector<NewModel>& models);
 
 // Tells the system that the pages of a file will not be read again soon.

@@ -1,6 +1,6 @@
 #include "commands/write/node_lines.h"
 
-#include "tagging/json_text.h"
+#include "json/writer.h"
 #include "tagging/module_format.h"
 #include "tagging/node_json.h"
 

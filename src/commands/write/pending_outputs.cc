@@ -1,9 +1,16 @@
+// Tested by tests/commands/pending_outputs_test.cc and
+// tests/commands/inputs_as_outputs_test.cc.
 #include "commands/write/pending_outputs.h"
 
+#include <unistd.h>
+
 #include <filesystem>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "commands/write/sinks.h"
+#include "io/folder.h"
+#include "io/link_file.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/model.h"
@@ -13,78 +20,88 @@ namespace onnx_tag {
 namespace {
 
 namespace fs = std::filesystem;
+using Kind = PendingOutputs::Kind;
 
-bool IsOurModel(const MappedFile& file) {
-  try {
-    return HasTags(
-        ReadModel(file.bytes(), [&](std::uint64_t begin, std::uint64_t end) {
-          file.Release(begin, end);
-        }));
-  } catch (const Error&) {
-    return false;
-  }
+bool IsTaggedModel(const MappedFile& file) {
+  return HasTags(
+      ReadModel(file.bytes(), [&](std::uint64_t begin, std::uint64_t end) {
+        file.Release(begin, end);
+      }));
 }
 
-bool IsOurSidecar(const MappedFile& file) {
+bool IsSidecar(const MappedFile& file) {
   return file.bytes().starts_with("{\n  \"format\": \"onnx-tag/");
+}
+
+bool IsData(Kind kind) { return kind == Kind::kLink || kind == Kind::kCopy; }
+
+bool IsModel(Kind kind) {
+  return kind == Kind::kTaggedModel || kind == Kind::kModel;
+}
+
+bool IsSymlink(const std::string& path) {
+  std::error_code error;
+  return fs::is_symlink(fs::symlink_status(path, error));
 }
 
 // The file a name stands for. A link stays a link, and what it leads to is
 // replaced, as `cp` and the shell do it.
 std::string TargetOf(const std::string& path) {
+  if (!IsSymlink(path)) return path;
   std::error_code error;
-  if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
   const fs::path target = fs::canonical(path, error);
   return error ? path : target.string();
 }
 
-void MakeFolder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    Fail(ErrorKind::kOutput, "{}: could not make the folder: {}",
-         Printable(folder), error.message());
-  }
+// The option that gives an output another name.
+std::string_view NameOption(Kind kind) {
+  return kind == Kind::kSidecar ? "--sidecar" : "-o";
 }
 
 }  // namespace
 
-void PendingOutputs::AddModel(const std::string& path, std::uint64_t size,
-                              Produce produce) {
-  outputs_.push_back({.kind = Kind::kModel,
+void PendingOutputs::Add(Kind kind, const std::string& path,
+                         std::optional<std::uint64_t> size, Produce produce) {
+  outputs_.push_back({.kind = kind,
                       .path = path,
                       .size = size,
                       .produce = std::move(produce),
                       .data = {},
+                      .head = {},
                       .target = TargetOf(path),
                       .file = {}});
 }
 
+void PendingOutputs::AddTaggedModel(const std::string& path, std::uint64_t size,
+                                    Produce produce) {
+  Add(Kind::kTaggedModel, path, size, std::move(produce));
+}
+
+void PendingOutputs::AddModel(const std::string& path, std::uint64_t size,
+                              Produce produce) {
+  Add(Kind::kModel, path, size, std::move(produce));
+}
+
 void PendingOutputs::AddSidecar(const std::string& path, Produce produce) {
-  outputs_.push_back({.kind = Kind::kSidecar,
-                      .path = path,
-                      .size = std::nullopt,
-                      .produce = std::move(produce),
-                      .data = {},
-                      .target = TargetOf(path),
-                      .file = {}});
+  Add(Kind::kSidecar, path, std::nullopt, std::move(produce));
+}
+
+void PendingOutputs::AddDocument(const std::string& path, std::string_view head,
+                                 Produce produce) {
+  Add(Kind::kDocument, path, std::nullopt, std::move(produce));
+  outputs_.back().head = head;
 }
 
 void PendingOutputs::AddData(const std::string& from, const std::string& to,
                              bool link) {
-  outputs_.push_back({.kind = link ? Kind::kLink : Kind::kCopy,
-                      .path = to,
-                      .size = std::nullopt,
-                      .produce = {},
-                      .data = from,
-                      .target = to,
-                      .file = {}});
+  Add(link ? Kind::kLink : Kind::kCopy, to, std::nullopt, {});
+  outputs_.back().data = from;
+  outputs_.back().target = to;
 }
 
 bool PendingOutputs::EqualsExisting(const Output& output) const {
-  if (!output.data.empty() && SameFile(output.data, output.target)) return true;
   const MappedFile existing = MappedFile::Open(output.target);
-  if (!output.data.empty()) {
+  if (IsData(output.kind)) {
     const MappedFile data = MappedFile::Open(output.data);
     if (data.size() != existing.size()) return false;
     CompareSink sink(data, existing);
@@ -92,21 +109,66 @@ bool PendingOutputs::EqualsExisting(const Output& output) const {
     return sink.equal();
   }
   if (output.size && *output.size != existing.size()) return false;
-  CompareSink sink(input_, existing);
+  CompareSink sink(source_, existing);
   output.produce(sink);
   return sink.equal();
 }
 
-PendingOutputs::Fate PendingOutputs::Judge(Output& output) const {
-  if (output.path == "-") {
-    if (output.kind == Kind::kModel && terminal_.out_is_terminal() &&
-        !options_.force) {
-      Fail(ErrorKind::kOutput,
-           "a model is not written to a terminal\n  name a file with -o, or "
-           "redirect standard output");
-    }
-    return Fate::kStreamed;
+bool PendingOutputs::IsInPlace(const Output& output) const {
+  return options_.in_place && IsModel(output.kind) &&
+         SameFile(output.target, source_.path());
+}
+
+bool PendingOutputs::IsOurs(const Output& output,
+                            const MappedFile& existing) const {
+  switch (output.kind) {
+    case Kind::kTaggedModel:
+      return IsTaggedModel(existing);
+    case Kind::kSidecar:
+      return IsSidecar(existing);
+    case Kind::kDocument:
+      return !output.head.empty() && existing.bytes().starts_with(output.head);
+    case Kind::kModel:
+    case Kind::kLink:
+    case Kind::kCopy:
+      break;
   }
+  return false;
+}
+
+void PendingOutputs::RefuseInput(const Output& output) const {
+  const std::string_view what = output.path == "-"
+                                    ? inputs_.FindDescriptor(STDOUT_FILENO)
+                                    : inputs_.Find(output.target);
+  if (what.empty()) return;
+  if (output.path == "-") {
+    Fail(ErrorKind::kOutput,
+         "standard output is an input of this command ({})\n  redirect it to "
+         "another file",
+         what);
+  }
+  const bool is_source = IsModel(output.kind) && source_.fd() >= 0 &&
+                         SameFile(output.target, source_.path());
+  Fail(ErrorKind::kOutput,
+       "{}: is an input of this command ({})\n  {}give the output another name "
+       "with {}",
+       Printable(output.path), what,
+       is_source ? "replace it with --in-place, or " : "",
+       NameOption(output.kind));
+}
+
+PendingOutputs::Fate PendingOutputs::JudgeStreamed(const Output& output) const {
+  RefuseInput(output);
+  if (IsModel(output.kind) && terminal_.out_is_terminal() && !options_.force) {
+    Fail(ErrorKind::kOutput,
+         "a model is not written to a terminal\n  name a file with -o, or "
+         "redirect standard output");
+  }
+  return Fate::kStreamed;
+}
+
+PendingOutputs::Fate PendingOutputs::Judge(const Output& output) const {
+  if (output.path == "-") return JudgeStreamed(output);
   std::error_code error;
   const fs::file_status status = fs::symlink_status(output.target, error);
   if (!fs::exists(status)) return Fate::kCreated;
@@ -122,12 +184,21 @@ PendingOutputs::Fate PendingOutputs::Judge(Output& output) const {
          "standard output with -o -",
          Printable(output.path));
   }
-  bool ours = options_.in_place && output.kind == Kind::kModel;
+  if (IsData(output.kind) && SameFile(output.data, output.target)) {
+    return Fate::kUnchanged;
+  }
+  const bool in_place = IsInPlace(output);
+  if (in_place && IsSymlink(output.path) && !options_.follow) {
+    Fail(ErrorKind::kOutput,
+         "{}: is a symbolic link; --in-place would replace what it points "
+         "to\n  say so with --follow, or name the file itself",
+         Printable(output.path));
+  }
+  if (!in_place) RefuseInput(output);
+  bool ours = in_place;
   try {
     if (EqualsExisting(output)) return Fate::kUnchanged;
-    const MappedFile existing = MappedFile::Open(output.target);
-    ours = ours || (output.kind == Kind::kModel && IsOurModel(existing)) ||
-           (output.kind == Kind::kSidecar && IsOurSidecar(existing));
+    ours = ours || IsOurs(output, MappedFile::Open(output.target));
   } catch (const Error&) {
     // It cannot be read, so it cannot be ours.
   }
@@ -136,12 +207,33 @@ PendingOutputs::Fate PendingOutputs::Judge(Output& output) const {
        "{}: exists and {}\n  replace it with --force, or give another name "
        "with {}",
        Printable(output.path),
-       output.data.empty() ? "was not written by onnx-tag"
-                           : "differs from the input's weights",
-       output.kind == Kind::kSidecar ? "--sidecar" : "-o");
+       IsData(output.kind)           ? "differs from the input's weights"
+       : output.kind == Kind::kModel ? "onnx-tag cannot tell that it wrote it"
+                                     : "was not written by onnx-tag",
+       NameOption(output.kind));
+}
+
+// Two outputs may be one file under two names, neither of which exists yet.
+void PendingOutputs::RefuseSharedTargets() const {
+  FileKeys keys;
+  std::unordered_map<std::string, const Output*> targets;
+  for (const Output& output : outputs_) {
+    if (output.path == "-") continue;
+    const auto [at, added] = targets.emplace(keys.Of(output.target), &output);
+    const Output& other = *at->second;
+    if (added || (IsData(output.kind) && IsData(other.kind) &&
+                  SameFile(output.data, other.data))) {
+      continue;
+    }
+    Fail(ErrorKind::kOutput,
+         "{}: two outputs would have this name\n  give one of them another "
+         "name with {}",
+         Printable(output.path), NameOption(output.kind));
+  }
 }
 
 void PendingOutputs::Judge() {
+  RefuseSharedTargets();
   for (Output& output : outputs_) output.fate = Judge(output);
 }
 
@@ -149,16 +241,17 @@ void PendingOutputs::WriteFile(Output& output) {
   const bool copies = output.kind == Kind::kCopy;
   // A folder that -o misspells is not made.
   if (copies || !options_.folder.empty()) {
-    MakeFolder(ParentFolder(output.target));
+    MakeFolders(ParentFolder(output.target));
   }
   std::optional<MappedFile> data;
   if (copies) data = MappedFile::Open(output.data);
-  const MappedFile& source = copies ? *data : input_;
+  const MappedFile& source = copies ? *data : source_;
   OutputOptions options;
   if (source.fd() >= 0) options.mode = source.mode();
   options.fsync = options_.fsync || options_.in_place;
   options.replace = output.fate == Fate::kReplaced;
-  OutputFile file = OutputFile::Create(output.target, options);
+  options.in_place = IsInPlace(output);
+  OutputFile file = OutputFile::Create(output.target, inputs_, options);
   const std::uint64_t size = copies ? source.size() : output.size.value_or(0);
   if (size > 0) file.Reserve(size);
   FileSink sink(source, file, size, terminal_);
@@ -173,25 +266,6 @@ void PendingOutputs::WriteFile(Output& output) {
   }
 }
 
-void PendingOutputs::Link(const Output& output) const {
-  MakeFolder(ParentFolder(output.target));
-  if (output.fate == Fate::kReplaced) {
-    std::error_code ignored;
-    fs::remove(output.target, ignored);
-  }
-  const fs::path source = fs::canonical(output.data);
-  std::error_code error;
-  fs::create_hard_link(source, output.target, error);
-  if (!error) return;
-  fs::create_symlink(source, output.target, error);
-  // Another model of the batch has the same weights.
-  if (error && SameFile(output.data, output.target)) return;
-  if (error) {
-    Fail(ErrorKind::kOutput, "{}: could not link to {}: {}",
-         Printable(output.path), Printable(output.data), error.message());
-  }
-}
-
 void PendingOutputs::Write() {
   // Weights get their names here, the rest in Commit(): a model never stands
   // there without them.
@@ -200,7 +274,9 @@ void PendingOutputs::Write() {
       continue;
     }
     if (output.kind == Kind::kLink) {
-      Link(output);
+      MakeFolders(ParentFolder(output.target));
+      LinkFile(output.data, output.target, inputs_,
+               output.fate == Fate::kReplaced);
     } else {
       WriteFile(output);
     }
@@ -211,14 +287,21 @@ void PendingOutputs::Write() {
 void PendingOutputs::Commit() {
   for (Output& output : outputs_) {
     if (output.fate != Fate::kStreamed) continue;
-    StandardOutputSink sink(input_, terminal_);
+    StandardOutputSink sink(source_, terminal_);
     output.produce(sink);
     terminal_.Flush();
   }
-  input_.CheckUnchanged();
+  source_.CheckUnchanged();
   for (Output& output : outputs_) {
     if (output.file) Name(output, *output.file);
   }
+}
+
+void PendingOutputs::Finish() {
+  Judge();
+  if (options_.dry_run) return;
+  Write();
+  Commit();
 }
 
 // Another run may have written the same while we did: it is judged like what

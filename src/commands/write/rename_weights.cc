@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "commands/write/new_models.h"
-#include "commands/write/output_paths.h"
+#include "commands/write/destinations.h"
 #include "edit/renamer.h"
 #include "onnx_tag/error.h"
 #include "tagging/tag_format.h"
@@ -88,9 +88,9 @@ ExitCode RenameWeights(const WeightsOptions& options, const TaggedModel& model,
         refused.why));
   }
   std::vector<NewModel> models = {
-      {OutputPath(options.model, options.write, "renamed"), renamer.new_size(),
+      {ModelDestination(options.model, options.write, "renamed"), renamer.new_size(),
        [&](wire::Rewrite::Sink& sink) { renamer.Write(sink); }}};
-  WriteNewModels(file, options.write, terminal, models);
+  WriteNewModels(model, options.write, terminal, models);
   if (options.json) {
     JsonWriter json;
     json.BeginObject();

@@ -6,7 +6,6 @@
 #include "commands/commands.h"
 #include "commands/read/digest.h"
 #include "commands/write/gates.h"
-#include "commands/write/output_paths.h"
 #include "io/mapped_file.h"
 #include "io/paths.h"
 #include "ladder/ladder.h"
@@ -55,21 +54,20 @@ std::string OptionsDigest(const TagOptions& options) {
 }
 
 std::optional<SidecarGlance> CurrentSidecar(const std::string& input,
+                                            const Destinations& destinations,
                                             const TagOptions& options) {
-  const std::string sidecar = SidecarName(input, options);
   const std::optional<FileStamp> read = StampOf(input);
-  const std::optional<FileStamp> written = StampOf(sidecar);
+  const std::optional<FileStamp> written = StampOf(destinations.sidecar);
   if (!read || !written || written->modified <= read->modified) {
     return std::nullopt;
   }
   if (!options.sidecar_only && !options.write.in_place) {
-    const std::optional<FileStamp> output =
-        StampOf(OutputName(input, options.write, "tagged"));
+    const std::optional<FileStamp> output = StampOf(destinations.model);
     if (!output || output->modified <= read->modified) return std::nullopt;
   }
   try {
     std::optional<SidecarGlance> glance =
-        GlanceAtSidecar(MappedFile::Open(sidecar).bytes());
+        GlanceAtSidecar(MappedFile::Open(destinations.sidecar).bytes());
     if (!glance || glance->model.bytes != read->bytes ||
         glance->model.file != FileName(input) ||
         !SameChoices(*glance, options)) {
@@ -81,13 +79,13 @@ std::optional<SidecarGlance> CurrentSidecar(const std::string& input,
   }
 }
 
-std::vector<std::string> FindingsOfCurrent(const std::string& input,
+std::vector<std::string> FindingsOfCurrent(const std::string& sidecar,
                                            const SidecarGlance& glance,
                                            const TagOptions& options) {
   if (options.require_modules.empty()) {
     return UnmetCounts(glance.coverage, options);
   }
-  const MappedFile file = MappedFile::Open(SidecarName(input, options));
+  const MappedFile file = MappedFile::Open(sidecar);
   return UnmetGates(ReadSidecar(file.bytes()).tagging, options);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands/options.h"
+#include "commands/write/destinations.h"
 #include "tagging/sidecar.h"
 
 namespace onnx_tag {
@@ -16,11 +17,12 @@ namespace onnx_tag {
 // options, by this version. The fingerprint has no say: a model that was
 // trained again has the same graph.
 std::optional<SidecarGlance> CurrentSidecar(const std::string& input,
+                                            const Destinations& destinations,
                                             const TagOptions& options);
 
 // The gates that a model does not meet although it is current: what an earlier
 // run found is found again.
-std::vector<std::string> FindingsOfCurrent(const std::string& input,
+std::vector<std::string> FindingsOfCurrent(const std::string& sidecar,
                                            const SidecarGlance& glance,
                                            const TagOptions& options);
 

@@ -6,10 +6,10 @@
 #include "commands/new_model_commands.h"
 #include "commands/read/closed_cut.h"
 #include "commands/read/tag_source.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "commands/write/cut_part.h"
 #include "commands/write/new_models.h"
-#include "commands/write/output_paths.h"
+#include "commands/write/destinations.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -102,8 +102,8 @@ std::vector<std::vector<NodeId>> NodesOfParts(
 }
 
 std::string PathOfPart(const SplitOptions& options, std::size_t part) {
-  WriteOptions write = options.write;
-  return OutputName(options.model, write, fmt::format("part{}", part));
+  return ModelDestination(options.model, options.write,
+                          fmt::format("part{}", part));
 }
 
 void RefuseInputOnlyOutputs(const Model& model) {
@@ -150,7 +150,7 @@ ExitCode RunSplit(const SplitOptions& options, Terminal& terminal) {
          [writer](wire::Rewrite::Sink& sink) { writer->Write(sink); }});
     parts.push_back(*std::move(part));
   }
-  WriteNewModels(file, options.write, terminal, models);
+  WriteNewModels(model, options.write, terminal, models);
 
   if (options.json) {
     JsonWriter json;

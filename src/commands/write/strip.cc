@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
+#include "commands/write/destinations.h"
 #include "commands/write/external_data.h"
-#include "commands/write/output_paths.h"
 #include "commands/write/pending_outputs.h"
 #include "model/model_file.h"
 #include "tagging/tag_writer.h"
@@ -13,20 +13,18 @@ namespace onnx_tag {
 ExitCode RunStrip(const StripOptions& options, Terminal& terminal) {
   const ModelFile file = ModelFile::Open(options.model);
   TagWriter writer(file.model());
-  const std::string path = OutputPath(options.model, options.write, "stripped");
-  PendingOutputs outputs(file.file(), options.write, terminal);
+  const std::string path =
+      ModelDestination(options.model, options.write, "stripped");
+  Inputs inputs;
+  AddModelInputs(file, inputs);
+  PendingOutputs outputs(file.file(), inputs, options.write, terminal);
   outputs.AddModel(path, writer.new_size(),
                    [&](wire::Rewrite::Sink& sink) { writer.Write(sink); });
   if (!options.write.in_place) {
     CarryExternalData(file, path, options.write.data, outputs);
   }
-  RefuseToReplaceWeights(file, path);
   WarnOfExternalData(file, terminal);
-  outputs.Judge();
-  if (!options.write.dry_run) {
-    outputs.Write();
-    outputs.Commit();
-  }
+  outputs.Finish();
   if (options.quiet) return ExitCode::kOk;
 
   const bool unchanged =

@@ -20,15 +20,16 @@ namespace onnx_tag {
 namespace {
 
 // Where --skip-current finds nothing to do, the sidecar has the counts.
-bool IsCurrent(const std::string& input, const TagOptions& options,
-               TagReport& report) {
-  const std::optional<SidecarGlance> glance = CurrentSidecar(input, options);
+bool IsCurrent(const std::string& input, const Destinations& destinations,
+               const TagOptions& options, TagReport& report) {
+  const std::optional<SidecarGlance> glance =
+      CurrentSidecar(input, destinations, options);
   if (!glance) return false;
   report.current = true;
   report.coverage = glance->coverage;
   report.dialect = glance->model.dialect;
   report.root_class = glance->root_class;
-  report.findings = FindingsOfCurrent(input, *glance, options);
+  report.findings = FindingsOfCurrent(destinations.sidecar, *glance, options);
   return true;
 }
 
@@ -63,7 +64,8 @@ ExitCode TagOne(const std::string& input, const TagOptions& options,
   }
   TagReport report;
   try {
-    TagFile(input, options, nodes, terminal, report);
+    TagFile(input, DestinationsOf(input, options), options, nodes, terminal,
+            report);
   } catch (...) {
     PrintWarnings(report, terminal);
     throw;
@@ -79,19 +81,23 @@ ExitCode TagOne(const std::string& input, const TagOptions& options,
 
 }  // namespace
 
-void TagFile(const std::string& input, const TagOptions& options,
-             const NodeLines& nodes, Terminal& terminal, TagReport& report) {
+void TagFile(const std::string& input, const Destinations& destinations,
+             const TagOptions& options, const NodeLines& nodes,
+             Terminal& terminal, TagReport& report) {
   TagSummary& summary = report.summary;
   summary.file = input;
   summary.dry_run = options.write.dry_run;
-  if (options.skip_current && IsCurrent(input, options, report)) return;
+  if (options.skip_current && IsCurrent(input, destinations, options, report)) {
+    return;
+  }
   if (input != "-" && IsFolder(input)) {
     Fail(ErrorKind::kInput,
          "{}: is a folder\n  tag the models in it with --recursive",
          Printable(input));
   }
   const ModelFile file = ModelFile::Open(input);
-  Tagging tagging = MapNodes(file.model(), options.mapping);
+  Tagging tagging = file.Map(
+      [&](const Model& model) { return MapNodes(model, options.mapping); });
   tagging.options = OptionsDigest(options);
   report.coverage = CountTags(tagging);
   report.dialect = tagging.dialect;
@@ -100,7 +106,11 @@ void TagFile(const std::string& input, const TagOptions& options,
   for (const std::string& note : tagging.notes) {
     report.warnings.push_back(Printable(note, kLongestNote));
   }
-  report.streams = WriteTagged(file, tagging, options, terminal, summary);
+  Inputs inputs;
+  AddFactFiles(options.mapping, inputs);
+  inputs.Add(options.inputs.files_from, "--files-from");
+  report.streams = WriteTagged(file, tagging, std::move(inputs), destinations,
+                               options, terminal, summary);
   report.findings = UnmetGates(tagging, options);
   if (nodes) {
     WriteNodeLines(input, file.model(), tagging, nodes);

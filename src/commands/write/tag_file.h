@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands/options.h"
+#include "commands/write/destinations.h"
 #include "commands/write/tag_summary.h"
 #include "io/terminal.h"
 
@@ -18,20 +19,23 @@ struct TagReport {
   Coverage coverage;
   std::string dialect;
   std::string root_class;
-  std::vector<std::string> warnings;  // weights not found, odd facts
-  std::vector<std::string> findings;  // gates that are not met
-  bool current = false;               // --skip-current: nothing was to be done
-  bool streams = false;               // an output goes to standard output
+  std::vector<std::string> warnings;        // weights not found, odd facts
+  std::vector<std::string> findings;        // gates that are not met
+  std::vector<std::string> finding_titles;  // none: all are such gates
+  bool current = false;  // --skip-current: nothing was to be done
+  bool streams = false;  // an output goes to standard output
 };
 
 // Takes lines of NDJSON, whole ones.
 using NodeLines = std::function<void(std::string_view)>;
 
-// Maps `input` and writes what `options` ask for; `nodes` gets a line for each
+// Maps `input` and writes what `options` ask for where `destinations` say;
+// `nodes` gets a line for each
 // node where it is given. Throws Error, and then `report` has what was known
 // until then. Prints nothing but progress and outputs that go to "-".
-void TagFile(const std::string& input, const TagOptions& options,
-             const NodeLines& nodes, Terminal& terminal, TagReport& report);
+void TagFile(const std::string& input, const Destinations& destinations,
+             const TagOptions& options, const NodeLines& nodes,
+             Terminal& terminal, TagReport& report);
 
 }  // namespace onnx_tag
 

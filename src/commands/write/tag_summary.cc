@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 
 namespace onnx_tag {
 namespace {

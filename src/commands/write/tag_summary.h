@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "commands/write/pending_outputs.h"
 #include "onnx_tag/tagging.h"
 

@@ -4,12 +4,12 @@
 
 #include "base/text.h"
 #include "commands/new_model_commands.h"
-#include "commands/read/glob.h"
+#include "base/glob.h"
 #include "commands/read/tag_source.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "commands/write/module_values.h"
 #include "commands/write/new_models.h"
-#include "commands/write/output_paths.h"
+#include "commands/write/destinations.h"
 #include "edit/graph_edit.h"
 #include "edit/value_info.h"
 #include "edit/value_types.h"
@@ -39,7 +39,7 @@ struct Taps {
 
 bool IsAsked(const TapOptions& options, const std::string& path) {
   for (const std::string& pattern : options.modules) {
-    if (MatchesGlob(pattern, path)) return true;
+    if (MatchesPattern(pattern, path, '.')) return true;
   }
   return false;
 }
@@ -220,9 +220,9 @@ ExitCode RunTap(const TapOptions& options, Terminal& terminal) {
   WarnOfUntypedTaps(taps, file.model(), types, edit, options.model, terminal);
 
   std::vector<NewModel> models = {
-      {OutputPath(options.model, options.write, "tapped"), edit.new_size(),
+      {ModelDestination(options.model, options.write, "tapped"), edit.new_size(),
        [&](wire::Rewrite::Sink& sink) { edit.Write(sink); }}};
-  WriteNewModels(file, options.write, terminal, models);
+  WriteNewModels(model, options.write, terminal, models);
   if (options.json) {
     terminal.Out(TapsJson(taps, model, types, models.front(), options));
   } else if (!options.quiet) {

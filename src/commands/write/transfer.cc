@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/read/tag_source.h"
-#include "commands/report/json_writer.h"
+#include "json/writer.h"
 #include "commands/write/external_data.h"
 #include "commands/write/gates.h"
 #include "commands/write/write_tagged.h"
@@ -106,7 +106,9 @@ ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal) {
   WarnOfExternalData(file, terminal);
   TagSummary summary;
   const bool streams =
-      WriteTagged(file, tagging, options.tag, terminal, summary);
+      WriteTagged(file, tagging, from.inputs(),
+                  DestinationsOf(options.tag.models.front(), options.tag),
+                  options.tag, terminal, summary);
 
   const Coverage coverage = CountTags(tagging);
   if (!options.tag.quiet || options.tag.json) {

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "commands/write/external_data.h"
-#include "commands/write/output_paths.h"
 #include "commands/write/pending_outputs.h"
 #include "onnx_tag/error.h"
 #include "tagging/sidecar.h"
@@ -34,36 +33,31 @@ Produce SidecarOf(const ModelFile& file, const Tagging& tagging) {
 
 }  // namespace
 
-bool WriteTagged(const ModelFile& file, const Tagging& tagging,
-                 const TagOptions& options, Terminal& terminal,
-                 TagSummary& summary) {
-  const std::string& input = file.path();
+bool WriteTagged(const ModelFile& file, const Tagging& tagging, Inputs inputs,
+                 const Destinations& destinations, const TagOptions& options,
+                 Terminal& terminal, TagSummary& summary) {
+  AddModelInputs(file, inputs);
   // Nothing is written before Write().
-  PendingOutputs outputs(file.file(), options.write, terminal);
-  summary.file = input;
+  PendingOutputs outputs(file.file(), inputs, options.write, terminal);
+  summary.file = file.path();
   summary.dry_run = options.write.dry_run;
+  summary.output = destinations.model;
+  summary.sidecar = destinations.sidecar;
   std::optional<TagWriter> writer;
-  if (!options.sidecar_only) {
+  if (!summary.output.empty()) {
     writer.emplace(file.model(), tagging, options.keys);
     RefuseBeyondTwoGigabytes(file, *writer);
-    summary.output = OutputPath(input, options.write, "tagged");
-    outputs.AddModel(summary.output, writer->new_size(),
-                     [&](wire::Rewrite::Sink& sink) { writer->Write(sink); });
+    outputs.AddTaggedModel(
+        summary.output, writer->new_size(),
+        [&](wire::Rewrite::Sink& sink) { writer->Write(sink); });
     if (!options.write.in_place) {
       CarryExternalData(file, summary.output, options.write.data, outputs);
     }
   }
-  summary.sidecar = SidecarPath(input, summary.output, options);
   if (!summary.sidecar.empty()) {
     outputs.AddSidecar(summary.sidecar, SidecarOf(file, tagging));
   }
-  RefuseToReplaceWeights(file, summary.output);
-  RefuseToReplaceWeights(file, summary.sidecar);
-  outputs.Judge();
-  if (!options.write.dry_run) {
-    outputs.Write();
-    outputs.Commit();
-  }
+  outputs.Finish();
   summary.output_fate = outputs.FateOf(summary.output);
   summary.sidecar_fate = outputs.FateOf(summary.sidecar);
   return outputs.streams() && !options.write.dry_run;

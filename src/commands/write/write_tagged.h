@@ -3,18 +3,21 @@
 #define ONNX_TAG_COMMANDS_WRITE_WRITE_TAGGED_H_
 
 #include "commands/options.h"
+#include "commands/write/destinations.h"
 #include "commands/write/tag_summary.h"
+#include "io/inputs.h"
 #include "io/terminal.h"
 #include "model/model_file.h"
 
 namespace onnx_tag {
 
 // Writes the tagged model, the sidecar or both, all or nothing, and notes in
-// `summary` what became of them, also where it throws. True where an output
-// went to standard output.
-bool WriteTagged(const ModelFile& file, const Tagging& tagging,
-                 const TagOptions& options, Terminal& terminal,
-                 TagSummary& summary);
+// `summary` what became of them, also where it throws. `inputs` are the files
+// that the command read besides `file`. True where an output went to standard
+// output.
+bool WriteTagged(const ModelFile& file, const Tagging& tagging, Inputs inputs,
+                 const Destinations& destinations, const TagOptions& options,
+                 Terminal& terminal, TagSummary& summary);
 
 }  // namespace onnx_tag
 

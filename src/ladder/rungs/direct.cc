@@ -75,6 +75,8 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
                      "that fits it"
          : sure && evidence.known.map != nullptr
              ? "its name has the scope, and the hierarchy this module"
+         : scope == ScopeId{0}
+             ? "its name has the scope of the root module"
          : sure ? "its name has the scope, which parameters confirm"
                 : "its name has the scope"});
   }

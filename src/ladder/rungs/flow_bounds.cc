@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "graph/recurrent.h"
 #include "ladder/rungs/graph_patterns.h"
 #include "ladder/rungs/layer_bounds.h"
 
@@ -111,7 +112,7 @@ class FlowBounds {
     IdVector<ModuleId, std::uint32_t> once(tree_.size(), 0);
     IdVector<ModuleId, std::uint32_t> again(tree_.size(), 0);
     for (const Parameter& parameter : evidence_.parameters) {
-      const bool steps = IsOfRecurrent(parameter.name);
+      const bool steps = RecurrentKind(parameter.name) == Recurrent::kLayer;
       ++(parameter.uses > 1 && !steps ? again : once)[parameter.module];
     }
     // Children have larger ids than their parents.

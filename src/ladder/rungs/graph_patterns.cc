@@ -93,13 +93,13 @@ ValueId NormInput(const Evidence& evidence, NodeId mean) {
       (model.OpType(square) != "Pow" && model.OpType(square) != "Mul")) {
     return inputs[0];
   }
-  const ValueId squared = model.Inputs(square)[0];
+  const ValueId squared = FirstInput(model, square);
   NodeId at = ProducerOf(model, squared);
   if (at != kNo<NodeId> && model.OpType(at) == "Cast") {
-    at = ProducerOf(model, model.Inputs(at)[0]);
+    at = ProducerOf(model, FirstInput(model, at));
   }
   if (at != kNo<NodeId> && model.OpType(at) == "Sub") {
-    return model.Inputs(at)[0];
+    return FirstInput(model, at);
   }
   return squared;
 }

@@ -100,7 +100,7 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
     if (owner.module == ModuleId{0} && in_recipe[node]) continue;
     if (model.OpType(node) == "Gather") {
       // A tied matrix has the name of the embedding or of the head.
-      const std::uint64_t shape = Shape(model, model.Inputs(node)[0]);
+      const std::uint64_t shape = Shape(model, FirstInput(model, node));
       const auto head = products.find(Transposed(shape));
       if (shape != 0 && head != products.end() &&
           !placed[head->second].tagged()) {

@@ -2,6 +2,8 @@
 //
 // A torch.nn.RNN, GRU or LSTM is called once: what lies between two of its
 // nodes in the flow of data is its own.
+#include "graph/recurrent.h"
+
 #include <algorithm>
 #include <set>
 
@@ -17,7 +19,8 @@ constexpr std::size_t kMostModules = 8;
 std::set<ModuleId> RecurrentModules(const Evidence& evidence) {
   std::set<ModuleId> modules;
   for (const Parameter& parameter : evidence.parameters) {
-    if (parameter.module != ModuleId{0} && IsOfRecurrent(parameter.name)) {
+    if (parameter.module != ModuleId{0} &&
+        RecurrentKind(parameter.name) == Recurrent::kLayer) {
       modules.insert(parameter.module);
     }
   }

@@ -8,22 +8,13 @@
 #include <optional>
 #include <string>
 
+#include "evidence/sequential_numbers.h"
 #include "graph/data_values.h"
-#include "hierarchy/name_parts.h"
 #include "ladder/claim.h"
 #include "ladder/rungs/graph_patterns.h"
 
 namespace onnx_tag {
 namespace {
-
-// A Sequential with more missing numbers in a row holds what is not exported.
-constexpr std::uint32_t kMostMissing = 3;
-
-std::optional<std::uint32_t> NumberOf(std::string_view atom) {
-  const int number = hierarchy::SmallNumber(atom, -1);
-  if (number < 0) return std::nullopt;
-  return static_cast<std::uint32_t>(number);
-}
 
 // Operations that are a module each.
 bool IsModuleOfItsOwn(std::string_view op) {
@@ -66,18 +57,18 @@ class SequentialParts {
 
  private:
   // Its number, where it is an item without children.
-  std::optional<std::uint32_t> ItemNumber(NodeId node) const {
+  std::optional<std::uint32_t> NumberOf(NodeId node) const {
     const ModuleId module = placed_[node].module;
     if (module == ModuleId{0} || placed_[node].confidence == Confidence::kLow ||
         !tree_.Children(module).empty()) {
       return std::nullopt;
     }
-    return NumberOf(tree_.Atom(module));
+    return ItemNumber(tree_.Atom(module));
   }
 
   void Place(NodeId before, const std::vector<NodeId>& gap, NodeId after) {
-    const auto first = ItemNumber(before);
-    const auto last = ItemNumber(after);
+    const auto first = NumberOf(before);
+    const auto last = NumberOf(after);
     if (!first || !last || *last < *first + 2 ||
         *last - *first - 1 > kMostMissing) {
       return;
@@ -154,28 +145,6 @@ class SequentialParts {
 };
 
 }  // namespace
-
-void AddMissingParts(Evidence& evidence) {
-  ModuleTree& tree = evidence.modules;
-  std::vector<std::pair<ModuleId, std::uint32_t>> missing;
-  for (const ModuleId list : AllIds<ModuleId>(tree.size())) {
-    std::vector<std::uint32_t> numbers;
-    for (const ModuleId item : tree.Children(list)) {
-      const auto number = NumberOf(tree.Atom(item));
-      if (number && tree.Children(item).empty()) numbers.push_back(*number);
-    }
-    std::sort(numbers.begin(), numbers.end());
-    for (std::size_t i = 1; i < numbers.size(); ++i) {
-      if (numbers[i] - numbers[i - 1] - 1 > kMostMissing) continue;
-      for (std::uint32_t n = numbers[i - 1] + 1; n < numbers[i]; ++n) {
-        missing.emplace_back(list, n);
-      }
-    }
-  }
-  for (const auto& [list, number] : missing) {
-    tree.Child(list, std::to_string(number));
-  }
-}
 
 std::vector<Claim> ProposeForSequentialParts(const Evidence& evidence,
                                              const Placed& placed) {

@@ -56,10 +56,35 @@ std::set<Path> Below(const std::set<Path>& paths, const Path& prefix) {
   return below;
 }
 
-std::size_t Missing(const std::set<Path>& from, const std::set<Path>& in) {
+// How many of `few` are among `many`, which may be as many as the file has.
+std::size_t CountAmong(const std::set<Path>& few, const std::set<Path>& many) {
   return static_cast<std::size_t>(
-      std::count_if(from.begin(), from.end(),
-                    [&](const Path& p) { return !in.contains(p); }));
+      std::count_if(few.begin(), few.end(),
+                    [&](const Path& path) { return many.contains(path); }));
+}
+
+// The file's generic anchors, and what is below each of their prefixes.
+struct FileNames {
+  struct Part {
+    Path prefix;
+    std::set<Path> names;
+  };
+  std::size_t size = 0;
+  std::vector<Part> parts;
+};
+
+FileNames FileNamesOf(const std::vector<Path>& anchors) {
+  std::set<Path> generic;
+  for (const Path& anchor : anchors) {
+    if (!anchor.empty()) generic.insert(Generic(anchor));
+  }
+  FileNames names;
+  names.size = generic.size();
+  for (Path& prefix : Prefixes(generic)) {
+    std::set<Path> below = Below(generic, prefix);
+    names.parts.push_back({std::move(prefix), std::move(below)});
+  }
+  return names;
 }
 
 struct Names {
@@ -80,26 +105,26 @@ Names NamesOf(const Candidate& candidate) {
   return names;
 }
 
-// Sets the candidate's `names` and prefixes for the file's generic anchors.
-void CompareNames(const std::set<Path>& anchors, Candidate& candidate) {
+// Sets the candidate's `names` and prefixes for those of the file.
+void CompareNames(const FileNames& file, Candidate& candidate) {
   // A file without a name does not say that it is only a part.
-  if (anchors.empty()) return;
+  if (file.size == 0) return;
   const Names recorded = NamesOf(candidate);
   const std::vector<Path> recorded_prefixes = Prefixes(recorded.visible);
   bool first = true;
-  for (const Path& ours : Prefixes(anchors)) {
-    const std::set<Path> here = Below(anchors, ours);
+  for (const auto& [ours, here] : file.parts) {
     for (const Path& theirs : recorded_prefixes) {
       if (!ours.empty() && ours == theirs) continue;
       const std::set<Path> all = Below(recorded.all, theirs);
-      const std::size_t unknown = Missing(here, all);
-      const std::size_t unseen = Missing(Below(recorded.visible, theirs), here);
+      const std::size_t unknown = here.size() - CountAmong(all, here);
+      const std::set<Path> visible = Below(recorded.visible, theirs);
+      const std::size_t unseen = visible.size() - CountAmong(visible, here);
       double score = static_cast<double>(here.size() - unknown) -
                      0.5 * static_cast<double>(unknown) -
                      0.25 * static_cast<double>(unseen) -
-                     0.6 * static_cast<double>(anchors.size() - here.size()) -
+                     0.6 * static_cast<double>(file.size - here.size()) -
                      (ours.empty() ? 0.0 : 0.3) - (theirs.empty() ? 0.0 : 0.3);
-      score /= static_cast<double>(std::max<std::size_t>(1, anchors.size()));
+      score /= static_cast<double>(file.size);
       if (!first && score <= candidate.names) continue;
       first = false;
       candidate.names = score;
@@ -185,16 +210,13 @@ Candidates RankByNames(const TokenGraph& graph,
         Likeness(mine.grams, other.grams) +
         Share(CommonCount(mine.names, other.names), mine.names.size()));
   }
-  std::set<Path> generic;
-  for (const Path& anchor : anchors) {
-    if (!anchor.empty()) generic.insert(Generic(anchor));
-  }
+  const FileNames names = FileNamesOf(anchors);
   Candidates candidates;
   for (const std::size_t index : HighestOf(scores, kShortList)) {
     auto& candidate = candidates.emplace_back(
         std::make_unique<Candidate>(book.Read(index), atoms, relus_folded));
     candidate->grams = Likeness(mine.grams, book.Summary(index).grams);
-    CompareNames(generic, *candidate);
+    CompareNames(names, *candidate);
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [&](const auto& a, const auto& b) {

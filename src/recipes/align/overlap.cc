@@ -6,7 +6,17 @@ namespace onnx_tag::recipes {
 
 std::size_t CommonCount(std::span<const std::uint32_t> a,
                         std::span<const std::uint32_t> b) {
+  if (a.size() < b.size()) std::swap(a, b);
   std::size_t count = 0;
+  // A recording is short, and there are thousands. A file may be long: it is
+  // searched, not walked.
+  constexpr std::size_t kMuchLonger = 16;
+  if (a.size() / kMuchLonger > b.size()) {
+    for (const std::uint32_t hash : b) {
+      count += std::binary_search(a.begin(), a.end(), hash);
+    }
+    return count;
+  }
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     count += a[i] == b[j];
     const bool step_a = a[i] <= b[j];

@@ -85,15 +85,21 @@ class ModuleFinder {
   }
 
   static double Compare(const std::set<Path>& here, const Below& below) {
-    const auto known = static_cast<double>(std::count_if(
-        here.begin(), here.end(),
-        [&](const Path& path) { return below.names.contains(path); }));
-    const auto unseen = static_cast<double>(std::count_if(
-        below.names.begin(), below.names.end(), [&](const auto& name) {
-          return name.second && !here.contains(name.first);
-        }));
+    // Over what was recorded: the file may have any number of names.
+    std::size_t known = 0;
+    std::size_t unseen = 0;
+    for (const auto& [name, visible] : below.names) {
+      if (here.contains(name)) {
+        ++known;
+      } else if (visible) {
+        ++unseen;
+      }
+    }
     const auto all = static_cast<double>(here.size());
-    return (known - 0.5 * (all - known) - 0.25 * unseen) / all;
+    return (static_cast<double>(known) -
+            0.5 * (all - static_cast<double>(known)) -
+            0.25 * static_cast<double>(unseen)) /
+           all;
   }
 
   const Recording& recording_;

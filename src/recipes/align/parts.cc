@@ -21,6 +21,8 @@ constexpr std::size_t kMostLooks = 40;
 constexpr std::size_t kMostSearches = 12;
 // And an alignment with each candidate: of so many operations in all.
 constexpr std::size_t kMostSteps = 40'000;
+// No recorded module is so deep. Each level copies the rest of every path.
+constexpr std::size_t kDeepest = 24;
 // Operations without a parameter around those of the part.
 constexpr std::ptrdiff_t kMargin = 64;
 
@@ -86,6 +88,7 @@ class PartFinder {
   }
 
   void OpenChildren(const Module& module) {
+    if (module.path.size() >= kDeepest) return;
     std::map<Atom, Tokens> children;
     for (const std::uint32_t token : module.tokens) {
       const Path& anchor = file_.anchors[token];

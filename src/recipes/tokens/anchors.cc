@@ -17,6 +17,10 @@ constexpr std::array<std::string_view, 11> kCarriers = {
     "Squeeze",          "Slice", "Unsqueeze", "QuantizeLinear",
     "DequantizeLinear", "Split", "Flatten"};
 
+// No recorded module has so many atoms. Paths are cut and compared at every
+// length, which is for short ones.
+constexpr std::ptrdiff_t kDeepest = 64;
+
 struct Parameter {
   std::string_view module;  // "" where the value is no parameter
   std::uint32_t rank = 0;
@@ -72,6 +76,7 @@ class AnchorFinder {
         undone.module_only ? undone.name
                            : hierarchy::SplitParameterName(undone.name).module;
     if (module.empty()) return;  // the root's, or nobody's
+    if (std::count(module.begin(), module.end(), '.') >= kDeepest) return;
     parameter_[value] = value;
     named_[value] = {module, rank};
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/neighbours.h"
+
 namespace onnx_tag::recipes {
 namespace {
 
@@ -22,6 +24,7 @@ DataFlow::DataFlow(const Model& model)
   if (model.graph_count() == 0) return;
   Sort();
   FindData();
+  FindReadersThrough();
 }
 
 DataFlow::DataFlow(const Model& model, GraphId body, const DataFlow& outside)
@@ -33,6 +36,7 @@ DataFlow::DataFlow(const Model& model, GraphId body, const DataFlow& outside)
   SeeOutside(outside);
   Sort();
   FindData();
+  FindReadersThrough();
 }
 
 bool DataFlow::IsVisible(GraphId graph) const {
@@ -92,16 +96,29 @@ NodeId DataFlow::Producer(ValueId value) const {
 
 std::vector<NodeId> DataFlow::Readers(ValueId value) const {
   std::vector<NodeId> readers;
+  // Consumers are in the file's order, a node before those of its subgraphs:
+  // equal readers are neighbours.
   for (NodeId node : model_.Consumers(value)) {
     while (node != kNo<NodeId> && model_[node].graph != main_) {
       node = model_[model_[node].graph].parent_node;
     }
-    if (node != kNo<NodeId> &&
-        std::find(readers.begin(), readers.end(), node) == readers.end()) {
+    if (node != kNo<NodeId> && (readers.empty() || readers.back() != node)) {
       readers.push_back(node);
     }
   }
   return readers;
+}
+
+std::vector<NodeId> DataFlow::FewReaders(ValueId value,
+                                         std::size_t most) const {
+  if (value == kNo<ValueId> || model_.Consumers(value).size() > most) return {};
+  return Readers(value);
+}
+
+std::span<const ValueId> DataFlow::Operands(NodeId node) const {
+  constexpr std::size_t kMost = 4;
+  const auto inputs = model_.Inputs(node);
+  return inputs.first(std::min(inputs.size(), kMost));
 }
 
 // The file's order where that is one of execution, else depth first from each
@@ -152,21 +169,36 @@ void DataFlow::FindData() {
     transparent_[node] = !model_.Inputs(node).empty() &&
                          IsOneOf(op, {"QuantizeLinear", "DequantizeLinear",
                                       "DynamicQuantizeLinear"});
+    if (transparent_[node]) {
+      if (source_.size() == 0) {
+        source_.resize(model_.node_count(), kNo<ValueId>);
+      }
+      // A cycle, which no valid file has, ends at what comes later.
+      source_[node] = Source(model_.Inputs(node)[0]);
+    }
     for (const ValueId output : model_.Outputs(node)) {
       if (output != kNo<ValueId>) data_value_[Index(output)] = true;
     }
   }
 }
 
-ValueId DataFlow::Source(ValueId value) const {
-  for (;;) {
-    const NodeId node = Producer(value);
-    if (node == kNo<NodeId> || !transparent_[node]) return value;
-    // A cycle, which no valid file has, must end somewhere.
-    const ValueId input = model_.Inputs(node)[0];
-    if (input == kNo<ValueId> || !IsData(input)) return value;
-    value = input;
+void DataFlow::FindReadersThrough() {
+  if (source_.size() == 0) return;
+  reader_through_.resize(model_.node_count(), kNo<NodeId>);
+  for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+    if (!transparent_[*at]) continue;
+    const NodeId next = NextReader(*at);
+    reader_through_[*at] = next != kNo<NodeId> && transparent_[next]
+                               ? reader_through_[next]
+                               : next;
   }
+}
+
+ValueId DataFlow::Source(ValueId value) const {
+  const NodeId node = Producer(value);
+  if (node == kNo<NodeId> || !transparent_[node]) return value;
+  const ValueId input = model_.Inputs(node)[0];
+  return input != kNo<ValueId> && IsData(input) ? source_[node] : value;
 }
 
 NodeId DataFlow::DataProducer(
@@ -178,27 +210,25 @@ NodeId DataFlow::DataProducer(
              : kNo<NodeId>;
 }
 
+NodeId DataFlow::NextReader(NodeId node) const {
+  const auto outputs = model_.Outputs(node);
+  const NodeId only =
+      outputs.empty() ? kNo<NodeId> : OnlyConsumer(model_, outputs[0]);
+  return only == kNo<NodeId> || model_[only].graph != main_ ? kNo<NodeId>
+                                                            : only;
+}
+
 NodeId DataFlow::OnlyReader(NodeId node,
                             std::initializer_list<std::string_view> ops) const {
   if (node == kNo<NodeId>) return node;
-  const auto outputs = model_.Outputs(node);
-  if (outputs.empty() || outputs[0] == kNo<ValueId> ||
-      model_[outputs[0]].is_output) {
-    return kNo<NodeId>;
-  }
-  // A reader that takes it twice, as x * x does, counts once.
-  NodeId only = kNo<NodeId>;
-  for (const NodeId reader : model_.Consumers(outputs[0])) {
-    if (only != kNo<NodeId> && reader != only) return kNo<NodeId>;
-    only = reader;
-  }
-  if (only == kNo<NodeId> || model_[only].graph != main_) return kNo<NodeId>;
-  if (transparent_[only]) return OnlyReader(only, ops);
-  return IsOneOf(model_.OpType(only), ops) ? only : kNo<NodeId>;
+  NodeId only = NextReader(node);
+  if (only != kNo<NodeId> && transparent_[only]) only = reader_through_[only];
+  return only != kNo<NodeId> && IsOneOf(model_.OpType(only), ops) ? only
+                                                                  : kNo<NodeId>;
 }
 
 ValueId DataFlow::ConstantInput(NodeId node) const {
-  for (const ValueId input : model_.Inputs(node)) {
+  for (const ValueId input : Operands(node)) {
     if (input != kNo<ValueId> && !IsData(input)) return input;
   }
   return kNo<ValueId>;
@@ -206,7 +236,7 @@ ValueId DataFlow::ConstantInput(NodeId node) const {
 
 std::vector<ValueId> DataFlow::DataInputs(NodeId node) const {
   std::vector<ValueId> inputs;
-  for (const ValueId input : model_.Inputs(node)) {
+  for (const ValueId input : Operands(node)) {
     if (IsData(input)) inputs.push_back(Source(input));
   }
   return inputs;

@@ -38,8 +38,11 @@ class DataFlow {
   std::vector<ValueId> Reads(NodeId node) const;
 
   // The main graph's nodes that read a value, those with a subgraph that
-  // captures it included.
+  // captures it included, each once.
   std::vector<NodeId> Readers(ValueId value) const;
+  // The same, where a pattern has a use for a few readers only: none where
+  // there are more than `most` reads.
+  std::vector<NodeId> FewReaders(ValueId value, std::size_t most) const;
 
   // The node of the main graph that makes `value`, or kNo.
   NodeId Producer(ValueId value) const;
@@ -59,9 +62,9 @@ class DataFlow {
   NodeId OnlyReader(NodeId node,
                     std::initializer_list<std::string_view> ops) const;
 
-  // The node's first input that is not data, or kNo.
+  // The node's first operand that is not data, or kNo.
   ValueId ConstantInput(NodeId node) const;
-  // The sources of its inputs that are.
+  // The sources of its operands that are.
   std::vector<ValueId> DataInputs(NodeId node) const;
 
   // The shape of a tensor of the file, through what hands it on; empty with
@@ -75,7 +78,13 @@ class DataFlow {
  private:
   void Sort();
   void FindData();
+  void FindReadersThrough();
   void SeeOutside(const DataFlow& outside);
+  // The first few inputs. Arithmetic has two: patterns look no further, so
+  // that an input list as long as the file costs nothing.
+  std::span<const ValueId> Operands(NodeId node) const;
+  // The only reader of a node's first output, transparent or not, or kNo.
+  NodeId NextReader(NodeId node) const;
 
   const Model& model_;
   GraphId main_ = GraphId{0};
@@ -83,6 +92,10 @@ class DataFlow {
   IdVector<NodeId, bool> data_node_;
   IdVector<NodeId, bool> transparent_;
   std::vector<bool> data_value_;
+  // Of transparent nodes: what Source() gives for their output, and their only
+  // reader that is not transparent. Chains of them may be long.
+  IdVector<NodeId, ValueId> source_;
+  IdVector<NodeId, NodeId> reader_through_;
 };
 
 }  // namespace onnx_tag::recipes

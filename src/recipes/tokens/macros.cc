@@ -13,7 +13,8 @@ class MacroFinder {
 
   std::vector<Macro> Run() {
     for (const NodeId node : flow_.Order()) {
-      if (flow_.IsData(node)) Look(node);
+      // A node with a subgraph may be data without reading any.
+      if (flow_.IsData(node) && !flow_.DataInputs(node).empty()) Look(node);
     }
     return std::move(macros_);
   }
@@ -101,7 +102,7 @@ class MacroFinder {
     const NodeId scaled = flow_.OnlyReader(cast, {"Mul"});
     if (scaled == kNo<NodeId>) return;
     std::vector<NodeId> nodes = {node, cast, scaled};
-    for (const ValueId input : model_.Inputs(scaled)) {
+    for (const ValueId input : flow_.DataInputs(scaled)) {
       const NodeId scale = flow_.DataProducer(input, {"Mul"});
       if (scale != kNo<NodeId> && HasConstantInput(scale)) {
         nodes.push_back(scale);
@@ -200,7 +201,7 @@ class MacroFinder {
   // The factors of 0.0447 x^3, as far as nothing else reads them.
   void AddCube(NodeId sum, std::vector<NodeId>& nodes) const {
     constexpr int kFactors = 4;
-    for (const ValueId input : model_.Inputs(sum)) {
+    for (const ValueId input : flow_.DataInputs(sum)) {
       NodeId factor = flow_.DataProducer(input, {"Mul"});
       for (int i = 0; i < kFactors && factor != kNo<NodeId>; ++i) {
         if (!IsReadOnlyBy(factor, nodes)) break;
@@ -211,12 +212,13 @@ class MacroFinder {
   }
 
   bool IsReadOnlyBy(NodeId node, const std::vector<NodeId>& nodes) const {
-    for (const NodeId reader : flow_.Readers(model_.Outputs(node)[0])) {
-      if (std::find(nodes.begin(), nodes.end(), reader) == nodes.end()) {
-        return false;
-      }
-    }
-    return true;
+    const std::vector<NodeId> readers =
+        flow_.FewReaders(model_.Outputs(node)[0], 2 * nodes.size());
+    return !readers.empty() &&
+           std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+             return std::find(nodes.begin(), nodes.end(), reader) !=
+                    nodes.end();
+           });
   }
 
   // x sigmoid(x), or x sigmoid(1.702 x).
@@ -239,11 +241,15 @@ class MacroFinder {
     const NodeId add = flow_.DataProducer(model_.Inputs(root)[0], {"Add"});
     const NodeId mean = FirstProducer(add, {"ReduceMean"});
     if (mean == kNo<NodeId>) return;
-    const NodeId square =
-        flow_.DataProducer(model_.Inputs(mean)[0], {"Pow", "Mul"});
+    const std::vector<ValueId> squared = flow_.DataInputs(mean);
+    const NodeId square = squared.empty()
+                              ? kNo<NodeId>
+                              : flow_.DataProducer(squared[0], {"Pow", "Mul"});
     if (square == kNo<NodeId>) return;
+    const std::vector<ValueId> base = flow_.DataInputs(square);
+    if (base.empty()) return;
     std::vector<NodeId> nodes = {root, add, mean, square};
-    const bool centred = AddCentre(flow_.DataInputs(square)[0], nodes);
+    const bool centred = AddCentre(base[0], nodes);
     NodeId last = root;
     const NodeId inverse = flow_.OnlyReader(root, {"Reciprocal", "Div"});
     if (inverse != kNo<NodeId> && (model_.OpType(inverse) == "Reciprocal" ||
@@ -276,14 +282,18 @@ class MacroFinder {
     const NodeId cast = flow_.DataProducer(d, {"Cast"});
     if (cast != kNo<NodeId>) {
       nodes.push_back(cast);
-      minus = flow_.DataProducer(model_.Inputs(cast)[0], {"Sub"});
+      const std::vector<ValueId> inputs = flow_.DataInputs(cast);
+      minus = inputs.empty() ? kNo<NodeId>
+                             : flow_.DataProducer(inputs[0], {"Sub"});
     }
     const NodeId mean = FirstProducer(minus, {"ReduceMean"});
     if (mean == kNo<NodeId>) return false;
     nodes.push_back(minus);
     nodes.push_back(mean);
     // torch 1.8 writes the difference twice.
-    for (const NodeId reader : flow_.Readers(model_.Outputs(mean)[0])) {
+    constexpr std::size_t kMostReads = 8;
+    for (const NodeId reader :
+         flow_.FewReaders(model_.Outputs(mean)[0], kMostReads)) {
       if (model_.OpType(reader) == "Sub") nodes.push_back(reader);
     }
     return true;

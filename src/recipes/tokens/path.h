@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/ids.h"
 #include "base/interner.h"
 
@@ -52,11 +53,8 @@ void CutAtItem(std::size_t place, Path& path);
 
 struct PathHash {
   std::size_t operator()(const Path& path) const {
-    std::uint64_t hash = 0x9e3779b97f4a7c15;
-    for (const Atom atom : path) {
-      hash = (hash ^ atom) * 0xff51afd7ed558ccd;
-      hash ^= hash >> 29;
-    }
+    std::uint64_t hash = kHashSeed;
+    for (const Atom atom : path) hash = HashMix(hash, atom);
     return static_cast<std::size_t>(hash);
   }
 };

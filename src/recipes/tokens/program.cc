@@ -3,21 +3,17 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/hash.h"
 #include "base/interner.h"
 #include "recipes/tokens/jumps.h"
 
 namespace onnx_tag::recipes {
 namespace {
 
-std::uint64_t Mix(std::uint64_t hash, std::uint64_t more) {
-  hash = (hash ^ more) * 0xff51afd7ed558ccd;
-  return hash ^ (hash >> 31);
-}
-
 std::uint64_t HashSorted(std::vector<std::uint64_t>& labels) {
   std::sort(labels.begin(), labels.end());
   std::uint64_t hash = labels.size() + 1;
-  for (const std::uint64_t label : labels) hash = Mix(hash, label);
+  for (const std::uint64_t label : labels) hash = HashMix(hash, label);
   return hash;
 }
 
@@ -95,7 +91,7 @@ std::vector<Step> MakeSteps(const Shape& shape, Order order) {
                      .label = label[token],
                      .inputs = hash_of(shape.inputs[token]),
                      .readers = hash_of(readers[token]),
-                     .extra = Mix(label[token], HashBytes(shape.extras[token])),
+                     .extra = HashMix(label[token], HashBytes(shape.extras[token])),
                      .soft = SoftClasses(text),
                      .weight = LabelWeight(text),
                      .solid = IsSolid(text),

@@ -167,6 +167,8 @@ void TokenGraph::AddFused(NodeId node, const Fused& fused) {
 }
 
 void TokenGraph::Connect() {
+  // By token, the last one that reads it: each input counts once.
+  std::vector<std::uint32_t> reader(tokens_.size(), kNone);
   for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
     Token& token = tokens_[i];
     if (!token.is_echo) token.anchor = anchors_[token.main_node()];
@@ -178,7 +180,10 @@ void TokenGraph::Connect() {
     for (const NodeId node : token.nodes) {
       if (token.anchor.empty() && !token.is_echo) token.anchor = anchors_[node];
       for (const ValueId value : flow_.Reads(node)) {
-        ConnectTo(TokenFor(flow_.Source(value)), i);
+        const std::uint32_t input = TokenFor(flow_.Source(value));
+        if (input == kNone || input == i || reader[input] == i) continue;
+        reader[input] = i;
+        token.inputs.push_back(input);
       }
     }
   }
@@ -195,14 +200,6 @@ std::uint32_t TokenGraph::TokenFor(ValueId value) const {
     return token - 1;
   }
   return last_of_[node];
-}
-
-void TokenGraph::ConnectTo(std::uint32_t input, std::uint32_t token) {
-  if (input == kNone || input == token) return;
-  std::vector<std::uint32_t>& inputs = tokens_[token].inputs;
-  if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) {
-    inputs.push_back(input);
-  }
 }
 
 void TokenGraph::MoveAnchors() {

@@ -66,7 +66,6 @@ class TokenGraph {
   void Connect();
   // The token that makes `value`, or kNone.
   std::uint32_t TokenFor(ValueId value) const;
-  void ConnectTo(std::uint32_t input, std::uint32_t token);
   void MoveAnchors();
   std::string Label(NodeId node) const;
   std::string Extra(const Token& token) const;

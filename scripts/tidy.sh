@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Runs clang-tidy over the files of src/ that differ from a commit; a finding is an error.
+#
+#   scripts/tidy.sh [COMMIT]    default: HEAD~1
+#   scripts/tidy.sh all         every file of src/: an hour on two cores
+#
+# Takes the compiler's options from build-asan, the build with clang.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+if [ "${1:-}" = all ]; then
+  mapfile -t files < <(git ls-files 'src/*.cc')
+else
+  mapfile -t files < <(git diff --name-only --diff-filter=d "${1:-HEAD~1}" -- 'src/*.cc')
+fi
+if [ ${#files[@]} -eq 0 ]; then
+  echo "tidy.sh: no file of src/ changed"
+  exit 0
+fi
+printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 4 clang-tidy-14 -p build-asan --quiet
+echo "tidy.sh: ${#files[@]} files are clean"

@@ -1,0 +1,83 @@
+// From a file to all that is known of it, step by step. What a step needs of
+// the others stands in its arguments.
+#include "evidence/evidence.h"
+#include "evidence/sequential_numbers.h"
+
+namespace onnx_tag {
+namespace {
+
+// Scopes and metadata of a file that names the root alone say nothing.
+void SetAside(ScopeFacts& scopes, MetadataFacts& metadata) {
+  std::erase_if(metadata.metadata, [](const MetadataFact& fact) {
+    return fact.module == ModuleTree::kRoot;
+  });
+  for (auto* const found : {&scopes.node_scope, &scopes.value_scope}) {
+    for (ScopeId& scope : *found) scope = kNo<ScopeId>;
+  }
+}
+
+}  // namespace
+
+ExporterFacts RecognizeExporter(const Model& model) {
+  ExporterFacts facts;
+  facts.dialect = DetectDialect(model);
+  facts.names = ReadDialect(model, facts.dialect);
+  return facts;
+}
+
+Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
+  ModuleTree modules;
+  ExporterFacts exporter = RecognizeExporter(model);
+  ScopeFacts scopes = GatherScopes(model, exporter);
+  FunctionTable functions(model);
+  ParameterFacts parameters =
+      GatherParameters(model, exporter, scopes, functions, modules);
+  PlaceFunctions(model, scopes, parameters, modules, functions);
+  InlinedFacts inlined = GatherInlined(model, parameters, modules);
+  MetadataFacts metadata = GatherMetadata(model, modules);
+  DialectFacts names = GatherDialectNames(model, exporter, modules);
+  if (std::optional<DialectFacts> keras = GatherKerasOnTorch(
+          model, exporter, scopes, parameters, metadata, modules)) {
+    names = std::move(*keras);
+    SetAside(scopes, metadata);
+  }
+  RecordedFacts recorded =
+      GatherRecordings(model, wanted.trace, wanted.fx, modules);
+  // What was recorded is known to the hierarchy, too.
+  KnownModules known = FitHierarchy({scopes, parameters, metadata, recorded},
+                                    wanted.hierarchy, modules);
+  scopes = AlignScopes(model, parameters, std::move(scopes), known, modules);
+  AttentionGuesses attention = GuessAttentionNames(parameters, modules);
+  AddMissingNumbers(modules);
+  RecipeFacts recipes = GatherRecipes(
+      model, exporter, scopes,
+      metadata.metadata.size() + inlined.inlined.size(), wanted.book, modules);
+  ModuleUses uses = DescribeModules(modules, scopes.scopes, parameters, known);
+  return {{std::move(exporter)},
+          {std::move(scopes)},
+          {std::move(parameters)},
+          {std::move(functions)},
+          {std::move(inlined)},
+          {std::move(metadata)},
+          {std::move(names)},
+          {std::move(recorded)},
+          {std::move(known)},
+          {std::move(attention)},
+          {std::move(recipes)},
+          {std::move(uses)},
+          model,
+          std::move(modules)};
+}
+
+std::vector<ModuleId> AddModules(const std::vector<std::string>& paths,
+                                 Evidence& evidence) {
+  std::vector<ModuleId> ids;
+  for (const std::string& path : paths) {
+    ids.push_back(evidence.modules.Add(path));
+  }
+  static_cast<ModuleUses&>(evidence) = DescribeModules(
+      evidence.modules, evidence.scopes, evidence, evidence.known);
+  return ids;
+}
+
+}  // namespace onnx_tag

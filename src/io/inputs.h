@@ -1,0 +1,45 @@
+// The files that a command reads. None of them may become one of its outputs.
+//
+//   Inputs inputs;
+//   inputs.Add(file, "the model");
+//   inputs.Add("rules.json", "--rules");
+//   OutputFile out = OutputFile::Create("out.onnx", inputs, {});
+//
+// A file counts as the same under every name: links, hard links, "./x" for "x".
+#ifndef ONNX_TAG_IO_INPUTS_H_
+#define ONNX_TAG_IO_INPUTS_H_
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "io/mapped_file.h"
+
+namespace onnx_tag {
+
+class Inputs {
+ public:
+  // `what` tells the user what the file is for: "the model", "--rules". A name
+  // without a file adds nothing.
+  void Add(const std::string& path, std::string_view what);
+  // Standard input, too, where it is a file.
+  void Add(const MappedFile& file, std::string_view what);
+  void Add(const Inputs& others);
+
+  // What the file is for; empty where the command does not read it.
+  std::string_view Find(const std::string& path) const;
+  std::string_view FindDescriptor(int fd) const;
+
+  // Throws Error(kOutput) where the command reads the file at `path`.
+  void Refuse(const std::string& path) const;
+
+ private:
+  std::map<std::pair<dev_t, ino_t>, std::string> files_;
+};
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_IO_INPUTS_H_

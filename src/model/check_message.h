@@ -1,0 +1,51 @@
+// Bytes that the reader passes over and that others may parse later: parameters
+// of attributes, types, bindings. They are judged here, when the file is read,
+// so that nobody has to expect malformed bytes afterwards.
+//
+// The numbers in a tensor are not looked at: that would load the weights.
+// (`dims` are; lists of fixed-size numbers must have a length that fits.)
+#ifndef ONNX_TAG_MODEL_CHECK_MESSAGE_H_
+#define ONNX_TAG_MODEL_CHECK_MESSAGE_H_
+
+#include "wire/field_reader.h"
+
+namespace onnx_tag::model {
+
+enum class MessageKind : std::uint8_t {
+  kOther,  // not a message, or one that the ONNX specification does not have
+  kIntegers,
+  kFixed32s,
+  kFixed64s,
+  kGraph,
+  kNode,
+  kAttribute,
+  kValueInfo,
+  kTensor,
+  kSparseTensor,
+  kEntry,
+  kOpset,
+  kType,
+  kTensorType,
+  kElementType,  // of a sequence or an optional
+  kShape,
+  kDimension,
+};
+
+// The depth of what is inside `field`, a message in one that is nested `depth`
+// deep. Throws WireError past what protobuf accepts.
+int Deeper(const wire::Field& field, int depth);
+
+// Judges `field`, a field of a message that is nested `depth` deep. Throws
+// WireError where protobuf refuses it.
+void CheckField(const wire::Field& field, MessageKind kind, int depth);
+
+// The same for a field of a tensor.
+void CheckTensorField(const wire::Field& field, int depth);
+
+// The same for an attribute. True where it holds graphs, which it leaves to
+// the caller.
+bool CheckAttribute(const wire::Field& field, int depth);
+
+}  // namespace onnx_tag::model
+
+#endif  // ONNX_TAG_MODEL_CHECK_MESSAGE_H_

@@ -1,0 +1,301 @@
+// Every command that writes, with every file that it reads as its output. The
+// files stay as they were, whatever name the output has, with --force, too.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "support/onnx_models.h"
+#include "support/run_cli.h"
+#include "support/temporary_folder.h"
+
+namespace onnx_tag::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+struct Row {
+  std::string command;
+  std::vector<std::string> args;     // "@x" is the file x of the folder
+  std::vector<std::string> inputs;   // names of the files it reads
+  std::vector<std::string> outputs;  // options that name an output
+  bool several = false;              // models
+};
+
+// A new command that writes files gets rows here: EveryWritingCommandHasARow.
+const std::vector<Row>& Rows() {
+  static const std::vector<std::string> kBoth = {"-o", "--sidecar"};
+  static const std::vector<std::string> kOne = {"-o"};
+  static const std::vector<Row> rows = {
+      {"tag", {"@m.onnx"}, {"m.onnx", "w.bin"}, kBoth},
+      {"tag",
+       {"@m.onnx", "--hierarchy", "@map.json"},
+       {"m.onnx", "w.bin", "map.json"},
+       kBoth},
+      {"tag",
+       {"@m.onnx", "--rules", "@rules.json"},
+       {"m.onnx", "w.bin", "rules.json"},
+       kBoth},
+      {"tag",
+       {"@dyn.onnx", "--strategy", "htp", "--trace", "@recording.json"},
+       {"dyn.onnx", "recording.json"},
+       kBoth},
+      {"tag",
+       {"@dyn.onnx", "--strategy", "fx_graph", "--fx", "@recording.json"},
+       {"dyn.onnx", "recording.json"},
+       kBoth},
+      {"tag",
+       {"@m.onnx", "@n.onnx", "--files-from", "@list"},
+       {"m.onnx", "w.bin", "n.onnx", "list"},
+       kBoth,
+       true},
+      {"strip", {"@m.onnx"}, {"m.onnx", "w.bin"}, kOne},
+      {"export", {"@m.onnx", "--to", "dot"}, {"m.onnx", "w.bin"}, kOne},
+      {"export", {"@s.json", "--to", "tsv"}, {"s.json"}, kOne},
+      {"export",
+       {"@m.onnx", "--to", "graphml", "--sidecar", "@s.json"},
+       {"m.onnx", "w.bin", "s.json"},
+       kOne},
+      {"export",
+       {"@m.onnx", "--to", "netron", "--rules", "@rules.json"},
+       {"m.onnx", "w.bin", "rules.json"},
+       kOne},
+      {"transfer",
+       {"@m.onnx", "@n.onnx"},
+       {"m.onnx", "w.bin", "n.onnx"},
+       kBoth},
+      {"transfer",
+       {"@tagged.onnx", "@n.onnx"},
+       {"tagged.onnx", "w.bin", "n.onnx"},
+       kBoth},
+      {"transfer",
+       {"@s.json", "@m.onnx"},
+       {"s.json", "m.onnx", "w.bin"},
+       kBoth},
+      {"transfer",
+       {"@m.onnx", "@n.onnx", "--hierarchy", "@map.json"},
+       {"m.onnx", "n.onnx", "map.json"},
+       kBoth},
+  };
+  return rows;
+}
+
+class InputsAsOutputsTest : public testing::Test {
+ protected:
+  InputsAsOutputsTest() {
+    schema::ModelProto model = ModelFromText(
+        "graph { node { op_type: 'Relu' name: '/a/Relu' input: 'x' output: 'y' "
+        "} initializer { name: 'w' data_location: 1 external_data { key: "
+        "'location' value: 'w.bin' } } }");
+    folder_.Write("m.onnx", model.SerializeAsString());
+    folder_.Write("n.onnx",
+                  BytesFromText("graph { node { op_type: 'Relu' name: "
+                                "'/a/Relu' input: 'x' output: 'y' } "
+                                "}"));
+    folder_.Write("w.bin", "weights");
+    folder_.Write("map.json", R"({"modules": {"": "Net", "a": "ReLU"}})");
+    folder_.Write("rules.json", R"({"catalogue": {}})");
+    folder_.Write("list", folder_ / "m.onnx\n");
+    // Recorded from a real run: another model's would be refused before the
+    // outputs are looked at.
+    for (const std::string name : {"recording.json", "dyn.onnx"}) {
+      fs::copy_file(ONNX_TAG_TEST_FOLDER "/recordings/nn_cnn/" + name,
+                    folder_ / name);
+    }
+    const CliResult made =
+        RunCli({"tag", folder_ / "m.onnx", "-o", folder_ / "tagged.onnx",
+                "--sidecar", folder_ / "s.json"});
+    EXPECT_EQ(made.exit, 0) << made.err;
+    fs::create_directories(folder_ / "in");
+  }
+
+  // Other names of the file `name`, made where they need a link.
+  std::vector<std::string> NamesOf(const std::string& name) {
+    const std::string soft = "soft-" + name;
+    const std::string hard = "hard-" + name;
+    if (!fs::exists(folder_ / soft)) {
+      fs::create_symlink(name, folder_ / soft);
+      fs::create_hard_link(folder_ / name, folder_ / hard);
+    }
+    return {folder_ / name, folder_ / "./in/../" + name, folder_ / soft,
+            folder_ / hard};
+  }
+
+  // Every file and what is in it; links apart from what they lead to.
+  std::map<std::string, std::string> Contents() const {
+    std::map<std::string, std::string> contents;
+    for (const std::string& name : folder_.Names()) {
+      const std::string path = folder_ / name;
+      contents[name] = (fs::is_symlink(path) ? "link " : "") +
+                       (fs::is_directory(path) ? "" : ReadFile(path));
+    }
+    return contents;
+  }
+
+  std::vector<std::string> Expand(std::vector<std::string> args) const {
+    for (std::string& arg : args) {
+      if (arg.starts_with("@")) arg = folder_ / arg.substr(1);
+    }
+    return args;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(InputsAsOutputsTest, NoInputIsEverReplaced) {
+  for (const Row& row : Rows()) {
+    std::vector<std::string> words = {row.command};
+    const std::vector<std::string> args = Expand(row.args);
+    words.insert(words.end(), args.begin(), args.end());
+    SCOPED_TRACE(testing::PrintToString(words));
+    for (const std::string& input : row.inputs) {
+      for (const std::string& output : NamesOf(input)) {
+        for (const std::string& option : row.outputs) {
+          for (const bool force : {false, true}) {
+            std::vector<std::string> run = words;
+            run.insert(run.end(), {option, output});
+            if (force) run.push_back("--force");
+            SCOPED_TRACE(option + " " + output + (force ? " --force" : ""));
+            const std::map<std::string, std::string> before = Contents();
+            const CliResult result = RunCli(run);
+            // Several models have no single output: wrong usage.
+            EXPECT_EQ(result.exit, row.several ? 2 : 4) << result.err;
+            EXPECT_EQ(Contents(), before);
+          }
+        }
+      }
+    }
+  }
+}
+
+// The rows are worth something only where the same command without the clash
+// does its work.
+TEST_F(InputsAsOutputsTest, EachRowWritesElsewhere) {
+  for (const Row& row : Rows()) {
+    std::vector<std::string> words = {row.command};
+    const std::vector<std::string> args = Expand(row.args);
+    words.insert(words.end(), args.begin(), args.end());
+    if (!row.several) {
+      words.insert(words.end(), {"-o", folder_ / "out"});
+    }
+    SCOPED_TRACE(testing::PrintToString(words));
+    const CliResult result = RunCli(words);
+    EXPECT_EQ(result.exit, 0) << result.err;
+    for (const std::string name :
+         {"out", "out.tags.json", "m.tagged.onnx", "m.tags.json",
+          "n.tagged.onnx", "n.tags.json"}) {
+      fs::remove(folder_ / name);
+    }
+  }
+}
+
+// What `--help` calls an output, the table must try.
+TEST_F(InputsAsOutputsTest, EveryWritingCommandHasARow) {
+  std::set<std::string> commands;
+  for (const Row& row : Rows()) commands.insert(row.command);
+  std::istringstream help(RunCli({"--help"}).out);
+  bool listing = false;
+  int writing = 0;
+  for (std::string line; std::getline(help, line);) {
+    if (line == "commands:") {
+      listing = true;
+    } else if (listing && line.empty()) {
+      listing = false;
+    } else if (listing) {
+      std::string command;
+      std::istringstream(line) >> command;
+      const std::string options = RunCli({command, "--help"}).out;
+      const bool writes = options.find("-o, --output") != std::string::npos ||
+                          options.find("--out-dir") != std::string::npos;
+      writing += writes ? 1 : 0;
+      EXPECT_EQ(commands.count(command), writes ? 1u : 0u) << command;
+    }
+  }
+  EXPECT_GE(writing, 4);
+}
+
+TEST_F(InputsAsOutputsTest, DefaultNamesAreNoExcuse) {
+  // The sidecar of n.onnx would be n.tags.json.
+  fs::rename(folder_ / "s.json", folder_ / "n.tags.json");
+  const std::map<std::string, std::string> before = Contents();
+  for (const bool force : {false, true}) {
+    std::vector<std::string> words = {"transfer", folder_ / "n.tags.json",
+                                      folder_ / "n.onnx"};
+    if (force) words.push_back("--force");
+    const CliResult result = RunCli(words);
+    EXPECT_EQ(result.exit, 4);
+    EXPECT_THAT(result.err, HasSubstr("is an input of this command"));
+    EXPECT_THAT(result.err, HasSubstr("--sidecar"));
+    EXPECT_EQ(Contents(), before);
+  }
+}
+
+TEST_F(InputsAsOutputsTest, InPlaceReplacesTheModelAndNothingElse) {
+  std::map<std::string, std::string> before = Contents();
+  for (const std::string other : {"m.onnx", "w.bin", "rules.json"}) {
+    const CliResult result =
+        RunCli({"tag", folder_ / "m.onnx", "--rules", folder_ / "rules.json",
+                "--in-place", "--sidecar", folder_ / other, "--force"});
+    EXPECT_EQ(result.exit, 4) << other << result.err;
+    EXPECT_EQ(Contents(), before);
+  }
+  EXPECT_EQ(
+      RunCli({"tag", folder_ / "m.onnx", "--in-place", "--no-sidecar"}).exit,
+      0);
+  EXPECT_NE(ReadFile(folder_ / "m.onnx"), before["m.onnx"]);
+}
+
+TEST_F(InputsAsOutputsTest, StandardInputIsAnInput) {
+  const std::string bytes = ReadFile(folder_ / "n.onnx");
+  const std::string command = "\"" ONNX_TAG_PROGRAM "\" tag - -o '" +
+                              (folder_ / "n.onnx") + "' --force -q < '" +
+                              (folder_ / "n.onnx") + "' 2> /dev/null";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 4);
+  EXPECT_EQ(ReadFile(folder_ / "n.onnx"), bytes);
+}
+
+TEST_F(InputsAsOutputsTest, StandardOutputIsAnOutput) {
+  const std::string bytes = ReadFile(folder_ / "n.onnx");
+  const std::string command = "\"" ONNX_TAG_PROGRAM "\" tag '" +
+                              (folder_ / "n.onnx") + "' -o - -q >> '" +
+                              (folder_ / "n.onnx") + "' 2> /dev/null";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 4);
+  EXPECT_EQ(ReadFile(folder_ / "n.onnx"), bytes);
+}
+
+TEST_F(InputsAsOutputsTest, TwoOutputsAreTwoFiles) {
+  const CliResult result =
+      RunCli({"tag", folder_ / "m.onnx", "-o", folder_ / "out.onnx",
+              "--sidecar", folder_ / "in/../out.onnx"});
+  EXPECT_EQ(result.exit, 4);
+  EXPECT_THAT(result.err, HasSubstr("two outputs would have this name"));
+  EXPECT_FALSE(fs::exists(folder_ / "out.onnx"));
+}
+
+// What may be replaced follows from what is written: only a tagged model is
+// replaced by one, only a sidecar by a sidecar.
+TEST_F(InputsAsOutputsTest, AFileOfOursIsReplacedOnlyByItsLike) {
+  folder_.Write("o.onnx",
+                BytesFromText("graph { node { op_type: 'Relu' name: '/b/Relu' "
+                              "} }"));
+  ASSERT_EQ(RunCli({"tag", folder_ / "o.onnx"}).exit, 0);
+  const std::map<std::string, std::string> before = Contents();
+  const std::string tagged = folder_ / "o.tagged.onnx";
+  const std::string sidecar = folder_ / "o.tags.json";
+  const std::string model = folder_ / "n.onnx";
+  EXPECT_EQ(RunCli({"export", model, "--to", "tsv", "-o", sidecar}).exit, 4);
+  EXPECT_EQ(RunCli({"export", model, "--to", "tsv", "-o", tagged}).exit, 4);
+  EXPECT_EQ(RunCli({"tag", model, "-o", sidecar, "--no-sidecar"}).exit, 4);
+  EXPECT_EQ(RunCli({"tag", model, "--sidecar", tagged}).exit, 4);
+  EXPECT_EQ(RunCli({"strip", model, "-o", tagged}).exit, 4);
+  EXPECT_EQ(RunCli({"strip", model, "-o", sidecar}).exit, 4);
+  EXPECT_EQ(Contents(), before);
+  EXPECT_EQ(RunCli({"tag", model, "-o", tagged, "--sidecar", sidecar}).exit, 0);
+}
+
+}  // namespace
+}  // namespace onnx_tag::test

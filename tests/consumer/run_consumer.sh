@@ -1,0 +1,24 @@
+#!/bin/sh
+# Installs a build into an empty folder, builds the consumer against it and runs both: run_consumer.sh BUILD CXX MODEL
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$1 compiler=$2 model=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cmake --install "$build" --prefix "$work/tree" >"$work/install.log"
+for file in bin/onnx-tag share/man/man1/onnx-tag.1 share/man/man1/onnx-tag-select.1 \
+    share/bash-completion/completions/onnx-tag share/zsh/vendor-completions/_onnx-tag \
+    share/fish/vendor_completions.d/onnx-tag.fish share/doc/onnx-tag/README.md share/doc/onnx-tag/onnx-tag.cdx.json; do
+  [ -s "$work/tree/$file" ] || { echo "run_consumer.sh: $file is not installed" >&2; exit 1; }
+done
+cmake -S "$here" -B "$work/build" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/tree" \
+  -Donnx_tag_INCLUDE_DIR="$work/tree/include" >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+cmake --build "$work/build" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+"$work/build/consumer" "$model" >"$work/modules.txt"
+# The library and the program give the same answer.
+"$work/tree/bin/onnx-tag" query "$model" 'layer=0 and component=query and op=MatMul' --tsv 2>/dev/null |
+  tail -n +2 | while IFS="$(printf '\t')" read -r _ _ name _ _ rest; do
+    grep -q "^$name" "$work/modules.txt" || { echo "run_consumer.sh: $name is missing" >&2; exit 1; }
+  done
+grep -q "encoder.layer.0.attention.self.query$" "$work/modules.txt"
+echo "consumer: $(wc -l <"$work/modules.txt") nodes"

@@ -1,0 +1,180 @@
+// Documents that say something of the code are compared with the code.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "base/text.h"
+#include "cli/command_table.h"
+#include "support/run_cli.h"
+#include "support/temporary_folder.h"
+
+namespace onnx_tag::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::HasSubstr;
+
+const fs::path kSource = ONNX_TAG_SOURCE;
+
+std::string Text(const fs::path& file) {
+  return ReadFile((kSource / file).string());
+}
+
+// Each layer, in order, and the layers that it uses.
+using Layers = std::vector<std::pair<std::string, std::set<std::string>>>;
+
+Layers LayersOfCMake() {
+  Layers layers;
+  const std::string text = Text("src/CMakeLists.txt");
+  const std::regex call(R"(onnx_tag_layer\(\s*([a-z_]+)([^)]*)\))");
+  for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end;
+       ++at) {
+    std::set<std::string> uses;
+    bool depends = false;
+    bool tool = false;
+    std::istringstream words((*at)[2].str());
+    for (std::string word; words >> word;) {
+      if (word == "FOLDER") tool = true;
+      if (std::isupper(static_cast<unsigned char>(word[0])) != 0) {
+        depends = word == "DEPENDS";
+      } else if (depends) {
+        uses.insert(word);
+      }
+    }
+    if (!tool) layers.emplace_back((*at)[1], uses);
+  }
+  return layers;
+}
+
+Layers LayersOfTheDocument() {
+  Layers layers;
+  std::istringstream lines(Text("docs/architecture.md"));
+  const std::regex row(R"(\| `([a-z_]+)` \| ([a-z_, –]+) \| .*)");
+  bool table = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("| layer |")) table = true;
+    if (line.empty()) table = false;
+    std::smatch match;
+    if (!table || !std::regex_match(line, match, row)) continue;
+    std::set<std::string> uses;
+    const std::string used = match[2].str();
+    for (const std::string_view word : Split(used, ',')) {
+      std::string name(word);
+      std::erase(name, ' ');
+      if (name != "–") uses.insert(name);
+    }
+    layers.emplace_back(match[1], uses);
+  }
+  return layers;
+}
+
+TEST(DocsTest, ArchitectureHasTheLayersOfTheBuild) {
+  const Layers built = LayersOfCMake();
+  ASSERT_GT(built.size(), 15u);
+  EXPECT_EQ(LayersOfTheDocument(), built)
+      << "compare the table in docs/architecture.md with src/CMakeLists.txt";
+}
+
+TEST(DocsTest, TestsThatCommentsNameExist) {
+  // "Tested by tests/a/b_test.cc and c_test.cc.": c_test.cc is beside.
+  const std::regex sentence(R"(Tested by ((?:[^.]|\.(?!\s))*)\.)");
+  const std::regex file(R"([A-Za-z0-9_/]+\.(?:cc|py|sh))");
+  std::size_t named = 0;
+  for (const char* const folder : {"src", "include", "bench", "tools"}) {
+    for (const auto& entry :
+         fs::recursive_directory_iterator(kSource / folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".cc" && extension != ".h") continue;
+      const std::string text = ReadFile(entry.path().string());
+      for (std::sregex_iterator at(text.begin(), text.end(), sentence), end;
+           at != end; ++at) {
+        const std::string files = (*at)[1];
+        fs::path beside;
+        for (std::sregex_iterator name(files.begin(), files.end(), file), last;
+             name != last; ++name) {
+          fs::path path = name->str();
+          if (path.has_parent_path()) {
+            beside = path.parent_path();
+          } else {
+            path = beside / path;
+          }
+          EXPECT_TRUE(fs::exists(kSource / path))
+              << entry.path() << " names " << path;
+          ++named;
+        }
+      }
+    }
+  }
+  EXPECT_GT(named, 20u);
+}
+
+TEST(DocsTest, TheNumberOfPublicHeadersIsRight) {
+  constexpr const char* kNumbers[] = {"no",    "one",  "two", "three",
+                                      "four",  "five", "six", "seven",
+                                      "eight", "nine", "ten", "eleven"};
+  std::size_t count = 0;
+  const std::string readme = Text("README.md");
+  const std::size_t start = readme.find("| `include/onnx_tag/` | ");
+  ASSERT_NE(start, std::string::npos);
+  const std::string row =
+      readme.substr(start, readme.find('\n', start) - start);
+  for (const auto& entry :
+       fs::directory_iterator(kSource / "include/onnx_tag")) {
+    ++count;
+    EXPECT_THAT(row, HasSubstr(entry.path().stem().string()));
+  }
+  ASSERT_LT(count, std::size(kNumbers));
+  const std::string phrase = std::string(kNumbers[count]) + " headers";
+  EXPECT_THAT(row, HasSubstr(phrase));
+  EXPECT_THAT(Text("CONTRIBUTING.md"), HasSubstr("the " + phrase));
+}
+
+TEST(DocsTest, AccuracyHasTablesAndNoOtherOutput) {
+  std::istringstream lines(Text("docs/accuracy.md"));
+  bool made = false;
+  std::size_t rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("<!-- ")) {
+      made = !line.starts_with("<!-- /");
+    } else if (made) {
+      ++rows;
+      EXPECT_TRUE(line.empty() || line.starts_with("|")) << line;
+    }
+  }
+  EXPECT_GT(rows, 50u);
+}
+
+TEST(DocsTest, EveryHelpHasAGoldenAndFitsATerminal) {
+  std::string golden;
+  for (const auto& entry :
+       fs::directory_iterator(kSource / "tests/cli/cases")) {
+    golden += ReadFile(entry.path().string());
+  }
+  std::vector<std::string> calls = {"--help"};
+  for (const cli::Command& command : cli::Commands()) {
+    calls.push_back(std::string(command.name) + " --help");
+  }
+  for (const std::string& call : calls) {
+    EXPECT_THAT(golden, HasSubstr("$ onnx-tag " + call + "\n"))
+        << "add the line to tests/cli/cases/help.txt and run cli_test with "
+           "ONNX_TAG_UPDATE_GOLDEN=1";
+    std::vector<std::string> words;
+    for (const std::string_view word : Split(call, ' ')) {
+      words.emplace_back(word);
+    }
+    const std::string help = RunCli(words).out;
+    EXPECT_NE(help, "") << call;
+    for (const std::string_view line : Split(help, '\n')) {
+      EXPECT_LE(line.size(), 80u) << call << ": " << line;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onnx_tag::test

@@ -1,0 +1,20 @@
+// Any bytes as a sidecar: read, or refused with an error.
+#include <cstdint>
+#include <string>
+
+#include "onnx_tag/error.h"
+#include "tagging/sidecar.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  using namespace onnx_tag;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  try {
+    const Sidecar sidecar = ReadSidecar(text);
+    if (sidecar.nodes.size() != sidecar.tagging.tags.size()) __builtin_trap();
+    // What reads a sidecar whole reads its head.
+    GlanceAtSidecar(text);
+  } catch (const Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,24 @@
+// Graphs of any size, made to find time and memory beyond what their size
+// explains: each shape makes some list, some name or some fan long.
+#ifndef ONNX_TAG_TESTS_GROWTH_FAMILIES_H_
+#define ONNX_TAG_TESTS_GROWTH_FAMILIES_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace onnx_tag::test {
+
+struct Family {
+  std::string_view name;
+  // The bytes of a model whose size is in proportion to `size`. The same
+  // arguments give the same bytes; another seed gives a like graph.
+  std::string (*make)(std::uint32_t size, std::uint32_t seed);
+};
+
+std::span<const Family> Families();
+
+}  // namespace onnx_tag::test
+
+#endif  // ONNX_TAG_TESTS_GROWTH_FAMILIES_H_

@@ -1,0 +1,391 @@
+// Each rung alone, on the smallest graph that it has something to say about.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "support/one_rung.h"
+
+namespace onnx_tag {
+namespace {
+
+using test::AddFunction;
+using test::AddNode;
+using test::AddParameters;
+using test::OneRung;
+
+void AddMetadata(schema::NodeProto* node, const std::string& key,
+                 const std::string& value) {
+  auto* const entry = node->add_metadata_props();
+  entry->set_key(key);
+  entry->set_value(value);
+}
+
+TEST(Rung, MetadataSaysWhatTheExporterRecorded) {
+  OneRung graph;
+  auto* const node = graph.Node("Relu", {"x"}, "a");
+  AddMetadata(node, "pkg.torch.onnx.name_scopes", "['', 'net.act', 'relu']");
+  graph.Node("Relu", {"a"}, "b");
+  graph.Read();
+  EXPECT_EQ(graph.Says("metadata", "a"), "net.act certain");
+  EXPECT_EQ(graph.Says("metadata", "b"), "-");
+}
+
+TEST(Rung, ScopeIsConfirmedByAParameter) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"net.fc.weight"});
+  graph.Node("Gemm", {"x", "net.fc.weight"}, "a", "/net/fc/Gemm");
+  graph.Node("Relu", {"a"}, "b", "/net/act/Relu");
+  graph.Read();
+  EXPECT_EQ(graph.Says("scope", "a"), "net.fc certain");
+  EXPECT_EQ(graph.Says("scope", "b"), "net.act high");
+}
+
+TEST(Rung, ScopeFoldsTheIndexOfACalledList) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "a", "/layer/layer.0/Relu");
+  graph.Node("Relu", {"a"}, "b", "/embedder/embedder/Relu");
+  graph.Node("Relu", {"b"}, "c", "/stages.0/layers.1/Relu");
+  graph.Read();
+  EXPECT_EQ(graph.Says("scope", "a"), "layer.0 high");
+  EXPECT_EQ(graph.Says("scope", "b"), "embedder.embedder high");
+  EXPECT_EQ(graph.Says("scope", "c"), "stages.0.layers.1 high");
+}
+
+TEST(Rung, ValueNameIsTheScopeOfAnOutput) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "/net/act/Relu_output_0", "fused_7");
+  graph.Read();
+  EXPECT_EQ(graph.Says("value_name", "/net/act/Relu_output_0"), "net.act high");
+}
+
+TEST(Rung, FunctionOfAModuleIsTheModule) {
+  OneRung graph;
+  const std::string linear = "torch_nn_modules_linear_Linear_head_fc_1";
+  AddParameters(graph.proto(), {"head.fc.weight"});
+  AddNode(graph.Main(), linear, {"x", "head.fc.weight"}, {"a"}, "",
+          "pkg.torch.2.1.2");
+  AddNode(
+      AddFunction(graph.proto(), "pkg.torch.2.1.2", linear, {"i", "w"}, {"o"}),
+      "MatMul", {"i", "w"}, {"o"});
+  graph.Read();
+  EXPECT_EQ(graph.Says("function", "a"), "head.fc certain");
+  EXPECT_EQ(graph.Says("function", "o"), "head.fc certain");
+}
+
+TEST(Rung, HelperBodyIsItsCallersAlsoThroughAnotherHelper) {
+  OneRung graph;
+  AddNode(graph.Main(), "outer", {"x"}, {"a"}, "", "custom");
+  AddNode(AddFunction(graph.proto(), "custom", "outer", {"i"}, {"o"}), "inner",
+          {"i"}, {"o"}, "", "custom");
+  AddNode(AddFunction(graph.proto(), "custom", "inner", {"j"}, {"p"}), "Relu",
+          {"j"}, {"p"});
+  graph.Read();
+  EXPECT_EQ(graph.Says("helper_body", "p"), "-");
+  graph.Place("a", "net.act");
+  EXPECT_EQ(graph.Says("helper_body", "o"), "net.act certain");
+  EXPECT_EQ(graph.Says("helper_body", "p"), "net.act certain");
+}
+
+TEST(Rung, FunctionBodyIsLeftToTheFunctionsModule) {
+  OneRung graph;
+  AddNode(graph.Main(), "Block", {"x"}, {"a"}, "", "custom");
+  AddNode(AddFunction(graph.proto(), "custom", "Block", {"i"}, {"o"}), "Relu",
+          {"i"}, {"o"});
+  graph.Read();
+  EXPECT_EQ(graph.Says("function_body", "o"), "-");
+  graph.evidence().functions[FunctionId{0}].module = graph.Module("blocks.0");
+  EXPECT_EQ(graph.Says("function_body", "o"), "blocks.0 low");
+}
+
+TEST(Rung, DialectSaysWhatAnotherProducersNameSays) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "a");
+  graph.Read();
+  graph.evidence().name_facts.push_back(
+      {graph.NodeOf("a"), graph.Module("model.act"), Confidence::kHigh, ""});
+  EXPECT_EQ(graph.Says("dialect", "a"), "model.act high");
+}
+
+TEST(Rung, RegionIsTheLayerAroundItsNamedNeighbours) {
+  OneRung graph;
+  graph.Node("Mul", {"x"}, "a");
+  graph.Node("Neg", {"a"}, "b");
+  graph.Node("Mul", {"b"}, "c");
+  graph.Read();
+  graph.Place("a", "lstm");
+  graph.Place("c", "lstm.cell");
+  EXPECT_EQ(graph.Says("region", "b"), "-");  // other dialects name all nodes
+  graph.evidence().dialect = hierarchy::Dialect::kTf2onnx;
+  EXPECT_EQ(graph.Says("region", "b"), "lstm high");
+}
+
+TEST(Rung, InlinedCallIsAsSureAsItsName) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "a");
+  graph.Node("Relu", {"a"}, "b");
+  graph.Read();
+  const ModuleId act = graph.Module("net.act");
+  graph.evidence().inlined = {{graph.NodeOf("a"), act, InlinedTrust::kKnown},
+                              {graph.NodeOf("b"), act, InlinedTrust::kOrder}};
+  EXPECT_EQ(graph.Says("inlined", "a"), "net.act certain");
+  EXPECT_EQ(graph.Says("inlined", "b"), "net.act medium");
+}
+
+TEST(Rung, ParameterSpeaksForTheProductInFrontOfItsBias) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"onnx::MatMul_7"});
+  AddParameters(graph.proto(), {"fc.bias"}, 1);
+  graph.Node("MatMul", {"x", "onnx::MatMul_7"}, "a");
+  graph.Node("Add", {"a", "fc.bias"}, "b");
+  graph.Node("Relu", {"b"}, "c");
+  graph.Read();
+  EXPECT_EQ(graph.Says("parameter", "a"), "fc high");
+  EXPECT_THAT(graph.Says("parameter", "b"), testing::StartsWith("fc "));
+  EXPECT_EQ(graph.Says("parameter", "c"), "-");
+}
+
+TEST(Rung, RecipesAreFirmOrLoose) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "a");
+  graph.Node("Relu", {"a"}, "b");
+  graph.Read();
+  const ModuleId act = graph.Module("net.act");
+  graph.evidence().recipes = {
+      {graph.NodeOf("a"), act, Confidence::kHigh, true, ""},
+      {graph.NodeOf("b"), act, Confidence::kLow, false, ""}};
+  EXPECT_EQ(graph.Says("recipe", "a"), "net.act high");
+  EXPECT_EQ(graph.Says("recipe", "b"), "-");
+  EXPECT_EQ(graph.Says("loose_recipe", "a"), "-");
+  EXPECT_EQ(graph.Says("loose_recipe", "b"), "net.act low");
+}
+
+TEST(Rung, RecurrentStepsAreTheLayers) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"rnn.weight_ih_l0", "rnn.weight_hh_l0"});
+  graph.Node("MatMul", {"x", "rnn.weight_ih_l0"}, "a");
+  graph.Node("Tanh", {"a"}, "b");
+  graph.Node("MatMul", {"b", "rnn.weight_hh_l0"}, "c");
+  graph.Node("Tanh", {"c"}, "d");
+  graph.Read();
+  graph.Place("a", "rnn");
+  graph.Place("c", "rnn");
+  EXPECT_EQ(graph.Says("recurrent", "b"), "rnn medium");
+  EXPECT_EQ(graph.Says("recurrent", "d"), "-");  // behind its last node
+}
+
+TEST(Rung, NormIsWhatItsWeightCompletes) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"norm.weight"}, 1);
+  AddParameters(graph.proto(), {"two", "epsilon"}, 0);
+  graph.Node("Relu", {"x"}, "h");
+  graph.Node("Pow", {"h", "two"}, "square");
+  graph.Node("ReduceMean", {"square"}, "mean");
+  graph.Node("Add", {"mean", "epsilon"}, "shifted");
+  graph.Node("Sqrt", {"shifted"}, "root");
+  graph.Node("Div", {"h", "root"}, "scaled");
+  graph.Node("Mul", {"scaled", "norm.weight"}, "y");
+  graph.Read();
+  graph.Place("y", "norm", Source::kParameter);
+  for (const char* const part : {"square", "mean", "root", "scaled"}) {
+    EXPECT_EQ(graph.Says("norm", part), "norm high") << part;
+  }
+  EXPECT_EQ(graph.Says("norm", "h"), "-");
+}
+
+TEST(Rung, CarrierIsItsParametersOwners) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"fc.weight"});
+  graph.Node("Transpose", {"fc.weight"}, "t");
+  graph.Node("MatMul", {"x", "t"}, "a");
+  graph.Read();
+  EXPECT_EQ(graph.Says("carrier", "t"), "fc medium");
+  EXPECT_EQ(graph.Says("carrier", "a"), "-");
+}
+
+TEST(Rung, ReshapesAroundAGemmAreTheGemms) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"w"});
+  graph.Node("Reshape", {"x"}, "a");
+  graph.Node("Gemm", {"a", "w"}, "b");
+  graph.Node("Reshape", {"b"}, "c");
+  graph.Read();
+  graph.Place("b", "fc");
+  EXPECT_EQ(graph.Says("gemm_reshape", "a"), "fc high");
+  EXPECT_EQ(graph.Says("gemm_reshape", "c"), "fc high");
+}
+
+// A quantizer and its inverse stand one behind the other. The second is placed
+// by the node before both: the claim on the first is not accepted yet.
+TEST(Rung, ConversionsAreOfWhoMadeTheTensor) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "a");
+  graph.Node("QuantizeLinear", {"a"}, "b");
+  graph.Node("DequantizeLinear", {"b"}, "c");
+  graph.Node("Relu", {"c"}, "d");
+  graph.Read();
+  graph.Place("a", "act", Source::kOperation, Confidence::kMedium);
+  EXPECT_EQ(graph.Says("conversion", "b"), "act medium");
+  EXPECT_EQ(graph.Says("conversion", "c"), "act medium");
+  EXPECT_EQ(graph.Says("conversion", "d"), "-");
+}
+
+TEST(Rung, ConsumersSpeakWhereTheyAgree) {
+  OneRung graph;
+  graph.Node("Shape", {"x"}, "size");
+  graph.Node("Expand", {"x", "size"}, "a", "/attn/Expand");
+  graph.Node("Shape", {"x"}, "shared");
+  graph.Node("Expand", {"x", "shared"}, "b", "/attn/Expand_1");
+  graph.Node("Expand", {"x", "shared"}, "c", "/mlp/Expand");
+  graph.Read();
+  graph.Place("a", "attn");
+  graph.Place("b", "attn");
+  graph.Place("c", "mlp");
+  EXPECT_EQ(graph.Says("consumers", "size"), "attn high");
+  EXPECT_EQ(graph.Says("consumers", "shared"), "-");
+}
+
+TEST(Rung, AttentionIsOfWhoCallsItsProjections) {
+  OneRung graph;
+  for (const char* const part : {"q", "k", "v"}) {
+    AddParameters(graph.proto(), {std::string("attn.") + part + ".weight"});
+    graph.Node("MatMul", {"x", std::string("attn.") + part + ".weight"}, part);
+  }
+  AddParameters(graph.proto(), {"attn.o.weight"});
+  graph.Node("MatMul", {"q", "k"}, "scores");
+  graph.Node("Softmax", {"scores"}, "weights");
+  graph.Node("MatMul", {"weights", "v"}, "context");
+  graph.Node("MatMul", {"context", "attn.o.weight"}, "y");
+  graph.Read();
+  graph.Place("q", "attn.q");
+  graph.Place("k", "attn.k");
+  graph.Place("v", "attn.v");
+  graph.Place("y", "attn.o");
+  for (const char* const part : {"scores", "weights", "context"}) {
+    EXPECT_EQ(graph.Says("attention", part), "attn medium") << part;
+  }
+}
+
+TEST(Rung, ControlFlowIsAroundWhatItsBranchesUse) {
+  OneRung graph;
+  graph.Node("Not", {"x"}, "condition");
+  auto* const node = graph.Node("If", {"condition"}, "y");
+  auto* const branch = node->add_attribute();
+  branch->set_name("then_branch");
+  branch->set_type(5);  // a graph
+  AddNode(branch->mutable_g(), "Relu", {"x"}, {"inside"});
+  AddNode(branch->mutable_g(), "Neg", {"inside"}, {"result"});
+  graph.Read();
+  graph.Place("inside", "block.act");
+  EXPECT_EQ(graph.Says("control_flow", "y"), "block medium");
+  EXPECT_EQ(graph.Says("control_flow", "condition"), "block medium");
+  EXPECT_EQ(graph.Says("control_flow", "result"), "block medium");
+}
+
+TEST(Rung, OnlyRootIsAllThatSomeFilesName) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "a");
+  graph.Read();
+  EXPECT_EQ(graph.Says("only_root", "a"), "-");
+  graph.evidence().only_root_is_named = true;
+  EXPECT_EQ(graph.Says("only_root", "a"), " low");
+}
+
+TEST(Rung, SequentialHasTheNumberBetween) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"net.3.weight", "net.5.weight"});
+  graph.Node("Conv", {"x", "net.3.weight"}, "a");
+  graph.Node("Relu", {"a"}, "b");
+  graph.Node("Conv", {"b", "net.5.weight"}, "c");
+  graph.Read();
+  graph.Place("a", "net.3");
+  graph.Place("c", "net.5");
+  EXPECT_EQ(graph.Says("sequential", "b"), "net.4 medium");
+}
+
+TEST(Rung, ExecutionOrderStaysBetweenPlacedNodes) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "a");
+  graph.Node("Neg", {"a"}, "b");
+  graph.Node("Relu", {"b"}, "c");
+  graph.Read();
+  graph.Place("a", "block.act");
+  graph.Place("c", "block.act");
+  EXPECT_EQ(graph.Says("execution_order", "b"), "block.act low");
+}
+
+// Facts of a recorded run; the run is in the file's order.
+void Trace(OneRung& graph, const std::string& value, const std::string& module,
+           bool fx = false) {
+  Evidence& evidence = graph.evidence();
+  auto& facts = fx ? evidence.fx_traced : evidence.traced;
+  facts.push_back(
+      {graph.NodeOf(value), graph.Module(module), ProjectionTrust::kFound});
+  evidence.run_order.clear();
+  for (const NodeId node : evidence.model.Nodes()) {
+    evidence.run_order.push_back(node);
+  }
+}
+
+TEST(Rung, TraceAndFxSayWhatWasRecorded) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "a");
+  graph.Node("Relu", {"a"}, "b");
+  graph.Read();
+  Trace(graph, "a", "net.act");
+  Trace(graph, "b", "net.out", true);
+  EXPECT_EQ(graph.Says("trace", "a"), "net.act certain");
+  EXPECT_EQ(graph.Says("trace", "b"), "-");
+  EXPECT_EQ(graph.Says("fx", "b"), "net.out certain");
+}
+
+TEST(Rung, OperandsServeOneModule) {
+  OneRung graph;
+  graph.Node("Shape", {"x"}, "size");
+  graph.Node("Expand", {"x", "size"}, "a");
+  graph.Read();
+  Trace(graph, "a", "net.grow");
+  graph.Place("a", "net.grow", Source::kTrace);
+  EXPECT_EQ(graph.Says("operands", "size"), "net.grow high");
+}
+
+TEST(Rung, VoteNeedsNeighboursThatAreClose) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "a");
+  graph.Node("Identity", {"a"}, "b");
+  graph.Node("Relu", {"b"}, "c");
+  graph.Node("Identity", {"c"}, "d");
+  graph.Node("Relu", {"d"}, "e");
+  graph.Read();
+  graph.Place("a", "net.block.act");
+  graph.Place("c", "net.block.act");
+  graph.Place("e", "head");
+  EXPECT_EQ(graph.Says("vote", "b"), "net.block.act medium");
+  EXPECT_EQ(graph.Says("vote", "d"), "-");
+}
+
+TEST(Rung, AuxiliaryIsTheRest) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "a");
+  graph.Node("Relu", {"a"}, "b");
+  graph.Read();
+  graph.Place("a", "net");
+  EXPECT_EQ(graph.Says("auxiliary", "a"), "-");
+  EXPECT_EQ(graph.Says("auxiliary", "b"), " low");
+}
+
+// Names are shown to users and are what `explain` prints: within a strategy
+// each is used once.
+TEST(RungTable, NamesEachRungOfAStrategyOnce) {
+  for (const Strategy& strategy : AllStrategies()) {
+    std::set<std::string_view> names;
+    for (const Rung& rung : strategy.rungs) {
+      EXPECT_TRUE(names.insert(rung.name).second) << rung.name;
+      EXPECT_FALSE(rung.help.empty()) << rung.name;
+    }
+    EXPECT_FALSE(names.empty()) << strategy.info.name;
+  }
+}
+
+}  // namespace
+}  // namespace onnx_tag
