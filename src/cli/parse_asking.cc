@@ -66,12 +66,9 @@ void CheckSelect(const CLI::App& app, const SelectOptions& options) {
   const SelectTool tool = options.tool;
   given_without("--device", tool == SelectTool::kLayerAnn, "layer-ann");
   given_without("--precision", tool == SelectTool::kPolygraphy, "polygraphy");
-  const bool treats =
-      tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive ||
-      tool == SelectTool::kModelopt || tool == SelectTool::kNncf ||
-      tool == SelectTool::kNeuralCompressor || tool == SelectTool::kFp16;
-  given_without("--exclude", treats,
-                "ort-quant, olive, modelopt, nncf, neural-compressor and fp16");
+  given_without("--exclude",
+                tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive,
+                "ort-quant and olive");
   const bool text_fits = tool == SelectTool::kNames ||
                          tool == SelectTool::kLayerAnn ||
                          tool == SelectTool::kPolygraphy;
@@ -105,14 +102,13 @@ Invocation ParseSelect(CLI::App& app, Words words) {
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
   expression.Add(app);
   app.add_option("--for", tool,
-                 "names, ort-quant, layer-ann, olive, polygraphy,\nextract, "
-                 "modelopt, nncf, neural-compressor or fp16")
+                 "names, ort-quant, layer-ann, olive,\npolygraphy or extract")
       ->required()
       ->type_name("TOOL");
   app.add_option("--format", format, "text, json or python")->type_name("NAME");
   app.add_flag("--json", json, "the same as --format json");
   app.add_flag("--exclude", options.exclude,
-               "quantizers and fp16: all but the selection");
+               "quantizers: all but the selection");
   app.add_option("--device", options.device,
                  "layer-ann: cpu (default), gpu, cuda, npu, ...")
       ->type_name("NAME");

@@ -108,14 +108,9 @@ enum class SelectTool {
   kOlive,
   kPolygraphy,
   kExtract,
-  kModelopt,
-  kNncf,
-  kNeuralCompressor,
-  kFp16,
 };
-constexpr std::array<std::string_view, 10> kSelectToolNames = {
-    "names",   "ort-quant", "layer-ann", "olive",             "polygraphy",
-    "extract", "modelopt",  "nncf",      "neural-compressor", "fp16"};
+constexpr std::array<std::string_view, 6> kSelectToolNames = {
+    "names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract"};
 
 enum class SelectFormat { kText, kJson, kPython };
 constexpr std::array<std::string_view, 3> kSelectFormatNames = {"text", "json",

@@ -22,22 +22,6 @@ Names NamesOf(const Selection& selection) {
   return names;
 }
 
-// The nodes of the main graph that have a name and are not selected.
-Names OtherNames(const Selection& selection) {
-  const NodeList& nodes = selection.model.nodes();
-  std::vector<bool> selected(nodes.size(), false);
-  for (const NodeId node : selection.nodes) selected[Index(node)] = true;
-  Names names;
-  for (const NodeId node : nodes.All()) {
-    if (selected[Index(node)] || !nodes.Graph(node).empty() ||
-        nodes.Name(node).empty()) {
-      continue;
-    }
-    names.emplace_back(nodes.Name(node));
-  }
-  return names;
-}
-
 void AddList(JsonWriter& json, std::string_view key, const Names& names) {
   json.Key(key).BeginArray();
   for (const std::string& name : names) json.String(name);
@@ -147,96 +131,6 @@ ToolInput WriteOlive(const Selection& selection, const SelectOptions& options) {
           QuantizerNames(selection));
   json.EndObject().EndObject().EndObject();
   return {Line(json), {}, {}};
-}
-
-// modelopt.onnx.quantization.quantize() takes patterns for names.
-std::string RegexFor(const std::string& name) {
-  constexpr std::string_view kSpecial = R"(\^$.|?*+()[]{}-)";
-  std::string pattern;
-  for (const char c : name) {
-    if (kSpecial.find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
-
-// Keyword arguments for a Python function: an object, or `name = value` lines.
-ToolInput Arguments(const SelectOptions& options, std::string_view key,
-                    const Names& names) {
-  if (options.format == SelectFormat::kPython) {
-    return {fmt::format("{} = {}\n", key, PythonList(names)), {}, {}};
-  }
-  JsonWriter json;
-  json.BeginObject();
-  AddList(json, key, names);
-  json.EndObject();
-  return {Line(json), {}, {}};
-}
-
-ToolInput WriteModelopt(const Selection& selection,
-                        const SelectOptions& options) {
-  Names names;
-  for (const std::string& name : NamesOf(selection)) {
-    names.push_back("^" + RegexFor(name) + "$");
-  }
-  return Arguments(options,
-                   options.exclude ? "nodes_to_exclude" : "nodes_to_quantize",
-                   names);
-}
-
-// nncf.IgnoredScope(names=[...]): what is left out. The nodes to treat are
-// said by leaving out all others.
-ToolInput WriteNncf(const Selection& selection, const SelectOptions& options) {
-  Names names = NamesOf(selection);
-  if (!options.exclude) names = OtherNames(selection);
-  if (options.format == SelectFormat::kPython) {
-    return {fmt::format("ignored_scope = nncf.IgnoredScope(names={}, "
-                        "validate=False)\n",
-                        PythonList(names)),
-            {},
-            {}};
-  }
-  JsonWriter json;
-  json.BeginObject().Key("ignored_scope").BeginObject();
-  AddList(json, "names", names);
-  json.Key("validate").Bool(false);
-  json.EndObject().EndObject();
-  return {Line(json), {}, {}};
-}
-
-// PostTrainingQuantConfig(op_name_dict={...}).
-ToolInput WriteNeuralCompressor(const Selection& selection,
-                                const SelectOptions& options) {
-  const Names names =
-      options.exclude ? NamesOf(selection) : OtherNames(selection);
-  JsonWriter json;
-  json.BeginObject();
-  if (options.format == SelectFormat::kJson) {
-    json.Key("op_name_dict").BeginObject();
-  }
-  for (const std::string& name : names) {
-    json.Key("^" + RegexFor(name) + "$").BeginObject();
-    for (const std::string_view part : {"activation", "weight"}) {
-      json.Key(part).BeginObject();
-      json.Key("dtype").BeginArray().String("fp32").EndArray().EndObject();
-    }
-    json.EndObject();
-  }
-  if (options.format == SelectFormat::kJson) json.EndObject();
-  json.EndObject();
-  return {options.format == SelectFormat::kPython
-              ? fmt::format("op_name_dict = {}\n", json.Take())
-              : Line(json),
-          {},
-          {}};
-}
-
-// float16.convert_float_to_float16(node_block_list=[...]) of
-// onnxconverter-common and ONNX Runtime: nodes that stay in float32.
-ToolInput WriteFp16(const Selection& selection, const SelectOptions& options) {
-  return Arguments(
-      options, "node_block_list",
-      options.exclude ? NamesOf(selection) : OtherNames(selection));
 }
 
 // ---------------------------------------------------------------- polygraphy
@@ -396,17 +290,13 @@ ToolInput WriteExtract(const Selection& selection,
 }
 
 // In the order of SelectTool.
-constexpr std::array<Tool, 10> kTools = {{
+constexpr std::array<Tool, 6> kTools = {{
     {SelectTool::kNames, true, WriteNames},
     {SelectTool::kOrtQuant, true, WriteOrtQuant},
     {SelectTool::kLayerAnn, false, WriteLayerAnn},
     {SelectTool::kOlive, true, WriteOlive},
     {SelectTool::kPolygraphy, true, WritePolygraphy},
     {SelectTool::kExtract, false, WriteExtract},
-    {SelectTool::kModelopt, true, WriteModelopt},
-    {SelectTool::kNncf, true, WriteNncf},
-    {SelectTool::kNeuralCompressor, true, WriteNeuralCompressor},
-    {SelectTool::kFp16, true, WriteFp16},
 }};
 
 }  // namespace
