@@ -21,8 +21,8 @@ EXAMPLES = """examples:
   python -m onnx_tag record export.py:make --fx -o recording.json
   python -m onnx_tag record export.py:make --export model.onnx --exporter dynamo
 
-The function takes no arguments and returns the model, or (model, inputs), or (model, args, kwargs).
-inputs are a tensor, a sequence of positional arguments, or a mapping of keyword arguments.
+The function takes no arguments and returns the model, (model, inputs) or (model, args, kwargs).
+The inputs are a tensor, a sequence of positional arguments, or a mapping of keyword arguments.
 
 then:
   onnx-tag model.onnx --hierarchy recording.json
@@ -38,14 +38,14 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"onnx_tag {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
     record = commands.add_parser("record", help="write a recording", epilog=EXAMPLES, formatter_class=formatter,
-                                 description="Builds a model by a function of yours and writes its recording.")
-    record.add_argument("source", metavar="MODULE:FUNCTION", help="importable module, or a .py file, and a function")
-    record.add_argument("-o", "--output", metavar="FILE", help="default: recording.json, or beside the --export")
-    record.add_argument("--modules-only", action="store_true", help="do not run the model: the module map only")
-    record.add_argument("--fx", action="store_true", help="add the FX graph, by torch.export or symbolic tracing")
+                                 description="Calls your function to build a model, and writes its recording.")
+    record.add_argument("source", metavar="MODULE:FUNCTION", help="a module or a .py file, and a function in it")
+    record.add_argument("-o", "--output", metavar="FILE", help="output file; default: recording.json, or beside the exported model")
+    record.add_argument("--modules-only", action="store_true", help="record only the module map; do not run the model")
+    record.add_argument("--fx", action="store_true", help="also record the FX graph, with torch.export or symbolic tracing")
     record.add_argument("--run", choices=("auto", "traced", "eager"), default="auto",
-                        help="as an exporter runs it, or plainly; auto: the first where that is possible")
-    record.add_argument("--export", metavar="MODEL.onnx", help="export the model, too")
+                        help="traced: as in an exporter; eager: a plain run; auto: traced if possible, else eager")
+    record.add_argument("--export", metavar="MODEL.onnx", help="also export the model")
     record.add_argument("--exporter", choices=("dynamo", "torchscript"), default="dynamo")
     compare.add_parser(commands, formatter)
     return top
@@ -66,7 +66,7 @@ def load_function(source: str) -> Callable[[], Any]:
         module = importlib.import_module(where)
     except ModuleNotFoundError as error:
         if error.name == "torch":
-            raise RecordingError("torch is not installed in this Python: use the one the model is exported with"
+            raise RecordingError("torch is not installed in this Python; use the Python that exports the model"
                                  ) from None
         raise RecordingError(f"{where}: {error}") from None
     target: Any = module
@@ -79,7 +79,7 @@ def load_function(source: str) -> Callable[[], Any]:
 
 
 def split(made: Any) -> Tuple[Any, Optional[Tuple[Any, ...]], Mapping[str, Any]]:
-    """(model, positional or None, keywords) of what the function returned."""
+    """Splits the result of the function into (model, positional arguments or None, keyword arguments)."""
     import torch
 
     from .api import split_inputs
@@ -98,7 +98,7 @@ def run_record(options: argparse.Namespace) -> str:
     if options.modules_only or args is None:
         if options.fx or options.export:
             raise RecordingError("--fx and --export need inputs: return (model, inputs) from the function"
-                                 if args is None else "--modules-only goes with neither --fx nor --export")
+                                 if args is None else "--modules-only cannot be used with --fx or --export")
         output = options.output or "recording.json"
         recording = api.record(model, path=output)
     elif options.export:
@@ -149,7 +149,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     except OSError as error:
         print(f"onnx_tag: {error}", file=sys.stderr)
         return 4
-    except Exception as error:                              # the user's code: say where it is, then stop
+    except Exception as error:                              # an error in the user's code
         import traceback
         traceback.print_exc()
         print(f"onnx_tag: {getattr(options, 'source', options.command)}: {type(error).__name__} while the model was built or run; nothing written",

@@ -108,7 +108,7 @@ def recording_path(onnx_path: str) -> str:
 
 
 def _torchscript_option() -> Dict[str, Any]:
-    """torch before 2.5 has one exporter and no word for it."""
+    """torch before 2.5 has only one exporter and no option to choose it."""
     return {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
 
 

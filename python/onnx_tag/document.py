@@ -17,7 +17,7 @@ LINES = ("modules", "inputs", "outputs", "values", "calls", "functions", "events
 
 
 class RecordingError(Exception):
-    """A recording cannot be made or read; the text says what to do."""
+    """A recording cannot be made or read. The message says what to do."""
 
 
 def _compact(value: Any) -> str:
@@ -78,10 +78,10 @@ def load(path: PathLike) -> Dict[str, Any]:
         except RecursionError:
             raise RecordingError(f"{name}: not a recording: the JSON is nested too deeply") from None
     if not isinstance(document, dict):
-        raise RecordingError(f"{name}: not a recording: the document is no object")
+        raise RecordingError(f"{name}: not a recording: the document is not an object")
     said = document.get("format", FORMAT)
     if said != FORMAT:
-        raise RecordingError(f"{name}: format is {said!r}, this version reads {FORMAT!r}")
+        raise RecordingError(f"{name}: the format is {said!r}, but this version reads {FORMAT!r}")
     if not isinstance(document.get("modules"), dict):
         raise RecordingError(f"{name}: not a recording: no object 'modules'; "
                              "make one with: python -m onnx_tag record module:function -o recording.json")

@@ -1,4 +1,4 @@
-"""The FX dump: the graph that torch.export or symbolic tracing makes of a model, with the module stack of each node."""
+"""The FX section: the graph of a model from torch.export or symbolic tracing, with the module stack of each node."""
 from __future__ import annotations
 
 import functools
@@ -21,11 +21,11 @@ Dump = Tuple[Dict[str, str], List[Dict[str, Any]]]
 
 
 class RecordingWarning(UserWarning):
-    """A part of the recording could not be made; the rest is there."""
+    """A part of the recording could not be made; the other parts are complete."""
 
 
 def fx_dump(model: "nn.Module", args: Sequence[Any], kwargs: Mapping[str, Any]) -> Optional[Dump]:
-    """(`fx_source`, `fx`), or None after a warning that says why nobody could trace the model."""
+    """(`fx_source`, `fx`), or None after a warning with the reason why the model could not be traced."""
     reasons: List[str] = []
     for trace in (_exported, _traced):
         try:
@@ -53,10 +53,10 @@ def _exported(model: "nn.Module", args: Tuple[Any, ...], kwargs: Dict[str, Any])
 
 @functools.lru_cache(maxsize=None)
 def _onnx_decompositions() -> Optional[Any]:
-    """What torch.onnx takes apart before it translates; without it the dump has larger operations."""
+    """The decompositions of torch.onnx. Without them the graph has larger operations."""
     try:
         from torch.onnx._internal.exporter import _decomp, _registration
-        logging.getLogger(_registration.__name__).setLevel(logging.ERROR)   # it warns of every library that is absent
+        logging.getLogger(_registration.__name__).setLevel(logging.ERROR)   # it warns about every missing library
         registry: Any = _registration.ONNXRegistry.from_torchlib()
         implemented: Any = _decomp.get_onnx_implemented_overloads(registry)
         return _decomp.create_onnx_friendly_decomposition_table(implemented)
@@ -133,7 +133,7 @@ def _argument(value: Any) -> Any:
 
 
 def _stack(node: Any) -> List[List[str]]:
-    """`nn_module_stack` maps a key to (path, class); a path ends with @k in the k-th further call of one module."""
+    """`nn_module_stack` maps a key to (path, class). In the k-th repeated call of a module, the path ends with @k."""
     stack: List[List[str]] = []
     for path, kind in (node.meta.get("nn_module_stack") or {}).values():
         name = kind if isinstance(kind, str) else kind.__name__
@@ -143,7 +143,7 @@ def _stack(node: Any) -> List[List[str]]:
 
 
 def _shapes(value: Any) -> Optional[Tuple[Any, Any]]:
-    """Shape and dtype; for several results a list of each."""
+    """Shape and dtype; for several results, a list of each."""
     if isinstance(value, torch.Tensor):
         return [constant(d) if not isinstance(d, int) else d for d in value.shape], dtype_name(value.dtype)
     if isinstance(value, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in value):

@@ -1,4 +1,4 @@
-"""The module map: every path of the module tree with its class, its own tensors and what it shares."""
+"""The module map: all paths of the module tree with class, own tensors and shared tensors."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Tuple
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def class_name(module: "nn.Module") -> str:
-    """A scripted module is of a class of torch's own; the class it was made from is kept apart."""
+    """A scripted module has a class of torch; its original class is stored separately."""
     return getattr(module, "original_name", None) or type(module).__name__
 
 
@@ -19,18 +19,18 @@ def qualified_name(module: "nn.Module") -> str:
 
 
 def only_holds(module: "nn.Module") -> bool:
-    """True for ModuleList, ModuleDict and the like: there is no forward, so it is never called."""
+    """True for containers such as ModuleList and ModuleDict: they have no forward, so they are never called."""
     from torch import nn
     return not getattr(module, "original_name", None) and type(module).forward is nn.Module.forward
 
 
 def all_paths(model: "nn.Module") -> Iterator[Tuple[str, "nn.Module"]]:
-    """Every path, also the second one to a module that was there before."""
+    """All paths, also further paths of a module that occurred before."""
     yield from model.named_modules(remove_duplicate=False)
 
 
 def first_paths(model: "nn.Module") -> Dict[int, str]:
-    """id of a module to the path under which it is recorded: the first, as the exporters have it."""
+    """Maps the id of a module to the path under which it is recorded: the first path, as in the exporters."""
     return {id(module): path for path, module in model.named_modules()}
 
 
@@ -39,7 +39,7 @@ def join(path: str, name: str) -> str:
 
 
 def named_tensors(model: "nn.Module") -> List[Tuple[str, str, "Tensor"]]:
-    """(kind, name, tensor) of parameters, buffers and plain tensor attributes, all under their first name."""
+    """(kind, name, tensor) of parameters, buffers and plain tensor attributes, with their first names."""
     import torch
     found: List[Tuple[str, str, "Tensor"]] = []
     seen = set()
@@ -61,7 +61,7 @@ def named_tensors(model: "nn.Module") -> List[Tuple[str, str, "Tensor"]]:
 
 
 def module_map(model: "nn.Module") -> Dict[str, Dict[str, Any]]:
-    """`modules` of the recording, in the order of `named_modules`, without what only a run can tell."""
+    """The section `modules`, in the order of `named_modules`, without the facts that need a run."""
     first = first_paths(model)
     owner: Dict[int, str] = {}
     modules: Dict[str, Dict[str, Any]] = {}

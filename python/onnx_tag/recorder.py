@@ -1,4 +1,4 @@
-"""Watches a model while it runs: which module is active, which operations are dispatched, which tensors they use.
+"""Records a run of a model: the active module, the dispatched operations and their tensors.
 
 Three means, all of torch's own and all undone at the end: hooks before and after `forward` of every module, a
 TorchDispatchMode that sees every operation that is really run, and a TorchFunctionMode that sees which function of the
@@ -85,7 +85,7 @@ class _Functions(TorchFunctionMode):
 
 
 class Recorder:
-    """Records whatever the model does inside the `with` block:
+    """Records the operations of the model inside the `with` block:
 
         with Recorder(model) as recorder:
             model(x)
@@ -218,7 +218,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def _unseen(self) -> Iterator[None]:
-        """Looking at a tensor calls functions of torch's: those are not the model's."""
+        """Inspecting a tensor calls functions of torch. They must not be recorded."""
         paused, self._paused = self._paused, True
         try:
             yield
@@ -227,7 +227,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def _untraced(self) -> Iterator[None]:
-        """The same where a tracer listens too, which is above the dispatcher only: below it must not be touched."""
+        """The same, and also suspends an active tracer, which works above the dispatcher."""
         tracing = _tracer._get_tracing_state()
         if tracing is not None:
             _tracer._set_tracing_state(None)
@@ -247,7 +247,7 @@ class Recorder:
 
     @staticmethod
     def _written(func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> List["Tensor"]:
-        """The arguments that the operation's schema says it writes to."""
+        """The arguments that the operation writes to, according to its schema."""
         schema = getattr(func, "_schema", None)
         if schema is None:
             return []
@@ -281,7 +281,7 @@ class Recorder:
 
     # ------------------------------------------------------------ a run
     def run(self, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, Any]] = None) -> Any:
-        """Calls the model and keeps what went in and came out; inside the `with` block."""
+        """Calls the model inside the `with` block and stores its inputs and outputs."""
         named = dict(kwargs or {})
         with self._untraced():
             for name, tensor in named_leaves("", self._by_name(tuple(args), named)):
@@ -300,7 +300,7 @@ class Recorder:
         return dict(bound.arguments)
 
     def document(self) -> Dict[str, Any]:
-        """The sections that a run gives; `modules` alone when nothing ran."""
+        """The sections of a run; only `modules` if nothing ran."""
         sections: Dict[str, Any] = {"modules": self.modules}
         if self.events or self.calls:
             sections["run"] = {"mode": self.mode}

@@ -1,4 +1,4 @@
-"""Two ways to run a model for a recording: as it is, and as the exporters run it.
+"""Two ways to run a model for a recording: a plain run, and a run as in the exporters.
 
 Models ask whether they are being traced and then take another way (transformers builds attention masks that it leaves
 out of a plain run, because exported code must work for every input). So the run is traced like an export where that is
@@ -25,7 +25,7 @@ MODES = ("traced", "eager", "auto")
 
 @contextlib.contextmanager
 def evaluating(model: "nn.Module") -> Iterator[None]:
-    """In eval mode, without gradients and without kernels that swallow whole layers; all of it is put back."""
+    """Sets eval mode, without gradients and without fused kernels for whole layers. Restores everything."""
     flags = [(module, module.training) for module in model.modules()]
     fastpath = getattr(torch.backends, "mha", None)
     fast = fastpath.get_fastpath_enabled() if fastpath is not None else False
@@ -58,9 +58,9 @@ def twin(model: "nn.Module") -> "nn.Module":
 
 
 def run_recorded(model: "nn.Module", args: Sequence[Any], kwargs: Mapping[str, Any], mode: str) -> Recorder:
-    """One run, recorded. `auto`: traced, or eager where the tracer cannot follow; an error of the model is raised."""
+    """Records one run. `auto`: traced, or eager if tracing fails. An error of the model is raised."""
     if mode not in MODES:
-        raise RecordingError(f"run is {mode!r}; it can be 'traced', 'eager' or 'auto'")
+        raise RecordingError(f"invalid run {mode!r}; valid values: 'traced', 'eager', 'auto'")
     if mode in ("traced", "auto"):
         try:
             return _traced(twin(model), tuple(args), dict(kwargs))
@@ -74,7 +74,7 @@ def run_recorded(model: "nn.Module", args: Sequence[Any], kwargs: Mapping[str, A
 
 
 class _Holder(nn.Module):
-    """Hands the tracer's tensors to the model, in the place of those that were given."""
+    """Passes the tensors of the tracer to the model instead of the given tensors."""
 
     def __init__(self, model: "nn.Module", recorder: Recorder, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ def replace(value: Any, tensors: "List[Tensor]") -> Any:
 
 
 def replaceable(value: Any) -> "Iterator[Tensor]":
-    """The tensors that `replace` replaces, in its order; those inside other objects stay what they are."""
+    """The tensors that `replace` replaces, in the same order. Tensors inside other objects are not replaced."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, dict):
@@ -115,7 +115,7 @@ def _traced(model: "nn.Module", args: Tuple[Any, ...], kwargs: Dict[str, Any]) -
     recorder.mode = "traced"
     holder = _Holder(model, recorder, args, kwargs)
     with evaluating(model), warnings.catch_warnings():
-        warnings.simplefilter("ignore")                     # of every Python value in a graph that nobody uses
+        warnings.simplefilter("ignore")                     # about Python values in a graph that is not used
         holder.eval()
         with recorder:
             torch.jit._get_trace_graph(holder, tensors)     # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Asks the tags of a model: which module made a node, which nodes are attention in layer 3, which module object is it.
+"""Reads the tags of a model: the module of a node, the attention nodes of layer 3, the nn.Module object of a node.
 
     tags = Tags.load("model.tags.json")             # or "model.tagged.onnx"
     tags.module_of("/encoder/layer.0/attention/self/query/MatMul")
@@ -49,7 +49,7 @@ def _texts(entry: Dict[str, Any], key: str) -> Tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Node:
-    """One node of the ONNX file; `module` is None where nobody could place it."""
+    """One node of the ONNX file; `module` is None if the node is untagged."""
     graph: str
     index: int
     name: str
@@ -71,7 +71,7 @@ class Node:
 
     @property
     def id(self) -> str:
-        """As the command line takes it: `#17`, `12:then_branch#3`."""
+        """The form of the command line: `#17`, `12:then_branch#3`."""
         return f"{self.graph}#{self.index}"
 
     @staticmethod
@@ -111,7 +111,7 @@ NodeKey = Union[Node, int, str, Any]
 
 
 def is_under(path: str, ancestor: str) -> bool:
-    """The module itself, or one below it."""
+    """Whether it is the module itself or a submodule."""
     return not ancestor or path == ancestor or path.startswith(ancestor + ".")
 
 
@@ -140,9 +140,9 @@ class Tags:
     def __init__(self, document: Dict[str, Any], name: str = "<sidecar>", path: Optional[str] = None) -> None:
         """`path`: the file that has this document, if there is one."""
         if not isinstance(document, dict) or not str(document.get("format", "")).startswith("onnx-tag/"):
-            raise TagsError(f"{name}: no sidecar of onnx-tag; write one with: onnx-tag model.onnx --sidecar-only")
+            raise TagsError(f"{name}: not a sidecar of onnx-tag; write one with: onnx-tag model.onnx --sidecar-only")
         if document["format"] != "onnx-tag/1":
-            raise TagsError(f"{name}: format is {document['format']!r}, this version reads 'onnx-tag/1'")
+            raise TagsError(f"{name}: the format is {document['format']!r}, but this version reads 'onnx-tag/1'")
         self.name = name
         self.document = document
         self._path = path
@@ -241,7 +241,7 @@ class Tags:
         return word
 
     def module_of(self, node: NodeKey) -> Optional[str]:
-        """The module's path: empty for the root, None for an untagged node."""
+        """The path of the module: empty for the root, None for an untagged node."""
         return self.node(node).module
 
     # ------------------------------------------------------------ many nodes
@@ -271,7 +271,7 @@ class Tags:
              class_name: Optional[str] = None, within: Optional[str] = None, op: Optional[str] = None,
              name: Optional[str] = None, min_confidence: Optional[str] = None, source: Optional[str] = None,
              untagged: Optional[bool] = None) -> List[Node]:
-        """Nodes that meet all conditions, in the order of the file.
+        """Nodes that match all conditions, in file order.
 
         The words mean what they mean in `query`: `module` is exact and `under` takes the whole subtree; `class_name`
         (`class=` in a query) is the class of the node's own module, `within` also of a module around it. `name` may
@@ -307,7 +307,7 @@ class Tags:
         return [node for node in self.nodes if fits(node)]
 
     def attention(self, layer: Optional[int] = None, kind: Optional[str] = None) -> List[Node]:
-        """Attention of one layer, or of all; `kind`: self or cross."""
+        """The attention nodes of one layer, or of all layers; `kind`: self or cross."""
         return self.find(type="attention", layer=layer, attention=kind)
 
     def by_class(self, class_name: str) -> List[Node]:
@@ -326,7 +326,7 @@ class Tags:
         return known[path]
 
     def classes(self) -> Dict[str, List[str]]:
-        """Class to the paths of its modules."""
+        """Maps each class to the paths of its modules."""
         found: Dict[str, List[str]] = {}
         for path, module in self.modules.items():
             if module.class_name is not None:
@@ -348,7 +348,7 @@ class Tags:
 
     # ------------------------------------------------------------ with the model
     def bind(self, model: Any, strict: bool = True) -> "BoundTags":
-        """Ties the tags to the live model. `strict`: every module of a tag must be there."""
+        """Connects the tags with the PyTorch model. `strict`: the model must have every module of a tag."""
         return BoundTags(self, model, strict)
 
 
@@ -361,7 +361,7 @@ def _tags_in_model(name: str) -> Tags:
 
 
 class BoundTags:
-    """Tags together with the PyTorch model they speak of."""
+    """Tags together with their PyTorch model."""
 
     def __init__(self, tags: Tags, model: Any, strict: bool = True) -> None:
         self.tags = tags
@@ -377,15 +377,15 @@ class BoundTags:
                             "bind(model, strict=False)")
 
     def module(self, node: NodeKey) -> Optional[Any]:
-        """The nn.Module that made the node; None for an untagged one, and for a module that is not in the model."""
+        """The nn.Module of the node; None if the node is untagged or the model does not have the module."""
         path = self.tags.module_of(node)
         return None if path is None else self._modules.get(path)
 
     def nodes_of(self, module: Any, children: bool = True) -> List[Node]:
-        """The nodes that a module object made, with those of its children; all of its paths count."""
+        """The nodes of a module object and its submodules, under all of its paths."""
         paths = self._paths.get(id(module))
         if paths is None:
-            raise TagsError(f"{self.tags.name}: this {type(module).__name__} is no part of the bound model")
+            raise TagsError(f"{self.tags.name}: this {type(module).__name__} is not part of the bound model")
         if children:
             return [n for n in self.tags if n.module is not None and any(is_under(n.module, p) for p in paths)]
         return [n for n in self.tags if n.module in paths]

@@ -1,4 +1,4 @@
-"""Which tensor is which: numbers for the values that flow between operations.
+"""Identifies tensors: gives numbers to the values that flow between operations.
 
 A tensor is known by its object. Views lose theirs on the way back through autograd (it makes a new object around the
 same memory), so a tensor that is not known by its object is looked up by its memory: storage, offset, shape, strides.
@@ -21,7 +21,7 @@ def dtype_name(dtype: object) -> str:
 
 
 def storage_key(tensor: "Tensor") -> Optional[int]:
-    """The same for all views of one memory; None for tensors without any (sparse ones, for example)."""
+    """A key that is equal for all views of one storage; None for tensors without storage (such as sparse tensors)."""
     try:
         storage: Any = tensor
         storage = storage.untyped_storage() if hasattr(storage, "untyped_storage") else storage.storage()._untyped()
@@ -35,7 +35,7 @@ def _layout(tensor: "Tensor") -> Layout:
 
 
 class _Memory:
-    """What is known about one storage: the values seen in it, and the writes to it.
+    """The facts about one storage: its values and the writes to it.
 
     Writes are counted here, since torch's own counter is shared with a view only after the operation has returned.
     """
@@ -47,7 +47,7 @@ class _Memory:
 
 
 class Values:
-    """The value table of a recording, and the way from a tensor to its number."""
+    """The value table of a recording; finds the number of a tensor."""
 
     def __init__(self) -> None:
         self.table: List[Dict[str, Any]] = []
@@ -56,12 +56,12 @@ class Values:
         self._held: List["Tensor"] = []
 
     def name(self, tensor: "Tensor", kind: str, name: str) -> int:
-        """Makes a value that is there before the first operation: an input, a parameter."""
+        """Adds a value that exists before the first operation: an input or a parameter."""
         self._held.append(tensor)
         return self._new(tensor, kind=kind, name=name)
 
     def size(self, tensor: "Tensor", of: int, axis: int, call: Optional[int]) -> int:
-        """A size that a tracer made a tensor of."""
+        """Adds a size that a tracer turned into a tensor."""
         return self._new(tensor, kind="size", of=of, axis=axis, call=call)
 
     def read(self, tensor: "Tensor") -> int:
@@ -75,14 +75,14 @@ class Values:
         return self._new(tensor, merges=[value, memory.last_written])
 
     def made(self, tensor: "Tensor", fresh: bool) -> int:
-        """A result of an operation. `fresh`: in memory of its own, so whatever had that address before is gone."""
+        """Adds a result of an operation. `fresh`: in new memory, so earlier values at this address no longer exist."""
         key = storage_key(tensor)
         if fresh and key is not None:
             self._memories.pop(key, None)
         return self._new(tensor)
 
     def written(self, tensor: "Tensor") -> int:
-        """What an operation wrote in place."""
+        """Adds a value that an operation wrote in place."""
         memory = self._memory(tensor)
         if memory is None:
             return self._new(tensor)

@@ -155,7 +155,7 @@ def test_a_damaged_sidecar_gives_one_clear_error(tmp_path, text, message):
 
 
 def test_files_that_are_no_sidecar_are_refused_with_what_to_do(tmp_path):
-    for text, message in (("{", "not JSON"), ("[]", "no sidecar"), ('{"format": "other/1"}', "onnx-tag model.onnx"),
+    for text, message in (("{", "not JSON"), ("[]", "not a sidecar"), ('{"format": "other/1"}', "onnx-tag model.onnx"),
                           ('{"format": "onnx-tag/9", "nodes": []}', "reads 'onnx-tag/1'")):
         path = tmp_path / "x.json"
         path.write_text(text)
@@ -190,7 +190,7 @@ def test_bind_gives_objects_and_back():
     assert bound.module("lost") is None
     assert [n.id for n in bound.nodes_of(model.parts["layer.0"])] == ["#0"]
     assert bound.nodes_of(model.parts["layer.0"], children=False) == []
-    with pytest.raises(TagsError, match="no part of the bound model"):
+    with pytest.raises(TagsError, match="not part of the bound model"):
         bound.nodes_of(Part())
     del model.parts["layer.10"]
     with pytest.raises(TagsError, match="1 modules are not in this Model: layer.10"):

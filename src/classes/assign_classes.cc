@@ -232,15 +232,16 @@ void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
     }
     if (others++ > 0) continue;
     first = fmt::format(
-        "the catalogue takes {} for {}, but it is recorded as {}",
+        "the catalogue gives {} the class {}, but {} is recorded",
         id == ModuleTree::kRoot ? "<root>" : Printable(tree.Path(id), 200),
         answer.name, Printable(tree.Class(id), 100));
   }
   if (others == 0) return;
   tagging.notes.push_back(
-      others == 1 ? first + "; the record is taken"
-                  : fmt::format("{}, and {} more; the record is taken", first,
-                                others - 1));
+      others == 1
+          ? first + "; the recorded class is used"
+          : fmt::format("{}, and {} more differ; the recorded classes are used",
+                        first, others - 1));
 }
 
 void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
@@ -307,11 +308,12 @@ std::vector<std::string> FamilyWords(const ModuleTree& tree) {
 void AssignClasses(const Evidence& evidence, Tagging& tagging,
                    std::string_view hidden) {
   ModuleTree& tree = tagging.modules;
-  tagging.facts.resize(tree.size());
   const catalogue::Observation seen = Observer(evidence, tagging).Observe();
   catalogue::Identification found = IdentifyAdapted(seen, hidden);
   if (hidden.empty()) NoteContradictions(seen, tagging);
   const RecipeBookClasses recipes(evidence, tree);
+  // Late: while the catalogue works there is twice as much to hold.
+  tagging.facts.resize(tree.size());
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
     if (!tree.Class(id).empty()) {
       tagging.facts[id].class_confidence = Confidence::kCertain;

@@ -20,8 +20,8 @@ bool FileExists(const std::string& path) {
   return std::filesystem::exists(std::filesystem::symlink_status(path, error));
 }
 
-// A first word without a dot or a slash is a mistyped command sooner than a
-// missing file; "tag.onnx" is left for `tag` to miss.
+// A first word without a dot or a slash is more likely a mistyped command than
+// a missing file. For "tag.onnx", the command `tag` reports the missing file.
 bool CouldBeFile(const std::string& word) {
   return word.starts_with('-') || FileExists(word) ||
          word.find_first_of("./") != std::string::npos;
@@ -32,15 +32,14 @@ bool CouldBeFile(const std::string& word) {
   for (const Command& command : Commands()) names.push_back(command.name);
   const std::string_view near = NearestWord(word, names);
   if (near.empty()) {
-    Fail(ErrorKind::kInput, "{}: no such file, and no command of that name",
-         Printable(word));
+    Fail(ErrorKind::kInput, "{}: no such file or command", Printable(word));
   }
   Fail(ErrorKind::kUsage,
        "'{}' is neither a command nor a file, did you mean '{}'?",
        Printable(word), near);
 }
 
-// CLI11 takes the next word where `--name=` gives an empty value.
+// For `--name=`, CLI11 would take the next word as the value.
 Words WithEmptyValues(const Words& words) {
   Words result;
   bool options = true;
@@ -67,7 +66,7 @@ Words WithEmptyValues(const Words& words) {
     }
   }
   if (!word.starts_with('-')) {
-    Fail(ErrorKind::kUsage, "'{}' is one word too many\n  see {} --help",
+    Fail(ErrorKind::kUsage, "unexpected argument '{}'\n  see {} --help",
          Printable(word), app.get_name());
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
@@ -79,7 +78,7 @@ Words WithEmptyValues(const Words& words) {
 std::unique_ptr<CLI::App> NewApp(const Command& command) {
   auto app = std::make_unique<CLI::App>(
       std::string(command.help), fmt::format("onnx-tag {}", command.name));
-  app->set_help_flag("-h,--help", "this text")->group("Terminal");
+  app->set_help_flag("-h,--help", "print this help")->group("Terminal");
   app->allow_extras();
   return app;
 }
@@ -93,7 +92,7 @@ Invocation ParseCommand(const Command& command, Words words) {
   }
 }
 
-// What the first positional word that is missing is called.
+// The name of the first required option or argument that is missing.
 std::string MissingWord(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_required() || option->count() > 0) continue;
@@ -118,7 +117,7 @@ std::unique_ptr<CLI::App> OptionsOf(const Command& command) {
 }
 
 void ReadWords(CLI::App& app, Words words) {
-  // CLI11 wants the last word first.
+  // CLI11 expects the words in reverse order.
   std::reverse(words.begin(), words.end());
   try {
     app.parse(words);
@@ -134,12 +133,12 @@ void ReadWords(CLI::App& app, Words words) {
     if (what.ends_with("missing")) {
       Fail(ErrorKind::kUsage, "{} needs a value", Printable(option));
     }
-    Fail(ErrorKind::kUsage, "{} can be given once", Printable(option));
+    Fail(ErrorKind::kUsage, "{} may be given only once", Printable(option));
   } catch (const CLI::ParseError& error) {
     Fail(ErrorKind::kUsage, "{}", Printable(error.what()));
   }
   for (const std::string& unknown : app.remaining()) {
-    // The mark before names that start with a dash is no name itself.
+    // "--" ends the options; it is not an argument.
     if (unknown != "--") FailOnUnknownOption(app, unknown);
   }
 }

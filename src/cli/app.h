@@ -1,4 +1,4 @@
-// How the user asks: words in, data out; nothing is run here.
+// Parses the command line into an option struct. Runs nothing.
 //
 //   const Invocation invocation = ParseArgs({"model.onnx", "--force"});
 //   std::get<TagOptions>(invocation.command).write.force;  // true
@@ -29,10 +29,10 @@ struct Invocation {
   TerminalOptions terminal;
 };
 
-// `args` are the words after the program's name. The first is the command;
-// where it is none, `tag` is meant. Throws Error(kUsage) with one line and
-// the nearest word that would do, and Error(kInput) where the first word is
-// neither a command, nor like one, nor a file.
+// `args` are the words after the program's name. The first word is the command.
+// If it is not a command, `tag` is assumed. Throws Error(kUsage) with one line
+// and the nearest valid word. Throws Error(kInput) if the first word is not a
+// file and not similar to a command.
 Invocation ParseArgs(std::vector<std::string> args);
 
 }  // namespace onnx_tag::cli

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<Command, 16> kCommands = {{
     {"tag", "MODEL... [options]",
-     "write each node's module into the model and a JSON file beside it",
+     "write the module of each node into the model and a JSON file",
      "  onnx-tag model.onnx\n"
      "  onnx-tag model.onnx -o out/tagged.onnx --data link\n"
      "  onnx-tag model.onnx --in-place --min-coverage 95\n"
@@ -28,7 +28,7 @@ constexpr std::array<Command, 16> kCommands = {{
      "  onnx-tag show model.onnx --module encoder.layer.0 --nodes\n"
      "  onnx-tag show model.tags.json --json\n",
      ParseShow},
-    {"query", "MODEL EXPR [options]", "print the nodes that an expression fits",
+    {"query", "MODEL EXPR [options]", "print the nodes that match a query",
      "  onnx-tag query model.onnx 'type=attention and layer=0'\n"
      "  onnx-tag query model.onnx 'under=encoder.layer.3 and op=MatMul' --tsv\n"
      "  onnx-tag query model.onnx 'module=encoder.layer.*.output.dense'\n"
@@ -36,52 +36,51 @@ constexpr std::array<Command, 16> kCommands = {{
      "  onnx-tag query model.tags.json 'confidence<high or untagged' --json\n",
      ParseQuery},
     {"select", "MODEL EXPR --for TOOL [options]",
-     "print a selection of nodes as another tool takes it",
+     "print selected nodes in the format of another tool",
      "  onnx-tag select model.onnx type=attention --for ort-quant\n"
      "  onnx-tag select model.onnx 'layer<6' --for layer-ann --device cuda\n"
      "  onnx-tag select model.onnx under=encoder.layer.0 --for extract\n"
      "  onnx-tag select model.onnx type=normalization --for polygraphy\n"
      "  onnx-tag select model.onnx type=head --for olive --exclude\n",
      ParseSelect},
-    {"explain", "MODEL NODE [options]", "say why a node is tagged as it is",
+    {"explain", "MODEL NODE [options]", "explain why a node has its tag",
      "  onnx-tag explain model.onnx '#17'\n"
      "  onnx-tag explain model.onnx /encoder/layer.0/MatMul\n"
      "  onnx-tag explain model.onnx output=logits\n"
      "  onnx-tag explain model.onnx '12:then_branch#3'\n",
      ParseExplain},
     {"export", "MODEL --to FORMAT [options]",
-     "write the module tree and the nodes for other programs",
+     "write the module tree and the nodes in other formats",
      "  onnx-tag export model.onnx --to graphml -o model.graphml\n"
      "  onnx-tag export model.onnx --to dot | dot -Tsvg > model.svg\n"
      "  onnx-tag export model.tags.json --to tsv\n"
      "  onnx-tag export model.onnx --to netron -o model.netron.json\n"
      "  onnx-tag export model.tagged.onnx --to sidecar -o model.tags.json\n",
      ParseExport},
-    {"strip", "MODEL [options]",
-     "remove every tag and leave the model as it was",
+    {"strip", "MODEL [options]", "remove all tags from a model",
      "  onnx-tag strip model.tagged.onnx -o model.onnx\n"
      "  onnx-tag strip model.onnx --in-place\n",
      ParseStrip},
     {"transfer", "FROM TO [options]",
-     "carry tags to another version of the model",
+     "copy tags to another version of the model",
      "  onnx-tag transfer model.tagged.onnx model.quant.onnx\n"
      "  onnx-tag transfer model.tags.json model.opt.onnx -o tagged.onnx\n"
      "  onnx-tag transfer old.onnx new.onnx --sidecar-only --json\n",
      ParseTransfer},
-    {"diff", "A B [options]", "compare two versions module by module",
+    {"diff", "A B [options]", "compare two models module by module",
      "  onnx-tag diff model.onnx model.quant.onnx\n"
      "  onnx-tag diff old.tags.json new.tags.json --json\n"
      "  onnx-tag diff model.onnx model.opt.onnx --format markdown\n",
      ParseDiff},
     {"check", "MODEL [options]",
-     "say what is wrong with a model's tags, or its sidecar",
+     "find errors in the tags of a model and in its sidecar",
      "  onnx-tag check model.tagged.onnx\n"
      "  onnx-tag check model.tagged.onnx --min-coverage 95 --json\n"
      "  onnx-tag check model.onnx --sidecar model.tags.json\n"
      "  onnx-tag check model.onnx --verify\n",
      ParseCheck},
     {"profile", "MODEL ORT_PROFILE [options]",
-     "sum up an ONNX Runtime profile by module",
+     "print the time per module from an ONNX Runtime profile",
      "  onnx-tag profile model.onnx onnxruntime_profile.json\n"
      "  onnx-tag profile model.onnx profile.json --by layer\n"
      "  onnx-tag profile model.onnx profile.json --format folded > out.txt\n",
@@ -113,7 +112,7 @@ constexpr std::array<Command, 16> kCommands = {{
      "--json\n",
      ParseSplit},
     {"strategies", "[MODEL] [options]",
-     "list the strategies, or run each on a model and compare",
+     "list the strategies, or compare them on a model",
      "  onnx-tag strategies\n"
      "  onnx-tag strategies model.onnx\n"
      "  onnx-tag strategies model.onnx --trace recording.json --fx "
@@ -134,8 +133,7 @@ const Command* FindCommand(std::string_view name) {
 
 std::string OverviewText() {
   std::string text =
-      "onnx-tag says which module of the source model made each node of an "
-      "ONNX file\n\n"
+      "onnx-tag finds the module that produced each node of an ONNX file\n\n"
       "usage: onnx-tag MODEL...            the same as: onnx-tag tag MODEL...\n"
       "       onnx-tag COMMAND [options]\n\n"
       "commands:\n";
@@ -145,8 +143,14 @@ std::string OverviewText() {
   text +=
       "\n  onnx-tag COMMAND --help         options and examples of a command\n"
       "  onnx-tag --version\n\n"
-      "exit codes: 0 done; 1 done, with findings; 2 wrong usage; 3 not a "
-      "readable\n  model; 4 could not write; 5 some of several files failed\n";
+      "exit codes:\n"
+      "  0  success\n"
+      "  1  success with findings: a gate failed, models differ, no match, "
+      "...\n"
+      "  2  invalid usage\n"
+      "  3  the input is not a readable model\n"
+      "  4  an output could not be written\n"
+      "  5  some of several models failed\n";
   return text;
 }
 

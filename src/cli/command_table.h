@@ -1,4 +1,4 @@
-// The commands by name: lookup, help and "did you mean" come from one table.
+// The table of commands: lookup, help and "did you mean" use it.
 #ifndef ONNX_TAG_CLI_COMMAND_TABLE_H_
 #define ONNX_TAG_CLI_COMMAND_TABLE_H_
 
@@ -20,17 +20,16 @@ using Words = std::vector<std::string>;
 
 struct Command {
   std::string_view name;
-  std::string_view usage;  // what follows the name
+  std::string_view usage;  // the arguments after the name
   std::string_view help;   // one line
   std::string_view examples;
-  // Adds the command's options to `app`, has it read `words`, and returns
-  // what they say.
+  // Adds the command's options to `app`, parses `words` and returns the result.
   Invocation (*parse)(CLI::App& app, Words words);
 };
 
 std::span<const Command> Commands();
 
-// Null where `name` is no command.
+// Returns null if `name` is not a command.
 const Command* FindCommand(std::string_view name);
 
 // The command's parser, with all its options and no words read. Its options
@@ -40,8 +39,8 @@ std::unique_ptr<CLI::App> OptionsOf(const Command& command);
 // `onnx-tag --help`.
 std::string OverviewText();
 
-// Has `app` read `words`. Throws Error(kUsage) in our own words; CLI11's call
-// for help passes through.
+// Parses `words` with `app`. Turns CLI11's exceptions into Error(kUsage),
+// except CLI::CallForHelp, which passes through.
 void ReadWords(CLI::App& app, Words words);
 
 }  // namespace onnx_tag::cli

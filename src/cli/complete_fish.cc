@@ -48,7 +48,7 @@ constexpr std::string_view kFunctions = R"fish(
 function __onnx_tag_words
     set -l words (commandline -opc)
     set -e words[1]
-    printf '%s\n' $words
+    set -q words[1]; and printf '%s\n' $words
 end
 
 # Whether this is the command; without one it is tag.

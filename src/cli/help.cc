@@ -54,7 +54,7 @@ std::string HelpText(const CLI::App& app, const Command& command) {
       groups.push_back(group);
     }
   }
-  // What every command has comes last.
+  // The options that every command has come last.
   const auto shared = std::find(groups.begin(), groups.end(), "Terminal");
   if (shared != groups.end()) std::rotate(shared, shared + 1, groups.end());
   for (const std::string& group : groups) {

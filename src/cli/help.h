@@ -1,4 +1,4 @@
-// `onnx-tag COMMAND --help`, from the options the command really takes.
+// `onnx-tag COMMAND --help`, made from the registered options.
 #ifndef ONNX_TAG_CLI_HELP_H_
 #define ONNX_TAG_CLI_HELP_H_
 

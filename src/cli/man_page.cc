@@ -91,7 +91,8 @@ std::string Fields() {
       "\\fBor\\fR, \\fBnot\\fR and parentheses. \\fB=\\fR and \\fB!=\\fR "
       "compare; \\fBlayer\\fR and \\fBconfidence\\fR also take \\fB<\\fR, "
       "\\fB<=\\fR, \\fB>\\fR and \\fB>=\\fR; \\fBin (A, B)\\fR is one of "
-      "several. \\fB*\\fR stays within a name of a path, \\fB**\\fR crosses.\n";
+      "several. \\fB*\\fR matches within a name, \\fB**\\fR also matches "
+      "separators.\n";
   for (const query::FieldInfo& field : query::Fields()) {
     std::string help(field.help);
     std::string_view before = ": ";
@@ -107,10 +108,9 @@ std::string Fields() {
 
 constexpr std::string_view kExitStatus =
     ".SH EXIT STATUS\n"
-    ".TP\n0\ndone\n"
-    ".TP\n1\ndone, with findings: a gate is not met, versions differ, nothing "
-    "matched\n"
-    ".TP\n2\nwrong usage, or a bad query, rules file or recording\n"
+    ".TP\n0\nsuccess\n"
+    ".TP\n1\nsuccess with findings: a gate failed, models differ, no match\n"
+    ".TP\n2\ninvalid usage, or an invalid query, rules file or recording\n"
     ".TP\n3\nthe input is not a readable model\n"
     ".TP\n4\nan output could not be written\n"
     ".TP\n5\nsome of several models failed\n";
@@ -119,16 +119,16 @@ constexpr std::string_view kExitStatus =
 
 std::string OverviewPage() {
   std::string text = Head(
-      "onnx-tag",
-      "say which module of the source model made each node of an ONNX file");
+      "onnx-tag", "find the module that produced each node of an ONNX file");
   text +=
       ".SH SYNOPSIS\n\\fBonnx\\-tag\\fR \\fIMODEL\\fR...\n.br\n"
       "\\fBonnx\\-tag\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n"
-      ".SH DESCRIPTION\nonnx\\-tag maps the nodes of an ONNX file back to the "
-      "modules of the PyTorch model: the module's path, its class, the role of "
-      "the node, how sure that is, and why. It writes this into each node's "
-      "metadata and into a JSON file, and changes nothing else. Without a "
-      "command, \\fBtag\\fR is assumed.\n.SH COMMANDS\n";
+      ".SH DESCRIPTION\nonnx\\-tag finds the module of the PyTorch model that "
+      "produced each node of an ONNX file. For each node it gives the path and "
+      "class of the module, the role of the node, the confidence and the "
+      "reason. It writes this into the metadata of the node and into a JSON "
+      "file, and changes nothing else. Without a command, \\fBtag\\fR is "
+      "assumed.\n.SH COMMANDS\n";
   for (const Command& command : Commands()) {
     text += Item(fmt::format("\\fBonnx\\-tag\\-{}\\fR(1)", command.name),
                  command.help);

@@ -31,7 +31,7 @@ std::size_t Choose(std::string_view what, std::string_view word,
   }
   const std::string near = DidYouMean(word, words);
   Fail(ErrorKind::kUsage, "unknown {} '{}'{}", what, Printable(word),
-       near.empty() ? fmt::format("\n  it is one of: {}", Join(words)) : near);
+       near.empty() ? fmt::format("\n  valid values: {}", Join(words)) : near);
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::size_t Choose(std::string_view what, std::string_view word,
 std::string DidYouMean(std::string_view word,
                        std::span<const std::string_view> words) {
   std::string_view near = NearestWord(word, words);
-  // A word cut short is far in letters, and yet clear.
+  // A prefix has a large edit distance, but it is clear.
   if (near.empty() && word.size() >= 3) {
     const auto at = std::find_if(words.begin(), words.end(), [&](auto whole) {
       return whole.starts_with(word);
@@ -137,11 +137,12 @@ ExportFormat ParseExportFormat(const std::string& word) {
 }
 
 std::string ParseDevice(const std::string& word) {
-  // The setting trims blanks and has punctuation of its own.
+  // ONNX Runtime's setting trims blanks and uses these characters as
+  // separators.
   if (word.empty() || word.find_first_of("(),;= \t\n") != std::string::npos) {
     Fail(ErrorKind::kUsage,
-         "--device: '{}' is no device\n  it is cpu, gpu, cuda, npu, gpu:1, or "
-         "the name of an execution provider",
+         "--device: '{}' is not a valid device\n  use cpu, gpu, cuda, npu, "
+         "gpu:1, or the name of an execution provider",
          Printable(word));
   }
   return word;

@@ -1,5 +1,5 @@
-// The words that options take, turned into values. Each fails with the option,
-// the word and the nearest one that would do.
+// Converts the values of options from text. Each function throws Error(kUsage)
+// with the option, the invalid word and the nearest valid word.
 #ifndef ONNX_TAG_CLI_OPTION_VALUES_H_
 #define ONNX_TAG_CLI_OPTION_VALUES_H_
 
@@ -30,7 +30,7 @@ inline constexpr std::array<std::string_view, 4> kKeyNames = {
 inline constexpr std::array<std::string_view, 5> kPrecisionNames = {
     "float32", "float16", "bfloat16", "int8", "int32"};
 
-// ", did you mean 'show'?", or "" where no word is near.
+// ", did you mean 'show'?", or "" if no word is similar.
 std::string DidYouMean(std::string_view word,
                        std::span<const std::string_view> words);
 
@@ -46,7 +46,7 @@ ProfileKey ParseProfileKey(const std::string& word);
 ProfileFormat ParseProfileFormat(const std::string& word);
 ColorMode ParseColor(const std::string& word);
 
-// "tags,namespace": replaces the default choice.
+// "tags,namespace" replaces the default choice.
 KeyChoice ParseKeys(const std::string& list);
 
 // "A,B" replaces the default list, "+A,B" adds to it, "" empties it.

@@ -14,9 +14,11 @@ void TerminalWords::Add(CLI::App& app) {
 }
 
 void TerminalWords::AddProgress(CLI::App& app) {
-  app.add_flag("--progress", progress, "also where stderr is no terminal")
+  app.add_flag("--progress", progress,
+               "show progress even if stderr is not a terminal")
       ->group("Terminal");
-  app.add_flag("-q,--quiet", quiet, "no summary, no notes")->group("Terminal");
+  app.add_flag("-q,--quiet", quiet, "print no summary and no notes")
+      ->group("Terminal");
 }
 
 TerminalOptions TerminalWords::Take() const {
@@ -28,40 +30,44 @@ TerminalOptions TerminalWords::Take() const {
 }
 
 void MappingWords::Add(CLI::App& app) {
-  app.add_option("-s,--strategy", strategy, "see: onnx-tag strategies")
+  app.add_option("-s,--strategy", strategy,
+                 "how modules are found; see: onnx-tag strategies")
       ->type_name("NAME")
       ->group("Mapping");
   app.add_option("--granularity", granularity,
-                 "classes in tags: hf (torch.nn left out), torch_nn")
+                 "classes in tags: hf (default) omits most torch.nn\n"
+                 "classes, torch_nn keeps all")
       ->type_name("NAME")
       ->group("Mapping");
   hierarchy_option =
       app.add_option("--hierarchy", hierarchy,
-                     "the model's modules as recorded from PyTorch")
+                     "module map recorded from the PyTorch model")
           ->type_name("FILE")
           ->group("Mapping");
-  rules_option = app.add_option("--rules", rules, "your own rules, as JSON")
-                     ->type_name("FILE")
-                     ->group("Mapping");
-  exceptions_option = app.add_option("--torch-nn-exceptions", exceptions,
-                                     "A,B: torch.nn classes to keep; +A,B adds")
-                          ->type_name("LIST")
-                          ->group("Mapping");
+  rules_option =
+      app.add_option("--rules", rules, "JSON file with your own rules")
+          ->type_name("FILE")
+          ->group("Mapping");
+  exceptions_option =
+      app.add_option("--torch-nn-exceptions", exceptions,
+                     "torch.nn classes that hf keeps: A,B; +A,B "
+                     "adds\nto the default list")
+          ->type_name("LIST")
+          ->group("Mapping");
   app.add_option("--min-confidence", min_confidence,
-                 "drop weaker tags: low, medium, high, certain")
+                 "drop tags below low, medium, high or certain")
       ->type_name("LEVEL")
       ->group("Mapping");
-  app.add_flag("--no-recipes", no_recipes,
-               "do not ask the recipe book where names are gone")
+  app.add_flag("--no-recipes", no_recipes, "do not consult the recipe book")
       ->group("Mapping");
   AddRecordings(app);
 }
 
 void MappingWords::AddRecordings(CLI::App& app) {
-  app.add_option("--trace", trace, "a recorded run, for htp")
+  app.add_option("--trace", trace, "recorded run, for strategy htp")
       ->type_name("FILE")
       ->group("Mapping");
-  app.add_option("--fx", fx, "a recorded FX graph, for fx_graph")
+  app.add_option("--fx", fx, "recorded FX graph, for strategy fx_graph")
       ->type_name("FILE")
       ->group("Mapping");
 }
@@ -75,10 +81,10 @@ MappingOptions MappingWords::Take() const {
   }
   options.min_confidence = ParseConfidence(min_confidence);
   if (hierarchy_option->count() > 0 && hierarchy.empty()) {
-    Fail(ErrorKind::kUsage, "--hierarchy: the name is empty");
+    Fail(ErrorKind::kUsage, "--hierarchy: the file name is empty");
   }
   if (rules_option->count() > 0 && rules.empty()) {
-    Fail(ErrorKind::kUsage, "--rules: the name is empty");
+    Fail(ErrorKind::kUsage, "--rules: the file name is empty");
   }
   options.hierarchy_file = hierarchy;
   options.trace_file = trace;
@@ -90,29 +96,30 @@ MappingOptions MappingWords::Take() const {
 
 void WriteWords::AddPath(CLI::App& app, const std::string& default_name) {
   path_option = app.add_option("-o,--output", options.path,
-                               "where to write it; default " + default_name)
+                               "output file; default " + default_name)
                     ->type_name("FILE")
                     ->group("Output");
 }
 
 void WriteWords::AddFolder(CLI::App& app) {
-  folder_option =
-      app.add_option("--out-dir", options.folder, "the folder to write to")
-          ->type_name("DIR")
-          ->group("Output");
+  folder_option = app.add_option("--out-dir", options.folder, "output folder")
+                      ->type_name("DIR")
+                      ->group("Output");
 }
 
 void WriteWords::AddCare(CLI::App& app) {
-  app.add_flag("-f,--force", options.force, "replace files of others")
+  app.add_flag("-f,--force", options.force,
+               "replace files that onnx-tag did not write")
       ->group("Output");
-  app.add_flag("--fsync", options.fsync, "wait until the disk has it")
+  app.add_flag("--fsync", options.fsync, "wait until the output is on disk")
       ->group("Output");
   app.add_option("--data", data,
-                 "weights of a model in another folder:\n"
-                 "keep, link or copy")
+                 "external weights of an output in another folder:\n"
+                 "keep the references, link or copy the files")
       ->type_name("CHOICE")
       ->group("Output");
-  app.add_flag("-n,--dry-run", options.dry_run, "say what would be written")
+  app.add_flag("-n,--dry-run", options.dry_run,
+               "print what would be written, but write nothing")
       ->group("Output");
 }
 
@@ -120,10 +127,10 @@ void WriteWords::Add(CLI::App& app, const std::string& default_name,
                      const std::string& follow) {
   AddPath(app, default_name);
   AddFolder(app);
-  app.add_flag("--in-place", options.in_place, "replace MODEL itself")
+  app.add_flag("--in-place", options.in_place, "replace the input file")
       ->group("Output");
   app.add_flag("--follow", options.follow,
-               "with --in-place: through a symbolic link" + follow)
+               "with --in-place: follow a symbolic link" + follow)
       ->group("Output");
   AddCare(app);
 }
@@ -145,54 +152,57 @@ WriteOptions WriteWords::Take(bool recursive) const {
   if (!data.empty()) result.data = ParseData(data);
   if (path_option != nullptr && path_option->count() > 0 &&
       options.path.empty()) {
-    Fail(ErrorKind::kUsage, "-o: the name is empty");
+    Fail(ErrorKind::kUsage, "-o: the file name is empty");
   }
   if (folder_option->count() > 0 && options.folder.empty()) {
-    Fail(ErrorKind::kUsage, "--out-dir: the name is empty");
+    Fail(ErrorKind::kUsage, "--out-dir: the folder name is empty");
   }
   const int places = !options.path.empty() + !options.folder.empty() +
                      (options.in_place ? 1 : 0);
   if (places > 1) {
-    Fail(ErrorKind::kUsage, "-o, --out-dir and --in-place exclude each other");
+    Fail(ErrorKind::kUsage, "use only one of -o, --out-dir and --in-place");
   }
   if (options.follow && !options.in_place && !recursive) {
-    Fail(ErrorKind::kUsage, "--follow goes with --in-place or --recursive");
+    Fail(ErrorKind::kUsage, "--follow requires --in-place or --recursive");
   }
   return result;
 }
 
 void TagWords::AddOutput(CLI::App& app, TagOptions& options) {
   app.add_option("--keys", keys,
-                 "A,B: tags, namespace, layer_ann, class_hierarchy")
+                 "metadata to write: tags (default), namespace,\n"
+                 "layer_ann, class_hierarchy; separated by commas")
       ->type_name("LIST")
       ->group("Output");
   app.add_option("--sidecar", options.sidecar,
-                 "the JSON file; default MODEL.tags.json")
+                 "sidecar (JSON); default MODEL.tags.json")
       ->type_name("FILE")
       ->group("Output");
-  app.add_flag("--no-sidecar", options.no_sidecar, "write no JSON file")
+  app.add_flag("--no-sidecar", options.no_sidecar, "do not write the sidecar")
       ->group("Output");
-  app.add_flag("--sidecar-only", options.sidecar_only, "write no model")
+  app.add_flag("--sidecar-only", options.sidecar_only, "write only the sidecar")
       ->group("Output");
 }
 
 void TagWords::AddGates(CLI::App& app,
                         std::vector<std::string>& require_modules) {
+  constexpr const char* kGates = "Gates (exit code 1 if one fails)";
   app.add_option("--min-coverage", min_coverage,
-                 "per cent of the nodes that must be tagged")
+                 "minimum percentage of tagged nodes")
       ->type_name("PCT")
-      ->group("Gates (exit 1 where not met)");
+      ->group(kGates);
   app.add_option("--require-module", require_modules,
                  "a module that must have nodes; repeatable;\n"
-                 "* is within a name, ** crosses dots")
+                 "* matches within a name, ** also matches dots")
       ->type_name("GLOB")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false)
-      ->group("Gates (exit 1 where not met)");
-  app.add_option("--max-untagged", max_untagged, "nodes that may stay untagged")
+      ->group(kGates);
+  app.add_option("--max-untagged", max_untagged,
+                 "maximum number of untagged nodes")
       ->type_name("N")
-      ->group("Gates (exit 1 where not met)");
+      ->group(kGates);
 }
 
 void TagWords::Take(const CLI::App& app, TagOptions& options) const {
@@ -208,9 +218,11 @@ void TagWords::Take(const CLI::App& app, TagOptions& options) const {
 }
 
 void TagSourceWords::Add(CLI::App& app) {
-  app.add_option("--sidecar", options.sidecar, "where the tags are")
+  app.add_option("--sidecar", options.sidecar,
+                 "read the tags from this sidecar")
       ->type_name("FILE");
-  app.add_flag("--remap", options.remap, "map now, whatever tags there are");
+  app.add_flag("--remap", options.remap,
+               "ignore existing tags and map the model");
   mapping.Add(app);
 }
 
@@ -222,7 +234,7 @@ TagSourceOptions TagSourceWords::Take() const {
 
 void ExpressionWords::Add(CLI::App& app) {
   app.add_option("EXPR", words,
-                 "what to look for: type=attention and layer=0;\n"
+                 "a query, such as: type=attention and layer=0;\n"
                  "see docs/query.md")
       ->required()
       ->type_name("");
@@ -240,7 +252,7 @@ std::string ExpressionWords::Take() const {
 void BatchWords::Add(CLI::App& app, TagOptions& options) {
   constexpr const char* kGroup = "Several models";
   app.add_flag("-r,--recursive", options.inputs.recursive,
-               "models in folders and in those below them")
+               "search folders and their subfolders for models")
       ->group(kGroup);
   const auto globs = [&](const char* name, std::vector<std::string>& into,
                          const char* help) {
@@ -252,24 +264,26 @@ void BatchWords::Add(CLI::App& app, TagOptions& options) {
         ->group(kGroup);
   };
   globs("--include", options.inputs.include,
-        "in folders, these instead of *.onnx; repeatable");
+        "files to use from folders; default *.onnx;\nrepeatable");
   globs("--exclude", options.inputs.exclude,
-        "not these files and folders; repeatable");
+        "files and folders to skip; repeatable");
   app.add_option("--files-from", options.inputs.files_from,
-                 "a list of models, by lines or NUL; - is stdin")
+                 "list of models, separated by newlines or NUL;\n- is stdin")
       ->type_name("FILE")
       ->group(kGroup);
-  app.add_option("-j,--jobs", jobs, "models at a time; default: the cores")
+  app.add_option("-j,--jobs", jobs,
+                 "number of models processed at the same time;\n"
+                 "default: the number of cores")
       ->type_name("N")
       ->group(kGroup);
   app.add_flag("--skip-current", options.skip_current,
-               "pass over models whose outputs are newer and\n"
-               "were made with the same options")
+               "skip models whose outputs are newer and were made\n"
+               "with the same options")
       ->group(kGroup);
   app.add_flag("--keep-going,!--fail-fast", keep_going,
-               "after a model that fails, go on (default) or stop")
+               "if a model fails, continue (default) or stop")
       ->group(kGroup);
-  app.add_option("--format", format, "text, junit or github")
+  app.add_option("--format", format, "output format: text, junit or github")
       ->type_name("NAME")
       ->group("Terminal");
 }

@@ -15,8 +15,8 @@ class Option;
 
 namespace onnx_tag::cli {
 
-// Options are read as words and turned into values afterwards, so that every
-// message is ours.
+// CLI11 reads all option values as text. Take() converts them, so that we write
+// all error messages ourselves.
 
 struct TerminalWords {
   std::string color = "auto";
@@ -67,8 +67,8 @@ struct WriteWords {
   void AddCare(CLI::App& app);
 };
 
-// What is written beside the model, and what a build wants to be sure of; the
-// same for `tag` and `transfer`.
+// Options for the sidecar, the metadata keys and the gates of `tag` and
+// `transfer`.
 struct TagWords {
   std::string keys;
   std::string min_coverage;
@@ -79,7 +79,7 @@ struct TagWords {
   void Take(const CLI::App& app, TagOptions& options) const;
 };
 
-// Where a command finds tags.
+// Options for where a command reads tags.
 struct TagSourceWords {
   TagSourceOptions options;
   MappingWords mapping;
@@ -88,7 +88,7 @@ struct TagSourceWords {
   TagSourceOptions Take() const;
 };
 
-// A query may be given in one word or in several.
+// A query may be one argument or several, which are joined with blanks.
 struct ExpressionWords {
   std::vector<std::string> words;
 
@@ -96,7 +96,7 @@ struct ExpressionWords {
   std::string Take() const;
 };
 
-// Many models: found in folders and lists, done by several threads.
+// Options for several models.
 struct BatchWords {
   std::string jobs;
   std::string format = "text";

@@ -1,4 +1,4 @@
-// The commands that answer questions about one model.
+// The commands that read one model and print or export facts about it.
 #include <CLI/CLI.hpp>
 
 #include "cli/option_values.h"
@@ -14,12 +14,14 @@ Invocation ParseShow(CLI::App& app, Words words) {
   TerminalWords terminal;
   std::string depth;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
-  app.add_option("--depth", depth, "levels of the tree")->type_name("N");
+  app.add_option("--depth", depth, "number of levels of the tree")
+      ->type_name("N");
   app.add_option("--module", options.module,
-                 "only what is below this module; * and ** work")
+                 "show only this module and the modules below it;\n"
+                 "may contain * and **")
       ->type_name("PATH");
   app.add_flag("--unfold", options.unfold,
-               "a row for each of the layers that repeat");
+               "print one row for each of the repeated layers");
   app.add_flag("--nodes", options.nodes, "list the nodes of each module");
   app.add_flag("--json", options.json, "print JSON");
   source.Add(app);
@@ -42,7 +44,7 @@ Invocation ParseQuery(CLI::App& app, Words words) {
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
   expression.Add(app);
   app.add_flag("--tsv", options.tsv,
-               "print a table: tag and role of each node");
+               "print a table with the tag and role of each node");
   app.add_flag("--json", options.json, "print JSON");
   source.Add(app);
   terminal.Add(app);
@@ -50,7 +52,7 @@ Invocation ParseQuery(CLI::App& app, Words words) {
   options.query = expression.Take();
   options.source = source.Take();
   if (options.tsv && options.json) {
-    Fail(ErrorKind::kUsage, "--tsv and --json exclude each other");
+    Fail(ErrorKind::kUsage, "use only one of --tsv and --json");
   }
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
@@ -61,28 +63,27 @@ void CheckSelect(const CLI::App& app, const SelectOptions& options) {
   const auto given_without = [&](const char* option, bool fits,
                                  const char* tools) {
     if (app.count(option) == 0 || fits) return;
-    Fail(ErrorKind::kUsage, "{} goes with --for {}", option, tools);
+    Fail(ErrorKind::kUsage, "{} requires --for {}", option, tools);
   };
   const SelectTool tool = options.tool;
   given_without("--device", tool == SelectTool::kLayerAnn, "layer-ann");
   given_without("--precision", tool == SelectTool::kPolygraphy, "polygraphy");
   given_without("--exclude",
                 tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive,
-                "ort-quant and olive");
+                "ort-quant or olive");
   const bool text_fits = tool == SelectTool::kNames ||
                          tool == SelectTool::kLayerAnn ||
                          tool == SelectTool::kPolygraphy;
   if (options.format == SelectFormat::kText && !text_fits) {
     Fail(ErrorKind::kUsage,
-         "--format text goes with --for names, layer-ann "
-         "and polygraphy");
+         "--format text requires --for names, layer-ann or polygraphy");
   }
   if (options.format == SelectFormat::kPython && tool == SelectTool::kOlive) {
-    Fail(ErrorKind::kUsage, "--for olive is JSON");
+    Fail(ErrorKind::kUsage, "--for olive requires --format json");
   }
 }
 
-// What each tool is mostly given.
+// The format that is most common for each tool.
 SelectFormat DefaultFormat(SelectTool tool) {
   if (tool == SelectTool::kNames) return SelectFormat::kText;
   if (tool == SelectTool::kPolygraphy) return SelectFormat::kPython;
@@ -105,10 +106,11 @@ Invocation ParseSelect(CLI::App& app, Words words) {
                  "names, ort-quant, layer-ann, olive,\npolygraphy or extract")
       ->required()
       ->type_name("TOOL");
-  app.add_option("--format", format, "text, json or python")->type_name("NAME");
+  app.add_option("--format", format, "output format: text, json or python")
+      ->type_name("NAME");
   app.add_flag("--json", json, "the same as --format json");
   app.add_flag("--exclude", options.exclude,
-               "quantizers: all but the selection");
+               "ort-quant, olive: quantize all other nodes");
   app.add_option("--device", options.device,
                  "layer-ann: cpu (default), gpu, cuda, npu, ...")
       ->type_name("NAME");
@@ -116,7 +118,7 @@ Invocation ParseSelect(CLI::App& app, Words words) {
                  "polygraphy: float32 (default), float16, ...")
       ->type_name("NAME");
   app.add_flag("--skip-unaddressable", options.skip_unaddressable,
-               "leave out nodes the tool cannot tell by name");
+               "omit nodes that the tool cannot find by name");
   source.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
@@ -142,9 +144,9 @@ Invocation ParseExport(CLI::App& app, Words words) {
       ->required()
       ->type_name("FORMAT");
   app.add_option("-o,--output", options.output,
-                 "where to write it; default standard output")
+                 "output file; default: standard output")
       ->type_name("FILE");
-  app.add_flag("-f,--force", options.force, "replace a file that is there");
+  app.add_flag("-f,--force", options.force, "replace an existing file");
   source.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
@@ -155,8 +157,8 @@ Invocation ParseExport(CLI::App& app, Words words) {
 
 namespace {
 
-// What commands that always map have in common, after their own options, which
-// are bound to `options`.
+// The shared part of commands that always map the model. Call it after the
+// command's own options are bound to `options`.
 template <typename Options>
 Invocation ReadMapping(CLI::App& app, Words words, Options& options) {
   MappingWords mapping;
@@ -176,7 +178,7 @@ Invocation ParseExplain(CLI::App& app, Words words) {
   AddModel(app, options.model, "the ONNX file, or - for stdin");
   app.add_option("NODE", options.node,
                  "#INDEX, GRAPH#INDEX, name=NAME, output=VALUE,\n"
-                 "or a name or output as it is")
+                 "or only a name or an output")
       ->required()
       ->type_name("");
   return ReadMapping(app, std::move(words), options);
@@ -192,20 +194,22 @@ Invocation ParseProfile(CLI::App& app, Words words) {
   bool json = false;
   AddModel(app, options.model, "an ONNX file or its sidecar");
   app.add_option("ORT_PROFILE", options.profile,
-                 "the JSON file that ONNX Runtime wrote")
+                 "a JSON profile written by ONNX Runtime")
       ->required()
       ->type_name("");
-  app.add_option("--by", by, "module, class, layer, role or node")
+  app.add_option("--by", by, "group by module, class, layer, role or node")
       ->type_name("NAME");
-  app.add_option("--format", format, "table, json, folded or speedscope")
+  app.add_option("--format", format,
+                 "output format: table, json, folded or speedscope")
       ->type_name("NAME");
-  app.add_option("--top", top, "rows of the table; default 40, 0 is all")
+  app.add_option("--top", top, "rows of the table; default 40; 0 prints all")
       ->type_name("N");
   app.add_flag("--json", json, "the same as --format json");
-  app.add_option("--sidecar", options.source.sidecar, "where the tags are")
+  app.add_option("--sidecar", options.source.sidecar,
+                 "read the tags from this sidecar")
       ->type_name("FILE");
   app.add_flag("--remap", options.source.remap,
-               "map now, whatever tags there are");
+               "ignore existing tags and map the model");
   mapping.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
@@ -220,7 +224,7 @@ Invocation ParseProfile(CLI::App& app, Words words) {
 Invocation ParseStrategies(CLI::App& app, Words words) {
   StrategiesOptions options;
   app.add_option("MODEL", options.model,
-                 "run each on this model, or - for stdin")
+                 "compare the strategies on this model; - is stdin")
       ->type_name("");
   return ReadMapping(app, std::move(words), options);
 }

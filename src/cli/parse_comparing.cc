@@ -1,4 +1,4 @@
-// The commands that compare: two versions, or tags with their model.
+// The commands that compare two models, or tags with their model.
 #include <CLI/CLI.hpp>
 
 #include "cli/option_values.h"
@@ -16,11 +16,14 @@ Invocation ParseDiff(CLI::App& app, Words words) {
   app.add_option("A", options.a, "an ONNX file or a sidecar")
       ->required()
       ->type_name("");
-  app.add_option("B", options.b, "the other one")->required()->type_name("");
-  app.add_option("--format", format, "text or markdown")->type_name("NAME");
+  app.add_option("B", options.b, "the model or sidecar to compare with A")
+      ->required()
+      ->type_name("");
+  app.add_option("--format", format, "output format: text or markdown")
+      ->type_name("NAME");
   app.add_flag("--json", options.json, "print JSON");
   app.add_flag("--remap", options.source.remap,
-               "map both now, whatever tags there are");
+               "ignore existing tags and map both models");
   mapping.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
@@ -37,12 +40,12 @@ Invocation ParseCheck(CLI::App& app, Words words) {
   std::string format = "text";
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
   app.add_option("--sidecar", options.source.sidecar,
-                 "the sidecar to check; default the one beside")
+                 "sidecar to check; default: the one beside MODEL")
       ->type_name("FILE");
   app.add_flag("--verify", options.verify,
                "also parse the whole file with protobuf and\n"
                "compare; loads the file, 2 GiB at most");
-  app.add_option("--format", format, "text, junit or github")
+  app.add_option("--format", format, "output format: text, junit or github")
       ->type_name("NAME");
   app.add_flag("--json", options.json, "print JSON");
   words_of_tag.AddGates(app, options.gates.require_modules);
@@ -53,7 +56,7 @@ Invocation ParseCheck(CLI::App& app, Words words) {
   words_of_tag.Take(app, options.gates);
   options.format = ParseFormat(format);
   if (options.json && options.format != ReportFormat::kText) {
-    Fail(ErrorKind::kUsage, "--json and --format exclude each other");
+    Fail(ErrorKind::kUsage, "use only one of --json and --format");
   }
   return {.command = std::move(options), .terminal = terminal.Take()};
 }

@@ -13,13 +13,13 @@ namespace {
 void CheckStandardOutput(const TagOptions& options) {
   const bool report = options.format != ReportFormat::kText;
   if (report && (options.json || options.json_nodes)) {
-    Fail(ErrorKind::kUsage, "--format {} and {} exclude each other",
+    Fail(ErrorKind::kUsage, "use only one of --format {} and {}",
          options.format == ReportFormat::kJunit ? "junit" : "github",
          options.json ? "--json" : "--json-nodes");
   }
   const bool streams = options.write.path == "-" || options.sidecar == "-";
   if (streams && (options.json_nodes || report)) {
-    Fail(ErrorKind::kUsage, "{} and {} - would mix on standard output",
+    Fail(ErrorKind::kUsage, "{} and {} - cannot both use standard output",
          options.json_nodes ? "--json-nodes" : "--format",
          options.sidecar == "-" ? "--sidecar" : "-o");
   }
@@ -28,17 +28,18 @@ void CheckStandardOutput(const TagOptions& options) {
 void CheckBatch(const TagOptions& options) {
   const InputOptions& inputs = options.inputs;
   if (!inputs.include.empty() && !inputs.recursive) {
-    Fail(ErrorKind::kUsage, "--include goes with --recursive");
+    Fail(ErrorKind::kUsage, "--include requires --recursive");
   }
   if (options.skip_current && options.no_sidecar) {
     Fail(ErrorKind::kUsage,
-         "--skip-current needs the sidecar, which --no-sidecar leaves out");
+         "use only one of --skip-current and --no-sidecar\n  --skip-current "
+         "needs the sidecar");
   }
   const bool many = options.models.size() > 1 || inputs.recursive ||
                     !inputs.files_from.empty();
   if (many && (!options.write.path.empty() || !options.sidecar.empty())) {
     Fail(ErrorKind::kUsage,
-         "{} names one file, and there may be several models\n  give a folder "
+         "{} names one file, but there can be several models\n  give a folder "
          "with --out-dir DIR",
          options.write.path.empty() ? "--sidecar" : "-o");
   }
@@ -50,28 +51,28 @@ void CheckBatch(const TagOptions& options) {
   if (piped && options.json_nodes && options.write.folder.empty() &&
       options.write.path.empty() && !options.write.dry_run) {
     Fail(ErrorKind::kUsage,
-         "the model and --json-nodes would mix on standard output\n  write it "
-         "to a file with -o, or not at all with --dry-run");
+         "the model and --json-nodes cannot both use standard output\n  write "
+         "the model to a file with -o, or use --dry-run");
   }
 }
 
 void CheckTag(const TagOptions& options) {
   const WriteOptions& write = options.write;
   if (options.sidecar_only && options.no_sidecar) {
-    Fail(ErrorKind::kUsage,
-         "--sidecar-only and --no-sidecar exclude each other");
+    Fail(ErrorKind::kUsage, "use only one of --sidecar-only and --no-sidecar");
   }
   if (options.no_sidecar && !options.sidecar.empty()) {
-    Fail(ErrorKind::kUsage, "--sidecar and --no-sidecar exclude each other");
+    Fail(ErrorKind::kUsage, "use only one of --sidecar and --no-sidecar");
   }
   if (options.sidecar_only && (!write.path.empty() || write.in_place)) {
     Fail(ErrorKind::kUsage,
-         "--sidecar-only writes no model\n  name the sidecar with --sidecar "
-         "FILE, or its folder with --out-dir DIR");
+         "--sidecar-only writes no model, so -o and --in-place have no effect\n"
+         "  name the sidecar with --sidecar FILE, or its folder with --out-dir "
+         "DIR");
   }
   if (write.path == "-" && options.sidecar == "-") {
     Fail(ErrorKind::kUsage,
-         "-o - and --sidecar - would mix on standard output");
+         "-o - and --sidecar - cannot both use standard output");
   }
   CheckStandardOutput(options);
   CheckBatch(options);
@@ -91,14 +92,14 @@ Invocation ParseTag(CLI::App& app, Words words) {
       ->type_name("");
   mapping.Add(app);
   write.Add(app, "MODEL.tagged.onnx",
-            ";\nwith --recursive: into linked folders");
+            ";\nwith --recursive: enter linked folders");
   words_of_tag.AddOutput(app, options);
   words_of_tag.AddGates(app, options.require_modules);
   batch.Add(app, options);
-  app.add_flag("--json", options.json, "the summary as one JSON line a model")
+  app.add_flag("--json", options.json, "print one JSON line for each model")
       ->group("Terminal");
   app.add_flag("--json-nodes", options.json_nodes,
-               "one JSON line a node, with the model's path")
+               "print one JSON line for each node")
       ->group("Terminal");
   terminal.AddProgress(app);
   terminal.Add(app);
@@ -138,15 +139,15 @@ Invocation ParseTransfer(CLI::App& app, Words words) {
   TerminalWords terminal;
   std::string to;
   app.add_option("FROM", options.from,
-                 "the tagged model, or its sidecar; another\n"
-                 "model is mapped first")
+                 "a tagged model or a sidecar; a model without\n"
+                 "tags is mapped first")
       ->required()
       ->type_name("");
-  app.add_option("TO", to, "the version that gets the tags, or - for stdin")
+  app.add_option("TO", to, "the model that receives the tags, or - for stdin")
       ->required()
       ->type_name("");
   app.add_flag("--remap", options.source.remap,
-               "map FROM now, whatever tags there are");
+               "ignore the tags of FROM and map it");
   mapping.Add(app);
   write.Add(app, "TO.tagged.onnx", "");
   words_of_tag.AddOutput(app, options.tag);
@@ -158,7 +159,7 @@ Invocation ParseTransfer(CLI::App& app, Words words) {
 
   options.tag.models = {to};
   options.tag.mapping = mapping.Take();
-  // Weak tags are dropped from what is written, not before they are carried.
+  // --min-confidence drops tags after the transfer, not before it.
   options.source.mapping = options.tag.mapping;
   options.source.mapping.min_confidence = Confidence::kLow;
   options.tag.write = write.Take();

@@ -80,7 +80,7 @@ int Run(std::vector<std::string> args, int out, int err) {
     return static_cast<int>(
         RunInvocation(ParseArgs(std::move(args)), out, err));
   } catch (const BrokenPipe&) {
-    // As if the signal had ended us, which a shell shows as 128 + 13.
+    // A shell shows 128 + 13 for a program that SIGPIPE ended.
     return 128 + SIGPIPE;
   } catch (const std::exception& error) {
     Terminal(out, err, {}).Complain(ErrorText(error));

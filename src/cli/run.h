@@ -1,4 +1,4 @@
-// A whole run of the program, in process: tests use it as main does.
+// A whole run of the program, in process. main and the tests call it.
 #ifndef ONNX_TAG_CLI_RUN_H_
 #define ONNX_TAG_CLI_RUN_H_
 
@@ -7,8 +7,8 @@
 
 namespace onnx_tag::cli {
 
-// Runs what `args`, the words after the program's name, ask for, printing to
-// the descriptors `out` and `err`. Returns the exit code; never throws.
+// Runs the command line `args` (without the program's name) and prints to the
+// file descriptors `out` and `err`. Returns the exit code. Never throws.
 int Run(std::vector<std::string> args, int out, int err);
 
 }  // namespace onnx_tag::cli

@@ -33,7 +33,7 @@ ExitCode ExitCodeOf(const std::exception& error);
 // "onnx-tag: bert.onnx: ...", ready to print, whatever bytes it quotes.
 std::string ErrorText(const std::exception& error);
 
-// "0.1.0"
+// "0.2.0"
 std::string_view ToolVersion();
 
 }  // namespace onnx_tag

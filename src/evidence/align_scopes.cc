@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/text.h"
 #include "evidence/evidence.h"
 #include "evidence/settle_scopes.h"
 #include "exporters/torchscript/torchscript.h"
@@ -32,12 +31,12 @@ class ScopeAligner {
         tree_(modules),
         settler_(known, modules),
         votes_(facts.scopes.size()),
-        ballots_(facts.scopes.size()) {}
+        ballots_(kBallots) {}
 
   void Run() {
     calls_indices_.resize(scopes_.size(), false);
     for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) {
-      if (id != ScopeId{0} && GroupOf(id, scopes_.Segment(id)).folded) {
+      if (id != ScopeId{0} && IsFolded(id, scopes_.Segment(id))) {
         calls_indices_[scopes_[id].parent] = true;
       }
     }
@@ -53,22 +52,37 @@ class ScopeAligner {
     bool folded = false;  // `layer/layer.0`: the list itself was called
   };
 
-  Group GroupOf(ScopeId id, std::string_view segment) const {
+  // Whether the segment repeats that of the scope around it, with an index.
+  bool IsFolded(ScopeId id, std::string_view segment) const {
+    const ScopeId parent = scopes_[id].parent;
+    if (parent == ScopeId{0}) return false;
+    const std::string_view outer = scopes_.Segment(parent);
+    return !outer.empty() && segment.size() > outer.size() + 1 &&
+           segment.starts_with(outer) && segment[outer.size()] == '.' &&
+           hierarchy::IsNumeric(segment.substr(outer.size() + 1));
+  }
+
+  // Into `group`, whose memory is used again: there is one for each scope, and
+  // for each scope around it.
+  void ReadGroup(ScopeId id, Group& group) const {
+    std::string_view segment = scopes_.Segment(id);
+    group.atoms.clear();
+    group.folded = IsFolded(id, segment);
+    if (group.folded) {
+      group.atoms.push_back(segment.substr(segment.rfind('.') + 1));
+      return;
+    }
+    while (!segment.empty()) {
+      const std::size_t dot = segment.find('.');
+      if (dot != 0) group.atoms.push_back(segment.substr(0, dot));
+      segment.remove_prefix(dot == std::string_view::npos ? segment.size()
+                                                          : dot + 1);
+    }
+  }
+
+  Group GroupOf(ScopeId id) const {
     Group group;
-    const Scope& scope = scopes_[id];
-    const std::string_view outer = scope.parent == ScopeId{0}
-                                       ? std::string_view()
-                                       : scopes_.Segment(scope.parent);
-    if (!outer.empty() && segment.size() > outer.size() + 1 &&
-        segment.starts_with(outer) && segment[outer.size()] == '.' &&
-        hierarchy::IsNumeric(segment.substr(outer.size() + 1))) {
-      group.atoms = {segment.substr(outer.size() + 1)};
-      group.folded = true;
-      return group;
-    }
-    for (const std::string_view atom : Split(segment, '.')) {
-      if (!atom.empty()) group.atoms.push_back(atom);
-    }
+    ReadGroup(id, group);
     return group;
   }
 
@@ -114,23 +128,29 @@ class ScopeAligner {
 
   // What Cast() finds for a scope and a module, and how much it weighs.
   struct Ballot {
+    ScopeId scope = kNo<ScopeId>;
     ModuleId module = kNo<ModuleId>;
     ScopeId first_call = kNo<ScopeId>;  // of the scope, when it was filled in
     std::vector<std::pair<ScopeId, ModuleId>> found;
     std::uint32_t weight = 0;  // not yet added
   };
 
-  // Most scopes use the parameters of one module, many times: the last ballot
-  // of each is kept. At 10^6 nodes filling them in took a quarter of the time.
+  // Most scopes use the parameters of one module, many times, by nodes that
+  // stand together: the last ballots are kept. At 10^6 nodes filling them in
+  // took a quarter of the time; keeping one for each of 10^6 scopes took 100
+  // bytes each.
+  static constexpr std::size_t kBallots = 1024;
+
   void Count(ScopeId scope, ModuleId module, std::uint32_t weight) {
     if (scope == ScopeId{0}) return;
-    Ballot& ballot = ballots_[scope];
-    if (ballot.module != module ||
+    Ballot& ballot = ballots_[Index(scope) % kBallots];
+    if (ballot.scope != scope || ballot.module != module ||
         ballot.first_call != scopes_[scope].first_call) {
       Hand(ballot);
-      ballot.found = Cast(scope, module);
+      Cast(scope, module, ballot.found);
       // At once: of equal votes the first to come counts.
       for (const auto& [id, target] : ballot.found) Add(id, target, 0);
+      ballot.scope = scope;
       ballot.module = module;
       ballot.first_call = scopes_[scope].first_call;
       ballot.weight = 0;
@@ -156,14 +176,18 @@ class ScopeAligner {
 
   // Matches the scope, segment by segment from its end, against the path of
   // the parameter's module; gives a vote for each scope on the way.
-  std::vector<std::pair<ScopeId, ModuleId>> Cast(ScopeId scope,
-                                                 ModuleId module) {
-    std::vector<ModuleId> ids;
+  void Cast(ScopeId scope, ModuleId module,
+            std::vector<std::pair<ScopeId, ModuleId>>& found) {
+    found.clear();
+    std::vector<ModuleId>& ids = ids_;
+    Atoms& path = path_;
+    Group& group = group_;
+    ids.clear();
+    path.clear();
     for (ModuleId at = module; at != ModuleId{0}; at = tree_.Parent(at)) {
       ids.push_back(at);
     }
     std::reverse(ids.begin(), ids.end());
-    Atoms path;
     for (const ModuleId at : ids) path.push_back(tree_.Atom(at));
     const auto matches = [&](const Atoms& atoms, std::size_t end) {
       return atoms.size() <= end &&
@@ -172,19 +196,18 @@ class ScopeAligner {
                             static_cast<std::ptrdiff_t>(end - atoms.size()));
     };
     ScopeId at = scope;
-    Group group = GroupOf(at, scopes_.Segment(at));
+    ReadGroup(at, group);
     if (!matches(group.atoms, path.size())) {
       // Perhaps a second call.
-      if (scopes_[scope].first_call == kNo<ScopeId>) return {};
+      if (scopes_[scope].first_call == kNo<ScopeId>) return;
       at = scopes_[scope].first_call;
-      group = GroupOf(at, scopes_.Segment(at));
-      if (!matches(group.atoms, path.size())) return {};
+      ReadGroup(at, group);
+      if (!matches(group.atoms, path.size())) return;
     } else if (scopes_[scope].first_call != kNo<ScopeId>) {
       // A real attribute; a second call of the other may hide in it still.
       scopes_[scope].perhaps_call_of = scopes_[scope].first_call;
       scopes_[scope].first_call = kNo<ScopeId>;
     }
-    std::vector<std::pair<ScopeId, ModuleId>> found;
     std::size_t end = path.size();
     bool adjacent = false;
     while (true) {
@@ -193,7 +216,7 @@ class ScopeAligner {
       adjacent = group.folded;
       at = scopes_[at].parent;
       if (at == ScopeId{0} || start == 0) break;
-      group = GroupOf(at, scopes_.Segment(at));
+      ReadGroup(at, group);
       end = start;
       while (end > 0 && !matches(group.atoms, end)) {
         if (adjacent) break;
@@ -203,10 +226,7 @@ class ScopeAligner {
     }
     // All of the scope must be in the path, or all of the path in the scope:
     // a module that was registered elsewhere is called by its first name.
-    if (at != ScopeId{0} && !(found.size() >= 1 && PathUsedUp(found, ids))) {
-      return {};
-    }
-    return found;
+    if (at != ScopeId{0} && !PathUsedUp(found, ids)) found.clear();
   }
 
   static bool PathUsedUp(const std::vector<std::pair<ScopeId, ModuleId>>& found,
@@ -223,8 +243,7 @@ class ScopeAligner {
       return;
     }
     if (scope.first_call != kNo<ScopeId> &&
-        settler_.Exists(scopes_[scope.parent].module,
-                        GroupOf(id, scopes_.Segment(id)).atoms)) {
+        settler_.Exists(scopes_[scope.parent].module, GroupOf(id).atoms)) {
       // The hierarchy has an `act_1`; a second call of `act` may hide in it
       // still.
       scope.perhaps_call_of = scope.first_call;
@@ -259,7 +278,7 @@ class ScopeAligner {
       scope.proven = true;
       return;
     }
-    const Group group = GroupOf(id, scopes_.Segment(id));
+    const Group group = GroupOf(id);
     if (const Settled found = settler_.Settle(outer, group.atoms);
         found.module != kNo<ModuleId>) {
       scope.module = found.module;
@@ -308,8 +327,7 @@ class ScopeAligner {
   // module that was registered elsewhere first, and is called by that name.
   bool PlaceShared(ScopeId id) {
     Scope& scope = scopes_[id];
-    if (!calls_indices_[scope.parent] ||
-        GroupOf(id, scopes_.Segment(id)).folded) {
+    if (!calls_indices_[scope.parent] || IsFolded(id, scopes_.Segment(id))) {
       return false;
     }
     const hierarchy::Reuse reuse =
@@ -339,9 +357,14 @@ class ScopeAligner {
   ScopeTable& scopes_;
   ModuleTree& tree_;
   ScopeSettler settler_;
+  // Of Cast(), used again.
+  std::vector<ModuleId> ids_;
+  Atoms path_;
+  Group group_;
   IdVector<ScopeId, bool> calls_indices_;  // `head` of `head/head.0`
   IdVector<ScopeId, std::vector<Vote>> votes_;
-  IdVector<ScopeId, Ballot> ballots_;
+  std::vector<Ballot>
+      ballots_;  // by scope, of those that share a place the last
 };
 
 // The module `block_1` and the second call of `block` print the same scope.

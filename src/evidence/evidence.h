@@ -114,12 +114,6 @@ struct RecipeClasses {
 
 // Each of the following is what one step of GatherEvidence finds.
 
-// Who wrote the file.
-struct ExporterFacts {
-  hierarchy::Dialect dialect = hierarchy::Dialect::kUnknown;
-  std::shared_ptr<const DialectNames> names;  // null: scopes and metadata
-};
-
 // Scopes in names.
 struct ScopeFacts {
   ScopeTable scopes;
@@ -259,7 +253,6 @@ std::vector<ModuleId> AddModules(const std::vector<std::string>& paths,
 
 // The steps of GatherEvidence. Each adds to `modules` what its facts name, and
 // takes what other steps found as arguments.
-ExporterFacts RecognizeExporter(const Model& model);
 ScopeFacts GatherScopes(const Model& model, const ExporterFacts& exporter);
 ParameterFacts GatherParameters(const Model& model,
                                 const ExporterFacts& exporter,

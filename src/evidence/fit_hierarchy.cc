@@ -79,8 +79,10 @@ class Fitter {
     const std::string name = Printable(map_.name);
     if (named_.empty()) {
       if (!AnyScopeFits()) {
-        warnings.push_back(fmt::format(
-            "{}: nothing in the file could be checked against it", name));
+        warnings.push_back(
+            fmt::format("{}: the file names no modules, so this hierarchy "
+                        "could not be checked",
+                        name));
       }
     } else if (map_.complete && 2 * (inside - missing) < named_.size()) {
       FailOnForeign(first == kNo<ModuleId> ? named_[0] : first);
@@ -88,11 +90,11 @@ class Fitter {
       FailOnForeign(named_[0]);
     } else if (map_.complete && missing > 0) {
       warnings.push_back(fmt::format(
-          "{}: does not fit everywhere: it has no module {}{}", name,
+          "{}: does not fit everywhere: it lacks the module {}{}", name,
           Printable(tree_.Path(first), 200),
           missing == 1
               ? std::string()
-              : fmt::format(", nor {} more that the file names", missing - 1)));
+              : fmt::format(" and {} more that the file names", missing - 1)));
     }
   }
 
@@ -103,8 +105,8 @@ class Fitter {
  private:
   [[noreturn]] void FailOnForeign(ModuleId conflict) const {
     Fail(ErrorKind::kUsage,
-         "{}: is the hierarchy of another model: the file has the module {}, "
-         "the hierarchy has not\n  record it from the model that was exported: "
+         "{}: belongs to another model: the file has the module {}, but "
+         "the hierarchy does not\n  record the model that was exported: "
          "python -m onnx_tag record",
          Printable(map_.name), Printable(tree_.Path(conflict), 200));
   }
@@ -249,7 +251,7 @@ void TakeClasses(const ModuleMap& map, ModuleTree& tree, KnownModules& known) {
   }
   if (others == 0) return;
   known.warnings.push_back(fmt::format(
-      "{}{}; the hierarchy's is taken", first,
+      "{}{}; the class in the hierarchy is used", first,
       others == 1 ? "" : fmt::format(", and {} more differ", others - 1)));
 }
 

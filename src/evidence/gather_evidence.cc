@@ -18,13 +18,6 @@ void SetAside(ScopeFacts& scopes, MetadataFacts& metadata) {
 
 }  // namespace
 
-ExporterFacts RecognizeExporter(const Model& model) {
-  ExporterFacts facts;
-  facts.dialect = DetectDialect(model);
-  facts.names = ReadDialect(model, facts.dialect);
-  return facts;
-}
-
 Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   ModuleTree modules;
   ExporterFacts exporter = RecognizeExporter(model);

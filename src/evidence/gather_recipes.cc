@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 
 #include "evidence/evidence.h"
 #include "recipes/answer/match.h"
@@ -44,23 +43,6 @@ bool NamesSayEnough(const Model& model, const ExporterFacts& exporter,
     named += IsNamed(scopes, node);
   }
   return static_cast<double>(named) >= kNamedWell * static_cast<double>(nodes);
-}
-
-// Made by another framework's exporter: the same architectures, other modules.
-bool IsFromElsewhere(const Model& model) {
-  constexpr std::array<std::string_view, 10> kOthers = {
-      "caffe2",
-      "onnx-caffe2",
-      "CNTK",
-      "keras2onnx",
-      "tf2onnx",
-      "mxnet",
-      "chainer",
-      "PaddlePaddle",
-      "skl2onnx",
-      "MATLAB Deep Learning Toolbox Converter for ONNX Model Format"};
-  return std::find(kOthers.begin(), kOthers.end(), model.producer_name()) !=
-         kOthers.end();
 }
 
 // Measured with each file's family left out of the book. What a parameter of
@@ -111,17 +93,17 @@ std::string_view WordFor(How how) {
     case How::kLoose:
       return "runs it";
     case How::kSide:
-      return "makes what an aligned operation reads";
+      return "makes an input of an aligned operation";
     case How::kInstead:
-      return "runs something else in its place";
+      return "runs another operation in its place";
     case How::kBetween:
-      return "runs what it reads and what reads it";
+      return "runs its producers and consumers";
     case How::kServes:
-      return "runs what reads it";
+      return "runs its consumers";
     case How::kGap:
-      return "runs what stands around it";
+      return "runs its neighbours";
     case How::kRole:
-      return "has the role of the one that runs it";
+      return "has the role of the recorded module that runs it";
     case How::kNothing:
       break;
   }
@@ -204,7 +186,7 @@ RecipeFacts GatherRecipes(const Model& model, const ExporterFacts& exporter,
   RecipeFacts facts;
   if (book == nullptr ||
       NamesSayEnough(model, exporter, scopes, named_otherwise) ||
-      IsFromElsewhere(model)) {
+      exporter.other_framework) {
     return facts;
   }
   const recipes::TokenGraph main(model);

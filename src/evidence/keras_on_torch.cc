@@ -137,8 +137,8 @@ void PlaceByConstants(const Model& model, GraphId graph,
     const bool sure = own && !owners.unsure[number];
     facts.push_back(
         {nodes[i], module, sure ? Confidence::kMedium : Confidence::kLow,
-         own ? "it uses what is by its place the weight of this layer"
-             : "between two uses of this layer's weights",
+         own ? "it uses a weight that belongs to this layer by its position"
+             : "it is between two uses of this layer's weights",
          own ? Source::kParameter : Source::kLocality});
   }
 }

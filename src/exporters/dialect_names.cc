@@ -2,6 +2,7 @@
 // nodes. producer_name is no help: most tools overwrite it.
 #include "exporters/dialect_names.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -112,8 +113,6 @@ Dialect FromCounts(const Counts& nodes, const Counts& values) {
   return best == Dialect::kDynamo ? Dialect::kDynamoStripped : best;
 }
 
-}  // namespace
-
 Dialect DetectDialect(const Model& model) {
   const Dialect marked = FromMetadata(model);
   if (marked != Dialect::kUnknown) return marked;
@@ -145,6 +144,32 @@ std::shared_ptr<const DialectNames> ReadDialect(const Model& model,
     default:
       return nullptr;
   }
+}
+
+bool IsOfOtherFramework(const Model& model) {
+  constexpr std::array<std::string_view, 10> kOthers = {
+      "caffe2",
+      "onnx-caffe2",
+      "CNTK",
+      "keras2onnx",
+      "tf2onnx",
+      "mxnet",
+      "chainer",
+      "PaddlePaddle",
+      "skl2onnx",
+      "MATLAB Deep Learning Toolbox Converter for ONNX Model Format"};
+  return std::find(kOthers.begin(), kOthers.end(), model.producer_name()) !=
+         kOthers.end();
+}
+
+}  // namespace
+
+ExporterFacts RecognizeExporter(const Model& model) {
+  ExporterFacts facts;
+  facts.dialect = DetectDialect(model);
+  facts.names = ReadDialect(model, facts.dialect);
+  facts.other_framework = IsOfOtherFramework(model);
+  return facts;
 }
 
 }  // namespace onnx_tag

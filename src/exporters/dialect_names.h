@@ -31,18 +31,25 @@ class DialectNames {
   // Nothing where the node's names say nothing.
   virtual std::optional<NamedModule> OfNode(NodeId node) const = 0;
 
-  // The module that owns the tensor of this name, which undo.h has been over.
+  // The module that owns the tensor of this name, as UndoTensorName leaves it.
   virtual std::optional<std::string> OwnerOf(std::string_view tensor) const = 0;
 };
 
-// The exporter's dialect, not the last tool's: files are mixtures, and most of
-// their nodes decide.
-hierarchy::Dialect DetectDialect(const Model& model);
+// Who wrote the file.
+struct ExporterFacts {
+  // The exporter's dialect, not the last tool's: files are mixtures, and most
+  // of their nodes decide.
+  hierarchy::Dialect dialect = hierarchy::Dialect::kUnknown;
+  // Null for dialects that AlignScopes or metadata serve. The model must
+  // outlive it.
+  std::shared_ptr<const DialectNames> names;
+  // Another framework's exporter says that it made the file: the same
+  // architectures, other modules.
+  bool other_framework = false;
+};
 
-// Null for dialects that AlignScopes or metadata serve. `model` must outlive
-// the result.
-std::shared_ptr<const DialectNames> ReadDialect(const Model& model,
-                                                hierarchy::Dialect dialect);
+// Recognises the exporter: once for a file, here and nowhere else.
+ExporterFacts RecognizeExporter(const Model& model);
 
 // One file each.
 std::shared_ptr<const DialectNames> ReadGenaiNames(const Model& model);

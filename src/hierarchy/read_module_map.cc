@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 
-#include "json/reader.h"
 #include "base/text.h"
 #include "hierarchy/module_map.h"
+#include "json/reader.h"
 
 namespace onnx_tag {
 namespace {
@@ -31,8 +31,9 @@ class MapReader {
         ReadFormat();
       } else if (key == "modules" || key == "hierarchy") {
         if (found) {
-          reader_.FailAt(reader_.KeyPlace(),
-                         "both \"modules\" and \"hierarchy\": keep one");
+          reader_.FailAt(
+              reader_.KeyPlace(),
+              "the file has both \"modules\" and \"hierarchy\"; keep only one");
         }
         found = true;
         ReadModules();
@@ -42,7 +43,7 @@ class MapReader {
     }
     if (!found || map_.modules.empty()) {
       reader_.FailAt(Place{0},
-                     "no modules in it\n  it should be {{\"modules\": "
+                     "the file has no modules\n  it should be {{\"modules\": "
                      "{{\"\": \"RootClass\", \"a.b\": \"Class\"}}}}, as the "
                      "companion records it");
     }
@@ -59,14 +60,15 @@ class MapReader {
     }
     const std::string format = reader_.String();
     if (format == "onnx-tag/1") {
-      reader_.FailAt(place,
-                     "this is a sidecar with tags, not a hierarchy\n  give "
-                     "what the companion records from the PyTorch model");
+      reader_.FailAt(
+          place,
+          "this file is a sidecar with tags, not a hierarchy\n  give "
+          "a file that the companion recorded from the PyTorch model");
     }
     if (format.starts_with("onnx-tag-recording/") &&
         format != "onnx-tag-recording/1") {
       reader_.FailAt(place,
-                     "\"{}\" is newer than this program, which reads "
+                     "the format \"{}\" is newer than this program; it reads "
                      "onnx-tag-recording/1\n  use a newer onnx-tag",
                      Printable(format, 60));
     }
@@ -75,9 +77,10 @@ class MapReader {
   // Flat by path; or one module whose `children` nest.
   void ReadModules() {
     if (reader_.Peek() != Kind::kObject) {
-      reader_.FailAt(reader_.Here(),
-                     "{} where the modules should be: an object by path",
-                     json::KindName(reader_.Peek()));
+      reader_.FailAt(
+          reader_.Here(),
+          "expected an object with the modules by path, but found {}",
+          json::KindName(reader_.Peek()));
     }
     const bool nested = IsNested(reader_);
     reader_.BeginObject();
@@ -192,11 +195,12 @@ class MapReader {
       Found child;
       ReadValue(key, child);
       if (!child.has_scope) {
-        reader_.FailAt(place,
-                       "module \"{}\" below \"{}\" has no \"scope\", and so no "
-                       "path\n  add \"scope\": \"its.path\", or give the "
-                       "modules flat by path",
-                       Printable(key, 200), Printable(around, 200));
+        reader_.FailAt(
+            place,
+            "module \"{}\" below \"{}\" has no \"scope\" and therefore no "
+            "path\n  add \"scope\": \"its.path\", or give the "
+            "modules as one object by path",
+            Printable(key, 200), Printable(around, 200));
       }
       Keep(child.scope, child, place);
     }
@@ -212,14 +216,13 @@ class MapReader {
   void Keep(std::string_view path, Found& found, Place place) {
     for (const std::string_view atom : Split(path, '.')) {
       if (!atom.empty() || path.empty()) continue;
-      reader_.FailAt(place, "\"{}\" is no path of a module",
+      reader_.FailAt(place, "\"{}\" is not a module path",
                      Printable(path, 200));
     }
     const ModuleId id = map_.tree.Add(path);
     map_.modules.resize(std::max(map_.modules.size(), map_.tree.size()));
     if (map_.modules[id].listed) {
-      reader_.FailAt(place, "module \"{}\" stands here a second time",
-                     Printable(path, 200));
+      reader_.FailAt(place, "duplicate module \"{}\"", Printable(path, 200));
     }
     // "torch.nn.modules.linear.Linear" is Linear.
     const std::size_t dot = found.class_name.rfind('.');

@@ -167,7 +167,7 @@ void MappedFile::ReadAll(int fd) {
     if (count == 0) return;
     size_ += static_cast<std::size_t>(count);
     if (size_ > kMaxPiped) {
-      Fail(ErrorKind::kInput, "{}: more than 2 GiB, which no model can have",
+      Fail(ErrorKind::kInput, "{}: larger than 2 GiB, the limit of protobuf",
            path_);
     }
   }
@@ -194,7 +194,8 @@ void MappedFile::CheckUnchanged() const {
                               now.st_dev == device_ && now.st_ino == inode_));
   if (!same) {
     Fail(ErrorKind::kInput,
-         "{}: changed while it was read\n  run again when nothing writes to it",
+         "{}: the file changed while it was read\n  try again when no program "
+         "writes to it",
          path_);
   }
 }

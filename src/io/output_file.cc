@@ -168,7 +168,7 @@ void OutputFile::CopyFrom(const MappedFile& source, std::uint64_t offset,
     });
     if (read <= 0) {
       Fail(ErrorKind::kInput, "{}: {}", source.path(),
-           read == 0 ? "changed while it was read"
+           read == 0 ? "the file changed while it was read"
                      : "could not read: " + io::SystemMessage(errno));
     }
     buffered_ += static_cast<std::size_t>(read);
@@ -298,8 +298,8 @@ void OutputFile::SyncFolder() {
 void OutputFile::FailToWrite(int error) const {
   struct stat status;
   if (error == ENOENT && stat(folder_.c_str(), &status) != 0) {
-    Fail(ErrorKind::kOutput, "{}: could not write: there is no folder {}",
-         path_, folder_);
+    Fail(ErrorKind::kOutput,
+         "{}: could not write: the folder {} does not exist", path_, folder_);
   }
   Fail(ErrorKind::kOutput, "{}: could not write: {}", path_,
        io::SystemMessage(error));

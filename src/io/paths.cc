@@ -78,7 +78,7 @@ std::string ReadWholeFile(const std::string& path, std::uint64_t limit) {
     content.resize(before + static_cast<std::size_t>(count));
     if (count == 0) return content;
     if (content.size() > limit) {
-      Fail(ErrorKind::kInput, "{}: more than {} bytes", path, limit);
+      Fail(ErrorKind::kInput, "{}: larger than {} bytes", path, limit);
     }
   }
 }

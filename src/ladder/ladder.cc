@@ -31,8 +31,7 @@ std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
   claim.confidence = std::min(claim.confidence, Confidence::kMedium);
   claim.source = Source::kHierarchy;
   claim.because =
-      "the hierarchy has no such module as its name says, but this one around "
-      "it";
+      "the hierarchy does not have the module in its name, but has this parent";
   return claim;
 }
 

@@ -55,6 +55,10 @@ void Climb(const Evidence& evidence, const Rung& rung, Placed& placed);
 void DescribeEvidence(const Evidence& evidence, NodeId node,
                       std::vector<std::string>& notes);
 
+// The further modules of fused nodes, by node; the module of the tag itself is
+// none of them.
+std::vector<Origin> FindOrigins(const Evidence& evidence, const Placed& placed);
+
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_LADDER_LADDER_H_

@@ -1,11 +1,10 @@
 // The further modules of a fused node: an optimizer made it out of nodes of
 // several modules, and the tag names one.
-#include "ladder/origins.h"
-
 #include <algorithm>
 #include <array>
 
 #include "exporters/tools/original_name.h"
+#include "ladder/ladder.h"
 
 namespace onnx_tag {
 namespace {

@@ -14,23 +14,22 @@ namespace {
 
 constexpr StrategyInfo kInfos[] = {
     {"enhanced_semantic",
-     "what the file says, then what its operations imply, then where its "
-     "neighbours are",
+     "uses names and metadata, then patterns of operations, then "
+     "neighbours",
      Need::kNothing},
     {"usage_based",
-     "only what the file says outright, and only below classes of the model's "
-     "own",
+     "uses direct evidence only, and only below classes outside torch.nn",
      Need::kNothing},
     {"htp",
-     "a recorded run (--trace) laid over the nodes by operation, order, shape "
-     "and dataflow",
+     "matches a recorded run (--trace) with the nodes by operation, order, "
+     "shape and dataflow",
      Need::kTrace},
     {"universal",
-     "each node's deepest module with every class, torch.nn's too; best with "
-     "--hierarchy",
+     "gives each node its deepest module, with torch.nn classes in the tag; "
+     "best with --hierarchy",
      Need::kHierarchy},
     {"fx_graph",
-     "FX nodes laid over the nodes: dynamo's metadata in the file, or --fx",
+     "matches FX nodes with the nodes: dynamo's metadata in the file, or --fx",
      Need::kFx},
 };
 
@@ -87,14 +86,13 @@ WantedFacts WantedBy(const Strategy& strategy, const Model& model,
         options.book == nullptr ? &recipes::BuiltInBook() : options.book;
   }
   if (options.trace != nullptr && strategy.info.need != Need::kTrace) {
-    Fail(
-        ErrorKind::kUsage,
-        "{} does not use a recorded run\n  htp does: --strategy htp --trace {}",
-        strategy.info.name, options.trace->file);
+    Fail(ErrorKind::kUsage,
+         "{} does not use a recorded run\n  use --strategy htp --trace {}",
+         strategy.info.name, options.trace->file);
   }
   if (options.fx != nullptr && strategy.info.need != Need::kFx) {
     Fail(ErrorKind::kUsage,
-         "{} does not use an FX graph\n  fx_graph does: --strategy fx_graph "
+         "{} does not use an FX graph\n  use --strategy fx_graph "
          "--fx "
          "{}",
          strategy.info.name, options.fx->file);
@@ -111,7 +109,7 @@ WantedFacts WantedBy(const Strategy& strategy, const Model& model,
     wanted.fx = options.fx.get();
     if (wanted.fx == nullptr && !HasFxMetadata(model)) {
       Fail(ErrorKind::kUsage,
-           "{} finds no metadata of the dynamo exporter in the file, and needs "
+           "the file has no metadata of the dynamo exporter, so {} needs "
            "an FX graph: --fx recording.json\n  record one: {} --fx",
            strategy.info.name, kRecordCommand);
     }

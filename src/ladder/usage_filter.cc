@@ -39,14 +39,13 @@ void PruneToUsage(Tagging& tagging) {
   if (kept == 0) {
     tagging.notes.push_back(
         plain > 0
-            ? fmt::format(
-                  "usage_based tags nothing: the {} it could place have "
-                  "no class but torch.nn's on their path; "
-                  "--torch-nn-exceptions "
-                  "adds classes, and enhanced_semantic tags them all",
-                  Count(plain, "node"))
-            : "usage_based tags nothing: no node's module is said outright; "
-              "enhanced_semantic also infers it");
+            ? fmt::format("usage_based gives no tags: {} with direct evidence "
+                          "have only "
+                          "torch.nn classes on their path; add classes with "
+                          "--torch-nn-exceptions, or use enhanced_semantic",
+                          Count(plain, "node"))
+            : "usage_based gives no tags: there is no direct evidence; "
+              "enhanced_semantic also infers modules");
   }
 }
 

@@ -308,7 +308,7 @@ void RuleApplication::Classify(const Evidence& evidence,
     if (added == nullptr) continue;
     if (fact && tagging.modules.Class(id) != added->class_name) {
       tagging.notes.push_back(fmt::format(
-          "{}: the catalogue's addition says {} is {}, but it is {}",
+          "{}: the catalogue of the rules gives {} the class {}, but it is {}",
           Printable(rules.file), Printable(tagging.modules.Path(id), 200),
           Printable(added->class_name, 100),
           Printable(tagging.modules.Class(id), 100)));

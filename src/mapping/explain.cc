@@ -94,7 +94,7 @@ void DescribeEvidence(const Evidence& evidence, NodeId node,
         "it reads the parameter {}{}", parameter.name,
         parameter.trusted
             ? ""
-            : ", which several places read: the name may be that of an equal "
+            : ", but several modules read it: the name may belong to an equal "
               "tensor"));
   }
 }

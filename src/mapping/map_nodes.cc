@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "classes/assign_classes.h"
 #include "ladder/ladder.h"
-#include "ladder/origins.h"
 #include "mapping/apply_rules.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
@@ -132,6 +131,9 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   }
   tagging.origins = FindOrigins(evidence, tagging.tags);
   UsedModules(evidence, moves, tagging).Take();
+  // No later step asks for scopes. With a module for each node they are 120
+  // bytes a node, and classes need as much.
+  static_cast<ScopeFacts&>(gathered) = ScopeFacts();
   tagging.dialect = hierarchy::DialectName(evidence.dialect);
   AssignClasses(evidence, tagging);
   rules.Classify(evidence, tagging);

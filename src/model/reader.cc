@@ -88,7 +88,7 @@ void ModelReader::ReadModelProto() {
     Fail(ErrorKind::kInput, "not an ONNX model: {}",
          !other.empty()   ? other
          : bytes_.empty() ? "the file is empty"
-                          : "it has no graph");
+                          : "the file has no graph");
   }
 }
 

@@ -9,7 +9,7 @@ std::string WhatElseItIs(Bytes bytes) {
   const Bytes head = bytes.substr(0, 512);
   const Bytes text = head.substr(head.starts_with("\xef\xbb\xbf") ? 3 : 0);
   if (head.starts_with("version https://git-lfs")) {
-    return "a Git LFS pointer\n  fetch the file itself: git lfs pull";
+    return "a Git LFS pointer\n  download the file: git lfs pull";
   }
   if (head.starts_with("PK\x03\x04")) {
     return "a zip archive\n  unpack it and give the .onnx file inside";
@@ -18,7 +18,7 @@ std::string WhatElseItIs(Bytes bytes) {
     return "a gzip archive\n  unpack it first: gunzip";
   }
   if (head.size() >= 8 && head.substr(4, 4) == "ORTM") {
-    return "an ONNX Runtime .ort file\n  give the .onnx file it was made from";
+    return "an ONNX Runtime .ort file\n  give the original .onnx file";
   }
   if (head.starts_with("\x89HDF")) return "an HDF5 file (Keras weights?)";
   if (head.size() >= 8 && head.substr(4, 4) == "TFL3") {

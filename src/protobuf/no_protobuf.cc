@@ -6,7 +6,7 @@ namespace onnx_tag {
 
 std::vector<ReadingDifference> CompareWithProtobuf(Bytes, const Model&) {
   Fail(ErrorKind::kUsage,
-       "--verify needs protobuf, and this build has none\n  build with "
+       "--verify needs protobuf, but this build has none\n  build with "
        "-DONNX_TAG_PROTOBUF=ON");
 }
 

@@ -293,15 +293,15 @@ std::vector<ReadingDifference> CompareWithProtobuf(Bytes file,
                                                    const Model& model) {
   if (file.size() > kMostBytes) {
     Fail(ErrorKind::kInput,
-         "--verify parses the whole file with protobuf, which holds {} bytes "
-         "at most; this file has {}\n  check without --verify",
+         "--verify parses the whole file with protobuf, whose limit is {} bytes"
+         "; this file has {}\n  check without --verify",
          kMostBytes, file.size());
   }
   google::protobuf::Arena arena;
   auto* const proto =
       google::protobuf::Arena::CreateMessage<lite::ModelProto>(&arena);
   if (!proto->ParseFromArray(file.data(), static_cast<int>(file.size()))) {
-    return {{kNo<NodeId>, "protobuf refuses the file, and onnx-tag reads it"}};
+    return {{kNo<NodeId>, "protobuf refuses the file, but onnx-tag reads it"}};
   }
   Comparison comparison(model);
   comparison.Compare(*proto);

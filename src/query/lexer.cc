@@ -53,7 +53,7 @@ Token Lexer::Quoted() {
                         (text_[at_] == quote || text_[at_] == '\\');
     token.text += escape ? text_[at_++] : c;
   }
-  FailAt(text_, begin, begin + 1, "a quote is not closed");
+  FailAt(text_, begin, begin + 1, "missing closing quote");
 }
 
 Token Lexer::Read(std::string_view stops) {

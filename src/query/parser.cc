@@ -42,11 +42,11 @@ class Parser {
   Expression Run() {
     if (now_.kind == TokenKind::kEnd) {
       Complain(
-          "the query is empty: say what to look for, such as "
+          "the query is empty; write a condition, such as "
           "type=attention");
     }
     Or();
-    if (now_.kind == TokenKind::kClose) Complain("nothing was opened here");
+    if (now_.kind == TokenKind::kClose) Complain("unmatched ')'");
     if (now_.kind != TokenKind::kEnd) {
       Complain("expected 'and' or 'or' between conditions");
     }
@@ -90,7 +90,7 @@ class Parser {
   }
 
   std::uint32_t Not() {
-    if (++depth_ > kDeepest) Complain("nested too deeply");
+    if (++depth_ > kDeepest) Complain("the query is nested too deeply");
     std::uint32_t term = 0;
     if (IsWord("not")) {
       Advance();
@@ -108,7 +108,7 @@ class Parser {
     Advance();
     const std::uint32_t inner = Or();
     if (now_.kind == TokenKind::kEnd) {
-      FailAt(result_.text, open.begin, open.end, "a '(' is not closed");
+      FailAt(result_.text, open.begin, open.end, "missing ')' for this '('");
     }
     if (now_.kind != TokenKind::kClose) {
       Complain("expected 'and', 'or' or ')'");
@@ -120,15 +120,16 @@ class Parser {
   const FieldInfo& FieldHere() const {
     if (now_.kind != TokenKind::kWord) {
       Complain(now_.kind == TokenKind::kEnd
-                   ? "a condition is missing"
+                   ? "missing condition"
                    : "expected a field, such as module, type or op");
     }
     if (const FieldInfo* info = FindField(now_.text)) return *info;
     std::vector<std::string_view> names;
     for (const FieldInfo& info : Fields()) names.push_back(info.name);
     const std::string near = DidYouMean(now_.text, names);
-    Complain(fmt::format("no field '{}'{}", Printable(now_.text, 60),
-                         near.empty() ? "; there are " + List(names) : near));
+    Complain(
+        fmt::format("unknown field '{}'{}", Printable(now_.text, 60),
+                    near.empty() ? "; the fields are " + List(names) : near));
   }
 
   std::uint32_t Comparison() {
@@ -140,7 +141,7 @@ class Parser {
     Advance();
     if (info.field == Field::kUntagged) {
       if (now_.kind == TokenKind::kOperator) {
-        Complain("untagged stands alone: untagged, or not untagged");
+        Complain("untagged takes no value: write untagged or not untagged");
       }
       return AddCondition(std::move(condition), false);
     }
@@ -176,11 +177,12 @@ class Parser {
     const std::string& text = now_.text;
     if (text == "!=") return true;
     if (text == "=" || text == "==") return false;
-    if (text == "!") Complain("expected '!='; to turn a condition round: not");
+    if (text == "!") Complain("expected '!='; use not to negate a condition");
     if (!info.ordered) {
-      Complain(fmt::format(
-          "{} has no order; use = or !=. layer and confidence have one",
-          info.name));
+      Complain(
+          fmt::format("{} has no order; use = or != (only layer and confidence "
+                      "have an order)",
+                      info.name));
     }
     condition.comparison = text == "<"    ? Operator::kLess
                            : text == "<=" ? Operator::kLessEqual
@@ -200,7 +202,7 @@ class Parser {
       OneValue(info, condition);
     } while (now_.kind == TokenKind::kComma);
     if (now_.kind == TokenKind::kEnd) {
-      FailAt(result_.text, open.begin, open.end, "a '(' is not closed");
+      FailAt(result_.text, open.begin, open.end, "missing ')' for this '('");
     }
     if (now_.kind != TokenKind::kClose) Complain("expected ',' or ')'");
     condition.end = now_.end;
@@ -210,7 +212,7 @@ class Parser {
   // The value here; goes on to what follows it.
   void OneValue(const FieldInfo& info, Condition& condition) {
     if (now_.kind != TokenKind::kWord && now_.kind != TokenKind::kQuoted) {
-      Complain(fmt::format("a value for {} is missing", info.name));
+      Complain(fmt::format("missing value for {}", info.name));
     }
     Check(info, condition);
     condition.values.push_back(
@@ -228,7 +230,7 @@ class Parser {
       const char* const end = now_.text.data() + now_.text.size();
       const auto [stop, error] = std::from_chars(now_.text.data(), end, number);
       if (error != std::errc() || stop != end) {
-        Complain("layer is compared with a number, or with none");
+        Complain("expected a number or none as the layer");
       }
       return;
     }
@@ -239,8 +241,8 @@ class Parser {
     }
     const std::string near = DidYouMean(now_.text, info.words);
     Complain(fmt::format(
-        "'{}' is no {}{}", Printable(now_.text, 60), info.name,
-        near.empty() ? "; it is one of " + List(info.words) : near));
+        "'{}' is not a valid {}{}", Printable(now_.text, 60), info.name,
+        near.empty() ? "; valid values: " + List(info.words) : near));
   }
 
   Expression result_;

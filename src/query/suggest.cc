@@ -87,7 +87,7 @@ std::string LayersText(const Tagging& tagging) {
     highest = std::max(highest, layer);
   }
   return lowest < 0 ? "; the model has no layers"
-                    : fmt::format("; layers are {} to {}", lowest, highest);
+                    : fmt::format("; the layers are {} to {}", lowest, highest);
 }
 
 // "; encoder.layer has 0, 1": what is below the part that is there.
@@ -119,7 +119,7 @@ std::string HintFor(const Condition& condition, const Tagging& tagging,
   const Value& value = condition.values.front();
   if (!value.quoted && HasWildcards(value.text)) return "";
   if (value.quoted && HasWildcards(value.text)) {
-    return "; in quotes, * and ? stand for themselves";
+    return "; in quotes, * and ? are not wildcards";
   }
   const Values values = ValuesOf(condition.field, tagging, nodes);
   const std::vector<std::string_view> closest = Closest(value.text, values);
@@ -135,7 +135,7 @@ std::string HintFor(const Condition& condition, const Tagging& tagging,
   for (const std::string_view word : closest) {
     list += fmt::format("{}{}", list.empty() ? "" : ", ", Printable(word, 100));
   }
-  return "; close to it: " + list;
+  return "; similar: " + list;
 }
 
 }  // namespace
@@ -164,7 +164,8 @@ std::vector<std::string> WhyNothingFits(const Expression& expression,
     }
   }
   if (lines.empty()) {
-    lines.push_back(fmt::format("no node fits all of it ({})", counts));
+    lines.push_back(
+        fmt::format("no node matches the whole query ({})", counts));
   }
   return lines;
 }

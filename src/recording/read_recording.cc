@@ -2,8 +2,8 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "json/reader.h"
 #include "base/text.h"
+#include "json/reader.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
 
@@ -65,7 +65,7 @@ class Reader {
     const json::Place place = json_.Here();
     const std::string format = json_.String();
     if (format == kFormat) return;
-    json_.FailAt(place, "the format is \"{}\", this version reads \"{}\"",
+    json_.FailAt(place, "the format is \"{}\", but this version reads \"{}\"",
                  Printable(format, 60), kFormat);
   }
 
@@ -88,7 +88,7 @@ class Reader {
     const json::Place place = json_.Here();
     const std::uint32_t number = json_.Count();
     if (number >= text_.size()) {
-      json_.FailAt(place, "no value has the number {}", number);
+      json_.FailAt(place, "value {} does not exist", number);
     }
     auto& flows = program_->flows;
     if (number >= flows.size()) flows.resize(number + 1);

@@ -77,7 +77,7 @@ class RulesReader {
     const std::string_view near = NearestWord(word, words);
     reader_.FailAt(place, "unknown {}: \"{}\"{}", what, Printable(word, 100),
                    near.empty()
-                       ? fmt::format("\n  it is one of: {}", Listed(words))
+                       ? fmt::format("\n  valid values: {}", Listed(words))
                        : fmt::format(", did you mean \"{}\"?", near));
   }
 
@@ -91,8 +91,7 @@ class RulesReader {
     const Place place = reader_.Here();
     const std::string name = reader_.String();
     if (name.empty() || name.find_first_of("/ \t\n") != std::string::npos) {
-      reader_.FailAt(place, "\"{}\" is no name of a class",
-                     Printable(name, 100));
+      reader_.FailAt(place, "\"{}\" is not a class name", Printable(name, 100));
     }
     return name;
   }
@@ -103,10 +102,11 @@ class RulesReader {
     std::string text = reader_.String();
     const int highest = HighestCapture(text);
     if (highest < 0) {
-      reader_.FailAt(place,
-                     "\"{}\": a $ without a number\n  write $1 to $9 for what "
-                     "a * stands for, $$ for a dollar",
-                     Printable(text, 100));
+      reader_.FailAt(
+          place,
+          "\"{}\": a $ without a number\n  write $1 to $9 for the text that "
+          "a * matched, and $$ for a dollar sign",
+          Printable(text, 100));
     }
     if (highest > asked_) {
       asked_ = highest;
@@ -145,13 +145,13 @@ class RulesReader {
   void Check(const Rule& rule, bool matches, Place start) const {
     if (!matches) {
       reader_.FailAt(start,
-                     "a rule without \"match\"\n  say which nodes it is for: "
+                     "a rule has no \"match\"\n  choose its nodes: "
                      "\"match\": {{\"op\": \"Softmax\"}}");
     }
     if (!rule.gives_module && rule.gives_class.empty() &&
         rule.gives_tag.empty() && !rule.gives_role) {
       reader_.FailAt(start,
-                     "a rule that gives nothing\n  add \"module\", \"class\", "
+                     "a rule has no effect\n  add \"module\", \"class\", "
                      "\"tag\" or \"role\"");
     }
     std::size_t captures = 0;
@@ -160,7 +160,7 @@ class RulesReader {
       if (*pattern) captures += (*pattern)->captures();
     }
     if (static_cast<std::size_t>(asked_) > captures) {
-      reader_.FailAt(asked_at_, "${} is asked for, and \"match\" has {}",
+      reader_.FailAt(asked_at_, "the rule uses ${}, but \"match\" has {}",
                      asked_, Count(captures, "*"));
     }
   }
@@ -183,7 +183,7 @@ class RulesReader {
       if (key == "module") rule.module.emplace(text);
     });
     if (!any) {
-      reader_.FailAt(start, "an empty \"match\": say {}", Listed(kMatchKeys));
+      reader_.FailAt(start, "\"match\" is empty; use {}", Listed(kMatchKeys));
     }
   }
 
@@ -194,7 +194,7 @@ class RulesReader {
     for (const std::string_view atom : Split(path, '.')) {
       if (path.empty()) break;
       if (atom.empty() || atom.find('*') != std::string_view::npos) {
-        reader_.FailAt(place, "\"{}\" is no path of a module",
+        reader_.FailAt(place, "\"{}\" is not a module path",
                        Printable(path, 100));
       }
     }
@@ -205,7 +205,8 @@ class RulesReader {
     const Place place = reader_.Here();
     rule.gives_tag = Filled();
     if (!rule.gives_tag.starts_with('/') || rule.gives_tag.size() == 1) {
-      reader_.FailAt(place, "\"{}\" is no tag: they look like /Root/Class",
+      reader_.FailAt(place,
+                     "\"{}\" is not a hierarchy tag; example: /Root/Class",
                      Printable(rule.gives_tag, 100));
     }
   }
@@ -229,7 +230,8 @@ class RulesReader {
         if (key == "attention_kind") SetKind(place, role);
         if (key == "layer") {
           const std::uint32_t layer = reader_.Count();
-          if (layer > 1'000'000) reader_.FailAt(place, "no model has so many");
+          if (layer > 1'000'000)
+            reader_.FailAt(place, "the layer is larger than 1000000");
           role.layer = static_cast<std::int32_t>(layer);
           rule.gives_layer = true;
         }
@@ -240,9 +242,9 @@ class RulesReader {
       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
     };
     if (!std::all_of(role.component.begin(), role.component.end(), fits)) {
-      reader_.FailAt(start,
-                     "component \"{}\": small letters, digits and _ only",
-                     Printable(role.component, 100));
+      reader_.FailAt(
+          start, "component \"{}\": use only lower-case letters, digits and _",
+          Printable(role.component, 100));
     }
     rule.gives_role = role;
   }
@@ -273,7 +275,7 @@ class RulesReader {
               atom.find('*') != std::string_view::npos && atom != "*";
           if (!atom.empty() && !list) continue;
           reader_.FailAt(place,
-                         "\"{}\" is no attribute\n  write \"layer\", or "
+                         "\"{}\" is not an attribute\n  write \"layer\", or "
                          "\"layer.*\" for the members of a list",
                          Printable(path, 100));
         }

@@ -6,7 +6,7 @@
 #define ONNX_TAG_TAGGING_ROLE_INDEX_H_
 
 #include <cstddef>
-#include <unordered_map>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/interner.h"
@@ -20,23 +20,46 @@ class RoleIndex {
   explicit RoleIndex(Tagging& tagging) : tagging_(tagging) { Add(Role()); }
 
   RoleId Add(const Role& role) {
-    const auto [at, added] = ids_.try_emplace(role, RoleId{0});
-    if (added) at->second = tagging_.roles.Add(role);
-    return at->second;
+    std::size_t at = SlotOf(role);
+    if (slots_[at] != kNo<RoleId>) return slots_[at];
+    if (2 * (tagging_.roles.size() + 1) > slots_.size()) {
+      Grow();
+      at = SlotOf(role);
+    }
+    return slots_[at] = tagging_.roles.Add(role);
   }
 
  private:
-  struct Hash {
-    std::size_t operator()(const Role& role) const {
-      std::uint64_t hash = HashBytes(role.component);
-      hash = HashMix(hash, static_cast<std::uint64_t>(role.type));
-      hash = HashMix(hash, static_cast<std::uint64_t>(role.attention_kind));
-      hash = HashMix(hash, static_cast<std::uint64_t>(role.layer));
-      return static_cast<std::size_t>(hash);
+  static std::uint64_t Hash(const Role& role) {
+    std::uint64_t hash = HashBytes(role.component);
+    hash = HashMix(hash, static_cast<std::uint64_t>(role.type));
+    hash = HashMix(hash, static_cast<std::uint64_t>(role.attention_kind));
+    return HashMix(hash, static_cast<std::uint64_t>(role.layer));
+  }
+
+  // The slot that holds the role, or the empty one where it belongs.
+  std::size_t SlotOf(const Role& role) const {
+    const std::size_t mask = slots_.size() - 1;
+    const std::uint64_t hash = Hash(role);
+    for (std::size_t at = static_cast<std::size_t>(hash ^ (hash >> 32)) & mask;;
+         at = (at + 1) & mask) {
+      if (slots_[at] == kNo<RoleId> || tagging_.roles[slots_[at]] == role) {
+        return at;
+      }
     }
-  };
+  }
+
+  void Grow() {
+    slots_.assign(slots_.size() * 2, kNo<RoleId>);
+    for (const RoleId id : AllIds<RoleId>(tagging_.roles.size())) {
+      slots_[SlotOf(tagging_.roles[id])] = id;
+    }
+  }
+
   Tagging& tagging_;
-  std::unordered_map<Role, RoleId, Hash> ids_;
+  // Open-addressed: with one role for each of 10^6 nodes, a map of roles cost
+  // 100 bytes each beside the roles themselves.
+  std::vector<RoleId> slots_ = std::vector<RoleId>(16, kNo<RoleId>);
 };
 
 }  // namespace onnx_tag

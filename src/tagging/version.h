@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "generated/version.h"
+
 namespace onnx_tag {
 
 inline constexpr std::string_view kVersion = ONNX_TAG_VERSION;

@@ -32,7 +32,7 @@ const char* ParseVarint(const char* at, const char* end, std::uint64_t& value) {
 }
 
 void FailInPacked(const char* position) {
-  FailAt(position, "packed numbers end inside a number");
+  FailAt(position, "a packed field ends inside a number");
 }
 
 void FieldReader::NextSlow(Field& field) {
@@ -64,14 +64,14 @@ void FieldReader::NextSlow(Field& field) {
       field.bytes = ReadGroup(start, field.number);
       break;
     case 4:
-      FailAt(start, "end of group {} without its start", field.number);
+      FailAt(start, "group {} ends without a start", field.number);
     case 5:
       field.type = WireType::kFixed32;
       field.varint = ReadFixed(start, 4);
       break;
     default:
-      FailAt(start, "field {} has wire type {}, which does not exist",
-             field.number, tag & 7);
+      FailAt(start, "field {} has the invalid wire type {}", field.number,
+             tag & 7);
   }
   field.whole = Bytes(start, static_cast<std::size_t>(at_ - start));
 }
@@ -79,16 +79,17 @@ void FieldReader::NextSlow(Field& field) {
 std::uint32_t FieldReader::ReadTag(const char* field) {
   std::uint32_t tag = 0;
   for (unsigned shift = 0;; shift += 7) {
-    if (at_ == end_) FailAt(field, "message ends inside the tag of a field");
+    if (at_ == end_)
+      FailAt(field, "the message ends inside the tag of a field");
     if (shift == 7 * kMaxLengthWidth) {
-      FailAt(field, "tag of more than {} bytes", kMaxLengthWidth);
+      FailAt(field, "a tag is longer than {} bytes", kMaxLengthWidth);
     }
     const std::uint64_t byte = Byte(at_++);
     // The fifth byte has bits past the 32nd: the C++ parser drops them.
     tag |= static_cast<std::uint32_t>((byte & 0x7f) << shift);
     if (byte < 0x80) break;
   }
-  if (tag < 8) FailAt(field, "field has number 0");
+  if (tag < 8) FailAt(field, "invalid field number 0");
   return tag;
 }
 
@@ -97,9 +98,9 @@ std::uint64_t FieldReader::ReadVarint(const char* field) {
   const char* const after = ParseVarint(at_, end_, value);
   if (after == nullptr) {
     if (static_cast<std::size_t>(end_ - at_) >= kMaxVarintWidth) {
-      FailAt(field, "number of more than {} bytes", kMaxVarintWidth);
+      FailAt(field, "a number is longer than {} bytes", kMaxVarintWidth);
     }
-    FailAt(field, "message ends inside a number");
+    FailAt(field, "the message ends inside a number");
   }
   at_ = after;
   return value;
@@ -109,11 +110,11 @@ std::uint64_t FieldReader::ReadLength(const char* field) {
   const char* const prefix = at_;
   const std::uint64_t length = ReadVarint(field);
   if (length > kMaxLength) {
-    FailAt(field, "field of {} bytes; protobuf readers stop at {}", length,
+    FailAt(field, "a field has {} bytes; the limit of protobuf is {}", length,
            kMaxLength);
   }
   if (static_cast<std::size_t>(at_ - prefix) > kMaxLengthWidth) {
-    FailAt(field, "length padded to {} bytes; protobuf readers stop at {}",
+    FailAt(field, "a length is padded to {} bytes; the limit of protobuf is {}",
            at_ - prefix, kMaxLengthWidth);
   }
   return length;
@@ -130,7 +131,7 @@ std::uint64_t FieldReader::ReadFixed(const char* field, std::size_t width) {
 Bytes FieldReader::ReadBytes(const char* field, std::uint64_t size) {
   const auto left = static_cast<std::size_t>(end_ - at_);
   if (size > left) {
-    FailAt(field, "field needs {} bytes but its message has {} left", size,
+    FailAt(field, "a field needs {} bytes, but its message has {} left", size,
            left);
   }
   const Bytes bytes(at_, static_cast<std::size_t>(size));
@@ -146,7 +147,7 @@ Bytes FieldReader::ReadGroup(const char* field, std::uint32_t number) {
   int depth = 0;
   for (;;) {
     if (depth_ + depth >= kMaxDepth) {
-      FailAt(field, "groups nested deeper than {}", kMaxDepth);
+      FailAt(field, "groups are nested deeper than {} levels", kMaxDepth);
     }
     open[static_cast<std::size_t>(depth++)] = number;
     while (depth > 0) {
@@ -169,7 +170,8 @@ Bytes FieldReader::ReadGroup(const char* field, std::uint32_t number) {
           break;
         case 4:
           if (number != opened) {
-            FailAt(field, "group {} is closed as {}", opened, number);
+            FailAt(field, "group {} has the end tag of group {}", opened,
+                   number);
           }
           if (--depth == 0) {
             return Bytes(content, static_cast<std::size_t>(start - content));
@@ -179,8 +181,8 @@ Bytes FieldReader::ReadGroup(const char* field, std::uint32_t number) {
           ReadBytes(field, 4);
           continue;
         default:
-          FailAt(field, "field {} has wire type {}, which does not exist",
-                 number, tag & 7);
+          FailAt(field, "field {} has the invalid wire type {}", number,
+                 tag & 7);
       }
       break;
     }

@@ -5,6 +5,7 @@
 
 #include "onnx_tag/error.h"
 #include "support/temporary_folder.h"
+#include "tagging/version.h"
 
 namespace onnx_tag::cli {
 namespace {
@@ -51,11 +52,10 @@ TEST(ParseArgsTest, AFirstWordThatIsNothingIsExplained) {
   EXPECT_EQ(Refusal({"shwo", "m.onnx"}).what,
             "'shwo' is neither a command nor a file, did you mean 'show'?");
   EXPECT_EQ(Refusal({"shwo"}).kind, ErrorKind::kUsage);
-  EXPECT_EQ(Refusal({"zzzzzz"}).what,
-            "zzzzzz: no such file, and no command of that name");
+  EXPECT_EQ(Refusal({"zzzzzz"}).what, "zzzzzz: no such file or command");
   EXPECT_EQ(Refusal({"zzzzzz"}).kind, ErrorKind::kInput);
   EXPECT_THAT(Parse<TagOptions>({"show.onnx"}).models, ElementsAre("show.onnx"))
-      << "tag says that it is missing, and goes on with other models";
+      << "`tag` reports the missing file and continues with other models";
   EXPECT_EQ(Refusal({}).kind, ErrorKind::kUsage);
   EXPECT_EQ(Refusal({""}).kind, ErrorKind::kInput);
 }
@@ -167,13 +167,13 @@ TEST(ParseArgsTest, UnknownWordsGetTheNearest) {
   EXPECT_EQ(what({"tag", "m", "--keys", "tags,layer_an"}),
             "unknown key 'layer_an', did you mean 'layer_ann'?");
   EXPECT_EQ(what({"tag", "m", "--granularity", "zz"}),
-            "unknown granularity 'zz'\n  it is one of: hf, torch_nn");
+            "unknown granularity 'zz'\n  valid values: hf, torch_nn");
   EXPECT_EQ(what({"tag", "m", "--data", "lnk"}),
             "unknown choice for --data 'lnk', did you mean 'link'?");
   EXPECT_EQ(what({"show", "m", "-x"}),
             "unknown option '-x'\n  see onnx-tag show --help");
   EXPECT_EQ(what({"show", "m", "n"}),
-            "'n' is one word too many\n  see onnx-tag show --help");
+            "unexpected argument 'n'\n  see onnx-tag show --help");
 }
 
 TEST(ParseArgsTest, ValuesAreChecked) {
@@ -190,8 +190,8 @@ TEST(ParseArgsTest, ValuesAreChecked) {
   EXPECT_EQ(what({"--max-untagged", "-3"}),
             "--max-untagged: '-3' is not a number");
   EXPECT_EQ(what({"-o"}), "--output needs a value");
-  EXPECT_EQ(what({"-o", "a", "-o", "b"}), "--output can be given once");
-  EXPECT_EQ(what({"-o", ""}), "-o: the name is empty");
+  EXPECT_EQ(what({"-o", "a", "-o", "b"}), "--output may be given only once");
+  EXPECT_EQ(what({"-o", ""}), "-o: the file name is empty");
 }
 
 TEST(ParseArgsTest, ContradictionsAreRefused) {
@@ -242,7 +242,7 @@ TEST(ParseArgsTest, HelpAndVersionAreText) {
   EXPECT_EQ(Parse<PrintText>({"--version"}).text,
             "onnx-tag " ONNX_TAG_VERSION "\n");
   EXPECT_THAT(Parse<PrintText>({"--help"}).text,
-              StartsWith("onnx-tag says which module"));
+              StartsWith("onnx-tag finds the module"));
   EXPECT_EQ(Parse<PrintText>({"help"}).text, Parse<PrintText>({"-h"}).text);
   for (const std::string command : {"tag", "show", "query", "select", "export",
                                     "explain", "strip", "strategies"}) {

@@ -59,7 +59,7 @@ TEST_F(CarryTest, TransferWarnsOfStrangers) {
   const CliResult result =
       RunCli({"transfer", kTruth + "bert/ts.onnx", kTruth + "vit/ts.onnx",
               "--sidecar", "-", "--sidecar-only"});
-  EXPECT_THAT(result.err, HasSubstr("is it a version of the same model?"));
+  EXPECT_THAT(result.err, HasSubstr("are they versions of the same model?"));
 }
 
 TEST_F(CarryTest, DiffOfEqualTagsIsEmpty) {
@@ -185,7 +185,7 @@ TEST_F(CarryTest, CheckCountsTheNodesOfEachModule) {
     folder_.Write("wrong.tags.json", wrong.insert(at, "7"));
     const CliResult result = RunCli({"check", In("wrong.tags.json")});
     EXPECT_EQ(result.exit, 1);
-    EXPECT_THAT(result.out, HasSubstr("module bert.embeddings says 7"));
+    EXPECT_THAT(result.out, HasSubstr("module bert.embeddings has 7"));
     EXPECT_THAT(result.out, HasSubstr("tag the model again"));
     EXPECT_THAT(result.out, HasSubstr("1 finding\n"));
   }

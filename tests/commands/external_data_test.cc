@@ -53,7 +53,7 @@ TEST_F(ExternalDataTest, BesideTheInputNothingNeedsToBeSaid) {
 
 TEST_F(ExternalDataTest, AnotherFolderNeedsAChoice) {
   EXPECT_EQ(Tag({"--out-dir", folder_ / "out"}), 4);
-  EXPECT_THAT(last_.err, HasSubstr("weights are in w.bin and 1 more, which a "
+  EXPECT_THAT(last_.err, HasSubstr("the weights are in w.bin and 1 more; a "
                                    "model in " +
                                    (folder_ / "out")));
   EXPECT_THAT(last_.err, HasSubstr("--data keep"));

@@ -94,7 +94,7 @@ TEST_F(FindModelsTest, WithoutAModelItSaysWhatItLookedFor) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInput);
-    EXPECT_THAT(error.what(), HasSubstr("looked for *.onnx"));
+    EXPECT_THAT(error.what(), HasSubstr("searched for *.onnx"));
   }
 }
 

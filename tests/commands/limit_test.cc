@@ -41,8 +41,8 @@ TEST(LimitTest, TagsThatPassTwoGigabytesAreRefusedBeforeAnythingIsWritten) {
   WriteSparseModel(folder / "big.onnx", kLimit - 100);
   const CliResult result = RunCli({folder / "big.onnx"});
   EXPECT_EQ(result.exit, 4);
-  EXPECT_THAT(result.err, HasSubstr("protobuf readers stop at 2147483647\n  "
-                                    "write them beside the model instead"));
+  EXPECT_THAT(result.err, HasSubstr("the limit of protobuf is 2147483647\n  "
+                                    "write the tags to a sidecar only"));
   EXPECT_THAT(folder.Names(), ElementsAre("big.onnx"));
   EXPECT_EQ(RunCli({folder / "big.onnx", "--sidecar-only"}).exit, 0);
   EXPECT_EQ(RunCli({folder / "big.onnx", "--dry-run"}).exit, 4);

@@ -94,7 +94,8 @@ TEST_F(FileSystemsTest, CaseIsNoWayAroundTheGate) {
 TEST_F(FileSystemsTest, ASlowInputIsWaitedFor) {
   const std::string bytes = ModelBytes(3);
   int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
+  // The program must not hold the end that it reads to.
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   Process run({"-", "-o", folder_ / "out.onnx", "--no-sidecar"},
               {.in = ends[0], .out = -1});
   close(ends[0]);

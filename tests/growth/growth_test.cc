@@ -52,7 +52,6 @@ const std::vector<Command>& Commands() {
       {"tag other", {"tag", "@b.onnx"}},
       {"usage_based", {"tag", "@a.onnx", "-o", "-", "-s", "usage_based"}},
       {"universal", {"tag", "@a.onnx", "-o", "-", "-s", "universal"}},
-      {"fx_graph", {"tag", "@a.onnx", "-o", "-", "-s", "fx_graph"}},
       {"explain", {"explain", "@a.onnx", "#0"}},
       {"show", {"show", "@a.tagged.onnx", "--nodes"}},
       {"show sidecar", {"show", "@a.tags.json"}},

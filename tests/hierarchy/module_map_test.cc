@@ -112,10 +112,12 @@ TEST(ModuleMap, ShortensQualifiedClasses) {
 
 TEST(ModuleMap, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(ErrorOf("[]"), HasSubstr("line 1, column 1: a list"));
-  EXPECT_THAT(ErrorOf("{}"), HasSubstr("no modules in it"));
-  EXPECT_THAT(ErrorOf(R"({"modules": {}})"), HasSubstr("no modules in it"));
-  EXPECT_THAT(ErrorOf(R"({"modules": []})"),
-              HasSubstr("column 13: a list where the modules should be"));
+  EXPECT_THAT(ErrorOf("{}"), HasSubstr("the file has no modules"));
+  EXPECT_THAT(ErrorOf(R"({"modules": {}})"),
+              HasSubstr("the file has no modules"));
+  EXPECT_THAT(
+      ErrorOf(R"({"modules": []})"),
+      HasSubstr("column 13: expected an object with the modules by path"));
   EXPECT_THAT(ErrorOf("{\"modules\": {\n\"a\": 3}}"),
               HasSubstr("line 2, column 6: module \"a\": a number where"));
   EXPECT_THAT(ErrorOf(R"({"modules": {"a": {"class": ["x"]}}})"),
@@ -123,7 +125,7 @@ TEST(ModuleMap, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(ErrorOf(R"({"modules": {"a": "X", "a": "Y"}})"),
               HasSubstr("the key \"a\" occurs a second time"));
   EXPECT_THAT(ErrorOf(R"({"modules": {"a..b": "X"}})"),
-              HasSubstr("\"a..b\" is no path of a module"));
+              HasSubstr("\"a..b\" is not a module path"));
   EXPECT_THAT(ErrorOf(R"({"format": "onnx-tag/1", "modules": []})"),
               HasSubstr("a sidecar with tags, not a hierarchy"));
   EXPECT_THAT(ErrorOf(R"({"format": "onnx-tag-recording/2", "modules": {}})"),

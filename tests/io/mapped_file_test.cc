@@ -114,8 +114,8 @@ TEST(MappedFileTest, AFileThatShrinksIsAnErrorAndNotASignal) {
   EXPECT_EQ(Sum(file.bytes()), std::size_t{'x'} * 5000);
   EXPECT_EQ(ErrorOf([&] { file.CheckUnchanged(); }),
             path +
-                ": changed while it was read\n"
-                "  run again when nothing writes to it");
+                ": the file changed while it was read\n"
+                "  try again when no program writes to it");
 }
 
 // Size and time are as before: only the missing page tells.

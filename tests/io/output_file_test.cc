@@ -134,9 +134,9 @@ TEST_P(OutputFileTest, ARelativeNameIsWrittenInTheCurrentFolder) {
 }
 
 TEST_P(OutputFileTest, ImpossiblePlacesAreOutputErrors) {
-  EXPECT_THAT(ErrorOf(folder / "no/out", "x"),
-              HasSubstr("could not write: there is no folder " + folder.path() +
-                        "/no"));
+  EXPECT_THAT(
+      ErrorOf(folder / "no/out", "x"),
+      HasSubstr("could not write: the folder " + folder.path() + "/no"));
   std::filesystem::create_directory(folder / "taken");
   EXPECT_THAT(ErrorOf(folder / "taken", "x"), HasSubstr("could not write"));
   folder.Write("file", "x");

@@ -125,9 +125,10 @@ TEST(Hierarchy, OfAnotherModelIsRefusedWithTheFirstConflict) {
 TEST(Hierarchy, ThatLacksSomeModulesIsAWarning) {
   const Mapped mapped(ScopedModel(), With(R"({"": "Net", "body": "Body",
       "body.act": "ReLU", "body.down": "Linear"})"));
-  EXPECT_THAT(mapped.tagging().notes,
-              ElementsAre("h.json: does not fit everywhere: it has no module "
-                          "body.up"));
+  EXPECT_THAT(
+      mapped.tagging().notes,
+      ElementsAre("h.json: does not fit everywhere: it lacks the module "
+                  "body.up"));
 }
 
 TEST(Hierarchy, BeatsWhatTheFileRecordsAndSaysSo) {

@@ -169,22 +169,23 @@ TEST(Rules, AreRefusedWithLineAndColumn) {
               HasSubstr("column 23: unknown key of a match: \"ops\", did you "
                         "mean \"op\"?"));
   EXPECT_THAT(ErrorOf(R"({"rules": [{"module": "a"}]})"),
-              HasSubstr("column 12: a rule without \"match\""));
+              HasSubstr("column 12: a rule has no \"match\""));
   EXPECT_THAT(ErrorOf(R"({"rules": [{"match": {"op": "A"}}]})"),
-              HasSubstr("a rule that gives nothing"));
+              HasSubstr("a rule has no effect"));
   EXPECT_THAT(ErrorOf(R"({"rules": [{"match": {}, "module": "a"}]})"),
-              HasSubstr("an empty \"match\""));
+              HasSubstr("\"match\" is empty"));
   EXPECT_THAT(ErrorOf(R"({"rules": [{"match": {"op": 3}, "module": "a"}]})"),
               HasSubstr("a number where a string should be"));
-  EXPECT_THAT(ErrorOf(R"({"rules": [{"match": {"op": "A"},
+  EXPECT_THAT(
+      ErrorOf(R"({"rules": [{"match": {"op": "A"},
       "module": "a.$1"}]})"),
-              HasSubstr("line 2, column 17: $1 is asked for, and \"match\" has "
-                        "0 *s"));
+      HasSubstr("line 2, column 17: the rule uses $1, but \"match\" has "
+                "0 *s"));
   EXPECT_THAT(ErrorOf(R"({"rules": [{"match": {"op": "A"}, "module": "a$"}]})"),
               HasSubstr("a $ without a number"));
   EXPECT_THAT(
       ErrorOf(R"({"rules": [{"match": {"op": "A"}, "module": "a..b"}]})"),
-      HasSubstr("no path of a module"));
+      HasSubstr("is not a module path"));
   EXPECT_THAT(ErrorOf(R"({"rules": [{"match": {"op": "A"}, "tag": "a"}]})"),
               HasSubstr("no tag"));
   EXPECT_THAT(
@@ -198,9 +199,9 @@ TEST(Rules, AreRefusedWithLineAndColumn) {
       "role": {"type": "attention", "attention_kind": "both"}}]})"),
               HasSubstr("unknown kind of attention"));
   EXPECT_THAT(ErrorOf(R"({"catalogue": {"A": {"b*": "C"}}})"),
-              HasSubstr("\"b*\" is no attribute"));
+              HasSubstr("\"b*\" is not an attribute"));
   EXPECT_THAT(ErrorOf(R"({"catalogue": {"A": {"b": ""}}})"),
-              HasSubstr("no name of a class"));
+              HasSubstr("is not a class name"));
   EXPECT_THAT(ErrorOf(R"({"vocabulary": ["name q attenion/query"]})"),
               HasSubstr("column 17: unknown type in: name q attenion/query"));
   EXPECT_THAT(ErrorOf(R"({"vocabulary": [""]})"), HasSubstr("no words"));

@@ -342,7 +342,7 @@ TEST(ModelReaderTest, NestsAsDeepAsProtobufAndNoDeeper) {
       EXPECT_EQ(ReadModel(bytes).node_count(),
                 static_cast<std::size_t>(levels));
     } else {
-      EXPECT_THAT(Refusal(bytes), HasSubstr("nested more than 100 deep"));
+      EXPECT_THAT(Refusal(bytes), HasSubstr("nested deeper than 100 levels"));
     }
   }
 }
@@ -354,7 +354,7 @@ TEST(ModelReaderTest, SaysWhereAFileIsBroken) {
       node { op_type: "B" }
     })pb");
   EXPECT_EQ(Refusal(good + "\x0a\x7f"),
-            "not an ONNX model: field needs 127 bytes but its message has 0 "
+            "not an ONNX model: a field needs 127 bytes, but its message has 0 "
             "left (at byte 12, near node 1)");
 }
 

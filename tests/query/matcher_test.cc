@@ -158,7 +158,7 @@ TEST_F(MatcherTest, NothingFoundIsExplained) {
               HasSubstr("did you mean '/enc/layer.10/q/MatMul'?"));
   EXPECT_THAT(Why("name='*'"), HasSubstr("in quotes"));
   EXPECT_EQ(Why("op=Add and layer=10"),
-            "no node fits all of it (op=Add: 1, layer=10: 1)\n");
+            "no node matches the whole query (op=Add: 1, layer=10: 1)\n");
 }
 
 // On tags nobody would give, random questions are answered, and a sidecar

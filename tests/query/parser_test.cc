@@ -83,11 +83,11 @@ TEST(ParserTest, ValuesMayLookLikeAnything) {
 
 TEST(ParserTest, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(Refusal("type=attention and nam=x"),
-            "no field 'nam', did you mean 'name'?\n"
+            "unknown field 'nam', did you mean 'name'?\n"
             "  type=attention and nam=x\n"
             "                     ^^^");
   EXPECT_EQ(Refusal("type=atention"),
-            "'atention' is no type, did you mean 'attention'?\n"
+            "'atention' is not a valid type, did you mean 'attention'?\n"
             "  type=atention\n"
             "       ^^^^^^^^");
   EXPECT_EQ(Refusal("op=A op=B"),
@@ -95,35 +95,36 @@ TEST(ParserTest, SaysWhatIsWrongAndWhere) {
             "  op=A op=B\n"
             "       ^^");
   EXPECT_EQ(Refusal("(op=A"),
-            "a '(' is not closed\n"
+            "missing ')' for this '('\n"
             "  (op=A\n"
             "  ^");
   EXPECT_THAT(Refusal(""), HasSubstr("the query is empty"));
-  EXPECT_THAT(Refusal("op="), HasSubstr("a value for op is missing"));
+  EXPECT_THAT(Refusal("op="), HasSubstr("missing value for op"));
   EXPECT_THAT(Refusal("op"), HasSubstr("expected =, != or in after 'op'"));
   EXPECT_THAT(Refusal("layer"), HasSubstr("expected =, !=, <, <=, >, >="));
   EXPECT_THAT(Refusal("op<A"), HasSubstr("op has no order"));
-  EXPECT_THAT(Refusal("op=A and"), HasSubstr("a condition is missing"));
-  EXPECT_THAT(Refusal("op=A)"), HasSubstr("nothing was opened here"));
+  EXPECT_THAT(Refusal("op=A and"), HasSubstr("missing condition"));
+  EXPECT_THAT(Refusal("op=A)"), HasSubstr("unmatched ')'"));
   EXPECT_THAT(Refusal("op in A"), HasSubstr("expected '(' after 'in'"));
-  EXPECT_THAT(Refusal("op in (A"), HasSubstr("a '(' is not closed"));
-  EXPECT_THAT(Refusal("op in ()"), HasSubstr("a value for op is missing"));
+  EXPECT_THAT(Refusal("op in (A"), HasSubstr("missing ')' for this '('"));
+  EXPECT_THAT(Refusal("op in ()"), HasSubstr("missing value for op"));
   EXPECT_THAT(Refusal("op ! A"), HasSubstr("expected '!='"));
-  EXPECT_THAT(Refusal("layer=first"), HasSubstr("with a number"));
-  EXPECT_THAT(Refusal("layer<none"), HasSubstr("with a number"));
-  EXPECT_THAT(Refusal("layer=-1"), HasSubstr("with a number"));
-  EXPECT_THAT(Refusal("untagged=yes"), HasSubstr("stands alone"));
-  EXPECT_THAT(Refusal("name='a"), HasSubstr("a quote is not closed"));
+  EXPECT_THAT(Refusal("layer=first"), HasSubstr("expected a number or none"));
+  EXPECT_THAT(Refusal("layer<none"), HasSubstr("expected a number or none"));
+  EXPECT_THAT(Refusal("layer=-1"), HasSubstr("expected a number or none"));
+  EXPECT_THAT(Refusal("untagged=yes"), HasSubstr("takes no value"));
+  EXPECT_THAT(Refusal("name='a"), HasSubstr("missing closing quote"));
   EXPECT_THAT(Refusal("confidence=sure"), HasSubstr("low, medium, high"));
-  EXPECT_THAT(Refusal("frobnicate=1"), HasSubstr("there are module, under"));
+  EXPECT_THAT(Refusal("frobnicate=1"),
+              HasSubstr("the fields are module, under"));
 }
 
 TEST(ParserTest, PatternsAndNoneAreValuesOfAnyField) {
   EXPECT_EQ(Parsed("type=*"), "type=*;");
   EXPECT_EQ(Parsed("attention=none"), "attention=none;");
   EXPECT_EQ(Parsed("layer=none"), "layer=none;");
-  EXPECT_THAT(Refusal("type='*'"), HasSubstr("is no type"));
-  EXPECT_THAT(Refusal("confidence<c*"), HasSubstr("is no confidence"));
+  EXPECT_THAT(Refusal("type='*'"), HasSubstr("is not a valid type"));
+  EXPECT_THAT(Refusal("confidence<c*"), HasSubstr("is not a valid confidence"));
 }
 
 TEST(ParserTest, PutsTheCaretUnderThePlaceWhateverIsBefore) {
@@ -135,18 +136,18 @@ TEST(ParserTest, PutsTheCaretUnderThePlaceWhateverIsBefore) {
 
 TEST(ParserTest, NestsOnlySoDeep) {
   EXPECT_NE(Refusal(std::string(100, '(') + "untagged" + std::string(100, ')')),
-            "a '(' is not closed");
+            "missing ')' for this '('");
   EXPECT_THAT(Refusal(std::string(100'000, '(')), HasSubstr("too deeply"));
   std::string nots;
   for (int i = 0; i < 100'000; ++i) nots += "not ";
   EXPECT_THAT(Refusal(nots + "untagged"), HasSubstr("too deeply"));
-  // A long chain is no nest.
+  // A long chain is not nested.
   std::string chain = "untagged";
   for (int i = 0; i < 20'000; ++i) chain += " or untagged";
   EXPECT_EQ(Refusal(chain), "parsed");
 }
 
-// Every expression that docs/ shows is one.
+// Every query in docs/ is valid.
 TEST(ParserTest, ReadsTheExamplesOfTheDocs) {
   int seen = 0;
   for (const char* const name : {"/query.md", "/cli.md"}) {

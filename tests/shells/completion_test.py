@@ -125,8 +125,8 @@ def main() -> int:
                 good, got = last in words, words[:8]
             else:
                 got = typist.complete(line)
-                # A shell may leave the blank to the next word.
-                good = got.rstrip(" ") == wanted.rstrip(" ")
+                # A shell may leave the blank to the next word, and zsh goes on with --name=.
+                good = got.rstrip(" ") in (wanted.rstrip(" "), wanted.rstrip(" ") + "=")
             print(f"{'ok  ' if good else 'FAIL'} {shell}: {line!r} -> {got!r}")
             failed += not good
     return 1 if failed else 0

@@ -7,6 +7,7 @@
 #include "support/onnx_models.h"
 #include "tagging/module_format.h"
 #include "tagging/tag_format.h"
+#include "tagging/version.h"
 
 namespace onnx_tag::test {
 namespace {

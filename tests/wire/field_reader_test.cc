@@ -129,19 +129,19 @@ TEST(FieldReaderTest, ShortFieldsEndWhereTheirLengthSays) {
 TEST(FieldReaderTest, ErrorsSayWhatIsMissingAndWhere) {
   const std::string good = VarintField(1, 7);
   EXPECT_EQ(ErrorOf(Wire(good, Tag(3, 2), Varint(4096), "twelve bytes")),
-            "field needs 4096 bytes but its message has 12 left @2");
-  EXPECT_EQ(ErrorOf(Wire(good, Tag(0, 0), Varint(1))), "field has number 0 @2");
+            "a field needs 4096 bytes, but its message has 12 left @2");
+  EXPECT_EQ(ErrorOf(Wire(good, Tag(0, 0), Varint(1))),
+            "invalid field number 0 @2");
   EXPECT_EQ(ErrorOf(Wire(good, Tag(9, 6))),
-            "field 9 has wire type 6, which does not exist @2");
-  EXPECT_EQ(ErrorOf(Wire(good, Tag(9, 4))),
-            "end of group 9 without its start @2");
+            "field 9 has the invalid wire type 6 @2");
+  EXPECT_EQ(ErrorOf(Wire(good, Tag(9, 4))), "group 9 ends without a start @2");
   EXPECT_EQ(ErrorOf(Wire(good, Tag(9, 3), Tag(10, 4))),
-            "group 9 is closed as 10 @2");
+            "group 9 has the end tag of group 10 @2");
   EXPECT_EQ(ErrorOf(Wire(good, Tag(9, 3))), "group 9 is not closed @2");
   EXPECT_EQ(ErrorOf(Wire(good, Tag(9, 1), "1234567")),
-            "field needs 8 bytes but its message has 7 left @2");
+            "a field needs 8 bytes, but its message has 7 left @2");
   EXPECT_THAT(ErrorOf(Wire(Tag(1, 2), Varint(~std::uint64_t{0}))),
-              HasSubstr("protobuf readers stop at"));
+              HasSubstr("the limit of protobuf is"));
 }
 
 TEST(FieldReaderTest, AGroupIsNestedAsDeepAsProtobufNestsIt) {

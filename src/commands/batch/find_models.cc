@@ -77,10 +77,10 @@ class Finder {
       const std::size_t before = found_.size();
       Walk(path, listed ? Mirrored(path) : "");
       if (found_.size() == before && !listed) {
-        Fail(ErrorKind::kInput, "{}: no model in this folder\n  {}",
+        Fail(ErrorKind::kInput, "{}: this folder contains no model\n  {}",
              Printable(path),
              options_.inputs.include.empty()
-                 ? "looked for *.onnx; name others with --include GLOB"
+                 ? "searched for *.onnx; choose other names with --include GLOB"
                  : "no file matches --include");
       }
     } else {

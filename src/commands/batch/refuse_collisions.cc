@@ -32,7 +32,7 @@ void RefuseCollisions(const std::vector<FoundModel>& models,
       return;
     }
     Fail(ErrorKind::kUsage,
-         "{} is a model to tag and the output of {}\n  leave it out, for "
+         "{} is both an input and the output of {}\n  exclude it, for "
          "example with --exclude '*.tagged.onnx'",
          Printable(output), Printable(model.path));
   };

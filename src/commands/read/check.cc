@@ -147,7 +147,7 @@ std::string Text(const CheckOptions& options, const Checked& checked) {
   }
   for (const auto& [rule, count] : times) {
     if (count <= kMostOfRule) continue;
-    text += fmt::format("{}: and {} more of [{}]; --json lists all\n", file,
+    text += fmt::format("{}: {} more of [{}]; --json lists all\n", file,
                         WithThousands(count - kMostOfRule), rule);
   }
   const Coverage coverage = CountTags(checked.tagging);
@@ -157,7 +157,7 @@ std::string Text(const CheckOptions& options, const Checked& checked) {
                             PercentText(coverage.tagged, coverage.nodes),
                             checked.tags_from,
                             checked.findings.empty()
-                                ? "nothing to complain about"
+                                ? "no findings"
                                 : Count(checked.findings.size(), "finding"));
 }
 
@@ -208,7 +208,7 @@ void Report(const CheckOptions& options, const Checked& checked,
   result.report.coverage = CountTags(checked.tagging);
   for (const Finding& finding : checked.findings) {
     result.report.finding_titles.emplace_back(
-        finding.rule == "gate" ? "gate not met" : finding.rule);
+        finding.rule == "gate" ? "gate failed" : finding.rule);
     result.report.findings.push_back(fmt::format(
         "{}{} [{}]", Where(checked, finding), finding.message, finding.rule));
   }
@@ -237,7 +237,8 @@ ExitCode RunCheck(const CheckOptions& options, Terminal& terminal) {
     checked = CheckModel(options, *file);
   }
   if (checked.tags_from == "mapped") {
-    terminal.Err("onnx-tag: no tags to check; mapped now for the gates\n");
+    terminal.Err(
+        "onnx-tag: no tags to check; mapped the model for the gates\n");
   }
   CheckGates(options, checked);
   if (options.format != ReportFormat::kText) {

@@ -54,11 +54,11 @@ class NodeEntries {
       if (!keys::IsOurs(entry.key)) continue;
       const auto at = std::find(kNodeKeys.begin(), kNodeKeys.end(), entry.key);
       if (at == kNodeKeys.end()) {
-        Add("unknown-key", Quoted(entry.key) + " is no key of onnx-tag");
+        Add("unknown-key", Quoted(entry.key) + " is not a key of onnx-tag");
         continue;
       }
       if (++times[static_cast<std::size_t>(at - kNodeKeys.begin())] == 2) {
-        Add("duplicate-key", Quoted(entry.key) + " stands there twice");
+        Add("duplicate-key", Quoted(entry.key) + " occurs twice");
       }
       CheckValue(entry);
     }
@@ -102,8 +102,8 @@ class NodeEntries {
       good = error == std::errc() && stop == end;
     }
     if (!good) {
-      Add("bad-value",
-          fmt::format("{} cannot be {}", Quoted(entry.key), Quoted(value)));
+      Add("bad-value", fmt::format("{} has the invalid value {}",
+                                   Quoted(entry.key), Quoted(value)));
     }
   }
 
@@ -116,7 +116,7 @@ class NodeEntries {
     }
     for (const std::string_view key : Split(Value(keys::kWrote), ',')) {
       if (key.empty() || Has(key)) continue;
-      Add("missing-key", fmt::format("{} is gone, and {} says it was written",
+      Add("missing-key", fmt::format("{} is missing, but {} lists it",
                                      Quoted(key), Quoted(keys::kWrote)));
     }
   }
@@ -141,17 +141,17 @@ void CheckModelEntries(const Model& model, bool tagged,
     const auto at = std::find(kModelKeys.begin(), kModelKeys.end(), entry.key);
     if (at == kModelKeys.end()) {
       findings.push_back({"unknown-key", kNo<NodeId>,
-                          Quoted(entry.key) + " is no key of onnx-tag"});
+                          Quoted(entry.key) + " is not a key of onnx-tag"});
     } else if (++times[static_cast<std::size_t>(at - kModelKeys.begin())] ==
                2) {
-      findings.push_back({"duplicate-key", kNo<NodeId>,
-                          Quoted(entry.key) + " stands there twice"});
+      findings.push_back(
+          {"duplicate-key", kNo<NodeId>, Quoted(entry.key) + " occurs twice"});
     }
   }
   if (tagged && times[0] == 0) {
     findings.push_back(
         {"incomplete-tag", kNo<NodeId>,
-         fmt::format("nodes are tagged, and {} of the model is missing",
+         fmt::format("nodes are tagged, but the model entry {} is missing",
                      Quoted(keys::kVersion))});
   }
 }
@@ -188,7 +188,7 @@ void CheckEntries(const Model& model, std::vector<Finding>& findings) {
         said.tag != at->second.tag) {
       findings.push_back(
           {"module-conflict", node,
-           fmt::format("module {} is {} {} here, and {} {} at an earlier node",
+           fmt::format("module {} has {} {} here, but {} {} at an earlier node",
                        ModuleText(std::string(at->first)),
                        Quoted(said.class_name), Quoted(said.tag),
                        Quoted(at->second.class_name), Quoted(at->second.tag))});
@@ -224,7 +224,7 @@ void CheckStale(const Model& model, const Tagging& tags,
     if (said == is) continue;
     findings.push_back(
         {"stale-tag", node,
-         fmt::format("the tag says {}, the file now says {} ({})",
+         fmt::format("the tag names {}, but the file now indicates {} ({})",
                      ModuleText(said), ModuleText(is),
                      EnumToWord(kConfidenceNames, fresh.confidence))});
   }
@@ -241,15 +241,17 @@ void CheckModuleCounts(const Sidecar& sidecar, std::vector<Finding>& findings) {
     if (!said || *said == is) return;
     findings.push_back(
         {"wrong-count", kNo<NodeId>,
-         fmt::format("module {} says {} {}, the list of nodes has {}; tag the "
-                     "model again with --force to write the sidecar anew",
-                     ModuleText(tree.Path(id)), WithThousands(*said), what,
-                     WithThousands(is))});
+         fmt::format(
+             "module {} has {} {}, but the list of nodes has {}; tag the "
+             "model again with --force to write a new sidecar",
+             ModuleText(tree.Path(id)), WithThousands(*said), what,
+             WithThousands(is))});
   };
   for (const ModuleId id : AllIds<ModuleId>(sidecar.counts.size())) {
     const SidecarCounts& said = sidecar.counts[id];
     compare(id, said.nodes, counts.Own(id), "nodes of its own");
-    compare(id, said.total_nodes, counts.Total(id), "nodes with those below");
+    compare(id, said.total_nodes, counts.Total(id),
+            "nodes with its submodules");
   }
 }
 
@@ -276,7 +278,7 @@ void CheckSidecar(const Sidecar& sidecar, const SidecarGlance* glance,
     if (said == is) return;
     findings.push_back(
         {"wrong-count", kNo<NodeId>,
-         fmt::format("the statistics say {} {}, the nodes {}",
+         fmt::format("the statistics count {} {}, but the list of nodes has {}",
                      WithThousands(said), what, WithThousands(is))});
   };
   compare("nodes", glance->coverage.nodes, counted.nodes);
@@ -304,17 +306,17 @@ void CheckSidecarOf(const Sidecar& sidecar, const Model& model,
   } else if (sidecar.model.fingerprint != Fingerprint(model)) {
     findings.push_back(
         {"other-graph", kNo<NodeId>,
-         fmt::format("the sidecar is of another graph: fingerprint {} and {}, "
-                     "not {} and {}",
-                     Quoted(sidecar.model.fingerprint),
-                     Count(sidecar.nodes.size(), "node"),
-                     Quoted(Fingerprint(model)),
-                     Count(model.node_count(), "node"))});
+         fmt::format(
+             "the sidecar belongs to another graph: fingerprint {} and {}, "
+             "not {} and {}",
+             Quoted(sidecar.model.fingerprint),
+             Count(sidecar.nodes.size(), "node"), Quoted(Fingerprint(model)),
+             Count(model.node_count(), "node"))});
     return;
   }
   if (sidecar.nodes.size() != model.node_count()) {
     findings.push_back({"wrong-count", kNo<NodeId>,
-                        fmt::format("the sidecar has {}, the model {}",
+                        fmt::format("the sidecar has {}, but the model has {}",
                                     Count(sidecar.nodes.size(), "node"),
                                     Count(model.node_count(), "node"))});
     return;
@@ -331,7 +333,8 @@ void CheckSidecarOf(const Sidecar& sidecar, const Model& model,
     if (in_file == beside) continue;
     findings.push_back(
         {"sidecar-differs", node,
-         fmt::format("the tag says {}, the sidecar {}", in_file, beside)});
+         fmt::format("the tag names {}, but the sidecar names {}", in_file,
+                     beside)});
   }
 }
 

@@ -291,8 +291,8 @@ void FindBoundary(const MainGraph& graph, const Flags& inside, const Flags& own,
       if (graph.IsWeight(value)) {
         cut.obstacles.push_back(
             {graph.Node(place),
-             fmt::format("its subgraph reads the weight {}, which "
-                         "extract_model leaves behind",
+             fmt::format("its subgraph reads the weight {}, but "
+                         "extract_model does not copy it",
                          value)});
       } else if (graph.Producer(value) != kNobody &&
                  inside[graph.Producer(value)]) {

@@ -155,10 +155,10 @@ std::string Totals(const TagDifference& difference) {
   };
   add(difference.added, "added");
   add(difference.removed, "removed");
-  add(difference.changed, "with another operator");
-  add(difference.moved.size(), "in another module");
-  add(difference.roles, "with another role");
-  if (text.empty()) text = "nodes are the same";
+  add(difference.changed, "with a different operator");
+  add(difference.moved.size(), "in a different module");
+  add(difference.roles, "with a different role");
+  if (text.empty()) text = "all nodes are equal";
   return fmt::format(
       "{}; {}\n", text,
       difference.modules.size() == 1
@@ -189,7 +189,7 @@ std::string Text(const TaggedModel& a, const TaggedModel& b,
                         Count(rows.size() - kMostRows, "row"));
   }
   const std::vector<std::string> moves = FoldMoves(a, b, difference);
-  if (!moves.empty()) text += "\ntags that moved:\n";
+  if (!moves.empty()) text += "\nnodes in a different module:\n";
   for (std::size_t i = 0; i < std::min(moves.size(), kMostMoves); ++i) {
     text += "  " + moves[i] + "\n";
   }
@@ -225,7 +225,7 @@ std::string Markdown(const TaggedModel& a, const TaggedModel& b,
                         row.nodes_a, row.nodes_b, Cell(row.changes));
   }
   const std::vector<std::string> moves = FoldMoves(a, b, difference);
-  if (!moves.empty()) text += "\nTags that moved:\n\n";
+  if (!moves.empty()) text += "\nNodes in a different module:\n\n";
   for (const std::string& move : moves) text += "- " + Cell(move) + "\n";
   return text;
 }

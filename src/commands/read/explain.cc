@@ -74,12 +74,13 @@ std::string Text(const Model& model, const Tagging& tagging, NodeId node,
     }
   }
   if (explanation.claims.empty()) {
-    text += "nothing in the file says which module made it\n";
+    text += "no evidence: nothing in the file shows which module produced it\n";
   }
   for (const std::string& note : explanation.notes) {
     text += fmt::format("  note: {}\n", Printable(note));
   }
-  text += tagged ? "\n* is the tag it gets\n" : "\nit stays untagged\n";
+  text += tagged ? "\n* marks the claim that becomes the tag\n"
+                 : "\nthe node stays untagged\n";
   return text;
 }
 
@@ -122,8 +123,8 @@ ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal) {
   const NodeId node = SelectNode(file.model(), options.node);
   const Explanation explanation = file.Map(
       [&](const Model& model) { return Explain(model, mapping, node); });
-  const Tagging tagging = file.Map(
-      [&](const Model& model) { return MapNodes(model, mapping); });
+  const Tagging tagging =
+      file.Map([&](const Model& model) { return MapNodes(model, mapping); });
   file.file().CheckUnchanged();
   terminal.Out(options.json ? Json(file.model(), tagging, node, explanation)
                             : Text(file.model(), tagging, node, explanation));

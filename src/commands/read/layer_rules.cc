@@ -68,8 +68,9 @@ LayerRules LayerRulesFor(const Tagging& tagging,
     } else if (tag.module == ModuleTree::kRoot) {
       result.obstacles.push_back({node, "the root has no annotation"});
     } else if (!CanBeRule(tree.Path(tag.module))) {
-      result.obstacles.push_back(
-          {node, "the setting cannot hold the module's path"});
+      result.obstacles.push_back({node,
+                                  "the path of its module has a character that "
+                                  "the setting cannot hold"});
     }
   }
   const std::vector<Counts> counts = CountModules(tagging, selected);

@@ -67,7 +67,7 @@ NodeId SelectNode(const Model& model, std::string_view selector) {
   if (found.size() == 1) return found.front();
   if (found.empty()) {
     Fail(ErrorKind::kUsage,
-         "no node '{}'\n  give its name, one of its outputs, or its place: "
+         "no node '{}'\n  give its name, one of its outputs, or its index: "
          "#INDEX or GRAPH#INDEX",
          Printable(selector));
   }
@@ -81,7 +81,7 @@ NodeId SelectNode(const Model& model, std::string_view selector) {
   if (found.size() > kListed) {
     list += fmt::format("\n  and {} more", found.size() - kListed);
   }
-  Fail(ErrorKind::kUsage, "'{}' is {}; say which:{}", Printable(selector),
+  Fail(ErrorKind::kUsage, "'{}' matches {}; choose one:{}", Printable(selector),
        Count(found.size(), "node"), list);
 }
 

@@ -249,7 +249,7 @@ ExitCode RunProfile(const ProfileOptions& options, Terminal& terminal) {
   OrtProfile profile = ReadProfile(options.profile);
   if (profile.cut_off) {
     terminal.Err(fmt::format(
-        "onnx-tag: {}: ends in the middle of an event; what is before counts\n",
+        "onnx-tag: {}: ends in the middle of an event; that event is ignored\n",
         Printable(options.profile)));
   }
   ProfileReport report = RollUp(model, profile, options).Report();

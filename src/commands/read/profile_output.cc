@@ -95,7 +95,7 @@ void PrintTable(const ProfileReport& report, const ProfileOptions& options,
   }
   if (rest_calls > 0) {
     line(Milliseconds(rest), "", percent(rest), WithThousands(rest_calls),
-         "the rest; --top 0 shows all", "");
+         "other rows; --top 0 shows all", "");
   }
   line(Milliseconds(report.total), "", report.total == 0 ? "" : "100.0%",
        WithThousands(report.kernel_runs), "all", "");

@@ -43,8 +43,8 @@ Opened Open(const std::string& path, const std::string& option) {
                                      const std::string& path,
                                      std::string_view what,
                                      std::string_view more) {
-  Fail(ErrorKind::kUsage, "{}: {}: it has no {}\n  record one: {}{}", option,
-       Printable(path), what, kRecordCommand, more);
+  Fail(ErrorKind::kUsage, "{}: {}: the file has no {}\n  record one: {}{}",
+       option, Printable(path), what, kRecordCommand, more);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ class Addresses {
     const std::string_view name = nodes_.Name(node);
     if (name.empty()) return "it has no name";
     const std::uint64_t uses = uses_.at(name);
-    if (uses > 1) return fmt::format("{} have this name", Count(uses, "node"));
+    if (uses > 1) return fmt::format("{} share this name", Count(uses, "node"));
     if (!nodes_.Graph(node).empty()) return "it is not in the main graph";
     return "";
   }
@@ -74,9 +74,9 @@ ExitCode RunSelect(const SelectOptions& options, Terminal& terminal) {
   if (tool.by_name) {
     const std::vector<std::string> nameless = DropNameless(selection);
     if (!nameless.empty()) {
-      ListLines(fmt::format("{} cannot be addressed by name{}",
+      ListLines(fmt::format("the tool cannot find {} by name{}",
                             Count(nameless.size(), "node"),
-                            options.skip_unaddressable ? ", and left out" : ""),
+                            options.skip_unaddressable ? "; omitted" : ""),
                 nameless, terminal);
       if (!options.skip_unaddressable || selection.nodes.empty()) {
         return ExitCode::kFindings;
@@ -85,8 +85,7 @@ ExitCode RunSelect(const SelectOptions& options, Terminal& terminal) {
   }
   const ToolInput input = tool.write(selection, options);
   if (!input.obstacles.empty()) {
-    ListLines("this selection cannot be told to the tool", input.obstacles,
-              terminal);
+    ListLines("the tool cannot use this selection", input.obstacles, terminal);
     return ExitCode::kFindings;
   }
   terminal.Out(input.text);

@@ -74,7 +74,7 @@ ToolInput WriteNames(const Selection& selection, const SelectOptions& options) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (Printable(names[i], names[i].size()) != names[i]) {
         input.obstacles.push_back(fmt::format(
-            "{}  {}: a line cannot hold its name; use --format json",
+            "{}  {}: its name does not fit in one line; use --format json",
             Printable(selection.model.nodes().Address(selection.nodes[i])),
             Printable(names[i], 100)));
       }
@@ -172,7 +172,8 @@ ToolInput WritePolygraphy(const Selection& selection,
         "            layer.precision = trt.{}\n"
         "            missing.discard(layer.name)\n"
         "    if missing:\n"
-        "        print(f\"{{len(missing)}} nodes are no layer of the network: "
+        "        print(f\"{{len(missing)}} nodes are not layers of the "
+        "network: "
         "{{sorted(missing)}}\")\n",
         list, options.precision);
   }
@@ -193,7 +194,8 @@ ToolInput WriteLayerAnn(const Selection& selection,
         Printable(model.nodes().Name(obstacle.node), 100), obstacle.why));
   }
   for (const std::string& split : rules.split) {
-    input.obstacles.push_back(split + " are selected, layer_ann is for all");
+    input.obstacles.push_back(split +
+                              " are selected; layer_ann needs all of them");
   }
   const std::string setting = rules.Setting(options.device);
   if (options.format == SelectFormat::kText) {
@@ -216,7 +218,8 @@ ToolInput WriteLayerAnn(const Selection& selection,
     input.text = Line(json);
   }
   input.notes.push_back(
-      "the model needs the annotations: onnx-tag MODEL --keys tags,layer_ann");
+      "write the annotations into the model: onnx-tag MODEL --keys "
+      "tags,layer_ann");
   return input;
 }
 
@@ -255,18 +258,18 @@ ToolInput WriteExtract(const Selection& selection,
   }
   if (cut.inputs.empty() && cut.obstacles.empty()) {
     input.obstacles.push_back(
-        "nothing goes into this part, and extract_model wants an input");
+        "this part has no input, but extract_model needs one");
   } else if (cut.outputs.empty() && cut.obstacles.empty()) {
     input.obstacles.push_back(
-        "nothing comes out of this part, and extract_model wants an output");
+        "this part has no output, but extract_model needs one");
   }
   if (!cut.between.empty()) {
     input.notes.push_back(
-        "comes along: " +
-        Added(nodes, cut.between, "between those that are selected"));
+        "also extracted: " +
+        Added(nodes, cut.between, "between the selected nodes"));
   }
   if (!cut.constants.empty()) {
-    input.notes.push_back("comes along: " +
+    input.notes.push_back("also extracted: " +
                           Added(nodes, cut.constants, "with constants"));
   }
   if (options.format == SelectFormat::kPython) {

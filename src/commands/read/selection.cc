@@ -17,7 +17,7 @@ void WarnOfMissingFields(const query::Expression& expression,
   for (const query::Condition& condition : expression.conditions) {
     if (condition.field != query::Field::kOrigin) continue;
     terminal.Err(fmt::format(
-        "onnx-tag: tags in a file do not say {}; ask the sidecar, or add "
+        "onnx-tag: tags in a file do not contain {}; query the sidecar, or add "
         "--remap\n",
         query::InfoOf(condition.field).name));
     return;

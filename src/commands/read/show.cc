@@ -249,18 +249,19 @@ void ShowText::PrintAdvice() {
   if (2 * PlacedNodes(tagging_) >= coverage_.nodes) return;
   if (tagging_.strategy == "usage_based") {
     terminal_.Out(
-        "\nusage_based tags what the file says outright, and only below a "
-        "class "
-        "of the\nmodel's own or one of --torch-nn-exceptions: a model of plain "
-        "torch.nn may get\nno tags at all. enhanced_semantic says more.\n");
+        "\nusage_based uses direct evidence only. It also needs a class "
+        "outside "
+        "torch.nn, or\none of --torch-nn-exceptions, on the path. A model of "
+        "plain torch.nn modules can\nget no tags. Use enhanced_semantic for "
+        "more tags.\n");
     return;
   }
   terminal_.Out(fmt::format(
-      "\nless than half could be placed: names (dialect {}) say little of "
-      "modules.\nTag the file as the exporter wrote it, before optimizers and "
-      "quantizers, or\nexport it again: torch.onnx.export of torch >= 2.5 "
-      "keeps module names, and\ndynamo=True keeps classes, too. A map of the "
-      "modules, --hierarchy FILE, helps\nwith any file.\n",
+      "\nless than half of the nodes have a module: the names say little about "
+      "modules\n(dialect {}). Tag the file that the exporter wrote, before "
+      "optimizers and\nquantizers change it. Or export it again: "
+      "torch.onnx.export of torch >= 2.5 keeps\nmodule names; dynamo=True also "
+      "keeps classes. A module map (--hierarchy FILE)\nhelps with any file.\n",
       OrUnknown(view_.model.about().dialect)));
 }
 
@@ -282,8 +283,9 @@ void ShowText::Print() {
     PrintNodes(kNo<ModuleId>, columns.Blank() + "  ");
   }
   PrintTotals();
-  terminal_.Out(fmt::format("sure: {}{}\n", columns.Legend(),
-                            doubtful_ ? "; Class?: others fit as well" : ""));
+  terminal_.Out(
+      fmt::format("sure: {}{}\n", columns.Legend(),
+                  doubtful_ ? "; Class?: other classes also fit" : ""));
   if (folding.depth && !options_.depth) {
     terminal_.Out(fmt::format(
         "{} levels are shown; --depth N shows more, --module PATH a part\n",

@@ -21,7 +21,7 @@ std::string_view NeedText(Need need) {
     case Need::kTrace:
       return "needs --trace";
     case Need::kFx:
-      return "needs --fx, or the metadata of a dynamo export";
+      return "needs --fx or the metadata of a dynamo export";
     case Need::kNothing:
       break;
   }

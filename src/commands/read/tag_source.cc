@@ -108,7 +108,7 @@ TaggedModel TaggedModel::Load(const std::string& path,
   const bool remap = options.remap || facts;
   if (IsSidecarName(path)) {
     if (remap) {
-      Fail(ErrorKind::kUsage, "{} needs the model, and {} is a sidecar",
+      Fail(ErrorKind::kUsage, "{} needs the model, but {} is a sidecar",
            options.remap                            ? "--remap"
            : options.mapping.hierarchy_file.empty() ? "--rules"
                                                     : "--hierarchy",
@@ -136,11 +136,11 @@ TaggedModel TaggedModel::Load(const std::string& path,
   } else if (!remap && !options.sidecar.empty()) {
     Sidecar sidecar = OpenSidecar(options.sidecar);
     if (!BelongsTo(sidecar, model)) {
-      Fail(
-          ErrorKind::kInput,
-          "{}: belongs to another graph than {}\n  make a new one: onnx-tag {} "
-          "--sidecar-only",
-          Printable(options.sidecar), Printable(path), Printable(path));
+      Fail(ErrorKind::kInput,
+           "{}: belongs to another graph, not to {}\n  make a new one: "
+           "onnx-tag {} "
+           "--sidecar-only",
+           Printable(options.sidecar), Printable(path), Printable(path));
     }
     SaySidecar(terminal, options.sidecar, sidecar);
     result.UseSidecar(std::move(sidecar));
@@ -154,7 +154,8 @@ TaggedModel TaggedModel::Load(const std::string& path,
     result.tagging_ = result.file_->Map(
         [&](const Model& read) { return MapNodes(read, mapping); });
     result.source_ = "mapped";
-    Say(terminal, fmt::format("mapped now with {}", result.tagging_.strategy));
+    Say(terminal,
+        fmt::format("mapped with strategy {}", result.tagging_.strategy));
     SayNotes(path, result.tagging_, terminal);
   }
   result.about_ = AboutModel(FileName(path), model, result.tagging_);

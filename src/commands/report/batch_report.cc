@@ -173,7 +173,7 @@ std::string FileLine(const FileResult& result) {
   const TagSummary& summary = result.report.summary;
   std::string line = fmt::format("{}: {}", Printable(result.path),
                                  CoverageText(result.report.coverage));
-  if (result.report.current) return line + "; is current";
+  if (result.report.current) return line + "; up to date";
   const bool model = !summary.output.empty();
   const std::string& written = model ? summary.output : summary.sidecar;
   if (written.empty()) return line;

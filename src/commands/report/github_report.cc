@@ -58,7 +58,7 @@ class GithubReporter : public BatchReporter {
     for (std::size_t i = 0; i < report.findings.size(); ++i) {
       Say("error", result.path,
           i < report.finding_titles.size() ? report.finding_titles[i]
-                                           : "gate not met",
+                                           : "gate failed",
           report.findings[i]);
     }
     if (result.status == FileStatus::kFailed) {

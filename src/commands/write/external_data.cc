@@ -118,7 +118,7 @@ void CarryExternalData(const ModelFile& file, const std::string& output,
     if (choice == DataChoice::kUnsaid) return;
     Fail(ErrorKind::kUsage,
          "--data {}: the weights of a model from standard input cannot be "
-         "found\n  name the file, or say --data keep",
+         "found\n  give the file name, or use --data keep",
          choice == DataChoice::kLink ? "link" : "copy");
   }
   const std::string folder = ParentFolder(output);
@@ -128,9 +128,9 @@ void CarryExternalData(const ModelFile& file, const std::string& output,
     std::vector<std::string> names;
     for (const DataFile& data : found) names.push_back(data.location);
     Fail(ErrorKind::kOutput,
-         "{}: weights are in {}, which a model in {}/ cannot reach\n  write "
-         "beside the input, or add --data keep (leave the references as they "
-         "are), --data link or --data copy",
+         "{}: the weights are in {}; a model in {}/ cannot find them\n  write "
+         "the output beside the input, or add --data keep (do not change the "
+         "references), --data link or --data copy",
          Printable(output), Names(names), Printable(folder));
   }
   for (const DataFile& data : found) {

@@ -9,8 +9,7 @@
 namespace onnx_tag {
 namespace {
 
-// Nodes with a tag of their own; the fallback for auxiliary operations is
-// none.
+// The number of tagged nodes without the fallback for auxiliary operations.
 std::uint64_t CountedNodes(const Coverage& coverage) {
   return coverage.tagged -
          coverage.by_source[static_cast<std::size_t>(Source::kAuxiliary)];
@@ -20,7 +19,8 @@ bool HasNodes(const Tagging& tagging, const ModuleCounts& counts,
               const std::string& glob) {
   const ModuleTree& tree = tagging.modules;
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
-    if (counts.Total(id) > 0 && MatchesPattern(glob, tree.Path(id), '.')) return true;
+    if (counts.Total(id) > 0 && MatchesPattern(glob, tree.Path(id), '.'))
+      return true;
   }
   return false;
 }
@@ -37,11 +37,11 @@ std::vector<std::string> UnmetCounts(const Coverage& coverage,
                                    static_cast<double>(coverage.nodes);
   if (percent < options.min_coverage) {
     findings.push_back(
-        fmt::format("coverage is {:.2f} %, --min-coverage asks for {:g} %",
+        fmt::format("coverage is {:.2f} %, but --min-coverage requires {:g} %",
                     percent, options.min_coverage));
   }
   if (options.max_untagged && coverage.untagged() > *options.max_untagged) {
-    findings.push_back(fmt::format("{} without a tag, --max-untagged allows {}",
+    findings.push_back(fmt::format("{} untagged, but --max-untagged allows {}",
                                    Count(coverage.untagged(), "node"),
                                    WithThousands(*options.max_untagged)));
   }
@@ -56,7 +56,7 @@ std::vector<std::string> UnmetGates(const Tagging& tagging,
   for (const std::string& glob : options.require_modules) {
     if (HasNodes(tagging, counts, glob)) continue;
     findings.push_back(
-        fmt::format("no module with nodes matches '{}' (--require-module)",
+        fmt::format("no module that has nodes matches '{}' (--require-module)",
                     Printable(glob)));
   }
   return findings;

@@ -161,7 +161,7 @@ PendingOutputs::Fate PendingOutputs::JudgeStreamed(const Output& output) const {
   RefuseInput(output);
   if (IsModel(output.kind) && terminal_.out_is_terminal() && !options_.force) {
     Fail(ErrorKind::kOutput,
-         "a model is not written to a terminal\n  name a file with -o, or "
+         "cannot write a model to a terminal\n  name a file with -o, or "
          "redirect standard output");
   }
   return Fate::kStreamed;
@@ -180,7 +180,7 @@ PendingOutputs::Fate PendingOutputs::Judge(const Output& output) const {
   if (!fs::is_regular_file(status) && !fs::is_symlink(status)) {
     // Renamed over /dev/null, a file would break the whole system.
     Fail(ErrorKind::kOutput,
-         "{}: is a device or a pipe, which is never replaced\n  write to "
+         "{}: is a device or a pipe; it is never replaced\n  write to "
          "standard output with -o -",
          Printable(output.path));
   }
@@ -190,8 +190,8 @@ PendingOutputs::Fate PendingOutputs::Judge(const Output& output) const {
   const bool in_place = IsInPlace(output);
   if (in_place && IsSymlink(output.path) && !options_.follow) {
     Fail(ErrorKind::kOutput,
-         "{}: is a symbolic link; --in-place would replace what it points "
-         "to\n  say so with --follow, or name the file itself",
+         "{}: is a symbolic link; --in-place would replace its target\n  allow "
+         "this with --follow, or give the path of the target",
          Printable(output.path));
   }
   if (!in_place) RefuseInput(output);
@@ -207,9 +207,10 @@ PendingOutputs::Fate PendingOutputs::Judge(const Output& output) const {
        "{}: exists and {}\n  replace it with --force, or give another name "
        "with {}",
        Printable(output.path),
-       IsData(output.kind)           ? "differs from the input's weights"
-       : output.kind == Kind::kModel ? "onnx-tag cannot tell that it wrote it"
-                                     : "was not written by onnx-tag",
+       IsData(output.kind) ? "differs from the input's weights"
+       : output.kind == Kind::kModel
+           ? "does not look like an output of onnx-tag"
+           : "was not written by onnx-tag",
        NameOption(output.kind));
 }
 

@@ -35,7 +35,7 @@ ExitCode RunStrip(const StripOptions& options, Terminal& terminal) {
       writer.changes()
           ? fmt::format("removed {} bytes of tags",
                         WithThousands(file.file().size() - writer.new_size()))
-          : "has no tags",
+          : "no tags found",
       unchanged               ? "unchanged"
       : options.write.dry_run ? "would write"
                               : "wrote",

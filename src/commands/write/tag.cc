@@ -47,7 +47,7 @@ void Print(const TagReport& report, const TagOptions& options,
       options.json ? SummaryJson(report.summary, report.coverage,
                                  report.dialect, report.root_class)
       : report.current
-          ? fmt::format("{}: is current\n", Printable(report.summary.file))
+          ? fmt::format("{}: up to date\n", Printable(report.summary.file))
           : SummaryText(report.summary, report.coverage);
   if (report.streams || (options.json_nodes && !options.json)) {
     terminal.Err(text);

@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/read/tag_source.h"
-#include "json/writer.h"
 #include "commands/write/external_data.h"
 #include "commands/write/gates.h"
 #include "commands/write/write_tagged.h"
+#include "json/writer.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -27,11 +27,10 @@ Found FoundBy(const TransferCounts& counts) {
            {"nearby", counts.nearby}}};
 }
 
-// "found 110 by name, 9 by structure; 4 fused, 3 helpers of tools"
+// "found 110 by name, 9 by structure, 4 fused, 3 inserted by tools"
 std::string FoundText(const TransferCounts& counts) {
   constexpr std::array<std::string_view, 5> kWords = {
-      "by name", "by structure", "fused", "put in by tools",
-      "by what is around"};
+      "by name", "by structure", "fused", "inserted by tools", "by neighbours"};
   std::string text;
   std::size_t place = 0;
   for (const auto& [key, count] : FoundBy(counts)) {
@@ -67,7 +66,7 @@ std::string Json(const TransferOptions& options, const TagSummary& summary,
   return json.text() + "\n";
 }
 
-// Weaker tags go, and with them what was counted as found.
+// Removes tags below `least`, and their origins.
 void DropWeaker(Confidence least, Tagging& tagging) {
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < least) tag = Tag();
@@ -86,7 +85,8 @@ void WarnOfStrangers(const TransferOptions& options,
       counts.by_name + counts.by_structure + counts.fused;
   if (4 * counterparts >= nodes) return;
   terminal.Complain(fmt::format(
-      "onnx-tag: {}: only {} of {} have a counterpart in {}\n  is it a version "
+      "onnx-tag: {}: only {} of {} have a counterpart in {}\n  are they "
+      "versions "
       "of the same model?\n",
       Printable(options.tag.models.front()), WithThousands(counterparts),
       Count(nodes, "node"), Printable(options.from)));

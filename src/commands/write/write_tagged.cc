@@ -17,8 +17,9 @@ namespace {
 void RefuseBeyondTwoGigabytes(const ModelFile& file, const TagWriter& writer) {
   if (writer.new_size() <= kMaxModelBytes) return;
   Fail(ErrorKind::kOutput,
-       "{}: tags would make the file {} bytes; protobuf readers stop at {}\n"
-       "  write them beside the model instead, with --sidecar-only",
+       "{}: with tags the file would have {} bytes; the limit of protobuf is "
+       "{}\n"
+       "  write the tags to a sidecar only: --sidecar-only",
        Printable(file.path()), writer.new_size(), kMaxModelBytes);
 }
 

@@ -101,7 +101,7 @@ class GenaiNames : public DialectNames {
       if (model_.OpType(node) == "Constant") return std::nullopt;
       return NamedModule{ModuleOf(SplitPlace(name.scope), {}).module,
                          Confidence::kMedium,
-                         "the builder's own part of this module",
+                         "the builder added it to this module",
                          {}};
     }
     Place place = SplitPlace(name.scope);
@@ -225,10 +225,10 @@ class GenaiNames : public DialectNames {
                         : word != nullptr && word->when == "*"
                             ? Confidence::kCertain
                             : Confidence::kHigh;
-    result.because = undecided
-                         ? "the builder's name for it; a model with packed "
-                           "projections would look the same"
-                         : "the builder's name for it";
+    result.because =
+        undecided ? "the builder's name contains it; a model with packed "
+                    "projections would look the same"
+                  : "the builder's name contains it";
     if (word != nullptr) {
       result.module = Fill(word->module, place.index);
     } else if (in_layer) {

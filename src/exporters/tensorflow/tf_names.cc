@@ -34,7 +34,7 @@ class TfNames : public DialectNames {
   std::optional<NamedModule> OfNode(NodeId node) const override {
     if (const TfName name = NodeName(node); name.ok) {
       return NamedModule{
-          ModuleOf(name), Confidence::kHigh, "its name has the scope", {}};
+          ModuleOf(name), Confidence::kHigh, "its name contains the scope", {}};
     }
     for (const ValueId value : model_.Outputs(node)) {
       if (value == kNo<ValueId>) continue;
@@ -42,7 +42,7 @@ class TfNames : public DialectNames {
       if (!name.ok) continue;
       return NamedModule{ModuleOf(name),
                          Confidence::kHigh,
-                         "its output kept the name of a scoped node",
+                         "its output still has the name of a scoped node",
                          {}};
     }
     return std::nullopt;

@@ -102,8 +102,9 @@ class AttentionCores {
           {node, module,
            projection || guessed ? Confidence::kLow : Confidence::kMedium,
            Source::kOperation,
-           guessed ? "part of an attention, called as is usual behind this norm"
-                   : "part of an attention whose projections this module "
+           guessed ? "it is part of an attention; the name is the usual one "
+                     "after this norm"
+                   : "it is part of an attention whose projections this module "
                      "calls"});
     }
   }

@@ -29,7 +29,8 @@ class ControlFlow {
       const ModuleId module =
           placed_[node].tagged() ? placed_[node].module : ModuleOf(node);
       if (module == kNo<ModuleId>) continue;
-      Propose(node, module, "the modules that its branches use are in it");
+      Propose(node, module,
+              "this module contains the modules that its branches use");
       if (!placed_[node].tagged()) ProposeForConditions(node, module);
       // Whole models stand in branches, too: that they are the root's says
       // nothing of their nodes.
@@ -37,7 +38,7 @@ class ControlFlow {
       for (const GraphId graph : graphs) {
         for (const NodeId inner : model_[graph].nodes) {
           if (!model_.Subgraphs(inner).empty()) continue;
-          Propose(inner, module, "it stands in a branch of this module");
+          Propose(inner, module, "it is in a branch of this module");
         }
       }
     }
@@ -102,7 +103,7 @@ class ControlFlow {
             OnlyConsumer(model_, producer) != reader) {
           break;
         }
-        Propose(producer, module, "it makes the condition of this module");
+        Propose(producer, module, "it computes a condition for this module");
         reader = producer;
         value = model_.Inputs(producer).empty() ? kNo<ValueId>
                                                 : model_.Inputs(producer)[0];

@@ -122,7 +122,7 @@ std::vector<Claim> ProposeForUnnamedRegions(const Evidence& evidence,
                                   : regions.Touches(node) ? Confidence::kHigh
                                                           : Confidence::kMedium;
     claims.push_back({node, module, confidence, Source::kLocality,
-                      "the layer around the named nodes it is connected to"});
+                      "it is connected to named nodes of this layer"});
   }
   return claims;
 }

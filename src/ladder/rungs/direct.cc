@@ -70,15 +70,15 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
          own       ? Source::kScopeAndParameter
          : settled ? Source::kHierarchy
                    : Source::kScope,
-         own       ? "its name and its parameter name the same module"
-         : settled ? "its name has the scope, and the hierarchy one module "
-                     "that fits it"
+         own ? "its name and its parameter name the same module"
+         : settled
+             ? "its name contains the scope, and one module of the hierarchy "
+               "matches it"
          : sure && evidence.known.map != nullptr
-             ? "its name has the scope, and the hierarchy this module"
-         : scope == ScopeId{0}
-             ? "its name has the scope of the root module"
-         : sure ? "its name has the scope, which parameters confirm"
-                : "its name has the scope"});
+             ? "its name contains the scope, and the hierarchy has this module"
+         : scope == ScopeId{0} ? "its name has the scope of the root module"
+         : sure ? "its name contains the scope, and parameters confirm it"
+                : "its name contains the scope"});
   }
   return claims;
 }
@@ -91,7 +91,7 @@ std::vector<Claim> ProposeFromValueName(const Evidence& evidence,
     if (scope == kNo<ScopeId> || placed[node].tagged()) continue;
     claims.push_back({node, evidence.scopes[scope].module, Confidence::kHigh,
                       Source::kValueName,
-                      "its output kept the name of a scoped node"});
+                      "its output still has the name of a scoped node"});
   }
   return claims;
 }

@@ -100,7 +100,7 @@ class ExecutionOrder {
       if (module_[node] == kNo<ModuleId>) continue;
       claims_.push_back({node, module_[node], Confidence::kLow,
                          Source::kLocality,
-                         "between two placed nodes in the order of execution"});
+                         "it runs between two nodes that are already placed"});
     }
   }
 
@@ -326,7 +326,7 @@ class ExecutionOrder {
       module_[node] = module;
       claims_.push_back({node, module_[node], Confidence::kLow,
                          Source::kLocality,
-                         "it serves the nodes that read it"});
+                         "its consumers are in this module"});
     }
   }
 

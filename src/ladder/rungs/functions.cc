@@ -36,7 +36,7 @@ std::vector<Claim> ProposeFromFunctions(const Evidence& evidence,
     claims.push_back({call.node, call.module,
                       call.sure ? Confidence::kCertain : Confidence::kHigh,
                       named ? Source::kScope : Source::kParameter,
-                      named ? "it calls the function that this module became"
+                      named ? "it calls the function of this module"
                             : "it calls a module's function with this "
                               "module's parameters"});
   }
@@ -50,12 +50,12 @@ std::vector<Claim> ProposeFromFunctions(const Evidence& evidence,
       claims.push_back(
           {node, table[owner].module,
            table[owner].sure ? Confidence::kCertain : Confidence::kHigh,
-           Source::kScope, "it stands in the function of this module"});
+           Source::kScope, "it is in the function of this module"});
     } else if (owner == kNo<FunctionId> && main_is_root) {
       claims.push_back({node, ModuleTree::kRoot, Confidence::kHigh,
                         Source::kScope,
                         "every module below the root has a function, and it "
-                        "stands in none"});
+                        "is in none of them"});
     }
   }
   return claims;
@@ -75,7 +75,7 @@ std::vector<Claim> ProposeFromInlined(const Evidence& evidence,
       case InlinedTrust::kName:
         claims.push_back({fact.node, fact.module, Confidence::kHigh,
                           Source::kValueName,
-                          "it was inlined with a call that is named after "
+                          "it was inlined with a call that has the name of "
                           "this module"});
         break;
       case InlinedTrust::kAround:
@@ -84,9 +84,9 @@ std::vector<Claim> ProposeFromInlined(const Evidence& evidence,
                           "it was inlined with a call inside this module"});
         break;
       case InlinedTrust::kOrder:
-        claims.push_back({fact.node, fact.module, Confidence::kMedium,
-                          Source::kValueName,
-                          "it lies where a call of this module was inlined"});
+        claims.push_back(
+            {fact.node, fact.module, Confidence::kMedium, Source::kValueName,
+             "it is between nodes of an inlined call of this module"});
         break;
     }
   }
@@ -118,7 +118,7 @@ std::vector<Claim> ProposeForHelperBodies(const Evidence& evidence,
       if (placed[node].tagged()) continue;
       claims.push_back({node, calls[id].module, calls[id].confidence,
                         calls[id].source,
-                        "it stands in a function that this module calls"});
+                        "it is in a function that this module calls"});
     }
   }
   return claims;
@@ -134,7 +134,7 @@ std::vector<Claim> ProposeForFunctionBodies(const Evidence& evidence,
     for (const NodeId node : table.Body(id)) {
       if (placed[node].tagged()) continue;
       claims.push_back({node, module, Confidence::kLow, Source::kScope,
-                        "it stands in the function of this module"});
+                        "it is in the function of this module"});
     }
   }
   return claims;

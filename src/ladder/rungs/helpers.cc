@@ -19,7 +19,7 @@ std::vector<Claim> ProposeForCarriers(const Evidence& evidence,
     if (id == kNo<ParameterId>) continue;
     claims.push_back({node, evidence.parameters[id].module, Confidence::kMedium,
                       Source::kParameter,
-                      "it hands on a parameter of this module"});
+                      "it only passes on a parameter of this module"});
   }
   return claims;
 }
@@ -65,7 +65,7 @@ std::vector<Claim> ProposeForConversions(const Evidence& evidence,
     const Tag& made = placed[maker[node]];
     claims.push_back(
         {node, made.module, std::min(made.confidence, Confidence::kHigh),
-         Source::kOperation, "it converts a tensor that this module made"});
+         Source::kOperation, "it converts a tensor of this module"});
   }
   return claims;
 }
@@ -85,7 +85,7 @@ std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
         {reshape, placed[gemm].module,
          IsDirect(placed[gemm]) ? Confidence::kHigh : Confidence::kMedium,
          Source::kOperation,
-         "it shapes the input or output of this module's Gemm"});
+         "it reshapes the input or output of this module's Gemm"});
   };
   for (const NodeId node : model.Nodes()) {
     if (!placed[node].tagged() || model.OpType(node) != "Gemm") continue;
@@ -145,7 +145,7 @@ std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
     claims.push_back({node, module,
                       contradicted ? Confidence::kMedium : Confidence::kHigh,
                       Source::kLocality,
-                      "all nodes that read its result are of this module"});
+                      "all nodes that read its result are in this module"});
   }
   return claims;
 }

@@ -16,9 +16,9 @@ std::vector<Claim> ProposeFromNormPatterns(const Evidence& evidence,
     if (placed[node].source != Source::kParameter) continue;
     for (const NodeId part : NormBefore(evidence, node)) {
       if (placed[part].tagged()) continue;
-      claims.push_back({part, placed[node].module, Confidence::kHigh,
-                        Source::kOperation,
-                        "part of a norm whose weight this module owns"});
+      claims.push_back(
+          {part, placed[node].module, Confidence::kHigh, Source::kOperation,
+           "it is part of a norm whose weight belongs to this module"});
     }
   }
   return claims;

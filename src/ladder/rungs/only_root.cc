@@ -8,8 +8,9 @@ std::vector<Claim> ProposeRootWhereOnlyItIsNamed(const Evidence& evidence,
   if (!evidence.only_root_is_named) return claims;
   for (const NodeId node : evidence.model.Nodes()) {
     if (placed[node].tagged()) continue;
-    claims.push_back({node, ModuleId{0}, Confidence::kLow, Source::kScope,
-                      "its name says the root, as every name of this file"});
+    claims.push_back(
+        {node, ModuleId{0}, Confidence::kLow, Source::kScope,
+         "its name contains only the root, as all names of this file"});
   }
   return claims;
 }

@@ -106,9 +106,10 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
           !placed[head->second].tagged()) {
         const bool is_head = !LooksLikeEmbedding(evidence, owner.module);
         if (is_head) {
-          claims.push_back({head->second, owner.module, Confidence::kMedium,
-                            Source::kParameter,
-                            "its weight is this module's, transposed"});
+          claims.push_back(
+              {head->second, owner.module, Confidence::kMedium,
+               Source::kParameter,
+               "its weight is the transposed weight of this module"});
           continue;
         }
       }

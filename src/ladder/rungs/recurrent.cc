@@ -101,7 +101,7 @@ std::vector<Claim> ProposeForRecurrentSteps(const Evidence& evidence,
     for (const NodeId node : evidence.model[GraphId{0}].nodes) {
       if (placed[node].tagged() || !unrolled.IsInside(node)) continue;
       claims.push_back({node, module, Confidence::kMedium, Source::kOperation,
-                        "it stands between two steps of this module"});
+                        "it is between two steps of this module"});
     }
   }
   return claims;

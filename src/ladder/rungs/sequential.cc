@@ -89,7 +89,8 @@ class SequentialParts {
       claims_.push_back(
           {gap[i], module,
            parts == missing ? Confidence::kMedium : Confidence::kLow,
-           Source::kLocality, "the number between those of its neighbours"});
+           Source::kLocality,
+           "this number is between the numbers of its neighbours"});
     }
   }
 

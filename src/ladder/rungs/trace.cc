@@ -16,7 +16,7 @@ std::vector<Claim> ClaimProjected(const Evidence& evidence,
     switch (fact.trust) {
       case ProjectionTrust::kFound:
         claims.push_back({fact.node, fact.module, Confidence::kCertain, source,
-                          "the operation that made it was recorded in this "
+                          "its operation was recorded in this "
                           "module"});
         break;
       case ProjectionTrust::kPart:
@@ -26,14 +26,14 @@ std::vector<Claim> ClaimProjected(const Evidence& evidence,
         break;
       case ProjectionTrust::kBetween:
         claims.push_back({fact.node, fact.module, Confidence::kMedium, source,
-                          "recorded operations of this module stand around "
+                          "recorded operations of this module are around "
                           "it"});
         break;
       case ProjectionTrust::kCaller:
         claims.push_back({fact.node, evidence.Callable(fact.module),
                           Confidence::kLow, source,
                           "recorded operations of modules that this one calls "
-                          "stand around it"});
+                          "are around it"});
         break;
     }
   }
@@ -148,7 +148,7 @@ class OperandClaims {
     const ModuleId reader = OnlyReader(node);
     if (reader != kNo<ModuleId>) {
       Add(node, reader, Confidence::kHigh,
-          "it serves recorded operations of this module only");
+          "only recorded operations of this module use it");
     } else if (before != kNo<ModuleId> && before == after) {
       Add(node, before, Confidence::kHigh,
           "it runs between recorded operations of this module");
@@ -322,7 +322,7 @@ std::vector<Claim> ProposeByVote(const Evidence& evidence,
     }
     found[node] = winner;
     claims.push_back({node, winner, Confidence::kMedium, Source::kLocality,
-                      "most of the nodes around it are of this module, and "
+                      "most of its neighbours are in this module, and "
                       "all are close to it"});
   };
   for (int round = 0; round < 2; ++round) {
@@ -341,7 +341,8 @@ std::vector<Claim> ProposeAuxiliary(const Evidence& evidence,
     if (placed[node].tagged()) continue;
     claims.push_back({node, ModuleTree::kRoot, Confidence::kLow,
                       Source::kAuxiliary,
-                      "an auxiliary operation that no single module claims"});
+                      "it is an auxiliary operation, and its neighbours agree "
+                      "on no module"});
   }
   return claims;
 }

@@ -97,6 +97,7 @@ class PartFinder {
       }
     }
     for (auto& [atom, tokens] : children) {
+      if (tokens.size() < kLeastNames) continue;  // it cannot have more names
       open_.push_back({Join(module.path, {atom}), std::move(tokens)});
     }
   }
