@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "json/reader.h"
+#include "json/writer.h"
 #include "model/field_kinds.h"
 #include "model/onnx_fields.h"
 #include "onnx_tag/error.h"
-#include "json/reader.h"
-#include "json/writer.h"
 #include "tagging/tag_format.h"
 #include "wire/field_reader.h"
 

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/text.h"
 #include "commands/new_model_commands.h"
 #include "commands/read/tag_source.h"
-#include "json/writer.h"
 #include "commands/write/rename_weights.h"
 #include "edit/value_types.h"
 #include "io/mapped_file.h"
+#include "json/writer.h"
 #include "onnx_tag/error.h"
 #include "weights/check.h"
 #include "weights/reference.h"

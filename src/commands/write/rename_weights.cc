@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "json/writer.h"
-#include "commands/write/new_models.h"
 #include "commands/write/destinations.h"
+#include "commands/write/new_models.h"
 #include "edit/renamer.h"
+#include "json/writer.h"
 #include "onnx_tag/error.h"
 #include "tagging/tag_format.h"
 
@@ -88,7 +88,8 @@ ExitCode RenameWeights(const WeightsOptions& options, const TaggedModel& model,
         refused.why));
   }
   std::vector<NewModel> models = {
-      {ModelDestination(options.model, options.write, "renamed"), renamer.new_size(),
+      {ModelDestination(options.model, options.write, "renamed"),
+       renamer.new_size(),
        [&](wire::Rewrite::Sink& sink) { renamer.Write(sink); }}};
   WriteNewModels(model, options.write, terminal, models);
   if (options.json) {

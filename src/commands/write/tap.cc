@@ -2,17 +2,17 @@
 
 #include <unordered_set>
 
+#include "base/glob.h"
 #include "base/text.h"
 #include "commands/new_model_commands.h"
-#include "base/glob.h"
 #include "commands/read/tag_source.h"
-#include "json/writer.h"
+#include "commands/write/destinations.h"
 #include "commands/write/module_values.h"
 #include "commands/write/new_models.h"
-#include "commands/write/destinations.h"
 #include "edit/graph_edit.h"
 #include "edit/value_info.h"
 #include "edit/value_types.h"
+#include "json/writer.h"
 #include "model/onnx_fields.h"
 #include "wire/encoding.h"
 
@@ -220,8 +220,8 @@ ExitCode RunTap(const TapOptions& options, Terminal& terminal) {
   WarnOfUntypedTaps(taps, file.model(), types, edit, options.model, terminal);
 
   std::vector<NewModel> models = {
-      {ModelDestination(options.model, options.write, "tapped"), edit.new_size(),
-       [&](wire::Rewrite::Sink& sink) { edit.Write(sink); }}};
+      {ModelDestination(options.model, options.write, "tapped"),
+       edit.new_size(), [&](wire::Rewrite::Sink& sink) { edit.Write(sink); }}};
   WriteNewModels(model, options.write, terminal, models);
   if (options.json) {
     terminal.Out(TapsJson(taps, model, types, models.front(), options));
