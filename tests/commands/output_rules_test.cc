@@ -186,7 +186,7 @@ TEST_F(OutputRulesTest, OutDirIsMadeAndAMisspelledFolderIsNot) {
   EXPECT_TRUE(fs::exists(folder_ / "new/deep/m.tagged.onnx"));
   EXPECT_TRUE(fs::exists(folder_ / "new/deep/m.tags.json"));
   EXPECT_EQ(Tag({model_, "-o", folder_ / "typo/x.onnx"}), 4);
-  EXPECT_THAT(last_.err, HasSubstr("no folder"));
+  EXPECT_THAT(last_.err, HasSubstr("does not exist"));
   EXPECT_FALSE(fs::exists(folder_ / "typo"));
 }
 

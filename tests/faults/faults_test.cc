@@ -152,9 +152,11 @@ TEST_F(FaultsTest, FewDescriptorsAreEnoughForManyThreads) {
   Process none({"-r", zoo(), "-j", "64", "--json", "--no-sidecar", "--out-dir",
                 folder_ / "new"},
                {}, [] {
+                 // The descriptor below it is the program's own, and free
+                 // once the program runs.
                  const int lowest = dup(STDIN_FILENO);
                  close(lowest);
-                 Limit(RLIMIT_NOFILE, static_cast<rlim_t>(lowest) + 1)();
+                 Limit(RLIMIT_NOFILE, static_cast<rlim_t>(lowest))();
                });
   EXPECT_EQ(none.Wait(), 5) << none.err();
   EXPECT_THAT(none.out(), HasSubstr("Too many open files"));

@@ -115,8 +115,8 @@ TEST(Hierarchy, OfTheWholeFitsAnExportedPart) {
 TEST(Hierarchy, OfAnotherModelIsRefusedWithTheFirstConflict) {
   EXPECT_THAT(ErrorOf(ScopedModel(), With(R"({"": "ResNet", "conv1": "Conv2d",
       "layer1": "Sequential"})")),
-              HasSubstr("h.json: is the hierarchy of another model: the file "
-                        "has the module body.up"));
+              HasSubstr("h.json: belongs to another model: the file has the "
+                        "module body.up"));
   EXPECT_NE(ErrorOf(ScopedModel(), With(R"({"": {"class_name": "ResNet"},
       "conv1": {"class_name": "Conv2d"}})")),
             "");
@@ -146,7 +146,7 @@ TEST(Hierarchy, BeatsWhatTheFileRecordsAndSaysSo) {
   EXPECT_EQ(mapped.Class("body"), "Other");
   EXPECT_THAT(mapped.tagging().notes,
               ElementsAre("body is Body in the file and Other in h.json; the "
-                          "hierarchy's is taken"));
+                          "class in the hierarchy is used"));
 }
 
 TEST(Hierarchy, ThatWasNotReadIsAMistakeOfTheProgram) {

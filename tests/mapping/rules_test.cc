@@ -187,7 +187,7 @@ TEST(Rules, AreRefusedWithLineAndColumn) {
       ErrorOf(R"({"rules": [{"match": {"op": "A"}, "module": "a..b"}]})"),
       HasSubstr("is not a module path"));
   EXPECT_THAT(ErrorOf(R"({"rules": [{"match": {"op": "A"}, "tag": "a"}]})"),
-              HasSubstr("no tag"));
+              HasSubstr("is not a hierarchy tag"));
   EXPECT_THAT(
       ErrorOf(R"({"rules": [{"match": {"op": "A"}, "role": "atention"}]})"),
       HasSubstr("unknown type of a role: \"atention\", did you mean "
