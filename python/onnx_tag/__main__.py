@@ -9,10 +9,10 @@ import sys
 import warnings
 from typing import Any, Callable, List, Mapping, Optional, Tuple
 
-from . import program
+from . import compare, program
 from ._version import __version__
 from .document import RecordingError
-from .errors import ProgramError
+from .errors import ProgramError, TagsError
 
 DESCRIPTION = ("Records what a PyTorch model is and does, for onnx-tag. "
                "Other commands go to the program: python -m onnx_tag show model.onnx is onnx-tag show model.onnx.")
@@ -47,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
                         help="traced: as in an exporter; eager: a plain run; auto: traced if possible, else eager")
     record.add_argument("--export", metavar="MODEL.onnx", help="also export the model")
     record.add_argument("--exporter", choices=("dynamo", "torchscript"), default="dynamo")
+    compare.add_parser(commands, formatter)
     return top
 
 
@@ -139,8 +140,10 @@ def main(argv: Optional[List[str]] = None) -> int:
         return 2
     warnings.showwarning = lambda message, *_, **__: print(f"onnx_tag: {message}", file=sys.stderr)
     try:
+        if options.command == "compare":
+            return compare.run(options)
         print(run_record(options))
-    except RecordingError as error:
+    except (RecordingError, TagsError) as error:
         print(f"onnx_tag: {error}", file=sys.stderr)
         return 2
     except OSError as error:
@@ -149,7 +152,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     except Exception as error:                              # an error in the user's code
         import traceback
         traceback.print_exc()
-        print(f"onnx_tag: {options.source}: {type(error).__name__} while the model was built or run; nothing written",
+        print(f"onnx_tag: {getattr(options, 'source', options.command)}: {type(error).__name__} while the model was built or run; nothing written",
               file=sys.stderr)
         return 1
     return 0

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "commands/new_model_commands.h"
 #include "commands/options.h"
 #include "io/terminal.h"
 
@@ -22,7 +23,8 @@ struct PrintText {
 struct Invocation {
   std::variant<PrintText, TagOptions, StripOptions, ShowOptions, ExplainOptions,
                QueryOptions, SelectOptions, ExportOptions, TransferOptions,
-               DiffOptions, CheckOptions, ProfileOptions, StrategiesOptions>
+               DiffOptions, CheckOptions, ProfileOptions, StrategiesOptions,
+               TapOptions, ExtractOptions, SplitOptions, WeightsOptions>
       command;
   TerminalOptions terminal;
 };

@@ -9,7 +9,7 @@
 namespace onnx_tag::cli {
 namespace {
 
-constexpr std::array<Command, 12> kCommands = {{
+constexpr std::array<Command, 16> kCommands = {{
     {"tag", "MODEL... [options]",
      "write the module of each node into the model and a JSON file",
      "  onnx-tag model.onnx\n"
@@ -85,6 +85,32 @@ constexpr std::array<Command, 12> kCommands = {{
      "  onnx-tag profile model.onnx profile.json --by layer\n"
      "  onnx-tag profile model.onnx profile.json --format folded > out.txt\n",
      ParseProfile},
+    {"weights", "MODEL [options]",
+     "say which parameter each initializer holds, and how it was changed",
+     "  onnx-tag weights model.onnx\n"
+     "  onnx-tag weights model.onnx --tsv > weights.tsv\n"
+     "  onnx-tag weights model.onnx --check model.safetensors\n"
+     "  onnx-tag weights model.onnx --rename -o renamed.onnx\n",
+     ParseWeights},
+    {"tap", "MODEL --module GLOB... [options]",
+     "write the model with the outputs of modules as graph outputs",
+     "  onnx-tag tap model.onnx --module encoder.layer.0 -o tapped.onnx\n"
+     "  onnx-tag tap model.onnx --module 'encoder.layer.*' -o tapped.onnx\n"
+     "  onnx-tag tap model.onnx --module '**.attention' --inputs -o in.onnx\n"
+     "  onnx-tag tap model.onnx --module pooler -o tapped.onnx --json\n",
+     ParseTap},
+    {"extract", "MODEL --module PATH [options]",
+     "write one module as a model of its own",
+     "  onnx-tag extract model.onnx --module encoder.layer.0 -o layer.onnx\n"
+     "  onnx-tag extract big.onnx --module encoder -o out/encoder.onnx "
+     "--data link\n",
+     ParseExtract},
+    {"split", "MODEL --at PATH... --out-dir DIR [options]",
+     "cut the model into parts that run one after another",
+     "  onnx-tag split model.onnx --at encoder.layer.6 --out-dir parts\n"
+     "  onnx-tag split model.onnx --at encoder decoder --out-dir parts "
+     "--json\n",
+     ParseSplit},
     {"strategies", "[MODEL] [options]",
      "list the strategies, or compare them on a model",
      "  onnx-tag strategies\n"

@@ -94,20 +94,20 @@ MappingOptions MappingWords::Take() const {
   return options;
 }
 
-void WriteWords::Add(CLI::App& app, const std::string& default_name,
-                     const std::string& follow) {
+void WriteWords::AddPath(CLI::App& app, const std::string& default_name) {
   path_option = app.add_option("-o,--output", options.path,
                                "output file; default " + default_name)
                     ->type_name("FILE")
                     ->group("Output");
+}
+
+void WriteWords::AddFolder(CLI::App& app) {
   folder_option = app.add_option("--out-dir", options.folder, "output folder")
                       ->type_name("DIR")
                       ->group("Output");
-  app.add_flag("--in-place", options.in_place, "replace the input file")
-      ->group("Output");
-  app.add_flag("--follow", options.follow,
-               "with --in-place: follow a symbolic link" + follow)
-      ->group("Output");
+}
+
+void WriteWords::AddCare(CLI::App& app) {
   app.add_flag("-f,--force", options.force,
                "replace files that onnx-tag did not write")
       ->group("Output");
@@ -123,10 +123,35 @@ void WriteWords::Add(CLI::App& app, const std::string& default_name,
       ->group("Output");
 }
 
+void WriteWords::Add(CLI::App& app, const std::string& default_name,
+                     const std::string& follow) {
+  AddPath(app, default_name);
+  AddFolder(app);
+  app.add_flag("--in-place", options.in_place, "replace the input file")
+      ->group("Output");
+  app.add_flag("--follow", options.follow,
+               "with --in-place: follow a symbolic link" + follow)
+      ->group("Output");
+  AddCare(app);
+}
+
+void WriteWords::AddNew(CLI::App& app, const std::string& default_name) {
+  AddPath(app, default_name);
+  AddFolder(app);
+  AddCare(app);
+}
+
+void WriteWords::AddNewFolder(CLI::App& app) {
+  AddFolder(app);
+  folder_option->required();
+  AddCare(app);
+}
+
 WriteOptions WriteWords::Take(bool recursive) const {
   WriteOptions result = options;
   if (!data.empty()) result.data = ParseData(data);
-  if (path_option->count() > 0 && options.path.empty()) {
+  if (path_option != nullptr && path_option->count() > 0 &&
+      options.path.empty()) {
     Fail(ErrorKind::kUsage, "-o: the file name is empty");
   }
   if (folder_option->count() > 0 && options.folder.empty()) {

@@ -55,7 +55,16 @@ struct WriteWords {
 
   void Add(CLI::App& app, const std::string& default_name,
            const std::string& follow);
+  // For a model of its own: no --in-place.
+  void AddNew(CLI::App& app, const std::string& default_name);
+  // For several of them: only a folder.
+  void AddNewFolder(CLI::App& app);
   WriteOptions Take(bool recursive = false) const;
+
+ private:
+  void AddPath(CLI::App& app, const std::string& default_name);
+  void AddFolder(CLI::App& app);
+  void AddCare(CLI::App& app);
 };
 
 // Options for the sidecar, the metadata keys and the gates of `tag` and

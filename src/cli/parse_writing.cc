@@ -169,4 +169,93 @@ Invocation ParseTransfer(CLI::App& app, Words words) {
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 
+namespace {
+
+// What the commands that write models of their own have in common, after their
+// own options, which are bound to `options`.
+template <typename Options>
+Invocation ReadNewModel(CLI::App& app, Words words, Options& options,
+                        WriteWords& write) {
+  TagSourceWords source;
+  TerminalWords terminal;
+  app.add_flag("--json", options.json, "print JSON")->group("Terminal");
+  source.Add(app);
+  terminal.AddProgress(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source = source.Take();
+  options.write = write.Take();
+  options.quiet = terminal.quiet;
+  if (options.json && options.write.path == "-") {
+    Fail(ErrorKind::kUsage, "--json and -o - would mix on standard output");
+  }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+}  // namespace
+
+Invocation ParseTap(CLI::App& app, Words words) {
+  TapOptions options;
+  WriteWords write;
+  AddModel(app, options.model, "the ONNX file, or - for stdin");
+  app.add_option("--module", options.modules,
+                 "whose outputs; * is within a name, ** crosses dots")
+      ->required()
+      ->type_name("GLOB...");
+  app.add_flag("--inputs", options.inputs, "what goes in, not what comes out");
+  write.AddNew(app, "MODEL.tapped.onnx");
+  return ReadNewModel(app, std::move(words), options, write);
+}
+
+Invocation ParseExtract(CLI::App& app, Words words) {
+  ExtractOptions options;
+  WriteWords write;
+  AddModel(app, options.model, "the ONNX file, or - for stdin");
+  app.add_option("--module", options.module, "the module to cut out")
+      ->required()
+      ->type_name("PATH");
+  write.AddNew(app, "MODEL.extracted.onnx");
+  return ReadNewModel(app, std::move(words), options, write);
+}
+
+Invocation ParseSplit(CLI::App& app, Words words) {
+  SplitOptions options;
+  WriteWords write;
+  AddModel(app, options.model, "the ONNX file, or - for stdin");
+  app.add_option("--at", options.at, "the modules that begin a part")
+      ->required()
+      ->type_name("PATH...");
+  write.AddNewFolder(app);
+  return ReadNewModel(app, std::move(words), options, write);
+}
+
+Invocation ParseWeights(CLI::App& app, Words words) {
+  WeightsOptions options;
+  WriteWords write;
+  AddModel(app, options.model, "the ONNX file, or - for stdin");
+  app.add_flag("--tsv", options.tsv, "print a table for programs");
+  app.add_option("--check", options.check,
+                 "compare with the names and shapes in FILE:\n"
+                 ".safetensors, or a module map")
+      ->type_name("FILE");
+  app.add_flag("--rename", options.rename,
+               "write the model with the initializers under\n"
+               "these names; strip gives the old ones back");
+  write.AddNew(app, "MODEL.renamed.onnx");
+  Invocation invocation = ReadNewModel(app, std::move(words), options, write);
+  const auto& taken = std::get<WeightsOptions>(invocation.command);
+  if (!taken.rename && (!taken.write.path.empty() ||
+                        !taken.write.folder.empty() || taken.write.dry_run)) {
+    Fail(ErrorKind::kUsage, "a model is written with --rename only");
+  }
+  const int ways = (taken.rename ? 1 : 0) + (taken.tsv ? 1 : 0) +
+                   (taken.check.empty() ? 0 : 1);
+  if (ways > 1 || (taken.json && taken.tsv)) {
+    Fail(ErrorKind::kUsage,
+         "--rename, --tsv and --check exclude each other, and so do --tsv and "
+         "--json");
+  }
+  return invocation;
+}
+
 }  // namespace onnx_tag::cli

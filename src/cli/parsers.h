@@ -17,6 +17,10 @@ Invocation ParseTransfer(CLI::App& app, Words words);
 Invocation ParseDiff(CLI::App& app, Words words);
 Invocation ParseCheck(CLI::App& app, Words words);
 Invocation ParseProfile(CLI::App& app, Words words);
+Invocation ParseTap(CLI::App& app, Words words);
+Invocation ParseExtract(CLI::App& app, Words words);
+Invocation ParseSplit(CLI::App& app, Words words);
+Invocation ParseWeights(CLI::App& app, Words words);
 Invocation ParseStrategies(CLI::App& app, Words words);
 
 }  // namespace onnx_tag::cli

@@ -51,6 +51,18 @@ ExitCode RunCommand(const ProfileOptions& options, Terminal& terminal) {
 ExitCode RunCommand(const StrategiesOptions& options, Terminal& terminal) {
   return RunStrategies(options, terminal);
 }
+ExitCode RunCommand(const TapOptions& options, Terminal& terminal) {
+  return RunTap(options, terminal);
+}
+ExitCode RunCommand(const ExtractOptions& options, Terminal& terminal) {
+  return RunExtract(options, terminal);
+}
+ExitCode RunCommand(const SplitOptions& options, Terminal& terminal) {
+  return RunSplit(options, terminal);
+}
+ExitCode RunCommand(const WeightsOptions& options, Terminal& terminal) {
+  return RunWeights(options, terminal);
+}
 
 ExitCode RunInvocation(const Invocation& invocation, int out, int err) {
   Terminal terminal(out, err, invocation.terminal);

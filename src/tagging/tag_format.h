@@ -31,6 +31,8 @@ inline constexpr std::string_view kWrote = "pkg.onnx_tag.wrote";
 // On the model.
 inline constexpr std::string_view kVersion = "pkg.onnx_tag.version";
 inline constexpr std::string_view kStrategy = "pkg.onnx_tag.strategy";
+// Initializers that were renamed, {"new name": "old name"}: strip undoes it.
+inline constexpr std::string_view kRenamed = "pkg.onnx_tag.renamed";
 // Widths of padded length prefixes that cannot be told from the lengths:
 // "<message>:<width>,...", messages numbered along the file's spine.
 inline constexpr std::string_view kLayout = "pkg.onnx_tag.layout";

@@ -18,6 +18,8 @@ namespace {
 constexpr std::uint32_t kNodeMetadata = 9;
 constexpr std::uint32_t kModelMetadata = 14;
 constexpr std::uint64_t kModelToken = ~std::uint64_t{0};
+// With the index of a mention of a name.
+constexpr std::uint64_t kNameToken = std::uint64_t{1} << 62;
 
 void AppendEntry(std::string& out, std::uint32_t field, std::string_view key,
                  std::string_view value) {
@@ -72,9 +74,17 @@ TagWriter::TagWriter(const Model& model, const Tagging& tagging,
 }
 
 TagWriter::TagWriter(const Model& model)
-    : model_(model), rewrite_(model.bytes(), model.spine()) {
+    : model_(model),
+      old_names_(RenamesToUndo(model)),
+      renamed_(old_names_.empty()
+                   ? std::nullopt
+                   : std::make_optional<RenameTree>(model, old_names_)),
+      rewrite_(model.bytes(),
+               renamed_ ? std::span<const wire::Message>(renamed_->tree())
+                        : model.spine()) {
   EraseOurs();
   RestoreWidths();
+  RestoreNames();
   Finish();
 }
 
@@ -87,11 +97,16 @@ void TagWriter::EraseOurs() {
   for (const NodeId node : model_.Nodes()) {
     if (model_[node].metadata_count == 0) continue;
     for (const MetadataEntry* entry : OurEntries(model_, node)) {
-      erased.push_back({model_[node].message, entry->whole});
+      erased.push_back({InTree(model_[node].message), entry->whole});
     }
   }
   for (const MetadataEntry& entry : model_.metadata()) {
     if (keys::IsOurs(entry.key)) erased.push_back({0, entry.whole});
+  }
+  if (renamed_) {
+    for (const RenameTree::Mention& mention : renamed_->mentions()) {
+      erased.push_back({mention.message, mention.name});
+    }
   }
   // A node's own metadata may stand before or after its subgraphs.
   std::sort(erased.begin(), erased.end(), [](const Erased& a, const Erased& b) {
@@ -116,9 +131,20 @@ void TagWriter::RestoreWidths() {
       std::from_chars(parts[1].data(), parts[1].data() + parts[1].size(),
                       width);
       if (message > 0 && message < model_.spine().size() && width <= 10) {
-        rewrite_.SetOriginalWidth(message, static_cast<std::uint8_t>(width));
+        rewrite_.SetOriginalWidth(InTree(message),
+                                  static_cast<std::uint8_t>(width));
       }
     }
+  }
+}
+
+void TagWriter::RestoreNames() {
+  if (!renamed_) return;
+  const std::vector<RenameTree::Mention>& mentions = renamed_->mentions();
+  for (std::size_t i = 0; i < mentions.size(); ++i) {
+    const std::string& name = old_names_.at(std::string(mentions[i].name));
+    rewrite_.Append(mentions[i].message,
+                    static_cast<std::uint32_t>(name.size()), kNameToken | i);
   }
 }
 
@@ -148,6 +174,10 @@ std::string TagWriter::ModelEntries() const {
   std::string entries;
   AppendEntry(entries, kModelMetadata, keys::kVersion, kVersion);
   AppendEntry(entries, kModelMetadata, keys::kStrategy, tagging_->strategy);
+  for (const MetadataEntry& entry : model_.metadata()) {
+    // Names stay as they are until they are stripped.
+    if (entry.key == keys::kRenamed) entries += entry.whole;
+  }
   std::string layout;
   for (const wire::Rewrite::Width& width : rewrite_.WidthsToRecord()) {
     if (!layout.empty()) layout += ',';
@@ -163,6 +193,9 @@ void TagWriter::Write(wire::Rewrite::Sink& sink) {
   rewrite_.Write(sink, [this](std::uint64_t token, std::string& out) {
     if (token == kModelToken) {
       out += ModelEntries();
+    } else if ((token & kNameToken) != 0) {
+      out += old_names_.at(
+          std::string(renamed_->mentions()[token & ~kNameToken].name));
     } else {
       Generate(MakeId<NodeId>(token), out);
     }

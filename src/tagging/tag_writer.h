@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "onnx_tag/tagging.h"
 #include "tagging/module_format.h"
+#include "tagging/renames.h"
 #include "wire/rewrite.h"
 
 namespace onnx_tag {
@@ -27,7 +29,7 @@ class TagWriter {
  public:
   // All three must outlive the writer.
   TagWriter(const Model& model, const Tagging& tagging, const KeyChoice& keys);
-  // Strips.
+  // Strips, and gives renamed initializers their old names.
   explicit TagWriter(const Model& model);
 
   std::uint64_t new_size() const { return rewrite_.new_size(); }
@@ -38,6 +40,11 @@ class TagWriter {
  private:
   void EraseOurs();
   void RestoreWidths();
+  void RestoreNames();
+  // Of model.spine(), in the tree that is rewritten.
+  wire::MessageId InTree(wire::MessageId message) const {
+    return renamed_ ? renamed_->Id(message) : message;
+  }
   void AppendTags();
   void Finish();
   // The encoded entries of one node.
@@ -51,6 +58,8 @@ class TagWriter {
   const Model& model_;
   const Tagging* tagging_ = nullptr;  // null: strip
   KeyChoice keys_;
+  NewNames old_names_;                 // strip: by the name as it stands
+  std::optional<RenameTree> renamed_;  // strip: where they are mentioned
   wire::Rewrite rewrite_;
   bool changes_ = false;
   std::vector<ModuleFormat> format_;           // one, or none: strip

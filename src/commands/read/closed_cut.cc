@@ -223,10 +223,16 @@ Flags Reach(const MainGraph& graph, const Flags& start, bool forward,
   return reached;
 }
 
+// Made again, it would be another value.
+bool IsRandom(std::string_view op) {
+  return op.starts_with("Random") || op == "Multinomial" || op == "Bernoulli";
+}
+
 // Nodes that depend on no input: everything an input does not reach.
-Flags Constants(const MainGraph& graph) {
+Flags Constants(const MainGraph& graph, const NodeList& nodes) {
   Flags fed(graph.size());
   for (std::uint32_t place = 0; place < graph.size(); ++place) {
+    if (IsRandom(nodes.Op(graph.Node(place)))) fed[place] = 1;
     for (const std::string_view value : graph.Reads(place)) {
       if (graph.IsInput(value)) fed[place] = 1;
     }
@@ -261,7 +267,8 @@ Flags SelectedPlaces(const MainGraph& graph, const NodeList& nodes,
 
 // What `inside` reads from outside, and what others read of `own`.
 void FindBoundary(const MainGraph& graph, const Flags& inside, const Flags& own,
-                  const std::vector<std::string>& returned, Cut& cut) {
+                  const std::vector<std::string>& returned, CutBy by,
+                  Cut& cut) {
   Names ins;
   Names outs;
   const auto add = [](Names& seen, std::vector<std::string>& list,
@@ -279,9 +286,7 @@ void FindBoundary(const MainGraph& graph, const Flags& inside, const Flags& own,
         add(outs, cut.outputs, value);
       }
     }
-    if (!inside[place]) continue;
-    // extract_model does not look into subgraphs: what they capture is kept
-    // where it is an input or an output.
+    if (!inside[place] || by == CutBy::kOurselves) continue;
     for (const std::string_view value : graph.Captures(place)) {
       if (graph.IsWeight(value)) {
         cut.obstacles.push_back(
@@ -303,7 +308,13 @@ void FindBoundary(const MainGraph& graph, const Flags& inside, const Flags& own,
 
 }  // namespace
 
-Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected) {
+std::vector<bool> ConstantNodes(const TaggedModel& model) {
+  const Flags flags = Constants(MainGraph(model), model.nodes());
+  return {flags.begin(), flags.end()};
+}
+
+Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected,
+           CutBy by) {
   Cut cut;
   const MainGraph graph(model);
   const Flags chosen = SelectedPlaces(graph, model.nodes(), selected, cut);
@@ -313,7 +324,7 @@ Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected) {
   for (std::uint32_t place = 0; place < graph.size(); ++place) {
     if (after[place] && before[place]) own[place] = 1;
   }
-  const Flags constant = Constants(graph);
+  const Flags constant = Constants(graph, model.nodes());
   const Flags inside = Reach(graph, own, false, &constant);
   for (std::uint32_t place = 0; place < graph.size(); ++place) {
     if (!inside[place]) continue;
@@ -324,7 +335,7 @@ Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected) {
       cut.between.push_back(graph.Node(place));
     }
   }
-  FindBoundary(graph, inside, own, model.about().outputs, cut);
+  FindBoundary(graph, inside, own, model.about().outputs, by, cut);
   return cut;
 }
 

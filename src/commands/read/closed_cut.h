@@ -26,9 +26,18 @@ struct Cut {
   std::vector<Obstacle> obstacles;
 };
 
+// Who cuts: onnx.utils.extract_model does not look into subgraphs, so that
+// what they capture must be an input or output; our own writer does.
+enum class CutBy { kExtractModel, kOurselves };
+
 // Takes time in nodes and edges. Values are known by their names, which is all
 // that onnx.utils.extract_model and a sidecar know.
-Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected);
+Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected,
+           CutBy by = CutBy::kExtractModel);
+
+// The nodes of the main graph that depend on no input, by place: a part that
+// reads them may have them again. Random numbers are not among them.
+std::vector<bool> ConstantNodes(const TaggedModel& model);
 
 }  // namespace onnx_tag
 

@@ -1,0 +1,96 @@
+#include "commands/write/module_values.h"
+
+#include <algorithm>
+
+#include "edit/part.h"
+#include "graph/data_values.h"
+
+namespace onnx_tag {
+
+ModuleValues::ModuleValues(const Model& model, const Tagging& tagging)
+    : model_(model),
+      tagging_(tagging),
+      outputs_(tagging.modules.size()),
+      inputs_(tagging.modules.size()),
+      in_main_(tagging.modules.size(), false),
+      anywhere_(tagging.modules.size(), false) {
+  const ModuleTree& tree = tagging.modules;
+  for (const NodeId node : model.Nodes()) {
+    if (!tagging.tags[node].tagged()) continue;
+    const std::size_t module = Index(tagging.tags[node].module);
+    anywhere_[module] = true;
+    if (model[node].graph == GraphId{0}) in_main_[module] = true;
+  }
+  // A module's id is greater than its parent's.
+  for (std::size_t i = tree.size(); i-- > 1;) {
+    const std::size_t parent = Index(tree.Parent(MakeId<ModuleId>(i)));
+    if (in_main_[i]) in_main_[parent] = true;
+    if (anywhere_[i]) anywhere_[parent] = true;
+  }
+  FindOutputs();
+  FindInputs();
+  PreferData(outputs_);
+  PreferData(inputs_);
+}
+
+ModuleId ModuleValues::ModuleOf(NodeId node) const {
+  return tagging_.tags[node].tagged() ? tagging_.tags[node].module
+                                      : ModuleTree::kRoot;
+}
+
+// A value leaves every module from its maker's up to the first that holds all
+// of its readers, too.
+void ModuleValues::FindOutputs() {
+  const ModuleTree& tree = tagging_.modules;
+  for (const NodeId node : model_[GraphId{0}].nodes) {
+    if (!tagging_.tags[node].tagged()) continue;
+    const ModuleId maker = tagging_.tags[node].module;
+    for (const ValueId value : model_.Outputs(node)) {
+      if (value == kNo<ValueId>) continue;
+      ModuleId around = maker;
+      for (const NodeId reader : model_.Consumers(value)) {
+        around = tree.CommonAncestor(around, ModuleOf(reader));
+      }
+      const bool returned = model_[value].is_output;
+      for (ModuleId id = maker; id != kNo<ModuleId>; id = tree.Parent(id)) {
+        if (!returned && tree.Depth(id) <= tree.Depth(around)) break;
+        outputs_[id].push_back(value);
+      }
+    }
+  }
+}
+
+void ModuleValues::FindInputs() {
+  const ModuleTree& tree = tagging_.modules;
+  for (const NodeId node : model_[GraphId{0}].nodes) {
+    if (!tagging_.tags[node].tagged()) continue;
+    const ModuleId reader = tagging_.tags[node].module;
+    for (const ValueId value : edit::ReadsOf(model_, node)) {
+      if (model_.InitializerOf(value) != nullptr) continue;
+      const NodeId maker = model_.Producer(value);
+      const ModuleId around =
+          maker == kNo<NodeId> ? ModuleTree::kRoot
+                               : tree.CommonAncestor(reader, ModuleOf(maker));
+      for (ModuleId id = reader; tree.Depth(id) > tree.Depth(around);
+           id = tree.Parent(id)) {
+        std::vector<ValueId>& inputs = inputs_[id];
+        if (std::find(inputs.begin(), inputs.end(), value) == inputs.end()) {
+          inputs.push_back(value);
+        }
+      }
+    }
+  }
+}
+
+void ModuleValues::PreferData(Lists& lists) const {
+  const DataValues data(model_);
+  for (std::vector<ValueId>& list : lists) {
+    const auto is_data = [&](ValueId value) { return data.Contains(value); };
+    if (std::none_of(list.begin(), list.end(), is_data)) continue;
+    list.erase(std::remove_if(list.begin(), list.end(),
+                              [&](ValueId value) { return !is_data(value); }),
+               list.end());
+  }
+}
+
+}  // namespace onnx_tag

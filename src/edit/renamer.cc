@@ -1,0 +1,125 @@
+#include "edit/renamer.h"
+
+#include <unordered_set>
+
+#include "base/text.h"
+#include "model/onnx_fields.h"
+#include "tagging/tag_format.h"
+#include "wire/encoding.h"
+#include "wire/field_reader.h"
+
+namespace onnx_tag::edit {
+namespace {
+
+constexpr std::uint64_t kRecordToken = ~std::uint64_t{0};
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = Utf8Length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+}  // namespace
+
+Renamer::Renamer(const Model& model, const std::vector<Rename>& renames)
+    : model_(model) {
+  for (const ValueId id : AllIds<ValueId>(model.value_count())) {
+    const std::size_t name = Index(model[id].name);
+    if (name >= uses_of_name_.size()) uses_of_name_.resize(name + 1, 0);
+    ++uses_of_name_[name];
+  }
+  for (const GraphId graph : model.Graphs()) {
+    has_training_ |= model[graph].kind == GraphKind::kTraining;
+  }
+  ChooseNames(renames);
+  tree_.emplace(model, names_);
+  if (!tree_->fixed().empty()) {
+    Settle(renames);
+    tree_.emplace(model, names_);
+  }
+  std::string entry;
+  wire::AppendLengthDelimited(entry, onnx::StringStringEntryProto::kKey,
+                              keys::kRenamed);
+  wire::AppendLengthDelimited(entry, onnx::StringStringEntryProto::kValue,
+                              EncodeRenames(names_));
+  wire::AppendLengthDelimited(record_, onnx::ModelProto::kMetadataProps, entry);
+
+  rewrite_.emplace(model.bytes(), tree_->tree());
+  const std::vector<RenameTree::Mention>& mentions = tree_->mentions();
+  for (std::size_t i = 0; i < mentions.size(); ++i) {
+    const std::string& name = names_.at(std::string(mentions[i].name));
+    rewrite_->Erase(mentions[i].message, mentions[i].name);
+    rewrite_->Append(mentions[i].message,
+                     static_cast<std::uint32_t>(name.size()), i);
+  }
+  rewrite_->Layout();
+  if (!names_.empty()) {
+    rewrite_->Append(0, static_cast<std::uint32_t>(record_.size()),
+                     kRecordToken);
+  }
+}
+
+// Why the names of this tensor cannot be changed and changed back; "" where
+// they can.
+std::string_view Renamer::WhyNot(const Initializer& tensor) const {
+  const Value& value = model_[tensor.value];
+  const std::string_view name = model_.ValueName(tensor.value);
+  if (value.is_output && value.graph == GraphId{0}) {
+    return "it is an output of the graph";
+  }
+  if (has_training_) return "graphs for training may mention it";
+  if (value.producer != kNo<NodeId>) return "a node makes it, too";
+  if (tensor.sparse) return "it is sparse";
+  if (name.empty() || !IsUtf8(name)) return "its name is not UTF-8";
+  if (uses_of_name_[Index(value.name)] > 1) {
+    return "several values have its name";
+  }
+  return "";
+}
+
+void Renamer::ChooseNames(const std::vector<Rename>& renames) {
+  std::unordered_set<std::string> given;
+  for (const Rename& rename : renames) {
+    const Initializer& tensor = model_.initializers()[rename.initializer];
+    const std::string old_name(model_.ValueName(tensor.value));
+    if (rename.name == old_name || names_.contains(old_name)) continue;
+    const std::string_view why = WhyNot(tensor);
+    if (!why.empty()) {
+      refused_.push_back({rename.initializer, why});
+      continue;
+    }
+    std::string name = rename.name;
+    for (int i = 2;
+         model_.FindName(name) != kNo<NameId> || given.contains(name); ++i) {
+      name = rename.name + "~" + std::to_string(i);
+    }
+    given.insert(name);
+    names_.emplace(old_name, name);
+  }
+}
+
+// Leaves out names that must stay.
+void Renamer::Settle(const std::vector<Rename>& renames) {
+  const std::unordered_set<std::string_view> fixed(tree_->fixed().begin(),
+                                                   tree_->fixed().end());
+  for (const Rename& rename : renames) {
+    const std::string old_name(
+        model_.ValueName(model_.initializers()[rename.initializer].value));
+    if (!fixed.contains(old_name) || names_.erase(old_name) == 0) continue;
+    refused_.push_back(
+        {rename.initializer, "its name stands where it could not be put back"});
+  }
+}
+
+void Renamer::Write(wire::Rewrite::Sink& sink) const {
+  rewrite_->Write(sink, [this](std::uint64_t token, std::string& out) {
+    out += token == kRecordToken
+               ? record_
+               : names_.at(std::string(tree_->mentions()[token].name));
+  });
+}
+
+}  // namespace onnx_tag::edit

@@ -1,0 +1,66 @@
+#include "model/attributes.h"
+
+#include "model/field_kinds.h"
+#include "model/onnx_fields.h"
+#include "wire/field_reader.h"
+
+namespace onnx_tag {
+namespace {
+
+using model::Is;
+using model::IsInt;
+using onnx::AttributeProto;
+using wire::Field;
+using wire::FieldReader;
+
+bool HasName(Bytes attribute, std::string_view name) {
+  bool same = false;
+  FieldReader reader(attribute);
+  for (Field part; reader.Next(part);) {
+    if (Is(part, AttributeProto::kName)) same = part.bytes == name;
+  }
+  return same;
+}
+
+Attribute Read(Bytes bytes) {
+  Attribute attribute;
+  FieldReader reader(bytes);
+  for (Field part; reader.Next(part);) {
+    if (IsInt(part, AttributeProto::kI)) {
+      attribute.number = static_cast<std::int64_t>(part.varint);
+    } else if (part.number == AttributeProto::kInts) {
+      wire::ForEachVarint(part, [&](std::uint64_t value) {
+        attribute.numbers.push_back(static_cast<std::int64_t>(value));
+      });
+    } else if (part.number == AttributeProto::kFloats) {
+      attribute.floats += part.IsBytes() ? part.bytes.size() / 4 : 1;
+    } else if (part.number == AttributeProto::kF) {
+      attribute.is_float = true;
+    } else if (Is(part, AttributeProto::kS)) {
+      attribute.text = part.bytes;
+    } else if (Is(part, AttributeProto::kT)) {
+      attribute.tensor = part.bytes;
+    }
+  }
+  return attribute;
+}
+
+}  // namespace
+
+std::optional<Attribute> FindAttribute(Bytes node, std::string_view name) {
+  FieldReader reader(node);
+  for (Field field; reader.Next(field);) {
+    if (Is(field, onnx::NodeProto::kAttribute) && HasName(field.bytes, name)) {
+      return Read(field.bytes);
+    }
+  }
+  return std::nullopt;
+}
+
+std::int64_t IntAttribute(Bytes node, std::string_view name,
+                          std::int64_t otherwise) {
+  const std::optional<Attribute> attribute = FindAttribute(node, name);
+  return attribute && attribute->number ? *attribute->number : otherwise;
+}
+
+}  // namespace onnx_tag

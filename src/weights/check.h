@@ -1,0 +1,37 @@
+// The parameters that a model holds against those that it should hold.
+#ifndef ONNX_TAG_WEIGHTS_CHECK_H_
+#define ONNX_TAG_WEIGHTS_CHECK_H_
+
+#include <string>
+#include <vector>
+
+#include "weights/reference.h"
+#include "weights/weight_map.h"
+
+namespace onnx_tag::weights {
+
+struct CheckResult {
+  std::size_t fit = 0;
+  // Of the reference: no initializer holds it. Buffers that a graph needs not
+  // (num_batches_tracked) count, too.
+  std::vector<std::string> missing;
+  // Of the model: the reference has no such parameter.
+  std::vector<std::string> left_over;
+  struct Misfit {
+    std::string name;
+    std::vector<std::int64_t> expected;
+    std::vector<std::int64_t> found;
+  };
+  std::vector<Misfit> shapes;
+
+  bool ok() const {
+    return missing.empty() && left_over.empty() && shapes.empty();
+  }
+};
+
+CheckResult Check(const Model& model, const std::vector<Weight>& weights,
+                  const std::vector<ReferenceTensor>& reference);
+
+}  // namespace onnx_tag::weights
+
+#endif  // ONNX_TAG_WEIGHTS_CHECK_H_

@@ -1,0 +1,55 @@
+#include "weights/uses.h"
+
+#include <string_view>
+
+namespace onnx_tag::weights {
+namespace {
+
+// Longer chains of carriers do not occur; hostile files may have them.
+constexpr int kMaxSteps = 16;
+
+bool HandsOn(std::string_view op) {
+  return op == "Identity" || op == "Cast" || op == "Transpose" ||
+         op == "Reshape" || op == "Squeeze" || op == "Unsqueeze" ||
+         op == "QuantizeLinear" || op == "DequantizeLinear" || op == "Slice" ||
+         op == "Split" || op == "Flatten" || op == "CastLike";
+}
+
+}  // namespace
+
+std::vector<Use> Uses::Of(ValueId value) const {
+  std::vector<Use> uses;
+  Follow(value, {}, 0, uses);
+  return uses;
+}
+
+void Uses::Follow(ValueId value, Use so_far, int depth,
+                  std::vector<Use>& uses) const {
+  for (const NodeId node : model_.Consumers(value)) {
+    if (uses.size() >= kMost) return;
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    const std::string_view op = model_.OpType(node);
+    for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
+      if (inputs[slot] != value) continue;
+      Use use = so_far;
+      use.node = node;
+      use.slot = slot;
+      if (slot != 0 || !HandsOn(op) || depth >= kMaxSteps) {
+        uses.push_back(use);
+        break;
+      }
+      use.transposed ^= op == "Transpose";
+      use.dequantized |= op == "DequantizeLinear";
+      use.sliced |= op == "Slice" || op == "Split";
+      const std::size_t before = uses.size();
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output != kNo<ValueId>) Follow(output, use, depth + 1, uses);
+      }
+      // Nothing behind it computes: it is the last.
+      if (uses.size() == before) uses.push_back(use);
+      break;
+    }
+  }
+}
+
+}  // namespace onnx_tag::weights

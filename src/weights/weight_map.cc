@@ -1,0 +1,572 @@
+#include "weights/weight_map.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "exporters/parameter_name.h"
+#include "exporters/tools/original_name.h"
+#include "hierarchy/name_parts.h"
+#include "model/attributes.h"
+#include "weights/slots.h"
+#include "weights/uses.h"
+
+namespace onnx_tag::weights {
+namespace {
+
+// TensorProto.DataType.
+enum : std::int32_t { kFloat = 1, kString = 8, kHalf = 10, kDouble = 11 };
+
+constexpr std::array<std::string_view, 4> kQueryNames = {"query", "q_proj",
+                                                         "q_lin", "q"};
+constexpr std::array<std::string_view, 4> kKeyNames = {"key", "k_proj", "k_lin",
+                                                       "k"};
+constexpr std::array<std::string_view, 4> kValueNames = {"value", "v_proj",
+                                                         "v_lin", "v"};
+
+bool IsFloat(std::int32_t type) {
+  constexpr std::int32_t kBfloat16 = 16;
+  return type == kFloat || type == kHalf || type == kDouble ||
+         type == kBfloat16;
+}
+
+// Bits of an element, by TensorProto.DataType; 0: no fixed size.
+int BitsOf(std::int32_t type) {
+  constexpr std::array<int, 27> kBits = {0, 32, 8,  8,  16, 16, 32,  64, 0,
+                                         8, 16, 64, 32, 64, 64, 128, 16, 8,
+                                         8, 8,  8,  4,  4,  4,  8,   2,  2};
+  return type < 0 || static_cast<std::size_t>(type) >= kBits.size()
+             ? 0
+             : kBits[static_cast<std::size_t>(type)];
+}
+
+std::uint64_t ElementsOf(std::span<const std::int64_t> dims) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+  std::uint64_t count = 1;
+  for (const std::int64_t dim : dims) {
+    if (dim < 0) return 0;
+    const auto size = static_cast<std::uint64_t>(dim);
+    if (size != 0 && count > kMost / size) return 0;
+    count *= size;
+  }
+  return count;
+}
+
+std::string Join(const std::string& module, std::string_view atom) {
+  return module.empty() ? std::string(atom) : module + "." + std::string(atom);
+}
+
+bool EndsWithAny(std::string_view text,
+                 std::initializer_list<std::string_view> ends) {
+  for (const std::string_view end : ends) {
+    if (text.ends_with(end)) return true;
+  }
+  return false;
+}
+
+// What one use says of a tensor.
+struct Reading {
+  Change change = Change::kComputed;
+  std::vector<std::string> parameters;
+  ModuleId module = kNo<ModuleId>;
+  Confidence confidence = Confidence::kLow;
+  std::string_view why;
+};
+
+class Mapper {
+ public:
+  Mapper(const Model& model, const Tagging& tagging)
+      : model_(model), tagging_(tagging), uses_(model) {
+    CountRecurrent();
+  }
+
+  std::vector<Weight> Run() {
+    const std::vector<Initializer>& tensors = model_.initializers();
+    std::vector<Weight> weights(tensors.size());
+    for (std::uint32_t i = 0; i < tensors.size(); ++i) {
+      by_value_.emplace(Index(tensors[i].value), i);
+    }
+    // Scales take the name of what they scale, so that comes first.
+    std::vector<std::uint32_t> helpers;
+    for (std::uint32_t i = 0; i < tensors.size(); ++i) {
+      weights[i] = Map(i);
+      if (weights[i].change == Change::kScale ||
+          weights[i].change == Change::kZeroPoint) {
+        helpers.push_back(i);
+      } else if (weights[i].change == Change::kQuantized) {
+        by_base_.emplace(BaseOf(NameOf(i)), i);
+      }
+    }
+    for (const std::uint32_t i : helpers) NameHelper(i, weights);
+    return weights;
+  }
+
+ private:
+  std::string_view NameOf(std::uint32_t i) const {
+    return model_.ValueName(model_.initializers()[i].value);
+  }
+  static std::string_view BaseOf(std::string_view name) {
+    return hierarchy::UndoTensorName(name).name;
+  }
+  std::string_view ClassOf(ModuleId id) const {
+    return id == kNo<ModuleId> ? std::string_view()
+                               : tagging_.modules.Class(id);
+  }
+  const Tag& TagOf(NodeId node) const { return tagging_.tags[node]; }
+
+  // Recurrent nodes of one module are its layers, in file order.
+  void CountRecurrent() {
+    std::unordered_map<std::uint32_t, std::uint32_t> layers;
+    for (const NodeId node : model_.Nodes()) {
+      const std::string_view op = model_.OpType(node);
+      if (op != "LSTM" && op != "GRU" && op != "RNN") continue;
+      if (!TagOf(node).tagged()) continue;
+      recurrent_layer_[Index(node)] =
+          layers[static_cast<std::uint32_t>(TagOf(node).module)]++;
+    }
+  }
+
+  Weight Map(std::uint32_t i) const {
+    const Initializer& tensor = model_.initializers()[i];
+    Weight weight;
+    weight.initializer = i;
+    const std::vector<Use> uses = uses_.Of(tensor.value);
+    const Reading reading = Read(tensor, uses);
+    weight.change = reading.change;
+    weight.parameters = reading.parameters;
+    weight.module = reading.module;
+    weight.confidence = reading.confidence;
+    weight.why = reading.why;
+    return weight;
+  }
+
+  Reading Read(const Initializer& tensor, const std::vector<Use>& uses) const {
+    std::string name;
+    bool fused = false;
+    const bool named = HasParameterName(tensor, name, fused);
+    const std::uint64_t elements = ElementsOf(model_.Dims(tensor));
+    const bool helper = IsHelper(tensor, uses);
+    if (!named && !helper && IsConstant(tensor, elements)) {
+      return {.change = Change::kConstant,
+              .parameters = {},
+              .module = ReaderOf(uses),
+              .confidence = Confidence::kCertain,
+              .why = "a number, or a short list of whole numbers"};
+    }
+    if (helper) return ReadHelper(tensor, uses);
+    if (named) return ReadNamed(tensor, name, fused, uses);
+    return ReadUses(tensor, uses);
+  }
+
+  // Whether its name is a parameter's; with what tools added undone.
+  bool HasParameterName(const Initializer& tensor, std::string& name,
+                        bool& fused) const {
+    const std::string_view raw = model_.ValueName(tensor.value);
+    const hierarchy::Undone undone = hierarchy::UndoTensorName(raw);
+    if (!hierarchy::IsCrediblePath(undone.name) ||
+        !hierarchy::IsParameterName(undone.name)) {
+      return false;
+    }
+    const bool dotted = undone.name.find('.') != std::string_view::npos;
+    if (tensor.rank == 0 && !dotted) return false;
+    if (!dotted && !IsFloat(tensor.data_type) && tensor.rank <= 1) return false;
+    fused = undone.fused;
+    name = undone.module_only ? Join(std::string(undone.name), "weight")
+                              : std::string(undone.name);
+    return true;
+  }
+
+  static bool IsConstant(const Initializer& tensor, std::uint64_t elements) {
+    return elements <= 1 || tensor.data_type == kString ||
+           (!IsFloat(tensor.data_type) && tensor.rank <= 1);
+  }
+
+  Kind KindOfUse(const Use& use) const {
+    return KindOf(model_.Domain(use.node), model_.OpType(use.node), use.slot);
+  }
+
+  // A scale or a zero point, by its slot or by its name.
+  bool IsHelper(const Initializer& tensor, const std::vector<Use>& uses) const {
+    for (const Use& use : uses) {
+      switch (KindOfUse(use)) {
+        case Kind::kScale:
+        case Kind::kZeroPoint:
+        case Kind::kActivationScale:
+        case Kind::kActivationZeroPoint:
+          return true;
+        default:
+          break;
+      }
+    }
+    const std::string_view raw = model_.ValueName(tensor.value);
+    return EndsWithAny(raw,
+                       {"_zero_point", "_zero_points", "_quantized_scale"}) ||
+           (raw.ends_with("_scale") &&
+            hierarchy::UndoTensorName(raw).quantizer);
+  }
+
+  Reading ReadHelper(const Initializer& tensor,
+                     const std::vector<Use>& uses) const {
+    const std::string_view raw = model_.ValueName(tensor.value);
+    bool zero = EndsWithAny(raw, {"_zero_point", "_zero_points"});
+    for (const Use& use : uses) {
+      const Kind kind = KindOfUse(use);
+      zero |= kind == Kind::kZeroPoint || kind == Kind::kActivationZeroPoint;
+    }
+    return {.change = zero ? Change::kZeroPoint : Change::kScale,
+            .parameters = {},
+            .module = ReaderOf(uses),
+            .confidence = Confidence::kHigh,
+            .why = "a quantizer's, for an activation"};
+  }
+
+  // Gives a scale the parameter it scales: the tensor beside it, or the one
+  // whose name it has.
+  void NameHelper(std::uint32_t i, std::vector<Weight>& weights) const {
+    Weight& helper = weights[i];
+    const auto take = [&](std::uint32_t from) {
+      if (from == i || weights[from].parameters.empty() ||
+          weights[from].change == Change::kScale ||
+          weights[from].change == Change::kZeroPoint) {
+        return false;
+      }
+      helper.parameters = weights[from].parameters;
+      helper.module = weights[from].module;
+      helper.confidence = weights[from].confidence;
+      helper.why = "it scales this parameter";
+      return true;
+    };
+    const ValueId value = model_.initializers()[i].value;
+    for (const NodeId node : model_.Consumers(value)) {
+      const std::span<const ValueId> inputs = model_.Inputs(node);
+      for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
+        if (inputs[slot] == kNo<ValueId> || inputs[slot] == value) continue;
+        const Kind kind =
+            KindOf(model_.Domain(node), model_.OpType(node), slot);
+        if (kind != Kind::kQuantized && kind != Kind::kQkvWeight) continue;
+        const auto at = by_value_.find(Index(inputs[slot]));
+        if (at != by_value_.end() && take(at->second)) return;
+      }
+    }
+    const auto base = by_base_.find(BaseOf(NameOf(i)));
+    if (base != by_base_.end()) take(base->second);
+  }
+
+  ModuleId ReaderOf(const std::vector<Use>& uses) const {
+    for (const Use& use : uses) {
+      if (TagOf(use.node).tagged()) return TagOf(use.node).module;
+    }
+    return kNo<ModuleId>;
+  }
+
+  Reading ReadNamed(const Initializer& tensor, const std::string& name,
+                    bool fused, const std::vector<Use>& uses) const {
+    Reading reading;
+    const hierarchy::ParameterName split = hierarchy::SplitParameterName(name);
+    reading.module = tagging_.modules.Find(split.module);
+    std::string parameter = name;
+    reading.change = Change::kSame;
+    reading.why = "its name is the parameter's";
+    reading.confidence = Confidence::kCertain;
+    // Dynamo's name for the bias of a convolution that a BatchNorm went into.
+    constexpr std::string_view kFoldedBias = ".weight_bias";
+    if (name.ends_with(kFoldedBias)) {
+      parameter = name.substr(0, name.size() - kFoldedBias.size()) + ".bias";
+      reading.change = Change::kFolded;
+      reading.why = "its name is that of a bias that a normalization went into";
+    } else if (fused || HasFoldedBias(tensor, uses)) {
+      reading.change = Change::kFolded;
+      reading.why = "a normalization went into the convolution that reads it";
+    } else if (IsQuantized(tensor, uses)) {
+      reading.change = Change::kQuantized;
+    } else if (IsTurned(uses)) {
+      reading.change = Change::kTransposed;
+      reading.why = "its name is the parameter's, and MatMul reads it turned";
+    }
+    reading.parameters.push_back(parameter);
+    if (reading.module == kNo<ModuleId>) {
+      reading.module = ReaderOf(uses);
+      reading.confidence = Confidence::kHigh;
+    }
+    AddTied(tensor, split.parameter, uses, reading);
+    return reading;
+  }
+
+  // Other modules that read the same tensor as their own parameter.
+  void AddTied(const Initializer& tensor, std::string_view atom,
+               const std::vector<Use>& uses, Reading& reading) const {
+    if (tensor.rank < 1 || reading.module == kNo<ModuleId>) return;
+    for (const Use& use : uses) {
+      const Tag& tag = TagOf(use.node);
+      if (!tag.tagged() || tag.module == reading.module ||
+          tagging_.modules.IsAncestor(reading.module, tag.module) ||
+          tagging_.modules.IsAncestor(tag.module, reading.module) ||
+          tag.confidence < Confidence::kHigh) {
+        continue;
+      }
+      const Kind kind = KindOfUse(use);
+      if (kind != Kind::kWeight && kind != Kind::kMatrix &&
+          kind != Kind::kBias) {
+        continue;
+      }
+      const std::string other = Join(tagging_.modules.Path(tag.module), atom);
+      if (std::find(reading.parameters.begin(), reading.parameters.end(),
+                    other) != reading.parameters.end()) {
+        continue;
+      }
+      reading.parameters.push_back(other);
+      reading.change = Change::kTied;
+      reading.why = "several modules read it as their own";
+    }
+  }
+
+  bool IsQuantized(const Initializer& tensor,
+                   const std::vector<Use>& uses) const {
+    if (IsFloat(tensor.data_type)) return false;
+    for (const Use& use : uses) {
+      if (use.dequantized || KindOfUse(use) == Kind::kQuantized ||
+          KindOfUse(use) == Kind::kQkvWeight) {
+        return true;
+      }
+    }
+    return hierarchy::UndoTensorName(model_.ValueName(tensor.value)).quantizer;
+  }
+
+  bool HasFoldedBias(const Initializer& tensor,
+                     const std::vector<Use>& uses) const {
+    for (const Use& use : uses) {
+      const std::string_view op = model_.OpType(use.node);
+      if ((op != "Conv" && op != "FusedConv") || use.slot != 1) continue;
+      const std::span<const ValueId> inputs = model_.Inputs(use.node);
+      if (inputs.size() < 3 || inputs[2] == kNo<ValueId>) continue;
+      const std::string_view bias = model_.ValueName(inputs[2]);
+      const std::string_view weight = model_.ValueName(tensor.value);
+      if (bias.ends_with("_bias") &&
+          bias.substr(0, bias.size() - 5) == weight) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // A Linear's weight that MatMul reads as it is: [in, out], which PyTorch has
+  // as [out, in].
+  bool IsTurned(const std::vector<Use>& uses) const {
+    bool turned = false;
+    for (const Use& use : uses) {
+      if (!TagOf(use.node).tagged() ||
+          ClassOf(TagOf(use.node).module) != "Linear" || use.transposed) {
+        return false;
+      }
+      const std::string_view op = model_.OpType(use.node);
+      const Kind kind = KindOfUse(use);
+      turned |= (kind == Kind::kMatrix && use.slot == 1) ||
+                (op == "Gemm" && use.slot == 1 &&
+                 IntAttribute(model_.NodeBytes(use.node), "transB", 0) == 0);
+    }
+    return turned;
+  }
+
+  Reading ReadUses(const Initializer& tensor,
+                   const std::vector<Use>& uses) const {
+    Reading best;
+    best.module = ReaderOf(uses);
+    best.why = "no node reads it as a parameter";
+    best.confidence = Confidence::kMedium;
+    for (const Use& use : uses) {
+      const std::optional<Reading> reading = ReadUse(tensor, use);
+      if (!reading) continue;
+      if (best.parameters.empty()) {
+        best = *reading;
+        continue;
+      }
+      for (const std::string& parameter : reading->parameters) {
+        if (std::find(best.parameters.begin(), best.parameters.end(),
+                      parameter) != best.parameters.end()) {
+          continue;
+        }
+        best.parameters.push_back(parameter);
+        best.change = Change::kTied;
+        best.why = "several modules read it as their own";
+      }
+    }
+    return best;
+  }
+
+  std::optional<Reading> ReadUse(const Initializer& tensor,
+                                 const Use& use) const {
+    const Tag& tag = TagOf(use.node);
+    if (!tag.tagged()) return std::nullopt;
+    Reading reading;
+    reading.module = tag.module;
+    reading.confidence = std::min(tag.confidence, Confidence::kHigh);
+    const std::string path = tagging_.modules.Path(tag.module);
+    const std::string_view op = model_.OpType(use.node);
+    const auto give = [&](std::string_view atom, Change change,
+                          std::string_view why) {
+      reading.parameters = {Join(path, atom)};
+      reading.change = IsQuantized(tensor, {use}) ? Change::kQuantized
+                       : use.sliced               ? Change::kSplit
+                                                  : change;
+      reading.why = why;
+      return reading;
+    };
+    switch (KindOfUse(use)) {
+      case Kind::kMatrix:
+        if (tensor.rank != 2) return std::nullopt;
+        return ReadMatrix(use, give);
+      case Kind::kWeight:
+        return ReadWeight(tensor, use, op, give);
+      case Kind::kBias:
+        return give(
+            "bias",
+            op == "Conv" || op == "FusedConv" ? Change::kFolded : Change::kSame,
+            "the node of this module reads it as its bias");
+      case Kind::kMean:
+        return give("running_mean", Change::kSame,
+                    "BatchNormalization reads it as its mean");
+      case Kind::kVariance:
+        return give("running_var", Change::kSame,
+                    "BatchNormalization reads it as its variance");
+      case Kind::kQuantized:
+        return give("weight", Change::kQuantized,
+                    "the node of this module reads it as its weight");
+      case Kind::kGatesIn:
+      case Kind::kGatesOut:
+      case Kind::kGatesBias:
+        return ReadGates(tensor, use, path, reading);
+      case Kind::kQkvWeight:
+        return ReadQkv(use, "weight", reading);
+      case Kind::kQkvBias:
+        return ReadQkv(use, "bias", reading);
+      default:
+        return ReadElementwise(tensor, op, give);
+    }
+  }
+
+  template <typename Give>
+  std::optional<Reading> ReadMatrix(const Use& use, const Give& give) const {
+    if (ClassOf(TagOf(use.node).module) == "MultiheadAttention") {
+      return give("in_proj_weight",
+                  use.transposed ? Change::kSame : Change::kTransposed,
+                  "the attention's projection reads it");
+    }
+    return give("weight", use.transposed ? Change::kSame : Change::kTransposed,
+                "MatMul of this module reads it");
+  }
+
+  template <typename Give>
+  std::optional<Reading> ReadWeight(const Initializer& tensor, const Use& use,
+                                    std::string_view op,
+                                    const Give& give) const {
+    if (op == "Gemm" || op == "FusedGemm") {
+      const bool turned =
+          IntAttribute(model_.NodeBytes(use.node), "transB", 0) != 0;
+      return give(
+          "weight",
+          turned != use.transposed ? Change::kSame : Change::kTransposed,
+          "Gemm of this module reads it");
+    }
+    if (op == "Conv" || op == "FusedConv") {
+      return give("weight", Change::kFolded,
+                  "its name is gone, as where a normalization goes into a "
+                  "convolution");
+    }
+    if (op == "Gather" && (tensor.rank != 2 || !IsFloat(tensor.data_type))) {
+      if (!use.dequantized) return std::nullopt;
+    }
+    return give("weight", Change::kSame,
+                "the node of this module reads it as its weight");
+  }
+
+  Reading ReadGates(const Initializer& tensor, const Use& use,
+                    const std::string& path, Reading reading) const {
+    const auto at = recurrent_layer_.find(Index(use.node));
+    const std::uint32_t layer = at == recurrent_layer_.end() ? 0 : at->second;
+    const std::span<const std::int64_t> dims = model_.Dims(tensor);
+    const bool both = !dims.empty() && dims[0] == 2;
+    const Kind kind = KindOfUse(use);
+    for (int direction = 0; direction < (both ? 2 : 1); ++direction) {
+      const std::string end =
+          "_l" + std::to_string(layer) + (direction == 1 ? "_reverse" : "");
+      if (kind != Kind::kGatesBias) {
+        reading.parameters.push_back(Join(
+            path, (kind == Kind::kGatesIn ? "weight_ih" : "weight_hh") + end));
+      } else {
+        reading.parameters.push_back(Join(path, "bias_ih" + end));
+        reading.parameters.push_back(Join(path, "bias_hh" + end));
+      }
+    }
+    reading.change = Change::kMerged;
+    reading.why = "the gates of a recurrent layer, in ONNX's order";
+    return reading;
+  }
+
+  Reading ReadQkv(const Use& use, std::string_view atom,
+                  Reading reading) const {
+    const ModuleTree& tree = tagging_.modules;
+    const auto find = [&](std::span<const std::string_view> names) {
+      for (ModuleId at = TagOf(use.node).module; at != kNo<ModuleId>;
+           at = tree.Parent(at)) {
+        for (const std::string_view name : names) {
+          const ModuleId child = tree.FindChild(at, name);
+          if (child != kNo<ModuleId>) return child;
+        }
+      }
+      return kNo<ModuleId>;
+    };
+    for (const auto& names : {kQueryNames, kKeyNames, kValueNames}) {
+      const ModuleId child = find(names);
+      if (child != kNo<ModuleId>) {
+        reading.parameters.push_back(Join(tree.Path(child), atom));
+      }
+    }
+    if (reading.parameters.size() != 3) {
+      reading.parameters = {Join(tree.Path(reading.module), atom)};
+      reading.confidence = Confidence::kLow;
+    }
+    reading.change = Change::kMerged;
+    reading.why = "a fused attention reads query, key and value in one";
+    return reading;
+  }
+
+  // What is added or multiplied: a bias, or a normalization's weight.
+  template <typename Give>
+  std::optional<Reading> ReadElementwise(const Initializer& tensor,
+                                         std::string_view op,
+                                         const Give& give) const {
+    if (!IsFloat(tensor.data_type) && !tensor.sparse) {
+      // Bias of a quantized layer: int32, made float before it is added.
+      if (tensor.rank != 1) return std::nullopt;
+    }
+    if (tensor.rank != 1) return std::nullopt;
+    if (op == "Add" || op == "Sum") {
+      return give("bias", Change::kSame, "this module adds it");
+    }
+    if (op == "Mul") {
+      return give("weight", Change::kSame, "this module multiplies with it");
+    }
+    return std::nullopt;
+  }
+
+  const Model& model_;
+  const Tagging& tagging_;
+  Uses uses_;
+  std::unordered_map<std::size_t, std::uint32_t> recurrent_layer_;  // by node
+  std::unordered_map<std::size_t, std::uint32_t> by_value_;
+  std::unordered_map<std::string_view, std::uint32_t> by_base_;  // quantized
+};
+
+}  // namespace
+
+std::vector<Weight> MapWeights(const Model& model, const Tagging& tagging) {
+  return Mapper(model, tagging).Run();
+}
+
+std::uint64_t BytesOf(const Model& model, const Initializer& tensor) {
+  const std::uint64_t elements = ElementsOf(model.Dims(tensor));
+  const auto bits = static_cast<std::uint64_t>(BitsOf(tensor.data_type));
+  return (elements * bits + 7) / 8;
+}
+
+}  // namespace onnx_tag::weights

@@ -1,0 +1,196 @@
+#include "weights/weight_map.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "support/onnx_models.h"
+#include "weights/check.h"
+#include "weights/reference.h"
+
+namespace onnx_tag::weights {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Nodes are tagged by their names: "fc/MatMul" is of the module fc.
+Tagging TagByName(const Model& model,
+                  const std::map<std::string, std::string>& classes) {
+  Tagging tagging;
+  tagging.tags.resize(model.node_count());
+  tagging.roles.Add({});
+  for (const NodeId node : model.Nodes()) {
+    const std::string name(model[node].name);
+    const std::string path = name.substr(0, name.rfind('/'));
+    Tag& tag = tagging.tags[node];
+    tag.module = tagging.modules.Add(path);
+    tag.confidence = Confidence::kCertain;
+  }
+  for (const auto& [path, name] : classes) {
+    tagging.modules.SetClass(tagging.modules.Add(path), name);
+  }
+  return tagging;
+}
+
+struct Told {
+  std::string change;
+  std::vector<std::string> parameters;
+};
+
+std::map<std::string, Told> Map(
+    const std::string& graph,
+    const std::map<std::string, std::string>& classes = {}) {
+  const std::string bytes = test::BytesFromText("graph {" + graph + "}");
+  const Model model = ReadModel(bytes);
+  std::map<std::string, Told> result;
+  for (const Weight& weight : MapWeights(model, TagByName(model, classes))) {
+    const ValueId value = model.initializers()[weight.initializer].value;
+    result[std::string(model.ValueName(value))] = {
+        std::string(kChangeNames[static_cast<std::size_t>(weight.change)]),
+        weight.parameters};
+  }
+  return result;
+}
+
+#define EXPECT_WEIGHT(told, change_name, ...) \
+  EXPECT_EQ((told).change, change_name);      \
+  EXPECT_THAT((told).parameters, ElementsAre(__VA_ARGS__))
+
+TEST(WeightMapTest, SurvivingNamesAreTheParameters) {
+  const auto told = Map(R"(
+    node { op_type: "Gemm" name: "fc/Gemm" input: "x" input: "fc.weight" input: "fc.bias" output: "y"
+           attribute { name: "transB" type: 2 i: 1 } }
+    initializer { name: "fc.weight" data_type: 1 dims: 4 dims: 8 }
+    initializer { name: "fc.bias" data_type: 1 dims: 4 })",
+                        {{"fc", "Linear"}});
+  EXPECT_WEIGHT(told.at("fc.weight"), "same", "fc.weight");
+  EXPECT_WEIGHT(told.at("fc.bias"), "same", "fc.bias");
+}
+
+TEST(WeightMapTest, TheReaderNamesWhatAToolNamed) {
+  const auto told = Map(R"(
+    node { op_type: "MatMul" name: "a.fc/MatMul" input: "x" input: "onnx::MatMul_31" output: "v" }
+    node { op_type: "Add" name: "a.fc/Add" input: "onnx::Add_32" input: "v" output: "y" }
+    initializer { name: "onnx::MatMul_31" data_type: 1 dims: 8 dims: 4 }
+    initializer { name: "onnx::Add_32" data_type: 1 dims: 4 })");
+  EXPECT_WEIGHT(told.at("onnx::MatMul_31"), "transposed", "a.fc.weight");
+  EXPECT_WEIGHT(told.at("onnx::Add_32"), "same", "a.fc.bias");
+}
+
+TEST(WeightMapTest, ScalesHaveTheNameOfWhatTheyScale) {
+  const auto told = Map(R"(
+    node { op_type: "DequantizeLinear" name: "fc/DQ" input: "onnx::MatMul_3_quantized" input: "onnx::MatMul_3_scale" input: "onnx::MatMul_3_zero_point" output: "w" }
+    node { op_type: "MatMul" name: "fc/MatMul" input: "x" input: "w" output: "y" }
+    node { op_type: "QuantizeLinear" name: "fc/Q" input: "y" input: "y_scale" input: "y_zero_point" output: "z" }
+    initializer { name: "onnx::MatMul_3_quantized" data_type: 3 dims: 8 dims: 4 }
+    initializer { name: "onnx::MatMul_3_scale" data_type: 1 }
+    initializer { name: "onnx::MatMul_3_zero_point" data_type: 3 }
+    initializer { name: "y_scale" data_type: 1 }
+    initializer { name: "y_zero_point" data_type: 2 })");
+  EXPECT_WEIGHT(told.at("onnx::MatMul_3_quantized"), "quantized", "fc.weight");
+  EXPECT_WEIGHT(told.at("onnx::MatMul_3_scale"), "scale", "fc.weight");
+  EXPECT_WEIGHT(told.at("onnx::MatMul_3_zero_point"), "zero_point",
+                "fc.weight");
+  EXPECT_EQ(told.at("y_scale").change, "scale");
+  EXPECT_THAT(told.at("y_scale").parameters, IsEmpty());
+}
+
+TEST(WeightMapTest, OneTensorOfTwoModulesIsTied) {
+  const auto told = Map(R"(
+    node { op_type: "Gather" name: "wte/Gather" input: "lm_head.weight" input: "i" output: "v" }
+    node { op_type: "Transpose" name: "lm_head/Transpose" input: "lm_head.weight" output: "t" }
+    node { op_type: "MatMul" name: "lm_head/MatMul" input: "v" input: "t" output: "y" }
+    initializer { name: "lm_head.weight" data_type: 1 dims: 9 dims: 4 })");
+  EXPECT_WEIGHT(told.at("lm_head.weight"), "tied", "lm_head.weight",
+                "wte.weight");
+}
+
+TEST(WeightMapTest, RecurrentLayersAndFusedAttentionAreMerged) {
+  const auto told = Map(R"(
+    node { op_type: "LSTM" name: "rnn/LSTM" input: "x" input: "W1" input: "R1" input: "B1" output: "v" }
+    node { op_type: "LSTM" name: "rnn/LSTM_1" input: "v" input: "W2" input: "R2" input: "B2" output: "w" }
+    node { op_type: "Attention" domain: "com.microsoft" name: "self/Attention" input: "w" input: "qkv_w" input: "qkv_b" output: "y" }
+    node { op_type: "Relu" name: "self.query/R" } node { op_type: "Relu" name: "self.key/R" } node { op_type: "Relu" name: "self.value/R" }
+    initializer { name: "W1" data_type: 1 dims: 1 dims: 8 dims: 2 }
+    initializer { name: "R1" data_type: 1 dims: 1 dims: 8 dims: 2 }
+    initializer { name: "B1" data_type: 1 dims: 1 dims: 16 }
+    initializer { name: "W2" data_type: 1 dims: 2 dims: 8 dims: 2 }
+    initializer { name: "R2" data_type: 1 dims: 2 dims: 8 dims: 2 }
+    initializer { name: "B2" data_type: 1 dims: 2 dims: 16 }
+    initializer { name: "qkv_w" data_type: 1 dims: 4 dims: 12 }
+    initializer { name: "qkv_b" data_type: 1 dims: 12 })");
+  EXPECT_WEIGHT(told.at("W1"), "merged", "rnn.weight_ih_l0");
+  EXPECT_WEIGHT(told.at("R2"), "merged", "rnn.weight_hh_l1",
+                "rnn.weight_hh_l1_reverse");
+  EXPECT_WEIGHT(told.at("B1"), "merged", "rnn.bias_ih_l0", "rnn.bias_hh_l0");
+  EXPECT_WEIGHT(told.at("qkv_w"), "merged", "self.query.weight",
+                "self.key.weight", "self.value.weight");
+}
+
+TEST(WeightMapTest, ConvolutionsWithoutNamesAreFolded) {
+  const auto told = Map(R"(
+    node { op_type: "Conv" name: "conv1/Conv" input: "x" input: "onnx::Conv_1" input: "onnx::Conv_2" output: "y" }
+    initializer { name: "onnx::Conv_1" data_type: 1 dims: 8 dims: 3 dims: 3 dims: 3 }
+    initializer { name: "onnx::Conv_2" data_type: 1 dims: 8 })");
+  EXPECT_WEIGHT(told.at("onnx::Conv_1"), "folded", "conv1.weight");
+  EXPECT_WEIGHT(told.at("onnx::Conv_2"), "folded", "conv1.bias");
+}
+
+TEST(WeightMapTest, NumbersAndTablesAreNoParameters) {
+  const auto told = Map(R"(
+    node { op_type: "Reshape" name: "a/Reshape" input: "x" input: "onnx::Reshape_4" output: "v" }
+    node { op_type: "Where" name: "a/Where" input: "mask_table" input: "v" input: "low" output: "y" }
+    initializer { name: "onnx::Reshape_4" data_type: 7 dims: 3 }
+    initializer { name: "mask_table" data_type: 9 dims: 16 dims: 16 }
+    initializer { name: "low" data_type: 1 })");
+  EXPECT_EQ(told.at("onnx::Reshape_4").change, "constant");
+  EXPECT_EQ(told.at("low").change, "constant");
+}
+
+TEST(ReferenceTest, ReadsTheHeadOfSafetensors) {
+  const std::string head =
+      R"({"__metadata__": {"format": "pt"}, "a.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}})";
+  std::string file(8, '\0');
+  file[0] = static_cast<char>(head.size());
+  file += head;  // and no weights behind it
+  const auto tensors = ReadSafetensorsHead(file);
+  ASSERT_EQ(tensors.size(), 1u);
+  EXPECT_EQ(tensors[0].name, "a.weight");
+  EXPECT_THAT(tensors[0].shape, ElementsAre(2, 3));
+  // Cut anywhere, it is refused.
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    EXPECT_ANY_THROW(ReadSafetensorsHead(Bytes(file).substr(0, size)));
+  }
+}
+
+TEST(CheckTest, TellsWhatFitsWhatIsMissingAndWhatIsLeftOver) {
+  const std::string bytes = test::BytesFromText(
+      R"pb(graph {
+             node {
+               op_type: "MatMul"
+               name: "fc/MatMul"
+               input: "x"
+               input: "onnx::MatMul_1"
+               output: "y"
+             }
+             initializer { name: "onnx::MatMul_1" data_type: 1 dims: 8 dims: 4 }
+             initializer { name: "b.weight" data_type: 1 dims: 2 }
+             initializer { name: "c.weight" data_type: 1 dims: 2 }
+           })pb");
+  const Model model = ReadModel(bytes);
+  const auto weights = MapWeights(model, TagByName(model, {}));
+  const CheckResult result = Check(model, weights,
+                                   {{"fc.weight", true, {4, 8}},
+                                    {"b.weight", true, {3}},
+                                    {"d.weight", true, {1}}});
+  EXPECT_EQ(result.fit, 1u);
+  EXPECT_THAT(result.missing, ElementsAre("d.weight"));
+  EXPECT_THAT(result.left_over, ElementsAre("c.weight"));
+  ASSERT_EQ(result.shapes.size(), 1u);
+  EXPECT_EQ(result.shapes[0].name, "b.weight");
+}
+
+}  // namespace
+}  // namespace onnx_tag::weights
