@@ -141,7 +141,7 @@ TEST_F(EditTest, WeightsBesideTheModelAreKeptLinkedOrCopied) {
   schema::ModelProto model = ModelFromText(kModel);
   schema::TensorProto& weight = *model.mutable_graph()->mutable_initializer(1);
   weight.clear_raw_data();
-  weight.set_data_location(schema::TensorProto::EXTERNAL);
+  weight.set_data_location(1);  // EXTERNAL
   schema::StringStringEntryProto& location = *weight.add_external_data();
   location.set_key("location");
   location.set_value("w.bin");
