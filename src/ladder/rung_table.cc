@@ -80,7 +80,7 @@ constexpr Rung kRungs[] = {
      kInference},
     {"recorded_operands", "constants and sizes of what was recorded",
      &ProposeForTracedOperands, kInference},
-    {"recorded_operands", "constants and sizes of what was recorded",
+    {"recorded_fx_operands", "constants and sizes of recorded FX nodes",
      &ProposeForFxOperands, kInference},
     {"between_recorded", "between what was recorded", &ProposeBetweenRecorded,
      kInference},
