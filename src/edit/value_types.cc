@@ -556,13 +556,15 @@ std::int64_t ValueTypes::LengthOf(NodeId node, std::string_view op) const {
   if (rule->rank == Rank::kInput0) return Input(node, 0).length;
   if (rule->rank != Rank::kBroadcast) return -1;
   std::int64_t length = 1;
+  bool all_known = true;
   for (const ValueId input : model_.Inputs(node)) {
     const ValueType type = (*this)[input];
     const std::int64_t one = type.rank == 0 ? 1 : type.length;
-    if (one < 0) return -1;
+    all_known &= one >= 0;
     length = std::max(length, one);
   }
-  return length;
+  // Beside a longer list the others have its length, or 1.
+  return all_known || length > 1 ? length : -1;
 }
 
 void ValueTypes::InferOperator(NodeId node) {

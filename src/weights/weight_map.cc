@@ -296,6 +296,11 @@ class Mapper {
   void AddTied(const Initializer& tensor, std::string_view atom,
                const std::vector<Use>& uses, Reading& reading) const {
     if (tensor.rank < 1 || reading.module == kNo<ModuleId>) return;
+    // Where its own module does not read it, the reader is in doubt.
+    const bool own = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+      return TagOf(use.node).module == reading.module;
+    });
+    if (!own) return;
     for (const Use& use : uses) {
       const Tag& tag = TagOf(use.node);
       if (!tag.tagged() || tag.module == reading.module ||
