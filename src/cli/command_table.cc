@@ -85,8 +85,7 @@ constexpr std::array<Command, 16> kCommands = {{
      "  onnx-tag profile model.onnx profile.json --by layer\n"
      "  onnx-tag profile model.onnx profile.json --format folded > out.txt\n",
      ParseProfile},
-    {"weights", "MODEL [options]",
-     "say which parameter each initializer holds, and how it was changed",
+    {"weights", "MODEL [options]", "say which parameter each initializer holds",
      "  onnx-tag weights model.onnx\n"
      "  onnx-tag weights model.onnx --tsv > weights.tsv\n"
      "  onnx-tag weights model.onnx --check model.safetensors\n"

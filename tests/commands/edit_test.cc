@@ -25,15 +25,77 @@ constexpr const char* kModel = R"pb(
   opset_import { version: 17 }
   graph {
     name: "main_graph"
-    node { op_type: "MatMul" name: "/blocks.0/fc/MatMul" input: "x" input: "blocks.0.fc.weight" output: "/blocks.0/fc/MatMul_output_0" }
-    node { op_type: "Relu" name: "/blocks.0/act/Relu" input: "/blocks.0/fc/MatMul_output_0" output: "/blocks.0/act/Relu_output_0" }
-    node { op_type: "MatMul" name: "/blocks.1/fc/MatMul" input: "/blocks.0/act/Relu_output_0" input: "blocks.1.fc.weight" output: "/blocks.1/fc/MatMul_output_0" }
-    node { op_type: "Relu" name: "/blocks.1/act/Relu" input: "/blocks.1/fc/MatMul_output_0" output: "/blocks.1/act/Relu_output_0" }
-    node { op_type: "Add" name: "/Add" input: "/blocks.0/act/Relu_output_0" input: "/blocks.1/act/Relu_output_0" output: "y" }
-    initializer { name: "blocks.0.fc.weight" data_type: 1 dims: 2 dims: 2 raw_data: "0123456789abcdef" }
-    initializer { name: "blocks.1.fc.weight" data_type: 1 dims: 2 dims: 2 raw_data: "fedcba9876543210" }
-    input { name: "x" type { tensor_type { elem_type: 1 shape { dim {} dim { dim_value: 2 } } } } }
-    output { name: "y" type { tensor_type { elem_type: 1 shape { dim {} dim { dim_value: 2 } } } } }
+    node {
+      op_type: "MatMul"
+      name: "/blocks.0/fc/MatMul"
+      input: "x"
+      input: "blocks.0.fc.weight"
+      output: "/blocks.0/fc/MatMul_output_0"
+    }
+    node {
+      op_type: "Relu"
+      name: "/blocks.0/act/Relu"
+      input: "/blocks.0/fc/MatMul_output_0"
+      output: "/blocks.0/act/Relu_output_0"
+    }
+    node {
+      op_type: "MatMul"
+      name: "/blocks.1/fc/MatMul"
+      input: "/blocks.0/act/Relu_output_0"
+      input: "blocks.1.fc.weight"
+      output: "/blocks.1/fc/MatMul_output_0"
+    }
+    node {
+      op_type: "Relu"
+      name: "/blocks.1/act/Relu"
+      input: "/blocks.1/fc/MatMul_output_0"
+      output: "/blocks.1/act/Relu_output_0"
+    }
+    node {
+      op_type: "Add"
+      name: "/Add"
+      input: "/blocks.0/act/Relu_output_0"
+      input: "/blocks.1/act/Relu_output_0"
+      output: "y"
+    }
+    initializer {
+      name: "blocks.0.fc.weight"
+      data_type: 1
+      dims: 2
+      dims: 2
+      raw_data: "0123456789abcdef"
+    }
+    initializer {
+      name: "blocks.1.fc.weight"
+      data_type: 1
+      dims: 2
+      dims: 2
+      raw_data: "fedcba9876543210"
+    }
+    input {
+      name: "x"
+      type {
+        tensor_type {
+          elem_type: 1
+          shape {
+            dim {}
+            dim { dim_value: 2 }
+          }
+        }
+      }
+    }
+    output {
+      name: "y"
+      type {
+        tensor_type {
+          elem_type: 1
+          shape {
+            dim {}
+            dim { dim_value: 2 }
+          }
+        }
+      }
+    }
   })pb";
 
 schema::ModelProto Read(const std::string& path) {
@@ -51,8 +113,7 @@ std::vector<std::string> NamesOf(const auto& items) {
 void ExpectFits(const std::string& schema, const std::string& text) {
   const JsonSchema checker(Json::parse(
       ReadFile(std::string(ONNX_TAG_DOCS) + "/" + schema + ".schema.json")));
-  EXPECT_THAT(checker.Violations(Json::parse(text)),
-              testing::IsEmpty())
+  EXPECT_THAT(checker.Violations(Json::parse(text)), testing::IsEmpty())
       << text;
 }
 
@@ -66,8 +127,8 @@ class EditTest : public testing::Test {
 };
 
 TEST_F(EditTest, TapAddsOutputsAndChangesNothingElse) {
-  const CliResult result = RunCli({"tap", model_, "--module", "blocks.*", "-o",
-                                   Path("t.onnx"), "--json"});
+  const CliResult result = RunCli(
+      {"tap", model_, "--module", "blocks.*", "-o", Path("t.onnx"), "--json"});
   ASSERT_EQ(result.exit, 0) << result.err;
   ExpectFits("tap", result.out);
   schema::ModelProto tapped = Read(Path("t.onnx"));
@@ -103,9 +164,9 @@ TEST_F(EditTest, ExtractWritesTheModule) {
   ASSERT_EQ(result.exit, 0) << result.err;
   ExpectFits("extract", result.out);
   const schema::ModelProto part = Read(Path("e.onnx"));
-  EXPECT_EQ(NamesOf(part.graph().node()),
-            (std::vector<std::string>{"/blocks.1/fc/MatMul",
-                                      "/blocks.1/act/Relu"}));
+  EXPECT_EQ(
+      NamesOf(part.graph().node()),
+      (std::vector<std::string>{"/blocks.1/fc/MatMul", "/blocks.1/act/Relu"}));
   EXPECT_EQ(part.graph().initializer(0).raw_data(), "fedcba9876543210");
 }
 
@@ -145,12 +206,11 @@ TEST_F(EditTest, WeightsBesideTheModelAreKeptLinkedOrCopied) {
   schema::StringStringEntryProto& location = *weight.add_external_data();
   location.set_key("location");
   location.set_value("w.bin");
-  const std::string path =
-      folder_.Write("ext.onnx", model.SerializeAsString());
+  const std::string path = folder_.Write("ext.onnx", model.SerializeAsString());
   folder_.Write("w.bin", "fedcba9876543210");
   std::filesystem::create_directory(Path("out"));
-  const std::vector<std::string> words = {
-      "extract", path, "--module", "blocks.1", "-o", Path("out/e.onnx")};
+  const std::vector<std::string> words = {"extract",  path, "--module",
+                                          "blocks.1", "-o", Path("out/e.onnx")};
   EXPECT_EQ(RunCli(words).exit, 4);
   std::vector<std::string> copy = words;
   copy.insert(copy.end(), {"--data", "copy"});

@@ -80,6 +80,13 @@ const std::vector<Row>& Rows() {
        {"@m.onnx", "@n.onnx", "--hierarchy", "@map.json"},
        {"m.onnx", "n.onnx", "map.json"},
        kBoth},
+      {"tap", {"@e.onnx", "--module", "b.0"}, {"e.onnx", "w.bin"}, kOne},
+      {"tap",
+       {"@e.onnx", "--module", "b.0", "--rules", "@rules.json"},
+       {"e.onnx", "w.bin", "rules.json"},
+       kOne},
+      {"extract", {"@e.onnx", "--module", "b.0"}, {"e.onnx", "w.bin"}, kOne},
+      {"weights", {"@e.onnx", "--rename"}, {"e.onnx", "w.bin"}, kOne},
   };
   return rows;
 }
@@ -97,6 +104,24 @@ class InputsAsOutputsTest : public testing::Test {
                                 "'/a/Relu' input: 'x' output: 'y' } "
                                 "}"));
     folder_.Write("w.bin", "weights");
+    // Two layers with types, and a weight that lost its name.
+    folder_.Write(
+        "e.onnx",
+        BytesFromText(
+            "ir_version: 8 opset_import { version: 17 } graph { "
+            "node { op_type: 'MatMul' name: '/b.0/fc/MatMul' input: 'x' "
+            "input: 'onnx::MatMul_9' output: '/b.0/fc/MatMul_output_0' } "
+            "node { op_type: 'MatMul' name: '/b.1/fc/MatMul' "
+            "input: '/b.0/fc/MatMul_output_0' input: 'b.1.fc.weight' "
+            "output: 'y' } "
+            "initializer { name: 'onnx::MatMul_9' data_type: 1 dims: 1 dims: 1 "
+            "data_location: 1 external_data { key: 'location' value: 'w.bin' } "
+            "} initializer { name: 'b.1.fc.weight' data_type: 1 dims: 1 "
+            "dims: 1 raw_data: '0123' } "
+            "input { name: 'x' type { tensor_type { elem_type: 1 shape { "
+            "dim { dim_value: 1 } dim { dim_value: 1 } } } } } "
+            "output { name: 'y' type { tensor_type { elem_type: 1 shape { "
+            "dim { dim_value: 1 } dim { dim_value: 1 } } } } } }"));
     folder_.Write("map.json", R"({"modules": {"": "Net", "a": "ReLU"}})");
     folder_.Write("rules.json", R"({"catalogue": {}})");
     folder_.Write("list", folder_ / "m.onnx\n");
@@ -197,6 +222,7 @@ TEST_F(InputsAsOutputsTest, EachRowWritesElsewhere) {
 TEST_F(InputsAsOutputsTest, EveryWritingCommandHasARow) {
   std::set<std::string> commands;
   for (const Row& row : Rows()) commands.insert(row.command);
+  commands.insert("split");
   std::istringstream help(RunCli({"--help"}).out);
   bool listing = false;
   int writing = 0;
@@ -216,6 +242,21 @@ TEST_F(InputsAsOutputsTest, EveryWritingCommandHasARow) {
     }
   }
   EXPECT_GE(writing, 4);
+}
+
+// split chooses the names in its folder itself, so it has no row.
+TEST_F(InputsAsOutputsTest, SplitDoesNotReplaceTheModel) {
+  fs::rename(folder_ / "e.onnx", folder_ / "m.part0.onnx");
+  fs::remove(folder_ / "m.onnx");
+  fs::create_hard_link(folder_ / "m.part0.onnx", folder_ / "m.onnx");
+  for (const bool force : {false, true}) {
+    const std::map<std::string, std::string> before = Contents();
+    std::vector<std::string> run = {"split", folder_ / "m.onnx", "--at",
+                                    "b.1",   "--out-dir",        folder_ / "."};
+    if (force) run.push_back("--force");
+    EXPECT_EQ(RunCli(run).exit, 4);
+    EXPECT_EQ(Contents(), before);
+  }
 }
 
 TEST_F(InputsAsOutputsTest, DefaultNamesAreNoExcuse) {

@@ -55,7 +55,10 @@ constexpr const char* kModel = R"pb(
       attribute {
         name: "else_branch"
         type: 5
-        g { output { name: "onnx::MatMul_1" } }
+        g {
+          node { op_type: "Relu" input: "onnx::MatMul_1" output: "e" }
+          output { name: "e" }
+        }
       }
     }
     initializer {

@@ -342,7 +342,7 @@ TEST(ModelReaderTest, NestsAsDeepAsProtobufAndNoDeeper) {
       EXPECT_EQ(ReadModel(bytes).node_count(),
                 static_cast<std::size_t>(levels));
     } else {
-      EXPECT_THAT(Refusal(bytes), HasSubstr("nested more than 100 deep"));
+      EXPECT_THAT(Refusal(bytes), HasSubstr("nested deeper than 100 levels"));
     }
   }
 }

@@ -111,7 +111,7 @@ TEST(WeightMapTest, RecurrentLayersAndFusedAttentionAreMerged) {
   const auto told = Map(R"(
     node { op_type: "LSTM" name: "rnn/LSTM" input: "x" input: "W1" input: "R1" input: "B1" output: "v" }
     node { op_type: "LSTM" name: "rnn/LSTM_1" input: "v" input: "W2" input: "R2" input: "B2" output: "w" }
-    node { op_type: "Attention" domain: "com.microsoft" name: "self/Attention" input: "w" input: "qkv_w" input: "qkv_b" output: "y" }
+    node { op_type: "Attention" domain: "com.microsoft" name: "self/Attention" input: "w" input: "Attention_0_qkv_weight" input: "Attention_0_qkv_bias" output: "y" }
     node { op_type: "Relu" name: "self.query/R" } node { op_type: "Relu" name: "self.key/R" } node { op_type: "Relu" name: "self.value/R" }
     initializer { name: "W1" data_type: 1 dims: 1 dims: 8 dims: 2 }
     initializer { name: "R1" data_type: 1 dims: 1 dims: 8 dims: 2 }
@@ -119,14 +119,14 @@ TEST(WeightMapTest, RecurrentLayersAndFusedAttentionAreMerged) {
     initializer { name: "W2" data_type: 1 dims: 2 dims: 8 dims: 2 }
     initializer { name: "R2" data_type: 1 dims: 2 dims: 8 dims: 2 }
     initializer { name: "B2" data_type: 1 dims: 2 dims: 16 }
-    initializer { name: "qkv_w" data_type: 1 dims: 4 dims: 12 }
-    initializer { name: "qkv_b" data_type: 1 dims: 12 })");
+    initializer { name: "Attention_0_qkv_weight" data_type: 1 dims: 4 dims: 12 }
+    initializer { name: "Attention_0_qkv_bias" data_type: 1 dims: 12 })");
   EXPECT_WEIGHT(told.at("W1"), "merged", "rnn.weight_ih_l0");
   EXPECT_WEIGHT(told.at("R2"), "merged", "rnn.weight_hh_l1",
                 "rnn.weight_hh_l1_reverse");
   EXPECT_WEIGHT(told.at("B1"), "merged", "rnn.bias_ih_l0", "rnn.bias_hh_l0");
-  EXPECT_WEIGHT(told.at("qkv_w"), "merged", "self.query.weight",
-                "self.key.weight", "self.value.weight");
+  EXPECT_WEIGHT(told.at("Attention_0_qkv_weight"), "merged",
+                "self.query.weight", "self.key.weight", "self.value.weight");
 }
 
 TEST(WeightMapTest, ConvolutionsWithoutNamesAreFolded) {
