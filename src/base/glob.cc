@@ -69,9 +69,9 @@ bool MatchesPattern(std::string_view pattern, std::string_view text,
       // from a later place of the same name: without this, a name of 1 MB
       // would be searched from each of its bytes.
       const bool nowhere = within.pattern != kNone && !within.crossed;
-      take_more(across, nowhere ? std::max(within.text, across.text + 1) -
-                                      across.text
-                                : 1);
+      take_more(
+          across,
+          nowhere ? std::max(within.text, across.text + 1) - across.text : 1);
       within = {};
       crossed = false;
     } else {

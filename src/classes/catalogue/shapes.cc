@@ -88,9 +88,7 @@ bool Shapes::Equal(const Shape& a, const Shape& b) const {
 
 std::uint64_t Shapes::Hash(const Shape& shape) const {
   std::uint64_t hash = shape.operators;
-  const auto mix = [&](std::uint64_t value) {
-    hash = HashMix(hash, value);
-  };
+  const auto mix = [&](std::uint64_t value) { hash = HashMix(hash, value); };
   mix(shape.called ? 2 : 1);
   mix(Index(shape.recorded));
   for (const TextId text : Parameters(shape)) mix(Index(text));

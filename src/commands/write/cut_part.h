@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "commands/read/tag_source.h"
-#include "json/writer.h"
 #include "commands/write/new_models.h"
 #include "edit/part.h"
+#include "json/writer.h"
 
 namespace onnx_tag {
 

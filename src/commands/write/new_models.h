@@ -7,10 +7,10 @@
 
 #include "commands/options.h"
 #include "commands/read/tag_source.h"
-#include "json/writer.h"
 #include "commands/write/pending_outputs.h"
 #include "edit/part.h"
 #include "io/terminal.h"
+#include "json/writer.h"
 #include "model/model_file.h"
 
 namespace onnx_tag {
@@ -23,7 +23,8 @@ struct NewModel {
 };
 
 // Writes `models`, made out of `model`, which must all go to one folder, with
-// the weights that lie outside the file: all or nothing. Notes in each what became of it.
+// the weights that lie outside the file: all or nothing. Notes in each what
+// became of it.
 void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
                     Terminal& terminal, std::vector<NewModel>& models);
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "json/writer.h"
 #include "commands/write/pending_outputs.h"
+#include "json/writer.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {

@@ -283,8 +283,8 @@ class MacroFinder {
     if (cast != kNo<NodeId>) {
       nodes.push_back(cast);
       const std::vector<ValueId> inputs = flow_.DataInputs(cast);
-      minus = inputs.empty() ? kNo<NodeId>
-                             : flow_.DataProducer(inputs[0], {"Sub"});
+      minus =
+          inputs.empty() ? kNo<NodeId> : flow_.DataProducer(inputs[0], {"Sub"});
     }
     const NodeId mean = FirstProducer(minus, {"ReduceMean"});
     if (mean == kNo<NodeId>) return false;

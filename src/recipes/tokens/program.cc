@@ -87,17 +87,18 @@ std::vector<Step> MakeSteps(const Shape& shape, Order order) {
   for (const std::uint32_t token : sequence) {
     if (!shape.skipped.empty() && shape.skipped[token]) continue;
     const std::string_view text = shape.labels[token];
-    steps.push_back({.token = token,
-                     .label = label[token],
-                     .inputs = hash_of(shape.inputs[token]),
-                     .readers = hash_of(readers[token]),
-                     .extra = HashMix(label[token], HashBytes(shape.extras[token])),
-                     .soft = SoftClasses(text),
-                     .weight = LabelWeight(text),
-                     .solid = IsSolid(text),
-                     .convolution = text == "CONV",
-                     .batch_norm = text == "BN",
-                     .gather = text.starts_with("Gather")});
+    steps.push_back(
+        {.token = token,
+         .label = label[token],
+         .inputs = hash_of(shape.inputs[token]),
+         .readers = hash_of(readers[token]),
+         .extra = HashMix(label[token], HashBytes(shape.extras[token])),
+         .soft = SoftClasses(text),
+         .weight = LabelWeight(text),
+         .solid = IsSolid(text),
+         .convolution = text == "CONV",
+         .batch_norm = text == "BN",
+         .gather = text.starts_with("Gather")});
   }
   return steps;
 }
