@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "onnx_tag/mapping.h"
+#include "sizes/shapes.h"
 
 namespace onnx_tag {
 
@@ -85,8 +86,9 @@ struct TagSourceOptions {
 struct ShowOptions {
   std::string model;
   TagSourceOptions source;
-  std::optional<std::uint32_t> depth;  // levels below the top row; none: all
-  std::string module;                  // the subtree to show; a pattern
+  std::vector<sizes::GivenShape> shapes;  // of inputs
+  std::optional<std::uint32_t> depth;     // levels below the top row; none: all
+  std::string module;                     // the subtree to show; a pattern
   bool nodes = false;
   bool unfold = false;
   bool json = false;
@@ -150,6 +152,7 @@ struct DiffOptions {
   std::string a;
   std::string b;
   TagSourceOptions source;
+  std::vector<sizes::GivenShape> shapes;  // of inputs, in both
   bool markdown = false;
   bool json = false;
 };

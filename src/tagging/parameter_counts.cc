@@ -36,6 +36,11 @@ ModuleId ByReader(const Model& model, const Tagging& tagging, ValueId value) {
 
 }  // namespace
 
+ModuleId OwnerOf(const Model& model, const Tagging& tagging, ValueId weight) {
+  const ModuleId named = ByName(tagging.modules, model.ValueName(weight));
+  return named != kNo<ModuleId> ? named : ByReader(model, tagging, weight);
+}
+
 IdVector<ModuleId, std::uint64_t> ParameterCounts::Totals(
     const ModuleTree& tree) const {
   IdVector<ModuleId, std::uint64_t> totals = own;
@@ -55,8 +60,7 @@ ParameterCounts CountParameters(const Model& model, const Tagging& tagging) {
     const std::uint64_t elements = Elements(model.Dims(weight));
     if (elements == 0) continue;
     counts.all += elements;
-    ModuleId owner = ByName(tagging.modules, model.ValueName(weight.value));
-    if (owner == kNo<ModuleId>) owner = ByReader(model, tagging, weight.value);
+    const ModuleId owner = OwnerOf(model, tagging, weight.value);
     (owner == kNo<ModuleId> ? counts.unplaced : counts.own[owner]) += elements;
   }
   return counts;
