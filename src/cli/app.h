@@ -22,7 +22,8 @@ struct PrintText {
 struct Invocation {
   std::variant<PrintText, TagOptions, StripOptions, ShowOptions, ExplainOptions,
                QueryOptions, SelectOptions, ExportOptions, TransferOptions,
-               DiffOptions, CheckOptions, ProfileOptions, StrategiesOptions>
+               DiffOptions, ReportOptions, CheckOptions, ProfileOptions,
+               StrategiesOptions>
       command;
   TerminalOptions terminal;
 };

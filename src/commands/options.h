@@ -157,6 +157,17 @@ struct DiffOptions {
   bool json = false;
 };
 
+struct ReportOptions {
+  std::vector<std::string> inputs;  // a model, two, or a folder
+  TagSourceOptions source;
+  std::vector<sizes::GivenShape> shapes;  // of inputs
+  std::string profile;                    // "": none
+  std::string output;                     // "": beside the model
+  std::string folder;                     // --out-dir, for a folder
+  bool force = false;
+  bool quiet = false;
+};
+
 struct CheckOptions {
   std::string model;
   TagSourceOptions source;

@@ -1,0 +1,49 @@
+#include <CLI/CLI.hpp>
+
+#include "cli/option_values.h"
+#include "cli/option_words.h"
+#include "cli/parsers.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag::cli {
+
+Invocation ParseReport(CLI::App& app, Words words) {
+  ReportOptions options;
+  ShapeWords shapes;
+  TagSourceWords source;
+  TerminalWords terminal;
+  app.add_option("MODEL", options.inputs,
+                 "an ONNX file or its sidecar; two, to compare them; or a "
+                 "folder of models")
+      ->required()
+      ->type_name("");
+  app.add_option("-o,--output", options.output,
+                 "the page; default MODEL.report.html, - for stdout")
+      ->type_name("FILE");
+  app.add_option("--out-dir", options.folder,
+                 "for a folder: index.html and a page for each model")
+      ->type_name("DIR");
+  app.add_option("--profile", options.profile,
+                 "an ONNX Runtime profile, for a time column")
+      ->type_name("FILE");
+  shapes.Add(app);
+  app.add_flag("-f,--force", options.force, "replace a file that is there");
+  source.Add(app);
+  terminal.Add(app);
+  app.add_flag("-q,--quiet", options.quiet, "no summary")->group("Terminal");
+  ReadWords(app, std::move(words));
+  options.source = source.Take();
+  options.shapes = shapes.Take();
+  if (options.inputs.size() > 2) {
+    Fail(ErrorKind::kUsage,
+         "report takes one model, two models or one folder, not {}",
+         options.inputs.size());
+  }
+  if (!options.folder.empty() &&
+      (!options.output.empty() || options.inputs.size() > 1)) {
+    Fail(ErrorKind::kUsage, "--out-dir goes with one folder and without -o");
+  }
+  return {.command = std::move(options), .terminal = terminal.Take()};
+}
+
+}  // namespace onnx_tag::cli
