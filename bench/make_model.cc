@@ -5,6 +5,7 @@
 // KIND is
 //   scoped    node names as torch writes them, for a transformer of 12 layers
 //   unscoped  `MatMul_24` and numbers, as torch wrote them before 1.11
+//   modules   as scoped, with one module and one parameter for each node
 //   weights   as scoped, and 1.5 GB of weights in 2,500 initializers
 //   constant  as scoped, and one Constant of 64 MB
 //   external  as weights, with 100 GB of them in a sparse file beside the model
@@ -95,9 +96,13 @@ constexpr std::uint64_t kLayers = 12;
 class Generator {
  public:
   Generator(std::string_view kind, std::uint64_t nodes)
-      : kind_(kind), nodes_(nodes) {
-    if (kind != "scoped" && kind != "unscoped" && kind != "weights" &&
-        kind != "constant" && kind != "external") {
+      : kind_(kind),
+        nodes_(nodes),
+        layers_(kind == "modules"
+                    ? (nodes + kModules.size() - 1) / kModules.size()
+                    : kLayers) {
+    if (kind != "scoped" && kind != "unscoped" && kind != "modules" &&
+        kind != "weights" && kind != "constant" && kind != "external") {
       throw std::runtime_error(fmt::format("no kind '{}'", kind));
     }
   }
@@ -143,9 +148,9 @@ class Generator {
  private:
   bool scoped() const { return kind_ != "unscoped"; }
   // Nodes of a layer stand together, and in it those of a module.
-  std::uint64_t Layer(std::uint64_t i) const { return i * kLayers / nodes_; }
+  std::uint64_t Layer(std::uint64_t i) const { return i * layers_ / nodes_; }
   std::size_t ModuleOf(std::uint64_t i) const {
-    const std::uint64_t in_layer = i * kLayers % nodes_;
+    const std::uint64_t in_layer = i * layers_ % nodes_;
     return static_cast<std::size_t>(in_layer * kModules.size() / nodes_);
   }
 
@@ -161,7 +166,7 @@ class Generator {
   }
 
   std::string WeightName(std::uint64_t k) const {
-    if (k < kLayers * kModules.size()) {
+    if (k < layers_ * kModules.size()) {
       return fmt::format("layer.{}.{}.weight", k / kModules.size(),
                          kModules[k % kModules.size()].path);
     }
@@ -214,7 +219,7 @@ class Generator {
   void EmitInitializers(Sink& out) const {
     const bool heavy = kind_ == "weights" || kind_ == "external";
     const std::uint64_t count =
-        heavy ? kWeightCount : kLayers * kModules.size();
+        heavy ? kWeightCount : layers_ * kModules.size();
     const std::uint64_t bytes = kind_ == "weights"
                                     ? kWeightBytes / kWeightCount / 4 * 4
                                     : std::uint64_t{16};
@@ -252,6 +257,7 @@ class Generator {
 
   std::string_view kind_;
   std::uint64_t nodes_;
+  std::uint64_t layers_;
 };
 
 void Make(std::string_view kind, std::uint64_t nodes, const std::string& path) {

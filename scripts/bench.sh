@@ -2,7 +2,7 @@
 # Measures `onnx-tag tag --no-sidecar` beside cp, protobuf and Python's onnx on models it makes itself.
 #
 #   scripts/bench-batch.sh          many small files, with -j 1 and -j 2
-#   scripts/bench.sh [MODEL...]     bert_tiny scoped_1e5 scoped_1e6 unscoped_1e5 weights constant external; default: all
+#   scripts/bench.sh [MODEL...]     bert_tiny scoped_1e5 scoped_1e6 modules_1e5 modules_1e6 unscoped_1e5 weights constant external; default: all
 #
 # Needs 4 GB of disk in build/bench and, for the peers, 7 GB of memory. RUNS=5 is how often each command runs; the
 # commands take turns. Python's onnx is that of PYTHON, by default of the environment of the client tests, else python3;
@@ -21,7 +21,7 @@ mkdir -p $work
 python=${PYTHON:-build/clients/venv/bin/python}
 [ -x "$(command -v "$python")" ] || python=python3
 "$python" -c 'import onnx' 2>/dev/null || python=
-[ $# -gt 0 ] || set -- bert_tiny scoped_1e5 scoped_1e6 unscoped_1e5 weights constant external
+[ $# -gt 0 ] || set -- bert_tiny scoped_1e5 scoped_1e6 modules_1e5 modules_1e6 unscoped_1e5 weights constant external
 
 # model NAME: its path, made when it is not there.
 model() {

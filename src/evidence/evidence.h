@@ -146,7 +146,7 @@ struct Evidence {
   std::vector<Origin> origins;                // by node
   // The names say nothing but the root, although there is more: Keras' layers
   // are no modules to torch.
-  bool root_scopes_are_mute = false;
+  bool only_root_is_named = false;
 
   std::shared_ptr<const Rules> rules;       // the user's; null: none
   std::vector<RuleFact> rule_facts;         // by node

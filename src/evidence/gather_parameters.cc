@@ -10,7 +10,6 @@
 #include "exporters/parameter_name.h"
 #include "exporters/tools/original_name.h"
 #include "hierarchy/name_parts.h"
-#include "hierarchy/wrappers.h"
 
 namespace onnx_tag {
 namespace {

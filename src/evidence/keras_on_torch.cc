@@ -34,7 +34,7 @@ bool IsKerasMetadata(const Evidence& evidence) {
 }
 
 void SetScopesAside(Evidence& evidence) {
-  evidence.root_scopes_are_mute = true;
+  evidence.only_root_is_named = true;
   evidence.notes.push_back(
       "every scope is the root: the layers are no torch modules");
   std::erase_if(evidence.metadata, [](const MetadataFact& fact) {

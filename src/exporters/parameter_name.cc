@@ -109,4 +109,16 @@ ParameterName SplitParameterName(std::string_view name) {
   return {BeforeLastPart(name, '.'), LastPart(name, '.')};
 }
 
+std::string_view GenerationPrefix(std::string_view name) {
+  for (const std::string_view prefix : {"s_d_", "s_", "e_", "d_"}) {
+    if (!name.starts_with(prefix)) continue;
+    const std::string_view rest = name.substr(prefix.size());
+    // `d_model` is nobody's prefix.
+    const bool scoped = rest.starts_with('/') || rest.starts_with("onnx::") ||
+                        rest.find('.') != std::string_view::npos;
+    return scoped ? prefix : std::string_view();
+  }
+  return {};
+}
+
 }  // namespace onnx_tag::hierarchy

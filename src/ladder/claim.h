@@ -2,6 +2,7 @@
 #ifndef ONNX_TAG_LADDER_CLAIM_H_
 #define ONNX_TAG_LADDER_CLAIM_H_
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -26,45 +27,21 @@ using Placed = IdVector<NodeId, Tag>;
 using RungFunction = std::vector<Claim>(const Evidence& evidence,
                                         const Placed& placed);
 
+// The strategies that use a rung, as a set.
+enum StrategySet : std::uint8_t {
+  kEnhancedSemantic = 1,
+  kUsageBased = 2,
+  kHtp = 4,
+  kUniversal = 8,
+  kFxGraph = 16,
+};
+
 struct Rung {
   std::string_view name;
   std::string_view help;
   RungFunction* propose;
+  unsigned strategies = 0;
 };
-
-// The rungs, one file each.
-RungFunction ProposeFromMetadata;
-RungFunction ProposeFromFunctions;
-RungFunction ProposeFromInlined;
-RungFunction ProposeForHelperBodies;
-RungFunction ProposeForFunctionBodies;
-RungFunction ProposeFromDialect;
-RungFunction ProposeFromScope;
-RungFunction ProposeFromValueName;
-RungFunction ProposeFromParameters;
-RungFunction ProposeFromRecipes;
-RungFunction ProposeFromLooseRecipes;
-RungFunction ProposeFromNormPatterns;
-RungFunction ProposeForControlFlow;
-RungFunction ProposeForCarriers;
-RungFunction ProposeForConversions;
-RungFunction ProposeForGemmReshapes;
-RungFunction ProposeFromConsumers;
-RungFunction ProposeForConstants;
-RungFunction ProposeForUnnamedRegions;
-RungFunction ProposeMuteRoot;
-RungFunction ProposeFromSanitizedNames;
-RungFunction ProposeFromNeighbours;
-RungFunction ProposeFromAttention;
-RungFunction ProposeForRecurrentSteps;
-RungFunction ProposeForSequentialParts;
-RungFunction ProposeFromExecutionOrder;
-RungFunction ProposeFromTrace;
-RungFunction ProposeForTracedOperands;
-RungFunction ProposeFromFx;
-RungFunction ProposeForFxOperands;
-RungFunction ProposeByVote;
-RungFunction ProposeAuxiliary;
 
 }  // namespace onnx_tag
 

@@ -6,46 +6,6 @@
 namespace onnx_tag {
 namespace {
 
-constexpr Rung kEnhancedSemanticRungs[] = {
-    {"metadata", "the exporter's metadata", &ProposeFromMetadata},
-    {"function", "the local function it calls or stands in",
-     &ProposeFromFunctions},
-    {"dialect", "names of producers other than PyTorch", &ProposeFromDialect},
-    {"scope", "the scope in the node's name", &ProposeFromScope},
-    {"value_name", "the scope in an output's name", &ProposeFromValueName},
-    {"inlined", "the call of an inlined function", &ProposeFromInlined},
-    {"helper_body", "the call of the function it stands in",
-     &ProposeForHelperBodies},
-    {"parameter", "the parameters it uses", &ProposeFromParameters},
-    {"recipe", "the recipe book's recording of the architecture",
-     &ProposeFromRecipes},
-    {"region", "between named nodes of a converter", &ProposeForUnnamedRegions},
-    {"recurrent", "recurrent layers written out step by step",
-     &ProposeForRecurrentSteps},
-    {"norm", "norms written out as arithmetic", &ProposeFromNormPatterns},
-    {"carrier", "nodes that hand a parameter on", &ProposeForCarriers},
-    {"gemm_reshape", "Reshapes around a Gemm", &ProposeForGemmReshapes},
-    {"conversion", "casts and quantizers of a tensor", &ProposeForConversions},
-    {"consumers", "scopeless nodes among scoped ones", &ProposeFromConsumers},
-    {"attention", "attention written out", &ProposeFromAttention},
-    {"constant", "constants of placed nodes", &ProposeForConstants},
-    {"loose_recipe", "what a recording has around it",
-     &ProposeFromLooseRecipes},
-    {"control_flow", "what the branches of an If or Loop use",
-     &ProposeForControlFlow},
-    {"sanitized", "names with underscores for dots and slashes",
-     &ProposeFromSanitizedNames},
-    {"mute_root", "names that know nothing but the root", &ProposeMuteRoot},
-    {"sequential", "the missing numbers of a Sequential",
-     &ProposeForSequentialParts},
-    {"execution_order", "between placed nodes in the order of execution",
-     &ProposeFromExecutionOrder},
-    {"neighbours", "the modules around it", &ProposeFromNeighbours},
-    {"late_helper_body", "the call of the function it stands in",
-     &ProposeForHelperBodies},
-    {"function_body", "the function it stands in", &ProposeForFunctionBodies},
-};
-
 // The body of a module's function is the module's, and what it calls.
 bool LeavesFunction(const Evidence& evidence, const Claim& claim) {
   if (claim.source != Source::kLocality) return false;
@@ -58,8 +18,6 @@ bool LeavesFunction(const Evidence& evidence, const Claim& claim) {
 }
 
 }  // namespace
-
-std::span<const Rung> EnhancedSemanticRungs() { return kEnhancedSemanticRungs; }
 
 std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
   if (LeavesFunction(evidence, claim)) return std::nullopt;

@@ -17,7 +17,7 @@ namespace onnx_tag {
 // found.
 struct Strategy {
   StrategyInfo info;
-  std::span<const Rung> rungs;  // most certain first
+  std::vector<Rung> rungs;  // most certain first
   // Drops tags the strategy does not stand for, when classes are known.
   void (*prune)(Tagging& tagging) = nullptr;
   bool torch_nn = false;  // its tags have every class
@@ -25,8 +25,9 @@ struct Strategy {
 
 std::span<const Strategy> AllStrategies();
 
-// The ladder of enhanced_semantic.
-std::span<const Rung> EnhancedSemanticRungs();
+// The table of rungs, and those of one strategy; both most certain first.
+std::span<const Rung> AllRungs();
+std::vector<Rung> RungsOf(StrategySet strategy);
 
 // Leaves what a production gate may rely on: the filter of usage_based.
 void PruneToUsage(Tagging& tagging);

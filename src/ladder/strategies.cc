@@ -12,76 +12,42 @@
 namespace onnx_tag {
 namespace {
 
-constexpr StrategyInfo kEnhancedSemantic = {
-    "enhanced_semantic",
-    "what the file says, then what its operations imply, then where its "
-    "neighbours are",
-    Need::kNothing};
-constexpr StrategyInfo kUsageBased = {
-    "usage_based",
-    "only what the file says outright, and only below classes of the model's "
-    "own",
-    Need::kNothing};
-constexpr StrategyInfo kHtp = {
-    "htp",
-    "a recorded run (--trace) laid over the nodes by operation, order, shape "
-    "and dataflow",
-    Need::kTrace};
-constexpr StrategyInfo kUniversal = {
-    "universal",
-    "each node's deepest module with every class, torch.nn's too; best with "
-    "--hierarchy",
-    Need::kHierarchy};
-constexpr StrategyInfo kFxGraph = {
-    "fx_graph",
-    "FX nodes laid over the nodes: dynamo's metadata in the file, or --fx",
-    Need::kFx};
-
-constexpr StrategyInfo kInfos[] = {kEnhancedSemantic, kUsageBased, kHtp,
-                                   kUniversal, kFxGraph};
-
-constexpr Rung kUsageBasedRungs[] = {
-    {"metadata", "the exporter's metadata", &ProposeFromMetadata},
-    {"function", "the local function it calls or stands in",
-     &ProposeFromFunctions},
-    {"dialect", "names of producers other than PyTorch", &ProposeFromDialect},
-    {"scope", "the scope in the node's name", &ProposeFromScope},
-    {"value_name", "the scope in an output's name", &ProposeFromValueName},
-    {"parameter", "the parameters it uses", &ProposeFromParameters},
+constexpr StrategyInfo kInfos[] = {
+    {"enhanced_semantic",
+     "what the file says, then what its operations imply, then where its "
+     "neighbours are",
+     Need::kNothing},
+    {"usage_based",
+     "only what the file says outright, and only below classes of the model's "
+     "own",
+     Need::kNothing},
+    {"htp",
+     "a recorded run (--trace) laid over the nodes by operation, order, shape "
+     "and dataflow",
+     Need::kTrace},
+    {"universal",
+     "each node's deepest module with every class, torch.nn's too; best with "
+     "--hierarchy",
+     Need::kHierarchy},
+    {"fx_graph",
+     "FX nodes laid over the nodes: dynamo's metadata in the file, or --fx",
+     Need::kFx},
 };
 
-constexpr Rung kHtpRungs[] = {
-    {"trace", "the operation that was recorded", &ProposeFromTrace},
-    {"operands", "constants and sizes for one module's operations",
-     &ProposeForTracedOperands},
-    {"vote", "a vote of the nodes around it", &ProposeByVote},
-    {"auxiliary", "auxiliary operations of no single module",
-     &ProposeAuxiliary},
-};
-
-constexpr Rung kFxRungs[] = {
-    {"metadata", "the exporter's metadata", &ProposeFromMetadata},
-    {"fx", "the FX node it was made from", &ProposeFromFx},
-    {"operands", "constants and sizes for one module's operations",
-     &ProposeForFxOperands},
-    {"vote", "a vote of the nodes around it", &ProposeByVote},
-};
-
-const std::array<Strategy, 5>& Table() {
-  static const std::array<Strategy, 5> kTable = {{
-      {kEnhancedSemantic, EnhancedSemanticRungs(), nullptr, false},
-      {kUsageBased, kUsageBasedRungs, &PruneToUsage, false},
-      {kHtp, kHtpRungs, nullptr, false},
-      {kUniversal, EnhancedSemanticRungs(), nullptr, true},
-      {kFxGraph, kFxRungs, nullptr, false},
+const std::array<Strategy, std::size(kInfos)>& Table() {
+  static const std::array<Strategy, std::size(kInfos)> kTable = {{
+      {kInfos[0], RungsOf(kEnhancedSemantic), nullptr, false},
+      {kInfos[1], RungsOf(kUsageBased), &PruneToUsage, false},
+      {kInfos[2], RungsOf(kHtp), nullptr, false},
+      {kInfos[3], RungsOf(kUniversal), nullptr, true},
+      {kInfos[4], RungsOf(kFxGraph), nullptr, false},
   }};
   return kTable;
 }
 
 bool AsksBook(const Strategy& strategy) {
-  return std::any_of(
-      strategy.rungs.begin(), strategy.rungs.end(),
-      [](const Rung& rung) { return rung.propose == &ProposeFromRecipes; });
+  return std::any_of(strategy.rungs.begin(), strategy.rungs.end(),
+                     [](const Rung& rung) { return rung.name == "recipe"; });
 }
 
 }  // namespace

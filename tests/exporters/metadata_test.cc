@@ -88,9 +88,6 @@ TEST(MetadataTest, Pitfall32_OnnxscriptIsRelativeAndHasNoOp) {
                                         "model.layers.0.input_layernorm"));
   EXPECT_THAT(scope.classes,
               ElementsAre("CausalLM", "Decoder", "DecoderLayer", "RMSNorm"));
-  const MetadataScope same = ParseOnnxscriptNamespace(
-      "model_root: CausalLM/model: Decoder/layers.0: DecoderLayer");
-  EXPECT_EQ(same.module, "model_root.model.layers.0");
   EXPECT_TRUE(ParseOnnxscriptScopes("['']", "['A']").known);
 }
 
@@ -104,7 +101,6 @@ TEST(MetadataTest, Pitfall33_NoStackIsNoEvidence) {
           "['_empty_nn_module_stack_from_metadata_hook', 'sym_size']", "")
           .known);
   EXPECT_FALSE(ParseTorchNamespace("").known);
-  EXPECT_FALSE(ParseOnnxscriptNamespace("").known);
 }
 
 TEST(MetadataTest, ListsThatAreNotParallelGiveNoClasses) {
@@ -155,33 +151,6 @@ TEST(MetadataTest, ShortClassIsTheLastWord) {
   EXPECT_EQ(ShortClass("f._aot_export_non_strict.<locals>.Wrapper"), "Wrapper");
   EXPECT_EQ(ShortClass("Linear"), "Linear");
   EXPECT_EQ(ShortClass(""), "");
-}
-
-TEST(FramesTest, ReadsStackTraces) {
-  const auto frames = StackTraceFrames(
-      "  File \"/m/modeling_llama.py\", line 250, in forward\n"
-      "    x = self.conv1(x)\n"
-      "\n"
-      "  File \"x.py\", line 9\n"
-      "  File \"broken");
-  ASSERT_EQ(frames.size(), 2u);
-  EXPECT_EQ(frames[0].file, "/m/modeling_llama.py");
-  EXPECT_EQ(frames[0].line, 250);
-  EXPECT_EQ(frames[0].function, "forward");
-  EXPECT_EQ(frames[1].line, 9);
-  EXPECT_EQ(frames[1].function, "");
-}
-
-TEST(FramesTest, Pitfall37_DocStringsCanBeHuge) {
-  const auto frames = DocStringFrames(
-      "/opt/torch (x86)/linear.py(114): forward\n"
-      "module.py(1190): _slow_forward\nfused Matmul and Add\n");
-  ASSERT_EQ(frames.size(), 2u);
-  EXPECT_EQ(frames[0].file, "/opt/torch (x86)/linear.py");
-  EXPECT_EQ(frames[0].line, 114);
-  EXPECT_EQ(frames[0].function, "forward");
-  EXPECT_THAT(DocStringFrames(std::string(1000000, '(')), IsEmpty());
-  EXPECT_THAT(StackTraceFrames(std::string(1000000, '\n')), IsEmpty());
 }
 
 TEST(MetadataTest, HostileScopesAreHarmless) {

@@ -9,28 +9,18 @@
 #include "exporters/onnxscript/onnxscript_nn.h"
 #include "exporters/tensorflow/tf2onnx.h"
 #include "exporters/tools/sanitized.h"
-#include "hierarchy/wrappers.h"
 
 namespace onnx_tag::hierarchy {
 namespace {
 
 using ::testing::ElementsAre;
 
-TEST(GenaiTest, SplitsNodesAndValues) {
+TEST(GenaiTest, SplitsNodes) {
   const GenaiName node = SplitGenaiNode("/model/layers.0/attn/q_proj/MatMul");
   EXPECT_TRUE(node.ok);
   EXPECT_EQ(node.scope, "model/layers.0/attn/q_proj");
   EXPECT_EQ(node.op, "MatMul");
   EXPECT_FALSE(node.made);
-  const GenaiName value =
-      SplitGenaiValue("/model/layers.0/attn/q_proj/MatMul/output_0");
-  EXPECT_EQ(value.scope, "model/layers.0/attn/q_proj");
-  const GenaiName norm =
-      SplitGenaiValue("/model/layers.0/input_layernorm/output_3");
-  EXPECT_EQ(norm.scope, "model/layers.0/input_layernorm");
-  EXPECT_EQ(norm.op, "");
-  EXPECT_FALSE(SplitGenaiValue("/a/MatMul_output_0").ok);
-  EXPECT_FALSE(SplitGenaiValue("/output_0").ok);
 }
 
 TEST(GenaiTest, Pitfall18_TheFinalNormIsNoLayer) {
@@ -195,12 +185,6 @@ TEST(SanitizedTest, Pitfall16_KnownModulesTellUnderscoresApart) {
   EXPECT_EQ(match("encoders"), "|encoders");
 }
 
-TEST(SanitizedTest, PlaceholdersLoseTheirMark) {
-  EXPECT_EQ(WithoutPlaceholderPrefix("p_fc_weight"), "fc_weight");
-  EXPECT_EQ(WithoutPlaceholderPrefix("b_p_x"), "p_x");
-  EXPECT_EQ(WithoutPlaceholderPrefix("c_"), "c_");
-}
-
 TEST(SanitizedTest, SaysWhenTwoModulesFit) {
   const ModuleTree tree = Modules({"a_b", "a.b"});
   EXPECT_TRUE(MatchSanitized(tree, ModuleTree::kRoot, "a_b").ambiguous);
@@ -217,35 +201,6 @@ TEST(SanitizedTest, HostileTreesAreHarmless) {
     text += "a_";
   }
   EXPECT_TRUE(MatchSanitized(tree, ModuleTree::kRoot, text).rest.empty());
-}
-
-TEST(WrappersTest, AreRecognised) {
-  struct Vector {
-    std::string_view path, prefix, rest, wrapper;
-  };
-  const Vector vectors[] = {
-      {"module.encoder", "module.", "encoder", "DataParallel"},
-      {"_orig_mod.fc", "_orig_mod.", "fc", "torch.compile"},
-      {"_original_module._original_model.h.0",
-       "_original_module._original_model.", "h.0", "ORTModule"},
-      {"base_model.model.model.layers", "base_model.model.", "model.layers",
-       "PEFT"},
-      {"0.auto_model.encoder", "0.auto_model.", "encoder",
-       "sentence-transformers"},
-      {"module._orig_mod.base_model.model.x",
-       "module._orig_mod.base_model.model.", "x", "DataParallel"},
-      {"model.layers.0", "", "model.layers.0", ""},
-      {"modules.0", "", "modules.0", ""},
-  };
-  for (const Vector& vector : vectors) {
-    const Wrapped wrapped = SplitWrapper(vector.path);
-    EXPECT_EQ(wrapped.prefix, vector.prefix) << vector.path;
-    EXPECT_EQ(wrapped.path, vector.rest) << vector.path;
-    EXPECT_EQ(wrapped.wrapper, vector.wrapper) << vector.path;
-  }
-  EXPECT_EQ(GenerationPrefix("s_d_transformer.h.0.weight"), "s_d_");
-  EXPECT_EQ(GenerationPrefix("e_/encoder/MatMul"), "e_");
-  EXPECT_EQ(GenerationPrefix("d_model"), "");
 }
 
 TEST(DialectTest, OneNameTellsAsMuchAsItCan) {
@@ -300,9 +255,7 @@ TEST(DialectTest, HostileNamesAreHarmless) {
     ValueNameDialect(name);
     SplitTfName(name);
     SplitGenaiNode(name);
-    SplitGenaiValue(name + "/output_0");
     SplitPackageFunction(name + "_1");
-    SplitWrapper(name);
     IsPythonModuleDomain(name);
   }
 }

@@ -124,5 +124,11 @@ TEST(ParameterNameTest, HostileNamesAreHarmless) {
   }
 }
 
+TEST(GenerationPrefixTest, NeedsAScopeOrAPathBehindIt) {
+  EXPECT_EQ(GenerationPrefix("s_d_transformer.h.0.weight"), "s_d_");
+  EXPECT_EQ(GenerationPrefix("e_/encoder/MatMul"), "e_");
+  EXPECT_EQ(GenerationPrefix("d_model"), "");
+}
+
 }  // namespace
 }  // namespace onnx_tag::hierarchy

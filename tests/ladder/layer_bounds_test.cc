@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "onnx_tag/mapping.h"
 #include "recipes/small_model.h"
 
 namespace onnx_tag {

@@ -300,19 +300,6 @@ TEST(GenerationTest, PrefixesOfTheTwoHalvesAreNoModules) {
   EXPECT_EQ(built.ModuleOf("MatMul_3"), "transformer.h.0.mlp.c_fc");
 }
 
-TEST(SanitizedTest, KnownModulesAreRecognizedInNamesWithUnderscores) {
-  Built built;
-  built.Weight("encoder.layer.0.fc.weight", {8, 8})
-      .Node("Gemm", "node_7_encoder_layer_0_fc_Gemm",
-            {"x", "encoder.layer.0.fc.weight"}, "y")
-      .Node("Relu", "node_8_encoder_layer_0_fc_Relu_Relu", {"z"}, "w")
-      .Map();
-  EXPECT_EQ(built.ModuleOf("node_8_encoder_layer_0_fc_Relu_Relu"),
-            "encoder.layer.0.fc");
-  EXPECT_EQ(built.TagOf("node_8_encoder_layer_0_fc_Relu_Relu").confidence,
-            Confidence::kLow);
-}
-
 TEST(DialectTest, IsTheExportersAndNotTheLastTools) {
   Built scoped;
   scoped.Node("MatMul", "/a/MatMul", {"x"}, "/a/MatMul_output_0")

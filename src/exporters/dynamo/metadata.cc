@@ -218,11 +218,6 @@ MetadataScope ParseTorchNamespace(std::string_view text) {
   return FromStack(stack.names, std::move(stack.classes));
 }
 
-MetadataScope ParseOnnxscriptNamespace(std::string_view text) {
-  Stack stack = SplitNamespace(text);
-  return FromRelative(stack.names, std::move(stack.classes));
-}
-
 std::string_view ShortClass(std::string_view class_path) {
   return LastPart(class_path, '.');
 }

@@ -29,10 +29,9 @@ MetadataScope ParseTorchScopes(std::string_view name_scopes,
 MetadataScope ParseOnnxscriptScopes(std::string_view name_scopes,
                                     std::string_view class_hierarchy);
 
-// `namespace`, which says the same once more: "<path>: <class>/…". Torch's ends
-// with the operation and its paths are cumulative; onnxscript's does neither.
+// `namespace`, which says the same once more: "<path>: <class>/…". It ends with
+// the operation, and its paths are cumulative.
 MetadataScope ParseTorchNamespace(std::string_view text);
-MetadataScope ParseOnnxscriptNamespace(std::string_view text);
 
 // One entry of a module stack as a module path: `L['self'].h[1]` is h.1,
 // `layers.slice(2, 4, None).0` is layers.2. `mangled` as above.
@@ -40,18 +39,6 @@ std::string NormalizeScope(std::string_view scope, bool* mangled = nullptr);
 
 // "torch.nn.modules.linear.Linear" -> "Linear"; "f.<locals>.Net" -> "Net".
 std::string_view ShortClass(std::string_view class_path);
-
-struct Frame {
-  std::string_view file;
-  int line = 0;
-  std::string_view function;  // "" where the text has none
-};
-
-// `pkg.torch.onnx.stack_trace`, outermost first: `File "x.py", line 25, in f`.
-std::vector<Frame> StackTraceFrames(std::string_view text);
-
-// A TorchScript doc_string (verbose=True), innermost first: `x.py(25): f`.
-std::vector<Frame> DocStringFrames(std::string_view text);
 
 }  // namespace onnx_tag::hierarchy
 

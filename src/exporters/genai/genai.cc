@@ -43,15 +43,6 @@ GenaiName SplitGenaiNode(std::string_view name) {
   return scoped.ok ? Finish(scoped.scope, scoped.op) : GenaiName();
 }
 
-GenaiName SplitGenaiValue(std::string_view name) {
-  const auto node = WithoutNumbered(name, "/output_");
-  if (!node || !node->starts_with('/')) return {};
-  const std::string_view last = LastPart(*node, '/');
-  if (last.empty()) return {};
-  return IsUpper(last[0]) ? SplitGenaiNode(*node)
-                          : Finish(node->substr(1), std::string_view());
-}
-
 GenaiParameter SplitGenaiParameter(std::string_view name) {
   const std::string_view parameter = LastPart(name, '.');
   std::string_view module = BeforeLastPart(name, '.');

@@ -22,16 +22,14 @@ struct GenaiName {
 
 GenaiName SplitGenaiNode(std::string_view name);
 
-// `<node>/output_0`; norms are `<module>/output_0`.
-GenaiName SplitGenaiValue(std::string_view name);
-
 struct GenaiParameter {
   std::string_view module;     // "model.layers.0.attn.q_proj"
   std::string_view parameter;  // "weight"
   bool ok = false;
 };
 
-// `<module>.MatMul.weight`; undo.h comes first. ok: it has the op in it.
+// `<module>.MatMul.weight`; as UndoTensorName leaves it. ok: it has the op in
+// it.
 GenaiParameter SplitGenaiParameter(std::string_view name);
 
 }  // namespace onnx_tag::hierarchy

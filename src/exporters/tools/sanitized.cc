@@ -49,11 +49,4 @@ SanitizedMatch MatchSanitized(const ModuleTree& tree, ModuleId from,
   return best;
 }
 
-std::string_view WithoutPlaceholderPrefix(std::string_view name) {
-  for (const std::string_view prefix : {"p_", "b_", "c_", "obj_"}) {
-    if (name.size() > prefix.size() && ConsumePrefix(name, prefix)) break;
-  }
-  return name;
-}
-
 }  // namespace onnx_tag::hierarchy

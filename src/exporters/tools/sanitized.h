@@ -21,10 +21,6 @@ struct SanitizedMatch {
 SanitizedMatch MatchSanitized(const ModuleTree& tree, ModuleId from,
                               std::string_view text);
 
-// Without torch.export's mark of a parameter, buffer or constant: `p_fc_weight`
-// is fc_weight.
-std::string_view WithoutPlaceholderPrefix(std::string_view name);
-
 }  // namespace onnx_tag::hierarchy
 
 #endif  // ONNX_TAG_EXPORTERS_TOOLS_SANITIZED_H_

@@ -34,32 +34,6 @@ ScopedName SplitValueName(std::string_view name) {
   return SplitScopedName(name);
 }
 
-std::vector<std::string_view> CollapseScope(std::string_view scope) {
-  std::vector<std::string_view> path;
-  std::string_view previous;
-  while (!scope.empty()) {
-    const std::size_t slash = scope.find('/');
-    const std::string_view segment = scope.substr(0, slash);
-    scope.remove_prefix(slash == std::string_view::npos ? scope.size()
-                                                        : slash + 1);
-    if (segment.empty()) continue;
-    const std::string_view last = LastPart(segment, '.');
-    const std::string_view list = BeforeLastPart(segment, '.');
-    if (IsNumeric(last) && !list.empty() && list == previous) {
-      path.push_back(last);
-    } else {
-      for (std::string_view rest = segment; !rest.empty();) {
-        const std::size_t dot = rest.find('.');
-        if (dot != 0) path.push_back(rest.substr(0, dot));
-        rest.remove_prefix(dot == std::string_view::npos ? rest.size()
-                                                         : dot + 1);
-      }
-    }
-    previous = segment;
-  }
-  return path;
-}
-
 Reuse SplitReuseSuffix(std::string_view scope) {
   const auto base = WithoutNumbered(scope, "_");
   if (!base || base->empty() || base->ends_with('/') || base->ends_with('.')) {
@@ -69,12 +43,6 @@ Reuse SplitReuseSuffix(std::string_view scope) {
   // The exporter counts from 1 and writes no leading zeros.
   const int call = digits[0] == '0' ? 0 : SmallNumber(digits, 0);
   return call == 0 ? Reuse{scope, 0} : Reuse{*base, call};
-}
-
-bool IsQuantizerModule(std::string_view segment) {
-  if (const auto bare = WithoutNumbered(segment, "_")) segment = *bare;
-  return segment == "input_quantizer" || segment == "weight_quantizer" ||
-         segment == "output_quantizer" || segment.ends_with("_bmm_quantizer");
 }
 
 }  // namespace onnx_tag::hierarchy

@@ -7,7 +7,6 @@
 #define ONNX_TAG_EXPORTERS_TORCHSCRIPT_TORCHSCRIPT_H_
 
 #include <string_view>
-#include <vector>
 
 namespace onnx_tag::hierarchy {
 
@@ -17,17 +16,12 @@ struct ScopedName {
   bool ok = false;         // false: not such a name, the rest is empty
 };
 
-// For a node; undo.h comes first. A node that OnnxSlim named after its output
-// is understood too.
+// For a node, as UndoNodeName leaves it. A node that OnnxSlim named after its
+// output is understood too.
 ScopedName SplitScopedName(std::string_view name);
 
 // For a value: only a name that ends in _output_N tells its producer.
 ScopedName SplitValueName(std::string_view name);
-
-// The atoms of the module path that `scope` stands for, as far as the scope
-// tells: `layer/layer.0` is layer, 0 (the list was called), `stages.0` is
-// stages, 0 (it was not), `embedder/embedder` is both.
-std::vector<std::string_view> CollapseScope(std::string_view scope);
 
 struct Reuse {
   std::string_view base;
@@ -38,10 +32,6 @@ struct Reuse {
 // called `act_1`. Whoever knows the other names decides. Takes a segment or a
 // whole scope, whose last segment alone can have the suffix.
 Reuse SplitReuseSuffix(std::string_view scope);
-
-// Whether `segment` is a torch-side quantizer (`input_quantizer`,
-// `q_bmm_quantizer`): a module of its own that belongs to its parent.
-bool IsQuantizerModule(std::string_view segment);
 
 }  // namespace onnx_tag::hierarchy
 

@@ -98,20 +98,26 @@ std::vector<Claim> ProposeForHelperBodies(const Evidence& evidence,
   const FunctionTable& table = evidence.functions;
   std::vector<Claim> claims;
   if (table.empty()) return claims;
-  // Helpers call helpers: what is claimed here places the calls inside.
-  Placed now = placed;
+  // Helpers call helpers: where the call itself is not placed, the call of the
+  // function around it counts.
+  IdVector<FunctionId, Tag> calls(table.size());
   for (const FunctionId id : table.CallersFirst()) {
     const LocalFunction& function = table[id];
+    if (function.first_call == kNo<NodeId>) continue;
+    const FunctionId outer =
+        table.OwnerOf(evidence.model[function.first_call].graph);
+    calls[id] = placed[function.first_call].tagged() || outer == kNo<FunctionId>
+                    ? placed[function.first_call]
+                    : calls[outer];
     if (function.kind == FunctionKind::kClass &&
         function.module != kNo<ModuleId>) {
-      continue;
+      calls[id] = Tag();  // its own body is not its caller's
     }
-    const Tag call = now[function.first_call];
-    if (!call.tagged()) continue;
+    if (!calls[id].tagged()) continue;
     for (const NodeId node : table.Body(id)) {
-      if (now[node].tagged()) continue;
-      now[node] = call;
-      claims.push_back({node, call.module, call.confidence, call.source,
+      if (placed[node].tagged()) continue;
+      claims.push_back({node, calls[id].module, calls[id].confidence,
+                        calls[id].source,
                         "it stands in a function that this module calls"});
     }
   }

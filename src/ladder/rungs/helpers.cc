@@ -1,5 +1,5 @@
-// Nodes that only serve others: weight carriers, constants and shape
-// arithmetic.
+// Nodes that only serve others: weight carriers, conversions, Reshapes and what
+// has one reader.
 #include <algorithm>
 
 #include "ladder/claim.h"
@@ -47,14 +47,11 @@ std::vector<Claim> ProposeForConversions(const Evidence& evidence,
                                          const Placed& placed) {
   const Model& model = evidence.model;
   std::vector<Claim> claims;
-  // A pair stands one behind the other: what was found is passed on.
-  IdVector<NodeId, ModuleId> found(model.node_count(), kNo<ModuleId>);
-  IdVector<NodeId, Confidence> sure(model.node_count(), Confidence::kHigh);
+  // A quantizer and its inverse stand one behind the other: the node that made
+  // the tensor, all open conversions in between passed over.
+  IdVector<NodeId, NodeId> maker(model.node_count(), kNo<NodeId>);
   for (const NodeId node : model.Nodes()) {
-    found[node] = placed[node].module;
-    if (placed[node].tagged()) {
-      sure[node] = std::min(placed[node].confidence, Confidence::kHigh);
-    }
+    if (placed[node].tagged()) maker[node] = node;
     if (placed[node].tagged() || evidence.is_carrier[node]) continue;
     if (!IsConversion(model.OpType(node))) continue;
     if (model.OpType(node) == "Cast" && !evidence.IsConverterName(node)) {
@@ -63,11 +60,12 @@ std::vector<Claim> ProposeForConversions(const Evidence& evidence,
     const auto inputs = model.Inputs(node);
     const NodeId producer =
         inputs.empty() ? kNo<NodeId> : ProducerOf(model, inputs[0]);
-    if (producer == kNo<NodeId> || found[producer] == kNo<ModuleId>) continue;
-    found[node] = found[producer];
-    sure[node] = sure[producer];
-    claims.push_back({node, found[node], sure[node], Source::kOperation,
-                      "it converts a tensor that this module made"});
+    if (producer == kNo<NodeId> || maker[producer] == kNo<NodeId>) continue;
+    maker[node] = maker[producer];
+    const Tag& made = placed[maker[node]];
+    claims.push_back(
+        {node, made.module, std::min(made.confidence, Confidence::kHigh),
+         Source::kOperation, "it converts a tensor that this module made"});
   }
   return claims;
 }
@@ -148,44 +146,6 @@ std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
                       contradicted ? Confidence::kMedium : Confidence::kHigh,
                       Source::kLocality,
                       "all nodes that read its result are of this module"});
-  }
-  return claims;
-}
-
-std::vector<Claim> ProposeForConstants(const Evidence& evidence,
-                                       const Placed& placed) {
-  const Model& model = evidence.model;
-  std::vector<Claim> claims;
-  // Backwards: what a constant is computed from comes before it.
-  IdVector<NodeId, ModuleId> found(model.node_count(), kNo<ModuleId>);
-  for (std::size_t i = model.node_count(); i-- > 0;) {
-    const auto node = MakeId<NodeId>(i);
-    if (placed[node].tagged()) {
-      // Without scopes the order of execution has a say in it, too.
-      if (IsDirect(placed[node])) found[node] = placed[node].module;
-      continue;
-    }
-    const auto outputs = model.Outputs(node);
-    if (outputs.empty() || outputs[0] == kNo<ValueId> ||
-        !evidence.constant_value[Index(outputs[0])]) {
-      continue;
-    }
-    ModuleId module = kNo<ModuleId>;
-    bool open = false;
-    for (const NodeId consumer : model.Consumers(outputs[0])) {
-      if (found[consumer] == kNo<ModuleId>) {
-        open = true;
-        break;
-      }
-      module = module == kNo<ModuleId>
-                   ? found[consumer]
-                   : evidence.modules.CommonAncestor(module, found[consumer]);
-    }
-    if (open || module == kNo<ModuleId>) continue;
-    found[node] = evidence.Callable(module);
-    claims.push_back({node, found[node], Confidence::kMedium,
-                      Source::kOperation,
-                      "a constant belongs to the node that reads it"});
   }
   return claims;
 }

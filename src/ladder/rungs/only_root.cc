@@ -2,10 +2,10 @@
 
 namespace onnx_tag {
 
-std::vector<Claim> ProposeMuteRoot(const Evidence& evidence,
-                                   const Placed& placed) {
+std::vector<Claim> ProposeRootWhereOnlyItIsNamed(const Evidence& evidence,
+                                                 const Placed& placed) {
   std::vector<Claim> claims;
-  if (!evidence.root_scopes_are_mute) return claims;
+  if (!evidence.only_root_is_named) return claims;
   for (const NodeId node : evidence.model.Nodes()) {
     if (placed[node].tagged()) continue;
     claims.push_back({node, ModuleId{0}, Confidence::kLow, Source::kScope,

@@ -1,0 +1,171 @@
+// What the mapping loses without each rung of enhanced_semantic.
+//
+//   ablation TRUTH_DIR [--model GLOB] [--variant GLOB]
+//   ablation DIR --wild      models without truth: only what changes
+//
+// Evidence is gathered once per file. The ladder is climbed with all its
+// rungs, then once without each. `places`: nodes that the rung wins.
+// `changes`: nodes that get another module or confidence without it, or none.
+// `exact`, `wrong`, `tagged`: how many fewer or more nodes of the truth, in all
+// files, the ladder without the rung has.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "command_line.h"
+#include "ladder/ladder.h"
+#include "onnx_tag/error.h"
+#include "onnx_tag/mapping.h"
+#include "truth.h"
+
+namespace onnx_tag::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Loss {
+  std::uint64_t places = 0;
+  std::uint64_t changes = 0;
+  std::uint64_t files = 0;  // with changes
+  std::int64_t tagged = 0;
+  std::int64_t exact = 0;
+  std::int64_t wrong = 0;
+};
+
+class Ablation {
+ public:
+  Ablation() : losses_(strategy_.rungs.size()) {}
+
+  void Add(const std::string& bytes, const std::string& truth) {
+    const Model model = ReadModel(bytes);
+    const Evidence evidence =
+        GatherEvidence(model, WantedBy(strategy_, model, {}));
+    const std::vector<TruthRow> rows = ReadTruth(truth, model);
+    nodes_ += model.node_count();
+    rows_ += rows.size();
+    const Placed all = PlaceWithout(evidence, strategy_.rungs.size());
+    const Score whole = ScoreOf(evidence, rows, all);
+    exact_ += whole.exact;
+    for (std::size_t i = 0; i < losses_.size(); ++i) {
+      Loss& loss = losses_[i];
+      if (won_[i] == 0) continue;
+      loss.places += won_[i];
+      const Placed placed = PlaceWithout(evidence, i);
+      std::uint64_t changes = 0;
+      for (const NodeId node : model.Nodes()) {
+        changes += placed[node].module != all[node].module ||
+                   placed[node].confidence != all[node].confidence;
+      }
+      if (changes == 0) continue;
+      loss.changes += changes;
+      ++loss.files;
+      const Score score = ScoreOf(evidence, rows, placed);
+      loss.tagged += Less(score.untagged, whole.untagged);
+      loss.exact += Less(whole.exact, score.exact);
+      loss.wrong += Less(whole.wrong, score.wrong);
+    }
+    ++files_;
+  }
+
+  void Print() const {
+    fmt::print("{} files, {} nodes, {} with truth, {} exact\n", files_, nodes_,
+               rows_, exact_);
+    fmt::print("{:18} {:>8} {:>8} {:>6} {:>8} {:>8} {:>8}\n", "without",
+               "places", "changes", "files", "tagged", "exact", "wrong");
+    for (std::size_t i = 0; i < losses_.size(); ++i) {
+      const Loss& loss = losses_[i];
+      fmt::print("{:18} {:8} {:8} {:6} {:+8} {:+8} {:+8}\n",
+                 strategy_.rungs[i].name, loss.places, loss.changes, loss.files,
+                 -loss.tagged, -loss.exact, -loss.wrong);
+    }
+  }
+
+ private:
+  static std::int64_t Less(std::uint64_t a, std::uint64_t b) {
+    return static_cast<std::int64_t>(a) - static_cast<std::int64_t>(b);
+  }
+
+  // All rungs but one; with all of them, counts what each wins.
+  Placed PlaceWithout(const Evidence& evidence, std::size_t left_out) {
+    const bool whole = left_out == strategy_.rungs.size();
+    if (whole) won_.assign(strategy_.rungs.size(), 0);
+    Placed placed(evidence.model.node_count());
+    std::size_t before = 0;
+    for (std::size_t i = 0; i < strategy_.rungs.size(); ++i) {
+      if (i == left_out) continue;
+      Climb(evidence, strategy_.rungs[i], placed);
+      if (!whole) continue;
+      const auto tagged = static_cast<std::size_t>(
+          std::count_if(placed.begin(), placed.end(),
+                        [](const Tag& tag) { return tag.tagged(); }));
+      won_[i] = tagged - before;
+      before = tagged;
+    }
+    return placed;
+  }
+
+  static Score ScoreOf(const Evidence& evidence,
+                       const std::vector<TruthRow>& rows,
+                       const Placed& placed) {
+    Score score;
+    for (const TruthRow& row : rows) {
+      const Tag& tag = placed[row.node];
+      if (!tag.tagged()) {
+        ++score.untagged;
+        continue;
+      }
+      score.Add(Judge(evidence.modules.Path(tag.module), row), tag.confidence);
+    }
+    return score;
+  }
+
+  const Strategy& strategy_ = FindStrategy("enhanced_semantic");
+  std::vector<Loss> losses_;
+  std::vector<std::size_t> won_;  // by rung, in the file at hand
+  std::uint64_t files_ = 0;
+  std::uint64_t nodes_ = 0;
+  std::uint64_t rows_ = 0;
+  std::uint64_t exact_ = 0;
+};
+
+int Run(const std::string& folder, const std::string& model,
+        const std::string& variant, bool wild) {
+  Ablation ablation;
+  if (!wild) {
+    for (const TruthFile& file : FindTruth(folder, model, variant)) {
+      ablation.Add(ReadAll(file.onnx), ReadAll(file.truth));
+    }
+  } else {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() != ".onnx") continue;
+      try {
+        ablation.Add(ReadAll(entry.path()), "");
+      } catch (const Error& error) {
+        fmt::print(stderr, "{}: {}\n", entry.path().string(), error.what());
+      }
+    }
+  }
+  ablation.Print();
+  return 0;
+}
+
+}  // namespace
+}  // namespace onnx_tag::bench
+
+int main(int argc, char** argv) {
+  using namespace onnx_tag::bench;
+  std::string folder;
+  std::string model = "*";
+  std::string variant = "*";
+  bool wild = false;
+  CommandLine line("ablation DIR");
+  line.Value("--model", model, "GLOB");
+  line.Value("--variant", variant, "GLOB");
+  line.Flag("--wild", wild);
+  if (!line.Parse(argc, argv, folder)) return line.Usage();
+  return Run(folder, model, variant, wild);
+}
