@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "commands/options.h"
+#include "commands/report/report.h"
 #include "io/terminal.h"
 
 namespace onnx_tag::cli {

@@ -174,30 +174,6 @@ double ParsePercent(std::string_view option, const std::string& word) {
   return percent;
 }
 
-sizes::GivenShape ParseShape(const std::string& word) {
-  // Names may have '=' in them, numbers may not.
-  const std::size_t equals = word.rfind('=');
-  if (equals == std::string::npos || equals == 0) {
-    Fail(ErrorKind::kUsage,
-         "--shape: '{}' is not of the form NAME=1,128: an input, and its "
-         "dimensions",
-         Printable(word));
-  }
-  sizes::GivenShape shape{word.substr(0, equals), {}};
-  std::string_view rest = std::string_view(word).substr(equals + 1);
-  while (!rest.empty()) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    const std::uint64_t dim =
-        ParseCount("--shape", std::string(rest.substr(0, comma)));
-    if (dim > (std::uint64_t{1} << 31)) {
-      Fail(ErrorKind::kUsage, "--shape: {} is too large", dim);
-    }
-    shape.dims.push_back(static_cast<std::int64_t>(dim));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-  }
-  return shape;
-}
-
 std::uint64_t ParseCount(std::string_view option, const std::string& word) {
   std::uint64_t count = 0;
   const char* const end = word.data() + word.size();

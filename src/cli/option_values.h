@@ -44,9 +44,6 @@ std::string ParseDevice(const std::string& word);
 // A data type of TensorRT.
 std::string ParsePrecision(const std::string& word);
 
-// "input_ids=1,128"
-sizes::GivenShape ParseShape(const std::string& word);
-
 // 0 to 100.
 double ParsePercent(std::string_view option, const std::string& word);
 std::uint64_t ParseCount(std::string_view option, const std::string& word);

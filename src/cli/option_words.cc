@@ -27,18 +27,6 @@ TerminalOptions TerminalWords::Take() const {
   return options;
 }
 
-void ShapeWords::Add(CLI::App& app) {
-  app.add_option("--shape", words,
-                 "the shape of an input, for FLOPs; may be repeated")
-      ->type_name("NAME=1,128");
-}
-
-std::vector<sizes::GivenShape> ShapeWords::Take() const {
-  std::vector<sizes::GivenShape> shapes;
-  for (const std::string& word : words) shapes.push_back(ParseShape(word));
-  return shapes;
-}
-
 void MappingWords::Add(CLI::App& app) {
   app.add_option("-s,--strategy", strategy, "see: onnx-tag strategies")
       ->type_name("NAME")

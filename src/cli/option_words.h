@@ -47,14 +47,6 @@ struct MappingWords {
   MappingOptions Take() const;
 };
 
-// Shapes of inputs, for counts of operations.
-struct ShapeWords {
-  std::vector<std::string> words;
-
-  void Add(CLI::App& app);
-  std::vector<sizes::GivenShape> Take() const;
-};
-
 struct WriteWords {
   WriteOptions options;
   std::string data;

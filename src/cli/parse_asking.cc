@@ -10,7 +10,6 @@ namespace onnx_tag::cli {
 
 Invocation ParseShow(CLI::App& app, Words words) {
   ShowOptions options;
-  ShapeWords shapes;
   TagSourceWords source;
   TerminalWords terminal;
   std::string depth;
@@ -23,12 +22,10 @@ Invocation ParseShow(CLI::App& app, Words words) {
                "a row for each of the layers that repeat");
   app.add_flag("--nodes", options.nodes, "list the nodes of each module");
   app.add_flag("--json", options.json, "print JSON");
-  shapes.Add(app);
   source.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
   options.source = source.Take();
-  options.shapes = shapes.Take();
   if (app.count("--depth") > 0) {
     const std::uint64_t levels = ParseCount("--depth", depth);
     options.depth =

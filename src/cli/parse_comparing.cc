@@ -10,7 +10,6 @@ namespace onnx_tag::cli {
 
 Invocation ParseDiff(CLI::App& app, Words words) {
   DiffOptions options;
-  ShapeWords shapes;
   MappingWords mapping;
   TerminalWords terminal;
   std::string format = "text";
@@ -22,11 +21,9 @@ Invocation ParseDiff(CLI::App& app, Words words) {
   app.add_flag("--json", options.json, "print JSON");
   app.add_flag("--remap", options.source.remap,
                "map both now, whatever tags there are");
-  shapes.Add(app);
   mapping.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
-  options.shapes = shapes.Take();
   options.source.mapping = mapping.Take();
   options.markdown = ParseDiffFormat(format);
   return {.command = std::move(options), .terminal = terminal.Take()};

@@ -6,6 +6,7 @@
 
 #include "cli/app.h"
 #include "commands/commands.h"
+#include "commands/report/report.h"
 #include "io/terminal.h"
 
 namespace onnx_tag::cli {

@@ -23,7 +23,6 @@ ExitCode RunExport(const ExportOptions& options, Terminal& terminal);
 ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal);
 ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal);
 ExitCode RunDiff(const DiffOptions& options, Terminal& terminal);
-ExitCode RunReport(const ReportOptions& options, Terminal& terminal);
 ExitCode RunCheck(const CheckOptions& options, Terminal& terminal);
 ExitCode RunProfile(const ProfileOptions& options, Terminal& terminal);
 ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal);

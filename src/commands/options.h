@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "onnx_tag/mapping.h"
-#include "sizes/shapes.h"
 
 namespace onnx_tag {
 
@@ -86,9 +85,8 @@ struct TagSourceOptions {
 struct ShowOptions {
   std::string model;
   TagSourceOptions source;
-  std::vector<sizes::GivenShape> shapes;  // of inputs
-  std::optional<std::uint32_t> depth;     // levels below the top row; none: all
-  std::string module;                     // the subtree to show; a pattern
+  std::optional<std::uint32_t> depth;  // levels below the top row; none: all
+  std::string module;                  // the subtree to show; a pattern
   bool nodes = false;
   bool unfold = false;
   bool json = false;
@@ -152,20 +150,8 @@ struct DiffOptions {
   std::string a;
   std::string b;
   TagSourceOptions source;
-  std::vector<sizes::GivenShape> shapes;  // of inputs, in both
   bool markdown = false;
   bool json = false;
-};
-
-struct ReportOptions {
-  std::vector<std::string> inputs;  // a model, two, or a folder
-  TagSourceOptions source;
-  std::vector<sizes::GivenShape> shapes;  // of inputs
-  std::string profile;                    // "": none
-  std::string output;                     // "": beside the model
-  std::string folder;                     // --out-dir, for a folder
-  bool force = false;
-  bool quiet = false;
 };
 
 struct CheckOptions {

@@ -75,7 +75,6 @@ struct TensorProto {
   enum : std::uint32_t {
     kDims = 1,
     kDataType = 2,
-    kFloatData = 4,
     kInt32Data = 5,
     kInt64Data = 7,
     kName = 8,
@@ -106,7 +105,7 @@ struct TensorShapeProto {
 };
 
 struct TensorShapeDimension {
-  enum : std::uint32_t { kDimValue = 1, kDimParam = 2 };
+  enum : std::uint32_t { kDimValue = 1 };
 };
 
 struct FunctionProto {

@@ -48,6 +48,9 @@ std::int64_t Cut(std::uint64_t number) {
   return std::clamp(static_cast<std::int64_t>(number), -kMostDim, kMostDim);
 }
 
+// A field of TensorProto.
+constexpr std::uint32_t kFloatData = 4;
+
 enum : std::int32_t { kFloat = 1, kInt32 = 6, kInt64 = 7, kBool = 9 };
 
 void AppendRaw(std::int32_t type, Bytes raw, std::vector<double>& numbers) {
@@ -127,7 +130,7 @@ SmallTensor ReadSmallTensor(Bytes bytes) {
       raw = field.bytes;
     } else if (numbers.size() > kMostElements) {
       break;
-    } else if (field.number == onnx::TensorProto::kFloatData) {
+    } else if (field.number == kFloatData) {
       if (field.bytes.size() <= 4 * kMostElements) AppendFloat(field, numbers);
     } else if (field.number == onnx::TensorProto::kInt64Data ||
                field.number == onnx::TensorProto::kInt32Data) {

@@ -14,6 +14,8 @@ using wire::Field;
 using wire::FieldReader;
 
 constexpr GraphId kMain{0};
+// Of TensorShapeProto.Dimension.
+constexpr std::uint32_t kDimParam = 2;
 
 std::uint32_t Key(ValueId value) {
   return static_cast<std::uint32_t>(Index(value));
@@ -74,7 +76,7 @@ void GraphText::ReadValueInfo(Bytes info) {
     dims.emplace_back();
     FieldReader reader(dim);
     for (Field field; reader.Next(field);) {
-      if (!Is(field, onnx::TensorShapeDimension::kDimParam)) continue;
+      if (!Is(field, kDimParam)) continue;
       dims.back() = field.bytes;
       named = true;
     }

@@ -2,7 +2,7 @@
 
 #include "sizes/element_types.h"
 #include "sizes/flops.h"
-#include "tagging/parameter_counts.h"
+#include "tagging/weight_owner.h"
 
 namespace onnx_tag::sizes {
 

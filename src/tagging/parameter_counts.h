@@ -18,10 +18,6 @@ struct ParameterCounts {
   IdVector<ModuleId, std::uint64_t> Totals(const ModuleTree& tree) const;
 };
 
-// The module of a weight: the one its name says, else that of the first tagged
-// node that reads it, else kNo.
-ModuleId OwnerOf(const Model& model, const Tagging& tagging, ValueId weight);
-
 // A weight belongs to the module its name says, else to that of the first node
 // that reads it; each is counted once. Shapes nobody can have count as nothing.
 ParameterCounts CountParameters(const Model& model, const Tagging& tagging);

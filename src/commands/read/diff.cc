@@ -356,8 +356,8 @@ ExitCode RunDiff(const DiffOptions& options, Terminal& terminal) {
   const TaggedModel a = TaggedModel::Load(options.a, options.source, terminal);
   const TaggedModel b = TaggedModel::Load(options.b, options.source, terminal);
   const TagDifference difference = CompareTags(a, b);
-  const Side side_a{a, SizesOf(a, options.shapes)};
-  const Side side_b{b, SizesOf(b, options.shapes)};
+  const Side side_a{a, SizesOf(a, {})};
+  const Side side_b{b, SizesOf(b, {})};
   if (options.json) {
     PrintJson(side_a, side_b, difference, terminal);
   } else {

@@ -52,7 +52,7 @@ std::string SizesText(const sizes::ModelSizes& sizes) {
   const std::uint64_t unknown = sizes.all.unknown_flops;
   if (unknown == 0) return text + "; " + FlopsText(sizes.all.flops);
   if (sizes.all.flops == 0) {
-    return text + "; FLOPs unknown, --shape INPUT=1,128 may help";
+    return text + "; FLOPs unknown";
   }
   return text + fmt::format("; {} and {} unknown", FlopsText(sizes.all.flops),
                             Count(unknown, "node"));

@@ -279,8 +279,7 @@ void ShowText::Print() {
 ExitCode RunShow(const ShowOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
-  const ShowView view(model, FindTops(model.tagging(), options.module),
-                      options.shapes);
+  const ShowView view(model, FindTops(model.tagging(), options.module));
   if (options.json) {
     PrintShowJson(view, options, terminal);
   } else {

@@ -55,8 +55,7 @@ class NodesByModule {
 };
 
 struct ShowView {
-  ShowView(const TaggedModel& shown, std::vector<ModuleId> asked,
-           std::span<const sizes::GivenShape> shapes)
+  ShowView(const TaggedModel& shown, std::vector<ModuleId> asked)
       : model(shown),
         tagging(shown.tagging()),
         tops(std::move(asked)),
@@ -66,7 +65,7 @@ struct ShowView {
         tree(tagging, counts),
         parameters(shown.parameters()),
         total_parameters(parameters.Totals(tagging.modules)),
-        sizes(SizesOf(shown, shapes)) {
+        sizes(SizesOf(shown, {})) {
     if (sizes) totals = sizes->Totals(tagging.modules);
   }
 

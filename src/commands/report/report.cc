@@ -1,10 +1,11 @@
+#include "commands/report/report.h"
+
 #include <fmt/core.h>
 
 #include <filesystem>
 
 #include "base/text.h"
 #include "commands/batch/find_models.h"
-#include "commands/commands.h"
 #include "commands/read/model_sizes.h"
 #include "commands/report/report_json.h"
 #include "commands/report/report_page.h"
