@@ -8,7 +8,6 @@
 #include "commands/commands.h"
 #include "commands/read/compare_tags.h"
 #include "commands/read/fold_layers.h"
-#include "commands/read/model_sizes.h"
 #include "commands/report/json_writer.h"
 
 namespace onnx_tag {
@@ -138,27 +137,13 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
   return lines;
 }
 
-// One of the two models, and what it costs.
-struct Side {
-  const TaggedModel& model;
-  std::optional<sizes::ModelSizes> sizes;
-};
-
-std::string Head(std::string_view letter, const Side& side,
+std::string Head(std::string_view letter, const TaggedModel& model,
                  std::uint64_t modules) {
-  const TaggedModel& model = side.model;
   const Coverage coverage = CountTags(model.tagging());
-  std::string text =
-      fmt::format("{}  {}: {}, {}, {} untagged ({})\n", letter,
-                  Printable(model.about().file, 200),
-                  Count(coverage.nodes, "node"), Count(modules, "module"),
-                  WithThousands(coverage.untagged()), model.source());
-  if (side.sizes) {
-    text += fmt::format("   {}, {}\n",
-                        Count(side.sizes->all.parameters, "parameter"),
-                        SizesText(*side.sizes));
-  }
-  return text;
+  return fmt::format("{}  {}: {}, {}, {} untagged ({})\n", letter,
+                     Printable(model.about().file, 200),
+                     Count(coverage.nodes, "node"), Count(modules, "module"),
+                     WithThousands(coverage.untagged()), model.source());
 }
 
 std::string Totals(const TagDifference& difference) {
@@ -182,12 +167,10 @@ std::string Totals(const TagDifference& difference) {
                         WithThousands(difference.modules.size())));
 }
 
-std::string Text(const Side& side_a, const Side& side_b,
+std::string Text(const TaggedModel& a, const TaggedModel& b,
                  const TagDifference& difference) {
-  const TaggedModel& a = side_a.model;
-  const TaggedModel& b = side_b.model;
-  std::string text = Head("A", side_a, difference.modules_a) +
-                     Head("B", side_b, difference.modules_b) + "\n";
+  std::string text = Head("A", a, difference.modules_a) +
+                     Head("B", b, difference.modules_b) + "\n";
   const std::vector<DiffRow> rows = FoldRows(difference);
   std::size_t widest = 6;
   for (const DiffRow& row : rows) widest = std::max(widest, row.module.size());
@@ -247,9 +230,8 @@ std::string Markdown(const TaggedModel& a, const TaggedModel& b,
   return text;
 }
 
-void AddSide(JsonWriter& json, std::string_view key, const Side& side,
+void AddSide(JsonWriter& json, std::string_view key, const TaggedModel& model,
              std::uint64_t modules) {
-  const TaggedModel& model = side.model;
   const Coverage coverage = CountTags(model.tagging());
   json.Key(key).BeginObject();
   json.Key("file").String(model.about().file);
@@ -258,8 +240,6 @@ void AddSide(JsonWriter& json, std::string_view key, const Side& side,
   json.Key("nodes").Number(coverage.nodes);
   json.Key("untagged").Number(coverage.untagged());
   json.Key("modules").Number(modules);
-  if (side.sizes) json.Key("parameters").Number(side.sizes->all.parameters);
-  AddSizes(json, side.sizes);
   json.EndObject();
 }
 
@@ -318,14 +298,12 @@ void AddNode(JsonWriter& json, std::string_view key, const TaggedModel& model,
   json.EndObject();
 }
 
-void PrintJson(const Side& side_a, const Side& side_b,
+void PrintJson(const TaggedModel& a, const TaggedModel& b,
                const TagDifference& difference, Terminal& terminal) {
-  const TaggedModel& a = side_a.model;
-  const TaggedModel& b = side_b.model;
   JsonWriter json;
   json.BeginObject();
-  AddSide(json, "a", side_a, difference.modules_a);
-  AddSide(json, "b", side_b, difference.modules_b);
+  AddSide(json, "a", a, difference.modules_a);
+  AddSide(json, "b", b, difference.modules_b);
   json.Key("equal").Bool(difference.empty());
   json.Key("added").Number(difference.added);
   json.Key("removed").Number(difference.removed);
@@ -356,13 +334,11 @@ ExitCode RunDiff(const DiffOptions& options, Terminal& terminal) {
   const TaggedModel a = TaggedModel::Load(options.a, options.source, terminal);
   const TaggedModel b = TaggedModel::Load(options.b, options.source, terminal);
   const TagDifference difference = CompareTags(a, b);
-  const Side side_a{a, SizesOf(a, {})};
-  const Side side_b{b, SizesOf(b, {})};
   if (options.json) {
-    PrintJson(side_a, side_b, difference, terminal);
+    PrintJson(a, b, difference, terminal);
   } else {
     terminal.Out(options.markdown ? Markdown(a, b, difference)
-                                  : Text(side_a, side_b, difference));
+                                  : Text(a, b, difference));
   }
   return difference.empty() ? ExitCode::kOk : ExitCode::kFindings;
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,7 +11,6 @@
 
 #include "commands/options.h"
 #include "commands/read/folded_tree.h"
-#include "commands/read/model_sizes.h"
 #include "commands/read/module_counts.h"
 #include "commands/read/tag_source.h"
 #include "io/terminal.h"
@@ -64,10 +62,7 @@ struct ShowView {
         nodes(tagging),
         tree(tagging, counts),
         parameters(shown.parameters()),
-        total_parameters(parameters.Totals(tagging.modules)),
-        sizes(SizesOf(shown, {})) {
-    if (sizes) totals = sizes->Totals(tagging.modules);
-  }
+        total_parameters(parameters.Totals(tagging.modules)) {}
 
   bool whole() const { return tops == std::vector{ModuleTree::kRoot}; }
 
@@ -80,8 +75,6 @@ struct ShowView {
   const FoldedTree tree;
   const ParameterCounts parameters;
   const IdVector<ModuleId, std::uint64_t> total_parameters;
-  const std::optional<sizes::ModelSizes> sizes;  // none: only a sidecar
-  IdVector<ModuleId, sizes::Sums> totals;        // by module, with all below
 };
 
 // The modules whose subtrees to show: the one of this path, or those that fit

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "commands/batch/find_models.h"
-#include "commands/read/model_sizes.h"
 #include "commands/report/report_json.h"
 #include "commands/report/report_page.h"
 #include "commands/report/write_page.h"
@@ -104,8 +103,8 @@ class Reporter {
     const std::string_view done =
         WritePage(path, page, options_.force, make_folder, terminal_);
     if (options_.quiet || path == "-") return;
-    terminal_.Out(fmt::format("{} {} ({})\n", done, Printable(path),
-                              BytesText(page.size())));
+    terminal_.Out(fmt::format("{} {} ({} bytes)\n", done, Printable(path),
+                              WithThousands(page.size())));
   }
 
   const ReportOptions& options_;
