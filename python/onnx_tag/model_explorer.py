@@ -85,8 +85,20 @@ def _attributes(node: Dict[str, Any]) -> Dict[str, str]:
     return {key: value for key, value in known.items() if value}
 
 
-def _build(document: Dict[str, Any], graph_path: str, groups: Dict[str, str]) -> graph_builder.Graph:
+def _inside(paths: List[str], graph_path: str) -> Dict[int, List[str]]:
+    """The graphs that the nodes of a graph hold: `12:then_branch` is held by node 12 of the main graph."""
+    held: Dict[int, List[str]] = {}
+    for path in paths:
+        parent, _, last = path.rpartition("/")
+        index = last.partition(":")[0]
+        if parent == graph_path and index.isdigit():
+            held.setdefault(int(index), []).append(path)
+    return held
+
+
+def _build(document: Dict[str, Any], graph_path: str, paths: List[str], groups: Dict[str, str]) -> graph_builder.Graph:
     graph = graph_builder.Graph(id=graph_path or document["model"]["file"])
+    held = _inside(paths, graph_path)
     nodes = [node for node in document["nodes"] if node["graph"] == graph_path]
     producer: Dict[str, tuple[str, str]] = {}
     for node in nodes:
@@ -97,7 +109,8 @@ def _build(document: Dict[str, Any], graph_path: str, groups: Dict[str, str]) ->
     for node in nodes:
         module = node.get("module")
         shown = graph_builder.GraphNode(id=str(node["index"]), label=node["op"] or "?",
-                                        namespace=_NO_MODULE if module is None else groups.get(module, module))
+                                        namespace=_NO_MODULE if module is None else groups.get(module, module),
+                                        subgraphIds=held.get(node["index"], []))
         for place, value in enumerate(node["inputs"]):
             if not value:
                 continue
@@ -132,4 +145,4 @@ class OnnxTagAdapter(Adapter):  # type: ignore[misc]
         document = sidecar_of(model_path)
         groups = namespaces(document)
         paths = list(dict.fromkeys(node["graph"] for node in document["nodes"])) or [""]
-        return {"graphs": [_build(document, path, groups) for path in paths]}
+        return {"graphs": [_build(document, path, paths, groups) for path in paths]}

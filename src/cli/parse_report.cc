@@ -24,7 +24,7 @@ sizes::GivenShape ParseShape(const std::string& word) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const std::uint64_t dim =
         ParseCount("--shape", std::string(rest.substr(0, comma)));
-    if (dim > (std::uint64_t{1} << 31)) {
+    if (dim > (std::uint64_t{1} << 30)) {
       Fail(ErrorKind::kUsage, "--shape: {} is too large", dim);
     }
     shape.dims.push_back(static_cast<std::int64_t>(dim));

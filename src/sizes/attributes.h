@@ -12,8 +12,8 @@
 
 namespace onnx_tag::sizes {
 
-// No dimension is larger; products of two of them are within int64.
-inline constexpr std::int64_t kMostDim = std::int64_t{1} << 31;
+// No dimension is larger; sums of products of two are within int64.
+inline constexpr std::int64_t kMostDim = std::int64_t{1} << 30;
 
 // Reads one node's attributes again at each question: most nodes are asked
 // once or never.
@@ -41,7 +41,9 @@ struct SmallTensor {
   std::optional<std::vector<double>> numbers;
 };
 
-inline constexpr std::size_t kMostElements = 256;
+// A shape has no more; numbers take eight bytes each, in the file sometimes
+// one.
+inline constexpr std::size_t kMostElements = 32;
 
 SmallTensor ReadSmallTensor(Bytes tensor);
 

@@ -20,6 +20,9 @@ Shape Tidied(Shape shape) {
   return shape;
 }
 
+// Functions that call functions can multiply without end.
+constexpr std::uint64_t kMostRuns = std::uint64_t{1} << 40;
+
 // Calls nested deeper than this are not followed.
 constexpr int kMostDepth = 64;
 
@@ -281,7 +284,7 @@ void Shapes::CountRuns() {
       ready.push_back(body);
     }
     for (const GraphId body : calls[Index(graph)]) {
-      runs_[Index(body)] += runs;
+      runs_[Index(body)] = std::min(runs_[Index(body)] + runs, kMostRuns);
       if (--waiting[Index(body)] == 0) ready.push_back(body);
     }
   }
