@@ -11,6 +11,7 @@
 
 #include "commands/new_model_commands.h"
 #include "commands/options.h"
+#include "commands/report/report.h"
 #include "io/terminal.h"
 
 namespace onnx_tag::cli {
@@ -23,8 +24,9 @@ struct PrintText {
 struct Invocation {
   std::variant<PrintText, TagOptions, StripOptions, ShowOptions, ExplainOptions,
                QueryOptions, SelectOptions, ExportOptions, TransferOptions,
-               DiffOptions, CheckOptions, ProfileOptions, StrategiesOptions,
-               TapOptions, ExtractOptions, SplitOptions, WeightsOptions>
+               DiffOptions, ReportOptions, CheckOptions, ProfileOptions,
+               StrategiesOptions, TapOptions, ExtractOptions, SplitOptions,
+               WeightsOptions>
       command;
   TerminalOptions terminal;
 };

@@ -9,7 +9,7 @@
 namespace onnx_tag::cli {
 namespace {
 
-constexpr std::array<Command, 16> kCommands = {{
+constexpr std::array<Command, 17> kCommands = {{
     {"tag", "MODEL... [options]",
      "write the module of each node into the model and a JSON file",
      "  onnx-tag model.onnx\n"
@@ -72,6 +72,14 @@ constexpr std::array<Command, 16> kCommands = {{
      "  onnx-tag diff old.tags.json new.tags.json --json\n"
      "  onnx-tag diff model.onnx model.opt.onnx --format markdown\n",
      ParseDiff},
+    {"report", "MODEL [B] [options]",
+     "write a page that shows the model: tree, icicle, nodes, data flow",
+     "  onnx-tag report model.onnx\n"
+     "  onnx-tag report model.onnx --shape input_ids=1,128 -o bert.html\n"
+     "  onnx-tag report model.onnx --profile onnxruntime_profile.json\n"
+     "  onnx-tag report model.onnx model.quant.onnx -o compare.html\n"
+     "  onnx-tag report zoo --out-dir pages\n",
+     ParseReport},
     {"check", "MODEL [options]",
      "find errors in the tags of a model and in its sidecar",
      "  onnx-tag check model.tagged.onnx\n"

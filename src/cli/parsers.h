@@ -15,6 +15,7 @@ Invocation ParseExport(CLI::App& app, Words words);
 Invocation ParseExplain(CLI::App& app, Words words);
 Invocation ParseTransfer(CLI::App& app, Words words);
 Invocation ParseDiff(CLI::App& app, Words words);
+Invocation ParseReport(CLI::App& app, Words words);
 Invocation ParseCheck(CLI::App& app, Words words);
 Invocation ParseProfile(CLI::App& app, Words words);
 Invocation ParseTap(CLI::App& app, Words words);

@@ -6,6 +6,7 @@
 
 #include "cli/app.h"
 #include "commands/commands.h"
+#include "commands/report/report.h"
 #include "io/terminal.h"
 
 namespace onnx_tag::cli {
@@ -41,6 +42,9 @@ ExitCode RunCommand(const TransferOptions& options, Terminal& terminal) {
 }
 ExitCode RunCommand(const DiffOptions& options, Terminal& terminal) {
   return RunDiff(options, terminal);
+}
+ExitCode RunCommand(const ReportOptions& options, Terminal& terminal) {
+  return RunReport(options, terminal);
 }
 ExitCode RunCommand(const CheckOptions& options, Terminal& terminal) {
   return RunCheck(options, terminal);

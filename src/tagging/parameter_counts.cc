@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include "tagging/weight_owner.h"
+
 namespace onnx_tag {
 namespace {
 
@@ -17,21 +19,6 @@ std::uint64_t Elements(std::span<const std::int64_t> dims) {
     count *= size;
   }
   return count;
-}
-
-// "encoder.layer.0.weight" is of encoder.layer.0 where that is a module.
-ModuleId ByName(const ModuleTree& tree, std::string_view name) {
-  const std::size_t dot = name.rfind('.');
-  return dot == std::string_view::npos ? kNo<ModuleId>
-                                       : tree.Find(name.substr(0, dot));
-}
-
-ModuleId ByReader(const Model& model, const Tagging& tagging, ValueId value) {
-  for (const NodeId reader : model.Consumers(value)) {
-    const Tag& tag = tagging.tags[reader];
-    if (tag.tagged()) return tag.module;
-  }
-  return kNo<ModuleId>;
 }
 
 }  // namespace
@@ -55,8 +42,7 @@ ParameterCounts CountParameters(const Model& model, const Tagging& tagging) {
     const std::uint64_t elements = Elements(model.Dims(weight));
     if (elements == 0) continue;
     counts.all += elements;
-    ModuleId owner = ByName(tagging.modules, model.ValueName(weight.value));
-    if (owner == kNo<ModuleId>) owner = ByReader(model, tagging, weight.value);
+    const ModuleId owner = OwnerOf(model, tagging, weight.value);
     (owner == kNo<ModuleId> ? counts.unplaced : counts.own[owner]) += elements;
   }
   return counts;

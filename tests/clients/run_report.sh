@@ -9,6 +9,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 [ $# -ge 1 ] || { echo "usage: run_report.sh BINARY [WORK_DIR]" >&2; exit 2; }
+binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+[ -x "$binary" ] || { echo "run_report.sh: $1 is no program" >&2; exit 2; }
 work=${2:-$root/build/clients-venv}/report
 skip() { echo "run_report.sh: $1; nothing was checked" >&2; exit 77; }
 command -v node >/dev/null && command -v npm >/dev/null || skip "node and npm are not installed"
@@ -24,3 +26,10 @@ for file in report.html LICENSES.txt; do
     }
 done
 (cd "$work/web" && node test.mjs)
+
+# Debian's browser, or Google's.
+for browser in chromium chromium-browser google-chrome; do
+    [ ! -x "/usr/bin/$browser" ] || found=$browser
+done
+[ -n "${found:-}" ] || skip "no Chromium is installed"
+node "$work/web/test/browser.mjs" "$binary" "$root/tests/models/bert_tiny/model.onnx" "$work/pages"

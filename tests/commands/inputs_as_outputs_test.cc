@@ -87,6 +87,8 @@ const std::vector<Row>& Rows() {
        kOne},
       {"extract", {"@e.onnx", "--module", "b.0"}, {"e.onnx", "w.bin"}, kOne},
       {"weights", {"@e.onnx", "--rename"}, {"e.onnx", "w.bin"}, kOne},
+      {"report", {"@m.onnx"}, {"m.onnx", "w.bin"}, kOne},
+      {"report", {"@m.onnx", "@n.onnx"}, {"m.onnx", "n.onnx"}, kOne},
   };
   return rows;
 }

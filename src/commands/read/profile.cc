@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
+#include "commands/read/profile_file.h"
 #include "commands/read/profile_output.h"
 #include "commands/read/profile_places.h"
 #include "commands/read/tag_source.h"
@@ -17,28 +18,6 @@ namespace {
 
 using profile::KernelId;
 using profile::OrtProfile;
-
-OrtProfile ReadProfile(const std::string& path) {
-  const MappedFile file = MappedFile::Open(path);
-  try {
-    OrtProfile profile = profile::ReadOrtProfile(file.bytes());
-    file.CheckUnchanged();
-    return profile;
-  } catch (const Error& error) {
-    file.CheckUnchanged();
-    throw error.In(Printable(path));
-  }
-}
-
-// Kernels that run others, also where the model at hand does not have them.
-bool RunsOthers(std::string_view op) {
-  for (const std::string_view word :
-       {"If", "Loop", "Scan", "BeamSearch", "GreedySearch", "Sampling",
-        "WhisperBeamSearch"}) {
-    if (op == word) return true;
-  }
-  return false;
-}
 
 class RollUp {
  public:
@@ -246,7 +225,7 @@ class RollUp {
 ExitCode RunProfile(const ProfileOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
-  OrtProfile profile = ReadProfile(options.profile);
+  OrtProfile profile = ReadProfileFile(options.profile);
   if (profile.cut_off) {
     terminal.Err(fmt::format(
         "onnx-tag: {}: ends in the middle of an event; that event is ignored\n",

@@ -1,0 +1,55 @@
+"""The Model Explorer extension, with the real package where it is installed."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Dict
+
+import pytest
+
+pytest.importorskip("model_explorer")
+
+from onnx_tag import model_explorer  # noqa: E402
+
+BERT = Path(__file__).resolve().parents[2] / "tests/models/bert_tiny/model.onnx"
+
+
+def document() -> Dict[str, Any]:
+    return {
+        "model": {"file": "m.onnx"}, "root": {"class": "BertModel"},
+        "modules": [{"path": "", "class": "BertModel"}, {"path": "encoder", "class": "BertEncoder"},
+                    {"path": "encoder.layer", "class": "ModuleList"}, {"path": "encoder.layer.0", "class": "BertLayer"},
+                    {"path": "encoder.layer.0.act", "class": None}],
+        "nodes": [
+            {"graph": "", "index": 0, "name": "a", "op": "Relu", "inputs": ["x"], "outputs": ["y"],
+             "module": "encoder.layer.0.act", "class": None, "semantic": {"type": "activation", "component": None}},
+            {"graph": "", "index": 1, "name": "b", "op": "Cast", "inputs": ["y", ""], "outputs": ["z"], "module": None},
+        ],
+    }
+
+
+def test_groups_read_well() -> None:
+    assert model_explorer.namespaces(document()) == {
+        "": "BertModel", "encoder": "BertModel/encoder: BertEncoder",
+        "encoder.layer": "BertModel/encoder: BertEncoder/layer: ModuleList",
+        "encoder.layer.0": "BertModel/encoder: BertEncoder/layer.0: BertLayer",
+        "encoder.layer.0.act": "BertModel/encoder: BertEncoder/layer.0: BertLayer/act"}
+
+
+def test_nodes_have_groups_edges_and_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_explorer, "sidecar_of", lambda path: document())
+    graph = model_explorer.OnnxTagAdapter().convert("m.onnx", {})["graphs"][0]
+    relu, cast, fed = graph.nodes
+    assert relu.namespace == "BertModel/encoder: BertEncoder/layer.0: BertLayer/act"
+    assert {"module", "role"} <= {pair.key for pair in relu.attrs}
+    assert cast.namespace == "[untagged]"
+    assert [(edge.sourceNodeId, edge.sourceNodeOutputId) for edge in cast.incomingEdges] == [("0", "0")]
+    assert (fed.label, relu.incomingEdges[0].sourceNodeId) == ("x", fed.id)
+
+
+@pytest.mark.skipif(not os.environ.get("ONNX_TAG_PROGRAM"), reason="ONNX_TAG_PROGRAM names no program")
+def test_a_model_without_tags_is_tagged_on_the_way() -> None:
+    graph = model_explorer.OnnxTagAdapter().convert(str(BERT), {})["graphs"][0]
+    groups = {node.namespace for node in graph.nodes}
+    assert any("BertSelfAttention" in group for group in groups)
+    assert not list(BERT.parent.glob("*.tags.json")), "nothing is written beside the model"

@@ -1,0 +1,149 @@
+#include "commands/report/report.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "commands/batch/find_models.h"
+#include "commands/report/report_json.h"
+#include "commands/report/report_page.h"
+#include "commands/report/write_page.h"
+#include "commands/write/destinations.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+namespace {
+
+class Reporter {
+ public:
+  Reporter(const ReportOptions& options, Terminal& terminal)
+      : options_(options), terminal_(terminal) {
+    if (!options.profile.empty()) inputs_.Add(options.profile, "--profile");
+  }
+
+  void OneModel(const std::string& input) {
+    const TaggedModel model = Load(input);
+    const ReportedModel reported = Gather(model);
+    std::string path = options_.output;
+    if (path.empty()) {
+      path = input == "-" ? "-" : WithoutOnnx(input) + ".report.html";
+    }
+    Write(path, ModelReportJson(reported), false);
+  }
+
+  void TwoModels(const std::string& a, const std::string& b) {
+    const TaggedModel first = Load(a);
+    const TaggedModel second = Load(b);
+    const TagDifference difference = CompareTags(first, second);
+    const std::string path = options_.output.empty()
+                                 ? WithoutOnnx(a) + ".compare.html"
+                                 : options_.output;
+    Write(path, CompareReportJson(Gather(first), Gather(second), difference),
+          false);
+  }
+
+  // One page for each model, and an index. A model that cannot be read is a
+  // row of the index.
+  ExitCode Folder(const std::string& folder) {
+    TagOptions wanted;
+    wanted.models = {folder};
+    wanted.inputs.recursive = true;
+    std::vector<ZooEntry> entries;
+    std::size_t failed = 0;
+    for (const FoundModel& found : FindModels(wanted)) {
+      entries.push_back(Entry(found));
+      if (entries.back().error.empty()) continue;
+      ++failed;
+      terminal_.Err(fmt::format("onnx-tag: {}\n", entries.back().error));
+    }
+    Write(Inside("", "index.html"), ZooReportJson(entries), true);
+    if (failed == 0) return ExitCode::kOk;
+    terminal_.Err(fmt::format("onnx-tag: {} of {} failed\n", failed,
+                              Count(entries.size(), "model")));
+    return ExitCode::kSomeFailed;
+  }
+
+ private:
+  TaggedModel Load(const std::string& path) {
+    TaggedModel model = TaggedModel::Load(path, options_.source, terminal_);
+    inputs_.Add(model.inputs());
+    return model;
+  }
+  ReportedModel Gather(const TaggedModel& model) const {
+    return GatherReport(model, options_.source.mapping, options_.shapes,
+                        options_.profile);
+  }
+  std::string Inside(const std::string& folder, const std::string& name) const {
+    return (std::filesystem::path(options_.folder) / folder / name).string();
+  }
+
+  ZooEntry Entry(const FoundModel& found) {
+    ZooEntry entry;
+    const std::filesystem::path inside =
+        std::filesystem::path(found.folder) / FileName(found.path);
+    try {
+      if (!found.error.empty()) Fail(ErrorKind::kInput, "{}", found.error);
+      const TaggedModel model = Load(found.path);
+      const ReportedModel reported = Gather(model);
+      entry = DescribeForZoo(reported);
+      const std::string page = WithoutOnnx(inside.string()) + ".report.html";
+      Write(Inside("", page), ModelReportJson(reported), true);
+      entry.page = page;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kOutput ||
+          error.kind() == ErrorKind::kUsage) {
+        throw;
+      }
+      entry.error = error.what();
+    }
+    entry.file = inside.string();
+    return entry;
+  }
+
+  void Write(const std::string& path, const std::string& json,
+             bool make_folder) {
+    const std::string page = MakeReportPage(json);
+    const std::string_view done =
+        WritePage(path, page, inputs_, options_.force, make_folder, terminal_);
+    if (options_.quiet || path == "-") return;
+    terminal_.Out(fmt::format("{} {} ({} bytes)\n", done, Printable(path),
+                              WithThousands(page.size())));
+  }
+
+  const ReportOptions& options_;
+  Terminal& terminal_;
+  Inputs inputs_;  // all that was read so far
+};
+
+bool IsFolder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
+}  // namespace
+
+ExitCode RunReport(const ReportOptions& options, Terminal& terminal) {
+  Reporter reporter(options, terminal);
+  const bool folder = IsFolder(options.inputs[0]);
+  if (folder && options.folder.empty()) {
+    Fail(ErrorKind::kUsage,
+         "{}: is a folder\n  say where its pages go with --out-dir DIR",
+         Printable(options.inputs[0]));
+  }
+  if (!folder && !options.folder.empty()) {
+    Fail(ErrorKind::kUsage,
+         "{}: is not a folder, and --out-dir is for folders\n  name the page "
+         "with -o",
+         Printable(options.inputs[0]));
+  }
+  if (folder) return reporter.Folder(options.inputs[0]);
+  if (options.inputs.size() == 2) {
+    reporter.TwoModels(options.inputs[0], options.inputs[1]);
+  } else {
+    reporter.OneModel(options.inputs[0]);
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,75 @@
+#include "sizes/element_types.h"
+
+#include <array>
+
+namespace onnx_tag::sizes {
+namespace {
+
+struct ElementType {
+  std::string_view name;
+  std::uint32_t bits;
+};
+
+// By number, as in TensorProto.DataType.
+constexpr std::array<ElementType, 27> kTypes = {{{"", 0},
+                                                 {"float32", 32},
+                                                 {"uint8", 8},
+                                                 {"int8", 8},
+                                                 {"uint16", 16},
+                                                 {"int16", 16},
+                                                 {"int32", 32},
+                                                 {"int64", 64},
+                                                 {"string", 0},
+                                                 {"bool", 8},
+                                                 {"float16", 16},
+                                                 {"float64", 64},
+                                                 {"uint32", 32},
+                                                 {"uint64", 64},
+                                                 {"complex64", 64},
+                                                 {"complex128", 128},
+                                                 {"bfloat16", 16},
+                                                 {"float8e4m3fn", 8},
+                                                 {"float8e4m3fnuz", 8},
+                                                 {"float8e5m2", 8},
+                                                 {"float8e5m2fnuz", 8},
+                                                 {"uint4", 4},
+                                                 {"int4", 4},
+                                                 {"float4e2m1", 4},
+                                                 {"float8e8m0", 8},
+                                                 {"uint2", 2},
+                                                 {"int2", 2}}};
+
+// More than any memory holds; a shape beyond it is a mistake or an attack.
+constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+
+const ElementType& Find(std::int32_t data_type) {
+  const auto index = static_cast<std::size_t>(data_type);
+  return kTypes[data_type < 0 || index >= kTypes.size() ? 0 : index];
+}
+
+}  // namespace
+
+std::string_view TypeName(std::int32_t data_type) {
+  return Find(data_type).name;
+}
+
+std::uint32_t BitsPerElement(std::int32_t data_type) {
+  return Find(data_type).bits;
+}
+
+std::uint64_t CountElements(std::span<const std::int64_t> dims) {
+  std::uint64_t count = 1;
+  for (const std::int64_t dim : dims) {
+    if (dim < 0) return 0;
+    const auto size = static_cast<std::uint64_t>(dim);
+    if (size != 0 && count > kMost / size) return 0;
+    count *= size;
+  }
+  return count;
+}
+
+std::uint64_t CountBytes(std::uint64_t elements, std::int32_t data_type) {
+  return (elements * BitsPerElement(data_type) + 7) / 8;
+}
+
+}  // namespace onnx_tag::sizes

@@ -1,0 +1,28 @@
+// The shapes a node gives, from those it reads. One rule per kind of operator;
+// operators without a rule give nothing.
+#ifndef ONNX_TAG_SIZES_INFER_H_
+#define ONNX_TAG_SIZES_INFER_H_
+
+#include <optional>
+#include <vector>
+
+#include "onnx_tag/model.h"
+#include "sizes/shapes.h"
+
+namespace onnx_tag::sizes {
+
+struct Inferred {
+  std::vector<std::optional<Shape>> outputs;
+  std::int32_t data_type = 0;           // of the outputs; 0: unknown
+  std::optional<Numbers> numbers = {};  // of the first output, where small
+};
+
+Inferred Infer(const Model& model, const Shapes& shapes, NodeId node);
+
+// The shape of two shapes together, as Add has it; nothing where they do not
+// fit.
+std::optional<Shape> Broadcast(const Shape& a, const Shape& b);
+
+}  // namespace onnx_tag::sizes
+
+#endif  // ONNX_TAG_SIZES_INFER_H_

@@ -1,0 +1,261 @@
+// Opens reports in a real browser and looks at what is on the screen.
+//
+//   node test/browser.mjs BINARY MODEL FOLDER     MODEL: a BERT; FOLDER: for what is made
+//
+// Prints one line per case and, for 10^5 nodes, what it measured.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+import { graph, layered, model } from "./onnx.mjs";
+
+const [binary, bert, folder] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const HOSTILE = [
+  "</script><script>window.ran = 1</script>",
+  "<img src=x onerror='window.ran = 1'>",
+  "\u202egnp.exe\u202c",
+  "a\u2028b\u2029c\u0000d\u001b[31m",
+  "javascript:window.ran=1",
+  "x".repeat(1_000_000),
+];
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const write = (name, content) => {
+  const path = join(folder, name + ".onnx");
+  writeFileSync(path, model(content));
+  return path;
+};
+const report = (...words) => {
+  const out = join(folder, `page${report.count = (report.count ?? 0) + 1}.html`);
+  execFileSync(binary, ["report", ...words, "-o", out], { stdio: ["ignore", "pipe", "pipe"] });
+  return out;
+};
+
+const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+const context = await chromium.launchPersistentContext(join(folder, "profile"), {
+  executablePath,
+  headless: true,
+  viewport: { width: 1440, height: 900 },
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"],
+});
+let problems = [];
+async function open(file, hash = "", options = {}) {
+  const page = await context.newPage();
+  if (options.width) await page.setViewportSize({ width: options.width, height: 900 });
+  if (options.dark) await page.emulateMedia({ colorScheme: "dark" });
+  page.on("console", (entry) => entry.type() === "error" && problems.push("console: " + entry.text()));
+  page.on("pageerror", (error) => problems.push("error: " + error.message));
+  page.on("dialog", (dialog) => (problems.push("dialog"), dialog.dismiss()));
+  const own = pathToFileURL(file).href;
+  page.on("request", (request) => {
+    if (request.url().split("#")[0] !== own) problems.push("request: " + request.url());
+  });
+  await page.goto(own + (hash ? "#" + hash : ""));
+  await page.waitForFunction(() => performance.getEntriesByName("drawn").length > 0);
+  return page;
+}
+async function noSeriousFault(page) {
+  // The page's policy lets no script in; the test's own comes through the debugger.
+  const result = await page.evaluate(axe + "; axe.run(document, { resultTypes: ['violations'] })");
+  const serious = result.violations.filter((one) => one.impact === "serious" || one.impact === "critical");
+  assert.deepEqual(serious.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 120))]), []);
+}
+async function check(name, run) {
+  problems = [];
+  await run();
+  assert.deepEqual(problems, [], name);
+  for (const page of context.pages().slice(1)) await page.close();
+  console.log("ok", name);
+}
+const panelTitle = (page) => page.locator(".panel h2").innerText();
+
+try {
+  const bertPage = report(bert);
+  await check("a BERT: tree, icicle, search, table and panel act as one", async () => {
+    const page = await open(bertPage);
+    await page.getByRole("row", { name: /attention/ }).first().click();
+    const title = await panelTitle(page);
+    assert.equal(title, "attention");
+    assert.match(page.url(), /module=.*attention/);
+    // The icicle's top cell is the root: a click there selects it in the tree.
+    await page.locator("canvas").click({ position: { x: 40, y: 10 } });
+    assert.ok(!page.url().includes("module="));
+    await page.locator("#find").fill("query");
+    await page.locator(".found .total").waitFor();
+    assert.match(await page.locator(".found .total").innerText(), /^\d+ nodes in \d+ modules$/);
+    const hits = Number((await page.locator(".found .total").innerText()).split(" ")[0]);
+    assert.equal(await page.locator("[role=grid]").first().getAttribute("aria-rowcount"), String(hits));
+    await page.locator("#panel-nodes .rows .table-row").first().click();
+    assert.match(await page.locator(".panel .kind").innerText(), /^Node #\d+$/);
+    assert.ok((await page.locator(".why").innerText()).length > 20, "a reason is told");
+    await page.locator(".values .link").first().click();
+    assert.match(page.url(), /node=/);
+    await page.locator("#by").selectOption("parameters");
+    await page.locator("#colour").selectOption("confidence");
+    assert.match(page.url(), /by=parameters/);
+    // The address alone brings the view back.
+    const again = await open(bertPage, page.url().split("#")[1]);
+    assert.equal(await again.locator("#by").inputValue(), "parameters");
+    assert.equal(await again.locator("#find").inputValue(), "query");
+    assert.equal(await panelTitle(again), await panelTitle(page));
+    await noSeriousFault(page);
+  });
+
+  await check("a BERT: data flow and doubts", async () => {
+    const page = await open(bertPage, "tab=flow");
+    assert.ok((await page.locator(".flow .box").count()) > 2);
+    await page.locator(".flow .box.module").first().click();
+    assert.match(page.url(), /module=/);
+    await page.getByRole("tab", { name: "Doubts" }).click();
+    assert.match(await page.locator(".doubts .hint").innerText(), /nodes of/);
+    await noSeriousFault(page);
+  });
+
+  await check("a BERT: by keyboard alone", async () => {
+    const page = await open(bertPage);
+    await page.keyboard.press("/");
+    await page.keyboard.type("softmax");
+    assert.match(await page.locator(".found .total").innerText(), /nodes in/);
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator("#find").inputValue(), "");
+    for (let i = 0; i < 20; i++) {
+      if (await page.evaluate(() => document.activeElement?.getAttribute("role") === "treegrid")) break;
+      await page.keyboard.press("Tab");
+    }
+    await page.keyboard.press("ArrowDown");
+    const first = await panelTitle(page);
+    await page.keyboard.press("ArrowDown");
+    assert.notEqual(await panelTitle(page), first);
+    assert.equal(await page.locator(".tree-row[aria-selected=true]").count(), 1);
+    for (let i = 0; i < 20; i++) {
+      if (await page.evaluate(() => document.activeElement?.getAttribute("role") === "grid")) break;
+      await page.keyboard.press("Tab");
+    }
+    await page.keyboard.press("ArrowDown");
+    assert.match(await page.locator(".panel .kind").innerText(), /^Node/);
+  });
+
+  await check("dark and narrow screens, and paper", async () => {
+    const dark = await open(bertPage, "", { dark: true });
+    const background = await dark.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    assert.ok(background.match(/\d+/g).every((part) => Number(part) < 60), background);
+    await noSeriousFault(dark);
+    const narrow = await open(bertPage, "", { width: 400 });
+    assert.ok(await narrow.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), "no sideways scrolling");
+    await narrow.emulateMedia({ media: "print" });
+    assert.equal(await narrow.locator(".tools").isVisible(), false);
+  });
+
+  await check("control flow", async () => {
+    const branch = graph({ nodes: [{ op: "Relu", name: "/a/Relu", inputs: ["x"], outputs: ["r"] }], outputs: ["r"] });
+    const file = write("control_flow", {
+      nodes: [{ op: "If", name: "/a/If", inputs: ["c"], outputs: ["y"], graphs: { then_branch: branch, else_branch: branch } }],
+      inputs: { x: [2, 2], c: [] },
+      outputs: ["y"],
+    });
+    const page = await open(report(file), "node=" + encodeURIComponent("0:else_branch#0"));
+    assert.equal(await page.locator(".panel .kind").innerText(), "Node 0:else_branch#0");
+    assert.equal(await panelTitle(page), "Relu");
+  });
+
+  await check("hostile names are text", async () => {
+    const nodes = HOSTILE.map((name, i) => ({ op: i === 1 ? name : "Relu", name: "/" + name + "/Relu", inputs: [i ? HOSTILE[i - 1] : "x"], outputs: [name] }));
+    const file = write("hostile", { nodes, inputs: { x: [1] }, outputs: [HOSTILE.at(-1)], weights: { "<b>.weight": [2] } });
+    const made = report(file);
+    assert.ok(!readFileSync(made, "utf8").includes("<script>window.ran"), "the name is escaped in the file");
+    const page = await open(made);
+    for (let i = 0; i < HOSTILE.length; i++) {
+      await page.goto(pathToFileURL(made).href + "#node=%23" + i + "&tab=flow");
+      assert.equal(await page.locator(".panel .kind").innerText(), "Node #" + i);
+    }
+    await page.goto(pathToFileURL(made).href + "#node=%230&tab=nodes");
+    assert.ok((await page.locator(".panel").innerText()).includes("</script><script>window.ran = 1</script>"), "the name is shown");
+    assert.equal(await page.evaluate(() => window.ran), undefined);
+    assert.equal(await page.evaluate(() => document.querySelectorAll("img, #app script").length), 0);
+    assert.ok(statSync(made).size < 1_000_000, "a name of a megabyte is cut");
+  });
+
+  await check("an empty graph", async () => {
+    const page = await open(report(write("empty", { nodes: [] })));
+    assert.match(await page.locator(".sums").innerText(), /0\s+nodes/);
+    await page.getByRole("tab", { name: "Data flow" }).click();
+    assert.match(await page.locator(".flow").innerText(), /no nodes/);
+  });
+
+  await check("two models side by side", async () => {
+    const a = write("a", layered(2));
+    const changed = layered(2);
+    changed.nodes[0].op = "Gemm";
+    changed.nodes.push({ op: "Cast", name: "/encoder/layer.1/Cast", inputs: [changed.outputs[0]], outputs: ["z"] });
+    const b = write("b", changed);
+    const page = await open(report(a, b));
+    assert.match(await page.locator(".sums").innerText(), /1 nodes added/);
+    const changes = await page.locator(".compare-body").innerText();
+    assert.match(changes, /\+ Cast/);
+    await noSeriousFault(page);
+    const rows = await page.locator(".compare-row").count();
+    await page.locator("#all").check();
+    assert.ok((await page.locator(".compare-row").count()) >= rows);
+  });
+
+  await check("a zoo sorts and filters", async () => {
+    const zoo = join(folder, "zoo");
+    mkdirSync(join(zoo, "sub"), { recursive: true });
+    for (const [name, layers] of [["one", 1], ["two", 2], ["sub/three", 3]]) {
+      writeFileSync(join(zoo, name + ".onnx"), model(layered(layers)));
+    }
+    writeFileSync(join(zoo, "broken.onnx"), "not a model");
+    const out = join(folder, "pages");
+    let code = 0;
+    try {
+      execFileSync(binary, ["report", zoo, "--out-dir", out], { stdio: "ignore" });
+    } catch (error) {
+      code = error.status;
+    }
+    assert.equal(code, 5, "one of the files could not be read");
+    const page = await open(join(out, "index.html"));
+    assert.equal(await page.locator(".rows .zoo-row").count(), 4);
+    await page.getByRole("button", { name: "Nodes" }).click();
+    assert.match(await page.locator(".rows .zoo-row").first().innerText(), /three/);
+    await page.locator("#find").fill("two");
+    assert.equal(await page.locator(".rows .zoo-row").count(), 1);
+    await noSeriousFault(page);
+    await page.locator(".zoo-row a").click({ noWaitAfter: true });
+    await page.waitForSelector(".panel h2");
+    problems = problems.filter((one) => !one.includes("two.report.html"));
+  });
+
+  await check("10^5 nodes", async () => {
+    const file = write("large", layered(10_000));
+    const made = report(file);
+    const size = statSync(made).size;
+    const page = await open(made);
+    const drawn = await page.evaluate(() => performance.getEntriesByName("drawn")[0].startTime);
+    const times = await page.evaluate(async () => {
+      const box = document.getElementById("find");
+      const times = [];
+      for (const query of ["a", "at", "att", "attention", "layer.77", "op:matmul query", "zzz", "relu", "dense", "encoder.layer.9999"]) {
+        const start = performance.now();
+        box.value = query;
+        box.dispatchEvent(new Event("input"));
+        times.push(performance.now() - start);
+        await new Promise((done) => requestAnimationFrame(done));
+      }
+      return times.sort((a, b) => a - b);
+    });
+    const memory = await page.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
+    console.log(`   report ${(size / 1e6).toFixed(1)} MB, first drawing ${drawn.toFixed(0)} ms, search median ` +
+      `${times[5].toFixed(0)} ms, worst ${times.at(-1).toFixed(0)} ms, heap ${(memory / 1e6).toFixed(0)} MB`);
+    assert.ok(size < 12e6 + 600e3);
+    assert.match(await page.locator(".found .total").innerText(), /^10 nodes in/);
+  });
+} finally {
+  await context.close();
+}
