@@ -72,8 +72,7 @@ constexpr std::array<Command, 17> kCommands = {{
      "  onnx-tag diff old.tags.json new.tags.json --json\n"
      "  onnx-tag diff model.onnx model.opt.onnx --format markdown\n",
      ParseDiff},
-    {"report", "MODEL [B] [options]",
-     "write a page that shows the model: tree, icicle, nodes, data flow",
+    {"report", "MODEL [B] [options]", "write an HTML page that shows the model",
      "  onnx-tag report model.onnx\n"
      "  onnx-tag report model.onnx --shape input_ids=1,128 -o bert.html\n"
      "  onnx-tag report model.onnx --profile onnxruntime_profile.json\n"

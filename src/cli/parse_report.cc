@@ -41,8 +41,8 @@ Invocation ParseReport(CLI::App& app, Words words) {
   TagSourceWords source;
   TerminalWords terminal;
   app.add_option("MODEL", options.inputs,
-                 "an ONNX file or its sidecar; two, to compare them; or a "
-                 "folder of models")
+                 "an ONNX file or its sidecar; two are compared;\n"
+                 "or a folder of models")
       ->required()
       ->type_name("");
   app.add_option("-o,--output", options.output,

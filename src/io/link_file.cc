@@ -32,6 +32,8 @@ void Replace(const fs::path& source, const std::string& target,
 
 void LinkFile(const std::string& source, const std::string& target,
               const Inputs& inputs, bool replace) {
+  // Another model of the batch may have the same weights.
+  if (SameFile(source, target)) return;
   inputs.Refuse(target);
   std::error_code error;
   const fs::path real = fs::canonical(source, error);
@@ -41,7 +43,7 @@ void LinkFile(const std::string& source, const std::string& target,
     fs::create_hard_link(real, target, error);
     if (error) fs::create_symlink(real, target, error);
   }
-  // Another model of the batch may have the same weights.
+  // And may have linked them meanwhile.
   if (error && !SameFile(source, target)) {
     Fail(ErrorKind::kOutput, "{}: could not link to {}: {}", target, source,
          error.message());
