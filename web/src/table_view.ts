@@ -48,8 +48,12 @@ export class TableView implements Part {
     } else if (changed.has("module") || changed.has("find") || changed.has("sort") || changed.has("down")) {
       this.body.scrollTop = 0;
     }
-    if (view.node !== NONE) this.body.setAttribute("aria-activedescendant", "node-" + view.node);
-    else this.body.removeAttribute("aria-activedescendant");
+    // A node whose row is not drawn has nothing to point to.
+    if (view.node !== NONE && document.getElementById("node-" + view.node) !== null) {
+      this.body.setAttribute("aria-activedescendant", "node-" + view.node);
+    } else {
+      this.body.removeAttribute("aria-activedescendant");
+    }
   }
 
   private collect(): void {
