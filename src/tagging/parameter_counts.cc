@@ -5,7 +5,7 @@
 namespace onnx_tag {
 namespace {
 
-// More than any memory holds; a shape beyond it is a mistake or an attack.
+// Larger than any memory. A larger shape is an error or an attack.
 constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
 
 std::uint64_t Elements(std::span<const std::int64_t> dims) {
@@ -19,7 +19,7 @@ std::uint64_t Elements(std::span<const std::int64_t> dims) {
   return count;
 }
 
-// "encoder.layer.0.weight" is of encoder.layer.0 where that is a module.
+// "encoder.layer.0.weight" belongs to encoder.layer.0 if that is a module.
 ModuleId ByName(const ModuleTree& tree, std::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot == std::string_view::npos ? kNo<ModuleId>
