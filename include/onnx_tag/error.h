@@ -1,9 +1,9 @@
 // The one exception of the program.
 //
-// Thrown where the input is hopeless or the output impossible, caught in main
-// (and once per file in a batch), printed as `onnx-tag: <what>`. The kind
+// It is thrown if the input is invalid or the output cannot be written. main
+// catches it (a batch: once per file) and prints `onnx-tag: <what>`. The kind
 // decides the exit code. A message says what is wrong and, after a line break
-// and two spaces, what to do about it.
+// and two spaces, what to do.
 #ifndef ONNX_TAG_ERROR_H_
 #define ONNX_TAG_ERROR_H_
 
@@ -16,7 +16,7 @@
 namespace onnx_tag {
 
 enum class ErrorKind {
-  kUsage,   // wrong words on the command line, a bad query, rules or trace file
+  kUsage,   // invalid command line, query, rules or trace file
   kInput,   // not a readable model
   kOutput,  // could not write, or refused to
 };
@@ -28,8 +28,7 @@ class Error : public std::runtime_error {
 
   ErrorKind kind() const { return kind_; }
 
-  // The same error with "<place>: " in front: a message gathers its context
-  // on the way up.
+  // The same error with "<place>: " in front. Callers add context this way.
   Error In(std::string_view place) const {
     return Error(kind_, std::string(place) + ": " + what());
   }

@@ -5,8 +5,8 @@
 //   tree.SetClass(query, "Linear");
 //   tree.Path(tree.Parent(query));  // "encoder.layer.0.attention.self"
 //
-// A module keeps its own atom and its parent, never its path: a chain of
-// 100,000 modules costs a few megabytes and not their paths' 5 GB.
+// A module stores its own atom and its parent, not its path. So a chain of
+// 100,000 modules needs a few megabytes; the paths would need 5 GB.
 #ifndef ONNX_TAG_HIERARCHY_H_
 #define ONNX_TAG_HIERARCHY_H_
 
@@ -39,18 +39,19 @@ class ModuleTree {
   // Finds or adds. `atom` is one attribute name, without dots.
   ModuleId Child(ModuleId parent, std::string_view atom);
 
-  // Finds or adds the module and those around it. Empty atoms are passed over:
+  // Finds or adds the module and its ancestors. Empty atoms are ignored:
   // "a..b" is "a.b".
   ModuleId Add(std::string_view dotted_path);
 
-  // kNo<ModuleId> where there is no such module.
+  // kNo<ModuleId> if there is no such module.
   ModuleId Find(std::string_view dotted_path) const;
   ModuleId FindChild(ModuleId parent, std::string_view atom) const;
 
   // kNo<ModuleId> for the root.
   ModuleId Parent(ModuleId id) const { return modules_[id].parent; }
 
-  // "" for the root. The views live as long as the tree, and move with it.
+  // "" for the root. The views are valid as long as the tree lives, also after
+  // the tree is moved.
   std::string_view Atom(ModuleId id) const;
 
   // 0 for the root.
@@ -68,12 +69,12 @@ class ModuleTree {
   class ChildRange;
   ChildRange Children(ModuleId id) const;
 
-  // The module's Python class; "" where it is unknown.
+  // The module's Python class; "" if unknown.
   void SetClass(ModuleId id, std::string_view class_name);
   std::string_view Class(ModuleId id) const;
 
-  // Modules, the root included; their ids are 0 to size() - 1, and a module's
-  // id is greater than its parent's.
+  // The number of modules, including the root. The ids are 0 to size() - 1. The
+  // id of a module is greater than the id of its parent.
   std::size_t size() const { return modules_.size(); }
 
  private:
@@ -89,14 +90,14 @@ class ModuleTree {
   };
 
   TextId Intern(std::string_view text);
-  // The slot that holds the child, or the empty one where it belongs.
+  // The slot of the child, or the empty slot where it would be added.
   std::size_t SlotOf(ModuleId parent, TextId atom) const;
   void Grow();
 
   IdVector<ModuleId, Module> modules_;
-  // Open-addressed by (parent, atom).
+  // A hash table with open addressing; the key is (parent, atom).
   std::vector<ModuleId> slots_;
-  // A deque: strings stay where the interner saw them.
+  // A deque, because the interner needs strings that do not move.
   std::deque<std::string> texts_;
   Interner<TextId> interner_;
 };

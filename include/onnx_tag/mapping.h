@@ -1,9 +1,9 @@
-// How a node's module is found.
+// Finds the module of each node.
 //
-// One immutable body of evidence is gathered from the file, once. A strategy
-// is a ladder of rungs over it, most certain first; each proposes modules for
-// the nodes that are still open, the first claim on a node wins, and what
-// nobody claims stays untagged.
+// Evidence is gathered from the file once and does not change afterwards. A
+// strategy is a ladder of rungs, the most certain rung first. Each rung
+// proposes modules for the nodes that are still open. The first claim on a node
+// wins. A node without a claim stays untagged.
 //
 //   const Tagging tagging = MapNodes(model, options);
 #ifndef ONNX_TAG_MAPPING_H_
@@ -32,9 +32,9 @@ struct MappingOptions {
   // Weaker tags are dropped.
   Confidence min_confidence = Confidence::kLow;
 
-  // Files with facts, by name, as the user gave them; commands/fact_files.h
-  // reads them into what follows. To map with a name whose file was not read
-  // is a mistake of the program.
+  // The files with facts that the user named. commands/read/fact_files.h reads
+  // them into the next members. Mapping with a file name whose file was not
+  // read is a programming error.
   std::string hierarchy_file;
   std::shared_ptr<const ModuleMap> hierarchy;  // null: none
   std::string rules_file;
@@ -46,7 +46,7 @@ struct MappingOptions {
   std::string fx_file;
   std::shared_ptr<const Recording> fx;
 
-  // Stand for what was read from those files; "" where none was.
+  // Hashes of the contents of those files; "" if there is no file.
   struct Digests {
     std::string hierarchy;
     std::string rules;
@@ -55,17 +55,17 @@ struct MappingOptions {
   };
   Digests digests;
 
-  // Whether the recipe book is asked where names say too little.
+  // Whether to consult the recipe book if a file has too few names.
   bool recipes = true;
-  // The book to ask; null: the built-in one.
+  // The recipe book; null: the built-in one.
   const recipes::Book* book = nullptr;
 };
 
-// Throws Error(kUsage) where the strategy is unknown, or the hierarchy is that
-// of another model.
+// Throws Error(kUsage) if the strategy is unknown or the hierarchy belongs to
+// another model.
 Tagging MapNodes(const Model& model, const MappingOptions& options);
 
-// One rung's word on one node, as `explain` shows it.
+// The claim of one rung for one node, as `explain` shows it.
 struct ExplainedClaim {
   std::string rung;
   std::string module;
@@ -77,19 +77,19 @@ struct ExplainedClaim {
 
 struct Explanation {
   std::vector<ExplainedClaim> claims;  // in the order of the ladder
-  std::vector<std::string> notes;      // evidence that was set aside, and why
+  std::vector<std::string> notes;      // evidence that was not used, and why
 };
 
-// Every rung's claim for `node`, as if it were open.
+// The claims of all rungs for `node`, as if no earlier rung had claimed it.
 Explanation Explain(const Model& model, const MappingOptions& options,
                     NodeId node);
 
-// What a strategy works with beside the model.
+// What a strategy needs in addition to the model.
 enum class Need : std::uint8_t {
   kNothing,
   kHierarchy,  // better with --hierarchy
-  kTrace,      // not without --trace
-  kFx,         // not without --fx or dynamo's metadata in the file
+  kTrace,      // requires --trace
+  kFx,         // requires --fx or dynamo's metadata in the file
 };
 
 struct StrategyInfo {

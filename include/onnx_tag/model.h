@@ -1,4 +1,5 @@
-// What an ONNX file says: its graphs, nodes, values and names; no weights.
+// The contents of an ONNX file: graphs, nodes, values and names, but no
+// weights.
 //
 // A Model is read in one walk over the file's spine (ModelProto, GraphProto,
 // NodeProto and the attributes that hold graphs). Nodes are numbered in file
@@ -53,10 +54,10 @@ struct Node {
 struct Value {
   NameId name;
   GraphId graph;
-  NodeId producer = kNo<NodeId>;  // of several, the first
+  NodeId producer = kNo<NodeId>;  // the first one if there are several
   std::uint32_t initializer = 0xffffffff;
   std::uint32_t info = 0xffffffff;
-  bool is_input = false;   // fed from outside: an initializer may be, too
+  bool is_input = false;   // an initializer may be an input, too
   bool is_output = false;  // of its graph
 };
 
@@ -69,7 +70,7 @@ struct Initializer {
   bool sparse = false;
 };
 
-// What `value_info`, `input` or `output` says of a value.
+// The `value_info`, `input` or `output` entry of a value.
 struct ValueInfo {
   std::int32_t data_type = 0;
   bool has_shape = false;
@@ -114,7 +115,7 @@ class Model {
   std::size_t node_count() const { return nodes_.size(); }
   AllIds<NodeId> Nodes() const { return AllIds<NodeId>(nodes_.size()); }
   const Node& operator[](NodeId id) const { return nodes_[id]; }
-  // kNo: left out.
+  // kNo for an omitted input.
   std::span<const ValueId> Inputs(NodeId id) const {
     const Node& node = nodes_[id];
     return {operands_.data() + node.first_operand, node.input_count};
@@ -143,7 +144,7 @@ class Model {
     const std::uint32_t first = first_consumer_[Index(id)];
     return {consumers_.data() + first, first_consumer_[Index(id) + 1] - first};
   }
-  // Null where the value is no initializer, or nothing is said of it.
+  // Null if the value has none.
   const Initializer* InitializerOf(ValueId id) const;
   const ValueInfo* InfoOf(ValueId id) const;
   std::span<const MetadataEntry> Metadata(const ValueInfo& info) const;
@@ -207,10 +208,10 @@ class Model {
   std::string_view producer_version_;
 };
 
-// Told of spans of the file that will not be read again soon (weights).
+// Called with spans of the file that will not be read again soon (weights).
 using Release = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
-// Throws Error(kInput) where `bytes` are no ONNX model.
+// Throws Error(kInput) if `bytes` are not an ONNX model.
 Model ReadModel(Bytes bytes, const Release& release = {});
 
 }  // namespace onnx_tag

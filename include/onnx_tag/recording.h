@@ -1,6 +1,6 @@
-// What a model did while somebody watched it run: the operations, in order,
-// each with the module that was active. Written by the companion
-// (python/onnx_tag, docs/recording.schema.json), read from --trace and --fx.
+// A recorded run of a model: the operations in order, each with the module that
+// was active. The companion (python/onnx_tag, docs/recording.schema.json)
+// writes it; --trace and --fx read it.
 //
 //   const Recording recording = ReadRecording(json);
 //   for (const RecordedOperation& op : recording.trace.operations) ...
@@ -16,7 +16,7 @@
 
 namespace onnx_tag {
 
-// What records a run, for messages.
+// The command that records a run, for messages.
 inline constexpr std::string_view kRecordCommand =
     "python -m onnx_tag record MODULE:FUNCTION -o recording.json";
 
@@ -25,16 +25,16 @@ enum class FlowId : std::uint32_t {};
 
 enum class FlowKind : std::uint8_t {
   kMade,       // by an operation
-  kInput,      // fed to the model
+  kInput,      // an input of the model
   kParameter,  // a parameter, a buffer or another tensor of a module
-  kConstant,   // was there, and nobody knows whose
+  kConstant,   // existed before; its owner is unknown
 };
 
 struct RecordedFlow {
   FlowKind kind = FlowKind::kMade;
   bool has_shape = false;
   std::vector<std::int64_t> shape;  // -1: not known
-  std::vector<FlowId> merges;       // what it is pieced together from
+  std::vector<FlowId> merges;       // the values that it consists of
 };
 
 // An operation that ran, or a node of an FX graph.
@@ -69,8 +69,8 @@ struct Recording {
   RecordedProgram fx;     // the section "fx"
 };
 
-// Throws Error(kUsage) with line and column where it is no recording. Sections
-// may be missing: the programs are then empty.
+// Throws Error(kUsage) with line and column if `json` is not a recording. If a
+// section is missing, its program is empty.
 Recording ReadRecording(std::string_view json);
 
 }  // namespace onnx_tag

@@ -1,8 +1,7 @@
-// What we say about a model: the modules that made it, and for each node at
-// most one tag.
+// The tags of a model: its modules, and for each node at most one tag.
 //
-// Whatever produces a Tagging (mapping a file, reading tags back from it, a
-// sidecar) and whatever uses one (writing, showing, asking) do not know each
+// The code that makes a Tagging (mapping a file, reading tags from a file or a
+// sidecar) and the code that uses it (write, show, query) do not depend on each
 // other.
 #ifndef ONNX_TAG_TAGGING_H_
 #define ONNX_TAG_TAGGING_H_
@@ -19,13 +18,13 @@
 
 namespace onnx_tag {
 
-// How sure a tag is; each level is a promise about precision, measured on
+// The confidence of a tag. Each level is a promise about precision, measured on
 // models with known answers (docs/accuracy.md).
 enum class Confidence : std::uint8_t { kLow, kMedium, kHigh, kCertain };
 constexpr std::array<std::string_view, 4> kConfidenceNames = {
     "low", "medium", "high", "certain"};
 
-// The rule that won.
+// The kind of evidence for a tag.
 enum class Source : std::uint8_t {
   kMetadata,
   kScope,
@@ -46,7 +45,7 @@ constexpr std::array<std::string_view, 13> kSourceNames = {
     "operation", "locality", "hierarchy",       "trace",      "fx",
     "rule",      "transfer", "auxiliary"};
 
-// What a node is for.
+// The purpose of a node.
 enum class RoleType : std::uint8_t {
   kAttention,
   kFeedForward,
@@ -99,11 +98,11 @@ struct Tag {
   bool tagged() const { return module != kNo<ModuleId>; }
 };
 
-// What is known of a module beside its path and class.
+// Facts about a module besides its path and class.
 struct ModuleFacts {
   Confidence class_confidence = Confidence::kLow;
-  std::vector<std::string> candidates;  // other classes that fit as well
-  // As read back; empty: made by ModuleFormat.
+  std::vector<std::string> candidates;  // other classes that fit equally well
+  // As read from a file; if empty, ModuleFormat makes it.
   std::string hierarchy_tag;
   std::string role_path;
   std::uint64_t parameters = 0;  // elements of its own weights
@@ -111,7 +110,7 @@ struct ModuleFacts {
 
 struct Origin {
   NodeId node;
-  ModuleId module;  // a further module of a fused node
+  ModuleId module;  // another module of a fused node
 };
 
 struct CallSite {
@@ -128,7 +127,7 @@ struct RootClass {
 
 extern const std::array<std::string_view, 9> kDefaultExceptions;
 
-// Which classes a hierarchy tag names.
+// Which classes a hierarchy tag contains.
 struct TagFormat {
   bool torch_nn = false;  // granularity torch_nn: all of them
   // The torch.nn classes that granularity hf keeps.
@@ -144,18 +143,18 @@ struct Tagging {
   std::vector<Origin> origins;            // by node
   std::vector<CallSite> call_sites;
   RootClass root;
-  // The words that classes of the model's families start with ("Bert"), which
-  // role paths leave out; none: told from the root's class.
+  // The prefixes of classes of the model's families ("Bert"). Role paths omit
+  // them. If empty, the prefix is taken from the root class.
   std::vector<std::string> family_words;
   std::string strategy;
   TagFormat format;
-  std::string options;  // digest of what else shaped the answer
+  std::string options;  // a hash of all other options that affect the result
   std::string dialect;
-  // What the user should know: facts that contradict each other, a hierarchy
-  // that does not fit, rules that match nothing.
+  // Warnings for the user: contradicting facts, a hierarchy that does not fit,
+  // rules that match nothing.
   std::vector<std::string> notes;
 
-  // The id of `role`, added where it is new.
+  // The id of `role`; adds it if it is new.
   RoleId AddRole(const Role& role);
 };
 
@@ -168,7 +167,7 @@ struct Coverage {
   std::array<std::uint64_t, 20> by_type = {};
 
   std::uint64_t untagged() const { return nodes - tagged; }
-  // In [0, 1]; a model without nodes is covered.
+  // In [0, 1]; 1 for a model without nodes.
   double share() const {
     return nodes == 0
                ? 1.0
@@ -177,7 +176,7 @@ struct Coverage {
 };
 Coverage CountTags(const Tagging& tagging);
 
-// Which keys go into the nodes.
+// The metadata keys to write into nodes.
 struct KeyChoice {
   bool tags = true;
   bool name_space = false;  // `namespace`, as Model Explorer reads it
@@ -185,10 +184,10 @@ struct KeyChoice {
   bool class_hierarchy = false;
 };
 
-// True where the model carries tags of ours.
+// Whether the model has tags of onnx-tag.
 bool HasTags(const Model& model);
 
-// The tags a tagged model carries.
+// The tags in a tagged model.
 Tagging ReadTagging(const Model& model);
 
 }  // namespace onnx_tag

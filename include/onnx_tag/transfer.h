@@ -1,9 +1,9 @@
-// Tags carried from one version of a model to another.
+// Copies tags from one version of a model to another.
 //
-// Optimizers, quantizers and exporters change nodes and drop what is written
-// on them; most of the graph stays what it was. A transfer finds for each node
-// of the new version the node or nodes of the old one that it was, and gives
-// it their tag. It carries the old answer: nothing in here reads a scope.
+// Optimizers, quantizers and exporters change nodes and drop their metadata,
+// but most of the graph stays the same. For each node of the new version, a
+// transfer finds the corresponding node or nodes of the old version and copies
+// their tag. It never reads a scope.
 //
 //   const NodeList nodes(old_model);
 //   const Tagging carried = TransferTags({nodes, &old_model}, tags, model);
@@ -17,25 +17,26 @@
 
 namespace onnx_tag {
 
-// A version of a model: the model, or what a sidecar says of its nodes.
+// A version of a model: the model itself, or the nodes of a sidecar.
 struct Version {
   const NodeList& nodes;
-  const Model* model;  // null: only the sidecar is at hand
+  const Model* model;  // null if there is only the sidecar
 };
 
-// For each node of `to` the node of `from` that it is, or kNo. Each node of
-// `from` is given once.
+// For each node of `to`, the corresponding node of `from`, or kNo. Each node of
+// `from` occurs at most once.
 IdVector<NodeId, NodeId> FindCounterparts(const Version& from,
                                           const Version& to);
 
-// How the nodes of the new version were found; they add up to its nodes.
+// How the counterparts of the new nodes were found. The counts add up to the
+// number of new nodes.
 struct TransferCounts {
-  std::uint64_t by_name = 0;       // the node or its output is called the same
-  std::uint64_t by_structure = 0;  // the same place between nodes so found
-  std::uint64_t fused = 0;         // made out of several
-  std::uint64_t helpers = 0;       // put in by a tool, for what they serve
-  std::uint64_t nearby = 0;        // no counterpart; told by what is around
-  std::uint64_t untagged = 0;      // not found, or the old one has no tag
+  std::uint64_t by_name = 0;       // the node or its output has the same name
+  std::uint64_t by_structure = 0;  // the same place between matched nodes
+  std::uint64_t fused = 0;         // made of several nodes
+  std::uint64_t helpers = 0;       // inserted by a tool
+  std::uint64_t nearby = 0;        // no counterpart; tagged by neighbours
+  std::uint64_t untagged = 0;      // no counterpart, or it has no tag
 };
 
 Tagging TransferTags(const Version& from, const Tagging& tags, const Model& to,

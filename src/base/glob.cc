@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-// Where to go on when what follows a star did not fit: the star takes one
-// character more.
+// Where to continue if the text after a star does not match: the star then
+// takes one more character.
 struct Retry {
   std::size_t pattern = kNone;  // after the star
   std::size_t text = 0;
@@ -21,10 +21,10 @@ struct Retry {
 bool MatchesPattern(std::string_view pattern, std::string_view text,
                     std::string_view separators,
                     std::vector<std::string_view>* captures) {
-  // Going back to the last star of each kind is enough. Between two `**`,
-  // separators of pattern and text pair up, so a `*` before one has nothing to
-  // give to what is after it; and a `**` may always take what an earlier one
-  // could have taken.
+  // It is enough to go back to the last star of each kind. Between two `**`,
+  // the separators of pattern and text correspond. So a `*` cannot help to
+  // match the text after the next separator. And the last `**` can match all
+  // text that an earlier `**` could match.
   Retry within;
   Retry across;
   bool crossed = false;

@@ -21,7 +21,7 @@ inline bool MatchesPattern(std::string_view pattern, std::string_view text,
   return MatchesPattern(pattern, text, std::string_view(&separator, 1));
 }
 
-// Whether `pattern` has a character that does not stand for itself.
+// Whether `pattern` has a wildcard.
 inline bool HasWildcards(std::string_view pattern) {
   return pattern.find_first_of("*?") != std::string_view::npos;
 }

@@ -21,12 +21,12 @@ constexpr Id MakeId(std::size_t index) {
   return static_cast<Id>(static_cast<std::underlying_type_t<Id>>(index));
 }
 
-// The id of nothing.
+// The null id.
 template <typename Id>
 constexpr Id kNo =
     static_cast<Id>(std::numeric_limits<std::underlying_type_t<Id>>::max());
 
-// A vector indexed by an id, so that a node's index cannot pick a value.
+// A vector indexed by an id. A wrong kind of id does not compile.
 template <typename Id, typename T>
 class IdVector {
  public:

@@ -1,7 +1,8 @@
-// Strings as dense ids: equal strings, equal ids.
+// Maps strings to dense ids. Equal strings have equal ids.
 //
-// The bytes stay where they are (a mapped file, a string owned elsewhere); the
-// table is open-addressed and costs about 8 bytes a slot plus 16 a string.
+// The bytes are not copied (they are in a mapped file, or in a string of
+// another owner). The hash table uses open addressing and needs about 8 bytes
+// per slot plus 16 bytes per string.
 #ifndef ONNX_TAG_BASE_INTERNER_H_
 #define ONNX_TAG_BASE_INTERNER_H_
 
@@ -21,7 +22,7 @@ class Interner {
   // The bytes of `text` must outlive the interner.
   Id Intern(std::string_view text);
 
-  // The id of `text`, or kNo<Id> where it was never interned.
+  // The id of `text`, or kNo<Id> if it was never interned.
   Id Find(std::string_view text) const;
 
   std::string_view operator[](Id id) const { return texts_[Index(id)]; }
@@ -35,7 +36,7 @@ class Interner {
   };
   static constexpr std::uint32_t kEmpty = 0xffffffff;
 
-  // The slot that holds `text`, or the empty one where it belongs.
+  // The slot of `text`, or the empty slot where it would be added.
   std::size_t SlotOf(std::string_view text, std::uint32_t hash) const;
   static std::uint32_t Hash(std::string_view text) {
     return static_cast<std::uint32_t>(HashBytes(text) >> 32);
@@ -79,7 +80,8 @@ Id Interner<Id>::Find(std::string_view text) const {
 
 template <typename Id>
 void Interner<Id>::Grow() {
-  // From slot to slot: the texts, all over the file, are not read again.
+  // Copies the stored hashes. So the texts, which are spread over the file, are
+  // not read again.
   std::vector<Slot> slots(slots_.size() * 2);
   const std::size_t mask = slots.size() - 1;
   for (const Slot& slot : slots_) {

@@ -1,4 +1,4 @@
-// What threads hand to the one that waits for it, first in, first out.
+// A queue from several threads to one waiting thread, first in, first out.
 #ifndef ONNX_TAG_BASE_MAILBOX_H_
 #define ONNX_TAG_BASE_MAILBOX_H_
 
@@ -22,7 +22,7 @@ class Mailbox {
     filled_.notify_one();
   }
 
-  // The next one; none where none came in time.
+  // The next item; nullopt if none arrived in time.
   std::optional<T> Take(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     filled_.wait_for(lock, patience, [&] { return !items_.empty(); });

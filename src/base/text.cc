@@ -10,7 +10,7 @@ namespace {
 
 unsigned char Byte(char c) { return static_cast<unsigned char>(c); }
 
-// Insertions, deletions, substitutions and swaps of neighbours.
+// Counts insertions, deletions, substitutions and swaps of neighbours.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
@@ -63,7 +63,7 @@ std::string Printable(std::string_view text, std::size_t limit) {
     // C0, DEL, and C1 (U+0080-U+009F, which some terminals obey).
     const bool control = first < 0x20 || first == 0x7f ||
                          (length == 2 && first == 0xc2 && Byte(text[1]) < 0xa0);
-    // Line and paragraph separators, and the marks that reverse text.
+    // Line and paragraph separators, and marks that change the text direction.
     const bool reorders = length == 3 && first == 0xe2 &&
                           ((Byte(text[1]) == 0x80 && Byte(text[2]) >= 0xa8 &&
                             Byte(text[2]) <= 0xae) ||
@@ -85,7 +85,7 @@ std::string Printable(std::string_view text, std::size_t limit) {
 std::string_view NearestWord(std::string_view text,
                              std::span<const std::string_view> words) {
   std::string_view nearest;
-  // Of three letters one may be wrong, of nine three.
+  // One error per three letters is allowed, at most four.
   std::size_t best = std::min<std::size_t>(text.size() / 3, 4) + 1;
   for (const std::string_view word : words) {
     if (text.size() > word.size() + 4) continue;

@@ -1,4 +1,4 @@
-// Text for people: safe to print, easy to suggest.
+// Text for people: safe printing, suggestions, splitting.
 #ifndef ONNX_TAG_BASE_TEXT_H_
 #define ONNX_TAG_BASE_TEXT_H_
 
@@ -11,12 +11,12 @@
 namespace onnx_tag {
 
 // `text` with control characters and invalid UTF-8 as \xNN escapes, so that a
-// name from a hostile file cannot move the cursor or forge a line; longer than
-// `limit` bytes, it is cut in the middle with an ellipsis.
+// name from a hostile file cannot move the cursor or forge a line. If it is
+// longer than `limit` bytes, the middle is replaced by an ellipsis.
 std::string Printable(std::string_view text, std::size_t limit = 1000);
 
-// The word of `words` nearest to `text`, or "" where none is near enough to
-// be what was meant.
+// The word of `words` that is most similar to `text`, or "" if none is similar
+// enough.
 std::string_view NearestWord(std::string_view text,
                              std::span<const std::string_view> words);
 
@@ -29,8 +29,8 @@ std::string Count(std::uint64_t number, std::string_view noun);
 // Splits at every `separator`; "" gives one empty part.
 std::vector<std::string_view> Split(std::string_view text, char separator);
 
-// The length of the valid UTF-8 sequence at the start of `text`, 0 where there
-// is none (overlong forms, surrogates and values past U+10FFFF are none).
+// The length of the valid UTF-8 sequence at the start of `text`, or 0 if there
+// is none. Overlong forms, surrogates and values past U+10FFFF are invalid.
 std::size_t Utf8Length(std::string_view text);
 
 }  // namespace onnx_tag

@@ -1,14 +1,13 @@
-// Numbered jobs, done by a few threads.
+// Runs numbered jobs on a few threads.
 //
 //   WorkerPool pool(threads, files.size(), [&](std::size_t i) { Do(files[i]);
 //   });
-//   ...                  // the caller is free meanwhile
-//   pool.Stop();         // or: hands out no more
-//   // the destructor waits for what was handed out
+//   ...                  // the caller can do other work
+//   pool.Stop();         // optional: starts no more jobs
+//   // the destructor waits for the running jobs
 //
-// Jobs are handed out in order, each to the first thread that is free: a long
-// one holds up its own thread and no other. What a job needs is its thread's
-// while it runs, so that memory grows with the threads and not with the jobs.
+// Jobs start in order, each on the first free thread. So a long job blocks only
+// its own thread, and memory grows with the number of threads, not of jobs.
 #ifndef ONNX_TAG_BASE_WORKER_POOL_H_
 #define ONNX_TAG_BASE_WORKER_POOL_H_
 
@@ -22,16 +21,16 @@ namespace onnx_tag {
 
 class WorkerPool {
  public:
-  // `job` must not throw; it is called with 0 to `jobs` - 1, each once. Fewer
-  // threads start where the system has no more; where it has none at all, the
-  // constructor does the jobs itself.
+  // `job` must not throw. It is called once with each number from 0 to `jobs` -
+  // 1. If the system cannot start `threads` threads, fewer are used. If it
+  // cannot start any, the constructor runs the jobs itself.
   WorkerPool(std::size_t threads, std::size_t jobs,
              std::function<void(std::size_t)> job);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // Hands out no more jobs; those that run go on to their end.
+  // Starts no more jobs. Running jobs continue to their end.
   void Stop() { stopped_ = true; }
 
  private:

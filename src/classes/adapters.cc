@@ -39,7 +39,7 @@ ModuleId OnlyChild(const ModuleTree& tree, ModuleId id, std::string_view atom) {
   return one ? tree.FindChild(id, atom) : kNo<ModuleId>;
 }
 
-// What a PeftModel at `id` holds in its tuner; kNo where there is none.
+// The model inside the tuner of a PeftModel at `id`; kNo if there is none.
 ModuleId HeldByPeft(const ModuleTree& tree, ModuleId id) {
   const ModuleId tuner = OnlyChild(tree, id, "base_model");
   return tuner == kNo<ModuleId> ? tuner : OnlyChild(tree, tuner, "model");
@@ -70,10 +70,11 @@ class Plain {
     return plain;
   }
 
-  // The module that `adapted` was, or holds; kNo where it is an adapter's own.
+  // The module that `adapted` replaced or contains; kNo for an adapter's own
+  // module.
   ModuleId operator[](ModuleId adapted) const { return place_[adapted]; }
 
-  // Whether `adapted` is around the whole model.
+  // Whether `adapted` wraps the whole model.
   bool IsAround(const ModuleTree& tree, ModuleId adapted) const {
     return held_ != kNo<ModuleId> && adapted != held_ &&
            tree.IsAncestor(adapted, held_);
@@ -100,11 +101,11 @@ class Plain {
   ModuleTree tree_;
   ModuleId held_ = kNo<ModuleId>;  // the model that a PeftModel wraps
   IdVector<ModuleId, ModuleId> place_;
-  IdVector<ModuleId, ModuleId> source_;  // whose facts a plain module has
+  IdVector<ModuleId, ModuleId> source_;  // the source of a plain module's facts
 };
 
-// PEFT's classes bear the name of what they adapt, and Conv1D, which is
-// transformers' own, is adapted as a Linear.
+// PEFT's classes have the name of the layer that they adapt. Conv1D, a class of
+// transformers, is adapted as a Linear.
 std::string_view AdapterOf(std::string_view base) {
   constexpr std::array<std::string_view, 6> kAdapted = {
       "Linear", "Embedding", "Conv1d",
@@ -130,7 +131,7 @@ ClassAnswer AnswerForAdapter(const Observation& seen, ModuleId id,
   if (tree.FindChild(id, "lora_E") != kNo<ModuleId>) {
     answer.name = answer.name == "Linear" ? "SVDLinear" : "";
   }
-  // Other libraries may have a base_layer, too.
+  // Other libraries also use the name base_layer.
   const bool lora = tree.FindChild(id, "lora_A") != kNo<ModuleId>;
   answer.belief =
       std::min(known.belief, lora ? Belief::kHigh : Belief::kMedium);

@@ -1,9 +1,9 @@
-// Models that PEFT put adapters into: LoRA and its like.
+// Models with PEFT adapters (LoRA, IA3, ...).
 //
-// An adapter takes the place of a layer and keeps it as `base_layer`; beside it
-// stand the adapter's own modules (`lora_A.default`). A layer that is trained
-// in full is kept as `modules_to_save.default`. The model around them is the
-// one that the catalogue knows once this is undone.
+// An adapter replaces a layer. It contains the layer as `base_layer`, and its
+// own modules (`lora_A.default`). A fully trained layer is in
+// `modules_to_save.default`. The catalogue knows the model without the
+// adapters.
 #ifndef ONNX_TAG_CLASSES_ADAPTERS_H_
 #define ONNX_TAG_CLASSES_ADAPTERS_H_
 
@@ -14,15 +14,15 @@
 
 namespace onnx_tag {
 
-// As catalogue::Identify, of the model without its adapters; layers that have
-// one get the class that PEFT gives them.
+// Like catalogue::Identify, for the model without its adapters. Layers with an
+// adapter get the class of PEFT.
 catalogue::Identification IdentifyAdapted(const catalogue::Observation& seen,
                                           std::string_view hidden);
 
-// Whether adapters do no more than scale what their layers give, as IA3's.
+// Whether the adapters only scale the output of their layers, as in IA3.
 bool AdaptersOnlyScale(const catalogue::Observation& seen);
 
-// Names of what PEFT puts beside a layer.
+// Attribute names of PEFT.
 inline constexpr std::string_view kBaseLayer = "base_layer";
 inline constexpr std::string_view kModulesToSave = "modules_to_save";
 

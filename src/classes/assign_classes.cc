@@ -35,7 +35,7 @@ struct NameInModuleHash {
   }
 };
 
-// What the file shows, by module of the tagging.
+// Collects the facts of the file about each module of the tagging.
 class Observer {
  public:
   Observer(const Evidence& evidence, const Tagging& tagging)
@@ -53,7 +53,7 @@ class Observer {
   }
 
  private:
-  // The tagging keeps the evidence's modules that matter, with ids of its own.
+  // The tagging has the used modules of the evidence, with its own ids.
   void FindModules() {
     const ModuleTree& kept = tagging_.modules;
     IdVector<ModuleId, ModuleId> known(kept.size(), kNo<ModuleId>);
@@ -94,13 +94,13 @@ class Observer {
       seen.name = dot == std::string_view::npos
                       ? parameter.name
                       : parameter.name.substr(dot + 1);
-      // A tensor that bears its module's name is no parameter of it.
+      // A tensor with the name of its module is not a parameter of the module.
       if (module != ModuleTree::kRoot &&
           seen.name == tagging_.modules.Atom(module) &&
           dot != std::string_view::npos) {
         continue;
       }
-      // Dynamo's name for what a batch norm left in a convolution.
+      // Dynamo's name for the bias of a batch norm folded into a convolution.
       if (seen.name == "weight_bias") continue;
       seen.rank = parameter.rank;
       if (const Initializer* const tensor = tensors[Index(id)];
@@ -136,8 +136,8 @@ class Observer {
     }
   }
 
-  // A norm over channels turns them to the end and back. Where names do not
-  // say whose the Transposes are, only their place does.
+  // A norm over channels moves them to the end and back. Without names, only
+  // the place of the Transposes shows that they belong to it.
   bool IsTurned(NodeId node) const {
     const NameId transpose = model_.FindName("Transpose");
     const std::span<const ValueId> inputs = model_.Inputs(node);
@@ -166,8 +166,8 @@ class Observer {
     }
   }
 
-  // TorchScript folds the transposition of a Linear's weight, and the new
-  // tensor is called onnx::MatMul_7.
+  // TorchScript transposes the weight of a Linear at export. The new tensor has
+  // a name such as onnx::MatMul_7.
   void SeeLostWeight(NodeId node) {
     const std::span<const ValueId> inputs = model_.Inputs(node);
     if (inputs.size() < 2 || inputs[1] == kNo<ValueId>) return;
@@ -207,8 +207,8 @@ class Observer {
   IdVector<ModuleId, ModuleId> by_evidence_;
 };
 
-// Facts beat the catalogue. Where it would have been certain of another class,
-// one of the two is wrong, and the user should know.
+// Facts take precedence over the catalogue. If the catalogue would be certain
+// of another class, one of the two is wrong, and the user gets a note.
 void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
   const ModuleTree& tree = tagging.modules;
   bool any = false;
@@ -251,7 +251,7 @@ void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
   facts.candidates.assign(answer.candidates.begin(), answer.candidates.end());
 }
 
-// What the recipe book's recordings say, by module of the tagging.
+// The classes in the recordings of the recipe book, by module of the tagging.
 class RecipeBookClasses {
  public:
   RecipeBookClasses(const Evidence& evidence, const ModuleTree& tree)
@@ -282,7 +282,8 @@ class RecipeBookClasses {
   IdVector<ModuleId, const RecipeClasses*> by_module_;
 };
 
-// Names alone cannot tell what the operations can: `model.3` may be anything.
+// The operations can show a class that names alone cannot: `model.3` may have
+// any class.
 bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
   return !catalogue.known() ||
          (recipe.belief >= Belief::kMedium && catalogue.belief < Belief::kHigh);

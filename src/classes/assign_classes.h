@@ -1,6 +1,6 @@
-// Gives the modules their classes: what the file records, else what the
-// catalogue knows of models with such names, else what a module's operators
-// and parameters leave no doubt about.
+// Assigns classes to modules: the class that the file records, else the class
+// from the catalogue, else a class that the operators and parameters of a
+// module prove.
 #ifndef ONNX_TAG_CLASSES_ASSIGN_CLASSES_H_
 #define ONNX_TAG_CLASSES_ASSIGN_CLASSES_H_
 
@@ -12,11 +12,11 @@
 namespace onnx_tag {
 
 // Sets the classes of `tagging.modules`, `tagging.facts` and `tagging.root`.
-// `hidden`: a family that the catalogue is to leave out (bench/).
+// `hidden`: a family of the catalogue to ignore (bench/).
 void AssignClasses(const Evidence& evidence, Tagging& tagging,
                    std::string_view hidden = {});
 
-// What follows from the modules' classes: `tagging.root` and the family words.
+// Sets `tagging.root` and the family words from the classes of the modules.
 void DescribeClasses(Tagging& tagging);
 
 }  // namespace onnx_tag

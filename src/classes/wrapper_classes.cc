@@ -36,8 +36,8 @@ class WrapperNamer {
     return only;
   }
 
-  // The only child, where it is of that name and its class is known, or it
-  // wraps something itself.
+  // The only child, if it has that name and either a known class or content of
+  // its own.
   ModuleId Held(ModuleId id, std::string_view atom) const {
     const ModuleId only = OnlyChild(id);
     return only != kNo<ModuleId> && tree_.Atom(only) == atom ? only
@@ -52,14 +52,15 @@ class WrapperNamer {
     tagging_.facts[id].candidates.assign(candidates.begin(), candidates.end());
   }
 
-  // torch.compile: an attribute that nothing else has.
+  // torch.compile has an attribute name that no other class uses.
   void NameCompiled(ModuleId id) {
     if (Held(id, "_orig_mod") == kNo<ModuleId>) return;
     tagging_.modules.SetClass(id, "");
     Set(id, "OptimizedModule", Confidence::kCertain);
   }
 
-  // Names the wrapper, and gives what it holds; kNo where it is none.
+  // Sets the class of the wrapper and returns its content; kNo if `id` is not a
+  // wrapper.
   ModuleId NameAt(ModuleId id) {
     if (const ModuleId held = Held(id, "module"); held != kNo<ModuleId>) {
       if (!HoldsAModel(held)) return kNo<ModuleId>;
@@ -81,7 +82,7 @@ class WrapperNamer {
   }
 
   ModuleId NamePeft(ModuleId id, ModuleId tuner) {
-    // Which tuner it is shows in what it adds to the layers.
+    // The modules that a tuner adds to layers show which tuner it is.
     const std::string_view name = HasAtom("lora_E")      ? "AdaLoraModel"
                                   : HasAtom("lora_A")    ? "LoraModel"
                                   : HasAtom("ia3_l")     ? "IA3Model"
@@ -92,11 +93,11 @@ class WrapperNamer {
     NamePeftModel(id, tree_.Class(Held(tuner, "model")));
     Set(tuner, name,
         adapters_only_scale_ ? Confidence::kMedium : Confidence::kHigh);
-    return kNo<ModuleId>;  // what it holds the catalogue has named
+    return kNo<ModuleId>;  // the catalogue has set the class of its content
   }
 
-  // The class goes with the task that the user gave. Those of classification
-  // train the head in full; any other may be given none.
+  // The class depends on the task that the user chose. The classification tasks
+  // train the whole head; the others need no task.
   void NamePeftModel(ModuleId id, std::string_view held) {
     const bool head = HasAtom(kModulesToSave);
     if (head && held.ends_with("ForSequenceClassification")) {
@@ -120,7 +121,7 @@ class WrapperNamer {
     return false;
   }
 
-  // A Sequential whose first member holds a model by one of two names.
+  // A Sequential whose first member contains a model under one of two names.
   ModuleId NameSentenceTransformer(ModuleId id) {
     const ModuleId first = tree_.FindChild(id, "0");
     if (first == kNo<ModuleId>) return kNo<ModuleId>;
@@ -133,7 +134,7 @@ class WrapperNamer {
     Set(id, "SentenceTransformer", sure);
     Set(first, "Transformer", sure);
     const ModuleId pooling = tree_.FindChild(id, "1");
-    // Without modules inside and without parameters; Dense holds a `linear`.
+    // Pooling has no modules and no parameters; Dense has a `linear`.
     if (pooling != kNo<ModuleId> && tree_.Children(pooling).empty()) {
       Set(pooling, "Pooling", Confidence::kMedium);
     }

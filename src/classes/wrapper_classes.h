@@ -1,5 +1,6 @@
-// The classes of what wraps a model: DataParallel, torch.compile, PEFT,
-// sentence-transformers. No catalogue has them: they hold any model.
+// The classes of wrappers: DataParallel, torch.compile, PEFT,
+// sentence-transformers. They can wrap any model, so the catalogue does not
+// have them.
 #ifndef ONNX_TAG_CLASSES_WRAPPER_CLASSES_H_
 #define ONNX_TAG_CLASSES_WRAPPER_CLASSES_H_
 
@@ -7,8 +8,8 @@
 
 namespace onnx_tag {
 
-// Gives wrappers without a class what their attributes prove. The classes of
-// what they hold must be there. `adapters_only_scale`: mapping/adapters.h.
+// Sets the classes of wrappers that their attributes prove. The classes of the
+// wrapped models must be set before. `adapters_only_scale`: classes/adapters.h.
 void NameWrappers(bool adapters_only_scale, Tagging& tagging);
 
 }  // namespace onnx_tag

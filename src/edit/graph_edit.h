@@ -53,7 +53,7 @@ class GraphEdit {
   void Keep(const std::function<bool(const Part&)>& keep,
             const Release& release = {});
 
-  // What the file says of a value, as a ValueInfoProto; empty where it says
+  // What the file says of a value, as a ValueInfoProto; empty if it says
   // nothing. After Keep().
   Bytes InfoOf(std::string_view value) const;
 

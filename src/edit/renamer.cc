@@ -62,7 +62,7 @@ Renamer::Renamer(const Model& model, const std::vector<Rename>& renames)
   }
 }
 
-// Why the names of this tensor cannot be changed and changed back; "" where
+// Why the names of this tensor cannot be changed and changed back; "" if
 // they can.
 std::string_view Renamer::WhyNot(const Initializer& tensor) const {
   const Value& value = model_[tensor.value];

@@ -12,7 +12,7 @@ using model::Is;
 using wire::Field;
 using wire::FieldReader;
 
-// The encoded TypeProto of a ValueInfoProto; empty where there is none.
+// The encoded TypeProto of a ValueInfoProto; empty if there is none.
 Bytes TypeIn(Bytes info) {
   Bytes type;
   FieldReader reader(info);

@@ -243,7 +243,7 @@ const Rule* FindRule(std::string_view domain, std::string_view op) {
   return domain == "com.microsoft" ? FindIn(kContribRules, op) : nullptr;
 }
 
-// The letters of the result in "bij,bjk->bik"; -1 where it has an ellipsis or
+// The letters of the result in "bij,bjk->bik"; -1 if it has an ellipsis or
 // is not said.
 std::int32_t EinsumRank(std::string_view equation) {
   const std::size_t arrow = equation.find("->");

@@ -1,10 +1,10 @@
-// From scopes to modules.
+// Finds the module of each scope.
 //
-// A TorchScript scope is the stack of calls by last attribute names, so
-// modules that are held but never called are missing from it. The parameters
-// that nodes of the scope use have full paths: they vote for what the scope,
-// and every scope around it, stands for. Scopes nobody votes for are placed
-// below their parent's module.
+// A TorchScript scope is the stack of calls, with the last attribute name of
+// each module. So containers that are never called are missing. The parameters
+// that nodes of the scope use have full paths. They vote for the module of the
+// scope and of every enclosing scope. A scope without votes is placed below the
+// module of its parent.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -50,7 +50,8 @@ class ScopeAligner {
   }
 
  private:
-  // What a scope's last segment adds to its parent's module path.
+  // The atoms that the last segment of a scope adds to the parent's module
+  // path.
   struct Group {
     Atoms atoms;
     bool folded = false;  // `layer/layer.0`: the list itself was called
@@ -95,8 +96,9 @@ class ScopeAligner {
                         "/base_layer") != kNo<ScopeId>;
   }
 
-  // `act_1` where `act` is a scope too and nothing is called through it is
-  // the second call of `act`, unless a parameter shows that it exists.
+  // If `act` is also a scope and no module is called through `act_1`, then
+  // `act_1` is the second call of `act`, unless a parameter shows that `act_1`
+  // exists.
   void FindRepeatedCalls() {
     for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) {
       Scope& scope = scopes_[id];
@@ -130,7 +132,7 @@ class ScopeAligner {
     for (const Ballot& ballot : ballots_) Hand(ballot);
   }
 
-  // What Cast() finds for a scope and a module, and how much it weighs.
+  // The result of Cast() for a scope and a module, and its weight.
   struct Ballot {
     ScopeId scope = kNo<ScopeId>;
     ModuleId module = kNo<ModuleId>;
@@ -152,7 +154,7 @@ class ScopeAligner {
         ballot.first_call != scopes_[scope].first_call) {
       Hand(ballot);
       Cast(scope, module, ballot.found);
-      // At once: of equal votes the first to come counts.
+      // Added at once, because the first of equal votes wins.
       for (const auto& [id, target] : ballot.found) Add(id, target, 0);
       ballot.scope = scope;
       ballot.module = module;
@@ -178,8 +180,8 @@ class ScopeAligner {
     if (votes_[scope].size() < 16) votes_[scope].push_back({module, weight});
   }
 
-  // Matches the scope, segment by segment from its end, against the path of
-  // the parameter's module; gives a vote for each scope on the way.
+  // Compares the scope, segment by segment from its end, with the path of the
+  // parameter's module. Returns a vote for each scope on the way.
   void Cast(ScopeId scope, ModuleId module,
             std::vector<std::pair<ScopeId, ModuleId>>& found) {
     found.clear();
@@ -208,7 +210,8 @@ class ScopeAligner {
       ReadGroup(at, group);
       if (!matches(group.atoms, path.size())) return;
     } else if (scopes_[scope].first_call != kNo<ScopeId>) {
-      // A real attribute; a second call of the other may hide in it still.
+      // It is a real attribute, but it may also contain a second call of the
+      // other module.
       scopes_[scope].perhaps_call_of = scopes_[scope].first_call;
       scopes_[scope].first_call = kNo<ScopeId>;
     }
@@ -248,8 +251,8 @@ class ScopeAligner {
       return;
     }
     if (found.size() > 1) holds_own_[found[1].first] = true;
-    // All of the scope must be in the path, or all of the path in the scope:
-    // a module that was registered elsewhere is called by its first name.
+    // The path must contain the whole scope, or the scope the whole path. A
+    // module that was registered elsewhere has its first name in the scope.
     if (at != ScopeId{0} && !PathUsedUp(found, ids)) found.clear();
   }
 
@@ -274,14 +277,14 @@ class ScopeAligner {
     }
     if (scope.first_call != kNo<ScopeId> &&
         settler_.Exists(scopes_[scope.parent].module, GroupOf(id).atoms)) {
-      // The hierarchy has an `act_1`; a second call of `act` may hide in it
-      // still.
+      // The hierarchy has an `act_1`, but it may also contain a second call of
+      // `act`.
       scope.perhaps_call_of = scope.first_call;
       scope.first_call = kNo<ScopeId>;
     }
     if (scope.first_call != kNo<ScopeId>) {
       const Scope& first = scopes_[scope.first_call];
-      // The first call may come later in the table: its parent is ours.
+      // The first call may be later in the table; it has the same parent.
       scope.module = first.module;
       scope.proven = first.proven;
       if (scope.first_call > id) PlaceByName(scope.first_call);
@@ -323,7 +326,7 @@ class ScopeAligner {
                        ? scopes_[scopes_[scope.parent].parent].module
                        : outer;
     if (group.folded) {
-      // A list of its own name inside `a`, or `a` itself called?
+      // Decides between a list with the same name inside `a` and a call of `a`.
       const std::string_view segment = scopes_.Segment(id);
       const std::size_t dot = segment.rfind('.');
       const ModuleId same = tree_.FindChild(outer, segment.substr(0, dot));
@@ -383,8 +386,8 @@ class ScopeAligner {
     return scopes_.Find(text.append(tree_.Atom(holder))) != kNo<ScopeId>;
   }
 
-  // PEFT keeps each adapter's matrices in a ModuleDict: lora_A.default is
-  // called as `default`, lora_B.default, its like, as `default_1`.
+  // PEFT stores the matrices of an adapter in ModuleDicts. The scope of
+  // lora_A.default is `default`; the scope of lora_B.default is `default_1`.
   bool PlaceAdapter(ScopeId id) {
     Scope& scope = scopes_[id];
     if (!IsAdapter(id)) return false;
@@ -402,8 +405,8 @@ class ScopeAligner {
     return true;
   }
 
-  // The children of a called Sequential are indices. A name among them is a
-  // module that was registered elsewhere first, and is called by that name.
+  // The children of a called Sequential are indices. If one has a name, it was
+  // registered elsewhere first, and the scope has that name.
   bool PlaceShared(ScopeId id) {
     Scope& scope = scopes_[id];
     if (!calls_indices_[scope.parent] || IsFolded(id, scopes_.Segment(id))) {
@@ -449,9 +452,9 @@ class ScopeAligner {
       ballots_;  // by scope, of those that share a place the last
 };
 
-// The module `block_1` and the second call of `block` print the same scope.
-// What hangs together with a parameter of block_1 is block_1's; the rest is
-// the call's.
+// The module `block_1` and the second call of `block` have the same scope.
+// Nodes that are connected with a parameter of block_1 belong to block_1; the
+// other nodes belong to the call.
 void SplitMergedScopes(const Model& model, const ParameterFacts& parameters,
                        ScopeFacts& facts) {
   std::vector<NodeId> members;
@@ -462,7 +465,7 @@ void SplitMergedScopes(const Model& model, const ParameterFacts& parameters,
       members.push_back(node);
     }
   }
-  // Labels spread along edges inside a scope; such scopes are small and rare.
+  // Labels spread along edges inside a scope. Such scopes are small and rare.
   IdVector<NodeId, bool> own(members.empty() ? 0 : model.node_count(), false);
   for (bool changed = true; changed;) {
     changed = false;

@@ -1,4 +1,4 @@
-// Which modules run, and which only hold others.
+// Finds the modules that run, and those that only contain others.
 #include <algorithm>
 #include <string_view>
 #include <vector>

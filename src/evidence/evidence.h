@@ -1,5 +1,5 @@
-// What a file says about where its nodes come from: gathered once, never
-// changed after, shared by every strategy.
+// All facts of a file about the modules of its nodes. They are gathered once,
+// never changed afterwards, and shared by every strategy.
 #ifndef ONNX_TAG_EVIDENCE_EVIDENCE_H_
 #define ONNX_TAG_EVIDENCE_EVIDENCE_H_
 
@@ -25,29 +25,29 @@ namespace onnx_tag {
 
 enum class ParameterId : std::uint32_t {};
 
-// A tensor that carries a name from the source model's state_dict.
+// A tensor with a name from the state_dict of the source model.
 struct Parameter {
-  std::string_view name;  // what tools added to it undone
+  std::string_view name;  // without the additions of tools
   ModuleId module = ModuleId{0};
   std::uint32_t rank = 0;
-  std::uint32_t uses = 0;  // nodes that read it, carriers not counted
-  // Read from one place only: not shared, tied or merged with an equal tensor.
+  std::uint32_t uses = 0;  // number of consumers, without carriers
+  // Read from only one place: not shared, tied or merged with an equal tensor.
   bool trusted = false;
 };
 
-// What a node's metadata says.
+// The module in a node's metadata.
 struct MetadataFact {
   NodeId node;
   ModuleId module;
-  bool merged = false;  // a rewriter made the node out of several
+  bool merged = false;  // a rewriter merged several nodes into this one
 };
 
-// What an inlined function's surviving names say of a node.
+// How a node was assigned to the call of an inlined function.
 enum class InlinedTrust : std::uint8_t {
-  kAround,  // it is of a call without a name, inside this module
-  kOrder,   // it lies between the ends of two calls
-  kName,    // it is of a call that is named after the module
-  kKnown,   // and parameters know the module, too
+  kAround,  // it is in a call without a name, inside this module
+  kOrder,   // it is between the ends of two calls
+  kName,    // it is in a call with the name of the module
+  kKnown,   // the same, and parameters confirm the module
 };
 struct InlinedFact {
   NodeId node;
@@ -55,7 +55,7 @@ struct InlinedFact {
   InlinedTrust trust = InlinedTrust::kOrder;
 };
 
-// What a node's name says in a dialect with rules of its own.
+// The module in a node's name, for dialects with their own rules.
 struct NameFact {
   NodeId node;
   ModuleId module;
@@ -64,28 +64,30 @@ struct NameFact {
   Source source = Source::kScope;
 };
 
-// The user's hierarchy, laid over the modules of the file.
+// The user's hierarchy, matched with the modules of the file.
 struct KnownModules {
-  std::shared_ptr<const ModuleMap> map;  // null: none was given
-  // By module of the evidence: the map's, kNo where it has none. Modules that
-  // were added later are not in it.
+  std::shared_ptr<const ModuleMap> map;  // null if none was given
+  // By module of the evidence: the module of the map, or kNo. Modules that were
+  // added later are not included.
   IdVector<ModuleId, ModuleId> in_map;
-  // And the other way round; kNo where the file is only a part.
+  // By module of the map: the module of the evidence, or kNo if the file is
+  // only a part of the model.
   IdVector<ModuleId, ModuleId> in_file;
-  // The module whose children are those of the map's root: the root, or what
-  // a wrapper put in front of it.
+  // The module that corresponds to the map's root: the root, or a module inside
+  // a wrapper.
   ModuleId top = ModuleTree::kRoot;
-  std::vector<std::string> warnings;  // that the user should hear of
+  std::vector<std::string> warnings;  // for the user
 
   ModuleId InMap(ModuleId id) const {
     return Index(id) < in_map.size() ? in_map[id] : kNo<ModuleId>;
   }
-  // The file's module for one of the map's, added to `modules` where it is new;
-  // kNo where the file is only a part of the model and this is outside.
+  // The file's module for a module of the map; adds it to `modules` if it is
+  // new. kNo if the file is only a part of the model and this module is
+  // outside.
   ModuleId Add(ModuleId id, ModuleTree& modules);
 };
 
-// What a recorded run says of a node.
+// The module of a node from a recorded run.
 struct ProjectedFact {
   NodeId node;
   ModuleId module;
@@ -96,42 +98,42 @@ namespace recipes {
 class Book;
 }  // namespace recipes
 
-// What the recipe book says of a node.
+// The module of a node from the recipe book.
 struct RecipeFact {
   NodeId node;
   ModuleId module;
   Confidence confidence;
-  bool firm = false;  // told by the recording, and not by what stands around
+  bool firm = false;  // from the recording itself, not from neighbours
   std::string_view because;
 };
 
-// Classes of a module in the recordings that the book found to fit.
+// The classes of a module in the recordings that fit.
 struct RecipeClasses {
   ModuleId module;
   Confidence confidence;
   std::vector<std::string> names;  // the best first
 };
 
-// Each of the following is what one step of GatherEvidence finds.
+// Each of the following types is the result of one step of GatherEvidence.
 
-// Scopes in names.
+// The scopes in names.
 struct ScopeFacts {
   ScopeTable scopes;
-  IdVector<NodeId, ScopeId> node_scope;   // kNo: none in its name
+  IdVector<NodeId, ScopeId> node_scope;   // kNo: no scope in its name
   IdVector<NodeId, ScopeId> value_scope;  // from its outputs' names
-  IdVector<NodeId, bool> converter_name;  // a converter's or quantizer's
+  IdVector<NodeId, bool> converter_name;  // from a converter or quantizer
 
   // Whether a converter or quantizer named the node.
   bool IsConverterName(NodeId node) const { return converter_name[node]; }
 };
 
-// Parameters of the source model, and what carries them.
+// The parameters of the source model, and the nodes that pass them on.
 struct ParameterFacts {
   IdVector<ParameterId, Parameter> parameters;
   IdVector<ValueId, ParameterId> value_parameter;  // through carriers
   std::vector<bool> module_has_parameter;          // by module
-  std::vector<bool> constant_value;  // by value: feeds on no input
-  // Nodes that feed on nothing but weights and constants, and pass one on.
+  std::vector<bool> constant_value;  // by value: does not depend on an input
+  // Nodes that read only weights and constants, and pass one on.
   IdVector<NodeId, bool> is_carrier;
 
   ParameterId ParameterOf(ValueId value) const {
@@ -143,7 +145,7 @@ struct ParameterFacts {
   }
 };
 
-// Local functions that are still there.
+// Local functions that still exist.
 struct FunctionFacts {
   FunctionTable functions;
 };
@@ -163,16 +165,16 @@ struct MetadataFacts {
 struct DialectFacts {
   std::vector<NameFact> name_facts;  // by node
   std::vector<Origin> origins;       // by node
-  // The names say nothing but the root, although there is more: Keras' layers
-  // are no modules to torch.
+  // The names contain only the root, because the layers of Keras are not
+  // modules of torch.
   bool only_root_is_named = false;
 };
 
-// Recordings, where the strategy asks for one.
+// Recordings, if the strategy uses one.
 struct RecordedFacts {
   std::vector<ProjectedFact> traced;
   std::vector<ProjectedFact> fx_traced;
-  std::vector<NodeId> run_order;  // all nodes, as they run
+  std::vector<NodeId> run_order;  // all nodes in execution order
 };
 
 // The user's hierarchy.
@@ -180,8 +182,8 @@ struct HierarchyFacts {
   KnownModules known;
 };
 
-// What an attention beside this norm is usually called: by the norm's module,
-// the module that would be; see data/attention_names.txt.
+// By module of a norm: the usual module of the attention beside it, from
+// data/attention_names.txt.
 struct AttentionGuesses {
   std::unordered_map<std::uint32_t, ModuleId> usual_attention;
 };
@@ -193,21 +195,21 @@ struct RecipeFacts {
   std::vector<RecipeClasses> recipe_classes;
 };
 
-// Which modules run.
+// The modules that run.
 struct ModuleUses {
   std::vector<bool> called_modules;       // by module: has a scope
   IdVector<ModuleId, ModuleId> callable;  // by module
 
-  // `module`, or the nearest module around it that can be called: lists hold
-  // modules and run nothing, their owner does.
+  // `module`, or its nearest ancestor that can be called. Lists contain modules
+  // but have no operations; their owner has.
   ModuleId Callable(ModuleId module) const { return callable[module]; }
-  // Whether some scope stands for the module.
+  // Whether the module has a scope.
   bool IsCalled(ModuleId id) const {
     return Index(id) < called_modules.size() && called_modules[Index(id)];
   }
 };
 
-// All of it. A rung or a test that needs one kind of facts takes that type.
+// All facts. A rung or a test that needs one kind of facts takes that type.
 struct Evidence : ExporterFacts,
                   ScopeFacts,
                   ParameterFacts,
@@ -221,13 +223,13 @@ struct Evidence : ExporterFacts,
                   RecipeFacts,
                   ModuleUses {
   const Model& model;
-  ModuleTree modules;  // all that some fact names
+  ModuleTree modules;  // all modules in the facts
 
   ModuleId CommonCaller(ModuleId a, ModuleId b) const {
     return callable[modules.CommonAncestor(a, b)];
   }
 
-  // Whether the hierarchy, if there is one, rules this module out.
+  // Whether there is a hierarchy and it excludes this module.
   bool IsImpossible(ModuleId id) const {
     return known.map != nullptr && known.map->complete &&
            known.InMap(id) == kNo<ModuleId> && id != known.top &&
@@ -235,7 +237,7 @@ struct Evidence : ExporterFacts,
   }
 };
 
-// What there is beside what the file says.
+// Additional facts from the user, and options.
 struct WantedFacts {
   std::shared_ptr<const ModuleMap> hierarchy;  // the user's, or null
   const Recording* trace = nullptr;
@@ -244,28 +246,28 @@ struct WantedFacts {
   const recipes::Book* book = nullptr;
 };
 
-// Throws Error(kUsage) where the hierarchy or a recording is that of another
+// Throws Error(kUsage) if the hierarchy or a recording belongs to another
 // model.
 Evidence GatherEvidence(const Model& model, const WantedFacts& wanted = {});
 
-// Adds modules that the user's rules name. After GatherEvidence, before any
-// rung.
+// Adds the modules in the user's rules. Call it after GatherEvidence and before
+// the first rung.
 std::vector<ModuleId> AddModules(const std::vector<std::string>& paths,
                                  Evidence& evidence);
 
-// The steps of GatherEvidence. Each adds to `modules` what its facts name, and
-// takes what other steps found as arguments.
+// The steps of GatherEvidence. Each step adds the modules in its facts to
+// `modules`, and takes the results of other steps as arguments.
 ScopeFacts GatherScopes(const Model& model, const ExporterFacts& exporter);
 ParameterFacts GatherParameters(const Model& model,
                                 const ExporterFacts& exporter,
                                 const ScopeFacts& scopes,
                                 const FunctionTable& functions,
                                 ModuleTree& modules);
-// Says which modules the functions and their calls stand for.
+// Finds the modules of the functions and their calls.
 void PlaceFunctions(const Model& model, const ScopeFacts& scopes,
                     const ParameterFacts& parameters, ModuleTree& modules,
                     FunctionTable& functions);
-// By the numbers of onnx.inliner, else by the order of what onnx_ir left.
+// Uses the numbers of onnx.inliner, else the order of names that onnx_ir left.
 InlinedFacts GatherInlined(const Model& model, const ParameterFacts& parameters,
                            ModuleTree& modules);
 InlinedFacts GatherInlinedOrder(const Model& model,
@@ -277,8 +279,8 @@ MetadataFacts GatherMetadata(const Model& model,
 DialectFacts GatherDialectNames(const Model& model,
                                 const ExporterFacts& exporter,
                                 ModuleTree& modules);
-// Nothing where the file is not one of Keras on torch. Where it is, scopes and
-// metadata that say the root are no evidence.
+// nullopt if the file is not from Keras on torch. If it is, scopes and metadata
+// with only the root are not evidence.
 std::optional<DialectFacts> GatherKerasOnTorch(const Model& model,
                                                const ExporterFacts& exporter,
                                                const ScopeFacts& scopes,
@@ -294,7 +296,7 @@ RecordedFacts GatherAnchored(const Model& model, const ScopeFacts& scopes,
                              const MetadataFacts& metadata,
                              const Recording* trace, const Recording* fx,
                              ModuleTree& modules);
-// What a hierarchy is compared with.
+// The facts that a hierarchy is compared with.
 struct HierarchyInputs {
   const ScopeFacts& scopes;
   const ParameterFacts& parameters;
@@ -304,14 +306,14 @@ struct HierarchyInputs {
 KnownModules FitHierarchy(const HierarchyInputs& file,
                           std::shared_ptr<const ModuleMap> map,
                           ModuleTree& modules);
-// The scopes with the modules that they stand for.
+// Returns the scopes with their modules.
 ScopeFacts AlignScopes(const Model& model, const ParameterFacts& parameters,
                        ScopeFacts scopes, KnownModules& known,
                        ModuleTree& modules);
 AttentionGuesses GuessAttentionNames(const ParameterFacts& parameters,
                                      ModuleTree& modules);
-// Nothing where there is no book, or names say enough. `named_otherwise`: nodes
-// that metadata and inlined calls place.
+// Empty if there is no book, or if names are sufficient. `named_otherwise`:
+// nodes that metadata and inlined calls place.
 RecipeFacts GatherRecipes(const Model& model, const ExporterFacts& exporter,
                           const ScopeFacts& scopes, std::size_t named_otherwise,
                           const recipes::Book* book, ModuleTree& modules);

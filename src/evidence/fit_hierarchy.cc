@@ -1,9 +1,9 @@
-// Lays the user's hierarchy over the modules that the file names.
+// Matches the user's hierarchy with the modules in the file.
 //
-// Both may begin at another module: the model was wrapped before the export,
-// or a part of the recorded model was exported. What the file's parameters and
-// metadata name must be in the hierarchy; where most of it is not, the
-// hierarchy is that of another model.
+// Both may start at different modules: the model was wrapped before the export,
+// or a part of the recorded model was exported. The modules in the file's
+// parameters and metadata must be in the hierarchy. If most of them are not,
+// the hierarchy belongs to another model.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -16,7 +16,7 @@
 namespace onnx_tag {
 namespace {
 
-// The modules that the file names for sure, each once, root left out.
+// The modules that the file certainly has, each once, without the root.
 std::vector<ModuleId> NamedModules(const HierarchyInputs& file,
                                    const ModuleTree& tree) {
   std::vector<bool> named(tree.size(), false);
@@ -37,7 +37,8 @@ std::vector<ModuleId> NamedModules(const HierarchyInputs& file,
   return modules;
 }
 
-// Where the map's root is in the file, or the file's root in the map.
+// The module of the file that is the map's root, or the module of the map that
+// is the file's root.
 struct Offset {
   ModuleId in_file = ModuleTree::kRoot;
   ModuleId in_map = ModuleTree::kRoot;
@@ -66,7 +67,7 @@ class Fitter {
     return best;
   }
 
-  // Throws, or warns, or is silent.
+  // Throws an error, adds a warning, or does nothing.
   void Check(const Offset& offset, std::vector<std::string>& warnings) const {
     std::size_t inside = 0, missing = 0;
     ModuleId first = kNo<ModuleId>;
@@ -111,8 +112,8 @@ class Fitter {
          Printable(map_.name), Printable(tree_.Path(conflict), 200));
   }
 
-  // For files without a name of a parameter: whether a call at the root is of a
-  // module that the map has.
+  // For files without parameter names: whether a scope at the root is a module
+  // of the map.
   bool AnyScopeFits() const {
     for (const ScopeId id : AllIds<ScopeId>(file_.scopes.scopes.size())) {
       const Scope& scope = file_.scopes.scopes[id];
@@ -124,8 +125,8 @@ class Fitter {
     return false;
   }
 
-  // A traced map without torch.nn has none of the modules with parameters, but
-  // those around them.
+  // A traced map without torch.nn lacks the modules with parameters, but has
+  // their ancestors.
   bool AnyKnown(const Offset& offset) const {
     for (ModuleId id : named_) {
       for (; id != offset.in_file && id != ModuleTree::kRoot;
@@ -136,7 +137,8 @@ class Fitter {
     return false;
   }
 
-  // The module of the map that is below `in_map` what `id` is below `in_file`.
+  // The module at the same relative path below `in_map` as `id` below
+  // `in_file`.
   ModuleId Down(ModuleId id, ModuleId in_file, ModuleId in_map) const {
     std::vector<std::string_view> atoms;
     for (; id != in_file; id = tree_.Parent(id)) {
@@ -158,7 +160,7 @@ class Fitter {
         }));
   }
 
-  // What a few of the named modules suggest; all of them are counted later.
+  // The offsets that a few modules suggest. All modules are checked later.
   std::vector<Offset> Candidates() const {
     constexpr std::size_t kSample = 32;
     std::map<Offset, int> seen;
@@ -201,8 +203,8 @@ class Fitter {
   const std::vector<ModuleId> named_;
 };
 
-// Which of the map's modules a file's module is, for all of them; the map's
-// own are added, so that every rung knows them.
+// Finds the module of the map for each module of the file. Adds the other
+// modules of the map, so that every rung knows them.
 void Overlay(const ModuleMap& map, const Offset& offset, ModuleTree& tree,
              KnownModules& known) {
   known.top = offset.in_file;
@@ -216,8 +218,8 @@ void Overlay(const ModuleMap& map, const Offset& offset, ModuleTree& tree,
                                   ? kNo<ModuleId>
                                   : in_file[map.tree.Parent(id)];
       if (parent == kNo<ModuleId>) continue;
-      // What computes a convolution's weight would make it look like a module
-      // that calls others. Where it has nodes, scopes or metadata say so.
+      // With its parametrizations, a convolution would look like a module that
+      // calls others. If they have nodes, scopes or metadata show it.
       if (map.tree.Atom(id) == "parametrizations" &&
           tree.FindChild(parent, map.tree.Atom(id)) == kNo<ModuleId>) {
         continue;
@@ -229,8 +231,9 @@ void Overlay(const ModuleMap& map, const Offset& offset, ModuleTree& tree,
   }
 }
 
-// The hierarchy's classes replace those that the file records: the user gave
-// it for this model. Where both differ the user hears of it.
+// The classes of the hierarchy replace the recorded classes of the file,
+// because the user gave it for this model. If they differ, the user gets a
+// warning.
 void TakeClasses(const ModuleMap& map, ModuleTree& tree, KnownModules& known) {
   std::size_t others = 0;
   std::string first;

@@ -1,4 +1,4 @@
-// What names say in dialects with rules of their own.
+// Reads the modules in names of dialects with their own rules.
 #include "evidence/evidence.h"
 #include "hierarchy/name_parts.h"
 

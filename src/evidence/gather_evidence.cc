@@ -1,12 +1,12 @@
-// From a file to all that is known of it, step by step. What a step needs of
-// the others stands in its arguments.
+// Gathers all facts of a file, step by step. The arguments of a step are the
+// facts that it needs.
 #include "evidence/evidence.h"
 #include "evidence/sequential_numbers.h"
 
 namespace onnx_tag {
 namespace {
 
-// Scopes and metadata of a file that names the root alone say nothing.
+// If scopes and metadata of a file contain only the root, they are ignored.
 void SetAside(ScopeFacts& scopes, MetadataFacts& metadata) {
   std::erase_if(metadata.metadata, [](const MetadataFact& fact) {
     return fact.module == ModuleTree::kRoot;
@@ -38,7 +38,7 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   if (!wanted.anchored) {
     recorded = GatherRecordings(model, wanted.trace, wanted.fx, modules);
   }
-  // What was recorded is known to the hierarchy, too.
+  // The recorded modules must be in the hierarchy, too.
   KnownModules known = FitHierarchy({scopes, parameters, metadata, recorded},
                                     wanted.hierarchy, modules);
   scopes = AlignScopes(model, parameters, std::move(scopes), known, modules);

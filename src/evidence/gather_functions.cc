@@ -1,8 +1,8 @@
-// What local functions stand for.
+// Finds the modules of local functions.
 //
-// dynamo_export makes a function of each call of a module, and names it after
-// the module. export_modules_as_functions makes one of each class: the
-// parameters that a call hands over say which module it is.
+// dynamo_export makes a function for each call of a module and gives it the
+// name of the module. export_modules_as_functions makes one function for each
+// class: the parameters that a call passes show the module.
 #include <string>
 #include <vector>
 
@@ -47,7 +47,7 @@ class FunctionPlacer {
   }
 
  private:
-  // Modules that a function's name names outright.
+  // Finds the modules in names of functions.
   void FindCalled() {
     called_.assign(tree_.size(), false);
     for (const FunctionId id : AllIds<FunctionId>(table_.size())) {
@@ -60,11 +60,11 @@ class FunctionPlacer {
   struct Reading {
     std::string_view class_name;
     std::string_view path;
-    ModuleId module = kNo<ModuleId>;  // where the path is known
+    ModuleId module = kNo<ModuleId>;  // if the path is known
   };
 
-  // A class may have an underscore: the reading that ends in a known module is
-  // right, else the shortest class.
+  // A class may have an underscore. The split that ends in a known module is
+  // used, else the one with the shortest class.
   Reading ReadName(FunctionId id) const {
     const std::vector<hierarchy::PackageFunction> readings =
         hierarchy::SplitPackageFunction(model_.functions()[Index(id)].name);
@@ -82,7 +82,7 @@ class FunctionPlacer {
     return readings.empty() ? Reading() : reading(0, kNo<ModuleId>);
   }
 
-  // The module in whose code the node stands; the root where none is known.
+  // The module whose function contains the node; the root if unknown.
   ModuleId Around(NodeId node) const {
     FunctionId at = table_.OwnerOf(model_[node].graph);
     while (at != kNo<FunctionId> && table_[at].module == kNo<ModuleId>) {
@@ -94,7 +94,7 @@ class FunctionPlacer {
                : table_[at].module;
   }
 
-  // The module around all parameters that the call hands over.
+  // The common ancestor of all parameters that the call passes.
   ModuleId OwnerOfParameters(NodeId call) const {
     ModuleId owner = kNo<ModuleId>;
     for (const ValueId input : model_.Inputs(call)) {
@@ -137,9 +137,9 @@ class FunctionPlacer {
     return true;
   }
 
-  // The call is named after the last operation inside, so its scope lies below
-  // the module or is the module. The innermost scope around which the
-  // parameters' owner lies is the module's.
+  // The call has the name of the last operation inside. So its scope is the
+  // module or below it. The module is the innermost enclosing scope that
+  // contains the owner of the parameters.
   ModuleId Climb(NodeId call, ModuleId owner) const {
     for (ScopeId scope = scopes_.node_scope[call];
          scope != kNo<ScopeId> && scope != ScopeId{0};

@@ -1,9 +1,9 @@
 // Files whose functions were inlined by onnx.inliner.
 //
 // It numbers the calls, outermost first, and adds the number to every name of
-// the body: `Add_1__7`, `val_0__7`. What a function returns has the name that
-// the caller gave it, `encoder_layer_0_query_1__6`, which is the module's. So
-// nodes of one number are one call, and a value that leaves a call names it.
+// the body: `Add_1__7`, `val_0__7`. The result of a function has the name in
+// its caller, `encoder_layer_0_query_1__6`, which contains the module. So nodes
+// with one number are one call, and its result names the module.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -21,14 +21,14 @@ using CallNumber = std::uint32_t;  // 0: the main graph
 
 struct Call {
   CallNumber parent = 0;
-  std::string_view returned;  // the name of what it returns, in its caller
-  std::uint32_t last = 0;     // node that is its own, or makes a value for it
+  std::string_view returned;  // the name of its result in the caller
+  std::uint32_t last = 0;     // its last node, or the last node for it
   bool has_nodes = false;
   bool has_module_nodes = false;  // other than torchlib's `n0`, `n1`
-  // Around the parameters that it reads, and around the modules it calls.
+  // The common ancestor of its parameters and of the modules it calls.
   ModuleId owner = kNo<ModuleId>;
   ModuleId callees = kNo<ModuleId>;
-  ModuleId lent = kNo<ModuleId>;  // the name is that of a module around it
+  ModuleId lent = kNo<ModuleId>;  // the name belongs to an ancestor
   bool several_callees = false;
 
   bool IsHelper() const { return has_nodes && !has_module_nodes; }
@@ -50,7 +50,7 @@ Numbered SplitNumber(std::string_view name) {
                      : Numbered{*bare, static_cast<CallNumber>(number)};
 }
 
-// Calls without a name in each other; real ones are two or three.
+// The maximum nesting of calls without a name; real files have two or three.
 constexpr int kMostUnnamed = 16;
 
 class InlinedGatherer {
@@ -89,8 +89,8 @@ class InlinedGatherer {
     return kNo<ValueId>;
   }
 
-  // False where the file was not made this way. tf2onnx numbers nodes too, but
-  // its values do not share their nodes' numbers.
+  // False if the file was not made this way. tf2onnx also numbers nodes, but
+  // its values do not have the numbers of their nodes.
   bool NumberNodes() {
     number_.resize(model_.node_count(), 0);
     std::size_t numbered = 0;
@@ -114,13 +114,13 @@ class InlinedGatherer {
       shared += made == number_[node];
       most_ = std::max(most_, number_[node]);
     }
-    // Calls without nodes of their own are few: the numbers stay small.
+    // Few calls have no own nodes, so the numbers stay small.
     return numbered >= 2 && 4 * shared >= numbered &&
            most_ <= 4 * model_.node_count();
   }
 
-  // Follows the calls as they were made. A call that returns a value is over,
-  // and so are those inside it.
+  // Follows the calls in order. When a call returns a value, it ends, and so do
+  // the calls inside it.
   void Replay() {
     for (const NodeId node : model_[GraphId{0}].nodes) {
       calls_[number_[node]].last = model_[node].index;
@@ -146,7 +146,7 @@ class InlinedGatherer {
       Call& call = calls_[number];
       const std::string_view name = SplitNumber(model_[node].name).name;
       call.has_nodes = true;
-      // A folded constant has no name, whosever it is.
+      // A folded constant has no name.
       call.has_module_nodes |= !name.empty() && !IsTorchlibNode(name);
       ReadParameters(node, call);
       for (const ValueId output : model_.Outputs(node)) {
@@ -164,7 +164,7 @@ class InlinedGatherer {
     while (depth > 1 && open[depth - 1] > name.call) --depth;
     Call& named = calls_[open[depth]];
     if (named.returned.empty()) named.returned = name.name;
-    // It may have several results, and go on.
+    // It may have several results and continue.
     while (open.size() > depth && calls_[open.back()].last <= at) {
       open.pop_back();
     }
@@ -218,7 +218,7 @@ class InlinedGatherer {
         AddCallee(outer, call.module, false);
       }
     }
-    // As long as nothing is named it may be any file with such numbers.
+    // Without any name it may be any file with such numbers.
     if (std::none_of(calls_.begin(), calls_.end(),
                      [](const Call& call) { return call.sure; })) {
       calls_.assign(most_ + 1, Call());
@@ -228,8 +228,8 @@ class InlinedGatherer {
     for (CallNumber i = 1; i <= most_; ++i) PlaceBelow(i, names, called);
   }
 
-  // The last call of a module returns what the module returns, so its own name
-  // is lost. What it reads and what it calls are left.
+  // The last call inside a module returns the result of the module, so its own
+  // name is lost. Its parameters and calls remain.
   ModuleId FromContents(const Call& call) const {
     const ModuleTree& tree = modules_;
     ModuleId module = call.owner;
@@ -244,7 +244,7 @@ class InlinedGatherer {
     return module == ModuleTree::kRoot ? kNo<ModuleId> : module;
   }
 
-  // Lists hold modules, and are not called.
+  // Lists contain modules and are not called.
   bool IsList(ModuleId module) const {
     const ModuleTree::ChildRange children = modules_.Children(module);
     return !children.empty() &&
@@ -261,8 +261,8 @@ class InlinedGatherer {
       return;
     }
     if (call.sure || outer.module == kNo<ModuleId>) return;
-    // A name that is new is a module without parameters of its own, and what
-    // it reads is another's.
+    // A new name is a module without its own parameters; the parameters that it
+    // reads belong to another module.
     if (!call.returned.empty() && call.lent == kNo<ModuleId>) {
       const InlinedName name =
           ResolveInlined(names, modules_, call.returned, outer.module, called);

@@ -1,10 +1,10 @@
 // Files whose functions were inlined by onnx_ir.
 //
-// It leaves names as they are and only numbers those that repeat, so a call
-// shows by its end alone: what it returns is named after its module. Where it
-// began follows from the order of execution: nodes of a function's own are
-// numbered in its body (`Constant_0`, `Transpose_5`), the calls between them
-// counted, and torchlib's functions begin with `n0`.
+// It keeps names and only numbers repeated ones. So only the end of a call is
+// visible: its result has the name of its module. The start follows from the
+// execution order: a function's own nodes are numbered in its body
+// (`Constant_0`, `Transpose_5`), including the calls between them, and
+// functions of torchlib begin with `n0`.
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -37,7 +37,7 @@ class OrderGatherer {
     inside.Follow(true);
     InlinedReplay outside(model_, parameters_, frames_, optimized_);
     outside.Follow(false);
-    // A module that calls another first is more likely to begin by itself.
+    // A module whose first operation is a call is less likely.
     const bool nested = !optimized_ && frames_[1].caller != 0;
     const InlinedReplay& best =
         outside.misfits() < inside.misfits() + nested ? outside : inside;
@@ -57,7 +57,8 @@ class OrderGatherer {
   }
 
  private:
-  // Names of torchlib's or of the rewriter's, and numbers in the body.
+  // Whether there are names of torchlib or of the rewriter, and numbers in
+  // bodies.
   bool LooksInlined() {
     std::size_t own = 0;
     std::size_t other = 0;
@@ -72,7 +73,7 @@ class OrderGatherer {
     return own > 0 && other > 0;
   }
 
-  // Where an optimizer inlined the call, the node is named after it.
+  // If an optimizer inlined the call, the node has the name of the call.
   bool IsDissolved(NodeId node, std::string_view value) const {
     return Mangle(model_[node].name).text.find(Mangle(value).text) !=
            std::string::npos;
@@ -103,8 +104,8 @@ class OrderGatherer {
     }
   }
 
-  // Whether the node only calls torchlib for a module that is no function any
-  // more, so that its caller does.
+  // Whether the node only calls torchlib for a module that is no longer a
+  // function, so that it belongs to the caller.
   bool IsLent(std::size_t at) const {
     if (ParseBodyName(model_[nodes_[at]].name, model_.OpType(nodes_[at]))
             .kind != BodyName::kHelper) {
@@ -146,8 +147,8 @@ class OrderGatherer {
     return true;
   }
 
-  // Modules without parameters are known by their names alone; they are
-  // called by a module that has not returned yet.
+  // Modules without parameters are known only by their names. Their caller is a
+  // module that has not returned yet.
   void AddNewModules() {
     std::vector<bool> over(modules_.size(), false);
     for (const Frame& frame : frames_) over[Index(frame.module)] = true;
@@ -181,7 +182,7 @@ class OrderGatherer {
     frames_.insert(frames_.end(), added.rbegin(), added.rend());
   }
 
-  // Of several results of one call the last is the end.
+  // If a call has several results, the last one is its end.
   void KeepLastResults() {
     std::map<std::pair<ModuleId, int>, std::size_t> last;
     for (FrameId id = 1; id < frames_.size(); ++id) {
@@ -203,8 +204,8 @@ class OrderGatherer {
            names_.FindStart(value.substr(0, call)) != ModuleTree::kRoot;
   }
 
-  // The last call of a module returns what the module returns, and so has no
-  // name; if it reads parameters they tell whose call it was.
+  // The last call inside a module returns the result of the module, so it has
+  // no name. If it reads parameters, they show its module.
   void AddLastCalls() {
     std::vector<Frame> all(1);
     std::size_t begin = 0;
@@ -249,8 +250,8 @@ class OrderGatherer {
     }
   }
 
-  // Calls are nested, so of the modules around it the caller is the first to
-  // return.
+  // Calls are nested. So the caller is the first of the enclosing modules that
+  // returns.
   void FindCallers() {
     constexpr int kDeepest = 100;
     std::vector<FrameId> returns(modules_.size(), 0);

@@ -1,4 +1,4 @@
-// What exporters wrote into the nodes' metadata: modules, and their classes.
+// Reads modules and classes from the metadata that exporters wrote.
 #include <algorithm>
 #include <string>
 

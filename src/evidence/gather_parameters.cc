@@ -1,5 +1,5 @@
-// Tensors that still have a name of the source model's state_dict, and the
-// values that carry them to the node that uses them.
+// Finds tensors that still have a name of the source model's state_dict, and
+// the values that carry them to their consumers.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -15,7 +15,7 @@
 namespace onnx_tag {
 namespace {
 
-// Operators that hand a weight on: their first input is the weight.
+// Operators that pass a weight on; the weight is their first input.
 constexpr std::array<std::string_view, 12> kCarriers = {
     "Identity", "Cast",      "Transpose",      "Reshape",
     "Squeeze",  "Unsqueeze", "QuantizeLinear", "DequantizeLinear",
@@ -62,7 +62,7 @@ class ParameterGatherer {
       if (IsShape(tensor)) continue;
       AddParameter(tensor.value, model_.ValueName(tensor.value), tensor.rank);
     }
-    // Files are in topological order; where one is not, a carrier is missed.
+    // Files are in topological order. If one is not, a carrier may be missed.
     for (const NodeId node : model_.Nodes()) {
       if (functions_.OwnerOf(model_[node].graph) == kNo<FunctionId>)
         Carry(node);
@@ -80,7 +80,7 @@ class ParameterGatherer {
   }
 
  private:
-  // Integers with a word for a name, as optimizers add them: a shape, axes.
+  // Integers that optimizers add with a name: a shape, axes.
   bool IsShape(const Initializer& tensor) const {
     constexpr std::int32_t kInt32 = 6;
     constexpr std::int32_t kInt64 = 7;
@@ -94,13 +94,13 @@ class ParameterGatherer {
     if (!hierarchy::IsCrediblePath(name.name)) return;
     std::optional<std::string> owner;
     if (exporter_.names != nullptr) {
-      // A scalar is a constant that equal ones were merged with.
+      // A scalar may be merged with equal constants.
       if (rank > 0) owner = exporter_.names->OwnerOf(name.name);
       if (!owner) return;
     } else if (!hierarchy::IsParameterName(name.name)) {
       return;
     } else if (rank == 0 && name.name.find('.') == std::string_view::npos) {
-      return;  // a bound or a scale: a number with a word for a name
+      return;  // a bound or a scale
     }
     // Scale, zero point and quantized weight are one parameter.
     const ParameterId id = by_name_.Intern(name.name);
@@ -119,8 +119,8 @@ class ParameterGatherer {
     if (!beside_[value]) has_weight_[id] = true;
   }
 
-  // A body's own names may be those of another instance: what its inputs are
-  // is what the first call hands over.
+  // The names in a body may belong to another instance. The first call passes
+  // the inputs of the body.
   void Bind(FunctionId id) {
     const std::vector<ValueId>& formals =
         model_[model_.functions()[Index(id)].body].inputs;
@@ -134,8 +134,8 @@ class ParameterGatherer {
     }
   }
 
-  // The two halves of a generation graph are one model: `e_` and `d_` tell
-  // their parameters apart, not their modules.
+  // The two halves of a generation graph are one model. The prefixes `e_` and
+  // `d_` distinguish parameters, not modules.
   std::string_view OwnerOf(std::string_view name) const {
     if (generates_) {
       name.remove_prefix(hierarchy::GenerationPrefix(name).size());
@@ -179,7 +179,7 @@ class ParameterGatherer {
     facts_.is_carrier[node] = true;
     for (const ValueId output : model_.Outputs(node)) {
       if (output == kNo<ValueId>) continue;
-      // An Identity whose output has a parameter's name stands for that
+      // An Identity whose output has the name of a parameter replaces that
       // parameter: its tensor was merged with an equal one.
       if (model_[node].op_type == identity_) {
         const ParameterId source = facts_.value_parameter[inputs[0]];
@@ -199,14 +199,14 @@ class ParameterGatherer {
     return tensor == nullptr ? 0 : tensor->rank;
   }
 
-  // Its body uses the parameters, not the call.
+  // The body uses the parameters, not the call.
   bool IsFirstCall(NodeId node) const {
     const FunctionCall* const call = functions_.CallOf(node);
     return call != nullptr && functions_[call->function].first_call == node;
   }
 
-  // A parameter read from several places may have another owner in each: its
-  // name is that of one of several equal tensors.
+  // A parameter that is read from several places may have several owners: its
+  // name is one of the names of equal tensors.
   void CountUses() {
     IdVector<ParameterId, Place> places(facts_.parameters.size());
     for (const NodeId node : model_.Nodes()) {
@@ -253,9 +253,9 @@ class ParameterGatherer {
     bool alike = true;  // the same operator in all of them
   };
 
-  // A module that is called again uses all its parameters as often, and in
-  // the same way. A tensor merged with equal ones does not, or is missing
-  // where the other layers have theirs.
+  // A module that is called again uses all its parameters equally often and in
+  // the same way. A tensor that was merged with equal tensors does not, or it
+  // is missing in other layers.
   void TrustRepeatedCalls(const IdVector<ParameterId, Place>& places) {
     struct Calls {
       std::uint32_t uses = 0;
@@ -295,15 +295,15 @@ class ParameterGatherer {
     return modules_.Children(a).empty() && modules_.Children(b).empty();
   }
 
-  // Whether the path of `module` under another index of a list around it does
-  // not exist, though that index does.
+  // Whether another index of an enclosing list exists, but lacks the path of
+  // `module`.
   bool OtherLayersLackIt(ModuleId module) const {
     const ModuleTree& tree = modules_;
     std::vector<std::string_view> below;
     for (ModuleId at = module; at != ModuleId{0}; at = tree.Parent(at)) {
       const std::string_view atom = tree.Atom(at);
       if (hierarchy::IsNumeric(atom)) {
-        int looked_at = 0;  // a few layers tell
+        int looked_at = 0;  // a few layers are enough
         for (const ModuleId sibling : tree.Children(tree.Parent(at))) {
           if (++looked_at > 16) break;
           ModuleId twin = sibling;

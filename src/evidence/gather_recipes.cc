@@ -1,4 +1,4 @@
-// The recipe book's word on a file whose names say too little.
+// Consults the recipe book for a file with too few names.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,17 +14,18 @@ using recipes::BookAnswer;
 using recipes::How;
 using recipes::NodeAnswer;
 
-// Where so much of the main graph is named, the book is not asked.
+// If at least this share of the main graph has names, the book is not
+// consulted.
 constexpr double kNamedWell = 0.5;
 
-// A recording that fits so well is of the same code.
+// With this fit, the recording comes from the same code.
 constexpr double kSameProgram = 0.96;
-// Below this a part of a file may have the names of its classes from anywhere.
+// With a smaller fit, a part gives no classes.
 constexpr double kLikeProgram = 0.8;
 
 constexpr std::size_t kHowCount = static_cast<std::size_t>(How::kNothing) + 1;
 
-// One that fits so well runs the same products in the same order.
+// With this fit, the recording has the same products in the same order.
 constexpr double kVeryGoodFit = 0.92;
 
 bool IsNamed(const ScopeFacts& scopes, NodeId node) {
@@ -34,7 +35,7 @@ bool IsNamed(const ScopeFacts& scopes, NodeId node) {
 
 bool NamesSayEnough(const Model& model, const ExporterFacts& exporter,
                     const ScopeFacts& scopes, std::size_t named) {
-  if (exporter.names != nullptr) return true;  // a dialect of its own
+  if (exporter.names != nullptr) return true;  // a dialect with its own rules
   std::size_t nodes = 0;
   for (const NodeId node : model.Nodes()) {
     const Graph& graph = model[model[node].graph];
@@ -45,11 +46,11 @@ bool NamesSayEnough(const Model& model, const ExporterFacts& exporter,
   return static_cast<double>(named) >= kNamedWell * static_cast<double>(nodes);
 }
 
-// Measured with each file's family left out of the book. What a parameter of
-// the file confirms is right; what none does may have another name in another
-// family (an activation, a container). Inside a layer all families do the same
-// things in the same place; masks and positions, which belong to no layer, each
-// makes where it likes.
+// Measured without the family of each file in the book. A module that a
+// parameter of the file confirms is correct. Without a parameter, another
+// family may use another name (an activation, a container). Inside a layer, all
+// families do the same things in the same place. Masks and positions are
+// outside of layers, and families make them in different places.
 Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
   constexpr double kPoorFit = 0.7;
   constexpr double kGoodFit = 0.8;
@@ -68,7 +69,7 @@ Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
     case How::kReplay:
     case How::kSide:
       if (!node.confirmed) return Confidence::kMedium;
-      // A block of this name may call a function here, or have a module.
+      // A block with this name may call a function here or use a module.
       if (node.activation && answer.fit < kSameProgram) {
         return Confidence::kMedium;
       }
@@ -110,9 +111,9 @@ std::string_view WordFor(How how) {
   return "";
 }
 
-// Bodies of branches and loops with a model in each, as decoders have that
-// were merged into one file. Each is matched for itself; what is smaller says
-// too little.
+// The bodies of branches and loops that contain a model, such as decoders
+// merged into one file. Each is matched separately. Smaller bodies have too
+// little evidence.
 std::vector<GraphId> LargeBodies(const Model& model) {
   constexpr std::size_t kLeastNodes = 24;
   constexpr std::size_t kMostBodies = 8;
@@ -130,15 +131,15 @@ std::vector<GraphId> LargeBodies(const Model& model) {
   return bodies;
 }
 
-// With nothing around it to bear it out, a part that only resembles one is
-// medium at best, and low where its names agree but half.
+// A part that is only similar to a recording is at most medium, and low if only
+// half of its names agree.
 Confidence MostOf(const BookAnswer& part) {
   constexpr double kNamesAgree = 0.65;
   if (part.fit >= kVeryGoodFit) return Confidence::kCertain;
   return part.names >= kNamesAgree ? Confidence::kMedium : Confidence::kLow;
 }
 
-// What a recording says, of the whole file or of a part.
+// Adds the answer of a recording, for the whole file or for a part.
 void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
          RecipeFacts& facts, std::vector<std::string>& reasons) {
   if (answer.recipe.empty()) return;
@@ -152,8 +153,8 @@ void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
   }
   for (const NodeAnswer& node : answer.nodes) {
     const Confidence level = std::min(most, LevelOf(answer, node));
-    // What is in doubt comes after the general rules, which know a norm or an
-    // attention when they see one; without names they have nothing to go by.
+    // Doubtful answers come after the general rules, which recognise norms and
+    // attention. Without names, the general rules cannot work.
     const bool firm = !answer.roles_only && node.how <= How::kBetween &&
                       (level > Confidence::kLow || answer.nameless);
     facts.recipes.push_back(
@@ -161,12 +162,12 @@ void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
          reasons[first + static_cast<std::size_t>(node.how)]});
   }
   if (is_part && answer.fit < kLikeProgram) return;
-  // Siblings run the same program under other class names.
+  // Similar families run the same program with other class names.
   const Confidence confidence =
       answer.fit >= kSameProgram ? Confidence::kMedium : Confidence::kLow;
   for (const recipes::ModuleAnswer& module : answer.modules) {
     std::vector<std::string> classes = module.classes;
-    // Others call their classes otherwise.
+    // Other authors use other class names.
     if (answer.one_of_many) {
       std::erase_if(classes, [](const std::string& name) {
         return !TorchNnClasses().contains(name);
@@ -199,7 +200,7 @@ RecipeFacts GatherRecipes(const Model& model, const ExporterFacts& exporter,
   auto reasons = std::make_shared<std::vector<std::string>>();
   std::size_t count = 0;
   for (const BookAnswer& answer : answers) count += answer.parts.size() + 1;
-  // Facts point into it: it must not move.
+  // Facts point into it, so it must not move.
   reasons->reserve(kHowCount * count);
   for (const BookAnswer& answer : answers) {
     for (const BookAnswer& part : answer.parts) {

@@ -1,4 +1,4 @@
-// What a recorded run says of the nodes.
+// Finds the modules of nodes from a recorded run.
 #include "evidence/evidence.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
@@ -6,8 +6,8 @@
 namespace onnx_tag {
 namespace {
 
-// Below this share of the operations a recording is of another model, or of
-// another run: other inputs, another code path.
+// With a smaller share of the operations, the recording belongs to another
+// model or another run (other inputs, another code path).
 constexpr double kLeastShare = 0.7;
 // Exporters fold and drop operations: BatchNorm, dropout, masks of ones.
 constexpr double kLeastRecordedShare = 0.4;

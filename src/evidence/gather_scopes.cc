@@ -1,4 +1,4 @@
-// Scopes out of the names of nodes and of the values they make.
+// Reads scopes from the names of nodes and of their outputs.
 #include "evidence/evidence.h"
 #include "exporters/onnxscript/onnxscript_nn.h"
 #include "exporters/tools/original_name.h"
@@ -12,11 +12,12 @@ ScopeFacts GatherScopes(const Model& model, const ExporterFacts& exporter) {
   facts.value_scope.resize(model.node_count(), kNo<ScopeId>);
   facts.converter_name.resize(model.node_count(), false);
   if (exporter.names != nullptr)
-    return facts;  // they are no TorchScript scopes
+    return facts;  // they are not TorchScript scopes
   for (const NodeId node : model.Nodes()) {
     const hierarchy::Undone name = hierarchy::UndoNodeName(model[node].name);
     facts.converter_name[node] = name.cast || name.quantizer;
-    // Two Reshapes that became one are what their result says, not the first.
+    // If two Reshapes were merged, the name of the result is correct, not the
+    // name of the first.
     const bool merged = model[node].name.ends_with("_new_reshape");
     if (const auto split = hierarchy::SplitScopedName(name.name);
         split.ok && !merged) {

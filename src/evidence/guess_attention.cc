@@ -1,5 +1,5 @@
-// Bias-free models whose scopes are gone keep no name of their attention; the
-// name of the norm before it tells what it is usually called.
+// In models without biases and scopes, the attention has no name. The name of
+// the preceding norm gives the usual name of the attention.
 #include <unordered_map>
 
 #include "base/text.h"

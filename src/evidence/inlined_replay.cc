@@ -7,11 +7,11 @@
 
 namespace onnx_tag {
 
-// Nodes of one frame in a row.
+// Consecutive nodes of one frame.
 struct InlinedReplay::Run {
   std::size_t begin = 0;
   std::size_t base = 0;            // number of its first item
-  std::vector<std::size_t> items;  // where they begin
+  std::vector<std::size_t> items;  // their starts
 
   std::size_t Next() const { return base + items.size(); }
 };
@@ -40,7 +40,7 @@ void InlinedReplay::Follow(bool starts_in_main) {
   }
 }
 
-// The frames that began since `current` went on, outermost first.
+// The frames that started after `current` continued, outermost first.
 std::vector<FrameId> InlinedReplay::Opened(FrameId closing, FrameId current) {
   std::vector<FrameId> opened;
   FrameId at = closing;
@@ -49,7 +49,7 @@ std::vector<FrameId> InlinedReplay::Opened(FrameId closing, FrameId current) {
     at = frames_[at].caller;
   }
   if (at != current) {
-    // Registered elsewhere, and called from here.
+    // The module is registered elsewhere but called from here.
     frames_[closing].caller = current;
     return {closing};
   }
@@ -126,7 +126,7 @@ void InlinedReplay::AddOwn(std::size_t number, std::size_t at,
   if (number != expected) {
     const std::size_t items = runs.back().items.size();
     if (number < expected && number <= items && may_open) {
-      // As many items before it are the new function's, too.
+      // The same number of preceding items also belongs to the new function.
       StartRun(runs, number == 0 ? at : runs.back().items[items - number],
                number);
     } else {
@@ -137,7 +137,7 @@ void InlinedReplay::AddOwn(std::size_t number, std::size_t at,
   runs.back().items.push_back(at);
 }
 
-// The rewriter numbers what it makes in a function from 0.
+// The rewriter numbers its nodes in a function from 0.
 std::size_t InlinedReplay::LastRewrittenZero(std::size_t begin,
                                              std::size_t end) const {
   for (std::size_t at = end + 1; at-- > begin;) {
@@ -162,8 +162,8 @@ bool InlinedReplay::ReadsParameterOf(std::size_t begin, std::size_t end,
   return false;
 }
 
-// A module that is nothing but one call of torchlib has no number 0: it is
-// the last item of a run of its caller's.
+// A module that consists of one call of torchlib has no number 0. It is the
+// last item of a run of its caller.
 void InlinedReplay::SplitLast(std::vector<Run>& runs, std::size_t end,
                               const std::vector<FrameId>& opened) const {
   Run& last = runs.back();
@@ -189,7 +189,7 @@ void InlinedReplay::SplitLast(std::vector<Run>& runs, std::size_t end,
 void InlinedReplay::Assign(const std::vector<Run>& runs, std::size_t end,
                            FrameId current,
                            const std::vector<FrameId>& opened) {
-  // The last run is that of the call that returns here, those before it of
+  // The last run belongs to the call that returns here, the runs before it to
   // its callers.
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t from_end = runs.size() - 1 - i;

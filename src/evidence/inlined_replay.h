@@ -1,4 +1,4 @@
-// Calls that an inliner dissolved, followed in the order of execution.
+// Reconstructs inlined calls in execution order.
 #ifndef ONNX_TAG_EVIDENCE_INLINED_REPLAY_H_
 #define ONNX_TAG_EVIDENCE_INLINED_REPLAY_H_
 
@@ -14,23 +14,23 @@ using FrameId = std::size_t;  // 0: the main graph
 // A call of a module, known by the value it returns.
 struct Frame {
   ModuleId module = ModuleTree::kRoot;
-  std::size_t end = 0;  // where it returns
-  int call = 0;         // of the module: the first, the second
+  std::size_t end = 0;  // the position of its return
+  int call = 0;         // which call of the module it is
   FrameId caller = 0;
-  // Items of the body that have been executed; with an optimizer's gaps in
-  // the numbers, the last number.
+  // The number of executed items of the body; if an optimizer left gaps in the
+  // numbers, the last number.
   std::size_t next = 0;
 };
 
 class InlinedReplay {
  public:
-  // `frames` in the order of their ends; the first is the main graph. Where an
-  // optimizer worked on the bodies, their numbers have gaps.
+  // `frames` are in the order of their ends; the first is the main graph. If an
+  // optimizer changed the bodies, their numbers have gaps.
   InlinedReplay(const Model& model, const ParameterFacts& parameters,
                 std::vector<Frame> frames, bool optimized);
 
-  // Whether what comes before the first call is the main graph's own, no file
-  // says: of both readings the one with fewer misfits is right.
+  // A file does not say whether the nodes before the first call belong to the
+  // main graph. Of both interpretations, the one with fewer misfits is used.
   void Follow(bool starts_in_main);
   std::size_t misfits() const { return misfits_; }
 

@@ -1,6 +1,6 @@
-// Keras on torch: layers are no torch modules, so that every name and all
-// metadata say the root. What torch.export noted of the variables is all that
-// is left of them.
+// Keras on torch: layers are not torch modules, so all names and metadata
+// contain only the root. The variables that torch.export recorded are the only
+// trace of the layers.
 #include <algorithm>
 #include <map>
 
@@ -13,7 +13,7 @@
 namespace onnx_tag {
 namespace {
 
-// A weight that has no parameter's name.
+// Whether there is a weight without the name of a parameter.
 bool HasNamelessWeight(const Model& model, const ParameterFacts& parameters) {
   for (const Initializer& tensor : model.initializers()) {
     if (tensor.rank >= 2 &&
@@ -60,7 +60,7 @@ class LiftedTensors {
 
   const std::vector<LiftedUse>& uses() const { return uses_; }
 
-  // The first constant that went into the value; kNone: none.
+  // The first constant that the value depends on; kNone: none.
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t In(ValueId value) const {
     const auto at = first_.find(value);
@@ -92,8 +92,9 @@ class LiftedTensors {
   std::map<ValueId, std::size_t> first_;
 };
 
-// Files are in the order of execution, and a layer's constants are used while
-// it runs: from the first of them to the first of the next, nodes are its.
+// Files are in execution order, and a layer uses its constants while it runs.
+// So the nodes from its first constant to the first constant of the next layer
+// belong to it.
 void PlaceByConstants(const Model& model, GraphId graph,
                       const KerasSignature& signature, ModuleTree& tree,
                       std::vector<NameFact>& facts) {
@@ -128,7 +129,7 @@ void PlaceByConstants(const Model& model, GraphId graph,
     const bool own = number != LiftedTensors::kNone;
     if (own) current = next[i];
     ModuleId module = current;
-    // Attention proper lies between its projections.
+    // The attention itself is between its projections.
     if (next[i] != kNo<ModuleId> && next[i] != current &&
         tree.Atom(next[i]) == "attention_output" &&
         tree.Parent(next[i]) == tree.Parent(current)) {

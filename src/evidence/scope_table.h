@@ -1,5 +1,4 @@
-// The scopes that an exporter printed into names, each once, with what they
-// stand for.
+// The scopes that an exporter wrote into names, each once, with their modules.
 #ifndef ONNX_TAG_EVIDENCE_SCOPE_TABLE_H_
 #define ONNX_TAG_EVIDENCE_SCOPE_TABLE_H_
 
@@ -18,13 +17,14 @@ enum class ScopeId : std::uint32_t {};
 struct Scope {
   std::string_view text;          // "encoder/layer.0/attention"
   ScopeId parent = kNo<ScopeId>;  // "encoder/layer.0"
-  ModuleId module = ModuleId{0};  // what it stands for
-  bool proven = false;            // a trusted parameter says so, too
-  bool settled = false;           // the user's hierarchy decided it
+  ModuleId module = ModuleId{0};  // its module
+  bool proven = false;            // a trusted parameter confirms the module
+  bool settled = false;           // the user's hierarchy gave the module
   bool has_children = false;
   // `act_1` as the second call of `act`: the scope of the first.
   ScopeId first_call = kNo<ScopeId>;
-  // A parameter shows that `act_1` exists; `act` may print it as well.
+  // A parameter shows that `act_1` exists, but a call of `act` may have the
+  // same scope.
   ScopeId perhaps_call_of = kNo<ScopeId>;
 };
 
@@ -32,9 +32,9 @@ class ScopeTable {
  public:
   ScopeTable();
 
-  // Adds the scope and those around it, outermost first, so that a parent's
-  // id is smaller than its children's. kNo where the nesting is absurd.
-  // `text` must outlive the table.
+  // Adds the scope and its enclosing scopes, outermost first, so that the id of
+  // a parent is smaller than the ids of its children. kNo if the nesting is too
+  // deep. `text` must outlive the table.
   ScopeId Intern(std::string_view text);
   ScopeId Find(std::string_view text) const { return interner_.Find(text); }
 

@@ -10,13 +10,14 @@
 
 namespace onnx_tag {
 
-// A Sequential with more missing numbers in a row holds what is not exported.
+// With more consecutive missing numbers, a Sequential has items that were not
+// exported.
 constexpr std::uint32_t kMostMissing = 3;
 
-// Nothing where the atom is no number.
+// nullopt if the atom is not a number.
 std::optional<std::uint32_t> ItemNumber(std::string_view atom);
 
-// Adds the items between those that are known: they have no parameters.
+// Adds the items without parameters between known items.
 void AddMissingNumbers(ModuleTree& tree);
 
 }  // namespace onnx_tag

@@ -35,7 +35,7 @@ bool ScopeSettler::Exists(ModuleId outer,
 
 ModuleId ScopeSettler::OnlyBelow(
     ModuleId in_map, std::span<const std::string_view> atoms) const {
-  // A scope is resolved among the modules around it, or not at all.
+  // The search is limited to the modules around the scope.
   constexpr std::size_t kMaxVisits = 1024;
   std::vector<ModuleId> level = {in_map};
   std::size_t visits = 0;
@@ -60,7 +60,7 @@ ModuleId ScopeSettler::OnlyBelow(
 
 ModuleId ScopeSettler::OnlyAnywhere(
     std::span<const std::string_view> atoms) const {
-  // Indices are names of nothing.
+  // An index alone does not identify a module.
   if (atoms.empty() || hierarchy::IsNumeric(atoms.back())) {
     return kNo<ModuleId>;
   }

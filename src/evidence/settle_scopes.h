@@ -1,4 +1,4 @@
-// What the user's hierarchy makes of a scope that no parameter votes for.
+// Finds the module of a scope without votes in the user's hierarchy.
 #ifndef ONNX_TAG_EVIDENCE_SETTLE_SCOPES_H_
 #define ONNX_TAG_EVIDENCE_SETTLE_SCOPES_H_
 
@@ -11,23 +11,23 @@
 namespace onnx_tag {
 
 struct Settled {
-  ModuleId module = kNo<ModuleId>;  // kNo: the hierarchy cannot say
-  bool named = false;               // it is where the scope says
+  ModuleId module = kNo<ModuleId>;  // kNo: not found
+  bool named = false;               // its path is the scope itself
 };
 
 class ScopeSettler {
  public:
-  // Does nothing where there is no complete hierarchy.
+  // Does nothing if there is no complete hierarchy.
   ScopeSettler(KnownModules& known, ModuleTree& modules);
 
   // Whether the hierarchy has `atoms` right below `outer`.
   bool Exists(ModuleId outer, std::span<const std::string_view> atoms) const;
 
-  // The module that a call of `atoms` inside `outer` stands for: the child of
-  // that name; else the only one of that name nearest below it, since modules
-  // that are not called themselves leave no trace in a scope; else the only
-  // one of that name in the model, since a module may be called from where it
-  // was not registered.
+  // The module of a call of `atoms` inside `outer`. It is the child of that
+  // name. Else it is the only module of that name nearest below, because
+  // containers that are not called leave no trace in a scope. Else it is the
+  // only module of that name in the model, because a module may be called from
+  // another place than where it was registered.
   Settled Settle(ModuleId outer, std::span<const std::string_view> atoms);
 
  private:
@@ -40,7 +40,7 @@ class ScopeSettler {
   KnownModules& known_;
   ModuleTree& modules_;
   const ModuleMap* map_ = nullptr;
-  // By last atom: how many modules of the map, and the first.
+  // By last atom: the number of modules of the map, and the first one.
   struct Namesakes {
     std::size_t count = 0;
     ModuleId first = kNo<ModuleId>;

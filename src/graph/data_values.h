@@ -1,4 +1,4 @@
-// Which values a model computes from what it is fed.
+// Finds the values that depend on the inputs of a model.
 #ifndef ONNX_TAG_GRAPH_DATA_VALUES_H_
 #define ONNX_TAG_GRAPH_DATA_VALUES_H_
 
@@ -10,13 +10,13 @@ namespace onnx_tag {
 
 class DataValues {
  public:
-  // Values that depend on what is fed, their shapes apart.
+  // Finds the values that depend on inputs, not only on the shapes of inputs.
   explicit DataValues(const Model& model);
 
   bool Contains(ValueId value) const {
     return value != kNo<ValueId> && on_data_[Index(value)];
   }
-  // Whether the node makes one.
+  // Whether the node makes such a value.
   bool IsMadeBy(NodeId node) const;
 
  private:

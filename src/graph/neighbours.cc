@@ -4,8 +4,8 @@ namespace onnx_tag {
 
 NodeId OnlyConsumer(const Model& model, ValueId value) {
   if (value == kNo<ValueId> || model[value].is_output) return kNo<NodeId>;
-  // Consumers are in file order: if the first and the last are one node, all
-  // are.
+  // Consumers are in file order. If the first and the last are the same node,
+  // all are.
   const auto consumers = model.Consumers(value);
   return consumers.empty() || consumers.front() != consumers.back()
              ? kNo<NodeId>

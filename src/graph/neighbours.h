@@ -1,4 +1,4 @@
-// What stands around a node.
+// The neighbours of a node.
 #ifndef ONNX_TAG_GRAPH_NEIGHBOURS_H_
 #define ONNX_TAG_GRAPH_NEIGHBOURS_H_
 
@@ -11,8 +11,8 @@ inline NodeId ProducerOf(const Model& model, ValueId value) {
   return value == kNo<ValueId> ? kNo<NodeId> : model.Producer(value);
 }
 
-// The only node that reads `value`, which is no output of a graph; or kNo. A
-// node that reads it twice counts once.
+// The only node that reads `value`, if `value` is not an output of a graph; or
+// kNo. A node that reads it twice counts once.
 NodeId OnlyConsumer(const Model& model, ValueId value);
 
 // A node's first input, or kNo.

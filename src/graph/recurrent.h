@@ -1,4 +1,4 @@
-// Parameters of torch.nn's recurrent modules, known by their names.
+// Recognises parameters of torch.nn's recurrent modules by their names.
 #ifndef ONNX_TAG_GRAPH_RECURRENT_H_
 #define ONNX_TAG_GRAPH_RECURRENT_H_
 
@@ -9,10 +9,10 @@ namespace onnx_tag {
 enum class Recurrent {
   kNone,
   kCell,   // RNNCell, GRUCell, LSTMCell: `weight_hh`
-  kLayer,  // RNN, GRU, LSTM, whose names say the layer: `weight_hh_l0`
+  kLayer,  // RNN, GRU, LSTM, with the layer in the name: `weight_hh_l0`
 };
 
-// By the last atom of a parameter's name.
+// Uses the last atom of a parameter's name.
 inline Recurrent RecurrentKind(std::string_view parameter) {
   const std::string_view atom = parameter.substr(parameter.rfind('.') + 1);
   for (const std::string_view start :

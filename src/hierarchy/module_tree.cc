@@ -129,7 +129,8 @@ std::string ModuleTree::Path(ModuleId id) const {
 
 ModuleId ModuleTree::CommonAncestor(ModuleId a, ModuleId b) const {
   while (a != b) {
-    // An ancestor's id is smaller, so the greater of two is none of the other.
+    // The id of an ancestor is smaller. So the greater of two ids is not an
+    // ancestor of the other.
     ModuleId& lower = Index(a) > Index(b) ? a : b;
     lower = Parent(lower);
   }

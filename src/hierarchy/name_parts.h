@@ -1,4 +1,4 @@
-// Cutting names: every function returns views of what it was given.
+// Splits names. Every function returns views of its argument.
 #ifndef ONNX_TAG_HIERARCHY_NAME_PARTS_H_
 #define ONNX_TAG_HIERARCHY_NAME_PARTS_H_
 
@@ -15,14 +15,14 @@ constexpr bool IsWordChar(char c) {
   return IsDigit(c) || IsUpper(c) || IsLower(c) || c == '_';
 }
 
-// Real paths have a dozen atoms and a hundred bytes. Past these limits a name
-// is hostile and no evidence: every node around would carry it, so that 10^5
-// short nodes and one name of 1 MB were 100 GB of tags, and a parameter 1,000
-// atoms deep would make 1,000 modules.
+// Real paths have about 12 atoms and 100 bytes. A name beyond these limits is
+// hostile and is not used as evidence. Every node below it would get a tag with
+// this name: 10^5 short nodes and one name of 1 MB would be 100 GB of tags, and
+// a parameter 1,000 atoms deep would make 1,000 modules.
 constexpr std::size_t kMaxPathBytes = 2000;
 constexpr std::size_t kMaxPathAtoms = 128;
 
-// Whether `text`, a scope or a dotted path, is within them.
+// Whether `text`, a scope or a dotted path, is within these limits.
 constexpr bool IsCrediblePath(std::string_view text) {
   if (text.size() > kMaxPathBytes) return false;
   std::size_t atoms = 1;
@@ -41,7 +41,7 @@ constexpr bool IsNumeric(std::string_view text) {
   return !text.empty() && TrailingDigits(text) == text.size();
 }
 
-// `text` without `suffix` and the digits after it; nothing where it does not
+// `text` without `suffix` and the digits after it; nothing if it does not
 // end so: WithoutNumbered("MatMul_12", "_") is "MatMul".
 constexpr std::optional<std::string_view> WithoutNumbered(
     std::string_view text, std::string_view suffix) {
@@ -65,20 +65,20 @@ constexpr bool ConsumeSuffix(std::string_view& text, std::string_view suffix) {
   return true;
 }
 
-// What follows the last `separator`; the whole text where there is none.
+// The text after the last `separator`; the whole text if there is none.
 constexpr std::string_view LastPart(std::string_view text, char separator) {
   const std::size_t at = text.rfind(separator);
   return at == std::string_view::npos ? text : text.substr(at + 1);
 }
 
-// What precedes the last `separator`; "" where there is none.
+// The text before the last `separator`; "" if there is none.
 constexpr std::string_view BeforeLastPart(std::string_view text,
                                           char separator) {
   const std::size_t at = text.rfind(separator);
   return at == std::string_view::npos ? std::string_view() : text.substr(0, at);
 }
 
-// The number, or `otherwise` where it is none or does not fit.
+// The number, or `otherwise` if it is not a number or too large.
 constexpr int SmallNumber(std::string_view digits, int otherwise) {
   if (digits.empty() || digits.size() > 9) return otherwise;
   int value = 0;

@@ -74,7 +74,7 @@ class MapReader {
     }
   }
 
-  // Flat by path; or one module whose `children` nest.
+  // Either an object by path, or one module with nested `children`.
   void ReadModules() {
     if (reader_.Peek() != Kind::kObject) {
       reader_.FailAt(
@@ -186,7 +186,7 @@ class MapReader {
     }
   }
 
-  // By class and index: only `scope` says where a child is.
+  // The keys are class and index; only `scope` has the path of a child.
   void ReadChildren(std::string_view around) {
     reader_.BeginObject();
     std::string key;

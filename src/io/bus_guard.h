@@ -11,7 +11,7 @@
 namespace onnx_tag::io {
 
 // Guards [begin, begin + size), both whole pages or the end of a file. Returns
-// the slot, or -1 where all slots are taken.
+// the slot, or -1 if all slots are taken.
 int GuardMapping(const char* begin, std::size_t size);
 
 // Call before the mapping goes.

@@ -24,7 +24,7 @@ class Descriptor {
   }
   ~Descriptor() { Reset(); }
 
-  // -1 where there is none.
+  // -1 if there is none.
   int get() const { return fd_; }
 
   void Reset() {

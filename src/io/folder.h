@@ -24,7 +24,7 @@ struct FolderEntry {
 };
 
 // Its entries but "." and "..", sorted by the bytes of their names. Throws
-// Error(kInput) where it cannot be read.
+// Error(kInput) if it cannot be read.
 std::vector<FolderEntry> ReadFolder(const std::string& path);
 
 bool IsFolder(const std::string& path);

@@ -29,11 +29,11 @@ class Inputs {
   void Add(const MappedFile& file, std::string_view what);
   void Add(const Inputs& others);
 
-  // What the file is for; empty where the command does not read it.
+  // What the file is for; empty if the command does not read it.
   std::string_view Find(const std::string& path) const;
   std::string_view FindDescriptor(int fd) const;
 
-  // Throws Error(kOutput) where the command reads the file at `path`.
+  // Throws Error(kOutput) if the command reads the file at `path`.
   void Refuse(const std::string& path) const;
 
  private:

@@ -38,7 +38,7 @@ class MappedFile {
   Bytes bytes() const { return Bytes(data_, size_); }
   std::uint64_t size() const { return size_; }
 
-  // -1 where the bytes are in memory only.
+  // -1 if the bytes are in memory only.
   int fd() const { return fd_.get(); }
 
   // The name it was opened by.
@@ -47,10 +47,10 @@ class MappedFile {
   // Permission bits of the file; 0666 where the bytes are in memory only.
   mode_t mode() const { return mode_; }
 
-  // Nanoseconds since the epoch; 0 where the bytes are in memory only.
+  // Nanoseconds since the epoch; 0 if the bytes are in memory only.
   std::int64_t modified() const { return modified_; }
 
-  // Throws Error(kInput) where the file is not what it was when it was opened,
+  // Throws Error(kInput) if the file is not what it was when it was opened,
   // or its name leads to another file by now.
   void CheckUnchanged() const;
 

@@ -35,7 +35,7 @@ struct OutputOptions {
   std::optional<mode_t> mode;
   // Whether Commit() returns only after the disk has file and name.
   bool fsync = false;
-  // Whether a file of that name may be replaced. Without, Commit() fails where
+  // Whether a file of that name may be replaced. Without, Commit() fails if
   // one has appeared in the meantime.
   bool replace = true;
   // Whether the file may be one of the inputs: only --in-place says so.
@@ -65,7 +65,7 @@ class OutputFile {
 
   void Write(Bytes bytes);
 
-  // Throws Error(kInput) where the input has become shorter.
+  // Throws Error(kInput) if the input has become shorter.
   void CopyFrom(const MappedFile& source, std::uint64_t offset,
                 std::uint64_t size);
 
@@ -76,7 +76,7 @@ class OutputFile {
   // Gives the file its name. Call once, last.
   void Commit();
 
-  // The same, but false where the options do not allow replacing and a file of
+  // The same, but false if the options do not allow replacing and a file of
   // that name has appeared: then AllowReplacing() and Commit(), or
   // let go.
   bool TryCommit();
@@ -92,7 +92,7 @@ class OutputFile {
   std::uint64_t CopyRange(const MappedFile& source, std::uint64_t offset,
                           std::uint64_t size);
   void Finish();
-  // False where the name is taken and must not be.
+  // False if the name is taken and must not be.
   bool LinkIntoPlace();
   bool RenameIntoPlace();
   void SyncFolder();

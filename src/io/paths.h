@@ -26,7 +26,7 @@ class FileKeys {
   std::unordered_map<std::string, std::string> folders_;
 };
 
-// Size and time of a regular file, through links; none where there is none.
+// Size and time of a regular file, through links; none if there is none.
 struct FileStamp {
   std::uint64_t bytes;
   std::int64_t modified;  // nanoseconds since the epoch
@@ -34,7 +34,7 @@ struct FileStamp {
 std::optional<FileStamp> StampOf(const std::string& path);
 
 // All bytes of a file that may also be a pipe: rules, a trace, a sidecar.
-// Throws Error(kInput) where it cannot be read or has more than `limit` bytes.
+// Throws Error(kInput) if it cannot be read or has more than `limit` bytes.
 std::string ReadWholeFile(const std::string& path,
                           std::uint64_t limit = std::uint64_t{1} << 31);
 

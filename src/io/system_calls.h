@@ -23,7 +23,7 @@ struct SystemCalls {
   // Gives the unnamed file `fd` the name `path`; never replaces one.
   int (*link)(int fd, const char* path);
   int (*rename)(const char* from, const char* to);
-  // Fails with EEXIST where `to` exists.
+  // Fails with EEXIST if `to` exists.
   int (*rename_new)(const char* from, const char* to);
   int (*unlink)(const char* path);
 };

@@ -71,8 +71,8 @@ class Terminal {
   // Erases the progress line.
   void EndProgress();
 
-  // Throws Error(kOutput) where standard output could not be written, and
-  // BrokenPipe where nobody reads it.
+  // Throws Error(kOutput) if standard output could not be written, and
+  // BrokenPipe if nobody reads it.
   void Flush();
 
  private:

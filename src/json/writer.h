@@ -19,7 +19,7 @@ namespace onnx_tag {
 // written byte by byte in the same way. Reading the two back is thus exact.
 void AppendJsonString(std::string& out, std::string_view text);
 
-// `"text"`, or null where it is empty.
+// `"text"`, or null if it is empty.
 void AppendJsonStringOrNull(std::string& out, std::string_view text);
 
 class JsonWriter {
@@ -31,7 +31,7 @@ class JsonWriter {
 
   JsonWriter& Key(std::string_view key);
   JsonWriter& String(std::string_view text);
-  // null where `text` is empty.
+  // null if `text` is empty.
   JsonWriter& StringOrNull(std::string_view text);
   JsonWriter& Number(std::uint64_t number);
   JsonWriter& Integer(std::int64_t number);

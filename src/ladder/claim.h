@@ -1,4 +1,4 @@
-// A rung's proposal for a node, and what has been accepted so far.
+// The proposal of a rung for a node, and the tags accepted so far.
 #ifndef ONNX_TAG_LADDER_CLAIM_H_
 #define ONNX_TAG_LADDER_CLAIM_H_
 
@@ -22,8 +22,8 @@ struct Claim {
 // The tags accepted before a rung started.
 using Placed = IdVector<NodeId, Tag>;
 
-// Proposes modules for nodes that `placed` leaves open. Pure: the caller
-// decides what to accept, and the first claim on a node wins.
+// Proposes modules for nodes that `placed` leaves open. It is a pure function:
+// the caller decides what to accept, and the first claim on a node wins.
 using RungFunction = std::vector<Claim>(const Evidence& evidence,
                                         const Placed& placed);
 

@@ -6,7 +6,7 @@
 namespace onnx_tag {
 namespace {
 
-// The body of a module's function is the module's, and what it calls.
+// The body of a module's function belongs to the module or to modules it calls.
 bool LeavesFunction(const Evidence& evidence, const Claim& claim) {
   if (claim.source != Source::kLocality) return false;
   const FunctionId owner =

@@ -1,4 +1,4 @@
-// Strategies as ladders of rungs, and how they are climbed.
+// Strategies as ladders of rungs, and the functions that run them.
 #ifndef ONNX_TAG_LADDER_LADDER_H_
 #define ONNX_TAG_LADDER_LADDER_H_
 
@@ -13,45 +13,45 @@
 
 namespace onnx_tag {
 
-// A pure function over the evidence: rungs, and what is left out of what they
-// found.
+// A pure function of the evidence: rungs, and a filter for their tags.
 struct Strategy {
   StrategyInfo info;
   std::vector<Rung> rungs;  // most certain first
-  // Drops tags the strategy does not stand for, when classes are known.
+  // Drops tags that the strategy does not allow, after classes are known.
   void (*prune)(Tagging& tagging) = nullptr;
   bool torch_nn = false;  // its tags have every class
 };
 
 std::span<const Strategy> AllStrategies();
 
-// The table of rungs, and those of one strategy; both most certain first.
+// The table of all rungs, and the rungs of one strategy; the most certain
+// first.
 std::span<const Rung> AllRungs();
 std::vector<Rung> RungsOf(StrategySet strategy);
 
-// Leaves what a production gate may rely on: the filter of usage_based.
+// The filter of usage_based: keeps tags that a production gate can rely on.
 void PruneToUsage(Tagging& tagging);
 
-// Which recordings the strategy works with. Throws Error(kUsage) with the
-// command that records one where it cannot do without.
+// The recordings that the strategy uses. If a required recording is missing,
+// throws Error(kUsage) with the command that records one.
 WantedFacts WantedBy(const Strategy& strategy, const Model& model,
                      const MappingOptions& options);
 
 // Throws Error(kUsage), with the nearest name.
 const Strategy& FindStrategy(std::string_view name);
 
-// The claim, as far as it can be accepted: none where it leaves the function
-// the node stands in, or names a module that the user's hierarchy rules out. A
-// direct claim that names such a module still says what is around it.
+// The claim, if it can be accepted. nullopt if it leaves the function that
+// contains the node, or if the user's hierarchy excludes the module. A direct
+// claim of an excluded module is changed to its nearest possible ancestor.
 std::optional<Claim> Admit(const Evidence& evidence, Claim claim);
 
-// The node's tag is now what the claim says.
+// Sets the node's tag to the claim.
 void Accept(const Claim& claim, Placed& placed);
 
-// Accepts the rung's first claim on each node that is open.
+// Accepts the rung's first claim on each open node.
 void Climb(const Evidence& evidence, const Rung& rung, Placed& placed);
 
-// What is known of a node and was not enough for a claim, for `explain`.
+// Describes the evidence for a node, for `explain`.
 void DescribeEvidence(const Evidence& evidence, NodeId node,
                       std::vector<std::string>& notes);
 

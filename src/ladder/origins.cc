@@ -1,5 +1,5 @@
-// The further modules of a fused node: an optimizer made it out of nodes of
-// several modules, and the tag names one.
+// Finds the other modules of a fused node: an optimizer made it from nodes of
+// several modules, and the tag has only one.
 #include <algorithm>
 #include <array>
 
@@ -44,7 +44,7 @@ std::vector<Origin> FindOrigins(const Evidence& evidence,
         modules.push_back(evidence.parameters[id].module);
       }
     }
-    // The residual Add in front of the norm was the caller's.
+    // The residual Add before the norm belonged to the caller.
     if (model.OpType(node).starts_with("Skip") &&
         placed[node].module != ModuleId{0}) {
       modules.push_back(
@@ -56,7 +56,7 @@ std::vector<Origin> FindOrigins(const Evidence& evidence,
       if (module != placed[node].module) origins.push_back({node, module});
     }
   }
-  // What the names of a builder say of its packed nodes.
+  // The origins in the names of a builder's packed nodes.
   for (const Origin& origin : evidence.origins) {
     if (placed[origin.node].tagged()) origins.push_back(origin);
   }

@@ -1,12 +1,12 @@
-// Every rung, once: what it is called, what it does, which strategies use it.
+// The table of all rungs: name, help, function, and the strategies that use it.
 //
-// A strategy climbs its rungs in the order of this table: the most certain
-// first. bench/ablation.cc measures what the mapping loses without each.
+// A strategy runs its rungs in the order of this table, the most certain first.
+// bench/ablation.cc measures what the mapping loses without each rung.
 #include "ladder/ladder.h"
 
 namespace onnx_tag {
 
-// Each is defined in a file of rungs/.
+// Defined in the files of rungs/.
 RungFunction ProposeFromMetadata;
 RungFunction ProposeFromFx;
 RungFunction ProposeFromTrace;
@@ -45,7 +45,7 @@ RungFunction ProposeAuxiliary;
 
 namespace {
 
-// universal differs from enhanced_semantic in the classes of its tags alone.
+// universal differs from enhanced_semantic only in the classes of its tags.
 constexpr unsigned kInference = kEnhancedSemantic | kUniversal;
 constexpr unsigned kDirect = kInference | kUsageBased;
 

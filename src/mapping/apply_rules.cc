@@ -48,7 +48,8 @@ bool HoldsForParameter(const Rule& rule, const Evidence& evidence, NodeId node,
   return false;
 }
 
-// What holds of the node itself; `captures` are in the order of the conditions.
+// Whether the conditions on the node itself are true. `captures` are in the
+// order of the conditions.
 bool HoldsForNode(const Rule& rule, const Evidence& evidence, NodeId node,
                   Captures& captures) {
   const Model& model = evidence.model;
@@ -58,12 +59,12 @@ bool HoldsForNode(const Rule& rule, const Evidence& evidence, NodeId node,
          HoldsForParameter(rule, evidence, node, captures);
 }
 
-// The class of a module by what the rules add to the catalogue: the nearest
-// module around it whose class has a member of that path.
+// The class of a module from the catalogue in the rules: uses the nearest
+// ancestor whose class has a member with that path.
 const AddedMember* FindAdded(const Rules& rules, const ModuleTree& tree,
                              ModuleId id) {
   std::string path;
-  // Lists in lists are rarely more than this deep.
+  // Lists are rarely nested deeper than this.
   constexpr int kDeepest = 4;
   ModuleId at = id;
   for (int i = 0; i < kDeepest && at != ModuleTree::kRoot; ++i) {
@@ -86,7 +87,7 @@ void SetClass(Tagging& tagging, ModuleId id, std::string_view name,
   tagging.facts[id].candidates.clear();
 }
 
-// Whether a class of these members has an attribute of this name.
+// Whether one of these members is an attribute with this name.
 bool HasAttribute(const std::vector<AddedMember>& members,
                   std::string_view atom) {
   return std::any_of(members.begin(), members.end(),
@@ -96,7 +97,8 @@ bool HasAttribute(const std::vector<AddedMember>& members,
                      });
 }
 
-// A root that nothing is known of, where one added class has all its children.
+// Sets the class of an unknown root, if exactly one class in the rules has all
+// its children.
 void NameRoot(const Rules& rules, Tagging& tagging) {
   const ModuleTree& tree = tagging.modules;
   if (!tree.Class(ModuleTree::kRoot).empty()) return;
@@ -146,8 +148,8 @@ std::string GivesText(const Rule& rule, const Captures& captures) {
 
 }  // namespace
 
-// The rules of modules. The last comes first, so that the first has the last
-// word.
+// The rules for modules in reverse order, so that the first rule takes
+// precedence.
 template <typename Use>
 void RuleApplication::ForEachModule(const Tagging& tagging, Use use) const {
   for (std::size_t i = rules_->rules.size(); i-- > 0;) {
@@ -161,8 +163,7 @@ void RuleApplication::ForEachModule(const Tagging& tagging, Use use) const {
   }
 }
 
-// The rules of nodes, with the module that each node has in the end; in the
-// same order.
+// The rules for nodes, with the final module of each node; in the same order.
 template <typename Use>
 void RuleApplication::ForEachNode(const Evidence& evidence,
                                   const Tagging& tagging, Use use) const {
@@ -181,7 +182,7 @@ void RuleApplication::ForEachNode(const Evidence& evidence,
       const Rule& rule = rules[i];
       Captures captures;
       if (rule.module && rule.gives_module) {
-        // It moved the node: what it looked at is gone.
+        // The rule moved the node, so its condition is no longer true.
         if (moved_.empty() || moved_[node] != static_cast<int>(i)) continue;
         use(i, rule, node, captures);
         continue;

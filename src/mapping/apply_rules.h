@@ -1,8 +1,8 @@
-// What the user's rules make of a mapping.
+// Applies the user's rules to a mapping.
 //
-// Rules that name a node's module come first, before every rung; those that
-// look at the module a node has come after the last one. Classes, tags and
-// roles are given at the end, over all that was found.
+// Rules that give a module run first, before every rung. Rules with a condition
+// on the module run after the last rung. Classes, tags and roles are set at the
+// end and replace all other results.
 #ifndef ONNX_TAG_MAPPING_APPLY_RULES_H_
 #define ONNX_TAG_MAPPING_APPLY_RULES_H_
 
@@ -16,7 +16,7 @@
 
 namespace onnx_tag {
 
-// A node whose module a rule knows better.
+// A node that a rule moves to another module.
 struct RuleMove {
   NodeId node;
   std::string module;
@@ -25,8 +25,8 @@ struct RuleMove {
 
 class RuleApplication {
  public:
-  // Finds the nodes of rules that need no module to look at, and adds the
-  // modules they name to the evidence. `rules` may be null: there are none.
+  // Finds the nodes of rules without a condition on the module, and adds the
+  // modules of these rules to the evidence. `rules` may be null.
   RuleApplication(std::shared_ptr<const Rules> rules, Evidence& evidence);
 
   // Tags those nodes.
@@ -35,27 +35,26 @@ class RuleApplication {
   // The claim that Place accepts for `node`, for `explain`.
   std::optional<Claim> ClaimOn(NodeId node) const;
 
-  // The rule that looks at the module of a placed node and gives it another.
+  // The rule that moves a placed node to another module.
   std::optional<RuleMove> FindMove(const Evidence& evidence, NodeId node,
                                    ModuleId module) const;
   std::string_view Because(const RuleMove& move) const {
     return rules_->rules[move.rule].because;
   }
 
-  // All moves, counted. They are sure, and their tags say so; the new modules
-  // are for the caller to set.
+  // All moves. Their tags are set to certain; the caller must set the modules.
   const std::vector<RuleMove>& FindMoves(const Evidence& evidence,
                                          Placed& placed);
 
-  // Classes: by rules, then what the rules add to the catalogue. After
-  // AssignClasses.
+  // Sets classes from the rules, then from the catalogue in the rules. Call it
+  // after AssignClasses.
   void Classify(const Evidence& evidence, Tagging& tagging) const;
 
-  // Roles and tags; then a note for each rule that matched nothing. After
-  // AssignRoles.
+  // Sets roles and tags; then adds a note for each rule without a match. Call
+  // it after AssignRoles.
   void Finish(const Evidence& evidence, Tagging& tagging);
 
-  // What rules give a node of this module beside a module, for `explain`.
+  // The results of rules for a node other than its module, for `explain`.
   std::vector<std::string> Describe(const Evidence& evidence, NodeId node,
                                     ModuleId module) const;
 
@@ -77,7 +76,7 @@ class RuleApplication {
   std::shared_ptr<const Rules> rules_;
   std::vector<Fact> facts_;  // by node
   std::vector<RuleMove> moves_;
-  IdVector<NodeId, int> moved_;         // by which rule, -1: none; may be empty
+  IdVector<NodeId, int> moved_;         // the rule, or -1; may be empty
   std::vector<std::uint64_t> matches_;  // by rule
 };
 

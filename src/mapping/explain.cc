@@ -1,4 +1,5 @@
-// Every rung's word on one node: each runs as if that node were still open.
+// Collects the claims of all rungs for one node. Each rung runs as if the node
+// were open.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ ExplainedClaim Explained(const Evidence& evidence, std::string_view rung,
           .wins = wins};
 }
 
-// Rules that look at the module a node has, and what else rules give it.
+// Adds the rules that move the node, and the other results of rules.
 void ExplainRules(const Evidence& evidence, const RuleApplication& rules,
                   NodeId node, Explanation& explanation) {
   const auto winner =

@@ -1,4 +1,4 @@
-// Evidence, ladder, classes, roles: in this order.
+// Runs evidence, ladder, classes and roles, in this order.
 #include <algorithm>
 #include <stdexcept>
 
@@ -15,9 +15,9 @@
 namespace onnx_tag {
 namespace {
 
-// The evidence's modules that matter: those of nodes, and those that own a
-// named parameter. Others were only considered. From here on the tagging has
-// modules of its own.
+// The used modules of the evidence: modules with nodes or with a named
+// parameter. The others were only candidates. From here on the tagging has its
+// own modules.
 class UsedModules {
  public:
   UsedModules(const Evidence& evidence, const std::vector<RuleMove>& moves,
@@ -25,7 +25,7 @@ class UsedModules {
       : evidence_(evidence), moves_(moves), tagging_(tagging) {}
 
   void Take() {
-    // What a rule moves leaves its module.
+    // A node that a rule moves leaves its module.
     for (const RuleMove& move : moves_) {
       tagging_.tags[move.node].module = kNo<ModuleId>;
     }
@@ -39,7 +39,8 @@ class UsedModules {
     for (Origin& origin : tagging_.origins) {
       origin.module = kept_[origin.module];
     }
-    // The modules of all calls, for a body is tagged for its first call only.
+    // The modules of all calls, because a body is tagged only for its first
+    // call.
     for (const FunctionCall& call : evidence_.functions.calls()) {
       tagging_.call_sites.push_back(
           {static_cast<std::uint32_t>(call.function), call.node,

@@ -36,13 +36,13 @@ enum class MessageKind : std::uint8_t {
 int Deeper(const wire::Field& field, int depth);
 
 // Judges `field`, a field of a message that is nested `depth` deep. Throws
-// WireError where protobuf refuses it.
+// WireError if protobuf refuses it.
 void CheckField(const wire::Field& field, MessageKind kind, int depth);
 
 // The same for a field of a tensor.
 void CheckTensorField(const wire::Field& field, int depth);
 
-// The same for an attribute. True where it holds graphs, which it leaves to
+// The same for an attribute. True if it holds graphs, which it leaves to
 // the caller.
 bool CheckAttribute(const wire::Field& field, int depth);
 

@@ -1,4 +1,4 @@
-// What a field of a message is.
+// Checks the number and wire type of a field.
 #ifndef ONNX_TAG_MODEL_FIELD_KINDS_H_
 #define ONNX_TAG_MODEL_FIELD_KINDS_H_
 

@@ -16,7 +16,7 @@ ModelFile ModelFile::Open(const std::string& path) {
     file.CheckUnchanged();
     return ModelFile(path, std::move(file), std::move(model));
   } catch (const Error& error) {
-    file.CheckUnchanged();  // pages that vanished read as zeros
+    file.CheckUnchanged();  // if the file shrank, missing pages read as zeros
     throw error.In(Printable(file.path()));
   }
 }

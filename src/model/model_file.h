@@ -12,8 +12,8 @@ namespace onnx_tag {
 
 class ModelFile {
  public:
-  // `path` may be "-": standard input. Throws Error(kInput) that names the
-  // file.
+  // `path` may be "-" for standard input. Throws Error(kInput) with the name of
+  // the file.
   static ModelFile Open(const std::string& path);
 
   const Model& model() const { return model_; }
@@ -42,7 +42,7 @@ class ModelFile {
 
   std::string path_;
   MappedFile file_;
-  Model model_;  // views file_
+  Model model_;  // has views into file_
 };
 
 }  // namespace onnx_tag

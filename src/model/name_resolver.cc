@@ -1,6 +1,7 @@
-// Names become values: the graph's own first, then those of the graphs around
-// it. Names are dense ids, so "what this name means here" is one vector; a
-// subgraph writes its own meanings over it and restores them when it is left.
+// Turns names into values. A name means a value of the same graph, else a value
+// of an enclosing graph. Names are dense ids, so the current meaning of each
+// name is stored in one vector. A subgraph overwrites its own names in this
+// vector and restores them at its end.
 #include <utility>
 
 #include "model/reader.h"
@@ -13,8 +14,8 @@ NameResolver::NameResolver(Model& model, const std::vector<GraphNames>& names)
 void NameResolver::Resolve() {
   bound_.assign(model_.names_.size(), kNo<ValueId>);
   model_.values_.reserve(model_.names_.size());
-  // The main graph stays bound while the training graphs are read: they use
-  // its weights. Functions see nothing but their own.
+  // The training graphs use the weights of the main graph, so its names stay
+  // bound. Functions see only their own names.
   const GraphId main{0};
   ResolveGraph(main);
   for (const GraphId graph : model_.Graphs()) {
@@ -51,7 +52,7 @@ ValueId NameResolver::Bind(GraphId graph, NameId name) {
 
 ValueId NameResolver::Lookup(GraphId graph, NameId name) {
   const ValueId bound = bound_[Index(name)];
-  // A name nobody defines is a value without a producer.
+  // An undefined name is a value without a producer.
   return bound == kNo<ValueId> ? Bind(graph, name) : bound;
 }
 

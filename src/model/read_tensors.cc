@@ -1,4 +1,4 @@
-// Heads of weights, and what a graph says of its values: types and shapes.
+// Reads types and shapes of weights and values, but no weight data.
 // Tested by tests/model/reader_test.cc.
 #include "model/check_message.h"
 #include "model/field_kinds.h"
@@ -60,7 +60,7 @@ void ModelReader::ReadInitializer(const Field& field, GraphId graph,
   NameId name = kNo<NameId>;
   ReadTensorHeader(field, tensor, name, depth);
   if (name == kNo<NameId>) name = Intern("");
-  // The name's id, until NameResolver gives the value's.
+  // The id of the name; NameResolver replaces it by the id of the value.
   tensor.value = MakeId<ValueId>(Index(name));
   graph_names_[Index(graph)].initializers.push_back(
       static_cast<std::uint32_t>(model_.initializers_.size()));

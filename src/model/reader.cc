@@ -19,10 +19,10 @@ using model::MessageKind;
 using wire::Field;
 using wire::FieldReader;
 
-// A weight larger than this is worth telling the caller that it was passed.
+// Smaller nodes contain no large constant, so their pages are not released.
 constexpr std::size_t kLargeField = 64 * 1024;
 constexpr std::uint64_t kReleaseStep = 256 * 1024;
-// What Linux maps around a fault, by default.
+// By default, Linux maps this many bytes around a page fault.
 constexpr std::uint64_t kFaultAround = 64 * 1024;
 
 }  // namespace
@@ -147,7 +147,7 @@ void ModelReader::ReadGraph(const Place& place, GraphId graph) {
   }
 }
 
-// Weights are passed over, but reading their heads brings pages in.
+// Weights are skipped, but reading their first bytes loads pages.
 void ModelReader::ReleaseBehind(const Field& field) {
   if (field.number == onnx::GraphProto::kNode &&
       field.whole.size() < kLargeField) {
@@ -155,7 +155,7 @@ void ModelReader::ReleaseBehind(const Field& field) {
   }
   const std::uint64_t end = Offset(field.whole.data()) + field.whole.size();
   if (end - released_ < kReleaseStep) return;
-  // A fault brings in the pages around it, those before it too.
+  // A page fault also loads the pages before and after it.
   release_(released_ - std::min<std::uint64_t>(released_, kFaultAround), end);
   released_ = end;
 }
@@ -165,13 +165,13 @@ NameId ModelReader::InternTensorName(Bytes text, std::size_t tensor_size) {
   if (known != kNo<NameId> || tensor_size < kReleaseStep / 256) {
     return known != kNo<NameId> ? known : Intern(text);
   }
-  // A name among released weights would bring their pages back each time it
-  // is read.
+  // A view of a name between released weights would load their pages again at
+  // each access. So the name is copied.
   return Intern(model_.owned_names_.emplace_back(text));
 }
 
 void ModelReader::ReadNode(const Place& place, GraphId graph) {
-  // Subgraphs add nodes of their own, so this node is added first.
+  // Subgraphs add their own nodes, so this node is added first.
   const NodeId id = model_.nodes_.Add({});
   {
     Node& node = model_.nodes_[id];
@@ -194,7 +194,7 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
   for (Field field; reader.Next(field);) {
     if (!field.IsBytes()) continue;
     switch (field.number) {
-      // Names now; NameResolver turns them into values in place.
+      // The ids of names; NameResolver replaces them by values.
       case onnx::NodeProto::kInput:
         scratch_inputs_.push_back(MakeId<ValueId>(Index(Intern(field.bytes))));
         break;
@@ -211,7 +211,7 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
         domain = Intern(field.bytes == "ai.onnx" ? "" : field.bytes);
         break;
       case onnx::NodeProto::kAttribute:
-        // Whatever the operator: If, Loop and Scan are not the only ones.
+        // Checks attributes of any operator, not only of If, Loop and Scan.
         if (model::CheckAttribute(field, place.depth)) {
           with_graphs.push_back(field);
         }
@@ -267,7 +267,7 @@ void ModelReader::ReadGraphAttribute(const Place& node_place,
     return id;
   };
   const Place place = Enter(node_place, field);
-  GraphId single = kNo<GraphId>;  // `g` twice is one graph, merged
+  GraphId single = kNo<GraphId>;  // if `g` occurs twice, both are merged
   std::uint32_t position = 0;
   FieldReader graphs(place.bytes);
   for (Field part; graphs.Next(part);) {
@@ -366,8 +366,8 @@ MetadataEntry ModelReader::ReadEntry(const Field& field, int depth) const {
 }
 
 void ModelReader::SortSubgraphs() {
-  // Numbered as they were met: an outer node's second branch comes after the
-  // nodes, and the subgraphs, of its first.
+  // Graphs are numbered in file order. So the second branch of a node follows
+  // the nodes and subgraphs of the first branch.
   std::vector<std::pair<NodeId, GraphId>> pairs;
   for (std::size_t i = 0; i < model_.subgraph_nodes_.size(); ++i) {
     pairs.emplace_back(model_.subgraph_nodes_[i], model_.subgraph_graphs_[i]);

@@ -1,4 +1,4 @@
-// The one walk over a file's spine: bytes in, Model out.
+// Reads a Model from bytes in one walk over the file's spine.
 #ifndef ONNX_TAG_MODEL_READER_H_
 #define ONNX_TAG_MODEL_READER_H_
 
@@ -12,7 +12,7 @@
 
 namespace onnx_tag {
 
-// Names of a graph's own values, kept until NameResolver gives them ids.
+// The names of a graph's own values, until NameResolver gives them ids.
 struct GraphNames {
   std::vector<NameId> inputs;
   std::vector<NameId> outputs;
@@ -32,7 +32,7 @@ class ModelReader {
   Model Read();
 
  private:
-  // Where a message lies: its bytes, its place in the spine, its nesting.
+  // The place of a message: its bytes, its place in the spine, its depth.
   struct Place {
     Bytes bytes;
     wire::MessageId message;
@@ -57,8 +57,8 @@ class ModelReader {
   void ReadType(const wire::Field& field, ValueInfo& info, int depth);
   MetadataEntry ReadEntry(const wire::Field& field, int depth) const;
 
-  // Adds `field`, a message in `parent`, to the spine; fails where the
-  // nesting passes what protobuf accepts.
+  // Adds `field`, a message in `parent`, to the spine. Fails if the nesting is
+  // deeper than protobuf accepts.
   Place Enter(const Place& parent, const wire::Field& field);
   GraphId AddGraph(GraphKind kind);
   void ReleaseBehind(const wire::Field& field);
@@ -80,8 +80,8 @@ class ModelReader {
   std::unordered_set<std::string_view> external_seen_;
 };
 
-// Gives every name in `model` its value: the graph's own, else that of the
-// nearest graph around it.
+// Gives every name in `model` its value: a value of the same graph, else of the
+// nearest enclosing graph.
 class NameResolver {
  public:
   NameResolver(Model& model, const std::vector<GraphNames>& names);
@@ -96,7 +96,7 @@ class NameResolver {
 
   Model& model_;
   const std::vector<GraphNames>& names_;
-  std::vector<ValueId> bound_;  // by name: what it means here
+  std::vector<ValueId> bound_;  // by name: its current value
   struct Shadowed {
     NameId name;
     ValueId outer;
@@ -104,7 +104,7 @@ class NameResolver {
   std::vector<Shadowed> shadowed_;
 };
 
-// One sentence for bytes that are some other kind of file, else "".
+// The kind of file, if `bytes` are a known other kind of file, else "".
 std::string WhatElseItIs(Bytes bytes);
 
 }  // namespace onnx_tag

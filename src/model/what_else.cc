@@ -1,5 +1,5 @@
-// Files that are called model.onnx and are something else. Each gets the
-// sentence that saves its owner a search.
+// Recognises other kinds of files that have the name model.onnx, for a helpful
+// error message.
 #include "base/text.h"
 #include "model/reader.h"
 

@@ -108,8 +108,8 @@ class Reader {
   void Keep() {
     ++events_;
     if (category_ == "Session" && name_ == "model_run") ++profile_.model_runs;
-    // Fences take no time of a kernel; GPU kernels are told apart ("Kernel")
-    // from the nodes that started them.
+    // Fences are not kernel time. GPU kernels have their own category
+    // ("Kernel"), apart from the nodes that started them.
     if (category_ != "Node" || !name_.ends_with(kKernelTime)) return;
     name_.resize(name_.size() - kKernelTime.size());
     profile_.runs.push_back({.kernel = Intern(),

@@ -1,7 +1,7 @@
-// What an ONNX Runtime profile says: when which kernel ran, and how long.
+// Reads an ONNX Runtime profile: the start and duration of each kernel run.
 //
-// The file is read in one pass and never held: a run of a large model writes
-// hundreds of megabytes, of which a kernel's run is 32 bytes here.
+// The file can have hundreds of megabytes. It is read in one pass and not
+// stored; a kernel run needs 32 bytes.
 #ifndef ONNX_TAG_PROFILE_ORT_PROFILE_H_
 #define ONNX_TAG_PROFILE_ORT_PROFILE_H_
 
@@ -17,9 +17,9 @@ namespace onnx_tag::profile {
 
 enum class KernelId : std::uint32_t {};
 
-// A node as the runtime calls it.
+// A node with its name in the profile.
 struct Kernel {
-  std::string name;  // of the node; "MatMul_12" where it has none
+  std::string name;  // of the node; "MatMul_12" if it has no name
   std::string op;
   std::string provider;
 };
@@ -28,7 +28,7 @@ struct KernelRun {
   KernelId kernel;
   std::uint32_t thread;
   std::int64_t begin;     // microseconds
-  std::int64_t duration;  // with all that ran inside
+  std::int64_t duration;  // with the kernels that ran inside
   std::int64_t self;      // without; see CountSelfTimes()
 };
 
@@ -36,17 +36,17 @@ struct OrtProfile {
   IdVector<KernelId, Kernel> kernels;
   std::vector<KernelRun> runs;
   std::uint64_t model_runs = 0;
-  bool cut_off = false;  // the runtime ended before it closed the file
+  bool cut_off = false;  // the process stopped before it closed the file
 };
 
-// Throws Error(kInput) where it is no profile.
+// Throws Error(kInput) if it is no profile.
 OrtProfile ReadOrtProfile(Bytes json);
 
-// An If's time contains that of its branch: takes the times of kernels that
-// ran inside another from that one's. `holds` tells kernels that run others;
-// `is_inner` those that only another can run, maybe on another thread.
-// Returns the sum over what ran inside nothing, which is that of all self
-// times.
+// Computes self times: the duration of an If includes its branch, so the times
+// of kernels that ran inside another kernel are subtracted from it. `holds`
+// says which kernels can run others. `is_inner` says which kernels only run
+// inside others, possibly on another thread. Returns the total time of the
+// outermost kernels, which is also the sum of all self times.
 std::int64_t CountSelfTimes(OrtProfile& profile,
                             const std::function<bool(KernelId)>& holds,
                             const std::function<bool(KernelId)>& is_inner);

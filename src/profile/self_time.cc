@@ -6,7 +6,8 @@
 namespace onnx_tag::profile {
 namespace {
 
-// How far back a kernel's holder is looked for among those of other threads.
+// The number of recent kernels of other threads that are searched for the
+// enclosing one.
 constexpr std::size_t kMostHolders = 64;
 
 std::int64_t EndOf(const KernelRun& run) { return run.begin + run.duration; }
@@ -15,7 +16,7 @@ bool Contains(const KernelRun& outer, const KernelRun& inner) {
   return outer.begin <= inner.begin && EndOf(inner) <= EndOf(outer);
 }
 
-// The latest of `holders` (by begin) in which `run` lies.
+// The latest of `holders` (sorted by begin) that encloses `run`.
 KernelRun* Innermost(const std::vector<KernelRun*>& holders,
                      const KernelRun& run) {
   auto at = std::upper_bound(holders.begin(), holders.end(), run.begin,
@@ -53,7 +54,7 @@ std::int64_t CountSelfTimes(OrtProfile& profile,
                      return by_time(a, b);
                    });
   std::int64_t top_level = 0;
-  std::vector<KernelRun*> open;  // holders around, outermost first
+  std::vector<KernelRun*> open;  // the enclosing kernels, outermost first
   for (KernelRun* run : runs) {
     while (!open.empty() && (open.back()->thread != run->thread ||
                              !Contains(*open.back(), *run))) {

@@ -8,7 +8,7 @@
 namespace onnx_tag {
 namespace {
 
-// What agreement is worth, in weights of a match.
+// Scores for agreement, relative to the weight of a match.
 constexpr float kSameWeights = 1.5F;
 constexpr float kOtherWeights = -3.0F;
 constexpr float kSameShape = 0.3F;
@@ -20,13 +20,13 @@ constexpr float kOwnSource = 0.3F;  // fed by another node of its step
 constexpr float kPinned = 50.0F;
 constexpr float kSameModule = 1.0F;
 constexpr float kOtherModule = -2.0F;
-// What a miss costs.
+// Penalties for a miss.
 constexpr float kSkipToken = 0.1F;  // times its weight
 constexpr float kSkipState = 0.01F;
 constexpr float kSkipStep = 0.15F;  // times its head's weight
 
-// A window of the table is filled at a time and all but its end is settled: a
-// million nodes cost a million times kStates.
+// The table is filled one window at a time, and all but the end of a window is
+// final. So a million nodes need a million times kStates steps.
 constexpr std::size_t kTokens = 1024;
 constexpr std::size_t kSettled = 768;
 constexpr std::size_t kStates = 4096;
@@ -42,7 +42,7 @@ struct State {
 
 enum Move : std::uint8_t { kMatch, kStay, kSkipsToken, kSkipsState };
 
-// Nearest steps or tokens with a partner, up the flow of data.
+// The nearest steps or tokens upstream that have a partner.
 template <typename Id, typename Of>
 class Upstream {
  public:
@@ -96,7 +96,7 @@ class Aligner {
   }
 
  private:
-  // Operators as small numbers, and which element takes which.
+  // Numbers the operators, and computes which element accepts which operator.
   void NumberOperators(const Model& model) {
     std::vector<std::uint32_t> numbers;
     op_of_.resize(tokens_.size());
@@ -136,7 +136,7 @@ class Aligner {
     }
   }
 
-  // After a pass: where the data of each token and step came from.
+  // After a pass: finds the sources of each token and step.
   void LearnSources() {
     std::vector<bool> found(program_.size(), false);
     for (const StepId step : steps_) {
@@ -192,8 +192,8 @@ class Aligner {
                        [](const Shape& shape) { return shape.size() > 1; });
   }
 
-  // Of the sizes both know, all are equal: 1; the number of elements is
-  // another: -1.
+  // 1 if all sizes that both know are equal; -1 if the numbers of elements
+  // differ.
   static int CompareShapes(const Shape& a, const Shape& b) {
     const auto fixed = [](const Shape& shape) {
       return std::all_of(shape.begin(), shape.end(),
@@ -216,7 +216,7 @@ class Aligner {
     return elements(a) == elements(b) ? 0 : -1;
   }
 
-  // Negative infinity is said with `accepts_`; this is asked after it.
+  // Callers check `accepts_` first; it replaces negative infinity.
   float MatchScore(TokenId id, const State& state) const {
     const Token& token = tokens_[id];
     const Step& step = program_[state.step];
@@ -273,8 +273,8 @@ class Aligner {
     }
   }
 
-  // Row r, column c: the best with r tokens behind us, at state c (0: before
-  // the first).
+  // Row r, column c: the best score after r tokens, at state c (0: before the
+  // first state).
   void FillWindow(std::size_t token, std::size_t state, std::size_t rows,
                   std::size_t columns) {
     const std::size_t width = columns + 1;
@@ -318,7 +318,7 @@ class Aligner {
     last_row_ = std::move(before);
   }
 
-  // Settles the first `settled` rows; the states they used up.
+  // Fixes the first `settled` rows. Returns the number of states they used.
   std::size_t TraceBack(std::size_t token, std::size_t state, std::size_t rows,
                         std::size_t columns, std::size_t settled, bool last) {
     const std::size_t width = columns + 1;

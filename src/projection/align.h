@@ -1,11 +1,11 @@
 // Finds the steps of a recorded run in the nodes of a file, by operator, order,
 // shapes and dataflow.
 //
-// The steps' patterns, one after another, are a line of states; the tokens are
-// laid along it so that the most is explained, whatever is missing on either
-// side: a miss costs a little and shifts nothing behind it. A first pass knows
-// operators and shapes; the next ones also ask that a token's data come from
-// where its step's data came from.
+// The patterns of all steps form a line of states. The tokens are aligned with
+// it so that the score is best. Either side may miss items: a miss has a small
+// penalty and does not shift the following items. The first pass uses operators
+// and shapes. The next passes also require that the sources of a token
+// correspond to the sources of its step.
 #ifndef ONNX_TAG_PROJECTION_ALIGN_H_
 #define ONNX_TAG_PROJECTION_ALIGN_H_
 
@@ -18,14 +18,14 @@ namespace onnx_tag {
 
 struct Alignment {
   IdVector<TokenId, StepId> steps;  // kNo: none
-  double matched = 0;               // weight of the tokens that were explained
+  double matched = 0;               // weight of the tokens with a step
   double total = 0;                 // weight of all tokens
   double steps_matched = 0;         // the same of the steps' heads
   double steps_total = 0;
   double score = 0;  // of all matches, for two orders of the same to compare
 };
 
-// Known before: a token that a step made, by a name that survived.
+// Pairs of token and step that are known before, from surviving names.
 using Pins = IdVector<TokenId, StepId>;
 
 // And a token's module, where the file says it; null: it does not.

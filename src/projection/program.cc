@@ -5,17 +5,17 @@
 namespace onnx_tag {
 namespace {
 
-// What takes only the shape of its argument depends on no data.
+// An operation that uses only the shape of its argument depends on no data.
 bool ReadsShapeOnly(std::string_view op) {
   return op.ends_with("_like") || op.starts_with("new_") ||
          op.starts_with("sym_");
 }
 
-// What is known of a tensor on its way.
+// Facts about a tensor.
 struct Flow {
   StepId step = kNo<StepId>;  // that made it
   bool fed = false;
-  bool weight = false;  // a parameter, or one turned around
+  bool weight = false;  // a parameter, possibly transposed
 };
 
 class Maker {
@@ -41,8 +41,8 @@ class Maker {
       const std::uint32_t last = inside ? functions[function].last : at + 1;
       const std::string_view name =
           inside ? std::string_view(functions[function].name) : "";
-      // A function of several operations is one step where its name says what
-      // exporters make of it.
+      // A function of several operations is one step if exporters translate it
+      // as a whole.
       const TorchPattern* const whole =
           last - at > 1 ? ops_.Find(name) : nullptr;
       if (whole != nullptr && whole->size > 0) {

@@ -1,5 +1,5 @@
-// A recorded run as steps to find in a file: composite operations in one
-// piece, each with where its data come from.
+// A recorded run as steps to find in a file. A composite operation is one step.
+// Each step has the sources of its data.
 #ifndef ONNX_TAG_PROJECTION_PROGRAM_H_
 #define ONNX_TAG_PROJECTION_PROGRAM_H_
 
@@ -19,11 +19,11 @@ enum class StepId : std::uint32_t {};
 using Shape = std::vector<std::int64_t>;
 
 struct Step {
-  TorchPattern pattern;     // empty: nothing is known of it, or it leaves none
+  TorchPattern pattern;     // empty: unknown, or it becomes no operator
   std::string_view module;  // dotted path
   std::string_view name;    // of an FX node
   bool known = false;       // its operation is in data/torch_ops.txt
-  bool fed = false;         // depends on what is fed to the model
+  bool fed = false;         // depends on the inputs of the model
   bool has_shape = false;
   Shape shape;                  // of its first result
   std::vector<StepId> sources;  // steps whose results it reads, as it does

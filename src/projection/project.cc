@@ -11,7 +11,7 @@
 namespace onnx_tag {
 namespace {
 
-// The module around both.
+// The common ancestor of both modules.
 std::string_view CommonCaller(std::string_view a, std::string_view b) {
   std::size_t common = 0;
   for (std::size_t i = 0;; ++i) {
@@ -23,8 +23,8 @@ std::string_view CommonCaller(std::string_view a, std::string_view b) {
   return a.substr(0, common);
 }
 
-// Whether the paths part at two indices: other layers, or other items of a
-// list.
+// Whether the paths first differ in an index: different layers, or different
+// items of a list.
 bool OtherLayer(std::string_view a, std::string_view b) {
   const std::size_t common = CommonCaller(a, b).size();
   const auto starts_with_index = [&](std::string_view path) {
@@ -35,7 +35,7 @@ bool OtherLayer(std::string_view a, std::string_view b) {
   return starts_with_index(a) && starts_with_index(b);
 }
 
-// Drops what was found against the flow of data, and places what is open.
+// Removes matches that contradict the dataflow, and places open nodes.
 class Projector {
  public:
   Projector(const TokenTable& table, const Program& program,
@@ -89,8 +89,9 @@ class Projector {
     return false;
   }
 
-  // A node that nothing of its own layer feeds or reads is not of that layer,
-  // unless it is what its operation is about: layers may be a single one.
+  // If no producer or consumer of a node is in its layer, the match is removed.
+  // Exception: the main node of an operation, because a layer may consist of a
+  // single node.
   void DropStrays() {
     std::vector<TokenId> strays;
     for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
@@ -111,7 +112,7 @@ class Projector {
     return any;
   }
 
-  // The one module of the placed tokens in `ids`; none: they differ, or there
+  // The module of the placed tokens in `ids`; nullopt if they differ or there
   // are none.
   std::optional<std::string_view> Agreed(
       const std::vector<TokenId>& ids) const {
@@ -124,8 +125,8 @@ class Projector {
     return agreed;
   }
 
-  // Tokens between found ones: what stands where the recording has something
-  // else belongs to the module of that.
+  // Places tokens between matched tokens: a token at the place of skipped steps
+  // gets the module of these steps.
   void FillGaps() {
     std::vector<TokenId> gap;
     TokenId before = kNo<TokenId>;
@@ -146,15 +147,15 @@ class Projector {
     const std::optional<std::string_view> skipped = Skipped(before, after);
     for (const TokenId id : gap) {
       modules_[id] = Guess(id, before, after, skipped);
-      // Equal ones are computed once: the place says one layer, the reader
-      // another.
+      // Equal values are computed once. Then the place indicates one layer, but
+      // the consumer another.
       const auto to = Agreed(readers_[id]);
       if (modules_[id] && to && OtherLayer(*modules_[id], *to)) {
         modules_[id] = CommonCaller(*modules_[id], *to);
         called_[id] = true;
       }
     }
-    // What runs between two modules is of the one that calls both.
+    // An operation between two modules belongs to their caller.
     for (const TokenId id : gap) {
       if (modules_[id]) continue;
       const auto from = Agreed(tokens_[id].sources);
@@ -165,7 +166,7 @@ class Projector {
     }
   }
 
-  // The one module of the steps between two found tokens that nobody found.
+  // The module of the skipped steps between two matched tokens.
   std::optional<std::string_view> Skipped(TokenId before, TokenId after) const {
     const std::size_t first =
         before == kNo<TokenId> ? 0 : Index(steps_[before]) + 1;
@@ -213,7 +214,8 @@ class Projector {
   IdVector<TokenId, std::vector<TokenId>> readers_;
 };
 
-// "node_linear_3" and the value "linear_3" are of the FX node linear_3.
+// The node "node_linear_3" and the value "linear_3" come from the FX node
+// linear_3.
 Pins FindPins(const Model& model, const TokenTable& table,
               const Program& program) {
   std::unordered_map<std::string_view, StepId> by_name;

@@ -1,5 +1,5 @@
-// A recorded run projected onto the nodes of a file: which operation, and so
-// which module, made each.
+// Projects a recorded run onto the nodes of a file: finds the operation, and so
+// the module, of each node.
 #ifndef ONNX_TAG_PROJECTION_PROJECT_H_
 #define ONNX_TAG_PROJECTION_PROJECT_H_
 
@@ -13,8 +13,8 @@
 namespace onnx_tag {
 
 enum class ProjectionTrust : std::uint8_t {
-  kCaller,   // no operation was found for it; those around it are called there
-  kBetween,  // no operation was found for it; those around it agree
+  kCaller,   // no operation was found; the caller of its neighbours
+  kBetween,  // no operation was found; its neighbours agree
   kPart,     // one of the nodes that an operation became
   kFound,    // its operation was found
 };
@@ -28,16 +28,15 @@ struct ProjectedNode {
 struct Projection {
   std::vector<ProjectedNode> nodes;  // in the order in which they run
   std::vector<NodeId> order;         // all nodes, as they run
-  double file_share = 0;      // of the file's operations, those that were found
-  double recorded_share = 0;  // of the recorded operations
+  double file_share = 0;      // share of the file's operations that were found
+  double recorded_share = 0;  // share of the recorded operations
   double score = 0;           // of the matches
   double weight_share = 0;    // of the file's matrices, those of a shape that
                               // the recording has as often
 };
 
 struct ProjectionOptions {
-  // Whether names of FX nodes that survived in names of nodes and values may
-  // be used.
+  // Whether names of FX nodes in names of nodes and values may be used.
   bool names = false;
   // By node: its module, where the file says it; null: it does not. Empty:
   // nothing is to be known but what the recording says.

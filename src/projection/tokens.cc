@@ -9,7 +9,7 @@
 namespace onnx_tag {
 namespace {
 
-// Depth of nested graphs and calls that is followed; recursion is not ONNX.
+// The maximum depth of nested graphs and calls. ONNX does not allow recursion.
 constexpr int kMaxDepth = 64;
 
 bool CutsData(std::string_view op) { return op == "Shape" || op == "Size"; }
@@ -32,7 +32,7 @@ bool IsSizes(const Model& model, const Initializer& tensor) {
                               model.Dims(tensor)[0] <= 8);
 }
 
-// Puts constants together, as for a list of sizes, and computes nothing.
+// Whether the operator only combines constants, such as a list of sizes.
 bool PutsTogether(std::string_view op) {
   return op == "Constant" || op == "Identity" || op == "Unsqueeze" ||
          op == "Squeeze" || op == "Concat" || op == "Cast" || op == "Gather" ||
@@ -56,7 +56,7 @@ class Maker {
       Start();
       WalkGraph(GraphId{0}, 0);
     }
-    // Functions nobody calls, training graphs.
+    // Functions that are never called, and training graphs.
     for (const NodeId node : model_.Nodes()) {
       if (!placed_[Index(node)]) Visit(node, kMaxDepth);
     }
@@ -95,7 +95,7 @@ class Maker {
     table_.order.push_back(node);
     Weigh(node);
     if (depth >= kMaxDepth) return;
-    // A body before its node: its operations are the node's.
+    // A body precedes its node: its operations count as the node's.
     for (const GraphId graph : model_.Subgraphs(node)) {
       PassInputs(node, graph);
       WalkGraph(graph, depth + 1);
@@ -109,7 +109,7 @@ class Maker {
     WalkGraph(body->second, depth + 1);
   }
 
-  // What goes into a Loop's body or a function is what its node reads.
+  // The inputs of a Loop's body or of a function are the inputs of its node.
   void PassInputs(NodeId node, GraphId graph) {
     const auto inputs = model_.Inputs(node);
     const auto& formals = model_[graph].inputs;
@@ -131,7 +131,7 @@ class Maker {
     for (const ValueId input : model_.Inputs(node)) {
       if (input != kNo<ValueId>) most = std::max(most, substance_[input]);
     }
-    // A table of weights that data pick from gives data.
+    // Data indexes into a table of weights: the result is data.
     Substance result = most;
     if (CutsData(op)) {
       result = Substance::kSize;
@@ -192,7 +192,7 @@ class Maker {
     substance_[value] = Substance::kSize;
   }
 
-  // A node that is no token hands on where its data come from.
+  // A node that is not a token passes its sources on.
   void HandOn(NodeId node) {
     TokenId source = kNo<TokenId>;
     for (const ValueId input : model_.Inputs(node)) {
@@ -230,7 +230,7 @@ class Maker {
   }
 
   void AddWeight(ValueId value, Token& token) const {
-    // Through a few nodes that turn a weight around.
+    // Through a few nodes that transpose or reshape a weight.
     for (int hops = 0; hops < 4; ++hops) {
       if (const Initializer* const tensor = model_.InitializerOf(value)) {
         if (IsSizes(model_, *tensor)) return;

@@ -1,5 +1,5 @@
-// The nodes of a file in the order in which they run, and what each computes
-// on: the other side of an alignment. No name is looked at.
+// The nodes of a file in execution order, with the kind of data that each uses:
+// the file's side of an alignment. Names are not used.
 #ifndef ONNX_TAG_PROJECTION_TOKENS_H_
 #define ONNX_TAG_PROJECTION_TOKENS_H_
 
@@ -14,13 +14,13 @@ namespace onnx_tag {
 
 enum class TokenId : std::uint32_t {};
 
-// What a value is made of.
+// The origin of a value.
 enum class Substance : std::uint8_t {
-  kConstant,  // constants, put together at most
-  kSize,      // sizes of tensors and what is computed from them
-  kWeight,    // a parameter, or one turned around
-  kMade,      // tensors made on the spot: ranges, masks
-  kFed,       // depends on what is fed to the model
+  kConstant,  // constants, possibly combined
+  kSize,      // sizes of tensors, and values computed from them
+  kWeight,    // a parameter, possibly transposed
+  kMade,      // generated tensors: ranges, masks
+  kFed,       // depends on the inputs of the model
 };
 
 // A node that an operation of the source model may have made.
@@ -37,8 +37,8 @@ struct Token {
 
 struct TokenTable {
   IdVector<TokenId, Token> tokens;
-  IdVector<NodeId, TokenId> by_node;  // kNo: it is none
-  std::vector<NodeId> order;          // all nodes, as they run
+  IdVector<NodeId, TokenId> by_node;  // kNo: not a token
+  std::vector<NodeId> order;          // all nodes in execution order
 };
 
 TokenTable MakeTokens(const Model& model);

@@ -10,8 +10,8 @@
 namespace onnx_tag {
 namespace {
 
-// Beside its head an operation's operators are seen elsewhere, too, and those
-// that repeat most of all.
+// Weights of the operators other than the head. They also occur in other
+// operations, above all the repeated ones.
 constexpr float kBesideHead = 0.6F;
 constexpr float kRepeats = 0.3F;
 

@@ -1,4 +1,4 @@
-// Which ONNX operators an operation of PyTorch becomes: data/torch_ops.txt.
+// The ONNX operators that a PyTorch operation becomes: data/torch_ops.txt.
 #ifndef ONNX_TAG_PROJECTION_TORCH_OPS_H_
 #define ONNX_TAG_PROJECTION_TORCH_OPS_H_
 
@@ -12,19 +12,19 @@
 
 namespace onnx_tag {
 
-// One place of a pattern: a set of operators, one of which may stand there.
+// One place of a pattern: a set of operators, one of which must match.
 enum class ElementId : std::uint32_t {};
 
 struct PatternElement {
   std::vector<std::string_view> operators;
-  float weight = 0;      // what a match of it says
-  bool repeats = false;  // any number of them
-  bool heads = false;    // it stands for the operation
+  float weight = 0;      // the score of a match
+  bool repeats = false;  // may match any number of times
+  bool heads = false;    // the main operator of the operation
 };
 
 struct TorchPattern {
-  ElementId first = ElementId{0};  // elements are numbered one after another
-  std::uint32_t size = 0;          // 0: it leaves no operator
+  ElementId first = ElementId{0};  // elements have consecutive numbers
+  std::uint32_t size = 0;          // 0: it becomes no operator
 };
 
 class TorchOps {
@@ -32,7 +32,7 @@ class TorchOps {
   // `text` is data/torch_ops.txt without its comments, and outlives this.
   explicit TorchOps(std::string_view text);
 
-  // Null where the operation is not known.
+  // Null if the operation is not known.
   const TorchPattern* Find(std::string_view op) const;
   const IdVector<ElementId, PatternElement>& elements() const {
     return elements_;
@@ -50,7 +50,7 @@ class TorchOps {
 // What an operator was before a tool fused or quantized it.
 std::string_view PlainOperator(std::string_view op);
 
-// The one that is built in.
+// The built-in table.
 const TorchOps& BuiltInTorchOps();
 
 }  // namespace onnx_tag

@@ -24,8 +24,8 @@ struct ReadingDifference {
 // in memory. Lists at most 1,000 differences; the first one if protobuf refuses
 // the file.
 //
-// Throws Error(kInput) where the file has more than 2 GiB, which protobuf
-// cannot parse, and Error(kUsage) where this build has no protobuf.
+// Throws Error(kInput) if the file has more than 2 GiB, which protobuf
+// cannot parse, and Error(kUsage) if this build has no protobuf.
 std::vector<ReadingDifference> CompareWithProtobuf(Bytes file,
                                                    const Model& model);
 

@@ -1,4 +1,4 @@
-// What a query asks, parsed: a tree of conditions.
+// A parsed query: a tree of conditions.
 //
 //   type=attention and (layer<2 or confidence>=high)
 #ifndef ONNX_TAG_QUERY_EXPRESSION_H_
@@ -38,33 +38,34 @@ enum class Operator : std::uint8_t {
   kGreaterEqual
 };
 
-// A word of the query, and where it stands.
+// A value of the query, with its place in the text.
 struct Value {
   std::string text;
-  bool quoted = false;    // then `*` and `none` stand for themselves
+  bool quoted = false;    // if true, `*` and `none` have no special meaning
   std::size_t place = 0;  // in the query's text
 };
 
-// One comparison. A node fits where any of the values does; `!=` and `not in`
-// are a kNot around one.
+// One comparison. A node matches if it matches any of the values. `!=` and `not
+// in` are a kNot around a condition.
 struct Condition {
   Field field = Field::kUntagged;
   Operator comparison = Operator::kEqual;
   std::vector<Value> values;  // none for kUntagged
-  std::size_t begin = 0;      // what it says: query.substr(begin, end - begin)
+  std::size_t begin = 0;      // its text: query.substr(begin, end - begin)
   std::size_t end = 0;
 };
 
 enum class Kind : std::uint8_t { kCondition, kNot, kAnd, kOr };
 
-// A node of the tree; children stand before their parents, the root is last.
+// A node of the tree. Children precede their parents; the root is last.
 struct Term {
   Kind kind = Kind::kCondition;
   std::uint32_t first = 0;   // kCondition: in `conditions`; else: a term
   std::uint32_t second = 0;  // kAnd, kOr: a term
 };
 
-// Held flat, so that neither a long chain nor a deep nest needs a deep stack.
+// The tree is stored as a list, so that a long or deeply nested query needs no
+// deep stack.
 struct Expression {
   std::string text;
   std::vector<Condition> conditions;  // in the order of the text

@@ -1,4 +1,4 @@
-// The fields of a query, by name: lookup, checks and help come from one table.
+// The table of query fields: lookup, checks and help use it.
 #ifndef ONNX_TAG_QUERY_FIELDS_H_
 #define ONNX_TAG_QUERY_FIELDS_H_
 
@@ -12,18 +12,18 @@ namespace onnx_tag::query {
 struct FieldInfo {
   std::string_view name;
   Field field;
-  // Between the parts that `*` does not cross; 0: there are none.
+  // The separator that `*` does not match; 0 if there is none.
   char separator;
   bool ordered;   // < and > make sense
-  bool has_none;  // `none` stands for what has no value
-  // The words it can have; empty: any.
+  bool has_none;  // `none` matches nodes without a value
+  // The valid values; empty: any value.
   std::span<const std::string_view> words;
   std::string_view help;
 };
 
 std::span<const FieldInfo> Fields();
 
-// Null where there is none of this name.
+// Null if there is no field of this name.
 const FieldInfo* FindField(std::string_view name);
 
 const FieldInfo& InfoOf(Field field);

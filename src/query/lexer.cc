@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\n\r\f\v";
 
-// Columns that `text` takes when printed.
+// The width of `text` on a terminal, in columns.
 std::size_t Columns(std::string_view text) {
   const std::string printed = Printable(text, text.size() + 1);
   return static_cast<std::size_t>(
@@ -22,7 +22,7 @@ std::size_t Columns(std::string_view text) {
 
 void FailAt(std::string_view query, std::size_t begin, std::size_t end,
             const std::string& what) {
-  // A query of a megabyte is shown around the place.
+  // Only the text around the error is shown; a query can have a megabyte.
   constexpr std::size_t kAround = 60;
   const std::size_t from = begin > kAround ? begin - kAround : 0;
   const std::string_view shown = query.substr(from, 2 * kAround);

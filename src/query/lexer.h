@@ -20,19 +20,19 @@ enum class TokenKind : std::uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::kEnd;
-  std::string text;  // of a quoted value: what is meant
+  std::string text;  // for a quoted value: without quotes and escapes
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
-// Reads one token at a time, since a value may hold what elsewhere is an
+// Reads one token at a time, because a value may contain the characters of an
 // operator: `name=a<b`.
 class Lexer {
  public:
   // `text` must outlive it.
   explicit Lexer(std::string_view text) : text_(text) {}
 
-  // Throws Error(kUsage) where a quote is not closed.
+  // Throws Error(kUsage) if a quote is not closed.
   Token Next();
   // The same after an operator: a word ends at a blank, a comma or a
   // parenthesis only.
@@ -46,7 +46,8 @@ class Lexer {
   std::size_t at_ = 0;
 };
 
-// Throws Error(kUsage): what is wrong, the query, and a caret under the place.
+// Throws Error(kUsage) with the message, the query, and a caret under the
+// place.
 [[noreturn]] void FailAt(std::string_view query, std::size_t begin,
                          std::size_t end, const std::string& what);
 

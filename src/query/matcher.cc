@@ -24,7 +24,7 @@ bool FitsValue(const FieldInfo& info, const Value& value,
                           : value.text == text;
 }
 
-// What a module's path is called in a query: the root is "<root>" or "".
+// The module path of a value; a query may write the root as "<root>" or "".
 std::string_view PathOf(const Value& value) {
   return !value.quoted && value.text == "<root>" ? std::string_view()
                                                  : value.text;
@@ -140,7 +140,8 @@ Matcher::Table Matcher::TableFor(const Condition& condition) const {
   return {};
 }
 
-// Names without wildcards are looked up, which needs no module's path.
+// A path without wildcards is looked up in the tree. This avoids making the
+// path of every module.
 Matcher::Table Matcher::ByModule(const Condition& condition) const {
   const ModuleTree& tree = tagging_.modules;
   Table table(tree.size());
@@ -254,7 +255,7 @@ bool Matcher::FitsCondition(std::size_t index, NodeId node) const {
 }
 
 bool Matcher::Fits(NodeId node) const {
-  // Terms stand after those they are made of.
+  // Children precede their parents.
   std::vector<char> fits(expression_.terms.size());
   for (std::size_t i = 0; i < fits.size(); ++i) {
     const Term& term = expression_.terms[i];

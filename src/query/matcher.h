@@ -1,4 +1,4 @@
-// Which nodes an expression fits.
+// Finds the nodes that match an expression.
 //
 //   const Matcher matcher(expression, tagging, nodes);
 //   for (NodeId node : matcher.All()) ...
@@ -17,8 +17,8 @@ namespace onnx_tag::query {
 
 class Matcher {
  public:
-  // All three must outlive it. What a condition says of a module or a role is
-  // worked out here, once for each.
+  // All three must outlive the matcher. Conditions on modules and roles are
+  // evaluated here, once for each module and role.
   Matcher(const Expression& expression, const Tagging& tagging,
           const NodeList& nodes);
 
@@ -43,14 +43,14 @@ class Matcher {
   const Tagging& tagging_;
   const NodeList& nodes_;
   Table used_;                 // modules that have nodes of their own
-  std::vector<Table> tables_;  // of each condition; empty: asked of the node
+  std::vector<Table> tables_;  // by condition; empty: evaluated for each node
 };
 
-// The class of a module; the root's may be known apart.
+// The class of a module. If the tree has no class for the root, Tagging::root
+// gives it.
 std::string_view ClassOf(const Tagging& tagging, ModuleId module);
 
-// Whether `text` is one of the values, patterns included; `separator` as in
-// FieldInfo.
+// Whether `text` matches one of the values, which may be patterns.
 bool FitsText(const Condition& condition, std::string_view text);
 
 }  // namespace onnx_tag::query

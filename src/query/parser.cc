@@ -13,8 +13,8 @@
 namespace onnx_tag::query {
 namespace {
 
-// Parentheses and `not`s within each other: more is a mistake, or an attack on
-// the stack.
+// The maximum nesting of parentheses and `not`. Deeper queries are mistakes or
+// attacks on the stack.
 constexpr int kDeepest = 200;
 
 std::string DidYouMean(std::string_view word,
@@ -209,7 +209,7 @@ class Parser {
     Advance();
   }
 
-  // The value here; goes on to what follows it.
+  // Reads the value at the current token and moves to the next token.
   void OneValue(const FieldInfo& info, Condition& condition) {
     if (now_.kind != TokenKind::kWord && now_.kind != TokenKind::kQuoted) {
       Complain(fmt::format("missing value for {}", info.name));

@@ -1,4 +1,4 @@
-// From text to an Expression. docs/query.md has the grammar.
+// Parses a query. docs/query.md has the grammar.
 #ifndef ONNX_TAG_QUERY_PARSER_H_
 #define ONNX_TAG_QUERY_PARSER_H_
 
@@ -8,7 +8,7 @@
 
 namespace onnx_tag::query {
 
-// Throws Error(kUsage), with a caret under the place that is wrong.
+// Throws Error(kUsage) with a caret under the invalid place.
 Expression Parse(const std::string& text);
 
 }  // namespace onnx_tag::query

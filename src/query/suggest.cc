@@ -12,7 +12,7 @@
 namespace onnx_tag::query {
 namespace {
 
-// Comparing with more takes longer than anybody waits for a hint.
+// Comparing with more values would take too long for a hint.
 constexpr std::size_t kMostValues = 20'000;
 constexpr std::size_t kListed = 5;
 
@@ -61,7 +61,7 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// The nearest value, else those that contain the text.
+// The most similar value, else the values that contain the text.
 std::vector<std::string_view> Closest(std::string_view text,
                                       const Values& values) {
   const std::vector<std::string_view> words(values.begin(), values.end());
@@ -90,7 +90,7 @@ std::string LayersText(const Tagging& tagging) {
                     : fmt::format("; the layers are {} to {}", lowest, highest);
 }
 
-// "; encoder.layer has 0, 1": what is below the part that is there.
+// "; encoder.layer has 0, 1": the children of the longest existing prefix.
 std::string BelowText(const ModuleTree& tree, std::string_view path) {
   ModuleId at = ModuleTree::kRoot;
   for (const std::string_view atom : Split(path, '.')) {

@@ -1,4 +1,4 @@
-// What to say where a query fits nothing.
+// Hints for a query that matches no node.
 #ifndef ONNX_TAG_QUERY_SUGGEST_H_
 #define ONNX_TAG_QUERY_SUGGEST_H_
 
@@ -9,8 +9,9 @@
 
 namespace onnx_tag::query {
 
-// One sentence for each condition that no node meets, with the closest values
-// there are; where each is met by some nodes, how many. Ready to print.
+// One sentence for each condition without a match, with the most similar
+// values. If each condition has matches, one sentence with their counts. Ready
+// to print.
 std::vector<std::string> WhyNothingFits(const Expression& expression,
                                         const Tagging& tagging,
                                         const NodeList& nodes,

@@ -1,4 +1,4 @@
-// Activations written out in the code of other modules.
+// Finds decomposed activations in the code of other modules.
 #include <array>
 
 #include "graph/neighbours.h"
@@ -33,8 +33,8 @@ class Activations {
     return node != kNo<NodeId> && facts_.Op(node).name == op;
   }
 
-  // The operand of a two-sided operation that is no constant, where the other
-  // is one; or kNo.
+  // If one operand of a binary operation is a constant, the other operand; else
+  // kNo.
   ValueId BesideConstant(NodeId node) const {
     const auto inputs = model_.Inputs(node);
     if (inputs.size() != 2) return kNo<ValueId>;
@@ -43,7 +43,7 @@ class Activations {
     return inputs[first ? 1 : 0];
   }
 
-  // x of x * f(x) where f(x) reads `inner`: x itself, or x times a constant.
+  // The x of x * f(x), if f(x) reads `inner`: x itself, or x times a constant.
   ValueId Source(ValueId inner) {
     const NodeId scaled = facts_.Producer(inner);
     if (!Is(scaled, "Div") && !Is(scaled, "Mul")) return inner;
@@ -54,7 +54,7 @@ class Activations {
     return source;
   }
 
-  // The Mul that reads `node` and x, x / 2 included; or kNo.
+  // The Mul that reads `node` and x (or x / 2); else kNo.
   NodeId TimesSource(NodeId node, ValueId x) {
     const NodeId times = OnlyConsumer(model_, node);
     if (!Is(times, "Mul") || model_.Inputs(times).size() != 2) {
@@ -83,7 +83,7 @@ class Activations {
     }
   }
 
-  // (1 + f) * x, and the half of it where that comes last.
+  // (1 + f) * x, also if the factor 1/2 comes last.
   bool OnePlus(NodeId f, ValueId x) {
     const NodeId plus = OnlyConsumer(model_, f);
     if (!Is(plus, "Add") || BesideConstant(plus) == kNo<ValueId>) return false;

@@ -1,6 +1,6 @@
-// Attention written out: from the product of query and key through the softmax
-// to the product with the value and the projection behind it. Beside it the
-// tables that attention reads: rotary ones, and biases by distance.
+// Finds decomposed attention: from the product of query and key through the
+// softmax to the product with the value and the projection after it. Also finds
+// the tables that attention reads: rotary tables and biases by distance.
 #include "roles/role_facts.h"
 
 namespace onnx_tag {
@@ -12,7 +12,7 @@ bool IsTwoSidedProduct(const RoleFacts& facts, NodeId node) {
   return facts.Kind(node) == OpKind::kProduct && facts.DataInputs(node) >= 2;
 }
 
-// Against the order: what reaches a softmax without passing a product.
+// In reverse order: marks nodes that reach a softmax without a product between.
 void MarkBeforeSoftmax(RoleFacts& facts) {
   for (std::size_t i = facts.model.node_count(); i-- > 0;) {
     const NodeId node = MakeId<NodeId>(i);
@@ -33,7 +33,7 @@ void MarkBeforeSoftmax(RoleFacts& facts) {
   }
 }
 
-// The flags of the same attention among the node's inputs.
+// The flags of the node's inputs that are in the same attention.
 std::uint8_t IncomingLine(const RoleFacts& facts, NodeId node,
                           ModuleId attention) {
   std::uint8_t incoming = 0;
@@ -75,7 +75,8 @@ bool IsMeaning(const RoleFacts& facts, NodeId node, RoleType type,
          module->own.component == component;
 }
 
-// Rotary tables: made by their module, or of such tables only.
+// Whether the node is a rotary table: in a rotary module, or computed only from
+// rotary tables.
 bool IsRotaryTable(const RoleFacts& facts, NodeId node) {
   if (IsMeaning(facts, node, RoleType::kPosition, Component::kRotary)) {
     return true;

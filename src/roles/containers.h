@@ -9,30 +9,29 @@ namespace onnx_tag {
 
 class ContainerRules {
  public:
-  // `meanings` are those of the nodes so far. Both must outlive it.
+  // `meanings` has the meanings of the nodes so far. Both must outlive it.
   ContainerRules(RoleFacts& facts, const IdVector<NodeId, Meaning>& meanings)
       : facts_(facts), model_(facts.model), meanings_(meanings) {}
 
   Meaning InEmbedding(NodeId node, const ModuleMeaning& module);
-  // x[:, 0]: the token a head looks at.
+  // x[:, 0]: the token that a head uses.
   bool IsTokenPick(NodeId node) const;
   Meaning InContainer(NodeId node, const ModuleMeaning& module);
 
  private:
-  // A table of rows; a bias has one.
+  // A table with several rows; a bias has one row.
   bool IsTable(ValueId value) const;
   bool AddsTable(NodeId node) const;
-  // The sum of features and what was looked up for their positions.
+  // The sum of features and position embeddings.
   bool AddsPositions(NodeId node) const;
-  // Whether the value was made by something with a role that is handed on:
-  // rows looked up at fixed places are constant, and still an embedding.
+  // Whether the producer of the value has a role that is passed on. Rows looked
+  // up at fixed places are constant, but still an embedding.
   bool HasMeaning(ValueId value) const;
-  // A container may read parameters by itself: class tokens, positions, the
+  // A container may read parameters directly: class tokens, positions, the
   // weight of a head.
   Meaning FromParameters(NodeId node);
   bool IsLayerScale(NodeId node, const ModuleMeaning& module) const;
-  // What the data inputs are, where they agree and it is something that a
-  // container's code hands on.
+  // The meaning of the data inputs, if they agree and containers pass it on.
   Meaning FromInputs(NodeId node) const;
   static bool IsHandedOn(RoleType type);
 

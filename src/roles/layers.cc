@@ -1,5 +1,5 @@
-// The layer: the first list on the way from the root that has at least two
-// elements of like structure.
+// Finds the layer: the index in the first list on the path from the root that
+// has at least two elements of similar structure.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -19,7 +19,7 @@ std::optional<std::int32_t> ElementIndex(std::string_view atom) {
   return index;
 }
 
-// The names of a module's children, sorted, all numbers as one.
+// The sorted names of a module's children; all numbers count as one name.
 using Structure = std::vector<std::string_view>;
 
 Structure StructureOf(const ModuleTree& tree, ModuleId id) {
@@ -34,8 +34,9 @@ Structure StructureOf(const ModuleTree& tree, ModuleId id) {
   return structure;
 }
 
-// At least half of the names in common: a block with a shortcut is like one
-// without, T5's self-attention is not like its feed-forward.
+// Whether at least half of the names are common. A block with a shortcut is
+// similar to one without; T5's self-attention is not similar to its
+// feed-forward.
 bool Alike(const Structure& a, const Structure& b) {
   std::size_t common = 0;
   for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
@@ -87,7 +88,7 @@ class Lists {
   }
 
   bool AlikeByStructure(const std::vector<ModuleId>& elements) const {
-    // Lists of more kinds than these are no lists of layers.
+    // A list with more different kinds is not a list of layers.
     constexpr std::size_t kMostKinds = 16;
     constexpr std::size_t kMostChildren = 64;
     std::vector<Structure> seen;
@@ -105,8 +106,8 @@ class Lists {
     return leaves && LeavesAlike(elements);
   }
 
-  // Numbers left out are parts that left no node, of another kind most often:
-  // a ReLU fused into the convolution before it.
+  // A missing number is a part without nodes, mostly of another kind: for
+  // example, a ReLU that was fused into the preceding convolution.
   bool LeavesAlike(const std::vector<ModuleId>& elements) const {
     std::int32_t highest = 0;
     for (const ModuleId element : elements) {
@@ -128,7 +129,7 @@ std::vector<std::int32_t> LayerIndices(
     const ModuleTree& tree, const std::vector<std::uint32_t>& leaf_kind) {
   const Lists lists(tree, leaf_kind);
   std::vector<std::int32_t> layers(tree.size(), -1);
-  // Parents come before their children, so each owner is asked at most once.
+  // Parents precede their children, so each owner is checked at most once.
   for (const ModuleId owner : AllIds<ModuleId>(tree.size())) {
     if (tree.Children(owner).empty()) continue;
     const bool counts = layers[Index(owner)] < 0 && lists.IsLayerList(owner);

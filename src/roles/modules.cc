@@ -1,5 +1,5 @@
-// What modules are for: their attribute names and classes in the context of
-// the modules around them, and where these say nothing, their operations.
+// Finds the purpose of modules from their attribute names and classes, in the
+// context of their ancestors. If these say nothing, operations are used.
 #include <algorithm>
 #include <unordered_map>
 
@@ -9,9 +9,9 @@
 namespace onnx_tag {
 namespace {
 
-// What a module's own nodes do.
+// The operations of a module's own nodes.
 struct OwnCode {
-  std::uint32_t kind = 0;  // its first telling operation, plus one
+  std::uint32_t kind = 0;  // its first characteristic operation, plus one
   Meaning by_op;
   std::uint8_t products = 0;
   bool softmax = false;
@@ -91,14 +91,14 @@ class ModuleMeanings {
     return id == ModuleTree::kRoot || hierarchy::IsNumeric(tree_.Atom(id));
   }
 
-  // Whether element `a` comes after element `b` of one list.
+  // Whether `a` follows `b` in the same list.
   bool Later(ModuleId a, ModuleId b) const {
     const std::string_view x = tree_.Atom(a);
     const std::string_view y = tree_.Atom(b);
     return x.size() != y.size() ? x.size() > y.size() : x > y;
   }
 
-  // What the operations say beside the name.
+  // Adds the evidence of the operations to the evidence of the name.
   void Refine(ModuleId id, const Meaning& around, Meaning& meaning) const {
     const OwnCode& code = code_[Index(id)];
     const bool leaf = facts_.modules[id].leaf;
@@ -107,7 +107,7 @@ class ModuleMeanings {
       meaning.component =
           code.linear ? Component::kProjection : Component::kPatch;
     }
-    // Of a Sequential only the last part makes the logits.
+    // Only the last part of a Sequential makes the logits.
     const ModuleId last = last_weight_[Index(tree_.Parent(id))];
     if (around.component == Component::kClassifier &&
         meaning.component == Component::kClassifier && IsElement(id) &&
@@ -180,7 +180,7 @@ class ModuleMeanings {
     module.own = module.meaning;
     const OwnCode& code = code_[Index(id)];
     if (!module.meaning.typed() && code.softmax && code.products == 2) {
-      // Attention by its code alone; what else it holds is not known.
+      // Only its code shows that it is an attention; its members are unknown.
       module.own.type = RoleType::kAttention;
     }
     for (const std::uint16_t number :
@@ -233,10 +233,10 @@ Meaning RoleFacts::ParameterMeaning(ValueId value, const Meaning& around) {
     if (name.ends_with(leaf)) name.remove_suffix(leaf.size());
   }
   const std::size_t dot = name.rfind('.');
-  // A parameter of the root has no dot, nor has a name that says nothing.
+  // A parameter of the root has no dot; a meaningless name has no dot either.
   if (dot != std::string_view::npos) name.remove_prefix(dot + 1);
   if (name.empty() || hierarchy::IsNumeric(name)) {
-    return {};  // a number is no name
+    return {};  // a number is not a name
   }
   for (const std::uint16_t number : words.Matching(RoleSubject::kName, name)) {
     const RoleLine& line = words.line(number);

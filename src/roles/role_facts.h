@@ -1,5 +1,5 @@
-// What the rules for roles look at. A few bytes a node; every step is one walk
-// over the nodes, in their order or against it.
+// The facts that the rules for roles use: a few bytes per node. Every step is
+// one walk over the nodes, in file order or in reverse order.
 #ifndef ONNX_TAG_ROLES_ROLE_FACTS_H_
 #define ONNX_TAG_ROLES_ROLE_FACTS_H_
 
@@ -37,7 +37,7 @@ struct OpFacts {
 };
 
 struct ModuleMeaning {
-  Meaning meaning;  // of it and what lies under it
+  Meaning meaning;  // of the module and its submodules
   Meaning own;      // of its own code
   // The outermost attention or feed-forward around it, or kNo.
   ModuleId region = kNo<ModuleId>;
@@ -46,19 +46,19 @@ struct ModuleMeaning {
   bool listed = false;  // inside a numbered element
 };
 
-// Where a node's data comes from, as far as it matters.
+// Where the data of a node comes from.
 enum Flow : std::uint8_t {
-  kFromShape = 1,      // of shapes and constants only
+  kFromShape = 1,      // computed only from shapes and constants
   kScores = 2,         // between the product of query and key and the softmax
-  kProbabilities = 4,  // from the softmax on
-  kContext = 8,        // from the product with the value on
-  kProjected = 16,     // from the projection behind that on
+  kProbabilities = 4,  // after the softmax
+  kContext = 8,        // after the product with the value
+  kProjected = 16,     // after the projection that follows
   kRotaryTable = 32,
   kRelativeBias = 64,
   kBeforeSoftmax = 128,
 };
 
-// Where a node's result ends.
+// Where the result of a node is used.
 enum Reach : std::uint16_t {
   kToShape = 1,
   kToMask = 2,
@@ -71,7 +71,7 @@ enum Reach : std::uint16_t {
   kToKey = 128,
   kToValue = 256,
   kToProbabilities = 512,
-  kToPick = 1024,  // index of the token that a head looks at
+  kToPick = 1024,  // index of the token that a head uses
 };
 
 struct RoleFacts {
@@ -83,10 +83,10 @@ struct RoleFacts {
 
   std::vector<OpFacts> ops;  // each operation once
   IdVector<NodeId, std::uint16_t> node_op;
-  std::vector<bool> constant;  // by value: feeds on no input
+  std::vector<bool> constant;  // by value: does not depend on an input
   IdVector<NodeId, std::uint8_t> flow;
   IdVector<NodeId, std::uint16_t> reach;
-  std::vector<bool> in_activation;  // by node: of an activation written out
+  std::vector<bool> in_activation;  // by node: in a decomposed activation
   IdVector<ModuleId, ModuleMeaning> modules;
 
   const OpFacts& Op(NodeId node) const { return ops[node_op[node]]; }
@@ -97,7 +97,7 @@ struct RoleFacts {
   NodeId Producer(ValueId value) const {
     return value == kNo<ValueId> ? kNo<NodeId> : model.Producer(value);
   }
-  // Null where the node is untagged.
+  // Null if the node is untagged.
   const ModuleMeaning* Module(NodeId node) const {
     const ModuleId id = tagging.tags[node].module;
     return id == kNo<ModuleId> ? nullptr : &modules[id];
@@ -128,7 +128,8 @@ struct RoleFacts {
   bool IsJoin(NodeId node) const {
     return Kind(node) == OpKind::kAdd && DataInputs(node) >= 2;
   }
-  // The initializer that `value` is made of, through reshapes and casts; kNo.
+  // The initializer that `value` comes from, through reshapes and casts; or
+  // kNo.
   ValueId WeightOf(ValueId value) const;
   // What a parameter's name means inside of `around`: "...q_proj.weight".
   Meaning ParameterMeaning(ValueId value, const Meaning& around);
@@ -142,9 +143,9 @@ void FollowAttention(RoleFacts& facts);
 void FollowUses(RoleFacts& facts);
 void MarkActivations(RoleFacts& facts);
 
-// By module: its index in the first list on the way from the root that has at
-// least two elements of like structure, or -1. `leaf_kind` tells modules
-// without children apart: equal numbers, like structure.
+// By module: its index in the first list on the path from the root that has at
+// least two elements of similar structure, or -1. Modules without children have
+// similar structure if their `leaf_kind` is equal.
 std::vector<std::int32_t> LayerIndices(
     const ModuleTree& tree, const std::vector<std::uint32_t>& leaf_kind);
 

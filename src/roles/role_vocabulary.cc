@@ -107,7 +107,7 @@ bool MatchesWord(std::string_view pattern, std::string_view text) {
 }
 
 bool RoleLine::FitsAround(const Meaning& around) const {
-  // Nothing is told apart inside of an activation or of what makes positions.
+  // Inside an activation or a position module, all nodes have the same role.
   if (in_any) {
     return around.type != RoleType::kActivation &&
            around.type != RoleType::kPosition;
@@ -168,7 +168,8 @@ const RoleVocabulary& RoleVocabulary::BuiltIn() {
 
 std::vector<std::uint16_t> RoleVocabulary::Matching(
     RoleSubject subject, std::string_view text) const {
-  // Longer than any name in a program: patterns would cost more than they say.
+  // Longer than any name in a program. Matching such a text would only cost
+  // time.
   constexpr std::size_t kLongest = 256;
   std::vector<std::uint16_t> found;
   if (text.size() > kLongest) return found;

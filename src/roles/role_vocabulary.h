@@ -1,4 +1,4 @@
-// The words of data/roles.txt, looked up.
+// Looks up words in data/roles.txt.
 #ifndef ONNX_TAG_ROLES_ROLE_VOCABULARY_H_
 #define ONNX_TAG_ROLES_ROLE_VOCABULARY_H_
 
@@ -15,11 +15,11 @@ namespace onnx_tag {
 
 enum class RoleSubject : std::uint8_t { kName, kClass, kOp, kOwn };
 
-// One line of data/roles.txt; that file says what each part means.
+// One line of data/roles.txt; that file describes each part.
 struct RoleLine {
   struct Around {
     RoleType type = RoleType::kOther;
-    Component component = Component::kNone;  // kNone: whichever
+    Component component = Component::kNone;  // kNone: any
   };
   RoleSubject subject = RoleSubject::kName;
   std::vector<std::string_view> words;
@@ -39,17 +39,16 @@ struct RoleLine {
 
 class RoleVocabulary {
  public:
-  // `text` must outlive it. Throws std::invalid_argument where a line makes no
-  // sense: it is ours, so a test finds that, no user.
+  // `text` must outlive it. Throws std::invalid_argument if a line is invalid.
   explicit RoleVocabulary(std::string_view text);
 
   static const RoleVocabulary& BuiltIn();
-  // `lines` before the built-in ones, so that they decide.
+  // `lines` precede the built-in lines, so they take precedence.
   static RoleVocabulary WithBuiltIn(std::string_view lines);
 
   const std::vector<RoleLine>& lines() const { return lines_; }
 
-  // Numbers of the lines of `subject` with a word that `text` matches, in
+  // The numbers of the lines of `subject` with a word that matches `text`, in
   // order.
   std::vector<std::uint16_t> Matching(RoleSubject subject,
                                       std::string_view text) const;
@@ -59,8 +58,8 @@ class RoleVocabulary {
     std::string_view word;
     std::uint16_t line;
   };
-  // By subject. Most words are plain, and a model may hold 10^5 names: only
-  // those with a `*` are tried one by one.
+  // By subject. Most words are plain and are found in a hash table, because a
+  // model may have 10^5 names. Only words with a `*` are tried one by one.
   struct Words {
     std::unordered_map<std::string_view, std::vector<std::uint16_t>> plain;
     std::vector<Pattern> patterns;
@@ -73,7 +72,7 @@ class RoleVocabulary {
   std::array<Words, 4> words_;
 };
 
-// The same, each text matched once: a model repeats its names.
+// The same with a cache, because names repeat in a model.
 class RoleLookup {
  public:
   explicit RoleLookup(const RoleVocabulary& vocabulary)
@@ -93,7 +92,8 @@ class RoleLookup {
       known_;
 };
 
-// Whether `text`, in any case, matches `pattern`, in lower case with `*`.
+// Whether `text` (upper or lower case) matches `pattern` (lower case, with
+// `*`).
 bool MatchesWord(std::string_view pattern, std::string_view text);
 
 }  // namespace onnx_tag

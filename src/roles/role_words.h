@@ -1,4 +1,4 @@
-// The words of a role, as small numbers.
+// The words of a role as enumerators.
 #ifndef ONNX_TAG_ROLES_ROLE_WORDS_H_
 #define ONNX_TAG_ROLES_ROLE_WORDS_H_
 
@@ -41,7 +41,7 @@ enum class Component : std::uint8_t {
   kConvolution,
   kParameters,
   kStep,
-  kExperts,  // never a node's: the experts' code is told apart node by node
+  kExperts,  // only for modules; nodes of experts get more specific roles
 };
 constexpr std::array<std::string_view, 31> kComponentNames = {
     "",           "query",    "key",         "value",      "qkv",
@@ -52,7 +52,7 @@ constexpr std::array<std::string_view, 31> kComponentNames = {
     "scale",      "input",    "convolution", "parameters", "step",
     "experts"};
 
-// What a module or a node is for. kOther: a container, or not known.
+// The purpose of a module or a node. kOther: a container, or unknown.
 struct Meaning {
   RoleType type = RoleType::kOther;
   Component component = Component::kNone;

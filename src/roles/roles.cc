@@ -1,5 +1,5 @@
-// The rules, in the order of tests/roles/README.md: the first that fits
-// decides.
+// The rules, in the order of tests/roles/README.md. The first rule that matches
+// is used.
 #include "roles/roles.h"
 
 #include <algorithm>
@@ -118,7 +118,7 @@ class RoleRules {
     return {};
   }
 
-  // ---- operations that say by themselves what they are
+  // ---- operations whose operator determines the role
 
   Meaning FromOp(NodeId node, const ModuleMeaning& module) {
     const bool scores = (facts_.flow[node] & (kScores | kProbabilities)) != 0;
@@ -141,7 +141,7 @@ class RoleRules {
 
   // ---- attention
 
-  // Which side of the products the node only reaches.
+  // The side of the products that the node reaches, if it reaches only one.
   Component SideOf(NodeId node) const {
     if (facts_.Attention(node) == kNo<ModuleId>) return Component::kNone;
     switch (facts_.reach[node] & (kToQuery | kToKey | kToValue)) {
@@ -181,8 +181,8 @@ class RoleRules {
 
   // ---- residuals
 
-  // An Add of what an attention or feed-forward made and what came in beside
-  // it.
+  // An Add of the result of an attention or feed-forward and a value from
+  // outside of it.
   bool JoinsFromOutside(NodeId node, const ModuleMeaning& module) const {
     if (module.leaf || module.region == kNo<ModuleId> || !facts_.IsJoin(node)) {
       return false;
@@ -205,8 +205,8 @@ class RoleRules {
 
   // ---- feed-forward and others
 
-  // The component that the name of a weight gives, where the node's own module
-  // has none.
+  // If the node's module has no component, the component from the name of a
+  // weight.
   Meaning WithParameter(NodeId node, Meaning own) {
     if (own.component != Component::kNone &&
         own.component != Component::kExperts) {
@@ -231,8 +231,8 @@ class RoleRules {
     return WithParameter(node, module.own);
   }
 
-  // Experts in one parameter: what reads it, and what happens between reading
-  // the first part and the last, is feed-forward; all else moves tokens.
+  // All experts in one parameter: nodes that read it, and nodes between the
+  // first and the last reader, are feed-forward. All other nodes move tokens.
   Meaning InExperts(NodeId node, const ModuleMeaning& module) {
     const Meaning named = WithParameter(node, module.own);
     if (named.component != Component::kExperts) return named;
@@ -286,7 +286,7 @@ void AssignRoles(const Model& model, Tagging& tagging,
     if (!tag.tagged()) continue;
     const Meaning meaning = rules.Classify(node);
     const std::int32_t layer = facts.modules[tag.module].layer;
-    // Most nodes have the role of the one before.
+    // Most nodes have the same role as the previous node.
     if (meaning != last || layer != role.layer) {
       last = meaning;
       role.type = meaning.type;

@@ -1,8 +1,9 @@
-// What each tagged node is for: type, component, kind of attention, layer.
+// Finds the role of each tagged node: type, component, kind of attention,
+// layer.
 //
-// A node's role follows from its module's path and class (data/roles.txt), its
-// operation, and where its result ends. tests/roles/README.md has the rules in
-// their order.
+// The role follows from the path and class of the module (data/roles.txt), the
+// operator, and the use of its result. tests/roles/README.md lists the rules in
+// order.
 #ifndef ONNX_TAG_ROLES_ROLES_H_
 #define ONNX_TAG_ROLES_ROLES_H_
 

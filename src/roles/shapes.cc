@@ -78,9 +78,9 @@ constexpr KnownOp kKnownOps[] = {
     {"ReduceL2", OpKind::kPlain, 1},
 };
 
-// Whether the node's result is made of shapes and constants, of at least one
-// shape. Sizes that only steer it do not count: a Range or an Expand to a size
-// makes data, and so does a table looked up by a size.
+// Whether the result is computed from shapes and constants, with at least one
+// shape. Sizes as settings do not count: a Range or an Expand to a size makes
+// data, and so does a lookup by a size.
 bool MadeOfShapes(const RoleFacts& facts, NodeId node) {
   const OpFacts& op = facts.Op(node);
   if (op.kind == OpKind::kShapeOf) return true;
@@ -99,8 +99,8 @@ bool MadeOfShapes(const RoleFacts& facts, NodeId node) {
   return any;
 }
 
-// What is computed of constants is data all the same where the model computes
-// it: queries that are learned go through projections like any others.
+// A value computed from constants is still data if the model computes it. For
+// example, learned queries go through projections like other queries.
 bool FeedsOnConstants(const RoleFacts& facts, NodeId node) {
   const OpKind kind = facts.Kind(node);
   if (kind == OpKind::kProduct || kind == OpKind::kConvolution ||
@@ -140,7 +140,8 @@ void GatherOps(RoleFacts& facts) {
     const NameId name = model[node].op_type;
     const auto [at, added] =
         numbers.try_emplace(static_cast<std::uint32_t>(name), 0);
-    // Past 65,535 operations a file is made of its own functions: plain ones.
+    // A file with more than 65,535 operators consists of its own functions; the
+    // others count as plain operators.
     if (added && facts.ops.size() < 0xffff) {
       at->second = static_cast<std::uint16_t>(facts.ops.size());
       OpFacts op;

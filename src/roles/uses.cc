@@ -1,6 +1,6 @@
-// Where results end: as a shape, a mask, an index of positions, as query, key
-// or value, or as plain data. One walk against the order of the nodes: when a
-// node is reached, all that reads it has been.
+// Finds the use of each result: as a shape, a mask, an index of positions, as
+// query, key or value, or as plain data. It is one walk in reverse order, so
+// the consumers of a node are processed before the node.
 #include <array>
 
 #include "roles/role_facts.h"
@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint16_t kWithinAttention =
     kToQuery | kToKey | kToValue | kToProbabilities;
 
-// What a fused attention reads where; 0: plain data.
+// The meaning of an operand of a fused attention; 0: plain data.
 std::uint16_t FusedOperand(const RoleFacts& facts, NodeId node,
                            std::size_t operand) {
   const std::string_view op = facts.Op(node).name;
@@ -26,7 +26,7 @@ std::uint16_t FusedOperand(const RoleFacts& facts, NodeId node,
   constexpr std::array<std::uint16_t, 3> kQkv = {kToQuery, kToKey, kToValue};
   if (operand < 3) {
     std::uint16_t reach = kQkv[operand];
-    // Packed: what is missing is in the one before.
+    // Packed: a missing operand is part of the previous one.
     if (operand == 0 && missing(1)) reach |= kToKey | kToValue;
     if (operand == 1 && missing(2)) reach |= kToValue;
     return reach;
@@ -45,7 +45,7 @@ std::uint16_t FusedOperand(const RoleFacts& facts, NodeId node,
   return operand < 8 ? kRest[operand - 3] : 0;
 }
 
-// The index operand of a table looked up; 0: nothing special.
+// The meaning of the index operand of a lookup; 0: nothing special.
 std::uint16_t LookupOperand(const Meaning& meaning) {
   if (meaning.type != RoleType::kEmbedding) return 0;
   switch (meaning.component) {
@@ -88,7 +88,7 @@ class Uses {
     }
   }
 
-  // What it means to be this operand of `reader`.
+  // The meaning of this operand of `reader`.
   std::uint16_t Operand(NodeId reader, std::size_t i, NodeId producer) const {
     const OpFacts& op = facts_.Op(reader);
     if (i >= op.shape_from) return kToShape;
@@ -133,7 +133,7 @@ class Uses {
     return static_cast<std::uint16_t>((passed & ~kWithinAttention) | kToData);
   }
 
-  // Operands of the products, and what joins the scores from the side.
+  // Operands of the products, and values that are added to the scores.
   std::uint16_t OnTheLine(NodeId reader, std::size_t i, NodeId producer) const {
     const std::uint8_t flow = facts_.flow[reader];
     const bool same = SameAttention(reader, producer);
@@ -149,14 +149,14 @@ class Uses {
     const std::uint8_t line = flow & (kScores | kProbabilities);
     if (line == 0) return 0;
     if ((before & (kScores | kProbabilities)) != 0) return kToProbabilities;
-    // Scores looked up by distance.
+    // Biases looked up by distance.
     if (facts_.Kind(reader) == OpKind::kGather) return kToRelativeBias;
     return kToMask;
   }
 
   RoleFacts& facts_;
   const Model& model_;
-  bool two_sided_ = false;  // the reader at hand: a product of data with data
+  bool two_sided_ = false;  // the current reader is a product of data with data
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The patterns of rules: `*` is any text without a dot or slash, `**` any text,
-// `?` one character that is neither; anything else is itself.
+// The patterns of rules: `*` matches any text without a dot or slash, `**` any
+// text, `?` one character that is neither a dot nor a slash.
 #ifndef ONNX_TAG_RULES_PATTERN_H_
 #define ONNX_TAG_RULES_PATTERN_H_
 
@@ -17,7 +17,7 @@ class Pattern {
 
   const std::string& text() const { return text_; }
 
-  // How many parts of a text the pattern leaves open: its `*` and `**`.
+  // The number of `*` and `**`.
   std::size_t captures() const { return captures_; }
 
   bool Matches(std::string_view text) const {
@@ -36,12 +36,12 @@ class Pattern {
   std::size_t captures_ = 0;
 };
 
-// `text` with $1 to $9 replaced by the captures, $$ by a dollar.
+// Replaces $1 to $9 in `text` by the captures, and $$ by a dollar sign.
 std::string FillIn(std::string_view text,
                    const std::vector<std::string_view>& captures);
 
-// The highest capture that `text` asks for; -1 where a dollar is followed by
-// something else.
+// The highest capture that `text` uses; -1 if a dollar sign is followed by
+// another character.
 int HighestCapture(std::string_view text);
 
 }  // namespace onnx_tag

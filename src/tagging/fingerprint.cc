@@ -103,7 +103,8 @@ std::string Fingerprint(const Model& model) {
 
 namespace {
 
-// What the main graph is fed, or returns. Old files list weights as inputs.
+// The inputs or outputs of the main graph. Old files list weights as inputs;
+// they are skipped.
 std::vector<std::string> NamesOf(const Model& model, bool inputs) {
   std::vector<std::string> names;
   if (model.graph_count() == 0) return names;

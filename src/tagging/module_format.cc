@@ -27,7 +27,7 @@ bool HoldsOnlyIndices(const ModuleTree& tree, ModuleId id) {
   return true;
 }
 
-// The word a family's classes share: "Bert" of BertForMaskedLM.
+// The common prefix of the classes of a family: "Bert" of BertForMaskedLM.
 std::string FamilyOf(std::string_view root_class) {
   std::size_t end = std::string_view::npos;
   for (const std::string_view mark : {"Model", "For", "LMHead", "Encoder",
@@ -113,7 +113,7 @@ std::string ModuleFormat::Path(ModuleId module, bool roles) const {
   std::string path = "/";
   path += roles || tagging_.root.name.empty() ? "Model" : tagging_.root.name;
   std::string indices;         // ".0.1": since the last printed segment
-  std::string_view attribute;  // the list that holds them
+  std::string_view attribute;  // the list that has these indices
   for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
     const std::string_view atom = tree.Atom(*at);
     const std::string_view name = tree.Class(*at);
@@ -143,11 +143,11 @@ std::string ModuleFormat::Segment(std::string_view name, bool is_class,
         break;
       }
     }
-    // torchvision's _DenseLayer and timm's DenseLayer are one role.
+    // torchvision's _DenseLayer and timm's DenseLayer have the same role.
     if (name.size() > 1 && name.starts_with('_')) name.remove_prefix(1);
     return std::string(name);
   }
-  // "self_attn" -> "SelfAttn": a stand-in reads like a class.
+  // "self_attn" -> "SelfAttn": looks like a class.
   std::string words;
   bool start = true;
   for (const char c : name) {

@@ -1,7 +1,7 @@
-// A module's class path as people read it: hierarchy tags and role paths.
+// Makes the class paths of modules: hierarchy tags and role paths.
 //
-// Made on demand: a hostile tree of 10^5 modules nested 1,000 deep would need
-// hundreds of megabytes if every path were kept.
+// Paths are made on demand. For a hostile tree of 10^5 modules, nested 1,000
+// deep, storing all paths would need hundreds of megabytes.
 #ifndef ONNX_TAG_TAGGING_MODULE_FORMAT_H_
 #define ONNX_TAG_TAGGING_MODULE_FORMAT_H_
 
@@ -22,8 +22,8 @@ class ModuleFormat {
 
   // "/BertModel/BertEncoder/BertLayer.0"
   std::string HierarchyTag(ModuleId module) const;
-  // The same of a node; "/BertModel/AuxiliaryOperations" where no module was
-  // found for it and the strategy must have one.
+  // The tag of a node. For the fallback of auxiliary operations it is
+  // "/BertModel/AuxiliaryOperations".
   std::string HierarchyTag(const Tag& tag) const;
   // "/Model/Encoder/Layer.0"
   std::string RolePath(ModuleId module) const;
@@ -38,7 +38,7 @@ class ModuleFormat {
   std::string Segment(std::string_view name, bool is_class, bool roles) const;
 
   const Tagging& tagging_;
-  std::vector<bool> left_out_;             // by module
+  std::vector<bool> left_out_;             // by module: not in the tag
   std::vector<std::string> family_words_;  // longest first: "Bert"
 };
 

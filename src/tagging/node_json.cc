@@ -66,7 +66,7 @@ void NodeJson::AppendMembers(NodeId node, std::string& out) {
 }
 
 void NodeJson::AppendTag(NodeId node, const Tag& tag, std::string& out) {
-  // Auxiliary operations have a tag that their module has not.
+  // The tag of an auxiliary operation differs from the tag of its module.
   const bool auxiliary = tag.source == Source::kAuxiliary;
   if (tag.module != module_ || auxiliary) {
     module_ = tag.module;

@@ -1,4 +1,4 @@
-// A node and its tag as JSON: a row of a sidecar, a record of a stream.
+// Writes a node and its tag as JSON, for a sidecar or a stream of records.
 #ifndef ONNX_TAG_TAGGING_NODE_JSON_H_
 #define ONNX_TAG_TAGGING_NODE_JSON_H_
 
@@ -18,7 +18,7 @@ class NodeJson {
            const ModuleFormat& format);
 
   // Appends `"graph": "", "index": 17, ... "origins": []`, without braces.
-  // Cheapest in the order of the file.
+  // Fastest if called in file order.
   void AppendMembers(NodeId node, std::string& out);
 
  private:
@@ -29,7 +29,7 @@ class NodeJson {
   const Tagging& tagging_;
   const ModuleFormat& format_;
   std::vector<std::string> roles_;  // `"semantic": {...}`, by role
-  // Of the node before: neighbours share both.
+  // Cached from the previous node, because neighbours often share both.
   GraphId graph_ = kNo<GraphId>;
   std::string graph_text_;  // `"graph": "..."`
   ModuleId module_ = kNo<ModuleId>;

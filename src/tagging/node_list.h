@@ -1,10 +1,9 @@
-// The nodes that tags belong to, seen the same way whether the model is at
-// hand or only its sidecar.
+// The nodes of a model or of a sidecar, with one interface for both.
 //
 //   const NodeList nodes(model);  // or the rows of a sidecar
 //   for (NodeId id : nodes.All()) Use(nodes.Name(id), nodes.Inputs(id));
 //
-// The NodeId is that of Tagging::tags: the node's place in the file.
+// A NodeId is the same as in Tagging::tags: the place of the node in the file.
 #ifndef ONNX_TAG_TAGGING_NODE_LIST_H_
 #define ONNX_TAG_TAGGING_NODE_LIST_H_
 
@@ -29,7 +28,7 @@ class NodeList {
   }
   AllIds<NodeId> All() const { return AllIds<NodeId>(size()); }
 
-  // Views live as long as the list, and stay where it is moved to.
+  // Views are valid as long as the list lives, also after the list is moved.
   std::string_view Name(NodeId node) const {
     return model_ != nullptr ? (*model_)[node].name : Row(node).name;
   }
@@ -48,17 +47,17 @@ class NodeList {
   std::uint32_t IndexOf(NodeId node) const {
     return model_ != nullptr ? (*model_)[node].index : Row(node).index;
   }
-  // "": left out.
+  // "" for an omitted input.
   std::vector<std::string_view> Inputs(NodeId node) const;
   std::vector<std::string_view> Outputs(NodeId node) const;
 
-  // "#17", "12:then_branch#3": what `explain` takes.
+  // "#17", "12:then_branch#3": the form that `explain` accepts.
   std::string Address(NodeId node) const;
 
  private:
   const SidecarNode& Row(NodeId node) const { return rows_[Index(node)]; }
 
-  const Model* model_ = nullptr;  // null: these are of a sidecar:
+  const Model* model_ = nullptr;  // null: the nodes of a sidecar, in:
   std::vector<SidecarNode> rows_;
   std::vector<std::string> graph_paths_;  // of the model, by graph
 };

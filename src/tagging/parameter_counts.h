@@ -1,5 +1,5 @@
-// How many parameters each module has: elements of its weights, by their
-// shapes alone.
+// Counts the parameters of each module: the elements of its weights, computed
+// from their shapes.
 #ifndef ONNX_TAG_TAGGING_PARAMETER_COUNTS_H_
 #define ONNX_TAG_TAGGING_PARAMETER_COUNTS_H_
 
@@ -14,12 +14,12 @@ struct ParameterCounts {
   std::uint64_t unplaced = 0;  // of weights that no tagged node reads
   std::uint64_t all = 0;
 
-  // Adds up what is below each module.
+  // The sums over each module and its submodules.
   IdVector<ModuleId, std::uint64_t> Totals(const ModuleTree& tree) const;
 };
 
-// A weight belongs to the module its name says, else to that of the first node
-// that reads it; each is counted once. Shapes nobody can have count as nothing.
+// A weight belongs to the module in its name, else to the module of the first
+// node that reads it. Each weight counts once. Impossible shapes count as 0.
 ParameterCounts CountParameters(const Model& model, const Tagging& tagging);
 
 }  // namespace onnx_tag

@@ -1,7 +1,7 @@
-// Roles read from a file, each added once.
+// Adds roles from a file to a Tagging, each role once.
 //
-// Mapping knows a few dozen roles; a file may hold one for each of 10^6 nodes,
-// and searching them one by one would take hours.
+// Mapping uses a few dozen roles. But a file may have a different role for each
+// of 10^6 nodes, and a linear search would take hours.
 #ifndef ONNX_TAG_TAGGING_ROLE_INDEX_H_
 #define ONNX_TAG_TAGGING_ROLE_INDEX_H_
 
@@ -16,7 +16,7 @@ namespace onnx_tag {
 
 class RoleIndex {
  public:
-  // `tagging` must outlive it, and get its roles from here alone.
+  // `tagging` must outlive it. No other code may add roles to it.
   explicit RoleIndex(Tagging& tagging) : tagging_(tagging) { Add(Role()); }
 
   RoleId Add(const Role& role) {

@@ -1,5 +1,5 @@
-// The JSON beside a model: everything a command needs but `explain`.
-// docs/sidecar.schema.json describes it.
+// The JSON file beside a model. It has all data that commands need, except
+// `explain`. docs/sidecar.schema.json describes it.
 #ifndef ONNX_TAG_TAGGING_SIDECAR_H_
 #define ONNX_TAG_TAGGING_SIDECAR_H_
 
@@ -14,7 +14,7 @@
 
 namespace onnx_tag {
 
-// What the sidecar says of the file it belongs to.
+// The part of a sidecar about its model.
 struct SidecarModel {
   std::string file;  // its name, without folders
   std::uint64_t bytes = 0;
@@ -22,23 +22,23 @@ struct SidecarModel {
   std::int64_t ir_version = 0;
   std::string producer;
   std::string dialect;
-  // Values of the main graph that are fed and returned; weights are neither.
+  // Inputs and outputs of the main graph, without weights.
   std::vector<std::string> inputs = {};
   std::vector<std::string> outputs = {};
   // Elements of weights that belong to no module.
   std::uint64_t unplaced_parameters = 0;
 };
 
-// What a sidecar says of `model`, which was read from a file of this name.
+// The part of a sidecar about `model`, which was read from a file of this name.
 SidecarModel AboutModel(const std::string& file_name, const Model& model,
                         const Tagging& tagging);
 
-// Hands the document to `write` in pieces.
+// Passes the document to `write` in pieces.
 void WriteSidecar(const Model& model, const Tagging& tagging,
                   const SidecarModel& about,
                   const std::function<void(Bytes)>& write);
 
-// A node as a sidecar names it, where the model is not at hand.
+// A node as a sidecar describes it.
 struct SidecarNode {
   std::string graph;
   std::uint32_t index = 0;
@@ -49,7 +49,7 @@ struct SidecarNode {
   std::vector<std::string> outputs;
 };
 
-// How many nodes a row of `modules` says it has.
+// The numbers of nodes in a row of `modules`.
 struct SidecarCounts {
   std::optional<std::uint64_t> nodes;
   std::optional<std::uint64_t> total_nodes;
@@ -62,10 +62,10 @@ struct Sidecar {
   IdVector<ModuleId, SidecarCounts> counts;  // of the modules with a row
 };
 
-// Throws Error(kInput) where `json` is no sidecar of ours.
+// Throws Error(kInput) if `json` is not a sidecar of onnx-tag.
 Sidecar ReadSidecar(std::string_view json);
 
-// What a sidecar says without its modules and nodes.
+// A sidecar without its modules and nodes.
 struct SidecarGlance {
   SidecarModel model;
   std::string version;  // of the program that wrote it
@@ -76,11 +76,11 @@ struct SidecarGlance {
   Coverage coverage;
 };
 
-// Reads its first and last lines alone, whatever its size; none where it is
-// not as WriteSidecar() writes it.
+// Reads only the first and last lines, so its time does not depend on the size.
+// nullopt if the text does not have the layout of WriteSidecar().
 std::optional<SidecarGlance> GlanceAtSidecar(std::string_view json);
 
-// "the same graph": names, operators and edges; not the weights.
+// A hash of names, operators and edges, without the weights.
 // "xxh64:" and 16 hexadecimal digits.
 std::string Fingerprint(const Model& model);
 

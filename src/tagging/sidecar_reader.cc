@@ -16,7 +16,7 @@ namespace {
 using json::Kind;
 
 // Calls `use` with each key of the next value, an object. `use` returns false
-// where it does not take the value.
+// if it does not take the value.
 template <typename Use>
 void ForEachMember(json::Reader& json, Use&& use) {
   std::string key;

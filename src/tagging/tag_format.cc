@@ -8,14 +8,14 @@
 namespace onnx_tag {
 namespace {
 
-// The keys of others that we may have written. A `wrote` that names any other
-// key is damaged or hostile, and must not make strip remove it.
+// The keys for other programs that we write. If `wrote` lists another key, it
+// is damaged or hostile, and strip must not remove that key.
 constexpr std::array<std::string_view, 4> kWritable = {
     keys::kNamespace, keys::kLayerAnn, keys::kNameScopes,
     keys::kClassHierarchy};
 
-// Which of them we wrote on a node. Looked up once a node: both the list and
-// the entries may be long.
+// The keys that we wrote on a node. Computed once per node, because both the
+// list and the entries may be long.
 class Wrote {
  public:
   explicit Wrote(std::span<const MetadataEntry> entries) {

@@ -1,5 +1,5 @@
-// How a tag is stored in a node's metadata_props: one header for the writer,
-// the reader and strip. docs/tag-format.md is the same in prose.
+// The storage of a tag in a node's metadata_props. The writer, the reader and
+// strip use it. docs/tag-format.md describes the same format.
 #ifndef ONNX_TAG_TAGGING_TAG_FORMAT_H_
 #define ONNX_TAG_TAGGING_TAG_FORMAT_H_
 
@@ -25,7 +25,7 @@ inline constexpr std::string_view kAttentionKind =
     "pkg.onnx_tag.attention_kind";
 inline constexpr std::string_view kConfidence = "pkg.onnx_tag.confidence";
 inline constexpr std::string_view kSource = "pkg.onnx_tag.source";
-// Names the keys of others that we wrote on this node.
+// Lists the keys for other programs that we wrote on this node.
 inline constexpr std::string_view kWrote = "pkg.onnx_tag.wrote";
 
 // On the model.
@@ -33,11 +33,11 @@ inline constexpr std::string_view kVersion = "pkg.onnx_tag.version";
 inline constexpr std::string_view kStrategy = "pkg.onnx_tag.strategy";
 // Initializers that were renamed, {"new name": "old name"}: strip undoes it.
 inline constexpr std::string_view kRenamed = "pkg.onnx_tag.renamed";
-// Widths of padded length prefixes that cannot be told from the lengths:
-// "<message>:<width>,...", messages numbered along the file's spine.
+// Widths of padded length prefixes that cannot be computed from the lengths:
+// "<message>:<width>,...", with messages numbered along the file's spine.
 inline constexpr std::string_view kLayout = "pkg.onnx_tag.layout";
 
-// Keys of others, written on request where they are missing.
+// Keys for other programs, written on request if they are missing.
 inline constexpr std::string_view kNamespace = "namespace";
 inline constexpr std::string_view kLayerAnn = "layer_ann";
 inline constexpr std::string_view kNameScopes = "pkg.torch.onnx.name_scopes";
@@ -50,13 +50,13 @@ inline bool IsOurs(std::string_view key) { return key.starts_with(kPrefix); }
 
 namespace onnx_tag {
 
-// The entries of a node that strip removes: ours, and those `wrote` names.
+// The entries of a node that strip removes: ours, and those in `wrote`.
 std::vector<const MetadataEntry*> OurEntries(const Model& model, NodeId node);
 
-// True where somebody else gave the node this key, even an empty value.
+// Whether another program gave the node this key, even with an empty value.
 bool HasForeignKey(const Model& model, NodeId node, std::string_view key);
 
-// What a node's metadata says without what we wrote: the exporter's word.
+// A metadata value that the exporter wrote; "" if we wrote it.
 std::string_view ForeignMetadata(const Model& model, NodeId node,
                                  std::string_view key);
 

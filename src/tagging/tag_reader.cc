@@ -1,4 +1,4 @@
-// Tags read back from a tagged file.
+// Reads the tags of a tagged file.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -85,7 +85,7 @@ Tagging ReadTagging(const Model& model) {
     if (tagging.facts.size() < tagging.modules.size()) {
       tagging.facts.resize(tagging.modules.size());
     }
-    // The node's own tag, not its module's.
+    // An auxiliary operation has its own tag, not the tag of its module.
     if (tag.source != Source::kAuxiliary) {
       tagging.facts[tag.module].hierarchy_tag = hierarchy_tag;
       if (tag_module != nullptr) {

@@ -108,7 +108,7 @@ void TagWriter::EraseOurs() {
       erased.push_back({mention.message, mention.name});
     }
   }
-  // A node's own metadata may stand before or after its subgraphs.
+  // The metadata of a node may precede or follow its subgraphs.
   std::sort(erased.begin(), erased.end(), [](const Erased& a, const Erased& b) {
     return a.whole.data() < b.whole.data();
   });

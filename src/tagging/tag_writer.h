@@ -1,4 +1,4 @@
-// Tags into the file and out of it, every other byte kept.
+// Adds tags to a file and removes them. Every other byte is kept.
 #ifndef ONNX_TAG_TAGGING_TAG_WRITER_H_
 #define ONNX_TAG_TAGGING_TAG_WRITER_H_
 
@@ -15,12 +15,12 @@
 
 namespace onnx_tag {
 
-// The largest file protobuf's readers take.
+// The largest file that protobuf can read.
 inline constexpr std::uint64_t kMaxModelBytes = 0x7fffffff;
 
-// The edits that turn a model into a tagged or a stripped one. Tagging removes
-// the tags of an earlier run and appends the new ones, so tagging twice is
-// tagging once.
+// The edits that tag or strip a model. Tagging removes the tags of an earlier
+// run and appends the new ones. So tagging twice gives the same file as tagging
+// once.
 //
 //   TagWriter writer(model, tagging, keys);
 //   if (writer.new_size() > kMaxModelBytes) refuse;
@@ -33,7 +33,7 @@ class TagWriter {
   explicit TagWriter(const Model& model);
 
   std::uint64_t new_size() const { return rewrite_.new_size(); }
-  // False where the new file is the old one.
+  // False if the new file is the old one.
   bool changes() const { return changes_; }
   void Write(wire::Rewrite::Sink& sink);
 
@@ -63,8 +63,8 @@ class TagWriter {
   wire::Rewrite rewrite_;
   bool changes_ = false;
   std::vector<ModuleFormat> format_;           // one, or none: strip
-  std::vector<std::string> module_entries_;    // encoded once a module
-  std::vector<std::string> role_entries_;      // encoded once a role
+  std::vector<std::string> module_entries_;    // encoded once per module
+  std::vector<std::string> role_entries_;      // encoded once per role
   std::vector<std::string> sureness_entries_;  // by confidence x source
 };
 

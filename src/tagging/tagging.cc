@@ -5,7 +5,7 @@
 namespace onnx_tag {
 
 RoleId Tagging::AddRole(const Role& role) {
-  // A model has a few dozen roles: twelve layers of a dozen parts.
+  // A linear search is enough: a model has a few dozen roles.
   const auto at = std::find(roles.begin(), roles.end(), role);
   if (at != roles.end()) {
     return MakeId<RoleId>(static_cast<std::size_t>(at - roles.begin()));

@@ -1,4 +1,4 @@
-// Enumerators by their names in files and on the command line.
+// Converts enumerators to and from their names in files and options.
 #ifndef ONNX_TAG_TAGGING_WORDS_H_
 #define ONNX_TAG_TAGGING_WORDS_H_
 

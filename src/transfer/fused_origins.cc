@@ -1,4 +1,4 @@
-// The further modules of nodes that were made of several.
+// Finds the other modules of nodes that were made of several nodes.
 #include <algorithm>
 
 #include "transfer/placing.h"
@@ -6,13 +6,13 @@
 namespace onnx_tag::transfer {
 namespace {
 
-// A fused node replaces a few dozen; more is not followed.
+// A fused node replaces a few dozen nodes. The search stops at this number.
 constexpr std::size_t kLargestCone = 256;
 
 }  // namespace
 
-// The old nodes that one new node stands for: upstream of `first`, up to what
-// the new version has as well.
+// Collects the old nodes that one new node replaces: upstream of `first`, up to
+// nodes that the new version also has.
 void Placing::CollectCone(NodeId first, NodeId to,
                           std::vector<ModuleId>& modules) {
   std::vector<NodeId> cone = {first};
@@ -49,12 +49,13 @@ void Placing::FindOrigins() {
     std::sort(modules.begin(), modules.end());
     modules.erase(std::unique(modules.begin(), modules.end()), modules.end());
     for (const ModuleId module : modules) origins_.push_back({to, module});
-    // A node that kept its operator is fused where it swallowed another.
+    // A node that kept its operator is fused if it also replaced another node.
     if (!modules.empty() && matching_.Of(to) != kNo<NodeId>) {
       places_[to].how = How::kFused;
     }
   }
-  // What the old version said of fused nodes holds for their counterparts.
+  // The origins of fused nodes of the old version also apply to their
+  // counterparts.
   for (const NodeId to : to_.Nodes()) {
     const NodeId from = matching_.Of(to);
     if (from == kNo<NodeId>) continue;

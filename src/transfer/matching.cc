@@ -8,15 +8,15 @@
 namespace onnx_tag::transfer {
 namespace {
 
-// A value that very many read says little of each, and comparing them all
-// would cost their product.
+// A value with very many consumers says little about each of them. Comparing
+// all pairs would take the product of both numbers.
 constexpr std::size_t kMostConsumers = 64;
 
-// How many nodes a tool puts in, or takes out, one after the other.
+// The maximum number of consecutive nodes that a tool inserts or removes.
 constexpr std::size_t kLongestDetour = 4;
 
-// The longest way from what is fed in to each node. Files list producers
-// first; one that does not gets a worse order, and no endless walk.
+// The length of the longest path from the inputs to each node. Files list
+// producers first. If a file does not, the order is worse, but the loop ends.
 std::vector<std::uint32_t> Depths(const Outline& outline) {
   std::vector<std::uint32_t> depths(outline.node_count(), 0);
   for (const NodeId node : outline.Nodes()) {
@@ -31,7 +31,7 @@ std::vector<std::uint32_t> Depths(const Outline& outline) {
   return depths;
 }
 
-// Sorts by depth; false where two are equally deep.
+// Sorts by depth; false if two nodes have the same depth.
 bool SortByDepth(std::vector<NodeId>& nodes,
                  const std::vector<std::uint32_t>& depths) {
   std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
@@ -85,8 +85,8 @@ void Matching::PairGraphs(GraphId to, GraphId from, Bond bond) {
   pair(to_[to].inputs, from_[from].inputs);
 }
 
-// Names are paired before anything is followed, so a wrong order of inputs is
-// mostly known to be one.
+// Pairs by names are found before this. So a swapped order of inputs can mostly
+// be recognised.
 bool Matching::InputsAreSwapped(NodeId to, NodeId from) const {
   const auto inputs = to_.Inputs(to);
   const auto old = from_.Inputs(from);
@@ -112,7 +112,8 @@ void Matching::PairInputs(NodeId to, NodeId from, Bond bond) {
   const bool swapped = inputs.size() == 2 && old.size() == 2 &&
                        IsCommutative(texts_[to_[to].op]) &&
                        InputsAreSwapped(to, from);
-  // A node that joins other things than it did is not followed.
+  // If a node with many inputs has another number of inputs than before, its
+  // inputs are not followed.
   if (inputs.size() != old.size() && inputs.size() > 3) return;
   const Bond next = std::min(bond, Bond::kStructure);
   for (std::size_t i = 0; i < std::min(inputs.size(), old.size()); ++i) {
@@ -142,8 +143,8 @@ void Matching::PairProducers(ValueId to, ValueId from, Bond bond) {
   }
 }
 
-// One version has a Cast, a Reshape, a pair of quantizers more: the nearest
-// producers of one operator behind them are each other's.
+// If one version has an additional Cast, Reshape or pair of quantizers, it is
+// skipped: the nearest producers with the same operator correspond.
 void Matching::LookThrough(ValueId to, ValueId from) {
   const auto chain = [&](const Outline& outline, ValueId value) {
     std::vector<ValueId> values = {value};
@@ -167,7 +168,7 @@ void Matching::LookThrough(ValueId to, ValueId from) {
       const NodeId node = to_[values[i]].producer;
       const NodeId old = from_[old_values[j]].producer;
       if (node == kNo<NodeId> || old == kNo<NodeId>) {
-        // Both ends at a weight or an input.
+        // Both paths end at a weight or an input.
         if (node != old) continue;
       } else if (to_[node].op != from_[old].op ||
                  IsPassThrough(texts_[to_[node].op])) {
@@ -195,7 +196,8 @@ int Matching::AgreeingInputs(NodeId to, NodeId from) const {
       ++agreeing;
       continue;
     }
-    // Tools merge equal constants; a parameter of another name is another.
+    // Tools merge equal constants. A parameter with another name is a different
+    // parameter.
     const bool named = values_[inputs[i]].bond == Bond::kName;
     if (known != kNo<ValueId> && (!constant || named)) return -1;
     if (i >= old.size() || old[i] == kNo<ValueId>) continue;

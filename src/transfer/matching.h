@@ -1,9 +1,8 @@
-// Which node and which value of the old version each one of the new version
-// is.
+// Finds the old node of each new node, and the old value of each new value.
 //
-// Pairs are never taken back, so what is surer must come first: names, then
-// what lies upstream of a pair (a value has one producer, and inputs have an
-// order), then what lies downstream, where several nodes may read a value.
+// Pairs are never removed, so the more certain steps come first: names, then
+// upstream of a pair (a value has one producer, and inputs have an order), then
+// downstream, where a value may have several consumers.
 #ifndef ONNX_TAG_TRANSFER_MATCHING_H_
 #define ONNX_TAG_TRANSFER_MATCHING_H_
 
@@ -19,9 +18,9 @@ namespace onnx_tag::transfer {
 // How a pair was found, weakest first.
 enum class Bond : std::uint8_t {
   kNone,
-  kThrough,    // by structure, past a node that one version has alone
+  kThrough,    // by structure, past a node that only one version has
   kStructure,  // by structure
-  kName,       // by a name that says who it is
+  kName,       // by a unique name
 };
 
 class Matching {
@@ -36,17 +35,17 @@ class Matching {
         taken_(from.node_count(), false),
         value_taken_(from.value_count(), false) {}
 
-  // Each does nothing where the new one has its counterpart already.
+  // Does nothing if the new node (value, graph) already has a counterpart.
   void PairNodes(NodeId to, NodeId from, Bond bond);
   void PairValues(ValueId to, ValueId from, Bond bond);
   void PairGraphs(GraphId to, GraphId from, Bond bond);
 
-  // Follows all pairs upstream, until nothing is new.
+  // Follows all pairs upstream until there is no new pair.
   void FollowUpstream();
-  // And downstream; whatever is found is followed upstream at once.
+  // Follows all pairs downstream. Each new pair is followed upstream at once.
   void FollowDownstream();
-  // A parameter that several calls of one module read: the first call is the
-  // first in both versions. Returns whether anything was found.
+  // If several calls of one module read a parameter, pairs the calls in order.
+  // Returns whether it found a pair.
   bool PairCalls();
 
   NodeId Of(NodeId to) const { return nodes_[to].from; }
@@ -55,7 +54,7 @@ class Matching {
   // Whether some node (value) of the new version has this counterpart.
   bool Taken(NodeId from) const { return taken_[from]; }
   bool Taken(ValueId from) const { return value_taken_[from]; }
-  // Subgraphs paired since the last call, for those who know their names.
+  // Subgraphs paired since the last call, to pair their contents by name.
   bool HasGraphs() const { return !graphs_.empty(); }
   std::vector<std::pair<GraphId, GraphId>> TakeGraphs() {
     return std::exchange(graphs_, {});
@@ -77,7 +76,7 @@ class Matching {
   void PairProducers(ValueId to, ValueId from, Bond bond);
   void LookThrough(ValueId to, ValueId from);
   void PairConsumers(ValueId to, ValueId from);
-  // How many inputs are known to be each other's; -1 where one contradicts.
+  // The number of inputs that correspond; -1 if one of them contradicts.
   int AgreeingInputs(NodeId to, NodeId from) const;
   bool ConsumersAlike(NodeId to, NodeId from) const;
 
@@ -88,8 +87,8 @@ class Matching {
   IdVector<ValueId, Pair<ValueId>> values_;
   IdVector<NodeId, bool> taken_;
   IdVector<ValueId, bool> value_taken_;
-  std::vector<std::uint32_t> depth_;      // of each new node; made when asked
-  std::vector<std::uint32_t> old_depth_;  // of each old one
+  std::vector<std::uint32_t> depth_;      // by new node; computed on demand
+  std::vector<std::uint32_t> old_depth_;  // by old node
   std::deque<ValueId> upstream_;
   std::deque<ValueId> downstream_;
   std::vector<std::pair<GraphId, GraphId>> graphs_;

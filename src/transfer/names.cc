@@ -7,7 +7,7 @@
 namespace onnx_tag::transfer {
 namespace {
 
-// What is noted for a name that stands for several.
+// Marks a name that is not unique.
 template <typename Id>
 constexpr Id kSeveral = static_cast<Id>(Index(kNo<Id>) - 1);
 
@@ -23,7 +23,7 @@ Id Look(const std::unordered_map<TextId, Id>& index, TextId name) {
   return at == index.end() || at->second == kSeveral<Id> ? kNo<Id> : at->second;
 }
 
-// Nodes by their names and by those of their outputs, each name once.
+// Nodes by their names and by the names of their outputs, if unique.
 struct NodeIndex {
   std::unordered_map<TextId, NodeId> by_name;
   std::unordered_map<TextId, ValueId> by_output;
@@ -62,7 +62,7 @@ class NamePairs {
 
   void Pair() {
     const bool counted = CountedNamesAgree();
-    // Values first: a node's own outputs must not get in the way of theirs.
+    // Values first, because pairing nodes also pairs their outputs.
     for (const NodeId node : nodes_) {
       for (const ValueId value : to_.Outputs(node)) {
         if (value == kNo<ValueId>) continue;
@@ -114,11 +114,11 @@ class NamePairs {
     return to_[a].op == from_[b].op && SameInputs(a, b);
   }
 
-  // More inputs that are called the same and made alike than others.
+  // Whether more inputs have the same name and producer than not.
   bool SameInputs(NodeId node, NodeId old) const {
     const auto inputs = to_.Inputs(node);
     const auto old_inputs = from_.Inputs(old);
-    int balance = 0;  // a constant's number says nothing
+    int balance = 0;  // the number in the name of a constant means nothing
     for (std::size_t i = 0; i < std::min(inputs.size(), old_inputs.size());
          ++i) {
       if (inputs[i] == kNo<ValueId> || old_inputs[i] == kNo<ValueId>) continue;
@@ -135,8 +135,8 @@ class NamePairs {
     return balance > 0;
   }
 
-  // Whether the numbers are those of the old version: of the nodes that both
-  // have under a counted name, nearly all do the same to the same.
+  // Whether the numbers in names are equal in both versions: nearly all nodes
+  // with the same numbered name have the same operator and inputs.
   bool CountedNamesAgree() const {
     std::size_t same = 0;
     std::size_t all = 0;
@@ -164,8 +164,8 @@ class NamePairs {
   std::vector<NodeId> nodes_;
 };
 
-// Inputs (outputs) of two graphs: by name, else by place where they are as
-// many.
+// Pairs inputs (outputs) of two graphs by name, else in order if their number
+// is equal.
 void PairInterface(Matching& matching, const std::vector<ValueId>& to,
                    const std::vector<ValueId>& from) {
   std::unordered_map<TextId, ValueId> old;
@@ -191,7 +191,7 @@ bool IsQuantizersNumber(std::string_view name) {
   return false;
 }
 
-// Weights and graph inputs: what no node makes.
+// Pairs weights and graph inputs, the values without a producer.
 void PairParameters(Matching& matching) {
   const Outline& to = matching.to();
   const Outline& from = matching.from();
@@ -225,7 +225,7 @@ void PairParameters(Matching& matching) {
 }  // namespace
 
 bool IsCounted(std::string_view name) {
-  // The first of a count has no number: "Gelu", then "Gelu_1".
+  // The first name of a sequence has no number: "Gelu", then "Gelu_1".
   return IsCountedWord(name) || name.find_first_of("/.") == name.npos;
 }
 

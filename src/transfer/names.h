@@ -1,4 +1,4 @@
-// Pairs that names tell.
+// Pairs nodes and values by name.
 #ifndef ONNX_TAG_TRANSFER_NAMES_H_
 #define ONNX_TAG_TRANSFER_NAMES_H_
 
@@ -9,22 +9,22 @@
 
 namespace onnx_tag::transfer {
 
-// A name that an exporter counted out ("MatMul_12", "onnx::Add_7", "123",
-// "val_4"): the next export gives it to another node.
+// Whether the exporter numbered the name ("MatMul_12", "onnx::Add_7", "123",
+// "val_4"). The next export may give it to another node.
 bool IsCounted(std::string_view name);
-// The same for parameters and graph inputs, where a word without a number is
-// somebody's choice.
+// The same for parameters and graph inputs, where a name without a number is
+// not generated.
 bool IsCountedWord(std::string_view name);
 
-// Pairs what has one name in both versions, and where a name stands once in
-// each: inputs and outputs of graphs, parameters, nodes and their outputs.
-// Counted names count where most of them agree.
+// Pairs inputs and outputs of graphs, parameters, nodes and their outputs that
+// have the same name, if the name is unique in each version. Numbered names are
+// used if most of them agree.
 void PairByNames(Matching& matching);
 
-// The same within two graphs, for names that other graphs have as well.
+// The same within two graphs, for names that also occur in other graphs.
 void PairByNames(Matching& matching, GraphId to, GraphId from);
 
-// The old version's nodes and values by name, those that it has once.
+// The old nodes and values with unique names, by name.
 class NamesOf {
  public:
   NamesOf(const Outline& outline, const Texts& texts);

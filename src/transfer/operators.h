@@ -1,4 +1,4 @@
-// What a transfer knows of operators.
+// Properties of operators that a transfer uses.
 #ifndef ONNX_TAG_TRANSFER_OPERATORS_H_
 #define ONNX_TAG_TRANSFER_OPERATORS_H_
 
@@ -6,16 +6,16 @@
 
 namespace onnx_tag::transfer {
 
-// The two inputs may stand in either order.
+// The order of its two inputs does not matter.
 bool IsCommutative(std::string_view op);
 
-// Hands its first input on, in another form: what tools put in and take out.
+// Returns its first input in another form. Tools insert and remove such nodes.
 bool IsPassThrough(std::string_view op);
 
-// All inputs but the first say how it is to be done: a shape, axes, bounds.
+// All inputs except the first are settings: a shape, axes, bounds.
 bool TakesSettings(std::string_view op);
 
-// Written by quantizers alone.
+// Only quantizers write this operator.
 bool IsQuantizer(std::string_view op);
 
 }  // namespace onnx_tag::transfer

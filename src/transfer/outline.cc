@@ -18,12 +18,12 @@ std::uint64_t HashShape(const Model& model, const Initializer& weight) {
   return hash | 1;
 }
 
-// The graphs of a sidecar, known by their paths alone: "12:then_branch/3:body"
-// lies in node 3 of "12:then_branch".
+// The graphs of a sidecar, from their paths: "12:then_branch/3:body" is in node
+// 3 of "12:then_branch".
 class SidecarGraphs {
  public:
   explicit SidecarGraphs(const NodeList& nodes) {
-    // The main graph is the first, also where it has no nodes.
+    // The main graph is the first, even if it has no nodes.
     graphs_.emplace("", GraphId{0});
     paths_.emplace_back();
     nodes_.emplace_back();
@@ -49,7 +49,7 @@ class SidecarGraphs {
     GraphId graph = kNo<GraphId>;
     std::string_view label;
   };
-  // Where the graph hangs.
+  // The node that contains the graph.
   Place ParentOf(std::string_view path) const {
     Place place{.label = path};
     if (path.empty() || path.starts_with("fn:") || path.starts_with("train[")) {
@@ -179,7 +179,7 @@ Outline::Outline(const NodeList& rows, Texts& texts) {
     add(outputs, true);
   }
   Link();
-  // What nobody reads must be an output, or it would not be there.
+  // A value without a consumer must be an output of its graph.
   for (const ValueId id : Values()) {
     values_[id].is_output =
         Consumers(id).empty() && values_[id].producer != kNo<NodeId>;

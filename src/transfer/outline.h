@@ -1,5 +1,5 @@
-// A graph as a transfer sees it: the same for a model and for a sidecar, which
-// has names and edges but neither weights nor the order of graph outputs.
+// The part of a graph that a transfer uses. It is the same for a model and for
+// a sidecar, which has names and edges, but no weights and no order of outputs.
 #ifndef ONNX_TAG_TRANSFER_OUTLINE_H_
 #define ONNX_TAG_TRANSFER_OUTLINE_H_
 
@@ -14,7 +14,7 @@
 
 namespace onnx_tag::transfer {
 
-// Operators and names of both versions, so that equal ids are equal texts.
+// Operators and names of both versions. Equal ids are equal texts.
 enum class TextId : std::uint32_t {};
 using Texts = Interner<TextId>;
 
@@ -32,7 +32,7 @@ struct OutlineValue {
   GraphId graph;
   NodeId producer = kNo<NodeId>;
   std::uint32_t output = 0;  // of its producer
-  std::uint64_t shape = 0;   // of a weight, hashed; 0: none, or unknown
+  std::uint64_t shape = 0;   // hash of a weight's shape; 0: none or unknown
   bool is_output = false;    // of its graph
 };
 
@@ -46,7 +46,7 @@ struct OutlineGraph {
 
 class Outline {
  public:
-  // Views the texts of the model or of the list.
+  // Keeps views of the texts of the model or of the list.
   Outline(const Model& model, Texts& texts);
   Outline(const NodeList& nodes, Texts& texts);
 
@@ -59,7 +59,7 @@ class Outline {
   const OutlineValue& operator[](ValueId id) const { return values_[id]; }
   const OutlineGraph& operator[](GraphId id) const { return graphs_[id]; }
 
-  // kNo: left out.
+  // kNo for an omitted input.
   std::span<const ValueId> Inputs(NodeId id) const {
     const OutlineNode& node = nodes_[id];
     return {operands_.data() + node.first_operand, node.input_count};
@@ -69,7 +69,7 @@ class Outline {
     return {operands_.data() + node.first_operand + node.input_count,
             node.output_count};
   }
-  // By node; one that reads the value twice is there twice.
+  // A node that reads the value twice occurs twice.
   std::span<const NodeId> Consumers(ValueId id) const {
     const std::uint32_t first = first_consumer_[Index(id)];
     return {consumers_.data() + first, first_consumer_[Index(id) + 1] - first};

@@ -8,7 +8,7 @@
 namespace onnx_tag::transfer {
 namespace {
 
-// How many nodes a tool puts in, one after the other.
+// The maximum number of consecutive nodes that a tool inserts.
 constexpr std::size_t kLongestDetour = 4;
 
 Confidence Sureness(Bond bond) {
@@ -24,7 +24,7 @@ Confidence Sureness(Bond bond) {
   return Confidence::kMedium;
 }
 
-// What is next to a guess is a worse one.
+// The confidence next to a tag that is itself a guess.
 Confidence AfterAGuess(Confidence known) {
   return known < Confidence::kHigh ? Confidence::kLow : known;
 }
@@ -53,14 +53,13 @@ Placing::Placing(const Matching& matching, const Tagging& tags)
   FindOrigins();
 }
 
-// What is around tells nothing where hardly a node has a counterpart: another
-// model, or one of which nothing is left. Any two models have a first input and
-// a last output.
+// If very few nodes have a counterpart, the files are different models, and
+// neighbours mean nothing. Any two models have a first input and a last output.
 bool Placing::AreStrangers() const {
   const auto placed =
       std::count_if(places_.begin(), places_.end(),
                     [](const Place& place) { return place.how != How::kNot; });
-  // Quantizers put in several nodes for each that they find.
+  // Quantizers insert several nodes for each existing node.
   constexpr std::size_t kMostPerKnown = 12;
   return kMostPerKnown * static_cast<std::size_t>(placed) < places_.size();
 }
@@ -68,7 +67,7 @@ bool Placing::AreStrangers() const {
 bool Placing::PlaceLike(NodeId to, NodeId from, How how, Confidence limit) {
   if (!IsOpen(to)) return false;
   const Tag& tag = tags_.tags[from];
-  // An old node without a tag leaves the new one without: that is the answer.
+  // If the old node has no tag, the new node gets none.
   places_[to] = {how, tag.module, from, std::min(limit, tag.confidence)};
   stands_in_[from] = true;
   return true;
@@ -85,8 +84,8 @@ bool Placing::IsStandIn(NodeId from) const {
   return matching_.Taken(from) || stands_in_[from];
 }
 
-// A tool that merges two nodes may keep the name of either; the name of what
-// comes out is not so easily kept.
+// A tool that merges two nodes may keep the name of either node. The name of
+// the output is more reliable.
 bool Placing::GivesTheSame(NodeId to, NodeId from) const {
   const auto outputs = to_.Outputs(to);
   const auto old = from_.Outputs(from);
@@ -120,7 +119,7 @@ NodeId Placing::OldNodeNamed(std::string_view name) const {
   if (IsCounted(name)) return kNo<NodeId>;
   const NodeId node = names_.Node(name);
   if (node != kNo<NodeId>) return node;
-  // Quantizers name a node after the value it is for.
+  // Quantizers name a node after the value that it quantizes.
   const ValueId value = names_.Value(name);
   return value == kNo<ValueId> ? kNo<NodeId> : from_[value].producer;
 }
@@ -135,7 +134,7 @@ NodeId Placing::NamedAfter(NodeId to, bool& helper) const {
   return undone.name == name ? kNo<NodeId> : OldNodeNamed(undone.name);
 }
 
-// The old node whose output `to` gives now.
+// The old node that had the output of `to`.
 NodeId Placing::GaveTheSame(NodeId to) const {
   for (const ValueId value : to_.Outputs(to)) {
     if (value == kNo<ValueId>) continue;
@@ -147,8 +146,8 @@ NodeId Placing::GaveTheSame(NodeId to) const {
   return kNo<NodeId>;
 }
 
-// A tool gave the node another operator, and kept a name: its own, or that of
-// its output.
+// Places nodes that have another operator but kept their name or the name of
+// their output.
 void Placing::PlaceByNames() {
   std::vector<std::pair<NodeId, NodeId>> merged;
   for (const NodeId to : to_.Nodes()) {
@@ -164,16 +163,16 @@ void Placing::PlaceByNames() {
     } else if (only_form && from == named) {
       merged.emplace_back(to, from);
     } else {
-      // The rest of what it was made of may be another module's, the more so
-      // where the old node is still there.
+      // The other nodes that it replaces may belong to another module, above
+      // all if the old node still exists.
       const bool unsure = only_form || matching_.Taken(from) ||
                           texts_[to_[to].op] == "Identity";
       PlaceLike(to, from, How::kFused,
                 unsure ? Confidence::kMedium : Confidence::kHigh);
     }
   }
-  // Of two Reshapes in a row the second one's shape is left, and the first
-  // one's name: it serves who reads it.
+  // If two consecutive Reshapes are merged, the shape of the second and the
+  // name of the first remain. The node belongs to its consumer.
   std::reverse(merged.begin(), merged.end());
   for (const auto& [to, from] : merged) {
     if (PlaceByConsumers(to, Confidence::kMedium)) {
@@ -185,10 +184,10 @@ void Placing::PlaceByNames() {
   }
 }
 
-// The one module whose nodes read the weight did, in the old version.
+// Places nodes by a weight, if only one module read it in the old version.
 void Placing::PlaceByParameters() {
   for (const NodeId to : to_.Nodes()) {
-    // One that only hands a weight on serves who reads it from there.
+    // A node that only passes a weight on belongs to its consumer.
     if (!IsOpen(to) || IsPassThrough(texts_[to_[to].op])) continue;
     NodeId like = kNo<NodeId>;
     bool one = true;
@@ -206,7 +205,7 @@ void Placing::PlaceByParameters() {
       }
       if (old == kNo<ValueId>) continue;
       const auto readers = from_.Consumers(old);
-      // Constants that many read say nothing.
+      // Constants with many consumers say nothing.
       if (readers.empty() || readers.size() > 2) continue;
       for (const NodeId reader : readers) {
         if (!tags_.tags[reader].tagged() || IsSetting(from_, reader, old)) {
@@ -223,8 +222,8 @@ void Placing::PlaceByParameters() {
   }
 }
 
-// Put in between two that stood side by side: what it reads is what the old
-// counterpart of its reader read.
+// Places nodes that were inserted between two neighbours: the counterpart of
+// their consumer read the same value in the old version.
 void Placing::PlaceInserted() {
   for (std::size_t i = to_.node_count(); i-- > 0;) {
     const auto to = MakeId<NodeId>(i);
@@ -299,8 +298,8 @@ bool Placing::PlaceByProducers(NodeId to) {
   return true;
 }
 
-// What a tool put in serves those who read it; where they are of several
-// modules, it is a form of what it reads.
+// Places nodes that a tool inserted in the module of their consumers. If these
+// are in several modules, the node belongs to its producer.
 void Placing::PlaceHelpers() {
   for (std::size_t i = to_.node_count(); i-- > 0;) {
     const auto to = MakeId<NodeId>(i);
@@ -316,7 +315,7 @@ void Placing::PlaceHelpers() {
   }
 }
 
-// Between different modules: in what holds them all.
+// Places a node between different modules in their common ancestor.
 void Placing::PlaceNearby() {
   const auto place = [&](NodeId to) {
     if (!IsOpen(to)) return;

@@ -1,4 +1,4 @@
-// Where each node of the new version belongs, once pairs are found.
+// Finds the module of each new node after the pairs are found.
 #ifndef ONNX_TAG_TRANSFER_PLACING_H_
 #define ONNX_TAG_TRANSFER_PLACING_H_
 
@@ -21,7 +21,7 @@ enum class How : std::uint8_t {
 struct Place {
   How how = How::kNot;
   ModuleId module = kNo<ModuleId>;
-  NodeId like = kNo<NodeId>;  // the old node whose role it has; may be none
+  NodeId like = kNo<NodeId>;  // the old node with the same role, or kNo
   Confidence confidence = Confidence::kLow;
 };
 
@@ -45,12 +45,12 @@ class Placing {
   void FindOrigins();
 
   bool AreStrangers() const;
-  // Places `to` as the old node is, unless that has no tag.
+  // Places `to` like the old node, unless the old node has no tag.
   bool PlaceLike(NodeId to, NodeId from, How how, Confidence limit);
   bool PlaceIn(NodeId to, ModuleId module, How how, Confidence confidence);
   bool GivesTheSame(NodeId to, NodeId from) const;
-  // Whether `input` says how `node` moves data: a shape, axes, indices. Tools
-  // merge such constants of all modules.
+  // Whether `input` is a setting of `node`: a shape, axes, indices. Tools merge
+  // such constants of all modules.
   bool IsSetting(const Outline& outline, NodeId node, ValueId input) const;
   NodeId OldNodeNamed(std::string_view name) const;
   NodeId NamedAfter(NodeId to, bool& helper) const;
@@ -59,7 +59,7 @@ class Placing {
   bool PlaceByProducers(NodeId to);
   void CollectCone(NodeId first, NodeId to, std::vector<ModuleId>& modules);
   bool IsOpen(NodeId to) const { return places_[to].how == How::kNot; }
-  // The node around a subgraph reads what the subgraph gives.
+  // The node that contains a subgraph counts as consumer of its outputs.
   template <typename Use>
   void ForEachReader(NodeId to, Use use) const;
   // Whether some new node was placed like this old one.

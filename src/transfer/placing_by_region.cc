@@ -1,4 +1,5 @@
-// Nodes without a counterpart, by what stood between the same neighbours.
+// Places nodes without a counterpart by the old nodes between the same
+// neighbours.
 #include <algorithm>
 #include <unordered_map>
 
@@ -7,13 +8,13 @@
 namespace onnx_tag::transfer {
 namespace {
 
-// An old version falls apart into more only where little is left of it.
+// There are more regions only if very few old nodes have counterparts.
 constexpr std::size_t kMostRegions = 16;
 
-// What more nodes than this read says little of where one of them is.
+// A value with more consumers than this says little about each of them.
 constexpr std::size_t kMostReaders = 64;
 
-// Nodes that hang together, of those that are still to be told.
+// Connected components of the nodes that are not yet placed.
 class Regions {
  public:
   static constexpr std::uint32_t kNone = 0xffffffff;
@@ -31,7 +32,7 @@ class Regions {
       for (const ValueId input : outline.Inputs(node)) {
         if (input == kNo<ValueId>) continue;
         const NodeId producer = outline[input].producer;
-        // A constant that regions share does not join them.
+        // A shared constant does not connect two regions.
         if (producer == kNo<NodeId> || parent_[Index(producer)] == kNone ||
             outline.Inputs(producer).empty()) {
           continue;
@@ -59,7 +60,7 @@ class Regions {
   std::vector<std::uint32_t> parent_;
 };
 
-// Whether some old nodes are of one module.
+// Whether a set of old nodes is in one module.
 struct Agreement {
   NodeId node = kNo<NodeId>;
   bool mixed = false;
@@ -91,7 +92,7 @@ void ForEachOldReader(const Outline& old, NodeId from, Use use) {
 void Placing::PlaceByRegion() {
   const Regions old(from_, [&](NodeId node) { return !IsStandIn(node); });
   const Regions open(to_, [&](NodeId node) { return IsOpen(node); });
-  // What the old nodes of a region are, by operator and all together.
+  // The modules of the old nodes of a region, by operator and in total.
   std::unordered_map<std::uint64_t, Agreement> by_operator;
   std::unordered_map<std::uint32_t, Agreement> of_region;
   const auto key = [](std::uint32_t region, TextId op) {
@@ -102,7 +103,7 @@ void Placing::PlaceByRegion() {
     by_operator[key(old.Of(node), from_[node].op)].Add(node, tags_);
     of_region[old.Of(node)].Add(node, tags_);
   }
-  // Which old regions lie between the counterparts of what is around.
+  // The old regions between the counterparts of the neighbours.
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> between;
   const auto link = [&](NodeId to, NodeId from) {
     const std::uint32_t region = old.Of(from);

@@ -14,13 +14,13 @@ namespace {
 using transfer::How;
 using transfer::Place;
 
-// Subgraphs are paired when the nodes that hold them are, and their names are
-// read then.
+// If two nodes are paired, their subgraphs are paired, too. Then the names
+// inside the subgraphs are compared.
 void FindPairs(transfer::Matching& matching) {
   transfer::PairByNames(matching);
   const transfer::Outline& to = matching.to();
   const transfer::Outline& from = matching.from();
-  // Local functions, by name; the main graph is no function.
+  // Local functions by name. The main graph is not a function.
   std::unordered_map<transfer::TextId, GraphId> functions;
   for (const GraphId old : from.Graphs()) {
     if (old != GraphId{0} && from[old].parent == kNo<NodeId>) {
@@ -49,7 +49,7 @@ transfer::Outline OutlineOf(const Version& version, transfer::Texts& texts) {
                                   : transfer::Outline(version.nodes, texts);
 }
 
-// What a helper of a quantizer is for; else the role of the old node.
+// The role of a quantizer's helper; else the role of the old node.
 Role RoleOf(const Place& place, const Tagging& tags, std::string_view op) {
   Role role;
   if (place.like != kNo<NodeId>) role = tags.roles[tags.tags[place.like].role];
@@ -125,7 +125,7 @@ IdVector<NodeId, NodeId> FindCounterparts(const Version& from,
     counterparts[node] = counterpart;
   };
   for (const NodeId node : outline.Nodes()) give(node, matching.Of(node));
-  // One that kept its name and got another operator.
+  // Nodes that kept their name but have another operator.
   for (const NodeId node : outline.Nodes()) {
     const std::string_view name = texts[outline[node].name];
     if (counterparts[node] == kNo<NodeId> && !transfer::IsCounted(name)) {

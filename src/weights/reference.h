@@ -18,7 +18,7 @@ struct ReferenceTensor {
 };
 
 // The head of a .safetensors file; the weights behind it are not read. Throws
-// Error(kUsage) where it is none.
+// Error(kUsage) if it is none.
 std::vector<ReferenceTensor> ReadSafetensorsHead(Bytes file);
 
 // The parameters in a recording of the companion, or in another module map that

@@ -47,7 +47,7 @@ struct Weight {
 // One for each initializer, in file order. Takes time in nodes and edges.
 std::vector<Weight> MapWeights(const Model& model, const Tagging& tagging);
 
-// Of the tensor's shape and type; 0 where no file could hold it.
+// Of the tensor's shape and type; 0 if no file could hold it.
 std::uint64_t BytesOf(const Model& model, const Initializer& tensor);
 
 }  // namespace onnx_tag::weights

@@ -22,17 +22,17 @@ enum class WireType : std::uint8_t {
 };
 
 inline constexpr std::size_t kMaxVarintWidth = 10;
-// The C++ parser takes 5 bytes for a length (and for a tag) and refuses a
-// sixth, padded or not; upb, Python's parser, would take 10.
+// protobuf's C++ parser accepts at most 5 bytes for a length (and for a tag),
+// also with padding. upb, Python's parser, would accept 10.
 inline constexpr std::size_t kMaxLengthWidth = 5;
 // The C++ parser's bound on one length: INT_MAX less 16 bytes of slop.
 inline constexpr std::uint64_t kMaxLength = 0x7fffffef;
-// How deep messages and groups may nest, the file itself not counted.
+// How deep messages and groups may be nested, without the file itself.
 inline constexpr int kMaxDepth = 100;
 
-// The bytes `value` takes when nobody pads it: 1 to 10.
+// The number of bytes of `value` without padding: 1 to 10.
 constexpr std::size_t VarintSize(std::uint64_t value) {
-  // 7 bits a byte; the division by 7 as a multiplication.
+  // 7 bits per byte; the division by 7 is written as a multiplication.
   return (static_cast<std::size_t>(std::bit_width(value | 1)) * 9 + 64) / 64;
 }
 
@@ -40,7 +40,7 @@ constexpr std::uint64_t MakeTag(std::uint32_t number, WireType type) {
   return std::uint64_t{number} << 3 | static_cast<std::uint8_t>(type);
 }
 
-// The bytes of a length-delimited field, tag and prefix included.
+// The number of bytes of a length-delimited field, with tag and prefix.
 constexpr std::uint64_t LengthDelimitedSize(std::uint32_t number,
                                             std::uint64_t payload_size) {
   return VarintSize(MakeTag(number, WireType::kLengthDelimited)) +
@@ -55,7 +55,7 @@ inline void AppendVarint(std::string& out, std::uint64_t value) {
   out.push_back(static_cast<char>(value));
 }
 
-// `value` in exactly `width` bytes, padded where it needs fewer.
+// Appends `value` in exactly `width` bytes, with padding if it needs fewer.
 // REQUIRES: VarintSize(value) <= width <= 10.
 inline void AppendPaddedVarint(std::string& out, std::uint64_t value,
                                std::size_t width) {

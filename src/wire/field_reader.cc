@@ -1,4 +1,4 @@
-// Tested by tests/wire/field_reader_test.cc, with protobuf as the oracle.
+// Tested by tests/wire/field_reader_test.cc, which compares with protobuf.
 #include "wire/field_reader.h"
 
 #include <array>
@@ -85,7 +85,8 @@ std::uint32_t FieldReader::ReadTag(const char* field) {
       FailAt(field, "a tag is longer than {} bytes", kMaxLengthWidth);
     }
     const std::uint64_t byte = Byte(at_++);
-    // The fifth byte has bits past the 32nd: the C++ parser drops them.
+    // protobuf's C++ parser also drops the bits of the fifth byte past the
+    // 32nd.
     tag |= static_cast<std::uint32_t>((byte & 0x7f) << shift);
     if (byte < 0x80) break;
   }
@@ -139,8 +140,8 @@ Bytes FieldReader::ReadBytes(const char* field, std::uint64_t size) {
   return bytes;
 }
 
-// Groups in groups are skipped with a stack of our own: a file of nested start
-// tags must not choose how deep the program's stack gets.
+// Nested groups are skipped with an explicit stack. With recursion, a hostile
+// file could overflow the program's stack.
 Bytes FieldReader::ReadGroup(const char* field, std::uint32_t number) {
   const char* const content = at_;
   std::array<std::uint32_t, kMaxDepth> open;

@@ -5,9 +5,9 @@
 //     if (field.number == kGraph && field.IsBytes()) ReadGraph(field.bytes);
 //   }
 //
-// Bounds are checked here and nowhere above. The verdict on any bytes is that
-// of protobuf's C++ parser (3.21), which is what ONNX Runtime and the ONNX
-// checker have: what it reads we read, what it refuses we refuse.
+// Bounds are checked only here; callers need no checks. The reader accepts and
+// refuses the same bytes as protobuf's C++ parser (3.21), which ONNX Runtime
+// and the ONNX checker use.
 #ifndef ONNX_TAG_WIRE_FIELD_READER_H_
 #define ONNX_TAG_WIRE_FIELD_READER_H_
 
@@ -19,13 +19,13 @@
 
 namespace onnx_tag::wire {
 
-// Malformed bytes, and where: the caller knows the file the pointer is in.
+// Malformed bytes. The caller turns the pointer into a place in the file.
 class WireError : public Error {
  public:
   WireError(const std::string& what, const char* position)
       : Error(ErrorKind::kInput, what), position_(position) {}
 
-  // The first byte of the field that is wrong.
+  // The first byte of the invalid field.
   const char* position() const { return position_; }
 
  private:
@@ -35,13 +35,13 @@ class WireError : public Error {
 struct Field {
   std::uint32_t number = 0;
   WireType type = WireType::kVarint;
-  // Bytes of the length prefix; 0 where there is none.
+  // The number of bytes of the length prefix; 0 if there is none.
   std::uint8_t prefix_width = 0;
   // kVarint, kFixed32, kFixed64.
   std::uint64_t varint = 0;
   // kLengthDelimited: the payload. kStartGroup: the content, without end tag.
   Bytes bytes;
-  // Tag, prefix and payload, as they stand in the file.
+  // Tag, prefix and payload: the bytes in the file.
   Bytes whole;
 
   bool IsBytes() const { return type == WireType::kLengthDelimited; }
@@ -50,8 +50,8 @@ struct Field {
 
 class FieldReader {
  public:
-  // `depth` is how many messages `message` is nested in: protobuf counts
-  // groups and messages together, and stops at kMaxDepth.
+  // `depth` is the number of messages around `message`. protobuf counts groups
+  // and messages together and stops at kMaxDepth.
   explicit FieldReader(Bytes message, int depth = 0)
       : at_(message.data()), end_(at_ + message.size()), depth_(depth) {}
 
@@ -60,8 +60,8 @@ class FieldReader {
     if (end_ - at_ >= 2) [[likely]] {
       const auto tag = static_cast<unsigned char>(at_[0]);
       const auto size = static_cast<unsigned char>(at_[1]);
-      // Nearly every field of a graph: length-delimited, with a tag of one
-      // byte (number 1 to 15) and a length of one byte.
+      // The fast path for nearly every field of a graph: length-delimited, with
+      // a tag of one byte (number 1 to 15) and a length of one byte.
       if ((tag & 0x87) == 2 && tag > 7 && size < 0x80 && size <= end_ - at_ - 2)
           [[likely]] {
         field.number = tag >> 3;
@@ -97,14 +97,14 @@ class FieldReader {
   int depth_;
 };
 
-// Reads one varint from [at, end) into `value`; null where it is cut short or
-// longer than 10 bytes. Bits past the 64th are dropped, as protobuf does.
+// Reads one varint from [at, end) into `value`. Returns null if it is truncated
+// or longer than 10 bytes. Bits past the 64th are dropped, as in protobuf.
 const char* ParseVarint(const char* at, const char* end, std::uint64_t& value);
 
 [[noreturn]] void FailInPacked(const char* position);
 
-// Calls `use` with each number of a repeated integer field, packed or not. A
-// field of any other type holds none, as for protobuf.
+// Calls `use` with each number of a repeated integer field, packed or not. For
+// protobuf and for us, a field of another type contains no numbers.
 template <typename Use>
 void ForEachVarint(const Field& field, Use&& use) {
   if (field.type == WireType::kVarint) {

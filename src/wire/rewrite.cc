@@ -1,5 +1,5 @@
-// Tested by tests/wire/rewrite_test.cc (protobuf as the oracle) and
-// tests/wire/rewrite_property_test.cc (the laws, on random trees).
+// Tested by tests/wire/rewrite_test.cc (compares with protobuf) and
+// tests/wire/rewrite_property_test.cc (properties on random trees).
 #include "wire/rewrite.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::uint8_t WidthAfter(std::uint8_t width, std::uint64_t from,
   return width > VarintSize(from) && width >= minimal ? width : minimal;
 }
 
-// `size` less what was taken, plus what was added.
+// `size` minus the removed bytes plus the added bytes.
 std::uint64_t Changed(std::uint64_t size, std::int64_t change) {
   const auto result = static_cast<std::int64_t>(size) + change;
   if (result < 0) {
@@ -53,7 +53,7 @@ void Rewrite::Erase(MessageId message, Bytes whole_field) {
     if (begin < last.begin + last.size) {
       throw std::logic_error("fields must be erased in the order of the file");
     }
-    // Our entries stand together: one cut for all of a node's.
+    // Our entries are adjacent, so all entries of a node are one cut.
     if (last.message == message && begin == last.begin + last.size &&
         last.size + whole_field.size() <= kMaxNestedLength) {
       last.size += static_cast<std::uint32_t>(whole_field.size());
@@ -79,7 +79,7 @@ void Rewrite::Append(MessageId message, std::uint32_t size,
     return;
   }
   if (laid_out_) throw std::logic_error("appended to after the layout");
-  // Most messages get something; memory never touched costs nothing.
+  // Most messages get an addition. Reserved memory that is never used is free.
   if (additions_.empty()) additions_.reserve(tree_.size());
   additions_.push_back({token, message, size});
 }
@@ -103,7 +103,7 @@ void Rewrite::SortEdits() {
       throw std::logic_error("a message is appended to twice");
     }
   }
-  // Of two records for one message the last counts.
+  // If a message has two records, the last one is used.
   std::stable_sort(original_widths_.begin(), original_widths_.end(),
                    by_message);
 }
@@ -115,7 +115,7 @@ void Rewrite::Layout() {
   lengths_.assign(tree_.size(), 0);
   widths_.assign(tree_.size(), 0);
 
-  // Until its turn comes, lengths_ holds what is erased of a message.
+  // First, lengths_ has the number of erased bytes of each message.
   std::uint64_t erased_of_root = 0;
   for (const Cut& cut : cuts_) {
     if (cut.message == 0) {
@@ -125,9 +125,9 @@ void Rewrite::Layout() {
     }
   }
 
-  // Children first, so that each parent adds sizes that are final. In this
-  // order the parents with a sum under way are all around the message at hand,
-  // innermost last: a short stack of sums does for a million messages.
+  // Children first, so that each parent adds final sizes. In this order, only
+  // the ancestors of the current message have an unfinished sum. So a short
+  // stack of sums is enough for a million messages.
   std::vector<Change> pending;
   auto addition = additions_.rbegin();
   auto recorded = original_widths_.rbegin();
@@ -171,7 +171,7 @@ void Rewrite::Layout() {
     if (WidthAfter(new_width, fresh, stripped) != original) {
       to_record_.push_back({id, original});
     }
-    // Beyond 4 GiB only the size of the whole file is still of interest.
+    // Beyond 4 GiB the file cannot be written; only its whole size is needed.
     lengths_[id] =
         static_cast<std::uint32_t>(std::min(fresh, kMaxNestedLength));
     widths_[id] = new_width;
@@ -195,8 +195,8 @@ std::uint64_t Rewrite::new_size() const {
   return size_without_root_addition_ + root_addition_.size;
 }
 
-// Walks the old file from front to back. `at` is the first byte not yet given
-// to the sink; a span is given when something interrupts it.
+// Walks the old file from front to back. `at_` is the first byte that is not
+// yet written to the sink. A span is written when an edit ends it.
 class Rewrite::Writer {
  public:
   Writer(const Rewrite& rewrite, Sink& sink, const Generator& generate)
@@ -231,14 +231,14 @@ class Rewrite::Writer {
   }
 
  private:
-  // A message that gets something at its end.
+  // A message with an addition at its end.
   struct Open {
     std::uint64_t end;
     const Addition* addition;
   };
 
-  // Ends every open message that ends at `offset` or before, and drops what is
-  // erased before it.
+  // Ends every open message that ends at or before `offset`, and skips the
+  // erased fields before it.
   void CloseUpTo(std::uint64_t offset) {
     while (!open_.empty() && open_.back().end <= offset) {
       const Open open = open_.back();
@@ -250,7 +250,7 @@ class Rewrite::Writer {
     CutUpTo(offset);
   }
 
-  // Drops what is erased before `offset`.
+  // Skips the erased fields before `offset`.
   void CutUpTo(std::uint64_t offset) {
     for (; next_cut_ < rewrite_.cuts_.size(); ++next_cut_) {
       const Cut& cut = rewrite_.cuts_[next_cut_];
@@ -269,7 +269,7 @@ class Rewrite::Writer {
   void Generate(const Addition& addition) {
     bytes_.clear();
     generate_(addition.token, bytes_);
-    // All prefixes are written already: other bytes would make a broken file.
+    // The prefixes are already written. Another size would corrupt the file.
     if (bytes_.size() != addition.size) {
       throw std::logic_error("generated " + std::to_string(bytes_.size()) +
                              " bytes where " + std::to_string(addition.size) +

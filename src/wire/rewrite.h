@@ -1,10 +1,10 @@
 // Edits to nested messages of a file, applied without decoding the file.
 //
 // A field added to a node changes the length prefix of the node, of its graph
-// and of everything around them; all other bytes stay as they are. A Rewrite
-// takes the tree of nested messages and the edits, works out the new prefixes
-// children first, and gives the new file as spans of the old one with new
-// bytes between them:
+// and of all enclosing messages. All other bytes stay the same. A Rewrite takes
+// the tree of nested messages and the edits, computes the new prefixes
+// (children first), and describes the new file as spans of the old file with
+// new bytes between them:
 //
 //   Rewrite rewrite(file, tree);
 //   rewrite.Erase(node, old_entry.whole);
@@ -13,25 +13,27 @@
 //   if (rewrite.new_size() > limit) ...
 //   rewrite.Write(sink, generate);
 //
-// New bytes are sized first and generated while writing: holding them would
-// cost some 300 bytes a node. What is held is 5 bytes a message and 16 an edit.
+// New bytes are measured first and generated during writing, because storing
+// them would need about 300 bytes per node. A Rewrite stores 5 bytes per
+// message and 16 per edit.
 //
-// Padded prefixes. A writer may give a length more bytes than it needs, and
-// undoing our edits must give back its very bytes. Three lengths matter of each
-// message: as it stands, stripped (without the erased fields and without
-// anything appended) and new. One rule, D(width, from, to), says how wide a
-// prefix becomes when its length goes from `from` to `to`:
+// Padded prefixes. A writer may use more bytes for a length than necessary.
+// After our edits are undone, the file must have the original bytes again. Each
+// message has three lengths: current (in the file), stripped (without the
+// erased fields and without additions) and new. One rule, D(width, from, to),
+// gives the width of a prefix if its length changes from `from` to `to`:
 //
-//   a padded prefix keeps its width as long as `to` fits; otherwise minimal.
+//   If `to` fits, a padded prefix keeps its width. Else the width is minimal.
 //
-//   original width = the recorded one, else D(width as it stands, as it
-//                    stands, stripped)
-//   new width      = D(original width, stripped, new)
+//   original width = the recorded width, else D(current width, current length,
+//                    stripped length)
+//   new width      = D(original width, stripped length, new length)
 //
-// The new width depends on the original message only, never on what an earlier
-// run made of it, so tagging twice is tagging once. Stripping makes new and
-// stripped equal, and D(w, n, n) == w. Where the second line would not find the
-// original width in the new file, WidthsToRecord() lists the message.
+// The new width depends only on the original message, not on an earlier run. So
+// tagging twice gives the same result as tagging once. After stripping, the new
+// length is the stripped length, and D(w, n, n) == w. If this computation would
+// not find the original width in the new file, WidthsToRecord() lists the
+// message.
 #ifndef ONNX_TAG_WIRE_REWRITE_H_
 #define ONNX_TAG_WIRE_REWRITE_H_
 
@@ -58,7 +60,7 @@ static_assert(sizeof(Message) <= 24);
 
 class Rewrite {
  public:
-  // Where the new file goes, in order.
+  // Receives the new file in order.
   class Sink {
    public:
     virtual ~Sink() = default;
@@ -75,32 +77,35 @@ class Rewrite {
     bool operator==(const Width&) const = default;
   };
 
-  // `tree` is in file order, a message before those inside it; tree[0] is the
-  // file itself, which has no prefix. Both must outlive the Rewrite.
+  // `tree` is in file order; a message precedes the messages inside it. tree[0]
+  // is the file itself and has no prefix. Both must outlive the Rewrite.
   Rewrite(Bytes file, std::span<const Message> tree);
 
-  // Drops a field of `message`, given whole. Fields must be erased in the order
-  // of the file, and hold no message of the tree.
+  // Removes a field of `message`. `whole_field` includes its tag and length.
+  // Fields must be erased in file order and must not contain a message of the
+  // tree.
   void Erase(MessageId message, Bytes whole_field);
 
-  // Adds `size` bytes at the end of `message`, at most once for each. The file
-  // itself may still be appended to after Layout(): no prefix depends on it,
-  // and what WidthsToRecord() says has to go somewhere.
+  // Adds `size` bytes at the end of `message`, at most once per message. For
+  // the file itself this is also allowed after Layout(), because no prefix
+  // depends on it and WidthsToRecord() must be stored.
   void Append(MessageId message, std::uint32_t size, std::uint64_t token);
 
-  // The width of the prefix before any run of ours, as an earlier run recorded
-  // it. A width no length can have is ignored: the record may be damaged.
+  // The width of the prefix before the first tagging, as an earlier run
+  // recorded it. An impossible width is ignored, because the record may be
+  // damaged.
   void SetOriginalWidth(MessageId message, std::uint8_t width);
 
-  // Works out the new sizes. Call once, after all edits.
+  // Computes the new sizes. Call once, after all edits.
   void Layout();
 
   // The following need Layout().
 
-  // The bytes of the new file. Beyond 4 GiB it can be told, but not written.
+  // The size of the new file. A file beyond 4 GiB cannot be written.
   std::uint64_t new_size() const;
 
-  // The messages whose original width the new file does not tell, in order.
+  // The messages whose original width cannot be computed from the new file, in
+  // order.
   const std::vector<Width>& WidthsToRecord() const { return to_record_; }
 
   void Write(Sink& sink, const Generator& generate) const;
@@ -116,7 +121,7 @@ class Rewrite {
     MessageId message;
     std::uint32_t size;
   };
-  // What the edits inside a message do to its length.
+  // The change of a message's length by the edits inside it.
   struct Change {
     MessageId message = 0;
     std::int64_t stripped = 0;
@@ -135,7 +140,7 @@ class Rewrite {
   Addition root_addition_{};
 
   bool laid_out_ = false;
-  // By message. New length, and new width; 0 where nothing changes inside.
+  // By message: new length and new width; 0 if nothing inside changes.
   std::vector<std::uint32_t> lengths_;
   std::vector<std::uint8_t> widths_;
   std::vector<Width> to_record_;

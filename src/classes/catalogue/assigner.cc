@@ -7,10 +7,10 @@
 namespace onnx_tag::catalogue {
 namespace {
 
-// How far behind another family must be.
+// The minimum lead over another family, in names.
 constexpr double kDistinctNames = 3;
 constexpr double kDistinctShare = 0.03;
-// How many of the modules must show what their class has, no more, no less.
+// The minimum share of modules that have exactly the members of their class.
 constexpr double kExactShare = 0.9;
 
 }  // namespace
@@ -57,7 +57,7 @@ Assignment Assigner::Assign(ClassId root, const std::vector<Below>& modules) {
       continue;
     }
     if (shape == kNo<ShapeId>) {
-      // Only considered by the mapping: the usual class.
+      // The usual class; used only by the mapping.
       if (found.member->alternative_count == 0) continue;
       const ClassId usual =
           matcher_.Usual(*found.member, likely_versions_).target;

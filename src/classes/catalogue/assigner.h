@@ -1,4 +1,4 @@
-// What a root makes of the modules below it.
+// Assigns classes to the modules below a root class.
 #ifndef ONNX_TAG_CLASSES_CATALOGUE_ASSIGNER_H_
 #define ONNX_TAG_CLASSES_CATALOGUE_ASSIGNER_H_
 
@@ -9,7 +9,7 @@
 
 namespace onnx_tag::catalogue {
 
-// From this share of the names on, a module is the model within its wrapper.
+// A module with at least this share of the names is the model inside a wrapper.
 constexpr double kWholeShare = 0.6;
 
 struct Below {
@@ -18,11 +18,11 @@ struct Below {
   bool last;          // of its parent's children
 };
 
-// What one root makes of a module.
+// The class of a module under one root class.
 struct Assigned {
   ClassId target = kNo<ClassId>;
   ClassId rival = kNo<ClassId>;
-  const MemberRecord* container = nullptr;  // whose members are its own
+  const MemberRecord* container = nullptr;  // the record with its members
 };
 using Assignment = std::vector<Assigned>;  // parallel to a list of modules
 
@@ -31,23 +31,23 @@ class Assigner {
   Assigner(const Table& table, const Observation& observation,
            const Shapes& shapes, Matcher& matcher);
 
-  // `top` and what lies below it, owners first.
+  // `top` and all modules below it, parents first.
   std::vector<Below> Subtree(ModuleId top) const;
 
   // A class for each of `modules`, as far as `root` explains them.
   Assignment Assign(ClassId root, const std::vector<Below>& modules);
 
-  // How many names the assignment accounts for.
+  // The number of names that the assignment explains.
   double Explained(const std::vector<Below>& modules,
                    const Assignment& places) const;
 
-  // Whether nearly every module shows what its class has, and no operator
-  // speaks against a class.
+  // Whether nearly every module has exactly the members of its class, and no
+  // operator contradicts a class.
   bool IsExact(const std::vector<Below>& modules, const Assignment& places);
 
-  // Whether no other family comes near: neither for the whole nor for the
-  // model within it (`bert` of a head's model). A family that has been copied
-  // once may have been copied again, by one that nobody here has heard of.
+  // Whether no other family is similar, neither for the whole model nor for the
+  // model inside it (`bert` in a model with a head). A family that was copied
+  // once may have been copied again by a family that is not in the catalogue.
   bool IsDistinct(const std::vector<Below>& modules, const Assignment& places);
 
  private:

@@ -1,5 +1,5 @@
-// The table's bytes, put into the program as they are: a string literal of
-// two megabytes costs a compiler seconds, and some refuse it.
+// Includes the bytes of the table with the assembler. A string literal of two
+// megabytes would take seconds to compile, and some compilers refuse it.
 #include "classes/catalogue/table.h"
 
 asm(".section .rodata\n"

@@ -1,4 +1,4 @@
-// Which classes are worth comparing with a module.
+// Chooses the classes to compare with a module.
 #include <algorithm>
 
 #include "classes/catalogue/matcher.h"
@@ -15,7 +15,7 @@ bool Matcher::MayBeModel(const MemberRecord& member) const {
   return false;
 }
 
-// Where the configuration names the child's class, any model may stand there.
+// If the configuration chooses the class of the child, it can be any model.
 Choice Matcher::BestModel(ShapeId shape, int depth) {
   const auto known = best_model_.find(static_cast<std::uint32_t>(shape));
   if (known != best_model_.end()) return known->second;
@@ -45,7 +45,7 @@ Choice Matcher::BestModel(ShapeId shape, int depth) {
       .first->second;
 }
 
-// What the file says leaves no room for others.
+// If the file records a class, there are no other candidates.
 std::vector<ClassId> Matcher::Recorded(const Shape& shape) const {
   std::vector<ClassId> classes;
   if (shape.recorded == kNo<TextId>) return classes;

@@ -8,8 +8,8 @@
 namespace onnx_tag::catalogue {
 namespace {
 
-// Families whose position ids count the tokens that are no padding, which
-// leaves a CumSum; their copies of the structure without it are BERT's.
+// Families whose position ids count the tokens without padding, with a CumSum.
+// A file with the same structure but without CumSum is a BERT.
 constexpr std::array<std::string_view, 12> kCountPositions = {
     "roberta",    "xlm_roberta",    "camembert",
     "data2vec",   "xlm_roberta_xl", "roberta_prelayernorm",
@@ -67,7 +67,7 @@ int EqualsOrder::SizesFit(TextId family) const {
 }
 
 bool EqualsOrder::HasCurrentMembers(ClassId id, ModuleId at) const {
-  // An old exporter says little of the library's version.
+  // An old exporter says little about the version of the library.
   if (!IsToday(observation_.torch_version)) return true;
   const ModuleTree& tree = observation_.modules;
   for (const ModuleId child : tree.Children(at)) {
@@ -89,7 +89,7 @@ int EqualsOrder::PositionsFit(TextId family) const {
   return counts == observation_.counts_positions ? 1 : 0;
 }
 
-// Heads of one family often have equal names; what comes out differs.
+// Heads of one family often have equal names, but different outputs.
 int EqualsOrder::HeadFits(std::string_view name) const {
   const auto has = [&](std::string_view part) {
     return name.find(part) != std::string_view::npos;

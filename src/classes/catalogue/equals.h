@@ -1,4 +1,4 @@
-// Which of several classes that fit equally well comes first.
+// Orders classes that fit equally well.
 #ifndef ONNX_TAG_CLASSES_CATALOGUE_EQUALS_H_
 #define ONNX_TAG_CLASSES_CATALOGUE_EQUALS_H_
 
@@ -30,14 +30,16 @@ class EqualsOrder {
   }
 
  private:
-  // How many of the file's embedding sizes are those of a published model.
+  // The number of the file's embedding sizes that equal those of a published
+  // model.
   int SizesFit(TextId family) const;
-  // Whether the class was there when the file was exported.
+  // Whether the class existed when the file was exported.
   bool IsCurrent(ClassId id) const {
     return (table_[id].versions & likely_versions_) != 0;
   }
-  // Whether the class had the file's attributes by then: what is a
-  // CLIPTextModel with a `text_model` in it has another name today.
+  // Whether the class had the attributes of the file at that time. For example,
+  // the class with `text_model`, which was CLIPTextModel, has another name
+  // today.
   bool HasCurrentMembers(ClassId id, ModuleId at) const;
   int PositionsFit(TextId family) const;
   int HeadFits(std::string_view name) const;

@@ -1,11 +1,11 @@
-// What a class would show in this kind of file, were it there.
+// The names that a class would leave in this kind of file.
 #include <algorithm>
 
 #include "classes/catalogue/matcher.h"
 
 namespace onnx_tag::catalogue {
 
-// The most frequent alternative speaks for all.
+// The most frequent alternative represents all alternatives.
 const AlternativeRecord& Matcher::Usual(const MemberRecord& member,
                                         VersionMask versions) const {
   const auto alternatives = table_.Alternatives(member);
@@ -27,13 +27,13 @@ bool Matcher::IsVisible(ClassId id) const {
 
 bool Matcher::IsVisible(ClassId id, TextId parameter) const {
   const LeafKind kind = table_.Kind(id);
-  // What a norm was folded into has a new weight, and no name for it.
+  // A convolution with a folded norm has a new weight without a name.
   if (observation_.batch_norms_folded &&
       (kind == LeafKind::kBatchNorm ||
        (kind == LeafKind::kConv && parameter == weight_))) {
     return false;
   }
-  // Tied embeddings are one tensor, under one of their names.
+  // Tied embeddings are one tensor with one of their names.
   if (kind == LeafKind::kEmbedding && !observation_.scopes) return false;
   if (!observation_.linear_weights_lost || parameter != weight_) return true;
   // GPT-2's Conv1D is a Linear that needs no transposition.
@@ -54,8 +54,8 @@ bool Matcher::IsSurprise(ClassId id, const Shape& shape) const {
          std::binary_search(seen.begin(), seen.end(), weight_);
 }
 
-// Whether a member has parameters, so that it cannot well be missing: what
-// only computes may be left out, or leave no node.
+// Whether a member has parameters, so that it leaves traces in a file. A member
+// without parameters may leave no node.
 bool Matcher::IsSubstantial(const MemberRecord& member) const {
   const AlternativeRecord& first = Usual(member, likely_versions_);
   if (first.target >= kFirstTable) return false;
@@ -80,8 +80,8 @@ bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
   for (const TextId name : seen) {
     if (name == kNo<TextId> || !HasParameter(id, name)) return false;
   }
-  // Other parameters than these are often folded into constants, and any
-  // batch norm into the convolution before it.
+  // Other parameters are often folded into constants, and a batch norm into the
+  // preceding convolution.
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
     if (IsRequired(parameter, versions) && !parameter.buffer &&
         (parameter.name == weight_ || parameter.name == bias_) &&
@@ -107,11 +107,11 @@ bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
   return true;
 }
 
-// What a class would show, were it there.
+// The number of names that a class would leave.
 double Matcher::Expected(ClassId id, int depth) {
   float& known = expected_class_[Index(id)];
   if (known >= 0 || depth > kDeepest) return std::max(known, 0.0F);
-  known = 0;  // a class that holds itself
+  known = 0;  // ends the recursion for a class that contains itself
   double expected = IsVisible(id) ? 1 : 0;
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
     if (IsRequired(parameter, VersionsOf(id)) && !parameter.buffer &&

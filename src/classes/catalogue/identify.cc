@@ -9,25 +9,25 @@
 namespace onnx_tag::catalogue {
 namespace {
 
-constexpr double kTie = 0.25;  // roots this close are equals
-// Roots this close, as a share of the names, are worth mentioning where the
-// best one misses something: what it misses may not be its own.
+constexpr double kTie = 0.25;  // roots with a smaller difference are equal
+// If the best root lacks some members, roots within this share of the names are
+// listed as alternatives.
 constexpr double kNearShare = 0.05;
 constexpr double kPrefix = 0.75;
 constexpr double kOutside = 1.5;
 constexpr int kDeepestWrapper = 3;
-constexpr std::size_t kMostEquals = 24;  // that are compared module by module
-// A model is accepted when its names are explained, and are enough to prove
-// something; what is missing only ranks (folded norms lose their names).
+constexpr std::size_t kMostEquals = 24;  // compared module by module
+// A model is accepted if it explains its names and there are enough of them.
+// Missing names only affect the order, because folded norms lose their names.
 constexpr double kExplained = 0.95;
 constexpr double kFewestNames = 30;
-constexpr double kFewestNamesOfTorch = 3;  // in_proj_weight says enough
-// Fewer prove nothing by themselves; a public model that they fit exactly is
-// worth naming, with all its likes.
+constexpr double kFewestNamesOfTorch = 3;  // in_proj_weight is distinctive
+// Fewer names prove nothing. But if they fit a public model exactly, the model
+// is given together with its alternatives.
 constexpr double kFewNames = 8;
 constexpr double kAllExplained = 0.999;
-// Less is enough where all that the root itself holds is there: a changed
-// configuration added names that the catalogue has not seen.
+// A smaller share is enough if all members of the root exist. Then a changed
+// configuration added names that are not in the catalogue.
 constexpr double kLooselyExplained = 0.85;
 
 struct Ranked {
@@ -76,8 +76,8 @@ class Identifier {
     }
   }
 
-  // Modules that may be the model itself: `top`, and what a wrapper around
-  // nearly everything holds.
+  // The modules that may be the model itself: `top`, and the content of a
+  // wrapper that has nearly all names.
   std::vector<std::pair<ModuleId, int>> Anchors(ModuleId top) const {
     const double whole = shapes_[shapes_.Of(top)].size;
     std::vector<std::pair<ModuleId, int>> anchors = {{top, 0}};
@@ -95,7 +95,7 @@ class Identifier {
     return anchors;
   }
 
-  // Any list looks like any other.
+  // All lists look the same.
   bool HoldsOnlyIndices(ShapeId at) const {
     const Shape& shape = shapes_[at];
     const auto children = shapes_.Children(shape);
@@ -104,8 +104,8 @@ class Identifier {
                        [](const ShapeChild& child) { return child.is_index; });
   }
 
-  // Finds the class of `top`, or of what it wraps, and of all below it; false
-  // where the catalogue does not explain it.
+  // Finds the class of `top`, or of the model it wraps, and of all modules
+  // below. Returns false if the catalogue does not explain it.
   bool PlaceModel(ModuleId top) {
     const double whole = shapes_[shapes_.Of(top)].size;
     double best = -1e9;
@@ -131,8 +131,8 @@ class Identifier {
       return r.at != anchor || r.score < best - window;
     });
     if (ranked.empty()) return false;
-    // Equals first, in the order of what else speaks for them; then those
-    // that come near, by their score.
+    // First the equal roots, ordered by other evidence; then the similar roots,
+    // ordered by score.
     std::sort(ranked.begin(), ranked.end(),
               [&](const Ranked& a, const Ranked& b) {
                 const bool a_equal = a.score >= best - kTie;
@@ -168,7 +168,7 @@ class Identifier {
       result_.explained = share;
     }
     if (!IsEnough(top, anchor, equals[0].root, share)) return false;
-    // Without scopes half of the names are lost, and with them the proof.
+    // Without scopes half of the names are missing, so there is no proof.
     const bool firm = top == ModuleTree::kRoot && observation_.scopes &&
                       share >= kAllExplained && whole >= kFewestNames &&
                       assigner_.IsExact(modules, assigned[0]) &&
@@ -210,8 +210,8 @@ class Identifier {
                "transformers.activations";
   }
 
-  // Model libraries have norms of their own (BatchNormAct2d, LayerNorm2d) with
-  // the names and operators of torch's. Only scopes show what else they do.
+  // Model libraries have their own norms (BatchNormAct2d, LayerNorm2d) with the
+  // same names and operators as torch's norms. Only scopes show the difference.
   bool HasTwins(LeafKind kind) const {
     return !observation_.scopes && convolves_ && IsNorm(kind);
   }

@@ -1,12 +1,12 @@
-// Which model a file was made from, and the class of each of its modules, by
-// the names that the file shows.
+// Finds the model class of a file and the class of each module from the names
+// in the file.
 //
 //   Observation seen(tree);  // fill in
 //   const Identification found = Identify(BuiltIn(), seen);
 //
-// Names find the structure; they cannot tell copies of one structure apart
+// Names identify the structure, but not which copy of the structure it is
 // (RoBERTa, XLM-RoBERTa, CamemBERT). So the answer is a set, and a class is
-// certain only where all of the set agree.
+// certain only if all members of the set agree.
 #ifndef ONNX_TAG_CLASSES_CATALOGUE_IDENTIFY_H_
 #define ONNX_TAG_CLASSES_CATALOGUE_IDENTIFY_H_
 
@@ -18,13 +18,13 @@
 
 namespace onnx_tag::catalogue {
 
-// As Confidence in onnx_tag/tagging.h, which this layer does not know.
+// The same levels as Confidence in onnx_tag/tagging.h.
 enum class Belief : std::uint8_t { kLow, kMedium, kHigh, kCertain };
 
 struct ClassAnswer {
   std::string_view name;  // empty: not known
   Belief belief = Belief::kLow;
-  std::vector<std::string_view> candidates;  // others that fit as well
+  std::vector<std::string_view> candidates;  // others that fit equally well
 
   bool known() const { return !name.empty(); }
 };
@@ -33,14 +33,14 @@ constexpr std::size_t kMostCandidates = 12;
 
 struct Identification {
   IdVector<ModuleId, ClassAnswer> modules;
-  // The family's word of the model, as in "Bert"; empty: not known.
+  // The family word of the model, such as "Bert"; empty: unknown.
   std::string_view family_word;
-  // Of the best answer for the root, accepted or not: for bench/.
+  // The best answer for the root, accepted or not; for bench/.
   std::string_view nearest;
   double explained = 0;
 };
 
-// `hidden`: a family to leave out, as catalogue_leave_out does; "" for none.
+// `hidden`: a family to ignore, as in catalogue_leave_out; "" for none.
 Identification Identify(const Table& table, const Observation& observation,
                         std::string_view hidden = {});
 

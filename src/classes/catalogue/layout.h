@@ -1,5 +1,5 @@
-// The catalogue as the program carries it: arrays of fixed-width records, one
-// after the other, that need neither parsing nor memory of their own.
+// The layout of the catalogue in the program: arrays of fixed-width records,
+// one after the other. They need no parsing and no additional memory.
 //
 // make_table (main.cc) writes them at build time on the machine that compiles,
 // in its byte order; Table (table.h) reads them.
@@ -17,23 +17,24 @@ enum class SectionId : std::uint32_t {};
 enum class ClassId : std::uint32_t {};
 enum class MemberId : std::uint32_t {};
 
-// One bit for each version of the library that was looked at.
+// One bit for each recorded version of the library.
 using VersionMask = std::uint16_t;
 
 enum class Mark : std::uint8_t {
   kNone,
-  kModel,   // a model, but in no public list
+  kModel,   // a model that is not in a public list
   kListed,  // in the library's public list of models (an auto mapping)
 };
 
 // How often a member or parameter is missing.
 enum class Optional : std::uint8_t {
   kNever,
-  kInChanged,  // in changed configurations only
+  kInChanged,  // only in changed configurations
   kInDefault,  // in some default configuration
 };
 
-// Which of weight and bias an alternative has, where its class leaves it open.
+// Whether an alternative has weight and bias, if its class does not determine
+// it.
 enum OwnBits : std::uint8_t { kOwnWeight = 1, kOwnBias = 2, kOwnSaid = 4 };
 
 // Where in its list an alternative was seen.
@@ -42,8 +43,7 @@ enum class Place : std::uint8_t { kAnywhere, kFirst, kLast };
 struct SectionRecord {
   TextId module;   // "transformers.models.bert.modeling_bert"
   TextId library;  // "transformers"
-  TextId
-      family;  // what classes of one family share: "transformers.models.bert"
+  TextId family;  // common to classes of one family: "transformers.models.bert"
   std::uint32_t first_word;
   std::uint32_t word_count;
   std::uint32_t rank;  // by popularity, 1 is first; 0: not ranked
@@ -56,7 +56,7 @@ struct ClassRecord {
   std::uint32_t first_parameter;
   std::uint32_t first_member;
   std::uint16_t parameter_count;
-  std::uint16_t member_count;  // at the top; each has its own below it
+  std::uint16_t member_count;  // direct members; each may have members
   VersionMask versions;
   Mark mark;
   std::uint8_t kind;  // LeafKind
@@ -84,13 +84,13 @@ struct AlternativeRecord {
   ClassId target;  // at or above kFirstTable: a table of alternatives
   VersionMask versions;
   VersionMask
-      usual;         // where it is the most frequent, though others come before
+      usual;         // versions where it is the most frequent, though not first
   std::uint8_t own;  // OwnBits
   Place place;
-  std::uint16_t unused = 0;  // no byte of the table is left to chance
+  std::uint16_t unused = 0;  // so that every byte of the table is defined
 };
 constexpr ClassId kFirstTable = ClassId{0xf0000000};
-// The child is any model: the configuration names it.
+// The child can be any model, because the configuration chooses it.
 constexpr ClassId kAnyModel = ClassId{0xfffffffe};
 
 struct TableRecord {
@@ -109,14 +109,14 @@ struct SizesRecord {
 constexpr std::uint32_t kNoRows = 0;  // there is no such embedding
 constexpr std::uint32_t kRowsNotStated = 0xffffffff;
 
-// Where torch.nn.utils.parametrize keeps what a weight is made of; exporters
-// fold it.
+// The attribute of torch.nn.utils.parametrize with the original weights.
+// Exporters fold it.
 constexpr std::string_view kParametrizations = "parametrizations";
 
 enum class Part : std::uint32_t {
   kTextBytes,
-  kTextEnds,   // by text: where it ends in the bytes
-  kTextSlots,  // open-addressed by HashBytes: text + 1, 0 is empty
+  kTextEnds,   // by text: its end in the bytes
+  kTextSlots,  // a hash table with open addressing: text + 1, 0 is empty
   kSections,
   kWords,     // TextId
   kVersions,  // TextId, by bit: "transformers 4.45.2"

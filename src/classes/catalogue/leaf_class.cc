@@ -14,7 +14,7 @@ struct Guess {
   Belief belief;
 };
 
-// The first that fits.
+// The first guess that fits is used.
 constexpr std::array<Guess, 25> kGuesses = {{
     {LeafKind::kLinear, "Linear", 2, Belief::kHigh},
     {LeafKind::kConvTranspose, "ConvTranspose1d", 3, Belief::kHigh},
@@ -72,7 +72,7 @@ ClassAnswer GuessLeafClass(const SeenModule& module) {
     if (guess.rank == 0 ? bare : weight_rank == guess.rank) {
       return {guess.name, guess.belief, {}};
     }
-    // TorchScript leaves a Linear its bias only, or nothing but its product.
+    // After TorchScript, a Linear has only its bias, or only its product.
     if (guess.kind == LeafKind::kLinear && weight_rank == 0) {
       return {guess.name, bare ? Belief::kLow : Belief::kMedium, {}};
     }

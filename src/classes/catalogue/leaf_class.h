@@ -1,5 +1,5 @@
-// The torch.nn class of a module that no catalogue explains, where its
-// operators and parameters leave no other.
+// The torch.nn class of a module that the catalogue does not explain, if its
+// operators and parameters allow only one.
 #ifndef ONNX_TAG_CLASSES_CATALOGUE_LEAF_CLASS_H_
 #define ONNX_TAG_CLASSES_CATALOGUE_LEAF_CLASS_H_
 
@@ -8,8 +8,8 @@
 
 namespace onnx_tag::catalogue {
 
-// `module` has no children. Never certain: a class of the model's own may
-// compute the same.
+// `module` has no children. The answer is never certain, because another class
+// may compute the same.
 ClassAnswer GuessLeafClass(const SeenModule& module);
 
 }  // namespace onnx_tag::catalogue

@@ -7,7 +7,7 @@
 namespace onnx_tag::catalogue {
 namespace {
 
-// Set on models with known answers.
+// Tuned on models with known answers.
 constexpr double kMatched = 1.0;
 constexpr double kUnexpected = 1.5;
 constexpr double kMissing = 0.3;
@@ -15,15 +15,16 @@ constexpr double kVariant = 0.5;
 constexpr double kWrongRecord = 5.0;
 constexpr double kMostMissing = 8.0;
 constexpr double kVisibleWeight = 0.1;
-// Against what was never seen there, only could be; and the less frequent.
+// Deductions for alternatives that are possible but were never seen there, and
+// for less frequent ones.
 constexpr double kFromTable = 0.2;
 constexpr double kAnyModelCost = 0.5;
 constexpr double kOtherModelCost = 3.0;
 constexpr double kFewestNamesOfModel = 20;
 constexpr double kLessFrequent = 0.01;
 constexpr double kMostLessFrequent = 0.05;
-constexpr double kFallback = 0.1;  // against an entry for all indices
-constexpr double kRival = 0.1;     // this close, neither is proven
+constexpr double kFallback = 0.1;  // deduction for an entry for all indices
+constexpr double kRival = 0.1;     // with a smaller lead, neither is proven
 
 std::uint64_t KeyOf(std::size_t a, ShapeId shape) {
   return static_cast<std::uint64_t>(a) << 32 | Index(shape);
@@ -160,7 +161,7 @@ double Matcher::ScoreAlternative(const MemberRecord& member,
   const ClassId target = alternative.target;
   const Shape& shape = shapes_[at];
   const LeafKind kind = table_.Kind(target);
-  // Seen in a scope, so it is no Identity, no Dropout, no list.
+  // It is in a scope, so it is not an Identity, a Dropout or a list.
   const bool silent =
       kind == LeafKind::kNothing ||
       (kind == LeafKind::kContainer && table_.Name(target) != "Sequential");
@@ -202,7 +203,7 @@ int Matcher::Suits(const AlternativeRecord& alternative,
   if (custom.home == kNo<SectionId>) return suits;
   const SectionRecord& home = table_[custom.home];
   const SectionRecord& section = table_.SectionOf(alternative.target);
-  // torch.nn is at home everywhere.
+  // torch.nn fits every family.
   if (section.family == home.family) {
     suits += 6;
   } else if (section.library == home.library ||
@@ -261,7 +262,8 @@ Choice Matcher::Best(const MemberRecord& member, ShapeId shape,
     consider(ScoreAlternative(member, alternative, shape, depth) - rarity,
              alternative);
   }
-  // A model in place of a model: a configuration the catalogue has not seen.
+  // One model in place of another: a configuration that is not in the
+  // catalogue.
   const double size = shapes_[shape].size;
   if (size >= kFewestNamesOfModel && best.score < 0 && MayBeModel(member)) {
     const Choice any = BestModel(shape, depth);

@@ -1,9 +1,9 @@
-// How well a class fits what a file shows of a module.
+// Scores how well a class fits the names of a module in a file.
 //
-// Scores add up over the names: one for each that the class expects, a
-// deduction for each it does not, a small one for each that it expects and
-// the file should show. So the best alternative of each attribute can be
-// chosen for itself, and remembered.
+// The score is a sum over names: plus one for each expected name, a deduction
+// for each unexpected name, and a small deduction for each expected name that
+// is missing. So the best alternative of each attribute can be chosen
+// independently and cached.
 #ifndef ONNX_TAG_CLASSES_CATALOGUE_MATCHER_H_
 #define ONNX_TAG_CLASSES_CATALOGUE_MATCHER_H_
 
@@ -15,18 +15,18 @@
 
 namespace onnx_tag::catalogue {
 
-// What stands behind an attribute: a class, or a container whose own members
-// are the owner's.
+// The value of an attribute: a class, or a container whose members are listed
+// with its owner.
 struct Choice {
   double score = 0;
   ClassId target = kNo<ClassId>;
-  // Another class fits as well, and only custom speaks for this one.
+  // Another class that fits equally well; only Custom prefers this one.
   ClassId rival = kNo<ClassId>;
-  const MemberRecord* member = nullptr;  // whose alternative it is
+  const MemberRecord* member = nullptr;  // the member with this alternative
 };
 
-// What speaks for one of several alternatives that fit equally well: its
-// family, its place in its list, its version; then how frequent it is.
+// Preferences between alternatives that fit equally well: family, place in the
+// list, version; then frequency.
 struct Custom {
   SectionId home = kNo<SectionId>;
   VersionMask versions = 0;
@@ -37,14 +37,14 @@ struct Custom {
 
 class Matcher {
  public:
-  // `hidden` is left out, as if the catalogue had never heard of the family.
+  // The family `hidden` is ignored, as if it were not in the catalogue.
   Matcher(const Table& table, const Observation& observation,
           const Shapes& shapes, TextId hidden);
 
   double Score(ClassId id, ShapeId shape) { return Score(id, shape, 0); }
 
-  // The member for an attribute; null where there is none. An index may have
-  // an entry of its own, and fall back to that of all indices.
+  // The member for an attribute; null if there is none. An index may have its
+  // own entry; the fallback is the entry for all indices.
   struct Found {
     const MemberRecord* member = nullptr;
     const MemberRecord* fallback = nullptr;
@@ -52,35 +52,36 @@ class Matcher {
   Found FindMember(std::span<const MemberRecord> members, TextId name,
                    bool is_index) const;
 
-  // The best alternative of what was found.
+  // The best alternative of the member.
   Choice Best(const Found& found, ShapeId shape, const Custom& custom);
 
-  // The classes of the name that the file records, in order.
+  // The classes with the name that the file records, in order.
   std::vector<ClassId> Recorded(const Shape& shape) const;
-  // The classes that could be the shape's, in order.
+  // The candidate classes of the shape, in order.
   const std::vector<ClassId>& Candidates(ShapeId shape);
 
   bool HasParameter(ClassId id, TextId name) const;
 
-  // Whether a Linear shows its weight where others have lost theirs: it may
-  // be GPT-2's Conv1D, which needs no transposition.
+  // Whether a Linear has a named weight in a file where Linears lost theirs. It
+  // may be GPT-2's Conv1D, which needs no transposition.
   bool IsSurprise(ClassId id, const Shape& shape) const;
 
-  // What usually stands behind the member in these versions.
+  // The usual alternative of the member in these versions.
   const AlternativeRecord& Usual(const MemberRecord& member,
                                  VersionMask versions) const;
 
-  // Whether the module shows what the class has, no more and no less; what
-  // lies below its children is not looked at.
+  // Whether the module has exactly the members of the class. Only direct
+  // members are compared.
   bool FitsExactly(ClassId id, const MemberRecord* container, ShapeId shape);
   bool IsHidden(ClassId id) const {
     return hidden_ != kNo<TextId> && table_.Family(id) == hidden_;
   }
-  // Whether the file was too large or too strange to be compared in full.
+  // Whether the comparison was stopped because the file is too large or
+  // unusual.
   bool exhausted() const { return work_ > kMostWork; }
 
  private:
-  // Enough for every real model (which need some 10^5), and some 100 ms.
+  // Real models need about 10^5 steps. This limit takes about 100 ms.
   static constexpr std::uint64_t kMostWork = 4'000'000;
   static constexpr int kDeepest = 64;
   static constexpr double kEqual = 1e-6;
@@ -100,27 +101,28 @@ class Matcher {
   bool IsSubstantial(const MemberRecord& member) const;
   bool MayBeModel(const MemberRecord& member) const;
   Choice BestModel(ShapeId shape, int depth);
-  // Whether the file would show such a module, and such a parameter.
+  // Whether such a module, and such a parameter, would be visible in the file.
   bool IsVisible(ClassId id) const;
   bool IsVisible(ClassId id, TextId parameter) const;
   double Expected(ClassId id, int depth);
   double Expected(const MemberRecord& member, VersionMask versions, int depth);
-  // The versions by which a class is judged: the newest, if it has it. An
-  // older one is no more than likely, and may not rule anything out.
+  // The versions that are compared: the newest, if the class has it. An older
+  // version is only likely and must not exclude anything.
   VersionMask Judging(VersionMask own) const {
     return (own & newest_) != 0 && likely_versions_ == newest_ ? newest_ : own;
   }
   VersionMask VersionsOf(ClassId id) const {
     return Judging(table_[id].versions);
   }
-  // The same, of versions that have what the module shows.
+  // The same, for versions that have the members of the module.
   VersionMask VersionsOf(std::span<const MemberRecord> members, VersionMask own,
                          const Shape& shape) const;
-  // Whether an alternative is no thing of the past to a file of today.
+  // Whether the alternative is still present in the newest version, if the file
+  // is recent.
   bool IsCurrent(const AlternativeRecord& alternative) const {
     return !today_ || (alternative.versions & newest_) != 0;
   }
-  // Whether a parameter or member is there in all configurations.
+  // Whether a parameter or member exists in all configurations.
   template <typename Record>
   static bool IsRequired(const Record& record, VersionMask versions) {
     return record.optional == Optional::kNever &&
@@ -136,7 +138,7 @@ class Matcher {
   TextId parametrizations_;
   VersionMask likely_versions_;
   VersionMask newest_;
-  bool today_;  // exported by a torch that goes with the newest version
+  bool today_;  // the torch release belongs to the newest version
   std::uint64_t work_ = 0;
   std::unordered_map<std::uint64_t, double> scores_;  // by class and shape
   std::unordered_map<std::uint64_t, double> best_;    // by member and shape

@@ -1,4 +1,4 @@
-// What a file shows of the modules it was made from.
+// The facts of a file about its modules.
 #ifndef ONNX_TAG_CLASSES_CATALOGUE_OBSERVATION_H_
 #define ONNX_TAG_CLASSES_CATALOGUE_OBSERVATION_H_
 
@@ -12,15 +12,15 @@
 namespace onnx_tag::catalogue {
 
 struct SeenParameter {
-  std::string_view name;  // "weight": its module's own
+  std::string_view name;  // "weight": without the module
   std::uint32_t rank = 0;
   std::int64_t rows = 0;  // its first dimension
 };
 
 struct SeenModule {
-  bool called = false;            // some scope stands for it
-  Operators operators = 0;        // of the nodes that it made itself
-  std::uint32_t weight_rank = 0;  // of what it multiplies with, named or not
+  bool called = false;            // a scope of the module exists
+  Operators operators = 0;        // of its own nodes
+  std::uint32_t weight_rank = 0;  // of its weight, with or without a name
   std::vector<SeenParameter> parameters;
 };
 
@@ -28,7 +28,7 @@ struct Observation {
   explicit Observation(const ModuleTree& tree)
       : modules(tree), seen(tree.size()) {}
 
-  // What `other` has seen, of the same modules as `tree` names them.
+  // A copy of `other` for the same modules in `tree`.
   Observation(const Observation& other, const ModuleTree& tree)
       : modules(tree),
         seen(other.seen),
@@ -43,11 +43,11 @@ struct Observation {
 
   const ModuleTree& modules;  // with the classes that the file records
   IdVector<ModuleId, SeenModule> seen;
-  bool scopes = false;               // modules without parameters are seen, too
-  bool linear_weights_lost = false;  // as TorchScript names them onnx::MatMul_7
-  bool batch_norms_folded = false;   // into the convolutions before them
-  bool counts_positions = false;   // CumSum makes position ids, as RoBERTa does
-  std::string_view torch_version;  // of the exporter; "" where it is another
+  bool scopes = false;               // modules without parameters are visible
+  bool linear_weights_lost = false;  // TorchScript renamed them onnx::MatMul_7
+  bool batch_norms_folded = false;   // into the preceding convolutions
+  bool counts_positions = false;     // CumSum makes position ids, as in RoBERTa
+  std::string_view torch_version;    // of the exporter; "" if it is not torch
   std::vector<std::string_view> inputs;
   std::vector<std::string_view> outputs;
   int output_rank = -1;  // of the first output; -1: not known

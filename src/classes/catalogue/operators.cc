@@ -141,7 +141,7 @@ struct NamedKind {
   std::string_view word;  // in lower case, starts or ends the class's name
   LeafKind kind;
 };
-// The first that fits: longer words before those they contain.
+// The first match is used; longer words precede the words they contain.
 constexpr NamedKind kKinds[] = {
     {"identity", LeafKind::kNothing},
     {"dropout", LeafKind::kNothing},
@@ -212,11 +212,11 @@ constexpr NamedKind kKinds[] = {
 };
 
 struct Pattern {
-  Operators any;  // one of these is there
+  Operators any;  // at least one of these is present
   Operators none = 0;
 };
 
-// What tells kinds apart, and what else is about in such a module.
+// The operators that distinguish a kind, and other operators it may have.
 Pattern PatternOf(LeafKind kind) {
   constexpr Operators kNorms = Bits(kLayerNormOp, kRmsNormOp, kBatchNormOp,
                                     kGroupNormOp, kInstanceNormOp);
@@ -324,10 +324,10 @@ LeafKind KindOf(std::string_view class_name) {
         "ParameterDict"}) {
     if (class_name == container) return LeafKind::kContainer;
   }
-  // Conv1D of GPT-2 is a Linear with its weight turned round.
+  // Conv1D of GPT-2 is a Linear with a transposed weight.
   if (class_name == "Conv1D") return LeafKind::kLinear;
   if (class_name.ends_with("Conv1d")) return LeafKind::kConv;
-  // Its statistics are buffers, and its arithmetic is written out.
+  // Its statistics are buffers, and it is decomposed into arithmetic.
   if (class_name.find("Frozen") != std::string_view::npos) {
     return LeafKind::kUnknown;
   }
@@ -354,12 +354,12 @@ LeafKind KindOf(std::string_view class_name) {
 
 int Fit(LeafKind kind, Operators seen, bool complete) {
   if (kind == LeafKind::kUnknown || kind == LeafKind::kContainer) return 0;
-  // It turns the channels to the end and back.
+  // It moves the channels to the end and back.
   if (kind == LeafKind::kLayerNorm2d && complete &&
       (seen & Bits(kTranspose)) == 0) {
     return -1;
   }
-  // Arithmetic alone is what any module may do; an average is a norm's.
+  // Any module may use arithmetic; an average indicates a norm.
   constexpr Operators kCommon =
       Bits(kMul, kAdd, kSub, kDiv, kPow, kSqrt, kTranspose);
   const Pattern pattern = PatternOf(kind);

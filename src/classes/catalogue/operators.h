@@ -1,4 +1,4 @@
-// What a leaf module does, as far as its operators show it.
+// The kind of a leaf module, from its operators.
 #ifndef ONNX_TAG_CLASSES_CATALOGUE_OPERATORS_H_
 #define ONNX_TAG_CLASSES_CATALOGUE_OPERATORS_H_
 
@@ -7,16 +7,16 @@
 
 namespace onnx_tag::catalogue {
 
-// A set of operators that tell leaf classes apart.
+// A set of operators that distinguish leaf classes.
 using Operators = std::uint64_t;
 
-// The bit of an operator; 0 where it tells nothing (Constant, Cast, Reshape).
+// The bit of an operator; 0 if it is not distinctive (Constant, Cast, Reshape).
 Operators OperatorBit(std::string_view op_type);
 
-// Those that multiply with a weight: Conv, MatMul and their like.
+// Operators that multiply with a weight: Conv, MatMul, ...
 extern const Operators kWeighing;
 
-// What a class without children computes, read off its name.
+// The kind of computation of a class without children, from its name.
 enum class LeafKind : std::uint8_t {
   kUnknown,
   kNothing,  // Identity, Dropout: leaves no node
@@ -28,7 +28,7 @@ enum class LeafKind : std::uint8_t {
   kLayerNorm,
   kLayerNorm2d,
   kRmsNorm,
-  kRmsNormPlusOne,  // multiplies with 1 + weight: folded, the name is lost
+  kRmsNormPlusOne,  // multiplies with 1 + weight; folding loses the name
   kBatchNorm,
   kGroupNorm,
   kInstanceNorm,
@@ -60,8 +60,8 @@ enum class LeafKind : std::uint8_t {
 };
 LeafKind KindOf(std::string_view class_name);
 
-// 1: a leaf of this kind leaves such operators; -1: it does not; 0: nobody
-// can tell. `complete`: these are all that the module left.
+// 1: a leaf of this kind has such operators; -1: it does not; 0: unknown.
+// `complete`: these are all operators of the module.
 int Fit(LeafKind kind, Operators seen, bool complete);
 
 inline bool IsNorm(LeafKind kind) {

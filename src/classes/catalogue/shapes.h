@@ -1,5 +1,5 @@
-// The names below each module, equal ones kept once: twelve equal layers are
-// one shape, and are compared with the catalogue once.
+// The names below each module. Equal sets of names are stored once: twelve
+// equal layers are one shape and are compared with the catalogue once.
 #ifndef ONNX_TAG_CLASSES_CATALOGUE_SHAPES_H_
 #define ONNX_TAG_CLASSES_CATALOGUE_SHAPES_H_
 
@@ -25,21 +25,21 @@ struct ShapeChild {
 
 struct Shape {
   Operators operators = 0;
-  TextId recorded = kNo<TextId>;  // the class that the file says it has
-  bool has_record = false;        // also where no class has that name
+  TextId recorded = kNo<TextId>;  // the class that the file records
+  bool has_record = false;        // also if the catalogue has no such class
   bool called = false;
   std::uint32_t first_parameter = 0;
   std::uint32_t parameter_count = 0;
   std::uint32_t first_child = 0;
   std::uint32_t child_count = 0;
-  double size = 0;  // names at and below it
+  double size = 0;  // number of names in the module and below it
 };
 
 class Shapes {
  public:
   Shapes(const Table& table, const Observation& observation);
 
-  // kNo for a module of which the file shows nothing.
+  // kNo for a module without names in the file.
   ShapeId Of(ModuleId module) const { return by_module_[module]; }
   const Shape& operator[](ShapeId id) const { return shapes_[id]; }
   std::size_t size() const { return shapes_.size(); }
@@ -62,7 +62,7 @@ class Shapes {
   std::unordered_multimap<std::uint64_t, ShapeId> by_hash_;
 };
 
-// The catalogue's text for a parameter: itself, or the pattern it falls under
+// The catalogue's text for a parameter: its name, or a pattern that matches it
 // (`weight_ih_l#`).
 TextId FindParameterText(const Table& table, std::string_view name);
 

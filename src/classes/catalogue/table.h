@@ -1,7 +1,7 @@
-// The catalogue: for every module class, which attribute holds which class.
+// The catalogue: for every module class, the class of each attribute.
 //
-// A view of bytes laid out by PackTable: reading it parses nothing and
-// allocates nothing.
+// It is a view of bytes from PackTable. Reading it needs no parsing and no
+// allocation.
 #ifndef ONNX_TAG_CLASSES_CATALOGUE_TABLE_H_
 #define ONNX_TAG_CLASSES_CATALOGUE_TABLE_H_
 
@@ -18,14 +18,14 @@ namespace onnx_tag::catalogue {
 class Table {
  public:
   // `bytes` must outlive the table and be aligned to 8. Throws Error(kInput)
-  // where they are no table.
+  // if they are not a table.
   explicit Table(std::string_view bytes);
 
   static constexpr TextId kAnyIndex = TextId{1};
 
   std::size_t text_count() const { return text_ends_.size(); }
   std::string_view Text(TextId id) const;
-  // kNo where no class uses the text.
+  // kNo if no class uses the text.
   TextId FindText(std::string_view text) const;
 
   std::size_t class_count() const { return classes_.size(); }
@@ -43,9 +43,9 @@ class Table {
     return (*this)[(*this)[id].section];
   }
   TextId Family(ClassId id) const { return SectionOf(id).family; }
-  // Whether the class is of torch.nn, not of a model library.
+  // Whether the class belongs to torch.nn, not to a model library.
   bool IsTorch(ClassId id) const;
-  // The words that a class of this section may start with: "Bert".
+  // The possible prefixes of classes of this section: "Bert".
   std::span<const TextId> Words(const SectionRecord& section) const {
     return words_.subspan(section.first_word, section.word_count);
   }
@@ -70,7 +70,7 @@ class Table {
     return alternatives_.subspan(member.first_alternative,
                                  member.alternative_count);
   }
-  // What a table look-up can give; empty for kAnyModel.
+  // The alternatives of a table; empty for kAnyModel.
   std::span<const AlternativeRecord> TableEntries(ClassId table) const;
 
   // The classes with a member or parameter of that name, in order.
@@ -81,10 +81,10 @@ class Table {
   std::span<const ClassId> Namesakes(TextId text) const {
     return Grouped(namesakes_first_, namesakes_, text);
   }
-  // The word of its family that a class of that name starts with, "Bert" of
-  // BertSelfOutput; "" where it has none, or is nothing else.
+  // The family word at the start of a class name: "Bert" of BertSelfOutput. ""
+  // if there is none, or if it is the whole name.
   std::string_view FamilyWord(std::string_view class_name) const;
-  // The versions that masks speak of, by bit: "transformers 4.45.2".
+  // The versions of the masks, by bit: "transformers 4.45.2".
   std::span<const TextId> Versions() const { return versions_; }
   std::span<const SizesRecord> Sizes() const { return sizes_; }
 

@@ -12,7 +12,7 @@ struct Release {
   int minor = 0;
 };
 
-// "2.6.0+cu124"; zeros where it is no version.
+// Parses "2.6.0+cu124"; zeros if it is not a version.
 Release ReadRelease(std::string_view text) {
   Release release;
   const char* const end = text.data() + text.size();
@@ -27,8 +27,8 @@ int Ordinal(Release transformers) {
   return transformers.major >= 5 ? 58 + transformers.minor : transformers.minor;
 }
 
-// The release of transformers when torch 2.5 to 2.9 came out. Before, most
-// attention classes had one form, as they have again: nothing to tell.
+// The release of transformers when torch 2.5 to 2.9 were released. Before and
+// after that, most attention classes had only one form.
 constexpr int kFirstMinor = 5;
 constexpr std::array<int, 5> kWithTorch2 = {46, 49, 52, 55, 57};
 

@@ -1,4 +1,4 @@
-// Which version of a library was current when a file was exported.
+// Finds the version of a library that was current when a file was exported.
 #ifndef ONNX_TAG_CLASSES_CATALOGUE_VERSIONS_H_
 #define ONNX_TAG_CLASSES_CATALOGUE_VERSIONS_H_
 
@@ -8,13 +8,12 @@
 
 namespace onnx_tag::catalogue {
 
-// The catalogue's version nearest to what went with that release of torch; the
-// newest where the release is not known. A prior, not a proof: eager, Sdpa and
-// Flash classes leave the same names, and nothing but the version tells them
-// apart.
+// The version in the catalogue that is nearest to that release of torch; the
+// newest if the release is unknown. It is a prior, not a proof: eager, Sdpa and
+// Flash classes leave the same names, and only the version distinguishes them.
 VersionMask LikelyVersions(const Table& table, std::string_view torch_version);
 
-// Whether that release of torch came out with the newest version.
+// Whether that release of torch belongs to the newest version.
 bool IsToday(std::string_view torch_version);
 
 }  // namespace onnx_tag::catalogue

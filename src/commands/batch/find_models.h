@@ -19,7 +19,7 @@ struct FoundModel {
 
 // In the order of the command line, then of the list; within a folder by
 // name. A model that is named twice is found once. Throws Error(kUsage) for a
-// list that cannot be read, Error(kInput) where folders hold no model.
+// list that cannot be read, Error(kInput) if folders hold no model.
 std::vector<FoundModel> FindModels(const TagOptions& options);
 
 // The names in a list: separated by NUL where it has one, else by line breaks.

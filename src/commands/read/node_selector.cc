@@ -15,7 +15,7 @@ namespace {
 // How many of several nodes an error lists.
 constexpr std::size_t kListed = 10;
 
-// `GRAPH#INDEX`; nothing where it does not read like one.
+// `GRAPH#INDEX`; nothing if it does not read like one.
 std::optional<NodeId> ByAddress(const Model& model, std::string_view selector) {
   const std::size_t hash = selector.rfind('#');
   if (hash == std::string_view::npos) return std::nullopt;

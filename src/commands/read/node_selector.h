@@ -10,7 +10,7 @@
 namespace onnx_tag {
 
 // `#17`, `12:then_branch#3`, `name=...`, `output=...`, or a bare word: a name
-// or an output. Throws Error(kUsage) where none or more than one is meant.
+// or an output. Throws Error(kUsage) if none or more than one is meant.
 NodeId SelectNode(const Model& model, std::string_view selector);
 
 // "#17" or "12:then_branch#3": what SelectNode() takes.

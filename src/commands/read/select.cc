@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kListed = 20;
 
-// Why `node` has no name of its own in the main graph; "" where it has.
+// Why `node` has no name of its own in the main graph; "" if it has.
 class Addresses {
  public:
   explicit Addresses(const NodeList& nodes) : nodes_(nodes) {

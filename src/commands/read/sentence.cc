@@ -140,7 +140,7 @@ std::string ClassOf(const Tagging& tagging, ModuleId module) {
   return Printable(name, 100);
 }
 
-// "a Linear in BertSelfAttention"; empty where no class is known.
+// "a Linear in BertSelfAttention"; empty if no class is known.
 std::string ClassText(const Tagging& tagging, ModuleId module) {
   const std::string own = ClassOf(tagging, module);
   if (own.empty()) return "";

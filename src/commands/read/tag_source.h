@@ -31,7 +31,7 @@ class TaggedModel {
   ParameterCounts parameters() const;
   // "tags in the file", "sidecar", "mapped"
   const std::string& source() const { return source_; }
-  // Null where only a sidecar is at hand.
+  // Null if only a sidecar is at hand.
   const Model* model() const { return file_ ? &file_->model() : nullptr; }
   const ModelFile* file() const { return file_.get(); }
   // Every file that Load() was given or found.

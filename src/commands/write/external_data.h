@@ -22,7 +22,7 @@ void WarnOfExternalData(const ModelFile& file, Terminal& terminal);
 void AddModelInputs(const ModelFile& file, Inputs& inputs);
 
 // Sees to it that a model written to `output` finds its weights, as --data
-// says. Throws Error(kOutput) where it would not and nobody said what to do.
+// says. Throws Error(kOutput) if it would not and nobody said what to do.
 void CarryExternalData(const ModelFile& file, const std::string& output,
                        DataChoice choice, PendingOutputs& outputs);
 

@@ -63,7 +63,7 @@ class PendingOutputs {
   void AddModel(const std::string& path, std::uint64_t size, Produce produce);
   void AddSidecar(const std::string& path, Produce produce);
   // Text of another kind. `head` is how every document of this kind begins; ""
-  // where that does not tell ours from others'.
+  // if that does not tell ours from others'.
   void AddDocument(const std::string& path, std::string_view head,
                    Produce produce);
   // A file of weights: by a link, or by a copy.

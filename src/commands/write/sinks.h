@@ -14,7 +14,7 @@ namespace onnx_tag {
 
 class FileSink : public wire::Rewrite::Sink {
  public:
-  // `total`: bytes to come, 0 where unknown; for the progress line.
+  // `total`: bytes to come, 0 if unknown; for the progress line.
   FileSink(const MappedFile& source, OutputFile& file, std::uint64_t total,
            Terminal& terminal)
       : source_(source), file_(file), total_(total), terminal_(terminal) {}

@@ -27,7 +27,7 @@ std::vector<std::string> FindingsOfCurrent(const std::string& sidecar,
                                            const TagOptions& options);
 
 // Stands in the sidecar for the options that shape the answer and have no
-// field of their own; "" where they are the default. Files of facts must have
+// field of their own; "" if they are the default. Files of facts must have
 // been read (WithFacts), and are not read again.
 std::string OptionsDigest(const TagOptions& options);
 

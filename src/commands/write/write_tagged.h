@@ -13,7 +13,7 @@ namespace onnx_tag {
 
 // Writes the tagged model, the sidecar or both, all or nothing, and notes in
 // `summary` what became of them, also where it throws. `inputs` are the files
-// that the command read besides `file`. True where an output went to standard
+// that the command read besides `file`. True if an output went to standard
 // output.
 bool WriteTagged(const ModelFile& file, const Tagging& tagging, Inputs inputs,
                  const Destinations& destinations, const TagOptions& options,

@@ -37,7 +37,7 @@ class MangledNames {
   Match Resolve(std::string_view name, ModuleId outer,
                 const std::vector<bool>& called);
 
-  // The module whose whole path the name is; kNo where there is none.
+  // The module whose whole path the name is; kNo if there is none.
   ModuleId Find(std::string_view name) const;
   // The deepest known module that the name begins with; the root where it
   // begins with none.

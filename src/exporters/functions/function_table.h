@@ -24,7 +24,7 @@ enum class FunctionKind : std::uint8_t {
 
 struct LocalFunction {
   FunctionKind kind = FunctionKind::kHelper;
-  // The first in file order; kNo where nobody calls it.
+  // The first in file order; kNo if nobody calls it.
   NodeId first_call = kNo<NodeId>;
   // What it stands for at its first call; kNo: its caller's module.
   ModuleId module = kNo<ModuleId>;
@@ -53,7 +53,7 @@ class FunctionTable {
   // In file order.
   std::vector<FunctionCall>& calls() { return calls_; }
   const std::vector<FunctionCall>& calls() const { return calls_; }
-  // Null where the node calls no local function.
+  // Null if the node calls no local function.
   const FunctionCall* CallOf(NodeId node) const;
 
   // The function whose body holds the graph, at any depth; kNo: none.

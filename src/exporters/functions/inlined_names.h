@@ -20,7 +20,7 @@ struct InlinedName {
 };
 
 // The known module that returned a value of this name, `encoder_layer_0_1`;
-// kNo where there is none.
+// kNo if there is none.
 ModuleId FindInlined(const MangledNames& names, std::string_view value);
 
 // The number of the call that returned it: 1 is the first.
@@ -29,7 +29,7 @@ int CallOf(const MangledNames& names, std::string_view value);
 // Where an optimizer inlined a call before, the value's name begins with the
 // function's: `<class>_encoder_1_52_encoder_layer_0_1`. The function's module
 // made values of its own no more, and may have lent its name to the last call
-// inside. kNo where the name is not of that kind.
+// inside. kNo if the name is not of that kind.
 ModuleId FindDissolved(const MangledNames& names, std::string_view value);
 
 // The same for a module that may be new, as it has no parameters; it is called

@@ -29,7 +29,7 @@ struct PackageFunction {
 };
 
 // Where the class ends and the module begins is not marked: every reading, the
-// likeliest (the first word with a capital is the class) first; empty where
+// likeliest (the first word with a capital is the class) first; empty if
 // there is none.
 std::vector<PackageFunction> SplitPackageFunction(std::string_view name);
 

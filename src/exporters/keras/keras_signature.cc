@@ -155,7 +155,7 @@ class LayerRow {
     }
   }
 
-  // The kind of each layer in order of use; empty where none fits.
+  // The kind of each layer in order of use; empty if none fits.
   std::vector<Kind> Cut() {
     if (!CutFrom(0)) row_.clear();
     return row_;

@@ -35,7 +35,7 @@ struct LiftedUse {
   std::int64_t widths = 0;  // of a matrix: columns by rows; 0: no whole number
 };
 
-// The layer of each constant, by index in `signature.layers`; empty where they
+// The layer of each constant, by index in `signature.layers`; empty if they
 // cannot be matched. `unsure[i]`: another layer has the same variables.
 struct LiftedOwners {
   std::vector<std::size_t> layer;

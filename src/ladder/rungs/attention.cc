@@ -1,6 +1,6 @@
-// Attention written out as MatMul, Softmax, MatMul: the nodes between the
-// projections into it and the one out of it are of one module, the one that
-// calls the projections.
+// Decomposed attention: MatMul, Softmax, MatMul. The nodes between the input
+// projections and the output projection belong to the module that calls the
+// projections.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -43,7 +43,7 @@ class AttentionCores {
     return count;
   }
 
-  // A Linear, named or not: a MatMul or Gemm with a constant weight.
+  // A Linear with or without a name: a MatMul or Gemm with a constant weight.
   bool IsProjection(NodeId node) const {
     const std::string_view op = model_.OpType(node);
     return op == "Gemm" || op == "MatMulNBits" ||
@@ -61,7 +61,7 @@ class AttentionCores {
   }
 
   void Consider(NodeId softmax) {
-    // Forward to the product with the values, and on to the projection out.
+    // Forward to the product with the values and to the output projection.
     region_.clear();
     NodeId at = softmax;
     bool product = false;
@@ -77,7 +77,7 @@ class AttentionCores {
     }
     if (!product) return Forget();
     const ModuleId outside = CallerOf(out);
-    // Backward to the projections in.
+    // Backward to the input projections.
     sources_ = kNo<ModuleId>;
     source_count_ = 0;
     usual_ = kNo<ModuleId>;
@@ -96,7 +96,7 @@ class AttentionCores {
     if (guessed) module = usual_;
     if (module == kNo<ModuleId> || module == ModuleId{0}) return Forget();
     for (const NodeId node : region_) {
-      // The projections themselves are below it, under names that are lost.
+      // The projections are submodules whose names are lost.
       const bool projection = IsProjection(node);
       claims_.push_back(
           {node, module,
@@ -126,7 +126,7 @@ class AttentionCores {
       ++source_count_;
       return;
     }
-    // What others read as well (masks, rotary tables) is made elsewhere.
+    // Values with other consumers (masks, rotary tables) are made elsewhere.
     for (const ValueId output : model_.Outputs(producer)) {
       if (output == kNo<ValueId>) continue;
       for (const NodeId consumer : model_.Consumers(output)) {
@@ -139,7 +139,7 @@ class AttentionCores {
     Add(producer, softmax);
   }
 
-  // What the projections into the attention read.
+  // Stores the norm that the input projections read.
   void RememberNorm(NodeId node) {
     if (!placed_[node].tagged()) return;
     const auto at = evidence_.usual_attention.find(
@@ -157,7 +157,7 @@ class AttentionCores {
     for (const NodeId node : region_) core_of_[node] = kNo<NodeId>;
   }
 
-  // The module that called the leaf `node` belongs to.
+  // The caller of the leaf module of `node`.
   ModuleId CallerOf(NodeId node) const {
     if (node == kNo<NodeId> || !placed_[node].tagged()) return kNo<ModuleId>;
     const ModuleTree& tree = evidence_.modules;

@@ -41,7 +41,7 @@ class Cut {
         reached_(model_.node_count(), 0),
         values_(model_.value_count()) {}
 
-  // The free nodes of the set; empty where it took too much.
+  // The free nodes of the set; empty if it took too much.
   std::vector<NodeId> Around(const std::vector<NodeId>& sources) {
     ++call_;
     states_ = 0;

@@ -1,5 +1,5 @@
 // If and Loop of scripted modules: the branches use the parameters of
-// submodules, the rest is the module's own.
+// submodules; the other nodes belong to the module itself.
 #include <algorithm>
 #include <string_view>
 
@@ -9,7 +9,7 @@
 namespace onnx_tag {
 namespace {
 
-// What the placed nodes inside a node's graphs, at any depth, agree on.
+// The common module of the placed nodes inside a node's graphs, at any depth.
 struct Contents {
   ModuleId around = kNo<ModuleId>;
   bool several = false;  // modules
@@ -32,8 +32,8 @@ class ControlFlow {
       Propose(node, module,
               "this module contains the modules that its branches use");
       if (!placed_[node].tagged()) ProposeForConditions(node, module);
-      // Whole models stand in branches, too: that they are the root's says
-      // nothing of their nodes.
+      // A branch may contain a whole model. Then the root says nothing about
+      // its nodes.
       if (module == ModuleTree::kRoot) continue;
       for (const GraphId graph : graphs) {
         for (const NodeId inner : model_[graph].nodes) {
@@ -46,7 +46,7 @@ class ControlFlow {
   }
 
  private:
-  // From the innermost graphs outwards: a node comes before those inside it.
+  // From the innermost graphs outwards; a node precedes the nodes inside it.
   void Collect() {
     contents_.resize(model_.node_count());
     for (std::size_t i = model_.node_count(); i-- > 0;) {
@@ -77,7 +77,8 @@ class ControlFlow {
     }
   }
 
-  // A branch with operations beside those of one module is its caller's.
+  // If a branch has operations besides those of one module, it belongs to the
+  // caller of that module.
   ModuleId ModuleOf(NodeId node) const {
     const Contents& contents = contents_[node];
     if (contents.around == kNo<ModuleId> ||
@@ -88,7 +89,7 @@ class ControlFlow {
     return evidence_.modules.Parent(contents.around);
   }
 
-  // What only makes the condition or the trip count.
+  // Places nodes that only compute the condition or the trip count.
   void ProposeForConditions(NodeId node, ModuleId module) {
     const auto inputs = model_.Inputs(node);
     const std::size_t conditions = model_.OpType(node) == "Loop" ? 2 : 1;

@@ -18,7 +18,7 @@ bool OwnsParameter(const Evidence& evidence, const NameFact& fact) {
   return false;
 }
 
-// Open nodes that hand values to each other, and the placed nodes around them.
+// Connected open nodes, and the placed nodes around them.
 class Regions {
  public:
   Regions(const Evidence& evidence, const Placed& placed)
@@ -41,9 +41,10 @@ class Regions {
     });
   }
 
-  // The innermost module that holds the placed nodes around; kNo: none are.
+  // The innermost module that contains the placed nodes around; kNo if there
+  // are none.
   ModuleId Around(NodeId node) { return module_[Leader(node)]; }
-  // One of them is of that module itself.
+  // Whether one of them is in that module itself.
   bool Touches(NodeId node) { return touches_[Leader(node)]; }
 
  private:
@@ -108,7 +109,7 @@ std::vector<Claim> ProposeFromDialect(const Evidence& evidence,
 }
 
 // tf2onnx writes an Einsum or an LSTM as dozens of nodes without a scope. They
-// lie in the innermost layer that holds all that they are connected to.
+// belong to the innermost layer that contains all connected nodes.
 std::vector<Claim> ProposeForUnnamedRegions(const Evidence& evidence,
                                             const Placed& placed) {
   std::vector<Claim> claims;

@@ -1,4 +1,4 @@
-// What the file says outright: metadata, scoped names, surviving value names.
+// Claims from direct evidence: metadata, scoped names, surviving value names.
 #include "ladder/claim.h"
 
 namespace onnx_tag {

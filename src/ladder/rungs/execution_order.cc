@@ -1,9 +1,9 @@
-// Nodes of a file without scopes: what is known are the owners of the named
-// parameters, the order of execution and the flow of data.
+// Places nodes of a file without scopes by the owners of named parameters, the
+// execution order and the dataflow.
 //
-// Module calls nest and the file is in the order of execution, so what lies
-// between two placed nodes, of modules A and B, lies on the way from A up to
-// their common ancestor and down to B. The flow of data says how far up.
+// Module calls are nested, and the file is in execution order. So a node
+// between two placed nodes of modules A and B is on the path from A up to their
+// common ancestor and down to B. The dataflow shows how far up.
 #include <algorithm>
 
 #include "hierarchy/name_parts.h"
@@ -61,8 +61,8 @@ class ExecutionOrder {
     return placed_[node].tagged() && IsData(node);
   }
 
-  // The module in which the result of `node` is handed on: a leaf has
-  // returned to its caller.
+  // The module that gets the result of `node`: a leaf has returned to its
+  // caller.
   ModuleId Caller(NodeId node) const {
     const ModuleId module = module_[node];
     if (module == kNo<ModuleId> || module == ModuleId{0}) return module;
@@ -72,7 +72,7 @@ class ExecutionOrder {
     return module;
   }
 
-  // The same, as `node` sees it: a layer that has ended has returned, too.
+  // The same for the consumer `node`: a layer that has ended has returned, too.
   ModuleId CallerFor(NodeId node, NodeId producer) const {
     const ModuleId module = Caller(producer);
     const ModuleId layer = bounds_.ends[producer];
@@ -120,7 +120,7 @@ class ExecutionOrder {
     }
   }
 
-  // The module around everything that reads a node's result, in the end.
+  // The common ancestor of all direct and indirect consumers of a node.
   void FindReaders(const std::vector<NodeId>& nodes) {
     for (std::size_t i = nodes.size(); i-- > 0;) {
       const NodeId node = nodes[i];
@@ -141,7 +141,7 @@ class ExecutionOrder {
     }
   }
 
-  // Where the first node of `gap` lies, whose other nodes come before `after`.
+  // The module of the first node of `gap`; the other nodes precede `after`.
   ModuleId Between(std::span<const NodeId> gap, NodeId before,
                    NodeId after) const {
     const NodeId node = gap.front();
@@ -155,18 +155,18 @@ class ExecutionOrder {
       return ModuleId{0};
     }
     const ModuleId around = Around(node, a, b);
-    // Before the first placed node and behind the last, the root is not what
-    // is known but all that is left.
+    // Before the first placed node and after the last one, the root is only a
+    // fallback.
     const ModuleId nowhere =
         before == kNo<NodeId> || after == kNo<NodeId> ? kNo<ModuleId> : around;
     const auto on_the_way = [&](ModuleId module) {
       return module != kNo<ModuleId> && tree_.IsAncestor(around, module) &&
              (tree_.IsAncestor(module, a) || tree_.IsAncestor(module, b));
     };
-    ModuleId flow = kNo<ModuleId>;     // around all that it reads
-    ModuleId deepest = kNo<ModuleId>;  // of what it reads
-    int returned = 0;                  // results of leaves among it
-    bool continues = false;            // or of nodes placed here
+    ModuleId flow = kNo<ModuleId>;     // common ancestor of its producers
+    ModuleId deepest = kNo<ModuleId>;  // the deepest module of its producers
+    int returned = 0;                  // number of inputs from leaves
+    bool continues = false;            // has inputs from nodes placed here
     bool reads_unplaced = false;
     for (const ValueId input : model_.Inputs(node)) {
       const NodeId producer = ProducerOf(model_, input);
@@ -191,7 +191,7 @@ class ExecutionOrder {
     }
     if (flow == kNo<ModuleId> && reads_unplaced) return nowhere;
     if (flow == kNo<ModuleId>) {
-      // The first layer cannot make what all layers read.
+      // The first layer cannot make a value that all layers read.
       if (before != kNo<NodeId> && after != kNo<NodeId> &&
           readers_[node] != kNo<ModuleId> &&
           tree_.IsAncestor(readers_[node], b)) {
@@ -200,12 +200,12 @@ class ExecutionOrder {
       const ModuleId module = FromInputs(gap, after, nowhere);
       return before == kNo<NodeId> || on_the_way(module) ? module : around;
     }
-    // A weight without a name hides a module, anywhere on the way.
+    // A weight without a name is an unknown module anywhere on the path.
     if (deepest == kNo<ModuleId> || HasHiddenWeight(evidence_, node))
       return nowhere;
     const bool active = IsActive(gap, deepest);
     if (on_the_way(flow)) {
-      // Behind a layer's last node anything may follow before the next layer.
+      // After the last node of a layer, other nodes may precede the next layer.
       continues = continues && !LeavesLayer(around, flow);
       return continues || returned > 1 || active || flow != deepest ? flow
                                                                     : around;
@@ -223,14 +223,14 @@ class ExecutionOrder {
     return false;
   }
 
-  // So much behind the last module, and no weight in it, is what a model does
-  // with its results: boxes are selected, tokens drawn. No module that has run
-  // does it.
+  // Many operations after the last module, without any weight, are the
+  // post-processing of the model: selecting boxes, drawing tokens. They do not
+  // belong to a module that has run before.
   bool IsProgram(std::span<const NodeId> gap) const {
     return model_[gap.front()].graph == GraphId{0} && behind_last_ > kTail;
   }
 
-  // What it lies inside of, whatever is between.
+  // The module that certainly contains it.
   ModuleId Around(NodeId node, ModuleId a, ModuleId b) const {
     const ModuleId around = Common(a, b);
     const ModuleId bound = bounds_.inside[node];
@@ -239,7 +239,7 @@ class ExecutionOrder {
                : around;
   }
 
-  // Whether the way from `module` up to `around` leaves an item of a list.
+  // Whether the path from `module` up to `around` leaves an item of a list.
   bool LeavesLayer(ModuleId around, ModuleId module) const {
     for (ModuleId at = module; at != around && at != ModuleId{0};
          at = tree_.Parent(at)) {
@@ -248,14 +248,14 @@ class ExecutionOrder {
     return false;
   }
 
-  // What is made of the model's inputs before anything else is made where both
-  // what comes next and what reads it in the end are called.
+  // The first operations on the model's inputs belong to the common caller of
+  // the next node and of their last consumers.
   ModuleId FromInputs(std::span<const NodeId> gap, NodeId after,
                       ModuleId otherwise) const {
     const NodeId node = gap.front();
     if (after == kNo<NodeId> || readers_[node] == kNo<ModuleId>)
       return otherwise;
-    // A weight without a name hides a module.
+    // A weight without a name is an unknown module.
     for (const NodeId other : gap) {
       if (HasHiddenWeight(evidence_, other)) return otherwise;
     }
@@ -265,8 +265,8 @@ class ExecutionOrder {
                : both;
   }
 
-  // Whether `module` has not returned yet: a later node of the gap still reads
-  // what was made in it before.
+  // Whether `module` has not returned yet: a later node of the gap reads an
+  // earlier value of it.
   bool IsActive(std::span<const NodeId> gap, ModuleId module) const {
     constexpr std::size_t kLookAhead = 200;
     for (const NodeId later :
@@ -284,8 +284,8 @@ class ExecutionOrder {
     return false;
   }
 
-  // A residual Add: up from where the new part comes from, to the first
-  // module that the old part is used in as well.
+  // For a residual Add: climbs from the module of the new part to the first
+  // ancestor that also uses the old part.
   ModuleId WhereOldMeetsNew(NodeId node, ModuleId deepest,
                             ModuleId around) const {
     for (ModuleId at = deepest; at != around && at != ModuleId{0};
@@ -305,7 +305,7 @@ class ExecutionOrder {
     return around;
   }
 
-  // Indices are made by the caller of an embedding.
+  // The caller of an embedding makes its indices.
   ModuleId SideReader(NodeId node) const {
     const ModuleId module = module_[node];
     const bool embedding = model_.OpType(node) == "Gather" &&
@@ -315,7 +315,7 @@ class ExecutionOrder {
     return embedding ? Callable(tree_.Parent(module)) : module;
   }
 
-  // Constants and shape arithmetic serve the nodes that read them.
+  // Constants and shape arithmetic belong to their consumers.
   void PlaceSide(const std::vector<NodeId>& nodes) {
     std::vector<NodeId> before(nodes.size(), kNo<NodeId>);
     for (std::size_t i = 1; i < nodes.size(); ++i) {
@@ -336,7 +336,7 @@ class ExecutionOrder {
         }
       }
       if (module == kNo<ModuleId>) continue;
-      // Equal nodes of two layers were merged: the first layer made it.
+      // Equal nodes of two layers were merged; the first layer owns the node.
       if (before[i] != kNo<NodeId> && after != kNo<NodeId>) {
         const ModuleId around = Common(module_[before[i]], module_[after]);
         if (InAnotherLayer(around, module)) module = around;
@@ -348,7 +348,7 @@ class ExecutionOrder {
     }
   }
 
-  // Whether the paths of the two part at an index.
+  // Whether the paths first differ in an index.
   bool InAnotherLayer(ModuleId a, ModuleId b) const {
     const ModuleId common = tree_.CommonAncestor(a, b);
     if (common == a || common == b) return false;
@@ -365,7 +365,7 @@ class ExecutionOrder {
   const Placed& placed_;
   IdVector<NodeId, ModuleId> module_;
   IdVector<NodeId, ModuleId> readers_;
-  std::size_t behind_last_ = 0;  // nodes on data behind the last placed one
+  std::size_t behind_last_ = 0;  // data nodes after the last placed node
   DataValues data_;
   Bounds bounds_;
   std::vector<Claim> claims_;

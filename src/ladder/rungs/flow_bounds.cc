@@ -9,7 +9,7 @@
 namespace onnx_tag {
 namespace {
 
-// The placed nodes that are nearest on the way, before or behind.
+// The nearest placed nodes upstream or downstream.
 class Nearest {
  public:
   // `closer`: whether the first is nearer than the second.
@@ -31,7 +31,7 @@ class Nearest {
   const NodeId* end() const { return nodes_.data() + size_; }
 
  private:
-  // Residual streams lead to every layer: only the next few matter.
+  // A residual stream reaches every layer; only the nearest few matter.
   std::array<NodeId, 6> nodes_{};
   std::size_t size_ = 0;
 };
@@ -111,8 +111,8 @@ class FlowBounds {
     if (deepest != ModuleId{0}) bounds_.PutInside(tree_, node, deepest);
   }
 
-  // Modules that run more than once: most of what they own is used twice. A
-  // recurrent one uses its weights for every step of one run.
+  // Finds modules that run more than once: most of their parameters are used
+  // twice. A recurrent module uses its weights at every step of one run.
   void FindRepeated() {
     IdVector<ModuleId, std::uint32_t> once(tree_.size(), 0);
     IdVector<ModuleId, std::uint32_t> again(tree_.size(), 0);

@@ -4,7 +4,7 @@
 namespace onnx_tag {
 namespace {
 
-// The package function whose body the graph belongs to, helpers not counted:
+// Whether the graph is the body of a package function. Helpers do not count;
 // their bodies are placed after their calls.
 bool InPackage(const FunctionTable& table, FunctionId owner) {
   return owner != kNo<FunctionId> &&
@@ -40,8 +40,9 @@ std::vector<Claim> ProposeFromFunctions(const Evidence& evidence,
                             : "it calls a module's function with this "
                               "module's parameters"});
   }
-  // dynamo_export made a function of every module, so what stands in a body
-  // itself is that module's own, and what stands outside is the root's.
+  // dynamo_export makes a function of every module. So the nodes of a body
+  // belong to that module, and the nodes outside of functions belong to the
+  // root.
   const bool main_is_root = HasPackageCallInMain(evidence);
   for (const NodeId node : evidence.model.Nodes()) {
     if (placed[node].tagged()) continue;
@@ -98,8 +99,8 @@ std::vector<Claim> ProposeForHelperBodies(const Evidence& evidence,
   const FunctionTable& table = evidence.functions;
   std::vector<Claim> claims;
   if (table.empty()) return claims;
-  // Helpers call helpers: where the call itself is not placed, the call of the
-  // function around it counts.
+  // Helpers call helpers. If a call is not placed, the call of the enclosing
+  // function is used.
   IdVector<FunctionId, Tag> calls(table.size());
   for (const FunctionId id : table.CallersFirst()) {
     const LocalFunction& function = table[id];
@@ -111,7 +112,7 @@ std::vector<Claim> ProposeForHelperBodies(const Evidence& evidence,
                     : calls[outer];
     if (function.kind == FunctionKind::kClass &&
         function.module != kNo<ModuleId>) {
-      calls[id] = Tag();  // its own body is not its caller's
+      calls[id] = Tag();  // recursion: its body is not its caller
     }
     if (!calls[id].tagged()) continue;
     for (const NodeId node : table.Body(id)) {

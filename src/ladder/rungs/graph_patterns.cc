@@ -17,7 +17,7 @@ bool IsConstant(const Evidence& evidence, ValueId value) {
   return value != kNo<ValueId> && evidence.constant_value[Index(value)];
 }
 
-// The one input that is not constant, or kNo.
+// The only input that is not constant, or kNo.
 ValueId DataInput(const Evidence& evidence, NodeId node) {
   ValueId data = kNo<ValueId>;
   for (const ValueId input : evidence.model.Inputs(node)) {
@@ -56,8 +56,8 @@ NodeId MatMulBefore(const Evidence& evidence, NodeId add) {
 
 namespace {
 
-// Backwards from `last` through arithmetic, `depth` steps at most, not past
-// `stop`; in no particular order, each node once.
+// Follows arithmetic backwards from `last`, at most `depth` steps, not past
+// `stop`. Returns each node once, in no particular order.
 std::vector<NodeId> ArithmeticBefore(const Evidence& evidence, NodeId last,
                                      std::span<const ValueId> stop) {
   constexpr std::array<std::string_view, 11> kParts = {
@@ -82,8 +82,8 @@ std::vector<NodeId> ArithmeticBefore(const Evidence& evidence, NodeId last,
   return nodes;
 }
 
-// What a ReduceMean of a norm is taken of: the norm's input itself, or the
-// square of it, centred or not.
+// The input of a norm, from a ReduceMean of the input or of its square, centred
+// or not.
 ValueId NormInput(const Evidence& evidence, NodeId mean) {
   const Model& model = evidence.model;
   const auto inputs = model.Inputs(mean);
@@ -117,8 +117,7 @@ std::vector<NodeId> NormBefore(const Evidence& evidence, NodeId last) {
   }
   if (inputs.empty() || !has_root) return {};
   std::vector<NodeId> nodes = ArithmeticBefore(evidence, last, inputs);
-  // A mean must still be among them, and nothing may be used outside but the
-  // result.
+  // They must still contain a mean, and only the result may be used outside.
   const bool has_mean = std::any_of(
       nodes.begin(), nodes.end(),
       [&](NodeId node) { return model.OpType(node) == "ReduceMean"; });

@@ -1,4 +1,4 @@
-// Small shapes in the graph that belong together.
+// Small patterns of nodes that belong together.
 #ifndef ONNX_TAG_LADDER_RUNGS_GRAPH_PATTERNS_H_
 #define ONNX_TAG_LADDER_RUNGS_GRAPH_PATTERNS_H_
 
@@ -10,17 +10,16 @@
 
 namespace onnx_tag {
 
-// The MatMul with a constant weight whose result `add` adds a constant to, a
-// Cast, Reshape or DequantizeLinear between them passed over; or kNo.
+// The MatMul with a constant weight to whose result `add` adds a constant; or
+// kNo. A Cast, Reshape or DequantizeLinear between them is skipped.
 NodeId MatMulBefore(const Evidence& evidence, NodeId add);
 
-// Whether it is a product with a constant: a layer, whether or not its weight
-// kept a name.
+// Whether it is a product with a constant: a layer, with or without a name.
 bool HasHiddenWeight(const Evidence& evidence, NodeId node);
 
-// The nodes of a decomposed LayerNorm or RMSNorm that `last`, the
-// multiplication with its weight or the addition of its bias, completes; empty
-// where there is none.
+// The nodes of a decomposed LayerNorm or RMSNorm that ends with `last`, the
+// multiplication with its weight or the addition of its bias. Empty if there is
+// none.
 std::vector<NodeId> NormBefore(const Evidence& evidence, NodeId last);
 
 }  // namespace onnx_tag

@@ -1,5 +1,5 @@
-// Nodes that only serve others: weight carriers, conversions, Reshapes and what
-// has one reader.
+// Places helper nodes: weight carriers, conversions, Reshapes and nodes with
+// one consumer.
 #include <algorithm>
 
 #include "ladder/claim.h"
@@ -26,7 +26,7 @@ std::vector<Claim> ProposeForCarriers(const Evidence& evidence,
 
 namespace {
 
-// Placed by what the file says of the node itself.
+// Whether the tag comes from direct evidence.
 bool IsDirect(const Tag& tag) {
   return tag.tagged() &&
          (tag.source == Source::kScope || tag.source == Source::kMetadata ||
@@ -41,14 +41,14 @@ bool IsConversion(std::string_view op) {
 
 }  // namespace
 
-// What a quantizer or a float16 converter put around a tensor belongs to
-// whoever made the tensor, and is no surer than that.
+// Nodes that a quantizer or a float16 converter inserted belong to the producer
+// of the tensor, with at most the same confidence.
 std::vector<Claim> ProposeForConversions(const Evidence& evidence,
                                          const Placed& placed) {
   const Model& model = evidence.model;
   std::vector<Claim> claims;
-  // A quantizer and its inverse stand one behind the other: the node that made
-  // the tensor, all open conversions in between passed over.
+  // A quantizer and a dequantizer are adjacent. This is the producer of the
+  // tensor; open conversions between are skipped.
   IdVector<NodeId, NodeId> maker(model.node_count(), kNo<NodeId>);
   for (const NodeId node : model.Nodes()) {
     if (placed[node].tagged()) maker[node] = node;
@@ -70,8 +70,8 @@ std::vector<Claim> ProposeForConversions(const Evidence& evidence,
   return claims;
 }
 
-// MatMul and Add became Gemm, which takes two dimensions: the Reshapes around
-// it were put there for it.
+// A MatMul and an Add became a Gemm, which takes two dimensions. The Reshapes
+// around it were inserted for this.
 std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
                                           const Placed& placed) {
   const Model& model = evidence.model;
@@ -99,7 +99,7 @@ std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
     if (after != kNo<NodeId> && model.OpType(after) != "Reshape") {
       after = kNo<NodeId>;
     }
-    // Without scopes a Reshape on one side may as well be the model's own.
+    // Without scopes, a Reshape on only one side may belong to the model.
     const bool both = before != kNo<NodeId> && after != kNo<NodeId>;
     if (!both && !IsDirect(placed[node])) continue;
     claim(before, node);
@@ -108,8 +108,8 @@ std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
   return claims;
 }
 
-// A node without a scope among scoped ones: scripted functions, constants,
-// helpers of the exporter. They serve the node that reads them.
+// Nodes without a scope among nodes with scopes: scripted functions, constants,
+// helpers of the exporter. They belong to their consumer.
 std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
                                         const Placed& placed) {
   const Model& model = evidence.model;

@@ -1,10 +1,10 @@
-// What a node that nothing names lies inside of, at least.
+// Finds a module that certainly contains a node without a name.
 //
-// Two facts hold whatever an architecture is called. A module that is called
-// once takes its inputs first and gives its outputs last: what lies on a way
-// from one of its nodes to another of its nodes lies in it. And the layers of a
-// list end alike: what follows the last named node of every layer, of the last
-// one, too, is the layer's own.
+// Two facts hold for any architecture. A module that is called once takes its
+// inputs before it gives its outputs. So a node on a data path between two
+// nodes of the module is in the module. And the layers of a list have equal
+// ends: nodes that follow the last named node of every layer belong to the
+// layer.
 #ifndef ONNX_TAG_LADDER_RUNGS_LAYER_BOUNDS_H_
 #define ONNX_TAG_LADDER_RUNGS_LAYER_BOUNDS_H_
 
@@ -19,7 +19,7 @@ struct Bounds {
   explicit Bounds(std::size_t nodes)
       : inside(nodes, kNo<ModuleId>), ends(nodes, kNo<ModuleId>) {}
 
-  // Of two answers the deeper counts.
+  // The deeper of two answers is used.
   void PutInside(const ModuleTree& tree, NodeId node, ModuleId module) {
     ModuleId& known = inside[node];
     if (known == kNo<ModuleId> || tree.IsAncestor(known, module)) {
@@ -29,25 +29,25 @@ struct Bounds {
 
   RunOrder order;
   IdVector<NodeId, ModuleId> inside;  // the deepest module known
-  // The layer whose end it is part of: what follows is outside.
+  // The layer whose end it is part of; later nodes are outside.
   IdVector<NodeId, ModuleId> ends;
 };
 
-// Whether it is placed by more than what stands around it.
+// Whether it is placed by other evidence than its neighbours.
 inline bool IsKnown(const Tag& tag) {
   return tag.tagged() && tag.confidence > Confidence::kLow;
 }
 
-// From the ends of twin layers.
+// Uses the ends of equal layers.
 void BoundByTwins(const Evidence& evidence, const Placed& placed,
                   const DataValues& data, Bounds& bounds);
 
-// From the flow of data: the deepest module that has a node before and a node
-// behind.
+// Uses the dataflow: the deepest module that has a node upstream and a node
+// downstream.
 void BoundByFlow(const Evidence& evidence, const Placed& placed,
                  const DataValues& data, Bounds& bounds);
 
-// From both; of two answers the deeper.
+// Uses both; the deeper of two answers is used.
 Bounds FindBounds(const Evidence& evidence, const Placed& placed,
                   const DataValues& data);
 

@@ -111,7 +111,7 @@ class LikeLayers {
     return false;
   }
 
-  // The named nodes that all items have; none where items are not alike.
+  // The named nodes that all items have; none if items are not alike.
   std::vector<Row> NamedRows(const std::vector<ModuleId>& items) const {
     std::map<std::string, std::vector<Row>> places;
     std::size_t most = 0;

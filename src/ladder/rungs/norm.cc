@@ -1,5 +1,5 @@
-// Norms that an exporter wrote out as arithmetic: the weight at their end says
-// whose they are.
+// Norms that an exporter decomposed into arithmetic. The weight at the end
+// gives the module.
 #include "ladder/claim.h"
 #include "ladder/rungs/graph_patterns.h"
 

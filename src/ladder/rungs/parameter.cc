@@ -7,10 +7,10 @@
 namespace onnx_tag {
 namespace {
 
-// The module that owns the node's parameters, or kNo where they disagree.
+// The module that owns the node's parameters, or kNo if they disagree.
 struct Owner {
   ModuleId module = kNo<ModuleId>;
-  bool matrix = false;  // a weight of rank 2 or more says so
+  bool matrix = false;  // a weight of rank 2 or more confirms it
 };
 
 Owner OwnerOf(const Evidence& evidence, NodeId node) {
@@ -44,14 +44,14 @@ IdVector<ModuleId, bool> ModulesThatPack(const Evidence& evidence) {
   return packs;
 }
 
-// By its attribute name.
+// Checks the attribute name.
 bool LooksLikeEmbedding(const Evidence& evidence, ModuleId module) {
   const std::string_view atom = evidence.modules.Atom(module);
   return atom.find("emb") != std::string_view::npos || atom == "wte" ||
          atom == "wpe" || atom == "shared";
 }
 
-// A tensor's two dimensions as one number, or 0 where it has not two.
+// The two dimensions of a tensor as one number, or 0 if its rank is not 2.
 std::uint64_t Shape(const Model& model, ValueId value) {
   const Initializer* tensor =
       value == kNo<ValueId> ? nullptr : model.InitializerOf(value);
@@ -65,8 +65,8 @@ std::uint64_t Transposed(std::uint64_t shape) {
   return shape << 32 | shape >> 32;
 }
 
-// Products with a weight that lost its name, by its shape: a head that shares
-// its matrix with the embedding has a transposed copy of it.
+// Products with a weight without a name, by shape. A head that shares its
+// matrix with the embedding has a transposed copy of it.
 std::unordered_map<std::uint64_t, NodeId> NamelessProducts(
     const Evidence& evidence) {
   const Model& model = evidence.model;
@@ -81,7 +81,7 @@ std::unordered_map<std::uint64_t, NodeId> NamelessProducts(
     }
     const std::uint64_t shape = Shape(model, inputs[1]);
     if (shape == 0) continue;
-    // The last one: heads come last. Gemm may read either form.
+    // The last product wins, because heads are last. Gemm may read either form.
     products[shape] = node;
     if (op == "Gemm") products[Transposed(shape)] = node;
   }
@@ -114,8 +114,8 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
         evidence.modules.Atom(owner.module) == "out_proj") {
       owner.module = evidence.modules.Parent(owner.module);
     }
-    // A name without dots may be the root's, or nobody's: a recipe knows
-    // better.
+    // A name without dots may belong to the root or to no module; a recipe is
+    // more reliable.
     if (owner.module == ModuleId{0} && in_recipe[node]) continue;
     if (model.OpType(node) == "Gather") {
       // A tied matrix has the name of the embedding or of the head.

@@ -1,7 +1,7 @@
-// Recurrent layers that were written out step by step.
+// Recurrent layers that were decomposed into steps.
 //
-// A torch.nn.RNN, GRU or LSTM is called once: what lies between two of its
-// nodes in the flow of data is its own.
+// A torch.nn.RNN, GRU or LSTM is called once. So a node on a data path between
+// two of its nodes belongs to it.
 #include "graph/recurrent.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace onnx_tag {
 namespace {
 
-// More of them, each with a walk over the graph, are rather a mistake.
+// The maximum number of modules; each needs a walk over the graph.
 constexpr std::size_t kMostModules = 8;
 
 std::set<ModuleId> RecurrentModules(const Evidence& evidence) {
@@ -48,12 +48,12 @@ class Unrolled {
     }
   }
 
-  // Made of what the module makes, and needed for it.
+  // Whether it is both downstream and upstream of nodes of the module.
   bool IsInside(NodeId node) const {
     return !IsOwn(node) && Any(model_.Inputs(node), made_) &&
            Any(model_.Outputs(node), needed_);
   }
-  // Called in a loop, with other modules between its calls.
+  // Whether it is called in a loop with other modules between its calls.
   bool IsCalledAgain() const {
     const auto& nodes = model_[GraphId{0}].nodes;
     return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {

@@ -1,8 +1,8 @@
-// Parts of a torch.nn.Sequential that have no parameters: activations, pools.
+// Places items of a torch.nn.Sequential without parameters: activations, pools.
 //
-// Items of a Sequential run one after the other and its numbers have no gaps,
-// so what lies between the nodes of items 3 and 5, and reads and feeds nothing
-// else, is item 4.
+// The items of a Sequential run one after the other, and its numbers have no
+// gaps. So nodes between the nodes of items 3 and 5, without other producers
+// and consumers, are item 4.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -16,7 +16,7 @@
 namespace onnx_tag {
 namespace {
 
-// Operations that are a module each.
+// Whether the operation is one module.
 bool IsModuleOfItsOwn(std::string_view op) {
   static constexpr std::array<std::string_view, 24> kOps = {
       "Relu",          "LeakyRelu",   "Clip",
@@ -56,7 +56,7 @@ class SequentialParts {
   }
 
  private:
-  // Its number, where it is an item without children.
+  // Its number, if it is an item without children.
   std::optional<std::uint32_t> NumberOf(NodeId node) const {
     const ModuleId module = placed_[node].module;
     if (module == ModuleId{0} || placed_[node].confidence == Confidence::kLow ||
@@ -78,8 +78,8 @@ class SequentialParts {
     const std::size_t missing = *last - *first - 1;
     const std::size_t parts = CountParts(gap);
     if (parts > missing || !IsClosed(before, gap, after)) return;
-    // A Dropout leaves no node, and stands behind what it follows; behind a
-    // convolution it may have been a BatchNorm, before.
+    // A missing item may be a Dropout, which leaves no node. After a
+    // convolution it may also be a folded BatchNorm; then the order is unknown.
     if (parts < missing && IsConvolution(before)) return;
     for (std::size_t i = 0; i < gap.size(); ++i) {
       const std::size_t part = parts == 1 ? 0 : i;
@@ -94,7 +94,8 @@ class SequentialParts {
     }
   }
 
-  // Operations that are modules, or one module that takes several operations.
+  // The number of operations that are modules; or one module of several
+  // operations.
   std::size_t CountParts(const std::vector<NodeId>& gap) const {
     const bool single = std::all_of(gap.begin(), gap.end(), [&](NodeId node) {
       return IsModuleOfItsOwn(model_.OpType(node));
@@ -107,8 +108,8 @@ class SequentialParts {
     return op == "Conv" || op == "ConvTranspose";
   }
 
-  // Whether nothing leads into the gap but the node before it, and nothing out
-  // of it but the node behind.
+  // Whether the gap has no other input than the node before it, and no other
+  // output than the node after it.
   bool IsClosed(NodeId before, const std::vector<NodeId>& gap,
                 NodeId after) const {
     const auto inside = [&](NodeId node) {

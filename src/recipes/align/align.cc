@@ -9,16 +9,16 @@ namespace {
 using Score = std::int32_t;
 
 constexpr Score kNever = -100'000'000;
-constexpr Score kAnchor = 8 * kUnit;  // the parameter's module is this one
+constexpr Score kAnchor = 8 * kUnit;  // the parameter is in the same module
 constexpr Score kExact = kUnit / 2;   // with the same indices
-constexpr Score kClash = 12 * kUnit;  // it is another of the recording
+constexpr Score kClash = 12 * kUnit;  // it is in another recorded module
 constexpr Score kExtra = kUnit / 5;
 constexpr Score kConvolutionExtra = kUnit;
-// The whole table, two bytes each.
+// The maximum size of the table, with two bytes per cell.
 constexpr std::size_t kMostCells = std::size_t{24} << 20;
 
 enum Move : std::int16_t {
-  kStart = -1,  // nothing of the file before it counts
+  kStart = -1,  // the alignment starts here
   kMatch = 0,
   kInsert = 1,
   kDelete = 2,
@@ -85,7 +85,7 @@ class Aligner {
         by_path_[*program.generic[j]].push_back(j);
     }
     for (std::uint32_t j = 0; j < program.steps.size(); ++j) {
-      // Recorded with the same parameter, whoever ran it.
+      // The recorded token used the same parameter.
       const Path* const anchor = program.anchor[j];
       if (anchor == nullptr || anchor == program.path[j]) continue;
       by_path_[Generic(*anchor)].push_back(j);
@@ -93,7 +93,7 @@ class Aligner {
   }
 
   Alignment Run() {
-    // Parts of the recording at either end may be missing cheaply.
+    // Missing parts at either end of the recording have a small penalty.
     start_.assign(width_, 0);
     for (std::size_t j = 1; j < width_; ++j) {
       start_[j] = start_[j - 1] - EndCost(j - 1);
@@ -116,7 +116,7 @@ class Aligner {
  private:
   Score EndCost(std::size_t j) const { return delete_[j] * 3 / 20; }
 
-  // The scores of matching step i of the file with each of the program.
+  // The scores of matching step i of the file with each step of the program.
   const std::vector<Score>& RowFor(std::size_t i, std::vector<Score>& row) {
     Step step = query_.steps[i];
     step.token = 0;
@@ -132,7 +132,7 @@ class Aligner {
     if (anchor == nullptr) return known;
     const auto places = by_path_.find(Generic(*anchor));
     if (places == by_path_.end()) return known;
-    // A tied embedding has the name of the head: no reproach.
+    // A tied embedding has the name of the head, so there is no penalty.
     const Score clash = step.gather ? 0 : kClash;
     for (std::size_t j = 0; j < row.size(); ++j) row[j] = known[j] - clash;
     for (const std::uint32_t j : places->second) {
@@ -169,7 +169,7 @@ class Aligner {
     }
   }
 
-  // What the recording has and the file has not.
+  // Skips steps of the recording that the file does not have.
   void Skip(std::vector<Score>& scores, std::int16_t* moves) const {
     for (std::size_t j = 1; j < width_; ++j) {
       const Score skipped = scores[j - 1] - delete_[j - 1];
@@ -223,7 +223,7 @@ class Aligner {
     result.score = end.score;
     std::size_t i = end.i;
     std::size_t j = end.j;
-    // Jumps cannot go around for ever: each lost something.
+    // This ends, because each jump has a penalty.
     while (i > 0) {
       const std::int16_t move = moves_[i * width_ + j];
       if (move == kStart) break;
@@ -250,7 +250,7 @@ class Aligner {
   const Program& program_;
   std::size_t width_;
   std::vector<std::int16_t> moves_;
-  std::vector<Score> start_;  // by place in the program: of beginning there
+  std::vector<Score> start_;  // by place in the program: score of a start there
   std::vector<Score> delete_;
   std::vector<Score> landing_;
   std::unordered_map<Path, std::vector<std::uint32_t>, PathHash> by_path_;

@@ -1,5 +1,6 @@
-// A file's tokens against a recorded program whose lists may repeat any number
-// of times: dynamic programming over (token of the file, place in the program).
+// Aligns the tokens of a file with a recorded program whose lists may repeat
+// any number of times: dynamic programming over (token of the file, place in
+// the program).
 #ifndef ONNX_TAG_RECIPES_ALIGN_ALIGN_H_
 #define ONNX_TAG_RECIPES_ALIGN_ALIGN_H_
 
@@ -13,11 +14,10 @@ namespace onnx_tag::recipes {
 // The file's side.
 struct Query {
   std::vector<Step> steps;
-  // By step: where the parameter it uses would be in the recording; null:
-  // nothing is known.
+  // By step: the recorded module of the parameter that it uses; null: unknown.
   std::vector<const Path*> anchor;
-  // What stands before and after the program costs nothing: the file has more
-  // than the program.
+  // Steps before and after the program have no penalty, because the file has
+  // more than the program.
   bool free_ends = false;
 };
 
@@ -35,15 +35,15 @@ struct Alignment {
   std::int64_t score = 0;
   std::vector<std::uint32_t> match;  // by step of the file; kNone: none
   std::vector<TakenJump> jumps;
-  Stretch stretch;  // of the file's steps: all, or with free ends those between
+  Stretch stretch;  // the aligned steps: all, or a part with free ends
 };
 
-// What the steps in `stretch`, with so many known parameters, score against
-// themselves.
+// The score of the steps in `stretch` against themselves, with so many known
+// parameters.
 std::int64_t IdealScore(const Query& query, Stretch stretch,
                         std::size_t anchors);
 
-// Whether the table would stay within bounds.
+// Whether the table would fit into the limit.
 bool CanAlign(std::size_t query_steps, std::size_t program_steps);
 
 Alignment Align(const Query& query, const Program& program);

@@ -10,10 +10,10 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// Recordings that are read, to be ranked exactly.
+// The number of recordings that are read and ranked exactly.
 constexpr std::size_t kShortList = 64;
 
-// Of what either has, how much both have.
+// The share of common elements (Jaccard index).
 double Likeness(std::span<const std::uint32_t> a,
                 std::span<const std::uint32_t> b) {
   const std::size_t both = CommonCount(a, b);
@@ -30,8 +30,8 @@ Summary SummaryOf(const TokenGraph& graph) {
   return Summarize(labels, paths);
 }
 
-// Beginnings that half of the paths share: what an export may have lost or a
-// head may have added. The empty one is always among them.
+// The prefixes that half of the paths share. An export may have lost such a
+// prefix, or a head may have added it. The empty prefix is always included.
 std::vector<Path> Prefixes(const std::set<Path>& paths) {
   std::map<Path, std::size_t> counts;
   for (const Path& path : paths) {
@@ -107,7 +107,7 @@ Names NamesOf(const Candidate& candidate) {
 
 // Sets the candidate's `names` and prefixes for those of the file.
 void CompareNames(const FileNames& file, Candidate& candidate) {
-  // A file without a name does not say that it is only a part.
+  // A file without names cannot be recognised as a part.
   if (file.size == 0) return;
   const Names recorded = NamesOf(candidate);
   const std::vector<Path> recorded_prefixes = Prefixes(recorded.visible);
@@ -134,8 +134,8 @@ void CompareNames(const FileNames& file, Candidate& candidate) {
   }
 }
 
-// A few of each family first: without names, forty ResNets of one library are
-// as good as the one of another.
+// A few recordings of each family first. Without names, forty ResNets of one
+// library would hide the ResNet of another library.
 void PutMixedFirst(Candidates& candidates) {
   constexpr std::size_t kOfFamily = 3;
   std::map<std::string_view, std::size_t> families;
@@ -145,8 +145,8 @@ void PutMixedFirst(Candidates& candidates) {
       });
 }
 
-// Names and labels; where these are the same (networks of convolutions), the
-// length tells.
+// Ranks by names and labels. If these are equal (convolutional networks), the
+// length decides.
 double Rank(const Candidate& candidate, const TokenGraph& graph) {
   constexpr double kLength = 0.04;
   const std::size_t recorded = candidate.recording.tokens.size();
@@ -179,7 +179,8 @@ std::optional<Path> ToFile(const Candidate& candidate, const Path& recorded) {
   if (StartsWith(recorded, theirs)) {
     return Join(candidate.file_prefix, Rest(recorded, theirs.size()));
   }
-  // What the file is only a part of is its root.
+  // The file is only a part of the recorded model; a module above it is the
+  // root.
   if (candidate.file_prefix.empty() && StartsWith(theirs, recorded)) {
     return Path();
   }

@@ -1,4 +1,4 @@
-// Which recordings are worth an alignment.
+// Chooses the recordings to align.
 #ifndef ONNX_TAG_RECIPES_ALIGN_CANDIDATES_H_
 #define ONNX_TAG_RECIPES_ALIGN_CANDIDATES_H_
 
@@ -12,7 +12,7 @@
 
 namespace onnx_tag::recipes {
 
-// A recording, read and prepared. Programs point into it: it stays where it is.
+// A recording, read and prepared. Programs point into it, so it must not move.
 struct Candidate {
   Candidate(Recording read, AtomTable& atoms, bool relus_folded);
   Candidate(const Candidate&) = delete;
@@ -26,8 +26,8 @@ struct Candidate {
   const RecordedPaths paths;
   double names = 0;  // how well module names agree
   double grams = 0;  // how well labels do
-  // What stands before the common part of the paths: `file` here is
-  // `recorded` there.
+  // The prefixes before the common part of the paths: `file_prefix` in the file
+  // corresponds to `recorded_prefix` in the recording.
   Path file_prefix;
   Path recorded_prefix;
 
@@ -35,8 +35,8 @@ struct Candidate {
   std::unique_ptr<Program> programs_[2];
 };
 
-// A path of the recording as the file has it, and the other way; nothing where
-// it lies outside the common part.
+// Converts a path of the recording to a path of the file, and back. nullopt if
+// it is outside the common part.
 std::optional<Path> ToFile(const Candidate& candidate, const Path& recorded);
 std::optional<Path> ToRecording(const Candidate& candidate, const Path& path);
 
@@ -45,7 +45,8 @@ bool IsActivation(const Recording& recording, std::uint32_t module);
 
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
-// The best first, by names and labels, but few of each family before the rest.
+// The best first, by names and labels, with few recordings of each family
+// first.
 Candidates RankByNames(const TokenGraph& graph,
                        const std::vector<Path>& anchors, const Book& book,
                        AtomTable& atoms);

@@ -49,7 +49,7 @@ class Decoder {
     }
   }
 
-  // Lists inside another item start again.
+  // In another item, the inner lists start again.
   void Forget(const Path& list) {
     std::erase_if(places_, [&](const auto& entry) {
       return entry.first.size() > list.size() && StartsWith(entry.first, list);

@@ -1,5 +1,4 @@
-// From an alignment to module paths: list indices are counted along the way,
-// not copied.
+// Turns an alignment into module paths. List indices are counted, not copied.
 #ifndef ONNX_TAG_RECIPES_ALIGN_DECODE_H_
 #define ONNX_TAG_RECIPES_ALIGN_DECODE_H_
 
@@ -10,7 +9,7 @@
 
 namespace onnx_tag::recipes {
 
-// By step of the file; nothing where it matches nothing.
+// By step of the file; nullopt if it has no match.
 std::vector<std::optional<Path>> Decode(const Program& program,
                                         const Alignment& alignment);
 

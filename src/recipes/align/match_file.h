@@ -1,5 +1,4 @@
-// A file, or a stretch of it, against recordings: which one fits, and what
-// follows.
+// Matches a file, or a part of it, with recordings.
 #ifndef ONNX_TAG_RECIPES_ALIGN_MATCH_FILE_H_
 #define ONNX_TAG_RECIPES_ALIGN_MATCH_FILE_H_
 
@@ -9,16 +8,14 @@
 
 namespace onnx_tag::recipes {
 
-// The recording of the book that the file is a copy of; where none fits, only
-// the nearest.
+// The recording of the book that fits the file. If none fits, only the nearest.
 BookAnswer MatchWhole(const File& file, const Book& book, AtomTable& atoms);
 
-// The roles of a recording whose structure is like the file's, whatever the
-// names.
+// The roles of a recording with a similar structure, without comparing names.
 BookAnswer MatchRoles(const File& file, const Book& book, AtomTable& atoms);
 
-// The same for a stretch of a file, which may have more at either end, and
-// recordings of what it may be; nothing where none fits.
+// The same for a part of a file, which may have more tokens at either end, and
+// candidates for this part. Empty if none fits.
 BookAnswer MatchPart(const File& file, Candidates candidates, AtomTable& atoms);
 
 }  // namespace onnx_tag::recipes

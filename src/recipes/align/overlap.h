@@ -1,4 +1,4 @@
-// How much sorted sets of hashes have in common, and which scores are best.
+// Compares sorted sets of hashes, and finds the best scores.
 #ifndef ONNX_TAG_RECIPES_ALIGN_OVERLAP_H_
 #define ONNX_TAG_RECIPES_ALIGN_OVERLAP_H_
 
@@ -11,7 +11,7 @@ namespace onnx_tag::recipes {
 std::size_t CommonCount(std::span<const std::uint32_t> a,
                         std::span<const std::uint32_t> b);
 
-// 0 where `whole` is.
+// `part` / `whole`; 0 if `whole` is 0.
 double Share(std::size_t part, std::size_t whole);
 
 // The indices of the highest scores, in order.

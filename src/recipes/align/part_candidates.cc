@@ -10,12 +10,12 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// Recordings that are read, to be searched for the module.
+// The number of recordings that are read and searched for the module.
 constexpr std::size_t kShortList = 16;
-// Fewer products, convolutions and norms fit anywhere.
+// With fewer products, convolutions and norms, a module would fit anywhere.
 constexpr std::size_t kLeastSolid = 4;
 
-// Of labels, and of the names whose last two atoms are inside the part.
+// The summary of the labels, and of names whose last two atoms are in the part.
 Summary SummaryOf(const File& file, const FilePart& part) {
   std::vector<std::string_view> labels;
   std::vector<std::string_view> paths;
@@ -29,7 +29,7 @@ Summary SummaryOf(const File& file, const FilePart& part) {
   return Summarize(labels, paths);
 }
 
-// Finds the module of a recording whose names are most like the part's.
+// Finds the module of a recording whose names are most similar to the part's.
 class ModuleFinder {
  public:
   ModuleFinder(const Recording& recording, const RecordedPaths& paths)
@@ -63,7 +63,7 @@ class ModuleFinder {
  private:
   struct Below {
     std::size_t solid = 0;
-    // Generic paths from here; true: a parameter kept its name.
+    // Generic paths below the module; true: a parameter kept its name.
     std::unordered_map<Path, bool, PathHash> names;
   };
 
@@ -71,7 +71,7 @@ class ModuleFinder {
     return recording_.texts[token.label];
   }
 
-  // To all that are above it.
+  // Adds the module to all its ancestors.
   void Add(std::uint32_t module, bool visible) {
     if (module == kNone) return;
     const Path& path = *paths_.generic(module);

@@ -1,4 +1,4 @@
-// Which modules of which recordings a part of a file may be.
+// Finds modules of recordings that may correspond to a part of a file.
 #ifndef ONNX_TAG_RECIPES_ALIGN_PART_CANDIDATES_H_
 #define ONNX_TAG_RECIPES_ALIGN_PART_CANDIDATES_H_
 
@@ -9,14 +9,14 @@
 
 namespace onnx_tag::recipes {
 
-// What the file has below one of its modules.
+// A module of the file and the names below it.
 struct FilePart {
   Path prefix;           // the module's path
   std::set<Path> names;  // generic paths below it, of modules with a parameter
 };
 
-// The best first: recordings cut down to the module whose names are those of
-// the part. `file` is the stretch around the part's parameters.
+// The best first: recordings reduced to the module whose names match the part.
+// `file` is the section around the part's parameters.
 Candidates RankParts(const File& file, const FilePart& part, const Book& book,
                      AtomTable& atoms, std::size_t limit);
 

@@ -12,18 +12,19 @@ namespace onnx_tag::recipes {
 namespace {
 
 constexpr std::size_t kCandidates = 5;
-// Fewer names are shared by chance.
+// Fewer common names may be a coincidence.
 constexpr std::size_t kLeastNames = 3;
 constexpr std::size_t kLeastSolid = 6;
-// Each is a walk through the file.
+// The maximum number of walks through the file.
 constexpr std::size_t kMostLooks = 40;
-// Each compares every recording's summary.
+// The maximum number of searches; each compares the summaries of all
+// recordings.
 constexpr std::size_t kMostSearches = 12;
-// And an alignment with each candidate: of so many operations in all.
+// The maximum number of operations in all alignments with candidates.
 constexpr std::size_t kMostSteps = 40'000;
 // No recorded module is so deep. Each level copies the rest of every path.
 constexpr std::size_t kDeepest = 24;
-// Operations without a parameter around those of the part.
+// The number of operations without a parameter before and after the part.
 constexpr std::ptrdiff_t kMargin = 64;
 
 using Tokens = std::vector<std::uint32_t>;
@@ -63,7 +64,7 @@ class PartFinder {
       part.names.insert(
           Generic(Rest(file_.anchors[token], module.path.size())));
     }
-    // Layers are alike: where one did not fit, no other will.
+    // Layers are similar: if one did not fit, the others will not fit either.
     if (part.names.size() < kLeastNames || failed_.contains(part.names)) {
       return false;
     }
@@ -102,8 +103,8 @@ class PartFinder {
     }
   }
 
-  // The file from the module's first parameter to its last, and what has no
-  // parameter around it.
+  // The file from the module's first parameter to its last, with the
+  // surrounding operations that have no parameter.
   File StretchOf(const Module& module) const {
     File stretch{file_.graph, {}, file_.node_anchors, {}};
     stretch.old_activations = file_.old_activations;
@@ -124,7 +125,7 @@ class PartFinder {
   std::vector<Step> StepsOf(const std::vector<Step>& steps,
                             const std::vector<bool>& own) const {
     const auto is_own = [&](const Step& step) { return own[step.token]; };
-    // Of another module, or of a part that was found before.
+    // It belongs to another module, or to a part that was found before.
     const auto is_foreign = [&](const Step& step) {
       return taken_[step.token] ||
              (!own[step.token] && !file_.anchors[step.token].empty());

@@ -1,5 +1,5 @@
-// Known modules in an unknown whole: a backbone under a head of somebody's
-// own, towers glued together, an encoder that was exported alone.
+// Finds known modules in an unknown model: a backbone with a custom head, two
+// towers in one model, an encoder that was exported alone.
 #ifndef ONNX_TAG_RECIPES_ALIGN_PARTS_H_
 #define ONNX_TAG_RECIPES_ALIGN_PARTS_H_
 
@@ -10,9 +10,9 @@
 
 namespace onnx_tag::recipes {
 
-// From the root down: each module of the file whose parameters have the names
-// of some recorded module is matched with that module alone. No node is in two
-// of the answers.
+// The search starts at the root. A module of the file whose parameters have the
+// names of a recorded module is matched with that module. No node is in two
+// answers.
 std::vector<BookAnswer> MatchParts(const File& file, const Book& book,
                                    AtomTable& atoms);
 

@@ -12,9 +12,9 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// As good as the recording itself.
+// With this fit, the file counts as the same program as the recording.
 constexpr double kSameFit = 0.97;
-// How much of the solid operations may differ before indices are doubted.
+// The share of solid operations that may differ before indices are doubted.
 constexpr double kFewDifferences = 0.02;
 
 class Replayer {
@@ -55,8 +55,9 @@ class Replayer {
   }
 
  private:
-  // Between the first and the last parameter of a part. What stands outside is
-  // of the part only if the whole of the module was found at that end.
+  // The steps between the first and the last parameter of a part. A step
+  // outside belongs to the part only if the module was matched up to its end
+  // there.
   void FindInner() {
     const auto& steps = steps_;
     std::size_t first = 0;
@@ -93,8 +94,8 @@ class Replayer {
     return file_.anchors[steps_[step].token];
   }
 
-  // Nested lists that looped without a parameter to confirm them: how a file
-  // of another depth splits into stages is not known.
+  // Removes indices of nested lists that repeated without a parameter to
+  // confirm them: the stages of a file with another depth are unknown.
   void CutUnconfirmedStages() {
     cut_.assign(paths_.size(), false);
     std::set<Path> moved;
@@ -138,7 +139,7 @@ class Replayer {
     }
   }
 
-  // To the owner of the first of `lists` that the path goes through.
+  // Shortens the path to the owner of the first of `lists` on it.
   static bool CutAt(const std::vector<Path>& lists, Path& path) {
     const Path generic = Generic(path);
     for (const Path& list : lists) {
@@ -152,8 +153,8 @@ class Replayer {
     return false;
   }
 
-  // Equal tensors of an untrained model are one, which has the name of the
-  // first: items of a list that read it say nothing of their index.
+  // Equal tensors of an untrained model are stored once, with the first name.
+  // So the name says nothing about the index of an item that reads the tensor.
   void FindMerged() {
     std::unordered_map<Path, const Path*, PathHash> first;
     for (std::size_t i = 0; i < paths_.size(); ++i) {
@@ -168,13 +169,13 @@ class Replayer {
     }
   }
 
-  // What the parameters say of an item's index beats counting.
+  // The index in parameter names takes precedence over the counted index.
   void CorrectIndices() {
     std::map<Path, std::map<Path, std::uint32_t>> votes;
     for (std::size_t i = 0; i < paths_.size(); ++i) {
       const Path& anchor = AnchorAt(i);
       if (!paths_[i] || anchor.empty() || merged_.contains(anchor)) continue;
-      // From the leaf up, for as long as they have the same names.
+      // From the leaf up, while the names are equal.
       const Path& path = *paths_[i];
       for (std::size_t k = 0; k < std::min(path.size(), anchor.size()); ++k) {
         const Atom counted = path[path.size() - 1 - k];
@@ -206,7 +207,7 @@ class Replayer {
     }
   }
 
-  // The lists that the recording lets repeat, in the file's words.
+  // The lists that may repeat, as paths of the file.
   PathSet OpenLists() const {
     PathSet lists;
     for (const Jump& jump : program_.jumps) {
@@ -217,8 +218,8 @@ class Replayer {
     return lists;
   }
 
-  // Whether its solid operations are those of the recording: then indices are
-  // believed, else item by item.
+  // Whether the file has the same solid operations as the recording. If so, all
+  // indices are trusted; else each item is checked.
   bool IsSameProgram() const {
     std::size_t solid = 0;
     std::size_t odd = 0;
@@ -236,17 +237,17 @@ class Replayer {
     }
     const auto first = std::find(hit.begin(), hit.end(), true);
     const auto last = std::find(hit.rbegin(), hit.rend(), true).base();
-    PathSet items;  // that the file has something of
+    PathSet items;  // the items that occur in the file
     for (std::size_t j = 0; j < hit.size(); ++j) {
       if (hit[j]) AddItems(j, items);
     }
-    // Left out, but not with a whole layer.
+    // Skipped operations, unless a whole layer is skipped.
     for (auto at = first; at < last; ++at) {
       const auto j = static_cast<std::size_t>(at - hit.begin());
       const Step& step = program_.steps[j];
       if (*at || !step.solid || step.batch_norm || !IsInside(j, items))
         continue;
-      // The very first item may be another kind: that moves no index.
+      // The first item may differ; this does not change any index.
       odd += !(IsInFirstItems(j) && !again[j - 1]);
     }
     return static_cast<double>(odd) <=
@@ -287,8 +288,8 @@ class Replayer {
     if (doubtful) cut = CutDoubtful(path) || cut;
     const Path& anchor = AnchorAt(i);
     if (!anchor.empty() && path != anchor && !merged_.contains(anchor)) {
-      // Where the recorded parameter's module ran the recorded token, this
-      // parameter's module ran this one.
+      // If the module of the recorded parameter ran the recorded token, the
+      // module of this parameter ran this token.
       const Path* const recorded = program_.anchor[match_[i]];
       if (Generic(path) == Generic(anchor) || recorded == nullptr ||
           (recorded == program_.path[match_[i]] && !IsTied(i))) {
@@ -307,7 +308,7 @@ class Replayer {
                    cut};
   }
 
-  // An embedding that has the name of the head it shares its matrix with.
+  // An embedding that shares its matrix with the head and has the head's name.
   bool IsTied(std::size_t i) const {
     if (!steps_[i].gather) return false;
     const auto anchor = ToRecording(candidate_, AnchorAt(i));
@@ -319,7 +320,7 @@ class Replayer {
     return false;
   }
 
-  // Indices that are only counted: say the owner of the list.
+  // If an index was only counted, shortens the path to the owner of the list.
   bool CutDoubtful(Path& path) const {
     for (std::size_t k = 0; k < path.size(); ++k) {
       if (!IsIndex(path[k]) || trusted_.contains(First(path, k + 1))) continue;
@@ -329,7 +330,7 @@ class Replayer {
     return false;
   }
 
-  // Nearly everything around it is aligned, too.
+  // Whether nearly all its neighbours are aligned, too.
   bool IsFirm(std::size_t i) const {
     if (file_.is_part && (i < inner_.begin || i >= inner_.end)) return false;
     constexpr std::size_t kAround = 3;
@@ -340,8 +341,8 @@ class Replayer {
     return aligned >= 2 * kAround || aligned == end - begin;
   }
 
-  // What the file has where the recording has something else belongs to the
-  // same module.
+  // Places tokens at the place of a different recorded operation: they belong
+  // to the module of that operation.
   void PlaceInstead() {
     for (std::size_t i = 0; i < match_.size();) {
       if (match_[i] != kNone) {

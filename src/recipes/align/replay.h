@@ -1,4 +1,4 @@
-// What one aligned recording says of a file's tokens and side nodes.
+// The modules of a file's tokens and side nodes from one aligned recording.
 #ifndef ONNX_TAG_RECIPES_ALIGN_REPLAY_H_
 #define ONNX_TAG_RECIPES_ALIGN_REPLAY_H_
 
@@ -14,12 +14,12 @@
 
 namespace onnx_tag::recipes {
 
-// One recording's alignment in its better order.
+// The alignment of one recording in the better of two orders.
 struct Match {
   Candidate* candidate = nullptr;
   Order order = Order::kFile;
   Alignment alignment;
-  double fit = 0;  // score / what the file would score against itself
+  double fit = 0;  // score / score of the file against itself
 };
 
 using PathSet = std::unordered_set<Path, PathHash>;
@@ -31,8 +31,8 @@ struct File {
   IdVector<NodeId, Path> node_anchors;
   std::vector<Step> steps[2];    // by Order
   bool old_activations = false;  // see old_code.h
-  PathSet known = {};            // modules of parameters and those around them
-  // The steps are a stretch of the file: what is around them is not known.
+  PathSet known = {};            // modules of parameters and their ancestors
+  // The steps are only a part of the file.
   bool is_part = false;
 };
 

@@ -8,7 +8,7 @@ namespace onnx_tag::recipes {
 
 namespace {
 
-// Up to the owner of the first list at or behind `begin`.
+// Shortens the path to the owner of the first list at or after `begin`.
 bool CutAtList(std::size_t begin, Path& path) {
   const auto index = std::find_if(
       path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(), IsIndex);
@@ -33,7 +33,7 @@ std::optional<Answer> Relative(const Candidate& candidate, const Path& recorded,
     const bool cut = here.cut && CutAtList(common, *there);
     return Answer{std::move(there), How::kSide, cut};
   }
-  // Under another name: what is behind the shared part must be the same.
+  // With another prefix, the rest after the shared part must be equal.
   const std::size_t tail = from->size() - shared;
   if (!here.cut && path.size() >= tail &&
       Generic(Rest(path, path.size() - tail)) == Generic(Rest(*from, shared))) {
@@ -69,8 +69,8 @@ void SideWalk::From(std::uint32_t token, std::uint32_t recorded,
   }
 }
 
-// Whether the Shape or Size of a node reads something made inside the module
-// that needs it, which `owner` around that module cannot have asked for.
+// Whether the Shape or Size reads a value made inside the module that needs it.
+// Then `owner`, a module above, cannot have computed it.
 bool SideWalk::IsOfHere(NodeId shape, const Path& owner,
                         const Path& here) const {
   const DataFlow& flow = graph_.flow();
@@ -118,8 +118,8 @@ void SideWalk::Walk(ValueId start, std::uint32_t first, const Path& recorded,
       const auto owner = Relative(candidate_, recorded, here,
                                   *candidate_.paths.of(side.module));
       if (owner && IsOfHere(node, *owner->path, *here.path)) {
-        // Another version asks for the shape elsewhere: so it is for what is
-        // computed from it.
+        // Another version computes the shape elsewhere; so the nodes computed
+        // from it are affected, too.
         for (std::uint32_t at = visit; at != kNone; at = visits[at].reader) {
           if (recording.side_nodes[visits[at].side].module != side.module)
             break;

@@ -1,5 +1,5 @@
-// Constants and shape arithmetic: walked backwards from an aligned token, in
-// file and recording at once.
+// Follows constants and shape arithmetic backwards from an aligned token, in
+// file and recording in parallel.
 #ifndef ONNX_TAG_RECIPES_ALIGN_SIDE_WALK_H_
 #define ONNX_TAG_RECIPES_ALIGN_SIDE_WALK_H_
 
@@ -12,16 +12,16 @@
 
 namespace onnx_tag::recipes {
 
-// `other`, a path of the recording, in the file, where `recorded` is `here`:
-// what the two recorded paths share is that of `here`. Where `here` is cut, so
-// is `other`: its index is as unknown. Nothing where an index would have to be
-// the recording's own.
+// Converts `other`, a path of the recording, to a path of the file, if
+// `recorded` corresponds to `here`. The part that both recorded paths share
+// comes from `here`. If `here` is shortened because its index is unknown, so is
+// the result. nullopt if an index would have to come from the recording.
 std::optional<Answer> Relative(const Candidate& candidate, const Path& recorded,
                                const Answer& here, const Path& other);
 
 class SideWalk {
  public:
-  // `placed`: the file's tokens. Found paths go into `found`, by node.
+  // `placed`: the file's tokens. Adds the paths to `found`, by node.
   SideWalk(const TokenGraph& graph, const Candidate& candidate,
            const std::vector<Answer>& placed, bool old_activations,
            std::unordered_map<std::uint32_t, Answer>& found)
@@ -36,8 +36,8 @@ class SideWalk {
   void From(std::uint32_t token, std::uint32_t recorded, const Answer& here);
 
  private:
-  // A node of the file, the side node that stands for it, and the reader
-  // through which it was reached.
+  // A node of the file, the corresponding side node, and the consumer from
+  // which it was reached.
   struct Visit {
     NodeId node;
     std::uint32_t side;

@@ -7,12 +7,12 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// What an item runs, in order.
+// The operations of an item, in order.
 struct Item {
   std::vector<std::uint64_t> solid;
   std::size_t convolutions = 0;
   bool ended = false;  // another item has begun since
-  bool torn = false;   // and this one went on after that
+  bool torn = false;   // and this item continued after that
 };
 
 class Truster {
@@ -64,7 +64,7 @@ class Truster {
     }
   }
 
-  // Steps that match nothing are part of what runs around them.
+  // Steps without a match belong to the item around them.
   void CollectItems() {
     const Path* last = nullptr;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -100,13 +100,13 @@ class Truster {
         return false;
       }
     }
-    // Blocks of convolutions are alike across stages, too.
+    // Blocks of convolutions are also similar across stages.
     return first.solid.size() >= kLeastSolid &&
            2 * first.convolutions <= first.solid.size() &&
            !IsRepetition(first.solid);
   }
 
-  // Two layers taken for one.
+  // Whether two layers were counted as one.
   static bool IsRepetition(const std::vector<std::uint64_t>& labels) {
     for (std::size_t period = 1; 2 * period <= labels.size(); ++period) {
       if (labels.size() % period == 0 &&
@@ -123,7 +123,7 @@ class Truster {
   const std::vector<std::optional<Path>>& paths_;
   const PathSet& open_;
   std::map<Path, List> lists_;
-  PathSet numbered_;  // lists with the recording's numbers
+  PathSet numbered_;  // lists with the numbers of the recording
   PathSet trusted_;
 };
 

@@ -1,4 +1,4 @@
-// Which items of lists a decoded alignment may name by index.
+// Finds the list items whose index can be trusted after an alignment.
 #ifndef ONNX_TAG_RECIPES_ALIGN_TRUSTED_ITEMS_H_
 #define ONNX_TAG_RECIPES_ALIGN_TRUSTED_ITEMS_H_
 
@@ -9,14 +9,17 @@
 
 namespace onnx_tag::recipes {
 
-// `paths`: by step, as decoded and corrected, in the file's words. `open`:
-// the lists whose items were counted, by generic path. An item is trusted
-//   - where a parameter inside it names it,
-//   - where its list is not open, as a Sequential of unlike parts, and another
-//     item of it is named, or
-//   - where its list repeats in the file itself: every item runs the same
-//     products and norms in the same order, whatever a recorded one runs. Then
-//     what was counted are the file's own repetitions.
+// `paths`: the decoded and corrected paths of the file, by step. `open`: the
+// lists whose items were counted, by generic path. An item is trusted if one of
+// these is true:
+//   - A parameter inside it has its name.
+//   - Its list is not open (such as a Sequential of different parts), and
+//   another
+//     item of the list has a name.
+//   - Its list repeats in the file itself: every item runs the same products
+//   and
+//     norms in the same order. Then the counted items are the file's
+//     repetitions.
 PathSet FindTrustedItems(const File& file, const std::vector<Step>& steps,
                          const std::vector<std::optional<Path>>& paths,
                          const PathSet& open);

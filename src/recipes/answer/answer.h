@@ -1,4 +1,4 @@
-// What is said of a token or node, and on what grounds.
+// The answer for a token or node, and how it was found.
 #ifndef ONNX_TAG_RECIPES_ANSWER_ANSWER_H_
 #define ONNX_TAG_RECIPES_ANSWER_ANSWER_H_
 
@@ -9,13 +9,13 @@
 
 namespace onnx_tag::recipes {
 
-// How a path was found, the surest first.
+// How a path was found, the most certain first.
 enum class How : std::uint8_t {
-  kReplay,   // aligned, and so is what stands around it
-  kSide,     // read by an aligned token as in the recording
+  kReplay,   // aligned, and its neighbours are aligned
+  kSide,     // an input of an aligned token, as in the recording
   kLoose,    // aligned, with gaps around it
-  kInstead,  // stands where the recording has something else
-  kBetween,  // what it reads and what reads it agree
+  kInstead,  // at the place of a different recorded operation
+  kBetween,  // its producers and consumers agree
   kServes,   // a constant or shape of placed nodes
   kGap,      // between placed tokens in order
   kRole,     // the recording's roles, this file's names
@@ -25,7 +25,7 @@ enum class How : std::uint8_t {
 struct Answer {
   std::optional<Path> path;
   How how = How::kNothing;
-  bool cut = false;  // at a list whose index is not known
+  bool cut = false;  // shortened at a list whose index is unknown
 };
 
 }  // namespace onnx_tag::recipes

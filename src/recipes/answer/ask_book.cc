@@ -7,7 +7,7 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// The recording is of this very model.
+// With this fit, the recording is of the same model.
 constexpr double kWholeFit = 0.95;
 
 File Prepare(const TokenGraph& graph, AtomTable& atoms) {
@@ -32,7 +32,7 @@ File Prepare(const TokenGraph& graph, AtomTable& atoms) {
   return file;
 }
 
-// Nodes of operations that were aligned.
+// The number of nodes of aligned operations.
 std::size_t CountPlaced(const File& file, const BookAnswer& answer) {
   return static_cast<std::size_t>(std::count_if(
       answer.nodes.begin(), answer.nodes.end(), [&](const NodeAnswer& node) {
@@ -48,7 +48,7 @@ std::size_t CountPlaced(const File& file,
   return count;
 }
 
-// Hardly anything is left for a recording of the whole to say.
+// Whether the parts cover nearly the whole file.
 bool CoverMost(const File& file, const std::vector<BookAnswer>& parts) {
   std::size_t nodes = 0;
   for (const Token& token : file.graph.tokens()) {
@@ -57,8 +57,8 @@ bool CoverMost(const File& file, const std::vector<BookAnswer>& parts) {
   return 10 * CountPlaced(file, parts) >= 7 * nodes;
 }
 
-// A known backbone that a recording with another head fits in spite of its
-// head: the parts say as much of the backbone, and nothing of the head.
+// Whether parts are better than a recording with a known backbone but another
+// head. The parts cover the same backbone and make no claims about the head.
 bool AreBetter(const File& file, const std::vector<BookAnswer>& parts,
                const BookAnswer& whole) {
   return !parts.empty() &&

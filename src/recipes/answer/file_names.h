@@ -1,4 +1,4 @@
-// How much the names and operators of a file, or a stretch of it, tell of it.
+// Measures how much the names and operators of a file, or of a part, reveal.
 #ifndef ONNX_TAG_RECIPES_ANSWER_FILE_NAMES_H_
 #define ONNX_TAG_RECIPES_ANSWER_FILE_NAMES_H_
 
@@ -8,13 +8,13 @@ namespace onnx_tag::recipes {
 
 bool HasFewNames(const File& file);
 
-// Networks of nothing but convolutions look all the same.
+// Whether the file is a purely convolutional network. Such networks look alike.
 bool IsConvolutional(const File& file);
 
-// Of the operations that have a weight, those whose parameter has a name.
+// The share of operations with a weight whose parameter has a name.
 double NamedShare(const File& file);
 
-// Tokens whose parameter has a name.
+// The number of tokens whose parameter has a name.
 std::size_t CountAnchors(const File& file);
 
 }  // namespace onnx_tag::recipes

@@ -11,7 +11,8 @@ bool Has(std::initializer_list<std::string_view> words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Its module runs nothing else: what follows is its caller's.
+// Whether its module runs nothing else, so that the next token belongs to the
+// caller.
 bool IsLeaf(const Token& token) {
   return Has({"LIN", "LN", "RMS", "CONV", "BN", "Gather:cd"}, token.label);
 }
@@ -54,7 +55,7 @@ class TokenFiller {
   }
 
  private:
-  // What it reads and what reads it are placed, and agree.
+  // Places a token if its producers and consumers are placed and agree.
   void FillBetween(std::uint32_t token) {
     if (answers_[token].path) return;
     const auto& inputs = tokens_[token].inputs;
@@ -74,8 +75,8 @@ class TokenFiller {
     answers_[token] = {*agreed->path, How::kBetween, agreed->cut};
   }
 
-  // Chains of open tokens: what stands before the first and what stands after
-  // the last agree.
+  // Places chains of open tokens, if the tokens before and after the chain
+  // agree.
   void FillChains() {
     std::vector<std::optional<Path>> before(tokens_.size());
     std::vector<std::optional<Path>> after(tokens_.size());
@@ -91,8 +92,8 @@ class TokenFiller {
     }
   }
 
-  // Where all of `others` run, or those that call them; `open` has it for those
-  // that are not placed.
+  // The module in which all `others` run, or the modules that call them. `open`
+  // has the module of tokens that are not placed.
   std::optional<Path> Agreed(
       const std::vector<std::uint32_t>& others,
       const std::vector<std::optional<Path>>& open) const {
@@ -110,7 +111,7 @@ class TokenFiller {
     return agreed;
   }
 
-  // Tokens that nothing placed leads to.
+  // Finds tokens that no placed token reaches.
   void FindStarts() {
     starts_.assign(tokens_.size(), true);
     for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
@@ -120,8 +121,8 @@ class TokenFiller {
     }
   }
 
-  // What is made of the model's inputs before anything else is made where what
-  // reads it is called.
+  // The first operations on the model's inputs belong to the caller of their
+  // consumers.
   void FillFromReaders(std::uint32_t token) {
     if (answers_[token].path || readers_[token].empty() || !starts_[token]) {
       return;
@@ -166,7 +167,7 @@ class TokenFiller {
                                                        : common;
   }
 
-  // Up to a module that runs something in some recording.
+  // Climbs to an ancestor that has its own operations in a recording.
   Path Climb(Path path) const {
     while (!path.empty() && !owners_.contains(Generic(path))) path.pop_back();
     return path;
@@ -197,8 +198,8 @@ class SidePlacer {
   }
 
  private:
-  // Beside the part: an operation that it does not run, or what others read,
-  // too.
+  // Whether the node is outside the part: the part does not run it, or other
+  // nodes also read it.
   bool IsOutside(NodeId node) const {
     if (!file_.is_part) return false;
     if (file_.graph.token_of()[node] != kNone) return true;
@@ -212,7 +213,7 @@ class SidePlacer {
   }
 
   void Place(NodeId node) {
-    // An embedding whose indices are constants is no token.
+    // An embedding with constant indices is not a token.
     const Path& anchor = file_.node_anchors[node];
     if (!anchor.empty() && model_.OpType(node) == "Gather") {
       answers_[node] = {anchor, How::kServes};
@@ -221,7 +222,7 @@ class SidePlacer {
     std::optional<Path> common;
     std::optional<Path> first;
     NodeId first_reader = kNo<NodeId>;
-    bool by_layers = false;  // their paths part at an index
+    bool by_layers = false;  // their paths first differ in an index
     bool cut = false;
     for (const ValueId output : model_.Outputs(node)) {
       if (output == kNo<ValueId>) continue;
@@ -256,8 +257,8 @@ class SidePlacer {
     answers_[node] = {std::move(path), How::kServes, cut};
   }
 
-  // Where what `reader` is given comes from: an embedding's index and a leaf's
-  // input are made by the caller.
+  // The module that makes an input of `reader`: the caller makes the index of
+  // an embedding and the input of a leaf.
   Path Reader(NodeId reader, ValueId value) const {
     Path path = *answers_[reader].path;
     if (path.empty()) return path;
@@ -294,7 +295,7 @@ IdVector<NodeId, Answer> SpreadToNodes(const File& file,
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const Token& token = file.graph.tokens()[i];
     for (const NodeId node : token.nodes) {
-      // Only where nothing else is said of the fused node.
+      // Only if the fused node has no other answer.
       if (!token.is_echo || !answers[node].path) answers[node] = tokens[i];
     }
   }

@@ -1,5 +1,5 @@
-// The tokens and side nodes that a replay leaves open, by what stands around
-// them.
+// Places the tokens and side nodes that a replay leaves open, by their
+// neighbours.
 #ifndef ONNX_TAG_RECIPES_ANSWER_FILL_H_
 #define ONNX_TAG_RECIPES_ANSWER_FILL_H_
 
@@ -9,8 +9,8 @@
 
 namespace onnx_tag::recipes {
 
-// `owners`: generic paths of modules that run something in some recording of
-// the architecture.
+// `owners`: generic paths of modules that have their own operations in some
+// recording of the architecture.
 void FillTokens(const File& file, const PathSet& owners,
                 std::vector<Answer>& tokens);
 

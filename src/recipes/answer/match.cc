@@ -19,34 +19,34 @@ namespace onnx_tag::recipes {
 namespace {
 
 constexpr std::size_t kCandidates = 8;
-// An alignment of so many tokens takes a tenth of a second.
+// An alignment of so many tokens takes about 0.1 s.
 constexpr std::size_t kLargeFile = 20000;
 constexpr std::size_t kCandidatesOfLarge = 3;
-// Least fit for taking a recording's names, where names agree and where not,
-// and for taking its roles only.
+// The minimum fit to use the names of a recording (with and without agreeing
+// names), and to use only its roles.
 constexpr double kReplayFit = 0.72;
 constexpr double kNamelessFit = 0.9;
 constexpr double kNamedFit = 0.57;
 constexpr double kNamesAgree = 0.65;
 constexpr double kNamesOverlap = 0.2;
-// Roles need names to be filled with.
+// To use roles, at least this share of operations must have names.
 constexpr double kNamedForRoles = 0.3;
 constexpr double kRolesFit = 0.6;
-// Less of the file aligned than this is no match, whatever it scores.
+// With a smaller aligned share of the file, there is no match.
 constexpr double kLeastAligned = 0.45;
-// A part that fits worse says nothing of what stands between aligned
-// operations: roles of the whole may know it.
+// With a smaller fit, a part makes no claims about tokens between aligned
+// operations. The roles of the whole file may place them.
 constexpr double kGoodPartFit = 0.9;
-// No other recording is likely to be better.
+// With this fit, no other recording is likely to be better.
 constexpr double kSameFit = 0.97;
 constexpr double kNearRank = 0.05;
-// Recordings of the best one's family, fit enough for what they say of shapes.
+// The minimum fit of other recordings of the same family, for side nodes.
 constexpr double kSidesFit = 0.9;
-// Recordings that score as well but for this share have a vote; those that
-// score nearly as well can put an answer in doubt.
+// Recordings whose score differs by at most this share may vote. Recordings
+// with a slightly larger difference can cast doubt on an answer.
 constexpr double kTie = 0.01;
 constexpr double kRival = 0.02;
-// How the book calls families of plain torch.nn code.
+// The prefix of families of plain torch.nn code in the book.
 constexpr std::string_view kPlainFamilies = "nn_";
 
 class Matcher {
@@ -85,24 +85,24 @@ class Matcher {
     return best.fit >= LeastFit(best) && AlignedShare(best) >= kLeastAligned;
   }
 
-  // Names that contradict a recording's leave nothing to take from it.
+  // If names contradict a recording, it is not used at all.
   double LeastFit(const Match& match) const {
-    // A stage of convolutions may stand in any network.
+    // A stage of convolutions can occur in any network.
     if (file_.is_part && IsConvolutional(file_)) return kNamelessFit;
-    // Where only `fc` is left, its name agrees with half of the book.
+    // If only `fc` has a name, it agrees with half of the book.
     if (few_names_) return IsConvolutional(file_) ? kNamelessFit : kReplayFit;
     if (match.candidate->names >= kNamesAgree) return kNamedFit;
     return match.candidate->names >= kNamesOverlap ? kReplayFit : 2.0;
   }
 
-  // The first recordings that may fit, by score; the best first.
+  // Aligns the first recordings that may fit; sorted by score, the best first.
   void AlignCandidates(std::size_t limit) {
     double enough = -1e9;
     double names = 1e9;
     for (std::size_t i = 0; i < std::min(limit, candidates_.size()); ++i) {
       const auto& candidate = candidates_[i];
       const double rank = candidate->names + candidate->grams;
-      // Labels in a row depend on the order, which names do not.
+      // Label trigrams depend on the order of the file; names do not.
       if (rank < enough && candidate->names <= names) continue;
       AlignOne(*candidate, true, matches_);
       if (!matches_.empty() && matches_.back().fit >= kSameFit) {
@@ -113,7 +113,7 @@ class Matcher {
     SortByScore(matches_);
   }
 
-  // Of those that score the same, the simpler model is the likelier.
+  // If scores are equal, the simpler model is more likely.
   void SortByScore(std::vector<Match>& matches) const {
     const auto modules = [](const Match& match) {
       return match.candidate->recording.modules.size();
@@ -125,7 +125,7 @@ class Matcher {
                      });
   }
 
-  // Without names, a recording that does other things, too, is worth less.
+  // Without names, a recording with additional operations gets a lower value.
   double Worth(const Match& match) const {
     constexpr double kOtherThings = 0.1;
     const auto score = static_cast<double>(match.alignment.score);
@@ -134,7 +134,7 @@ class Matcher {
                : score;
   }
 
-  // In both orders; the better one is kept.
+  // Aligns in both orders and keeps the better one.
   void AlignOne(Candidate& candidate, bool by_names,
                 std::vector<Match>& matches) {
     if (!CanAlign(file_.steps[0].size(), candidate.recording.tokens.size())) {
@@ -217,7 +217,7 @@ class Matcher {
                   false);
   }
 
-  // What stands before and after a part is not the part's.
+  // Removes the answers before and after a part.
   void ForgetOutside(const Match& match, std::vector<Answer>& tokens) const {
     const auto& steps = file_.steps[static_cast<std::size_t>(match.order)];
     std::vector<bool> inside(tokens.size(), false);
@@ -231,14 +231,14 @@ class Matcher {
     }
   }
 
-  // Whether it scores as well as the best, but for this share.
+  // Whether its score differs from the best by at most this share.
   bool IsNear(const Match& match, double share) const {
     const double best = Worth(matches_.front());
     return Worth(match) > best - std::max<double>(kUnit, share * best);
   }
 
-  // Shapes that this file computes and the best recording has as constants, or
-  // the other way: another recording of the family may have them.
+  // If this file computes shapes that are constants in the best recording, or
+  // the other way round, another recording of the family may have them.
   void AddSides(Replayed& decided) {
     constexpr std::size_t kMostAsked = 3;
     const std::string& family = matches_.front().candidate->recording.family;
@@ -262,7 +262,7 @@ class Matcher {
         [&](const Match& match) { return match.candidate == &candidate; });
   }
 
-  // Constants go with what reads them.
+  // Constants belong to their consumers.
   bool HasAllSides(const Replayed& replayed) const {
     const DataFlow& flow = file_.graph.flow();
     return std::all_of(
@@ -284,7 +284,7 @@ class Matcher {
     for (const SideNode& side : recording.side_nodes) add(side.module);
   }
 
-  // Names do not fit: structure alone may.
+  // The names do not fit; tries only the structure.
   BookAnswer TransferBest(const Book& book) {
     Candidates near = RankByLabels(file_.graph, book, atoms_, kCandidates);
     std::vector<Match> matches;
@@ -306,7 +306,7 @@ class Matcher {
                   true);
   }
 
-  // A class that was cut out of a recording is named by its path there.
+  // A class taken out of a recording is named by its path there.
   static std::string NameOf(const Recording& recording) {
     return fmt::format("{} ({})", recording.family, recording.exporter);
   }
@@ -348,7 +348,7 @@ class Matcher {
     for (const NodeId node : file_.graph.flow().Order()) {
       if (!answers[node].path) continue;
       const Path& path = *answers[node].path;
-      // From the module up: what is above a known one is known, too.
+      // From the module up: the ancestors of a known module are known, too.
       for (std::size_t size = path.size() + 1; size-- > 0;) {
         const Path part = First(path, size);
         if (!seen.insert(part).second) break;

@@ -1,5 +1,5 @@
-// The recipe book's answer: which recording a file's program is a copy of, and
-// what follows for its nodes.
+// The answer of the recipe book: the recording that fits a file, and the
+// modules of its nodes.
 //
 //   const BookAnswer answer = AskBook(TokenGraph(model), book);
 //   for (const NodeAnswer& node : answer.nodes) Use(node.node, node.path);
@@ -19,15 +19,15 @@ struct NodeAnswer {
   NodeId node;
   std::string path;
   How how = How::kNothing;
-  bool cut = false;        // at a list whose index is not known
-  bool tied = false;       // recordings that fit as well say something else
-  bool confirmed = false;  // a parameter of this file is of the module
+  bool cut = false;        // shortened at a list whose index is unknown
+  bool tied = false;       // recordings that fit equally well disagree
+  bool confirmed = false;  // a parameter of this file is in the module
   bool in_list = false;    // its path has an index
   bool activation = false;
 };
 
-// A module of the file, and the classes it has in the recordings that fit: the
-// best one's first.
+// A module of the file, and its classes in the recordings that fit, the best
+// recording first.
 struct ModuleAnswer {
   std::string path;
   std::vector<std::string> classes;
@@ -37,21 +37,22 @@ struct BookAnswer {
   std::string recipe;  // the recording's family and exporter; "": none fits
   double fit = 0;      // 1: the same program
   double names = 0;    // 1: the same names
-  std::size_t anchors = 0;  // parameters that the alignment hangs on
-  std::size_t foreign = 0;  // parameters outside what the recording knows
-  // Where no recording fits: the nearest.
+  std::size_t anchors = 0;  // parameters that confirm the alignment
+  std::size_t foreign = 0;  // parameters that the recording does not know
+  // The nearest recording, if none fits.
   std::string nearest;
   double nearest_fit = 0;
-  // Not a name, or convolutions with hardly one: what fits may be one of many.
+  // The file has no names, or it is convolutional with very few names. Then
+  // many recordings may fit.
   bool nameless = false;
   bool roles_only = false;  // its structure fits, its names do not
-  // Plain torch.nn code of no library: modules without parameters are called
-  // what their author called them.
+  // Plain torch.nn code that belongs to no library: authors choose the names of
+  // modules without parameters.
   bool one_of_many = false;
   std::vector<NodeAnswer> nodes;
-  std::vector<ModuleAnswer> modules;  // those of `nodes` and those around them
-  // Where no recording fits the whole: what is known of its parts. They are
-  // surer than `nodes`.
+  std::vector<ModuleAnswer> modules;  // of `nodes`, and their ancestors
+  // If no recording fits the whole file: the answers for its parts. They are
+  // more certain than `nodes`.
   std::vector<BookAnswer> parts;
 };
 

@@ -9,18 +9,18 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// Of a recorded module: the parameters that the file has below it, and their
-// recorded counterparts.
+// The parameters of the file below a recorded module, and their recorded
+// counterparts.
 struct Below {
   std::set<Path> parameters;
   std::set<Path> recorded;
 };
 
-// The deepest module that all are of.
+// The deepest common ancestor.
 Path OwnerOfAll(const std::set<Path>& paths) {
   Path owner = *paths.begin();
   for (const Path& path : paths) owner.resize(CommonLength(owner, path));
-  // A list runs nothing itself.
+  // A list has no operations of its own.
   if (!owner.empty() && !IsIndex(owner.back())) {
     for (const Path& path : paths) {
       if (path.size() > owner.size() && IsIndex(path[owner.size()])) {
@@ -32,11 +32,11 @@ Path OwnerOfAll(const std::set<Path>& paths) {
   return owner;
 }
 
-// The module that runs what `role` runs in the recording.
+// The module of the file that corresponds to `role` in the recording.
 Path FillRole(const Path& role, const Below& below) {
   Path owner = OwnerOfAll(below.parameters);
   const Path recorded = OwnerOfAll(below.recorded);
-  // They may all be of one part of it: as far up as there.
+  // If they are all in one part of it, climb as far as in the recording.
   for (std::size_t k = role.size(); k < recorded.size() && !owner.empty();
        ++k) {
     owner.pop_back();
@@ -52,7 +52,7 @@ Path FillRole(const Path& role, const Below& below) {
   return owner;
 }
 
-// The nearest parameters before and behind each token, in the file's order.
+// The nearest parameters before and after each token, in file order.
 class Neighbours {
  public:
   explicit Neighbours(const std::vector<Path>& anchors)
@@ -69,7 +69,8 @@ class Neighbours {
     }
   }
 
-  // Calls nest: what runs between two modules runs in no third item of a list.
+  // Calls are nested: a token between two modules cannot be in a third item of
+  // a list.
   void CutAtForeignItem(std::uint32_t token, Path& path) const {
     for (std::size_t k = 0; k < path.size(); ++k) {
       if (!IsIndex(path[k]) || IsBeside(token, First(path, k + 1))) continue;

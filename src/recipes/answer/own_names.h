@@ -1,5 +1,5 @@
-// A file whose names no recording has: the structure of one, with this file's
-// names for its parts.
+// For a file whose names are in no recording: uses the structure of a recording
+// with the names of the file.
 #ifndef ONNX_TAG_RECIPES_ANSWER_OWN_NAMES_H_
 #define ONNX_TAG_RECIPES_ANSWER_OWN_NAMES_H_
 
@@ -9,8 +9,8 @@
 
 namespace onnx_tag::recipes {
 
-// By token. A recorded module that runs something itself is the common owner
-// of the parameters that were matched below it.
+// By token. A recorded module with its own operations corresponds to the common
+// ancestor of the parameters that were matched below it.
 std::vector<Answer> TransferRoles(const File& file, const Match& match);
 
 }  // namespace onnx_tag::recipes

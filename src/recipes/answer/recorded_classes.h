@@ -1,4 +1,4 @@
-// The classes that recordings know for the modules of a file.
+// The recorded classes of the modules of a file.
 #ifndef ONNX_TAG_RECIPES_ANSWER_RECORDED_CLASSES_H_
 #define ONNX_TAG_RECIPES_ANSWER_RECORDED_CLASSES_H_
 
@@ -12,8 +12,8 @@
 
 namespace onnx_tag::recipes {
 
-// Layers are alike: a class is known for `layer.7` where `layer.1` was
-// recorded, if all layers of the recording have it.
+// If `layer.1` was recorded and all layers of the recording have the same
+// class, `layer.7` has it, too.
 class RecordedClasses {
  public:
   // The best recording first; `candidate` must outlive this.
@@ -25,7 +25,7 @@ class RecordedClasses {
  private:
   struct Known {
     std::unordered_map<Path, std::string_view, PathHash> exact;
-    // "" where the items of a list differ.
+    // "" if the items of a list differ.
     std::unordered_map<Path, std::string_view, PathHash> generic;
   };
   std::vector<Known> known_;

@@ -24,7 +24,7 @@ Counts CountToken(const std::vector<Replayed>& votes, std::size_t token) {
   return counts;
 }
 
-// What most say of a token; without a majority, what they agree on.
+// The majority answer for a token; without a majority, the common ancestor.
 Answer VoteOnToken(const std::vector<Replayed>& votes, std::size_t token,
                    const Counts& counts) {
   std::size_t most = 0;

@@ -1,4 +1,4 @@
-// Recordings that fit a file equally well, or nearly so.
+// Combines recordings that fit a file equally well, or nearly so.
 #ifndef ONNX_TAG_RECIPES_ANSWER_VOTE_H_
 #define ONNX_TAG_RECIPES_ANSWER_VOTE_H_
 
@@ -8,12 +8,12 @@
 
 namespace onnx_tag::recipes {
 
-// What most of `votes` say, the first of which counts where they are silent;
-// without a majority, what they agree on. Sets, by token, whether any two of
-// them differ.
+// The majority answer of `votes`; if a token has no votes, the first one is
+// used. Without a majority, the common ancestor. Sets `tied`, by token, if two
+// votes differ.
 Replayed Vote(const std::vector<Replayed>& votes, std::vector<bool>& tied);
 
-// Sets `tied` where a rival says something else.
+// Sets `tied` if a rival disagrees.
 void MarkDisputed(const Replayed& decided, const std::vector<Replayed>& rivals,
                   std::vector<bool>& tied);
 

@@ -1,4 +1,4 @@
-// Many recordings, and enough of each to choose without reading it.
+// Many recordings, with summaries to choose one without reading it.
 #ifndef ONNX_TAG_RECIPES_BOOK_BOOK_H_
 #define ONNX_TAG_RECIPES_BOOK_BOOK_H_
 

@@ -1,5 +1,5 @@
-// The book as the program carries it: tables and bytes that need neither
-// parsing nor memory of their own.
+// The layout of the book in the program: tables and bytes that need no parsing
+// and no additional memory.
 //
 // make_book (main.cc) writes them at build time on the machine that compiles,
 // in its byte order; PackedBook (packed_book.h) reads them. A program is a
@@ -28,7 +28,7 @@ namespace onnx_tag::recipes {
 enum TokenFlags : std::uint32_t {
   kIsKnown = 1,
   kIsAnchored = 2,
-  kReadsLast = 4,  // what the item before made, and nothing else
+  kReadsLast = 4,  // reads only the result of the previous item
   kHasSides = 8,
 };
 

@@ -1,9 +1,9 @@
-// The recipe book in memory: what data/recipes.txt says.
+// The recipe book in memory: the contents of data/recipes.txt.
 //
-// A program is what one module runs, in order: its own tokens, constants and
-// shape arithmetic, and calls of other modules. Programs refer to what flows
-// through them by position, so that modules that do the same have the same
-// program, wherever they are. docs/recipes-format.md explains the text.
+// A program has the operations of one module in order: its own tokens,
+// constants and shape arithmetic, and calls of other modules. Programs refer to
+// values by position, so that equal modules have equal programs, in any place.
+// docs/recipes-format.md explains the text.
 #ifndef ONNX_TAG_RECIPES_BOOK_BOOK_SOURCE_H_
 #define ONNX_TAG_RECIPES_BOOK_BOOK_SOURCE_H_
 
@@ -15,7 +15,7 @@
 
 namespace onnx_tag::recipes {
 
-// A module, seen from the one whose program speaks.
+// A module, relative to the module of the program.
 struct Owner {
   bool known = true;
   std::uint32_t up = 0;            // levels of the path
@@ -26,13 +26,13 @@ struct Owner {
 
 struct SideExpression;
 
-// What an item reads.
+// A value that an item reads.
 struct Reference {
   enum class Kind : std::uint8_t {
-    kNothing,   // left out, or a tensor of the file
+    kNothing,   // omitted, or a tensor of the file
     kBack,      // made by an earlier item of this program
     kArgument,  // given by the caller
-    kInline,    // a side node that nobody else reads
+    kInline,    // a side node without other consumers
   };
   Kind kind = Kind::kNothing;
   std::uint32_t number = 0;  // items back, 1 is the last; or which argument
@@ -63,7 +63,7 @@ struct Item {
   std::string extra;
   std::vector<std::string> ops;
   std::uint32_t main = 0;
-  bool known = true;  // false: nobody knows whose it is
+  bool known = true;  // false: its module is unknown
   bool anchored = false;
   Owner anchor;
   std::vector<Reference> inputs;  // of a token, or a call's arguments
@@ -83,7 +83,7 @@ struct BookProgram {
   std::vector<Item> items;
 };
 
-// A module that no program runs, or whose class its callers do not tell.
+// A module without a call, or whose class is not in a call.
 struct ModuleNote {
   std::vector<std::string> atoms;
   std::string class_name;
@@ -91,8 +91,8 @@ struct ModuleNote {
   auto operator<=>(const ModuleNote&) const = default;
 };
 
-// A token that reads what comes after it: several nodes in one may do so. The
-// program says `_` there.
+// A token that reads a later token, which is possible for tokens of several
+// nodes. The program has `_` there.
 struct LateInput {
   std::uint32_t token = 0;
   std::uint32_t slot = 0;

@@ -7,18 +7,17 @@
 
 namespace onnx_tag::recipes {
 
-// A list's class needs no mention: it is what most atoms without a program of
-// their own are.
+// The class of a list is not written, because most containers are lists.
 inline constexpr std::string_view kUsualContainer = "ModuleList";
 
-// Characters with a meaning of their own become %XX, a space `_` and an
-// underscore of an extra %5F; nothing becomes "%".
+// Special characters become %XX, a space becomes `_`, an underscore of an extra
+// becomes %5F, and an empty text becomes "%".
 std::string Escaped(std::string_view text);
 std::string EscapedExtra(std::string_view text);
 std::string Unescaped(std::string_view text);
 std::string UnescapedExtra(std::string_view text);
 
-// The operator a label stands for where it stands for one: "Mul:dc" is "Mul".
+// The operator of a label with one operator: "Mul" for "Mul:dc".
 std::string_view UsualOp(std::string_view label);
 
 }  // namespace onnx_tag::recipes

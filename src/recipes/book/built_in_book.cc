@@ -1,4 +1,4 @@
-// The book's tables, put into the program as they are.
+// Includes the tables of the book in the program.
 #include "recipes/book/packed_book.h"
 
 asm(".section .rodata\n"

@@ -59,7 +59,7 @@ class Cutter {
     }
   }
 
-  // With all that it is computed from, which comes before it.
+  // Also takes its inputs, which precede it.
   std::uint32_t TakeSide(std::uint32_t first) {
     std::vector<std::uint32_t> open = {first};
     while (!open.empty()) {
@@ -82,7 +82,7 @@ class Cutter {
     return sides_[first];
   }
 
-  // What somebody outside reads.
+  // Finds the tokens that are read from outside.
   void FindOutputs() {
     std::vector<bool> is_output(made_.tokens.size(), false);
     const auto mark = [&](std::uint32_t token) {

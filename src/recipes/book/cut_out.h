@@ -1,4 +1,4 @@
-// One module of a recording, as a recording of its own.
+// Makes a recording of one module of a recording.
 #ifndef ONNX_TAG_RECIPES_BOOK_CUT_OUT_H_
 #define ONNX_TAG_RECIPES_BOOK_CUT_OUT_H_
 
@@ -6,8 +6,8 @@
 
 namespace onnx_tag::recipes {
 
-// What `module` and those below it run; it becomes the root. What others
-// compute for it comes from outside.
+// Keeps the operations of `module` and its submodules; `module` becomes the
+// root. Values that other modules compute for it become inputs.
 Recording CutOut(const Recording& recording, std::uint32_t module);
 
 }  // namespace onnx_tag::recipes

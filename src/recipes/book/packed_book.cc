@@ -7,7 +7,7 @@
 
 namespace onnx_tag::recipes {
 
-// Runs a root's program, which makes the recording.
+// Runs the program of a root to make the recording.
 class Expander {
  public:
   Expander(const PackedBook& book, const RootRecord& root)
@@ -23,7 +23,7 @@ class Expander {
     made_.version = book_.Text(root_.version);
     made_.modules.push_back(
         {kNone, 0, Text(book_.program_classes_[root_.program])});
-    // What the program was given: nothing. Outputs are counted from its end.
+    // The program has no arguments. Outputs are counted from its end.
     Frame frame;
     RunProgram(root_.program, frame);
     Numbers rest{book_.root_data_.subspan(root_.data)};
@@ -215,7 +215,7 @@ class Expander {
   std::vector<std::uint32_t> texts_;  // by text of the book: of the recording
   const RootRecord& root_;
   Recording made_;
-  std::vector<Value> values_;  // all that was made, in order
+  std::vector<Value> values_;  // all results, in order
   std::unordered_map<std::uint64_t, std::uint32_t> children_;
 };
 

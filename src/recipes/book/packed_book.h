@@ -1,4 +1,4 @@
-// The book as tables; recordings are made from it one by one.
+// The book as tables, from which recordings are made one by one.
 #ifndef ONNX_TAG_RECIPES_BOOK_PACKED_BOOK_H_
 #define ONNX_TAG_RECIPES_BOOK_PACKED_BOOK_H_
 
@@ -12,20 +12,20 @@
 
 namespace onnx_tag::recipes {
 
-// The tables of a book, without or with summaries of its recordings; those
-// are made from the tables without.
+// The tables of a book, with or without summaries of its recordings. The
+// summaries are made from the tables without summaries.
 std::string PackBook(const BookSource& source);
 
 class PackedBook : public Book {
  public:
-  // `bytes` are PackBook's, aligned to 8, and must outlive this.
+  // `bytes` come from PackBook, are aligned to 8, and must outlive this.
   explicit PackedBook(std::string_view bytes);
 
   std::size_t size() const override { return roots_.size(); }
   SummaryView Summary(std::size_t index) const override;
   Recording Read(std::size_t index) const override;
 
-  // What one root is called, and where its recordings were made.
+  // The family of one root, and the origin of its recordings.
   std::string_view Family(std::size_t index) const;
   std::size_t program_count() const { return program_classes_.size(); }
 
@@ -50,7 +50,7 @@ class PackedBook : public Book {
   std::span<const std::uint32_t> names_;
 };
 
-// The book that the program carries.
+// The built-in book.
 const PackedBook& BuiltInBook();
 
 }  // namespace onnx_tag::recipes

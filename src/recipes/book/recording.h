@@ -1,10 +1,10 @@
-// One export with known answers, as the recipe book keeps it: the program that
-// an architecture runs, and which module ran what.
+// One export with known answers, as stored in the recipe book: the operations
+// of an architecture, with the module of each.
 //
 // A recording has no weights, sizes or node names. Its tokens are those of
-// tokens.h: operations on fed data, norms, activations and linear layers as
-// one token each. Constants and shape arithmetic hang on the tokens that read
-// them as a shared DAG of side nodes.
+// tokens.h: operations on data; a norm, an activation or a linear layer is one
+// token. Constants and shape arithmetic are stored as a shared DAG of side
+// nodes that the tokens read.
 #ifndef ONNX_TAG_RECIPES_BOOK_RECORDING_H_
 #define ONNX_TAG_RECIPES_BOOK_RECORDING_H_
 
@@ -14,14 +14,14 @@
 
 namespace onnx_tag::recipes {
 
-// An index that points at nothing.
+// The null index.
 inline constexpr std::uint32_t kNone = 0xffffffff;
 
 // Parents come before their children; module 0 is the root, its atom is "".
 struct RecordedModule {
   std::uint32_t parent = kNone;
   std::uint32_t atom = 0;        // in texts
-  std::uint32_t class_name = 0;  // in texts; "" where it is unknown
+  std::uint32_t class_name = 0;  // in texts; "" if it is unknown
 
   bool operator==(const RecordedModule&) const = default;
 };
@@ -30,8 +30,8 @@ struct RecordedModule {
 struct SideNode {
   std::uint32_t op = 0;          // in texts
   std::uint32_t module = kNone;  // kNone: not known
-  // By input slot: a side node that comes before this one, or kNone where the
-  // input is left out, a tensor of the file or computed from fed data.
+  // By input slot: a side node that precedes this one, or kNone if the input is
+  // omitted, a tensor of the file or computed from data.
   std::vector<std::uint32_t> inputs;
 
   bool operator==(const SideNode&) const = default;
@@ -62,7 +62,7 @@ struct RecordedToken {
 };
 
 struct Recording {
-  std::string family;    // "bert": recordings that are left out together
+  std::string family;    // "bert"; bench/ removes whole families
   std::string exporter;  // "torchscript 17", "dynamo": for people
   std::string version;   // of the library the model is from: for people
 

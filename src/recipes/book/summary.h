@@ -1,5 +1,4 @@
-// What is known of a program at a glance: which labels follow each other, and
-// what its modules are called.
+// The summary of a program: its label trigrams and the names of its modules.
 #ifndef ONNX_TAG_RECIPES_BOOK_SUMMARY_H_
 #define ONNX_TAG_RECIPES_BOOK_SUMMARY_H_
 
@@ -20,10 +19,10 @@ struct Summary {
   SummaryView view() const { return {grams, names}; }
 };
 
-// Of every module that runs something or has a parameter.
+// Uses every module that has operations or a parameter.
 Summary Summarize(const Recording& recording);
 
-// The same of labels in order, and of the paths of modules.
+// The same for labels in order and paths of modules.
 Summary Summarize(std::span<const std::string_view> labels,
                   std::span<const std::string_view> paths);
 

@@ -11,7 +11,7 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// Operators that hand a weight on: their first input is the weight.
+// Operators that pass a weight on; the weight is their first input.
 constexpr std::array<std::string_view, 11> kCarriers = {
     "Identity",         "Cast",  "Transpose", "Reshape",
     "Squeeze",          "Slice", "Unsqueeze", "QuantizeLinear",
@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 11> kCarriers = {
 constexpr std::ptrdiff_t kDeepest = 64;
 
 struct Parameter {
-  std::string_view module;  // "" where the value is no parameter
+  std::string_view module;  // "" if the value is not a parameter
   std::uint32_t rank = 0;
 };
 
@@ -75,7 +75,7 @@ class AnchorFinder {
     const std::string_view module =
         undone.module_only ? undone.name
                            : hierarchy::SplitParameterName(undone.name).module;
-    if (module.empty()) return;  // the root's, or nobody's
+    if (module.empty()) return;  // of the root, or of no module
     if (std::count(module.begin(), module.end(), '.') >= kDeepest) return;
     parameter_[value] = value;
     named_[value] = {module, rank};
@@ -92,7 +92,7 @@ class AnchorFinder {
     if (inputs[0] == kNo<ValueId>) return;
     for (const ValueId output : model_.Outputs(node)) {
       if (output == kNo<ValueId>) continue;
-      // An Identity stands for a parameter that was merged with an equal one.
+      // An Identity replaces a parameter that was merged with an equal one.
       if (model_.OpType(node) == "Identity") {
         Name(output, IsParameter(inputs[0]) ? named_[parameter_[inputs[0]]].rank
                                             : RankOf(inputs[0]));
@@ -108,7 +108,7 @@ class AnchorFinder {
 
   const DataFlow& flow_;
   const Model& model_;
-  // By value: the tensor that it hands on.
+  // By value: the tensor that it passes on.
   IdVector<ValueId, ValueId> parameter_;
   std::unordered_map<ValueId, Parameter> named_;
   IdVector<NodeId, bool> carrier_{model_.node_count(), false};

@@ -9,9 +9,9 @@
 
 namespace onnx_tag::recipes {
 
-// By node of the model, the path of the module whose parameter the node uses;
-// "" where there is none. Of several parameters the one that nobody else uses
-// is taken, then the one of the highest rank.
+// By node of the model: the path of the module whose parameter the node uses;
+// "" if there is none. If there are several parameters, one without other
+// consumers is preferred, then the one with the highest rank.
 IdVector<NodeId, std::string_view> FindAnchors(const DataFlow& flow);
 
 }  // namespace onnx_tag::recipes

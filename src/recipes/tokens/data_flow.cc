@@ -46,8 +46,7 @@ bool DataFlow::IsVisible(GraphId graph) const {
   return false;
 }
 
-// What bodies around this one make of data is not traced: all of it is taken
-// for data.
+// Values of enclosing bodies are not analysed; they count as data.
 void DataFlow::SeeOutside(const DataFlow& outside) {
   for (GraphId at = model_[main_].parent;
        at != kNo<GraphId> && at != outside.main_; at = model_[at].parent) {
@@ -121,8 +120,8 @@ std::span<const ValueId> DataFlow::Operands(NodeId node) const {
   return inputs.first(std::min(inputs.size(), kMost));
 }
 
-// The file's order where that is one of execution, else depth first from each
-// node in turn; a cycle, which no valid file has, is cut where it is met.
+// Uses the order of the file if it is a valid execution order, else depth first
+// from each node. A cycle (in an invalid file) is cut.
 void DataFlow::Sort() {
   const std::vector<NodeId>& nodes = graph().nodes;
   enum class State : char { kNew, kOpen, kDone };

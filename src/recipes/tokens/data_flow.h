@@ -1,6 +1,6 @@
-// What flows through the main graph, or through the body of a branch or loop:
-// which nodes work on fed data, and in which order. "The main graph" is the
-// body, where it is one.
+// The dataflow of the main graph, or of the body of a branch or loop: which
+// nodes compute on data, and in which order. For a body, "main graph" means the
+// body.
 #ifndef ONNX_TAG_RECIPES_TOKENS_DATA_FLOW_H_
 #define ONNX_TAG_RECIPES_TOKENS_DATA_FLOW_H_
 
@@ -15,8 +15,8 @@ namespace onnx_tag::recipes {
 class DataFlow {
  public:
   explicit DataFlow(const Model& model);
-  // Of the body of a node with subgraphs, which sees what is outside it;
-  // `outside` is the main graph's.
+  // For the body of a node with subgraphs, which can read values outside;
+  // `outside` is the dataflow of the main graph.
   DataFlow(const Model& model, GraphId body, const DataFlow& outside);
 
   const Model& model() const { return model_; }
@@ -25,40 +25,41 @@ class DataFlow {
   // Its values can be read here.
   bool IsVisible(GraphId graph) const;
 
-  // The main graph's nodes, producers first: the file's order where that holds.
+  // The main graph's nodes, producers first; in file order if possible.
   const std::vector<NodeId>& Order() const { return order_; }
 
-  // The value depends on what is fed in, and not only on its shape.
+  // Whether the value depends on an input, not only on the shape of an input.
   bool IsData(NodeId node) const { return data_node_[node]; }
   bool IsData(ValueId value) const {
     return value != kNo<ValueId> && data_value_[Index(value)];
   }
 
-  // What a node reads: its inputs, then what its subgraphs capture.
+  // The values that a node reads: its inputs, then values that its subgraphs
+  // capture.
   std::vector<ValueId> Reads(NodeId node) const;
 
   // The main graph's nodes that read a value, those with a subgraph that
   // captures it included, each once.
   std::vector<NodeId> Readers(ValueId value) const;
-  // The same, where a pattern has a use for a few readers only: none where
+  // The same, where a pattern has a use for a few readers only: none if
   // there are more than `most` reads.
   std::vector<NodeId> FewReaders(ValueId value, std::size_t most) const;
 
   // The node of the main graph that makes `value`, or kNo.
   NodeId Producer(ValueId value) const;
 
-  // Quantizers and their inverses on fed data, which a file may have anywhere:
-  // the functions below look through them.
+  // Quantizers and dequantizers on data can occur anywhere. The functions below
+  // skip them.
   bool IsTransparent(NodeId node) const { return transparent_[node]; }
-  // The value that reaches `value` through nothing but transparent nodes.
+  // The value that reaches `value` through transparent nodes only.
   ValueId Source(ValueId value) const;
 
   // The node that makes `value` from data, if its operator is one of `ops`.
   NodeId DataProducer(ValueId value,
                       std::initializer_list<std::string_view> ops) const;
 
-  // The only reader of a node's first output, which nobody else sees, if its
-  // operator is one of `ops`.
+  // The only consumer of a node's first output, if its operator is one of
+  // `ops`.
   NodeId OnlyReader(NodeId node,
                     std::initializer_list<std::string_view> ops) const;
 
@@ -67,8 +68,8 @@ class DataFlow {
   // The sources of its operands that are.
   std::vector<ValueId> DataInputs(NodeId node) const;
 
-  // The shape of a tensor of the file, through what hands it on; empty with
-  // `known` false where there is none.
+  // The shape of a tensor of the file, through nodes that pass it on. If there
+  // is none, it is empty and `known` is false.
   struct Shape {
     bool known = false;
     std::span<const std::int64_t> dims;

@@ -52,7 +52,7 @@ Attributes ReadAttributes(Bytes node) {
 
 bool IsOne(float number) { return std::abs(number - 1) < 1e-4F; }
 
-// A product with what follows it.
+// A product with its activation.
 Fused WithActivation(std::string label, const Attributes& attributes) {
   Fused fused{{std::move(label)}, 0, Owner::kMain};
   if (attributes.activation == "HardSigmoid") {

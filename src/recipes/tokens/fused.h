@@ -1,5 +1,4 @@
-// Operators that stand for several: what an optimizer fused, as the tokens
-// that it replaced.
+// Fused operators of optimizers, as the tokens that they replaced.
 #ifndef ONNX_TAG_RECIPES_TOKENS_FUSED_H_
 #define ONNX_TAG_RECIPES_TOKENS_FUSED_H_
 
@@ -12,11 +11,10 @@
 namespace onnx_tag::recipes {
 
 struct Fused {
-  // Labels in the order of execution, as tokens.h has them; empty: the
-  // operator is no fused one.
+  // Labels in execution order, as in tokens.h; empty: not a fused operator.
   std::vector<std::string> labels;
-  std::size_t main = 0;  // the one that the node is known by
-  // Whose parameters it reads.
+  std::size_t main = 0;  // the main operation, which gives the module
+  // The owner of the parameters that it reads.
   enum class Owner { kMain, kProductBefore, kNobody } owner = Owner::kMain;
 };
 

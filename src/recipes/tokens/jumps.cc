@@ -69,7 +69,7 @@ class JumpFinder {
           }
         }
       }
-      // The first list of all begins where the lists begin.
+      // The first list starts at the start of all lists.
       const bool told =
           std::none_of(first.begin() + 1, first.end(),
                        [&](const auto& kind) { return later.contains(kind); });
@@ -116,7 +116,7 @@ class JumpFinder {
   }
 
   // Whether the list may have another length in another file: its items are
-  // real blocks, and alike. A Sequential of conv, relu, conv is none.
+  // similar blocks. This is false for a Sequential of conv, relu, conv.
   bool IsOpen(const Path& list, const Items& items, bool lengths_differ) const {
     for (const auto& [index, span] : items) {
       if (!IsBlock(list, span)) return false;
@@ -140,8 +140,9 @@ class JumpFinder {
     return false;
   }
 
-  // Two operations that have a weight, or one in a module with parts. (In an
-  // item of another list, such a list is part of a block, of fixed length.)
+  // A block has two operations with a weight, or one in a module with
+  // submodules. (Inside an item of another list, such a list is part of a block
+  // and has a fixed length.)
   bool IsBlock(const Path& list, const Span& span) const {
     int solid = 0;
     std::set<Path> parts;
@@ -177,7 +178,7 @@ class JumpFinder {
     }
   }
 
-  // Of items that run the same, the first two and the last are enough.
+  // For items with equal operations, the first two and the last are enough.
   std::vector<Item> Entries(const std::vector<Item>& items) const {
     std::map<std::vector<std::uint64_t>, std::vector<const Item*>> kinds;
     for (const Item& item : items) {
@@ -189,7 +190,7 @@ class JumpFinder {
       }
       kinds[std::move(kind)].push_back(&item);
     }
-    std::map<std::uint32_t, Item> entries;  // by where they begin
+    std::map<std::uint32_t, Item> entries;  // by start
     for (const auto& [kind, alike] : kinds) {
       for (const std::size_t i :
            {std::size_t{0}, std::min<std::size_t>(1, alike.size() - 1),

@@ -1,4 +1,4 @@
-// Where a recorded program may be left and entered again.
+// The places where an alignment may leave and enter a recorded program.
 #ifndef ONNX_TAG_RECIPES_TOKENS_JUMPS_H_
 #define ONNX_TAG_RECIPES_TOKENS_JUMPS_H_
 
@@ -9,13 +9,13 @@
 
 namespace onnx_tag::recipes {
 
-// After an item of a list may come any item of a list of the same generic path
-// (layers repeat, stages borrow each other's layers), or the list's end.
+// After an item of a list, any item of a list with the same generic path may
+// follow (layers repeat, stages have similar layers), or the end of the list.
 std::vector<Jump> FindJumps(const Program& program);
 
-// Of lists inside items of another list, the generic paths of those whose
-// items tell where one list ends and the next begins: no later item runs what
-// a first one runs (a ResNet's stages begin with a block with a shortcut).
+// The generic paths of nested lists whose items show where a list starts: only
+// the first item has certain operations (a stage of a ResNet starts with a
+// block with a shortcut).
 std::set<Path> FindMarkedLists(const Program& program);
 
 }  // namespace onnx_tag::recipes

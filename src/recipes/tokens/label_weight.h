@@ -1,4 +1,4 @@
-// What a token weighs in an alignment.
+// The weight of a token in an alignment.
 #ifndef ONNX_TAG_RECIPES_TOKENS_LABEL_WEIGHT_H_
 #define ONNX_TAG_RECIPES_TOKENS_LABEL_WEIGHT_H_
 
@@ -8,9 +8,9 @@
 namespace onnx_tag::recipes {
 
 enum class Weight : std::uint8_t {
-  kLight,  // layout: comes and goes with exporters and optimizers
+  kLight,  // layout; depends on exporters and optimizers
   kMiddle,
-  kHeavy,  // a fixed point of any implementation
+  kHeavy,  // present in every implementation
 };
 Weight LabelWeight(std::string_view label);
 
@@ -18,11 +18,11 @@ Weight LabelWeight(std::string_view label);
 // and norms.
 bool IsSolid(std::string_view label);
 
-// Whether it is an activation. One project has a module for it where another
-// has a call.
+// Whether it is an activation. Some projects use a module for it, others call a
+// function.
 bool IsActivation(std::string_view label);
 
-// A bit for each class of labels that may stand for each other.
+// A bit for each class of labels that may replace each other.
 std::uint32_t SoftClasses(std::string_view label);
 
 }  // namespace onnx_tag::recipes

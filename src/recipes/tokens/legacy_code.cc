@@ -13,7 +13,7 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// The tensor of a Constant node is this one number.
+// Whether the tensor of a Constant node is this single number.
 bool IsConstant(Bytes node, float number) {
   wire::FieldReader reader(node);
   for (wire::Field field; reader.Next(field);) {

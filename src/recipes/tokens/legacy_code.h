@@ -1,4 +1,4 @@
-// Marks of code that was written before the recordings'.
+// Recognises model code that is older than the recordings.
 #ifndef ONNX_TAG_RECIPES_TOKENS_LEGACY_CODE_H_
 #define ONNX_TAG_RECIPES_TOKENS_LEGACY_CODE_H_
 
@@ -6,11 +6,11 @@
 
 namespace onnx_tag::recipes {
 
-// Whether the file is from a time when transformers' activations were
-// functions and not modules: before 4.17, in March 2022. Up to torch 1.9 the
-// exporter's version says so; with 1.10 it takes the number that masks were
-// made of then, or an opset that newer code does not export to (its attention
-// needs 14) and no mask of a newer kind.
+// Whether the activations of transformers were still functions, not modules,
+// when the file was exported: before 4.17 in March 2022. Up to torch 1.9, the
+// version of the exporter shows it. For torch 1.10, one of these is necessary:
+// the number that masks used at that time, or an opset below 14 (newer
+// attention needs 14) without a mask of a newer kind.
 bool ActivationsAreFunctions(const DataFlow& flow);
 
 }  // namespace onnx_tag::recipes

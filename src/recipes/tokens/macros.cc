@@ -57,7 +57,7 @@ class MacroFinder {
     }
   }
 
-  // `nodes` may repeat; the first of them that is `main` stands for all.
+  // `nodes` may have duplicates; `main` represents all of them.
   void Take(std::string_view label, std::vector<NodeId> nodes, NodeId main) {
     Macro macro{label, {}, 0};
     for (const NodeId node : nodes) {
@@ -96,7 +96,7 @@ class MacroFinder {
     if (add != kNo<NodeId>) Take("LIN", {node, add}, node);
   }
 
-  // Quantized while running: cast back, times the scales, plus the bias.
+  // Dynamic quantization: cast back, multiply with the scales, add the bias.
   void TakeIntegerProduct(NodeId node, std::string_view label) {
     const NodeId cast = flow_.OnlyReader(node, {"Cast"});
     const NodeId scaled = flow_.OnlyReader(cast, {"Mul"});
@@ -119,13 +119,13 @@ class MacroFinder {
     Take(label, std::move(nodes), node);
   }
 
-  // Its bias has an axis for each of the image's.
+  // Its bias has one axis for each axis of the image.
   NodeId ConvolutionBiasAfter(NodeId node) const {
     const NodeId add = flow_.OnlyReader(node, {"Add"});
     return add != kNo<NodeId> && HasConstantInput(add) ? add : kNo<NodeId>;
   }
 
-  // GPT-2's Conv1D makes its input 2-D and back.
+  // GPT-2's Conv1D reshapes its input to 2-D and back.
   void AddReshapes(NodeId node, NodeId last, std::vector<NodeId>& nodes) const {
     const NodeId before =
         flow_.DataProducer(model_.Inputs(node)[0], {"Reshape"});
@@ -138,7 +138,8 @@ class MacroFinder {
     nodes.push_back(after);
   }
 
-  // ONNX Runtime, OnnxSlim and GPT-2's Conv1D make the input 2-D and back.
+  // ONNX Runtime, OnnxSlim and GPT-2's Conv1D reshape the input to 2-D and
+  // back.
   void TakeGemm(NodeId node) {
     const auto inputs = model_.Inputs(node);
     if (inputs.size() < 2 || flow_.IsData(inputs[1])) return;
@@ -198,7 +199,7 @@ class MacroFinder {
     if (has_power || nodes.size() > 6) Take("GELU", std::move(nodes), tanh);
   }
 
-  // The factors of 0.0447 x^3, as far as nothing else reads them.
+  // The factors of 0.0447 x^3 that no other node reads.
   void AddCube(NodeId sum, std::vector<NodeId>& nodes) const {
     constexpr int kFactors = 4;
     for (const ValueId input : flow_.DataInputs(sum)) {
@@ -276,7 +277,7 @@ class MacroFinder {
          weighted != kNo<NodeId> ? weighted : divided);
   }
 
-  // The nodes of d = x - mean(x); false where d is x.
+  // The nodes of d = x - mean(x); false if d is x.
   bool AddCentre(ValueId d, std::vector<NodeId>& nodes) const {
     NodeId minus = flow_.DataProducer(d, {"Sub"});
     const NodeId cast = flow_.DataProducer(d, {"Cast"});

@@ -1,5 +1,5 @@
-// Operations that exporters and optimizers write in many ways, recognised as
-// one: norms, activations and linear layers.
+// Recognises operations that exporters and optimizers write in many ways:
+// norms, activations and linear layers.
 #ifndef ONNX_TAG_RECIPES_TOKENS_MACROS_H_
 #define ONNX_TAG_RECIPES_TOKENS_MACROS_H_
 
@@ -14,7 +14,7 @@ struct Macro {
   std::string_view label;
   // In an order that depends on the pattern and not on the file.
   std::vector<NodeId> nodes;
-  std::uint32_t main = 0;  // in nodes: the one that stands for all
+  std::uint32_t main = 0;  // in nodes: the one that represents all
 };
 
 // No node is in two macros.

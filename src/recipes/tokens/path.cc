@@ -9,7 +9,7 @@ namespace onnx_tag::recipes {
 
 Atom AtomTable::Of(std::string_view text) {
   const int number = hierarchy::SmallNumber(text, -1);
-  // "007" is a name: its text must come back.
+  // "007" is a name, because its text must be preserved.
   if (number >= 0 && (text.size() == 1 || text[0] != '0')) {
     return MakeIndex(static_cast<std::uint32_t>(number));
   }

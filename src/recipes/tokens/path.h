@@ -1,4 +1,5 @@
-// Module paths as vectors of atoms, cheap to cut, join and compare.
+// Module paths as vectors of atoms, which are cheap to shorten, join and
+// compare.
 #ifndef ONNX_TAG_RECIPES_TOKENS_PATH_H_
 #define ONNX_TAG_RECIPES_TOKENS_PATH_H_
 
@@ -48,7 +49,7 @@ Path Rest(const Path& path, std::size_t count);
 Path Join(Path head, const Path& tail);
 std::size_t CommonLength(const Path& a, const Path& b);
 bool HasIndex(const Path& path);
-// To the owner of the list whose item the index at `place` is.
+// Shortens the path to the owner of the list that has the index at `place`.
 void CutAtItem(std::size_t place, Path& path);
 
 struct PathHash {

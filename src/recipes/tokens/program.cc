@@ -48,7 +48,7 @@ Shape WithoutRelus(Shape shape) {
     shape.skipped[i] = shape.labels[i] == "Relu" && shape.inputs[i].size() == 1;
   }
   const auto look_through = [&](std::uint32_t& token) {
-    // Inputs come first, but for a few: no cycle can last longer.
+    // Nearly all inputs precede their token, so no cycle can be longer.
     for (std::size_t step = 0; shape.skipped[token] && step < count; ++step) {
       token = shape.inputs[token][0];
     }

@@ -1,5 +1,5 @@
-// Tokens in one order, as the alignment compares them: every feature a hash,
-// so that a file and a recording need no common table.
+// Tokens in one order, for the alignment. Every feature is a hash, so that a
+// file and a recording need no common table.
 #ifndef ONNX_TAG_RECIPES_TOKENS_PROGRAM_H_
 #define ONNX_TAG_RECIPES_TOKENS_PROGRAM_H_
 
@@ -17,7 +17,7 @@ namespace onnx_tag::recipes {
 // File order, or depth first from the outputs: see DepthFirstOrder.
 enum class Order : std::uint8_t { kFile, kDepthFirst };
 
-// What both sides have.
+// A token of a file or a recording.
 struct Step {
   std::uint32_t token = 0;
   std::uint64_t label = 0;
@@ -34,7 +34,7 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-// A label's text, its dataflow and its order, of a file or a recording.
+// The labels, dataflow and order of a file or a recording.
 struct Shape {
   std::vector<std::string_view> labels;
   std::vector<std::string_view> extras;
@@ -44,12 +44,12 @@ struct Shape {
 };
 Shape ShapeOf(const TokenGraph& graph);
 Shape ShapeOf(const Recording& recording);
-// The same without ReLUs: what reads one reads what it reads.
+// The same without ReLUs: their consumers read their inputs.
 Shape WithoutRelus(Shape shape);
 std::vector<Step> MakeSteps(const Shape& shape, Order order);
 
-// From the end of a list's item to the start of another, or to the list's end:
-// how often layers repeat is free.
+// From the end of a list's item to the start of another item, or to the end of
+// the list. So layers may repeat any number of times.
 struct Jump {
   std::uint32_t from = 0;  // boundary: before step `from`
   std::uint32_t to = 0;

@@ -14,8 +14,8 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// Operators with one label for all their spellings, the quantized ones among
-// them; fused.h has those that stand for several.
+// Operators with a common label for all their forms, including quantized forms.
+// fused.h has the operators that replace several.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 18>
     kLabels = {{{"LayerNormalization", "LN"},
                 {"SimplifiedLayerNormalization", "RMS"},
@@ -36,7 +36,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18>
                 {"DynamicQuantizeMatMul", "LIN"},
                 {"QGemm", "LIN"}}};
 
-// Operators that mean something else by what they read.
+// Operators whose meaning depends on their inputs.
 constexpr std::array<std::string_view, 13> kByOperands = {
     "Add", "Mul",   "Sub",  "Div",     "Pow", "Gather", "Min",
     "Max", "Equal", "Less", "Greater", "And", "Or"};
@@ -46,7 +46,7 @@ bool IsProduct(std::string_view op) {
          op == "MatMulInteger" || op == "QLinearMatMul";
 }
 
-// The numbers of an integer attribute, as "1,2,3"; "" where it is missing.
+// The numbers of an integer attribute, as "1,2,3"; "" if it is missing.
 struct Attribute {
   std::string_view name;
   std::string numbers;
@@ -172,7 +172,7 @@ void TokenGraph::Connect() {
   for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
     Token& token = tokens_[i];
     if (!token.is_echo) token.anchor = anchors_[token.main_node()];
-    // Inside a fused node each token reads the one before it.
+    // Inside a fused node, each token reads the previous one.
     if (i > 0 && tokens_[i - 1].main_node() == token.main_node()) {
       token.inputs.push_back(i - 1);
       continue;
@@ -193,7 +193,7 @@ std::uint32_t TokenGraph::TokenFor(ValueId value) const {
   const NodeId node = flow_.Producer(value);
   if (node == kNo<NodeId>) return kNone;
   const std::uint32_t token = token_of_[node];
-  // A norm that adds first gives the sum, too.
+  // A norm that first adds also returns the sum.
   if (token != kNone && token > 0 && tokens_[token - 1].is_echo &&
       tokens_[token - 1].main_node() == node &&
       flow_.model().Outputs(node)[0] != value) {
@@ -309,7 +309,7 @@ std::vector<std::uint32_t> DepthFirstOrder(
       }
     }
   }
-  // A cycle, which no valid file has, has no end to start from.
+  // A cycle (in an invalid file) has no end to start from.
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
     if (!seen[i]) order.push_back(i);
   }

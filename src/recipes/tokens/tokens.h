@@ -1,14 +1,15 @@
-// A file as a string of tokens: what it does to fed data, in words that are
-// the same for every exporter, opset and optimizer.
+// A file as a sequence of tokens: its operations on data, with labels that are
+// equal for every exporter, opset and optimizer.
 //
 //   const TokenGraph graph(model);
 //   graph.tokens[0].label;  // "Gather:cd", "LIN", "LN", "Add:dd", ...
 //
 // Labels: LIN, CONV, LN, RMS, BN, GELU, SILU, QGELU, HSWISH, SOFTMAX, ATTN;
-// MatMul between two data tensors; for operators whose meaning depends on what
-// they read, d (data) or c (constant) for the first two inputs: `Mul:dc`; else
-// the operator. Extras tell tokens of one label apart: LIN "=" square, "~"
-// not; Transpose its permutation; CONV kernel, strides and whether grouped.
+// MatMul between two data tensors. If the meaning of an operator depends on its
+// inputs, d (data) or c (constant) follows for the first two inputs: `Mul:dc`.
+// Else the label is the operator. Extras distinguish tokens with the same
+// label: LIN "=" square, "~" not square; Transpose its permutation; CONV
+// kernel, strides and whether grouped.
 //
 // A node that an optimizer fused of several operations has a token for each.
 #ifndef ONNX_TAG_RECIPES_TOKENS_TOKENS_H_
@@ -32,8 +33,7 @@ struct Token {
   std::string_view anchor;  // path of the module whose parameter it uses; ""
   std::vector<NodeId> nodes;
   std::uint32_t main = 0;  // in nodes
-  // Stands for an operation that its node, which has a token of its own,
-  // was fused with.
+  // The token is an operation that was fused into a node with its own token.
   bool is_echo = false;
   std::vector<std::uint32_t> inputs;
 
@@ -51,9 +51,9 @@ class TokenGraph {
   const std::vector<Token>& tokens() const { return tokens_; }
   // By node: its token, or kNone.
   const IdVector<NodeId, std::uint32_t>& token_of() const { return token_of_; }
-  // By node: as in Token, for nodes of no token, too.
+  // By node: as in Token, also for nodes without a token.
   const IdVector<NodeId, std::string_view>& anchors() const { return anchors_; }
-  // A quantizer's range does the work of every ReLU: there is none.
+  // Whether the ranges of quantizers replace all ReLUs.
   bool relus_folded() const;
   // The tokens that make the graph's outputs.
   std::vector<std::uint32_t> Outputs() const;
@@ -73,17 +73,17 @@ class TokenGraph {
   DataFlow flow_;
   IdVector<NodeId, std::string_view> anchors_;
   IdVector<NodeId, std::uint32_t> token_of_;
-  // By node: the token that makes what it gives, or kNone; of a fused node the
-  // last.
+  // By node: the token of its output, or kNone; for a fused node the last
+  // token.
   IdVector<NodeId, std::uint32_t> last_of_;
   std::vector<Token> tokens_;
-  // Tokens whose node adds the bias of the product before it, too, and whose
-  // bias that is.
+  // Tokens whose node also adds the bias of the preceding product, and the
+  // module of that bias.
   std::vector<std::pair<std::uint32_t, std::string_view>> biases_;
 };
 
-// Depth first from the outputs, inputs in order: the same for any re-sorted
-// copy of a file. `inputs` are each token's.
+// Depth first from the outputs, with inputs in order: the same for every order
+// of the file. `inputs`: the inputs of each token.
 std::vector<std::uint32_t> DepthFirstOrder(
     const std::vector<std::vector<std::uint32_t>>& inputs,
     const std::vector<std::uint32_t>& outputs);
