@@ -16,7 +16,7 @@ from typing import Any, Dict, List, Optional
 
 from model_explorer import Adapter, AdapterMetadata, ModelExplorerGraphs, graph_builder
 
-from .tags import TagsError
+from .errors import TagsError
 
 _NO_MODULE = "[untagged]"
 
