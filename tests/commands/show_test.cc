@@ -97,7 +97,7 @@ TEST(ShowTest, CountsFlopsWhereShapesAreKnown) {
   EXPECT_THAT(known, HasSubstr("  FLOPs       108\n"));
   EXPECT_THAT(known, HasSubstr("  88.9%"));
   EXPECT_THAT(RunCli({"show", path, "--shape", "x=3,4", "--json"}).out,
-              HasSubstr("\"total_flops\":96"));
+              HasSubstr("\"total_flops\": 96"));
   EXPECT_THAT(RunCli({"diff", path, path, "--shape", "x=3,4"}).out,
               HasSubstr("   16 parameters, 64 B; FLOPs 108\n"));
   EXPECT_EQ(RunCli({"show", path, "--shape", "y=3"}).exit, 2);
