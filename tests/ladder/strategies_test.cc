@@ -43,9 +43,10 @@ MappingFacts FactsFor(const std::string& strategy, const std::string& model) {
   return facts;
 }
 
-std::string ErrorOf(const std::string& bytes, const MappingOptions& options) {
+std::string ErrorOf(const std::string& bytes, const MappingOptions& options,
+                    const MappingFacts& facts = {}) {
   try {
-    MapNodes(ReadModel(bytes), options);
+    MapNodes(ReadModel(bytes), options, facts);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
     return error.what();
@@ -100,8 +101,8 @@ TEST(Strategies, HtpNeedsATrace) {
 }
 
 TEST(Strategies, HtpRefusesTheTraceOfAnotherModel) {
-  const std::string error =
-      ErrorOf(ReadAll("bert/ts-bare.onnx"), With("htp", "resnet"));
+  const std::string error = ErrorOf(ReadAll("bert/ts-bare.onnx"), By("htp"),
+                                    FactsFor("htp", "resnet"));
   EXPECT_THAT(error, HasSubstr("another model"));
   EXPECT_THAT(error, HasSubstr("%"));
   EXPECT_THAT(error, HasSubstr("python -m onnx_tag record"));
@@ -137,7 +138,7 @@ TEST(Strategies, HtpKeepsWhatLayersShareApart) {
   AddNode(graph, "Mul", {"1", "c"}, {"2"});
   AddNode(graph, "Relu", {"2"}, {"3"});
   AddNode(graph, "Mul", {"3", "c"}, {"4"});
-  const Mapped mapped(model, options);
+  const Mapped mapped(model, By("htp"), facts);
   const Tagging& tagging = mapped.tagging();
   const Tag& shared = tagging.tags[NodeId{0}];
   EXPECT_EQ(shared.source, Source::kAuxiliary);
