@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <set>
+#include <string_view>
 #include <vector>
 
 namespace onnx_tag {
@@ -223,6 +225,9 @@ class Aligner {
     const PatternElement& element = ops_.elements()[state.element];
     const float weight = std::min(element.weight, weight_of_[id]);
     float score = weight;
+    if (step.asks_weights && element.heads && !SameWeights(token, step)) {
+      return -kPinned;
+    }
     if (token.fed != step.fed) score *= kOtherSubstance;
     if (!token.weights.empty() && !step.weights.empty()) {
       if (SameWeights(token, step)) {
@@ -397,6 +402,18 @@ class Aligner {
 };
 
 }  // namespace
+
+KnownModulesOf KnownTokens(const TokenTable& table, const Program& program,
+                           const std::vector<const std::string*>& by_node) {
+  std::set<std::string_view> modules;
+  for (const Step& step : program) modules.insert(step.module);
+  KnownModulesOf known(table.tokens.size(), nullptr);
+  for (const TokenId id : AllIds<TokenId>(table.tokens.size())) {
+    const std::string* const module = by_node[Index(table.tokens[id].node)];
+    if (module != nullptr && modules.contains(*module)) known[id] = module;
+  }
+  return known;
+}
 
 Alignment Align(const Model& model, const TokenTable& tokens,
                 const Program& program, const TorchOps& ops, const Pins& pins,

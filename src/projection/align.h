@@ -10,6 +10,7 @@
 #define ONNX_TAG_PROJECTION_ALIGN_H_
 
 #include <string>
+#include <vector>
 
 #include "projection/program.h"
 #include "projection/tokens.h"
@@ -30,6 +31,10 @@ using Pins = IdVector<TokenId, StepId>;
 
 // And a token's module, where the file says it; null: it does not.
 using KnownModulesOf = IdVector<TokenId, const std::string*>;
+
+// By token, of `by_node`; modules that no step has are left out.
+KnownModulesOf KnownTokens(const TokenTable& table, const Program& program,
+                           const std::vector<const std::string*>& by_node);
 
 Alignment Align(const Model& model, const TokenTable& tokens,
                 const Program& program, const TorchOps& ops,
