@@ -7,7 +7,7 @@
 #include <set>
 #include <string_view>
 
-#include "projection/align.h"
+#include "projection/match_steps.h"
 
 namespace onnx_tag {
 namespace {
@@ -24,7 +24,7 @@ bool PacksWeights(std::string_view kind) {
 
 // A step for each module that calls no other.
 struct CallProgram {
-  Program steps;
+  RunSteps steps;
   IdVector<StepId, std::size_t> call;  // which call a step is
 };
 
@@ -33,7 +33,7 @@ CallProgram MakeProgram(const std::vector<CalledModule>& calls,
   CallProgram program;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (calls[i].calls_others) continue;
-    Step step;
+    RunStep step;
     step.module = calls[i].module;
     step.fed = true;
     if (const TorchPattern* const pattern = ops.Find(calls[i].kind)) {
@@ -56,8 +56,8 @@ CallProgram MakeProgram(const std::vector<CalledModule>& calls,
 class CallProjector {
  public:
   CallProjector(const Model& model, const std::vector<CalledModule>& calls,
-                const CallProgram& program, const TokenTable& table,
-                IdVector<TokenId, StepId> steps)
+                const CallProgram& program, const NodeTokens& table,
+                IdVector<NodeTokenId, StepId> steps)
       : model_(model),
         ops_(BuiltInTorchOps()),
         calls_(calls),
@@ -66,8 +66,8 @@ class CallProjector {
         steps_(std::move(steps)),
         trust_(tokens_.size(), ProjectionTrust::kCaller),
         readers_(tokens_.size()) {
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
-      for (const TokenId source : tokens_[id].sources) {
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      for (const NodeTokenId source : tokens_[id].sources) {
         readers_[source].push_back(id);
       }
     }
@@ -77,7 +77,7 @@ class CallProjector {
     KeepWholes();
     FillGaps();
     std::vector<ProjectedNode> nodes;
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
       nodes.push_back(
           {tokens_[id].node, program_.steps[steps_[id]].module, trust_[id]});
@@ -86,7 +86,7 @@ class CallProjector {
   }
 
  private:
-  bool IsHead(TokenId id) const {
+  bool IsHead(NodeTokenId id) const {
     const TorchPattern& pattern = program_.steps[steps_[id]].pattern;
     for (std::uint32_t i = 0; i < pattern.size; ++i) {
       const PatternElement& element =
@@ -98,16 +98,16 @@ class CallProjector {
     return false;
   }
 
-  std::string_view Operator(TokenId id) const {
+  std::string_view Operator(NodeTokenId id) const {
     return PlainOperator(model_.Name(tokens_[id].op));
   }
 
   // A part counts where it is next to what shows the module: an Add somewhere
   // is not the Add of a norm.
   void KeepWholes() {
-    std::vector<TokenId> queue;
-    IdVector<TokenId, bool> kept(tokens_.size(), false);
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+    std::vector<NodeTokenId> queue;
+    IdVector<NodeTokenId, bool> kept(tokens_.size(), false);
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
       const bool head = IsHead(id);
       if (!head && ops_.WeightOf(Operator(id)) < kTelling) continue;
@@ -116,43 +116,44 @@ class CallProjector {
       queue.push_back(id);
     }
     for (std::size_t i = 0; i < queue.size(); ++i) {
-      const TokenId at = queue[i];
-      const auto keep = [&](TokenId id, bool reads) {
+      const NodeTokenId at = queue[i];
+      const auto keep = [&](NodeTokenId id, bool reads) {
         if (kept[id] || steps_[id] != steps_[at]) return;
         if (reads && MeetsOthers(id)) return;
         kept[id] = true;
         trust_[id] = ProjectionTrust::kPart;
         queue.push_back(id);
       };
-      for (const TokenId id : tokens_[at].sources) keep(id, false);
-      for (const TokenId id : readers_[at]) keep(id, true);
+      for (const NodeTokenId id : tokens_[at].sources) keep(id, false);
+      for (const NodeTokenId id : readers_[at]) keep(id, true);
     }
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (!kept[id]) steps_[id] = kNo<StepId>;
     }
   }
 
   // Whether it adds something else to the product of a layer: the bias of a
   // layer is a constant.
-  bool MeetsOthers(TokenId id) const {
+  bool MeetsOthers(NodeTokenId id) const {
     if (Operator(id) != "Add") return false;
     const StepId step = steps_[id];
-    return std::any_of(tokens_[id].sources.begin(), tokens_[id].sources.end(),
-                       [&](TokenId source) { return steps_[source] != step; });
+    return std::any_of(
+        tokens_[id].sources.begin(), tokens_[id].sources.end(),
+        [&](NodeTokenId source) { return steps_[source] != step; });
   }
 
   // What runs between two modules belongs to the module of unknown class that
   // is called between them. If others may run there, too, most of it does.
   void FillGaps() {
-    const IdVector<TokenId, StepId> found = steps_;
-    std::vector<TokenId> gap;
-    TokenId before = kNo<TokenId>;
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+    const IdVector<NodeTokenId, StepId> found = steps_;
+    std::vector<NodeTokenId> gap;
+    NodeTokenId before = kNo<NodeTokenId>;
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (found[id] == kNo<StepId>) {
         gap.push_back(id);
         continue;
       }
-      if (before != kNo<TokenId> && found[before] < found[id]) {
+      if (before != kNo<NodeTokenId> && found[before] < found[id]) {
         Fill(gap, before, found[id]);
       }
       gap.clear();
@@ -160,7 +161,8 @@ class CallProjector {
     }
   }
 
-  void Fill(const std::vector<TokenId>& gap, TokenId last, StepId after) {
+  void Fill(const std::vector<NodeTokenId>& gap, NodeTokenId last,
+            StepId after) {
     const StepId before = steps_[last];
     StepId only = kNo<StepId>;
     for (std::size_t i = Index(before) + 1; i < Index(after); ++i) {
@@ -172,16 +174,16 @@ class CallProjector {
     // What has parameters has names or shapes to be found by.
     if (only == kNo<StepId> || !program_.steps[only].weights.empty()) return;
     const bool alone = !OthersRun(program_.call[before], program_.call[after]);
-    std::set<TokenId> fed = {last};
-    for (const TokenId id : gap) {
+    std::set<NodeTokenId> fed = {last};
+    for (const NodeTokenId id : gap) {
       const auto& sources = tokens_[id].sources;
       const bool inside =
           std::any_of(sources.begin(), sources.end(),
-                      [&](TokenId source) { return fed.contains(source); });
+                      [&](NodeTokenId source) { return fed.contains(source); });
       if (!inside) continue;
-      const bool first =
-          std::none_of(sources.begin(), sources.end(),
-                       [&](TokenId source) { return steps_[source] == only; });
+      const bool first = std::none_of(
+          sources.begin(), sources.end(),
+          [&](NodeTokenId source) { return steps_[source] == only; });
       if (!alone && first && IsCallers(id, before, fed)) {
         fed.insert(id);
         continue;
@@ -194,15 +196,16 @@ class CallProjector {
 
   // A caller splits the result of a Linear into heads, and adds what it has to
   // the result of a module.
-  bool IsCallers(TokenId id, StepId before,
-                 const std::set<TokenId>& fed) const {
+  bool IsCallers(NodeTokenId id, StepId before,
+                 const std::set<NodeTokenId>& fed) const {
     if (IsLayout(id)) return program_.steps[before].asks_weights;
     const auto& sources = tokens_[id].sources;
-    return std::any_of(sources.begin(), sources.end(),
-                       [&](TokenId source) { return !fed.contains(source); });
+    return std::any_of(sources.begin(), sources.end(), [&](NodeTokenId source) {
+      return !fed.contains(source);
+    });
   }
 
-  bool IsLayout(TokenId id) const {
+  bool IsLayout(NodeTokenId id) const {
     const std::string_view op = Operator(id);
     return op == "Reshape" || op == "Transpose" || op == "Squeeze" ||
            op == "Unsqueeze";
@@ -228,16 +231,16 @@ class CallProjector {
   const TorchOps& ops_;
   const std::vector<CalledModule>& calls_;
   const CallProgram& program_;
-  const IdVector<TokenId, Token>& tokens_;
-  IdVector<TokenId, StepId> steps_;
-  IdVector<TokenId, ProjectionTrust> trust_;
-  IdVector<TokenId, std::vector<TokenId>> readers_;
+  const IdVector<NodeTokenId, NodeToken>& tokens_;
+  IdVector<NodeTokenId, StepId> steps_;
+  IdVector<NodeTokenId, ProjectionTrust> trust_;
+  IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
 };
 
 // The call of the module that the file names for each token, or the first call
 // that needs it.
-IdVector<TokenId, std::size_t> CallKeys(
-    const TokenTable& table, const std::vector<CalledModule>& calls,
+IdVector<NodeTokenId, std::size_t> CallKeys(
+    const NodeTokens& table, const std::vector<CalledModule>& calls,
     const std::vector<const std::string*>& known) {
   std::map<std::string_view, std::size_t> number;
   std::set<std::string_view> again;
@@ -246,15 +249,15 @@ IdVector<TokenId, std::size_t> CallKeys(
       again.insert(calls[i].module);
     }
   }
-  IdVector<TokenId, std::size_t> keys(table.tokens.size(), calls.size());
+  IdVector<NodeTokenId, std::size_t> keys(table.tokens.size(), calls.size());
   for (std::size_t i = keys.size(); i-- > 0;) {
-    const TokenId id = MakeId<TokenId>(i);
+    const NodeTokenId id = MakeId<NodeTokenId>(i);
     const std::string* const module = known[Index(table.tokens[id].node)];
     if (module != nullptr && !again.contains(*module)) {
       const auto at = number.find(*module);
       if (at != number.end()) keys[id] = at->second;
     }
-    for (const TokenId source : table.tokens[id].sources) {
+    for (const NodeTokenId source : table.tokens[id].sources) {
       keys[source] = std::min(keys[source], keys[id]);
     }
   }
@@ -262,37 +265,37 @@ IdVector<TokenId, std::size_t> CallKeys(
 }
 
 // The tokens as they may have run if modules ran in the order of their calls.
-TokenTable SortByCalls(const TokenTable& table,
-                       const IdVector<TokenId, std::size_t>& keys) {
+NodeTokens SortByCalls(const NodeTokens& table,
+                       const IdVector<NodeTokenId, std::size_t>& keys) {
   const std::size_t count = table.tokens.size();
-  IdVector<TokenId, std::vector<TokenId>> readers(count);
-  IdVector<TokenId, std::size_t> waits(count, 0);
-  for (const TokenId id : AllIds<TokenId>(count)) {
-    for (const TokenId source : table.tokens[id].sources) {
+  IdVector<NodeTokenId, std::vector<NodeTokenId>> readers(count);
+  IdVector<NodeTokenId, std::size_t> waits(count, 0);
+  for (const NodeTokenId id : AllIds<NodeTokenId>(count)) {
+    for (const NodeTokenId source : table.tokens[id].sources) {
       readers[source].push_back(id);
       ++waits[id];
     }
   }
-  using Item = std::pair<std::size_t, TokenId>;
+  using Item = std::pair<std::size_t, NodeTokenId>;
   std::priority_queue<Item, std::vector<Item>, std::greater<>> ready;
-  for (const TokenId id : AllIds<TokenId>(count)) {
+  for (const NodeTokenId id : AllIds<NodeTokenId>(count)) {
     if (waits[id] == 0) ready.emplace(keys[id], id);
   }
-  TokenTable sorted;
+  NodeTokens sorted;
   sorted.order = table.order;
-  sorted.by_node.resize(table.by_node.size(), kNo<TokenId>);
-  IdVector<TokenId, TokenId> moved(count, kNo<TokenId>);
+  sorted.by_node.resize(table.by_node.size(), kNo<NodeTokenId>);
+  IdVector<NodeTokenId, NodeTokenId> moved(count, kNo<NodeTokenId>);
   while (!ready.empty()) {
-    const TokenId id = ready.top().second;
+    const NodeTokenId id = ready.top().second;
     ready.pop();
     moved[id] = sorted.tokens.Add(table.tokens[id]);
     sorted.by_node[table.tokens[id].node] = moved[id];
-    for (const TokenId reader : readers[id]) {
+    for (const NodeTokenId reader : readers[id]) {
       if (--waits[reader] == 0) ready.emplace(keys[reader], reader);
     }
   }
-  for (Token& token : sorted.tokens) {
-    for (TokenId& source : token.sources) source = moved[source];
+  for (NodeToken& token : sorted.tokens) {
+    for (NodeTokenId& source : token.sources) source = moved[source];
   }
   return sorted;
 }
@@ -303,20 +306,20 @@ Projection ProjectCalls(const Model& model,
                         const std::vector<CalledModule>& calls,
                         const std::vector<const std::string*>& known) {
   const CallProgram program = MakeProgram(calls, BuiltInTorchOps());
-  const TokenTable written = MakeTokens(model);
+  const NodeTokens written = MakeNodeTokens(model);
   Projection projection;
   double most = -1;
   // Tools sort nodes anew.
-  for (const TokenTable& tokens : {written, SortDepthFirst(model, written)}) {
-    const TokenTable table =
+  for (const NodeTokens& tokens : {written, SortDepthFirst(model, written)}) {
+    const NodeTokens table =
         SortByCalls(tokens, CallKeys(tokens, calls, known));
-    Alignment alignment = Align(model, table, program.steps, BuiltInTorchOps(),
-                                {}, KnownTokens(table, program.steps, known));
-    if (alignment.steps_matched <= most) continue;
-    most = alignment.steps_matched;
-    projection.score = alignment.score;
+    StepMatch match = MatchSteps(model, table, program.steps, BuiltInTorchOps(),
+                                 {}, KnownTokens(table, program.steps, known));
+    if (match.steps_matched <= most) continue;
+    most = match.steps_matched;
+    projection.score = match.score;
     projection.nodes =
-        CallProjector(model, calls, program, table, std::move(alignment.steps))
+        CallProjector(model, calls, program, table, std::move(match.steps))
             .Run();
   }
   return projection;

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "projection/program.h"
 #include "projection/project.h"
+#include "projection/run_steps.h"
 
 namespace onnx_tag {
 

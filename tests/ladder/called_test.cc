@@ -12,11 +12,12 @@ namespace {
 using test::AddNode;
 using test::Mapped;
 
-MappingOptions With(std::string_view json) {
+Mapped MapWith(std::string_view json, const schema::ModelProto& model) {
   MappingOptions options;
   options.recipes = false;
-  options.hierarchy = std::make_shared<const ModuleMap>(ReadModuleMap(json));
-  return options;
+  MappingFacts facts;
+  facts.hierarchy = std::make_shared<const ModuleMap>(ReadModuleMap(json));
+  return Mapped(model, options, facts);
 }
 
 void AddWeight(schema::ModelProto& model, const std::string& name,
@@ -43,7 +44,7 @@ schema::ModelProto Block() {
 }
 
 TEST(Called, AnActivationIsTheModuleThatIsCalledBetween) {
-  const Mapped mapped(Block(), With(R"({"modules": {
+  const Mapped mapped = MapWith(R"({"modules": {
       "": {"class": "Net", "order": 0},
       "block": {"class": "Block", "order": 1},
       "block.conv_a": {"class": "Conv2d", "order": 2,
@@ -52,7 +53,8 @@ TEST(Called, AnActivationIsTheModuleThatIsCalledBetween) {
                      "parameters": {"weight": [16]}},
       "block.act": {"class": "ReLU", "order": 4},
       "block.conv_b": {"class": "Conv2d", "order": 5,
-                       "parameters": {"weight": [16, 16, 3, 3]}}}})"));
+                       "parameters": {"weight": [16, 16, 3, 3]}}}})",
+                                Block());
   EXPECT_EQ(mapped.Module("", 1), "block.act");
   // Nothing is called behind the second convolution: the block itself does it.
   EXPECT_NE(mapped.Module("", 3), "block.act");
@@ -73,7 +75,7 @@ TEST(Called, AProductIsTheModuleWithItsShape) {
   AddNode(graph, "MatMul", {"4", "4"}, {"5"});
   AddNode(graph, "MatMul", {"5", "val_2"}, {"y"});
   graph->add_output()->set_name("y");
-  const Mapped mapped(model, With(R"({"modules": {
+  const Mapped mapped = MapWith(R"({"modules": {
       "": {"class": "Net", "order": 0},
       "norm": {"class": "Scale", "order": 1, "parameters": {"weight": [8]}},
       "mlp": {"class": "Mlp", "order": 2},
@@ -81,7 +83,8 @@ TEST(Called, AProductIsTheModuleWithItsShape) {
                  "parameters": {"weight": [24, 8]}},
       "mlp.act": {"class": "SiLU", "order": 4},
       "mlp.down": {"class": "Linear", "order": 5,
-                   "parameters": {"weight": [8, 24]}}}})"));
+                   "parameters": {"weight": [8, 24]}}}})",
+                                model);
   EXPECT_EQ(mapped.Module("", 1), "mlp.up");
   EXPECT_EQ(mapped.Module("", 2), "mlp.act");
   EXPECT_EQ(mapped.Module("", 3), "mlp.act");
@@ -94,13 +97,14 @@ TEST(Called, AProductIsTheModuleWithItsShape) {
 TEST(Called, AModuleOfUnknownClassHasWhatItsNeighboursLeave) {
   schema::ModelProto model = Block();
   model.mutable_graph()->mutable_node(1)->set_op_type("Slice");
-  const Mapped mapped(model, With(R"({"modules": {
+  const Mapped mapped = MapWith(R"({"modules": {
       "": {"class": "Net", "order": 0},
       "block": {"class": "Sequential", "order": 1},
       "block.conv_a": {"class": "Conv2d", "order": 2},
       "block.chomp": {"class": "Chomp1d", "order": 3},
       "block.conv_b": {"class": "Conv2d", "order": 4},
-      "block.act": {"class": "ReLU", "order": 5}}})"));
+      "block.act": {"class": "ReLU", "order": 5}}})",
+                                model);
   EXPECT_EQ(mapped.Module("", 1), "block.chomp");
   EXPECT_EQ(mapped.Module("", 3), "block.act");
 }

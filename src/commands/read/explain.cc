@@ -118,13 +118,14 @@ std::string Json(const Model& model, const Tagging& tagging, NodeId node,
 }  // namespace
 
 ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal) {
-  const MappingOptions mapping = WithFacts(options.mapping);
+  const MappingOptions& mapping = options.mapping;
+  const MappingFacts facts = ReadFacts(mapping);
   const ModelFile file = ModelFile::Open(options.model);
   const NodeId node = SelectNode(file.model(), options.node);
   const Explanation explanation = file.Map(
-      [&](const Model& model) { return Explain(model, mapping, node); });
-  const Tagging tagging =
-      file.Map([&](const Model& model) { return MapNodes(model, mapping); });
+      [&](const Model& model) { return Explain(model, mapping, facts, node); });
+  const Tagging tagging = file.Map(
+      [&](const Model& model) { return MapNodes(model, mapping, facts); });
   file.file().CheckUnchanged();
   terminal.Out(options.json ? Json(file.model(), tagging, node, explanation)
                             : Text(file.model(), tagging, node, explanation));

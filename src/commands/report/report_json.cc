@@ -584,7 +584,7 @@ ReportedModel GatherReport(const TaggedModel& model,
     reported.shapes.emplace(*model.model(), shapes);
     reported.sizes =
         sizes::CountSizes(*model.model(), model.tagging(), *reported.shapes);
-    reported.claims = ExplainAll(*model.model(), WithFacts(mapping));
+    reported.claims = ExplainAll(*model.model(), mapping, ReadFacts(mapping));
   }
   if (!profile.empty()) {
     reported.times = NodeTimes(model, profile);
