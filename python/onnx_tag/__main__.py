@@ -40,9 +40,11 @@ def parser() -> argparse.ArgumentParser:
     record = commands.add_parser("record", help="write a recording", epilog=EXAMPLES, formatter_class=formatter,
                                  description="Calls your function to build a model, and writes its recording.")
     record.add_argument("source", metavar="MODULE:FUNCTION", help="a module or a .py file, and a function in it")
-    record.add_argument("-o", "--output", metavar="FILE", help="output file; default: recording.json, or beside the exported model")
+    record.add_argument("-o", "--output", metavar="FILE",
+                        help="output file; default: recording.json, or beside the exported model")
     record.add_argument("--modules-only", action="store_true", help="record only the module map; do not run the model")
-    record.add_argument("--fx", action="store_true", help="also record the FX graph, with torch.export or symbolic tracing")
+    record.add_argument("--fx", action="store_true",
+                        help="also record the FX graph, with torch.export or symbolic tracing")
     record.add_argument("--run", choices=("auto", "traced", "eager"), default="auto",
                         help="traced: as in an exporter; eager: a plain run; auto: traced if possible, else eager")
     record.add_argument("--export", metavar="MODEL.onnx", help="also export the model")
@@ -152,7 +154,8 @@ def main(argv: Optional[List[str]] = None) -> int:
     except Exception as error:                              # an error in the user's code
         import traceback
         traceback.print_exc()
-        print(f"onnx_tag: {getattr(options, 'source', options.command)}: {type(error).__name__} while the model was built or run; nothing written",
+        source = getattr(options, "source", options.command)
+        print(f"onnx_tag: {source}: {type(error).__name__} while the model was built or run; nothing written",
               file=sys.stderr)
         return 1
     return 0

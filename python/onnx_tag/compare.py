@@ -1,8 +1,8 @@
 """Where two versions of a model begin to differ, module by module.
 
-Both versions run on the same inputs. `onnx-tag tap` makes the outputs of modules visible in an ONNX file, some modules at
-a time, so that memory stays bounded; forward hooks do the same in PyTorch. Needs numpy and onnxruntime, and torch for a
-PyTorch model.
+Both versions run on the same inputs. `onnx-tag tap` makes the outputs of modules visible in an ONNX file, some modules
+at a time, so that memory stays bounded; forward hooks do the same in PyTorch. Needs numpy and onnxruntime, and torch
+for a PyTorch model.
 """
 from __future__ import annotations
 
@@ -331,7 +331,7 @@ def load_inputs(path: str) -> Dict[str, Any]:
         raise CompareError(f"{path}: is not an .npz file with arrays: {error}") from None
 
 
-DESCRIPTION = """Runs two versions of a model on the same inputs and says, module by module, how far their results are apart.
+DESCRIPTION = """Runs two versions of a model on the same inputs and compares their results, module by module.
 A is an ONNX file, or MODULE:FUNCTION for a PyTorch model; B is an ONNX file."""
 EXAMPLES = """examples:
   python -m onnx_tag compare model.onnx model.int8.onnx --inputs x.npz
@@ -390,7 +390,8 @@ def _onnx_inputs(path: str) -> List[str]:
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
-    return [value.name for value in ort.InferenceSession(path, options, providers=["CPUExecutionProvider"]).get_inputs()]
+    session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return [value.name for value in session.get_inputs()]
 
 
 def run(options: Any) -> int:

@@ -9,30 +9,23 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 from typing import Any, Dict, List, Optional
 
 from model_explorer import Adapter, AdapterMetadata, ModelExplorerGraphs, graph_builder
 
-from .tags import TagsError
+from . import program
+from .errors import TagsError
 
 _NO_MODULE = "[untagged]"
-
-
-def _program() -> str:
-    found = os.environ.get("ONNX_TAG_PROGRAM") or shutil.which("onnx-tag")
-    if found is None:
-        raise TagsError("the program onnx-tag is not installed: pip install onnx-tag, or name one in ONNX_TAG_PROGRAM")
-    return found
 
 
 def sidecar_of(model_path: str) -> Dict[str, Any]:
     """What `onnx-tag` says of the model, as a sidecar has it."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.tags.json")
-        done = subprocess.run([_program(), "tag", os.path.abspath(model_path), "--sidecar-only", "--sidecar", path],
+        done = subprocess.run([program.find(), "tag", os.path.abspath(model_path), "--sidecar-only", "--sidecar", path],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1):
             raise TagsError(done.stderr.strip())

@@ -1,8 +1,8 @@
 """Names that are not UTF-8, in JSON that every parser reads.
 
-A file writes byte 0x80 + n as the private character U+EF80 + n; a name that has such a character itself is written byte by
-byte. In Python the byte is what "surrogateescape" makes of it, so that `name.encode("utf-8", "surrogateescape")` gives the
-bytes of the model.
+A file writes byte 0x80 + n as the private character U+EF80 + n; a name that has such a character itself is written
+byte by byte. In Python the byte is what "surrogateescape" makes of it, so that
+`name.encode("utf-8", "surrogateescape")` gives the bytes of the model.
 """
 from __future__ import annotations
 

@@ -73,7 +73,8 @@ def make() -> Tuple[nn.Module, Dict[str, np.ndarray]]:
 
 
 def export(model: nn.Module, inputs: Dict[str, np.ndarray], path: Path, dynamo: bool = False) -> str:
-    torch.onnx.export(model, (torch.from_numpy(inputs["x"]),), str(path), input_names=["x"], dynamo=dynamo, verbose=False)
+    example = (torch.from_numpy(inputs["x"]),)
+    torch.onnx.export(model, example, str(path), input_names=["x"], dynamo=dynamo, verbose=False)
     return str(path)
 
 

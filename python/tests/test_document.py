@@ -68,7 +68,7 @@ def test_numbers_in_recordings_lead_somewhere(path):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("{", "not JSON"), ("[]", "no object"), ('{"format": "x/1"}', "reads 'onnx-tag-recording/1'"),
+    ("{", "not JSON"), ("[]", "not an object"), ('{"format": "x/1"}', "reads 'onnx-tag-recording/1'"),
     ("[" * 200000, "nested too deeply"),
     ("{}", "python -m onnx_tag record"), ('{"modules": []}', "no object 'modules'")])
 def test_other_files_are_refused_with_what_to_do(tmp_path, text, message):

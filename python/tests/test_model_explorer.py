@@ -1,7 +1,6 @@
 """The Model Explorer extension, with the real package where it is installed."""
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, Dict
 
@@ -47,8 +46,7 @@ def test_nodes_have_groups_edges_and_attributes(monkeypatch: pytest.MonkeyPatch)
     assert (fed.label, relu.incomingEdges[0].sourceNodeId) == ("x", fed.id)
 
 
-@pytest.mark.skipif(not os.environ.get("ONNX_TAG_PROGRAM"), reason="ONNX_TAG_PROGRAM names no program")
-def test_a_model_without_tags_is_tagged_on_the_way() -> None:
+def test_a_model_without_tags_is_tagged_on_the_way(binary: str) -> None:
     graph = model_explorer.OnnxTagAdapter().convert(str(BERT), {})["graphs"][0]
     groups = {node.namespace for node in graph.nodes}
     assert any("BertSelfAttention" in group for group in groups)

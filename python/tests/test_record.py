@@ -366,7 +366,7 @@ def test_what_nobody_can_trace_gives_a_warning_and_no_section():
 def test_wrong_use_is_refused():
     with pytest.raises(RecordingError, match="fx=True needs inputs"):
         record(Net(), fx=True)
-    with pytest.raises(RecordingError, match="'traced', 'eager' or 'auto'"):
+    with pytest.raises(RecordingError, match="'traced', 'eager', 'auto'"):
         record(Net(), IDS, run="fast")
 
 

@@ -146,7 +146,7 @@ def test_a_node_of_onnx_is_found_by_its_outputs(tags):
     ('{"format":"onnx-tag/1","nodes":[1],"modules":[]}', r"nodes\[0\] is no object"),
     ('{"format":"onnx-tag/1","nodes":[{}],"modules":[]}', r"nodes\[0\]: 'semantic'|'graph' is missing"),
     ('{"format":"onnx-tag/1","nodes":[],"modules":[{"path":7}]}', r"modules\[0\]: 'path' is 7"),
-    ('{"format":["onnx-tag/1"]}', "no sidecar")])
+    ('{"format":["onnx-tag/1"]}', "not a sidecar")])
 def test_a_damaged_sidecar_gives_one_clear_error(tmp_path, text, message):
     path = tmp_path / "x.json"
     path.write_text(text)

@@ -49,7 +49,7 @@ bool MatchesPattern(std::string_view pattern, std::string_view text,
       const bool crosses = p + 1 < pattern.size() && pattern[p + 1] == '*';
       p += crosses ? 2 : 1;
       crossed = crossed && !crosses;
-      (crosses ? across : within) = {p, t, stars++, crossed};
+      (crosses ? across : within) = Retry{p, t, stars++, crossed};
       if (crosses) within = {};
       if (captures != nullptr) captures->push_back(text.substr(t, 0));
       continue;

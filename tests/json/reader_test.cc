@@ -92,7 +92,8 @@ TEST(JsonReader, FindsWhereAStringStarts) {
 TEST(JsonReader, SaysLineAndColumnInCharacters) {
   EXPECT_THAT(SkipError("{\n  \"\xC3\xA9\": x}"),
               HasSubstr("line 2, column 8: syntax error"));
-  EXPECT_THAT(SkipError(""), HasSubstr("line 1, column 1: syntax error"));
+  // The words for an empty text differ between versions of nlohmann_json.
+  EXPECT_THAT(SkipError(""), HasSubstr("line 1, column 1: "));
   EXPECT_THAT(SkipError("[1"), HasSubstr("line 1, column 3: syntax error"));
   // Wrong contents have a place, too.
   EXPECT_EQ(ErrorOf("[\n  1, \"\\n\", {}]",
