@@ -443,7 +443,9 @@ class Mapper {
     if (!tag.tagged()) return std::nullopt;
     Reading reading;
     reading.module = tag.module;
-    reading.confidence = std::min(tag.confidence, Confidence::kHigh);
+    reading.confidence = HoldsOthers(tag.module)
+                             ? Confidence::kLow
+                             : std::min(tag.confidence, Confidence::kHigh);
     const std::string path = tagging_.modules.Path(tag.module);
     const std::string_view op = model_.OpType(use.node);
     const auto give = [&](std::string_view atom, Change change,
@@ -479,7 +481,7 @@ class Mapper {
         return give("running_var", Change::kSame,
                     "BatchNormalization reads it as its variance");
       case Kind::kQuantized:
-        return give("weight", Change::kQuantized,
+        return give(WeightAtom(tensor, tag.module), Change::kQuantized,
                     "the node of this module reads it as its weight");
       case Kind::kGatesIn:
       case Kind::kGatesOut:
@@ -492,6 +494,20 @@ class Mapper {
       default:
         return ReadElementwise(tensor, use, op, give);
     }
+  }
+
+  // Modules that are made of others seldom have a weight of their own: more
+  // likely the module of the node is not known exactly.
+  bool HoldsOthers(ModuleId module) const {
+    const std::string_view name = ClassOf(module);
+    for (const std::string_view word :
+         {"Attention", "MLP", "Mlp", "SiLU", "GELU", "ReLU", "Activation"}) {
+      if (name.find(word) != std::string_view::npos) {
+        return name != "MultiheadAttention";
+      }
+    }
+    return name.ends_with("Layer") || name.ends_with("Block") ||
+           name.ends_with("Model");
   }
 
   // torch.nn.MultiheadAttention has query, key and value in one parameter.
@@ -607,6 +623,8 @@ class Mapper {
                       [](std::int64_t dim) { return dim != 1; }) != 1) {
       return std::nullopt;
     }
+    // Masks and tables are [1, 1, 1, n].
+    if (dims.size() > 2 && dims.back() != 1) return std::nullopt;
     if (op == "Add" || op == "Sum") {
       // TorchScript names what it folds after the convolution that read it.
       const bool folded =

@@ -64,12 +64,30 @@ TEST_P(JsonOutputTest, IsWhatTheSchemaSays) {
   ExpectFits("query", {"query", "op=Nothing", "--json"});
   ExpectFits("netron-attachment", {"export", "--to", "netron"});
   for (const std::string tool :
-       {"names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract"}) {
+       {"names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract",
+        "modelopt", "nncf", "neural-compressor", "fp16"}) {
     ExpectFits("select", {"select", "not untagged", "--for", tool, "--json",
                           "--skip-unaddressable"});
     ExpectFits("select",
                {"select", "op=MatMul or op=Relu", "--for", tool, "--json"});
   }
+}
+
+TEST_P(JsonOutputTest, OfNewModelsIsWhatTheSchemaSays) {
+  ExpectFits("weights", {"weights", "--json"});
+  ExpectFits("tap", {"tap", "--module", "**", "-o", folder_ / "tap", "--json"});
+  ExpectFits("tap", {"tap", "--module", "**", "--inputs", "-o",
+                     folder_ / "inputs", "--json"});
+  if (GetParam() != "bert_layer") return;
+  ExpectFits("extract", {"extract", "--module", "encoder.layer.0", "-o",
+                         folder_ / "extract", "--json"});
+  ExpectFits("split", {"split", "--at", "encoder.layer.0", "--out-dir",
+                       folder_.path(), "--json"});
+  const std::string numbers = folder_.Write(
+      "numbers.tsv", "/encoder/layer.0/attention/self/Softmax\t1.5\nx\t2\n");
+  ExpectFits("profile", {"profile", numbers, "--json"});
+  ExpectFits("profile",
+             {"profile", numbers, numbers, "--by", "node", "--json"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, JsonOutputTest,

@@ -170,14 +170,14 @@ TEST(WeightMapTest, OnePackedProjectionIsTheAttentionsOwn) {
   const auto told = Map(R"(
     node { op_type: "MatMul" name: "attn/MatMul" input: "x" input: "onnx::MatMul_1" output: "v" }
     node { op_type: "Relu" name: "attn.out_proj/R" input: "v" output: "w" }
-    node { op_type: "Concat" name: "embed/Concat" input: "cls" input: "w" output: "y" }
+    node { op_type: "Concat" name: "embed/Concat" input: "expand" input: "w" output: "y" }
     node { op_type: "Add" name: "lm/Add" input: "y" input: "onnx::Add_2" output: "z" }
     initializer { name: "onnx::MatMul_1" data_type: 1 dims: 4 dims: 12 }
-    initializer { name: "cls" data_type: 1 dims: 1 dims: 1 dims: 4 }
+    initializer { name: "expand" data_type: 1 dims: 1 dims: 1 dims: 4 }
     initializer { name: "onnx::Add_2" data_type: 1 dims: 1 dims: 9 })",
                         {{"lm", "BartForConditionalGeneration"}});
   EXPECT_WEIGHT(told.at("onnx::MatMul_1"), "transposed", "attn.in_proj_weight");
-  EXPECT_WEIGHT(told.at("cls"), "same", "embed.cls_token");
+  EXPECT_WEIGHT(told.at("expand"), "same", "embed.cls_token");
   EXPECT_WEIGHT(told.at("onnx::Add_2"), "same", "lm.final_logits_bias");
 }
 
