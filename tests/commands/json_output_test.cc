@@ -94,6 +94,28 @@ INSTANTIATE_TEST_SUITE_P(Models, JsonOutputTest,
                          testing::Values("bert_layer", "control_flow",
                                          "hostile_names", "no_scopes"));
 
+// These tools take the names of what they leave alone.
+TEST(SelectTest, AnUnnamedNodeCannotBeLeftOut) {
+  const TemporaryFolder folder;
+  const std::string model = folder.Write(
+      "m.onnx",
+      BytesFromText(
+          R"pb(graph {
+                 node { op_type: "Relu" name: "a" input: "x" output: "v" }
+                 node { op_type: "Neg" input: "v" output: "y" }
+               })pb"));
+  for (const std::string tool : {"nncf", "neural-compressor", "fp16"}) {
+    const CliResult refused =
+        RunCli({"select", model, "name=a", "--for", tool});
+    EXPECT_EQ(refused.exit, 1) << tool;
+    EXPECT_EQ(refused.out, "") << tool;
+    EXPECT_THAT(refused.err, testing::HasSubstr("#1  Neg: it has no name"));
+    EXPECT_EQ(
+        RunCli({"select", model, "name=a", "--for", tool, "--exclude"}).exit,
+        0);
+  }
+}
+
 TEST(HostileOutputTest, JsonStaysWhatTheSchemaSays) {
   const TemporaryFolder folder;
   for (std::uint32_t seed = 1; seed < 8; ++seed) {
