@@ -43,7 +43,7 @@ class Ablation {
   void Add(const std::string& bytes, const std::string& truth) {
     const Model model = ReadModel(bytes);
     const Evidence evidence =
-        GatherEvidence(model, WantedBy(strategy_, model, {}));
+        GatherEvidence(model, WantedBy(strategy_, model, true, {}));
     const std::vector<TruthRow> rows = ReadTruth(truth, model);
     nodes_ += model.node_count();
     rows_ += rows.size();

@@ -1,4 +1,4 @@
-#include "projection/program.h"
+#include "projection/run_steps.h"
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ class Maker {
     }
   }
 
-  Program Make() {
+  RunSteps Make() {
     const auto count = static_cast<std::uint32_t>(recorded_.operations.size());
     std::size_t function = 0;
     for (std::uint32_t at = 0; at < count;) {
@@ -63,7 +63,7 @@ class Maker {
   void AddStep(std::uint32_t first, std::uint32_t last, std::string_view name) {
     const StepId id = MakeId<StepId>(program_.size());
     const RecordedOperation& operation = recorded_.operations[first];
-    Step step;
+    RunStep step;
     step.module = operation.module;
     step.name = operation.name;
     if (const TorchPattern* const pattern = ops_.Find(name)) {
@@ -77,7 +77,7 @@ class Maker {
     program_.Add(std::move(step));
   }
 
-  void Read(const RecordedOperation& operation, StepId id, Step& step) {
+  void Read(const RecordedOperation& operation, StepId id, RunStep& step) {
     const bool shape_only = ReadsShapeOnly(operation.op);
     bool fed = false;
     bool only_weights = !operation.inputs.empty();
@@ -93,7 +93,7 @@ class Maker {
     }
   }
 
-  void Read(FlowId input, StepId id, Step& step) {
+  void Read(FlowId input, StepId id, RunStep& step) {
     const Flow& flow = flows_[input];
     const RecordedFlow& recorded = recorded_.flows[input];
     if (flow.weight && recorded.has_shape && !recorded.shape.empty()) {
@@ -106,7 +106,7 @@ class Maker {
     }
   }
 
-  static void AddSource(StepId source, StepId id, Step& step) {
+  static void AddSource(StepId source, StepId id, RunStep& step) {
     if (source != kNo<StepId> && source != id &&
         std::find(step.sources.begin(), step.sources.end(), source) ==
             step.sources.end()) {
@@ -121,7 +121,7 @@ class Maker {
                        [&](FlowId part) { return flows_[part].fed; });
   }
 
-  void Describe(const RecordedOperation& operation, Step& step) const {
+  void Describe(const RecordedOperation& operation, RunStep& step) const {
     if (operation.outputs.empty()) return;
     const RecordedFlow& result = recorded_.flows[operation.outputs.front()];
     step.has_shape = result.has_shape;
@@ -131,21 +131,21 @@ class Maker {
   const RecordedProgram& recorded_;
   const TorchOps& ops_;
   IdVector<FlowId, Flow> flows_;
-  Program program_;
+  RunSteps program_;
 };
 
 }  // namespace
 
-Program MakeProgram(const RecordedProgram& recorded, const TorchOps& ops) {
+RunSteps MakeRunSteps(const RecordedProgram& recorded, const TorchOps& ops) {
   return Maker(recorded, ops).Make();
 }
 
-Program SortDepthFirst(const Program& program) {
+RunSteps SortDepthFirst(const RunSteps& program) {
   IdVector<StepId, bool> read(program.size(), false);
-  for (const Step& step : program) {
+  for (const RunStep& step : program) {
     for (const StepId source : step.sources) read[source] = true;
   }
-  Program sorted;
+  RunSteps sorted;
   IdVector<StepId, StepId> moved(program.size(), kNo<StepId>);
   IdVector<StepId, bool> seen(program.size(), false);
   std::vector<std::pair<StepId, std::size_t>> stack;
@@ -177,7 +177,7 @@ Program SortDepthFirst(const Program& program) {
       stack.pop_back();
     }
   }
-  for (Step& step : sorted) {
+  for (RunStep& step : sorted) {
     for (StepId& source : step.sources) source = moved[source];
   }
   return sorted;

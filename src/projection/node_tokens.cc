@@ -1,4 +1,4 @@
-#include "projection/tokens.h"
+#include "projection/node_tokens.h"
 
 #include <algorithm>
 #include <string>
@@ -45,11 +45,11 @@ class Maker {
       : model_(model),
         substance_(model.value_count(), Substance::kConstant),
         placed_(model.node_count(), false),
-        token_of_(model.value_count(), kNo<TokenId>),
+        token_of_(model.value_count(), kNo<NodeTokenId>),
         is_scale_(model.value_count(), false) {}
 
-  TokenTable Make() {
-    table_.by_node.resize(model_.node_count(), kNo<TokenId>);
+  NodeTokens Make() {
+    table_.by_node.resize(model_.node_count(), kNo<NodeTokenId>);
     table_.order.reserve(model_.node_count());
     if (model_.graph_count() > 0) {
       FindBodies();
@@ -194,9 +194,9 @@ class Maker {
 
   // A node that is not a token passes its sources on.
   void HandOn(NodeId node) {
-    TokenId source = kNo<TokenId>;
+    NodeTokenId source = kNo<NodeTokenId>;
     for (const ValueId input : model_.Inputs(node)) {
-      if (input != kNo<ValueId> && token_of_[input] != kNo<TokenId>) {
+      if (input != kNo<ValueId> && token_of_[input] != kNo<NodeTokenId>) {
         source = token_of_[input];
         break;
       }
@@ -207,29 +207,29 @@ class Maker {
   }
 
   void AddToken(NodeId node, Substance substance) {
-    Token token;
+    NodeToken token;
     token.node = node;
     token.op = model_[node].op_type;
     token.fed = substance == Substance::kFed;
     for (const ValueId input : model_.Inputs(node)) {
       if (input == kNo<ValueId>) continue;
       AddWeight(input, token);
-      const TokenId source = token_of_[input];
-      if (source != kNo<TokenId> &&
+      const NodeTokenId source = token_of_[input];
+      if (source != kNo<NodeTokenId> &&
           std::find(token.sources.begin(), token.sources.end(), source) ==
               token.sources.end()) {
         token.sources.push_back(source);
       }
     }
     AddShape(node, token);
-    const TokenId id = table_.tokens.Add(std::move(token));
+    const NodeTokenId id = table_.tokens.Add(std::move(token));
     table_.by_node[node] = id;
     for (const ValueId output : model_.Outputs(node)) {
       if (output != kNo<ValueId>) token_of_[output] = id;
     }
   }
 
-  void AddWeight(ValueId value, Token& token) const {
+  void AddWeight(ValueId value, NodeToken& token) const {
     // Through a few nodes that transpose or reshape a weight.
     for (int hops = 0; hops < 4; ++hops) {
       if (const Initializer* const tensor = model_.InitializerOf(value)) {
@@ -249,7 +249,7 @@ class Maker {
     }
   }
 
-  void AddShape(NodeId node, Token& token) const {
+  void AddShape(NodeId node, NodeToken& token) const {
     const auto outputs = model_.Outputs(node);
     if (outputs.empty() || outputs[0] == kNo<ValueId>) return;
     const ValueInfo* const info = model_.InfoOf(outputs[0]);
@@ -260,19 +260,20 @@ class Maker {
   }
 
   const Model& model_;
-  TokenTable table_;
+  NodeTokens table_;
   IdVector<ValueId, Substance> substance_;
   std::vector<bool> placed_;
-  IdVector<ValueId, TokenId> token_of_;  // by value: the token it comes from
-  IdVector<ValueId, bool> is_scale_;     // a quantizer's
+  IdVector<ValueId, NodeTokenId>
+      token_of_;                      // by value: the token it comes from
+  IdVector<ValueId, bool> is_scale_;  // a quantizer's
   std::unordered_map<std::string, GraphId> bodies_;
 };
 
 }  // namespace
 
-TokenTable MakeTokens(const Model& model) { return Maker(model).Make(); }
+NodeTokens MakeNodeTokens(const Model& model) { return Maker(model).Make(); }
 
-TokenTable SortDepthFirst(const Model& model, const TokenTable& table) {
+NodeTokens SortDepthFirst(const Model& model, const NodeTokens& table) {
   // A graph inside a node runs with it.
   IdVector<NodeId, std::uint32_t> rank(model.node_count(), 0);
   std::uint32_t next = 0;
@@ -289,19 +290,20 @@ TokenTable SortDepthFirst(const Model& model, const TokenTable& table) {
     };
     return outermost(a) < outermost(b);
   };
-  TokenTable sorted;
+  NodeTokens sorted;
   sorted.order = table.order;
   std::stable_sort(sorted.order.begin(), sorted.order.end(), before);
-  sorted.by_node.resize(model.node_count(), kNo<TokenId>);
-  IdVector<TokenId, TokenId> moved(table.tokens.size(), kNo<TokenId>);
+  sorted.by_node.resize(model.node_count(), kNo<NodeTokenId>);
+  IdVector<NodeTokenId, NodeTokenId> moved(table.tokens.size(),
+                                           kNo<NodeTokenId>);
   for (const NodeId node : sorted.order) {
-    const TokenId old = table.by_node[node];
-    if (old == kNo<TokenId>) continue;
+    const NodeTokenId old = table.by_node[node];
+    if (old == kNo<NodeTokenId>) continue;
     moved[old] = sorted.tokens.Add(table.tokens[old]);
     sorted.by_node[node] = moved[old];
   }
-  for (Token& token : sorted.tokens) {
-    for (TokenId& source : token.sources) source = moved[source];
+  for (NodeToken& token : sorted.tokens) {
+    for (NodeTokenId& source : token.sources) source = moved[source];
   }
   return sorted;
 }

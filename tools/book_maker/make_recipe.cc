@@ -1,4 +1,4 @@
-#include "book_maker/make_recording.h"
+#include "book_maker/make_recipe.h"
 
 #include <algorithm>
 #include <map>
@@ -10,35 +10,35 @@
 namespace onnx_tag::recipes {
 namespace {
 
-class RecordingMaker {
+class RecipeMaker {
  public:
-  RecordingMaker(const Model& model, const std::vector<KnownModule>& truth)
+  RecipeMaker(const Model& model, const std::vector<KnownModule>& truth)
       : graph_(model),
         model_(model),
         module_of_(model.node_count(), kNone),
         side_of_(model.node_count(), kNone) {
     Text("");
-    recording_.modules.push_back({});
+    recipe_.modules.push_back({});
     for (const KnownModule& known : truth) {
       module_of_[known.node] = Module(known.path, known.classes);
     }
   }
 
-  Recording Run() {
+  Recipe Run() {
     for (const NodeId node : graph_.flow().Order()) {
       if (!graph_.flow().IsData(node)) AddSide(node);
     }
     for (const Token& token : graph_.tokens()) AddToken(token);
-    recording_.outputs = graph_.Outputs();
+    recipe_.outputs = graph_.Outputs();
     DropUnusedSides();
-    return std::move(recording_);
+    return std::move(recipe_);
   }
 
  private:
   std::uint32_t Text(std::string_view text) {
     const auto [at, is_new] = texts_.try_emplace(
-        std::string(text), static_cast<std::uint32_t>(recording_.texts.size()));
-    if (is_new) recording_.texts.emplace_back(text);
+        std::string(text), static_cast<std::uint32_t>(recipe_.texts.size()));
+    if (is_new) recipe_.texts.emplace_back(text);
     return at->second;
   }
 
@@ -54,8 +54,8 @@ class RecordingMaker {
       const std::uint32_t atom = Text(atoms[i]);
       const auto [child, is_new] = children_.try_emplace(
           std::pair(at, atom),
-          static_cast<std::uint32_t>(recording_.modules.size()));
-      if (is_new) recording_.modules.push_back({at, atom, 0});
+          static_cast<std::uint32_t>(recipe_.modules.size()));
+      if (is_new) recipe_.modules.push_back({at, atom, 0});
       at = child->second;
       if (known) SetClass(at, names[i + 1]);
     }
@@ -63,7 +63,7 @@ class RecordingMaker {
   }
 
   void SetClass(std::uint32_t module, std::string_view name) {
-    if (!name.empty()) recording_.modules[module].class_name = Text(name);
+    if (!name.empty()) recipe_.modules[module].class_name = Text(name);
   }
 
   void AddSide(NodeId node) {
@@ -71,8 +71,8 @@ class RecordingMaker {
     for (const ValueId input : model_.Inputs(node)) {
       side.inputs.push_back(SideOf(input));
     }
-    side_of_[node] = static_cast<std::uint32_t>(recording_.side_nodes.size());
-    recording_.side_nodes.push_back(std::move(side));
+    side_of_[node] = static_cast<std::uint32_t>(recipe_.side_nodes.size());
+    recipe_.side_nodes.push_back(std::move(side));
   }
 
   std::uint32_t SideOf(ValueId value) const {
@@ -98,7 +98,7 @@ class RecordingMaker {
                                   static_cast<std::uint32_t>(slot), side});
       }
     }
-    recording_.tokens.push_back(std::move(recorded));
+    recipe_.tokens.push_back(std::move(recorded));
   }
 
   // That of most of its nodes, of several the first.
@@ -121,9 +121,9 @@ class RecordingMaker {
 
   // What no token leads to (outputs that are constants) is never walked.
   void DropUnusedSides() {
-    std::vector<SideNode>& sides = recording_.side_nodes;
+    std::vector<SideNode>& sides = recipe_.side_nodes;
     std::vector<bool> used(sides.size(), false);
-    for (const RecordedToken& token : recording_.tokens) {
+    for (const RecordedToken& token : recipe_.tokens) {
       for (const SideReference& reference : token.sides) {
         used[reference.side] = true;
       }
@@ -145,7 +145,7 @@ class RecordingMaker {
       rest.push_back(std::move(sides[i]));
     }
     sides = std::move(rest);
-    for (RecordedToken& token : recording_.tokens) {
+    for (RecordedToken& token : recipe_.tokens) {
       for (SideReference& reference : token.sides) {
         reference.side = kept[reference.side];
       }
@@ -154,7 +154,7 @@ class RecordingMaker {
 
   TokenGraph graph_;
   const Model& model_;
-  Recording recording_;
+  Recipe recipe_;
   std::unordered_map<std::string, std::uint32_t> texts_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> children_;
   IdVector<NodeId, std::uint32_t> module_of_;
@@ -163,9 +163,8 @@ class RecordingMaker {
 
 }  // namespace
 
-Recording MakeRecording(const Model& model,
-                        const std::vector<KnownModule>& truth) {
-  return RecordingMaker(model, truth).Run();
+Recipe MakeRecipe(const Model& model, const std::vector<KnownModule>& truth) {
+  return RecipeMaker(model, truth).Run();
 }
 
 }  // namespace onnx_tag::recipes

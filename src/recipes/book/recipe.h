@@ -1,12 +1,12 @@
 // One export with known answers, as stored in the recipe book: the operations
 // of an architecture, with the module of each.
 //
-// A recording has no weights, sizes or node names. Its tokens are those of
+// A recipe has no weights, sizes or node names. Its tokens are those of
 // tokens.h: operations on data; a norm, an activation or a linear layer is one
 // token. Constants and shape arithmetic are stored as a shared DAG of side
 // nodes that the tokens read.
-#ifndef ONNX_TAG_RECIPES_BOOK_RECORDING_H_
-#define ONNX_TAG_RECIPES_BOOK_RECORDING_H_
+#ifndef ONNX_TAG_RECIPES_BOOK_RECIPE_H_
+#define ONNX_TAG_RECIPES_BOOK_RECIPE_H_
 
 #include <cstdint>
 #include <string>
@@ -61,7 +61,7 @@ struct RecordedToken {
   bool operator==(const RecordedToken&) const = default;
 };
 
-struct Recording {
+struct Recipe {
   std::string family;    // "bert"; bench/ removes whole families
   std::string exporter;  // "torchscript 17", "dynamo": for people
   std::string version;   // of the library the model is from: for people
@@ -72,9 +72,9 @@ struct Recording {
   std::vector<RecordedToken> tokens;   // in the order of execution
   std::vector<std::uint32_t> outputs;  // tokens that make the graph's outputs
 
-  bool operator==(const Recording&) const = default;
+  bool operator==(const Recipe&) const = default;
 };
 
 }  // namespace onnx_tag::recipes
 
-#endif  // ONNX_TAG_RECIPES_BOOK_RECORDING_H_
+#endif  // ONNX_TAG_RECIPES_BOOK_RECIPE_H_

@@ -1,7 +1,7 @@
 // A recorded run as steps to find in a file. A composite operation is one step.
 // Each step has the sources of its data.
-#ifndef ONNX_TAG_PROJECTION_PROGRAM_H_
-#define ONNX_TAG_PROJECTION_PROGRAM_H_
+#ifndef ONNX_TAG_PROJECTION_RUN_STEPS_H_
+#define ONNX_TAG_PROJECTION_RUN_STEPS_H_
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ enum class StepId : std::uint32_t {};
 
 using Shape = std::vector<std::int64_t>;
 
-struct Step {
+struct RunStep {
   TorchPattern pattern;     // empty: unknown, or it becomes no operator
   std::string_view module;  // dotted path
   std::string_view name;    // of an FX node
@@ -30,14 +30,14 @@ struct Step {
   std::vector<Shape> weights;   // of the parameters it reads, dims sorted
 };
 
-using Program = IdVector<StepId, Step>;
+using RunSteps = IdVector<StepId, RunStep>;
 
 // `recorded` must outlive the program.
-Program MakeProgram(const RecordedProgram& recorded, const TorchOps& ops);
+RunSteps MakeRunSteps(const RecordedProgram& recorded, const TorchOps& ops);
 
 // The same as it runs when its results are asked for.
-Program SortDepthFirst(const Program& program);
+RunSteps SortDepthFirst(const RunSteps& program);
 
 }  // namespace onnx_tag
 
-#endif  // ONNX_TAG_PROJECTION_PROGRAM_H_
+#endif  // ONNX_TAG_PROJECTION_RUN_STEPS_H_

@@ -1,18 +1,18 @@
 // The nodes of a file in execution order, with the kind of data that each uses:
 // the file's side of an alignment. Names are not used.
-#ifndef ONNX_TAG_PROJECTION_TOKENS_H_
-#define ONNX_TAG_PROJECTION_TOKENS_H_
+#ifndef ONNX_TAG_PROJECTION_NODE_TOKENS_H_
+#define ONNX_TAG_PROJECTION_NODE_TOKENS_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "base/ids.h"
 #include "onnx_tag/model.h"
-#include "projection/program.h"
+#include "projection/run_steps.h"
 
 namespace onnx_tag {
 
-enum class TokenId : std::uint32_t {};
+enum class NodeTokenId : std::uint32_t {};
 
 // The origin of a value.
 enum class Substance : std::uint8_t {
@@ -24,28 +24,28 @@ enum class Substance : std::uint8_t {
 };
 
 // A node that an operation of the source model may have made.
-struct Token {
+struct NodeToken {
   NodeId node = kNo<NodeId>;
   NameId op = kNo<NameId>;
   bool fed = false;
   bool has_shape = false;
   Shape shape;
-  std::vector<TokenId>
+  std::vector<NodeTokenId>
       sources;  // past nodes that are no tokens; as they are read
   std::vector<Shape> weights;  // dims sorted
 };
 
-struct TokenTable {
-  IdVector<TokenId, Token> tokens;
-  IdVector<NodeId, TokenId> by_node;  // kNo: not a token
-  std::vector<NodeId> order;          // all nodes in execution order
+struct NodeTokens {
+  IdVector<NodeTokenId, NodeToken> tokens;
+  IdVector<NodeId, NodeTokenId> by_node;  // kNo: not a token
+  std::vector<NodeId> order;              // all nodes in execution order
 };
 
-TokenTable MakeTokens(const Model& model);
+NodeTokens MakeNodeTokens(const Model& model);
 
 // The same as they run when outputs are asked for: tools sort nodes anew.
-TokenTable SortDepthFirst(const Model& model, const TokenTable& table);
+NodeTokens SortDepthFirst(const Model& model, const NodeTokens& table);
 
 }  // namespace onnx_tag
 
-#endif  // ONNX_TAG_PROJECTION_TOKENS_H_
+#endif  // ONNX_TAG_PROJECTION_NODE_TOKENS_H_

@@ -1,12 +1,12 @@
-// From a file with known answers to a recording.
-#ifndef ONNX_TAG_BOOK_MAKER_MAKE_RECORDING_H_
-#define ONNX_TAG_BOOK_MAKER_MAKE_RECORDING_H_
+// From a file with known answers to a recipe.
+#ifndef ONNX_TAG_BOOK_MAKER_MAKE_RECIPE_H_
+#define ONNX_TAG_BOOK_MAKER_MAKE_RECIPE_H_
 
 #include <string_view>
 #include <vector>
 
 #include "onnx_tag/model.h"
-#include "recipes/book/recording.h"
+#include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 
@@ -19,9 +19,8 @@ struct KnownModule {
 };
 
 // Of the main graph. Family, exporter and version are left to the caller.
-Recording MakeRecording(const Model& model,
-                        const std::vector<KnownModule>& truth);
+Recipe MakeRecipe(const Model& model, const std::vector<KnownModule>& truth);
 
 }  // namespace onnx_tag::recipes
 
-#endif  // ONNX_TAG_BOOK_MAKER_MAKE_RECORDING_H_
+#endif  // ONNX_TAG_BOOK_MAKER_MAKE_RECIPE_H_

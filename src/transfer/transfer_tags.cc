@@ -1,9 +1,8 @@
-#include "onnx_tag/transfer.h"
-
 #include <algorithm>
 #include <unordered_map>
 #include <vector>
 
+#include "onnx_tag/transfer.h"
 #include "tagging/role_index.h"
 #include "transfer/operators.h"
 #include "transfer/placing.h"

@@ -1,4 +1,4 @@
-#include "projection/align.h"
+#include "projection/match_steps.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -73,10 +73,11 @@ class Upstream {
   IdVector<Id, std::vector<Id>> found_;
 };
 
-class Aligner {
+class StepMatcher {
  public:
-  Aligner(const Model& model, const TokenTable& tokens, const Program& program,
-          const TorchOps& ops, const Pins& pins, const KnownModulesOf& known)
+  StepMatcher(const Model& model, const NodeTokens& tokens,
+              const RunSteps& program, const TorchOps& ops, const Pins& pins,
+              const KnownModulesOf& known)
       : tokens_(tokens.tokens),
         program_(program),
         ops_(ops),
@@ -87,7 +88,7 @@ class Aligner {
     steps_.resize(tokens_.size(), kNo<StepId>);
   }
 
-  Alignment Run() {
+  StepMatch Run() {
     for (int pass = 0; pass < kPasses; ++pass) {
       if (pass > 0) LearnSources();
       Pass();
@@ -102,7 +103,7 @@ class Aligner {
     op_of_.resize(tokens_.size());
     weight_of_.resize(tokens_.size());
     std::vector<NameId> ops;
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       const std::size_t name = Index(tokens_[id].op);
       if (name >= numbers.size()) numbers.resize(name + 1, 0xffffffff);
       if (numbers[name] == 0xffffffff) {
@@ -142,15 +143,15 @@ class Aligner {
     for (const StepId step : steps_) {
       if (step != kNo<StepId>) found[Index(step)] = true;
     }
-    const Upstream<TokenId, Token> tokens(
-        tokens_, [&](TokenId id) { return steps_[id] != kNo<StepId>; });
-    const Upstream<StepId, Step> steps(
+    const Upstream<NodeTokenId, NodeToken> tokens(
+        tokens_, [&](NodeTokenId id) { return steps_[id] != kNo<StepId>; });
+    const Upstream<StepId, RunStep> steps(
         program_, [&](StepId id) { return found[Index(id)]; });
     token_sources_.resize(tokens_.size());
     step_sources_.resize(program_.size());
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       token_sources_[id].clear();
-      for (const TokenId source : tokens[id]) {
+      for (const NodeTokenId source : tokens[id]) {
         token_sources_[id].push_back(steps_[source]);
       }
     }
@@ -159,7 +160,7 @@ class Aligner {
     }
   }
 
-  float SourceScore(TokenId token, StepId step) const {
+  float SourceScore(NodeTokenId token, StepId step) const {
     if (token_sources_.empty()) return 0;
     const auto& have = token_sources_[token];
     const auto& want = step_sources_[step];
@@ -178,7 +179,7 @@ class Aligner {
            kSameSources * static_cast<float>(same) / static_cast<float>(asked);
   }
 
-  static bool SameWeights(const Token& token, const Step& step) {
+  static bool SameWeights(const NodeToken& token, const RunStep& step) {
     for (const Shape& a : token.weights) {
       for (const Shape& b : step.weights) {
         if (a == b) return true;
@@ -217,9 +218,9 @@ class Aligner {
   }
 
   // Callers check `accepts_` first; it replaces negative infinity.
-  float MatchScore(TokenId id, const State& state) const {
-    const Token& token = tokens_[id];
-    const Step& step = program_[state.step];
+  float MatchScore(NodeTokenId id, const State& state) const {
+    const NodeToken& token = tokens_[id];
+    const RunStep& step = program_[state.step];
     const PatternElement& element = ops_.elements()[state.element];
     const float weight = std::min(element.weight, weight_of_[id]);
     float score = weight;
@@ -285,7 +286,7 @@ class Aligner {
       before[c] = before[c - 1] - states_[state + c - 1].skip;
     }
     for (std::size_t r = 1; r <= rows; ++r) {
-      const TokenId id = MakeId<TokenId>(token + r - 1);
+      const NodeTokenId id = MakeId<NodeTokenId>(token + r - 1);
       const float skip = kSkipToken * weight_of_[id];
       const std::uint32_t op = op_of_[id];
       std::uint8_t* const moves = moves_.data() + r * width;
@@ -353,15 +354,15 @@ class Aligner {
 
   void Settle(std::size_t token, std::size_t state, bool settled) {
     if (!settled) return;
-    steps_[MakeId<TokenId>(token)] = states_[state].step;
-    score_ += MatchScore(MakeId<TokenId>(token), states_[state]);
+    steps_[MakeId<NodeTokenId>(token)] = states_[state].step;
+    score_ += MatchScore(MakeId<NodeTokenId>(token), states_[state]);
   }
 
-  Alignment Result() {
-    Alignment result;
+  StepMatch Result() {
+    StepMatch result;
     result.score = score_;
     std::vector<bool> found(program_.size(), false);
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (!tokens_[id].fed) continue;
       result.total += weight_of_[id];
       if (steps_[id] == kNo<StepId>) continue;
@@ -378,19 +379,19 @@ class Aligner {
     return result;
   }
 
-  const IdVector<TokenId, Token>& tokens_;
-  const Program& program_;
+  const IdVector<NodeTokenId, NodeToken>& tokens_;
+  const RunSteps& program_;
   const TorchOps& ops_;
   const Pins& pins_;
   const KnownModulesOf& known_;
   std::vector<State> states_;
-  IdVector<TokenId, std::uint32_t> op_of_;
-  IdVector<TokenId, float> weight_of_;
+  IdVector<NodeTokenId, std::uint32_t> op_of_;
+  IdVector<NodeTokenId, float> weight_of_;
   std::size_t op_count_ = 0;
   double score_ = 0;
   std::vector<std::uint8_t> accepts_;  // element by operator
-  IdVector<TokenId, StepId> steps_;
-  IdVector<TokenId, std::vector<StepId>> token_sources_;
+  IdVector<NodeTokenId, StepId> steps_;
+  IdVector<NodeTokenId, std::vector<StepId>> token_sources_;
   IdVector<StepId, std::vector<StepId>> step_sources_;
   std::vector<std::uint8_t> moves_;
   std::vector<float> last_row_;
@@ -398,10 +399,10 @@ class Aligner {
 
 }  // namespace
 
-Alignment Align(const Model& model, const TokenTable& tokens,
-                const Program& program, const TorchOps& ops, const Pins& pins,
-                const KnownModulesOf& known) {
-  return Aligner(model, tokens, program, ops, pins, known).Run();
+StepMatch MatchSteps(const Model& model, const NodeTokens& tokens,
+                     const RunSteps& program, const TorchOps& ops,
+                     const Pins& pins, const KnownModulesOf& known) {
+  return StepMatcher(model, tokens, program, ops, pins, known).Run();
 }
 
 }  // namespace onnx_tag
