@@ -382,6 +382,21 @@ TEST(Rung, ExecutionOrderStaysBetweenPlacedNodes) {
   EXPECT_EQ(graph.Says("execution_order", "b"), "block.act low");
 }
 
+// A tool that sorts nodes anew puts branches side by side.
+TEST(Rung, ExecutionOrderKnowsWhatRunsBesideALeaf) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"block.proj.weight", "block.conv.weight"});
+  graph.Node("Mul", {"x", "block.proj.weight"}, "a");
+  graph.Node("Neg", {"x"}, "b");
+  graph.Node("Add", {"a", "block.proj.weight"}, "c");
+  graph.Node("Conv", {"b", "block.conv.weight"}, "d");
+  graph.Read();
+  graph.Place("a", "block.proj");
+  graph.Place("c", "block.proj");
+  graph.Place("d", "block.conv");
+  EXPECT_EQ(graph.Says("execution_order", "b"), "block low");
+}
+
 // Facts of a recorded run; the run is in the file's order.
 void Trace(OneRung& graph, const std::string& value, const std::string& module,
            bool fx = false) {
