@@ -189,6 +189,8 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     table = tmp_path / "errors.tsv"
     assert main(["compare", good, bad, "--inputs", arrays, "--tsv", str(table)]) == 1
     assert table.read_text().startswith("value\trelative_error\n")
+    assert main(["profile", bad, str(table), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["measure"] == "relative_error"
 
 
 def test_missing_inputs_are_said(tmp_path: Path) -> None:
