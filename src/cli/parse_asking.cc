@@ -11,6 +11,7 @@ namespace onnx_tag::cli {
 Invocation ParseShow(CLI::App& app, Words words) {
   ShowOptions options;
   TagSourceWords source;
+  ShapeWords shapes;
   TerminalWords terminal;
   std::string depth;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
@@ -23,11 +24,13 @@ Invocation ParseShow(CLI::App& app, Words words) {
   app.add_flag("--unfold", options.unfold,
                "print one row for each of the repeated layers");
   app.add_flag("--nodes", options.nodes, "list the nodes of each module");
+  shapes.Add(app);
   app.add_flag("--json", options.json, "print JSON");
   source.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
   options.source = source.Take();
+  options.shapes = shapes.Take();
   if (app.count("--depth") > 0) {
     const std::uint64_t levels = ParseCount("--depth", depth);
     options.depth =

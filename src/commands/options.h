@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "onnx_tag/mapping.h"
+#include "sizes/shapes.h"
 
 namespace onnx_tag {
 
@@ -85,6 +86,7 @@ struct TagSourceOptions {
 struct ShowOptions {
   std::string model;
   TagSourceOptions source;
+  std::vector<sizes::GivenShape> shapes;
   std::optional<std::uint32_t> depth;  // levels below the top row; none: all
   std::string module;                  // the subtree to show; a pattern
   bool nodes = false;
@@ -150,6 +152,7 @@ struct DiffOptions {
   std::string a;
   std::string b;
   TagSourceOptions source;
+  std::vector<sizes::GivenShape> shapes;
   bool markdown = false;
   bool json = false;
 };

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import tempfile
 from typing import Any, Dict, List, Optional
 
 from model_explorer import Adapter, AdapterMetadata, ModelExplorerGraphs, graph_builder
 
-from . import program
-from .errors import TagsError
+from .. import program
 
 _NO_MODULE = "[untagged]"
 
@@ -25,17 +23,14 @@ def sidecar_of(model_path: str) -> Dict[str, Any]:
     """What `onnx-tag` says of the model, as a sidecar has it."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.tags.json")
-        done = subprocess.run([program.find(), "tag", os.path.abspath(model_path), "--sidecar-only", "--sidecar", path],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        if done.returncode not in (0, 1):
-            raise TagsError(done.stderr.strip())
+        program.run(["tag", os.path.abspath(model_path), "--sidecar-only", "--sidecar", path])
         with open(path, encoding="utf-8") as file:
             document: Dict[str, Any] = json.load(file)
             return document
 
 
 def namespaces(document: Dict[str, Any]) -> Dict[str, str]:
-    """The group of each module: `encoder: BertEncoder/layer.0: BertLayer`.
+    """The group of each module: `BertModel/encoder: BertEncoder/layer.0: BertLayer`.
 
     A list is no group of its own: its name stands before the number. Slashes in names would make groups.
     """
@@ -48,14 +43,16 @@ def namespaces(document: Dict[str, Any]) -> Dict[str, str]:
         segments: List[str] = [root]
         waiting = ""
         at = ""
-        for atom in path.split("."):
+        atoms = path.split(".")
+        for atom, following in zip(atoms, atoms[1:] + [""]):
             at = f"{at}.{atom}" if at else atom
             name = f"{waiting}.{atom}" if waiting else atom
-            if classes.get(at) in ("ModuleList", "ModuleDict") and at != path:
+            class_name = classes.get(at)
+            holds = class_name in ("ModuleList", "ModuleDict") or (not class_name and following.isdigit())
+            if holds and at != path:
                 waiting = name
                 continue
             waiting = ""
-            class_name = classes.get(at)
             text = f"{name}: {class_name}" if class_name else name
             segments.append(text.replace("/", "\u2215"))
         groups[path] = "/".join(segments)
