@@ -303,6 +303,47 @@ TEST(Rung, SequentialHasTheNumberBetween) {
   EXPECT_EQ(graph.Says("sequential", "b"), "net.4 medium");
 }
 
+// A norm and an activation of several nodes each, and one of a single node.
+TEST(Rung, SequentialTellsPartsOfSeveralNodesApart) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"net.0.weight", "net.4.weight"});
+  graph.Node("Conv", {"x", "net.0.weight"}, "a");
+  graph.Node("Reshape", {"a"}, "b");
+  graph.Node("InstanceNormalization", {"b"}, "c");
+  graph.Node("Reshape", {"c"}, "d");
+  graph.Node("Mul", {"d"}, "e");
+  graph.Node("Add", {"e"}, "f");
+  graph.Node("Sigmoid", {"f"}, "g");
+  graph.Node("Mul", {"f", "g"}, "h");
+  graph.Node("MaxPool", {"h"}, "i");
+  graph.Node("Conv", {"i", "net.4.weight"}, "j");
+  graph.Read();
+  graph.Place("a", "net.0");
+  graph.Place("j", "net.4");
+  EXPECT_EQ(graph.Says("sequential", "c"), "net.1 medium");
+  EXPECT_EQ(graph.Says("sequential", "f"), "net.1 medium");
+  EXPECT_EQ(graph.Says("sequential", "h"), "net.2 medium");
+  EXPECT_EQ(graph.Says("sequential", "i"), "net.3 medium");
+}
+
+// Which of two items it is, is not known: one may be a folded BatchNorm. dynamo
+// tells which convolution has one.
+TEST(Rung, SequentialIsAroundWhatMayBeOneOfTwoItems) {
+  for (const bool folded : {false, true}) {
+    OneRung graph;
+    const std::string bias = folded ? "net.0.weight_bias" : "net.0.bias";
+    AddParameters(graph.proto(), {"net.0.weight", bias, "net.3.weight"});
+    graph.Node("Conv", {"x", "net.0.weight", bias}, "a");
+    graph.Node("Relu", {"a"}, "b");
+    graph.Node("Conv", {"b", "net.3.weight"}, "c");
+    graph.Read();
+    graph.Place("a", "net.0");
+    graph.Place("c", "net.3");
+    EXPECT_EQ(graph.Says("sequential", "b"),
+              folded ? "net.2 medium" : "net low");
+  }
+}
+
 TEST(Rung, ExecutionOrderStaysBetweenPlacedNodes) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "a");

@@ -149,6 +149,64 @@ TEST(WeightMapTest, NumbersAndTablesAreNoParameters) {
   EXPECT_EQ(told.at("low").change, "constant");
 }
 
+TEST(WeightMapTest, WhatIsShapedForBroadcastingIsAParameterToo) {
+  const auto told = Map(R"(
+    node { op_type: "InstanceNormalization" name: "norm/I" input: "x" input: "ones" input: "zeros" output: "v" }
+    node { op_type: "Mul" name: "norm/Mul" input: "v" input: "onnx::Mul_5" output: "w" }
+    node { op_type: "Add" name: "norm/Add" input: "w" input: "onnx::Add_6" output: "y" }
+    initializer { name: "ones" data_type: 1 dims: 4 }
+    initializer { name: "zeros" data_type: 1 dims: 4 }
+    initializer { name: "onnx::Mul_5" data_type: 1 dims: 8 dims: 1 dims: 1 }
+    initializer { name: "onnx::Add_6" data_type: 1 dims: 8 dims: 1 dims: 1 })",
+                        {{"norm", "GroupNorm"}});
+  EXPECT_WEIGHT(told.at("onnx::Mul_5"), "same", "norm.weight");
+  EXPECT_WEIGHT(told.at("onnx::Add_6"), "same", "norm.bias");
+  // The normalization itself has ones and zeros.
+  EXPECT_THAT(told.at("ones").parameters, IsEmpty());
+  EXPECT_THAT(told.at("zeros").parameters, IsEmpty());
+}
+
+TEST(WeightMapTest, OnePackedProjectionIsTheAttentionsOwn) {
+  const auto told = Map(R"(
+    node { op_type: "MatMul" name: "attn/MatMul" input: "x" input: "onnx::MatMul_1" output: "v" }
+    node { op_type: "Relu" name: "attn.out_proj/R" input: "v" output: "w" }
+    node { op_type: "Concat" name: "embed/Concat" input: "expand" input: "w" output: "y" }
+    node { op_type: "Add" name: "lm/Add" input: "y" input: "onnx::Add_2" output: "z" }
+    initializer { name: "onnx::MatMul_1" data_type: 1 dims: 4 dims: 12 }
+    initializer { name: "expand" data_type: 1 dims: 1 dims: 1 dims: 4 }
+    initializer { name: "onnx::Add_2" data_type: 1 dims: 1 dims: 9 })",
+                        {{"lm", "BartForConditionalGeneration"}});
+  EXPECT_WEIGHT(told.at("onnx::MatMul_1"), "transposed", "attn.in_proj_weight");
+  EXPECT_WEIGHT(told.at("expand"), "same", "embed.cls_token");
+  EXPECT_WEIGHT(told.at("onnx::Add_2"), "same", "lm.final_logits_bias");
+}
+
+TEST(WeightMapTest, QuantizedConstantsAndCopiesAreTold) {
+  const auto told = Map(R"(
+    node { op_type: "DequantizeLinear" name: "a/DQ" input: "val_7_quantized" input: "val_7_scale" output: "c" }
+    node { op_type: "Pow" name: "a/Pow" input: "x" input: "c" output: "v" }
+    node { op_type: "MatMulInteger" name: "fc/M" input: "q" input: "val_8_quantized" input: "qz" input: "val_8_zero_point" output: "m" }
+    node { op_type: "Mul" name: "fc/S" input: "xs" input: "val_8_scale" output: "s" }
+    node { op_type: "DequantizeLinear" name: "n/DQ" input: "n.bias0_quantized" input: "n.bias0_quantized_scale" output: "b" }
+    node { op_type: "Add" name: "n/Add" input: "v" input: "b" output: "y" }
+    node { op_type: "Add" name: "conv/Add" input: "y" input: "onnx::Conv_9" output: "z" }
+    initializer { name: "val_7_quantized" data_type: 3 }
+    initializer { name: "val_7_scale" data_type: 1 }
+    initializer { name: "val_8_quantized" data_type: 3 dims: 8 dims: 4 }
+    initializer { name: "val_8_scale" data_type: 1 }
+    initializer { name: "val_8_zero_point" data_type: 3 }
+    initializer { name: "n.bias_quantized" data_type: 6 dims: 4 }
+    initializer { name: "n.bias0_quantized" data_type: 6 dims: 4 }
+    initializer { name: "n.bias0_quantized_scale" data_type: 1 dims: 4 }
+    initializer { name: "onnx::Conv_9" data_type: 1 dims: 1 dims: 4 dims: 1 dims: 1 })");
+  EXPECT_EQ(told.at("val_7_quantized").change, "quantized");
+  EXPECT_THAT(told.at("val_7_quantized").parameters, IsEmpty());
+  EXPECT_WEIGHT(told.at("val_8_quantized"), "quantized", "fc.weight");
+  EXPECT_WEIGHT(told.at("val_8_scale"), "scale", "fc.weight");
+  EXPECT_WEIGHT(told.at("n.bias0_quantized"), "quantized", "n.bias");
+  EXPECT_WEIGHT(told.at("onnx::Conv_9"), "folded", "conv.bias");
+}
+
 TEST(ReferenceTest, ReadsTheHeadOfSafetensors) {
   const std::string head =
       R"({"__metadata__": {"format": "pt"}, "a.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}})";

@@ -224,16 +224,10 @@ class Cut {
   std::size_t states_ = 0;
 };
 
-class CallRegions {
+class CallRegions : BoundsFinder {
  public:
-  CallRegions(const Evidence& evidence, const Placed& placed,
-              const DataValues& data, Bounds& bounds)
-      : evidence_(evidence),
-        model_(evidence.model),
-        tree_(evidence.modules),
-        placed_(placed),
-        data_(data),
-        bounds_(bounds),
+  explicit CallRegions(const BoundsFinder& finder)
+      : BoundsFinder(finder),
         named_(tree_.size()),
         own_arithmetic_(tree_.size(), false),
         uses_(tree_.size()) {}
@@ -327,12 +321,6 @@ class CallRegions {
     return calls;
   }
 
-  const Evidence& evidence_;
-  const Model& model_;
-  const ModuleTree& tree_;
-  const Placed& placed_;
-  const DataValues& data_;
-  Bounds& bounds_;
   IdVector<ModuleId, std::vector<NodeId>> named_;  // below it, too
   IdVector<ModuleId, bool> own_arithmetic_;
   // How many of the parameters below it are used how often.
@@ -341,9 +329,6 @@ class CallRegions {
 
 }  // namespace
 
-void BoundByRegions(const Evidence& evidence, const Placed& placed,
-                    const DataValues& data, Bounds& bounds) {
-  CallRegions(evidence, placed, data, bounds).Run();
-}
+void BoundByRegions(const BoundsFinder& finder) { CallRegions(finder).Run(); }
 
 }  // namespace onnx_tag

@@ -110,6 +110,21 @@ std::vector<Claim> ProposeBetweenRecorded(const Evidence& evidence,
                        ProjectionTrust::kBetween);
 }
 
+std::vector<Claim> ProposeFromCalls(const Evidence& evidence,
+                                    const Placed& placed) {
+  std::vector<Claim> claims;
+  for (const ProjectedFact& fact : evidence.called) {
+    if (placed[fact.node].tagged()) continue;
+    const bool found = fact.trust >= ProjectionTrust::kPart;
+    claims.push_back(
+        {fact.node, fact.module,
+         found ? Confidence::kHigh : Confidence::kMedium, Source::kHierarchy,
+         found ? "in the hierarchy, a module of this class is called here"
+               : "in the hierarchy, only this module is called here"});
+  }
+  return claims;
+}
+
 // The Reshapes that a tool put around a Gemm are in no recording.
 std::vector<Claim> ProposeForRecordedGemms(const Evidence& evidence,
                                            const Placed& placed) {
