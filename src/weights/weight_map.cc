@@ -417,6 +417,12 @@ class Mapper {
     best.module = ReaderOf(uses);
     best.why = "no node reads it as a parameter";
     best.confidence = Confidence::kMedium;
+    if (std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+          return !TagOf(use.node).tagged() && KindOfUse(use) != Kind::kNone;
+        })) {
+      best.why = "the node that reads it has no module";
+      best.confidence = Confidence::kLow;
+    }
     for (const Use& use : uses) {
       const std::optional<Reading> reading = ReadUse(tensor, use);
       if (!reading) continue;
@@ -506,8 +512,11 @@ class Mapper {
         return name != "MultiheadAttention";
       }
     }
-    return name.ends_with("Layer") || name.ends_with("Block") ||
-           name.ends_with("Model");
+    for (const std::string_view word :
+         {"Layer", "Block", "Model", "Generation", "PredictionHead"}) {
+      if (name.ends_with(word)) return true;
+    }
+    return false;
   }
 
   // torch.nn.MultiheadAttention has query, key and value in one parameter.

@@ -447,6 +447,20 @@ TEST(Rung, VoteNeedsNeighboursThatAreClose) {
   EXPECT_EQ(graph.Says("vote", "d"), "-");
 }
 
+// Both ends of a chain vote for their neighbour in the same round.
+TEST(Rung, VoteDoesNotDependOnTheOrderOfNodes) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "a");
+  graph.Node("Identity", {"a"}, "b");
+  graph.Node("Identity", {"b"}, "c");
+  graph.Node("Relu", {"c"}, "d");
+  graph.Read();
+  graph.Place("a", "net.block.one");
+  graph.Place("d", "net.block.two");
+  EXPECT_EQ(graph.Says("vote", "b"), "net.block.one medium");
+  EXPECT_EQ(graph.Says("vote", "c"), "net.block.two medium");
+}
+
 TEST(Rung, AuxiliaryIsTheRest) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "a");

@@ -15,7 +15,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Nodes are tagged by their names: "fc/MatMul" is of the module fc.
+// Nodes are tagged by their names: "fc/MatMul" is of the module fc, "MatMul" of
+// none.
 Tagging TagByName(const Model& model,
                   const std::map<std::string, std::string>& classes) {
   Tagging tagging;
@@ -23,6 +24,7 @@ Tagging TagByName(const Model& model,
   tagging.roles.Add({});
   for (const NodeId node : model.Nodes()) {
     const std::string name(model[node].name);
+    if (name.find('/') == std::string::npos) continue;
     const std::string path = name.substr(0, name.rfind('/'));
     Tag& tag = tagging.tags[node];
     tag.module = tagging.modules.Add(path);
@@ -37,6 +39,7 @@ Tagging TagByName(const Model& model,
 struct Told {
   std::string change;
   std::vector<std::string> parameters;
+  Confidence confidence;
 };
 
 std::map<std::string, Told> Map(
@@ -49,7 +52,7 @@ std::map<std::string, Told> Map(
     const ValueId value = model.initializers()[weight.initializer].value;
     result[std::string(model.ValueName(value))] = {
         std::string(kChangeNames[static_cast<std::size_t>(weight.change)]),
-        weight.parameters};
+        weight.parameters, weight.confidence};
   }
   return result;
 }
@@ -205,6 +208,20 @@ TEST(WeightMapTest, QuantizedConstantsAndCopiesAreTold) {
   EXPECT_WEIGHT(told.at("val_8_scale"), "scale", "fc.weight");
   EXPECT_WEIGHT(told.at("n.bias0_quantized"), "quantized", "n.bias");
   EXPECT_WEIGHT(told.at("onnx::Conv_9"), "folded", "conv.bias");
+}
+
+TEST(WeightMapTest, WhatIsInDoubtHasTheLowestLevel) {
+  const auto told = Map(R"(
+    node { op_type: "Conv" name: "Conv" input: "x" input: "onnx::Conv_1" output: "v" }
+    node { op_type: "MatMul" name: "layer/MatMul" input: "v" input: "onnx::MatMul_2" output: "w" }
+    node { op_type: "MatMul" name: "fc/MatMul" input: "w" input: "onnx::MatMul_3" output: "y" }
+    initializer { name: "onnx::Conv_1" data_type: 1 dims: 8 dims: 3 dims: 3 dims: 3 }
+    initializer { name: "onnx::MatMul_2" data_type: 1 dims: 4 dims: 4 }
+    initializer { name: "onnx::MatMul_3" data_type: 1 dims: 4 dims: 4 })",
+                        {{"layer", "BertLayer"}, {"fc", "Linear"}});
+  EXPECT_EQ(told.at("onnx::Conv_1").confidence, Confidence::kLow);
+  EXPECT_EQ(told.at("onnx::MatMul_2").confidence, Confidence::kLow);
+  EXPECT_EQ(told.at("onnx::MatMul_3").confidence, Confidence::kHigh);
 }
 
 TEST(ReferenceTest, ReadsTheHeadOfSafetensors) {
