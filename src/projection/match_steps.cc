@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <set>
+#include <string_view>
 #include <vector>
 
 namespace onnx_tag {
@@ -224,6 +226,9 @@ class StepMatcher {
     const PatternElement& element = ops_.elements()[state.element];
     const float weight = std::min(element.weight, weight_of_[id]);
     float score = weight;
+    if (step.asks_weights && element.heads && !SameWeights(token, step)) {
+      return -kPinned;
+    }
     if (token.fed != step.fed) score *= kOtherSubstance;
     if (!token.weights.empty() && !step.weights.empty()) {
       if (SameWeights(token, step)) {
@@ -398,6 +403,18 @@ class StepMatcher {
 };
 
 }  // namespace
+
+KnownModulesOf KnownTokens(const NodeTokens& table, const RunSteps& program,
+                           const std::vector<const std::string*>& by_node) {
+  std::set<std::string_view> modules;
+  for (const RunStep& step : program) modules.insert(step.module);
+  KnownModulesOf known(table.tokens.size(), nullptr);
+  for (const NodeTokenId id : AllIds<NodeTokenId>(table.tokens.size())) {
+    const std::string* const module = by_node[Index(table.tokens[id].node)];
+    if (module != nullptr && modules.contains(*module)) known[id] = module;
+  }
+  return known;
+}
 
 StepMatch MatchSteps(const Model& model, const NodeTokens& tokens,
                      const RunSteps& program, const TorchOps& ops,

@@ -10,6 +10,7 @@
 #define ONNX_TAG_PROJECTION_MATCH_STEPS_H_
 
 #include <string>
+#include <vector>
 
 #include "projection/node_tokens.h"
 #include "projection/run_steps.h"
@@ -30,6 +31,10 @@ using Pins = IdVector<NodeTokenId, StepId>;
 
 // And a token's module, where the file says it; null: it does not.
 using KnownModulesOf = IdVector<NodeTokenId, const std::string*>;
+
+// By token, of `by_node`; modules that no step has are left out.
+KnownModulesOf KnownTokens(const NodeTokens& table, const RunSteps& program,
+                           const std::vector<const std::string*>& by_node);
 
 StepMatch MatchSteps(const Model& model, const NodeTokens& tokens,
                      const RunSteps& program, const TorchOps& ops,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <unordered_map>
 
 #include "projection/match_steps.h"
@@ -261,14 +260,7 @@ Projection ProjectInOrder(const Model& model, const NodeTokens& table,
   const Pins pins = options.names ? FindPins(model, table, program) : Pins();
   KnownModulesOf known;
   if (!options.known.empty()) {
-    std::set<std::string_view> modules;
-    for (const RunStep& step : program) modules.insert(step.module);
-    known.resize(table.tokens.size(), nullptr);
-    for (const NodeTokenId id : AllIds<NodeTokenId>(table.tokens.size())) {
-      const std::string* const module =
-          options.known[Index(table.tokens[id].node)];
-      if (module != nullptr && modules.contains(*module)) known[id] = module;
-    }
+    known = KnownTokens(table, program, options.known);
   }
   const StepMatch match = MatchSteps(model, table, program, ops, pins, known);
   Projection projection;
@@ -300,7 +292,13 @@ Projection Project(const Model& model, const RecordedProgram& recorded,
   }
   Projection sorted = ProjectInOrder(model, SortDepthFirst(model, table),
                                      SortDepthFirst(program), options);
-  return sorted.score > as_written.score ? sorted : as_written;
+  // In the wrong order, the patterns of long operations take in what belongs to
+  // shorter ones; these are then missing.
+  constexpr double kClear = 0.02;
+  const double more = sorted.recorded_share - as_written.recorded_share;
+  const bool better =
+      more > kClear || (more > -kClear && sorted.score > as_written.score);
+  return better ? sorted : as_written;
 }
 
 }  // namespace onnx_tag

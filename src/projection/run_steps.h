@@ -28,6 +28,8 @@ struct RunStep {
   Shape shape;                  // of its first result
   std::vector<StepId> sources;  // steps whose results it reads, as it does
   std::vector<Shape> weights;   // of the parameters it reads, dims sorted
+  // Its main operator reads one of `weights`, and nothing else is it.
+  bool asks_weights = false;
 };
 
 using RunSteps = IdVector<StepId, RunStep>;

@@ -163,6 +163,12 @@ std::optional<Shape> Broadcast(const Shape& a, const Shape& b) {
 }
 
 Inferred Infer(const Model& model, const Shapes& shapes, NodeId node) {
+  // Domains of ONNX Runtime have the same operators, and more.
+  const std::string_view domain = model.Domain(node);
+  if (!domain.empty() && domain != "ai.onnx" &&
+      !domain.starts_with("com.microsoft") && !domain.starts_with("com.ms.")) {
+    return {};
+  }
   const auto rule = Rules().find(model.OpType(node));
   if (rule == Rules().end()) return {};
   Inferred inferred = rule->second(NodeView(model, shapes, node));
