@@ -1,7 +1,8 @@
-// What the mapping loses without each rung of enhanced_semantic.
+// What the mapping loses without each rung of a strategy.
 //
-//   ablation TRUTH_DIR [--model GLOB] [--variant GLOB]
-//   ablation DIR --wild      models without truth: only what changes
+//   ablation TRUTH_DIR [--strategy NAME] [--model GLOB] [--variant GLOB]
+//   ablation TRUTH_DIR --recorded   models with a recording.json beside them
+//   ablation DIR --wild             models without truth: only what changes
 //
 // Evidence is gathered once per file. The ladder is climbed with all its
 // rungs, then once without each. `places`: nodes that the rung wins.
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "ladder/ladder.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
+#include "onnx_tag/recording.h"
 #include "truth.h"
 
 namespace onnx_tag::bench {
@@ -38,12 +41,14 @@ struct Loss {
 
 class Ablation {
  public:
-  Ablation() : losses_(strategy_.rungs.size()) {}
+  explicit Ablation(const std::string& strategy)
+      : strategy_(FindStrategy(strategy)), losses_(strategy_.rungs.size()) {}
 
-  void Add(const std::string& bytes, const std::string& truth) {
+  void Add(const std::string& bytes, const std::string& truth,
+           const MappingFacts& facts) {
     const Model model = ReadModel(bytes);
     const Evidence evidence =
-        GatherEvidence(model, WantedBy(strategy_, model, {}));
+        GatherEvidence(model, WantedBy(strategy_, model, true, facts));
     const std::vector<TruthRow> rows = ReadTruth(truth, model);
     nodes_ += model.node_count();
     rows_ += rows.size();
@@ -123,7 +128,7 @@ class Ablation {
     return score;
   }
 
-  const Strategy& strategy_ = FindStrategy("enhanced_semantic");
+  const Strategy& strategy_;
   std::vector<Loss> losses_;
   std::vector<std::size_t> won_;  // by rung, in the file at hand
   std::uint64_t files_ = 0;
@@ -132,20 +137,46 @@ class Ablation {
   std::uint64_t exact_ = 0;
 };
 
-int Run(const std::string& folder, const std::string& model,
-        const std::string& variant, bool wild) {
-  Ablation ablation;
-  if (!wild) {
-    for (const TruthFile& file : FindTruth(folder, model, variant)) {
-      ablation.Add(ReadAll(file.onnx), ReadAll(file.truth));
+struct Options {
+  std::string folder;
+  std::string strategy = "enhanced_semantic";
+  std::string model = "*";
+  std::string variant = "*";
+  bool recorded = false;
+  bool wild = false;
+};
+
+MappingFacts RecordedFacts(const fs::path& folder) {
+  const std::string text = ReadAll(folder / "recording.json");
+  const auto recording = std::make_shared<Recording>(ReadRecording(text));
+  MappingFacts facts;
+  if (!recording->trace.empty()) facts.trace = recording;
+  if (!recording->fx.empty()) facts.fx = recording;
+  return facts;
+}
+
+int Run(const Options& options) {
+  Ablation ablation(options.strategy);
+  const auto add = [&](const fs::path& onnx, const std::string& truth,
+                       const MappingFacts& facts) {
+    try {
+      ablation.Add(ReadAll(onnx), truth, facts);
+    } catch (const Error& error) {
+      fmt::print(stderr, "{}: {}\n", onnx.string(), error.what());
+    }
+  };
+  if (options.wild) {
+    for (const auto& entry : fs::recursive_directory_iterator(options.folder)) {
+      if (entry.path().extension() == ".onnx") add(entry.path(), "", {});
     }
   } else {
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.path().extension() != ".onnx") continue;
-      try {
-        ablation.Add(ReadAll(entry.path()), "");
-      } catch (const Error& error) {
-        fmt::print(stderr, "{}: {}\n", entry.path().string(), error.what());
+    for (const TruthFile& file :
+         FindTruth(options.folder, options.model, options.variant)) {
+      const fs::path folder = file.onnx.parent_path();
+      if (!options.recorded) {
+        add(file.onnx, ReadAll(file.truth), {});
+      } else if (fs::exists(folder / "recording.json")) {
+        add(file.onnx, ReadAll(file.truth), RecordedFacts(folder));
       }
     }
   }
@@ -158,14 +189,13 @@ int Run(const std::string& folder, const std::string& model,
 
 int main(int argc, char** argv) {
   using namespace onnx_tag::bench;
-  std::string folder;
-  std::string model = "*";
-  std::string variant = "*";
-  bool wild = false;
+  Options options;
   CommandLine line("ablation DIR");
-  line.Value("--model", model, "GLOB");
-  line.Value("--variant", variant, "GLOB");
-  line.Flag("--wild", wild);
-  if (!line.Parse(argc, argv, folder)) return line.Usage();
-  return Run(folder, model, variant, wild);
+  line.Value("--strategy", options.strategy, "NAME");
+  line.Value("--model", options.model, "GLOB");
+  line.Value("--variant", options.variant, "GLOB");
+  line.Flag("--recorded", options.recorded);
+  line.Flag("--wild", options.wild);
+  if (!line.Parse(argc, argv, options.folder)) return line.Usage();
+  return Run(options);
 }

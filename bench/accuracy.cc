@@ -81,12 +81,13 @@ class Accuracy {
     const Model model = ReadModel(bytes);
     MappingOptions mapping;
     mapping.recipes = options_.recipes;
+    MappingFacts facts;
     if (options_.hierarchy) {
       ModuleMap map = ReadModuleMap(ReadAll(file.hierarchy));
       map.name = file.hierarchy.string();
-      mapping.hierarchy = std::make_shared<const ModuleMap>(std::move(map));
+      facts.hierarchy = std::make_shared<const ModuleMap>(std::move(map));
     }
-    const Tagging tagging = MapNodes(model, mapping);
+    const Tagging tagging = MapNodes(model, mapping, facts);
     for (const std::string& note : tagging.notes) {
       fmt::print("{}/{}: {}\n", file.model, file.variant, note);
     }
@@ -163,7 +164,7 @@ class Accuracy {
   void ScoreRungs(const Model& model, const std::vector<TruthRow>& rows) {
     const Strategy& strategy = FindStrategy("enhanced_semantic");
     const Evidence evidence =
-        GatherEvidence(model, WantedBy(strategy, model, {}));
+        GatherEvidence(model, WantedBy(strategy, model, true, {}));
     Placed hidden(model.node_count());
     for (const Rung& rung : strategy.rungs) {
       if (rung.name == "parameter") Climb(evidence, rung, hidden);

@@ -1,8 +1,8 @@
-// distil_recipes RECORDINGS OUT: makes data/recipes.txt from a folder of
-// exports with known answers, <family>/<recording>.onnx beside
-// <recording>.truth.tsv, as tools/record_recipes.py writes them.
+// distil_recipes RECIPES OUT: makes data/recipes.txt from a folder of
+// exports with known answers, <family>/<recipe>.onnx beside
+// <recipe>.truth.tsv, as tools/record_recipes.py writes them.
 //
-// What comes out depends on the recordings alone. Each is read back from the
+// What comes out depends on the recipes alone. Each is read back from the
 // text and compared before it is believed.
 #include <fmt/core.h>
 
@@ -22,27 +22,27 @@ namespace onnx_tag::bench {
 namespace {
 
 using recipes::BookSource;
-using recipes::Recording;
+using recipes::Recipe;
 
 // Exporter and version are told by the text in words of its own.
-Recording Comparable(const Recording& recording) {
-  Recording plain = recipes::Canonical(recording);
+Recipe Comparable(const Recipe& recipe) {
+  Recipe plain = recipes::Canonical(recipe);
   plain.exporter.clear();
   plain.version.clear();
   return plain;
 }
 
-// Whether the text gives back every recording, token by token.
+// Whether the text gives back every recipe, token by token.
 bool IsExact(const BookSource& book,
-             const std::map<std::string, Recording>& recordings) {
+             const std::map<std::string, Recipe>& made_of) {
   const std::string table = recipes::PackBook(book);
   const recipes::PackedBook packed(table);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < book.roots.size(); ++i) {
-    const Recording expanded = Comparable(packed.Read(i));
+    const Recipe expanded = Comparable(packed.Read(i));
     for (const std::string& maker : book.roots[i].made_by) {
-      const auto made = recordings.find(book.roots[i].family + '/' + maker);
-      if (made == recordings.end() || made->second != expanded) {
+      const auto made = made_of.find(book.roots[i].family + '/' + maker);
+      if (made == made_of.end() || made->second != expanded) {
         fmt::print(stderr, "{}/{} does not come back\n", book.roots[i].family,
                    maker);
         ++wrong;
@@ -53,44 +53,42 @@ bool IsExact(const BookSource& book,
   return wrong == 0;
 }
 
-// A recording that is mostly unknown, or nothing at all, teaches nothing.
-bool IsUseful(const Recording& recording) {
-  const auto known =
-      std::count_if(recording.tokens.begin(), recording.tokens.end(),
-                    [](const recipes::RecordedToken& token) {
-                      return token.module != recipes::kNone;
-                    });
+// A recipe that is mostly unknown, or nothing at all, teaches nothing.
+bool IsUseful(const Recipe& recipe) {
+  const auto known = std::count_if(recipe.tokens.begin(), recipe.tokens.end(),
+                                   [](const recipes::RecordedToken& token) {
+                                     return token.module != recipes::kNone;
+                                   });
   return known > 2 &&
-         static_cast<std::size_t>(known) * 2 > recording.tokens.size();
+         static_cast<std::size_t>(known) * 2 > recipe.tokens.size();
 }
 
 int Make(const std::string& folder, const std::string& out) {
   BookSource book;
-  std::map<std::string, Recording> recordings;
+  std::map<std::string, Recipe> made_of;
   std::set<std::string> families;
   std::size_t tokens = 0;
   Shelf shelf;
   shelf.Add(folder, "*");
   for (const Shelf::Entry& entry : shelf.entries()) {
-    const Recording& recording = entry.recording;
-    if (!IsUseful(recording)) {
+    const Recipe& recipe = entry.recipe;
+    if (!IsUseful(recipe)) {
       fmt::print(stderr, "{}: left out, too little is known\n",
                  entry.file.onnx.string());
       continue;
     }
-    recipes::Distil(recording, entry.file.variant, book);
-    tokens += recording.tokens.size();
-    families.insert(recording.family);
-    recordings[recording.family + '/' + entry.file.variant] =
-        Comparable(recording);
+    recipes::Distil(recipe, entry.file.variant, book);
+    tokens += recipe.tokens.size();
+    families.insert(recipe.family);
+    made_of[recipe.family + '/' + entry.file.variant] = Comparable(recipe);
   }
   const std::string text = recipes::PrintBook(book);
   fmt::print(
-      "{} families, {} recordings, {} tokens, {} roots, {} programs, "
+      "{} families, {} recipes, {} tokens, {} roots, {} programs, "
       "{} bytes\n",
-      families.size(), recordings.size(), tokens, book.roots.size(),
+      families.size(), made_of.size(), tokens, book.roots.size(),
       book.programs.size(), text.size());
-  if (!IsExact(recipes::ReadBook(text), recordings)) return 1;
+  if (!IsExact(recipes::ReadBook(text), made_of)) return 1;
   std::ofstream file(out, std::ios::binary);
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   if (!file.flush()) Fail(ErrorKind::kOutput, "{}: cannot be written", out);
@@ -102,7 +100,7 @@ int Make(const std::string& folder, const std::string& out) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fputs("usage: distil_recipes RECORDINGS OUT\n", stderr);
+    std::fputs("usage: distil_recipes RECIPES OUT\n", stderr);
     return 2;
   }
   try {

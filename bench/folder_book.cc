@@ -3,7 +3,7 @@
 #include <regex>
 
 #include "base/text.h"
-#include "book_maker/make_recording.h"
+#include "book_maker/make_recipe.h"
 
 namespace onnx_tag::bench {
 
@@ -43,10 +43,10 @@ void Shelf::Add(const std::filesystem::path& folder,
       }
       Entry entry;
       entry.family = FamilyOf(file.model);
-      entry.recording = recipes::MakeRecording(model, known);
-      entry.recording.family = file.model;
-      entry.recording.exporter = file.variant;
-      entry.summary = recipes::Summarize(entry.recording);
+      entry.recipe = recipes::MakeRecipe(model, known);
+      entry.recipe.family = file.model;
+      entry.recipe.exporter = file.variant;
+      entry.summary = recipes::Summarize(entry.recipe);
       entry.file = std::move(file);
       entries_.push_back(std::move(entry));
     }
@@ -57,9 +57,9 @@ std::set<std::string> Shelf::FamiliesOf(const std::string& root_class,
                                         const std::string& name) const {
   std::set<std::string> families = {FamilyOf(name)};
   for (const Entry& entry : entries_) {
-    const recipes::Recording& recording = entry.recording;
+    const recipes::Recipe& recipe = entry.recipe;
     if (!root_class.empty() &&
-        recording.texts[recording.modules[0].class_name] == root_class) {
+        recipe.texts[recipe.modules[0].class_name] == root_class) {
       families.insert(entry.family);
     }
   }

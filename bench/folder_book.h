@@ -1,6 +1,6 @@
 // A recipe book made on the spot from a folder of exports with known answers:
-// FOLDER/<family>/<recording>.onnx beside
-// FOLDER/<family>/<recording>.truth.tsv.
+// FOLDER/<family>/<recipe>.onnx beside
+// FOLDER/<family>/<recipe>.truth.tsv.
 #ifndef ONNX_TAG_BENCH_FOLDER_BOOK_H_
 #define ONNX_TAG_BENCH_FOLDER_BOOK_H_
 
@@ -16,23 +16,23 @@
 
 namespace onnx_tag::bench {
 
-// The recordings of one folder, made once.
+// The recipes of one folder, made once.
 class Shelf {
  public:
   struct Entry {
     std::string family;
     TruthFile file;
-    recipes::Recording recording;
+    recipes::Recipe recipe;
     recipes::Summary summary;
   };
 
-  // Adds the recordings of `folder` whose name fits one of the comma-separated
+  // Adds the recipes of `folder` whose name fits one of the comma-separated
   // globs.
   void Add(const std::filesystem::path& folder, const std::string& variants);
 
   const std::vector<Entry>& entries() const { return entries_; }
 
-  // The families with a recording of that root class, or of that name.
+  // The families with a recipe of that root class, or of that name.
   std::set<std::string> FamiliesOf(const std::string& root_class,
                                    const std::string& name) const;
 
@@ -40,7 +40,7 @@ class Shelf {
   std::vector<Entry> entries_;
 };
 
-// Those of a shelf's recordings that a test may use.
+// Those of a shelf's recipes that a test may use.
 class FolderBook : public recipes::Book {
  public:
   FolderBook(const Shelf& shelf,
@@ -50,8 +50,8 @@ class FolderBook : public recipes::Book {
   recipes::SummaryView Summary(std::size_t index) const override {
     return used_[index]->summary.view();
   }
-  recipes::Recording Read(std::size_t index) const override {
-    return used_[index]->recording;
+  recipes::Recipe Read(std::size_t index) const override {
+    return used_[index]->recipe;
   }
 
  private:

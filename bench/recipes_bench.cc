@@ -6,9 +6,9 @@
 //                 [--leave-out] [--strict] [--without] [--files] [--worst N]
 //                 [--calibrate]
 //
-// --shelf       a folder of recordings, folder by family; may be repeated
-// --leave-out   recordings of the test's own family are taken out
-// --strict      recordings of the same model and exporter are
+// --shelf       a folder of recipes, folder by family; may be repeated
+// --leave-out   recipes of the test's own family are taken out
+// --strict      recipes of the same model and exporter are
 // --without     no book at all
 // --calibrate   how right the book itself is, by kind of answer and fit
 #include <fmt/core.h>
@@ -92,9 +92,10 @@ class Bench {
     });
     MappingOptions mapping;
     mapping.recipes = !options_.without;
-    mapping.book = &book;
+    MappingFacts facts;
+    facts.book = &book;
     const auto start = std::chrono::steady_clock::now();
-    const Tagging tagging = MapNodes(model, mapping);
+    const Tagging tagging = MapNodes(model, mapping, facts);
     const std::chrono::duration<double, std::milli> took =
         std::chrono::steady_clock::now() - start;
     Score score;

@@ -66,17 +66,16 @@ Facts ReadFacts(const std::filesystem::path& path) {
   return {std::move(recording), std::move(modules)};
 }
 
-MappingOptions OptionsFor(const StrategyInfo& info, const Model& model,
-                          const Facts& facts) {
-  MappingOptions options;
-  options.strategy = info.name;
-  if (info.need != Need::kNothing) options.hierarchy = facts.modules;
-  if (info.need == Need::kTrace) options.trace = facts.recording;
+MappingFacts FactsFor(const StrategyInfo& info, const Model& model,
+                      const Facts& facts) {
+  MappingFacts wanted;
+  if (info.need != Need::kNothing) wanted.hierarchy = facts.modules;
+  if (info.need == Need::kTrace) wanted.trace = facts.recording;
   if (info.need == Need::kFx && !HasFxMetadata(model) &&
       !facts.recording->fx.empty()) {
-    options.fx = facts.recording;
+    wanted.fx = facts.recording;
   }
-  return options;
+  return wanted;
 }
 
 using Key = std::pair<std::string, std::string>;  // variant or file, strategy
@@ -111,7 +110,10 @@ class Strategist {
       }
       const std::string strategy(info.name);
       try {
-        const Tagging tagging = MapNodes(model, OptionsFor(info, model, facts));
+        MappingOptions mapping;
+        mapping.strategy = info.name;
+        const Tagging tagging =
+            MapNodes(model, mapping, FactsFor(info, model, facts));
         const Row row = ScoreTags(model, tagging, rows, info.name);
         if (options_.files) Print(name, info.name, row);
         by_file_[{name, strategy}] = row;

@@ -1,4 +1,4 @@
-# onnx_tag_layer(NAME [FOLDER folder] [EXCEPT file] [DEPENDS layer...] [LINK library...])
+# onnx_tag_layer(NAME [FOLDER folder] [EXCEPT file...] [DEPENDS layer...] [LINK library...])
 #
 # Builds src/NAME (or FOLDER/NAME) with all folders below it as a static library,
 # links the layers it uses, and refuses to configure when one of its files
@@ -37,7 +37,7 @@ function(onnx_tag_check_includes layer file allowed)
 endfunction()
 
 function(onnx_tag_layer layer)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;EXCEPT" "DEPENDS;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "DEPENDS;EXCEPT;LINK")
   if(NOT arg_FOLDER)
     set(arg_FOLDER src)
   endif()
@@ -55,9 +55,9 @@ function(onnx_tag_layer layer)
   endforeach()
 
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
-  if(arg_EXCEPT)
-    list(REMOVE_ITEM sources ${folder}/${arg_EXCEPT})
-  endif()
+  foreach(file IN LISTS arg_EXCEPT)
+    list(REMOVE_ITEM sources ${folder}/${file})
+  endforeach()
   add_library(onnx_tag_${layer} STATIC ${sources})
   target_include_directories(onnx_tag_${layer} PUBLIC
     ${PROJECT_SOURCE_DIR}/${arg_FOLDER} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include

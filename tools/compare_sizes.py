@@ -3,7 +3,9 @@
     python tools/compare_sizes.py build/onnx-tag model.onnx... [--shape name=1,128]
 
 Needs `pip install onnx-tool onnx`. Prints a row per model. onnx-tool counts multiply-accumulates (MACs): one MAC is two of
-our FLOPs. It gives other weights to elementwise operators, so matrix products and convolutions are compared apart.
+our FLOPs. It counts the addition of a bias as one MAC, we count it as one FLOP; the column "2 x MACs" is corrected for that.
+It gives other weights to elementwise operators, so matrix products and convolutions are compared apart. Parameters: it
+counts initializers that nodes read as weights; we count all of them, shape constants included.
 """
 from __future__ import annotations
 
@@ -44,22 +46,39 @@ def ours(program: str, model: str, shapes: List[str]) -> Tuple[Dict[str, int], i
     return by_op, unknown, parameters
 
 
-def theirs(model: str, shapes: List[str]) -> Tuple[Dict[str, float], int]:
-    """MACs by operator, parameters."""
-    types = {info.name: onnx.helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type)
-             for info in onnx.load(model, load_external_data=False).graph.input}
+def fill_weights(proto: onnx.ModelProto) -> None:
+    """Gives zeros to weights whose data is missing or in another file: onnx-tool reads all of it, counts need none."""
+    for tensor in proto.graph.initializer:
+        elements = 1
+        for dim in tensor.dims:
+            elements *= dim
+        missing = not (tensor.raw_data or tensor.float_data or tensor.int32_data or tensor.int64_data or tensor.double_data)
+        if elements and (missing or tensor.data_location == onnx.TensorProto.EXTERNAL):
+            tensor.ClearField("data_location")
+            tensor.ClearField("external_data")
+            tensor.raw_data = bytes(elements * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
+
+
+def theirs(model: str, shapes: List[str]) -> Tuple[Dict[str, float], int, int]:
+    """MACs by operator, additions of a bias, parameters."""
+    proto = onnx.load(model, load_external_data=False)
+    fill_weights(proto)
+    types = {info.name: onnx.helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type) for info in proto.graph.input}
     feeds = {}
     for shape in shapes:
         name, dims = shape.rsplit("=", 1)
         feeds[name] = numpy.ones([int(dim) for dim in dims.split(",")], types[name])
-    tool = onnx_tool.Model(model)
+    tool = onnx_tool.Model(proto)
     tool.graph.graph_reorder_nodes()
     tool.graph.shape_infer(feeds or None)
     tool.graph.profile()
     by_op: Dict[str, float] = {}
+    bias = 0
     for node in tool.graph.nodemap.values():
         by_op[node.op_type] = by_op.get(node.op_type, 0) + float(node.macs[0] if hasattr(node.macs, "__len__") else node.macs)
-    return by_op, int(tool.graph.params)
+        if node.op_type in PRODUCTS and len(node.input) > 2:
+            bias += int(numpy.prod(tool.graph.tensormap[node.output[0]].get_shape()))
+    return by_op, bias, int(tool.graph.params)
 
 
 def main() -> int:
@@ -73,13 +92,13 @@ def main() -> int:
           f"{'parameters':>12} {'theirs':>12}")
     for model in options.models:
         try:
-            their_ops, their_parameters = theirs(model, options.shape)
+            their_ops, bias, their_parameters = theirs(model, options.shape)
         except Exception as error:  # onnx-tool cannot read every model
             print(f"{model[-40:]:<40} onnx-tool: {type(error).__name__}: {str(error)[:60]}")
             continue
         our_ops, unknown, parameters = ours(options.program, model, options.shape)
         mine = sum(count for op, count in our_ops.items() if op in PRODUCTS)
-        other = 2 * sum(count for op, count in their_ops.items() if op in PRODUCTS)
+        other = 2 * sum(count for op, count in their_ops.items() if op in PRODUCTS) - bias
         ratio = mine / other if other else float("nan")
         differs += abs(ratio - 1) > 0.01
         print(f"{model[-40:]:<40} {mine:>16,} {other:>17,.0f} {ratio:>7.3f} {unknown:>7} {parameters:>12,} "

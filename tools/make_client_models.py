@@ -199,19 +199,35 @@ MODELS: Dict[str, Callable[[str], None]] = {
     "scan": scan,
     "functions": functions,
 }
+# For what is cheap to ask of a model: tests/clients/check_parts.py.
+MORE: Dict[str, Callable[[str], None]] = {
+    "gpt2_dyn": dynamo(zoo.gpt2),
+    "t5_ts": torchscript(zoo.t5),
+    "t5_dyn": dynamo(zoo.t5),
+    "whisper_dyn": dynamo(zoo.whisper),
+    "vit_dyn": dynamo(zoo.vit),
+    "swin_ts": torchscript(zoo.swin),
+    "resnet_dyn": dynamo(zoo.resnet),
+    "mobilenet_ts": torchscript(zoo.mobilenet),
+    "mobilenet_dyn": dynamo(zoo.mobilenet),
+    "mobilenet_qdq": then(zoo.mobilenet, "ts-qdq"),
+    "parts_dyn": dynamo(zoo.parts),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--model", action="append", choices=list(MODELS), help="only this one; may be given again")
+    parser.add_argument("--model", action="append", choices=[*MODELS, *MORE], help="only this one; may be given again")
+    parser.add_argument("--more", action="store_true", help="also those that only check_parts.py needs")
     args = parser.parse_args()
     onnxruntime.set_default_logger_severity(3)
-    for name in args.model or MODELS:
+    makers = {**MODELS, **MORE}
+    for name in args.model or (makers if args.more else MODELS):
         path = args.out / name / "model.onnx"
         path.parent.mkdir(parents=True)                     # never into an old one: external data is appended to
         with quiet():
-            MODELS[name](str(path))
+            makers[name](str(path))
             session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
             results = session.run(None, random_feeds(session))
         nodes = len(onnx.load(path, load_external_data=False).graph.node)

@@ -74,6 +74,18 @@ class Maker:
                 turned.append(name)
         return ("same", same) if same else ("transposed", turned)
 
+    def scaled(self, value: np.ndarray) -> list[frozenset[str]]:
+        """Parameters that it is a multiple of."""
+        found = []
+        for name in self.by_size[value.size] if value.size > 3 else []:
+            for other in (self.state[name], self.state[name].T):
+                if other.shape == value.shape and np.ptp(other) > 0:
+                    place = np.unravel_index(np.abs(other).argmax(), other.shape)
+                    factor = float(value[place]) / float(other[place])
+                    if factor and close(value, other * factor, 1e-5):
+                        found.append(frozenset([name]))
+        return found
+
     def merged(self, value: np.ndarray) -> list[frozenset[str]]:
         """Several parameters side by side."""
         for axis in range(value.ndim):
@@ -123,10 +135,11 @@ class Maker:
         if names:
             alone = [frozenset([name]) for name in names]
             return change, alone + ([frozenset(names)] if len(names) > 1 else [])
-        for name in self.folds:
-            if any(close(value, fold, 1e-4) for fold in self.folds[name]):
-                return "folded", [frozenset([name])]
-        for found, word in ((self.merged(value), "merged"), (self.gates(value), "merged")):
+        # A bias that was none before holds the normalization alone, so several convolutions may fit.
+        folded = [frozenset([name]) for name in self.folds if any(close(value, fold, 1e-4) for fold in self.folds[name])]
+        if folded:
+            return "folded", folded
+        for found, word in ((self.merged(value), "merged"), (self.gates(value), "merged"), (self.scaled(value), "folded")):
             if found:
                 return word, found
         pieces = self.split(value)
@@ -142,8 +155,14 @@ class Maker:
         slots = {"DequantizeLinear": (0, 1, 2), "MatMulInteger": (1, None, 3), "ConvInteger": (1, None, 3),
                  "DynamicQuantizeMatMul": (1, 2, 3), "MatMulIntegerToFloat": (1, 3, 5), "QLinearMatMul": (3, 4, 5),
                  "QLinearConv": (3, 4, 5)}
+        moved: dict[str, str] = {}                  # what is taken from a tensor or turned, to the tensor
         for node in self.model.graph.node:
-            names = list(node.input) + [""] * 10
+            if node.op_type in ("Gather", "Transpose", "Reshape", "Unsqueeze"):
+                moved[node.output[0]] = moved.get(node.input[0], node.input[0])
+        for node in self.model.graph.node:
+            names = [moved.get(name, name) for name in node.input] + [""] * 12
+            if node.op_type == "DynamicQuantizeLSTM":
+                scales[names[1]], scales[names[2]] = (names[8], names[9]), (names[10], names[11])
             if node.op_type in slots:
                 data, scale, zero = slots[node.op_type]
                 if names[data] in self.tensors:

@@ -1,6 +1,7 @@
 // Bundles the report into one file: dist/report.html, which the program fills with data at @DATA@.
 //
-//   node build.mjs [FOLDER]     FOLDER: where to write instead of dist
+//   node build.mjs [FOLDER]         FOLDER: where to write instead of dist
+//   node build.mjs --page FOLDER    the page's own files instead, beside its program: build_page.sh
 //
 // The result depends on src/ and package-lock.json alone, so that a rebuild can be compared byte for byte.
 import { createHash } from "node:crypto";
@@ -10,10 +11,22 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = process.argv[2] ?? join(here, "dist");
+const forPage = process.argv[2] === "--page";
+const out = process.argv[forPage ? 3 : 2] ?? join(here, "dist");
+mkdirSync(out, { recursive: true });
 const LARGEST = 600 * 1000; // bytes of a page without data
 
 const common = { absWorkingDir: here, bundle: true, minify: true, write: false, charset: "ascii", legalComments: "none" };
+if (forPage) {
+  const bundle = async (entry, name) =>
+    writeFileSync(join(out, name), (await build({ ...common, entryPoints: [entry], target: "es2022" })).outputFiles[0].text);
+  await bundle("src/page/page.ts", "page.js");
+  await bundle("src/page/worker.ts", "worker.js");
+  await bundle("src/style.css", "page.css");
+  writeFileSync(join(out, "index.html"), readFileSync(join(here, "src/page/page.html")));
+  writeFileSync(join(out, "LICENSES.txt"), readFileSync(join(here, "dist/LICENSES.txt")));
+  process.exit(0);
+}
 const script = (await build({ ...common, entryPoints: ["src/main.ts"], format: "iife", target: "es2022" }))
   .outputFiles[0].text.trim();
 const style = (await build({ ...common, entryPoints: ["src/style.css"] })).outputFiles[0].text.trim();
@@ -38,7 +51,6 @@ const page = readFileSync(join(here, "src/template.html"), "utf8")
 if (page.split("@DATA@").length !== 2) throw new Error("the page must have one place for data");
 if (Buffer.byteLength(page) > LARGEST) throw new Error(`the page has ${Buffer.byteLength(page)} bytes`);
 
-mkdirSync(out, { recursive: true });
 writeFileSync(join(out, "report.html"), page);
 const licences = ["@dagrejs/dagre", "@dagrejs/graphlib"].map((name) => {
   const folder = join(here, "node_modules", name);

@@ -6,12 +6,14 @@ import { build } from "esbuild";
 
 const here = import.meta.dirname;
 const folder = mkdtempSync(join(here, "node_modules/.test-"));
+const tests = ["model", "spine"];
 try {
   await build({
-    absWorkingDir: here, entryPoints: ["test/model.test.ts"], bundle: true, platform: "node", format: "esm",
-    outdir: folder, logLevel: "error",
+    absWorkingDir: here, entryPoints: tests.map((name) => `test/${name}.test.ts`), bundle: true, platform: "node",
+    format: "esm", outdir: folder, logLevel: "error",
   });
-  process.exitCode = spawnSync(process.execPath, ["--test", join(folder, "model.test.js")], { stdio: "inherit" }).status ?? 1;
+  const made = tests.map((name) => join(folder, name + ".test.js"));
+  process.exitCode = spawnSync(process.execPath, ["--test", ...made], { stdio: "inherit" }).status ?? 1;
 } finally {
   rmSync(folder, { recursive: true });
 }

@@ -5,7 +5,7 @@
 // proposes modules for the nodes that are still open. The first claim on a node
 // wins. A node without a claim stays untagged.
 //
-//   const Tagging tagging = MapNodes(model, options);
+//   const Tagging tagging = MapNodes(model, options, facts);
 #ifndef ONNX_TAG_MAPPING_H_
 #define ONNX_TAG_MAPPING_H_
 
@@ -21,30 +21,37 @@
 namespace onnx_tag {
 
 struct ModuleMap;  // hierarchy/module_map.h
-struct Rules;      // mapping/rules.h
+struct Rules;      // rules/rules.h
 namespace recipes {
 class Book;
 }  // namespace recipes
 
+// What the user asked for.
 struct MappingOptions {
   std::string strategy = "enhanced_semantic";
   TagFormat format;
   // Weaker tags are dropped.
   Confidence min_confidence = Confidence::kLow;
+  // Whether to consult the recipe book if a file has too few names.
+  bool recipes = true;
 
-  // The files with facts that the user named. commands/read/fact_files.h reads
-  // them into the next members. Mapping with a file name whose file was not
-  // read is a programming error.
+  // Files with facts; empty: none. commands/read/fact_files.h reads them into
+  // MappingFacts. Mapping with a file name whose file was not read is a
+  // programming error.
   std::string hierarchy_file;
-  std::shared_ptr<const ModuleMap> hierarchy;  // null: none
   std::string rules_file;
-  std::shared_ptr<const Rules> rules;  // null: none
-
-  // Recorded runs.
   std::string trace_file;
-  std::shared_ptr<const Recording> trace;
   std::string fx_file;
-  std::shared_ptr<const Recording> fx;
+};
+
+// What the files say that the options name.
+struct MappingFacts {
+  std::shared_ptr<const ModuleMap> hierarchy;  // null: none
+  std::shared_ptr<const Rules> rules;          // null: none
+  std::shared_ptr<const Recording> trace;      // a recorded run; null: none
+  std::shared_ptr<const Recording> fx;         // the same as an FX graph
+  // The recipe book; null: the built-in one.
+  const recipes::Book* book = nullptr;
 
   // Hashes of the contents of those files; "" if there is no file.
   struct Digests {
@@ -54,16 +61,12 @@ struct MappingOptions {
     std::string fx;
   };
   Digests digests;
-
-  // Whether to consult the recipe book if a file has too few names.
-  bool recipes = true;
-  // The recipe book; null: the built-in one.
-  const recipes::Book* book = nullptr;
 };
 
 // Throws Error(kUsage) if the strategy is unknown or the hierarchy belongs to
 // another model.
-Tagging MapNodes(const Model& model, const MappingOptions& options);
+Tagging MapNodes(const Model& model, const MappingOptions& options,
+                 const MappingFacts& facts = {});
 
 // The claim of one rung for one node, as `explain` shows it.
 struct ExplainedClaim {
@@ -82,7 +85,7 @@ struct Explanation {
 
 // The claims of all rungs for `node`, as if no earlier rung had claimed it.
 Explanation Explain(const Model& model, const MappingOptions& options,
-                    NodeId node);
+                    const MappingFacts& facts, NodeId node);
 
 // What a strategy needs in addition to the model.
 enum class Need : std::uint8_t {

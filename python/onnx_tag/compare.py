@@ -413,7 +413,7 @@ def run(options: Any) -> int:
         with open(options.tsv, "w", encoding="utf-8", errors="surrogateescape") as out:
             out.write("value\trelative_error\n")
             for tap in b.taps:
-                if tap.module in errors:
+                if math.isfinite(errors.get(tap.module, math.nan)):
                     out.write(f"{tap.value}\t{errors[tap.module]:.9g}\n")
     if options.json:
         print(json.dumps(found.to_json()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
@@ -15,6 +16,7 @@ from onnx import numpy_helper
 from torch import nn
 
 from onnx_tag import compare as comparing
+from onnx_tag import program
 from onnx_tag.__main__ import main
 from onnx_tag.compare import OnnxSide, TorchSide, compare
 
@@ -189,6 +191,8 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     table = tmp_path / "errors.tsv"
     assert main(["compare", good, bad, "--inputs", arrays, "--tsv", str(table)]) == 1
     assert table.read_text().startswith("value\trelative_error\n")
+    done = subprocess.run([program.find(), "profile", bad, str(table), "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["measure"] == "relative_error"
 
 
 def test_missing_inputs_are_said(tmp_path: Path) -> None:

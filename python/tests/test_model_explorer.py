@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("model_explorer")
 
-from onnx_tag import model_explorer  # noqa: E402
+from onnx_tag.model_explorer import main as model_explorer  # noqa: E402
 
 BERT = Path(__file__).resolve().parents[2] / "tests/models/bert_tiny/model.onnx"
 
@@ -51,3 +51,10 @@ def test_a_model_without_tags_is_tagged_on_the_way(binary: str) -> None:
     groups = {node.namespace for node in graph.nodes}
     assert any("BertSelfAttention" in group for group in groups)
     assert not list(BERT.parent.glob("*.tags.json")), "nothing is written beside the model"
+
+
+def test_model_explorer_loads_the_extension() -> None:
+    from model_explorer.extension_manager import ExtensionManager
+    manager = ExtensionManager(["onnx_tag.model_explorer"])
+    manager.load_extensions()
+    assert "onnx_tag" in {extension.metadata.id for extension in manager.extensions}

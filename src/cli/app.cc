@@ -100,7 +100,7 @@ std::string MissingWord(const CLI::App& app) {
     const std::string name = option->get_name(true);
     if (name == "EXPR") return "expression";
     if (name == "NODE") return "node";
-    return name == "ORT_PROFILE" ? "profile" : "model";
+    return name == "PROFILE" ? "profile" : "model";
   }
   return "model";
 }

@@ -41,7 +41,9 @@ constexpr std::array<Command, 17> kCommands = {{
      "  onnx-tag select model.onnx 'layer<6' --for layer-ann --device cuda\n"
      "  onnx-tag select model.onnx under=encoder.layer.0 --for extract\n"
      "  onnx-tag select model.onnx type=normalization --for polygraphy\n"
-     "  onnx-tag select model.onnx type=head --for olive --exclude\n",
+     "  onnx-tag select model.onnx type=head --for olive --exclude\n"
+     "  onnx-tag select model.onnx type=feed_forward --for nncf\n"
+     "  onnx-tag select model.onnx type=normalization --for fp16 --exclude\n",
      ParseSelect},
     {"explain", "MODEL NODE [options]", "explain why a node has its tag",
      "  onnx-tag explain model.onnx '#17'\n"
@@ -86,10 +88,13 @@ constexpr std::array<Command, 17> kCommands = {{
      "  onnx-tag check model.onnx --sidecar model.tags.json\n"
      "  onnx-tag check model.onnx --verify\n",
      ParseCheck},
-    {"profile", "MODEL ORT_PROFILE [options]",
-     "print the time per module from an ONNX Runtime profile",
-     "  onnx-tag profile model.onnx onnxruntime_profile.json\n"
-     "  onnx-tag profile model.onnx profile.json --by layer\n"
+    {"profile", "MODEL PROFILE [SECOND] [options]",
+     "print time, memory or other numbers per module",
+     "  onnx-tag profile model.onnx onnxruntime_profile.json --skip-runs 1\n"
+     "  onnx-tag profile model.onnx before.json after.json\n"
+     "  onnx-tag profile model.onnx profile.json --measure mem_in_use_peak\n"
+     "  onnx-tag profile model.onnx trt.json --layers trt_layers.json\n"
+     "  onnx-tag profile model.onnx sensitivity.tsv --by layer\n"
      "  onnx-tag profile model.onnx profile.json --format folded > out.txt\n",
      ParseProfile},
     {"weights", "MODEL [options]", "say which parameter each initializer holds",

@@ -2,10 +2,38 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/text.h"
 #include "cli/option_values.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::cli {
+namespace {
+
+// "input_ids=1,128"; names may have '=' in them, numbers may not.
+sizes::GivenShape ParseShape(const std::string& word) {
+  const std::size_t equals = word.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    Fail(ErrorKind::kUsage,
+         "--shape: '{}' is not of the form NAME=1,128: an input, and its "
+         "dimensions",
+         Printable(word));
+  }
+  sizes::GivenShape shape{word.substr(0, equals), {}};
+  std::string_view rest = std::string_view(word).substr(equals + 1);
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const std::uint64_t dim =
+        ParseCount("--shape", std::string(rest.substr(0, comma)));
+    if (dim > (std::uint64_t{1} << 30)) {
+      Fail(ErrorKind::kUsage, "--shape: {} is too large", dim);
+    }
+    shape.dims.push_back(static_cast<std::int64_t>(dim));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return shape;
+}
+
+}  // namespace
 
 void TerminalWords::Add(CLI::App& app) {
   app.add_option("--color", color, "auto, always or never")
@@ -247,6 +275,18 @@ std::string ExpressionWords::Take() const {
     text += word;
   }
   return text;
+}
+
+void ShapeWords::Add(CLI::App& app) {
+  app.add_option("--shape", words,
+                 "shape of an input, for FLOPs; may be repeated")
+      ->type_name("NAME=1,128");
+}
+
+std::vector<sizes::GivenShape> ShapeWords::Take() const {
+  std::vector<sizes::GivenShape> shapes;
+  for (const std::string& word : words) shapes.push_back(ParseShape(word));
+  return shapes;
 }
 
 void BatchWords::Add(CLI::App& app, TagOptions& options) {

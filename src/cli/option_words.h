@@ -96,6 +96,14 @@ struct ExpressionWords {
   std::string Take() const;
 };
 
+// Shapes of inputs, for FLOPs.
+struct ShapeWords {
+  std::vector<std::string> words;
+
+  void Add(CLI::App& app);
+  std::vector<sizes::GivenShape> Take() const;
+};
+
 // Options for several models.
 struct BatchWords {
   std::string jobs;

@@ -11,6 +11,7 @@ namespace onnx_tag::cli {
 Invocation ParseShow(CLI::App& app, Words words) {
   ShowOptions options;
   TagSourceWords source;
+  ShapeWords shapes;
   TerminalWords terminal;
   std::string depth;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
@@ -23,11 +24,13 @@ Invocation ParseShow(CLI::App& app, Words words) {
   app.add_flag("--unfold", options.unfold,
                "print one row for each of the repeated layers");
   app.add_flag("--nodes", options.nodes, "list the nodes of each module");
+  shapes.Add(app);
   app.add_flag("--json", options.json, "print JSON");
   source.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
   options.source = source.Take();
+  options.shapes = shapes.Take();
   if (app.count("--depth") > 0) {
     const std::uint64_t levels = ParseCount("--depth", depth);
     options.depth =
@@ -68,9 +71,12 @@ void CheckSelect(const CLI::App& app, const SelectOptions& options) {
   const SelectTool tool = options.tool;
   given_without("--device", tool == SelectTool::kLayerAnn, "layer-ann");
   given_without("--precision", tool == SelectTool::kPolygraphy, "polygraphy");
-  given_without("--exclude",
-                tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive,
-                "ort-quant or olive");
+  const bool treats =
+      tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive ||
+      tool == SelectTool::kModelopt || tool == SelectTool::kNncf ||
+      tool == SelectTool::kNeuralCompressor || tool == SelectTool::kFp16;
+  given_without("--exclude", treats,
+                "ort-quant, olive, modelopt, nncf, neural-compressor or fp16");
   const bool text_fits = tool == SelectTool::kNames ||
                          tool == SelectTool::kLayerAnn ||
                          tool == SelectTool::kPolygraphy;
@@ -103,14 +109,15 @@ Invocation ParseSelect(CLI::App& app, Words words) {
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
   expression.Add(app);
   app.add_option("--for", tool,
-                 "names, ort-quant, layer-ann, olive,\npolygraphy or extract")
+                 "names, ort-quant, layer-ann, olive, polygraphy,\nextract, "
+                 "modelopt, nncf, neural-compressor or fp16")
       ->required()
       ->type_name("TOOL");
   app.add_option("--format", format, "output format: text, json or python")
       ->type_name("NAME");
   app.add_flag("--json", json, "the same as --format json");
   app.add_flag("--exclude", options.exclude,
-               "ort-quant, olive: quantize all other nodes");
+               "quantizers, fp16: convert all other nodes");
   app.add_option("--device", options.device,
                  "layer-ann: cpu (default), gpu, cuda, npu, ...")
       ->type_name("NAME");
@@ -191,12 +198,25 @@ Invocation ParseProfile(CLI::App& app, Words words) {
   std::string by = "module";
   std::string format = "table";
   std::string top;
+  std::string skip_runs;
   bool json = false;
   AddModel(app, options.model, "an ONNX file or its sidecar");
-  app.add_option("ORT_PROFILE", options.profile,
-                 "a JSON profile written by ONNX Runtime")
+  app.add_option("PROFILE", options.profile,
+                 "JSON of ONNX Runtime or TensorRT, or lines of\n"
+                 "NODE<tab>NUMBER")
       ->required()
       ->type_name("");
+  app.add_option("SECOND", options.against, "a profile to print beside it")
+      ->type_name("");
+  app.add_option("--skip-runs", skip_runs, "ignore the first N runs")
+      ->type_name("N");
+  app.add_option("--measure", options.measure,
+                 "time (default), a number of the kernel events such\n"
+                 "as output_size, or a column of the table")
+      ->type_name("NAME");
+  app.add_option("--layers", options.layers,
+                 "TensorRT: the file of trtexec --exportLayerInfo")
+      ->type_name("FILE");
   app.add_option("--by", by, "group by module, class, layer, role or node")
       ->type_name("NAME");
   app.add_option("--format", format,
@@ -218,6 +238,13 @@ Invocation ParseProfile(CLI::App& app, Words words) {
   options.format = ParseProfileFormat(format);
   if (json) options.format = ProfileFormat::kJson;
   if (app.count("--top") > 0) options.top = ParseCount("--top", top);
+  if (app.count("--skip-runs") > 0) {
+    options.skip_runs = ParseCount("--skip-runs", skip_runs);
+  }
+  if (!options.against.empty() && options.format != ProfileFormat::kTable &&
+      options.format != ProfileFormat::kJson) {
+    Fail(ErrorKind::kUsage, "two profiles require --format table or json");
+  }
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 

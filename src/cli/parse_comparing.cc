@@ -11,6 +11,7 @@ namespace onnx_tag::cli {
 Invocation ParseDiff(CLI::App& app, Words words) {
   DiffOptions options;
   MappingWords mapping;
+  ShapeWords shapes;
   TerminalWords terminal;
   std::string format = "text";
   app.add_option("A", options.a, "an ONNX file or a sidecar")
@@ -21,6 +22,7 @@ Invocation ParseDiff(CLI::App& app, Words words) {
       ->type_name("");
   app.add_option("--format", format, "output format: text or markdown")
       ->type_name("NAME");
+  shapes.Add(app);
   app.add_flag("--json", options.json, "print JSON");
   app.add_flag("--remap", options.source.remap,
                "ignore existing tags and map both models");
@@ -28,6 +30,7 @@ Invocation ParseDiff(CLI::App& app, Words words) {
   terminal.Add(app);
   ReadWords(app, std::move(words));
   options.source.mapping = mapping.Take();
+  options.shapes = shapes.Take();
   options.markdown = ParseDiffFormat(format);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "onnx_tag/mapping.h"
+#include "sizes/shapes.h"
 
 namespace onnx_tag {
 
@@ -85,6 +86,7 @@ struct TagSourceOptions {
 struct ShowOptions {
   std::string model;
   TagSourceOptions source;
+  std::vector<sizes::GivenShape> shapes;
   std::optional<std::uint32_t> depth;  // levels below the top row; none: all
   std::string module;                  // the subtree to show; a pattern
   bool nodes = false;
@@ -108,9 +110,16 @@ enum class SelectTool {
   kOlive,
   kPolygraphy,
   kExtract,
+  kModelopt,
+  kNncf,
+  kNeuralCompressor,
+  kFp16,
 };
-constexpr std::array<std::string_view, 6> kSelectToolNames = {
-    "names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract"};
+constexpr std::array<std::string_view, 10> kSelectToolNames = {
+    "names",    "ort-quant",  "layer-ann",
+    "olive",    "polygraphy", "extract",
+    "modelopt", "nncf",       "neural-compressor",
+    "fp16"};
 
 enum class SelectFormat { kText, kJson, kPython };
 constexpr std::array<std::string_view, 3> kSelectFormatNames = {"text", "json",
@@ -150,6 +159,7 @@ struct DiffOptions {
   std::string a;
   std::string b;
   TagSourceOptions source;
+  std::vector<sizes::GivenShape> shapes;
   bool markdown = false;
   bool json = false;
 };
@@ -173,6 +183,10 @@ constexpr std::array<std::string_view, 4> kProfileFormatNames = {
 struct ProfileOptions {
   std::string model;
   std::string profile;
+  std::string against;           // a second profile, beside the first
+  std::string layers;            // TensorRT's layer information
+  std::string measure = "time";  // a number of the events, a column
+  std::uint64_t skip_runs = 0;
   TagSourceOptions source;
   ProfileKey by = ProfileKey::kModule;
   ProfileFormat format = ProfileFormat::kTable;

@@ -1,7 +1,7 @@
 #include "edit/part.h"
 
-#include "edit/value_info.h"
 #include "model/onnx_fields.h"
+#include "protobuf/messages.h"
 #include "tagging/tag_format.h"
 #include "wire/encoding.h"
 
@@ -179,10 +179,11 @@ std::vector<PartValue> PartWriter::AppendValues(
     const bool known = id != kNo<NameId> && Index(id) < named_.size() &&
                        named_[Index(id)] != kNo<ValueId>;
     const ValueType type = known ? types[named_[Index(id)]] : ValueType();
+    const protobuf::TensorType tensor{type.element, type.rank};
     const Bytes info = edit_.InfoOf(name);
     wire::AppendLengthDelimited(encoded, field,
-                                EncodeValueInfo(name, info, type));
-    values.push_back({name, type, IsComplete(info, type)});
+                                protobuf::BuildValueInfo(name, info, tensor));
+    values.push_back({name, type, protobuf::IsCompleteInfo(info, tensor)});
   }
   edit_.Append(std::move(encoded));
   return values;

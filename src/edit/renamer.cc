@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "model/onnx_fields.h"
+#include "protobuf/messages.h"
 #include "tagging/tag_format.h"
 #include "wire/encoding.h"
 #include "wire/field_reader.h"
@@ -40,12 +41,9 @@ Renamer::Renamer(const Model& model, const std::vector<Rename>& renames)
     Settle(renames);
     tree_.emplace(model, names_);
   }
-  std::string entry;
-  wire::AppendLengthDelimited(entry, onnx::StringStringEntryProto::kKey,
-                              keys::kRenamed);
-  wire::AppendLengthDelimited(entry, onnx::StringStringEntryProto::kValue,
-                              EncodeRenames(names_));
-  wire::AppendLengthDelimited(record_, onnx::ModelProto::kMetadataProps, entry);
+  wire::AppendLengthDelimited(
+      record_, onnx::ModelProto::kMetadataProps,
+      protobuf::BuildMetadataEntry(keys::kRenamed, EncodeRenames(names_)));
 
   rewrite_.emplace(model.bytes(), tree_->tree());
   const std::vector<RenameTree::Mention>& mentions = tree_->mentions();

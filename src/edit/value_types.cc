@@ -9,6 +9,7 @@
 #include "model/attributes.h"
 #include "model/field_kinds.h"
 #include "model/onnx_fields.h"
+#include "sizes/shapes.h"
 #include "wire/field_reader.h"
 
 namespace onnx_tag::edit {
@@ -281,7 +282,13 @@ ValueTypes::ValueTypes(const Model& model)
     : model_(model),
       types_(model.value_count()),
       inferred_(model.functions().size(), false) {
+  const sizes::Shapes shapes(model, {});
   for (const ValueId id : AllIds<ValueId>(model.value_count())) {
+    // What follows from the numbers that shapes are made of.
+    if (const auto& shape = shapes.Of(id)) {
+      types_[id].rank = static_cast<std::int32_t>(shape->size());
+      if (shape->size() == 1) types_[id].length = shape->front();
+    }
     if (const Initializer* tensor = model.InitializerOf(id)) {
       const auto dims = model.Dims(*tensor);
       types_[id] = {tensor->data_type, static_cast<std::int32_t>(dims.size()),

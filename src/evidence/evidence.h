@@ -180,6 +180,7 @@ struct RecordedFacts {
 // The user's hierarchy.
 struct HierarchyFacts {
   KnownModules known;
+  std::vector<ProjectedFact> called;  // from the order of its calls
 };
 
 // By module of a norm: the usual module of the attention beside it, from
@@ -296,6 +297,11 @@ RecordedFacts GatherAnchored(const Model& model, const ScopeFacts& scopes,
                              const MetadataFacts& metadata,
                              const Recording* trace, const Recording* fx,
                              ModuleTree& modules);
+// What the order of calls in the user's hierarchy says; empty if it has none.
+std::vector<ProjectedFact> GatherCalls(
+    const Model& model, const ExporterFacts& exporter, const ScopeFacts& scopes,
+    const ParameterFacts& parameters, const MetadataFacts& metadata,
+    const KnownModules& known, ModuleTree& modules);
 // The facts that a hierarchy is compared with.
 struct HierarchyInputs {
   const ScopeFacts& scopes;

@@ -46,6 +46,8 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
     recorded = GatherAnchored(model, scopes, parameters, metadata, wanted.trace,
                               wanted.fx, modules);
   }
+  std::vector<ProjectedFact> called = GatherCalls(
+      model, exporter, scopes, parameters, metadata, known, modules);
   AttentionGuesses attention = GuessAttentionNames(parameters, modules);
   AddMissingNumbers(modules);
   RecipeFacts recipes = GatherRecipes(
@@ -60,7 +62,7 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
           {std::move(metadata)},
           {std::move(names)},
           {std::move(recorded)},
-          {std::move(known)},
+          {std::move(known), std::move(called)},
           {std::move(attention)},
           {std::move(recipes)},
           {std::move(uses)},

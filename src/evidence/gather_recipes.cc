@@ -143,7 +143,11 @@ Confidence MostOf(const BookAnswer& part) {
 void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
          RecipeFacts& facts, std::vector<std::string>& reasons) {
   if (answer.recipe.empty()) return;
-  const Confidence most = is_part ? MostOf(answer) : Confidence::kCertain;
+  // Plain torch.nn code does the same with other modules: one author slices,
+  // another has a module that does.
+  const Confidence most = answer.one_of_many ? Confidence::kMedium
+                          : is_part          ? MostOf(answer)
+                                             : Confidence::kCertain;
   const std::size_t first = reasons.size();
   for (std::size_t how = 0; how < kHowCount; ++how) {
     reasons.push_back(fmt::format(

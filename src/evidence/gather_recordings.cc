@@ -1,5 +1,6 @@
 // Finds the modules of nodes from a recorded run.
 #include "evidence/evidence.h"
+#include "evidence/file_modules.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
 
@@ -42,51 +43,6 @@ std::vector<ProjectedFact> Facts(const Projection& projection,
   }
   return facts;
 }
-
-// What the file says of its nodes, as anchors.
-class FileModules {
- public:
-  FileModules(const Model& model, const ScopeFacts& scopes,
-              const ParameterFacts& parameters, const MetadataFacts& metadata,
-              const ModuleTree& modules)
-      : paths_(modules.size()), of_node_(model.node_count(), nullptr) {
-    for (const ModuleId id : AllIds<ModuleId>(paths_.size())) {
-      paths_[id] = modules.Path(id);
-    }
-    for (const NodeId node : model.Nodes()) {
-      const ModuleId module = OwnerOf(model, parameters, node);
-      if (module != kNo<ModuleId>) Set(node, module);
-      const ScopeId scope = scopes.node_scope[node];
-      if (scope != kNo<ScopeId>) Set(node, scopes.scopes[scope].module);
-    }
-    for (const MetadataFact& fact : metadata.metadata) {
-      Set(fact.node, fact.module);
-    }
-  }
-
-  const std::vector<const std::string*>& of_node() const { return of_node_; }
-
- private:
-  void Set(NodeId node, ModuleId module) {
-    of_node_[Index(node)] = &paths_[module];
-  }
-
-  static ModuleId OwnerOf(const Model& model, const ParameterFacts& parameters,
-                          NodeId node) {
-    if (parameters.is_carrier[node]) return kNo<ModuleId>;
-    for (const ValueId input : model.Inputs(node)) {
-      const ParameterId id = parameters.ParameterOf(input);
-      if (id != kNo<ParameterId> && parameters.parameters[id].trusted &&
-          parameters.parameters[id].module != ModuleTree::kRoot) {
-        return parameters.parameters[id].module;
-      }
-    }
-    return kNo<ModuleId>;
-  }
-
-  IdVector<ModuleId, std::string> paths_;
-  std::vector<const std::string*> of_node_;
-};
 
 RecordedFacts Gather(const Model& model, const Recording* trace,
                      const Recording* fx,

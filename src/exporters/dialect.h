@@ -24,10 +24,10 @@ enum class Dialect {
 // "torchscript", "dynamo-stripped": for reports.
 std::string_view DialectName(Dialect dialect);
 
-// As far as one name tells: a scoped name may be the genai builder's, which
-// only values (`/output_0`) and constants show, and a dynamo node may have
-// lost its metadata. The file's fingerprints decide; see mapping. undo.h comes
-// first.
+// Judges by one name. A scoped name may also be the genai builder's: only its
+// values (`/output_0`) and constants show that. A dynamo node may have lost its
+// metadata. RecognizeExporter() decides for the whole file. Names must have
+// passed UndoNodeName() (exporters/tools/original_name.h).
 Dialect NodeNameDialect(std::string_view name, std::string_view op_type);
 
 // The same for a value.

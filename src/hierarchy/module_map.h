@@ -17,10 +17,19 @@ namespace onnx_tag {
 struct RecordedModule {
   std::string qualified;                // "transformers...BertLayer"
   std::vector<std::string> parameters;  // its own, by attribute
+  // Their shapes, in the same order; empty if not recorded.
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::string shared_with;  // the first path of the same object
   std::uint32_t calls = 0;
   bool calls_known = false;
   bool listed = false;     // false: only part of the path of another module
   bool container = false;  // has submodules and no forward
+};
+
+// One call of a module.
+struct ModuleCall {
+  ModuleId module;
+  ModuleId caller;  // kNo: none
 };
 
 struct ModuleMap {
@@ -30,6 +39,9 @@ struct ModuleMap {
   // Whether the map lists every module. The sidecars of other tools list only
   // the modules that were called, and often not those of torch.nn.
   bool complete = true;
+  // In the order in which they began: as recorded, or each module's first call.
+  // Empty if the model was not run.
+  std::vector<ModuleCall> calls;
 
   // Whether the module only contains modules, so that operations between them
   // belong to its parent. A Sequential calls its children and does nothing

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "hierarchy/module_map.h"
@@ -37,6 +39,8 @@ class MapReader {
         }
         found = true;
         ReadModules();
+      } else if (key == "calls" && reader_.Peek() == Kind::kArray) {
+        ReadCalls();
       } else {
         reader_.Skip();
       }
@@ -48,6 +52,11 @@ class MapReader {
                      "companion records it");
     }
     map_.modules.resize(map_.tree.size());
+    if (calls_.empty()) {
+      CallInOrder();
+    } else {
+      CallAsRecorded();
+    }
     return std::move(map_);
   }
 
@@ -71,6 +80,57 @@ class MapReader {
                      "the format \"{}\" is newer than this program; it reads "
                      "onnx-tag-recording/1\n  use a newer onnx-tag",
                      Printable(format, 60));
+    }
+  }
+
+  // A row of `calls`.
+  struct Call {
+    std::string module;
+    std::optional<std::uint32_t> parent;
+  };
+
+  void ReadCalls() {
+    reader_.BeginArray();
+    while (reader_.NextItem()) {
+      Call call;
+      std::string key;
+      reader_.BeginObject();
+      while (reader_.NextMember(key)) {
+        if (key == "module" && reader_.Peek() == Kind::kString) {
+          call.module = reader_.String();
+        } else if (key == "parent" && reader_.Peek() == Kind::kNumber) {
+          call.parent = reader_.Count();
+        } else {
+          reader_.Skip();
+        }
+      }
+      calls_.push_back(std::move(call));
+    }
+  }
+
+  void CallAsRecorded() {
+    for (const Call& call : calls_) {
+      const ModuleId module = map_.tree.Find(call.module);
+      const bool called = call.parent && *call.parent < map_.calls.size();
+      map_.calls.push_back(
+          {module, called ? map_.calls[*call.parent].module : kNo<ModuleId>});
+    }
+    std::erase_if(map_.calls, [](const ModuleCall& call) {
+      return call.module == kNo<ModuleId>;
+    });
+  }
+
+  // The first call of each module, from its nearest called ancestor.
+  void CallInOrder() {
+    std::sort(order_.begin(), order_.end());
+    std::vector<bool> called(map_.tree.size(), false);
+    for (const auto& [order, id] : order_) {
+      called[Index(id)] = true;
+      ModuleId caller = map_.tree.Parent(id);
+      while (caller != kNo<ModuleId> && !called[Index(caller)]) {
+        caller = map_.tree.Parent(caller);
+      }
+      map_.calls.push_back({id, caller});
     }
   }
 
@@ -114,6 +174,7 @@ class MapReader {
     std::string class_name;
     std::string scope;
     RecordedModule module;
+    std::optional<std::uint32_t> order;
     bool has_scope = false;
     bool container_known = false;
   };
@@ -150,6 +211,10 @@ class MapReader {
     } else if (key == "calls") {
       found.module.calls = reader_.Count();
       found.module.calls_known = true;
+    } else if (key == "order" && reader_.Peek() == Kind::kNumber) {
+      found.order = reader_.Count();
+    } else if (key == "shared_with") {
+      found.module.shared_with = StringOf(key, path);
     } else if (key == "container") {
       found.module.container = reader_.Bool();
       found.container_known = true;
@@ -176,7 +241,7 @@ class MapReader {
       reader_.BeginObject();
       while (reader_.NextMember(name)) {
         found.module.parameters.push_back(name);
-        reader_.Skip();
+        found.module.shapes.push_back(ReadShape());
       }
       return;
     }
@@ -184,6 +249,29 @@ class MapReader {
     while (reader_.NextItem()) {
       found.module.parameters.push_back(StringOf("parameters", path));
     }
+  }
+
+  // Empty if it is not a list of numbers.
+  std::vector<std::int64_t> ReadShape() {
+    std::vector<std::int64_t> shape;
+    if (reader_.Peek() != Kind::kArray) {
+      reader_.Skip();
+      return shape;
+    }
+    bool numbers = true;
+    reader_.BeginArray();
+    while (reader_.NextItem()) {
+      if (reader_.Peek() == Kind::kNumber) {
+        const double dim = reader_.Number();
+        shape.push_back(dim >= 0 && dim < 1e15 ? static_cast<std::int64_t>(dim)
+                                               : -1);
+      } else {
+        numbers = false;
+        reader_.Skip();
+      }
+    }
+    if (!numbers) shape.clear();
+    return shape;
   }
 
   // The keys are class and index; only `scope` has the path of a child.
@@ -233,6 +321,7 @@ class MapReader {
       found.class_name.erase(0, dot + 1);
     }
     map_.tree.SetClass(id, found.class_name);
+    if (found.order) order_.emplace_back(*found.order, id);
     RecordedModule& module = map_.modules[id];
     module = std::move(found.module);
     module.listed = true;
@@ -244,6 +333,8 @@ class MapReader {
 
   json::Reader reader_;
   ModuleMap map_;
+  std::vector<Call> calls_;
+  std::vector<std::pair<std::uint32_t, ModuleId>> order_;
 };
 
 }  // namespace

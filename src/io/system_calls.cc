@@ -27,8 +27,10 @@ int Link(int fd, const char* path) {
 }
 
 int RenameNew(const char* from, const char* to) {
+#ifdef RENAME_NOREPLACE
   const int result = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
   if (result == 0 || (errno != EINVAL && errno != ENOSYS)) return result;
+#endif
   // The file system does not know the flag: look first, and accept the gap.
   struct stat status;
   if (lstat(to, &status) == 0) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/parse_double.h"
 #include "base/text.h"
 
 namespace onnx_tag::json {
@@ -484,10 +485,7 @@ std::string Reader::String() { return Text(Expect(Kind::kString)); }
 
 double Reader::Number() {
   const Token token = Expect(Kind::kNumber);
-  const std::string_view text = tape_->text().substr(token.start, token.length);
-  double number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
+  return ParseDouble(tape_->text().substr(token.start, token.length));
 }
 
 std::uint64_t Reader::Whole(std::uint64_t most) {

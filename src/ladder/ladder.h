@@ -34,8 +34,9 @@ void PruneToUsage(Tagging& tagging);
 
 // The recordings that the strategy uses. If a required recording is missing,
 // throws Error(kUsage) with the command that records one.
-WantedFacts WantedBy(const Strategy& strategy, const Model& model,
-                     const MappingOptions& options);
+// `recipes`: whether the strategy may use the recipe book.
+WantedFacts WantedBy(const Strategy& strategy, const Model& model, bool recipes,
+                     const MappingFacts& facts);
 
 // Throws Error(kUsage), with the nearest name.
 const Strategy& FindStrategy(std::string_view name);

@@ -23,6 +23,7 @@ RungFunction ProposeRecordedHeads;
 RungFunction ProposeRecordedParts;
 RungFunction ProposeBetweenRecorded;
 RungFunction ProposeForRecordedGemms;
+RungFunction ProposeFromCalls;
 RungFunction ProposeForQuantizedProducts;
 RungFunction ProposeForRecurrentLayout;
 RungFunction ProposeFromRecipes;
@@ -84,6 +85,8 @@ constexpr Rung kRungs[] = {
      &ProposeForFxOperands, kInference},
     {"between_recorded", "between what was recorded", &ProposeBetweenRecorded,
      kInference},
+    {"called", "the order in which the modules of the hierarchy are called",
+     &ProposeFromCalls, kInference},
     {"recipe", "the recipe book's recording of the architecture",
      &ProposeFromRecipes, kInference},
     {"recurrent_layout", "what turns a recurrent layer's tensors around",

@@ -77,21 +77,20 @@ bool HasFxMetadata(const Model& model) {
   return false;
 }
 
-WantedFacts WantedBy(const Strategy& strategy, const Model& model,
-                     const MappingOptions& options) {
+WantedFacts WantedBy(const Strategy& strategy, const Model& model, bool recipes,
+                     const MappingFacts& facts) {
   WantedFacts wanted;
-  wanted.hierarchy = options.hierarchy;
-  if (options.recipes && AsksBook(strategy)) {
-    wanted.book =
-        options.book == nullptr ? &recipes::BuiltInBook() : options.book;
+  wanted.hierarchy = facts.hierarchy;
+  if (recipes && AsksBook(strategy)) {
+    wanted.book = facts.book == nullptr ? &recipes::BuiltInBook() : facts.book;
   }
   // Every strategy takes every file of facts.
-  wanted.trace = options.trace.get();
-  wanted.fx = options.fx.get();
+  wanted.trace = facts.trace.get();
+  wanted.fx = facts.fx.get();
   wanted.anchored =
       strategy.info.need != Need::kTrace && strategy.info.need != Need::kFx;
   if (strategy.info.need == Need::kTrace) {
-    if (options.trace == nullptr) {
+    if (facts.trace == nullptr) {
       Fail(ErrorKind::kUsage,
            "{} needs a recorded run: --trace recording.json\n  record one: {}",
            strategy.info.name, kRecordCommand);

@@ -45,10 +45,11 @@ void ExplainRules(const Evidence& evidence, const RuleApplication& rules,
 }  // namespace
 
 Explanation Explain(const Model& model, const MappingOptions& options,
-                    NodeId node) {
+                    const MappingFacts& facts, NodeId node) {
   const Strategy& strategy = FindStrategy(options.strategy);
-  Evidence gathered = GatherEvidence(model, WantedBy(strategy, model, options));
-  const RuleApplication rules(options.rules, gathered);
+  Evidence gathered =
+      GatherEvidence(model, WantedBy(strategy, model, options.recipes, facts));
+  const RuleApplication rules(facts.rules, gathered);
   const Evidence& evidence = gathered;  // const from here on
   Placed placed(model.node_count());
   Explanation explanation;

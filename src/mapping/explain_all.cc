@@ -89,10 +89,12 @@ class Gathering {
 
 }  // namespace
 
-GatheredClaims ExplainAll(const Model& model, const MappingOptions& options) {
+GatheredClaims ExplainAll(const Model& model, const MappingOptions& options,
+                          const MappingFacts& facts) {
   const Strategy& strategy = FindStrategy(options.strategy);
-  Evidence evidence = GatherEvidence(model, WantedBy(strategy, model, options));
-  const RuleApplication rules(options.rules, evidence);
+  Evidence evidence =
+      GatherEvidence(model, WantedBy(strategy, model, options.recipes, facts));
+  const RuleApplication rules(facts.rules, evidence);
   Gathering gathering(model, evidence);
   for (const NodeId node : model.Nodes()) {
     if (const std::optional<Claim> claim = rules.ClaimOn(node)) {

@@ -26,7 +26,8 @@ struct GatheredClaims {
 };
 
 // Other claims are those that a rung makes where no node is placed yet.
-GatheredClaims ExplainAll(const Model& model, const MappingOptions& options);
+GatheredClaims ExplainAll(const Model& model, const MappingOptions& options,
+                          const MappingFacts& facts);
 
 }  // namespace onnx_tag
 

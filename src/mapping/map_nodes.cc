@@ -98,14 +98,16 @@ class UsedModules {
 
 }  // namespace
 
-Tagging MapNodes(const Model& model, const MappingOptions& options) {
-  if ((!options.hierarchy_file.empty() && options.hierarchy == nullptr) ||
-      (!options.rules_file.empty() && options.rules == nullptr)) {
+Tagging MapNodes(const Model& model, const MappingOptions& options,
+                 const MappingFacts& facts) {
+  if ((!options.hierarchy_file.empty() && facts.hierarchy == nullptr) ||
+      (!options.rules_file.empty() && facts.rules == nullptr)) {
     throw std::logic_error("a file with facts was named and not read");
   }
   const Strategy& strategy = FindStrategy(options.strategy);
-  Evidence gathered = GatherEvidence(model, WantedBy(strategy, model, options));
-  RuleApplication rules(options.rules, gathered);
+  Evidence gathered =
+      GatherEvidence(model, WantedBy(strategy, model, options.recipes, facts));
+  RuleApplication rules(facts.rules, gathered);
   const Evidence& evidence = gathered;  // const from here on
   Tagging tagging;
   tagging.roles.Add(Role());
@@ -113,10 +115,10 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   tagging.strategy = options.strategy;
   tagging.format = options.format;
   tagging.format.torch_nn |= strategy.torch_nn;
-  if (options.rules != nullptr) {
+  if (facts.rules != nullptr) {
     tagging.format.exceptions.insert(tagging.format.exceptions.end(),
-                                     options.rules->exceptions.begin(),
-                                     options.rules->exceptions.end());
+                                     facts.rules->exceptions.begin(),
+                                     facts.rules->exceptions.end());
   }
   rules.Place(tagging.tags);
   auto open = tagging.tags.begin();  // all before it are tagged
@@ -139,11 +141,11 @@ Tagging MapNodes(const Model& model, const MappingOptions& options) {
   AssignClasses(evidence, tagging);
   rules.Classify(evidence, tagging);
   if (strategy.prune != nullptr) strategy.prune(tagging);
-  if (options.rules == nullptr || options.rules->vocabulary.empty()) {
+  if (facts.rules == nullptr || facts.rules->vocabulary.empty()) {
     AssignRoles(model, tagging);
   } else {
     AssignRoles(model, tagging,
-                RoleVocabulary::WithBuiltIn(options.rules->vocabulary));
+                RoleVocabulary::WithBuiltIn(facts.rules->vocabulary));
   }
   rules.Finish(evidence, tagging);
   tagging.notes.insert(tagging.notes.begin(), evidence.known.warnings.begin(),

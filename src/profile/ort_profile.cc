@@ -1,10 +1,15 @@
-#include "profile/ort_profile.h"
-
+// The file can have hundreds of megabytes. It is read in one pass and not
+// stored; a kernel run needs 32 bytes.
+#include <algorithm>
+#include <charconv>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "json/reader.h"
 #include "onnx_tag/error.h"
+#include "profile/read_profile.h"
 
 namespace onnx_tag::profile {
 namespace {
@@ -12,13 +17,16 @@ namespace {
 using json::Kind;
 
 constexpr std::string_view kKernelTime = "_kernel_time";
+// 12 days, or a terabyte: a hostile file must not make sums overflow.
+constexpr std::int64_t kMost = std::int64_t{1} << 40;
 
 // Events are the objects of the outermost list, or of "traceEvents" in an
 // outermost object.
 class Reader {
  public:
-  Reader(Bytes text, OrtProfile& profile)
+  Reader(Bytes text, Profile& profile)
       : json_(text, ErrorKind::kInput, json::Ending::kMayBeCutOff),
+        measure_(profile.measure),
         profile_(profile) {}
 
   void Read() {
@@ -36,10 +44,14 @@ class Reader {
       ReadEvents();
     }
     profile_.cut_off = json_.cut_off();
-    if (events_ > 0) return;
-    Fail(ErrorKind::kInput,
-         "it has no events\n  it is the file that "
-         "SessionOptions.enable_profiling writes");
+    if (events_ == 0) {
+      Fail(ErrorKind::kInput,
+           "it has no events\n  it is the file that "
+           "SessionOptions.enable_profiling writes");
+    }
+    std::sort(
+        profile_.run_times.begin(), profile_.run_times.end(),
+        [](const ModelRun& a, const ModelRun& b) { return a.begin < b.begin; });
   }
 
  private:
@@ -63,6 +75,7 @@ class Reader {
     category_.clear();
     op_.clear();
     provider_.clear();
+    measured_.reset();
     begin_ = duration_ = thread_ = 0;
     json_.BeginObject();
     while (json_.NextMember(key_)) {
@@ -72,7 +85,7 @@ class Reader {
       } else if (key_ == "cat" && kind == Kind::kString) {
         category_ = json_.String();
       } else if (key_ == "dur" && kind == Kind::kNumber) {
-        duration_ = Number();
+        duration_ = std::clamp(Number(), -kMost, kMost);
       } else if (key_ == "ts" && kind == Kind::kNumber) {
         begin_ = Number();
       } else if (key_ == "tid" && kind == Kind::kNumber) {
@@ -94,24 +107,44 @@ class Reader {
         op_ = json_.String();
       } else if (key_ == "provider" && text) {
         provider_ = json_.String();
+      } else if (key_ == measure_.name && text) {
+        measured_ = NumberIn(json_.String());
+      } else if (key_ == measure_.name && json_.Peek() == Kind::kNumber) {
+        measured_ = std::clamp(Number(), -kMost, kMost);
       } else {
         json_.Skip();
       }
     }
   }
 
+  // The runtime writes numbers as strings: "32768".
+  static std::optional<std::int64_t> NumberIn(std::string_view text) {
+    std::int64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc() || stop != end) return std::nullopt;
+    return std::clamp(number, -kMost, kMost);
+  }
+
   std::int64_t Number() {
     const double value = json_.Number();
-    return value > -9e18 && value < 9e18 ? static_cast<std::int64_t>(value) : 0;
+    return value > -1e18 && value < 1e18 ? static_cast<std::int64_t>(value) : 0;
   }
 
   void Keep() {
     ++events_;
-    if (category_ == "Session" && name_ == "model_run") ++profile_.model_runs;
+    if (category_ == "Session" && name_ == "model_run") {
+      ++profile_.model_runs;
+      profile_.run_times.push_back({begin_, duration_});
+    }
     // Fences are not kernel time. GPU kernels have their own category
     // ("Kernel"), apart from the nodes that started them.
     if (category_ != "Node" || !name_.ends_with(kKernelTime)) return;
     name_.resize(name_.size() - kKernelTime.size());
+    if (!measure_.IsTime()) {
+      if (!measured_) return;
+      duration_ = *measured_;
+    }
     profile_.runs.push_back({.kernel = Intern(),
                              .thread = ThreadIndex(),
                              .begin = begin_,
@@ -135,7 +168,9 @@ class Reader {
   }
 
   json::Reader json_;
-  OrtProfile& profile_;
+  const Measure& measure_;
+  std::optional<std::int64_t> measured_;
+  Profile& profile_;
   std::unordered_map<std::string, KernelId> kernels_;
   std::unordered_map<std::int64_t, std::uint32_t> threads_;
   std::string key_;
@@ -151,12 +186,22 @@ class Reader {
 
 }  // namespace
 
-OrtProfile ReadOrtProfile(Bytes json) {
-  OrtProfile profile;
+Profile ReadOrtProfile(Bytes json, std::string_view measure) {
+  Profile profile;
+  profile.measure.name = measure;
+  profile.measure.level =
+      measure.starts_with("mem_") && !measure.ends_with("_delta");
   try {
     Reader(json, profile).Read();
   } catch (const Error& error) {
     throw error.In("not an ONNX Runtime profile");
+  }
+  if (profile.runs.empty() && !profile.measure.IsTime()) {
+    Fail(ErrorKind::kUsage,
+         "no kernel has the number '{}'\n  ONNX Runtime writes output_size, "
+         "activation_size, parameter_size and, since\n  1.31, "
+         "mem_in_use_delta, mem_in_use_peak and others",
+         Printable(measure, 60));
   }
   return profile;
 }

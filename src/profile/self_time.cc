@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "profile/ort_profile.h"
+#include "profile/profile.h"
 
 namespace onnx_tag::profile {
 namespace {
@@ -33,7 +33,7 @@ KernelRun* Innermost(const std::vector<KernelRun*>& holders,
 
 }  // namespace
 
-std::int64_t CountSelfTimes(OrtProfile& profile,
+std::int64_t CountSelfTimes(Profile& profile,
                             const std::function<bool(KernelId)>& holds,
                             const std::function<bool(KernelId)>& is_inner) {
   std::vector<KernelRun*> runs;

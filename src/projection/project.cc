@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <unordered_map>
 
-#include "projection/align.h"
+#include "projection/match_steps.h"
 
 namespace onnx_tag {
 namespace {
@@ -38,32 +37,32 @@ bool OtherLayer(std::string_view a, std::string_view b) {
 // Removes matches that contradict the dataflow, and places open nodes.
 class Projector {
  public:
-  Projector(const TokenTable& table, const Program& program,
-            const Alignment& alignment, const TorchOps& ops, const Model& model)
+  Projector(const NodeTokens& table, const RunSteps& program,
+            const StepMatch& match, const TorchOps& ops, const Model& model)
       : tokens_(table.tokens),
         program_(program),
-        steps_(alignment.steps),
+        steps_(match.steps),
         ops_(ops),
         model_(model),
         modules_(tokens_.size()),
         called_(tokens_.size(), false),
         readers_(tokens_.size()) {
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
-      for (const TokenId source : tokens_[id].sources) {
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      for (const NodeTokenId source : tokens_[id].sources) {
         readers_[source].push_back(id);
       }
     }
   }
 
   void Run(Projection& projection) {
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
       modules_[id] = program_[steps_[id]].module;
     }
     DropStrays();
     const auto found = modules_;
     FillGaps();
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (!modules_[id]) continue;
       projection.nodes.push_back(
           {tokens_[id].node, *modules_[id],
@@ -75,7 +74,7 @@ class Projector {
   }
 
  private:
-  bool IsHead(TokenId id) const {
+  bool IsHead(NodeTokenId id) const {
     const TorchPattern& pattern = program_[steps_[id]].pattern;
     for (std::uint32_t i = 0; i < pattern.size; ++i) {
       const PatternElement& element =
@@ -93,17 +92,17 @@ class Projector {
   // Exception: the main node of an operation, because a layer may consist of a
   // single node.
   void DropStrays() {
-    std::vector<TokenId> strays;
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+    std::vector<NodeTokenId> strays;
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (modules_[id] && !IsHead(id) && IsStray(id)) strays.push_back(id);
     }
-    for (const TokenId id : strays) modules_[id].reset();
+    for (const NodeTokenId id : strays) modules_[id].reset();
   }
 
-  bool IsStray(TokenId id) const {
+  bool IsStray(NodeTokenId id) const {
     bool any = false;
     for (const auto* const ids : {&tokens_[id].sources, &readers_[id]}) {
-      for (const TokenId near : *ids) {
+      for (const NodeTokenId near : *ids) {
         if (!modules_[near]) continue;
         if (!OtherLayer(*modules_[id], *modules_[near])) return false;
         any = true;
@@ -115,9 +114,9 @@ class Projector {
   // The module of the placed tokens in `ids`; nullopt if they differ or there
   // are none.
   std::optional<std::string_view> Agreed(
-      const std::vector<TokenId>& ids) const {
+      const std::vector<NodeTokenId>& ids) const {
     std::optional<std::string_view> agreed;
-    for (const TokenId id : ids) {
+    for (const NodeTokenId id : ids) {
       if (!modules_[id]) continue;
       if (agreed && *agreed != *modules_[id]) return std::nullopt;
       agreed = modules_[id];
@@ -128,9 +127,9 @@ class Projector {
   // Places tokens between matched tokens: a token at the place of skipped steps
   // gets the module of these steps.
   void FillGaps() {
-    std::vector<TokenId> gap;
-    TokenId before = kNo<TokenId>;
-    for (const TokenId id : AllIds<TokenId>(tokens_.size())) {
+    std::vector<NodeTokenId> gap;
+    NodeTokenId before = kNo<NodeTokenId>;
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (!modules_[id]) {
         gap.push_back(id);
         continue;
@@ -139,13 +138,14 @@ class Projector {
       gap.clear();
       before = id;
     }
-    FillGap(gap, before, kNo<TokenId>);
+    FillGap(gap, before, kNo<NodeTokenId>);
   }
 
-  void FillGap(const std::vector<TokenId>& gap, TokenId before, TokenId after) {
+  void FillGap(const std::vector<NodeTokenId>& gap, NodeTokenId before,
+               NodeTokenId after) {
     if (gap.empty()) return;
     const std::optional<std::string_view> skipped = Skipped(before, after);
-    for (const TokenId id : gap) {
+    for (const NodeTokenId id : gap) {
       modules_[id] = Guess(id, before, after, skipped);
       // Equal values are computed once. Then the place indicates one layer, but
       // the consumer another.
@@ -156,7 +156,7 @@ class Projector {
       }
     }
     // An operation between two modules belongs to their caller.
-    for (const TokenId id : gap) {
+    for (const NodeTokenId id : gap) {
       if (modules_[id]) continue;
       const auto from = Agreed(tokens_[id].sources);
       const auto to = Agreed(readers_[id]);
@@ -167,14 +167,15 @@ class Projector {
   }
 
   // The module of the skipped steps between two matched tokens.
-  std::optional<std::string_view> Skipped(TokenId before, TokenId after) const {
+  std::optional<std::string_view> Skipped(NodeTokenId before,
+                                          NodeTokenId after) const {
     const std::size_t first =
-        before == kNo<TokenId> ? 0 : Index(steps_[before]) + 1;
+        before == kNo<NodeTokenId> ? 0 : Index(steps_[before]) + 1;
     const std::size_t last =
-        after == kNo<TokenId> ? program_.size() : Index(steps_[after]);
+        after == kNo<NodeTokenId> ? program_.size() : Index(steps_[after]);
     std::optional<std::string_view> module;
     for (std::size_t i = first; i < last; ++i) {
-      const Step& step = program_[MakeId<StepId>(i)];
+      const RunStep& step = program_[MakeId<StepId>(i)];
       if (step.known && step.pattern.size == 0) continue;
       if (module && *module != step.module) return std::nullopt;
       module = step.module;
@@ -183,7 +184,7 @@ class Projector {
   }
 
   std::optional<std::string_view> Guess(
-      TokenId id, TokenId before, TokenId after,
+      NodeTokenId id, NodeTokenId before, NodeTokenId after,
       const std::optional<std::string_view>& skipped) const {
     const auto from = Agreed(tokens_[id].sources);
     const auto to = Agreed(readers_[id]);
@@ -192,7 +193,7 @@ class Projector {
       return skipped;
     }
     std::optional<std::string_view> around;
-    if (before != kNo<TokenId> && after != kNo<TokenId> &&
+    if (before != kNo<NodeTokenId> && after != kNo<NodeTokenId> &&
         *modules_[before] == *modules_[after]) {
       around = modules_[before];
     }
@@ -204,26 +205,26 @@ class Projector {
     return std::nullopt;
   }
 
-  const IdVector<TokenId, Token>& tokens_;
-  const Program& program_;
-  const IdVector<TokenId, StepId>& steps_;
+  const IdVector<NodeTokenId, NodeToken>& tokens_;
+  const RunSteps& program_;
+  const IdVector<NodeTokenId, StepId>& steps_;
   const TorchOps& ops_;
   const Model& model_;
-  IdVector<TokenId, std::optional<std::string_view>> modules_;
-  IdVector<TokenId, bool> called_;  // by CommonCaller
-  IdVector<TokenId, std::vector<TokenId>> readers_;
+  IdVector<NodeTokenId, std::optional<std::string_view>> modules_;
+  IdVector<NodeTokenId, bool> called_;  // by CommonCaller
+  IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
 };
 
 // The node "node_linear_3" and the value "linear_3" come from the FX node
 // linear_3.
-Pins FindPins(const Model& model, const TokenTable& table,
-              const Program& program) {
+Pins FindPins(const Model& model, const NodeTokens& table,
+              const RunSteps& program) {
   std::unordered_map<std::string_view, StepId> by_name;
   for (const StepId id : AllIds<StepId>(program.size())) {
     if (!program[id].name.empty()) by_name.emplace(program[id].name, id);
   }
   Pins pins(table.tokens.size(), kNo<StepId>);
-  for (const TokenId id : AllIds<TokenId>(table.tokens.size())) {
+  for (const NodeTokenId id : AllIds<NodeTokenId>(table.tokens.size())) {
     const NodeId node = table.tokens[id].node;
     const auto outputs = model.Outputs(node);
     if (outputs.empty() || outputs[0] == kNo<ValueId>) continue;
@@ -234,14 +235,14 @@ Pins FindPins(const Model& model, const TokenTable& table,
 }
 
 // Of the file's matrices, those of a shape that the recording has as often.
-double WeightShare(const TokenTable& table, const Program& program) {
+double WeightShare(const NodeTokens& table, const RunSteps& program) {
   std::map<Shape, int> recorded;
-  for (const Step& step : program) {
+  for (const RunStep& step : program) {
     for (const Shape& shape : step.weights) ++recorded[shape];
   }
   double found = 0;
   double total = 0;
-  for (const Token& token : table.tokens) {
+  for (const NodeToken& token : table.tokens) {
     for (const Shape& shape : token.weights) {
       if (shape.size() < 2) continue;
       total += 1;
@@ -252,33 +253,25 @@ double WeightShare(const TokenTable& table, const Program& program) {
   return total > 0 ? found / total : 0;
 }
 
-Projection ProjectInOrder(const Model& model, const TokenTable& table,
-                          const Program& program,
+Projection ProjectInOrder(const Model& model, const NodeTokens& table,
+                          const RunSteps& program,
                           const ProjectionOptions& options) {
   const TorchOps& ops = BuiltInTorchOps();
   const Pins pins = options.names ? FindPins(model, table, program) : Pins();
   KnownModulesOf known;
   if (!options.known.empty()) {
-    std::set<std::string_view> modules;
-    for (const Step& step : program) modules.insert(step.module);
-    known.resize(table.tokens.size(), nullptr);
-    for (const TokenId id : AllIds<TokenId>(table.tokens.size())) {
-      const std::string* const module =
-          options.known[Index(table.tokens[id].node)];
-      if (module != nullptr && modules.contains(*module)) known[id] = module;
-    }
+    known = KnownTokens(table, program, options.known);
   }
-  const Alignment alignment = Align(model, table, program, ops, pins, known);
+  const StepMatch match = MatchSteps(model, table, program, ops, pins, known);
   Projection projection;
   const auto share = [](double part, double whole) {
     return whole > 0 ? part / whole : 0.0;
   };
-  projection.file_share = share(alignment.matched, alignment.total);
-  projection.recorded_share =
-      share(alignment.steps_matched, alignment.steps_total);
-  projection.score = alignment.score;
+  projection.file_share = share(match.matched, match.total);
+  projection.recorded_share = share(match.steps_matched, match.steps_total);
+  projection.score = match.score;
   projection.weight_share = WeightShare(table, program);
-  Projector(table, program, alignment, ops, model).Run(projection);
+  Projector(table, program, match, ops, model).Run(projection);
   projection.order = table.order;
   return projection;
 }
@@ -287,8 +280,8 @@ Projection ProjectInOrder(const Model& model, const TokenTable& table,
 
 Projection Project(const Model& model, const RecordedProgram& recorded,
                    const ProjectionOptions& options) {
-  const Program program = MakeProgram(recorded, BuiltInTorchOps());
-  const TokenTable table = MakeTokens(model);
+  const RunSteps program = MakeRunSteps(recorded, BuiltInTorchOps());
+  const NodeTokens table = MakeNodeTokens(model);
   Projection as_written = ProjectInOrder(model, table, program, options);
   // A file that tools have sorted anew is put in an order of its own, and so
   // is the recording. A large file that fits as it is needs no second look.
@@ -299,7 +292,13 @@ Projection Project(const Model& model, const RecordedProgram& recorded,
   }
   Projection sorted = ProjectInOrder(model, SortDepthFirst(model, table),
                                      SortDepthFirst(program), options);
-  return sorted.score > as_written.score ? sorted : as_written;
+  // In the wrong order, the patterns of long operations take in what belongs to
+  // shorter ones; these are then missing.
+  constexpr double kClear = 0.02;
+  const double more = sorted.recorded_share - as_written.recorded_share;
+  const bool better =
+      more > kClear || (more > -kClear && sorted.score > as_written.score);
+  return better ? sorted : as_written;
 }
 
 }  // namespace onnx_tag

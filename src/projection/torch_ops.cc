@@ -1,9 +1,9 @@
 #include "projection/torch_ops.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/parse_double.h"
 #include "base/text.h"
 #include "generated/torch_ops.h"
 
@@ -36,9 +36,7 @@ TorchOps::TorchOps(std::string_view text) {
   for (const std::string_view line : Split(text, '\n')) {
     if (line.starts_with("weight ")) {
       const auto words = Words(line);
-      float weight = 1;
-      std::from_chars(words[1].data(), words[1].data() + words[1].size(),
-                      weight);
+      const auto weight = static_cast<float>(ParseDouble(words[1]));
       for (std::size_t i = 2; i < words.size(); ++i) {
         weights_[words[i]] = weight;
       }

@@ -1,13 +1,40 @@
-// Compiled instead of verify.cc in a build without protobuf.
+// Compiled instead of the other files in a build without protobuf.
 #include "onnx_tag/error.h"
+#include "protobuf/messages.h"
 #include "protobuf/verify.h"
 
 namespace onnx_tag {
+namespace {
 
-std::vector<ReadingDifference> CompareWithProtobuf(Bytes, const Model&) {
+[[noreturn]] void FailWithout(std::string_view what) {
   Fail(ErrorKind::kUsage,
-       "--verify needs protobuf, but this build has none\n  build with "
-       "-DONNX_TAG_PROTOBUF=ON");
+       "{} needs protobuf, but this build has none\n  build with "
+       "-DONNX_TAG_PROTOBUF=ON",
+       what);
 }
 
+}  // namespace
+
+std::vector<ReadingDifference> CompareWithProtobuf(Bytes, const Model&) {
+  FailWithout("--verify");
+}
+
+namespace protobuf {
+
+std::string BuildValueInfo(std::string_view, Bytes, TensorType) {
+  FailWithout("a new input or output");
+}
+
+bool IsCompleteInfo(Bytes, TensorType) { FailWithout("a new input or output"); }
+
+std::string BuildIdentity(std::string_view, std::string_view,
+                          std::string_view) {
+  FailWithout("a new node");
+}
+
+std::string BuildMetadataEntry(std::string_view, std::string_view) {
+  FailWithout("a new metadata entry");
+}
+
+}  // namespace protobuf
 }  // namespace onnx_tag

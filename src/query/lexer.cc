@@ -35,50 +35,50 @@ void FailAt(std::string_view query, std::size_t begin, std::size_t end,
        std::string(width, '^'));
 }
 
-Token Lexer::Next() { return Read("()=!<>,\"'"); }
+Lexeme Lexer::Next() { return Read("()=!<>,\"'"); }
 
-Token Lexer::NextValue() { return Read("(),"); }
+Lexeme Lexer::NextValue() { return Read("(),"); }
 
-Token Lexer::Quoted() {
+Lexeme Lexer::Quoted() {
   const std::size_t begin = at_;
   const char quote = text_[at_++];
-  Token token{TokenKind::kQuoted, "", begin, begin};
+  Lexeme lexeme{LexemeKind::kQuoted, "", begin, begin};
   while (at_ < text_.size()) {
     const char c = text_[at_++];
     if (c == quote) {
-      token.end = at_;
-      return token;
+      lexeme.end = at_;
+      return lexeme;
     }
     const bool escape = c == '\\' && at_ < text_.size() &&
                         (text_[at_] == quote || text_[at_] == '\\');
-    token.text += escape ? text_[at_++] : c;
+    lexeme.text += escape ? text_[at_++] : c;
   }
   FailAt(text_, begin, begin + 1, "missing closing quote");
 }
 
-Token Lexer::Read(std::string_view stops) {
+Lexeme Lexer::Read(std::string_view stops) {
   at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size());
   const std::size_t begin = at_;
-  if (at_ == text_.size()) return {TokenKind::kEnd, "", begin, begin};
+  if (at_ == text_.size()) return {LexemeKind::kEnd, "", begin, begin};
   const char c = text_[at_];
   if (c == '"' || c == '\'') return Quoted();
-  const auto take = [&](TokenKind kind, std::size_t size) {
+  const auto take = [&](LexemeKind kind, std::size_t size) {
     at_ += size;
-    return Token{kind, std::string(text_.substr(begin, size)), begin, at_};
+    return Lexeme{kind, std::string(text_.substr(begin, size)), begin, at_};
   };
-  if (c == '(') return take(TokenKind::kOpen, 1);
-  if (c == ')') return take(TokenKind::kClose, 1);
-  if (c == ',') return take(TokenKind::kComma, 1);
+  if (c == '(') return take(LexemeKind::kOpen, 1);
+  if (c == ')') return take(LexemeKind::kClose, 1);
+  if (c == ',') return take(LexemeKind::kComma, 1);
   if (stops.find(c) != std::string_view::npos) {
     const bool two = at_ + 1 < text_.size() && text_[at_ + 1] == '=';
-    return take(TokenKind::kOperator, two ? 2 : 1);
+    return take(LexemeKind::kOperator, two ? 2 : 1);
   }
   std::size_t end = at_;
   while (end < text_.size() && kBlanks.find(text_[end]) == kBlanks.npos &&
          stops.find(text_[end]) == stops.npos) {
     ++end;
   }
-  return take(TokenKind::kWord, end - begin);
+  return take(LexemeKind::kWord, end - begin);
 }
 
 }  // namespace onnx_tag::query

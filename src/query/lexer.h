@@ -8,7 +8,7 @@
 
 namespace onnx_tag::query {
 
-enum class TokenKind : std::uint8_t {
+enum class LexemeKind : std::uint8_t {
   kEnd,
   kWord,      // field, and, or, not, in
   kQuoted,    // a value in quotes
@@ -18,14 +18,14 @@ enum class TokenKind : std::uint8_t {
   kComma,
 };
 
-struct Token {
-  TokenKind kind = TokenKind::kEnd;
+struct Lexeme {
+  LexemeKind kind = LexemeKind::kEnd;
   std::string text;  // for a quoted value: without quotes and escapes
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
-// Reads one token at a time, because a value may contain the characters of an
+// Reads one lexeme at a time, because a value may contain the characters of an
 // operator: `name=a<b`.
 class Lexer {
  public:
@@ -33,14 +33,14 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
 
   // Throws Error(kUsage) if a quote is not closed.
-  Token Next();
+  Lexeme Next();
   // The same after an operator: a word ends at a blank, a comma or a
   // parenthesis only.
-  Token NextValue();
+  Lexeme NextValue();
 
  private:
-  Token Read(std::string_view stops);
-  Token Quoted();
+  Lexeme Read(std::string_view stops);
+  Lexeme Quoted();
 
   std::string_view text_;
   std::size_t at_ = 0;

@@ -40,14 +40,14 @@ class Parser {
   }
 
   Expression Run() {
-    if (now_.kind == TokenKind::kEnd) {
+    if (now_.kind == LexemeKind::kEnd) {
       Complain(
           "the query is empty; write a condition, such as "
           "type=attention");
     }
     Or();
-    if (now_.kind == TokenKind::kClose) Complain("unmatched ')'");
-    if (now_.kind != TokenKind::kEnd) {
+    if (now_.kind == LexemeKind::kClose) Complain("unmatched ')'");
+    if (now_.kind != LexemeKind::kEnd) {
       Complain("expected 'and' or 'or' between conditions");
     }
     return std::move(result_);
@@ -55,7 +55,7 @@ class Parser {
 
  private:
   bool IsWord(std::string_view word) const {
-    return now_.kind == TokenKind::kWord && now_.text == word;
+    return now_.kind == LexemeKind::kWord && now_.text == word;
   }
   void Advance() { now_ = lexer_.Next(); }
   void AdvanceToValue() { now_ = lexer_.NextValue(); }
@@ -103,14 +103,14 @@ class Parser {
   }
 
   std::uint32_t Primary() {
-    if (now_.kind != TokenKind::kOpen) return Comparison();
-    const Token open = now_;
+    if (now_.kind != LexemeKind::kOpen) return Comparison();
+    const Lexeme open = now_;
     Advance();
     const std::uint32_t inner = Or();
-    if (now_.kind == TokenKind::kEnd) {
+    if (now_.kind == LexemeKind::kEnd) {
       FailAt(result_.text, open.begin, open.end, "missing ')' for this '('");
     }
-    if (now_.kind != TokenKind::kClose) {
+    if (now_.kind != LexemeKind::kClose) {
       Complain("expected 'and', 'or' or ')'");
     }
     Advance();
@@ -118,8 +118,8 @@ class Parser {
   }
 
   const FieldInfo& FieldHere() const {
-    if (now_.kind != TokenKind::kWord) {
-      Complain(now_.kind == TokenKind::kEnd
+    if (now_.kind != LexemeKind::kWord) {
+      Complain(now_.kind == LexemeKind::kEnd
                    ? "missing condition"
                    : "expected a field, such as module, type or op");
     }
@@ -140,7 +140,7 @@ class Parser {
     condition.end = now_.end;
     Advance();
     if (info.field == Field::kUntagged) {
-      if (now_.kind == TokenKind::kOperator) {
+      if (now_.kind == LexemeKind::kOperator) {
         Complain("untagged takes no value: write untagged or not untagged");
       }
       return AddCondition(std::move(condition), false);
@@ -153,7 +153,7 @@ class Parser {
     }
     if (IsWord("in")) {
       ValueList(info, condition);
-    } else if (now_.kind == TokenKind::kOperator) {
+    } else if (now_.kind == LexemeKind::kOperator) {
       negated = ReadOperator(info, condition);
       AdvanceToValue();
       OneValue(info, condition);
@@ -193,37 +193,37 @@ class Parser {
 
   void ValueList(const FieldInfo& info, Condition& condition) {
     Advance();
-    if (now_.kind != TokenKind::kOpen) {
+    if (now_.kind != LexemeKind::kOpen) {
       Complain("expected '(' after 'in': in (A, B)");
     }
-    const Token open = now_;
+    const Lexeme open = now_;
     do {
       AdvanceToValue();
       OneValue(info, condition);
-    } while (now_.kind == TokenKind::kComma);
-    if (now_.kind == TokenKind::kEnd) {
+    } while (now_.kind == LexemeKind::kComma);
+    if (now_.kind == LexemeKind::kEnd) {
       FailAt(result_.text, open.begin, open.end, "missing ')' for this '('");
     }
-    if (now_.kind != TokenKind::kClose) Complain("expected ',' or ')'");
+    if (now_.kind != LexemeKind::kClose) Complain("expected ',' or ')'");
     condition.end = now_.end;
     Advance();
   }
 
-  // Reads the value at the current token and moves to the next token.
+  // Reads the value at the current lexeme and moves to the next lexeme.
   void OneValue(const FieldInfo& info, Condition& condition) {
-    if (now_.kind != TokenKind::kWord && now_.kind != TokenKind::kQuoted) {
+    if (now_.kind != LexemeKind::kWord && now_.kind != LexemeKind::kQuoted) {
       Complain(fmt::format("missing value for {}", info.name));
     }
     Check(info, condition);
     condition.values.push_back(
-        {now_.text, now_.kind == TokenKind::kQuoted, now_.begin});
+        {now_.text, now_.kind == LexemeKind::kQuoted, now_.begin});
     condition.end = now_.end;
     Advance();
   }
 
   void Check(const FieldInfo& info, const Condition& condition) const {
     const bool equal = condition.comparison == Operator::kEqual;
-    const bool quoted = now_.kind == TokenKind::kQuoted;
+    const bool quoted = now_.kind == LexemeKind::kQuoted;
     if (!quoted && equal && info.has_none && now_.text == "none") return;
     if (info.field == Field::kLayer) {
       std::uint32_t number = 0;
@@ -247,7 +247,7 @@ class Parser {
 
   Expression result_;
   Lexer lexer_;
-  Token now_;
+  Lexeme now_;
   int depth_ = 0;
 };
 

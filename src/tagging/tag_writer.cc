@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "hierarchy/name_parts.h"
 #include "tagging/tag_format.h"
 #include "tagging/version.h"
 #include "tagging/words.h"
@@ -256,6 +257,32 @@ const std::string& TagWriter::RoleEntries(RoleId id) {
   return entries;
 }
 
+namespace {
+
+// "BertModel/encoder: BertEncoder/layer.0: BertLayer": a group for each module,
+// from the root. A list is not a group: its name precedes the number.
+std::string GroupOf(const ModuleTree& tree, std::span<const ModuleId> chain,
+                    std::string_view root) {
+  std::string text(root);
+  std::string name;
+  for (std::size_t i = 1; i < chain.size(); ++i) {
+    if (!name.empty()) name += '.';
+    name += tree.Atom(chain[i]);
+    const std::string_view class_name = tree.Class(chain[i]);
+    const bool list = class_name == "ModuleList" ||
+                      class_name == "ModuleDict" ||
+                      (class_name.empty() && i + 1 < chain.size() &&
+                       hierarchy::IsNumeric(tree.Atom(chain[i + 1])));
+    if (list && i + 1 < chain.size()) continue;
+    text += '/' + name;
+    if (!class_name.empty()) text += fmt::format(": {}", class_name);
+    name.clear();
+  }
+  return text;
+}
+
+}  // namespace
+
 void TagWriter::AppendForeignKeys(NodeId node, ModuleId module,
                                   std::string& out) const {
   const ModuleTree& tree = tagging_->modules;
@@ -281,12 +308,7 @@ void TagWriter::AppendForeignKeys(NodeId node, ModuleId module,
     wrote += key;
   };
   if (keys_.name_space) {
-    std::string text;
-    for (const ModuleId id : chain) {
-      if (!text.empty()) text += '/';
-      text += fmt::format("{}: {}", tree.Path(id), class_of(id));
-    }
-    write(keys::kNamespace, text);
+    write(keys::kNamespace, GroupOf(tree, chain, root));
   }
   if (keys_.layer_ann) write(keys::kLayerAnn, tree.Path(module));
   if (keys_.class_hierarchy) {

@@ -8,7 +8,7 @@ namespace {
 
 struct Row {
   std::string_view op;
-  std::array<Kind, 9> slots;
+  std::array<Kind, 12> slots;
 };
 
 constexpr Kind kNo = Kind::kNone;
@@ -50,6 +50,9 @@ constexpr Row kContribRows[] = {
     {"Attention", {kNo, Kind::kQkvWeight, Kind::kQkvBias}},
     {"BiasGelu", {kNo, kBias}},
     {"BiasSplitGelu", {kNo, kBias}},
+    {"DynamicQuantizeLSTM",
+     {kNo, Kind::kGatesIn, Kind::kGatesOut, Kind::kGatesBias, kNo, kNo, kNo,
+      kNo, kScale, kZero, kScale, kZero}},
     {"DynamicQuantizeMatMul", {kNo, kQuant, kScale, kZero, kBias}},
     {"FastGelu", {kNo, kBias}},
     {"FusedConv", {kNo, kWeight, kBias}},

@@ -105,8 +105,19 @@ class Mapper {
   std::string_view NameOf(std::uint32_t i) const {
     return model_.ValueName(model_.initializers()[i].value);
   }
+  // The name of the tensor that was quantized, and whose scale this is.
   static std::string_view BaseOf(std::string_view name) {
+    for (const std::string_view end :
+         {"_quantized", "_scale", "_zero_point", "_zero_points"}) {
+      if (name.ends_with(end)) return name.substr(0, name.size() - end.size());
+    }
     return hierarchy::UndoTensorName(name).name;
+  }
+  // ONNX Runtime's quantizer writes `x_quantized` and `x_scale` for `x`.
+  bool HasQuantizedTwin(std::string_view scale) const {
+    const NameId twin =
+        model_.FindName(std::string(BaseOf(scale)) + "_quantized");
+    return twin != kNo<NameId>;
   }
   std::string_view ClassOf(ModuleId id) const {
     return id == kNo<ModuleId> ? std::string_view()
@@ -119,7 +130,10 @@ class Mapper {
     std::unordered_map<std::uint32_t, std::uint32_t> layers;
     for (const NodeId node : model_.Nodes()) {
       const std::string_view op = model_.OpType(node);
-      if (op != "LSTM" && op != "GRU" && op != "RNN") continue;
+      if (op != "LSTM" && op != "GRU" && op != "RNN" &&
+          op != "DynamicQuantizeLSTM") {
+        continue;
+      }
       if (!TagOf(node).tagged()) continue;
       recurrent_layer_[Index(node)] =
           layers[static_cast<std::uint32_t>(TagOf(node).module)]++;
@@ -146,7 +160,8 @@ class Mapper {
     const bool named = HasParameterName(tensor, name, fused);
     const std::uint64_t elements = ElementsOf(model_.Dims(tensor));
     const bool helper = IsHelper(tensor, uses);
-    if (!named && !helper && IsConstant(tensor, elements)) {
+    if (!named && !helper && !IsQuantized(tensor, uses) &&
+        IsConstant(tensor, elements)) {
       return {.change = Change::kConstant,
               .parameters = {},
               .module = ReaderOf(uses),
@@ -155,7 +170,12 @@ class Mapper {
     }
     if (helper) return ReadHelper(tensor, uses);
     if (named) return ReadNamed(tensor, name, fused, uses);
-    return ReadUses(tensor, uses);
+    Reading reading = ReadUses(tensor, uses);
+    if (reading.parameters.empty() && IsQuantized(tensor, uses)) {
+      reading.change = Change::kQuantized;
+      reading.why = "a quantizer's, of a constant";
+    }
+    return reading;
   }
 
   // Whether its name is a parameter's; with what tools added undone.
@@ -168,12 +188,18 @@ class Mapper {
       return false;
     }
     const bool dotted = undone.name.find('.') != std::string_view::npos;
+    if (!dotted && IsScaled(undone.name)) return false;
     if (tensor.rank == 0 && !dotted) return false;
     if (!dotted && !IsFloat(tensor.data_type) && tensor.rank <= 1) return false;
     fused = undone.fused;
     name = undone.module_only ? Join(std::string(undone.name), "weight")
                               : std::string(undone.name);
     return true;
+  }
+
+  // A tool's name for a weight or bias that a constant was multiplied into.
+  static bool IsScaled(std::string_view name) {
+    return EndsWithAny(name, {"_weight_fused", "_bias_fused"});
   }
 
   static bool IsConstant(const Initializer& tensor, std::uint64_t elements) {
@@ -202,7 +228,8 @@ class Mapper {
     return EndsWithAny(raw,
                        {"_zero_point", "_zero_points", "_quantized_scale"}) ||
            (raw.ends_with("_scale") &&
-            hierarchy::UndoTensorName(raw).quantizer);
+            (hierarchy::UndoTensorName(raw).quantizer ||
+             HasQuantizedTwin(raw)));
   }
 
   Reading ReadHelper(const Initializer& tensor,
@@ -272,7 +299,8 @@ class Mapper {
     constexpr std::string_view kFoldedBias = ".weight_bias";
     if (name.ends_with(kFoldedBias)) {
       parameter = name.substr(0, name.size() - kFoldedBias.size()) + ".bias";
-      reading.change = Change::kFolded;
+      reading.change =
+          IsQuantized(tensor, uses) ? Change::kQuantized : Change::kFolded;
       reading.why = "its name is that of a bias that a normalization went into";
     } else if (fused || HasFoldedBias(tensor, uses)) {
       reading.change = Change::kFolded;
@@ -283,13 +311,24 @@ class Mapper {
       reading.change = Change::kTransposed;
       reading.why = "its name is the parameter's, and MatMul reads it turned";
     }
-    reading.parameters.push_back(parameter);
+    reading.parameters.push_back(reading.change == Change::kQuantized
+                                     ? WithoutCopyNumber(parameter)
+                                     : parameter);
     if (reading.module == kNo<ModuleId>) {
       reading.module = ReaderOf(uses);
       reading.confidence = Confidence::kHigh;
     }
     AddTied(tensor, split.parameter, uses, reading);
     return reading;
+  }
+
+  // A quantizer copies a bias that several nodes share: "a.bias0" for "a.bias".
+  std::string WithoutCopyNumber(const std::string& parameter) const {
+    const std::size_t end = parameter.find_last_not_of("0123456789") + 1;
+    if (end == 0 || end == parameter.size()) return parameter;
+    const std::string base = parameter.substr(0, end);
+    return model_.FindName(base + "_quantized") != kNo<NameId> ? base
+                                                               : parameter;
   }
 
   // Other modules that read the same tensor as their own parameter.
@@ -378,6 +417,12 @@ class Mapper {
     best.module = ReaderOf(uses);
     best.why = "no node reads it as a parameter";
     best.confidence = Confidence::kMedium;
+    if (std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+          return !TagOf(use.node).tagged() && KindOfUse(use) != Kind::kNone;
+        })) {
+      best.why = "the node that reads it has no module";
+      best.confidence = Confidence::kLow;
+    }
     for (const Use& use : uses) {
       const std::optional<Reading> reading = ReadUse(tensor, use);
       if (!reading) continue;
@@ -404,14 +449,18 @@ class Mapper {
     if (!tag.tagged()) return std::nullopt;
     Reading reading;
     reading.module = tag.module;
-    reading.confidence = std::min(tag.confidence, Confidence::kHigh);
+    reading.confidence = HoldsOthers(tag.module)
+                             ? Confidence::kLow
+                             : std::min(tag.confidence, Confidence::kHigh);
     const std::string path = tagging_.modules.Path(tag.module);
     const std::string_view op = model_.OpType(use.node);
     const auto give = [&](std::string_view atom, Change change,
                           std::string_view why) {
       reading.parameters = {Join(path, atom)};
+      const std::string_view name = model_.ValueName(tensor.value);
       reading.change = IsQuantized(tensor, {use}) ? Change::kQuantized
                        : use.sliced               ? Change::kSplit
+                       : IsScaled(name)           ? Change::kFolded
                                                   : change;
       reading.why = why;
       return reading;
@@ -419,10 +468,14 @@ class Mapper {
     switch (KindOfUse(use)) {
       case Kind::kMatrix:
         if (tensor.rank != 2) return std::nullopt;
-        return ReadMatrix(use, give);
+        return give(WeightAtom(tensor, tag.module),
+                    use.transposed ? Change::kSame : Change::kTransposed,
+                    "MatMul of this module reads it");
       case Kind::kWeight:
+        if (IsPlainNorm(op, tag.module)) return std::nullopt;
         return ReadWeight(tensor, use, op, give);
       case Kind::kBias:
+        if (IsPlainNorm(op, tag.module)) return std::nullopt;
         return give(
             "bias",
             op == "Conv" || op == "FusedConv" ? Change::kFolded : Change::kSame,
@@ -434,7 +487,7 @@ class Mapper {
         return give("running_var", Change::kSame,
                     "BatchNormalization reads it as its variance");
       case Kind::kQuantized:
-        return give("weight", Change::kQuantized,
+        return give(WeightAtom(tensor, tag.module), Change::kQuantized,
                     "the node of this module reads it as its weight");
       case Kind::kGatesIn:
       case Kind::kGatesOut:
@@ -445,19 +498,37 @@ class Mapper {
       case Kind::kQkvBias:
         return ReadQkv(use, "bias", reading);
       default:
-        return ReadElementwise(tensor, op, give);
+        return ReadElementwise(tensor, use, op, give);
     }
   }
 
-  template <typename Give>
-  std::optional<Reading> ReadMatrix(const Use& use, const Give& give) const {
-    if (ClassOf(TagOf(use.node).module) == "MultiheadAttention") {
-      return give("in_proj_weight",
-                  use.transposed ? Change::kSame : Change::kTransposed,
-                  "the attention's projection reads it");
+  // Modules that are made of others seldom have a weight of their own: more
+  // likely the module of the node is not known exactly.
+  bool HoldsOthers(ModuleId module) const {
+    const std::string_view name = ClassOf(module);
+    for (const std::string_view word :
+         {"Attention", "MLP", "Mlp", "SiLU", "GELU", "ReLU", "Activation"}) {
+      if (name.find(word) != std::string_view::npos) {
+        return name != "MultiheadAttention";
+      }
     }
-    return give("weight", use.transposed ? Change::kSame : Change::kTransposed,
-                "MatMul of this module reads it");
+    for (const std::string_view word :
+         {"Layer", "Block", "Model", "Generation", "PredictionHead"}) {
+      if (name.ends_with(word)) return true;
+    }
+    return false;
+  }
+
+  // torch.nn.MultiheadAttention has query, key and value in one parameter.
+  std::string_view WeightAtom(const Initializer& tensor,
+                              ModuleId module) const {
+    const std::span<const std::int64_t> dims = model_.Dims(tensor);
+    const bool three =
+        dims.size() == 2 && (dims[0] == 3 * dims[1] || dims[1] == 3 * dims[0]);
+    const bool holds = ClassOf(module) == "MultiheadAttention" ||
+                       (three && tagging_.modules.FindChild(
+                                     module, "out_proj") != kNo<ModuleId>);
+    return holds ? "in_proj_weight" : "weight";
   }
 
   template <typename Give>
@@ -468,7 +539,7 @@ class Mapper {
       const bool turned =
           IntAttribute(model_.NodeBytes(use.node), "transB", 0) != 0;
       return give(
-          "weight",
+          WeightAtom(tensor, TagOf(use.node).module),
           turned != use.transposed ? Change::kSame : Change::kTransposed,
           "Gemm of this module reads it");
     }
@@ -502,7 +573,8 @@ class Mapper {
         reading.parameters.push_back(Join(path, "bias_hh" + end));
       }
     }
-    reading.change = Change::kMerged;
+    reading.change =
+        IsQuantized(tensor, {use}) ? Change::kQuantized : Change::kMerged;
     reading.why = "the gates of a recurrent layer, in ONNX's order";
     return reading;
   }
@@ -535,23 +607,51 @@ class Mapper {
     return reading;
   }
 
-  // What is added or multiplied: a bias, or a normalization's weight.
+  // A GroupNorm is exported as an InstanceNormalization with ones and zeros;
+  // its parameters are multiplied and added afterwards.
+  bool IsPlainNorm(std::string_view op, ModuleId module) const {
+    return op == "InstanceNormalization" &&
+           !ClassOf(module).starts_with("InstanceNorm");
+  }
+
+  // What is added or multiplied: a bias, or a normalization's weight; or put
+  // before a sequence.
   template <typename Give>
   std::optional<Reading> ReadElementwise(const Initializer& tensor,
-                                         std::string_view op,
+                                         const Use& use, std::string_view op,
                                          const Give& give) const {
-    if (!IsFloat(tensor.data_type) && !tensor.sparse) {
-      // Bias of a quantized layer: int32, made float before it is added.
-      if (tensor.rank != 1) return std::nullopt;
+    const std::span<const std::int64_t> shape = model_.Dims(tensor);
+    if (op == "Concat" && use.slot == 0 && IsFloat(tensor.data_type) &&
+        shape.size() == 3 && shape[0] == 1 && shape[1] == 1) {
+      return give("cls_token", Change::kSame,
+                  "this module puts it before the sequence");
     }
-    if (tensor.rank != 1) return std::nullopt;
+    // One number for each channel, maybe shaped to be broadcast: [8, 1, 1].
+    const std::span<const std::int64_t> dims = model_.Dims(tensor);
+    if (std::count_if(dims.begin(), dims.end(),
+                      [](std::int64_t dim) { return dim != 1; }) != 1) {
+      return std::nullopt;
+    }
+    // Masks and tables are [1, 1, 1, n].
+    if (dims.size() > 2 && dims.back() != 1) return std::nullopt;
     if (op == "Add" || op == "Sum") {
-      return give("bias", Change::kSame, "this module adds it");
+      // TorchScript names what it folds after the convolution that read it.
+      const bool folded =
+          model_.ValueName(tensor.value).starts_with("onnx::Conv_");
+      return give(BiasAtom(use), folded ? Change::kFolded : Change::kSame,
+                  "this module adds it");
     }
     if (op == "Mul") {
       return give("weight", Change::kSame, "this module multiplies with it");
     }
     return std::nullopt;
+  }
+
+  // The generators of Bart and its like add a buffer to the logits.
+  std::string_view BiasAtom(const Use& use) const {
+    return ClassOf(TagOf(use.node).module).ends_with("ForConditionalGeneration")
+               ? "final_logits_bias"
+               : "bias";
   }
 
   const Model& model_;

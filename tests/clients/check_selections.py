@@ -209,11 +209,17 @@ def netron_takes_the_attachment(tool: Tool, model: pathlib.Path, scratch: pathli
     run = subprocess.run(["node", str(HERE / "netron_nodes.mjs"), str(pathlib.Path(package.origin).parent), str(model),
                           str(attachment)], capture_output=True, text=True)
     assert run.returncode == 0, " ".join(run.stderr.split())[-200:]
-    shown = {node["name"]: node["metadata"].get("pkg.onnx_tag.module") for node in json.loads(run.stdout)}
+    rows = json.loads(run.stdout)
+    shown = {row["name"]: row["metadata"].get("pkg.onnx_tag.module") for row in rows if row["type"] != "tensor"}
+    tensors = {row["name"]: row["metadata"].get("pkg.onnx_tag.parameter") for row in rows if row["type"] == "tensor"}
+    weights = {row["initializer"]: ", ".join(row["parameters"]) or None
+               for row in json.loads(tool.run("weights", model, "--json"))["weights"]}
+    assert tensors and all(weights[name] == shown_as for name, shown_as in tensors.items()), "tensors differ"
     module = {row["name"]: row["module"] or "<root>" for row in tool.query(model, "not untagged")}
     wrong = [name for name, path in module.items() if name in shown and shown[name] != path]
     assert not wrong, f"{wrong[0]} shows {shown[wrong[0]]}"
-    return f"{sum(name in shown for name in module)} nodes show their module"
+    return (f"{sum(name in shown for name in module)} nodes show their module, "
+            f"{sum(map(bool, tensors.values()))} tensors their parameter")
 
 
 def exports_parse(tool: Tool, model: pathlib.Path, scratch: pathlib.Path) -> str:

@@ -1,5 +1,6 @@
 // What Netron would show for each node: `node netron_nodes.mjs NETRON_PACKAGE MODEL [ATTACHMENT]` prints
-// [{name, type, metadata}]; ATTACHMENT is a file that a user opens while the model is open.
+// [{name, type, metadata}]; ATTACHMENT is a file that a user opens while the model is open. With one, initializers follow
+// the nodes, of type "tensor".
 //
 // Netron's own model code runs here, without a browser: a host that answers what the code asks of a window.
 import * as fs from 'fs';
@@ -46,4 +47,15 @@ const nodes = model.modules[0].nodes.map((node) => ({
     name: node.name, type: node.type.name,
     metadata: Object.fromEntries(shown(node).map((entry) => [entry.name, String(entry.value)])),
 }));
+const tensors = new Map();
+for (const node of attachment ? model.modules[0].nodes : []) {
+    for (const value of (node.inputs || []).flatMap((input) => input.value || [])) {
+        if (value.initializer) {
+            tensors.set(value.name, model.attachment.metadata.tensor(value.initializer));
+        }
+    }
+}
+for (const [name, entries] of tensors) {
+    nodes.push({ name, type: 'tensor', metadata: Object.fromEntries(entries.map((entry) => [entry.name, String(entry.value)])) });
+}
 fs.writeSync(1, JSON.stringify(nodes));

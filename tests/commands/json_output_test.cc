@@ -64,7 +64,8 @@ TEST_P(JsonOutputTest, IsWhatTheSchemaSays) {
   ExpectFits("query", {"query", "op=Nothing", "--json"});
   ExpectFits("netron-attachment", {"export", "--to", "netron"});
   for (const std::string tool :
-       {"names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract"}) {
+       {"names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract",
+        "modelopt", "nncf", "neural-compressor", "fp16"}) {
     ExpectFits("select", {"select", "not untagged", "--for", tool, "--json",
                           "--skip-unaddressable"});
     ExpectFits("select",
@@ -72,9 +73,48 @@ TEST_P(JsonOutputTest, IsWhatTheSchemaSays) {
   }
 }
 
+TEST_P(JsonOutputTest, OfNewModelsIsWhatTheSchemaSays) {
+  ExpectFits("weights", {"weights", "--json"});
+  ExpectFits("tap", {"tap", "--module", "**", "-o", folder_ / "tap", "--json"});
+  ExpectFits("tap", {"tap", "--module", "**", "--inputs", "-o",
+                     folder_ / "inputs", "--json"});
+  if (GetParam() != "bert_layer") return;
+  ExpectFits("extract", {"extract", "--module", "encoder.layer.0", "-o",
+                         folder_ / "extract", "--json"});
+  ExpectFits("split", {"split", "--at", "encoder.layer.0", "--out-dir",
+                       folder_.path(), "--json"});
+  const std::string numbers = folder_.Write(
+      "numbers.tsv", "/encoder/layer.0/attention/self/Softmax\t1.5\nx\t2\n");
+  ExpectFits("profile", {"profile", numbers, "--json"});
+  ExpectFits("profile",
+             {"profile", numbers, numbers, "--by", "node", "--json"});
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, JsonOutputTest,
                          testing::Values("bert_layer", "control_flow",
                                          "hostile_names", "no_scopes"));
+
+// These tools take the names of what they leave alone.
+TEST(SelectTest, AnUnnamedNodeCannotBeLeftOut) {
+  const TemporaryFolder folder;
+  const std::string model = folder.Write(
+      "m.onnx",
+      BytesFromText(
+          R"pb(graph {
+                 node { op_type: "Relu" name: "a" input: "x" output: "v" }
+                 node { op_type: "Neg" input: "v" output: "y" }
+               })pb"));
+  for (const std::string tool : {"nncf", "neural-compressor", "fp16"}) {
+    const CliResult refused =
+        RunCli({"select", model, "name=a", "--for", tool});
+    EXPECT_EQ(refused.exit, 1) << tool;
+    EXPECT_EQ(refused.out, "") << tool;
+    EXPECT_THAT(refused.err, testing::HasSubstr("#1  Neg: it has no name"));
+    EXPECT_EQ(
+        RunCli({"select", model, "name=a", "--for", tool, "--exclude"}).exit,
+        0);
+  }
+}
 
 TEST(HostileOutputTest, JsonStaysWhatTheSchemaSays) {
   const TemporaryFolder folder;

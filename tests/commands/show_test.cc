@@ -63,6 +63,46 @@ TEST(ShowTest, AThousandModulesAreShownAsDeepAsFits) {
   for (const std::string& line : lines) EXPECT_LE(Columns(line), 80u) << line;
 }
 
+// x[N,4] * w[4,4], then Relu.
+std::string ModelWithNamedDimension(const TemporaryFolder& folder) {
+  schema::ModelProto model;
+  model.set_ir_version(8);
+  model.set_producer_name("pytorch");
+  schema::GraphProto& graph = *model.mutable_graph();
+  schema::ValueInfoProto& input = *graph.add_input();
+  input.set_name("x");
+  auto& type = *input.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(1);
+  type.mutable_shape()->add_dim()->set_dim_param("N");
+  type.mutable_shape()->add_dim()->set_dim_value(4);
+  schema::TensorProto& weight = *graph.add_initializer();
+  weight.set_name("fc.weight");
+  weight.set_data_type(1);
+  weight.add_dims(4);
+  weight.add_dims(4);
+  AddNode(graph, "MatMul", "/fc/MatMul", {"x", "fc.weight"}, {"y"});
+  AddNode(graph, "Relu", "/act/Relu", {"y"}, {"z"});
+  return folder.Write("named.onnx", model.SerializeAsString());
+}
+
+TEST(ShowTest, CountsFlopsWhereShapesAreKnown) {
+  const TemporaryFolder folder;
+  const std::string path = ModelWithNamedDimension(folder);
+  const std::string unknown = RunCli({"show", path}).out;
+  EXPECT_THAT(unknown, HasSubstr("  weights     64 B\n"));
+  EXPECT_THAT(unknown, HasSubstr("  FLOPs       unknown for 2 of 2 nodes"));
+  EXPECT_THAT(unknown, Not(HasSubstr("FLOPs  sure")));
+  const std::string known = RunCli({"show", path, "--shape", "x=3,4"}).out;
+  // 2 * 3 * 4 * 4 for the product, 3 * 4 for Relu.
+  EXPECT_THAT(known, HasSubstr("  FLOPs       108\n"));
+  EXPECT_THAT(known, HasSubstr("  88.9%"));
+  EXPECT_THAT(RunCli({"show", path, "--shape", "x=3,4", "--json"}).out,
+              HasSubstr("\"total_flops\": 96"));
+  EXPECT_THAT(RunCli({"diff", path, path, "--shape", "x=3,4"}).out,
+              HasSubstr("   16 parameters, 64 B; FLOPs 108\n"));
+  EXPECT_EQ(RunCli({"show", path, "--shape", "y=3"}).exit, 2);
+}
+
 TEST(ShowTest, ColoursOnlyWhereAskedFor) {
   const std::string path =
       std::string(ONNX_TAG_TEST_MODELS) + "/bert_tiny/model.onnx";

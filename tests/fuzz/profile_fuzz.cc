@@ -3,14 +3,14 @@
 #include <string>
 
 #include "onnx_tag/error.h"
-#include "profile/ort_profile.h"
+#include "profile/read_profile.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   using namespace onnx_tag;
   const std::string text(reinterpret_cast<const char*>(data), size);
   try {
-    profile::OrtProfile profile = profile::ReadOrtProfile(text);
+    profile::Profile profile = profile::ReadProfile(text);
     CountSelfTimes(
         profile, [](profile::KernelId id) { return Index(id) % 2 == 0; },
         [](profile::KernelId id) { return Index(id) % 3 == 0; });

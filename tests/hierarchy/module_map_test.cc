@@ -56,6 +56,51 @@ TEST(ModuleMap, ReadsARecordingAndPassesOverItsTrace) {
   EXPECT_TRUE(map.OnlyHolds(map.tree.Find("b")));
 }
 
+std::vector<std::string> CallsOf(const ModuleMap& map) {
+  std::vector<std::string> calls;
+  for (const ModuleCall& call : map.calls) {
+    calls.push_back(
+        map.tree.Path(call.module) + " from " +
+        (call.caller == kNo<ModuleId> ? "nobody" : map.tree.Path(call.caller)));
+  }
+  return calls;
+}
+
+TEST(ModuleMap, ReadsShapesAndOtherNames) {
+  const ModuleMap map = ReadModuleMap(R"({"modules": {
+      "a": {"class": "Linear", "parameters": {"weight": [4, 3], "bias": [4]}},
+      "b": {"class": "Linear", "shared_with": "a",
+            "parameters": {"weight": "tied"}}}})");
+  const RecordedModule& a = map.modules[map.tree.Find("a")];
+  EXPECT_THAT(a.shapes, ElementsAre(ElementsAre(4, 3), ElementsAre(4)));
+  const RecordedModule& b = map.modules[map.tree.Find("b")];
+  EXPECT_EQ(b.shared_with, "a");
+  EXPECT_THAT(b.shapes, ElementsAre(ElementsAre()));
+  EXPECT_TRUE(map.calls.empty());
+}
+
+TEST(ModuleMap, KnowsTheOrderOfFirstCalls) {
+  const ModuleMap map = ReadModuleMap(R"({"modules": {
+      "": {"class": "Net", "order": 0},
+      "list": {"class": "ModuleList"},
+      "list.0": {"class": "B", "order": 2},
+      "act": {"class": "ReLU", "order": 1}}})");
+  EXPECT_THAT(CallsOf(map),
+              ElementsAre(" from nobody", "act from ", "list.0 from "));
+}
+
+TEST(ModuleMap, TakesAllCallsWhereTheyAreRecorded) {
+  const ModuleMap map = ReadModuleMap(R"({
+      "calls": [{"module": "", "number": 0, "parent": null},
+                {"module": "act", "number": 0, "parent": 0},
+                {"module": "gone", "number": 0, "parent": 0},
+                {"module": "act", "number": 1, "parent": 7}],
+      "modules": {"": {"class": "Net", "order": 0},
+                  "act": {"class": "ReLU", "order": 1}}})");
+  EXPECT_THAT(CallsOf(map),
+              ElementsAre(" from nobody", "act from ", "act from nobody"));
+}
+
 // The documented fields of ModelInsider's metadata: by path, what was called.
 TEST(ModuleMap, ReadsModelInsidersFlatModules) {
   const ModuleMap map = ReadModuleMap(R"({

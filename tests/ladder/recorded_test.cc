@@ -64,9 +64,10 @@ schema::ModelProto Convolutions(const std::string& prefix) {
 TEST(Recorded, TheDefaultStrategyTakesARun) {
   MappingOptions options;
   options.recipes = false;
-  options.trace = BlockRun(16);
+  MappingFacts facts;
+  facts.trace = BlockRun(16);
   for (const std::string prefix : {"block.", "onnx::Conv_"}) {
-    const Mapped mapped(Convolutions(prefix), options);
+    const Mapped mapped(Convolutions(prefix), options, facts);
     EXPECT_EQ(mapped.Module("", 0), "block.conv_a") << prefix;
     EXPECT_EQ(mapped.Module("", 1), "block.act") << prefix;
     EXPECT_EQ(mapped.Module("", 2), "block.conv_b") << prefix;
@@ -77,8 +78,9 @@ TEST(Recorded, TheDefaultStrategyTakesARun) {
 TEST(Recorded, UsageBasedTakesItToo) {
   MappingOptions options;
   options.strategy = "usage_based";
-  options.trace = BlockRun(16);
-  const Mapped mapped(Convolutions("onnx::Conv_"), options);
+  MappingFacts facts;
+  facts.trace = BlockRun(16);
+  const Mapped mapped(Convolutions("onnx::Conv_"), options, facts);
   EXPECT_EQ(mapped.Module("", 0), "-");  // torch.nn's classes alone
 }
 
@@ -92,9 +94,9 @@ TEST(Recorded, ARunOfAnotherModelIsRefused) {
   AddNode(graph, "MatMul", {"2", "b.weight"}, {"3"});
   AddNode(graph, "Tanh", {"3"}, {"y"});
   graph->add_output()->set_name("y");
-  MappingOptions options;
-  options.trace = BlockRun(16);
-  const auto map = [&] { const Mapped mapped(model, options); };
+  MappingFacts facts;
+  facts.trace = BlockRun(16);
+  const auto map = [&] { const Mapped mapped(model, facts); };
   EXPECT_THROW(map(), Error);
 }
 

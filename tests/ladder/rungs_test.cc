@@ -303,6 +303,74 @@ TEST(Rung, SequentialHasTheNumberBetween) {
   EXPECT_EQ(graph.Says("sequential", "b"), "net.4 medium");
 }
 
+// A norm and an activation of several nodes each, and one of a single node.
+TEST(Rung, SequentialTellsPartsOfSeveralNodesApart) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"net.0.weight", "net.4.weight"});
+  graph.Node("Conv", {"x", "net.0.weight"}, "a");
+  graph.Node("Reshape", {"a"}, "b");
+  graph.Node("InstanceNormalization", {"b"}, "c");
+  graph.Node("Reshape", {"c"}, "d");
+  graph.Node("Mul", {"d"}, "e");
+  graph.Node("Add", {"e"}, "f");
+  graph.Node("Sigmoid", {"f"}, "g");
+  graph.Node("Mul", {"f", "g"}, "h");
+  graph.Node("MaxPool", {"h"}, "i");
+  graph.Node("Conv", {"i", "net.4.weight"}, "j");
+  graph.Read();
+  graph.Place("a", "net.0");
+  graph.Place("j", "net.4");
+  EXPECT_EQ(graph.Says("sequential", "c"), "net.1 medium");
+  EXPECT_EQ(graph.Says("sequential", "f"), "net.1 medium");
+  EXPECT_EQ(graph.Says("sequential", "h"), "net.2 medium");
+  EXPECT_EQ(graph.Says("sequential", "i"), "net.3 medium");
+}
+
+// Which of two items it is, is not known: one may be a folded BatchNorm. dynamo
+// tells which convolution has one.
+TEST(Rung, SequentialIsAroundWhatMayBeOneOfTwoItems) {
+  for (const bool folded : {false, true}) {
+    OneRung graph;
+    const std::string bias = folded ? "net.0.weight_bias" : "net.0.bias";
+    AddParameters(graph.proto(), {"net.0.weight", bias, "net.3.weight"});
+    graph.Node("Conv", {"x", "net.0.weight", bias}, "a");
+    graph.Node("Relu", {"a"}, "b");
+    graph.Node("Conv", {"b", "net.3.weight"}, "c");
+    graph.Read();
+    graph.Place("a", "net.0");
+    graph.Place("c", "net.3");
+    EXPECT_EQ(graph.Says("sequential", "b"),
+              folded ? "net.2 medium" : "net low");
+  }
+}
+
+// Nobody makes a Sequential of one item; and what follows one product follows
+// the next, too.
+TEST(Rung, SequentialGoesOnBehindItsLastKnownItem) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"one.0.weight", "two.0.weight", "two.2.weight",
+                                "other.weight", "last.1.weight"});
+  graph.Node("Conv", {"x", "one.0.weight"}, "a");
+  graph.Node("LeakyRelu", {"a"}, "b");
+  graph.Node("Conv", {"b", "two.0.weight"}, "c");
+  graph.Node("Relu", {"c"}, "d");
+  graph.Node("Conv", {"d", "two.2.weight"}, "e");
+  graph.Node("Relu", {"e"}, "f");
+  graph.Node("Conv", {"f", "last.1.weight"}, "g");
+  graph.Node("Relu", {"g"}, "h");
+  graph.Node("Conv", {"h", "other.weight"}, "i");
+  graph.Read();
+  graph.Place("a", "one.0");
+  graph.Place("c", "two.0");
+  graph.Place("e", "two.2");
+  graph.Place("g", "last.1");
+  graph.Place("i", "other");
+  EXPECT_EQ(graph.Says("sequential", "b"), "one low");
+  EXPECT_EQ(graph.Says("sequential", "d"), "two.1 medium");
+  EXPECT_EQ(graph.Says("sequential", "f"), "two low");
+  EXPECT_EQ(graph.Says("sequential", "h"), "-");
+}
+
 TEST(Rung, ExecutionOrderStaysBetweenPlacedNodes) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "a");
@@ -312,6 +380,21 @@ TEST(Rung, ExecutionOrderStaysBetweenPlacedNodes) {
   graph.Place("a", "block.act");
   graph.Place("c", "block.act");
   EXPECT_EQ(graph.Says("execution_order", "b"), "block.act low");
+}
+
+// A tool that sorts nodes anew puts branches side by side.
+TEST(Rung, ExecutionOrderKnowsWhatRunsBesideALeaf) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"block.proj.weight", "block.conv.weight"});
+  graph.Node("Mul", {"x", "block.proj.weight"}, "a");
+  graph.Node("Neg", {"x"}, "b");
+  graph.Node("Add", {"a", "block.proj.weight"}, "c");
+  graph.Node("Conv", {"b", "block.conv.weight"}, "d");
+  graph.Read();
+  graph.Place("a", "block.proj");
+  graph.Place("c", "block.proj");
+  graph.Place("d", "block.conv");
+  EXPECT_EQ(graph.Says("execution_order", "b"), "block low");
 }
 
 // Facts of a recorded run; the run is in the file's order.
@@ -362,6 +445,20 @@ TEST(Rung, VoteNeedsNeighboursThatAreClose) {
   graph.Place("e", "head");
   EXPECT_EQ(graph.Says("vote", "b"), "net.block.act medium");
   EXPECT_EQ(graph.Says("vote", "d"), "-");
+}
+
+// Both ends of a chain vote for their neighbour in the same round.
+TEST(Rung, VoteDoesNotDependOnTheOrderOfNodes) {
+  OneRung graph;
+  graph.Node("Relu", {"x"}, "a");
+  graph.Node("Identity", {"a"}, "b");
+  graph.Node("Identity", {"b"}, "c");
+  graph.Node("Relu", {"c"}, "d");
+  graph.Read();
+  graph.Place("a", "net.block.one");
+  graph.Place("d", "net.block.two");
+  EXPECT_EQ(graph.Says("vote", "b"), "net.block.one medium");
+  EXPECT_EQ(graph.Says("vote", "c"), "net.block.two medium");
 }
 
 TEST(Rung, AuxiliaryIsTheRest) {

@@ -25,21 +25,28 @@ std::string ReadAll(const std::string& name) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-MappingOptions With(const std::string& strategy, const std::string& model) {
-  const std::string text = ReadAll(model + "/recording.json");
-  auto recording = std::make_shared<Recording>(ReadRecording(text));
-  recording->file = model + "/recording.json";
+MappingOptions By(const std::string& strategy) {
   MappingOptions options;
   options.strategy = strategy;
-  options.hierarchy = std::make_shared<ModuleMap>(ReadModuleMap(text));
-  if (strategy == "htp") options.trace = recording;
-  if (strategy == "fx_graph") options.fx = recording;
   return options;
 }
 
-std::string ErrorOf(const std::string& bytes, const MappingOptions& options) {
+// The facts of a recorded model that the strategy needs.
+MappingFacts FactsFor(const std::string& strategy, const std::string& model) {
+  const std::string text = ReadAll(model + "/recording.json");
+  auto recording = std::make_shared<Recording>(ReadRecording(text));
+  recording->file = model + "/recording.json";
+  MappingFacts facts;
+  facts.hierarchy = std::make_shared<ModuleMap>(ReadModuleMap(text));
+  if (strategy == "htp") facts.trace = recording;
+  if (strategy == "fx_graph") facts.fx = recording;
+  return facts;
+}
+
+std::string ErrorOf(const std::string& bytes, const MappingOptions& options,
+                    const MappingFacts& facts = {}) {
   try {
-    MapNodes(ReadModel(bytes), options);
+    MapNodes(ReadModel(bytes), options, facts);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
     return error.what();
@@ -64,8 +71,8 @@ TEST(Strategies, HtpCoversFilesWithoutASingleName) {
     const std::string bytes = ReadAll(file);
     const Model model = ReadModel(bytes);
     const std::string name(file);
-    const Tagging tagging =
-        MapNodes(model, With("htp", name.substr(0, name.find('/'))));
+    const Tagging tagging = MapNodes(
+        model, By("htp"), FactsFor("htp", name.substr(0, name.find('/'))));
     const Coverage coverage = CountTags(tagging);
     EXPECT_EQ(coverage.untagged(), 0u) << file;
     EXPECT_LT(10 * Auxiliary(coverage), coverage.nodes) << file;
@@ -74,11 +81,11 @@ TEST(Strategies, HtpCoversFilesWithoutASingleName) {
 }
 
 TEST(Strategies, HtpSaysTheSameWithAndWithoutNames) {
-  const MappingOptions options = With("htp", "bert");
+  const MappingFacts facts = FactsFor("htp", "bert");
   const std::string named = ReadAll("bert/ts.onnx");
   const std::string bare = ReadAll("bert/ts-bare.onnx");
-  const Tagging a = MapNodes(ReadModel(named), options);
-  const Tagging b = MapNodes(ReadModel(bare), options);
+  const Tagging a = MapNodes(ReadModel(named), By("htp"), facts);
+  const Tagging b = MapNodes(ReadModel(bare), By("htp"), facts);
   ASSERT_EQ(a.tags.size(), b.tags.size());
   for (const NodeId node : AllIds<NodeId>(a.tags.size())) {
     EXPECT_EQ(a.modules.Path(a.tags[node].module),
@@ -88,16 +95,14 @@ TEST(Strategies, HtpSaysTheSameWithAndWithoutNames) {
 }
 
 TEST(Strategies, HtpNeedsATrace) {
-  MappingOptions options;
-  options.strategy = "htp";
-  const std::string error = ErrorOf(ReadAll("bert/ts.onnx"), options);
+  const std::string error = ErrorOf(ReadAll("bert/ts.onnx"), By("htp"));
   EXPECT_THAT(error, HasSubstr("--trace"));
   EXPECT_THAT(error, HasSubstr("python -m onnx_tag record"));
 }
 
 TEST(Strategies, HtpRefusesTheTraceOfAnotherModel) {
-  const std::string error =
-      ErrorOf(ReadAll("bert/ts-bare.onnx"), With("htp", "resnet"));
+  const std::string error = ErrorOf(ReadAll("bert/ts-bare.onnx"), By("htp"),
+                                    FactsFor("htp", "resnet"));
   EXPECT_THAT(error, HasSubstr("another model"));
   EXPECT_THAT(error, HasSubstr("%"));
   EXPECT_THAT(error, HasSubstr("python -m onnx_tag record"));
@@ -122,10 +127,9 @@ TEST(Strategies, HtpKeepsWhatLayersShareApart) {
        "inputs": [2], "outputs": [3]},
       {"op": "aten.mul.Tensor", "module": "layers.1", "call": 1,
        "inputs": [3, {"const": 2}], "outputs": [4]}]})";
-  MappingOptions options;
-  options.strategy = "htp";
-  options.trace = std::make_shared<Recording>(ReadRecording(text));
-  options.hierarchy = std::make_shared<ModuleMap>(ReadModuleMap(text));
+  MappingFacts facts;
+  facts.trace = std::make_shared<Recording>(ReadRecording(text));
+  facts.hierarchy = std::make_shared<ModuleMap>(ReadModuleMap(text));
   schema::ModelProto model;
   auto* graph = model.mutable_graph();
   graph->add_input()->set_name("x");
@@ -134,7 +138,7 @@ TEST(Strategies, HtpKeepsWhatLayersShareApart) {
   AddNode(graph, "Mul", {"1", "c"}, {"2"});
   AddNode(graph, "Relu", {"2"}, {"3"});
   AddNode(graph, "Mul", {"3", "c"}, {"4"});
-  const Mapped mapped(model, options);
+  const Mapped mapped(model, By("htp"), facts);
   const Tagging& tagging = mapped.tagging();
   const Tag& shared = tagging.tags[NodeId{0}];
   EXPECT_EQ(shared.source, Source::kAuxiliary);
@@ -148,33 +152,35 @@ TEST(Strategies, HtpKeepsWhatLayersShareApart) {
 }
 
 TEST(Strategies, AllTakeATrace) {
-  MappingOptions options = With("htp", "bert");
+  const MappingFacts facts = FactsFor("htp", "bert");
   const std::string bytes = ReadAll("bert/dyn-bare.onnx");
   for (const std::string strategy : {"enhanced_semantic", "universal", "htp"}) {
-    options.strategy = strategy;
-    EXPECT_GT(CountTags(MapNodes(ReadModel(bytes), options)).share(), 0.95)
+    EXPECT_GT(
+        CountTags(MapNodes(ReadModel(bytes), By(strategy), facts)).share(),
+        0.95)
         << strategy;
   }
 }
 
 TEST(Strategies, FxGraphReadsMetadataOrARecording) {
-  MappingOptions options;
-  options.strategy = "fx_graph";
+  const MappingOptions options = By("fx_graph");
   const std::string dyn = ReadAll("bert/dyn.onnx");
   EXPECT_GT(CountTags(MapNodes(ReadModel(dyn), options)).share(), 0.99);
   const std::string bare = ReadAll("bert/dyn-bare.onnx");
   const std::string error = ErrorOf(bare, options);
   EXPECT_THAT(error, HasSubstr("--fx"));
   EXPECT_THAT(error, HasSubstr("python -m onnx_tag record"));
-  EXPECT_GT(
-      CountTags(MapNodes(ReadModel(bare), With("fx_graph", "bert"))).share(),
-      0.99);
+  EXPECT_GT(CountTags(MapNodes(ReadModel(bare), options,
+                               FactsFor("fx_graph", "bert")))
+                .share(),
+            0.99);
 }
 
 TEST(Strategies, UniversalNamesEveryClass) {
   const std::string bytes = ReadAll("bert/ts.onnx");
   const Model model = ReadModel(bytes);
-  const Tagging tagging = MapNodes(model, With("universal", "bert"));
+  const Tagging tagging =
+      MapNodes(model, By("universal"), FactsFor("universal", "bert"));
   EXPECT_TRUE(tagging.format.torch_nn);
   bool linear = false;
   for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
@@ -185,12 +191,11 @@ TEST(Strategies, UniversalNamesEveryClass) {
 }
 
 // Named as TorchScript does, with classes that only a hierarchy knows.
-MappingOptions UsageOptions(std::string_view modules) {
-  MappingOptions options;
-  options.strategy = "usage_based";
-  options.hierarchy = std::make_shared<ModuleMap>(
+MappingFacts Classes(std::string_view modules) {
+  MappingFacts facts;
+  facts.hierarchy = std::make_shared<ModuleMap>(
       ReadModuleMap("{\"modules\": " + std::string(modules) + "}"));
-  return options;
+  return facts;
 }
 
 schema::ModelProto TwoLinears() {
@@ -204,23 +209,27 @@ schema::ModelProto TwoLinears() {
 }
 
 TEST(Strategies, UsageBasedWantsMoreThanTorchNn) {
-  const Mapped mapped(TwoLinears(), UsageOptions(R"({"": "Net", "a": "MyLinear",
+  const Mapped mapped(TwoLinears(), By("usage_based"),
+                      Classes(R"({"": "Net", "a": "MyLinear",
                                      "b": "Linear"})"));
   EXPECT_TRUE(mapped.tagging().tags[NodeId{0}].tagged());
   EXPECT_FALSE(mapped.tagging().tags[NodeId{1}].tagged());
 }
 
 TEST(Strategies, UsageBasedLeavesPlainTorchNnAlone) {
-  const Mapped mapped(TwoLinears(), UsageOptions(R"({"": "Net", "a": "Linear",
+  const Mapped mapped(TwoLinears(), By("usage_based"),
+                      Classes(R"({"": "Net", "a": "Linear",
                                      "b": "Linear"})"));
   EXPECT_EQ(CountTags(mapped.tagging()).tagged, 0u);
 }
 
 TEST(Strategies, UsageBasedKeepsTheExceptions) {
-  MappingOptions options =
-      UsageOptions(R"({"": "Net", "a": "Linear", "b": "Linear"})");
+  const MappingFacts facts =
+      Classes(R"({"": "Net", "a": "Linear", "b": "Linear"})");
+  MappingOptions options = By("usage_based");
   options.format.exceptions = {"Linear"};
-  EXPECT_EQ(CountTags(Mapped(TwoLinears(), options).tagging()).tagged, 2u);
+  EXPECT_EQ(CountTags(Mapped(TwoLinears(), options, facts).tagging()).tagged,
+            2u);
 }
 
 }  // namespace

@@ -16,12 +16,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-MappingOptions With(std::string_view modules) {
+MappingFacts With(std::string_view modules) {
   ModuleMap map = ReadModuleMap("{\"modules\": " + std::string(modules) + "}");
   map.name = "h.json";
-  MappingOptions options;
-  options.hierarchy = std::make_shared<const ModuleMap>(std::move(map));
-  return options;
+  MappingFacts facts;
+  facts.hierarchy = std::make_shared<const ModuleMap>(std::move(map));
+  return facts;
 }
 
 // Two Linears and what stands between them, with scopes.
@@ -38,9 +38,9 @@ schema::ModelProto ScopedModel() {
 }
 
 std::string ErrorOf(const schema::ModelProto& model,
-                    const MappingOptions& options) {
+                    const MappingFacts& facts) {
   try {
-    Mapped mapped(model, options);
+    Mapped mapped(model, facts);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
     return error.what();

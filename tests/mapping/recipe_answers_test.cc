@@ -39,9 +39,9 @@ TEST(RecipeAnswers, AConversionIsNoSurerThanItsTensor) {
   const ListBook book = BookOf(Convolutions(false));
   const Stack stack = Convolutions(true);
   const SmallModel model(stack.lines, stack.tensors);
-  MappingOptions options;
-  options.book = &book;
-  const Tagging tagging = MapNodes(model.model(), options);
+  MappingFacts facts;
+  facts.book = &book;
+  const Tagging tagging = MapNodes(model.model(), {}, facts);
   const Tag& convolution = tagging.tags[MakeId<NodeId>(0)];
   const Tag& quantizer = tagging.tags[MakeId<NodeId>(1)];
   EXPECT_EQ(tagging.modules.Path(convolution.module), "stages.0.conv");
@@ -56,9 +56,9 @@ TEST(RecipeAnswers, TheBodiesOfBranchesAreAsked) {
   const std::string bytes =
       InABranch(SmallModel(stack.lines, stack.tensors).bytes());
   const Model model = ReadModel(bytes);
-  MappingOptions options;
-  options.book = &book;
-  const Tagging tagging = MapNodes(model, options);
+  MappingFacts facts;
+  facts.book = &book;
+  const Tagging tagging = MapNodes(model, {}, facts);
   const Graph& body = model[MakeId<GraphId>(1)];
   for (std::size_t i = 0; i < stack.lines.size(); ++i) {
     const Tag& tag = tagging.tags[body.nodes[i]];

@@ -34,13 +34,13 @@ std::string ErrorOf(std::string_view json) {
   return "";
 }
 
-MappingOptions With(std::string_view json) {
-  MappingOptions options;
-  options.rules = std::make_shared<const Rules>(ReadRules(json, "r.json"));
-  return options;
+MappingFacts With(std::string_view json) {
+  MappingFacts facts;
+  facts.rules = std::make_shared<const Rules>(ReadRules(json, "r.json"));
+  return facts;
 }
 
-MappingOptions WithRule(const std::string& rule) {
+MappingFacts WithRule(const std::string& rule) {
   return With("{\"rules\": [" + rule + "]}");
 }
 

@@ -1,8 +1,7 @@
-#include "profile/ort_profile.h"
-
 #include <gtest/gtest.h>
 
 #include "onnx_tag/error.h"
+#include "profile/read_profile.h"
 #include "support/temporary_folder.h"
 
 namespace onnx_tag::profile {
@@ -16,14 +15,14 @@ std::string Event(const std::string& name, const std::string& op, int begin,
          "\",\"args\":{\"op_name\":\"" + op + "\",\"x\":[{\"y\":1}]}}";
 }
 
-std::int64_t Count(OrtProfile& profile) {
+std::int64_t Count(Profile& profile) {
   return CountSelfTimes(
       profile, [&](KernelId id) { return profile.kernels[id].op == "If"; },
       [&](KernelId id) { return profile.kernels[id].name == "inner"; });
 }
 
 TEST(OrtProfile, TakesKernelsAndLeavesFences) {
-  const OrtProfile profile = ReadOrtProfile(
+  const Profile profile = ReadOrtProfile(
       "[" + Event("a_fence_before", "Add", 0, 5) + "," +
       Event("a_kernel_time", "Add", 5, 7) + "," +
       Event("a_fence_after", "Add", 12, 5) +
@@ -37,13 +36,13 @@ TEST(OrtProfile, TakesKernelsAndLeavesFences) {
 }
 
 TEST(OrtProfile, TakesEventsInAnObject) {
-  const OrtProfile profile = ReadOrtProfile(
+  const Profile profile = ReadOrtProfile(
       "{\"traceEvents\":[" + Event("a_kernel_time", "Add", 5, 7) + "]}");
   EXPECT_EQ(profile.runs.size(), 1u);
 }
 
 TEST(OrtProfile, KeepsWhatIsWholeOfACutFile) {
-  const OrtProfile profile = ReadOrtProfile(
+  const Profile profile = ReadOrtProfile(
       "[" + Event("a_kernel_time", "Add", 5, 7) + ",\n{\"cat\":\"No");
   EXPECT_EQ(profile.runs.size(), 1u);
   EXPECT_TRUE(profile.cut_off);
@@ -57,7 +56,7 @@ TEST(OrtProfile, RefusesOtherJson) {
 }
 
 TEST(SelfTime, TakesABranchFromItsIf) {
-  OrtProfile profile =
+  Profile profile =
       ReadOrtProfile("[" + Event("inner_kernel_time", "Mul", 12, 10) + "," +
                      Event("if_kernel_time", "If", 10, 20) + "," +
                      Event("next_kernel_time", "Add", 30, 5) + "]");
@@ -67,7 +66,7 @@ TEST(SelfTime, TakesABranchFromItsIf) {
 }
 
 TEST(SelfTime, NestsAndTellsThreadsApart) {
-  OrtProfile profile =
+  Profile profile =
       ReadOrtProfile("[" + Event("outer_kernel_time", "If", 0, 100) + "," +
                      Event("middle_kernel_time", "If", 10, 50) + "," +
                      Event("inner_kernel_time", "Mul", 20, 30) + "," +
@@ -78,7 +77,7 @@ TEST(SelfTime, NestsAndTellsThreadsApart) {
 }
 
 TEST(SelfTime, FindsAHolderOnAnotherThread) {
-  OrtProfile profile =
+  Profile profile =
       ReadOrtProfile("[" + Event("outer_kernel_time", "If", 0, 100) + "," +
                      Event("inner_kernel_time", "Mul", 20, 30, 2) + "]");
   EXPECT_EQ(Count(profile), 100);

@@ -20,17 +20,17 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A recording written by hand.
+// A recipe written by hand.
 class Sketch {
  public:
   Sketch() {
-    recording_.family = "sketch";
-    recording_.texts = {""};
-    recording_.modules.push_back({});
+    recipe_.family = "sketch";
+    recipe_.texts = {""};
+    recipe_.modules.push_back({});
   }
 
   std::uint32_t Text(const std::string& text) {
-    auto& texts = recording_.texts;
+    auto& texts = recipe_.texts;
     const auto at = std::find(texts.begin(), texts.end(), text);
     const auto index = static_cast<std::uint32_t>(at - texts.begin());
     if (at == texts.end()) texts.push_back(text);
@@ -39,14 +39,14 @@ class Sketch {
 
   std::uint32_t Module(std::uint32_t parent, const std::string& atom,
                        const std::string& class_name) {
-    recording_.modules.push_back({parent, Text(atom), Text(class_name)});
-    return static_cast<std::uint32_t>(recording_.modules.size() - 1);
+    recipe_.modules.push_back({parent, Text(atom), Text(class_name)});
+    return static_cast<std::uint32_t>(recipe_.modules.size() - 1);
   }
 
   std::uint32_t Side(const std::string& op, std::uint32_t module,
                      std::vector<std::uint32_t> inputs = {}) {
-    recording_.side_nodes.push_back({Text(op), module, std::move(inputs)});
-    return static_cast<std::uint32_t>(recording_.side_nodes.size() - 1);
+    recipe_.side_nodes.push_back({Text(op), module, std::move(inputs)});
+    return static_cast<std::uint32_t>(recipe_.side_nodes.size() - 1);
   }
 
   std::uint32_t Token(const std::string& label, std::uint32_t module,
@@ -58,38 +58,38 @@ class Sketch {
     token.inputs = std::move(inputs);
     token.ops = {Text(label)};
     token.sides = std::move(sides);
-    recording_.tokens.push_back(std::move(token));
-    return static_cast<std::uint32_t>(recording_.tokens.size() - 1);
+    recipe_.tokens.push_back(std::move(token));
+    return static_cast<std::uint32_t>(recipe_.tokens.size() - 1);
   }
 
-  Recording& recording() { return recording_; }
+  Recipe& recipe() { return recipe_; }
 
  private:
-  Recording recording_;
+  Recipe recipe_;
 };
 
-BookSource BookOf(const Recording& recording) {
+BookSource BookOf(const Recipe& recipe) {
   BookSource book;
-  Distil(recording, "library-1.0-Model-ts17", book);
+  Distil(recipe, "library-1.0-Model-ts17", book);
   return book;
 }
 
 // Through the text and the tables.
-Recording ThereAndBack(const Recording& recording) {
-  const std::string text = PrintBook(BookOf(recording));
+Recipe ThereAndBack(const Recipe& recipe) {
+  const std::string text = PrintBook(BookOf(recipe));
   const std::string table = PackBook(ReadBook(text));
   return PackedBook(table).Read(0);
 }
 
-Recording Told(Recording recording) {
-  recording.exporter = "torchscript 17";
-  recording.version = "library 1.0";
-  return Canonical(recording);
+Recipe Told(Recipe recipe) {
+  recipe.exporter = "torchscript 17";
+  recipe.version = "library 1.0";
+  return Canonical(recipe);
 }
 
 TEST(Book, SaysTwoLayersOnce) {
   Sketch sketch;
-  sketch.recording().modules[0].class_name = sketch.Text("Net");
+  sketch.recipe().modules[0].class_name = sketch.Text("Net");
   const auto list = sketch.Module(0, "layers", "ModuleList");
   std::uint32_t last = sketch.Token("Gather:cd", 0, {});
   for (const char* index : {"0", "1"}) {
@@ -98,8 +98,8 @@ TEST(Book, SaysTwoLayersOnce) {
     const auto product = sketch.Token("LIN", linear, {last});
     last = sketch.Token("Add:dd", layer, {last, product});
   }
-  sketch.recording().outputs = {last};
-  const BookSource book = BookOf(sketch.recording());
+  sketch.recipe().outputs = {last};
+  const BookSource book = BookOf(sketch.recipe());
 
   std::vector<std::string> names;
   for (const auto& [name, program] : book.programs) {
@@ -108,8 +108,7 @@ TEST(Book, SaysTwoLayersOnce) {
   EXPECT_THAT(names, ElementsAre("Layer", "Linear", "Net"));
   EXPECT_THAT(PrintBook(book), HasSubstr("@fc Linear#"));
   EXPECT_THAT(PrintBook(book), HasSubstr("[^0]  Add:dd/Add:dd[^0,-1]"));
-  EXPECT_EQ(Canonical(ThereAndBack(sketch.recording())),
-            Told(sketch.recording()));
+  EXPECT_EQ(Canonical(ThereAndBack(sketch.recipe())), Told(sketch.recipe()));
 }
 
 // A shape that the root computes and every layer reads is an argument, so that
@@ -124,35 +123,33 @@ TEST(Book, MakesSharedSidesWhereTheirOwnerIs) {
     const auto own = sketch.Side("Concat", layer, {shape, kNone});
     last = sketch.Token("Reshape", layer, {last}, {{0, 1, own}});
   }
-  const std::string text = PrintBook(BookOf(sketch.recording()));
+  const std::string text = PrintBook(BookOf(sketch.recipe()));
   EXPECT_THAT(text, HasSubstr("Reshape[^0]{1=$Concat(^1,_)}"));
-  EXPECT_EQ(BookOf(sketch.recording()).programs.size(), 2U);
-  EXPECT_EQ(Canonical(ThereAndBack(sketch.recording())),
-            Told(sketch.recording()));
+  EXPECT_EQ(BookOf(sketch.recipe()).programs.size(), 2U);
+  EXPECT_EQ(Canonical(ThereAndBack(sketch.recipe())), Told(sketch.recipe()));
 }
 
 TEST(Book, KeepsOddNames) {
   Sketch sketch;
   const auto odd = sketch.Module(0, "a b,c[0]=^$@.", "My Class#1<2>");
   const auto token = sketch.Token("CONV", odd, {});
-  RecordedToken& made = sketch.recording().tokens[token];
+  RecordedToken& made = sketch.recipe().tokens[token];
   made.extra = sketch.Text("k3,3 s1,1 g_{}");
   made.ops = {sketch.Text("Conv"), sketch.Text("Add!?")};
   made.main = 1;
   made.anchor = sketch.Module(odd, "%", "");
-  EXPECT_EQ(Canonical(ThereAndBack(sketch.recording())),
-            Told(sketch.recording()));
+  EXPECT_EQ(Canonical(ThereAndBack(sketch.recipe())), Told(sketch.recipe()));
 }
 
-// Nobody would write such a model, but nothing in a recording forbids it.
-Recording RandomRecording(std::mt19937& random) {
+// Nobody would write such a model, but nothing in a recipe forbids it.
+Recipe RandomRecipe(std::mt19937& random) {
   const auto below = [&](std::size_t end) {
     return static_cast<std::uint32_t>(random() % end);
   };
   const char* classes[] = {"ModuleList", "ModuleDict", "Layer", "Linear", ""};
   const char* ops[] = {"Add:dd", "LIN", "Relu", "Shape", "Constant"};
   Sketch sketch;
-  Recording& made = sketch.recording();
+  Recipe& made = sketch.recipe();
   for (std::uint32_t i = 0, count = 1 + below(12); i < count; ++i) {
     sketch.Module(below(made.modules.size()), std::to_string(i),
                   classes[below(5)]);
@@ -190,22 +187,22 @@ Recording RandomRecording(std::mt19937& random) {
 TEST(Book, GivesBackWhatWasRecorded) {
   std::mt19937 random(1);
   for (int i = 0; i < 3000; ++i) {
-    // Side nodes that no token leads to are no part of a recording.
-    const Recording recording = Canonical(RandomRecording(random));
-    ASSERT_EQ(Canonical(ThereAndBack(recording)), Told(recording))
-        << PrintBook(BookOf(recording));
+    // Side nodes that no token leads to are no part of a recipe.
+    const Recipe recipe = Canonical(RandomRecipe(random));
+    ASSERT_EQ(Canonical(ThereAndBack(recipe)), Told(recipe))
+        << PrintBook(BookOf(recipe));
   }
 }
 
-TEST(Book, HoldsManyRecordingsAndSaysWhoMadeThem) {
+TEST(Book, HoldsManyRecipesAndSaysWhoMadeThem) {
   std::mt19937 random(2);
-  std::vector<Recording> recordings;
+  std::vector<Recipe> written;
   BookSource book;
   for (int i = 0; i < 50; ++i) {
-    recordings.push_back(Canonical(RandomRecording(random)));
-    recordings.back().family = "family" + std::to_string(i);
-    Distil(recordings.back(), "library-1.0-Model-ts17", book);
-    Distil(recordings.back(), "library-2.0-Model-dyn", book);
+    written.push_back(Canonical(RandomRecipe(random)));
+    written.back().family = "family" + std::to_string(i);
+    Distil(written.back(), "library-1.0-Model-ts17", book);
+    Distil(written.back(), "library-2.0-Model-dyn", book);
   }
   ASSERT_EQ(book.roots.size(), 50U);
   EXPECT_THAT(book.roots[0].made_by,
@@ -213,8 +210,8 @@ TEST(Book, HoldsManyRecordingsAndSaysWhoMadeThem) {
   const std::string table = PackBook(book);
   const PackedBook packed(table);
   for (std::size_t i = 0; i < packed.size(); ++i) {
-    EXPECT_EQ(Canonical(packed.Read(i)), Told(recordings[i]));
-    const Summary summary = Summarize(recordings[i]);
+    EXPECT_EQ(Canonical(packed.Read(i)), Told(written[i]));
+    const Summary summary = Summarize(written[i]);
     EXPECT_TRUE(std::ranges::equal(packed.Summary(i).grams, summary.grams));
     EXPECT_TRUE(std::ranges::equal(packed.Summary(i).names, summary.names));
   }

@@ -9,7 +9,7 @@
 namespace onnx_tag::recipes::test {
 namespace {
 
-TEST(Match, TheRecordingItself) {
+TEST(Match, TheRecipeItself) {
   const Stack stack = MakeStack(2, true);
   EXPECT_EQ(Ask(stack, BookOf(stack)), stack.modules);
 }
@@ -68,19 +68,19 @@ TEST(Candidates, AreOfManyFamilies) {
   const SmallModel model(stack.lines, stack.tensors);
   ListBook book;
   for (int i = 0; i < 12; ++i) {
-    Recording recording = model.Record(stack.modules);
-    recording.family = i < 10 ? "many" : "few";
-    book.Add(std::move(recording));
+    Recipe recipe = model.Record(stack.modules);
+    recipe.family = i < 10 ? "many" : "few";
+    book.Add(std::move(recipe));
   }
   AtomTable atoms;
   const TokenGraph graph(model.model());
   const std::vector<Path> anchors(graph.tokens().size());
   const Candidates ranked = RankByNames(graph, anchors, book, atoms);
   ASSERT_EQ(ranked.size(), 12u);
-  EXPECT_EQ(ranked[2]->recording.family, "many");
-  EXPECT_EQ(ranked[3]->recording.family, "few");
-  EXPECT_EQ(ranked[4]->recording.family, "few");
-  EXPECT_EQ(ranked[5]->recording.family, "many");
+  EXPECT_EQ(ranked[2]->recipe.family, "many");
+  EXPECT_EQ(ranked[3]->recipe.family, "few");
+  EXPECT_EQ(ranked[4]->recipe.family, "few");
+  EXPECT_EQ(ranked[5]->recipe.family, "many");
 }
 
 TEST(Match, NothingFromAnEmptyBook) {

@@ -11,7 +11,7 @@
 namespace onnx_tag::recipes::test {
 namespace {
 
-// A head that no recording has: 9 nodes.
+// A head that no recipe has: 9 nodes.
 void AddHead(Stack& stack, const std::string& from) {
   const std::string gate = stack.Linear(from, "judge.gate", true);
   stack.Node("Sigmoid " + gate + " -> g", "judge");
@@ -52,7 +52,7 @@ TEST(Parts, ABackboneDeepUnderAnUnknownHead) {
   EXPECT_GT(answer.parts[0].fit, 0.9);
   const std::vector<std::string> paths = PathsOf(stack, answer);
   EXPECT_EQ(paths[0], "-");
-  // All but the end, where the recording goes on otherwise.
+  // All but the end, where the recipe goes on otherwise.
   for (std::size_t i = 1; i + 1 < tower; ++i) {
     EXPECT_EQ(paths[i], stack.modules[i]) << stack.lines[i];
   }
@@ -61,7 +61,7 @@ TEST(Parts, ABackboneDeepUnderAnUnknownHead) {
   }
 }
 
-TEST(Parts, TwoTowersOfOneRecording) {
+TEST(Parts, TwoTowersOfOneRecipe) {
   Stack stack;
   const std::string left = AddTower(stack, "x", 3, "left.");
   const std::string right = AddTower(stack, "x", 4, "deep.0.right.");
@@ -76,7 +76,7 @@ TEST(Parts, TwoTowersOfOneRecording) {
   }
 }
 
-TEST(Parts, AModuleInsideARecordingIsNamedByItsPath) {
+TEST(Parts, AModuleInsideARecipeIsNamedByItsPath) {
   Stack stack;
   const std::string last = AddTower(stack, "x", 3, "mine.own.");
   AddHead(stack, last);
@@ -106,15 +106,15 @@ TEST(Parts, NothingWhereTheNamesAreOthers) {
   EXPECT_TRUE(answer.parts.empty());
 }
 
-TEST(Parts, CutOutIsARecordingOfTheModule) {
+TEST(Parts, CutOutIsARecipeOfTheModule) {
   const Stack stack = MakeStack(2, true, "model.");
-  const Recording whole =
+  const Recipe whole =
       SmallModel(stack.lines, stack.tensors).Record(stack.modules);
   const auto model = std::find_if(
       whole.modules.begin(), whole.modules.end(),
       [&](const auto& module) { return whole.texts[module.atom] == "model"; });
   ASSERT_NE(model, whole.modules.end());
-  const Recording part =
+  const Recipe part =
       CutOut(whole, static_cast<std::uint32_t>(model - whole.modules.begin()));
   EXPECT_EQ(part.family, "small.model");
   // All but the head.

@@ -1,4 +1,4 @@
-// What an aligned recording says of single nodes, and what fills its gaps.
+// What an aligned recipe says of single nodes, and what fills its gaps.
 #include "recipes/align/replay.h"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ Stack Nameless(int blocks, const std::string& list,
   return stack;
 }
 
-TEST(Match, WithoutNamesItIsTheRecordingThatDoesNothingElse) {
+TEST(Match, WithoutNamesItIsTheRecipeThatDoesNothingElse) {
   ListBook book =
       BookOf(Nameless(3, "right", {"GlobalAveragePool", "Flatten"}));
   const Stack deep =
@@ -130,12 +130,12 @@ Stack WithShapes(bool computed, bool longer) {
   return stack;
 }
 
-TEST(Replay, ShapesAreAskedOfOtherRecordingsOfTheFamily) {
+TEST(Replay, ShapesAreAskedOfOtherRecipesOfTheFamily) {
   const Stack file = WithShapes(true, false);
   ListBook book = BookOf(WithShapes(false, false));
   const std::size_t shape = file.lines.size() - 4;
   ASSERT_EQ(file.modules[shape], "mask");
-  // With what reads it, where no recording has it.
+  // With what reads it, where no recipe has it.
   EXPECT_EQ(Ask(file, book)[shape], "pool");
   const Stack other = WithShapes(true, true);
   book.Add(SmallModel(other.lines, other.tensors).Record(other.modules));

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "book_maker/make_recording.h"
+#include "book_maker/make_recipe.h"
 #include "onnx_tag/model.h"
 #include "onnx_tag_schema.pb.h"
 #include "recipes/tokens/tokens.h"
@@ -41,15 +41,15 @@ class SmallModel {
     return labels;
   }
 
-  // A recording: `modules` has the path of each node's module.
-  Recording Record(const std::vector<std::string>& modules) const {
+  // A recipe: `modules` has the path of each node's module.
+  Recipe Record(const std::vector<std::string>& modules) const {
     std::vector<KnownModule> known;
     for (std::size_t i = 0; i < modules.size(); ++i) {
       known.push_back({MakeId<NodeId>(i), modules[i], ""});
     }
-    Recording recording = MakeRecording(model_, known);
-    recording.family = "small";
-    return recording;
+    Recipe recipe = MakeRecipe(model_, known);
+    recipe.family = "small";
+    return recipe;
   }
 
  private:

@@ -1,4 +1,4 @@
-// A stack of layers to record and to ask for, and a book of such recordings.
+// A stack of layers to record and to ask for, and a book of such recipes.
 #ifndef ONNX_TAG_TESTS_RECIPES_STACK_H_
 #define ONNX_TAG_TESTS_RECIPES_STACK_H_
 
@@ -14,20 +14,18 @@ namespace onnx_tag::recipes::test {
 
 class ListBook : public Book {
  public:
-  void Add(Recording recording) {
-    summaries_.push_back(Summarize(recording));
-    recordings_.push_back(std::move(recording));
+  void Add(Recipe recipe) {
+    summaries_.push_back(Summarize(recipe));
+    recipes_.push_back(std::move(recipe));
   }
-  std::size_t size() const override { return recordings_.size(); }
+  std::size_t size() const override { return recipes_.size(); }
   SummaryView Summary(std::size_t index) const override {
     return summaries_[index].view();
   }
-  Recording Read(std::size_t index) const override {
-    return recordings_[index];
-  }
+  Recipe Read(std::size_t index) const override { return recipes_[index]; }
 
  private:
-  std::vector<Recording> recordings_;
+  std::vector<Recipe> recipes_;
   std::vector<recipes::Summary> summaries_;
 };
 

@@ -133,14 +133,14 @@ TEST(TrustedItems, WhatATokenReadsIsCutWithIt) {
   const std::vector<std::string> paths = Ask(other, book);
   ASSERT_TRUE(std::any_of(paths.begin(), paths.end(),
                           [](const std::string& path) { return path != "-"; }));
-  // The recording's own index would be a guess.
+  // The recipe's own index would be a guess.
   for (std::size_t i = 0; i < paths.size(); ++i) {
     EXPECT_EQ(paths[i].find("h."), std::string::npos)
         << other.lines[i] << " " << paths[i];
   }
 }
 
-// By token, the roles of a recording whose tokens are those of the file.
+// By token, the roles of a recipe whose tokens are those of the file.
 std::vector<std::string> Roles(const std::vector<std::string>& lines,
                                const Tensors& tensors,
                                const std::vector<std::string>& recorded,

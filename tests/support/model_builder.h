@@ -53,10 +53,13 @@ inline void AddParameters(schema::ModelProto& model, const Names& names,
 class Mapped {
  public:
   explicit Mapped(const schema::ModelProto& model,
-                  const MappingOptions& options = MappingOptions())
+                  const MappingOptions& options = MappingOptions(),
+                  const MappingFacts& facts = MappingFacts())
       : bytes_(model.SerializeAsString()),
         model_(ReadModel(bytes_)),
-        tagging_(MapNodes(model_, options)) {}
+        tagging_(MapNodes(model_, options, facts)) {}
+  Mapped(const schema::ModelProto& model, const MappingFacts& facts)
+      : Mapped(model, MappingOptions(), facts) {}
 
   // "-" where the node is untagged.
   std::string Module(const std::string& graph, std::uint32_t index) const {

@@ -15,7 +15,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Nodes are tagged by their names: "fc/MatMul" is of the module fc.
+// Nodes are tagged by their names: "fc/MatMul" is of the module fc, "MatMul" of
+// none.
 Tagging TagByName(const Model& model,
                   const std::map<std::string, std::string>& classes) {
   Tagging tagging;
@@ -23,6 +24,7 @@ Tagging TagByName(const Model& model,
   tagging.roles.Add({});
   for (const NodeId node : model.Nodes()) {
     const std::string name(model[node].name);
+    if (name.find('/') == std::string::npos) continue;
     const std::string path = name.substr(0, name.rfind('/'));
     Tag& tag = tagging.tags[node];
     tag.module = tagging.modules.Add(path);
@@ -37,6 +39,7 @@ Tagging TagByName(const Model& model,
 struct Told {
   std::string change;
   std::vector<std::string> parameters;
+  Confidence confidence;
 };
 
 std::map<std::string, Told> Map(
@@ -49,7 +52,7 @@ std::map<std::string, Told> Map(
     const ValueId value = model.initializers()[weight.initializer].value;
     result[std::string(model.ValueName(value))] = {
         std::string(kChangeNames[static_cast<std::size_t>(weight.change)]),
-        weight.parameters};
+        weight.parameters, weight.confidence};
   }
   return result;
 }
@@ -147,6 +150,78 @@ TEST(WeightMapTest, NumbersAndTablesAreNoParameters) {
     initializer { name: "low" data_type: 1 })");
   EXPECT_EQ(told.at("onnx::Reshape_4").change, "constant");
   EXPECT_EQ(told.at("low").change, "constant");
+}
+
+TEST(WeightMapTest, WhatIsShapedForBroadcastingIsAParameterToo) {
+  const auto told = Map(R"(
+    node { op_type: "InstanceNormalization" name: "norm/I" input: "x" input: "ones" input: "zeros" output: "v" }
+    node { op_type: "Mul" name: "norm/Mul" input: "v" input: "onnx::Mul_5" output: "w" }
+    node { op_type: "Add" name: "norm/Add" input: "w" input: "onnx::Add_6" output: "y" }
+    initializer { name: "ones" data_type: 1 dims: 4 }
+    initializer { name: "zeros" data_type: 1 dims: 4 }
+    initializer { name: "onnx::Mul_5" data_type: 1 dims: 8 dims: 1 dims: 1 }
+    initializer { name: "onnx::Add_6" data_type: 1 dims: 8 dims: 1 dims: 1 })",
+                        {{"norm", "GroupNorm"}});
+  EXPECT_WEIGHT(told.at("onnx::Mul_5"), "same", "norm.weight");
+  EXPECT_WEIGHT(told.at("onnx::Add_6"), "same", "norm.bias");
+  // The normalization itself has ones and zeros.
+  EXPECT_THAT(told.at("ones").parameters, IsEmpty());
+  EXPECT_THAT(told.at("zeros").parameters, IsEmpty());
+}
+
+TEST(WeightMapTest, OnePackedProjectionIsTheAttentionsOwn) {
+  const auto told = Map(R"(
+    node { op_type: "MatMul" name: "attn/MatMul" input: "x" input: "onnx::MatMul_1" output: "v" }
+    node { op_type: "Relu" name: "attn.out_proj/R" input: "v" output: "w" }
+    node { op_type: "Concat" name: "embed/Concat" input: "expand" input: "w" output: "y" }
+    node { op_type: "Add" name: "lm/Add" input: "y" input: "onnx::Add_2" output: "z" }
+    initializer { name: "onnx::MatMul_1" data_type: 1 dims: 4 dims: 12 }
+    initializer { name: "expand" data_type: 1 dims: 1 dims: 1 dims: 4 }
+    initializer { name: "onnx::Add_2" data_type: 1 dims: 1 dims: 9 })",
+                        {{"lm", "BartForConditionalGeneration"}});
+  EXPECT_WEIGHT(told.at("onnx::MatMul_1"), "transposed", "attn.in_proj_weight");
+  EXPECT_WEIGHT(told.at("expand"), "same", "embed.cls_token");
+  EXPECT_WEIGHT(told.at("onnx::Add_2"), "same", "lm.final_logits_bias");
+}
+
+TEST(WeightMapTest, QuantizedConstantsAndCopiesAreTold) {
+  const auto told = Map(R"(
+    node { op_type: "DequantizeLinear" name: "a/DQ" input: "val_7_quantized" input: "val_7_scale" output: "c" }
+    node { op_type: "Pow" name: "a/Pow" input: "x" input: "c" output: "v" }
+    node { op_type: "MatMulInteger" name: "fc/M" input: "q" input: "val_8_quantized" input: "qz" input: "val_8_zero_point" output: "m" }
+    node { op_type: "Mul" name: "fc/S" input: "xs" input: "val_8_scale" output: "s" }
+    node { op_type: "DequantizeLinear" name: "n/DQ" input: "n.bias0_quantized" input: "n.bias0_quantized_scale" output: "b" }
+    node { op_type: "Add" name: "n/Add" input: "v" input: "b" output: "y" }
+    node { op_type: "Add" name: "conv/Add" input: "y" input: "onnx::Conv_9" output: "z" }
+    initializer { name: "val_7_quantized" data_type: 3 }
+    initializer { name: "val_7_scale" data_type: 1 }
+    initializer { name: "val_8_quantized" data_type: 3 dims: 8 dims: 4 }
+    initializer { name: "val_8_scale" data_type: 1 }
+    initializer { name: "val_8_zero_point" data_type: 3 }
+    initializer { name: "n.bias_quantized" data_type: 6 dims: 4 }
+    initializer { name: "n.bias0_quantized" data_type: 6 dims: 4 }
+    initializer { name: "n.bias0_quantized_scale" data_type: 1 dims: 4 }
+    initializer { name: "onnx::Conv_9" data_type: 1 dims: 1 dims: 4 dims: 1 dims: 1 })");
+  EXPECT_EQ(told.at("val_7_quantized").change, "quantized");
+  EXPECT_THAT(told.at("val_7_quantized").parameters, IsEmpty());
+  EXPECT_WEIGHT(told.at("val_8_quantized"), "quantized", "fc.weight");
+  EXPECT_WEIGHT(told.at("val_8_scale"), "scale", "fc.weight");
+  EXPECT_WEIGHT(told.at("n.bias0_quantized"), "quantized", "n.bias");
+  EXPECT_WEIGHT(told.at("onnx::Conv_9"), "folded", "conv.bias");
+}
+
+TEST(WeightMapTest, WhatIsInDoubtHasTheLowestLevel) {
+  const auto told = Map(R"(
+    node { op_type: "Conv" name: "Conv" input: "x" input: "onnx::Conv_1" output: "v" }
+    node { op_type: "MatMul" name: "layer/MatMul" input: "v" input: "onnx::MatMul_2" output: "w" }
+    node { op_type: "MatMul" name: "fc/MatMul" input: "w" input: "onnx::MatMul_3" output: "y" }
+    initializer { name: "onnx::Conv_1" data_type: 1 dims: 8 dims: 3 dims: 3 dims: 3 }
+    initializer { name: "onnx::MatMul_2" data_type: 1 dims: 4 dims: 4 }
+    initializer { name: "onnx::MatMul_3" data_type: 1 dims: 4 dims: 4 })",
+                        {{"layer", "BertLayer"}, {"fc", "Linear"}});
+  EXPECT_EQ(told.at("onnx::Conv_1").confidence, Confidence::kLow);
+  EXPECT_EQ(told.at("onnx::MatMul_2").confidence, Confidence::kLow);
+  EXPECT_EQ(told.at("onnx::MatMul_3").confidence, Confidence::kHigh);
 }
 
 TEST(ReferenceTest, ReadsTheHeadOfSafetensors) {

@@ -13,20 +13,20 @@ bool IsContainer(const std::string& class_name) {
 
 }  // namespace
 
-Frames::Frames(const Recording& recording) : recording_(recording) {
-  for (const RecordedModule& module : recording.modules) {
+Frames::Frames(const Recipe& recipe) : recipe_(recipe) {
+  for (const RecordedModule& module : recipe.modules) {
     depth_.push_back(module.parent == kNone ? 0 : depth_[module.parent] + 1);
   }
   PlaceTokens();
-  frame_of_.assign(recording.tokens.size(), kNone);
-  BuildFrame(0, kNone, 0, static_cast<std::uint32_t>(recording.tokens.size()));
+  frame_of_.assign(recipe.tokens.size(), kNone);
+  BuildFrame(0, kNone, 0, static_cast<std::uint32_t>(recipe.tokens.size()));
   FindFirstUses();
   PlaceSides();
 }
 
 bool Frames::IsAtOrBelow(std::uint32_t module, std::uint32_t ancestor) const {
   while (depth_[module] > depth_[ancestor]) {
-    module = recording_.modules[module].parent;
+    module = recipe_.modules[module].parent;
   }
   return module == ancestor;
 }
@@ -34,26 +34,26 @@ bool Frames::IsAtOrBelow(std::uint32_t module, std::uint32_t ancestor) const {
 std::uint32_t Frames::Common(std::uint32_t a, std::uint32_t b) const {
   while (a != b) {
     std::uint32_t& deeper = depth_[a] >= depth_[b] ? a : b;
-    deeper = recording_.modules[deeper].parent;
+    deeper = recipe_.modules[deeper].parent;
   }
   return a;
 }
 
 // A token that nobody knows stays with its neighbours.
 void Frames::PlaceTokens() {
-  const std::size_t count = recording_.tokens.size();
+  const std::size_t count = recipe_.tokens.size();
   runs_.resize(count);
   std::uint32_t before = kNone;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t module = recording_.tokens[i].module;
+    const std::uint32_t module = recipe_.tokens[i].module;
     if (module != kNone) {
       runs_[i] = before = module;
       continue;
     }
     std::size_t next = i;
-    while (next < count && recording_.tokens[next].module == kNone) ++next;
+    while (next < count && recipe_.tokens[next].module == kNone) ++next;
     const std::uint32_t after =
-        next < count ? recording_.tokens[next].module : kNone;
+        next < count ? recipe_.tokens[next].module : kNone;
     runs_[i] = before == kNone && after == kNone ? 0
                : before == kNone                 ? after
                : after == kNone                  ? before
@@ -68,9 +68,9 @@ std::uint32_t Frames::ChildTowards(std::uint32_t module,
                                    std::uint32_t below) const {
   std::uint32_t child = below;
   for (std::uint32_t at = below; at != module;
-       at = recording_.modules[at].parent) {
-    const RecordedModule& recorded = recording_.modules[at];
-    if (!IsContainer(recording_.texts[recorded.class_name])) child = at;
+       at = recipe_.modules[at].parent) {
+    const RecordedModule& recorded = recipe_.modules[at];
+    if (!IsContainer(recipe_.texts[recorded.class_name])) child = at;
   }
   return child;
 }
@@ -104,9 +104,9 @@ std::uint32_t Frames::BuildFrame(std::uint32_t module, std::uint32_t parent,
 }
 
 void Frames::FindFirstUses() {
-  first_use_.assign(recording_.side_nodes.size(), kNone);
-  for (std::uint32_t i = 0; i < recording_.tokens.size(); ++i) {
-    for (const SideReference& reference : recording_.tokens[i].sides) {
+  first_use_.assign(recipe_.side_nodes.size(), kNone);
+  for (std::uint32_t i = 0; i < recipe_.tokens.size(); ++i) {
+    for (const SideReference& reference : recipe_.tokens[i].sides) {
       Use(reference.side, i);
     }
   }
@@ -119,7 +119,7 @@ void Frames::Use(std::uint32_t side, std::uint32_t token) {
     stack.pop_back();
     if (at == kNone || first_use_[at] != kNone) continue;
     first_use_[at] = token;
-    for (const std::uint32_t input : recording_.side_nodes[at].inputs) {
+    for (const std::uint32_t input : recipe_.side_nodes[at].inputs) {
       stack.push_back(input);
     }
   }
@@ -132,7 +132,7 @@ bool Frames::ComesBefore(const SidePlace& a, const SidePlace& b) const {
 }
 
 void Frames::PlaceSides() {
-  side_places_.resize(recording_.side_nodes.size());
+  side_places_.resize(recipe_.side_nodes.size());
   for (std::uint32_t i = 0; i < side_places_.size(); ++i) {
     side_places_[i] = Place(i);
   }
@@ -143,7 +143,7 @@ void Frames::PlaceSides() {
 // owner is called for it. A node that needs what is made further inside is
 // made there.
 SidePlace Frames::Place(std::uint32_t side) const {
-  const SideNode& node = recording_.side_nodes[side];
+  const SideNode& node = recipe_.side_nodes[side];
   const std::uint32_t token = first_use_[side];
   std::vector<SidePlace> chain;  // from the token's frame outwards
   std::uint32_t before = token;

@@ -1,4 +1,4 @@
-// A recording as nested calls: which module ran which stretch of it, and where
+// A recipe as nested calls: which module ran which stretch of it, and where
 // in these calls each side node belongs.
 #ifndef ONNX_TAG_BOOK_MAKER_CALL_FRAMES_H_
 #define ONNX_TAG_BOOK_MAKER_CALL_FRAMES_H_
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "recipes/book/recording.h"
+#include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 
@@ -38,7 +38,7 @@ struct SidePlace {
 
 class Frames {
  public:
-  explicit Frames(const Recording& recording);
+  explicit Frames(const Recipe& recipe);
 
   const std::vector<Frame>& frames() const { return frames_; }
   const std::vector<SidePlace>& side_places() const { return side_places_; }
@@ -60,7 +60,7 @@ class Frames {
   SidePlace Place(std::uint32_t side) const;
   bool ComesBefore(const SidePlace& a, const SidePlace& b) const;
 
-  const Recording& recording_;
+  const Recipe& recipe_;
   std::vector<std::uint32_t> depth_;     // by module
   std::vector<std::uint32_t> runs_;      // by token: the module it is put in
   std::vector<std::uint32_t> frame_of_;  // by token

@@ -11,13 +11,13 @@ namespace {
 
 class Canonizer {
  public:
-  explicit Canonizer(const Recording& old) : old_(old) {
+  explicit Canonizer(const Recipe& old) : old_(old) {
     made_.family = old.family;
     made_.exporter = old.exporter;
     made_.version = old.version;
   }
 
-  Recording Run() {
+  Recipe Run() {
     SortTexts();
     SortModules();
     side_of_.assign(old_.side_nodes.size(), kNone);
@@ -100,16 +100,14 @@ class Canonizer {
     made_.tokens.push_back(std::move(token));
   }
 
-  const Recording& old_;
-  Recording made_;
+  const Recipe& old_;
+  Recipe made_;
   std::vector<std::uint32_t> module_of_;
   std::vector<std::uint32_t> side_of_;
 };
 
 }  // namespace
 
-Recording Canonical(const Recording& recording) {
-  return Canonizer(recording).Run();
-}
+Recipe Canonical(const Recipe& recipe) { return Canonizer(recipe).Run(); }
 
 }  // namespace onnx_tag::recipes

@@ -38,12 +38,12 @@ std::uint32_t Count(const std::vector<T>& items) {
 
 class Distiller {
  public:
-  Distiller(const Recording& recording, BookSource& book)
-      : recording_(recording),
-        frames_(recording),
+  Distiller(const Recipe& recipe, BookSource& book)
+      : recipe_(recipe),
+        frames_(recipe),
         book_(book),
-        uses_(recording.side_nodes.size()),
-        told_(recording.modules.size(), false) {
+        uses_(recipe.side_nodes.size()),
+        told_(recipe.modules.size(), false) {
     CountUses();
     GroupSides();
   }
@@ -52,8 +52,8 @@ class Distiller {
     told_[0] = true;
     Draft draft = MakeFrame(0);
     BookRoot root;
-    root.family = recording_.family;
-    for (const std::uint32_t output : recording_.outputs) {
+    root.family = recipe_.family;
+    for (const std::uint32_t output : recipe_.outputs) {
       root.outputs.push_back(Refer(draft, output));
     }
     root.program = Name(draft);
@@ -69,12 +69,12 @@ class Distiller {
   using Slot = std::pair<std::uint32_t, std::uint32_t>;  // frame, token
 
   void CountUses() {
-    for (const SideNode& side : recording_.side_nodes) {
+    for (const SideNode& side : recipe_.side_nodes) {
       for (const std::uint32_t input : side.inputs) {
         if (input != kNone) ++uses_[input];
       }
     }
-    for (const RecordedToken& token : recording_.tokens) {
+    for (const RecordedToken& token : recipe_.tokens) {
       for (const SideReference& reference : token.sides) {
         ++uses_[reference.side];
       }
@@ -89,14 +89,14 @@ class Distiller {
     inlined_.assign(places.size(), false);
     // A node that one other reads, made at the same place, is written there.
     for (std::uint32_t i = 0; i < places.size(); ++i) {
-      for (const std::uint32_t input : recording_.side_nodes[i].inputs) {
+      for (const std::uint32_t input : recipe_.side_nodes[i].inputs) {
         if (input != kNone && uses_[input] == 1 && places[input] == places[i]) {
           inlined_[input] = true;
         }
       }
     }
-    for (std::uint32_t i = 0; i < recording_.tokens.size(); ++i) {
-      for (const SideReference& reference : recording_.tokens[i].sides) {
+    for (std::uint32_t i = 0; i < recipe_.tokens.size(); ++i) {
+      for (const SideReference& reference : recipe_.tokens[i].sides) {
         const std::uint32_t side = reference.side;
         if (uses_[side] == 1 &&
             places[side] == SidePlace{frames_.FrameOf(i), i, kNone}) {
@@ -151,9 +151,9 @@ class Distiller {
   }
 
   SideExpression Express(Draft& draft, std::uint32_t side) {
-    const SideNode& node = recording_.side_nodes[side];
+    const SideNode& node = recipe_.side_nodes[side];
     SideExpression made;
-    made.op = recording_.texts[node.op];
+    made.op = recipe_.texts[node.op];
     made.owner = OwnerOf(draft, node.module);
     for (const std::uint32_t input : node.inputs) {
       made.inputs.push_back(ReferToSide(draft, input));
@@ -172,12 +172,12 @@ class Distiller {
   }
 
   void AddToken(Draft& draft, std::uint32_t id) {
-    const RecordedToken& token = recording_.tokens[id];
+    const RecordedToken& token = recipe_.tokens[id];
     Item item;
-    item.label = recording_.texts[token.label];
-    item.extra = recording_.texts[token.extra];
+    item.label = recipe_.texts[token.label];
+    item.extra = recipe_.texts[token.extra];
     for (const std::uint32_t op : token.ops) {
-      item.ops.push_back(recording_.texts[op]);
+      item.ops.push_back(recipe_.texts[op]);
     }
     item.main = token.main;
     item.known = token.module != kNone;
@@ -206,7 +206,7 @@ class Distiller {
     item.kind = Item::Kind::kCall;
     item.atoms = Atoms(draft.module, inner.module);
     for (std::uint32_t at = inner.module; at != draft.module;
-         at = recording_.modules[at].parent) {
+         at = recipe_.modules[at].parent) {
       told_[at] = true;
       if (at != inner.module) {
         item.containers.insert(item.containers.begin(), ClassOf(at));
@@ -251,14 +251,13 @@ class Distiller {
   }
 
   std::string ClassOf(std::uint32_t module) const {
-    return recording_.texts[recording_.modules[module].class_name];
+    return recipe_.texts[recipe_.modules[module].class_name];
   }
 
   std::vector<std::string> Atoms(std::uint32_t from, std::uint32_t to) const {
     std::vector<std::string> atoms;
-    for (; to != from; to = recording_.modules[to].parent) {
-      atoms.insert(atoms.begin(),
-                   recording_.texts[recording_.modules[to].atom]);
+    for (; to != from; to = recipe_.modules[to].parent) {
+      atoms.insert(atoms.begin(), recipe_.texts[recipe_.modules[to].atom]);
     }
     return atoms;
   }
@@ -291,7 +290,7 @@ class Distiller {
     }
   }
 
-  const Recording& recording_;
+  const Recipe& recipe_;
   const Frames frames_;
   BookSource& book_;
   std::vector<std::uint32_t> uses_;  // by side node
@@ -312,9 +311,8 @@ std::string KeyOf(const BookRoot& root) {
 
 }  // namespace
 
-void Distil(const Recording& recording, std::string_view made_by,
-            BookSource& book) {
-  BookRoot root = Distiller(recording, book).Run();
+void Distil(const Recipe& recipe, std::string_view made_by, BookSource& book) {
+  BookRoot root = Distiller(recipe, book).Run();
   const std::string key = KeyOf(root);
   for (BookRoot& known : book.roots) {
     if (known.family != root.family || known.program != root.program ||

@@ -1,18 +1,17 @@
-// From recordings to the book.
+// From recipes to the book.
 #ifndef ONNX_TAG_BOOK_MAKER_DISTIL_H_
 #define ONNX_TAG_BOOK_MAKER_DISTIL_H_
 
 #include <string_view>
 
 #include "recipes/book/book_source.h"
-#include "recipes/book/recording.h"
+#include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 
-// Adds the recording's programs, and the root that expands to it; what is
+// Adds the recipe's programs, and the root that expands to it; what is
 // there already is not added again. `made_by` tells people where it is from.
-void Distil(const Recording& recording, std::string_view made_by,
-            BookSource& book);
+void Distil(const Recipe& recipe, std::string_view made_by, BookSource& book);
 
 }  // namespace onnx_tag::recipes
 

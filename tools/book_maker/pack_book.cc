@@ -56,14 +56,14 @@ class BookPacker {
     }
     starts_.push_back(Count(program_code_));
     for (const BookRoot& root : source_.roots) AddRoot(root);
-    // A recording's summary is that of what the book makes of it.
+    // A recipe's summary is that of what the book makes of it.
     const std::string plain = Join();
     const PackedBook book(plain);
     for (std::size_t i = 0; i < roots_.size(); ++i) {
-      const Recording recording = book.Read(i);
-      const Summary summary = Summarize(recording);
-      roots_[i].tokens = Count(recording.tokens);
-      roots_[i].side_nodes = Count(recording.side_nodes);
+      const Recipe recipe = book.Read(i);
+      const Summary summary = Summarize(recipe);
+      roots_[i].tokens = Count(recipe.tokens);
+      roots_[i].side_nodes = Count(recipe.side_nodes);
       std::tie(roots_[i].first_gram, roots_[i].gram_count) =
           AddSet(summary.grams, grams_);
       std::tie(roots_[i].first_name, roots_[i].name_count) =

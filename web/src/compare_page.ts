@@ -159,8 +159,8 @@ export class ComparePage {
         cell("d-class", "Class"),
         cell("d-number", "Nodes A"),
         cell("d-number", "Nodes B"),
-        cell("d-number", "Parameters A"),
-        cell("d-number", "Parameters B"),
+        cell("d-number", "Params A"),
+        cell("d-number", "Params B"),
         cell("d-what", "What changed"),
       ),
     );

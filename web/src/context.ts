@@ -6,9 +6,11 @@ import { Model } from "./model";
 import { Search, type Hits } from "./search";
 import type { ColourName, View } from "./state";
 
-/** What only the program itself can answer; the page has it, a report has not. */
+/** What only the program itself can answer: the page has it, a report does not. Both reject with the program's reason. */
 export interface Engine {
+  /** What `onnx-tag explain` prints. */
   explain(address: string): Promise<string>;
+  /** Which nodes an expression of `onnx-tag query` selects: 1 or 0 for each node. */
   query(expression: string): Promise<Uint8Array>;
 }
 

@@ -42,6 +42,7 @@ export class VirtualRows {
   private readonly spacer = h("div", { class: "spacer", role: "presentation" });
   private readonly rows = h("div", { class: "rows", role: "rowgroup" });
   private count = 0;
+  private active: string | null = null;
   private scheduled = false;
 
   constructor(
@@ -58,6 +59,17 @@ export class VirtualRows {
     this.count = count;
     this.spacer.style.height = count * this.rowHeight + "px";
     this.draw();
+  }
+  /** The row that the keyboard is at, by its id. */
+  activate(id: string | null): void {
+    this.active = id;
+    this.pointToActive();
+  }
+  /** A row that is scrolled out of sight does not exist, so nothing may point to it. */
+  private pointToActive(): void {
+    const drawn = this.active !== null && [...this.rows.children].some((row) => row.id === this.active);
+    if (drawn) this.scroller.setAttribute("aria-activedescendant", this.active!);
+    else this.scroller.removeAttribute("aria-activedescendant");
   }
   /** Scrolls as little as needed. */
   show(place: number): void {
@@ -86,5 +98,6 @@ export class VirtualRows {
     for (let i = first; i < last; i++) rows.push(this.makeRow(i));
     this.rows.style.transform = `translateY(${first * this.rowHeight}px)`;
     this.rows.replaceChildren(...rows);
+    this.pointToActive();
   }
 }

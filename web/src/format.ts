@@ -1,6 +1,6 @@
 // What the program writes into the page. docs/report-format.md explains each field.
 
-/** Strings in order; each shares `prefix` UTF-16 units with the string before it. */
+/** Strings in order. Entry i starts with the first `prefix[i] >> 3` UTF-16 units of entry `i - 1 - (prefix[i] & 7)`. */
 export interface StringTable {
   prefix: number[];
   suffix: string[];
@@ -43,7 +43,7 @@ export interface ModelData {
     tag: number[];
   };
   classes: string[];
-  tags: string[];
+  tags: StringTable;
   roles: { type: number[]; component: string[]; attention: number[]; layer: number[] };
   nodes: {
     graph: Runs;

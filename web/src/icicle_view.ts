@@ -164,21 +164,23 @@ export class IcicleView implements Part {
       painted[row] = x + seen;
       return true;
     };
+    // ~m on the stack: the nodes of module m itself, which stand right of its modules.
     const stack = [0];
     while (stack.length > 0) {
       const m = stack.pop()!;
-      const row = model.depth[m]!;
-      if (!place((start[m]! - left) * scale, (by.total[m]! / whole) * scale, row, m, NONE)) continue;
-      const children = model.children[m]!;
-      let at = start[m]!;
-      for (let i = children.length - 1; i >= 0; i--) {
-        stack.push(children[i]!);
-        at += by.total[children[i]!]! / whole;
+      if (m >= 0) {
+        if (!place((start[m]! - left) * scale, (by.total[m]! / whole) * scale, model.depth[m]!, m, NONE)) continue;
+        stack.push(~m);
+        const children = model.children[m]!;
+        for (let i = children.length - 1; i >= 0; i--) stack.push(children[i]!);
+        continue;
       }
-      for (const n of model.ownNodes[m]!) {
+      let at = start[~m]!;
+      for (const child of model.children[~m]!) at += by.total[child]! / whole;
+      for (const n of model.ownNodes[~m]!) {
         const x = (at - left) * scale;
         if (x >= width) break;
-        place(x, (by.node[n]! / whole) * scale, row + 1, m, n);
+        place(x, (by.node[n]! / whole) * scale, model.depth[~m]! + 1, ~m, n);
         at += by.node[n]! / whole;
       }
     }

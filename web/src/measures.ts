@@ -134,6 +134,12 @@ export function measureText(name: MeasureName, value: number): string {
   }
 }
 
+/** A sum that leaves out what is unknown is a lower bound; a bound of 0 says nothing. */
+export function atLeast(text: string, value: number, unknown: number): string {
+  if (unknown === 0) return text;
+  return value === 0 ? "?" : "≥\u202f" + text;
+}
+
 export function grouped(value: number): string {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }

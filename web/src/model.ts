@@ -2,8 +2,12 @@
 
 import type { IdLists, ModelData, StringTable, Words } from "./format";
 
+/** What `visible` replaces, and some characters that it leaves; most texts have none. */
+const HIDDEN = /[^\u0020-\u007e\u00a1-\u00ac]/;
+
 /** Control and direction characters would hide or reorder the text around them: shows their code instead. */
 export function visible(text: string): string {
+  if (!HIDDEN.test(text)) return text;
   return text
     .replace(/(?<![\ud800-\udbff])[\udc00-\udfff]|[\ud800-\udbff](?![\udc00-\udfff])/g, unpaired)
     .replace(
@@ -19,10 +23,10 @@ function unpaired(c: string): string {
 
 export function decodeStrings(table: StringTable): string[] {
   const strings: string[] = new Array(table.suffix.length);
-  let last = "";
   for (let i = 0; i < strings.length; i++) {
-    last = last.slice(0, table.prefix[i]) + table.suffix[i];
-    strings[i] = last;
+    const code = table.prefix[i]!;
+    const near = strings[i - 1 - (code & 7)] ?? "";
+    strings[i] = near.slice(0, code >> 3) + table.suffix[i]!;
   }
   for (let i = 0; i < strings.length; i++) strings[i] = visible(strings[i]!);
   return strings;
@@ -79,6 +83,7 @@ export interface Weight {
 export class Model {
   readonly nodeCount: number;
   readonly strings: string[];
+  private readonly tags: string[];
   // Modules, one more than the data has where nodes or weights have none.
   readonly moduleCount: number;
   readonly untagged: number; // that module, or NONE
@@ -122,6 +127,7 @@ export class Model {
     const nodes = data.nodes;
     this.nodeCount = nodes.op.length;
     this.strings = decodeStrings(data.strings);
+    this.tags = decodeStrings(data.tags);
     this.name = decodeDeltas(nodes.name);
     this.op = Int32Array.from(nodes.op);
     this.graph = decodeRuns(nodes.graph, this.nodeCount);
@@ -273,7 +279,7 @@ export class Model {
   }
   tag(module: number): string {
     const id = module < this.data.modules.tag.length ? this.data.modules.tag[module]! : NONE;
-    return id < 0 ? "" : visible(this.data.tags[id]!);
+    return id < 0 ? "" : this.tags[id]!;
   }
   /** The path as people read it: the root is `<root>`. */
   label(module: number): string {

@@ -6,7 +6,7 @@ import { DoubtsView } from "./doubts_view";
 import type { ModelData, ReportData } from "./format";
 import { FlowView } from "./flow_view";
 import { IcicleView } from "./icicle_view";
-import { availableMeasures, compact, grouped, MEASURE_LABELS, measureText, percent } from "./measures";
+import { atLeast, availableMeasures, compact, grouped, MEASURE_LABELS, measureText, percent } from "./measures";
 import { Model, NONE, UNTAGGED, visible } from "./model";
 import { PanelView } from "./panel_view";
 import { FIELD_LABELS, FIELDS } from "./search";
@@ -27,8 +27,14 @@ export class ModelPage {
   private readonly measureBox: HTMLSelectElement;
   private readonly colourBox: HTMLSelectElement;
   private readonly doubts: DoubtsView;
+  private complaint = ""; // the program's, about the last query
 
-  constructor(root: HTMLElement, report: ReportData, data: ModelData, engine: Engine | null) {
+  constructor(
+    root: HTMLElement,
+    report: ReportData,
+    data: ModelData,
+    private readonly engine: Engine | null,
+  ) {
     const model = new Model(data, report.words);
     const available = availableMeasures(model);
     const view = readAddress(model, available, location.hash);
@@ -46,7 +52,10 @@ export class ModelPage {
     this.searchBox = h("input", {
       type: "search",
       id: "find",
-      placeholder: "Find: attention   op:MatMul   class:Linear   level:low",
+      placeholder:
+        engine === null
+          ? "Find: attention   op:MatMul   class:Linear   level:low"
+          : "Find: attention   op:MatMul   or a query: ? type=attention and layer=0",
       spellcheck: "false",
       autocomplete: "off",
       "aria-label": "Find nodes by module, class, role, operator or name",
@@ -110,7 +119,7 @@ export class ModelPage {
     });
     addEventListener("keydown", (event) => this.key(event));
     // First drawing: everything has changed.
-    this.context.hits = this.context.search.run(view.find);
+    this.search(view.find);
     this.refresh(new Set([...(Object.keys(START) as (keyof View)[]), "hits"]));
     if (view.module === 0) tree.element.scrollTop = 0;
   }
@@ -143,7 +152,7 @@ export class ModelPage {
       if (name === "nodes") continue;
       const by = this.context.measure(name);
       const unknown = by.unknown[0]!;
-      const value = (unknown > 0 ? "≥\u202f" : "") + measureText(name, by.total[0]!);
+      const value = atLeast(measureText(name, by.total[0]!), by.total[0]!, unknown);
       facts.push(fact(MEASURE_LABELS[name].toLowerCase().replace("flops", "FLOPs"), value,
         unknown > 0 ? `${grouped(unknown)} nodes have no number` : ""));
     }
@@ -199,10 +208,36 @@ export class ModelPage {
     for (const key of Object.keys(START) as (keyof View)[]) if (before[key] !== view[key]) changed.add(key);
     this.context.view = view;
     if (changed.has("find")) {
-      this.context.hits = this.context.search.run(view.find);
+      this.search(view.find);
       changed.add("hits");
     }
     if (changed.size > 0) this.refresh(changed);
+  }
+
+  /** With the program at hand, a text after a question mark is an expression of its query language. */
+  private search(find: string): void {
+    const { context, engine } = this;
+    this.complaint = "";
+    if (engine === null || !find.startsWith("?")) {
+      context.hits = context.search.run(find);
+      return;
+    }
+    context.hits = null;
+    const expression = find.slice(1).trim();
+    if (expression === "") return;
+    const answered = (): void => {
+      if (context.view.find === find) this.refresh(new Set(["hits"]));
+    };
+    engine.query(expression).then(
+      (mask) => {
+        if (context.view.find === find) context.hits = context.search.selected(mask);
+        answered();
+      },
+      (reason: Error) => {
+        if (context.view.find === find) this.complaint = reason.message;
+        answered();
+      },
+    );
   }
 
   private refresh(changed: Set<keyof View | "hits">): void {
@@ -223,6 +258,7 @@ export class ModelPage {
 
   private drawFound(): void {
     const { hits, view } = this.context;
+    if (this.complaint !== "") return replace(this.found, h("pre", { class: "complaint" }, this.complaint));
     if (hits === null) return replace(this.found);
     const modules = hits.modules[0] === 0 ? 0 : this.modulesFound();
     const chips = FIELDS.filter((field) => hits.byField[field] > 0).map((field) =>

@@ -70,7 +70,7 @@ export class PanelView implements Part {
         [
           measureText(name, by.total[module]!),
           h("span", { class: "faint after" }, percent(by.total[module]!, by.total[0]!)),
-          unknown > 0 ? h("span", { class: "faint" }, `, ${grouped(unknown)} nodes unknown`) : "",
+          unknown > 0 ? h("span", { class: "faint" }, `, unknown for ${grouped(unknown)} nodes`) : "",
         ],
       ];
     });
@@ -212,10 +212,11 @@ export class PanelView implements Part {
       const answer = h("pre", { class: "answer", hidden: true });
       box.append(
         link("Ask every rule", () => {
-          void engine.explain(model.address(node)).then((text) => {
+          const show = (text: string): void => {
             answer.textContent = text;
             answer.hidden = false;
-          });
+          };
+          engine.explain(model.address(node)).then(show, (reason: Error) => show(reason.message));
         }),
         answer,
       );

@@ -1,7 +1,7 @@
 // The search box: words that nodes must match, each in any field or in one.
 
 import { countMarked } from "./measures";
-import { Model } from "./model";
+import { Model, NONE, visible } from "./model";
 
 export const FIELDS = ["module", "class", "role", "op", "name"] as const;
 export type Field = (typeof FIELDS)[number];
@@ -47,6 +47,7 @@ export class Search {
   private readonly lineStart: Uint32Array; // by node
   private readonly paths: string[];
   private readonly classes: string[];
+  private readonly classOf: Int32Array; // by node
   private readonly roles: string[];
   private readonly ops: string[];
   private readonly reasons: string[];
@@ -67,7 +68,8 @@ export class Search {
     this.lineStart[model.nodeCount] = at;
     this.text = lines.join("\n");
     this.paths = model.modulePath.map((_, m) => model.label(m).toLowerCase());
-    this.classes = model.modulePath.map((_, m) => model.className(m).toLowerCase());
+    this.classes = model.data.classes.map((name) => visible(name).toLowerCase());
+    this.classOf = model.module.map((m) => model.data.modules.class[m] ?? NONE);
     const roles = model.data.roles;
     this.roles = roles.type.map((type, i) => {
       const kind = model.words.attention[roles.attention[i]!]!;
@@ -76,6 +78,13 @@ export class Search {
     });
     this.ops = model.data.ops.name.map((name, i) => (model.data.ops.domain[i] + "::" + name).toLowerCase());
     this.reasons = model.data.reasons.map((reason) => reason.toLowerCase());
+  }
+
+  /** The nodes that the program selected. */
+  selected(mask: Uint8Array): Hits {
+    const count = mask.reduce((sum, one) => sum + one, 0);
+    const byField = { module: 0, class: 0, role: 0, op: 0, name: 0 };
+    return { mask, count, modules: countMarked(this.model, mask), byField };
   }
 
   run(query: string): Hits | null {
@@ -116,12 +125,16 @@ export class Search {
 
   private match(field: Field | NamedOnly, text: string): Uint8Array {
     const model = this.model;
-    const flag = (words: string[]): Uint8Array => Uint8Array.from(words, (word) => (word.includes(text) ? 1 : 0));
+    const flag = (words: string[]): Uint8Array => {
+      const flags = new Uint8Array(words.length);
+      for (let i = 0; i < words.length; i++) flags[i] = words[i]!.includes(text) ? 1 : 0;
+      return flags;
+    };
     switch (field) {
       case "module":
         return spread(model.module, flag(this.paths));
       case "class":
-        return spread(model.module, flag(this.classes));
+        return spread(this.classOf, flag(this.classes));
       case "role":
         return spread(model.role, flag(this.roles));
       case "op":

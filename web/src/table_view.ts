@@ -48,12 +48,7 @@ export class TableView implements Part {
     } else if (changed.has("module") || changed.has("find") || changed.has("sort") || changed.has("down")) {
       this.body.scrollTop = 0;
     }
-    // A node whose row is not drawn has nothing to point to.
-    if (view.node !== NONE && document.getElementById("node-" + view.node) !== null) {
-      this.body.setAttribute("aria-activedescendant", "node-" + view.node);
-    } else {
-      this.body.removeAttribute("aria-activedescendant");
-    }
+    this.list.activate(view.node === NONE ? null : "node-" + view.node);
   }
 
   private collect(): void {

@@ -35,11 +35,8 @@ export class TreeView implements Part {
     this.collect();
     this.list.setCount(this.rows.length);
     const place = this.placeOf.get(this.context.view.module);
-    if (place === undefined) this.element.removeAttribute("aria-activedescendant");
-    else {
-      if (changed.has("module") || changed.has("find")) this.list.show(place);
-      this.element.setAttribute("aria-activedescendant", "module-" + this.context.view.module);
-    }
+    if (place !== undefined && (changed.has("module") || changed.has("find"))) this.list.show(place);
+    this.list.activate("module-" + this.context.view.module);
   }
 
   private openFirst(): void {

@@ -2,7 +2,7 @@
 
 import { h, replace, VirtualRows } from "./dom";
 import type { ReportData, ZooRow } from "./format";
-import { compact, grouped, measureText, percent } from "./measures";
+import { atLeast, compact, grouped, measureText, percent } from "./measures";
 import { visible } from "./model";
 import { themeButton } from "./theme";
 
@@ -42,12 +42,12 @@ export class ZooPage {
       { key: "nodes", label: "Nodes", value: (row) => row.nodes, cell: (row) => grouped(row.nodes), number: true },
       { key: "modules", label: "Modules", value: (row) => row.modules, cell: (row) => grouped(row.modules), number: true },
       { key: "parameters", label: "Parameters", value: (row) => row.parameters, cell: (row) => compact(row.parameters), number: true },
-      { key: "bytes", label: "Weight bytes", value: (row) => row.bytes, cell: (row) => measureText("bytes", row.bytes), number: true },
+      { key: "bytes", label: "Bytes", value: (row) => row.bytes, cell: (row) => measureText("bytes", row.bytes), number: true },
       {
         key: "flops",
         label: "FLOPs",
         value: (row) => row.flops ?? -1,
-        cell: (row) => (row.flops === null ? "?" : (row.unknown_flops > 0 ? "≥\u202f" : "") + compact(row.flops)),
+        cell: (row) => (row.flops === null ? "?" : atLeast(compact(row.flops), row.flops, row.unknown_flops)),
         number: true,
       },
       { key: "producer", label: "Producer", value: (row) => row.producer ?? "", cell: (row) => visible(row.producer ?? "–") },

@@ -52,14 +52,15 @@ export function deltas(ids: number[]): number[] {
 export function frontCode(strings: string[]): { prefix: number[]; suffix: string[] } {
   const prefix: number[] = [];
   const suffix: string[] = [];
-  let last = "";
-  for (const text of strings) {
+  strings.forEach((text, i) => {
+    // The one before the last shows that the decoder looks back.
+    const back = i > 1 ? 2 : 1;
+    const near = strings[i - back] ?? "";
     let shared = 0;
-    while (shared < last.length && shared < text.length && last[shared] === text[shared]) shared++;
-    prefix.push(shared);
+    while (shared < near.length && shared < text.length && near[shared] === text[shared]) shared++;
+    prefix.push((shared << 3) | (back - 1));
     suffix.push(text.slice(shared));
-    last = text;
-  }
+  });
   return { prefix, suffix };
 }
 
@@ -154,7 +155,7 @@ export function makeModel(test: TestModel): ModelData {
       tag: paths.map(() => -1),
     },
     classes: classes.items,
-    tags: [],
+    tags: { prefix: [], suffix: [] },
     roles: {
       type: roles.items.map(([type]) => WORDS.role.indexOf(type)),
       component: roles.items.map(([, component]) => component),

@@ -15,12 +15,13 @@ const text = (number, value) => bytesField(number, Buffer.from(value));
 const int = (number, value) => Buffer.concat([varint(number << 3), varint(value)]);
 const message = (number, ...fields) => bytesField(number, Buffer.concat(fields));
 
-export const node = ({ op, name = "", inputs = [], outputs = [], graphs = {} }) =>
+export const node = ({ op, domain = "", name = "", inputs = [], outputs = [], graphs = {} }) =>
   Buffer.concat([
     ...inputs.map((input) => text(1, input)),
     ...outputs.map((output) => text(2, output)),
     text(3, name),
     text(4, op),
+    text(7, domain),
     ...Object.entries(graphs).map(([attribute, graph]) => message(5, text(1, attribute), bytesField(6, graph), int(20, 5))),
   ]);
 
@@ -30,20 +31,53 @@ const valueInfo = (name, dims) =>
     message(2, message(1, int(1, 1), message(2, ...dims.map((dim) => message(1, int(1, dim)))))),
   ]);
 
-export const graph = ({ nodes, inputs = {}, outputs = [], weights = {} }) =>
+export const graph = ({ nodes, inputs = {}, outputs = [], weights = {} }, weightByte = 0) =>
   Buffer.concat([
     ...nodes.map((one) => bytesField(1, node(one))),
     text(2, "graph"),
     ...Object.entries(weights).map(([name, dims]) =>
       message(5, ...dims.map((dim) => int(1, dim)), int(2, 1), text(8, name),
-        bytesField(9, Buffer.alloc(4 * dims.reduce((a, b) => a * b, 1)))),
+        bytesField(9, Buffer.alloc(4 * dims.reduce((a, b) => a * b, 1), weightByte))),
     ),
     ...Object.entries(inputs).map(([name, dims]) => bytesField(11, valueInfo(name, dims))),
     ...outputs.map((name) => message(12, text(1, name))),
   ]);
 
-export const model = (content) =>
-  Buffer.concat([int(1, 8), text(2, "pytorch"), text(3, "2.5.1"), message(8, int(2, 17)), bytesField(7, graph(content))]);
+const functionProto = ({ name, domain, inputs, outputs, nodes }) =>
+  Buffer.concat([
+    text(1, name),
+    ...inputs.map((input) => text(4, input)),
+    ...outputs.map((output) => text(5, output)),
+    ...nodes.map((one) => bytesField(7, node(one))),
+    message(9, int(2, 17)),
+    text(10, domain),
+  ]);
+
+/** The elements of all weights are bytes of the value `weightByte`. */
+export const model = (content, weightByte = 0) =>
+  Buffer.concat([
+    int(1, 8), text(2, "pytorch"), text(3, "2.5.1"), message(8, int(2, 17)), bytesField(7, graph(content, weightByte)),
+    ...(content.functions ?? []).map((one) => bytesField(25, functionProto(one))),
+  ]);
+
+/** The beginning of a model that ends with the float32 elements of its only weight: `elements` of them must follow. */
+export function hollowModel(name, elements) {
+  const open = (number, head, rest) => Buffer.concat([varint((number << 3) | 2), varint(head.length + rest), head]);
+  const size = 4 * elements;
+  const data = open(9, Buffer.alloc(0), size);
+  const tensor = open(5, Buffer.concat([int(1, 1), int(1, elements), int(2, 1), text(8, name), data]), size);
+  const path = name.slice(0, name.lastIndexOf("."));
+  const nodes = [{ op: "MatMul", name: `/${path}/MatMul`, inputs: ["x", name], outputs: ["y"] }];
+  const body = open(7, Buffer.concat([graph({ nodes, inputs: { x: [1, 1] }, outputs: ["y"] }), tensor]), size);
+  return Buffer.concat([int(1, 8), text(2, "pytorch"), text(3, "2.5.1"), message(8, int(2, 17)), body]);
+}
+
+/** The bytes behind the name of a small weight. */
+export function tensorData(bytes, name) {
+  const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(name + "\x4a");
+  const first = at + name.length + 1;
+  return bytes.subarray(first + 1, first + 1 + bytes[first]);
+}
 
 /** Layers of an attention-like block with names as torch.onnx.export writes them. */
 export function layered(layers) {

@@ -1,30 +1,14 @@
-// Includes the bytes of the table with the assembler. A string literal of two
-// megabytes would take seconds to compile, and some compilers refuse it.
+// Includes the table in the program. A string literal of two megabytes would
+// take seconds to compile, and some compilers refuse it.
+#include "base/embed.h"
 #include "classes/catalogue/table.h"
 
-asm(".section .rodata\n"
-    ".balign 8\n"
-    ".global onnx_tag_catalogue_begin\n"
-    "onnx_tag_catalogue_begin:\n"
-    ".incbin \"" ONNX_TAG_CATALOGUE_TABLE
-    "\"\n"
-    ".global onnx_tag_catalogue_end\n"
-    "onnx_tag_catalogue_end:\n"
-    ".byte 0\n"
-    ".text\n");
-
-extern "C" {
-extern const char onnx_tag_catalogue_begin[];
-extern const char onnx_tag_catalogue_end[];
-}
+ONNX_TAG_EMBED(onnx_tag_catalogue, ONNX_TAG_CATALOGUE_TABLE);
 
 namespace onnx_tag::catalogue {
 
 const Table& BuiltIn() {
-  static const Table table(
-      std::string_view(onnx_tag_catalogue_begin,
-                       static_cast<std::size_t>(onnx_tag_catalogue_end -
-                                                onnx_tag_catalogue_begin)));
+  static const Table table(ONNX_TAG_EMBEDDED(onnx_tag_catalogue));
   return table;
 }
 

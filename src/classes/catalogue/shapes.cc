@@ -80,10 +80,12 @@ Shapes::Shapes(const Table& table, const Observation& observation)
 }
 
 bool Shapes::Equal(const Shape& a, const Shape& b) const {
+  const auto same = [](const auto& x, const auto& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end());
+  };
   return a.operators == b.operators && a.called == b.called &&
          a.has_record == b.has_record && a.recorded == b.recorded &&
-         std::ranges::equal(Parameters(a), Parameters(b)) &&
-         std::ranges::equal(Children(a), Children(b));
+         same(Parameters(a), Parameters(b)) && same(Children(a), Children(b));
 }
 
 std::uint64_t Shapes::Hash(const Shape& shape) const {

@@ -58,11 +58,13 @@ class Batch {
  public:
   Batch(const std::vector<FoundModel>& models,
         const std::vector<Destinations>& destinations,
-        const TagOptions& options, Terminal& terminal)
+        const TagOptions& options, const MappingFacts& facts,
+        Terminal& terminal)
       : models_(models),
         destinations_(destinations),
         single_(NamesOneModel(options)),
         options_(options),
+        facts_(facts),
         terminal_(terminal),
         progress_(models.size()),
         reporter_(MakeReporter(options, terminal)) {}
@@ -123,7 +125,7 @@ class Batch {
     }
     try {
       if (!model.error.empty()) throw Error(ErrorKind::kInput, model.error);
-      TagFile(model.path, destinations, options_, nodes, nobody_,
+      TagFile(model.path, destinations, options_, facts_, nodes, nobody_,
               result.report);
       result.exit_code =
           result.report.findings.empty() ? ExitCode::kOk : ExitCode::kFindings;
@@ -163,6 +165,7 @@ class Batch {
   const std::vector<Destinations>& destinations_;
   const bool single_;
   const TagOptions& options_;
+  const MappingFacts& facts_;
   Terminal& terminal_;
   // What single models would show of themselves: the bar is the batch's.
   Terminal nobody_{-1, -1, {.quiet = true}};
@@ -181,7 +184,8 @@ bool IsBatch(const TagOptions& options) {
   return !NamesOneModel(options) || options.format != ReportFormat::kText;
 }
 
-ExitCode RunBatch(const TagOptions& options, Terminal& terminal) {
+ExitCode RunBatch(const TagOptions& options, const MappingFacts& facts,
+                  Terminal& terminal) {
   const std::vector<FoundModel> models = FindModels(options);
   std::vector<Destinations> destinations;
   destinations.reserve(models.size());
@@ -189,7 +193,7 @@ ExitCode RunBatch(const TagOptions& options, Terminal& terminal) {
     destinations.push_back(DestinationsOf(model.path, options, model.folder));
   }
   RefuseCollisions(models, destinations, options);
-  return Batch(models, destinations, options, terminal).Run();
+  return Batch(models, destinations, options, facts, terminal).Run();
 }
 
 }  // namespace onnx_tag

@@ -14,7 +14,8 @@ bool IsBatch(const TagOptions& options);
 // One model that fails does not stop the others unless the options say so.
 // Throws Error(kUsage) for models that would be written to one file, before
 // anything is written.
-ExitCode RunBatch(const TagOptions& options, Terminal& terminal);
+ExitCode RunBatch(const TagOptions& options, const MappingFacts& facts,
+                  Terminal& terminal);
 
 }  // namespace onnx_tag
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/read/check_tags.h"
+#include "commands/read/fact_files.h"
 #include "commands/read/tag_source.h"
 #include "commands/report/batch_report.h"
 #include "commands/write/gates.h"
@@ -108,7 +109,8 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
     }
   }
   if (checked.tags_from.empty()) {
-    checked.tagging = MapNodes(model, options.source.mapping);
+    checked.tagging = MapNodes(model, options.source.mapping,
+                               ReadFacts(options.source.mapping));
     checked.tags_from = "mapped";
   }
   file.file().CheckUnchanged();

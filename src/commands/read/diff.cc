@@ -8,6 +8,7 @@
 #include "commands/commands.h"
 #include "commands/read/compare_tags.h"
 #include "commands/read/fold_layers.h"
+#include "commands/read/model_sizes.h"
 #include "json/writer.h"
 
 namespace onnx_tag {
@@ -137,13 +138,27 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
   return lines;
 }
 
-std::string Head(std::string_view letter, const TaggedModel& model,
+// One of the two models, and its sizes.
+struct Side {
+  const TaggedModel& model;
+  std::optional<sizes::ModelSizes> sizes;
+};
+
+std::string Head(std::string_view letter, const Side& side,
                  std::uint64_t modules) {
+  const TaggedModel& model = side.model;
   const Coverage coverage = CountTags(model.tagging());
-  return fmt::format("{}  {}: {}, {}, {} untagged ({})\n", letter,
-                     Printable(model.about().file, 200),
-                     Count(coverage.nodes, "node"), Count(modules, "module"),
-                     WithThousands(coverage.untagged()), model.source());
+  std::string text =
+      fmt::format("{}  {}: {}, {}, {} untagged ({})\n", letter,
+                  Printable(model.about().file, 200),
+                  Count(coverage.nodes, "node"), Count(modules, "module"),
+                  WithThousands(coverage.untagged()), model.source());
+  if (side.sizes) {
+    text += fmt::format("   {}, {}; FLOPs {}\n",
+                        Count(side.sizes->all.parameters, "parameter"),
+                        WeightsText(*side.sizes), FlopsText(*side.sizes));
+  }
+  return text;
 }
 
 std::string Totals(const TagDifference& difference) {
@@ -167,10 +182,12 @@ std::string Totals(const TagDifference& difference) {
                         WithThousands(difference.modules.size())));
 }
 
-std::string Text(const TaggedModel& a, const TaggedModel& b,
+std::string Text(const Side& side_a, const Side& side_b,
                  const TagDifference& difference) {
-  std::string text = Head("A", a, difference.modules_a) +
-                     Head("B", b, difference.modules_b) + "\n";
+  const TaggedModel& a = side_a.model;
+  const TaggedModel& b = side_b.model;
+  std::string text = Head("A", side_a, difference.modules_a) +
+                     Head("B", side_b, difference.modules_b) + "\n";
   const std::vector<DiffRow> rows = FoldRows(difference);
   std::size_t widest = 6;
   for (const DiffRow& row : rows) widest = std::max(widest, row.module.size());
@@ -230,8 +247,9 @@ std::string Markdown(const TaggedModel& a, const TaggedModel& b,
   return text;
 }
 
-void AddSide(JsonWriter& json, std::string_view key, const TaggedModel& model,
+void AddSide(JsonWriter& json, std::string_view key, const Side& side,
              std::uint64_t modules) {
+  const TaggedModel& model = side.model;
   const Coverage coverage = CountTags(model.tagging());
   json.Key(key).BeginObject();
   json.Key("file").String(model.about().file);
@@ -240,6 +258,8 @@ void AddSide(JsonWriter& json, std::string_view key, const TaggedModel& model,
   json.Key("nodes").Number(coverage.nodes);
   json.Key("untagged").Number(coverage.untagged());
   json.Key("modules").Number(modules);
+  if (side.sizes) json.Key("parameters").Number(side.sizes->all.parameters);
+  AddSizes(json, side.sizes);
   json.EndObject();
 }
 
@@ -298,12 +318,14 @@ void AddNode(JsonWriter& json, std::string_view key, const TaggedModel& model,
   json.EndObject();
 }
 
-void PrintJson(const TaggedModel& a, const TaggedModel& b,
+void PrintJson(const Side& side_a, const Side& side_b,
                const TagDifference& difference, Terminal& terminal) {
+  const TaggedModel& a = side_a.model;
+  const TaggedModel& b = side_b.model;
   JsonWriter json;
   json.BeginObject();
-  AddSide(json, "a", a, difference.modules_a);
-  AddSide(json, "b", b, difference.modules_b);
+  AddSide(json, "a", side_a, difference.modules_a);
+  AddSide(json, "b", side_b, difference.modules_b);
   json.Key("equal").Bool(difference.empty());
   json.Key("added").Number(difference.added);
   json.Key("removed").Number(difference.removed);
@@ -334,11 +356,13 @@ ExitCode RunDiff(const DiffOptions& options, Terminal& terminal) {
   const TaggedModel a = TaggedModel::Load(options.a, options.source, terminal);
   const TaggedModel b = TaggedModel::Load(options.b, options.source, terminal);
   const TagDifference difference = CompareTags(a, b);
+  const Side side_a{a, SizesOf(a, options.shapes)};
+  const Side side_b{b, SizesOf(b, options.shapes)};
   if (options.json) {
-    PrintJson(a, b, difference, terminal);
+    PrintJson(side_a, side_b, difference, terminal);
   } else {
     terminal.Out(options.markdown ? Markdown(a, b, difference)
-                                  : Text(a, b, difference));
+                                  : Text(side_a, side_b, difference));
   }
   return difference.empty() ? ExitCode::kOk : ExitCode::kFindings;
 }

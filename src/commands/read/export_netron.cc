@@ -1,5 +1,5 @@
-// Netron shows, beside a node's own metadata, that of an attachment: a JSON
-// file opened while the model is.
+// Netron shows, beside the metadata of a node or a tensor, that of an
+// attachment: a JSON file opened while the model is.
 #include <fmt/core.h>
 
 #include "commands/read/graph_formats.h"
@@ -7,15 +7,16 @@
 #include "tagging/module_format.h"
 #include "tagging/tag_format.h"
 #include "tagging/words.h"
+#include "weights/weight_map.h"
 
 namespace onnx_tag {
 namespace {
 
 void AddEntry(JsonWriter& json, std::string_view target, std::string_view key,
-              std::string_view value) {
+              std::string_view value, std::string_view kind = "node") {
   if (value.empty()) return;
   json.BeginObject();
-  json.Key("kind").String("node");
+  json.Key("kind").String(kind);
   json.Key("target").String(target);
   json.Key("name").String(key);
   json.Key("value").String(value);
@@ -27,6 +28,30 @@ std::string SemanticText(const Role& role) {
   const std::string_view type = EnumToWord(kRoleTypeNames, role.type);
   return role.component.empty() ? std::string(type)
                                 : fmt::format("{}/{}", type, role.component);
+}
+
+// The parameter that each initializer holds. A sidecar does not know them.
+void WriteTensors(const TaggedModel& model, JsonWriter& json,
+                  const Write& write) {
+  const Model* const file = model.model();
+  if (file == nullptr) return;
+  for (const weights::Weight& weight :
+       weights::MapWeights(*file, model.tagging())) {
+    if (weight.parameters.empty()) continue;
+    const std::string_view name =
+        file->ValueName(file->initializers()[weight.initializer].value);
+    const std::string_view target = name.substr(0, name.find('\n'));
+    if (target.empty()) continue;
+    std::string parameters;
+    for (const std::string& parameter : weight.parameters) {
+      if (!parameters.empty()) parameters += ", ";
+      parameters += parameter;
+    }
+    AddEntry(json, target, "pkg.onnx_tag.parameter", parameters, "tensor");
+    AddEntry(json, target, "pkg.onnx_tag.change",
+             EnumToWord(weights::kChangeNames, weight.change), "tensor");
+    write(json.Take());
+  }
 }
 
 }  // namespace
@@ -62,6 +87,7 @@ void WriteNetron(const TaggedModel& model, const Write& write) {
     AddEntry(json, target, keys::kSource, EnumToWord(kSourceNames, tag.source));
     write(json.Take());
   }
+  WriteTensors(model, json, write);
   json.EndArray().EndObject();
   write(json.Take() + "\n");
 }

@@ -4,10 +4,11 @@
 
 #include "base/text.h"
 #include "commands/read/digest.h"
-#include "commands/read/recordings.h"
 #include "hierarchy/module_map.h"
+#include "io/mapped_file.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"
+#include "onnx_tag/recording.h"
 #include "rules/rules.h"
 
 namespace onnx_tag {
@@ -46,18 +47,83 @@ std::shared_ptr<const Rules> ReadRulesFile(const std::string& path,
   }
 }
 
+struct OpenedRecording {
+  std::shared_ptr<const Recording> recording;
+  std::shared_ptr<const ModuleMap> modules;
+  std::string digest;
+};
+
+OpenedRecording OpenRecording(const std::string& path,
+                              const std::string& option) {
+  auto recording = std::make_shared<Recording>();
+  auto modules = std::make_shared<ModuleMap>();
+  std::string digest;
+  try {
+    const MappedFile file = MappedFile::Open(path);
+    *recording = ReadRecording(file.bytes());
+    *modules = ReadModuleMap(file.bytes());
+    digest = DigestOf(file.bytes());
+    file.CheckUnchanged();
+  } catch (const Error& error) {
+    // A file that is not there, too: it is no model that is missing.
+    std::string what = error.what();
+    const std::string place = Printable(path) + ": ";
+    if (!what.starts_with(place)) what = place + what;
+    throw Error(ErrorKind::kUsage, fmt::format("{}: {}\n  record one: {}",
+                                               option, what, kRecordCommand));
+  }
+  recording->file = Printable(path);
+  modules->name = path;
+  return {std::move(recording), std::move(modules), std::move(digest)};
+}
+
+[[noreturn]] void FailWithoutSection(const std::string& option,
+                                     const std::string& path,
+                                     std::string_view what,
+                                     std::string_view more) {
+  Fail(ErrorKind::kUsage, "{}: {}: the file has no {}\n  record one: {}{}",
+       option, Printable(path), what, kRecordCommand, more);
+}
+
 }  // namespace
 
-MappingOptions WithFacts(const MappingOptions& options) {
-  MappingOptions result = options;
-  if (!options.hierarchy_file.empty() && options.hierarchy == nullptr) {
-    result.hierarchy =
-        ReadHierarchy(options.hierarchy_file, result.digests.hierarchy);
+MappingFacts ReadFacts(const MappingOptions& options) {
+  MappingFacts facts;
+  if (!options.hierarchy_file.empty()) {
+    facts.hierarchy =
+        ReadHierarchy(options.hierarchy_file, facts.digests.hierarchy);
   }
-  if (!options.rules_file.empty() && options.rules == nullptr) {
-    result.rules = ReadRulesFile(options.rules_file, result.digests.rules);
+  if (!options.rules_file.empty()) {
+    facts.rules = ReadRulesFile(options.rules_file, facts.digests.rules);
   }
-  return WithRecordings(std::move(result));
+  // The strategy that a recording is for also takes classes from it.
+  const auto use_modules = [&](std::string_view strategy,
+                               OpenedRecording& opened) {
+    if (options.strategy == strategy && facts.hierarchy == nullptr) {
+      facts.hierarchy = std::move(opened.modules);
+    }
+  };
+  if (!options.trace_file.empty()) {
+    OpenedRecording opened = OpenRecording(options.trace_file, "--trace");
+    if (opened.recording->trace.empty()) {
+      FailWithoutSection("--trace", options.trace_file,
+                         "trace of a run (section \"events\")", "");
+    }
+    facts.trace = std::move(opened.recording);
+    facts.digests.trace = opened.digest;
+    use_modules("htp", opened);
+  }
+  if (!options.fx_file.empty()) {
+    OpenedRecording opened = OpenRecording(options.fx_file, "--fx");
+    if (opened.recording->fx.empty()) {
+      FailWithoutSection("--fx", options.fx_file, "FX graph (section \"fx\")",
+                         " --fx");
+    }
+    facts.fx = std::move(opened.recording);
+    facts.digests.fx = opened.digest;
+    use_modules("fx_graph", opened);
+  }
+  return facts;
 }
 
 void AddFactFiles(const MappingOptions& options, Inputs& inputs) {

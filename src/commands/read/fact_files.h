@@ -1,4 +1,4 @@
-// The files that hold facts for the mapping: --hierarchy and its like.
+// The files with facts for the mapping: --hierarchy, --rules, --trace, --fx.
 #ifndef ONNX_TAG_COMMANDS_READ_FACT_FILES_H_
 #define ONNX_TAG_COMMANDS_READ_FACT_FILES_H_
 
@@ -11,10 +11,10 @@
 
 namespace onnx_tag {
 
-// `options` with the files read that it names. Throws Error(kUsage), with the
-// file's name, where one cannot be read or says nonsense. Call it once for
-// many models.
-MappingOptions WithFacts(const MappingOptions& options);
+// Reads the files that `options` name. Throws Error(kUsage), with the file's
+// name, if a file cannot be read or its contents are wrong; for a recording,
+// also with the command that makes one. Call it once for many models.
+MappingFacts ReadFacts(const MappingOptions& options);
 
 // The files that `options` name.
 void AddFactFiles(const MappingOptions& options, Inputs& inputs);

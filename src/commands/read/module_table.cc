@@ -45,29 +45,29 @@ std::string ShareText(std::uint64_t part, std::uint64_t whole) {
                                     static_cast<double>(whole));
 }
 
-NumberColumns::NumberColumns(std::uint64_t all_nodes,
-                             std::uint64_t all_parameters, bool color)
-    : all_nodes_(all_nodes),
-      all_parameters_(all_parameters),
+NumberColumns::NumberColumns(const RowNumbers& all, bool color)
+    : all_(all),
       color_(color),
-      column_(std::max<std::size_t>(std::to_string(all_nodes).size(), 5)),
-      width_(column_ + 7 + (all_parameters > 0 ? 8 : 0) + 2 + kCells + 2) {}
+      column_(std::max<std::size_t>(std::to_string(all.nodes).size(), 5)),
+      width_(column_ + 7 + (all.parameters > 0 ? 8 : 0) +
+             (all.flops > 0 ? 8 : 0) + 2 + kCells + 2) {}
 
 std::string NumberColumns::Header() const {
-  return fmt::format("{1:>{0}}{2:>7}{3}  {4:<{5}}  ", column_, "nodes", "share",
-                     all_parameters_ > 0 ? "  params" : "", "sure", kCells);
+  return fmt::format("{1:>{0}}{2:>7}{3}{4}  {5:<{6}}  ", column_, "nodes",
+                     "share", all_.parameters > 0 ? "  params" : "",
+                     all_.flops > 0 ? "   FLOPs" : "", "sure", kCells);
 }
 
 std::string NumberColumns::Row(const RowNumbers& numbers) const {
-  const std::string parameters =
-      all_parameters_ == 0 ? ""
-      : numbers.parameters == 0
-          ? std::string(8, ' ')
-          : fmt::format("{:>8}",
-                        ShareText(numbers.parameters, all_parameters_));
-  return fmt::format("{1:>{0}}{2:>7}{3}  {4}  ", column_, numbers.nodes,
-                     ShareText(numbers.nodes, all_nodes_), parameters,
-                     Bar(numbers));
+  const auto share = [](std::uint64_t part, std::uint64_t whole) {
+    if (whole == 0) return std::string();
+    return part == 0 ? std::string(8, ' ')
+                     : fmt::format("{:>8}", ShareText(part, whole));
+  };
+  return fmt::format("{1:>{0}}{2:>7}{3}{4}  {5}  ", column_, numbers.nodes,
+                     ShareText(numbers.nodes, all_.nodes),
+                     share(numbers.parameters, all_.parameters),
+                     share(numbers.flops, all_.flops), Bar(numbers));
 }
 
 std::string NumberColumns::Bar(const RowNumbers& numbers) const {

@@ -13,13 +13,13 @@ struct RowNumbers {
   std::uint64_t nodes = 0;
   std::array<std::uint64_t, 4> by_confidence = {};
   std::uint64_t parameters = 0;
+  std::uint64_t flops = 0;
 };
 
 class NumberColumns {
  public:
-  // Shares are of these; without parameters there is no column for them.
-  NumberColumns(std::uint64_t all_nodes, std::uint64_t all_parameters,
-                bool color);
+  // Shares are relative to `all`. A number that is 0 there has no column.
+  NumberColumns(const RowNumbers& all, bool color);
 
   std::string Header() const;
   std::string Row(const RowNumbers& numbers) const;
@@ -32,8 +32,7 @@ class NumberColumns {
  private:
   std::string Bar(const RowNumbers& numbers) const;
 
-  std::uint64_t all_nodes_;
-  std::uint64_t all_parameters_;
+  RowNumbers all_;
   bool color_;
   std::size_t column_;  // of a count
   std::size_t width_;

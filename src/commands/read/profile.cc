@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/text.h"
 #include "commands/commands.h"
@@ -9,47 +10,52 @@
 #include "commands/read/profile_output.h"
 #include "commands/read/profile_places.h"
 #include "commands/read/tag_source.h"
-#include "io/mapped_file.h"
-#include "onnx_tag/error.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {
 namespace {
 
 using profile::KernelId;
-using profile::OrtProfile;
+using profile::Profile;
 
 class RollUp {
  public:
-  RollUp(const TaggedModel& model, OrtProfile& profile,
-         const ProfileOptions& options)
-      : model_(model), profile_(profile), options_(options) {
-    const KernelPlaces places(model);
+  RollUp(const TaggedModel& model, const ProfileOptions& options)
+      : model_(model), options_(options), finder_(model) {
+    report_.model = model.about().file;
+    report_.tags_from = model.source();
+  }
+
+  // The first, then the one beside it.
+  void Add(Profile& profile, const std::string& file) {
+    IdVector<KernelId, KernelPlaces::Place> places;
     for (const profile::Kernel& kernel : profile.kernels) {
-      places_.Add(places.Find(kernel));
+      places.Add(finder_.Find(kernel));
+    }
+    report_.measure = profile.measure;
+    ProfileSide side;
+    side.file = file;
+    side.total = CountSelf(profile, places);
+    side.model_runs = profile.model_runs;
+    side.calls = profile.runs.size() * profile.calls_each;
+    side.cut_off = profile.cut_off;
+    side.outside = Outside(profile, side.total);
+    report_.sides.push_back(std::move(side));
+    const IdVector<KernelId, Sum> sums = SumKernels(profile);
+    for (const KernelId id : AllIds<KernelId>(profile.kernels.size())) {
+      if (sums[id].calls == 0) continue;
+      AddKernel(profile.kernels[id], places[id], sums[id]);
     }
   }
 
-  ProfileReport Report() {
-    ProfileReport report;
-    report.total = profile::CountSelfTimes(
-        profile_,
-        [&](KernelId id) { return RunsOthers(profile_.kernels[id].op); },
-        [&](KernelId id) { return IsInner(id); });
-    report.model_runs = profile_.model_runs;
-    report.kernel_runs = profile_.runs.size();
-    report.cut_off = profile_.cut_off;
-    SumKernels();
-    for (const KernelId id : AllIds<KernelId>(profile_.kernels.size())) {
-      AddKernel(id, report);
-    }
-    for (auto& [key, row] : rows_) report.rows.push_back(std::move(row));
-    std::stable_sort(report.rows.begin(), report.rows.end(),
+  ProfileReport Take() {
+    for (auto& [key, row] : rows_) report_.rows.push_back(std::move(row));
+    std::stable_sort(report_.rows.begin(), report_.rows.end(),
                      [](const ProfileRow& a, const ProfileRow& b) {
-                       return a.self > b.self;
+                       return a.numbers[0].self > b.numbers[0].self;
                      });
-    if (options_.by == ProfileKey::kModule) AddTotals(report);
-    return report;
+    if (options_.by == ProfileKey::kModule) AddTotals();
+    return std::move(report_);
   }
 
  private:
@@ -58,39 +64,67 @@ class RollUp {
     std::uint64_t calls = 0;
   };
 
-  bool IsInner(KernelId id) const {
-    const KernelPlaces::Place& place = places_[id];
+  bool IsInner(const KernelPlaces::Place& place) const {
     if (place.kind == KernelPlaces::Kind::kNone) return false;
     const std::string_view graph = model_.nodes().Graph(place.node);
     return !graph.empty() && !graph.starts_with("fn:");
   }
 
-  void SumKernels() {
-    sums_.resize(profile_.kernels.size());
-    for (const profile::KernelRun& run : profile_.runs) {
-      sums_[run.kernel].self += run.self;
-      ++sums_[run.kernel].calls;
+  // What is not time does not contain that of others.
+  std::int64_t CountSelf(
+      Profile& profile,
+      const IdVector<KernelId, KernelPlaces::Place>& places) const {
+    if (profile.measure.IsTime()) {
+      return CountSelfTimes(
+          profile,
+          [&](KernelId id) { return RunsOthers(profile.kernels[id].op); },
+          [&](KernelId id) { return IsInner(places[id]); });
     }
+    std::int64_t total = 0;
+    for (const profile::KernelRun& run : profile.runs) {
+      total = profile.measure.Add(total, run.self);
+    }
+    return total;
   }
 
-  void AddKernel(KernelId id, ProfileReport& report) {
-    const profile::Kernel& kernel = profile_.kernels[id];
-    const KernelPlaces::Place& place = places_[id];
-    ProfileRow row = RowOf(kernel, place);
-    row.self = sums_[id].self;
-    row.calls = sums_[id].calls;
-    ProfileStack stack{StackOf(row, place), row.self};
-    stack.frames.push_back(kernel.op.empty() ? kernel.name : kernel.op);
-    report.stacks.push_back(std::move(stack));
-    if (!row.placed) {
-      report.unplaced.push_back(
-          {kernel.name, kernel.op, row.self, row.calls, row.name});
+  // Kernels that run side by side can take longer than the runs. A profile
+  // that was cut off has kernels of a run that it does not have.
+  static std::optional<std::int64_t> Outside(const Profile& profile,
+                                             std::int64_t kernels) {
+    if (!profile.measure.IsTime() || profile.cut_off) return std::nullopt;
+    std::int64_t runs = 0;
+    for (const profile::ModelRun& run : profile.run_times) runs += run.duration;
+    if (runs < kernels || runs == 0) return std::nullopt;
+    return runs - kernels;
+  }
+
+  static IdVector<KernelId, Sum> SumKernels(const Profile& profile) {
+    IdVector<KernelId, Sum> sums(profile.kernels.size());
+    for (const profile::KernelRun& run : profile.runs) {
+      Sum& sum = sums[run.kernel];
+      sum.self = profile.measure.Add(sum.self, run.self);
+      sum.calls += profile.calls_each;
     }
-    const auto [at, added] =
-        rows_.try_emplace(std::pair(!row.placed, row.name), row);
-    if (added) return;
-    at->second.self += row.self;
-    at->second.calls += row.calls;
+    return sums;
+  }
+
+  void AddKernel(const profile::Kernel& kernel,
+                 const KernelPlaces::Place& place, const Sum& sum) {
+    const std::size_t side = report_.sides.size() - 1;
+    ProfileRow row = RowOf(kernel, place);
+    if (side == 0) {
+      ProfileStack stack{StackOf(row, place), sum.self};
+      stack.frames.push_back(kernel.op.empty() ? kernel.name : kernel.op);
+      report_.stacks.push_back(std::move(stack));
+    }
+    if (!row.placed) {
+      report_.unplaced.push_back(
+          {kernel.name, kernel.op, side, sum.self, sum.calls, row.name});
+    }
+    const auto at =
+        rows_.try_emplace(std::pair(!row.placed, row.name), row).first;
+    at->second.numbers[side].Add({sum.self, sum.self, sum.calls},
+                                 report_.measure);
   }
 
   ProfileRow RowOf(const profile::Kernel& kernel,
@@ -198,25 +232,32 @@ class RollUp {
   }
 
   // Of each module with all below it.
-  void AddTotals(ProfileReport& report) const {
+  void AddTotals() {
     const ModuleTree& tree = model_.tagging().modules;
-    std::vector<std::int64_t> totals(tree.size(), 0);
-    for (const ProfileRow& row : report.rows) {
-      if (row.placed) totals[Index(row.module)] += row.self;
+    report_.modules.resize(tree.size());
+    for (const ProfileRow& row : report_.rows) {
+      if (row.placed) report_.modules[row.module] = row.numbers;
     }
     for (std::size_t i = tree.size(); --i > 0;) {
-      totals[Index(tree.Parent(MakeId<ModuleId>(i)))] += totals[i];
+      const ProfilePair& below = report_.modules[MakeId<ModuleId>(i)];
+      ProfilePair& parent = report_.modules[tree.Parent(MakeId<ModuleId>(i))];
+      for (std::size_t side = 0; side < parent.size(); ++side) {
+        parent[side].Add({0, below[side].total, below[side].calls},
+                         report_.measure);
+      }
     }
-    for (ProfileRow& row : report.rows) {
-      row.total = row.placed ? totals[Index(row.module)] : row.self;
+    for (ProfileRow& row : report_.rows) {
+      if (!row.placed) continue;
+      for (std::size_t side = 0; side < row.numbers.size(); ++side) {
+        row.numbers[side].total = report_.modules[row.module][side].total;
+      }
     }
   }
 
   const TaggedModel& model_;
-  OrtProfile& profile_;
   const ProfileOptions& options_;
-  IdVector<KernelId, KernelPlaces::Place> places_;
-  IdVector<KernelId, Sum> sums_;
+  const KernelPlaces finder_;
+  ProfileReport report_;
   std::map<std::pair<bool, std::string>, ProfileRow> rows_;
 };
 
@@ -225,17 +266,24 @@ class RollUp {
 ExitCode RunProfile(const ProfileOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
-  OrtProfile profile = ReadProfileFile(options.profile);
-  if (profile.cut_off) {
+  std::vector<Profile> profiles;
+  std::vector<std::string> files = {options.profile};
+  if (!options.against.empty()) files.push_back(options.against);
+  for (const std::string& file : files) {
+    Profile& profile = profiles.emplace_back(
+        ReadProfileFile(file, options.measure, options.layers));
+    profile::SkipRuns(profile, options.skip_runs);
+    if (!profile.cut_off) continue;
     terminal.Err(fmt::format(
         "onnx-tag: {}: ends in the middle of an event; that event is ignored\n",
-        Printable(options.profile)));
+        Printable(file)));
   }
-  ProfileReport report = RollUp(model, profile, options).Report();
-  report.model = model.about().file;
-  report.profile = options.profile;
-  report.tags_from = model.source();
-  PrintProfile(report, options, terminal);
+  if (profiles.size() > 1) profile::MakeComparable(profiles[0], profiles[1]);
+  RollUp roll_up(model, options);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    roll_up.Add(profiles[i], files[i]);
+  }
+  PrintProfile(model, roll_up.Take(), options, terminal);
   return ExitCode::kOk;
 }
 

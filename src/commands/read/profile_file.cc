@@ -1,21 +1,27 @@
 #include "commands/read/profile_file.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "commands/read/profile_places.h"
 #include "io/mapped_file.h"
 #include "onnx_tag/error.h"
+#include "profile/read_profile.h"
 
 namespace onnx_tag {
 
 using profile::KernelId;
-using profile::OrtProfile;
+using profile::Profile;
 
-OrtProfile ReadProfileFile(const std::string& path) {
+Profile ReadProfileFile(const std::string& path, std::string_view measure,
+                        const std::string& layers) {
   const MappedFile file = MappedFile::Open(path);
+  std::optional<MappedFile> layer_file;
+  if (!layers.empty()) layer_file = MappedFile::Open(layers);
   try {
-    OrtProfile profile = profile::ReadOrtProfile(file.bytes());
+    Profile profile = profile::ReadProfile(
+        file.bytes(), measure, layer_file ? layer_file->bytes() : Bytes());
     file.CheckUnchanged();
     return profile;
   } catch (const Error& error) {
@@ -35,7 +41,10 @@ bool RunsOthers(std::string_view op) {
 
 IdVector<NodeId, std::int64_t> NodeTimes(const TaggedModel& model,
                                          const std::string& path) {
-  OrtProfile profile = ReadProfileFile(path);
+  Profile profile = ReadProfileFile(path, profile::Measure::kTime, "");
+  if (!profile.measure.IsTime()) {
+    Fail(ErrorKind::kUsage, "{}: has no times", Printable(path));
+  }
   const KernelPlaces places(model);
   IdVector<KernelId, KernelPlaces::Place> place;
   for (const profile::Kernel& kernel : profile.kernels) {

@@ -1,4 +1,4 @@
-// An ONNX Runtime profile on disk, and how long each node of a model took.
+// A profile on disk, and how long each node of a model took.
 #ifndef ONNX_TAG_COMMANDS_READ_PROFILE_FILE_H_
 #define ONNX_TAG_COMMANDS_READ_PROFILE_FILE_H_
 
@@ -6,12 +6,14 @@
 #include <string_view>
 
 #include "commands/read/tag_source.h"
-#include "profile/ort_profile.h"
+#include "profile/profile.h"
 
 namespace onnx_tag {
 
-// Throws Error(kInput) where it is no profile.
-profile::OrtProfile ReadProfileFile(const std::string& path);
+// See profile::ReadProfile(). `layers` is a file, or "".
+profile::Profile ReadProfileFile(const std::string& path,
+                                 std::string_view measure,
+                                 const std::string& layers);
 
 // Kernels that run others, also where the model at hand does not have them.
 bool RunsOthers(std::string_view op);

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <unordered_map>
 
 #include "base/text.h"
+#include "commands/read/profile_table.h"
 #include "json/writer.h"
 #include "tagging/version.h"
 #include "tagging/words.h"
@@ -28,8 +30,54 @@ std::uint64_t AtLeastNothing(std::int64_t time) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(time, 0));
 }
 
-// "ReorderInput, Cast": what the kernels are that no node was found for.
-std::string OperatorsOf(const ProfileReport& report, const std::string& why) {
+}  // namespace
+
+std::string ProfileUnit(std::string_view head, const ProfileReport& report) {
+  return std::string(head) + (report.measure.IsTime() ? " ms" : "");
+}
+
+std::string ProfileNumber(std::int64_t number, const ProfileReport& report) {
+  if (report.measure.IsTime()) return Milliseconds(number);
+  if (report.measure.parts != 1) {
+    return fmt::format("{:.6g}", static_cast<double>(number) /
+                                     static_cast<double>(report.measure.parts));
+  }
+  return (number < 0 ? "-" : "") +
+         WithThousands(static_cast<std::uint64_t>(std::abs(number)));
+}
+
+std::string ProfileShare(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? "-"
+                    : fmt::format("{:.1f}%", 100.0 * ShareOf(part, whole));
+}
+
+std::string ProfileHead(const ProfileReport& report) {
+  std::string text;
+  for (std::size_t i = 0; i < report.sides.size(); ++i) {
+    const ProfileSide& side = report.sides[i];
+    if (report.two()) text += i == 0 ? "A  " : "B  ";
+    text += Printable(side.file, 200) + ": ";
+    if (!report.measure.IsTime()) {
+      text += fmt::format("{} {}, {}\n", Printable(report.measure.name, 50),
+                          ProfileNumber(side.total, report),
+                          Count(side.calls, "number"));
+      continue;
+    }
+    text +=
+        fmt::format("{} ms in kernels, {} in {}\n", Milliseconds(side.total),
+                    Count(side.calls, "call"), Count(side.model_runs, "run"));
+    if (side.outside) {
+      text +=
+          fmt::format("  {} ms ({}) of the runs outside kernels\n",
+                      Milliseconds(*side.outside),
+                      ProfileShare(*side.outside, *side.outside + side.total));
+    }
+  }
+  return text;
+}
+
+std::string UnplacedOperators(const ProfileReport& report,
+                              const std::string& why) {
   std::map<std::string, std::int64_t> times;
   for (const UnplacedKernel& kernel : report.unplaced) {
     if (kernel.why == why) times[kernel.op] += kernel.self;
@@ -46,59 +94,38 @@ std::string OperatorsOf(const ProfileReport& report, const std::string& why) {
   return sorted.size() > kMost ? text + ", ..." : text;
 }
 
-void PrintTable(const ProfileReport& report, const ProfileOptions& options,
-                Terminal& terminal) {
-  const bool modules = options.by == ProfileKey::kModule;
-  terminal.Out(fmt::format(
-      "{}: {} ms in kernels, {} in {}\n\n", Printable(report.profile, 200),
-      Milliseconds(report.total), Count(report.kernel_runs, "call"),
-      Count(report.model_runs, "run")));
-  const std::string_view key = EnumToWord(kProfileKeyNames, options.by);
-  std::size_t widest = 20;
-  const std::size_t count =
-      options.top == 0 ? report.rows.size()
-                       : std::min<std::size_t>(report.rows.size(), options.top);
-  for (std::size_t i = 0; i < count; ++i) {
-    widest = std::max(widest, Printable(report.rows[i].name, 70).size());
-  }
-  const auto line = [&](const std::string& self, const std::string& total,
-                        const std::string& share, const std::string& calls,
-                        const std::string& name, const std::string& detail) {
-    std::string text = fmt::format("{:>12}", self);
-    if (modules) text += fmt::format(" {:>12}", total);
-    text += fmt::format(" {:>7} {:>9}  ", share, calls);
-    text +=
-        detail.empty() ? name : fmt::format("{:<{}}  {}", name, widest, detail);
-    terminal.Out(text + "\n");
-  };
-  const auto percent = [&](std::int64_t time) {
-    return fmt::format("{:.1f}%", 100.0 * ShareOf(time, report.total));
-  };
-  line("self ms", "total ms", "share", "calls", std::string(key),
-       modules                           ? "class"
-       : options.by == ProfileKey::kNode ? "module"
-                                         : "");
-  std::int64_t rest = 0;
-  std::uint64_t rest_calls = 0;
-  for (std::size_t i = 0; i < report.rows.size(); ++i) {
-    const ProfileRow& row = report.rows[i];
-    // What could not be placed is shown however little it is.
-    if (i >= count && row.placed) {
-      rest += row.self;
-      rest_calls += row.calls;
-      continue;
+namespace {
+
+// Of a time "self_us", of another number "self".
+void AddNumber(JsonWriter& json, std::string_view key, std::int64_t number,
+               const ProfileReport& report) {
+  json.Key(fmt::format("{}{}", key, report.measure.IsTime() ? "_us" : ""))
+      .Integer(number);
+}
+
+void AddSide(JsonWriter& json, const ProfileSide& side,
+             const ProfileReport& report) {
+  json.Key("profile").String(side.file);
+  json.Key("runs").Number(side.model_runs);
+  json.Key("calls").Number(side.calls);
+  AddNumber(json, "total", side.total, report);
+  if (report.measure.IsTime()) {
+    json.Key("outside_us");
+    if (side.outside) {
+      json.Integer(*side.outside);
+    } else {
+      json.Null();
     }
-    line(
-        Milliseconds(row.self), Milliseconds(row.total), percent(row.self),
-        WithThousands(row.calls), Printable(row.name, 70),
-        row.placed ? Printable(row.detail, 70) : OperatorsOf(report, row.name));
   }
-  if (rest_calls > 0) {
-    line(Milliseconds(rest), "", percent(rest), WithThousands(rest_calls),
-         "other rows; --top 0 shows all", "");
-  }
-  line(Milliseconds(report.total), "", report.total == 0 ? "" : "100.0%",
-       WithThousands(report.kernel_runs), "all", "");
+  json.Key("cut_off").Bool(side.cut_off);
+}
+
+void AddNumbers(JsonWriter& json, const ProfileNumbers& numbers,
+                std::size_t side, const ProfileReport& report) {
+  if (!report.modules.empty()) AddNumber(json, "total", numbers.total, report);
+  AddNumber(json, "self", numbers.self, report);
+  json.Key("share").Share(ShareOf(numbers.self, report.sides[side].total));
+  json.Key("calls").Number(numbers.calls);
 }
 
 void PrintJson(const ProfileReport& report, const ProfileOptions& options,
@@ -106,13 +133,16 @@ void PrintJson(const ProfileReport& report, const ProfileOptions& options,
   JsonWriter json;
   json.BeginObject();
   json.Key("model").String(report.model);
-  json.Key("profile").String(report.profile);
   json.Key("tags_from").String(report.tags_from);
   json.Key("by").String(EnumToWord(kProfileKeyNames, options.by));
-  json.Key("runs").Number(report.model_runs);
-  json.Key("calls").Number(report.kernel_runs);
-  json.Key("total_us").Number(AtLeastNothing(report.total));
-  json.Key("cut_off").Bool(report.cut_off);
+  json.Key("measure").String(report.measure.name);
+  json.Key("parts").Integer(report.measure.parts);
+  AddSide(json, report.sides[0], report);
+  if (report.two()) {
+    json.Key("against").BeginObject();
+    AddSide(json, report.sides[1], report);
+    json.EndObject();
+  }
   json.Key("rows").BeginArray();
   for (const ProfileRow& row : report.rows) {
     json.BeginObject();
@@ -120,13 +150,15 @@ void PrintJson(const ProfileReport& report, const ProfileOptions& options,
     json.Key("placed").Bool(row.placed);
     if (options.by == ProfileKey::kModule) {
       json.Key("class").StringOrNull(row.detail);
-      json.Key("total_us").Integer(row.total);
     } else if (options.by == ProfileKey::kNode) {
       json.Key("module").StringOrNull(row.detail == "-" ? "" : row.detail);
     }
-    json.Key("self_us").Integer(row.self);
-    json.Key("share").Share(ShareOf(row.self, report.total));
-    json.Key("calls").Number(row.calls);
+    AddNumbers(json, row.numbers[0], 0, report);
+    if (report.two()) {
+      json.Key("against").BeginObject();
+      AddNumbers(json, row.numbers[1], 1, report);
+      json.EndObject();
+    }
     json.EndObject();
     terminal.Out(json.Take());
   }
@@ -137,7 +169,9 @@ void PrintJson(const ProfileReport& report, const ProfileOptions& options,
     json.Key("name").String(kernel.name);
     json.Key("op").String(kernel.op);
     json.Key("why").String(kernel.why);
-    json.Key("self_us").Integer(kernel.self);
+    if (report.two())
+      json.Key("profile").String(report.sides[kernel.side].file);
+    AddNumber(json, "self", kernel.self, report);
     json.Key("calls").Number(kernel.calls);
     json.EndObject();
     terminal.Out(json.Take());
@@ -198,7 +232,7 @@ void PrintSpeedscope(const ProfileReport& report, Terminal& terminal) {
   json.Key("profiles").BeginArray().BeginObject();
   json.Key("type").String("sampled");
   json.Key("name").String(report.model);
-  json.Key("unit").String("microseconds");
+  json.Key("unit").String(report.measure.IsTime() ? "microseconds" : "none");
   json.Key("startValue").Number(0);
   json.Key("endValue").Number(end);
   json.Key("samples").BeginArray();
@@ -218,11 +252,11 @@ void PrintSpeedscope(const ProfileReport& report, Terminal& terminal) {
 
 }  // namespace
 
-void PrintProfile(const ProfileReport& report, const ProfileOptions& options,
-                  Terminal& terminal) {
+void PrintProfile(const TaggedModel& model, const ProfileReport& report,
+                  const ProfileOptions& options, Terminal& terminal) {
   switch (options.format) {
     case ProfileFormat::kTable:
-      return PrintTable(report, options, terminal);
+      return PrintProfileTable(model, report, options, terminal);
     case ProfileFormat::kJson:
       return PrintJson(report, options, terminal);
     case ProfileFormat::kFolded:

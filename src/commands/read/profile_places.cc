@@ -70,6 +70,11 @@ KernelPlaces::Place KernelPlaces::Find(const profile::Kernel& kernel) const {
   if (named != by_name_.end()) return Choose(named->second, kernel.op);
   const Place unnamed = FindUnnamed(kernel);
   if (unnamed.kind != Kind::kNone) return unnamed;
+  // A table may name values.
+  const auto output = by_output_.find(kernel.name);
+  if (kernel.op.empty() && output != by_output_.end()) {
+    return Choose(output->second, kernel.op);
+  }
   const std::string_view undone = hierarchy::UndoNodeName(kernel.name).name;
   if (undone == kernel.name) return {};
   for (const auto* names : {&by_name_, &by_output_}) {

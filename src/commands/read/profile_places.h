@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "commands/read/tag_source.h"
-#include "profile/ort_profile.h"
+#include "profile/profile.h"
 
 namespace onnx_tag {
 

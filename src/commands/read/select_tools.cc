@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "commands/read/closed_cut.h"
@@ -58,6 +59,19 @@ std::string ShellWord(const std::string& text) {
 
 std::string Line(JsonWriter& json) { return json.Take() + "\n"; }
 
+// One argument of a Python function.
+ToolInput Argument(const SelectOptions& options, std::string_view key,
+                   const Names& names) {
+  if (options.format == SelectFormat::kPython) {
+    return {fmt::format("{} = {}\n", key, PythonList(names)), {}, {}};
+  }
+  JsonWriter json;
+  json.BeginObject();
+  AddList(json, key, names);
+  json.EndObject();
+  return {Line(json), {}, {}};
+}
+
 // ---------------------------------------------------------------- names
 ToolInput WriteNames(const Selection& selection, const SelectOptions& options) {
   const Names names = NamesOf(selection);
@@ -86,15 +100,18 @@ ToolInput WriteNames(const Selection& selection, const SelectOptions& options) {
 
 // ---------------------------------------------------------------- quantizers
 // The quantizer splits a Gemm in two before it looks at the lists.
+void AddQuantizerNames(const NodeList& nodes, NodeId node, Names& names) {
+  const std::string name(nodes.Name(node));
+  names.push_back(name);
+  if (nodes.Op(node) != "Gemm") return;
+  names.push_back(name + "_MatMul");
+  names.push_back(name + "_Add");
+}
+
 Names QuantizerNames(const Selection& selection) {
   Names names;
-  const NodeList& nodes = selection.model.nodes();
   for (const NodeId node : selection.nodes) {
-    const std::string name(nodes.Name(node));
-    names.push_back(name);
-    if (nodes.Op(node) != "Gemm") continue;
-    names.push_back(name + "_MatMul");
-    names.push_back(name + "_Add");
+    AddQuantizerNames(selection.model.nodes(), node, names);
   }
   return names;
 }
@@ -131,6 +148,124 @@ ToolInput WriteOlive(const Selection& selection, const SelectOptions& options) {
           QuantizerNames(selection));
   json.EndObject().EndObject().EndObject();
   return {Line(json), {}, {}};
+}
+
+// Some tools take regular expressions of Python where others take names.
+std::string PatternOf(const std::string& name) {
+  constexpr std::string_view kSpecial = R"(\^$.|?*+()[]{})";
+  std::string pattern = "^";
+  for (const char c : name) {
+    if (kSpecial.find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern + "$";
+}
+
+ToolInput WriteModelopt(const Selection& selection,
+                        const SelectOptions& options) {
+  Names patterns;
+  for (const std::string& name : NamesOf(selection)) {
+    patterns.push_back(PatternOf(name));
+  }
+  return Argument(options,
+                  options.exclude ? "nodes_to_exclude" : "nodes_to_quantize",
+                  patterns);
+}
+
+// ---------------------------------------------------------------- the rest
+// These tools take only what they must leave alone. To convert the selected
+// nodes alone is to name all others.
+struct LeftAlone {
+  std::vector<NodeId> nodes;
+  std::vector<std::string> obstacles;
+};
+
+LeftAlone NodesLeftAlone(const Selection& selection,
+                         const SelectOptions& options) {
+  if (options.exclude) return {selection.nodes, {}};
+  const NodeList& nodes = selection.model.nodes();
+  std::vector<bool> selected(nodes.size(), false);
+  for (const NodeId node : selection.nodes) selected[Index(node)] = true;
+  LeftAlone left;
+  std::unordered_set<std::string_view> seen;
+  for (const NodeId node : nodes.All()) {
+    // The tools do not look into functions.
+    if (selected[Index(node)] || nodes.Graph(node).starts_with("fn:")) continue;
+    const std::string_view name = nodes.Name(node);
+    if (!name.empty()) {
+      if (seen.insert(name).second) left.nodes.push_back(node);
+    } else if (!options.skip_unaddressable) {
+      left.obstacles.push_back(fmt::format(
+          "{}  {}: it has no name, so it cannot be left out",
+          Printable(nodes.Address(node)), Printable(nodes.Op(node), 40)));
+    }
+  }
+  return left;
+}
+
+Names NamesOf(const LeftAlone& left, const Selection& selection) {
+  Names names;
+  for (const NodeId node : left.nodes) {
+    names.emplace_back(selection.model.nodes().Name(node));
+  }
+  return names;
+}
+
+// nncf.quantize(ignored_scope=nncf.IgnoredScope(names=[...])).
+ToolInput WriteNncf(const Selection& selection, const SelectOptions& options) {
+  LeftAlone left = NodesLeftAlone(selection, options);
+  const Names names = NamesOf(left, selection);
+  // NNCF does not see every node: it checks the names only on request.
+  if (options.format == SelectFormat::kPython) {
+    return {fmt::format("ignored_scope = nncf.IgnoredScope(names={}, "
+                        "validate=False)\n",
+                        PythonList(names)),
+            std::move(left.obstacles),
+            {}};
+  }
+  JsonWriter json;
+  json.BeginObject().Key("ignored_scope").BeginObject();
+  AddList(json, "names", names);
+  json.Key("validate").Bool(false);
+  json.EndObject().EndObject();
+  return {Line(json), std::move(left.obstacles), {}};
+}
+
+// PostTrainingQuantConfig(op_name_dict={...}) of neural-compressor 2.
+ToolInput WriteNeuralCompressor(const Selection& selection,
+                                const SelectOptions& options) {
+  LeftAlone left = NodesLeftAlone(selection, options);
+  Names names;
+  for (const NodeId node : left.nodes) {
+    AddQuantizerNames(selection.model.nodes(), node, names);
+  }
+  JsonWriter json;
+  json.BeginObject();
+  for (const std::string& name : names) {
+    json.Key(PatternOf(name)).BeginObject();
+    for (const std::string_view part : {"activation", "weight"}) {
+      json.Key(part).BeginObject();
+      json.Key("dtype").BeginArray().String("fp32").EndArray().EndObject();
+    }
+    json.EndObject();
+  }
+  json.EndObject();
+  const std::string dict = json.Take();
+  return {options.format == SelectFormat::kPython
+              ? fmt::format("op_name_dict = {}\n", dict)
+              : fmt::format("{{\"op_name_dict\": {}}}\n", dict),
+          std::move(left.obstacles),
+          {}};
+}
+
+// convert_float_to_float16(node_block_list=[...]) of onnxconverter-common and
+// of ONNX Runtime.
+ToolInput WriteFp16(const Selection& selection, const SelectOptions& options) {
+  LeftAlone left = NodesLeftAlone(selection, options);
+  ToolInput input =
+      Argument(options, "node_block_list", NamesOf(left, selection));
+  input.obstacles = std::move(left.obstacles);
+  return input;
 }
 
 // ---------------------------------------------------------------- polygraphy
@@ -293,13 +428,17 @@ ToolInput WriteExtract(const Selection& selection,
 }
 
 // In the order of SelectTool.
-constexpr std::array<Tool, 6> kTools = {{
+constexpr std::array<Tool, 10> kTools = {{
     {SelectTool::kNames, true, WriteNames},
     {SelectTool::kOrtQuant, true, WriteOrtQuant},
     {SelectTool::kLayerAnn, false, WriteLayerAnn},
     {SelectTool::kOlive, true, WriteOlive},
     {SelectTool::kPolygraphy, true, WritePolygraphy},
     {SelectTool::kExtract, false, WriteExtract},
+    {SelectTool::kModelopt, true, WriteModelopt},
+    {SelectTool::kNncf, true, WriteNncf},
+    {SelectTool::kNeuralCompressor, true, WriteNeuralCompressor},
+    {SelectTool::kFp16, true, WriteFp16},
 }};
 
 }  // namespace

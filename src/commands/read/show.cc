@@ -138,6 +138,7 @@ RowNumbers ShowText::NumbersOf(const std::vector<ModuleId>& modules) const {
   for (const ModuleId id : modules) {
     numbers.nodes += view_.counts.Total(id);
     numbers.parameters += view_.total_parameters[id];
+    if (view_.sizes) numbers.flops += view_.totals[id].flops;
     for (std::size_t level = 0; level < 4; ++level) {
       numbers.by_confidence[level] += view_.counts.ByConfidence(id)[level];
     }
@@ -155,6 +156,11 @@ void ShowText::PrintHeader() {
           : fmt::format(", {}", Count(parameters_.all, "parameter"));
   terminal_.Out(fmt::format("{}: {}{}\n", Colored(name, "1"),
                             Count(coverage_.nodes, "node"), parameters));
+  if (view_.sizes && coverage_.nodes > 0) {
+    terminal_.Out(fmt::format("  weights     {}\n  FLOPs       {}\n",
+                              Wrapped(WeightsText(*view_.sizes)),
+                              FlopsText(*view_.sizes)));
+  }
   // Tags in a file do not say what they were read from.
   const bool in_file = view_.model.source() == "tags in the file";
   terminal_.Out(
@@ -267,8 +273,13 @@ void ShowText::PrintAdvice() {
 
 void ShowText::Print() {
   PrintHeader();
-  const NumberColumns columns(coverage_.nodes, parameters_.all,
-                              terminal_.color_out());
+  RowNumbers all;
+  all.nodes = coverage_.nodes;
+  all.parameters = parameters_.all;
+  if (view_.sizes && FlopsKnown(*view_.sizes)) {
+    all.flops = view_.sizes->all.flops;
+  }
+  const NumberColumns columns(all, terminal_.color_out());
   const FoldOptions folding = Folding();
   terminal_.Out(columns.Header() + "module  class\n");
   for (const ModuleId top : view_.tops) {
@@ -279,6 +290,7 @@ void ShowText::Print() {
     RowNumbers untagged;
     untagged.nodes = coverage_.untagged();
     untagged.parameters = parameters_.unplaced;
+    if (view_.sizes) untagged.flops = view_.sizes->untagged.flops;
     terminal_.Out(columns.Row(untagged) + Colored("[untagged]", "33") + "\n");
     PrintNodes(kNo<ModuleId>, columns.Blank() + "  ");
   }
@@ -299,7 +311,8 @@ void ShowText::Print() {
 ExitCode RunShow(const ShowOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
-  const ShowView view(model, FindTops(model.tagging(), options.module));
+  const ShowView view(model, FindTops(model.tagging(), options.module),
+                      options.shapes);
   if (options.json) {
     PrintShowJson(view, options, terminal);
   } else {

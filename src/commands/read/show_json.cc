@@ -80,6 +80,7 @@ class ShowJson {
     AddCounts(json, "by_type", kRoleTypeNames, view_.coverage.by_type);
     json.Key("parameters").Number(view_.parameters.all);
     json.Key("unplaced_parameters").Number(view_.parameters.unplaced);
+    AddSizes(json, view_.sizes);
     json.Key("producer").StringOrNull(about.producer);
     json.Key("dialect").StringOrNull(about.dialect);
     json.Key("root_class").StringOrNull(view_.tagging.root.name);
@@ -99,6 +100,14 @@ class ShowJson {
     json.Key("total_nodes").Number(view_.counts.Total(module));
     json.Key("parameters").Number(view_.parameters.own[module]);
     json.Key("total_parameters").Number(view_.total_parameters[module]);
+    if (view_.sizes) {
+      json.Key("bytes").Number(view_.sizes->own[module].bytes);
+      json.Key("total_bytes").Number(view_.totals[module].bytes);
+      json.Key("flops").Number(view_.sizes->own[module].flops);
+      json.Key("total_flops").Number(view_.totals[module].flops);
+      json.Key("total_unknown_flops")
+          .Number(view_.totals[module].unknown_flops);
+    }
     AddCounts(json, "by_confidence", kConfidenceNames,
               view_.counts.ByConfidence(module));
     if (options_.nodes) AddNodes(json.Key("node_list"), module);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "commands/options.h"
 #include "commands/read/folded_tree.h"
+#include "commands/read/model_sizes.h"
 #include "commands/read/module_counts.h"
 #include "commands/read/tag_source.h"
 #include "io/terminal.h"
@@ -53,7 +55,8 @@ class NodesByModule {
 };
 
 struct ShowView {
-  ShowView(const TaggedModel& shown, std::vector<ModuleId> asked)
+  ShowView(const TaggedModel& shown, std::vector<ModuleId> asked,
+           std::span<const sizes::GivenShape> shapes)
       : model(shown),
         tagging(shown.tagging()),
         tops(std::move(asked)),
@@ -62,7 +65,10 @@ struct ShowView {
         nodes(tagging),
         tree(tagging, counts),
         parameters(shown.parameters()),
-        total_parameters(parameters.Totals(tagging.modules)) {}
+        total_parameters(parameters.Totals(tagging.modules)),
+        sizes(SizesOf(shown, shapes)) {
+    if (sizes) totals = sizes->Totals(tagging.modules);
+  }
 
   bool whole() const { return tops == std::vector{ModuleTree::kRoot}; }
 
@@ -75,6 +81,8 @@ struct ShowView {
   const FoldedTree tree;
   const ParameterCounts parameters;
   const IdVector<ModuleId, std::uint64_t> total_parameters;
+  const std::optional<sizes::ModelSizes> sizes;  // none for a sidecar
+  IdVector<ModuleId, sizes::Sums> totals;  // of a module and its submodules
 };
 
 // The modules whose subtrees to show: the one of this path, or those that fit

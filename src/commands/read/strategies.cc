@@ -72,7 +72,7 @@ std::vector<Outcome> RunAll(const Model& model, const MappingOptions& mapping) {
     if (info.need != Need::kTrace) options.trace_file.clear();
     if (info.need != Need::kFx) options.fx_file.clear();
     try {
-      Tagging tagging = MapNodes(model, WithFacts(options));
+      Tagging tagging = MapNodes(model, options, ReadFacts(options));
       outcome.coverage = CountTags(tagging);
       if (!first)
         first = std::move(tagging);
@@ -174,7 +174,7 @@ ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal) {
     return ExitCode::kOk;
   }
   // Files that cannot be read are wrong usage, whoever they are for.
-  WithFacts(options.mapping);
+  ReadFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
   const std::vector<Outcome> outcomes = file.Map(
       [&](const Model& model) { return RunAll(model, options.mapping); });

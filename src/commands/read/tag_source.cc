@@ -150,9 +150,10 @@ TaggedModel TaggedModel::Load(const std::string& path,
     SaySidecar(terminal, found, *sidecar);
     result.UseSidecar(*std::move(sidecar));
   } else {
-    const MappingOptions mapping = WithFacts(options.mapping);
-    result.tagging_ = result.file_->Map(
-        [&](const Model& read) { return MapNodes(read, mapping); });
+    const MappingFacts facts_read = ReadFacts(options.mapping);
+    result.tagging_ = result.file_->Map([&](const Model& read) {
+      return MapNodes(read, options.mapping, facts_read);
+    });
     result.source_ = "mapped";
     Say(terminal,
         fmt::format("mapped with strategy {}", result.tagging_.strategy));

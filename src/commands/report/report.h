@@ -7,7 +7,6 @@
 
 #include "commands/options.h"
 #include "io/terminal.h"
-#include "sizes/shapes.h"
 
 namespace onnx_tag {
 

@@ -105,6 +105,16 @@ class Json {
   bool comma_ = false;
 };
 
+// How many characters of ASCII both texts begin with.
+std::size_t SharedAscii(std::string_view a, std::string_view b) {
+  std::size_t shared = 0;
+  while (shared < a.size() && shared < b.size() && a[shared] == b[shared] &&
+         static_cast<unsigned char>(a[shared]) < 0x80) {
+    ++shared;
+  }
+  return shared;
+}
+
 // Gives each text a number, in the order of first use.
 class TextTable {
  public:
@@ -122,26 +132,29 @@ class TextTable {
     for (const std::string* const text : texts_) json.Text(*text);
     json.Close(']');
   }
-  // As `prefix` and `suffix`. Only ASCII is shared: there a byte is a UTF-16
-  // unit, and no character is cut.
+  // As `prefix` and `suffix`. Each text shares its beginning with the most
+  // similar of the texts just before it: names of nodes, values and weights
+  // alternate. Only ASCII is shared: there a byte is a UTF-16 unit, and no
+  // character is cut.
   void WriteFrontCoded(Json& json) const {
+    constexpr std::size_t kNear = 8;
     std::vector<std::size_t> prefixes;
-    const std::string nothing;
-    const std::string* last = &nothing;
-    for (const std::string* const text : texts_) {
-      std::size_t shared = 0;
-      while (shared < last->size() && shared < text->size() &&
-             (*last)[shared] == (*text)[shared] &&
-             static_cast<unsigned char>((*text)[shared]) < 0x80) {
-        ++shared;
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      std::size_t best = 0;
+      std::size_t back = 1;
+      for (std::size_t k = 1; k <= std::min(i, kNear); ++k) {
+        const std::size_t shared = SharedAscii(*texts_[i - k], *texts_[i]);
+        if (shared > best) {
+          best = shared;
+          back = k;
+        }
       }
-      prefixes.push_back(shared);
-      last = text;
+      prefixes.push_back(kNear * best + back - 1);
     }
     json.Open('{').Key("prefix").Numbers(prefixes);
     json.Key("suffix").Open('[');
     for (std::size_t i = 0; i < texts_.size(); ++i) {
-      json.Text(std::string_view(*texts_[i]).substr(prefixes[i]));
+      json.Text(std::string_view(*texts_[i]).substr(prefixes[i] / kNear));
     }
     json.Close(']').Close('}');
   }
@@ -480,7 +493,8 @@ class ModelJson {
     table("graphs", graphs_);
     table("words", words_);
     table("classes", classes_);
-    table("tags", tags_);
+    json_.Key("tags");
+    tags_.WriteFrontCoded(json_);
     table("reasons", reasons_);
     table("types", types_);
     json_.Key("flops").Numbers(flops_.Column(0));
@@ -584,7 +598,7 @@ ReportedModel GatherReport(const TaggedModel& model,
     reported.shapes.emplace(*model.model(), shapes);
     reported.sizes =
         sizes::CountSizes(*model.model(), model.tagging(), *reported.shapes);
-    reported.claims = ExplainAll(*model.model(), WithFacts(mapping));
+    reported.claims = ExplainAll(*model.model(), mapping, ReadFacts(mapping));
   }
   if (!profile.empty()) {
     reported.times = NodeTimes(model, profile);

@@ -1,29 +1,11 @@
 #include "commands/report/report_page.h"
 
-// web/dist/report.html as it is; see classes/catalogue/built_in.cc.
-asm(".section .rodata\n"
-    ".global onnx_tag_report_page_begin\n"
-    "onnx_tag_report_page_begin:\n"
-    ".incbin \"" ONNX_TAG_REPORT_PAGE
-    "\"\n"
-    ".global onnx_tag_report_page_end\n"
-    "onnx_tag_report_page_end:\n"
-    ".byte 0\n"
-    ".text\n");
+#include "base/embed.h"
 
-extern "C" {
-extern const char onnx_tag_report_page_begin[];
-extern const char onnx_tag_report_page_end[];
-}
+ONNX_TAG_EMBED(onnx_tag_report_page, ONNX_TAG_REPORT_PAGE);
 
 namespace onnx_tag {
 namespace {
-
-std::string_view ReportPageBytes() {
-  return {onnx_tag_report_page_begin,
-          static_cast<std::size_t>(onnx_tag_report_page_end -
-                                   onnx_tag_report_page_begin)};
-}
 
 constexpr std::string_view kPlace = "@DATA@";
 
@@ -53,12 +35,12 @@ void AppendEscaped(std::string& out, std::string_view json) {
 std::string_view ReportHead() {
   constexpr std::string_view kMark =
       "<meta name=\"generator\" content=\"onnx-tag report\">";
-  const std::string_view page = ReportPageBytes();
+  const std::string_view page = ONNX_TAG_EMBEDDED(onnx_tag_report_page);
   return page.substr(0, page.find(kMark) + kMark.size());
 }
 
 std::string MakeReportPage(std::string_view json) {
-  const std::string_view page = ReportPageBytes();
+  const std::string_view page = ONNX_TAG_EMBEDDED(onnx_tag_report_page);
   const std::size_t place = page.find(kPlace);
   std::string text;
   text.reserve(page.size() + json.size() + json.size() / 16);

@@ -16,7 +16,8 @@ namespace {
 
 // All that decides what is written, but for strategy and granularity, which
 // the sidecar names. A new option that changes an answer belongs here.
-std::string Choices(const TagOptions& options) {
+std::string Choices(const TagOptions& options,
+                    const MappingFacts::Digests& facts) {
   std::string choices;
   for (const std::string& name : options.mapping.format.exceptions) {
     choices += fmt::format("{}:{},", name.size(), name);
@@ -28,7 +29,6 @@ std::string Choices(const TagOptions& options) {
   choices += options.mapping.recipes ? ";recipes" : ";";
   // Files of facts count by what is in them: their names say nothing, and
   // their times would make the same input give other bytes.
-  const MappingOptions::Digests& facts = options.mapping.digests;
   return choices + fmt::format(";{};{};{};{}", facts.hierarchy, facts.rules,
                                facts.trace, facts.fx);
 }
@@ -38,24 +38,26 @@ bool WritesTorchNn(const MappingOptions& options) {
   return options.format.torch_nn || FindStrategy(options.strategy).torch_nn;
 }
 
-bool SameChoices(const SidecarGlance& glance, const TagOptions& options) {
+bool SameChoices(const SidecarGlance& glance, const TagOptions& options,
+                 const MappingFacts::Digests& facts) {
   return glance.version == ToolVersion() &&
          glance.strategy == options.mapping.strategy &&
          glance.torch_nn == WritesTorchNn(options.mapping) &&
-         glance.options == OptionsDigest(options);
+         glance.options == OptionsDigest(options, facts);
 }
 
 }  // namespace
 
-std::string OptionsDigest(const TagOptions& options) {
-  const std::string choices = Choices(options);
-  if (choices == Choices(TagOptions())) return "";
+std::string OptionsDigest(const TagOptions& options,
+                          const MappingFacts::Digests& facts) {
+  const std::string choices = Choices(options, facts);
+  if (choices == Choices(TagOptions(), {})) return "";
   return DigestOf(choices);
 }
 
-std::optional<SidecarGlance> CurrentSidecar(const std::string& input,
-                                            const Destinations& destinations,
-                                            const TagOptions& options) {
+std::optional<SidecarGlance> CurrentSidecar(
+    const std::string& input, const Destinations& destinations,
+    const TagOptions& options, const MappingFacts::Digests& facts) {
   const std::optional<FileStamp> read = StampOf(input);
   const std::optional<FileStamp> written = StampOf(destinations.sidecar);
   if (!read || !written || written->modified <= read->modified) {
@@ -70,7 +72,7 @@ std::optional<SidecarGlance> CurrentSidecar(const std::string& input,
         GlanceAtSidecar(MappedFile::Open(destinations.sidecar).bytes());
     if (!glance || glance->model.bytes != read->bytes ||
         glance->model.file != FileName(input) ||
-        !SameChoices(*glance, options)) {
+        !SameChoices(*glance, options, facts)) {
       return std::nullopt;
     }
     return glance;

@@ -18,7 +18,8 @@ namespace onnx_tag {
 // trained again has the same graph.
 std::optional<SidecarGlance> CurrentSidecar(const std::string& input,
                                             const Destinations& destinations,
-                                            const TagOptions& options);
+                                            const TagOptions& options,
+                                            const MappingFacts::Digests& facts);
 
 // The gates that a model does not meet although it is current: what an earlier
 // run found is found again.
@@ -27,9 +28,9 @@ std::vector<std::string> FindingsOfCurrent(const std::string& sidecar,
                                            const TagOptions& options);
 
 // Stands in the sidecar for the options that shape the answer and have no
-// field of their own; "" if they are the default. Files of facts must have
-// been read (WithFacts), and are not read again.
-std::string OptionsDigest(const TagOptions& options);
+// field of their own; "" if they are the default.
+std::string OptionsDigest(const TagOptions& options,
+                          const MappingFacts::Digests& facts);
 
 }  // namespace onnx_tag
 

@@ -21,9 +21,10 @@ namespace {
 
 // Where --skip-current finds nothing to do, the sidecar has the counts.
 bool IsCurrent(const std::string& input, const Destinations& destinations,
-               const TagOptions& options, TagReport& report) {
+               const TagOptions& options, const MappingFacts::Digests& facts,
+               TagReport& report) {
   const std::optional<SidecarGlance> glance =
-      CurrentSidecar(input, destinations, options);
+      CurrentSidecar(input, destinations, options, facts);
   if (!glance) return false;
   report.current = true;
   report.coverage = glance->coverage;
@@ -57,15 +58,15 @@ void Print(const TagReport& report, const TagOptions& options,
 }
 
 ExitCode TagOne(const std::string& input, const TagOptions& options,
-                Terminal& terminal) {
+                const MappingFacts& facts, Terminal& terminal) {
   NodeLines nodes;
   if (options.json_nodes) {
     nodes = [&](std::string_view lines) { terminal.Out(lines); };
   }
   TagReport report;
   try {
-    TagFile(input, DestinationsOf(input, options), options, nodes, terminal,
-            report);
+    TagFile(input, DestinationsOf(input, options), options, facts, nodes,
+            terminal, report);
   } catch (...) {
     PrintWarnings(report, terminal);
     throw;
@@ -82,12 +83,13 @@ ExitCode TagOne(const std::string& input, const TagOptions& options,
 }  // namespace
 
 void TagFile(const std::string& input, const Destinations& destinations,
-             const TagOptions& options, const NodeLines& nodes,
-             Terminal& terminal, TagReport& report) {
+             const TagOptions& options, const MappingFacts& facts,
+             const NodeLines& nodes, Terminal& terminal, TagReport& report) {
   TagSummary& summary = report.summary;
   summary.file = input;
   summary.dry_run = options.write.dry_run;
-  if (options.skip_current && IsCurrent(input, destinations, options, report)) {
+  if (options.skip_current &&
+      IsCurrent(input, destinations, options, facts.digests, report)) {
     return;
   }
   if (input != "-" && IsFolder(input)) {
@@ -96,9 +98,10 @@ void TagFile(const std::string& input, const Destinations& destinations,
          Printable(input));
   }
   const ModelFile file = ModelFile::Open(input);
-  Tagging tagging = file.Map(
-      [&](const Model& model) { return MapNodes(model, options.mapping); });
-  tagging.options = OptionsDigest(options);
+  Tagging tagging = file.Map([&](const Model& model) {
+    return MapNodes(model, options.mapping, facts);
+  });
+  tagging.options = OptionsDigest(options, facts.digests);
   report.coverage = CountTags(tagging);
   report.dialect = tagging.dialect;
   report.root_class = tagging.root.name;
@@ -119,11 +122,11 @@ void TagFile(const std::string& input, const Destinations& destinations,
   }
 }
 
-ExitCode RunTag(const TagOptions& asked, Terminal& terminal) {
-  TagOptions options = asked;
-  options.mapping = WithFacts(asked.mapping);
-  return IsBatch(options) ? RunBatch(options, terminal)
-                          : TagOne(options.models.front(), options, terminal);
+ExitCode RunTag(const TagOptions& options, Terminal& terminal) {
+  const MappingFacts facts = ReadFacts(options.mapping);
+  return IsBatch(options)
+             ? RunBatch(options, facts, terminal)
+             : TagOne(options.models.front(), options, facts, terminal);
 }
 
 }  // namespace onnx_tag

@@ -29,13 +29,13 @@ struct TagReport {
 // Takes lines of NDJSON, whole ones.
 using NodeLines = std::function<void(std::string_view)>;
 
-// Maps `input` and writes what `options` ask for where `destinations` say;
-// `nodes` gets a line for each
-// node where it is given. Throws Error, and then `report` has what was known
-// until then. Prints nothing but progress and outputs that go to "-".
+// Maps `input` and writes what `options` ask for where `destinations` say.
+// `facts` are those of options.mapping. `nodes`, if it is given, gets a line
+// for each node. Throws Error; `report` then has what was known until then.
+// Prints nothing but progress and outputs that go to "-".
 void TagFile(const std::string& input, const Destinations& destinations,
-             const TagOptions& options, const NodeLines& nodes,
-             Terminal& terminal, TagReport& report);
+             const TagOptions& options, const MappingFacts& facts,
+             const NodeLines& nodes, Terminal& terminal, TagReport& report);
 
 }  // namespace onnx_tag
 

@@ -10,14 +10,18 @@
 #include "commands/write/module_values.h"
 #include "commands/write/new_models.h"
 #include "edit/graph_edit.h"
-#include "edit/value_info.h"
 #include "edit/value_types.h"
 #include "json/writer.h"
 #include "model/onnx_fields.h"
+#include "protobuf/messages.h"
 #include "wire/encoding.h"
 
 namespace onnx_tag {
 namespace {
+
+protobuf::TensorType TensorTypeOf(const edit::ValueType& type) {
+  return {type.element, type.rank};
+}
 
 // A value that becomes an output of the graph.
 struct Tap {
@@ -109,11 +113,12 @@ std::string EncodeTaps(const Taps& taps, const Model& model,
     const std::string_view value = model.ValueName(tap.value);
     wire::AppendLengthDelimited(
         encoded, onnx::GraphProto::kNode,
-        edit::EncodeIdentity("onnx_tag/tap/" + tap.output, value, tap.output));
+        protobuf::BuildIdentity("onnx_tag/tap/" + tap.output, value,
+                                tap.output));
     wire::AppendLengthDelimited(
         encoded, onnx::GraphProto::kOutput,
-        edit::EncodeValueInfo(tap.output, edit.InfoOf(value),
-                              types[tap.value]));
+        protobuf::BuildValueInfo(tap.output, edit.InfoOf(value),
+                                 TensorTypeOf(types[tap.value])));
   }
   return encoded;
 }
@@ -186,7 +191,8 @@ void WarnOfUntypedTaps(const Taps& taps, const Model& model,
     const edit::ValueType type = types[tap.value];
     values.push_back(
         {tap.output, type,
-         edit::IsComplete(edit.InfoOf(model.ValueName(tap.value)), type)});
+         protobuf::IsCompleteInfo(edit.InfoOf(model.ValueName(tap.value)),
+                                  TensorTypeOf(type))});
   }
   WarnOfUntyped(path, values, terminal);
 }

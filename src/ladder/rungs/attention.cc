@@ -7,6 +7,7 @@
 
 #include "ladder/claim.h"
 #include "ladder/rungs/graph_patterns.h"
+#include "tagging/torch_nn.h"
 
 namespace onnx_tag {
 namespace {
@@ -31,23 +32,15 @@ class AttentionCores {
  private:
   static constexpr std::size_t kMaxRegion = 300;
 
-  bool IsProduct(NodeId node) const {
-    return model_.OpType(node) == "MatMul" && DataInputs(node) == 2;
-  }
-
-  int DataInputs(NodeId node) const {
-    int count = 0;
-    for (const ValueId input : model_.Inputs(node)) {
-      count += input != kNo<ValueId> && !evidence_.constant_value[Index(input)];
-    }
-    return count;
-  }
-
-  // A Linear with or without a name: a MatMul or Gemm with a constant weight.
-  bool IsProjection(NodeId node) const {
+  bool IsCore(NodeId node) const {
     const std::string_view op = model_.OpType(node);
-    return op == "Gemm" || op == "MatMulNBits" ||
-           (op == "MatMul" && DataInputs(node) == 1);
+    return (op == "MatMul" || op == "FusedMatMul" || op == "MatMulInteger") &&
+           !HasHiddenWeight(evidence_, node);
+  }
+
+  // A Linear with or without a name: a product with a constant weight.
+  bool IsProjection(NodeId node) const {
+    return model_.OpType(node) == "Gemm" || HasHiddenWeight(evidence_, node);
   }
 
   NodeId Next(NodeId node) const {
@@ -72,7 +65,7 @@ class AttentionCores {
         break;
       }
       Add(at, softmax);
-      product |= IsProduct(at);
+      product |= IsCore(at);
       at = Next(at);
     }
     if (!product) return Forget();
@@ -95,12 +88,13 @@ class AttentionCores {
     const bool guessed = module == kNo<ModuleId>;
     if (guessed) module = usual_;
     if (module == kNo<ModuleId> || module == ModuleId{0}) return Forget();
+    const bool doubtful = guessed || CallsOwnCode(module);
     for (const NodeId node : region_) {
       // The projections are submodules whose names are lost.
       const bool projection = IsProjection(node);
       claims_.push_back(
           {node, module,
-           projection || guessed ? Confidence::kLow : Confidence::kMedium,
+           projection || doubtful ? Confidence::kLow : Confidence::kMedium,
            Source::kOperation,
            guessed ? "it is part of an attention; the name is the usual one "
                      "after this norm"
@@ -109,8 +103,25 @@ class AttentionCores {
     }
   }
 
+  // Whether the hierarchy has a part without parameters in it whose operations
+  // nobody knows, such as rotary positions.
+  bool CallsOwnCode(ModuleId module) const {
+    const ModuleId in_map = evidence_.known.InMap(module);
+    if (in_map == kNo<ModuleId>) return false;
+    const ModuleMap& map = *evidence_.known.map;
+    for (const ModuleId child : map.tree.Children(in_map)) {
+      if (map.modules[child].parameters.empty() &&
+          map.tree.Children(child).empty() &&
+          !TorchNnClasses().contains(map.tree.Class(child))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   void Reach(NodeId producer, NodeId softmax, bool from_projection) {
-    if (from_projection) {
+    // The scale of a projection's input says no more than the input.
+    if (from_projection || model_.OpType(producer) == "DynamicQuantizeLinear") {
       RememberNorm(producer);
       return;
     }

@@ -18,15 +18,6 @@ constexpr std::size_t kMostStates = 20000;
 // And for all of them, for each node of the model.
 constexpr std::size_t kStatesPerNode = 200;
 
-// Parameters that torch.nn's own leaves have: such a module has no arithmetic
-// but its operator's.
-bool IsPlainParameter(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kPlain = {
-      "weight", "bias", "running_mean", "running_var", "weight_bias"};
-  const std::string_view atom = name.substr(name.rfind('.') + 1);
-  return std::find(kPlain.begin(), kPlain.end(), atom) != kPlain.end();
-}
-
 // The smallest set of nodes around the named ones of a call with the fewest
 // values that cross its border: a minimum cut, where a value that has a node on
 // either side costs one.
@@ -224,16 +215,10 @@ class Cut {
   std::size_t states_ = 0;
 };
 
-class CallRegions {
+class CallRegions : BoundsFinder {
  public:
-  CallRegions(const Evidence& evidence, const Placed& placed,
-              const DataValues& data, Bounds& bounds)
-      : evidence_(evidence),
-        model_(evidence.model),
-        tree_(evidence.modules),
-        placed_(placed),
-        data_(data),
-        bounds_(bounds),
+  explicit CallRegions(const BoundsFinder& finder)
+      : BoundsFinder(finder),
         named_(tree_.size()),
         own_arithmetic_(tree_.size(), false),
         uses_(tree_.size()) {}
@@ -327,12 +312,6 @@ class CallRegions {
     return calls;
   }
 
-  const Evidence& evidence_;
-  const Model& model_;
-  const ModuleTree& tree_;
-  const Placed& placed_;
-  const DataValues& data_;
-  Bounds& bounds_;
   IdVector<ModuleId, std::vector<NodeId>> named_;  // below it, too
   IdVector<ModuleId, bool> own_arithmetic_;
   // How many of the parameters below it are used how often.
@@ -341,9 +320,6 @@ class CallRegions {
 
 }  // namespace
 
-void BoundByRegions(const Evidence& evidence, const Placed& placed,
-                    const DataValues& data, Bounds& bounds) {
-  CallRegions(evidence, placed, data, bounds).Run();
-}
+void BoundByRegions(const BoundsFinder& finder) { CallRegions(finder).Run(); }
 
 }  // namespace onnx_tag

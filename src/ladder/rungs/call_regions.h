@@ -12,13 +12,11 @@
 
 namespace onnx_tag {
 
-void BoundByRegions(const Evidence& evidence, const Placed& placed,
-                    const DataValues& data, Bounds& bounds);
+void BoundByRegions(const BoundsFinder& finder);
 
 // What is known of one layer of a list is known of its twins: the nodes that
 // stand in the same place and do the same.
-void BoundByLikeness(const Evidence& evidence, const Placed& placed,
-                     const DataValues& data, Bounds& bounds);
+void BoundByLikeness(const BoundsFinder& finder);
 
 }  // namespace onnx_tag
 

@@ -5,14 +5,29 @@
 // between two placed nodes of modules A and B is on the path from A up to their
 // common ancestor and down to B. The dataflow shows how far up.
 #include <algorithm>
+#include <array>
+#include <unordered_map>
 
 #include "hierarchy/name_parts.h"
 #include "ladder/claim.h"
 #include "ladder/rungs/graph_patterns.h"
 #include "ladder/rungs/layer_bounds.h"
+#include "ladder/rungs/shared_tables.h"
 
 namespace onnx_tag {
 namespace {
+
+// An activation without parameters.
+bool IsActivation(std::string_view op) {
+  constexpr std::array<std::string_view, 15> kOps = {
+      "Relu", "LeakyRelu",   "Clip",      "HardSwish", "Sigmoid",
+      "Tanh", "Elu",         "Selu",      "PRelu",     "Softplus",
+      "Gelu", "HardSigmoid", "QuickGelu", "Erf",       "Mish"};
+  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
+}
+
+// Where less than a tenth of a model has names, the root is no answer.
+constexpr std::size_t kLeastPlaced = 10;
 
 // Longer than a head, its pooling and its softmax.
 constexpr std::size_t kTail = 40;
@@ -26,13 +41,23 @@ class ExecutionOrder {
         placed_(placed),
         module_(evidence.model.node_count(), kNo<ModuleId>),
         readers_(evidence.model.node_count(), kNo<ModuleId>),
+        fed_(evidence.model.node_count(), false),
+        behind_hidden_(evidence.model.node_count(), false),
         data_(evidence.model),
-        bounds_(FindBounds(evidence, placed, data_)) {}
+        bounds_(FindBounds(evidence, placed, data_)),
+        own_arithmetic_(tree_.size(), false) {
+    for (const Parameter& parameter : evidence.parameters) {
+      if (parameter.uses > 0 && !IsPlainParameter(parameter.name)) {
+        own_arithmetic_[parameter.module] = true;
+      }
+    }
+  }
 
   std::vector<Claim> Run() {
     for (const NodeId node : model_.Nodes())
       module_[node] = placed_[node].module;
     for (const GraphId graph : model_.Graphs()) PlaceData(NodesOf(graph));
+    PlaceShared();
     for (const GraphId graph : model_.Graphs()) PlaceSide(NodesOf(graph));
     return std::move(claims_);
   }
@@ -91,6 +116,7 @@ class ExecutionOrder {
       next[i] = IsAnchor(nodes[i]) ? i : next[i + 1];
     }
     FindReaders(nodes);
+    FindFed(nodes);
     CountBehindLast(nodes);
     NodeId before = kNo<NodeId>;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -106,6 +132,36 @@ class ExecutionOrder {
       claims_.push_back({node, module_[node], Confidence::kLow,
                          Source::kLocality,
                          "it runs between two nodes that are already placed"});
+    }
+  }
+
+  // What several layers run is in none of them.
+  void PlaceShared() {
+    std::unordered_map<std::uint32_t, ModuleId> moved;
+    for (const SharedCalls& calls :
+         FindSharedCalls(evidence_, placed_, data_)) {
+      ModuleId around = kNo<ModuleId>;
+      bool layers = false;
+      for (const std::vector<NodeId>& call : calls) {
+        const ModuleId module = module_[call.front()];
+        if (module == kNo<ModuleId>) continue;
+        layers = layers ||
+                 (around != kNo<ModuleId> && InAnotherLayer(around, module));
+        around = around == kNo<ModuleId> ? module : Common(around, module);
+      }
+      if (!layers) continue;
+      for (const std::vector<NodeId>& call : calls) {
+        for (const NodeId node : call) {
+          module_[node] = around;
+          moved[static_cast<std::uint32_t>(node)] = around;
+        }
+      }
+    }
+    for (Claim& claim : claims_) {
+      const auto at = moved.find(static_cast<std::uint32_t>(claim.node));
+      if (at == moved.end()) continue;
+      claim.module = at->second;
+      claim.because = "nodes of several layers do the same with the same table";
     }
   }
 
@@ -141,14 +197,46 @@ class ExecutionOrder {
     }
   }
 
+  // The nodes that depend on a placed node, and whether much is placed at all.
+  void FindFed(const std::vector<NodeId>& nodes) {
+    std::size_t anchors = 0;
+    std::size_t all = 0;
+    for (const NodeId node : nodes) {
+      if (!IsData(node)) continue;
+      ++all;
+      anchors += IsAnchor(node);
+      fed_[node] = IsAnchor(node);
+      behind_hidden_[node] = HasHiddenWeight(evidence_, node);
+      for (const ValueId input : model_.Inputs(node)) {
+        const NodeId producer = ProducerOf(model_, input);
+        if (producer == kNo<NodeId>) continue;
+        fed_[node] = fed_[node] || fed_[producer];
+        behind_hidden_[node] = behind_hidden_[node] || behind_hidden_[producer];
+      }
+    }
+    much_is_placed_ = anchors * kLeastPlaced >= all;
+  }
+
+  // A part of the model without any name, in an order that may not be the one
+  // in which it ran.
+  bool IsOutsideNames(std::span<const NodeId> gap) const {
+    return !bounds_.order.as_written && !fed_[gap.front()] &&
+           (behind_hidden_[gap.front()] ||
+            std::any_of(gap.begin(), gap.end(), [&](NodeId node) {
+              return HasHiddenWeight(evidence_, node);
+            }));
+  }
+
   // The module of the first node of `gap`; the other nodes precede `after`.
   ModuleId Between(std::span<const NodeId> gap, NodeId before,
                    NodeId after) const {
     const NodeId node = gap.front();
+    const ModuleId fallback = much_is_placed_ ? ModuleId{0} : kNo<ModuleId>;
+    if (IsOutsideNames(gap)) return fallback;
     const ModuleId a = before == kNo<NodeId> ? ModuleId{0} : module_[before];
     const ModuleId b = after == kNo<NodeId> ? ModuleId{0} : module_[after];
     if (a == b && before != kNo<NodeId> && after != kNo<NodeId> &&
-        (HasChildren(a) || ReadsFrom(node, a))) {
+        (HasChildren(a) || (ReadsFrom(node, a) && readers_[node] == a))) {
       return a;
     }
     if (before != kNo<NodeId> && after == kNo<NodeId> && IsProgram(gap)) {
@@ -158,7 +246,7 @@ class ExecutionOrder {
     // Before the first placed node and after the last one, the root is only a
     // fallback.
     const ModuleId nowhere =
-        before == kNo<NodeId> || after == kNo<NodeId> ? kNo<ModuleId> : around;
+        before == kNo<NodeId> || after == kNo<NodeId> ? fallback : around;
     const auto on_the_way = [&](ModuleId module) {
       return module != kNo<ModuleId> && tree_.IsAncestor(around, module) &&
              (tree_.IsAncestor(module, a) || tree_.IsAncestor(module, b));
@@ -206,7 +294,10 @@ class ExecutionOrder {
     const bool active = IsActive(gap, deepest);
     if (on_the_way(flow)) {
       // After the last node of a layer, other nodes may precede the next layer.
-      continues = continues && !LeavesLayer(around, flow);
+      const bool leaves = LeavesLayer(around, flow);
+      continues = continues && !leaves;
+      // Who calls a layer applies the activation, too.
+      if (IsActivation(model_.OpType(node)) && !leaves) return flow;
       return continues || returned > 1 || active || flow != deepest ? flow
                                                                     : around;
     }
@@ -232,7 +323,12 @@ class ExecutionOrder {
 
   // The module that certainly contains it.
   ModuleId Around(NodeId node, ModuleId a, ModuleId b) const {
-    const ModuleId around = Common(a, b);
+    ModuleId around = Common(a, b);
+    // Between two nodes of a leaf may run what runs beside it.
+    if (around != ModuleId{0} && !HasChildren(around) &&
+        !own_arithmetic_[around]) {
+      around = Callable(tree_.Parent(around));
+    }
     const ModuleId bound = bounds_.inside[node];
     return bound != kNo<ModuleId> && tree_.IsAncestor(around, bound)
                ? Callable(bound)
@@ -365,9 +461,13 @@ class ExecutionOrder {
   const Placed& placed_;
   IdVector<NodeId, ModuleId> module_;
   IdVector<NodeId, ModuleId> readers_;
+  IdVector<NodeId, bool> fed_;            // depends on a placed node
+  IdVector<NodeId, bool> behind_hidden_;  // on a weight without a name
+  bool much_is_placed_ = false;
   std::size_t behind_last_ = 0;  // data nodes after the last placed node
   DataValues data_;
   Bounds bounds_;
+  IdVector<ModuleId, bool> own_arithmetic_;
   std::vector<Claim> claims_;
 };
 

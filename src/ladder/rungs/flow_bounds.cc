@@ -36,16 +36,9 @@ class Nearest {
   std::size_t size_ = 0;
 };
 
-class FlowBounds {
+class FlowBounds : BoundsFinder {
  public:
-  FlowBounds(const Evidence& evidence, const Placed& placed,
-             const DataValues& data, Bounds& bounds)
-      : evidence_(evidence),
-        model_(evidence.model),
-        tree_(evidence.modules),
-        placed_(placed),
-        data_(data),
-        bounds_(bounds) {}
+  explicit FlowBounds(const BoundsFinder& finder) : BoundsFinder(finder) {}
 
   void Run() {
     FindRepeated();
@@ -132,12 +125,6 @@ class FlowBounds {
     }
   }
 
-  const Evidence& evidence_;
-  const Model& model_;
-  const ModuleTree& tree_;
-  const Placed& placed_;
-  const DataValues& data_;
-  Bounds& bounds_;
   IdVector<ModuleId, bool> repeated_;
   IdVector<NodeId, Nearest> before_;
   IdVector<NodeId, Nearest> behind_;
@@ -145,19 +132,17 @@ class FlowBounds {
 
 }  // namespace
 
-void BoundByFlow(const Evidence& evidence, const Placed& placed,
-                 const DataValues& data, Bounds& bounds) {
-  FlowBounds(evidence, placed, data, bounds).Run();
-}
+void BoundByFlow(const BoundsFinder& finder) { FlowBounds(finder).Run(); }
 
 Bounds FindBounds(const Evidence& evidence, const Placed& placed,
                   const DataValues& data) {
   Bounds bounds(evidence.model.node_count());
   bounds.order = FindRunOrder(evidence, placed, data);
-  BoundByTwins(evidence, placed, data, bounds);
-  BoundByFlow(evidence, placed, data, bounds);
-  BoundByRegions(evidence, placed, data, bounds);
-  BoundByLikeness(evidence, placed, data, bounds);
+  const BoundsFinder finder(evidence, placed, data, bounds);
+  BoundByTwins(finder);
+  BoundByFlow(finder);
+  BoundByRegions(finder);
+  BoundByLikeness(finder);
   return bounds;
 }
 

@@ -125,12 +125,67 @@ std::vector<NodeId> NormBefore(const Evidence& evidence, NodeId last) {
   return nodes;
 }
 
+namespace {
+
+NodeId NextOf(const Model& model, NodeId node, std::string_view op) {
+  const NodeId next = node == kNo<NodeId> ? node : OnlyConsumer(model, node);
+  return next != kNo<NodeId> && model.OpType(next) == op ? next : kNo<NodeId>;
+}
+
+// The other side of a Mul or Add.
+ValueId OtherInput(const Model& model, NodeId node, NodeId than) {
+  for (const ValueId input : model.Inputs(node)) {
+    if (input != kNo<ValueId> && model.Producer(input) != than) return input;
+  }
+  return kNo<ValueId>;
+}
+
+}  // namespace
+
+QuantizedParts PartsOfQuantized(const Evidence& evidence, NodeId product) {
+  const Model& model = evidence.model;
+  const NodeId cast = NextOf(model, product, "Cast");
+  const NodeId scaled = NextOf(model, cast, "Mul");
+  NodeId scales = kNo<NodeId>;
+  NodeId bias = kNo<NodeId>;
+  if (scaled != kNo<NodeId>) {
+    scales = ProducerOf(model, OtherInput(model, scaled, cast));
+    if (scales != kNo<NodeId> && (model.OpType(scales) != "Mul" ||
+                                  OnlyConsumer(model, scales) != scaled)) {
+      scales = kNo<NodeId>;
+    }
+    bias = NextOf(model, scaled, "Add");
+    if (bias != kNo<NodeId> &&
+        !IsConstant(evidence, OtherInput(model, bias, scaled))) {
+      bias = kNo<NodeId>;
+    }
+  }
+  return {product, scales, bias, cast, scaled};
+}
+
+bool IsPlainParameter(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kPlain = {
+      "weight", "bias", "running_mean", "running_var", "weight_bias"};
+  return OneOf(name.substr(name.rfind('.') + 1), kPlain);
+}
+
+bool IsProduct(std::string_view op) {
+  constexpr std::array<std::string_view, 18> kProducts = {
+      "MatMul",        "Gemm",
+      "Conv",          "ConvTranspose",
+      "MatMulInteger", "ConvInteger",
+      "QLinearMatMul", "QLinearConv",
+      "MatMulNBits",   "MatMulIntegerToFloat",
+      "FusedMatMul",   "FusedGemm",
+      "FusedConv",     "DynamicQuantizeMatMul",
+      "LSTM",          "GRU",
+      "RNN",           "DynamicQuantizeLSTM"};
+  return OneOf(op, kProducts);
+}
+
 bool HasHiddenWeight(const Evidence& evidence, NodeId node) {
   const Model& model = evidence.model;
-  const std::string_view op = model.OpType(node);
-  if (op != "MatMul" && op != "Gemm" && op != "Conv" && op != "ConvTranspose") {
-    return false;
-  }
+  if (!IsProduct(model.OpType(node))) return false;
   for (const ValueId input : model.Inputs(node)) {
     if (input != kNo<ValueId> && evidence.constant_value[Index(input)]) {
       return true;

@@ -2,6 +2,7 @@
 #ifndef ONNX_TAG_LADDER_RUNGS_GRAPH_PATTERNS_H_
 #define ONNX_TAG_LADDER_RUNGS_GRAPH_PATTERNS_H_
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -14,8 +15,21 @@ namespace onnx_tag {
 // kNo. A Cast, Reshape or DequantizeLinear between them is skipped.
 NodeId MatMulBefore(const Evidence& evidence, NodeId add);
 
+// Whether torch.nn's own leaves have such a parameter: a module with no other
+// has no arithmetic but its operator's.
+bool IsPlainParameter(std::string_view name);
+
+// Whether it multiplies by matrices or kernels, quantized or not.
+bool IsProduct(std::string_view op);
+
 // Whether it is a product with a constant: a layer, with or without a name.
 bool HasHiddenWeight(const Evidence& evidence, NodeId node);
+
+// What dynamic quantization makes of one product: the product in integers, the
+// Mul of both scales, the Add of the bias, the Cast, and the Mul with the
+// scales. kNo for what is not there.
+using QuantizedParts = std::array<NodeId, 5>;
+QuantizedParts PartsOfQuantized(const Evidence& evidence, NodeId product);
 
 // The nodes of a decomposed LayerNorm or RMSNorm that ends with `last`, the
 // multiplication with its weight or the addition of its bias. Empty if there is

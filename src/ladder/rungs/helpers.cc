@@ -108,12 +108,35 @@ std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
   return claims;
 }
 
+namespace {
+
+// What a quantizer made of a product whose module no name tells: it is not of
+// the module that reads the result.
+IdVector<NodeId, bool> PartsOfHidden(const Evidence& evidence,
+                                     const Placed& placed) {
+  const Model& model = evidence.model;
+  IdVector<NodeId, bool> hidden(model.node_count(), false);
+  for (const NodeId node : model.Nodes()) {
+    if (placed[node].tagged() || !model.OpType(node).ends_with("Integer") ||
+        !HasHiddenWeight(evidence, node)) {
+      continue;
+    }
+    for (const NodeId part : PartsOfQuantized(evidence, node)) {
+      if (part != kNo<NodeId>) hidden[part] = true;
+    }
+  }
+  return hidden;
+}
+
+}  // namespace
+
 // Nodes without a scope among nodes with scopes: scripted functions, constants,
 // helpers of the exporter. They belong to their consumer.
 std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
                                         const Placed& placed) {
   const Model& model = evidence.model;
   std::vector<Claim> claims;
+  const IdVector<NodeId, bool> hidden = PartsOfHidden(evidence, placed);
   IdVector<NodeId, ModuleId> found(model.node_count(), kNo<ModuleId>);
   for (std::size_t i = model.node_count(); i-- > 0;) {
     const auto node = MakeId<NodeId>(i);
@@ -143,7 +166,9 @@ std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
     }
     found[node] = module;
     claims.push_back({node, module,
-                      contradicted ? Confidence::kMedium : Confidence::kHigh,
+                      hidden[node]   ? Confidence::kLow
+                      : contradicted ? Confidence::kMedium
+                                     : Confidence::kHigh,
                       Source::kLocality,
                       "all nodes that read its result are in this module"});
   }

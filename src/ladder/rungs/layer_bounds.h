@@ -38,16 +38,35 @@ inline bool IsKnown(const Tag& tag) {
   return tag.tagged() && tag.confidence > Confidence::kLow;
 }
 
+// What every way to find bounds reads and writes.
+class BoundsFinder {
+ public:
+  BoundsFinder(const Evidence& evidence, const Placed& placed,
+               const DataValues& data, Bounds& bounds)
+      : evidence_(evidence),
+        model_(evidence.model),
+        tree_(evidence.modules),
+        placed_(placed),
+        data_(data),
+        bounds_(bounds) {}
+
+ protected:
+  const Evidence& evidence_;
+  const Model& model_;
+  const ModuleTree& tree_;
+  const Placed& placed_;
+  const DataValues& data_;
+  Bounds& bounds_;
+};
+
 // Uses the ends of equal layers.
-void BoundByTwins(const Evidence& evidence, const Placed& placed,
-                  const DataValues& data, Bounds& bounds);
+void BoundByTwins(const BoundsFinder& finder);
 
 // Uses the dataflow: the deepest module that has a node upstream and a node
 // downstream.
-void BoundByFlow(const Evidence& evidence, const Placed& placed,
-                 const DataValues& data, Bounds& bounds);
+void BoundByFlow(const BoundsFinder& finder);
 
-// Uses both; the deeper of two answers is used.
+// Uses all of them; the deeper of two answers is used.
 Bounds FindBounds(const Evidence& evidence, const Placed& placed,
                   const DataValues& data);
 

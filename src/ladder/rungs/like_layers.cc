@@ -14,17 +14,10 @@
 namespace onnx_tag {
 namespace {
 
-class LikeLayers {
+class LikeLayers : BoundsFinder {
  public:
-  LikeLayers(const Evidence& evidence, const Placed& placed,
-             const DataValues& data, Bounds& bounds)
-      : evidence_(evidence),
-        model_(evidence.model),
-        tree_(evidence.modules),
-        placed_(placed),
-        data_(data),
-        bounds_(bounds),
-        named_(tree_.size()) {}
+  explicit LikeLayers(const BoundsFinder& finder)
+      : BoundsFinder(finder), named_(tree_.size()) {}
 
   void Run() {
     for (const NodeId node : bounds_.order.nodes) {
@@ -78,8 +71,38 @@ class LikeLayers {
     }
   }
 
-  bool IsList(const std::vector<ModuleId>& items) const {
-    return hierarchy::IsNumeric(tree_.Atom(items[0]));
+  // Whether the nodes may be the items' own. A loop that collects results does
+  // the same behind every item, and no item owns it.
+  bool MayOwn(const std::vector<ModuleId>& items, const Row& row) const {
+    if (hierarchy::IsNumeric(tree_.Atom(items[0]))) return LeadsOn(items, row);
+    const ModuleId parent = tree_.Parent(items[0]);
+    const bool dictionary = evidence_.Callable(parent) != parent;
+    return !dictionary || !ReadsElsewhere(items, row);
+  }
+
+  // Whether one of the nodes reads what another module made, too.
+  bool ReadsElsewhere(const std::vector<ModuleId>& items,
+                      const Row& row) const {
+    for (std::size_t k = 0; k < items.size() && k < kFew; ++k) {
+      if (row[k] == kNo<NodeId>) return true;
+      std::vector<NodeId> nodes = {row[k]};
+      for (std::size_t i = 0; i < nodes.size() && nodes.size() < kNear; ++i) {
+        for (const ValueId input : model_.Inputs(nodes[i])) {
+          const NodeId producer = ProducerOf(model_, input);
+          if (producer == kNo<NodeId> || !data_.Contains(input)) continue;
+          if (IsKnown(placed_[producer])) {
+            if (!tree_.IsAncestor(items[k], placed_[producer].module)) {
+              return true;
+            }
+          } else if (!in_row_.contains(producer) &&
+                     std::find(nodes.begin(), nodes.end(), producer) ==
+                         nodes.end()) {
+            nodes.push_back(producer);
+          }
+        }
+      }
+    }
+    return false;
   }
 
   // Whether what one of the nodes makes is used in another item.
@@ -175,9 +198,7 @@ class LikeLayers {
                              ? OnlyReader(values[slot], model_.OpType(reader))
                              : kNo<NodeId>);
         }
-        // A loop that collects results does the same behind every item, and no
-        // item owns it.
-        if (next[0] == reader && (!IsList(items) || LeadsOn(items, next))) {
+        if (next[0] == reader && MayOwn(items, next)) {
           AddRow(items, rows, std::move(next));
         }
       }
@@ -330,12 +351,6 @@ class LikeLayers {
     return found;
   }
 
-  const Evidence& evidence_;
-  const Model& model_;
-  const ModuleTree& tree_;
-  const Placed& placed_;
-  const DataValues& data_;
-  Bounds& bounds_;
   IdVector<ModuleId, std::vector<NodeId>> named_;  // below it, too
   std::vector<std::pair<NodeId, NodeId>> pairs_;
   std::set<NodeId> seen_;
@@ -344,9 +359,6 @@ class LikeLayers {
 
 }  // namespace
 
-void BoundByLikeness(const Evidence& evidence, const Placed& placed,
-                     const DataValues& data, Bounds& bounds) {
-  LikeLayers(evidence, placed, data, bounds).Run();
-}
+void BoundByLikeness(const BoundsFinder& finder) { LikeLayers(finder).Run(); }
 
 }  // namespace onnx_tag

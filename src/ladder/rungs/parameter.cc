@@ -21,7 +21,12 @@ Owner OwnerOf(const Evidence& evidence, NodeId node) {
     const Parameter& parameter = evidence.parameters[id];
     if (!parameter.trusted) continue;
     const bool matrix = parameter.rank >= 2;
-    if (owner.module == kNo<ModuleId> || (matrix && !owner.matrix)) {
+    // A name without dots may be of a tool's making.
+    if (owner.module != kNo<ModuleId> && parameter.module == ModuleId{0}) {
+      continue;
+    }
+    if (owner.module == kNo<ModuleId> || owner.module == ModuleId{0} ||
+        (matrix && !owner.matrix)) {
       owner = {parameter.module, matrix};
     } else if (owner.module != parameter.module && matrix == owner.matrix) {
       owner.module =
@@ -63,6 +68,21 @@ std::uint64_t Shape(const Model& model, ValueId value) {
 
 std::uint64_t Transposed(std::uint64_t shape) {
   return shape << 32 | shape >> 32;
+}
+
+// Whether the bias of another module is added to the product.
+bool IsOfAnother(const Evidence& evidence, NodeId product, ModuleId module) {
+  const Model& model = evidence.model;
+  const NodeId add = OnlyConsumer(model, product);
+  for (const NodeId node : {product, add}) {
+    if (node == kNo<NodeId>) continue;
+    if (node == add && model.OpType(add) != "Add") continue;
+    const ModuleId owner = OwnerOf(evidence, node).module;
+    if (owner != kNo<ModuleId> && !evidence.modules.IsAncestor(owner, module)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // Products with a weight without a name, by shape. A head that shares its
@@ -122,7 +142,8 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
       const std::uint64_t shape = Shape(model, FirstInput(model, node));
       const auto head = products.find(Transposed(shape));
       if (shape != 0 && head != products.end() &&
-          !placed[head->second].tagged()) {
+          !placed[head->second].tagged() &&
+          !IsOfAnother(evidence, head->second, owner.module)) {
         const bool is_head = !LooksLikeEmbedding(evidence, owner.module);
         if (is_head) {
           claims.push_back(

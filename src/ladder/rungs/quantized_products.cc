@@ -2,8 +2,6 @@
 // Cast, the scales of both sides multiplied, and their product with the result.
 // All of it is of one module, and the weight, its scale or the bias behind it
 // says which.
-#include <array>
-
 #include "ladder/claim.h"
 #include "ladder/rungs/graph_patterns.h"
 
@@ -24,40 +22,9 @@ class QuantizedProducts {
   }
 
  private:
-  NodeId Next(NodeId node, std::string_view op) const {
-    const NodeId next = node == kNo<NodeId> ? node : OnlyConsumer(model_, node);
-    return next != kNo<NodeId> && model_.OpType(next) == op ? next
-                                                            : kNo<NodeId>;
-  }
-
-  // The other side of a Mul or Add.
-  ValueId OtherInput(NodeId node, NodeId than) const {
-    for (const ValueId input : model_.Inputs(node)) {
-      if (input != kNo<ValueId> && model_.Producer(input) != than) return input;
-    }
-    return kNo<ValueId>;
-  }
-
   void Consider(NodeId product) {
-    const NodeId cast = Next(product, "Cast");
-    const NodeId scaled = Next(cast, "Mul");
-    NodeId scales = kNo<NodeId>;
-    NodeId bias = kNo<NodeId>;
-    if (scaled != kNo<NodeId>) {
-      scales = ProducerOf(model_, OtherInput(scaled, cast));
-      if (scales != kNo<NodeId> && (model_.OpType(scales) != "Mul" ||
-                                    OnlyConsumer(model_, scales) != scaled)) {
-        scales = kNo<NodeId>;
-      }
-      bias = Next(scaled, "Add");
-      const ValueId added =
-          bias == kNo<NodeId> ? kNo<ValueId> : OtherInput(bias, scaled);
-      if (added == kNo<ValueId> || !evidence_.constant_value[Index(added)]) {
-        bias = kNo<NodeId>;
-      }
-    }
     // The weight knows best, then what stands for it.
-    const std::array<NodeId, 5> parts = {product, scales, bias, cast, scaled};
+    const QuantizedParts parts = PartsOfQuantized(evidence_, product);
     for (const NodeId known : parts) {
       if (known == kNo<NodeId> || !placed_[known].tagged() ||
           placed_[known].source == Source::kLocality) {

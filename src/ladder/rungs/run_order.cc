@@ -33,6 +33,27 @@ bool IsRecurrent(const Evidence& evidence) {
   return again * 3 > evidence.parameters.size();
 }
 
+// Whether constants stand where they are used, as exporters write them. Tools
+// that sort nodes anew put them elsewhere.
+bool IsAsWritten(const Model& model, const std::vector<NodeId>& nodes) {
+  constexpr std::size_t kLeast = 8;
+  constexpr std::uint32_t kNear = 16;
+  std::size_t constants = 0;
+  std::size_t near = 0;
+  for (const NodeId node : nodes) {
+    if (model.OpType(node) != "Constant") continue;
+    ++constants;
+    const auto outputs = model.Outputs(node);
+    if (outputs.empty() || outputs[0] == kNo<ValueId>) continue;
+    for (const NodeId reader : model.Consumers(outputs[0])) {
+      if (Index(reader) - Index(node) > kNear) continue;
+      ++near;
+      break;
+    }
+  }
+  return constants >= kLeast && near * 10 >= constants * 8;
+}
+
 }  // namespace
 
 RunOrder FindRunOrder(const Evidence& evidence, const Placed& placed,
@@ -40,11 +61,12 @@ RunOrder FindRunOrder(const Evidence& evidence, const Placed& placed,
   const Model& model = evidence.model;
   RunOrder order;
   order.nodes = model[GraphId{0}].nodes;
-  if (!IsRecurrent(evidence)) {
+  if (!IsRecurrent(evidence) && !IsAsWritten(model, order.nodes)) {
     std::vector<NodeId> other = DepthFirstOrder(model, GraphId{0});
     const std::size_t file = Wandering(evidence, placed, data, order.nodes);
     if (Wandering(evidence, placed, data, other) * 10 < file * 9) {
       order.nodes = std::move(other);
+      order.as_written = false;
     }
   }
   order.rank.resize(model.node_count(), 0);

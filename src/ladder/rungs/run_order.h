@@ -13,6 +13,7 @@ namespace onnx_tag {
 struct RunOrder {
   std::vector<NodeId> nodes;             // of the main graph
   IdVector<NodeId, std::uint32_t> rank;  // of all nodes
+  bool as_written = true;                // the file's order
 };
 
 // The file's order, or depth first from the outputs, where that keeps the named

@@ -110,6 +110,21 @@ std::vector<Claim> ProposeBetweenRecorded(const Evidence& evidence,
                        ProjectionTrust::kBetween);
 }
 
+std::vector<Claim> ProposeFromCalls(const Evidence& evidence,
+                                    const Placed& placed) {
+  std::vector<Claim> claims;
+  for (const ProjectedFact& fact : evidence.called) {
+    if (placed[fact.node].tagged()) continue;
+    const bool found = fact.trust >= ProjectionTrust::kPart;
+    claims.push_back(
+        {fact.node, fact.module,
+         found ? Confidence::kHigh : Confidence::kMedium, Source::kHierarchy,
+         found ? "in the hierarchy, a module of this class is called here"
+               : "in the hierarchy, only this module is called here"});
+  }
+  return claims;
+}
+
 // The Reshapes that a tool put around a Gemm are in no recording.
 std::vector<Claim> ProposeForRecordedGemms(const Evidence& evidence,
                                            const Placed& placed) {
@@ -339,8 +354,9 @@ class Ballot {
 
 }  // namespace
 
-// Auxiliary operations: the producers and consumers that are placed vote.
-// Twice around, so that chains of them are reached from both ends.
+// Auxiliary operations: the producers and consumers that are placed vote. There
+// are four rounds, because auxiliary operations form chains. A round uses only
+// the results of earlier rounds, so that the order of nodes does not matter.
 std::vector<Claim> ProposeByVote(const Evidence& evidence,
                                  const Placed& placed) {
   const Model& model = evidence.model;
@@ -349,37 +365,32 @@ std::vector<Claim> ProposeByVote(const Evidence& evidence,
   for (const NodeId node : model.Nodes()) found[node] = placed[node].module;
   const IdVector<NodeId, Surroundings> surroundings = FindSurroundings(
       evidence, evidence.traced.empty() ? evidence.fx_traced : evidence.traced);
-  const auto vote = [&](NodeId node) {
-    if (found[node] != kNo<ModuleId>) return;
-    Ballot ballot(evidence.modules);
-    ForEachReader(model, node, [&](NodeId reader) {
-      if (found[reader] != kNo<ModuleId>) ballot.Vote(found[reader]);
-    });
-    for (const ValueId input : model.Inputs(node)) {
-      const NodeId producer = ProducerOf(model, input);
-      if (producer != kNo<NodeId> && found[producer] != kNo<ModuleId>) {
-        ballot.Vote(found[producer]);
+  constexpr int kRounds = 4;
+  for (int round = 0; round < kRounds; ++round) {
+    const IdVector<NodeId, ModuleId> before = found;
+    for (const NodeId node : model.Nodes()) {
+      if (before[node] != kNo<ModuleId>) continue;
+      Ballot ballot(evidence.modules);
+      const auto vote = [&](NodeId neighbour) {
+        if (neighbour != kNo<NodeId> && before[neighbour] != kNo<ModuleId>) {
+          ballot.Vote(before[neighbour]);
+        }
+      };
+      ForEachReader(model, node, vote);
+      for (const ValueId input : model.Inputs(node)) {
+        vote(ProducerOf(model, input));
       }
+      vote(AroundGraph(model, node));
+      const ModuleId winner = ballot.Winner();
+      if (winner == kNo<ModuleId> ||
+          !Fits(evidence.modules, winner, surroundings[node])) {
+        continue;
+      }
+      found[node] = winner;
+      claims.push_back({node, winner, Confidence::kMedium, Source::kLocality,
+                        "most of its neighbours are in this module, and "
+                        "all are close to it"});
     }
-    const NodeId around = AroundGraph(model, node);
-    if (around != kNo<NodeId> && found[around] != kNo<ModuleId>) {
-      ballot.Vote(found[around]);
-    }
-    const ModuleId winner = ballot.Winner();
-    if (winner == kNo<ModuleId> ||
-        !Fits(evidence.modules, winner, surroundings[node])) {
-      return;
-    }
-    found[node] = winner;
-    claims.push_back({node, winner, Confidence::kMedium, Source::kLocality,
-                      "most of its neighbours are in this module, and "
-                      "all are close to it"});
-  };
-  for (int round = 0; round < 2; ++round) {
-    for (std::size_t i = model.node_count(); i-- > 0;) {
-      vote(MakeId<NodeId>(i));
-    }
-    for (const NodeId node : model.Nodes()) vote(node);
   }
   return claims;
 }

@@ -34,16 +34,9 @@ struct Gap {
   std::size_t size() const { return end - begin; }
 };
 
-class TwinLayers {
+class TwinLayers : BoundsFinder {
  public:
-  TwinLayers(const Evidence& evidence, const Placed& placed,
-             const DataValues& data, Bounds& bounds)
-      : evidence_(evidence),
-        model_(evidence.model),
-        tree_(evidence.modules),
-        placed_(placed),
-        data_(data),
-        bounds_(bounds) {}
+  explicit TwinLayers(const BoundsFinder& finder) : BoundsFinder(finder) {}
 
   void Run() {
     FindLayers();
@@ -262,12 +255,6 @@ class TwinLayers {
     return data > 1 && old;
   }
 
-  const Evidence& evidence_;
-  const Model& model_;
-  const ModuleTree& tree_;
-  const Placed& placed_;
-  const DataValues& data_;
-  Bounds& bounds_;
   std::vector<NodeId> nodes_;  // on data, in order
   IdVector<NodeId, std::size_t> place_;
   std::vector<std::size_t> named_before_;
@@ -278,9 +265,6 @@ class TwinLayers {
 
 }  // namespace
 
-void BoundByTwins(const Evidence& evidence, const Placed& placed,
-                  const DataValues& data, Bounds& bounds) {
-  TwinLayers(evidence, placed, data, bounds).Run();
-}
+void BoundByTwins(const BoundsFinder& finder) { TwinLayers(finder).Run(); }
 
 }  // namespace onnx_tag

@@ -93,7 +93,7 @@ class Aligner {
   }
 
   Alignment Run() {
-    // Missing parts at either end of the recording have a small penalty.
+    // Missing parts at either end of the recipe have a small penalty.
     start_.assign(width_, 0);
     for (std::size_t j = 1; j < width_; ++j) {
       start_[j] = start_[j - 1] - EndCost(j - 1);
@@ -169,7 +169,7 @@ class Aligner {
     }
   }
 
-  // Skips steps of the recording that the file does not have.
+  // Skips steps of the recipe that the file does not have.
   void Skip(std::vector<Score>& scores, std::int16_t* moves) const {
     for (std::size_t j = 1; j < width_; ++j) {
       const Score skipped = scores[j - 1] - delete_[j - 1];

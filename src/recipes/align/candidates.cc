@@ -10,7 +10,7 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// The number of recordings that are read and ranked exactly.
+// The number of recipes that are read and ranked exactly.
 constexpr std::size_t kShortList = 64;
 
 // The share of common elements (Jaccard index).
@@ -94,7 +94,7 @@ struct Names {
 
 Names NamesOf(const Candidate& candidate) {
   Names names;
-  for (const RecordedToken& token : candidate.recording.tokens) {
+  for (const RecordedToken& token : candidate.recipe.tokens) {
     if (token.module != kNone) {
       names.all.insert(*candidate.paths.generic(token.module));
     }
@@ -134,14 +134,14 @@ void CompareNames(const FileNames& file, Candidate& candidate) {
   }
 }
 
-// A few recordings of each family first. Without names, forty ResNets of one
+// A few recipes of each family first. Without names, forty ResNets of one
 // library would hide the ResNet of another library.
 void PutMixedFirst(Candidates& candidates) {
   constexpr std::size_t kOfFamily = 3;
   std::map<std::string_view, std::size_t> families;
   std::stable_partition(
       candidates.begin(), candidates.end(), [&](const auto& candidate) {
-        return ++families[candidate->recording.family] <= kOfFamily;
+        return ++families[candidate->recipe.family] <= kOfFamily;
       });
 }
 
@@ -149,7 +149,7 @@ void PutMixedFirst(Candidates& candidates) {
 // length decides.
 double Rank(const Candidate& candidate, const TokenGraph& graph) {
   constexpr double kLength = 0.04;
-  const std::size_t recorded = candidate.recording.tokens.size();
+  const std::size_t recorded = candidate.recipe.tokens.size();
   const std::size_t here = graph.tokens().size();
   return candidate.names + candidate.grams +
          kLength * static_cast<double>(std::min(recorded, here)) /
@@ -158,18 +158,17 @@ double Rank(const Candidate& candidate, const TokenGraph& graph) {
 
 }  // namespace
 
-Candidate::Candidate(Recording read, AtomTable& atoms, bool relus_folded)
-    : recording(std::move(read)),
-      shape(relus_folded ? WithoutRelus(ShapeOf(recording))
-                         : ShapeOf(recording)),
-      paths(recording, atoms) {}
+Candidate::Candidate(Recipe read, AtomTable& atoms, bool relus_folded)
+    : recipe(std::move(read)),
+      shape(relus_folded ? WithoutRelus(ShapeOf(recipe)) : ShapeOf(recipe)),
+      paths(recipe, atoms) {}
 
 const Program& Candidate::ProgramIn(Order order) {
   std::unique_ptr<Program>& program =
       programs_[static_cast<std::size_t>(order)];
   if (program == nullptr) {
     program =
-        std::make_unique<Program>(MakeProgram(recording, shape, paths, order));
+        std::make_unique<Program>(MakeProgram(recipe, shape, paths, order));
   }
   return *program;
 }
@@ -187,15 +186,15 @@ std::optional<Path> ToFile(const Candidate& candidate, const Path& recorded) {
   return std::nullopt;
 }
 
-std::optional<Path> ToRecording(const Candidate& candidate, const Path& path) {
+std::optional<Path> ToRecipe(const Candidate& candidate, const Path& path) {
   const Path& ours = candidate.file_prefix;
   if (!StartsWith(path, ours)) return std::nullopt;
   return Join(candidate.recorded_prefix, Rest(path, ours.size()));
 }
 
-bool IsActivation(const Recording& recording, std::uint32_t module) {
+bool IsActivation(const Recipe& recipe, std::uint32_t module) {
   return module != kNone &&
-         recording.texts[recording.modules[module].class_name].ends_with(
+         recipe.texts[recipe.modules[module].class_name].ends_with(
              "Activation");
 }
 

@@ -1,4 +1,4 @@
-// Chooses the recordings to align.
+// Chooses the recipes to align.
 #ifndef ONNX_TAG_RECIPES_ALIGN_CANDIDATES_H_
 #define ONNX_TAG_RECIPES_ALIGN_CANDIDATES_H_
 
@@ -12,22 +12,22 @@
 
 namespace onnx_tag::recipes {
 
-// A recording, read and prepared. Programs point into it, so it must not move.
+// A recipe, read and prepared. Programs point into it, so it must not move.
 struct Candidate {
-  Candidate(Recording read, AtomTable& atoms, bool relus_folded);
+  Candidate(Recipe read, AtomTable& atoms, bool relus_folded);
   Candidate(const Candidate&) = delete;
   Candidate& operator=(const Candidate&) = delete;
   ~Candidate() = default;
 
   const Program& ProgramIn(Order order);
 
-  const Recording recording;
+  const Recipe recipe;
   const Shape shape;
   const RecordedPaths paths;
   double names = 0;  // how well module names agree
   double grams = 0;  // how well labels do
   // The prefixes before the common part of the paths: `file_prefix` in the file
-  // corresponds to `recorded_prefix` in the recording.
+  // corresponds to `recorded_prefix` in the recipe.
   Path file_prefix;
   Path recorded_prefix;
 
@@ -35,17 +35,17 @@ struct Candidate {
   std::unique_ptr<Program> programs_[2];
 };
 
-// Converts a path of the recording to a path of the file, and back. nullopt if
+// Converts a path of the recipe to a path of the file, and back. nullopt if
 // it is outside the common part.
 std::optional<Path> ToFile(const Candidate& candidate, const Path& recorded);
-std::optional<Path> ToRecording(const Candidate& candidate, const Path& path);
+std::optional<Path> ToRecipe(const Candidate& candidate, const Path& path);
 
 // Whether the recorded module is one of transformers' activations.
-bool IsActivation(const Recording& recording, std::uint32_t module);
+bool IsActivation(const Recipe& recipe, std::uint32_t module);
 
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
-// The best first, by names and labels, with few recordings of each family
+// The best first, by names and labels, with few recipes of each family
 // first.
 Candidates RankByNames(const TokenGraph& graph,
                        const std::vector<Path>& anchors, const Book& book,

@@ -31,7 +31,7 @@ class Decoder {
   // Of a list, by its generic path.
   struct Place {
     std::int64_t here = 0;      // index in the file
-    std::int64_t recorded = 0;  // in the recording
+    std::int64_t recorded = 0;  // in the recipe
   };
 
   void Take(const Jump& jump) {

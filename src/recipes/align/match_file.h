@@ -1,4 +1,4 @@
-// Matches a file, or a part of it, with recordings.
+// Matches a file, or a part of it, with recipes.
 #ifndef ONNX_TAG_RECIPES_ALIGN_MATCH_FILE_H_
 #define ONNX_TAG_RECIPES_ALIGN_MATCH_FILE_H_
 
@@ -8,10 +8,10 @@
 
 namespace onnx_tag::recipes {
 
-// The recording of the book that fits the file. If none fits, only the nearest.
+// The recipe of the book that fits the file. If none fits, only the nearest.
 BookAnswer MatchWhole(const File& file, const Book& book, AtomTable& atoms);
 
-// The roles of a recording with a similar structure, without comparing names.
+// The roles of a recipe with a similar structure, without comparing names.
 BookAnswer MatchRoles(const File& file, const Book& book, AtomTable& atoms);
 
 // The same for a part of a file, which may have more tokens at either end, and

@@ -8,7 +8,7 @@ std::size_t CommonCount(std::span<const std::uint32_t> a,
                         std::span<const std::uint32_t> b) {
   if (a.size() < b.size()) std::swap(a, b);
   std::size_t count = 0;
-  // A recording is short, and there are thousands. A file may be long: it is
+  // A recipe is short, and there are thousands. A file may be long: it is
   // searched, not walked.
   constexpr std::size_t kMuchLonger = 16;
   if (a.size() / kMuchLonger > b.size()) {

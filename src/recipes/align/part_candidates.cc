@@ -10,7 +10,7 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// The number of recordings that are read and searched for the module.
+// The number of recipes that are read and searched for the module.
 constexpr std::size_t kShortList = 16;
 // With fewer products, convolutions and norms, a module would fit anywhere.
 constexpr std::size_t kLeastSolid = 4;
@@ -29,17 +29,17 @@ Summary SummaryOf(const File& file, const FilePart& part) {
   return Summarize(labels, paths);
 }
 
-// Finds the module of a recording whose names are most similar to the part's.
+// Finds the module of a recipe whose names are most similar to the part's.
 class ModuleFinder {
  public:
-  ModuleFinder(const Recording& recording, const RecordedPaths& paths)
-      : recording_(recording), paths_(paths), below_(recording.modules.size()) {
-    for (const RecordedToken& token : recording.tokens) {
+  ModuleFinder(const Recipe& recipe, const RecordedPaths& paths)
+      : recipe_(recipe), paths_(paths), below_(recipe.modules.size()) {
+    for (const RecordedToken& token : recipe.tokens) {
       Add(token.module, false);
       Add(token.anchor, true);
       for (std::uint32_t at = token.module;
            IsSolid(Label(token)) && at != kNone;
-           at = recording.modules[at].parent) {
+           at = recipe.modules[at].parent) {
         ++below_[at].solid;
       }
     }
@@ -68,7 +68,7 @@ class ModuleFinder {
   };
 
   std::string_view Label(const RecordedToken& token) const {
-    return recording_.texts[token.label];
+    return recipe_.texts[token.label];
   }
 
   // Adds the module to all its ancestors.
@@ -77,7 +77,7 @@ class ModuleFinder {
     const Path& path = *paths_.generic(module);
     std::size_t depth = path.size();
     for (std::uint32_t at = module; at != kNone;
-         at = recording_.modules[at].parent) {
+         at = recipe_.modules[at].parent) {
       bool& seen = below_[at].names[Rest(path, depth)];
       seen = seen || visible;
       if (depth > 0) --depth;
@@ -102,7 +102,7 @@ class ModuleFinder {
            all;
   }
 
-  const Recording& recording_;
+  const Recipe& recipe_;
   const RecordedPaths& paths_;
   std::vector<Below> below_;
 };
@@ -122,12 +122,12 @@ Candidates RankParts(const File& file, const FilePart& part, const Book& book,
   }
   Candidates candidates;
   for (const std::size_t index : HighestOf(scores, kShortList)) {
-    const Recording recording = book.Read(index);
-    const RecordedPaths paths(recording, atoms);
-    const auto found = ModuleFinder(recording, paths).Best(part.names);
+    const Recipe recipe = book.Read(index);
+    const RecordedPaths paths(recipe, atoms);
+    const auto found = ModuleFinder(recipe, paths).Best(part.names);
     if (found.module == kNone || found.names <= 0) continue;
     auto& candidate = candidates.emplace_back(std::make_unique<Candidate>(
-        CutOut(recording, found.module), atoms, relus_folded));
+        CutOut(recipe, found.module), atoms, relus_folded));
     candidate->grams = Share(CommonCount(mine.grams, book.Summary(index).grams),
                              mine.grams.size());
     candidate->names = found.names;

@@ -1,4 +1,4 @@
-// Finds modules of recordings that may correspond to a part of a file.
+// Finds modules of recipes that may correspond to a part of a file.
 #ifndef ONNX_TAG_RECIPES_ALIGN_PART_CANDIDATES_H_
 #define ONNX_TAG_RECIPES_ALIGN_PART_CANDIDATES_H_
 
@@ -15,7 +15,7 @@ struct FilePart {
   std::set<Path> names;  // generic paths below it, of modules with a parameter
 };
 
-// The best first: recordings reduced to the module whose names match the part.
+// The best first: recipes reduced to the module whose names match the part.
 // `file` is the section around the part's parameters.
 Candidates RankParts(const File& file, const FilePart& part, const Book& book,
                      AtomTable& atoms, std::size_t limit);

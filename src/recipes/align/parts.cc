@@ -18,7 +18,7 @@ constexpr std::size_t kLeastSolid = 6;
 // The maximum number of walks through the file.
 constexpr std::size_t kMostLooks = 40;
 // The maximum number of searches; each compares the summaries of all
-// recordings.
+// recipes.
 constexpr std::size_t kMostSearches = 12;
 // The maximum number of operations in all alignments with candidates.
 constexpr std::size_t kMostSteps = 40'000;

@@ -12,7 +12,7 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// With this fit, the file counts as the same program as the recording.
+// With this fit, the file counts as the same program as the recipe.
 constexpr double kSameFit = 0.97;
 // The share of solid operations that may differ before indices are doubted.
 constexpr double kFewDifferences = 0.02;
@@ -107,7 +107,7 @@ class Replayer {
     std::set<Path> confirmed;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (AnchorAt(i).empty()) continue;
-      const auto anchor = ToRecording(candidate_, AnchorAt(i));
+      const auto anchor = ToRecipe(candidate_, AnchorAt(i));
       if (!anchor) continue;
       const Path generic = Generic(*anchor);
       for (std::size_t k = 0; k < generic.size(); ++k) {
@@ -218,7 +218,7 @@ class Replayer {
     return lists;
   }
 
-  // Whether the file has the same solid operations as the recording. If so, all
+  // Whether the file has the same solid operations as the recipe. If so, all
   // indices are trusted; else each item is checked.
   bool IsSameProgram() const {
     std::size_t solid = 0;
@@ -297,10 +297,9 @@ class Replayer {
         cut = false;
       }
     }
-    const Recording& recording = candidate_.recording;
-    const RecordedToken& token =
-        recording.tokens[program_.steps[match_[i]].token];
-    if (file_.old_activations && IsActivation(recording, token.module) &&
+    const Recipe& recipe = candidate_.recipe;
+    const RecordedToken& token = recipe.tokens[program_.steps[match_[i]].token];
+    if (file_.old_activations && IsActivation(recipe, token.module) &&
         !path.empty()) {
       path.pop_back();
     }
@@ -311,7 +310,7 @@ class Replayer {
   // An embedding that shares its matrix with the head and has the head's name.
   bool IsTied(std::size_t i) const {
     if (!steps_[i].gather) return false;
-    const auto anchor = ToRecording(candidate_, AnchorAt(i));
+    const auto anchor = ToRecipe(candidate_, AnchorAt(i));
     if (!anchor) return false;
     for (std::size_t j = 0; j < program_.steps.size(); ++j) {
       const Path* const path = program_.path[j];

@@ -1,4 +1,4 @@
-// The modules of a file's tokens and side nodes from one aligned recording.
+// The modules of a file's tokens and side nodes from one aligned recipe.
 #ifndef ONNX_TAG_RECIPES_ALIGN_REPLAY_H_
 #define ONNX_TAG_RECIPES_ALIGN_REPLAY_H_
 
@@ -14,7 +14,7 @@
 
 namespace onnx_tag::recipes {
 
-// The alignment of one recording in the better of two orders.
+// The alignment of one recipe in the better of two orders.
 struct Match {
   Candidate* candidate = nullptr;
   Order order = Order::kFile;

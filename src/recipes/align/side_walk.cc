@@ -47,8 +47,8 @@ std::optional<Answer> Relative(const Candidate& candidate, const Path& recorded,
 void SideWalk::From(std::uint32_t token, std::uint32_t recorded,
                     const Answer& placed) {
   const Token& here = graph_.tokens()[token];
-  const Recording& recording = candidate_.recording;
-  const RecordedToken& there = recording.tokens[recorded];
+  const Recipe& recipe = candidate_.recipe;
+  const RecordedToken& there = recipe.tokens[recorded];
   const Path* const recorded_path = candidate_.paths.of(there.module);
   if (recorded_path == nullptr) return;
   const Model& model = graph_.flow().model();
@@ -58,7 +58,7 @@ void SideWalk::From(std::uint32_t token, std::uint32_t recorded,
       node = here.main_node();
     } else if (here.nodes.size() == there.ops.size() &&
                model.OpType(here.nodes[reference.node]) ==
-                   recording.texts[there.ops[reference.node]]) {
+                   recipe.texts[there.ops[reference.node]]) {
       node = here.nodes[reference.node];
     } else {
       continue;
@@ -92,7 +92,7 @@ void SideWalk::Walk(ValueId start, std::uint32_t first, const Path& recorded,
                     const Answer& here) {
   const DataFlow& flow = graph_.flow();
   const Model& model = flow.model();
-  const Recording& recording = candidate_.recording;
+  const Recipe& recipe = candidate_.recipe;
   struct Open {
     ValueId value;
     std::uint32_t side;
@@ -108,9 +108,9 @@ void SideWalk::Walk(ValueId start, std::uint32_t first, const Path& recorded,
         seen_[node]) {
       continue;
     }
-    const SideNode& side = recording.side_nodes[next.side];
+    const SideNode& side = recipe.side_nodes[next.side];
     const std::string_view op = model.OpType(node);
-    if (op != recording.texts[side.op]) continue;
+    if (op != recipe.texts[side.op]) continue;
     seen_[node] = true;
     const auto visit = static_cast<std::uint32_t>(visits.size());
     visits.push_back({node, next.side, next.reader});
@@ -121,8 +121,7 @@ void SideWalk::Walk(ValueId start, std::uint32_t first, const Path& recorded,
         // Another version computes the shape elsewhere; so the nodes computed
         // from it are affected, too.
         for (std::uint32_t at = visit; at != kNone; at = visits[at].reader) {
-          if (recording.side_nodes[visits[at].side].module != side.module)
-            break;
+          if (recipe.side_nodes[visits[at].side].module != side.module) break;
           visits[at].sound = false;
         }
       }
@@ -134,7 +133,7 @@ void SideWalk::Walk(ValueId start, std::uint32_t first, const Path& recorded,
     }
   }
   for (const Visit& visit : visits) {
-    const std::uint32_t module = recording.side_nodes[visit.side].module;
+    const std::uint32_t module = recipe.side_nodes[visit.side].module;
     const bool sound =
         visit.sound && (visit.reader == kNone || visits[visit.reader].sound ||
                         model.OpType(visit.node) != "Constant");
@@ -142,7 +141,7 @@ void SideWalk::Walk(ValueId start, std::uint32_t first, const Path& recorded,
     auto answer =
         Relative(candidate_, recorded, here, *candidate_.paths.of(module));
     if (!answer) continue;
-    if (old_activations_ && IsActivation(recording, module) &&
+    if (old_activations_ && IsActivation(recipe, module) &&
         !answer->path->empty()) {
       answer->path->pop_back();
     }

@@ -1,5 +1,5 @@
 // Follows constants and shape arithmetic backwards from an aligned token, in
-// file and recording in parallel.
+// file and recipe in parallel.
 #ifndef ONNX_TAG_RECIPES_ALIGN_SIDE_WALK_H_
 #define ONNX_TAG_RECIPES_ALIGN_SIDE_WALK_H_
 
@@ -12,10 +12,10 @@
 
 namespace onnx_tag::recipes {
 
-// Converts `other`, a path of the recording, to a path of the file, if
+// Converts `other`, a path of the recipe, to a path of the file, if
 // `recorded` corresponds to `here`. The part that both recorded paths share
 // comes from `here`. If `here` is shortened because its index is unknown, so is
-// the result. nullopt if an index would have to come from the recording.
+// the result. nullopt if an index would have to come from the recipe.
 std::optional<Answer> Relative(const Candidate& candidate, const Path& recorded,
                                const Answer& here, const Path& other);
 

@@ -123,7 +123,7 @@ class Truster {
   const std::vector<std::optional<Path>>& paths_;
   const PathSet& open_;
   std::map<Path, List> lists_;
-  PathSet numbered_;  // lists with the numbers of the recording
+  PathSet numbered_;  // lists with the numbers of the recipe
   PathSet trusted_;
 };
 

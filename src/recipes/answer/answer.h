@@ -12,13 +12,13 @@ namespace onnx_tag::recipes {
 // How a path was found, the most certain first.
 enum class How : std::uint8_t {
   kReplay,   // aligned, and its neighbours are aligned
-  kSide,     // an input of an aligned token, as in the recording
+  kSide,     // an input of an aligned token, as in the recipe
   kLoose,    // aligned, with gaps around it
   kInstead,  // at the place of a different recorded operation
   kBetween,  // its producers and consumers agree
   kServes,   // a constant or shape of placed nodes
   kGap,      // between placed tokens in order
-  kRole,     // the recording's roles, this file's names
+  kRole,     // the recipe's roles, this file's names
   kNothing,
 };
 

@@ -7,7 +7,7 @@
 namespace onnx_tag::recipes {
 namespace {
 
-// With this fit, the recording is of the same model.
+// With this fit, the recipe is of the same model.
 constexpr double kWholeFit = 0.95;
 
 File Prepare(const TokenGraph& graph, AtomTable& atoms) {
@@ -57,7 +57,7 @@ bool CoverMost(const File& file, const std::vector<BookAnswer>& parts) {
   return 10 * CountPlaced(file, parts) >= 7 * nodes;
 }
 
-// Whether parts are better than a recording with a known backbone but another
+// Whether parts are better than a recipe with a known backbone but another
 // head. The parts cover the same backbone and make no claims about the head.
 bool AreBetter(const File& file, const std::vector<BookAnswer>& parts,
                const BookAnswer& whole) {

@@ -167,7 +167,7 @@ class TokenFiller {
                                                        : common;
   }
 
-  // Climbs to an ancestor that has its own operations in a recording.
+  // Climbs to an ancestor that has its own operations in a recipe.
   Path Climb(Path path) const {
     while (!path.empty() && !owners_.contains(Generic(path))) path.pop_back();
     return path;

@@ -10,7 +10,7 @@
 namespace onnx_tag::recipes {
 
 // `owners`: generic paths of modules that have their own operations in some
-// recording of the architecture.
+// recipe of the architecture.
 void FillTokens(const File& file, const PathSet& owners,
                 std::vector<Answer>& tokens);
 

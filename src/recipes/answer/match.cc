@@ -22,7 +22,7 @@ constexpr std::size_t kCandidates = 8;
 // An alignment of so many tokens takes about 0.1 s.
 constexpr std::size_t kLargeFile = 20000;
 constexpr std::size_t kCandidatesOfLarge = 3;
-// The minimum fit to use the names of a recording (with and without agreeing
+// The minimum fit to use the names of a recipe (with and without agreeing
 // names), and to use only its roles.
 constexpr double kReplayFit = 0.72;
 constexpr double kNamelessFit = 0.9;
@@ -37,12 +37,12 @@ constexpr double kLeastAligned = 0.45;
 // With a smaller fit, a part makes no claims about tokens between aligned
 // operations. The roles of the whole file may place them.
 constexpr double kGoodPartFit = 0.9;
-// With this fit, no other recording is likely to be better.
+// With this fit, no other recipe is likely to be better.
 constexpr double kSameFit = 0.97;
 constexpr double kNearRank = 0.05;
-// The minimum fit of other recordings of the same family, for side nodes.
+// The minimum fit of other recipes of the same family, for side nodes.
 constexpr double kSidesFit = 0.9;
-// Recordings whose score differs by at most this share may vote. Recordings
+// Recipes whose score differs by at most this share may vote. Recipes
 // with a slightly larger difference can cast doubt on an answer.
 constexpr double kTie = 0.01;
 constexpr double kRival = 0.02;
@@ -63,7 +63,7 @@ class Matcher {
     if (matches_.empty()) return {};
     if (Fits()) return ReplayBest();
     BookAnswer answer;
-    answer.nearest = NameOf(matches_.front().candidate->recording);
+    answer.nearest = NameOf(matches_.front().candidate->recipe);
     answer.nearest_fit = matches_.front().fit;
     return answer;
   }
@@ -85,7 +85,7 @@ class Matcher {
     return best.fit >= LeastFit(best) && AlignedShare(best) >= kLeastAligned;
   }
 
-  // If names contradict a recording, it is not used at all.
+  // If names contradict a recipe, it is not used at all.
   double LeastFit(const Match& match) const {
     // A stage of convolutions can occur in any network.
     if (file_.is_part && IsConvolutional(file_)) return kNamelessFit;
@@ -95,7 +95,7 @@ class Matcher {
     return match.candidate->names >= kNamesOverlap ? kReplayFit : 2.0;
   }
 
-  // Aligns the first recordings that may fit; sorted by score, the best first.
+  // Aligns the first recipes that may fit; sorted by score, the best first.
   void AlignCandidates(std::size_t limit) {
     double enough = -1e9;
     double names = 1e9;
@@ -116,7 +116,7 @@ class Matcher {
   // If scores are equal, the simpler model is more likely.
   void SortByScore(std::vector<Match>& matches) const {
     const auto modules = [](const Match& match) {
-      return match.candidate->recording.modules.size();
+      return match.candidate->recipe.modules.size();
     };
     std::stable_sort(matches.begin(), matches.end(),
                      [&](const Match& a, const Match& b) {
@@ -125,7 +125,7 @@ class Matcher {
                      });
   }
 
-  // Without names, a recording with additional operations gets a lower value.
+  // Without names, a recipe with additional operations gets a lower value.
   double Worth(const Match& match) const {
     constexpr double kOtherThings = 0.1;
     const auto score = static_cast<double>(match.alignment.score);
@@ -137,14 +137,14 @@ class Matcher {
   // Aligns in both orders and keeps the better one.
   void AlignOne(Candidate& candidate, bool by_names,
                 std::vector<Match>& matches) {
-    if (!CanAlign(file_.steps[0].size(), candidate.recording.tokens.size())) {
+    if (!CanAlign(file_.steps[0].size(), candidate.recipe.tokens.size())) {
       return;
     }
     std::deque<Path> paths;
     std::vector<const Path*> anchor(file_.anchors.size(), nullptr);
     for (std::size_t i = 0; by_names && i < anchor.size(); ++i) {
       if (file_.anchors[i].empty()) continue;
-      auto path = ToRecording(candidate, file_.anchors[i]);
+      auto path = ToRecipe(candidate, file_.anchors[i]);
       if (path) anchor[i] = &paths.emplace_back(std::move(*path));
     }
     std::optional<Match> best;
@@ -197,8 +197,8 @@ class Matcher {
       } else if (IsNear(match, kRival)) {
         rivals.push_back(Replay(file_, match));
       }
-      if (tied || match.candidate->recording.family ==
-                      best.candidate->recording.family) {
+      if (tied ||
+          match.candidate->recipe.family == best.candidate->recipe.family) {
         AddOwners(*match.candidate, owners);
       }
     }
@@ -237,15 +237,15 @@ class Matcher {
     return Worth(match) > best - std::max<double>(kUnit, share * best);
   }
 
-  // If this file computes shapes that are constants in the best recording, or
-  // the other way round, another recording of the family may have them.
+  // If this file computes shapes that are constants in the best recipe, or
+  // the other way round, another recipe of the family may have them.
   void AddSides(Replayed& decided) {
     constexpr std::size_t kMostAsked = 3;
-    const std::string& family = matches_.front().candidate->recording.family;
+    const std::string& family = matches_.front().candidate->recipe.family;
     std::vector<Match> others;
     for (const auto& candidate : candidates_) {
       if (others.size() == kMostAsked || HasAllSides(decided)) break;
-      if (candidate->recording.family != family || IsAsked(*candidate)) {
+      if (candidate->recipe.family != family || IsAsked(*candidate)) {
         continue;
       }
       AlignOne(*candidate, true, others);
@@ -274,14 +274,14 @@ class Matcher {
   }
 
   static void AddOwners(const Candidate& candidate, PathSet& owners) {
-    const Recording& recording = candidate.recording;
+    const Recipe& recipe = candidate.recipe;
     const auto add = [&](std::uint32_t module) {
       if (module == kNone) return;
       const auto path = ToFile(candidate, *candidate.paths.of(module));
       if (path) owners.insert(Generic(*path));
     };
-    for (const RecordedToken& token : recording.tokens) add(token.module);
-    for (const SideNode& side : recording.side_nodes) add(side.module);
+    for (const RecordedToken& token : recipe.tokens) add(token.module);
+    for (const SideNode& side : recipe.side_nodes) add(side.module);
   }
 
   // The names do not fit; tries only the structure.
@@ -306,22 +306,22 @@ class Matcher {
                   true);
   }
 
-  // A class taken out of a recording is named by its path there.
-  static std::string NameOf(const Recording& recording) {
-    return fmt::format("{} ({})", recording.family, recording.exporter);
+  // A class taken out of a recipe is named by its path there.
+  static std::string NameOf(const Recipe& recipe) {
+    return fmt::format("{} ({})", recipe.family, recipe.exporter);
   }
 
   BookAnswer Report(const Match& best, const IdVector<NodeId, Answer>& answers,
                     const std::vector<bool>& tied, bool roles_only) const {
-    const Recording& recording = best.candidate->recording;
+    const Recipe& recipe = best.candidate->recipe;
     BookAnswer report;
-    report.recipe = NameOf(recording);
+    report.recipe = NameOf(recipe);
     report.fit = best.fit;
     report.names = best.candidate->names;
     report.nameless =
         CountAnchors(file_) == 0 || (few_names_ && IsConvolutional(file_));
     report.roles_only = roles_only;
-    report.one_of_many = recording.family.starts_with(kPlainFamilies);
+    report.one_of_many = recipe.family.starts_with(kPlainFamilies);
     report.anchors = CountAnchors(file_);
     for (const Path& anchor : file_.anchors) {
       report.foreign +=

@@ -1,4 +1,4 @@
-// The answer of the recipe book: the recording that fits a file, and the
+// The answer of the recipe book: the recipe that fits a file, and the
 // modules of its nodes.
 //
 //   const BookAnswer answer = AskBook(TokenGraph(model), book);
@@ -20,30 +20,30 @@ struct NodeAnswer {
   std::string path;
   How how = How::kNothing;
   bool cut = false;        // shortened at a list whose index is unknown
-  bool tied = false;       // recordings that fit equally well disagree
+  bool tied = false;       // recipes that fit equally well disagree
   bool confirmed = false;  // a parameter of this file is in the module
   bool in_list = false;    // its path has an index
   bool activation = false;
 };
 
-// A module of the file, and its classes in the recordings that fit, the best
-// recording first.
+// A module of the file, and its classes in the recipes that fit, the best
+// recipe first.
 struct ModuleAnswer {
   std::string path;
   std::vector<std::string> classes;
 };
 
 struct BookAnswer {
-  std::string recipe;  // the recording's family and exporter; "": none fits
-  double fit = 0;      // 1: the same program
-  double names = 0;    // 1: the same names
+  std::string recipe;       // the recipe's family and exporter; "": none fits
+  double fit = 0;           // 1: the same program
+  double names = 0;         // 1: the same names
   std::size_t anchors = 0;  // parameters that confirm the alignment
-  std::size_t foreign = 0;  // parameters that the recording does not know
-  // The nearest recording, if none fits.
+  std::size_t foreign = 0;  // parameters that the recipe does not know
+  // The nearest recipe, if none fits.
   std::string nearest;
   double nearest_fit = 0;
   // The file has no names, or it is convolutional with very few names. Then
-  // many recordings may fit.
+  // many recipes may fit.
   bool nameless = false;
   bool roles_only = false;  // its structure fits, its names do not
   // Plain torch.nn code that belongs to no library: authors choose the names of
@@ -51,7 +51,7 @@ struct BookAnswer {
   bool one_of_many = false;
   std::vector<NodeAnswer> nodes;
   std::vector<ModuleAnswer> modules;  // of `nodes`, and their ancestors
-  // If no recording fits the whole file: the answers for its parts. They are
+  // If no recipe fits the whole file: the answers for its parts. They are
   // more certain than `nodes`.
   std::vector<BookAnswer> parts;
 };

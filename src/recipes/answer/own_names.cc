@@ -32,11 +32,11 @@ Path OwnerOfAll(const std::set<Path>& paths) {
   return owner;
 }
 
-// The module of the file that corresponds to `role` in the recording.
+// The module of the file that corresponds to `role` in the recipe.
 Path FillRole(const Path& role, const Below& below) {
   Path owner = OwnerOfAll(below.parameters);
   const Path recorded = OwnerOfAll(below.recorded);
-  // If they are all in one part of it, climb as far as in the recording.
+  // If they are all in one part of it, climb as far as in the recipe.
   for (std::size_t k = role.size(); k < recorded.size() && !owner.empty();
        ++k) {
     owner.pop_back();

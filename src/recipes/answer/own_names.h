@@ -1,4 +1,4 @@
-// For a file whose names are in no recording: uses the structure of a recording
+// For a file whose names are in no recipe: uses the structure of a recipe
 // with the names of the file.
 #ifndef ONNX_TAG_RECIPES_ANSWER_OWN_NAMES_H_
 #define ONNX_TAG_RECIPES_ANSWER_OWN_NAMES_H_

@@ -6,10 +6,9 @@ namespace onnx_tag::recipes {
 
 void RecordedClasses::Add(const Candidate& candidate) {
   Known& known = known_.emplace_back();
-  const Recording& recording = candidate.recording;
-  for (std::uint32_t i = 0; i < recording.modules.size(); ++i) {
-    const std::string_view name =
-        recording.texts[recording.modules[i].class_name];
+  const Recipe& recipe = candidate.recipe;
+  for (std::uint32_t i = 0; i < recipe.modules.size(); ++i) {
+    const std::string_view name = recipe.texts[recipe.modules[i].class_name];
     if (name.empty()) continue;
     const auto path = ToFile(candidate, *candidate.paths.of(i));
     if (!path) continue;

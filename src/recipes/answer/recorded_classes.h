@@ -12,14 +12,14 @@
 
 namespace onnx_tag::recipes {
 
-// If `layer.1` was recorded and all layers of the recording have the same
+// If `layer.1` was recorded and all layers of the recipe have the same
 // class, `layer.7` has it, too.
 class RecordedClasses {
  public:
-  // The best recording first; `candidate` must outlive this.
+  // The best recipe first; `candidate` must outlive this.
   void Add(const Candidate& candidate);
 
-  // The best recording's class, then those of others; empty: not known.
+  // The best recipe's class, then those of others; empty: not known.
   std::vector<std::string_view> Of(const Path& path) const;
 
  private:

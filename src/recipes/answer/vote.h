@@ -1,4 +1,4 @@
-// Combines recordings that fit a file equally well, or nearly so.
+// Combines recipes that fit a file equally well, or nearly so.
 #ifndef ONNX_TAG_RECIPES_ANSWER_VOTE_H_
 #define ONNX_TAG_RECIPES_ANSWER_VOTE_H_
 

@@ -1,4 +1,4 @@
-// Many recordings, with summaries to choose one without reading it.
+// Many recipes, with summaries to choose one without reading it.
 #ifndef ONNX_TAG_RECIPES_BOOK_BOOK_H_
 #define ONNX_TAG_RECIPES_BOOK_BOOK_H_
 
@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "recipes/book/recording.h"
+#include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 
@@ -21,7 +21,7 @@ class Book {
   virtual ~Book() = default;
   virtual std::size_t size() const = 0;
   virtual SummaryView Summary(std::size_t index) const = 0;
-  virtual Recording Read(std::size_t index) const = 0;
+  virtual Recipe Read(std::size_t index) const = 0;
 };
 
 }  // namespace onnx_tag::recipes

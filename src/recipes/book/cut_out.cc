@@ -9,10 +9,10 @@ using Numbers = std::vector<std::uint32_t>;  // by old number: the new, or kNone
 
 class Cutter {
  public:
-  Cutter(const Recording& recording, std::uint32_t module)
-      : from_(recording), root_(module) {}
+  Cutter(const Recipe& recipe, std::uint32_t module)
+      : from_(recipe), root_(module) {}
 
-  Recording Run() {
+  Recipe Run() {
     made_.family = from_.family + "." + PathOf(from_, root_);
     made_.exporter = from_.exporter;
     made_.version = from_.version;
@@ -98,9 +98,9 @@ class Cutter {
     }
   }
 
-  const Recording& from_;
+  const Recipe& from_;
   const std::uint32_t root_;
-  Recording made_;
+  Recipe made_;
   Numbers modules_;
   Numbers tokens_;
   Numbers sides_;
@@ -108,9 +108,9 @@ class Cutter {
 
 }  // namespace
 
-Recording CutOut(const Recording& recording, std::uint32_t module) {
-  if (module == 0) return recording;
-  return Cutter(recording, module).Run();
+Recipe CutOut(const Recipe& recipe, std::uint32_t module) {
+  if (module == 0) return recipe;
+  return Cutter(recipe, module).Run();
 }
 
 }  // namespace onnx_tag::recipes

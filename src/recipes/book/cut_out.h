@@ -1,14 +1,14 @@
-// Makes a recording of one module of a recording.
+// Makes a recipe of one module of a recipe.
 #ifndef ONNX_TAG_RECIPES_BOOK_CUT_OUT_H_
 #define ONNX_TAG_RECIPES_BOOK_CUT_OUT_H_
 
-#include "recipes/book/recording.h"
+#include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 
 // Keeps the operations of `module` and its submodules; `module` becomes the
 // root. Values that other modules compute for it become inputs.
-Recording CutOut(const Recording& recording, std::uint32_t module);
+Recipe CutOut(const Recipe& recipe, std::uint32_t module);
 
 }  // namespace onnx_tag::recipes
 

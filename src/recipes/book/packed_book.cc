@@ -7,13 +7,13 @@
 
 namespace onnx_tag::recipes {
 
-// Runs the program of a root to make the recording.
+// Runs the program of a root to make the recipe.
 class Expander {
  public:
   Expander(const PackedBook& book, const RootRecord& root)
       : book_(book), texts_(book.text_ends_.size(), kNone), root_(root) {}
 
-  Recording Run() {
+  Recipe Run() {
     Text(0);
     made_.tokens.reserve(root_.tokens);
     made_.side_nodes.reserve(root_.side_nodes);
@@ -212,9 +212,9 @@ class Expander {
   }
 
   const PackedBook& book_;
-  std::vector<std::uint32_t> texts_;  // by text of the book: of the recording
+  std::vector<std::uint32_t> texts_;  // by text of the book: of the recipe
   const RootRecord& root_;
-  Recording made_;
+  Recipe made_;
   std::vector<Value> values_;  // all results, in order
   std::unordered_map<std::uint64_t, std::uint32_t> children_;
 };
@@ -261,7 +261,7 @@ SummaryView PackedBook::Summary(std::size_t index) const {
           names_.subspan(root.first_name, root.name_count)};
 }
 
-Recording PackedBook::Read(std::size_t index) const {
+Recipe PackedBook::Read(std::size_t index) const {
   return Expander(*this, roots_[index]).Run();
 }
 

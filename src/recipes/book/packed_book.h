@@ -1,4 +1,4 @@
-// The book as tables, from which recordings are made one by one.
+// The book as tables, from which recipes are made one by one.
 #ifndef ONNX_TAG_RECIPES_BOOK_PACKED_BOOK_H_
 #define ONNX_TAG_RECIPES_BOOK_PACKED_BOOK_H_
 
@@ -12,7 +12,7 @@
 
 namespace onnx_tag::recipes {
 
-// The tables of a book, with or without summaries of its recordings. The
+// The tables of a book, with or without summaries of its recipes. The
 // summaries are made from the tables without summaries.
 std::string PackBook(const BookSource& source);
 
@@ -23,9 +23,9 @@ class PackedBook : public Book {
 
   std::size_t size() const override { return roots_.size(); }
   SummaryView Summary(std::size_t index) const override;
-  Recording Read(std::size_t index) const override;
+  Recipe Read(std::size_t index) const override;
 
-  // The family of one root, and the origin of its recordings.
+  // The family of one root, and the origin of its recipes.
   std::string_view Family(std::size_t index) const;
   std::size_t program_count() const { return program_classes_.size(); }
 

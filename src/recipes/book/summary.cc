@@ -33,12 +33,12 @@ std::string LastAtoms(std::string_view path) {
 
 }  // namespace
 
-std::string PathOf(const Recording& recording, std::uint32_t module) {
+std::string PathOf(const Recipe& recipe, std::uint32_t module) {
   if (module == 0 || module == kNone) return "";
-  const RecordedModule& recorded = recording.modules[module];
-  std::string path = PathOf(recording, recorded.parent);
+  const RecordedModule& recorded = recipe.modules[module];
+  std::string path = PathOf(recipe, recorded.parent);
   if (!path.empty()) path += '.';
-  return path + recording.texts[recorded.atom];
+  return path + recipe.texts[recorded.atom];
 }
 
 Summary Summarize(std::span<const std::string_view> labels,
@@ -63,17 +63,17 @@ Summary Summarize(std::span<const std::string_view> labels,
   return summary;
 }
 
-Summary Summarize(const Recording& recording) {
+Summary Summarize(const Recipe& recipe) {
   std::vector<std::string_view> labels;
-  std::vector<bool> used(recording.modules.size(), false);
-  for (const RecordedToken& token : recording.tokens) {
-    labels.push_back(recording.texts[token.label]);
+  std::vector<bool> used(recipe.modules.size(), false);
+  for (const RecordedToken& token : recipe.tokens) {
+    labels.push_back(recipe.texts[token.label]);
     if (token.module != kNone) used[token.module] = true;
     if (token.anchor != kNone) used[token.anchor] = true;
   }
   std::vector<std::string> paths;
   for (std::uint32_t i = 0; i < used.size(); ++i) {
-    if (used[i]) paths.push_back(PathOf(recording, i));
+    if (used[i]) paths.push_back(PathOf(recipe, i));
   }
   const std::vector<std::string_view> views(paths.begin(), paths.end());
   return Summarize(labels, views);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "recipes/book/book.h"
-#include "recipes/book/recording.h"
+#include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 
@@ -20,14 +20,14 @@ struct Summary {
 };
 
 // Uses every module that has operations or a parameter.
-Summary Summarize(const Recording& recording);
+Summary Summarize(const Recipe& recipe);
 
 // The same for labels in order and paths of modules.
 Summary Summarize(std::span<const std::string_view> labels,
                   std::span<const std::string_view> paths);
 
 // The path of a recorded module, "" for the root.
-std::string PathOf(const Recording& recording, std::uint32_t module);
+std::string PathOf(const Recipe& recipe, std::uint32_t module);
 
 }  // namespace onnx_tag::recipes
 

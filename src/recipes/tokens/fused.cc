@@ -1,9 +1,9 @@
 #include "recipes/tokens/fused.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 
 #include "model/onnx_fields.h"
@@ -41,7 +41,8 @@ Attributes ReadAttributes(Bytes node) {
         text = part.bytes;
       } else if (part.number == onnx::AttributeProto::kF &&
                  part.type == wire::WireType::kFixed32) {
-        number = std::bit_cast<float>(static_cast<std::uint32_t>(part.varint));
+        const auto bits = static_cast<std::uint32_t>(part.varint);
+        std::memcpy(&number, &bits, sizeof(number));
       }
     }
     if (name == "activation") found.activation = text;

@@ -1,4 +1,4 @@
-// Recognises model code that is older than the recordings.
+// Recognises model code that is older than the recipes.
 #ifndef ONNX_TAG_RECIPES_TOKENS_LEGACY_CODE_H_
 #define ONNX_TAG_RECIPES_TOKENS_LEGACY_CODE_H_
 

@@ -27,7 +27,7 @@ constexpr bool IsIndex(Atom atom) { return (atom & kIndexBit) != 0; }
 constexpr Atom MakeIndex(std::uint32_t index) { return kIndexBit | index; }
 constexpr std::uint32_t IndexOf(Atom atom) { return atom & ~kIndexBit; }
 
-// The atoms' texts: recordings and file share one table.
+// The atoms' texts: recipes and file share one table.
 class AtomTable {
  public:
   Atom Of(std::string_view text);

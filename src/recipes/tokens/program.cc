@@ -30,14 +30,14 @@ Shape ShapeOf(const TokenGraph& graph) {
   return shape;
 }
 
-Shape ShapeOf(const Recording& recording) {
+Shape ShapeOf(const Recipe& recipe) {
   Shape shape;
-  for (const RecordedToken& token : recording.tokens) {
-    shape.labels.emplace_back(recording.texts[token.label]);
-    shape.extras.emplace_back(recording.texts[token.extra]);
+  for (const RecordedToken& token : recipe.tokens) {
+    shape.labels.emplace_back(recipe.texts[token.label]);
+    shape.extras.emplace_back(recipe.texts[token.extra]);
     shape.inputs.push_back(token.inputs);
   }
-  shape.outputs = recording.outputs;
+  shape.outputs = recipe.outputs;
   return shape;
 }
 
@@ -103,26 +103,26 @@ std::vector<Step> MakeSteps(const Shape& shape, Order order) {
   return steps;
 }
 
-RecordedPaths::RecordedPaths(const Recording& recording, AtomTable& atoms) {
-  paths_.reserve(recording.modules.size());
-  generic_.reserve(recording.modules.size());
-  for (const RecordedModule& module : recording.modules) {
+RecordedPaths::RecordedPaths(const Recipe& recipe, AtomTable& atoms) {
+  paths_.reserve(recipe.modules.size());
+  generic_.reserve(recipe.modules.size());
+  for (const RecordedModule& module : recipe.modules) {
     Path path;
     if (module.parent != kNone) {
       path = paths_[module.parent];
-      path.push_back(atoms.Of(recording.texts[module.atom]));
+      path.push_back(atoms.Of(recipe.texts[module.atom]));
     }
     generic_.push_back(Generic(path));
     paths_.push_back(std::move(path));
   }
 }
 
-Program MakeProgram(const Recording& recording, const Shape& shape,
+Program MakeProgram(const Recipe& recipe, const Shape& shape,
                     const RecordedPaths& paths, Order order) {
   Program program;
   program.steps = MakeSteps(shape, order);
   for (const Step& step : program.steps) {
-    const RecordedToken& token = recording.tokens[step.token];
+    const RecordedToken& token = recipe.tokens[step.token];
     program.path.push_back(paths.of(token.module));
     program.generic.push_back(paths.generic(token.module));
     program.anchor.push_back(paths.of(token.anchor));

@@ -1,5 +1,5 @@
 // Tokens in one order, for the alignment. Every feature is a hash, so that a
-// file and a recording need no common table.
+// file and a recipe need no common table.
 #ifndef ONNX_TAG_RECIPES_TOKENS_PROGRAM_H_
 #define ONNX_TAG_RECIPES_TOKENS_PROGRAM_H_
 
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "recipes/book/recording.h"
+#include "recipes/book/recipe.h"
 #include "recipes/tokens/label_weight.h"
 #include "recipes/tokens/path.h"
 #include "recipes/tokens/tokens.h"
@@ -17,7 +17,7 @@ namespace onnx_tag::recipes {
 // File order, or depth first from the outputs: see DepthFirstOrder.
 enum class Order : std::uint8_t { kFile, kDepthFirst };
 
-// A token of a file or a recording.
+// A token of a file or a recipe.
 struct Step {
   std::uint32_t token = 0;
   std::uint64_t label = 0;
@@ -34,7 +34,7 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-// The labels, dataflow and order of a file or a recording.
+// The labels, dataflow and order of a file or a recipe.
 struct Shape {
   std::vector<std::string_view> labels;
   std::vector<std::string_view> extras;
@@ -43,7 +43,7 @@ struct Shape {
   std::vector<bool> skipped;  // by token; empty: none
 };
 Shape ShapeOf(const TokenGraph& graph);
-Shape ShapeOf(const Recording& recording);
+Shape ShapeOf(const Recipe& recipe);
 // The same without ReLUs: their consumers read their inputs.
 Shape WithoutRelus(Shape shape);
 std::vector<Step> MakeSteps(const Shape& shape, Order order);
@@ -59,7 +59,7 @@ struct Jump {
   Path target;          // the item that is entered
 };
 
-// A recording in one order.
+// A recipe in one order.
 struct Program {
   std::vector<Step> steps;
   std::vector<const Path*> path;     // by step; null: not known
@@ -68,10 +68,10 @@ struct Program {
   std::vector<Jump> jumps;
 };
 
-// The paths of a recording's modules, and what its programs point into.
+// The paths of a recipe's modules, and what its programs point into.
 class RecordedPaths {
  public:
-  RecordedPaths(const Recording& recording, AtomTable& atoms);
+  RecordedPaths(const Recipe& recipe, AtomTable& atoms);
   const Path* of(std::uint32_t module) const {
     return module == kNone ? nullptr : &paths_[module];
   }
@@ -84,7 +84,7 @@ class RecordedPaths {
   std::vector<Path> generic_;
 };
 
-Program MakeProgram(const Recording& recording, const Shape& shape,
+Program MakeProgram(const Recipe& recipe, const Shape& shape,
                     const RecordedPaths& paths, Order order);
 
 // Scores are in thousandths.

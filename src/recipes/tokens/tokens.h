@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "recipes/book/recording.h"
+#include "recipes/book/recipe.h"
 #include "recipes/tokens/data_flow.h"
 #include "recipes/tokens/fused.h"
 

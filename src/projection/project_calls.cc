@@ -1,0 +1,328 @@
+#include "projection/project_calls.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+#include <set>
+#include <string_view>
+
+#include "projection/match_steps.h"
+
+namespace onnx_tag {
+namespace {
+
+// An operator of this weight is a part that shows the whole: the Sigmoid of a
+// SiLU, the Erf of a GELU.
+constexpr float kTelling = 3.0F;
+
+// Such modules pack their parameters in ways that a file does not keep.
+bool PacksWeights(std::string_view kind) {
+  return kind == "LSTM" || kind == "GRU" || kind == "RNN" ||
+         kind == "MultiheadAttention";
+}
+
+// A step for each module that calls no other.
+struct CallProgram {
+  RunSteps steps;
+  IdVector<StepId, std::size_t> call;  // which call a step is
+};
+
+CallProgram MakeProgram(const std::vector<CalledModule>& calls,
+                        const TorchOps& ops) {
+  CallProgram program;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i].calls_others) continue;
+    RunStep step;
+    step.module = calls[i].module;
+    step.fed = true;
+    if (const TorchPattern* const pattern = ops.Find(calls[i].kind)) {
+      step.pattern = *pattern;
+      step.known = true;
+    }
+    if (!PacksWeights(calls[i].kind)) {
+      for (Shape shape : calls[i].weights) {
+        std::sort(shape.begin(), shape.end());
+        step.asks_weights = step.asks_weights || shape.size() > 1;
+        step.weights.push_back(std::move(shape));
+      }
+    }
+    program.steps.Add(std::move(step));
+    program.call.Add(i);
+  }
+  return program;
+}
+
+class CallProjector {
+ public:
+  CallProjector(const Model& model, const std::vector<CalledModule>& calls,
+                const CallProgram& program, const NodeTokens& table,
+                IdVector<NodeTokenId, StepId> steps)
+      : model_(model),
+        ops_(BuiltInTorchOps()),
+        calls_(calls),
+        program_(program),
+        tokens_(table.tokens),
+        steps_(std::move(steps)),
+        trust_(tokens_.size(), ProjectionTrust::kCaller),
+        readers_(tokens_.size()) {
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      for (const NodeTokenId source : tokens_[id].sources) {
+        readers_[source].push_back(id);
+      }
+    }
+  }
+
+  std::vector<ProjectedNode> Run() {
+    KeepWholes();
+    FillGaps();
+    std::vector<ProjectedNode> nodes;
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      if (steps_[id] == kNo<StepId>) continue;
+      nodes.push_back(
+          {tokens_[id].node, program_.steps[steps_[id]].module, trust_[id]});
+    }
+    return nodes;
+  }
+
+ private:
+  bool IsHead(NodeTokenId id) const {
+    const TorchPattern& pattern = program_.steps[steps_[id]].pattern;
+    for (std::uint32_t i = 0; i < pattern.size; ++i) {
+      const PatternElement& element =
+          ops_.elements()[MakeId<ElementId>(Index(pattern.first) + i)];
+      if (!element.heads) continue;
+      const auto& taken = element.operators;
+      return std::find(taken.begin(), taken.end(), Operator(id)) != taken.end();
+    }
+    return false;
+  }
+
+  std::string_view Operator(NodeTokenId id) const {
+    return PlainOperator(model_.Name(tokens_[id].op));
+  }
+
+  // A part counts where it is next to what shows the module: an Add somewhere
+  // is not the Add of a norm.
+  void KeepWholes() {
+    std::vector<NodeTokenId> queue;
+    IdVector<NodeTokenId, bool> kept(tokens_.size(), false);
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      if (steps_[id] == kNo<StepId>) continue;
+      const bool head = IsHead(id);
+      if (!head && ops_.WeightOf(Operator(id)) < kTelling) continue;
+      kept[id] = true;
+      trust_[id] = head ? ProjectionTrust::kFound : ProjectionTrust::kPart;
+      queue.push_back(id);
+    }
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      const NodeTokenId at = queue[i];
+      const auto keep = [&](NodeTokenId id, bool reads) {
+        if (kept[id] || steps_[id] != steps_[at]) return;
+        if (reads && MeetsOthers(id)) return;
+        kept[id] = true;
+        trust_[id] = ProjectionTrust::kPart;
+        queue.push_back(id);
+      };
+      for (const NodeTokenId id : tokens_[at].sources) keep(id, false);
+      for (const NodeTokenId id : readers_[at]) keep(id, true);
+    }
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      if (!kept[id]) steps_[id] = kNo<StepId>;
+    }
+  }
+
+  // Whether it adds something else to the product of a layer: the bias of a
+  // layer is a constant.
+  bool MeetsOthers(NodeTokenId id) const {
+    if (Operator(id) != "Add") return false;
+    const StepId step = steps_[id];
+    return std::any_of(
+        tokens_[id].sources.begin(), tokens_[id].sources.end(),
+        [&](NodeTokenId source) { return steps_[source] != step; });
+  }
+
+  // What runs between two modules belongs to the module of unknown class that
+  // is called between them. If others may run there, too, most of it does.
+  void FillGaps() {
+    const IdVector<NodeTokenId, StepId> found = steps_;
+    std::vector<NodeTokenId> gap;
+    NodeTokenId before = kNo<NodeTokenId>;
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      if (found[id] == kNo<StepId>) {
+        gap.push_back(id);
+        continue;
+      }
+      if (before != kNo<NodeTokenId> && found[before] < found[id]) {
+        Fill(gap, before, found[id]);
+      }
+      gap.clear();
+      before = id;
+    }
+  }
+
+  void Fill(const std::vector<NodeTokenId>& gap, NodeTokenId last,
+            StepId after) {
+    const StepId before = steps_[last];
+    StepId only = kNo<StepId>;
+    for (std::size_t i = Index(before) + 1; i < Index(after); ++i) {
+      const StepId id = MakeId<StepId>(i);
+      if (program_.steps[id].known) continue;
+      if (only != kNo<StepId>) return;
+      only = id;
+    }
+    // What has parameters has names or shapes to be found by.
+    if (only == kNo<StepId> || !program_.steps[only].weights.empty()) return;
+    const bool alone = !OthersRun(program_.call[before], program_.call[after]);
+    std::set<NodeTokenId> fed = {last};
+    for (const NodeTokenId id : gap) {
+      const auto& sources = tokens_[id].sources;
+      const bool inside =
+          std::any_of(sources.begin(), sources.end(),
+                      [&](NodeTokenId source) { return fed.contains(source); });
+      if (!inside) continue;
+      const bool first = std::none_of(
+          sources.begin(), sources.end(),
+          [&](NodeTokenId source) { return steps_[source] == only; });
+      if (!alone && first && IsCallers(id, before, fed)) {
+        fed.insert(id);
+        continue;
+      }
+      fed.insert(id);
+      steps_[id] = only;
+      trust_[id] = alone ? ProjectionTrust::kPart : ProjectionTrust::kBetween;
+    }
+  }
+
+  // A caller splits the result of a Linear into heads, and adds what it has to
+  // the result of a module.
+  bool IsCallers(NodeTokenId id, StepId before,
+                 const std::set<NodeTokenId>& fed) const {
+    if (IsLayout(id)) return program_.steps[before].asks_weights;
+    const auto& sources = tokens_[id].sources;
+    return std::any_of(sources.begin(), sources.end(), [&](NodeTokenId source) {
+      return !fed.contains(source);
+    });
+  }
+
+  bool IsLayout(NodeTokenId id) const {
+    const std::string_view op = Operator(id);
+    return op == "Reshape" || op == "Transpose" || op == "Squeeze" ||
+           op == "Unsqueeze";
+  }
+
+  // Whether a module that calls others may have operations between two calls.
+  bool OthersRun(std::size_t before, std::size_t after) const {
+    std::set<std::size_t> callers;
+    for (std::size_t i = before + 1; i <= after; ++i) {
+      callers.insert(calls_[i].caller);
+    }
+    for (std::size_t at = calls_[before].caller;
+         at != CalledModule::kNobody && !callers.contains(at);
+         at = calls_[at].caller) {
+      if (!calls_[at].only_calls) return true;
+    }
+    return std::any_of(callers.begin(), callers.end(), [&](std::size_t at) {
+      return at == CalledModule::kNobody || !calls_[at].only_calls;
+    });
+  }
+
+  const Model& model_;
+  const TorchOps& ops_;
+  const std::vector<CalledModule>& calls_;
+  const CallProgram& program_;
+  const IdVector<NodeTokenId, NodeToken>& tokens_;
+  IdVector<NodeTokenId, StepId> steps_;
+  IdVector<NodeTokenId, ProjectionTrust> trust_;
+  IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
+};
+
+// The call of the module that the file names for each token, or the first call
+// that needs it.
+IdVector<NodeTokenId, std::size_t> CallKeys(
+    const NodeTokens& table, const std::vector<CalledModule>& calls,
+    const std::vector<const std::string*>& known) {
+  std::map<std::string_view, std::size_t> number;
+  std::set<std::string_view> again;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (!number.emplace(calls[i].module, i).second) {
+      again.insert(calls[i].module);
+    }
+  }
+  IdVector<NodeTokenId, std::size_t> keys(table.tokens.size(), calls.size());
+  for (std::size_t i = keys.size(); i-- > 0;) {
+    const NodeTokenId id = MakeId<NodeTokenId>(i);
+    const std::string* const module = known[Index(table.tokens[id].node)];
+    if (module != nullptr && !again.contains(*module)) {
+      const auto at = number.find(*module);
+      if (at != number.end()) keys[id] = at->second;
+    }
+    for (const NodeTokenId source : table.tokens[id].sources) {
+      keys[source] = std::min(keys[source], keys[id]);
+    }
+  }
+  return keys;
+}
+
+// The tokens as they may have run if modules ran in the order of their calls.
+NodeTokens SortByCalls(const NodeTokens& table,
+                       const IdVector<NodeTokenId, std::size_t>& keys) {
+  const std::size_t count = table.tokens.size();
+  IdVector<NodeTokenId, std::vector<NodeTokenId>> readers(count);
+  IdVector<NodeTokenId, std::size_t> waits(count, 0);
+  for (const NodeTokenId id : AllIds<NodeTokenId>(count)) {
+    for (const NodeTokenId source : table.tokens[id].sources) {
+      readers[source].push_back(id);
+      ++waits[id];
+    }
+  }
+  using Item = std::pair<std::size_t, NodeTokenId>;
+  std::priority_queue<Item, std::vector<Item>, std::greater<>> ready;
+  for (const NodeTokenId id : AllIds<NodeTokenId>(count)) {
+    if (waits[id] == 0) ready.emplace(keys[id], id);
+  }
+  NodeTokens sorted;
+  sorted.order = table.order;
+  sorted.by_node.resize(table.by_node.size(), kNo<NodeTokenId>);
+  IdVector<NodeTokenId, NodeTokenId> moved(count, kNo<NodeTokenId>);
+  while (!ready.empty()) {
+    const NodeTokenId id = ready.top().second;
+    ready.pop();
+    moved[id] = sorted.tokens.Add(table.tokens[id]);
+    sorted.by_node[table.tokens[id].node] = moved[id];
+    for (const NodeTokenId reader : readers[id]) {
+      if (--waits[reader] == 0) ready.emplace(keys[reader], reader);
+    }
+  }
+  for (NodeToken& token : sorted.tokens) {
+    for (NodeTokenId& source : token.sources) source = moved[source];
+  }
+  return sorted;
+}
+
+}  // namespace
+
+Projection ProjectCalls(const Model& model,
+                        const std::vector<CalledModule>& calls,
+                        const std::vector<const std::string*>& known) {
+  const CallProgram program = MakeProgram(calls, BuiltInTorchOps());
+  const NodeTokens written = MakeNodeTokens(model);
+  Projection projection;
+  double most = -1;
+  // Tools sort nodes anew.
+  for (const NodeTokens& tokens : {written, SortDepthFirst(model, written)}) {
+    const NodeTokens table =
+        SortByCalls(tokens, CallKeys(tokens, calls, known));
+    StepMatch match = MatchSteps(model, table, program.steps, BuiltInTorchOps(),
+                                 {}, KnownTokens(table, program.steps, known));
+    if (match.steps_matched <= most) continue;
+    most = match.steps_matched;
+    projection.score = match.score;
+    projection.nodes =
+        CallProjector(model, calls, program, table, std::move(match.steps))
+            .Run();
+  }
+  return projection;
+}
+
+}  // namespace onnx_tag

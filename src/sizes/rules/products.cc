@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include "sizes/rules/rules.h"
+
+namespace onnx_tag::sizes {
+namespace {
+
+// The product of matrices in the last two dimensions.
+std::optional<Shape> ProductShape(Shape a, Shape b) {
+  if (a.empty() || b.empty()) return std::nullopt;
+  const bool row = a.size() == 1;
+  const bool column = b.size() == 1;
+  if (row) a.insert(a.begin(), 1);
+  if (column) b.push_back(1);
+  auto shape =
+      Broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
+  if (!shape) return std::nullopt;
+  if (!row) shape->push_back(a[a.size() - 2]);
+  if (!column) shape->push_back(b.back());
+  return shape;
+}
+
+}  // namespace
+
+Inferred Product(const NodeView& node) {
+  const bool linear = node.op() == "QLinearMatMul";
+  const Shape* const a = node.Input(0);
+  const Shape* const b = node.Input(linear ? 3 : 1);
+  if (a == nullptr || b == nullptr || a->empty() || b->empty()) return {};
+  Shape left = *a;
+  Shape right = *b;
+  if (node.attributes().Int("transA", 0) != 0 && left.size() > 1) {
+    std::swap(left[left.size() - 1], left[left.size() - 2]);
+  }
+  if (node.attributes().Int("transB", 0) != 0 && right.size() > 1) {
+    std::swap(right[right.size() - 1], right[right.size() - 2]);
+  }
+  const auto shape = ProductShape(left, right);
+  return shape ? Gives(*shape) : Inferred();
+}
+
+Inferred GemmProduct(const NodeView& node) {
+  const Shape* const a = node.Input(0);
+  const Shape* const b = node.Input(node.op() == "QGemm" ? 3 : 1);
+  if (a == nullptr || b == nullptr || a->size() != 2 || b->size() != 2) {
+    return {};
+  }
+  const bool left = node.attributes().Int("transA", 0) != 0;
+  const bool right = node.attributes().Int("transB", 0) != 0;
+  return Gives({(*a)[left ? 1 : 0], (*b)[right ? 0 : 1]});
+}
+
+Inferred BlockProduct(const NodeView& node) {  // MatMulNBits
+  const Shape* const a = node.Input(0);
+  if (a == nullptr || a->empty()) return {};
+  Shape shape = *a;
+  shape.back() = node.attributes().Int("N", kUnknownDim);
+  return Gives(std::move(shape));
+}
+
+Inferred EinsumProduct(const NodeView& node) {
+  std::string_view equation = node.attributes().Text("equation");
+  const std::size_t arrow = equation.find("->");
+  if (arrow == std::string_view::npos ||
+      equation.find('.') != std::string_view::npos) {
+    return {};
+  }
+  std::unordered_map<char, std::int64_t> sizes;
+  std::size_t input = 0;
+  std::size_t place = 0;
+  for (const char letter : equation.substr(0, arrow)) {
+    if (letter == ' ') continue;
+    if (letter == ',') {
+      ++input;
+      place = 0;
+      continue;
+    }
+    const Shape* const shape = node.Input(input);
+    if (shape == nullptr || place >= shape->size()) return {};
+    sizes[letter] = (*shape)[place++];
+  }
+  Shape shape;
+  for (const char letter : equation.substr(arrow + 2)) {
+    if (letter == ' ') continue;
+    const auto found = sizes.find(letter);
+    if (found == sizes.end()) return {};
+    shape.push_back(found->second);
+  }
+  return Gives(std::move(shape));
+}
+
+// com.microsoft: [batch, sequence, hidden] with the projection in its weight.
+Inferred PackedAttention(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const Shape* const weight = node.Input(1);
+  if (data == nullptr || data->size() != 3) return {};
+  Shape shape = *data;
+  const auto sizes = node.attributes().Ints("qkv_hidden_sizes");
+  if (sizes && sizes->size() == 3) {
+    shape[2] = (*sizes)[2];
+  } else if (weight != nullptr && weight->size() == 2 && (*weight)[1] > 0) {
+    shape[2] = (*weight)[1] / 3;
+  }
+  return Gives(std::move(shape));
+}
+
+Inferred Recurrent(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const Shape* const weight = node.Input(2);
+  if (data == nullptr || weight == nullptr || data->size() != 3 ||
+      weight->size() != 3) {
+    return {};
+  }
+  const std::int64_t hidden = (*weight)[2];
+  const std::int64_t directions = (*weight)[0];
+  return {.outputs = {Shape{(*data)[0], directions, (*data)[1], hidden},
+                      Shape{directions, (*data)[1], hidden},
+                      Shape{directions, (*data)[1], hidden}}};
+}
+
+}  // namespace onnx_tag::sizes

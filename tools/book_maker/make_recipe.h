@@ -1,0 +1,26 @@
+// From a file with known answers to a recipe.
+#ifndef ONNX_TAG_BOOK_MAKER_MAKE_RECIPE_H_
+#define ONNX_TAG_BOOK_MAKER_MAKE_RECIPE_H_
+
+#include <string_view>
+#include <vector>
+
+#include "onnx_tag/model.h"
+#include "recipes/book/recipe.h"
+
+namespace onnx_tag::recipes {
+
+// Which module made a node.
+struct KnownModule {
+  NodeId node;
+  std::string_view path;     // "encoder.layer.0"; "" for the root
+  std::string_view classes;  // "BertModel/BertEncoder/ModuleList/BertLayer":
+                             // the root's and one for each atom; may be empty
+};
+
+// Of the main graph. Family, exporter and version are left to the caller.
+Recipe MakeRecipe(const Model& model, const std::vector<KnownModule>& truth);
+
+}  // namespace onnx_tag::recipes
+
+#endif  // ONNX_TAG_BOOK_MAKER_MAKE_RECIPE_H_

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Makes the page that maps a dropped file in the browser: static files for any web server.
+#
+#   web/build_page.sh BUILD_DIR [FOLDER]
+#
+# BUILD_DIR is a build of onnx-tag. FOLDER is where to write; by default BUILD_DIR/page/site, which cpack then puts into the
+# tarball.
+#
+# Needs emscripten, CMake and Ninja, and node 20 and npm for web/build.sh.
+set -eu
+web=$(cd "$(dirname "$0")" && pwd)
+[ $# -ge 1 ] || { echo "usage: web/build_page.sh BUILD_DIR [FOLDER]" >&2; exit 2; }
+native=$(cd "$1" && pwd)
+build=$native/page
+out=$(mkdir -p "${2:-$build/site}" && cd "${2:-$build/site}" && pwd)
+for table in recipes catalogue; do
+    [ -f "$native/generated/$table.table" ] || {
+        echo "build_page.sh: $1 has no generated/$table.table: build onnx-tag there first" >&2
+        exit 1
+    }
+done
+
+# Of the system's headers only those of our libraries: the rest is for another machine.
+mkdir -p "$build/include" "$build/packages"
+for library in fmt nlohmann CLI xxhash.h; do
+    ln -sfn "/usr/include/$library" "$build/include/$library"
+done
+for target in fmt::fmt-header-only CLI11::CLI11 nlohmann_json::nlohmann_json; do
+    package=${target%%::*}
+    printf 'add_library(%s INTERFACE IMPORTED)\ntarget_include_directories(%s INTERFACE %s)\n' \
+        "$target" "$target" "$build/include" >"$build/packages/${package}Config.cmake"
+done
+emcmake cmake -S "$web/.." -B "$build/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_FLAGS=-fwasm-exceptions -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
+    -DONNX_TAG_PROTOBUF=OFF -DONNX_TAG_BENCH=OFF -DBUILD_TESTING=OFF -DONNX_TAG_TABLES="$native/generated" \
+    -Dfmt_DIR="$build/packages" -DCLI11_DIR="$build/packages" -Dnlohmann_json_DIR="$build/packages" >"$build/configure.log"
+cmake --build "$build/build" --target onnx-tag-page
+cp "$build/build/onnx-tag-page.js" "$build/build/onnx-tag-page.wasm" "$out/"
+"$web/build.sh" >/dev/null
+node "$web/build.mjs" --page "$out"
