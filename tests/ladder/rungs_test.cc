@@ -344,6 +344,33 @@ TEST(Rung, SequentialIsAroundWhatMayBeOneOfTwoItems) {
   }
 }
 
+// Nobody makes a Sequential of one item; and what follows one product follows
+// the next, too.
+TEST(Rung, SequentialGoesOnBehindItsLastKnownItem) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"one.0.weight", "two.0.weight", "two.2.weight",
+                                "other.weight", "last.1.weight"});
+  graph.Node("Conv", {"x", "one.0.weight"}, "a");
+  graph.Node("LeakyRelu", {"a"}, "b");
+  graph.Node("Conv", {"b", "two.0.weight"}, "c");
+  graph.Node("Relu", {"c"}, "d");
+  graph.Node("Conv", {"d", "two.2.weight"}, "e");
+  graph.Node("Relu", {"e"}, "f");
+  graph.Node("Conv", {"f", "last.1.weight"}, "g");
+  graph.Node("Relu", {"g"}, "h");
+  graph.Node("Conv", {"h", "other.weight"}, "i");
+  graph.Read();
+  graph.Place("a", "one.0");
+  graph.Place("c", "two.0");
+  graph.Place("e", "two.2");
+  graph.Place("g", "last.1");
+  graph.Place("i", "other");
+  EXPECT_EQ(graph.Says("sequential", "b"), "one low");
+  EXPECT_EQ(graph.Says("sequential", "d"), "two.1 medium");
+  EXPECT_EQ(graph.Says("sequential", "f"), "two low");
+  EXPECT_EQ(graph.Says("sequential", "h"), "-");
+}
+
 TEST(Rung, ExecutionOrderStaysBetweenPlacedNodes) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "a");
@@ -353,6 +380,21 @@ TEST(Rung, ExecutionOrderStaysBetweenPlacedNodes) {
   graph.Place("a", "block.act");
   graph.Place("c", "block.act");
   EXPECT_EQ(graph.Says("execution_order", "b"), "block.act low");
+}
+
+// A tool that sorts nodes anew puts branches side by side.
+TEST(Rung, ExecutionOrderKnowsWhatRunsBesideALeaf) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"block.proj.weight", "block.conv.weight"});
+  graph.Node("Mul", {"x", "block.proj.weight"}, "a");
+  graph.Node("Neg", {"x"}, "b");
+  graph.Node("Add", {"a", "block.proj.weight"}, "c");
+  graph.Node("Conv", {"b", "block.conv.weight"}, "d");
+  graph.Read();
+  graph.Place("a", "block.proj");
+  graph.Place("c", "block.proj");
+  graph.Place("d", "block.conv");
+  EXPECT_EQ(graph.Says("execution_order", "b"), "block low");
 }
 
 // Facts of a recorded run; the run is in the file's order.

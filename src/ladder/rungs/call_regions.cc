@@ -18,15 +18,6 @@ constexpr std::size_t kMostStates = 20000;
 // And for all of them, for each node of the model.
 constexpr std::size_t kStatesPerNode = 200;
 
-// Parameters that torch.nn's own leaves have: such a module has no arithmetic
-// but its operator's.
-bool IsPlainParameter(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kPlain = {
-      "weight", "bias", "running_mean", "running_var", "weight_bias"};
-  const std::string_view atom = name.substr(name.rfind('.') + 1);
-  return std::find(kPlain.begin(), kPlain.end(), atom) != kPlain.end();
-}
-
 // The smallest set of nodes around the named ones of a call with the fewest
 // values that cross its border: a minimum cut, where a value that has a node on
 // either side costs one.

@@ -42,8 +42,16 @@ class ExecutionOrder {
         module_(evidence.model.node_count(), kNo<ModuleId>),
         readers_(evidence.model.node_count(), kNo<ModuleId>),
         fed_(evidence.model.node_count(), false),
+        behind_hidden_(evidence.model.node_count(), false),
         data_(evidence.model),
-        bounds_(FindBounds(evidence, placed, data_)) {}
+        bounds_(FindBounds(evidence, placed, data_)),
+        own_arithmetic_(tree_.size(), false) {
+    for (const Parameter& parameter : evidence.parameters) {
+      if (parameter.uses > 0 && !IsPlainParameter(parameter.name)) {
+        own_arithmetic_[parameter.module] = true;
+      }
+    }
+  }
 
   std::vector<Claim> Run() {
     for (const NodeId node : model_.Nodes())
@@ -198,9 +206,12 @@ class ExecutionOrder {
       ++all;
       anchors += IsAnchor(node);
       fed_[node] = IsAnchor(node);
+      behind_hidden_[node] = HasHiddenWeight(evidence_, node);
       for (const ValueId input : model_.Inputs(node)) {
         const NodeId producer = ProducerOf(model_, input);
-        fed_[node] = fed_[node] || (producer != kNo<NodeId> && fed_[producer]);
+        if (producer == kNo<NodeId>) continue;
+        fed_[node] = fed_[node] || fed_[producer];
+        behind_hidden_[node] = behind_hidden_[node] || behind_hidden_[producer];
       }
     }
     much_is_placed_ = anchors * kLeastPlaced >= all;
@@ -210,9 +221,10 @@ class ExecutionOrder {
   // in which it ran.
   bool IsOutsideNames(std::span<const NodeId> gap) const {
     return !bounds_.order.as_written && !fed_[gap.front()] &&
-           std::any_of(gap.begin(), gap.end(), [&](NodeId node) {
-             return HasHiddenWeight(evidence_, node);
-           });
+           (behind_hidden_[gap.front()] ||
+            std::any_of(gap.begin(), gap.end(), [&](NodeId node) {
+              return HasHiddenWeight(evidence_, node);
+            }));
   }
 
   // The module of the first node of `gap`; the other nodes precede `after`.
@@ -224,7 +236,7 @@ class ExecutionOrder {
     const ModuleId a = before == kNo<NodeId> ? ModuleId{0} : module_[before];
     const ModuleId b = after == kNo<NodeId> ? ModuleId{0} : module_[after];
     if (a == b && before != kNo<NodeId> && after != kNo<NodeId> &&
-        (HasChildren(a) || ReadsFrom(node, a))) {
+        (HasChildren(a) || (ReadsFrom(node, a) && readers_[node] == a))) {
       return a;
     }
     if (before != kNo<NodeId> && after == kNo<NodeId> && IsProgram(gap)) {
@@ -311,7 +323,12 @@ class ExecutionOrder {
 
   // The module that certainly contains it.
   ModuleId Around(NodeId node, ModuleId a, ModuleId b) const {
-    const ModuleId around = Common(a, b);
+    ModuleId around = Common(a, b);
+    // Between two nodes of a leaf may run what runs beside it.
+    if (around != ModuleId{0} && !HasChildren(around) &&
+        !own_arithmetic_[around]) {
+      around = Callable(tree_.Parent(around));
+    }
     const ModuleId bound = bounds_.inside[node];
     return bound != kNo<ModuleId> && tree_.IsAncestor(around, bound)
                ? Callable(bound)
@@ -444,11 +461,13 @@ class ExecutionOrder {
   const Placed& placed_;
   IdVector<NodeId, ModuleId> module_;
   IdVector<NodeId, ModuleId> readers_;
-  IdVector<NodeId, bool> fed_;  // depends on a placed node
+  IdVector<NodeId, bool> fed_;            // depends on a placed node
+  IdVector<NodeId, bool> behind_hidden_;  // on a weight without a name
   bool much_is_placed_ = false;
   std::size_t behind_last_ = 0;  // data nodes after the last placed node
   DataValues data_;
   Bounds bounds_;
+  IdVector<ModuleId, bool> own_arithmetic_;
   std::vector<Claim> claims_;
 };
 

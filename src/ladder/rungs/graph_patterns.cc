@@ -163,6 +163,12 @@ QuantizedParts PartsOfQuantized(const Evidence& evidence, NodeId product) {
   return {product, scales, bias, cast, scaled};
 }
 
+bool IsPlainParameter(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kPlain = {
+      "weight", "bias", "running_mean", "running_var", "weight_bias"};
+  return OneOf(name.substr(name.rfind('.') + 1), kPlain);
+}
+
 bool IsProduct(std::string_view op) {
   constexpr std::array<std::string_view, 18> kProducts = {
       "MatMul",        "Gemm",

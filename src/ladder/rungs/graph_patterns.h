@@ -15,6 +15,10 @@ namespace onnx_tag {
 // kNo. A Cast, Reshape or DequantizeLinear between them is skipped.
 NodeId MatMulBefore(const Evidence& evidence, NodeId add);
 
+// Whether torch.nn's own leaves have such a parameter: a module with no other
+// has no arithmetic but its operator's.
+bool IsPlainParameter(std::string_view name);
+
 // Whether it multiplies by matrices or kernels, quantized or not.
 bool IsProduct(std::string_view op);
 

@@ -3,9 +3,12 @@
 // The items of a Sequential run one after the other, and its numbers have no
 // gaps. So nodes between the nodes of items 3 and 5, without other producers
 // and consumers, are item 4. Where it is not clear which of the items they are,
-// they are still inside the Sequential.
+// they are still inside the Sequential. So is what follows the last item that
+// is known, if the same follows an item before it, or if there is no other:
+// nobody makes a Sequential of one.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -98,6 +101,12 @@ class SequentialParts {
     for (const NodeId node : model_[GraphId{0}].nodes) {
       if (placed_[node].tagged() && data_.IsMadeBy(node) && NumberOf(node)) {
         PlaceBehind(node);
+        last_of_[placed_[node].module] = node;
+      }
+    }
+    for (const NodeId node : model_[GraphId{0}].nodes) {
+      if (placed_[node].tagged() && data_.IsMadeBy(node) && NumberOf(node)) {
+        PlaceTail(node);
       }
     }
     return std::move(claims_);
@@ -106,6 +115,7 @@ class SequentialParts {
  private:
   // More is not between two items.
   static constexpr std::size_t kMostNodes = 64;
+  static constexpr std::size_t kMostOfPart = 8;
 
   // Its number, if it is an item without children.
   std::optional<std::uint32_t> NumberOf(NodeId node) const {
@@ -145,6 +155,84 @@ class SequentialParts {
     std::sort(gap.begin(), gap.end());
     if (HasOtherInputs(before, gap)) return;
     Place(before, gap, after);
+  }
+
+  // The activation or norm that alone reads what the node makes.
+  std::vector<NodeId> PartBehind(NodeId node) const {
+    std::vector<NodeId> part;
+    std::vector<NodeId> made = {node};
+    // A part of several nodes reads its input more than once.
+    for (std::size_t i = 0; i < made.size() && part.size() < kMostOfPart; ++i) {
+      for (const ValueId output : model_.Outputs(made[i])) {
+        if (output == kNo<ValueId> || model_[output].is_output) continue;
+        for (const NodeId reader : model_.Consumers(output)) {
+          if (!data_.IsMadeBy(reader) ||
+              std::find(part.begin(), part.end(), reader) != part.end()) {
+            continue;
+          }
+          if (placed_[reader].tagged()) continue;
+          part.push_back(reader);
+          made.push_back(reader);
+        }
+      }
+    }
+    std::sort(part.begin(), part.end());
+    if (part.empty() || HasHiddenWeight(evidence_, part[0])) return {};
+    part.resize(PartAt(part));
+    if (HasOtherInputs(node, part)) return {};
+    return part;
+  }
+
+  // Whether nobody but the part reads what the node makes.
+  bool IsAlone(NodeId node, const std::vector<NodeId>& part) const {
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      if (model_[output].is_output) return false;
+      for (const NodeId reader : model_.Consumers(output)) {
+        if (data_.IsMadeBy(reader) &&
+            !std::binary_search(part.begin(), part.end(), reader)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  void PlaceTail(NodeId last) {
+    const ModuleId item = placed_[last].module;
+    const ModuleId list = tree_.Parent(item);
+    NodeId other = kNo<NodeId>;  // of an item before it
+    std::size_t items = 0;
+    for (const ModuleId child : tree_.Children(list)) {
+      if (!evidence_.HasParameterAt(child)) continue;
+      ++items;
+      if (NumberAt(child) > NumberAt(item)) return;
+      if (child != item && last_of_.contains(child)) {
+        other = last_of_.at(child);
+      }
+    }
+    const std::vector<NodeId> part = PartBehind(last);
+    if (part.empty() || !IsAlone(last, part)) return;
+    const bool single = items == 1 && NumberAt(item) == 0U;
+    if (!single) {
+      if (other == kNo<NodeId>) return;
+      const std::vector<NodeId> twin = PartBehind(other);
+      if (twin.size() != part.size() ||
+          !std::equal(part.begin(), part.end(), twin.begin(),
+                      [&](NodeId a, NodeId b) {
+                        return model_.OpType(a) == model_.OpType(b);
+                      })) {
+        return;
+      }
+    }
+    for (const NodeId node : part) {
+      claims_.push_back({node, list, Confidence::kLow, Source::kLocality,
+                         "a Sequential goes on like this"});
+    }
+  }
+
+  std::optional<std::uint32_t> NumberAt(ModuleId module) const {
+    return ItemNumber(tree_.Atom(module));
   }
 
   void Place(NodeId before, const std::vector<NodeId>& gap, NodeId after) {
@@ -248,6 +336,7 @@ class SequentialParts {
   const ModuleTree& tree_;
   const Placed& placed_;
   DataValues data_;
+  std::map<ModuleId, NodeId> last_of_;  // the last node of an item
   std::vector<Claim> claims_;
 };
 
