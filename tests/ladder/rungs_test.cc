@@ -234,8 +234,8 @@ TEST(Rung, ReshapesAroundSeveralGemmsAreOfTheOnesBesideThem) {
   graph.Place("down", "a.down");
   graph.Place("b", "b");
   EXPECT_EQ(graph.Says("gemm_reshape", "flat"), "-");
-  EXPECT_EQ(graph.Says("gemm_reshape", "back"), "a.down medium");
-  EXPECT_EQ(graph.Says("gemm_reshape", "b_back"), "b medium");
+  EXPECT_EQ(graph.Says("gemm_reshape", "back"), "a.down high");
+  EXPECT_EQ(graph.Says("gemm_reshape", "b_back"), "b high");
 }
 
 TEST(Rung, ConversionsAreOfWhoMadeTheTensor) {
