@@ -21,9 +21,9 @@ if [ "${1:-}" = --program ]; then
   shift
 fi
 
-native=(g++-x86-64-linux-gnu cmake ninja-build protobuf-compiler libcli11-dev nlohmann-json3-dev libfmt-dev
+native=(g++-x86-64-linux-gnu cmake ninja-build protobuf-compiler libcli11-dev nlohmann-json3-dev libxxhash-dev
   qemu-user-static)
-foreign=(libgtest-dev:amd64 libgmock-dev:amd64 libprotobuf-dev:amd64 zlib1g-dev:amd64)
+foreign=(libgtest-dev:amd64 libgmock-dev:amd64 libprotobuf-dev:amd64 zlib1g-dev:amd64 libfmt-dev:amd64)
 if ! command -v x86_64-linux-gnu-g++ >/dev/null || ! [ -e /usr/lib/x86_64-linux-gnu/libprotobuf.a ]; then
   dpkg --add-architecture amd64
   apt-get update -qq
