@@ -148,6 +148,28 @@ TEST_F(BatchTest, TwoModelsMayShareWeights) {
   }
 }
 
+TEST_F(BatchTest, TheWeightsOfAnotherModelAreNotReplaced) {
+  // b keeps its weights where the tags of a would go.
+  for (const std::string name : {"a.tagged.onnx", "a.tags.json"}) {
+    fs::create_directories(folder_ / name + ".in");
+    const std::string in = name + ".in/";
+    Add(in + "a.onnx");
+    folder_.Write(
+        in + "b.onnx",
+        BytesFromText("graph { node { op_type: 'Relu' name: '/a/Relu' } "
+                      "initializer { name: 'w' data_location: 1 external_data "
+                      "{ key: 'location' value: '" +
+                      name + "' } } }"));
+    folder_.Write(in + name, "weights");
+    const CliResult result =
+        RunCli({folder_ / in + "a.onnx", folder_ / in + "b.onnx", "--force"});
+    EXPECT_EQ(result.exit, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("holds the weights of"));
+    EXPECT_EQ(ReadFile(folder_ / in + name), "weights");
+    EXPECT_FALSE(fs::exists(folder_ / in + "b.tagged.onnx"));
+  }
+}
+
 // Tags open and close in order, and nothing needs escaping that is not.
 bool IsWellFormed(const std::string& xml) {
   std::vector<std::string> open;

@@ -1,14 +1,49 @@
 // Tested by tests/commands/batch_test.cc.
 #include "commands/batch/refuse_collisions.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <unordered_map>
 
 #include "base/text.h"
+#include "commands/write/external_data.h"
 #include "io/inputs.h"
 #include "io/paths.h"
+#include "model/model_file.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
+namespace {
+
+// --force replaces a file of any kind, and it may hold the weights of another
+// model. The models are read only if there is a file to replace.
+void RefuseWeights(const std::vector<FoundModel>& models,
+                   const std::vector<std::string>& outputs) {
+  std::error_code error;
+  if (std::none_of(outputs.begin(), outputs.end(), [&](const auto& output) {
+        return std::filesystem::is_regular_file(output, error);
+      })) {
+    return;
+  }
+  Inputs inputs;
+  for (const FoundModel& model : models) {
+    try {
+      AddModelInputs(ModelFile::Open(model.path), inputs);
+    } catch (const Error&) {
+      // Reported when it is its turn.
+    }
+  }
+  for (const std::string& output : outputs) {
+    const std::string_view what = inputs.Find(output);
+    if (what.empty()) continue;
+    Fail(ErrorKind::kUsage,
+         "{} would be replaced, but it holds the {}\n  write to another "
+         "folder with --out-dir",
+         Printable(output), what);
+  }
+}
+
+}  // namespace
 
 void RefuseCollisions(const std::vector<FoundModel>& models,
                       const std::vector<Destinations>& destinations,
@@ -17,6 +52,7 @@ void RefuseCollisions(const std::vector<FoundModel>& models,
   for (const FoundModel& model : models) inputs.Add(model.path, model.path);
   FileKeys keys;
   std::unordered_map<std::string, const FoundModel*> outputs;
+  std::vector<std::string> written;  // but for models in place
   const auto add = [&](const FoundModel& model, const std::string& output) {
     if (output.empty() || output == "-") return;
     const auto [at, added] = outputs.emplace(keys.Of(output), &model);
@@ -27,8 +63,9 @@ void RefuseCollisions(const std::vector<FoundModel>& models,
            Printable(at->second->path), Printable(model.path),
            Printable(output));
     }
-    const std::string_view input = inputs.Find(output);
-    if (input.empty() || (options.write.in_place && output == model.path)) {
+    if (options.write.in_place && output == model.path) return;
+    if (inputs.Find(output).empty()) {
+      written.push_back(output);
       return;
     }
     Fail(ErrorKind::kUsage,
@@ -40,6 +77,7 @@ void RefuseCollisions(const std::vector<FoundModel>& models,
     add(models[i], destinations[i].model);
     add(models[i], destinations[i].sidecar);
   }
+  if (options.write.force && models.size() > 1) RefuseWeights(models, written);
 }
 
 }  // namespace onnx_tag
