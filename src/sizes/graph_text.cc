@@ -14,7 +14,6 @@ using wire::Field;
 using wire::FieldReader;
 
 constexpr GraphId kMain{0};
-// Of TensorShapeProto.Dimension.
 
 std::uint32_t Key(ValueId value) {
   return static_cast<std::uint32_t>(Index(value));
@@ -22,7 +21,7 @@ std::uint32_t Key(ValueId value) {
 
 }  // namespace
 
-GraphText::GraphText(const Model& model, bool dim_names) : model_(model) {
+GraphText::GraphText(const Model& model, bool dim_names) {
   for (const Initializer& tensor : model.initializers()) {
     if (tensor.external || tensor.sparse ||
         model[tensor.value].graph != kMain ||

@@ -28,7 +28,6 @@ class GraphText {
   void ReadTensor(Bytes tensor);
   void ReadValueInfo(Bytes info);
 
-  const Model& model_;
   std::unordered_map<std::string_view, ValueId> small_;   // by name
   std::unordered_map<std::string_view, ValueId> values_;  // by name
   std::unordered_map<std::uint32_t, Bytes> tensors_;      // by value
