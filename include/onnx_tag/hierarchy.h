@@ -15,8 +15,8 @@
 #include <deque>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/id_table.h"
 #include "base/ids.h"
 #include "base/interner.h"
 
@@ -90,13 +90,13 @@ class ModuleTree {
   };
 
   TextId Intern(std::string_view text);
-  // The slot of the child, or the empty slot where it would be added.
-  std::size_t SlotOf(ModuleId parent, TextId atom) const;
-  void Grow();
+  // The child that was added last, if it has this atom; else kNo<ModuleId>.
+  ModuleId LastChild(ModuleId parent, std::string_view atom) const;
+  static std::uint32_t Hash(ModuleId parent, TextId atom);
+  ModuleId FindChild(ModuleId parent, TextId atom, std::uint32_t hash) const;
 
   IdVector<ModuleId, Module> modules_;
-  // A hash table with open addressing; the key is (parent, atom).
-  std::vector<ModuleId> slots_;
+  IdTable<ModuleId> by_name_;  // all but the root, by parent and atom
   // A deque, because the interner needs strings that do not move.
   std::deque<std::string> texts_;
   Interner<TextId> interner_;

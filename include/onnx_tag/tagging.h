@@ -102,10 +102,14 @@ struct Tag {
 struct ModuleFacts {
   Confidence class_confidence = Confidence::kLow;
   std::vector<std::string> candidates;  // other classes that fit equally well
-  // As read from a file; if empty, ModuleFormat makes it.
+  std::uint64_t parameters = 0;         // elements of its own weights
+};
+
+// The paths of a module as a file or a rule gives them. What is empty,
+// ModuleFormat makes.
+struct GivenPaths {
   std::string hierarchy_tag;
   std::string role_path;
-  std::uint64_t parameters = 0;  // elements of its own weights
 };
 
 struct Origin {
@@ -138,9 +142,12 @@ struct TagFormat {
 struct Tagging {
   ModuleTree modules;
   IdVector<ModuleId, ModuleFacts> facts;  // may be shorter than the tree
-  IdVector<NodeId, Tag> tags;             // one per node of the model
-  IdVector<RoleId, Role> roles;           // role 0 is "other"
-  std::vector<Origin> origins;            // by node
+  // Empty where the model is mapped: with a module for each node, it would be
+  // 90 bytes a node.
+  IdVector<ModuleId, GivenPaths> given;  // may be shorter than the tree
+  IdVector<NodeId, Tag> tags;            // one per node of the model
+  IdVector<RoleId, Role> roles;          // role 0 is "other"
+  std::vector<Origin> origins;           // by node
   std::vector<CallSite> call_sites;
   RootClass root;
   // The prefixes of classes of the model's families ("Bert"). Role paths omit
@@ -154,6 +161,8 @@ struct Tagging {
   // rules that match nothing.
   std::vector<std::string> notes;
 
+  // The given paths of a module of the tree, to be changed.
+  GivenPaths& Give(ModuleId module);
   // The id of `role`; adds it if it is new.
   RoleId AddRole(const Role& role);
 };

@@ -1,8 +1,7 @@
 // Maps strings to dense ids. Equal strings have equal ids.
 //
 // The bytes are not copied (they are in a mapped file, or in a string of
-// another owner). The hash table uses open addressing and needs about 8 bytes
-// per slot plus 16 bytes per string.
+// another owner).
 #ifndef ONNX_TAG_BASE_INTERNER_H_
 #define ONNX_TAG_BASE_INTERNER_H_
 
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/id_table.h"
 #include "base/ids.h"
 
 namespace onnx_tag {
@@ -30,67 +30,31 @@ class Interner {
   void shrink_to_fit() { texts_.shrink_to_fit(); }
 
  private:
-  struct Slot {
-    std::uint32_t hash = 0;
-    std::uint32_t id = kEmpty;
-  };
-  static constexpr std::uint32_t kEmpty = 0xffffffff;
-
-  // The slot of `text`, or the empty slot where it would be added.
-  std::size_t SlotOf(std::string_view text, std::uint32_t hash) const;
+  Id Find(std::string_view text, std::uint32_t hash) const {
+    return table_.Find(hash, [&](Id id) { return texts_[Index(id)] == text; });
+  }
   static std::uint32_t Hash(std::string_view text) {
     return static_cast<std::uint32_t>(HashBytes(text) >> 32);
   }
-  void Grow();
 
   std::vector<std::string_view> texts_;
-  std::vector<Slot> slots_ = std::vector<Slot>(16);
+  IdTable<Id> table_;
 };
-
-template <typename Id>
-std::size_t Interner<Id>::SlotOf(std::string_view text,
-                                 std::uint32_t hash) const {
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-    const Slot& slot = slots_[at];
-    if (slot.id == kEmpty) return at;
-    if (slot.hash == hash && texts_[slot.id] == text) return at;
-  }
-}
 
 template <typename Id>
 Id Interner<Id>::Intern(std::string_view text) {
   const std::uint32_t hash = Hash(text);
-  std::size_t at = SlotOf(text, hash);
-  if (slots_[at].id != kEmpty) return MakeId<Id>(slots_[at].id);
-  if (2 * (texts_.size() + 1) > slots_.size()) {
-    Grow();
-    at = SlotOf(text, hash);
-  }
-  slots_[at] = {hash, static_cast<std::uint32_t>(texts_.size())};
+  const Id known = Find(text, hash);
+  if (known != kNo<Id>) return known;
+  const Id id = MakeId<Id>(texts_.size());
   texts_.push_back(text);
-  return MakeId<Id>(texts_.size() - 1);
+  table_.Add(hash, id);
+  return id;
 }
 
 template <typename Id>
 Id Interner<Id>::Find(std::string_view text) const {
-  const Slot& slot = slots_[SlotOf(text, Hash(text))];
-  return slot.id == kEmpty ? kNo<Id> : MakeId<Id>(slot.id);
-}
-
-template <typename Id>
-void Interner<Id>::Grow() {
-  // Copies the stored hashes. So the texts, which are spread over the file, are
-  // not read again.
-  std::vector<Slot> slots(slots_.size() * 2);
-  const std::size_t mask = slots.size() - 1;
-  for (const Slot& slot : slots_) {
-    if (slot.id == kEmpty) continue;
-    std::size_t at = slot.hash & mask;
-    while (slots[at].id != kEmpty) at = (at + 1) & mask;
-    slots[at] = slot;
-  }
-  slots_ = std::move(slots);
+  return Find(text, Hash(text));
 }
 
 }  // namespace onnx_tag

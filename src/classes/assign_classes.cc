@@ -60,10 +60,12 @@ class Observer {
     by_evidence_.resize(evidence_.modules.size(), kNo<ModuleId>);
     known[ModuleTree::kRoot] = ModuleTree::kRoot;
     std::size_t called = 0;
+    ModuleId next = ModuleTree::kRoot;
     for (const ModuleId id : AllIds<ModuleId>(kept.size())) {
       const ModuleId parent = kept.Parent(id);
       if (parent != kNo<ModuleId> && known[parent] != kNo<ModuleId>) {
-        known[id] = evidence_.modules.FindChild(known[parent], kept.Atom(id));
+        next = FindInEvidence(known[parent], kept.Atom(id), next);
+        known[id] = next;
       }
       // Only a rule of the user names a module that the evidence does not have.
       const bool in_evidence = known[id] != kNo<ModuleId>;
@@ -76,6 +78,18 @@ class Observer {
     observation_.scopes = 2 * called > kept.size();
   }
 
+  // The child of `parent`. It mostly follows the last one that was found,
+  // because the tagging took its modules in order: no table is searched.
+  ModuleId FindInEvidence(ModuleId parent, std::string_view atom,
+                          ModuleId last) const {
+    const ModuleTree& tree = evidence_.modules;
+    if (last != kNo<ModuleId> && Index(last) + 1 < tree.size()) {
+      const auto next = MakeId<ModuleId>(Index(last) + 1);
+      if (tree.Parent(next) == parent && tree.Atom(next) == atom) return next;
+    }
+    return tree.FindChild(parent, atom);
+  }
+
   void SeeParameters() {
     std::vector<const Initializer*> tensors(evidence_.parameters.size());
     for (const Initializer& tensor : model_.initializers()) {
@@ -84,7 +98,6 @@ class Observer {
       const Initializer*& known = tensors[Index(id)];
       if (known == nullptr || known->rank < tensor.rank) known = &tensor;
     }
-    std::unordered_set<NameInModule, NameInModuleHash> names;
     for (const ParameterId id : AllIds<ParameterId>(tensors.size())) {
       const Parameter& parameter = evidence_.parameters[id];
       const ModuleId module = by_evidence_[parameter.module];
@@ -105,12 +118,31 @@ class Observer {
       seen.rank = parameter.rank;
       if (const Initializer* const tensor = tensors[Index(id)];
           tensor != nullptr && tensor->rank > 0) {
-        seen.rows = model_.Dims(*tensor)[0];
+        seen.rows = static_cast<std::uint32_t>(
+            std::clamp<std::int64_t>(model_.Dims(*tensor)[0], 0, 0x7fffffff));
       }
-      if (names.insert({module, seen.name}).second) {
+      if (IsFirst(module, seen.name)) {
         observation_.seen[module].parameters.push_back(seen);
       }
     }
+  }
+
+  // Whether the module has no parameter of that name yet. Most modules have a
+  // few, and a set of all names would be 60 bytes a parameter.
+  bool IsFirst(ModuleId module, std::string_view name) {
+    constexpr std::size_t kFew = 8;
+    const auto& known = observation_.seen[module].parameters;
+    if (known.size() < kFew) {
+      return std::none_of(
+          known.begin(), known.end(),
+          [&](const auto& parameter) { return parameter.name == name; });
+    }
+    if (known.size() == kFew) {
+      for (const auto& parameter : known) {
+        names_.insert({module, parameter.name});
+      }
+    }
+    return names_.insert({module, name}).second;
   }
 
   void SeeOperators() {
@@ -205,6 +237,8 @@ class Observer {
   const Tagging& tagging_;
   catalogue::Observation observation_;
   IdVector<ModuleId, ModuleId> by_evidence_;
+  // Of the modules with many parameters.
+  std::unordered_set<NameInModule, NameInModuleHash> names_;
 };
 
 // Facts take precedence over the catalogue. If the catalogue would be certain
@@ -262,8 +296,9 @@ class RecipeBookClasses {
     }
   }
 
+  bool Has(ModuleId id) const { return by_module_[id] != nullptr; }
   ClassAnswer Of(ModuleId id) const {
-    if (by_module_[id] == nullptr) return {};
+    if (!Has(id)) return {};
     const RecipeClasses& classes = *by_module_[id];
     ClassAnswer answer;
     answer.name = classes.names.front();
@@ -289,6 +324,20 @@ bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
          (recipe.belief >= Belief::kMedium && catalogue.belief < Belief::kHigh);
 }
 
+// Modules without parts that neither the catalogue nor a recipe explains.
+void GuessLeafClasses(const catalogue::Observation& seen,
+                      const RecipeBookClasses& recipes,
+                      IdVector<ModuleId, ClassAnswer>& answers) {
+  const ModuleTree& tree = seen.modules;
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    if (id == ModuleTree::kRoot || answers[id].known() || recipes.Has(id) ||
+        !tree.Class(id).empty() || !tree.Children(id).empty()) {
+      continue;
+    }
+    answers[id] = catalogue::GuessLeafClass(seen.seen[id]);
+  }
+}
+
 std::vector<std::string> FamilyWords(const ModuleTree& tree) {
   std::unordered_set<std::string_view> classes;
   std::vector<std::string> words;
@@ -309,26 +358,30 @@ std::vector<std::string> FamilyWords(const ModuleTree& tree) {
 void AssignClasses(const Evidence& evidence, Tagging& tagging,
                    std::string_view hidden) {
   ModuleTree& tree = tagging.modules;
-  const catalogue::Observation seen = Observer(evidence, tagging).Observe();
-  catalogue::Identification found = IdentifyAdapted(seen, hidden);
-  if (hidden.empty()) NoteContradictions(seen, tagging);
   const RecipeBookClasses recipes(evidence, tree);
-  // Late: while the catalogue works there is twice as much to hold.
+  bool adapters_only_scale = false;
+  IdVector<ModuleId, ClassAnswer> answers;
+  // What was observed is not kept longer: with a module for each node it is
+  // more than 100 bytes a node.
+  {
+    const catalogue::Observation seen = Observer(evidence, tagging).Observe();
+    answers = IdentifyAdapted(seen, hidden).modules;
+    if (hidden.empty()) NoteContradictions(seen, tagging);
+    GuessLeafClasses(seen, recipes, answers);
+    adapters_only_scale = AdaptersOnlyScale(seen);
+  }
   tagging.facts.resize(tree.size());
   for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
     if (!tree.Class(id).empty()) {
       tagging.facts[id].class_confidence = Confidence::kCertain;
     } else if (ClassAnswer recipe = recipes.Of(id);
-               recipe.known() && IsBetter(recipe, found.modules[id])) {
+               recipe.known() && IsBetter(recipe, answers[id])) {
       Record(std::move(recipe), id, tagging);
-    } else if (found.modules[id].known()) {
-      Record(std::move(found.modules[id]), id, tagging);
-    } else if (tree.Children(id).empty() && id != ModuleTree::kRoot) {
-      ClassAnswer leaf = catalogue::GuessLeafClass(seen.seen[id]);
-      if (leaf.known()) Record(std::move(leaf), id, tagging);
+    } else if (answers[id].known()) {
+      Record(std::move(answers[id]), id, tagging);
     }
   }
-  NameWrappers(AdaptersOnlyScale(seen), tagging);
+  NameWrappers(adapters_only_scale, tagging);
   DescribeClasses(tagging);
 }
 

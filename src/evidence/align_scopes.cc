@@ -111,8 +111,14 @@ class ScopeAligner {
   }
 
   struct Vote {
-    ModuleId module;
-    std::uint32_t weight;
+    ModuleId module = kNo<ModuleId>;
+    std::uint32_t weight = 0;
+  };
+  // Most scopes have votes for one module: with 10^6 scopes a vector for each
+  // would be most of the time here.
+  struct Votes {
+    Vote first;
+    std::vector<Vote> others;
   };
 
   void CollectVotes() {
@@ -171,13 +177,22 @@ class ScopeAligner {
   }
 
   void Add(ScopeId scope, ModuleId module, std::uint32_t weight) {
-    for (Vote& vote : votes_[scope]) {
+    constexpr std::size_t kMostOthers = 15;
+    Votes& votes = votes_[scope];
+    if (votes.first.module == kNo<ModuleId>) votes.first.module = module;
+    if (votes.first.module == module) {
+      votes.first.weight += weight;
+      return;
+    }
+    for (Vote& vote : votes.others) {
       if (vote.module == module) {
         vote.weight += weight;
         return;
       }
     }
-    if (votes_[scope].size() < 16) votes_[scope].push_back({module, weight});
+    if (votes.others.size() < kMostOthers) {
+      votes.others.push_back({module, weight});
+    }
   }
 
   // Compares the scope, segment by segment from its end, with the path of the
@@ -297,16 +312,16 @@ class ScopeAligner {
   void PlaceByName(ScopeId id) {
     Scope& scope = scopes_[id];
     const ModuleId outer = scopes_[scope.parent].module;
-    const Vote* best = nullptr;
-    for (const Vote& vote : votes_[id]) {
-      if (best == nullptr || vote.weight > best->weight ||
+    const Vote* best = &votes_[id].first;
+    for (const Vote& vote : votes_[id].others) {
+      if (vote.weight > best->weight ||
           (vote.weight == best->weight &&
            tree_.IsAncestor(outer, vote.module) &&
            !tree_.IsAncestor(outer, best->module))) {
         best = &vote;
       }
     }
-    if (best != nullptr) {
+    if (best->module != kNo<ModuleId>) {
       scope.module = best->module;
       scope.proven = true;
       return;
@@ -447,7 +462,7 @@ class ScopeAligner {
   IdVector<ScopeId, bool> holds_shared_;   // `net` of `net/conv1`
   IdVector<ScopeId, bool> holds_own_;      // or of `net/net.0`
   IdVector<ScopeId, TwinScope> twins_;
-  IdVector<ScopeId, std::vector<Vote>> votes_;
+  IdVector<ScopeId, Votes> votes_;
   std::vector<Ballot>
       ballots_;  // by scope, of those that share a place the last
 };

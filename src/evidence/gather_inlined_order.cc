@@ -20,19 +20,39 @@
 namespace onnx_tag {
 namespace {
 
+// What the names of the nodes look like.
+struct BodyNames {
+  std::size_t own = 0;    // numbers in bodies
+  std::size_t other = 0;  // names of torchlib or of the rewriter
+  bool rewritten = false;
+};
+
+BodyNames CountBodyNames(const Model& model) {
+  BodyNames names;
+  for (const NodeId node : model[GraphId{0}].nodes) {
+    const BodyName name = ParseBodyName(model[node].name, model.OpType(node));
+    names.own += name.kind == BodyName::kOwn;
+    names.other +=
+        name.kind == BodyName::kHelper || name.kind == BodyName::kRewritten;
+    names.rewritten |= name.kind == BodyName::kRewritten;
+  }
+  return names;
+}
+
 class OrderGatherer {
  public:
   OrderGatherer(const Model& model, const ParameterFacts& parameters,
-                ModuleTree& modules)
+                bool optimized, ModuleTree& modules)
       : model_(model),
         parameters_(parameters),
         modules_(modules),
         nodes_(model[GraphId{0}].nodes),
-        names_(modules) {}
+        names_(modules),
+        optimized_(optimized) {}
 
   InlinedFacts Run() {
     InlinedFacts facts;
-    if (!LooksInlined() || !FindFrames()) return facts;
+    if (!FindFrames()) return facts;
     InlinedReplay inside(model_, parameters_, frames_, optimized_);
     inside.Follow(true);
     InlinedReplay outside(model_, parameters_, frames_, optimized_);
@@ -57,22 +77,6 @@ class OrderGatherer {
   }
 
  private:
-  // Whether there are names of torchlib or of the rewriter, and numbers in
-  // bodies.
-  bool LooksInlined() {
-    std::size_t own = 0;
-    std::size_t other = 0;
-    for (const NodeId node : nodes_) {
-      const BodyName name =
-          ParseBodyName(model_[node].name, model_.OpType(node));
-      own += name.kind == BodyName::kOwn;
-      other +=
-          name.kind == BodyName::kHelper || name.kind == BodyName::kRewritten;
-      optimized_ |= name.kind == BodyName::kRewritten;
-    }
-    return own > 0 && other > 0;
-  }
-
   // If an optimizer inlined the call, the node has the name of the call.
   bool IsDissolved(NodeId node, std::string_view value) const {
     return Mangle(model_[node].name).text.find(Mangle(value).text) !=
@@ -275,8 +279,8 @@ class OrderGatherer {
   ModuleTree& modules_;
   const std::vector<NodeId>& nodes_;
   MangledNames names_;
+  const bool optimized_;  // the rewriter has changed names
   std::vector<Frame> frames_;
-  bool optimized_ = false;
   std::vector<std::size_t> reads_;  // nodes before that read a parameter
 };
 
@@ -285,7 +289,9 @@ class OrderGatherer {
 InlinedFacts GatherInlinedOrder(const Model& model,
                                 const ParameterFacts& parameters,
                                 ModuleTree& modules) {
-  return OrderGatherer(model, parameters, modules).Run();
+  const BodyNames names = CountBodyNames(model);
+  if (names.own == 0 || names.other == 0) return {};
+  return OrderGatherer(model, parameters, names.rewritten, modules).Run();
 }
 
 }  // namespace onnx_tag

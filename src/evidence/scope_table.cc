@@ -10,8 +10,11 @@ ScopeTable::ScopeTable() {
 }
 
 ScopeId ScopeTable::Intern(std::string_view text) {
+  // A node and its output have the same scope, and nodes of a scope follow each
+  // other.
+  if (scopes_[last_].text == text) return last_;
   ScopeId id = interner_.Find(text);
-  if (id != kNo<ScopeId>) return id;
+  if (id != kNo<ScopeId>) return last_ = id;
   // Adding every prefix of it would be quadratic.
   if (!hierarchy::IsCrediblePath(text)) return id;
   const std::size_t slash = text.rfind('/');
@@ -21,7 +24,7 @@ ScopeId ScopeTable::Intern(std::string_view text) {
   id = interner_.Intern(text);
   scopes_.Add({.text = text, .parent = parent});
   scopes_[parent].has_children = true;
-  return id;
+  return last_ = id;
 }
 
 std::string_view ScopeTable::Segment(ScopeId id) const {

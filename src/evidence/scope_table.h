@@ -48,6 +48,7 @@ class ScopeTable {
  private:
   Interner<ScopeId> interner_;
   IdVector<ScopeId, Scope> scopes_;
+  ScopeId last_ = ScopeId{0};  // that was asked for
 };
 
 }  // namespace onnx_tag

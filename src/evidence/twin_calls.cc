@@ -29,7 +29,6 @@ class TwinCalls {
         facts_(facts),
         scopes_(facts.scopes),
         tree_(modules),
-        own_(facts.scopes.size()),
         twins_(facts.scopes.size()) {}
 
   IdVector<ScopeId, TwinScope> Run() {
@@ -82,6 +81,7 @@ class TwinCalls {
 
   // The module whose parameters the nodes of a scope read.
   void FindOwn() {
+    own_.resize(scopes_.size());
     for (const NodeId node : model_.Nodes()) {
       const ScopeId scope = facts_.node_scope[node] != kNo<ScopeId>
                                 ? facts_.node_scope[node]

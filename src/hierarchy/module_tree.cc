@@ -20,13 +20,13 @@ void ForEachAtom(std::string_view path, Visit visit) {
 
 }  // namespace
 
-ModuleTree::ModuleTree() : slots_(16, kNo<ModuleId>) {
+ModuleTree::ModuleTree() {
   Intern("");
   modules_.Add(Module());
 }
 
 ModuleTree::ModuleTree(const ModuleTree& other)
-    : modules_(other.modules_), slots_(other.slots_), texts_(other.texts_) {
+    : modules_(other.modules_), by_name_(other.by_name_), texts_(other.texts_) {
   for (const std::string& text : texts_) interner_.Intern(text);
 }
 
@@ -41,39 +41,37 @@ ModuleTree::TextId ModuleTree::Intern(std::string_view text) {
   return interner_.Intern(texts_.emplace_back(text));
 }
 
-std::size_t ModuleTree::SlotOf(ModuleId parent, TextId atom) const {
-  const std::size_t mask = slots_.size() - 1;
-  const std::uint64_t hash = HashMix(Index(parent), Index(atom));
-  for (std::size_t at = static_cast<std::size_t>(hash) & mask;;
-       at = (at + 1) & mask) {
-    const ModuleId id = slots_[at];
-    if (id == kNo<ModuleId>) return at;
-    if (modules_[id].parent == parent && modules_[id].atom == atom) return at;
-  }
+// Paths come in the order of the model: mostly the child is the last one, and
+// the table, which is spread over megabytes, is not read.
+ModuleId ModuleTree::LastChild(ModuleId parent, std::string_view atom) const {
+  const ModuleId last = modules_[parent].last_child;
+  return last != kNo<ModuleId> && Atom(last) == atom ? last : kNo<ModuleId>;
 }
 
-void ModuleTree::Grow() {
-  slots_.assign(slots_.size() * 2, kNo<ModuleId>);
-  for (const ModuleId id : AllIds<ModuleId>(modules_.size())) {
-    if (id == kRoot) continue;
-    slots_[SlotOf(modules_[id].parent, modules_[id].atom)] = id;
-  }
+std::uint32_t ModuleTree::Hash(ModuleId parent, TextId atom) {
+  return static_cast<std::uint32_t>(HashMix(Index(parent), Index(atom)) >> 32);
+}
+
+ModuleId ModuleTree::FindChild(ModuleId parent, TextId atom,
+                               std::uint32_t hash) const {
+  return by_name_.Find(hash, [&](ModuleId id) {
+    return modules_[id].parent == parent && modules_[id].atom == atom;
+  });
 }
 
 ModuleId ModuleTree::Child(ModuleId parent, std::string_view atom) {
+  const ModuleId last = LastChild(parent, atom);
+  if (last != kNo<ModuleId>) return last;
   const TextId text = Intern(atom);
-  std::size_t slot = SlotOf(parent, text);
-  if (slots_[slot] != kNo<ModuleId>) return slots_[slot];
-  if (2 * (modules_.size() + 1) > slots_.size()) {
-    Grow();
-    slot = SlotOf(parent, text);
-  }
+  const std::uint32_t hash = Hash(parent, text);
+  const ModuleId known = FindChild(parent, text, hash);
+  if (known != kNo<ModuleId>) return known;
   Module child;
   child.parent = parent;
   child.atom = text;
   child.depth = modules_[parent].depth + 1;
   const ModuleId id = modules_.Add(child);
-  slots_[slot] = id;
+  by_name_.Add(hash, id);
   Module& above = modules_[parent];
   if (above.last_child == kNo<ModuleId>) {
     above.first_child = id;
@@ -85,8 +83,11 @@ ModuleId ModuleTree::Child(ModuleId parent, std::string_view atom) {
 }
 
 ModuleId ModuleTree::FindChild(ModuleId parent, std::string_view atom) const {
+  const ModuleId last = LastChild(parent, atom);
+  if (last != kNo<ModuleId>) return last;
   const TextId text = interner_.Find(atom);
-  return text == kNo<TextId> ? kNo<ModuleId> : slots_[SlotOf(parent, text)];
+  return text == kNo<TextId> ? kNo<ModuleId>
+                             : FindChild(parent, text, Hash(parent, text));
 }
 
 ModuleId ModuleTree::Add(std::string_view dotted_path) {

@@ -345,7 +345,7 @@ void RuleApplication::Finish(const Evidence& evidence, Tagging& tagging) {
   const auto give_tag = [&](const Rule& rule, ModuleId module,
                             const Captures& captures) {
     if (!rule.gives_tag.empty()) {
-      tagging.facts[module].hierarchy_tag = FillIn(rule.gives_tag, captures);
+      tagging.Give(module).hierarchy_tag = FillIn(rule.gives_tag, captures);
     }
   };
   ForEachModule(tagging, [&](std::size_t i, const Rule& rule, ModuleId id,

@@ -6,9 +6,13 @@
 
 #include "base/text.h"
 #include "generated/roles.h"
+#include "hierarchy/name_parts.h"
 
 namespace onnx_tag {
 namespace {
+
+// A number that nobody writes.
+constexpr std::string_view kOtherNumber = "00";
 
 [[noreturn]] void Refuse(std::string_view line, std::string_view what) {
   throw std::invalid_argument(std::string(what) + " in: " + std::string(line));
@@ -149,6 +153,11 @@ void RoleVocabulary::Read(std::string_view text) {
     const auto number = static_cast<std::uint16_t>(lines_.size());
     Words& words = words_[static_cast<std::size_t>(line.subject)];
     for (const std::string_view word : line.words) {
+      words.tell_numbers |=
+          word == kOtherNumber ||
+          (word.find_first_not_of("!*0123456789") == std::string_view::npos &&
+           word.find_first_of("!*") != std::string_view::npos &&
+           word.find_first_not_of("!*") != std::string_view::npos);
       if (word.starts_with('!')) {
         words.exceptions.push_back({word.substr(1), number});
       } else if (word.find('*') != std::string_view::npos) {
@@ -192,8 +201,18 @@ std::vector<std::uint16_t> RoleVocabulary::Matching(
   return found;
 }
 
+std::string_view RoleVocabulary::StandIn(RoleSubject subject,
+                                         std::string_view text) const {
+  const Words& words = words_[static_cast<std::size_t>(subject)];
+  return words.tell_numbers || !hierarchy::IsNumeric(text) ||
+                 words.plain.contains(text)
+             ? text
+             : kOtherNumber;
+}
+
 const std::vector<std::uint16_t>& RoleLookup::Matching(RoleSubject subject,
                                                        std::string_view text) {
+  text = vocabulary_.StandIn(subject, text);
   const auto [at, added] =
       known_[static_cast<std::size_t>(subject)].try_emplace(text);
   if (added) at->second = vocabulary_.Matching(subject, text);

@@ -52,6 +52,9 @@ class RoleVocabulary {
   // order.
   std::vector<std::uint16_t> Matching(RoleSubject subject,
                                       std::string_view text) const;
+  // A text that matches the same lines: one number for all that no line names.
+  // A list may have 10^5 of them.
+  std::string_view StandIn(RoleSubject subject, std::string_view text) const;
 
  private:
   struct Pattern {
@@ -64,6 +67,7 @@ class RoleVocabulary {
     std::unordered_map<std::string_view, std::vector<std::uint16_t>> plain;
     std::vector<Pattern> patterns;
     std::vector<Pattern> exceptions;
+    bool tell_numbers = false;  // a pattern matches some numbers, not all
   };
 
   void Read(std::string_view text);

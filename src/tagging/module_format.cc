@@ -79,16 +79,16 @@ std::string ModuleFormat::HierarchyTag(const Tag& tag) const {
 }
 
 std::string ModuleFormat::RolePath(ModuleId module) const {
-  if (Index(module) < tagging_.facts.size() &&
-      !tagging_.facts[module].role_path.empty()) {
-    return tagging_.facts[module].role_path;
+  if (Index(module) < tagging_.given.size() &&
+      !tagging_.given[module].role_path.empty()) {
+    return tagging_.given[module].role_path;
   }
   return Path(module, true);
 }
 
 std::string_view ModuleFormat::TagReadBack(ModuleId module) const {
-  if (Index(module) >= tagging_.facts.size()) return {};
-  return tagging_.facts[module].hierarchy_tag;
+  if (Index(module) >= tagging_.given.size()) return {};
+  return tagging_.given[module].hierarchy_tag;
 }
 
 ModuleId ModuleFormat::TagModule(ModuleId module) const {
@@ -107,6 +107,7 @@ ModuleId ModuleFormat::TagModule(ModuleId module) const {
 std::string ModuleFormat::Path(ModuleId module, bool roles) const {
   const ModuleTree& tree = tagging_.modules;
   std::vector<ModuleId> chain;
+  chain.reserve(tree.Depth(module));
   for (ModuleId id = module; id != ModuleId{0}; id = tree.Parent(id)) {
     chain.push_back(id);
   }
@@ -126,16 +127,20 @@ std::string ModuleFormat::Path(ModuleId module, bool roles) const {
     }
     if (left_out_[Index(*at)]) continue;
     path += '/';
-    path += Segment(name.empty() ? attribute : name, !name.empty(), roles);
+    const std::string_view segment = name.empty() ? attribute : name;
+    if (roles) {
+      path += RoleSegment(segment, !name.empty());
+    } else {
+      path += segment;
+    }
     path += indices;
     indices.clear();
   }
   return path;
 }
 
-std::string ModuleFormat::Segment(std::string_view name, bool is_class,
-                                  bool roles) const {
-  if (!roles) return std::string(name);
+std::string ModuleFormat::RoleSegment(std::string_view name,
+                                      bool is_class) const {
   if (is_class) {
     for (const std::string& word : family_words_) {
       if (name.size() > word.size() && name.starts_with(word)) {

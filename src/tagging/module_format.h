@@ -35,7 +35,7 @@ class ModuleFormat {
   // The tag that a file or a sidecar gave the module; empty: none.
   std::string_view TagReadBack(ModuleId module) const;
   std::string Path(ModuleId module, bool roles) const;
-  std::string Segment(std::string_view name, bool is_class, bool roles) const;
+  std::string RoleSegment(std::string_view name, bool is_class) const;
 
   const Tagging& tagging_;
   std::vector<bool> left_out_;             // by module: not in the tag

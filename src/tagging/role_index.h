@@ -5,10 +5,10 @@
 #ifndef ONNX_TAG_TAGGING_ROLE_INDEX_H_
 #define ONNX_TAG_TAGGING_ROLE_INDEX_H_
 
-#include <cstddef>
-#include <vector>
+#include <cstdint>
 
 #include "base/hash.h"
+#include "base/id_table.h"
 #include "base/interner.h"
 #include "onnx_tag/tagging.h"
 
@@ -20,46 +20,26 @@ class RoleIndex {
   explicit RoleIndex(Tagging& tagging) : tagging_(tagging) { Add(Role()); }
 
   RoleId Add(const Role& role) {
-    std::size_t at = SlotOf(role);
-    if (slots_[at] != kNo<RoleId>) return slots_[at];
-    if (2 * (tagging_.roles.size() + 1) > slots_.size()) {
-      Grow();
-      at = SlotOf(role);
-    }
-    return slots_[at] = tagging_.roles.Add(role);
+    const std::uint32_t hash = Hash(role);
+    const RoleId known = table_.Find(
+        hash, [&](RoleId id) { return tagging_.roles[id] == role; });
+    if (known != kNo<RoleId>) return known;
+    const RoleId id = tagging_.roles.Add(role);
+    table_.Add(hash, id);
+    return id;
   }
 
  private:
-  static std::uint64_t Hash(const Role& role) {
+  static std::uint32_t Hash(const Role& role) {
     std::uint64_t hash = HashBytes(role.component);
-    hash = HashMix(hash, static_cast<std::uint64_t>(role.type));
-    hash = HashMix(hash, static_cast<std::uint64_t>(role.attention_kind));
-    return HashMix(hash, static_cast<std::uint64_t>(role.layer));
-  }
-
-  // The slot that holds the role, or the empty one where it belongs.
-  std::size_t SlotOf(const Role& role) const {
-    const std::size_t mask = slots_.size() - 1;
-    const std::uint64_t hash = Hash(role);
-    for (std::size_t at = static_cast<std::size_t>(hash ^ (hash >> 32)) & mask;;
-         at = (at + 1) & mask) {
-      if (slots_[at] == kNo<RoleId> || tagging_.roles[slots_[at]] == role) {
-        return at;
-      }
-    }
-  }
-
-  void Grow() {
-    slots_.assign(slots_.size() * 2, kNo<RoleId>);
-    for (const RoleId id : AllIds<RoleId>(tagging_.roles.size())) {
-      slots_[SlotOf(tagging_.roles[id])] = id;
-    }
+    hash = HashMix(hash, static_cast<std::uint64_t>(role.type) << 8 |
+                             static_cast<std::uint64_t>(role.attention_kind));
+    return static_cast<std::uint32_t>(
+        HashMix(hash, static_cast<std::uint64_t>(role.layer)) >> 32);
   }
 
   Tagging& tagging_;
-  // Open-addressed: with one role for each of 10^6 nodes, a map of roles cost
-  // 100 bytes each beside the roles themselves.
-  std::vector<RoleId> slots_ = std::vector<RoleId>(16, kNo<RoleId>);
+  IdTable<RoleId> table_;
 };
 
 }  // namespace onnx_tag

@@ -241,6 +241,7 @@ void Reader::ReadModule() {
   std::string path;
   std::string class_name;
   ModuleFacts facts;
+  GivenPaths given;
   facts.class_confidence = Confidence::kLow;
   SidecarCounts counts;
   ForEachMember(json_, [&](const std::string& key) {
@@ -253,9 +254,9 @@ void Reader::ReadModule() {
     } else if (key == "candidates") {
       facts.candidates = Texts(json_);
     } else if (key == "hierarchy_tag") {
-      facts.hierarchy_tag = json_.StringOrNull();
+      given.hierarchy_tag = json_.StringOrNull();
     } else if (key == "role_path") {
-      facts.role_path = json_.StringOrNull();
+      given.role_path = json_.StringOrNull();
     } else if (key == "parameters") {
       facts.parameters = json_.Whole();
     } else if (key == "nodes") {
@@ -272,6 +273,7 @@ void Reader::ReadModule() {
   tagging.facts.resize(std::max(tagging.facts.size(), tagging.modules.size()));
   tagging.modules.SetClass(id, class_name);
   tagging.facts[id] = std::move(facts);
+  tagging.Give(id) = std::move(given);
   sidecar_.counts.resize(tagging.facts.size());
   sidecar_.counts[id] = counts;
 }

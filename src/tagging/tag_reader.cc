@@ -23,11 +23,11 @@ namespace {
 void ShareTag(Tagging& tagging, ModuleId module, std::string_view tag_module) {
   const ModuleId last = tagging.modules.Find(tag_module);
   if (last == kNo<ModuleId>) return;
-  const std::string tag = tagging.facts[module].hierarchy_tag;
+  const std::string tag = tagging.Give(module).hierarchy_tag;
   while (module != last && module != ModuleTree::kRoot) {
     module = tagging.modules.Parent(module);
-    if (tagging.facts[module].hierarchy_tag == tag) return;
-    tagging.facts[module].hierarchy_tag = tag;
+    if (tagging.given[module].hierarchy_tag == tag) return;
+    tagging.given[module].hierarchy_tag = tag;
   }
 }
 
@@ -87,7 +87,7 @@ Tagging ReadTagging(const Model& model) {
     }
     // An auxiliary operation has its own tag, not the tag of its module.
     if (tag.source != Source::kAuxiliary) {
-      tagging.facts[tag.module].hierarchy_tag = hierarchy_tag;
+      tagging.Give(tag.module).hierarchy_tag = hierarchy_tag;
       if (tag_module != nullptr) {
         ShareTag(tagging, tag.module, tag_module->value);
       }
@@ -95,9 +95,9 @@ Tagging ReadTagging(const Model& model) {
     if (tag.module == ModuleId{0}) tagging.root.name = name;
   }
   // The first segment of any tag is the root's class.
-  for (const ModuleFacts& facts : tagging.facts) {
-    if (!tagging.root.name.empty() || facts.hierarchy_tag.size() < 2) continue;
-    const std::string_view tag = facts.hierarchy_tag;
+  for (const GivenPaths& given : tagging.given) {
+    if (!tagging.root.name.empty() || given.hierarchy_tag.size() < 2) continue;
+    const std::string_view tag = given.hierarchy_tag;
     const std::string_view root = tag.substr(1, tag.find('/', 1) - 1);
     if (root != "Model") tagging.root.name = root;
   }

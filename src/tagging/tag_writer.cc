@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/text.h"
@@ -19,17 +20,43 @@ namespace {
 constexpr std::uint32_t kNodeMetadata = 9;
 constexpr std::uint32_t kModelMetadata = 14;
 constexpr std::uint64_t kModelToken = ~std::uint64_t{0};
+constexpr std::size_t kMostKey = 80;  // longer than all keys
 // With the index of a mention of a name.
 constexpr std::uint64_t kNameToken = std::uint64_t{1} << 62;
 
+// `key` is one of ours or of tag_format.h. What precedes the value goes out in
+// one piece: this is most of the work of writing a large model.
 void AppendEntry(std::string& out, std::uint32_t field, std::string_view key,
                  std::string_view value) {
-  const std::uint64_t size = wire::LengthDelimitedSize(1, key.size()) +
-                             wire::LengthDelimitedSize(2, value.size());
-  wire::AppendTag(out, field, wire::WireType::kLengthDelimited);
-  wire::AppendVarint(out, size);
-  wire::AppendLengthDelimited(out, 1, key);
-  wire::AppendLengthDelimited(out, 2, value);
+  std::array<char, 128> head;
+  std::size_t size = 0;
+  const auto put = [&](std::uint64_t number) {
+    for (; number >= 0x80; number >>= 7) {
+      head[size++] = static_cast<char>(number | 0x80);
+    }
+    head[size++] = static_cast<char>(number);
+  };
+  constexpr auto kText = wire::WireType::kLengthDelimited;
+  put(wire::MakeTag(field, kText));
+  put(wire::LengthDelimitedSize(1, key.size()) +
+      wire::LengthDelimitedSize(2, value.size()));
+  put(wire::MakeTag(1, kText));
+  put(key.size());
+  size += key.copy(head.data() + size, kMostKey);
+  put(wire::MakeTag(2, kText));
+  put(value.size());
+  out.append(head.data(), size).append(value);
+}
+
+// The path of `around`, which is `module` or a module around it: the beginning
+// of the module's path.
+std::string_view PathAround(const ModuleTree& tree, ModuleId around,
+                            ModuleId module, std::string_view path) {
+  if (around == ModuleTree::kRoot) return {};
+  for (; module != around; module = tree.Parent(module)) {
+    path.remove_suffix(tree.Atom(module).size() + 1);
+  }
+  return path;
 }
 
 // A Python list literal, as torch writes them.
@@ -59,8 +86,6 @@ TagWriter::TagWriter(const Model& model, const Tagging& tagging,
       keys_(keys),
       rewrite_(model.bytes(), model.spine()) {
   format_.emplace_back(tagging);
-  module_entries_.resize(tagging.modules.size());
-  role_entries_.resize(tagging.roles.size());
   for (const std::string_view confidence : kConfidenceNames) {
     for (const std::string_view source : kSourceNames) {
       std::string& entries = sureness_entries_.emplace_back();
@@ -209,9 +234,13 @@ void TagWriter::Generate(NodeId node, std::string& out) {
     if (tag.source == Source::kAuxiliary) {
       AppendModuleEntries(tag, out);
     } else {
-      out += ModuleEntries(tag);
+      out += module_entries_.Of(tag.module, [&](std::string& text) {
+        AppendModuleEntries(tag, text);
+      });
     }
-    out += RoleEntries(tag.role);
+    out += role_entries_.Of(tag.role, [&](std::string& text) {
+      AppendRoleEntries(tag.role, text);
+    });
     out += sureness_entries_[static_cast<std::size_t>(tag.confidence) *
                                  kSourceNames.size() +
                              static_cast<std::size_t>(tag.source)];
@@ -221,40 +250,31 @@ void TagWriter::Generate(NodeId node, std::string& out) {
   }
 }
 
-const std::string& TagWriter::ModuleEntries(const Tag& tag) {
-  std::string& entries = module_entries_[Index(tag.module)];
-  if (entries.empty()) AppendModuleEntries(tag, entries);
-  return entries;
-}
-
 void TagWriter::AppendModuleEntries(const Tag& tag, std::string& out) const {
+  const ModuleTree& tree = tagging_->modules;
   AppendEntry(out, kNodeMetadata, keys::kHierarchyTag,
               format_.front().HierarchyTag(tag));
-  AppendEntry(out, kNodeMetadata, keys::kModule,
-              tagging_->modules.Path(tag.module));
-  const std::string_view name = tagging_->modules.Class(tag.module);
+  const std::string path = tree.Path(tag.module);
+  AppendEntry(out, kNodeMetadata, keys::kModule, path);
+  const std::string_view name = tree.Class(tag.module);
   if (!name.empty()) AppendEntry(out, kNodeMetadata, keys::kClass, name);
   AppendEntry(out, kNodeMetadata, keys::kTagModule,
-              tagging_->modules.Path(format_.front().TagModule(tag.module)));
+              PathAround(tree, format_.front().TagModule(tag.module),
+                         tag.module, path));
 }
 
-const std::string& TagWriter::RoleEntries(RoleId id) {
-  std::string& entries = role_entries_[Index(id)];
-  if (entries.empty()) {
-    const Role& role = tagging_->roles[id];
-    std::string semantic(kRoleTypeNames[static_cast<std::size_t>(role.type)]);
-    if (!role.component.empty()) semantic += "/" + role.component;
-    AppendEntry(entries, kNodeMetadata, keys::kSemantic, semantic);
-    if (role.layer >= 0) {
-      AppendEntry(entries, kNodeMetadata, keys::kLayer,
-                  std::to_string(role.layer));
-    }
-    if (role.attention_kind != AttentionKind::kNone) {
-      AppendEntry(entries, kNodeMetadata, keys::kAttentionKind,
-                  EnumToWord(kAttentionKindNames, role.attention_kind));
-    }
+void TagWriter::AppendRoleEntries(RoleId id, std::string& out) const {
+  const Role& role = tagging_->roles[id];
+  std::string semantic(kRoleTypeNames[static_cast<std::size_t>(role.type)]);
+  if (!role.component.empty()) semantic.append("/").append(role.component);
+  AppendEntry(out, kNodeMetadata, keys::kSemantic, semantic);
+  if (role.layer >= 0) {
+    AppendEntry(out, kNodeMetadata, keys::kLayer, std::to_string(role.layer));
   }
-  return entries;
+  if (role.attention_kind != AttentionKind::kNone) {
+    AppendEntry(out, kNodeMetadata, keys::kAttentionKind,
+                EnumToWord(kAttentionKindNames, role.attention_kind));
+  }
 }
 
 namespace {

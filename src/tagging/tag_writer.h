@@ -10,6 +10,7 @@
 
 #include "onnx_tag/tagging.h"
 #include "tagging/module_format.h"
+#include "tagging/recent_texts.h"
 #include "tagging/renames.h"
 #include "wire/rewrite.h"
 
@@ -50,9 +51,8 @@ class TagWriter {
   // The encoded entries of one node.
   void Generate(NodeId node, std::string& out);
   void AppendForeignKeys(NodeId node, ModuleId module, std::string& out) const;
-  const std::string& ModuleEntries(const Tag& tag);
   void AppendModuleEntries(const Tag& tag, std::string& out) const;
-  const std::string& RoleEntries(RoleId role);
+  void AppendRoleEntries(RoleId role, std::string& out) const;
   std::string ModelEntries() const;
 
   const Model& model_;
@@ -63,8 +63,8 @@ class TagWriter {
   wire::Rewrite rewrite_;
   bool changes_ = false;
   std::vector<ModuleFormat> format_;           // one, or none: strip
-  std::vector<std::string> module_entries_;    // encoded once per module
-  std::vector<std::string> role_entries_;      // encoded once per role
+  RecentTexts<ModuleId> module_entries_;       // encoded
+  RecentTexts<RoleId> role_entries_;           // encoded
   std::vector<std::string> sureness_entries_;  // by confidence x source
 };
 

@@ -4,6 +4,11 @@
 
 namespace onnx_tag {
 
+GivenPaths& Tagging::Give(ModuleId module) {
+  if (given.size() < modules.size()) given.resize(modules.size());
+  return given[module];
+}
+
 RoleId Tagging::AddRole(const Role& role) {
   // A linear search is enough: a model has a few dozen roles.
   const auto at = std::find(roles.begin(), roles.end(), role);

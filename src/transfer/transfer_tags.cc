@@ -146,6 +146,7 @@ Tagging TransferTags(const Version& version, const Tagging& tags,
   Tagging result;
   result.modules = tags.modules;
   result.facts = tags.facts;
+  result.given = tags.given;
   result.root = tags.root;
   result.family_words = tags.family_words;
   result.strategy = tags.strategy;

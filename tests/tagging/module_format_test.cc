@@ -117,8 +117,7 @@ TEST(ModuleFormatTest, UnknownClassesAreNamedByTheirAttribute) {
 
 TEST(ModuleFormatTest, ATagReadBackStaysAsItWas) {
   Tagging tagging = Modules("Net", {{"a", "A"}});
-  tagging.facts.resize(2);
-  tagging.facts[ModuleId{1}].hierarchy_tag = "/Other/X";
+  tagging.Give(ModuleId{1}).hierarchy_tag = "/Other/X";
   EXPECT_EQ(TagOf(tagging, "a"), "/Other/X");
 }
 

@@ -37,7 +37,7 @@ EqualsOrder::EqualsOrder(const Table& table, const Observation& observation)
     for (const SeenParameter& parameter : module.parameters) {
       if (parameter.rank == 2 && parameter.rows > 0 &&
           parameter.rows < 0x7fffffff) {
-        rows_.push_back(static_cast<std::uint32_t>(parameter.rows));
+        rows_.push_back(parameter.rows);
       }
     }
   }

@@ -161,7 +161,11 @@ double Matcher::Expected(const MemberRecord& member, VersionMask versions,
 VersionMask Matcher::VersionsOf(std::span<const MemberRecord> members,
                                 VersionMask own, const Shape& shape) const {
   VersionMask seen = own;
+  const ShapeChild* before = nullptr;
   for (const ShapeChild& child : shapes_.Children(shape)) {
+    const bool again = before != nullptr && child == *before;
+    before = &child;
+    if (again) continue;
     const MemberRecord* const member =
         FindMember(members, child.name, child.is_index).member;
     if (member != nullptr && (seen & member->versions) != 0) {

@@ -155,12 +155,8 @@ class Identifier {
   bool Accept(ModuleId top, ModuleId anchor, const std::vector<Ranked>& equals,
               const std::vector<ClassId>& near) {
     const std::vector<Below> modules = assigner_.Subtree(anchor);
-    std::vector<Assignment> assigned;
-    for (const Ranked& equal : equals) {
-      if (assigned.size() == kMostEquals) break;
-      assigned.push_back(assigner_.Assign(equal.root, modules));
-    }
-    const double explained = assigner_.Explained(modules, assigned[0]);
+    const Assignment best = assigner_.Assign(equals[0].root, modules);
+    const double explained = assigner_.Explained(modules, best);
     const double whole = shapes_[shapes_.Of(top)].size;
     const double share = explained / std::max(1.0, whole);
     if (top == ModuleTree::kRoot) {
@@ -171,10 +167,10 @@ class Identifier {
     // Without scopes half of the names are missing, so there is no proof.
     const bool firm = top == ModuleTree::kRoot && observation_.scopes &&
                       share >= kAllExplained && whole >= kFewestNames &&
-                      assigner_.IsExact(modules, assigned[0]) &&
-                      assigner_.IsDistinct(modules, assigned[0]);
-    Write(modules, assigned, equals, firm);
-    if (!assigner_.IsExact(modules, assigned[0])) {
+                      assigner_.IsExact(modules, best) &&
+                      assigner_.IsDistinct(modules, best);
+    Write(modules, best, equals, firm);
+    if (!assigner_.IsExact(modules, best)) {
       ClassAnswer& answer = result_.modules[anchor];
       for (const ClassId other : near) AddCandidate(other, answer);
       if (!answer.candidates.empty()) {
@@ -240,24 +236,31 @@ class Identifier {
     }
   }
 
-  void Write(const std::vector<Below>& modules,
-             const std::vector<Assignment>& assigned,
+  // The other equal roots are laid over the modules one after the other: with
+  // a module for each of 10^6 nodes, one assignment takes 20 MB.
+  void Write(const std::vector<Below>& modules, const Assignment& best,
              const std::vector<Ranked>& equals, bool firm) {
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      if (best[i].target == kNo<ClassId>) continue;
+      result_.modules[modules[i].id].name = table_.Name(best[i].target);
+    }
+    for (const Ranked& equal : equals) {
+      AddCandidate(equal.root, result_.modules[modules[0].id]);
+    }
+    const std::size_t compared = std::min(equals.size(), kMostEquals);
+    for (std::size_t k = 1; k < compared; ++k) {
+      const Assignment other = assigner_.Assign(equals[k].root, modules);
+      for (std::size_t i = 1; i < modules.size(); ++i) {
+        if (best[i].target == kNo<ClassId>) continue;
+        AddCandidate(other[i].target, result_.modules[modules[i].id]);
+      }
+    }
     std::vector<bool> exact(modules.size());
     for (std::size_t i = 0; i < modules.size(); ++i) {
-      const Assigned& first = assigned[0][i];
+      const Assigned& first = best[i];
       if (first.target == kNo<ClassId>) continue;
       ClassAnswer& answer = result_.modules[modules[i].id];
-      answer.name = table_.Name(first.target);
-      const auto add = [&](ClassId other) { AddCandidate(other, answer); };
-      if (i == 0) {
-        for (const Ranked& equal : equals) add(equal.root);
-      } else {
-        for (const Assignment& other : assigned) {
-          add(other[i].target);
-        }
-      }
-      add(first.rival);
+      AddCandidate(first.rival, answer);
       const ShapeId shape = shapes_.Of(modules[i].id);
       exact[i] = shape != kNo<ShapeId> && (i == 0 || exact[modules[i].owner]) &&
                  matcher_.FitsExactly(first.target, first.container, shape);

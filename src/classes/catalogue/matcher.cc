@@ -119,11 +119,10 @@ double Matcher::ScoreMembers(std::span<const MemberRecord> members,
                              int depth) {
   double score = 0;
   std::vector<bool> used(members.size());
-  for (const ShapeChild& child : shapes_.Children(shape)) {
+  const auto score_child = [&](const ShapeChild& child) {
     const Found found = FindMember(members, child.name, child.is_index);
     if (found.member == nullptr) {
-      score -= kUnexpected * (1 + shapes_[child.shape].size);
-      continue;
+      return -kUnexpected * (1 + shapes_[child.shape].size);
     }
     used[static_cast<std::size_t>(found.member - members.data())] = true;
     double best = BestScore(*found.member, child.shape, depth);
@@ -132,7 +131,15 @@ double Matcher::ScoreMembers(std::span<const MemberRecord> members,
       best = std::max(best, other - kFallback);
       used[static_cast<std::size_t>(found.fallback - members.data())] = true;
     }
-    score += kMatched + best;
+    return kMatched + best;
+  };
+  // Equal children, the layers of a list, follow each other.
+  const ShapeChild* before = nullptr;
+  double of_child = 0;
+  for (const ShapeChild& child : shapes_.Children(shape)) {
+    if (before == nullptr || child != *before) of_child = score_child(child);
+    before = &child;
+    score += of_child;
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (used[i]) continue;

@@ -14,7 +14,7 @@ namespace onnx_tag::catalogue {
 struct SeenParameter {
   std::string_view name;  // "weight": without the module
   std::uint32_t rank = 0;
-  std::int64_t rows = 0;  // its first dimension
+  std::uint32_t rows = 0;  // its first dimension, or the most that fits
 };
 
 struct SeenModule {
