@@ -30,6 +30,9 @@ for target in fmt::fmt-header-only CLI11::CLI11 nlohmann_json::nlohmann_json; do
     printf 'add_library(%s INTERFACE IMPORTED)\ntarget_include_directories(%s INTERFACE %s)\n' \
         "$target" "$target" "$build/include" >"$build/packages/${package}Config.cmake"
 done
+# Debian's emscripten asks node for packages that another node does not look for there.
+NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
+export NODE_PATH
 emcmake cmake -S "$web/.." -B "$build/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_CXX_FLAGS=-fwasm-exceptions -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
     -DONNX_TAG_PROTOBUF=OFF -DONNX_TAG_BENCH=OFF -DBUILD_TESTING=OFF -DONNX_TAG_TABLES="$native/generated" \

@@ -31,16 +31,23 @@ IdVector<NodeId, NodeId> FindCounterparts(const Version& from,
 // How the counterparts of the new nodes were found. The counts add up to the
 // number of new nodes.
 struct TransferCounts {
-  std::uint64_t by_name = 0;       // the node or its output has the same name
-  std::uint64_t by_structure = 0;  // the same place between matched nodes
-  std::uint64_t fused = 0;         // made of several nodes
-  std::uint64_t helpers = 0;       // inserted by a tool
-  std::uint64_t nearby = 0;        // no counterpart; tagged by neighbours
-  std::uint64_t untagged = 0;      // no counterpart, or it has no tag
+  std::uint64_t by_name = 0;         // the node or its output has the same name
+  std::uint64_t by_structure = 0;    // the same place between matched nodes
+  std::uint64_t fused = 0;           // made of several nodes
+  std::uint64_t helpers = 0;         // inserted by a tool
+  std::uint64_t nearby = 0;          // no counterpart; tagged by neighbours
+  std::uint64_t no_counterpart = 0;  // untagged
+  std::uint64_t open_in_from = 0;    // untagged, as its counterpart is
 };
 
 Tagging TransferTags(const Version& from, const Tagging& tags, const Model& to,
                      TransferCounts* counts = nullptr);
+
+// Replaces carried tags that are missing or below high by surer tags of a new
+// mapping of the same file, of level `least` or better. It takes nothing if the
+// two name modules differently. Returns the number of tags it took.
+std::uint64_t TakeSurer(const Tagging& mapped, Confidence least,
+                        Tagging& carried);
 
 }  // namespace onnx_tag
 

@@ -91,9 +91,11 @@ def export_and_tag(model: "nn.Module", inputs: Any, onnx_path: document.PathLike
     recording, m.recording.json. `tag_options` go to `onnx_tag.tag`, `export_options` to torch.onnx.export; all else is
     as for `export_and_record`.
     """
-    export_and_record(model, inputs, onnx_path, dynamo=dynamo, kwargs=kwargs, fx=fx, run=run, **export_options)
-    options: Dict[str, Any] = {"in_place": True, "hierarchy": recording_path(str(onnx_path)), **(tag_options or {})}
-    return tag(onnx_path, **options)
+    recording = export_and_record(model, inputs, onnx_path, dynamo=dynamo, kwargs=kwargs, fx=fx, run=run,
+                                  **export_options)
+    path = recording_path(str(onnx_path))
+    facts = {"hierarchy": path, **({"trace": path} if recording.get("events") else {})}
+    return tag(onnx_path, **{"in_place": True, **facts, **(tag_options or {})})
 
 
 def split_inputs(inputs: Any, kwargs: Optional[Mapping[str, Any]]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:

@@ -72,14 +72,19 @@ DataChoice ParseData(const std::string& word) {
   return kChoices[Choose("choice for --data", word, kDataNames)];
 }
 
-ReportFormat ParseFormat(const std::string& word) {
-  constexpr std::array<ReportFormat, 3> kFormats = {
-      ReportFormat::kText, ReportFormat::kJunit, ReportFormat::kGithub};
-  return kFormats[Choose("format", word, kReportFormatNames)];
+ReportFormat ParseFormat(const std::string& word, bool& json) {
+  constexpr std::array<ReportFormat, 4> kFormats = {
+      ReportFormat::kText, ReportFormat::kJunit, ReportFormat::kGithub,
+      ReportFormat::kText};
+  const std::size_t choice = Choose("format", word, kReportFormatNames);
+  json |= kReportFormatNames[choice] == "json";
+  return kFormats[choice];
 }
 
-bool ParseDiffFormat(const std::string& word) {
-  return Choose("format", word, kDiffFormatNames) == 1;
+bool ParseDiffFormat(const std::string& word, bool& json) {
+  const std::size_t choice = Choose("format", word, kDiffFormatNames);
+  json |= kDiffFormatNames[choice] == "json";
+  return kDiffFormatNames[choice] == "markdown";
 }
 
 ProfileKey ParseProfileKey(const std::string& word) {

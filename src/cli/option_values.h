@@ -18,10 +18,10 @@ inline constexpr std::array<std::string_view, 2> kGranularityNames = {
     "hf", "torch_nn"};
 inline constexpr std::array<std::string_view, 3> kDataNames = {"keep", "link",
                                                                "copy"};
-inline constexpr std::array<std::string_view, 3> kReportFormatNames = {
-    "text", "junit", "github"};
-inline constexpr std::array<std::string_view, 2> kDiffFormatNames = {
-    "text", "markdown"};
+inline constexpr std::array<std::string_view, 4> kReportFormatNames = {
+    "text", "junit", "github", "json"};
+inline constexpr std::array<std::string_view, 3> kDiffFormatNames = {
+    "text", "markdown", "json"};
 inline constexpr std::array<std::string_view, 3> kColorNames = {
     "auto", "always", "never"};
 inline constexpr std::array<std::string_view, 4> kKeyNames = {
@@ -39,9 +39,10 @@ Confidence ParseConfidence(const std::string& word);
 // True for torch_nn.
 bool ParseGranularity(const std::string& word);
 DataChoice ParseData(const std::string& word);
-ReportFormat ParseFormat(const std::string& word);
+// `--format json` is the same as `--json`: it sets `json`.
+ReportFormat ParseFormat(const std::string& word, bool& json);
 // True for markdown.
-bool ParseDiffFormat(const std::string& word);
+bool ParseDiffFormat(const std::string& word, bool& json);
 ProfileKey ParseProfileKey(const std::string& word);
 ProfileFormat ParseProfileFormat(const std::string& word);
 ColorMode ParseColor(const std::string& word);

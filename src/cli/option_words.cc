@@ -216,7 +216,7 @@ void TagWords::AddGates(CLI::App& app,
                         std::vector<std::string>& require_modules) {
   constexpr const char* kGates = "Gates (exit code 1 if one fails)";
   app.add_option("--min-coverage", min_coverage,
-                 "minimum percentage of tagged nodes")
+                 "minimum percentage of nodes tagged with\nconfidence medium or better")
       ->type_name("PCT")
       ->group(kGates);
   app.add_option("--require-module", require_modules,
@@ -323,7 +323,8 @@ void BatchWords::Add(CLI::App& app, TagOptions& options) {
   app.add_flag("--keep-going,!--fail-fast", keep_going,
                "if a model fails, continue (default) or stop")
       ->group(kGroup);
-  app.add_option("--format", format, "output format: text, junit or github")
+  app.add_option("--format", format,
+                 "output format: text, junit, github or json")
       ->type_name("NAME")
       ->group("Terminal");
 }
@@ -337,7 +338,7 @@ void BatchWords::Take(const CLI::App& app, TagOptions& options) const {
            options.jobs, kMostJobs);
     }
   }
-  options.format = ParseFormat(format);
+  options.format = ParseFormat(format, options.json);
   options.fail_fast = app.count("--keep-going") > 0 && !keep_going;
 }
 

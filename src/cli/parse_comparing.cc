@@ -20,7 +20,7 @@ Invocation ParseDiff(CLI::App& app, Words words) {
   app.add_option("B", options.b, "the model or sidecar to compare with A")
       ->required()
       ->type_name("");
-  app.add_option("--format", format, "output format: text or markdown")
+  app.add_option("--format", format, "output format: text, markdown or json")
       ->type_name("NAME");
   shapes.Add(app);
   app.add_flag("--json", options.json, "print JSON");
@@ -31,7 +31,7 @@ Invocation ParseDiff(CLI::App& app, Words words) {
   ReadWords(app, std::move(words));
   options.source.mapping = mapping.Take();
   options.shapes = shapes.Take();
-  options.markdown = ParseDiffFormat(format);
+  options.markdown = ParseDiffFormat(format, options.json);
   return {.command = std::move(options), .terminal = terminal.Take()};
 }
 
@@ -48,7 +48,8 @@ Invocation ParseCheck(CLI::App& app, Words words) {
   app.add_flag("--verify", options.verify,
                "also parse the whole file with protobuf and\n"
                "compare; loads the file, 2 GiB at most");
-  app.add_option("--format", format, "output format: text, junit or github")
+  app.add_option("--format", format,
+                 "output format: text, junit, github or json")
       ->type_name("NAME");
   app.add_flag("--json", options.json, "print JSON");
   words_of_tag.AddGates(app, options.gates.require_modules);
@@ -57,7 +58,7 @@ Invocation ParseCheck(CLI::App& app, Words words) {
   ReadWords(app, std::move(words));
   options.source.mapping = mapping.Take();
   words_of_tag.Take(app, options.gates);
-  options.format = ParseFormat(format);
+  options.format = ParseFormat(format, options.json);
   if (options.json && options.format != ReportFormat::kText) {
     Fail(ErrorKind::kUsage, "use only one of --json and --format");
   }

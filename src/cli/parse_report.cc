@@ -28,9 +28,11 @@ Invocation ParseReport(CLI::App& app, Words words) {
   app.add_flag("-f,--force", options.force, "replace a file that is there");
   source.Add(app);
   terminal.Add(app);
-  app.add_flag("-q,--quiet", options.quiet, "no summary")->group("Terminal");
+  app.add_flag("-q,--quiet", terminal.quiet, "print no summary and no notes")
+      ->group("Terminal");
   ReadWords(app, std::move(words));
   options.source = source.Take();
+  options.quiet = terminal.quiet;
   options.shapes = shapes.Take();
   if (options.inputs.size() > 2) {
     Fail(ErrorKind::kUsage,

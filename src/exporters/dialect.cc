@@ -13,7 +13,8 @@ bool IsInlinedNode(std::string_view name) {
 
 bool IsPaddle(std::string_view name, std::string_view op_type) {
   ConsumePrefix(name, "p2o.");
-  const auto op = WithoutNumbered(name, ".");
+  auto op = WithoutNumbered(name, ".");
+  if (!op) op = WithoutNumbered(name, "@");  // before Paddle 2
   return op && *op == op_type;
 }
 

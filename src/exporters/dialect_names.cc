@@ -168,7 +168,8 @@ ExporterFacts RecognizeExporter(const Model& model) {
   ExporterFacts facts;
   facts.dialect = DetectDialect(model);
   facts.names = ReadDialect(model, facts.dialect);
-  facts.other_framework = IsOfOtherFramework(model);
+  facts.other_framework =
+      facts.dialect == Dialect::kPaddle || IsOfOtherFramework(model);
   return facts;
 }
 

@@ -16,7 +16,7 @@ constexpr std::string_view kMadePrefixes[] = {
     "new_shape",        "gemm_input_",     "gemm_output_",  "squeeze_axes",
     "_Constant_",       "c_lifted_tensor", "lifted_tensor", "_lifted_tensor",
     "helper.",          "auto.",           "_onx_",         "graph_input_",
-    "graph_output_",    "node_",           "p2o.helper",    "ort_const_",
+    "graph_output_",    "node_",           "p2o.",          "ort_const_",
     "_tensor_constant",
 };
 

@@ -18,6 +18,27 @@ bool IsFusedOperator(std::string_view domain, std::string_view op) {
   return std::find(kFused.begin(), kFused.end(), op) != kFused.end();
 }
 
+// Whether the node reads a weight of its module, a matrix.
+bool ReadsOwnParameter(const Evidence& evidence, NodeId node, ModuleId module) {
+  for (const ValueId input : evidence.model.Inputs(node)) {
+    const ParameterId id = evidence.ParameterOf(input);
+    if (id == kNo<ParameterId>) continue;
+    const Parameter& parameter = evidence.parameters[id];
+    if (parameter.trusted && parameter.module == module &&
+        parameter.rank >= 2) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether the value is what a quantizer wrote beside a weight: the next
+// operator reads it, too.
+bool IsScale(const Model& model, ValueId value) {
+  const std::string_view name = model.ValueName(value);
+  return name.ends_with("_scale") || name.ends_with("_zero_point");
+}
+
 }  // namespace
 
 std::vector<Origin> FindOrigins(const Evidence& evidence,
@@ -27,20 +48,24 @@ std::vector<Origin> FindOrigins(const Evidence& evidence,
   std::vector<ModuleId> modules;
   for (const NodeId node : model.Nodes()) {
     if (!placed[node].tagged() || evidence.is_carrier[node]) continue;
-    if (!IsFusedOperator(model.Domain(node), model.OpType(node)) &&
-        !hierarchy::UndoNodeName(model[node].name).fused) {
+    const bool fused =
+        IsFusedOperator(model.Domain(node), model.OpType(node)) ||
+        hierarchy::UndoNodeName(model[node].name).fused;
+    // A convolution with the bias of a norm is made of both.
+    if (!fused && !ReadsOwnParameter(evidence, node, placed[node].module)) {
       continue;
     }
     modules.clear();
     for (const ScopeId scope :
          {evidence.node_scope[node], evidence.value_scope[node]}) {
-      if (scope != kNo<ScopeId>) {
+      if (fused && scope != kNo<ScopeId>) {
         modules.push_back(evidence.scopes[scope].module);
       }
     }
     for (const ValueId input : model.Inputs(node)) {
       const ParameterId id = evidence.ParameterOf(input);
-      if (id != kNo<ParameterId> && evidence.parameters[id].trusted) {
+      if (id != kNo<ParameterId> && evidence.parameters[id].trusted &&
+          !IsScale(model, input)) {
         modules.push_back(evidence.parameters[id].module);
       }
     }

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ladder/ladder.h"
-#include "mapping/apply_rules.h"
-#include "onnx_tag/mapping.h"
+#include "mapping/observed_mapping.h"
 
 namespace onnx_tag {
 
@@ -30,7 +30,9 @@ void ExplainRules(const Evidence& evidence, const RuleApplication& rules,
                    [](const ExplainedClaim& claim) { return claim.wins; });
   if (winner == explanation.claims.end()) return;
   const ModuleId module = evidence.modules.Find(winner->module);
-  explanation.notes = rules.Describe(evidence, node, module);
+  for (std::string& note : rules.Describe(evidence, node, module)) {
+    explanation.notes.push_back(std::move(note));
+  }
   const std::optional<RuleMove> move = rules.FindMove(evidence, node, module);
   if (!move) return;
   winner->wins = false;
@@ -42,43 +44,97 @@ void ExplainRules(const Evidence& evidence, const RuleApplication& rules,
                                 .wins = true});
 }
 
+// Collects the claims of each rung for one node.
+class NodeExplainer : public MappingObserver {
+ public:
+  NodeExplainer(const MappingOptions& options, NodeId node)
+      : options_(options), node_(node) {}
+
+  void Begin(const Evidence& evidence, const RuleApplication& rules) override {
+    evidence_ = &evidence;
+    rules_ = &rules;
+    if (const std::optional<Claim> claim = rules.ClaimOn(node_)) {
+      Add("rule", *claim);
+    }
+  }
+
+  void BeforeRung(const Rung& rung, const Placed& placed) override {
+    Placed open = placed;
+    open[node_] = Tag();
+    for (const Claim& proposed : rung.propose(*evidence_, open)) {
+      if (proposed.node != node_) continue;
+      const std::optional<Claim> admitted = Admit(*evidence_, proposed);
+      if (!admitted) continue;
+      Add(rung.name, *admitted);
+      break;
+    }
+  }
+
+  void BeforeLaws(const std::vector<LawFinding>& findings,
+                  const Placed& placed) override {
+    for (const LawFinding& finding : findings) {
+      if (finding.node == node_) ExplainLaw(finding, placed[node_]);
+    }
+    ExplainRules(*evidence_, *rules_, node_, explanation_);
+    DescribeEvidence(*evidence_, node_, explanation_.notes);
+  }
+
+  Explanation Take() { return std::move(explanation_); }
+
+ private:
+  void Add(std::string_view rung, const Claim& claim) {
+    explanation_.claims.push_back(
+        Explained(*evidence_, rung, claim,
+                  !won_ && claim.confidence >= options_.min_confidence));
+    won_ = true;
+  }
+
+  // The winner has lost its level, or to the owner of a parameter.
+  void ExplainLaw(const LawFinding& finding, const Tag& before) {
+    const std::string text = LawText(finding, evidence_->modules, before);
+    if (!finding.is_breach()) {
+      explanation_.notes.push_back(fmt::format(
+          "{}; this proves nothing ({})", text,
+          kExemptionNames[static_cast<std::size_t>(finding.exemption)]));
+      return;
+    }
+    Placed after(evidence_->model.node_count());
+    after[node_] = before;
+    ObeyLaws({finding}, after);
+    for (ExplainedClaim& claim : explanation_.claims) claim.wins = false;
+    const Tag& tag = after[node_];
+    explanation_.claims.push_back(
+        {.rung = "law",
+         .module = evidence_->modules.Path(tag.module),
+         .confidence = tag.confidence,
+         .source = tag.source,
+         .because = text,
+         .wins = tag.confidence >= options_.min_confidence});
+  }
+
+  const MappingOptions& options_;
+  const NodeId node_;
+  const Evidence* evidence_ = nullptr;
+  const RuleApplication* rules_ = nullptr;
+  Explanation explanation_;
+  bool won_ = false;
+};
+
 }  // namespace
 
 Explanation Explain(const Model& model, const MappingOptions& options,
                     const MappingFacts& facts, NodeId node) {
-  const Strategy& strategy = FindStrategy(options.strategy);
-  Evidence gathered =
-      GatherEvidence(model, WantedBy(strategy, model, options.recipes, facts));
-  const RuleApplication rules(facts.rules, gathered);
-  const Evidence& evidence = gathered;  // const from here on
-  Placed placed(model.node_count());
-  Explanation explanation;
-  bool won = false;
-  const auto explain = [&](std::string_view rung, const Claim& claim) {
-    explanation.claims.push_back(
-        Explained(evidence, rung, claim,
-                  !won && claim.confidence >= options.min_confidence));
-    won = true;
-  };
-  if (const std::optional<Claim> claim = rules.ClaimOn(node)) {
-    explain("rule", *claim);
-  }
-  rules.Place(placed);
-  for (const Rung& rung : strategy.rungs) {
-    Placed open = placed;
-    open[node] = Tag();
-    for (const Claim& proposed : rung.propose(evidence, open)) {
-      if (proposed.node != node) continue;
-      const std::optional<Claim> admitted = Admit(evidence, proposed);
-      if (!admitted) continue;
-      explain(rung.name, *admitted);
-      break;
-    }
-    Climb(evidence, rung, placed);
-  }
-  ExplainRules(evidence, rules, node, explanation);
-  DescribeEvidence(evidence, node, explanation.notes);
-  return explanation;
+  return MapAndExplain(model, options, facts, node).explanation;
+}
+
+ExplainedMapping MapAndExplain(const Model& model,
+                               const MappingOptions& options,
+                               const MappingFacts& facts, NodeId node) {
+  NodeExplainer explainer(options, node);
+  ExplainedMapping result;
+  result.tagging = MapNodes(model, options, facts, &explainer);
+  result.explanation = explainer.Take();
+  return result;
 }
 
 void DescribeEvidence(const Evidence& evidence, NodeId node,

@@ -5,9 +5,8 @@
 #include "base/text.h"
 #include "classes/assign_classes.h"
 #include "ladder/ladder.h"
-#include "mapping/apply_rules.h"
+#include "mapping/observed_mapping.h"
 #include "onnx_tag/error.h"
-#include "onnx_tag/mapping.h"
 #include "roles/role_vocabulary.h"
 #include "roles/roles.h"
 #include "rules/rules.h"
@@ -100,6 +99,11 @@ class UsedModules {
 
 Tagging MapNodes(const Model& model, const MappingOptions& options,
                  const MappingFacts& facts) {
+  return MapNodes(model, options, facts, nullptr);
+}
+
+Tagging MapNodes(const Model& model, const MappingOptions& options,
+                 const MappingFacts& facts, MappingObserver* observer) {
   if ((!options.hierarchy_file.empty() && facts.hierarchy == nullptr) ||
       (!options.rules_file.empty() && facts.rules == nullptr)) {
     throw std::logic_error("a file with facts was named and not read");
@@ -120,14 +124,24 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
                                      facts.rules->exceptions.begin(),
                                      facts.rules->exceptions.end());
   }
+  if (observer != nullptr) observer->Begin(evidence, rules);
   rules.Place(tagging.tags);
   auto open = tagging.tags.begin();  // all before it are tagged
   for (const Rung& rung : strategy.rungs) {
     open = std::find_if(open, tagging.tags.end(),
                         [](const Tag& tag) { return !tag.tagged(); });
-    if (open == tagging.tags.end()) break;
+    if (observer != nullptr) {
+      observer->BeforeRung(rung, tagging.tags);
+    } else if (open == tagging.tags.end()) {
+      break;
+    }
     Climb(evidence, rung, tagging.tags);
   }
+  const std::vector<LawFinding> findings =
+      CheckLaws(model, evidence.modules, evidence, tagging.tags,
+                FindOrigins(evidence, tagging.tags));
+  if (observer != nullptr) observer->BeforeLaws(findings, tagging.tags);
+  ObeyLaws(findings, tagging.tags);
   const std::vector<RuleMove>& moves = rules.FindMoves(evidence, tagging.tags);
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();

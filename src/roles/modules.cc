@@ -15,6 +15,7 @@ struct OwnCode {
   Meaning by_op;
   std::uint8_t products = 0;
   bool softmax = false;
+  bool fused_attention = false;
   bool lookup = false;
   bool linear = false;
   bool makes_output = false;
@@ -60,6 +61,7 @@ class ModuleMeanings {
     if (product && data == 2 && code.products < 2) ++code.products;
     code.linear |= product && data == 1;
     code.softmax |= kind == OpKind::kSoftmax;
+    code.fused_attention |= kind == OpKind::kAttention;
     code.lookup |= kind == OpKind::kGather && inputs.size() > 1 &&
                    facts_.IsConstant(inputs[0]) &&
                    !facts_.IsConstant(inputs[1]);
@@ -179,7 +181,8 @@ class ModuleMeanings {
     Refine(id, around, module.meaning);
     module.own = module.meaning;
     const OwnCode& code = code_[Index(id)];
-    if (!module.meaning.typed() && code.softmax && code.products == 2) {
+    if (!module.meaning.typed() &&
+        (code.fused_attention || (code.softmax && code.products == 2))) {
       // Only its code shows that it is an attention; its members are unknown.
       module.own.type = RoleType::kAttention;
     }

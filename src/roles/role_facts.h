@@ -88,6 +88,11 @@ struct RoleFacts {
   IdVector<NodeId, std::uint16_t> reach;
   std::vector<bool> in_activation;  // by node: in a decomposed activation
   IdVector<ModuleId, ModuleMeaning> modules;
+  // By module: the innermost module around it that has the products of an
+  // attention, or kNo.
+  IdVector<ModuleId, ModuleId> core;
+  // By such a module: its keys and values come from elsewhere than its queries.
+  IdVector<ModuleId, bool> crosses;
 
   const OpFacts& Op(NodeId node) const { return ops[node_op[node]]; }
   OpKind Kind(NodeId node) const { return Op(node).kind; }
@@ -141,6 +146,7 @@ void GatherShapes(RoleFacts& facts);
 void GatherModuleMeanings(RoleFacts& facts);
 void FollowAttention(RoleFacts& facts);
 void FollowUses(RoleFacts& facts);
+void TellCrossAttention(RoleFacts& facts);
 void MarkActivations(RoleFacts& facts);
 
 // By module: its index in the first list on the path from the root that has at

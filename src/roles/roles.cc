@@ -22,9 +22,11 @@ class RoleRules {
   Meaning Classify(NodeId node) {
     Meaning meaning = Decide(node);
     if (meaning.type == RoleType::kAttention) {
-      const AttentionKind kind = facts_.Module(node)->meaning.kind;
-      meaning.kind =
-          kind == AttentionKind::kCross ? kind : AttentionKind::kSelf;
+      const ModuleId core = facts_.core[facts_.tagging.tags[node].module];
+      const bool cross =
+          facts_.Module(node)->meaning.kind == AttentionKind::kCross ||
+          (core != kNo<ModuleId> && facts_.crosses[core]);
+      meaning.kind = cross ? AttentionKind::kCross : AttentionKind::kSelf;
     } else {
       meaning.kind = AttentionKind::kNone;
     }
@@ -43,6 +45,10 @@ class RoleRules {
     const ModuleMeaning& module = *facts_.Module(node);
     if (const Meaning aside = MaskOrPosition(node, module); aside.typed()) {
       return aside;
+    }
+    if (const Meaning projection = Projection(node, module);
+        projection.typed()) {
+      return projection;
     }
     if (const Meaning by_op = FromOp(node, module); by_op.typed()) {
       return by_op;
@@ -179,6 +185,37 @@ class RoleRules {
     return meaning;
   }
 
+  // A product with a weight in a part of an attention whose name says nothing:
+  // it feeds a product of the attention, or reads the result of one.
+  Meaning Projection(NodeId node, const ModuleMeaning& module) const {
+    if (facts_.Attention(node) == kNo<ModuleId> || !module.leaf ||
+        (module.own.type != RoleType::kOther &&
+         module.own.type != RoleType::kConvolution)) {
+      return {};
+    }
+    const OpKind kind = facts_.Kind(node);
+    const bool product =
+        (kind == OpKind::kProduct || kind == OpKind::kConvolution) &&
+        facts_.DataInputs(node) == 1;
+    const Component side = SideOf(node);
+    if (product && side != Component::kNone) {
+      return Of(RoleType::kAttention, side);
+    }
+    for (const ValueId input : model_.Inputs(node)) {
+      const NodeId producer = facts_.Producer(input);
+      if (producer == kNo<NodeId> || facts_.IsConstant(input)) continue;
+      if (product && (facts_.flow[producer] & kContext) != 0) {
+        return Of(RoleType::kAttention, Component::kOutput);
+      }
+      // The bias, and what a quantizer makes of the product.
+      if (facts_.Module(producer) == &module && facts_.DataInputs(node) == 1 &&
+          meanings_[producer].type == RoleType::kAttention) {
+        return meanings_[producer];
+      }
+    }
+    return {};
+  }
+
   // ---- residuals
 
   // An Add of the result of an attention or feed-forward and a value from
@@ -274,6 +311,7 @@ void AssignRoles(const Model& model, Tagging& tagging,
   GatherModuleMeanings(facts);
   FollowAttention(facts);
   FollowUses(facts);
+  TellCrossAttention(facts);
   MarkActivations(facts);
   tagging.roles = {};
   RoleIndex roles(tagging);

@@ -1,7 +1,9 @@
 // Finds the use of each result: as a shape, a mask, an index of positions, as
 // query, key or value, or as plain data. It is one walk in reverse order, so
 // the consumers of a node are processed before the node.
+#include <algorithm>
 #include <array>
+#include <unordered_map>
 
 #include "roles/role_facts.h"
 
@@ -159,8 +161,90 @@ class Uses {
   bool two_sided_ = false;  // the current reader is a product of data with data
 };
 
+// The values that the queries and the keys of one attention are made of.
+struct Sources {
+  static constexpr std::size_t kMost = 8;
+  std::vector<ValueId> queries;
+  std::vector<ValueId> keys;
+
+  static void Add(std::vector<ValueId>& values, ValueId value) {
+    if (values.size() < kMost) values.push_back(value);
+  }
+  bool AreApart() const {
+    return !queries.empty() && !keys.empty() &&
+           std::find_first_of(queries.begin(), queries.end(), keys.begin(),
+                              keys.end()) == queries.end();
+  }
+};
+
+// The only data that the node reads, or kNo.
+ValueId OnlyData(const RoleFacts& facts, NodeId node) {
+  ValueId data = kNo<ValueId>;
+  for (const ValueId input : facts.model.Inputs(node)) {
+    if (!facts.IsData(input)) continue;
+    if (data != kNo<ValueId>) return kNo<ValueId>;
+    data = input;
+  }
+  return data;
+}
+
+// Where the data of a projection enters its attention.
+ValueId SourceOf(const RoleFacts& facts, NodeId node) {
+  constexpr int kLongest = 32;
+  ValueId value = OnlyData(facts, node);
+  for (int i = 0; i < kLongest && value != kNo<ValueId>; ++i) {
+    const NodeId producer = facts.Producer(value);
+    if (producer == kNo<NodeId> ||
+        facts.Attention(producer) != facts.Attention(node)) {
+      return value;
+    }
+    const ValueId before = OnlyData(facts, producer);
+    if (before == kNo<ValueId>) return value;
+    value = before;
+  }
+  return value;
+}
+
 }  // namespace
 
 void FollowUses(RoleFacts& facts) { Uses(facts).Run(); }
+
+void TellCrossAttention(RoleFacts& facts) {
+  const ModuleTree& tree = facts.tagging.modules;
+  facts.core.resize(tree.size(), kNo<ModuleId>);
+  facts.crosses.resize(tree.size(), false);
+  for (const NodeId node : facts.model.Nodes()) {
+    const bool scores = facts.Kind(node) == OpKind::kProduct &&
+                        (facts.flow[node] & kScores) != 0;
+    if (!scores && facts.Kind(node) != OpKind::kAttention) continue;
+    const ModuleId module = facts.tagging.tags[node].module;
+    if (module != kNo<ModuleId>) facts.core[module] = module;
+  }
+  // Parents have smaller ids than their children.
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    if (id != ModuleTree::kRoot && facts.core[id] == kNo<ModuleId>) {
+      facts.core[id] = facts.core[tree.Parent(id)];
+    }
+  }
+  std::unordered_map<ModuleId, Sources> sources;
+  for (const NodeId node : facts.model.Nodes()) {
+    const OpKind kind = facts.Kind(node);
+    if (kind != OpKind::kProduct && kind != OpKind::kConvolution) continue;
+    if (facts.Attention(node) == kNo<ModuleId> || facts.DataInputs(node) != 1) {
+      continue;
+    }
+    const std::uint16_t sides =
+        facts.reach[node] & (kToQuery | kToKey | kToValue);
+    const ModuleId core = facts.core[facts.tagging.tags[node].module];
+    const ValueId source = SourceOf(facts, node);
+    if (sides == 0 || core == kNo<ModuleId> || source == kNo<ValueId>) continue;
+    Sources& found = sources[core];
+    if ((sides & kToQuery) != 0) Sources::Add(found.queries, source);
+    if ((sides & (kToKey | kToValue)) != 0) Sources::Add(found.keys, source);
+  }
+  for (const auto& [core, found] : sources) {
+    facts.crosses[core] = found.AreApart();
+  }
+}
 
 }  // namespace onnx_tag

@@ -8,6 +8,7 @@
 #include "tagging/node_json.h"
 #include "tagging/parameter_counts.h"
 #include "tagging/sidecar.h"
+#include "tagging/sure_coverage.h"
 #include "tagging/version.h"
 #include "tagging/words.h"
 
@@ -173,8 +174,9 @@ class Writer {
     const Coverage coverage = CountTags(tagging_);
     out_ += fmt::format(
         "  \"statistics\": {{\"nodes\": {}, \"tagged\": {}, \"untagged\": {}, "
-        "\"coverage\": {:.6g}",
-        coverage.nodes, coverage.tagged, coverage.untagged(), coverage.share());
+        "\"coverage\": {:.6g}, \"sure_coverage\": {:.6g}",
+        coverage.nodes, coverage.tagged, coverage.untagged(), coverage.share(),
+        SureShare(coverage));
     Counts("by_confidence", kConfidenceNames, coverage.by_confidence);
     Counts("by_source", kSourceNames, coverage.by_source);
     Counts("by_type", kRoleTypeNames, coverage.by_type);

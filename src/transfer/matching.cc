@@ -43,7 +43,40 @@ bool SortByDepth(std::vector<NodeId>& nodes,
                             }) == nodes.end();
 }
 
+// Calls `use` with each number that is listed for `value`.
+template <typename Use>
+void ForEachListed(const std::vector<std::pair<ValueId, std::uint32_t>>& listed,
+                   ValueId value, Use use) {
+  for (auto at = std::lower_bound(listed.begin(), listed.end(),
+                                  std::pair(value, std::uint32_t{0}));
+       at != listed.end() && at->first == value; ++at) {
+    use(at->second);
+  }
+}
+
 }  // namespace
+
+Matching::Matching(const Outline& from, const Outline& to, const Texts& texts)
+    : from_(from),
+      to_(to),
+      texts_(texts),
+      nodes_(to.node_count()),
+      values_(to.value_count()),
+      taken_(from.node_count(), false),
+      value_taken_(from.value_count(), false),
+      quantized_(FindQuantizedProducts(to, texts)) {
+  for (std::uint32_t i = 0; i < quantized_.size(); ++i) {
+    const QuantizedProduct& product = quantized_[i];
+    quantized_readers_.emplace_back(product.data, i);
+    quantized_readers_.emplace_back(product.weight, i);
+    quantized_results_.emplace_back(to.Outputs(product.result)[0], i);
+    if (product.bias != kNo<NodeId> && !to.Outputs(product.bias).empty()) {
+      quantized_results_.emplace_back(to.Outputs(product.bias)[0], i);
+    }
+  }
+  std::sort(quantized_readers_.begin(), quantized_readers_.end());
+  std::sort(quantized_results_.begin(), quantized_results_.end());
+}
 
 void Matching::PairNodes(NodeId to, NodeId from, Bond bond) {
   if (nodes_[to].from != kNo<NodeId>) return;
@@ -127,6 +160,7 @@ void Matching::FollowUpstream() {
   while (!upstream_.empty()) {
     const ValueId to = upstream_.front();
     upstream_.pop_front();
+    PairQuantizedProducer(to);
     PairProducers(to, values_[to].from, values_[to].bond);
   }
 }
@@ -236,6 +270,7 @@ void Matching::FollowDownstream() {
   while (!downstream_.empty()) {
     const ValueId to = downstream_.front();
     downstream_.pop_front();
+    PairQuantizedReaders(to);
     PairConsumers(to, values_[to].from);
     FollowUpstream();
   }
@@ -275,6 +310,69 @@ void Matching::PairConsumers(ValueId to, ValueId from) {
     const bool alone = rivals == 1 && candidates == 1;
     if (most >= 2 || (alone && ConsumersAlike(reader, best))) {
       PairNodes(reader, best, Bond::kStructure);
+    }
+  }
+}
+
+bool Matching::IsOldProduct(const QuantizedProduct& product, NodeId old) const {
+  if (taken_[old] || !product.WasOperator(texts_[from_[old].op])) return false;
+  const auto inputs = from_.Inputs(old);
+  if (inputs.size() < 2 || from_.Outputs(old).empty()) return false;
+  const auto agrees = [&](ValueId value, ValueId other) {
+    const ValueId known = values_[value].from;
+    return known == kNo<ValueId> || known == other;
+  };
+  return agrees(product.data, inputs[0]) && agrees(product.weight, inputs[1]);
+}
+
+void Matching::PairQuantized(const QuantizedProduct& product, NodeId old) {
+  nodes_[product.product] = {old, Bond::kStructure};
+  taken_[old] = true;
+  const auto inputs = from_.Inputs(old);
+  const auto pair = [&](ValueId to, ValueId from) {
+    if (from != kNo<ValueId>) PairValues(to, from, Bond::kStructure);
+  };
+  pair(product.data, inputs[0]);
+  pair(product.weight, inputs[1]);
+  // The old node with a bias gave what the Add gives now.
+  const bool had_bias = inputs.size() > 2 && inputs[2] != kNo<ValueId>;
+  const NodeId last =
+      had_bias && product.bias != kNo<NodeId> ? product.bias : product.result;
+  pair(to_.Outputs(last)[0], from_.Outputs(old)[0]);
+}
+
+void Matching::PairQuantizedProducer(ValueId to) {
+  const NodeId old = from_[values_[to].from].producer;
+  if (old == kNo<NodeId>) return;
+  ForEachListed(quantized_results_, to, [&](std::uint32_t i) {
+    const QuantizedProduct& product = quantized_[i];
+    if (nodes_[product.product].from == kNo<NodeId> &&
+        IsOldProduct(product, old)) {
+      PairQuantized(product, old);
+    }
+  });
+}
+
+void Matching::PairQuantizedReaders(ValueId to) {
+  std::vector<std::uint32_t> open;
+  ForEachListed(quantized_readers_, to, [&](std::uint32_t i) {
+    if (nodes_[quantized_[i].product].from == kNo<NodeId>) open.push_back(i);
+  });
+  const auto readers = from_.Consumers(values_[to].from);
+  if (open.size() > kMostConsumers || readers.size() > kMostConsumers) return;
+  for (const std::uint32_t i : open) {
+    const QuantizedProduct& product = quantized_[i];
+    NodeId found = kNo<NodeId>;
+    int candidates = 0;
+    for (const NodeId old : readers) {
+      if (old == found || !IsOldProduct(product, old)) continue;
+      found = old;
+      ++candidates;
+    }
+    // If several products read one value, their weights must decide.
+    const bool known = values_[product.weight].from != kNo<ValueId>;
+    if (candidates == 1 && (known || open.size() == 1)) {
+      PairQuantized(product, found);
     }
   }
 }

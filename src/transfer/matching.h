@@ -12,6 +12,7 @@
 
 #include "onnx_tag/tagging.h"
 #include "transfer/outline.h"
+#include "transfer/quantized_products.h"
 
 namespace onnx_tag::transfer {
 
@@ -26,14 +27,7 @@ enum class Bond : std::uint8_t {
 class Matching {
  public:
   // All must outlive it.
-  Matching(const Outline& from, const Outline& to, const Texts& texts)
-      : from_(from),
-        to_(to),
-        texts_(texts),
-        nodes_(to.node_count()),
-        values_(to.value_count()),
-        taken_(from.node_count(), false),
-        value_taken_(from.value_count(), false) {}
+  Matching(const Outline& from, const Outline& to, const Texts& texts);
 
   // Does nothing if the new node (value, graph) already has a counterpart.
   void PairNodes(NodeId to, NodeId from, Bond bond);
@@ -60,6 +54,9 @@ class Matching {
     return std::exchange(graphs_, {});
   }
 
+  // The products of the new version that a quantizer wrote.
+  const std::vector<QuantizedProduct>& quantized() const { return quantized_; }
+
   const Outline& from() const { return from_; }
   const Outline& to() const { return to_; }
   const Texts& texts() const { return texts_; }
@@ -76,6 +73,12 @@ class Matching {
   void PairProducers(ValueId to, ValueId from, Bond bond);
   void LookThrough(ValueId to, ValueId from);
   void PairConsumers(ValueId to, ValueId from);
+  // Pairs quantized products with the products that they were made from: those
+  // that read `to`, and the one that gives it.
+  void PairQuantizedReaders(ValueId to);
+  void PairQuantizedProducer(ValueId to);
+  bool IsOldProduct(const QuantizedProduct& product, NodeId old) const;
+  void PairQuantized(const QuantizedProduct& product, NodeId old);
   // The number of inputs that correspond; -1 if one of them contradicts.
   int AgreeingInputs(NodeId to, NodeId from) const;
   bool ConsumersAlike(NodeId to, NodeId from) const;
@@ -89,6 +92,11 @@ class Matching {
   IdVector<ValueId, bool> value_taken_;
   std::vector<std::uint32_t> depth_;      // by new node; computed on demand
   std::vector<std::uint32_t> old_depth_;  // by old node
+  std::vector<QuantizedProduct> quantized_;
+  // Values of the new version with the quantized products that read them, and
+  // with those that give them; sorted.
+  std::vector<std::pair<ValueId, std::uint32_t>> quantized_readers_;
+  std::vector<std::pair<ValueId, std::uint32_t>> quantized_results_;
   std::deque<ValueId> upstream_;
   std::deque<ValueId> downstream_;
   std::vector<std::pair<GraphId, GraphId>> graphs_;

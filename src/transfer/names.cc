@@ -61,6 +61,7 @@ class NamePairs {
   }
 
   void Pair() {
+    PairEqualNodes();
     const bool counted = CountedNamesAgree();
     // Values first, because pairing nodes also pairs their outputs.
     for (const NodeId node : nodes_) {
@@ -81,6 +82,44 @@ class NamePairs {
   }
 
  private:
+  // Nodes with the same operator and with the same names throughout: their own
+  // and those of their inputs and outputs. If most nodes with a name in both
+  // versions are equal, the numbers in names mean the same in both.
+  void PairEqualNodes() {
+    std::vector<NodePair> equal;
+    std::size_t common = 0;
+    for (const NodeId node : nodes_) {
+      const auto outputs = to_.Outputs(node);
+      if (outputs.empty() || outputs[0] == kNo<ValueId>) continue;
+      const ValueId value = OldValue(outputs[0]);
+      if (value == kNo<ValueId> || to_.Inputs(node).empty()) continue;
+      ++common;
+      const NodeId old = from_[value].producer;
+      if (to_[node].op == from_[old].op && to_[node].name == from_[old].name &&
+          SameNames(to_.Inputs(node), from_.Inputs(old)) &&
+          SameNames(outputs, from_.Outputs(old))) {
+        equal.push_back({node, old});
+      }
+    }
+    const bool most = 2 * equal.size() >= common;
+    for (const NodePair& pair : equal) {
+      if (most || !IsCounted(texts_[to_[pair.to].name])) {
+        matching_.PairNodes(pair.to, pair.from, Bond::kName);
+      }
+    }
+  }
+
+  bool SameNames(std::span<const ValueId> to,
+                 std::span<const ValueId> from) const {
+    return std::equal(to.begin(), to.end(), from.begin(), from.end(),
+                      [&](ValueId a, ValueId b) {
+                        if (a == kNo<ValueId> || b == kNo<ValueId>) {
+                          return a == b;
+                        }
+                        return to_[a].name == from_[b].name;
+                      });
+  }
+
   ValueId OldValue(ValueId value) const {
     const TextId name = to_[value].name;
     return Look(to_index_.by_output, name) == value

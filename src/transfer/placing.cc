@@ -44,7 +44,10 @@ Placing::Placing(const Matching& matching, const Tagging& tags)
   const bool strangers = AreStrangers();
   PlaceByNames();
   PlaceByParameters();
+  PlaceByResults();
+  PlaceQuantized();
   if (!strangers) {
+    PlaceGemmReshapes();
     PlaceInserted();
     PlaceByRegion();
     PlaceHelpers();
@@ -93,9 +96,72 @@ bool Placing::GivesTheSame(NodeId to, NodeId from) const {
          old[0] != kNo<ValueId> && to_[outputs[0]].name == from_[old[0]].name;
 }
 
+// The node like `to` whose result `old_reader` reads where `reader` reads
+// `value`; kNo if the order of the operands does not tell.
+NodeId Placing::OldProducer(NodeId to, ValueId value, NodeId reader,
+                            NodeId old_reader) const {
+  const auto inputs = to_.Inputs(reader);
+  const auto old = from_.Inputs(old_reader);
+  const bool any_order = IsCommutative(texts_[to_[reader].op]);
+  NodeId found = kNo<NodeId>;
+  for (std::size_t i = 0; i < std::min(inputs.size(), old.size()); ++i) {
+    if (old[i] == kNo<ValueId> || (!any_order && inputs[i] != value)) continue;
+    const NodeId producer = from_[old[i]].producer;
+    if (producer == kNo<NodeId> || from_[producer].op != to_[to].op) continue;
+    if (found != kNo<NodeId> && found != producer) return kNo<NodeId>;
+    found = producer;
+  }
+  return found;
+}
+
+// The first of the old nodes that `to` may stand for, by what its consumers
+// read in the old version.
+NodeId Placing::EarliestProducer(NodeId to, NodeId known,
+                                 const IdVector<NodeId, NodeId>& likes) const {
+  NodeId first = known;
+  for (const ValueId value : to_.Outputs(to)) {
+    if (value == kNo<ValueId>) continue;
+    for (const NodeId reader : to_.Consumers(value)) {
+      if (likes[reader] == kNo<NodeId>) continue;
+      const NodeId old = OldProducer(to, value, reader, likes[reader]);
+      if (old != kNo<NodeId> && old < first) first = old;
+    }
+  }
+  return first;
+}
+
+// The counterparts. A tool that merges equal nodes of several layers keeps the
+// first of them, but the matching may have found another.
+IdVector<NodeId, NodeId> Placing::FirstOfMerged() const {
+  IdVector<NodeId, NodeId> likes(to_.node_count(), kNo<NodeId>);
+  IdVector<NodeId, bool> changed(to_.node_count(), false);
+  const auto readers = [](const Outline& outline, NodeId node) {
+    std::size_t count = 0;
+    for (const ValueId value : outline.Outputs(node)) {
+      if (value != kNo<ValueId>) count += outline.Consumers(value).size();
+    }
+    return count;
+  };
+  for (std::size_t i = to_.node_count(); i-- > 0;) {
+    const auto to = MakeId<NodeId>(i);
+    likes[to] = matching_.Of(to);
+    if (likes[to] == kNo<NodeId> || matching_.BondOf(to) == Bond::kName) {
+      continue;
+    }
+    bool merged = readers(to_, to) > readers(from_, likes[to]);
+    ForEachReader(to, [&](NodeId reader) { merged |= changed[reader]; });
+    if (!merged) continue;
+    const NodeId first = EarliestProducer(to, likes[to], likes);
+    changed[to] = first != likes[to];
+    likes[to] = first;
+  }
+  return likes;
+}
+
 void Placing::PlaceCounterparts() {
+  const IdVector<NodeId, NodeId> likes = FirstOfMerged();
   for (const NodeId to : to_.Nodes()) {
-    const NodeId from = matching_.Of(to);
+    const NodeId from = likes[to];
     if (from == kNo<NodeId>) continue;
     const Bond bond = matching_.BondOf(to);
     if (bond == Bond::kName) {
@@ -146,35 +212,48 @@ NodeId Placing::GaveTheSame(NodeId to) const {
   return kNo<NodeId>;
 }
 
-// Places nodes that have another operator but kept their name or the name of
-// their output.
+// Places a node with another operator like the old node with its name, or with
+// the name of its output.
+void Placing::PlaceNamed(NodeId to, NodeId from, bool by_name, bool helper) {
+  const bool only_form = IsPassThrough(texts_[to_[to].op]) &&
+                         IsPassThrough(texts_[from_[from].op]);
+  if (helper) {
+    PlaceLike(to, from, How::kHelper, Confidence::kCertain);
+  } else if (only_form && by_name) {
+    merged_.emplace_back(to, from);
+  } else {
+    // The other nodes that it replaces may belong to another module, above
+    // all if the old node still exists.
+    const bool unsure =
+        only_form || matching_.Taken(from) || texts_[to_[to].op] == "Identity";
+    PlaceLike(to, from, How::kFused,
+              unsure ? Confidence::kMedium : Confidence::kHigh);
+  }
+}
+
 void Placing::PlaceByNames() {
-  std::vector<std::pair<NodeId, NodeId>> merged;
   for (const NodeId to : to_.Nodes()) {
     if (!IsOpen(to)) continue;
     bool helper = false;
     const NodeId named = NamedAfter(to, helper);
-    const NodeId from = named == kNo<NodeId> ? GaveTheSame(to) : named;
-    if (from == kNo<NodeId>) continue;
-    const bool only_form = IsPassThrough(texts_[to_[to].op]) &&
-                           IsPassThrough(texts_[from_[from].op]);
-    if (helper) {
-      PlaceLike(to, from, How::kHelper, Confidence::kCertain);
-    } else if (only_form && from == named) {
-      merged.emplace_back(to, from);
-    } else {
-      // The other nodes that it replaces may belong to another module, above
-      // all if the old node still exists.
-      const bool unsure = only_form || matching_.Taken(from) ||
-                          texts_[to_[to].op] == "Identity";
-      PlaceLike(to, from, How::kFused,
-                unsure ? Confidence::kMedium : Confidence::kHigh);
-    }
+    if (named != kNo<NodeId>) PlaceNamed(to, named, true, helper);
+  }
+}
+
+// A node made of a product and an activation gives the result of the
+// activation, but belongs to the product: parameters come before results.
+void Placing::PlaceByResults() {
+  for (const NodeId to : to_.Nodes()) {
+    if (!IsOpen(to)) continue;
+    bool helper = false;
+    if (NamedAfter(to, helper) != kNo<NodeId>) continue;  // merged
+    const NodeId from = GaveTheSame(to);
+    if (from != kNo<NodeId>) PlaceNamed(to, from, false, helper);
   }
   // If two consecutive Reshapes are merged, the shape of the second and the
   // name of the first remain. The node belongs to its consumer.
-  std::reverse(merged.begin(), merged.end());
-  for (const auto& [to, from] : merged) {
+  std::reverse(merged_.begin(), merged_.end());
+  for (const auto& [to, from] : merged_) {
     if (PlaceByConsumers(to, Confidence::kMedium)) {
       places_[to].how = How::kFused;
       stands_in_[from] = true;
@@ -186,11 +265,13 @@ void Placing::PlaceByNames() {
 
 // Places nodes by a weight, if only one module read it in the old version.
 void Placing::PlaceByParameters() {
+  std::vector<NodeId> read;  // the old readers of the node's parameters
   for (const NodeId to : to_.Nodes()) {
     // A node that only passes a weight on belongs to its consumer.
     if (!IsOpen(to) || IsPassThrough(texts_[to_[to].op])) continue;
     NodeId like = kNo<NodeId>;
     bool one = true;
+    read.clear();
     for (const ValueId input : to_.Inputs(to)) {
       if (input == kNo<ValueId> || to_[input].producer != kNo<NodeId> ||
           IsSetting(to_, to, input)) {
@@ -214,11 +295,62 @@ void Placing::PlaceByParameters() {
         one &= like == kNo<NodeId> ||
                tags_.tags[reader].module == tags_.tags[like].module;
         like = reader;
+        read.push_back(reader);
       }
     }
-    if (like != kNo<NodeId> && one) {
-      PlaceLike(to, like, How::kFused, Confidence::kHigh);
+    if (like == kNo<NodeId> || !one) continue;
+    PlaceLike(to, like, How::kFused, Confidence::kHigh);
+    for (const NodeId reader : read) stands_in_[reader] = true;
+  }
+}
+
+// A Gemm that was a MatMul with a bias stands between two Reshapes.
+void Placing::PlaceGemmReshapes() {
+  const auto join = [&](NodeId node, NodeId gemm) {
+    if (node == kNo<NodeId> || texts_[to_[node].op] != "Reshape") return;
+    PlaceLike(node, places_[gemm].like, How::kHelper,
+              std::min(places_[gemm].confidence, Confidence::kHigh));
+  };
+  for (const NodeId to : to_.Nodes()) {
+    const NodeId like = places_[to].like;
+    if (like == kNo<NodeId> || texts_[to_[to].op] != "Gemm" ||
+        texts_[from_[like].op] == "Gemm" || to_.Inputs(to).empty() ||
+        to_.Outputs(to).empty()) {
+      continue;
     }
+    const ValueId data = to_.Inputs(to)[0];
+    const ValueId result = to_.Outputs(to)[0];
+    if (data != kNo<ValueId> && to_.Consumers(data).size() == 1) {
+      join(to_[data].producer, to);
+    }
+    if (result != kNo<ValueId> && to_.Consumers(result).size() == 1) {
+      join(to_.Consumers(result)[0], to);
+    }
+  }
+}
+
+// Places the nodes of a quantized product together.
+void Placing::PlaceQuantized() {
+  for (const QuantizedProduct& product : matching_.quantized()) {
+    NodeId known = kNo<NodeId>;
+    for (const NodeId node : {product.product, product.result}) {
+      if (known == kNo<NodeId> && places_[node].like != kNo<NodeId>) {
+        known = node;
+      }
+    }
+    if (known == kNo<NodeId>) continue;
+    const Place place = places_[known];
+    const auto join = [&](NodeId node, How how) {
+      PlaceLike(node, place.like, how,
+                std::min(place.confidence, Confidence::kHigh));
+    };
+    join(product.product, How::kFused);
+    join(product.result, How::kFused);
+    // A bias that the old product did not add has its own counterpart.
+    if (product.bias != kNo<NodeId> && from_.Inputs(place.like).size() > 2) {
+      join(product.bias, How::kFused);
+    }
+    for (const NodeId helper : product.helpers) join(helper, How::kHelper);
   }
 }
 

@@ -36,8 +36,17 @@ class Placing {
 
  private:
   void PlaceCounterparts();
+  IdVector<NodeId, NodeId> FirstOfMerged() const;
+  NodeId OldProducer(NodeId to, ValueId value, NodeId reader,
+                     NodeId old_reader) const;
+  NodeId EarliestProducer(NodeId to, NodeId known,
+                          const IdVector<NodeId, NodeId>& likes) const;
   void PlaceByNames();
+  void PlaceByResults();
+  void PlaceNamed(NodeId to, NodeId from, bool by_name, bool helper);
   void PlaceByParameters();
+  void PlaceGemmReshapes();
+  void PlaceQuantized();
   void PlaceInserted();
   void PlaceHelpers();
   void PlaceByRegion();
@@ -72,7 +81,8 @@ class Placing {
   const Tagging& tags_;
   const NamesOf names_;
   IdVector<NodeId, Place> places_;
-  IdVector<NodeId, bool> stands_in_;  // by old node
+  std::vector<std::pair<NodeId, NodeId>> merged_;  // Reshapes, to and from
+  IdVector<NodeId, bool> stands_in_;               // by old node
   std::vector<Origin> origins_;
 };
 

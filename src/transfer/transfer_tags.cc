@@ -61,7 +61,7 @@ Role RoleOf(const Place& place, const Tagging& tags, std::string_view op) {
 
 void CountPlace(const Place& place, TransferCounts& counts) {
   if (place.module == kNo<ModuleId>) {
-    ++counts.untagged;
+    ++(place.how == How::kNot ? counts.no_counterpart : counts.open_in_from);
     return;
   }
   switch (place.how) {

@@ -217,6 +217,27 @@ TEST(Rung, ReshapesAroundAGemmAreTheGemms) {
 
 // A quantizer and its inverse stand one behind the other. The second is placed
 // by the node before both: the claim on the first is not accepted yet.
+// Two Gemms read one Reshape, and behind the activation of one of them stands
+// the Gemm that turns back.
+TEST(Rung, ReshapesAroundSeveralGemmsAreOfTheOnesBesideThem) {
+  OneRung graph;
+  AddParameters(graph.proto(), {"a.up.weight", "a.down.weight", "b.weight"});
+  graph.Node("Reshape", {"x"}, "flat");
+  graph.Node("Gemm", {"flat", "a.up.weight"}, "up");
+  graph.Node("Relu", {"up"}, "act");
+  graph.Node("Gemm", {"act", "a.down.weight"}, "down");
+  graph.Node("Reshape", {"down"}, "back");
+  graph.Node("Gemm", {"flat", "b.weight"}, "b");
+  graph.Node("Reshape", {"b"}, "b_back");
+  graph.Read();
+  graph.Place("up", "a.up");
+  graph.Place("down", "a.down");
+  graph.Place("b", "b");
+  EXPECT_EQ(graph.Says("gemm_reshape", "flat"), "-");
+  EXPECT_EQ(graph.Says("gemm_reshape", "back"), "a.down high");
+  EXPECT_EQ(graph.Says("gemm_reshape", "b_back"), "b high");
+}
+
 TEST(Rung, ConversionsAreOfWhoMadeTheTensor) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "a");

@@ -352,5 +352,42 @@ TEST(RolesTest, AttentionIsFollowedAlongItsData) {
                               }));
 }
 
+// Neither the attention nor its projections have a name that helps.
+Sketch Mixer(const std::string& memory) {
+  Sketch sketch;
+  sketch.Linear("x", "blocks.0.mix.to_a");
+  sketch.Linear(memory, "blocks.0.mix.to_b");
+  sketch.Add("Conv", {memory, "blocks.0.mix.to_c.weight"}, "c",
+             "blocks.0.mix.to_c");
+  sketch.Add("Transpose", {"blocks.0.mix.to_b"}, "bt", "blocks.0.mix");
+  sketch.Add("MatMul", {"blocks.0.mix.to_a", "bt"}, "scores", "blocks.0.mix");
+  sketch.Add("Softmax", {"scores"}, "probabilities", "blocks.0.mix");
+  sketch.Add("MatMul", {"probabilities", "c"}, "context", "blocks.0.mix");
+  sketch.Linear("context", "blocks.0.mix.to_d.0");
+  sketch.Add("Add", {"blocks.0.mix.to_d.0", "blocks.0.mix.to_d.0.bias.weight"},
+             "out", "blocks.0.mix.to_d.0");
+  sketch.Linear("out", "blocks.0.other");
+  return sketch;
+}
+
+TEST(RolesTest, ProjectionsAreToldByWhatTheyFeed) {
+  EXPECT_THAT(Mixer("x").Roles(),
+              IsSupersetOf({
+                  Pair("blocks.0.mix.to_a", "attention/query"),
+                  Pair("blocks.0.mix.to_b", "attention/key"),
+                  Pair("c", "attention/value"),
+                  Pair("blocks.0.mix.to_d.0", "attention/output"),
+                  Pair("out", "attention/output"),
+                  Pair("blocks.0.other", "other/"),
+              }));
+}
+
+TEST(RolesTest, KeysFromElsewhereMakeACrossAttention) {
+  const std::map<std::string, std::string> roles = Mixer("memory").Roles();
+  EXPECT_EQ(roles.at("blocks.0.mix.to_a"), "attention/query/cross");
+  EXPECT_EQ(roles.at("blocks.0.mix.to_b"), "attention/key/cross");
+  EXPECT_EQ(roles.at("scores"), "attention/scores/cross");
+}
+
 }  // namespace
 }  // namespace onnx_tag

@@ -108,7 +108,9 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
       checked.tags_from = "sidecar";
     }
   }
-  if (checked.tags_from.empty()) {
+  if (!checked.tags_from.empty()) {
+    CheckTagsByLaws(model, checked.tagging, checked.findings);
+  } else {
     checked.tagging = MapNodes(model, options.source.mapping,
                                ReadFacts(options.source.mapping));
     checked.tags_from = "mapped";

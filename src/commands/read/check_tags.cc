@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "commands/read/module_counts.h"
+#include "mapping/laws.h"
 #include "tagging/tag_format.h"
 #include "tagging/words.h"
 
@@ -227,6 +228,15 @@ void CheckStale(const Model& model, const Tagging& tags,
          fmt::format("the tag names {}, but the file now indicates {} ({})",
                      ModuleText(said), ModuleText(is),
                      EnumToWord(kConfidenceNames, fresh.confidence))});
+  }
+}
+
+void CheckTagsByLaws(const Model& model, Tagging& tags,
+                     std::vector<Finding>& findings) {
+  for (const LawFinding& law : CheckLaws(model, tags)) {
+    if (!law.is_breach()) continue;
+    findings.push_back({EnumToWord(kLawNames, law.law), law.node,
+                        LawText(law, tags.modules, tags.tags[law.node])});
   }
 }
 

@@ -24,6 +24,11 @@ void CheckEntries(const Model& model, std::vector<Finding>& findings);
 void CheckStale(const Model& model, const Tagging& tags,
                 std::vector<Finding>& findings);
 
+// Tags that contradict the parameters that the nodes read. Adds the modules of
+// the parameters to `tags`.
+void CheckTagsByLaws(const Model& model, Tagging& tags,
+                     std::vector<Finding>& findings);
+
 // A sidecar in itself: counts, and modules that it does not list. `glance` is
 // what its head and its statistics say.
 void CheckSidecar(const Sidecar& sidecar, const SidecarGlance* glance,

@@ -1,8 +1,12 @@
 #include "commands/read/compare_tags.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/text.h"
+#include "commands/read/compare_nodes.h"
 #include "commands/read/module_counts.h"
 #include "onnx_tag/transfer.h"
 
@@ -36,6 +40,10 @@ class Comparison {
       if (!paired[node]) ++RowA(node).removed[std::string(a_.nodes().Op(node))];
     }
     for (ModuleDifference& row : rows_) Finish(row);
+    // Sidecars have no opsets, attributes and types.
+    if (a_.model() != nullptr && b_.model() != nullptr) {
+      result_.opsets = CompareOpsets(*a_.model(), *b_.model());
+    }
     return std::move(result_);
   }
 
@@ -84,7 +92,15 @@ class Comparison {
     const std::string_view op_b = b_.nodes().Op(b);
     if (op_a != op_b) {
       ++to.changed[{std::string(op_a), std::string(op_b)}];
-    } else if (!to.untagged && RoleA(a) != RoleB(b)) {
+      return;
+    }
+    if (a_.model() != nullptr && b_.model() != nullptr) {
+      for (const std::string& difference :
+           CompareNodes(*a_.model(), a, *b_.model(), b)) {
+        ++to.altered[fmt::format("{} {}", Printable(op_b, 60), difference)];
+      }
+    }
+    if (!to.untagged && RoleA(a) != RoleB(b)) {
       ++to.roles;
     }
   }
@@ -125,6 +141,7 @@ class Comparison {
     for (const auto& [op, count] : row.added) result_.added += count;
     for (const auto& [op, count] : row.removed) result_.removed += count;
     for (const auto& [ops, count] : row.changed) result_.changed += count;
+    for (const auto& [what, count] : row.altered) result_.altered += count;
     result_.roles += row.roles;
     if (row.differs()) result_.modules.push_back(std::move(row));
   }
@@ -142,8 +159,8 @@ class Comparison {
 
 bool ModuleDifference::differs() const {
   return !added.empty() || !removed.empty() || !changed.empty() ||
-         moved_in > 0 || moved_out > 0 || roles > 0 || other_class() ||
-         (!untagged && in_a != in_b);
+         !altered.empty() || moved_in > 0 || moved_out > 0 || roles > 0 ||
+         other_class() || (!untagged && in_a != in_b);
 }
 
 TagDifference CompareTags(const TaggedModel& a, const TaggedModel& b) {

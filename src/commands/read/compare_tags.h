@@ -28,6 +28,9 @@ struct ModuleDifference {
   OperatorCounts removed;  // nodes that only A has
   // Nodes that are another operator in B.
   std::map<std::pair<std::string, std::string>, std::uint64_t> changed;
+  // Nodes with other attributes, types or shapes of weights: "Conv strides
+  // [1, 1] -> [2, 2]".
+  OperatorCounts altered;
   std::uint64_t moved_in = 0;   // nodes that A has elsewhere
   std::uint64_t moved_out = 0;  // nodes that B has elsewhere
   std::uint64_t roles = 0;      // nodes with another role
@@ -52,9 +55,13 @@ struct TagDifference {
   std::uint64_t added = 0;
   std::uint64_t removed = 0;
   std::uint64_t changed = 0;
+  std::uint64_t altered = 0;
   std::uint64_t roles = 0;
+  std::vector<std::string> opsets;  // "ai.onnx 17 -> 18"
 
-  bool empty() const { return modules.empty() && moved.empty(); }
+  bool empty() const {
+    return modules.empty() && moved.empty() && opsets.empty();
+  }
 };
 
 TagDifference CompareTags(const TaggedModel& a, const TaggedModel& b);

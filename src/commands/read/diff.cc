@@ -53,6 +53,9 @@ std::string Changes(const ModuleDifference& row) {
     AppendWord(text, fmt::format("{} -> {}", Times(count, ops.first),
                                  Printable(ops.second, 60)));
   }
+  for (const auto& [what, count] : row.altered) {
+    AppendWord(text, count == 1 ? what : fmt::format("{} {}", count, what));
+  }
   if (row.moved_in > 0) AppendWord(text, fmt::format("{} in", row.moved_in));
   if (row.moved_out > 0) AppendWord(text, fmt::format("{} out", row.moved_out));
   if (row.roles > 0) {
@@ -68,29 +71,84 @@ struct DiffRow {
   std::string changes;
 };
 
-// Layers that changed alike are one row.
+// A module that only one version has, with all modules below it.
+struct WholeModule {
+  std::uint64_t nodes = 0;
+  std::uint64_t modules = 0;
+};
+
+// By path: the outermost modules that only one version has.
+std::unordered_map<std::string, WholeModule> FindWholeModules(
+    const TagDifference& difference) {
+  std::unordered_map<std::string_view, bool> only;  // path to "in A"
+  for (const ModuleDifference& row : difference.modules) {
+    if (!row.untagged && row.in_a != row.in_b) only[row.path] = row.in_a;
+  }
+  std::unordered_map<std::string, WholeModule> whole;
+  for (const ModuleDifference& row : difference.modules) {
+    if (row.untagged || row.in_a == row.in_b) continue;
+    std::string_view top = row.path;
+    for (std::size_t dot = top.rfind('.'); dot != std::string_view::npos;
+         dot = top.rfind('.')) {
+      const auto around = only.find(top.substr(0, dot));
+      if (around == only.end() || around->second != row.in_a) break;
+      top = around->first;
+    }
+    WholeModule& module = whole[std::string(top)];
+    module.nodes += row.nodes_a + row.nodes_b;
+    ++module.modules;
+  }
+  return whole;
+}
+
+// Layers that changed alike are one row. So is a layer that only one version
+// has.
 std::vector<DiffRow> FoldRows(const TagDifference& difference) {
+  const std::unordered_map<std::string, WholeModule> whole =
+      FindWholeModules(difference);
   struct Group {
-    const ModuleDifference* first;
+    bool untagged;
+    std::uint64_t nodes_a;
+    std::uint64_t nodes_b;
     std::string changes;
     std::vector<std::string> paths;
   };
   std::vector<Group> groups;
   std::unordered_map<std::string, std::size_t> index;
   for (const ModuleDifference& module : difference.modules) {
-    const std::string changes = Changes(module);
+    std::string changes;
+    std::uint64_t nodes_a = module.nodes_a;
+    std::uint64_t nodes_b = module.nodes_b;
+    if (!module.untagged && module.in_a != module.in_b) {
+      const auto at = whole.find(module.path);
+      if (at == whole.end()) continue;  // part of another row
+      (module.in_a ? nodes_a : nodes_b) = at->second.nodes;
+      changes = fmt::format(
+          "only in {}{}", module.in_a ? "A" : "B",
+          at->second.modules == 1
+              ? std::string()
+              : fmt::format(", with {}",
+                            Count(at->second.modules - 1, "submodule")));
+    } else {
+      changes = Changes(module);
+    }
     const std::string key =
         fmt::format("{}\n{}\n{}\n{}\n{}", WithoutIndices(module.path),
-                    module.untagged, module.nodes_a, module.nodes_b, changes);
+                    module.untagged, nodes_a, nodes_b, changes);
     const auto [at, added] = index.try_emplace(key, groups.size());
-    if (added) groups.push_back({&module, changes, {}});
+    if (added) {
+      groups.push_back({module.untagged, nodes_a, nodes_b, changes, {}});
+    }
     groups[at->second].paths.push_back(module.path);
   }
   std::vector<DiffRow> rows;
   for (const Group& group : groups) {
-    rows.push_back({group.first->nodes_a, group.first->nodes_b,
-                    ModuleText(group.first->untagged, FoldPaths(group.paths)),
-                    group.changes});
+    std::string module = ModuleText(group.untagged, FoldPaths(group.paths));
+    if (group.paths.size() > 1) {
+      module += fmt::format(" ×{}", group.paths.size());
+    }
+    rows.push_back(
+        {group.nodes_a, group.nodes_b, std::move(module), group.changes});
   }
   return rows;
 }
@@ -172,7 +230,11 @@ std::string Totals(const TagDifference& difference) {
   add(difference.removed, "removed");
   add(difference.changed, "with a different operator");
   add(difference.moved.size(), "in a different module");
+  add(difference.altered, "other attributes, types or shapes");
   add(difference.roles, "with a different role");
+  for (const std::string& opset : difference.opsets) {
+    AppendWord(text, "opset " + opset);
+  }
   if (text.empty()) text = "all nodes are equal";
   return fmt::format(
       "{}; {}\n", text,
@@ -295,6 +357,7 @@ void AddModule(JsonWriter& json, const ModuleDifference& row) {
     json.EndObject();
   }
   json.EndArray();
+  AddCounts(json, "altered", row.altered);
   json.Key("moved_in").Number(row.moved_in);
   json.Key("moved_out").Number(row.moved_out);
   json.Key("other_role").Number(row.roles);
@@ -330,7 +393,11 @@ void PrintJson(const Side& side_a, const Side& side_b,
   json.Key("added").Number(difference.added);
   json.Key("removed").Number(difference.removed);
   json.Key("changed").Number(difference.changed);
+  json.Key("altered").Number(difference.altered);
   json.Key("other_role").Number(difference.roles);
+  json.Key("opsets").BeginArray();
+  for (const std::string& opset : difference.opsets) json.String(opset);
+  json.EndArray();
   json.Key("modules").BeginArray();
   for (const ModuleDifference& row : difference.modules) {
     AddModule(json, row);

@@ -8,6 +8,7 @@
 #include "commands/read/node_selector.h"
 #include "commands/read/sentence.h"
 #include "json/writer.h"
+#include "mapping/observed_mapping.h"
 #include "model/model_file.h"
 #include "tagging/module_format.h"
 #include "tagging/words.h"
@@ -53,10 +54,9 @@ ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal) {
   const MappingFacts facts = ReadFacts(mapping);
   const ModelFile file = ModelFile::Open(options.model);
   const NodeId node = SelectNode(file.model(), options.node);
-  const Explanation explanation = file.Map(
-      [&](const Model& model) { return Explain(model, mapping, facts, node); });
-  const Tagging tagging = file.Map(
-      [&](const Model& model) { return MapNodes(model, mapping, facts); });
+  const auto [tagging, explanation] = file.Map([&](const Model& model) {
+    return MapAndExplain(model, mapping, facts, node);
+  });
   file.file().CheckUnchanged();
   terminal.Out(options.json
                    ? Json(file.model(), tagging, node, explanation)

@@ -6,6 +6,7 @@
 #include "commands/commands.h"
 #include "commands/read/module_table.h"
 #include "commands/read/show_view.h"
+#include "commands/read/why_untagged.h"
 #include "commands/write/tag_summary.h"
 #include "tagging/module_format.h"
 #include "tagging/words.h"
@@ -262,13 +263,17 @@ void ShowText::PrintAdvice() {
         "more tags.\n");
     return;
   }
+  // Most nodes may be tagged, and still only the root may be known.
+  const std::string share =
+      2 * coverage_.tagged < coverage_.nodes
+          ? "less than half of the nodes have a module"
+          : fmt::format("{} of {} tags only name the root, with low confidence",
+                        WithThousands(coverage_.tagged - PlacedNodes(tagging_)),
+                        WithThousands(coverage_.tagged));
+  const SidecarModel& about = view_.model.about();
   terminal_.Out(fmt::format(
-      "\nless than half of the nodes have a module: the names say little about "
-      "modules\n(dialect {}). Tag the file that the exporter wrote, before "
-      "optimizers and\nquantizers change it. Or export it again: "
-      "torch.onnx.export of torch >= 2.5 keeps\nmodule names; dynamo=True also "
-      "keeps classes. A module map (--hierarchy FILE)\nhelps with any file.\n",
-      OrUnknown(view_.model.about().dialect)));
+      "\n{}: the names say little about modules\n(dialect {}). {}", share,
+      OrUnknown(about.dialect), AdviceFor(about.dialect, about.producer)));
 }
 
 void ShowText::Print() {

@@ -61,18 +61,16 @@ struct Outcome {
   Agreement agreement;
 };
 
-std::vector<Outcome> RunAll(const Model& model, const MappingOptions& mapping) {
+std::vector<Outcome> RunAll(const Model& model, const MappingOptions& mapping,
+                            const MappingFacts& facts) {
   std::vector<Outcome> outcomes;
   std::optional<Tagging> first;
   for (const StrategyInfo& info : Strategies()) {
     Outcome& outcome = outcomes.emplace_back(Outcome{info, "", {}, {}});
     MappingOptions options = mapping;
     options.strategy = info.name;
-    // A file that another strategy is given is no mistake here.
-    if (info.need != Need::kTrace) options.trace_file.clear();
-    if (info.need != Need::kFx) options.fx_file.clear();
     try {
-      Tagging tagging = MapNodes(model, options, ReadFacts(options));
+      Tagging tagging = MapNodes(model, options, facts);
       outcome.coverage = CountTags(tagging);
       if (!first)
         first = std::move(tagging);
@@ -174,10 +172,11 @@ ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal) {
     return ExitCode::kOk;
   }
   // Files that cannot be read are wrong usage, whoever they are for.
-  ReadFacts(options.mapping);
+  const MappingFacts facts = ReadFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
-  const std::vector<Outcome> outcomes = file.Map(
-      [&](const Model& model) { return RunAll(model, options.mapping); });
+  const std::vector<Outcome> outcomes = file.Map([&](const Model& model) {
+    return RunAll(model, options.mapping, facts);
+  });
   file.file().CheckUnchanged();
   if (!options.json) {
     terminal.Out(Table(options.model, outcomes));

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
+#include "commands/read/why_untagged.h"
 #include "json/writer.h"
 
 namespace onnx_tag {
@@ -109,6 +110,11 @@ class JsonReporter : public BatchReporter {
       json.Key(kFileStatusNames[i]).Number(totals.files[i]);
     }
     AddCoverage(json, totals.coverage);
+    json.Key("without_tags").BeginObject();
+    for (const auto& [why, count] : totals.without_tags) {
+      json.Key(why).Number(count);
+    }
+    json.EndObject();
     json.Key("exit_code")
         .Number(static_cast<std::uint64_t>(totals.exit_code()));
     json.Key("seconds").Share(totals.seconds);
@@ -134,6 +140,9 @@ void BatchTotals::Add(const FileResult& result) {
   ++files[static_cast<std::size_t>(result.status)];
   if (result.status == FileStatus::kFailed) return;
   const Coverage& one = result.report.coverage;
+  if (one.tagged == 0) {
+    ++without_tags[WhyUntagged(one.nodes, result.report.dialect)];
+  }
   coverage.nodes += one.nodes;
   coverage.tagged += one.tagged;
   const auto add = [](auto& sums, const auto& counts) {
@@ -166,7 +175,11 @@ std::string TotalsText(const BatchTotals& totals) {
   }
   const bool any = totals.all_files() > totals.Of(FileStatus::kFailed) +
                                             totals.Of(FileStatus::kNotRun);
-  return any ? text + "; " + CoverageText(totals.coverage) : text;
+  if (any) text += "; " + CoverageText(totals.coverage);
+  for (const auto& [why, count] : totals.without_tags) {
+    text += fmt::format("\n  {} got no tag: {}", Count(count, "file"), why);
+  }
+  return text;
 }
 
 std::string FileLine(const FileResult& result) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ struct FileResult {
 struct BatchTotals {
   std::array<std::uint64_t, kFileStatusNames.size()> files = {};
   Coverage coverage;
+  // Files without any tag, by reason.
+  std::map<std::string, std::uint64_t> without_tags;
   double seconds = 0;
 
   void Add(const FileResult& result);

@@ -55,12 +55,12 @@ class Reporter {
       entries.push_back(Entry(found));
       if (entries.back().error.empty()) continue;
       ++failed;
-      terminal_.Err(fmt::format("onnx-tag: {}\n", entries.back().error));
+      terminal_.Complain(fmt::format("onnx-tag: {}\n", entries.back().error));
     }
     Write(Inside("", "index.html"), ZooReportJson(entries), true);
     if (failed == 0) return ExitCode::kOk;
-    terminal_.Err(fmt::format("onnx-tag: {} of {} failed\n", failed,
-                              Count(entries.size(), "model")));
+    terminal_.Complain(fmt::format("onnx-tag: {} of {} failed\n", failed,
+                                   Count(entries.size(), "model")));
     return ExitCode::kSomeFailed;
   }
 

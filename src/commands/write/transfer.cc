@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -12,7 +14,9 @@
 #include "commands/write/gates.h"
 #include "commands/write/write_tagged.h"
 #include "json/writer.h"
+#include "mapping/laws.h"
 #include "onnx_tag/error.h"
+#include "onnx_tag/mapping.h"
 
 namespace onnx_tag {
 namespace {
@@ -42,8 +46,56 @@ std::string FoundText(const TransferCounts& counts) {
   return text.empty() ? "" : "  found " + text + "\n";
 }
 
+// What was not carried: the tags of a mapping of TO, and open nodes.
+std::string RestText(const TransferCounts& counts, std::uint64_t mapped,
+                     std::uint64_t open) {
+  std::string text;
+  if (mapped > 0) {
+    text += fmt::format(
+        "  {} taken from a mapping of the file itself, which is surer there\n",
+        Count(mapped, "tag"));
+  }
+  if (open == 0) return text;
+  text += fmt::format("  {} left open", Count(open, "node"));
+  // Taking tags may have filled some of them.
+  if (mapped == 0 && counts.no_counterpart + counts.open_in_from == open) {
+    text += fmt::format(
+        ": {} without a counterpart, {} whose counterpart has no tag",
+        WithThousands(counts.no_counterpart),
+        WithThousands(counts.open_in_from));
+  } else {
+    text += ": neither a counterpart nor the file itself shows their module";
+  }
+  return text + "\n";
+}
+
+// TO, mapped with the strategy of FROM. Nothing if the strategy needs a
+// recording.
+std::optional<Tagging> MappedAgain(const Model& model, const Tagging& from,
+                                   const MappingOptions& options) {
+  MappingOptions mapping;
+  mapping.recipes = options.recipes;
+  if (!from.strategy.empty()) mapping.strategy = from.strategy;
+  mapping.format = from.format;
+  try {
+    return MapNodes(model, mapping);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage) throw;
+    return std::nullopt;
+  }
+}
+
+Confidence WeakestLevel(const Tagging& tagging) {
+  Confidence weakest = Confidence::kCertain;
+  for (const Tag& tag : tagging.tags) {
+    if (tag.tagged()) weakest = std::min(weakest, tag.confidence);
+  }
+  return weakest;
+}
+
 std::string Json(const TransferOptions& options, const TagSummary& summary,
-                 const TransferCounts& counts, const Coverage& coverage) {
+                 const TransferCounts& counts, std::uint64_t mapped,
+                 const Coverage& coverage) {
   JsonWriter json;
   json.BeginObject();
   json.Key("from").String(options.from);
@@ -61,6 +113,9 @@ std::string Json(const TransferOptions& options, const TagSummary& summary,
   json.EndObject();
   json.Key("found").BeginObject();
   for (const auto& [key, count] : FoundBy(counts)) json.Key(key).Number(count);
+  json.Key("mapped").Number(mapped);
+  json.Key("no_counterpart").Number(counts.no_counterpart);
+  json.Key("open_in_from").Number(counts.open_in_from);
   json.EndObject();
   json.EndObject();
   return json.text() + "\n";
@@ -102,6 +157,13 @@ ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal) {
   Tagging tagging = TransferTags({from.nodes(), from.model()}, from.tagging(),
                                  file.model(), &counts);
   WarnOfStrangers(options, counts, file.model().node_count(), terminal);
+  std::uint64_t mapped = 0;
+  if (const std::optional<Tagging> again = file.Map([&](const Model& model) {
+        return MappedAgain(model, from.tagging(), options.tag.mapping);
+      })) {
+    mapped = TakeSurer(*again, WeakestLevel(from.tagging()), tagging);
+  }
+  ObeyLaws(CheckLaws(file.model(), tagging), tagging.tags);
   DropWeaker(options.tag.mapping.min_confidence, tagging);
   WarnOfExternalData(file, terminal);
   TagSummary summary;
@@ -113,8 +175,9 @@ ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal) {
   const Coverage coverage = CountTags(tagging);
   if (!options.tag.quiet || options.tag.json) {
     const std::string text =
-        options.tag.json ? Json(options, summary, counts, coverage)
-                         : SummaryText(summary, tagging) + FoundText(counts);
+        options.tag.json ? Json(options, summary, counts, mapped, coverage)
+                         : SummaryText(summary, tagging) + FoundText(counts) +
+                               RestText(counts, mapped, coverage.untagged());
     if (streams) {
       terminal.Err(text);
     } else {

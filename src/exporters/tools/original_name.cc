@@ -194,6 +194,33 @@ bool UndoInlinedFunction(Undone& undone) {
   return true;
 }
 
+// A model inlined into a branch has the prefix `If_0_else_branch__Inline_0__`.
+// ONNX Runtime puts `_if_else_branch_[token_<n>_]` before the names of a branch
+// that a constant condition chose.
+void UndoInlinedBranch(Undone& undone) {
+  constexpr std::string_view kMark = "__Inline_";
+  if (const std::size_t mark = undone.name.rfind(kMark);
+      mark != std::string_view::npos) {
+    std::string_view rest = undone.name.substr(mark + kMark.size());
+    const std::size_t digits = rest.find_first_not_of("0123456789");
+    if (digits != 0 && digits != std::string_view::npos) {
+      rest.remove_prefix(digits);
+      if (ConsumePrefix(rest, "__") && !rest.empty()) undone.name = rest;
+    }
+  }
+  for (const std::string_view branch :
+       {"_if_then_branch_", "_if_else_branch_"}) {
+    std::string_view rest = undone.name;
+    while (ConsumePrefix(rest, branch)) {
+      if (ConsumePrefix(rest, "token_")) {
+        while (!rest.empty() && IsDigit(rest[0])) rest.remove_prefix(1);
+        ConsumePrefix(rest, "_");
+      }
+    }
+    if (!rest.empty()) undone.name = rest;
+  }
+}
+
 bool UndoNodePrefix(Undone& undone) {
   switch (undone.name[0]) {
     case 'f':
@@ -277,8 +304,9 @@ Undone UndoNodeName(std::string_view name) {
   Undone undone;
   undone.name = name;
   if (name.empty() || IsMade(undone)) return undone;
-  // Outside the loop: it looks through the whole name.
+  // Outside the loop: they look through the whole name.
   UndoInlinedFunction(undone);
+  UndoInlinedBranch(undone);
   for (int i = 0; i < kMostAdditions; ++i) {
     if (!UndoSuffix(table, undone) && !UndoFusionSegment(undone) &&
         !UndoTrailingSlash(undone) && !UndoNodePrefix(undone)) {
@@ -294,6 +322,7 @@ Undone UndoTensorName(std::string_view name) {
   undone.name = name;
   if (name.empty() || IsMade(undone)) return undone;
   UndoInlinedFunction(undone);
+  UndoInlinedBranch(undone);
   for (int i = 0; i < kMostAdditions; ++i) {
     if (!UndoSuffix(table, undone) && !UndoProvider(undone) &&
         !UndoWeightPrefix(undone) && !UndoNodePrefix(undone)) {

@@ -1,6 +1,7 @@
 // Places helper nodes: weight carriers, conversions, Reshapes and nodes with
 // one consumer.
 #include <algorithm>
+#include <array>
 
 #include "ladder/claim.h"
 #include "ladder/rungs/graph_patterns.h"
@@ -70,15 +71,47 @@ std::vector<Claim> ProposeForConversions(const Evidence& evidence,
   return claims;
 }
 
+namespace {
+
+// The Gemms that read what `gemm` makes, possibly through an activation.
+std::vector<NodeId> NextGemms(const Model& model, NodeId gemm) {
+  constexpr std::size_t kMostBetween = 12;
+  constexpr std::array<std::string_view, 13> kPointwise = {
+      "Relu", "Gelu", "Sigmoid",   "Tanh",  "Erf",       "Mul",      "Add",
+      "Div",  "Pow",  "QuickGelu", "Swish", "HardSwish", "LeakyRelu"};
+  std::vector<NodeId> gemms;
+  std::vector<NodeId> nodes = {gemm};
+  for (std::size_t i = 0; i < nodes.size() && i < kMostBetween; ++i) {
+    for (const ValueId output : model.Outputs(nodes[i])) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId reader : model.Consumers(output)) {
+        const std::string_view op = model.OpType(reader);
+        if (op == "Gemm") {
+          gemms.push_back(reader);
+        } else if (std::find(kPointwise.begin(), kPointwise.end(), op) !=
+                       kPointwise.end() &&
+                   std::find(nodes.begin(), nodes.end(), reader) ==
+                       nodes.end()) {
+          nodes.push_back(reader);
+        }
+      }
+    }
+  }
+  return gemms;
+}
+
+}  // namespace
+
 // A MatMul and an Add became a Gemm, which takes two dimensions. The Reshapes
-// around it were inserted for this.
+// around it, or around two with an activation between, were inserted for this.
 std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
                                           const Placed& placed) {
   const Model& model = evidence.model;
   std::vector<Claim> claims;
   const auto claim = [&](NodeId reshape, NodeId gemm) {
     if (reshape == kNo<NodeId> || placed[reshape].tagged() ||
-        model.OpType(reshape) != "Reshape") {
+        (OnlyConsumer(model, reshape) != gemm &&
+         OnlyConsumer(model, gemm) != reshape)) {
       return;
     }
     claims.push_back(
@@ -87,17 +120,36 @@ std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
          Source::kOperation,
          "it reshapes the input or output of this module's Gemm"});
   };
+  // Gemms with the same input share its Reshape.
+  const auto before_of = [&](NodeId gemm) {
+    const NodeId before = ProducerOf(model, FirstInput(model, gemm));
+    if (before == kNo<NodeId> || model.OpType(before) != "Reshape") {
+      return kNo<NodeId>;
+    }
+    for (const NodeId reader : model.Consumers(FirstInput(model, gemm))) {
+      if (model.OpType(reader) != "Gemm") return kNo<NodeId>;
+    }
+    return before;
+  };
+  const auto after_of = [&](NodeId gemm) {
+    const NodeId after = OnlyConsumer(model, gemm);
+    return after != kNo<NodeId> && model.OpType(after) == "Reshape"
+               ? after
+               : kNo<NodeId>;
+  };
   for (const NodeId node : model.Nodes()) {
     if (!placed[node].tagged() || model.OpType(node) != "Gemm") continue;
-    const auto inputs = model.Inputs(node);
-    NodeId before = inputs.empty() ? kNo<NodeId> : ProducerOf(model, inputs[0]);
-    if (before != kNo<NodeId> && (OnlyConsumer(model, before) != node ||
-                                  model.OpType(before) != "Reshape")) {
-      before = kNo<NodeId>;
-    }
-    NodeId after = OnlyConsumer(model, node);
-    if (after != kNo<NodeId> && model.OpType(after) != "Reshape") {
-      after = kNo<NodeId>;
+    const NodeId before = before_of(node);
+    const NodeId after = after_of(node);
+    if (before != kNo<NodeId> && after == kNo<NodeId>) {
+      for (const NodeId next : NextGemms(model, node)) {
+        if (!placed[next].tagged() || before_of(next) != kNo<NodeId> ||
+            after_of(next) == kNo<NodeId>) {
+          continue;
+        }
+        claim(before, node);
+        claim(after_of(next), next);
+      }
     }
     // Without scopes, a Reshape on only one side may belong to the model.
     const bool both = before != kNo<NodeId> && after != kNo<NodeId>;

@@ -179,6 +179,11 @@ class SequentialParts {
     std::sort(part.begin(), part.end());
     if (part.empty() || HasHiddenWeight(evidence_, part[0])) return {};
     part.resize(PartAt(part));
+    // A gate multiplies the result of a Sigmoid with something else.
+    if (part.size() > 1 && HasOtherInputs(node, part) &&
+        IsModuleOfItsOwn(model_.OpType(part[0]))) {
+      part.resize(1);
+    }
     if (HasOtherInputs(node, part)) return {};
     return part;
   }

@@ -1,6 +1,5 @@
-// The program of the page (web/page): a worker of the browser calls these
-// functions. Each returns true and leaves its answer in the text, or returns
-// false and leaves the reason there.
+#include "page/page.h"
+
 #include <optional>
 
 #include "commands/read/explanation_text.h"
@@ -17,6 +16,11 @@ namespace {
 
 std::optional<TaggedModel> opened;
 std::string text;
+
+const TaggedModel& Opened() {
+  if (!opened) Fail(ErrorKind::kUsage, "no model is open");
+  return *opened;
+}
 
 template <typename Answer>
 bool Try(const Answer& answer) {
@@ -37,7 +41,6 @@ extern "C" {
 const char* onnx_tag_text() { return onnx_tag::text.data(); }
 std::size_t onnx_tag_text_size() { return onnx_tag::text.size(); }
 
-// The data of a report (docs/report-format.md). The model stays open.
 bool onnx_tag_open(const char* path) {
   using namespace onnx_tag;
   return Try([&] {
@@ -47,26 +50,24 @@ bool onnx_tag_open(const char* path) {
   });
 }
 
-// What `onnx-tag explain` prints.
 bool onnx_tag_explain(const char* address) {
   using namespace onnx_tag;
   return Try([&] {
-    if (opened->model() == nullptr) {
+    const Model* const model = Opened().model();
+    if (model == nullptr) {
       Fail(ErrorKind::kUsage, "a sidecar does not say why: open its model");
     }
-    const Model& model = *opened->model();
-    const NodeId node = SelectNode(model, address);
-    return ExplanationText(model, opened->tagging(), node,
-                           Explain(model, {}, node));
+    const NodeId node = SelectNode(*model, address);
+    return ExplanationText(*model, opened->tagging(), node,
+                           Explain(*model, {}, {}, node));
   });
 }
 
-// A byte for each node of the report: 1 if the node fits the query, else 0.
 bool onnx_tag_query(const char* expression) {
   using namespace onnx_tag;
   return Try([&] {
     const query::Expression parsed = query::Parse(expression);
-    const query::Matcher matcher(parsed, opened->tagging(), opened->nodes());
+    const query::Matcher matcher(parsed, Opened().tagging(), opened->nodes());
     std::string mask(opened->nodes().size(), '\0');
     for (const NodeId node : matcher.All()) mask[Index(node)] = '\1';
     return mask;

@@ -1,0 +1,116 @@
+// Takes tags from a mapping of the new version, if they are surer than the tags
+// that were carried.
+#include <algorithm>
+
+#include "onnx_tag/transfer.h"
+
+namespace onnx_tag {
+namespace {
+
+class Taking {
+ public:
+  Taking(const Tagging& mapped, Tagging& carried)
+      : mapped_(mapped),
+        carried_(carried),
+        in_carried_(mapped.modules.size(), kNo<ModuleId>),
+        roles_(mapped.roles.size(), kNo<RoleId>) {
+    in_carried_[ModuleTree::kRoot] = ModuleTree::kRoot;
+    for (const ModuleId id : AllIds<ModuleId>(mapped.modules.size())) {
+      if (id == ModuleTree::kRoot) continue;
+      const ModuleId parent = in_carried_[mapped.modules.Parent(id)];
+      if (parent == kNo<ModuleId>) continue;
+      in_carried_[id] =
+          carried.modules.FindChild(parent, mapped.modules.Atom(id));
+    }
+  }
+
+  // Whether both name modules alike. FROM may have names of its own.
+  bool NamesAgree() const {
+    std::uint64_t both = 0;
+    std::uint64_t same = 0;
+    bool any = false;
+    for (const NodeId node : AllIds<NodeId>(carried_.tags.size())) {
+      const Tag& carried = carried_.tags[node];
+      const Tag& mapped = mapped_.tags[node];
+      any |= carried.tagged();
+      if (!carried.tagged() || !mapped.tagged() ||
+          carried.confidence < Confidence::kHigh ||
+          mapped.confidence < Confidence::kHigh) {
+        continue;
+      }
+      ++both;
+      same += in_carried_[mapped.module] == carried.module ? 1 : 0;
+    }
+    return both == 0 ? !any : 10 * same >= 9 * both;
+  }
+
+  bool IsSurer(NodeId node, Confidence least) const {
+    const Tag& carried = carried_.tags[node];
+    const Tag& mapped = mapped_.tags[node];
+    if (!mapped.tagged() || mapped.confidence < least) return false;
+    if (!carried.tagged()) return true;
+    return carried.confidence < Confidence::kHigh &&
+           mapped.confidence > carried.confidence;
+  }
+
+  void Take(NodeId node) {
+    const Tag& mapped = mapped_.tags[node];
+    Tag& tag = carried_.tags[node];
+    tag = mapped;
+    tag.module = ModuleOf(mapped.module);
+    RoleId& role = roles_[mapped.role];
+    if (role == kNo<RoleId>) {
+      role = carried_.AddRole(mapped_.roles[mapped.role]);
+    }
+    tag.role = role;
+  }
+
+  // Replaces the origins of the nodes that were taken.
+  void TakeOrigins(const IdVector<NodeId, bool>& taken) {
+    std::erase_if(carried_.origins,
+                  [&](const Origin& origin) { return taken[origin.node]; });
+    for (const Origin& origin : mapped_.origins) {
+      if (!taken[origin.node]) continue;
+      carried_.origins.push_back({origin.node, ModuleOf(origin.module)});
+    }
+    std::stable_sort(
+        carried_.origins.begin(), carried_.origins.end(),
+        [](const Origin& a, const Origin& b) { return a.node < b.node; });
+  }
+
+ private:
+  ModuleId ModuleOf(ModuleId id) {
+    ModuleId& known = in_carried_[id];
+    if (known == kNo<ModuleId>) {
+      const ModuleId parent = ModuleOf(mapped_.modules.Parent(id));
+      known = carried_.modules.Child(parent, mapped_.modules.Atom(id));
+      carried_.modules.SetClass(known, mapped_.modules.Class(id));
+    }
+    return in_carried_[id];
+  }
+
+  const Tagging& mapped_;
+  Tagging& carried_;
+  IdVector<ModuleId, ModuleId> in_carried_;  // by module of the mapping
+  IdVector<RoleId, RoleId> roles_;
+};
+
+}  // namespace
+
+std::uint64_t TakeSurer(const Tagging& mapped, Confidence least,
+                        Tagging& carried) {
+  Taking taking(mapped, carried);
+  if (!taking.NamesAgree()) return 0;
+  IdVector<NodeId, bool> taken(carried.tags.size(), false);
+  std::uint64_t count = 0;
+  for (const NodeId node : AllIds<NodeId>(carried.tags.size())) {
+    if (!taking.IsSurer(node, least)) continue;
+    taking.Take(node);
+    taken[node] = true;
+    ++count;
+  }
+  taking.TakeOrigins(taken);
+  return count;
+}
+
+}  // namespace onnx_tag
