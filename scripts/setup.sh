@@ -18,7 +18,7 @@ onnx_tag_wants=(libbenchmark-dev=benchmark/benchmark.h libonnx-dev=onnx/checker.
 onnx_tag_ci_needs=(
   clang-14=clang++-14 clang-format-14=clang-format-14 clang-tidy-14=clang-tidy-14
   libclang-rt-14-dev=/usr/lib/llvm-14/lib/clang/14.0.6/include/sanitizer/asan_interface.h
-  python3-venv=python3 nodejs=node default-jre-headless=java parallel=parallel
+  python3-venv=python3 nodejs=node npm=npm default-jre-headless=java parallel=parallel
   zsh=zsh fish=fish man-db=man groff=groff chromium=chromium
 )
 

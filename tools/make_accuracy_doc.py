@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 """Measures accuracy and puts the tables into docs/accuracy.md.
 
-    python3 tools/make_accuracy_doc.py LARGER_SET DEEPER RECORDINGS [--left-out DIR] [--build build]
+    python3 tools/make_accuracy_doc.py LARGER_SET [--own DIR] [--deeper DIR] [--recordings DIR] [--left-out DIR] [--build build]
 
-LARGER_SET and DEEPER are folders of models with truth, in the form of tests/truth; RECORDINGS is what record_recipes.py
-wrote, for the rows with a model's family left out of the book, and --left-out what make_left_out.py made of it. Needs no packages. What stands between
-`<!-- NAME -->` and `<!-- /NAME -->` in the page is replaced.
+LARGER_SET, DEEPER and OWN are folders of models with truth, in the form of tests/truth; in OWN, each model has a
+recording.json beside it. RECORDINGS is what record_recipes.py wrote, for the rows with a model's family left out of the
+book, and --left-out what make_left_out.py made of it. Needs no packages. What stands between `<!-- NAME -->` and
+`<!-- /NAME -->` in the page is replaced; tables whose folder is not given stay as they are.
 """
 from __future__ import annotations
 
 import argparse
+import collections
+import csv
+import json
 import pathlib
 import re
 import subprocess
-from typing import Dict, List
+import tempfile
+from typing import Dict, List, Set
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -71,6 +76,63 @@ def left_out_table(bench: pathlib.Path, folder: pathlib.Path, recordings: pathli
                  [[f"`{name}`", without[name][0], *found[name]] for name in sorted(found) if name != "all"])
 
 
+def prefixes(module: str) -> List[str]:
+    atoms = module.split(".") if module else []
+    return [".".join(atoms[:i]) for i in range(len(atoms) + 1)]
+
+
+def spelled(nodes: List[dict]) -> Set[str]:
+    """The modules that the names of nodes and values begin with."""
+    found = {""}
+    for node in nodes:
+        for name in (node["name"], *node["inputs"], *node["outputs"]):
+            found.update(prefixes((name or "").replace("/", ".").strip("."))[:-1])
+    return found
+
+
+def score(program: pathlib.Path, model: pathlib.Path, *options: str) -> collections.Counter:
+    """How many nodes of the model get which answer."""
+    with tempfile.TemporaryDirectory() as folder:
+        sidecar = pathlib.Path(folder) / "tags.json"
+        subprocess.run([program, "tag", model, "--quiet", "--sidecar-only", "--sidecar", sidecar, *options], check=True)
+        nodes = json.loads(sidecar.read_text())["nodes"]
+    modules = {(node["graph"], node["index"]): node["module"] for node in nodes}
+    named = spelled(nodes)
+    count: collections.Counter = collections.Counter()
+    with open(model.with_suffix("").as_posix() + ".truth.tsv", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            accepted = {row["module"], *(name.replace("<root>", "") for name in row["accept"].split("|") if name)}
+            module = modules[(row["graph"], int(row["index"]))]
+            deepest = {next(path for path in reversed(prefixes(name)) if path in named) for name in accepted}
+            count["nodes"] += 1
+            count["exact"] += module in accepted
+            count["known"] += module in accepted or module in deepest
+            count["wrong"] += module is not None and module not in accepted and module not in prefixes(row["module"])
+    return count
+
+
+def own_table(program: pathlib.Path, folder: pathlib.Path) -> str:
+    """Models that no book has: from the file alone, with the module map, and with a recorded run."""
+    variants = sorted({path.stem for path in folder.glob("*/*.onnx")})
+    lines = []
+    for variant in variants:
+        counts = {}
+        for facts in ("", "--hierarchy", "--trace"):
+            counts[facts] = collections.Counter()
+            for model in sorted(folder.glob(f"*/{variant}.onnx")):
+                options = [facts, str(model.parent / "recording.json")] if facts else []
+                counts[facts].update(score(program, model, *options))
+
+        def share(facts: str, what: str) -> str:
+            return f"{100 * counts[facts][what] / counts[facts]['nodes']:.1f}"
+
+        lines.append([f"`{variant}`", str(counts[""]["nodes"]), share("", "exact"), share("", "known"), share("", "wrong"),
+                      share("--hierarchy", "exact"), share("--hierarchy", "wrong"), share("--trace", "exact"),
+                      share("--trace", "wrong")])
+    return table(["variant", "nodes", "exact", "known", "wrong", "`--hierarchy`: exact", "wrong", "`--trace`: exact",
+                  "wrong"], lines)
+
+
 def put(page: str, name: str, text: str) -> str:
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     before, rest = page.split(begin)
@@ -82,9 +144,8 @@ def put(page: str, name: str, text: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("larger", type=pathlib.Path)
-    parser.add_argument("deeper", type=pathlib.Path)
-    parser.add_argument("recordings", type=pathlib.Path)
-    parser.add_argument("--left-out", type=pathlib.Path)
+    for folder in ("--own", "--deeper", "--recordings", "--left-out"):
+        parser.add_argument(folder, type=pathlib.Path)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     args = parser.parse_args()
     accuracy = args.build / "accuracy"
@@ -92,9 +153,13 @@ def main() -> None:
     page = put(page, "bundled", run(accuracy, ROOT / "tests/truth", "--markdown"))
     page = put(page, "larger", run(accuracy, args.larger, "--markdown"))
     page = put(page, "book", book_table(accuracy, args.larger))
-    page = put(page, "deeper", book_table(accuracy, args.deeper))
-    page = put(page, "leave-out", leave_out_table(args.build / "recipes_bench", args.larger, args.recordings))
-    if args.left_out:
+    if args.own:
+        page = put(page, "own", own_table(args.build / "onnx-tag", args.own))
+    if args.deeper:
+        page = put(page, "deeper", book_table(accuracy, args.deeper))
+    if args.recordings:
+        page = put(page, "leave-out", leave_out_table(args.build / "recipes_bench", args.larger, args.recordings))
+    if args.recordings and args.left_out:
         page = put(page, "left-out-recordings",
                    left_out_table(args.build / "recipes_bench", args.left_out, args.recordings))
     PAGE.write_text(page)

@@ -3,12 +3,12 @@
 #include "edit/value_types.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "model/attributes.h"
 #include "model/field_kinds.h"
 #include "model/onnx_fields.h"
+#include "sizes/element_types.h"
 #include "sizes/shapes.h"
 #include "wire/field_reader.h"
 
@@ -257,25 +257,11 @@ std::int32_t EinsumRank(std::string_view equation) {
   return rank;
 }
 
-// In the order of TensorProto.DataType.
-constexpr std::array<std::string_view, 27> kElementNames = {
-    "unknown",        "float32",    "uint8",
-    "int8",           "uint16",     "int16",
-    "int32",          "int64",      "string",
-    "bool",           "float16",    "float64",
-    "uint32",         "uint64",     "complex64",
-    "complex128",     "bfloat16",   "float8e4m3fn",
-    "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-    "uint4",          "int4",       "float4e2m1",
-    "float8e8m0",     "uint2",      "int2"};
-
 }  // namespace
 
 std::string_view ElementName(std::int32_t element) {
-  return element < 0 ||
-                 static_cast<std::size_t>(element) >= kElementNames.size()
-             ? kElementNames[0]
-             : kElementNames[static_cast<std::size_t>(element)];
+  const std::string_view name = sizes::TypeName(element);
+  return name.empty() ? "unknown" : name;
 }
 
 ValueTypes::ValueTypes(const Model& model)

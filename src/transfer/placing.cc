@@ -286,8 +286,12 @@ void Placing::PlaceByParameters() {
       }
       if (old == kNo<ValueId>) continue;
       const auto readers = from_.Consumers(old);
-      // Constants with many consumers say nothing.
-      if (readers.empty() || readers.size() > 2) continue;
+      // Constants with many consumers say nothing, nor does one that a tool
+      // merged with equal ones.
+      if (readers.empty() || readers.size() > 2 ||
+          to_.Consumers(input).size() > readers.size()) {
+        continue;
+      }
       for (const NodeId reader : readers) {
         if (!tags_.tags[reader].tagged() || IsSetting(from_, reader, old)) {
           continue;

@@ -8,6 +8,7 @@
 #include "exporters/tools/original_name.h"
 #include "hierarchy/name_parts.h"
 #include "model/attributes.h"
+#include "sizes/element_types.h"
 #include "weights/slots.h"
 #include "weights/uses.h"
 
@@ -28,28 +29,6 @@ bool IsFloat(std::int32_t type) {
   constexpr std::int32_t kBfloat16 = 16;
   return type == kFloat || type == kHalf || type == kDouble ||
          type == kBfloat16;
-}
-
-// Bits of an element, by TensorProto.DataType; 0: no fixed size.
-int BitsOf(std::int32_t type) {
-  constexpr std::array<int, 27> kBits = {0, 32, 8,  8,  16, 16, 32,  64, 0,
-                                         8, 16, 64, 32, 64, 64, 128, 16, 8,
-                                         8, 8,  8,  4,  4,  4,  8,   2,  2};
-  return type < 0 || static_cast<std::size_t>(type) >= kBits.size()
-             ? 0
-             : kBits[static_cast<std::size_t>(type)];
-}
-
-std::uint64_t ElementsOf(std::span<const std::int64_t> dims) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
-  std::uint64_t count = 1;
-  for (const std::int64_t dim : dims) {
-    if (dim < 0) return 0;
-    const auto size = static_cast<std::uint64_t>(dim);
-    if (size != 0 && count > kMost / size) return 0;
-    count *= size;
-  }
-  return count;
 }
 
 std::string Join(const std::string& module, std::string_view atom) {
@@ -158,7 +137,7 @@ class Mapper {
     std::string name;
     bool fused = false;
     const bool named = HasParameterName(tensor, name, fused);
-    const std::uint64_t elements = ElementsOf(model_.Dims(tensor));
+    const std::uint64_t elements = sizes::CountElements(model_.Dims(tensor));
     const bool helper = IsHelper(tensor, uses);
     if (!named && !helper && !IsQuantized(tensor, uses) &&
         IsConstant(tensor, elements)) {
@@ -449,11 +428,12 @@ class Mapper {
     if (!tag.tagged()) return std::nullopt;
     Reading reading;
     reading.module = tag.module;
-    reading.confidence = HoldsOthers(tag.module)
-                             ? Confidence::kLow
-                             : std::min(tag.confidence, Confidence::kHigh);
     const std::string path = tagging_.modules.Path(tag.module);
     const std::string_view op = model_.OpType(use.node);
+    // Quantizers replace products, not sums.
+    reading.confidence = op != "Add" && HoldsOthers(tag.module)
+                             ? Confidence::kLow
+                             : std::min(tag.confidence, Confidence::kHigh);
     const auto give = [&](std::string_view atom, Change change,
                           std::string_view why) {
       reading.parameters = {Join(path, atom)};
@@ -669,9 +649,8 @@ std::vector<Weight> MapWeights(const Model& model, const Tagging& tagging) {
 }
 
 std::uint64_t BytesOf(const Model& model, const Initializer& tensor) {
-  const std::uint64_t elements = ElementsOf(model.Dims(tensor));
-  const auto bits = static_cast<std::uint64_t>(BitsOf(tensor.data_type));
-  return (elements * bits + 7) / 8;
+  return sizes::CountBytes(sizes::CountElements(model.Dims(tensor)),
+                           tensor.data_type);
 }
 
 }  // namespace onnx_tag::weights

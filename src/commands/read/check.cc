@@ -210,6 +210,7 @@ void Report(const CheckOptions& options, const Checked& checked,
       checked.findings.empty() ? ExitCode::kOk : ExitCode::kFindings;
   result.report.summary.file = options.model;
   result.report.coverage = CountTags(checked.tagging);
+  result.report.dialect = checked.tagging.dialect;
   for (const Finding& finding : checked.findings) {
     result.report.finding_titles.emplace_back(
         finding.rule == "gate" ? "gate failed" : finding.rule);

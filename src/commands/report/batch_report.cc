@@ -138,7 +138,10 @@ class JsonReporter : public BatchReporter {
 
 void BatchTotals::Add(const FileResult& result) {
   ++files[static_cast<std::size_t>(result.status)];
-  if (result.status == FileStatus::kFailed) return;
+  if (result.status == FileStatus::kFailed ||
+      result.status == FileStatus::kNotRun) {
+    return;
+  }
   const Coverage& one = result.report.coverage;
   if (one.tagged == 0) {
     ++without_tags[WhyUntagged(one.nodes, result.report.dialect)];
