@@ -39,7 +39,7 @@ class Taking {
         continue;
       }
       ++both;
-      same += in_carried_[mapped.module] == carried.module ? 1 : 0;
+      if (in_carried_[mapped.module] == carried.module) ++same;
     }
     return both == 0 ? !any : 10 * same >= 9 * both;
   }
