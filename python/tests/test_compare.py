@@ -191,7 +191,8 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     table = tmp_path / "errors.tsv"
     assert main(["compare", good, bad, "--inputs", arrays, "--tsv", str(table)]) == 1
     assert table.read_text().startswith("value\trelative_error\n")
-    done = subprocess.run([program.find(), "profile", bad, str(table), "--json"], capture_output=True, text=True, check=True)
+    command = [program.find(), "profile", bad, str(table), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["measure"] == "relative_error"
 
 

@@ -24,7 +24,7 @@
 #define ONNX_TAG_EMBED_AFTER ".text\n"
 #endif
 
-#define ONNX_TAG_EMBED(symbol, path)                 \
+#define ONNX_TAG_EMBED(symbol, path)                   \
   asm(ONNX_TAG_EMBED_SECTION(symbol)                 \
       ".balign 8\n"                                  \
       ".global " #symbol "_begin\n"                  \
@@ -37,14 +37,14 @@
       #symbol "_end:\n"                              \
       ".byte 0\n"                                    \
       ONNX_TAG_EMBED_SIZE(#symbol "_end")            \
-      ONNX_TAG_EMBED_AFTER);                         \
-  extern "C" {                                       \
-  extern const char symbol##_begin[];                \
-  extern const char symbol##_end[];                  \
-  }                                                  \
+      ONNX_TAG_EMBED_AFTER); \
+  extern "C" {                                         \
+  extern const char symbol##_begin[];                  \
+  extern const char symbol##_end[];                    \
+  }                                                    \
   static_assert(true)
 
-#define ONNX_TAG_EMBEDDED(symbol) \
+#define ONNX_TAG_EMBEDDED(symbol)  \
   std::string_view(symbol##_begin, \
                    static_cast<std::size_t>(symbol##_end - symbol##_begin))
 

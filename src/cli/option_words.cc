@@ -215,8 +215,9 @@ void TagWords::AddOutput(CLI::App& app, TagOptions& options) {
 void TagWords::AddGates(CLI::App& app,
                         std::vector<std::string>& require_modules) {
   constexpr const char* kGates = "Gates (exit code 1 if one fails)";
-  app.add_option("--min-coverage", min_coverage,
-                 "minimum percentage of nodes tagged with\nconfidence medium or better")
+  app.add_option(
+         "--min-coverage", min_coverage,
+         "minimum percentage of nodes tagged with\nconfidence medium or better")
       ->type_name("PCT")
       ->group(kGates);
   app.add_option("--require-module", require_modules,

@@ -100,8 +100,7 @@ TEST(TagWriterTest, KeysOfOthersAreWrittenOnRequestAndSigned) {
               .class_hierarchy = true});
   EXPECT_THAT(
       EntriesOf(proto.graph().node(0)),
-      ElementsAre(Pair("namespace",
-                       "Bert/layer.0: BertLayer/query: Linear"),
+      ElementsAre(Pair("namespace", "Bert/layer.0: BertLayer/query: Linear"),
                   Pair("layer_ann", "layer.0.query"),
                   Pair("pkg.torch.onnx.name_scopes",
                        "['', 'layer', 'layer.0', 'layer.0.query', 'm']"),

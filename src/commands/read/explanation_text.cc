@@ -47,8 +47,8 @@ std::string AnswerText(const Tagging& tagging, const Tag& tag) {
 
 }  // namespace
 
-std::string ExplanationText(const Model& model, const Tagging& tagging, NodeId node,
-                 const Explanation& explanation) {
+std::string ExplanationText(const Model& model, const Tagging& tagging,
+                            NodeId node, const Explanation& explanation) {
   std::string text = Sentence(model, tagging, node) + "\n";
   text += AnswerText(tagging, tagging.tags[node]) + "\n";
   text += fmt::format(
