@@ -97,7 +97,7 @@ class Laws {
     std::size_t here = 0;
     for (const LawFinding& finding : CheckLaws(model, tagging)) {
       Count(model, tagging, finding, truth);
-      here += finding.is_breach() ? 1 : 0;
+      if (finding.is_breach()) ++here;
     }
     breaches_ += here;
     if (options_.files && here > 0) {
@@ -112,7 +112,9 @@ class Laws {
     const std::string module = tagging.modules.Path(tag.module);
     const std::string owner = tagging.modules.Path(finding.owner);
     std::string_view verdict = "no truth";
-    if (const auto at = truth.find(Index(finding.node)); at != truth.end()) {
+    if (const auto at =
+            truth.find(static_cast<std::uint32_t>(Index(finding.node)));
+        at != truth.end()) {
       const bool tag_right = Judge(module, at->second) == Verdict::kExact;
       const bool owner_right = Judge(owner, at->second) == Verdict::kExact;
       verdict = tag_right && owner_right ? "both right"

@@ -75,7 +75,7 @@ TEST_F(CarryTest, DiffFoldsLayersThatChangedAlike) {
   const CliResult text = RunCli({"diff", a, b});
   EXPECT_EQ(text.exit, 1);
   EXPECT_THAT(text.out, HasSubstr("encoder.layer.{0-1}.attention.self.query"));
-  EXPECT_THAT(text.out, HasSubstr("+MatMulInteger"));
+  EXPECT_THAT(text.out, HasSubstr("MatMul -> MatMulInteger"));
   const CliResult markdown = RunCli({"diff", a, b, "--format", "markdown"});
   EXPECT_THAT(markdown.out, HasSubstr("| module | A | B | what |"));
   const CliResult asked = RunCli({"diff", a, b, "--json"});
