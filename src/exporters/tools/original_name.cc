@@ -199,8 +199,10 @@ bool UndoInlinedFunction(Undone& undone) {
 // that a constant condition chose.
 void UndoInlinedBranch(Undone& undone) {
   constexpr std::string_view kMark = "__Inline_";
-  if (const std::size_t mark = undone.name.rfind(kMark);
-      mark != std::string_view::npos) {
+  // rfind is slow: it compares at every place, and most names have no mark.
+  std::size_t mark = undone.name.find(kMark);
+  if (mark != std::string_view::npos) {
+    mark = undone.name.rfind(kMark);
     std::string_view rest = undone.name.substr(mark + kMark.size());
     const std::size_t digits = rest.find_first_not_of("0123456789");
     if (digits != 0 && digits != std::string_view::npos) {
