@@ -172,11 +172,13 @@ class LawChecker {
     if (id == kNo<ParameterId> || IsScale(model_.ValueName(input))) return;
     const Parameter& parameter = parameters_.parameters[id];
     const Tag& tag = tags_[node];
-    if (parameter.module == tag.module || IsOrigin(node, parameter.module)) {
+    if (parameter.module == tag.module) return;
+    // An optimizer fuses nodes of several modules, not of several layers.
+    const bool layer = IsOtherLayer(tree_, tag.module, parameter.module);
+    if (!layer && (tag.confidence < Confidence::kHigh ||
+                   IsOrigin(node, parameter.module))) {
       return;
     }
-    const bool layer = IsOtherLayer(tree_, tag.module, parameter.module);
-    if (!layer && tag.confidence < Confidence::kHigh) return;
     LawFinding finding{.node = node,
                        .law = layer ? Law::kLayer : Law::kOwner,
                        .exemption = ExemptionOf(node, parameter, input),

@@ -207,6 +207,14 @@ TEST_F(LawsByHand, AnotherLayerBreaksTheSecondLawAtEveryLevel) {
   EXPECT_EQ(tagging_.tags[NodeId{1}].confidence, Confidence::kLow);
 }
 
+TEST_F(LawsByHand, AnOriginInAnotherLayerIsNoExcuse) {
+  Give(1, "layers.0.fc", Confidence::kCertain);
+  tagging_.origins.push_back({NodeId{1}, tagging_.modules.Add("layers.1.fc")});
+  const std::vector<LawFinding> findings = Check();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].law, Law::kLayer);
+}
+
 TEST_F(LawsByHand, AModuleThatTheParametersSpellOtherwiseIsNotAboveMedium) {
   Give(3, "fc", Confidence::kHigh);
   const std::vector<LawFinding> findings = Check();
