@@ -4,9 +4,9 @@
 #include <cstring>
 #include <functional>
 
+#include "model/element_count.h"
 #include "model/field_kinds.h"
 #include "model/onnx_fields.h"
-#include "sizes/element_types.h"
 #include "wire/field_reader.h"
 
 namespace onnx_tag::sizes {

@@ -39,9 +39,6 @@ constexpr std::array<ElementType, 27> kTypes = {{{"", 0},
                                                  {"uint2", 2},
                                                  {"int2", 2}}};
 
-// More than any memory holds; a shape beyond it is a mistake or an attack.
-constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
-
 const ElementType& Find(std::int32_t data_type) {
   const auto index = static_cast<std::size_t>(data_type);
   return kTypes[data_type < 0 || index >= kTypes.size() ? 0 : index];
@@ -55,17 +52,6 @@ std::string_view TypeName(std::int32_t data_type) {
 
 std::uint32_t BitsPerElement(std::int32_t data_type) {
   return Find(data_type).bits;
-}
-
-std::uint64_t CountElements(std::span<const std::int64_t> dims) {
-  std::uint64_t count = 1;
-  for (const std::int64_t dim : dims) {
-    if (dim < 0) return 0;
-    const auto size = static_cast<std::uint64_t>(dim);
-    if (size != 0 && count > kMost / size) return 0;
-    count *= size;
-  }
-  return count;
 }
 
 std::uint64_t CountBytes(std::uint64_t elements, std::int32_t data_type) {

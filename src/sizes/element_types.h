@@ -3,7 +3,6 @@
 #define ONNX_TAG_SIZES_ELEMENT_TYPES_H_
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace onnx_tag::sizes {
@@ -13,10 +12,6 @@ std::string_view TypeName(std::int32_t data_type);
 
 // 0 where it has no fixed width (strings) or is unknown.
 std::uint32_t BitsPerElement(std::int32_t data_type);
-
-// The product of the dimensions; 0 where one is unknown, and where no memory
-// holds so many.
-std::uint64_t CountElements(std::span<const std::int64_t> dims);
 
 // Whole bytes; 0 where the type has no fixed width.
 std::uint64_t CountBytes(std::uint64_t elements, std::int32_t data_type);

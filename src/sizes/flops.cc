@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "sizes/attributes.h"
+#include "sizes/einsum.h"
 
 namespace onnx_tag::sizes {
 namespace {
@@ -334,22 +335,14 @@ std::optional<double> NodeFlops::Einsum() const {
   const std::size_t arrow = equation.find("->");
   if (equation.find('.') != std::string_view::npos) return std::nullopt;
   std::unordered_map<char, double> sizes;
-  std::size_t input = 0;
-  std::size_t place = 0;
-  for (const char letter : equation.substr(0, arrow)) {
-    if (letter == ' ') continue;
-    if (letter == ',') {
-      ++input;
-      place = 0;
-      continue;
-    }
-    const Shape* const shape = Input(input);
-    if (shape == nullptr || place >= shape->size() ||
-        (*shape)[place] == kUnknownDim) {
-      return std::nullopt;
-    }
-    sizes[letter] = static_cast<double>((*shape)[place++]);
-  }
+  bool unknown = false;
+  const bool visited = VisitEinsumInputs(
+      equation.substr(0, arrow), [&](std::size_t i) { return Input(i); },
+      [&](char letter, std::int64_t size) {
+        unknown |= size == kUnknownDim;
+        sizes[letter] = static_cast<double>(size);
+      });
+  if (!visited || unknown) return std::nullopt;
   double volume = 1;
   for (const auto& [letter, size] : sizes) volume *= size;
   return (inputs_.size() > 1 ? 2 : 1) * volume;

@@ -1,9 +1,9 @@
 #include "sizes/graph_text.h"
 
+#include "model/element_count.h"
 #include "model/field_kinds.h"
 #include "model/onnx_fields.h"
 #include "sizes/attributes.h"
-#include "sizes/element_types.h"
 #include "wire/field_reader.h"
 
 namespace onnx_tag::sizes {

@@ -1,5 +1,6 @@
 #include "sizes/module_sizes.h"
 
+#include "model/element_count.h"
 #include "sizes/element_types.h"
 #include "sizes/flops.h"
 #include "tagging/weight_owner.h"

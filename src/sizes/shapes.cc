@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "model/element_count.h"
 #include "onnx_tag/error.h"
 #include "sizes/attributes.h"
-#include "sizes/element_types.h"
 #include "sizes/graph_text.h"
 #include "sizes/infer.h"
 

@@ -1,27 +1,9 @@
 #include "tagging/parameter_counts.h"
 
-#include <span>
-
+#include "model/element_count.h"
 #include "tagging/weight_owner.h"
 
 namespace onnx_tag {
-namespace {
-
-// More than any memory holds; a shape beyond it is a mistake or an attack.
-constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
-
-std::uint64_t Elements(std::span<const std::int64_t> dims) {
-  std::uint64_t count = 1;
-  for (const std::int64_t dim : dims) {
-    if (dim < 0) return 0;
-    const auto size = static_cast<std::uint64_t>(dim);
-    if (size != 0 && count > kMost / size) return 0;
-    count *= size;
-  }
-  return count;
-}
-
-}  // namespace
 
 IdVector<ModuleId, std::uint64_t> ParameterCounts::Totals(
     const ModuleTree& tree) const {
@@ -39,7 +21,7 @@ ParameterCounts CountParameters(const Model& model, const Tagging& tagging) {
   ParameterCounts counts;
   counts.own.resize(tagging.modules.size());
   for (const Initializer& weight : model.initializers()) {
-    const std::uint64_t elements = Elements(model.Dims(weight));
+    const std::uint64_t elements = CountElements(model.Dims(weight));
     if (elements == 0) continue;
     counts.all += elements;
     const ModuleId owner = OwnerOf(model, tagging, weight.value);

@@ -8,6 +8,7 @@
 #include "exporters/tools/original_name.h"
 #include "hierarchy/name_parts.h"
 #include "model/attributes.h"
+#include "model/element_count.h"
 #include "sizes/element_types.h"
 #include "weights/slots.h"
 #include "weights/uses.h"
@@ -137,7 +138,7 @@ class Mapper {
     std::string name;
     bool fused = false;
     const bool named = HasParameterName(tensor, name, fused);
-    const std::uint64_t elements = sizes::CountElements(model_.Dims(tensor));
+    const std::uint64_t elements = CountElements(model_.Dims(tensor));
     const bool helper = IsHelper(tensor, uses);
     if (!named && !helper && !IsQuantized(tensor, uses) &&
         IsConstant(tensor, elements)) {
@@ -649,8 +650,7 @@ std::vector<Weight> MapWeights(const Model& model, const Tagging& tagging) {
 }
 
 std::uint64_t BytesOf(const Model& model, const Initializer& tensor) {
-  return sizes::CountBytes(sizes::CountElements(model.Dims(tensor)),
-                           tensor.data_type);
+  return sizes::CountBytes(CountElements(model.Dims(tensor)), tensor.data_type);
 }
 
 }  // namespace onnx_tag::weights

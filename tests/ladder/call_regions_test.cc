@@ -11,12 +11,7 @@ namespace {
 using test::AddNode;
 using test::AddParameters;
 using test::Mapped;
-
-MappingOptions NoBook() {
-  MappingOptions options;
-  options.recipes = false;
-  return options;
-}
+using test::NoBook;
 
 // A GRUCell written out, between two other layers, in `steps` steps.
 schema::ModelProto Cell(int steps) {

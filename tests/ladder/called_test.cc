@@ -13,11 +13,9 @@ using test::AddNode;
 using test::Mapped;
 
 Mapped MapWith(std::string_view json, const schema::ModelProto& model) {
-  MappingOptions options;
-  options.recipes = false;
   MappingFacts facts;
   facts.hierarchy = std::make_shared<const ModuleMap>(ReadModuleMap(json));
-  return Mapped(model, options, facts);
+  return Mapped(model, test::NoBook(), facts);
 }
 
 void AddWeight(schema::ModelProto& model, const std::string& name,

@@ -35,18 +35,15 @@ schema::ModelProto Quantized(const std::string& weight,
 
 // The scale that another node reads is no second reader of the weight.
 TEST(Quantized, AllPartsAreTheWeightsModule) {
-  MappingOptions options;
-  options.recipes = false;
-  const Mapped mapped(Quantized("block.conv.weight", "onnx::Add_1"), options);
+  const Mapped mapped(Quantized("block.conv.weight", "onnx::Add_1"),
+                      test::NoBook());
   for (const std::uint32_t node : {2u, 3u, 4u, 5u, 6u}) {
     EXPECT_EQ(mapped.Module("", node), "block.conv") << node;
   }
 }
 
 TEST(Quantized, TheBiasSaysItWhereTheWeightHasNoName) {
-  MappingOptions options;
-  options.recipes = false;
-  const Mapped mapped(Quantized("val_7", "block.conv.bias"), options);
+  const Mapped mapped(Quantized("val_7", "block.conv.bias"), test::NoBook());
   for (const std::uint32_t node : {2u, 3u, 4u, 5u, 6u}) {
     EXPECT_EQ(mapped.Module("", node), "block.conv") << node;
   }

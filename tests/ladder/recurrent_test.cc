@@ -42,9 +42,7 @@ TEST(Recurrent, WhatLiesBetweenItsStepsIsItsOwn) {
 }
 
 TEST(Recurrent, ACellThatOthersStandBetweenSaysNothing) {
-  MappingOptions options;
-  options.recipes = false;
-  const Mapped mapped(TwoSteps("attention.weight"), options);
+  const Mapped mapped(TwoSteps("attention.weight"), test::NoBook());
   EXPECT_EQ(mapped.Module("", 3), "attention");
   EXPECT_NE(mapped.Module("", 2), "rnn");
 }

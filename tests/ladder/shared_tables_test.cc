@@ -36,10 +36,8 @@ schema::ModelProto Layers(bool shared) {
 }
 
 TEST(SharedTables, WhatLayersDoWithOneTableIsInNone) {
-  MappingOptions options;
-  options.recipes = false;
-  const Mapped shared(Layers(true), options);
-  const Mapped own(Layers(false), options);
+  const Mapped shared(Layers(true), test::NoBook());
+  const Mapped own(Layers(false), test::NoBook());
   for (const std::uint32_t node : {4, 5}) {  // Mul, Neg
     EXPECT_EQ(shared.Module("", node), "") << node;
     EXPECT_EQ(own.Module("", node), "layers.0") << node;

@@ -9,12 +9,7 @@ namespace {
 using test::AddNode;
 using test::AddParameters;
 using test::Mapped;
-
-MappingOptions NoBook() {
-  MappingOptions options;
-  options.recipes = false;
-  return options;
-}
+using test::NoBook;
 
 // What torch prints for a ModuleList of ModuleDicts: two blocks, each with an
 // attention that calls `act` twice.

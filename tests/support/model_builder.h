@@ -49,6 +49,13 @@ inline void AddParameters(schema::ModelProto& model, const Names& names,
   }
 }
 
+// Maps without the recipe book.
+inline MappingOptions NoBook() {
+  MappingOptions options;
+  options.recipes = false;
+  return options;
+}
+
 // A model's tags, asked for by graph path and index.
 class Mapped {
  public:

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sizes/element_types.h"
+#include "model/element_count.h"
 #include "sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {

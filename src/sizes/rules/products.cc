@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sizes/einsum.h"
 #include "sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {
@@ -66,19 +67,10 @@ Inferred EinsumProduct(const NodeView& node) {
     return {};
   }
   std::unordered_map<char, std::int64_t> sizes;
-  std::size_t input = 0;
-  std::size_t place = 0;
-  for (const char letter : equation.substr(0, arrow)) {
-    if (letter == ' ') continue;
-    if (letter == ',') {
-      ++input;
-      place = 0;
-      continue;
-    }
-    const Shape* const shape = node.Input(input);
-    if (shape == nullptr || place >= shape->size()) return {};
-    sizes[letter] = (*shape)[place++];
-  }
+  const bool known = VisitEinsumInputs(
+      equation.substr(0, arrow), [&](std::size_t i) { return node.Input(i); },
+      [&](char letter, std::int64_t size) { sizes[letter] = size; });
+  if (!known) return {};
   Shape shape;
   for (const char letter : equation.substr(arrow + 2)) {
     if (letter == ' ') continue;
