@@ -266,20 +266,19 @@ TEST(LayerBounds, WhatReadsAnotherModuleIsTheCallers) {
 
 // A GroupNorm that has lost its weights before each product.
 void GroupNorm(const std::string& from, const std::string& to, Graph& graph) {
-  graph.Parameter("scale" + to, 1);
-  graph.Parameter("shift" + to, 1);
-  graph.Parameter("shape", 1);
-  graph.Node("Reshape " + from + " shape -> r" + to);
-  graph.Node("InstanceNormalization r" + to + " scale shift -> i" + to);
-  graph.Node("Reshape i" + to + " shape -> s" + to);
-  graph.Node("Mul s" + to + " scale" + to + " -> n" + to);
-  graph.Node("Add n" + to + " shift" + to + " -> " + to);
+  for (const std::string op : {"Shape", "One", "Zero", "Mul", "Add"}) {
+    graph.Parameter("onnx::" + op + "_" + to, 1);
+  }
+  graph.Node("Reshape " + from + " onnx::Shape_" + to + " -> r" + to);
+  graph.Node("InstanceNormalization r" + to + " onnx::One_" + to +
+             " onnx::Zero_" + to + " -> i" + to);
+  graph.Node("Reshape i" + to + " onnx::Shape_" + to + " -> s" + to);
+  graph.Node("Mul s" + to + " onnx::Mul_" + to + " -> n" + to);
+  graph.Node("Add n" + to + " onnx::Add_" + to + " -> " + to);
 }
 
 TEST(LayerBounds, WhatGoesAlongWithModulesOfOneNameIsTheirs) {
   Graph graph;
-  graph.Parameter("scale", 1);
-  graph.Parameter("shift", 1);
   graph.Linear("embed", "x", "e");
   std::string from = "e";
   for (const std::string owner : {"enc.stage", "mid", "dec.stage"}) {
@@ -293,7 +292,7 @@ TEST(LayerBounds, WhatGoesAlongWithModulesOfOneNameIsTheirs) {
   }
   graph.Linear("head", from, "y");
   EXPECT_EQ(graph.ModuleOf("genc"), "enc.stage.attn");
-  EXPECT_EQ(graph.ModuleOf("rmid"), "mid.attn");
+  EXPECT_EQ(graph.ModuleOf("rgmid"), "mid.attn");
 }
 
 TEST(LayerBounds, ATiedTableIsNotInTheModuleThatReadsItsRows) {
@@ -335,8 +334,6 @@ TEST(SequentialParts, GoOnBehindTheLastAsBehindTheFirst) {
 
 TEST(SequentialParts, GoOnWithANormAndAnActivation) {
   Graph graph;
-  graph.Parameter("scale", 1);
-  graph.Parameter("shift", 1);
   graph.Linear("net.0", "x", "a");
   GroupNorm("a", "g", graph);
   graph.Node("LeakyRelu g -> l");
