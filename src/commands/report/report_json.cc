@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
-#include "commands/read/fact_files.h"
 #include "commands/read/profile_file.h"
 #include "json/writer.h"
 #include "sizes/element_types.h"
@@ -584,21 +583,20 @@ void WriteDifference(Json& json, const TagDifference& difference) {
 
 }  // namespace
 
-ReportedModel GatherReport(const TaggedModel& model,
-                           const MappingOptions& mapping,
+ReportedModel GatherReport(const ExplainedModel& explained,
                            std::span<const sizes::GivenShape> shapes,
                            const std::string& profile) {
+  const TaggedModel& model = explained.model;
   ReportedModel reported{.model = model,
                          .shapes = {},
                          .sizes = {},
-                         .claims = {},
+                         .claims = explained.claims,
                          .times = {},
                          .profile = {}};
   if (model.model() != nullptr) {
     reported.shapes.emplace(*model.model(), shapes);
     reported.sizes =
         sizes::CountSizes(*model.model(), model.tagging(), *reported.shapes);
-    reported.claims = ExplainAll(*model.model(), mapping, ReadFacts(mapping));
   }
   if (!profile.empty()) {
     reported.times = NodeTimes(model, profile);

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "commands/read/compare_tags.h"
-#include "commands/read/tag_source.h"
-#include "mapping/explain_all.h"
+#include "commands/report/explained_model.h"
 #include "sizes/module_sizes.h"
 
 namespace onnx_tag {
@@ -19,13 +18,12 @@ struct ReportedModel {
   const TaggedModel& model;
   std::optional<sizes::Shapes> shapes;     // none: only a sidecar
   std::optional<sizes::ModelSizes> sizes;  // none: only a sidecar
-  std::optional<GatheredClaims> claims;    // none: only a sidecar
-  IdVector<NodeId, std::int64_t> times;    // empty: no profile
-  std::string profile;                     // its file
+  const std::optional<GatheredClaims>& claims;
+  IdVector<NodeId, std::int64_t> times;  // empty: no profile
+  std::string profile;                   // its file
 };
 
-ReportedModel GatherReport(const TaggedModel& model,
-                           const MappingOptions& mapping,
+ReportedModel GatherReport(const ExplainedModel& explained,
                            std::span<const sizes::GivenShape> shapes,
                            const std::string& profile);
 
