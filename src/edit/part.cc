@@ -1,7 +1,6 @@
 #include "edit/part.h"
 
 #include "model/onnx_fields.h"
-#include "protobuf/messages.h"
 #include "tagging/tag_format.h"
 #include "wire/encoding.h"
 
@@ -49,14 +48,20 @@ std::vector<ValueId> ReadsOf(const Model& model, NodeId node) {
   return reads;
 }
 
-PartWriter::PartWriter(const Model& model, const ValueTypes& types,
+protobuf::TensorType TensorTypeOf(const sizes::Shapes& shapes, ValueId value) {
+  const std::optional<sizes::Shape>& shape = shapes.Of(value);
+  return {shapes.TypeOf(value),
+          shape ? static_cast<std::int32_t>(shape->size()) : -1};
+}
+
+PartWriter::PartWriter(const Model& model, const sizes::Shapes& shapes,
                        const Part& part, const Release& release)
     : model_(model), edit_(model) {
   FindUses(part);
   edit_.Keep([&](const GraphEdit::Part& field) { return Keeps(field, part); },
              release);
-  inputs_ = AppendValues(onnx::GraphProto::kInput, part.inputs, types);
-  outputs_ = AppendValues(onnx::GraphProto::kOutput, part.outputs, types);
+  inputs_ = AppendValues(onnx::GraphProto::kInput, part.inputs, shapes);
+  outputs_ = AppendValues(onnx::GraphProto::kOutput, part.outputs, shapes);
   edit_.Finish();
 }
 
@@ -171,19 +176,20 @@ bool PartWriter::Keeps(const GraphEdit::Part& field, const Part& part) const {
 
 std::vector<PartValue> PartWriter::AppendValues(
     std::uint32_t field, const std::vector<std::string>& names,
-    const ValueTypes& types) {
+    const sizes::Shapes& shapes) {
   std::vector<PartValue> values;
   std::string encoded;
   for (const std::string& name : names) {
     const NameId id = model_.FindName(name);
     const bool known = id != kNo<NameId> && Index(id) < named_.size() &&
                        named_[Index(id)] != kNo<ValueId>;
-    const ValueType type = known ? types[named_[Index(id)]] : ValueType();
-    const protobuf::TensorType tensor{type.element, type.rank};
+    const protobuf::TensorType type =
+        known ? TensorTypeOf(shapes, named_[Index(id)])
+              : protobuf::TensorType();
     const Bytes info = edit_.InfoOf(name);
     wire::AppendLengthDelimited(encoded, field,
-                                protobuf::BuildValueInfo(name, info, tensor));
-    values.push_back({name, type, protobuf::IsCompleteInfo(info, tensor)});
+                                protobuf::BuildValueInfo(name, info, type));
+    values.push_back({name, type, protobuf::IsCompleteInfo(info, type)});
   }
   edit_.Append(std::move(encoded));
   return values;

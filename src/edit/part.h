@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "edit/graph_edit.h"
-#include "edit/value_types.h"
+#include "protobuf/messages.h"
+#include "sizes/shapes.h"
 
 namespace onnx_tag::edit {
 
@@ -25,16 +26,19 @@ struct Part {
 // What became of an input or output of a part.
 struct PartValue {
   std::string name;
-  ValueType type;         // as far as it is known
-  bool complete = false;  // ONNX's checker has all it asks for
+  protobuf::TensorType type;  // as far as it is known
+  bool complete = false;      // ONNX's checker has all it asks for
 };
+
+// The element type and the rank of a value.
+protobuf::TensorType TensorTypeOf(const sizes::Shapes& shapes, ValueId value);
 
 // The edits that leave of `model` what `part` needs: its nodes, the weights
 // and functions they use, and new inputs and outputs.
 class PartWriter {
  public:
   // `model` must outlive the writer.
-  PartWriter(const Model& model, const ValueTypes& types, const Part& part,
+  PartWriter(const Model& model, const sizes::Shapes& shapes, const Part& part,
              const Release& release = {});
 
   std::uint64_t new_size() const { return edit_.new_size(); }
@@ -51,7 +55,7 @@ class PartWriter {
   bool Keeps(const GraphEdit::Part& field, const Part& part) const;
   std::vector<PartValue> AppendValues(std::uint32_t field,
                                       const std::vector<std::string>& names,
-                                      const ValueTypes& types);
+                                      const sizes::Shapes& shapes);
 
   const Model& model_;
   GraphEdit edit_;

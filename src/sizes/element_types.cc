@@ -50,6 +50,11 @@ std::string_view TypeName(std::int32_t data_type) {
   return Find(data_type).name;
 }
 
+std::string_view TypeNameOrUnknown(std::int32_t data_type) {
+  const std::string_view name = TypeName(data_type);
+  return name.empty() ? "unknown" : name;
+}
+
 std::uint32_t BitsPerElement(std::int32_t data_type) {
   return Find(data_type).bits;
 }

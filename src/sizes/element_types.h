@@ -7,8 +7,20 @@
 
 namespace onnx_tag::sizes {
 
-// "float32", "int4"; "" where the type is unknown.
+// Numbers of TensorProto.DataType.
+enum DataType : std::int32_t {
+  kUndefined = 0,
+  kFloat = 1,
+  kUint8 = 2,
+  kInt32 = 6,
+  kInt64 = 7,
+  kBool = 9,
+};
+
+// "float32", "int4", as in ONNX's Python package; "" where it is unknown.
 std::string_view TypeName(std::int32_t data_type);
+// The same, or "unknown".
+std::string_view TypeNameOrUnknown(std::int32_t data_type);
 
 // 0 where it has no fixed width (strings) or is unknown.
 std::uint32_t BitsPerElement(std::int32_t data_type);

@@ -22,6 +22,7 @@ const std::unordered_map<std::string_view, Rule>& Rules() {
                       "BatchNormalization",
                       "BiasGelu",
                       "BiasSplitGelu",
+                      "BitwiseNot",
                       "Cast",
                       "CastLike",
                       "Ceil",
@@ -55,15 +56,17 @@ const std::unordered_map<std::string_view, Rule>& Rules() {
                       "LpNormalization",
                       "MeanVarianceNormalization",
                       "Mish",
-                      "MultiHeadAttention",
                       "Neg",
                       "Not",
                       "PRelu",
                       "QuantizeLinear",
                       "QuickGelu",
                       "RMSNormalization",
+                      "RandomNormalLike",
+                      "RandomUniformLike",
                       "Reciprocal",
                       "Relu",
+                      "ReverseSequence",
                       "RotaryEmbedding",
                       "Round",
                       "ScatterElements",
@@ -134,6 +137,10 @@ const std::unordered_map<std::string_view, Rule>& Rules() {
     add(Recurrent, {"GRU", "LSTM", "RNN"});
     add(EinsumProduct, {"Einsum"});
     add(TopValues, {"TopK"});
+    add(OneHotting, {"OneHot"});
+    add(FoundPlaces, {"NonMaxSuppression", "NonZero"});
+    add(GridSampling, {"GridSample"});
+    add(Attending, {"GroupQueryAttention", "MultiHeadAttention"});
     add(PackedAttention, {"Attention", "QAttention"});
     return table;
   }();
@@ -171,7 +178,13 @@ Inferred Infer(const Model& model, const Shapes& shapes, NodeId node) {
   }
   const auto rule = Rules().find(model.OpType(node));
   if (rule == Rules().end()) return {};
-  Inferred inferred = rule->second(NodeView(model, shapes, node));
+  const NodeView view(model, shapes, node);
+  Inferred inferred = rule->second(view);
+  if (inferred.types.empty()) {
+    for (std::size_t i = 0; i < view.outputs(); ++i) {
+      inferred.types.push_back(OutputType(view, i));
+    }
+  }
   if (inferred.numbers && inferred.numbers->size() > kMostElements) {
     inferred.numbers.reset();
   }

@@ -1,5 +1,5 @@
-// The shapes a node gives, from those it reads. One rule per kind of operator;
-// operators without a rule give nothing.
+// The shapes and element types a node gives, from those it reads. One rule per
+// kind of operator; operators without a rule give nothing.
 #ifndef ONNX_TAG_SIZES_INFER_H_
 #define ONNX_TAG_SIZES_INFER_H_
 
@@ -13,8 +13,8 @@ namespace onnx_tag::sizes {
 
 struct Inferred {
   std::vector<std::optional<Shape>> outputs;
-  std::int32_t data_type = 0;           // of the outputs; 0: unknown
-  std::optional<Numbers> numbers = {};  // of the first output, where small
+  std::optional<Numbers> numbers = {};   // of the first output, where small
+  std::vector<std::int32_t> types = {};  // by output; 0: unknown
 };
 
 Inferred Infer(const Model& model, const Shapes& shapes, NodeId node);

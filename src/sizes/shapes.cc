@@ -166,10 +166,14 @@ void Shapes::Learn(ValueId value, const Shape& shape) {
   }
 }
 
+void Shapes::LearnType(ValueId value, std::int32_t type) {
+  if (types_[Index(value)] == 0) types_[Index(value)] = type;
+}
+
 void Shapes::CopyTo(ValueId from, ValueId to) {
   if (from == kNo<ValueId> || to == kNo<ValueId>) return;
   if (shapes_[Index(from)]) Learn(to, *shapes_[Index(from)]);
-  if (types_[Index(to)] == 0) types_[Index(to)] = types_[Index(from)];
+  LearnType(to, types_[Index(from)]);
   const Numbers* const numbers = NumbersOf(from);
   if (numbers != nullptr) {
     numbers_.try_emplace(static_cast<std::uint32_t>(Index(to)), *numbers);
@@ -183,18 +187,16 @@ void Shapes::InferGraph(GraphId graph, int depth) {
 }
 
 void Shapes::InferNode(NodeId node, int depth) {
-  for (const GraphId body : model_.Subgraphs(node)) InferGraph(body, depth + 1);
-  if (!model_.Subgraphs(node).empty()) return InferBranches(node);
+  if (!model_.Subgraphs(node).empty()) return InferBodies(node, depth);
   const GraphId body = CalledBody(node);
   if (body != kNo<GraphId>) return InferCall(node, body, depth);
   Inferred inferred = Infer(model_, *this, node);
   const auto outputs = model_.Outputs(node);
-  for (std::size_t i = 0; i < outputs.size() && i < inferred.outputs.size();
-       ++i) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] == kNo<ValueId>) continue;
-    if (inferred.outputs[i]) Learn(outputs[i], Tidied(*inferred.outputs[i]));
-    if (types_[Index(outputs[i])] == 0) {
-      types_[Index(outputs[i])] = inferred.data_type;
+    if (i < inferred.types.size()) LearnType(outputs[i], inferred.types[i]);
+    if (i < inferred.outputs.size() && inferred.outputs[i]) {
+      Learn(outputs[i], Tidied(*inferred.outputs[i]));
     }
   }
   if (inferred.numbers && !outputs.empty() && outputs[0] != kNo<ValueId>) {
@@ -203,23 +205,63 @@ void Shapes::InferNode(NodeId node, int depth) {
   }
 }
 
+void Shapes::InferBodies(NodeId node, int depth) {
+  const bool loop = model_.OpType(node) == "Loop";
+  for (const GraphId body : model_.Subgraphs(node)) {
+    if (loop) EnterLoop(node, body);
+    InferGraph(body, depth + 1);
+    if (loop) LeaveLoop(node, body);
+  }
+  if (model_.OpType(node) == "If") InferBranches(node);
+}
+
+// A loop hands over a count, a condition, and what is carried from round to
+// round. Sizes of what is carried may change, so only its rank is taken.
+void Shapes::EnterLoop(NodeId node, GraphId body) {
+  const std::vector<ValueId>& parameters = model_[body].inputs;
+  const auto inputs = model_.Inputs(node);
+  const std::size_t count = std::min(inputs.size(), parameters.size());
+  for (std::size_t i = 2; i < count; ++i) CopyRank(inputs[i], parameters[i], 0);
+}
+
+// What is not carried is stacked over the rounds.
+void Shapes::LeaveLoop(NodeId node, GraphId body) {
+  const std::size_t parameters = model_[body].inputs.size();
+  const std::size_t carried = parameters < 2 ? 0 : parameters - 2;
+  const std::vector<ValueId>& results = model_[body].outputs;
+  const auto outputs = model_.Outputs(node);
+  for (std::size_t i = 0; i < outputs.size() && i + 1 < results.size(); ++i) {
+    CopyRank(results[i + 1], outputs[i], i < carried ? 0 : 1);
+  }
+}
+
+void Shapes::CopyRank(ValueId from, ValueId to, std::size_t more) {
+  if (from == kNo<ValueId> || to == kNo<ValueId>) return;
+  LearnType(to, types_[Index(from)]);
+  const std::optional<Shape>& shape = shapes_[Index(from)];
+  if (shape) Learn(to, Shape(shape->size() + more, kUnknownDim));
+}
+
 // An If gives what its branches give where they agree.
 void Shapes::InferBranches(NodeId node) {
-  if (model_.OpType(node) != "If") return;
   const auto outputs = model_.Outputs(node);
-  const auto branches = model_.Subgraphs(node);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] == kNo<ValueId>) continue;
-    const std::optional<Shape>* same = nullptr;
+    std::optional<Shape> common;
     bool agree = true;
-    for (const GraphId branch : branches) {
+    for (const GraphId branch : model_.Subgraphs(node)) {
       const std::vector<ValueId>& given = model_[branch].outputs;
-      if (i >= given.size()) return;
+      if (i >= given.size() || given[i] == kNo<ValueId>) return;
+      LearnType(outputs[i], types_[Index(given[i])]);
       const std::optional<Shape>& shape = shapes_[Index(given[i])];
-      if (same != nullptr && *same != shape) agree = false;
-      same = &shape;
+      if (!common) common = shape;
+      agree = agree && shape && common->size() == shape->size();
+      if (!agree) break;
+      for (std::size_t axis = 0; axis < shape->size(); ++axis) {
+        if ((*common)[axis] != (*shape)[axis]) (*common)[axis] = kUnknownDim;
+      }
     }
-    if (agree && same != nullptr && *same) Learn(outputs[i], Shape(**same));
+    if (agree && common) Learn(outputs[i], *common);
   }
 }
 
@@ -235,7 +277,8 @@ void Shapes::InferCall(NodeId node, GraphId body, int depth) {
   } else {
     for (std::size_t i = 0; i < count; ++i) {
       if (inputs[i] == kNo<ValueId> || parameters[i] == kNo<ValueId>) continue;
-      if (shapes_[Index(inputs[i])] != shapes_[Index(parameters[i])]) {
+      if (shapes_[Index(inputs[i])] != shapes_[Index(parameters[i])] ||
+          types_[Index(inputs[i])] != types_[Index(parameters[i])]) {
         mixed_[Index(body)] = true;
         return;
       }

@@ -1,4 +1,5 @@
-// The shape of every value: what the file says, and what follows from it.
+// The shape and element type of every value: what the file says, and what
+// follows from it.
 //
 // Shapes come from initializers, from the graph's inputs and value_info, and
 // from the shapes the caller gives for inputs; the names of dimensions that
@@ -50,6 +51,7 @@ class Shapes {
   std::optional<std::uint64_t> Elements(ValueId value) const;
   // The elements of a small constant, or null.
   const Numbers* NumbersOf(ValueId value) const;
+  // A number of TensorProto.DataType; 0 where it is unknown.
   std::int32_t TypeOf(ValueId value) const { return types_[Index(value)]; }
   // How often the nodes of a graph run when the model runs once: 1, or the
   // number of calls of a function; 0 where that is unknown (a loop, a function
@@ -65,10 +67,15 @@ class Shapes {
   void InferGraph(GraphId graph, int depth);
   void InferNode(NodeId node, int depth);
   void InferCall(NodeId node, GraphId body, int depth);
+  void InferBodies(NodeId node, int depth);
+  void EnterLoop(NodeId node, GraphId body);
+  void LeaveLoop(NodeId node, GraphId body);
   void InferBranches(NodeId node);
   void CountRuns();
   void CopyTo(ValueId from, ValueId to);
+  void CopyRank(ValueId from, ValueId to, std::size_t more);
   void Learn(ValueId value, const Shape& shape);
+  void LearnType(ValueId value, std::int32_t type);
 
   const Model& model_;
   std::vector<std::optional<Shape>> shapes_;                  // by value

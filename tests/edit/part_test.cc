@@ -51,7 +51,7 @@ constexpr const char* kModel = R"pb(
       raw_data: "0123456789abcdef"
     }
     initializer { name: "wb" data_type: 1 dims: 2 }
-    initializer { name: "wc" data_type: 1 dims: 2 }
+    initializer { name: "wc" data_type: 1 dims: 2 dims: 2 }
     initializer { name: "unused" data_type: 1 dims: 2 }
     input {
       name: "x"
@@ -110,8 +110,8 @@ constexpr const char* kModel = R"pb(
 
 schema::ModelProto Cut(const std::string& bytes, const Part& part) {
   const Model model = ReadModel(bytes);
-  const ValueTypes types(model);
-  const PartWriter writer(model, types, part);
+  const sizes::Shapes shapes(model, {});
+  const PartWriter writer(model, shapes, part);
   test::StringSink sink(bytes);
   writer.Write(sink);
   EXPECT_EQ(sink.text().size(), writer.new_size());

@@ -8,10 +8,10 @@
 #include "commands/new_model_commands.h"
 #include "commands/read/tag_source.h"
 #include "commands/write/rename_weights.h"
-#include "edit/value_types.h"
 #include "io/mapped_file.h"
 #include "json/writer.h"
 #include "onnx_tag/error.h"
+#include "sizes/element_types.h"
 #include "weights/check.h"
 #include "weights/reference.h"
 #include "weights/weight_map.h"
@@ -60,7 +60,7 @@ Cells CellsOf(const TaggedModel& model, const Weight& weight) {
           Joined(weight.parameters),
           weights::kChangeNames[static_cast<std::size_t>(weight.change)],
           ShapeText(file.Dims(tensor)),
-          edit::ElementName(tensor.data_type),
+          sizes::TypeNameOrUnknown(tensor.data_type),
           weights::BytesOf(file, tensor),
           weight.module == kNo<ModuleId>
               ? "-"
@@ -155,7 +155,7 @@ void AddWeights(JsonWriter& json, const TaggedModel& model,
         weights::kChangeNames[static_cast<std::size_t>(weight.change)]);
     json.Key("shape");
     AddDims(json, file.Dims(tensor));
-    json.Key("type").String(edit::ElementName(tensor.data_type));
+    json.Key("type").String(sizes::TypeNameOrUnknown(tensor.data_type));
     json.Key("bytes").Number(weights::BytesOf(file, tensor));
     json.Key("external").Bool(tensor.external);
     json.Key("module");

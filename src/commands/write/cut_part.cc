@@ -28,7 +28,7 @@ std::vector<std::string> Obstacles(const TaggedModel& model, const Cut& cut) {
 }  // namespace
 
 std::optional<CutPart> CutPartOut(const TaggedModel& model,
-                                  const edit::ValueTypes& types,
+                                  const sizes::Shapes& shapes,
                                   const std::vector<NodeId>& nodes,
                                   const std::string& name, Terminal& terminal) {
   const Cut cut = CutOut(model, nodes, CutBy::kOurselves);
@@ -56,7 +56,7 @@ std::optional<CutPart> CutPartOut(const TaggedModel& model,
   result.between = cut.between.size();
   result.constants = cut.constants.size();
   result.writer = std::make_unique<const edit::PartWriter>(
-      whole, types, part, ReleaserOf(*model.file()));
+      whole, shapes, part, ReleaserOf(*model.file()));
   return result;
 }
 

@@ -24,7 +24,7 @@ struct CutPart {
 // The part of `nodes`, closed so that it runs on its own. Where it cannot be
 // cut out, says why and gives nothing. `name` is for messages.
 std::optional<CutPart> CutPartOut(const TaggedModel& model,
-                                  const edit::ValueTypes& types,
+                                  const sizes::Shapes& shapes,
                                   const std::vector<NodeId>& nodes,
                                   const std::string& name, Terminal& terminal);
 

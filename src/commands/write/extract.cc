@@ -59,9 +59,9 @@ ExitCode RunExtract(const ExtractOptions& options, Terminal& terminal) {
                                   Printable(options.module, 200)));
     return ExitCode::kFindings;
   }
-  const edit::ValueTypes types(file.model());
+  const sizes::Shapes shapes(file.model(), {});
   const std::optional<CutPart> part =
-      CutPartOut(model, types, nodes, options.module, terminal);
+      CutPartOut(model, shapes, nodes, options.module, terminal);
   if (!part) return ExitCode::kFindings;
   WarnOfUntyped(options.model, part->writer->inputs(), terminal);
   WarnOfUntyped(options.model, part->writer->outputs(), terminal);

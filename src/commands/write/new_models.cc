@@ -6,6 +6,7 @@
 #include "commands/write/external_data.h"
 #include "commands/write/tag_summary.h"
 #include "onnx_tag/error.h"
+#include "sizes/element_types.h"
 #include "tagging/tag_writer.h"
 
 namespace onnx_tag {
@@ -79,7 +80,7 @@ std::string ValueLines(std::string_view title,
     }
     text +=
         fmt::format("  {:<8} {}  {} {}\n", title, Printable(value.name, 200),
-                    edit::ElementName(value.type.element), shape);
+                    sizes::TypeNameOrUnknown(value.type.element), shape);
   }
   return text;
 }
@@ -90,7 +91,7 @@ void AddValues(JsonWriter& json, std::string_view key,
   for (const edit::PartValue& value : values) {
     json.BeginObject();
     json.Key("name").String(value.name);
-    json.Key("type").String(edit::ElementName(value.type.element));
+    json.Key("type").String(sizes::TypeNameOrUnknown(value.type.element));
     json.Key("rank");
     if (value.type.rank < 0) {
       json.Null();
@@ -112,7 +113,7 @@ void WarnOfUntyped(const std::string& model,
         "asks for it\n  infer shapes in the model first: "
         "onnx.shape_inference.infer_shapes_path\n",
         Printable(model),
-        value.type.element == edit::kUndefined ? "type" : "shape",
+        value.type.element == sizes::kUndefined ? "type" : "shape",
         Printable(value.name, 200)));
   }
 }

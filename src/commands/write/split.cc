@@ -127,7 +127,7 @@ ExitCode RunSplit(const SplitOptions& options, Terminal& terminal) {
   const std::vector<Border> borders =
       FindBorders(options, file.model(), model.tagging());
   const std::vector<std::vector<NodeId>> nodes = NodesOfParts(model, borders);
-  const edit::ValueTypes types(file.model());
+  const sizes::Shapes shapes(file.model(), {});
   std::vector<CutPart> parts;
   std::vector<NewModel> models;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -140,7 +140,7 @@ ExitCode RunSplit(const SplitOptions& options, Terminal& terminal) {
       return ExitCode::kFindings;
     }
     std::optional<CutPart> part =
-        CutPartOut(model, types, nodes[i], name, terminal);
+        CutPartOut(model, shapes, nodes[i], name, terminal);
     if (!part) return ExitCode::kFindings;
     WarnOfUntyped(options.model, part->writer->inputs(), terminal);
     WarnOfUntyped(options.model, part->writer->outputs(), terminal);

@@ -10,18 +10,15 @@
 #include "commands/write/module_values.h"
 #include "commands/write/new_models.h"
 #include "edit/graph_edit.h"
-#include "edit/value_types.h"
+#include "edit/part.h"
 #include "json/writer.h"
 #include "model/onnx_fields.h"
 #include "protobuf/messages.h"
+#include "sizes/element_types.h"
 #include "wire/encoding.h"
 
 namespace onnx_tag {
 namespace {
-
-protobuf::TensorType TensorTypeOf(const edit::ValueType& type) {
-  return {type.element, type.rank};
-}
 
 // A value that becomes an output of the graph.
 struct Tap {
@@ -127,7 +124,7 @@ Taps FindTaps(const TapOptions& options, const Model& model,
 
 // The new outputs, and the nodes that give them their names.
 std::string EncodeTaps(const Taps& taps, const Model& model,
-                       const edit::ValueTypes& types,
+                       const sizes::Shapes& shapes,
                        const edit::GraphEdit& edit) {
   std::string encoded;
   for (const Tap& tap : taps.list) {
@@ -140,7 +137,7 @@ std::string EncodeTaps(const Taps& taps, const Model& model,
     wire::AppendLengthDelimited(
         encoded, onnx::GraphProto::kOutput,
         protobuf::BuildValueInfo(tap.output, edit.InfoOf(value),
-                                 TensorTypeOf(types[tap.value])));
+                                 edit::TensorTypeOf(shapes, tap.value)));
   }
   return encoded;
 }
@@ -166,7 +163,7 @@ std::string TapsText(const Taps& taps, const TaggedModel& model,
 }
 
 std::string TapsJson(const Taps& taps, const TaggedModel& model,
-                     const edit::ValueTypes& types, const NewModel& written,
+                     const sizes::Shapes& shapes, const NewModel& written,
                      const TapOptions& options) {
   const ModuleTree& tree = model.tagging().modules;
   JsonWriter json;
@@ -175,13 +172,12 @@ std::string TapsJson(const Taps& taps, const TaggedModel& model,
   json.Key("output").String(written.path);
   json.Key("taps").BeginArray();
   for (const Tap& tap : taps.list) {
-    const edit::ValueType type = types[tap.value];
     json.BeginObject();
     json.Key("module").String(tree.Path(tap.module));
     json.Key("class").StringOrNull(tree.Class(tap.module));
     json.Key("output").String(tap.output);
     json.Key("value").String(model.model()->ValueName(tap.value));
-    json.Key("type").String(edit::ElementName(type.element));
+    json.Key("type").String(sizes::TypeNameOrUnknown(shapes.TypeOf(tap.value)));
     json.Key("node");
     const NodeId maker = model.model()->Producer(tap.value);
     if (maker == kNo<NodeId>) {
@@ -204,17 +200,15 @@ std::string TapsJson(const Taps& taps, const TaggedModel& model,
 }
 
 void WarnOfUntypedTaps(const Taps& taps, const Model& model,
-                       const edit::ValueTypes& types,
-                       const edit::GraphEdit& edit, const std::string& path,
-                       Terminal& terminal) {
+                       const sizes::Shapes& shapes, const edit::GraphEdit& edit,
+                       const std::string& path, Terminal& terminal) {
   std::vector<edit::PartValue> values;
   for (const Tap& tap : taps.list) {
     if (!tap.is_new) continue;
-    const edit::ValueType type = types[tap.value];
-    values.push_back(
-        {tap.output, type,
-         protobuf::IsCompleteInfo(edit.InfoOf(model.ValueName(tap.value)),
-                                  TensorTypeOf(type))});
+    const protobuf::TensorType type = edit::TensorTypeOf(shapes, tap.value);
+    values.push_back({tap.output, type,
+                      protobuf::IsCompleteInfo(
+                          edit.InfoOf(model.ValueName(tap.value)), type)});
   }
   WarnOfUntyped(path, values, terminal);
 }
@@ -239,20 +233,20 @@ ExitCode RunTap(const TapOptions& options, Terminal& terminal) {
         Printable(options.model), options.inputs ? "inputs" : "outputs"));
     return ExitCode::kFindings;
   }
-  const edit::ValueTypes types(file.model());
+  const sizes::Shapes shapes(file.model(), {});
   edit::GraphEdit edit(file.model());
   edit.Keep([](const edit::GraphEdit::Part&) { return true; },
             ReleaserOf(file));
-  edit.Append(EncodeTaps(taps, file.model(), types, edit));
+  edit.Append(EncodeTaps(taps, file.model(), shapes, edit));
   edit.Finish();
-  WarnOfUntypedTaps(taps, file.model(), types, edit, options.model, terminal);
+  WarnOfUntypedTaps(taps, file.model(), shapes, edit, options.model, terminal);
 
   std::vector<NewModel> models = {
       {ModelDestination(options.model, options.write, "tapped"),
        edit.new_size(), [&](wire::Rewrite::Sink& sink) { edit.Write(sink); }}};
   WriteNewModels(model, options.write, terminal, models);
   if (options.json) {
-    terminal.Out(TapsJson(taps, model, types, models.front(), options));
+    terminal.Out(TapsJson(taps, model, shapes, models.front(), options));
   } else if (!options.quiet) {
     PrintResult(TapsText(taps, model, models.front(), options), options.write,
                 terminal);

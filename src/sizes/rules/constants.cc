@@ -8,7 +8,7 @@ namespace onnx_tag::sizes {
 
 Inferred ShapeOf(const NodeView& node) {
   const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
+  if (data == nullptr) return Gives({kUnknownDim});
   const auto rank = static_cast<std::int64_t>(data->size());
   std::int64_t start = node.attributes().Int("start", 0);
   std::int64_t end = node.attributes().Int("end", rank);
@@ -17,7 +17,6 @@ Inferred ShapeOf(const NodeView& node) {
   start = std::clamp<std::int64_t>(start, 0, rank);
   end = std::clamp<std::int64_t>(end, start, rank);
   Inferred inferred = Gives({end - start});
-  inferred.data_type = kInt64;
   Numbers numbers;
   for (std::int64_t i = start; i < end; ++i) {
     const std::int64_t dim = (*data)[static_cast<std::size_t>(i)];
@@ -31,7 +30,6 @@ Inferred ShapeOf(const NodeView& node) {
 
 Inferred SizeOf(const NodeView& node) {
   Inferred inferred = Gives({});
-  inferred.data_type = kInt64;
   const Shape* const data = node.Input(0);
   if (data != nullptr &&
       std::find(data->begin(), data->end(), kUnknownDim) == data->end()) {
@@ -45,21 +43,26 @@ Inferred ConstantValue(const NodeView& node) {
   if (!bytes.empty()) {
     SmallTensor tensor = ReadSmallTensor(bytes);
     return {.outputs = {tensor.dims},
-            .data_type = tensor.data_type,
-            .numbers = std::move(tensor.numbers)};
+            .numbers = std::move(tensor.numbers),
+            .types = {tensor.data_type}};
   }
   if (const auto ints = node.attributes().Ints("value_ints")) {
     Inferred inferred = Gives({static_cast<std::int64_t>(ints->size())});
-    inferred.data_type = kInt64;
+    inferred.types = {kInt64};
     if (ints->size() <= kMostElements) {
       inferred.numbers.emplace(ints->begin(), ints->end());
     }
     return inferred;
   }
-  if (node.attributes().Has("value_float")) return Gives({});
+  if (node.attributes().Has("value_float")) {
+    return {.outputs = {Shape{}}, .types = {kFloat}};
+  }
+  if (node.attributes().Has("value_floats")) {
+    return {.outputs = {Shape{kUnknownDim}}, .types = {kFloat}};
+  }
   if (!node.attributes().Has("value_int")) return {};
   Inferred inferred = Gives({});
-  inferred.data_type = kInt64;
+  inferred.types = {kInt64};
   inferred.numbers = {
       static_cast<double>(node.attributes().Int("value_int", 0))};
   return inferred;
@@ -67,17 +70,18 @@ Inferred ConstantValue(const NodeView& node) {
 
 Inferred FilledShape(const NodeView& node) {  // ConstantOfShape
   const auto wanted = node.Sizes(0);
-  if (!wanted || wanted->size() > kMostRank) return {};
-  Inferred inferred = Gives(*wanted);
+  if (wanted && wanted->size() > kMostRank) return {};
+  Inferred inferred = wanted ? Gives(*wanted) : GivesRank(node.Count("", 0));
   const Bytes bytes = node.attributes().Tensor("value");
   double fill = 0;
-  inferred.data_type = 1;
+  inferred.types = {kFloat};
   if (!bytes.empty()) {
     const SmallTensor tensor = ReadSmallTensor(bytes);
-    inferred.data_type = tensor.data_type;
+    inferred.types = {tensor.data_type};
     if (!tensor.numbers || tensor.numbers->size() != 1) return inferred;
     fill = tensor.numbers->front();
   }
+  if (!wanted) return inferred;
   const bool known = std::all_of(wanted->begin(), wanted->end(),
                                  [](std::int64_t dim) { return dim >= 0; });
   const std::uint64_t elements = known ? CountElements(*wanted) : 0;
@@ -92,7 +96,6 @@ Inferred RangeOf(const NodeView& node) {
   const Numbers* const limit = node.InputNumbers(1);
   const Numbers* const step = node.InputNumbers(2);
   Inferred inferred = Gives({kUnknownDim});
-  inferred.data_type = node.InputType(0);
   for (const Numbers* const one : {start, limit, step}) {
     if (one == nullptr || one->size() != 1 || !std::isfinite(one->front())) {
       return inferred;
@@ -111,6 +114,15 @@ Inferred RangeOf(const NodeView& node) {
     }
   }
   return inferred;
+}
+
+// NonZero: a row for each axis. NonMaxSuppression: three numbers for each box.
+Inferred FoundPlaces(const NodeView& node) {
+  if (node.op() == "NonMaxSuppression") return Gives({kUnknownDim, 3});
+  const Shape* const data = node.Input(0);
+  return Gives(
+      {data == nullptr ? kUnknownDim : static_cast<std::int64_t>(data->size()),
+       kUnknownDim});
 }
 
 }  // namespace onnx_tag::sizes

@@ -49,10 +49,15 @@ Inferred SameAsFirst(const NodeView& node) {
   const Shape* const shape = node.Input(0);
   if (shape == nullptr) return {};
   Inferred inferred = Gives(*shape);
-  inferred.data_type =
-      node.op() == "Cast"
-          ? static_cast<std::int32_t>(node.attributes().Int("to", 0))
-          : node.InputType(0);
+  if (node.op() == "Dropout") {
+    inferred.outputs.emplace_back(*shape);
+  } else if (node.op() == "DynamicQuantizeLinear") {
+    inferred.outputs.resize(3, Shape{});
+  } else if (node.op().starts_with("Skip")) {
+    // The fourth output of a normalization is the sum it normalizes.
+    inferred.outputs.resize(4);
+    inferred.outputs[3] = *shape;
+  }
   const bool cast = node.op() == "Cast";
   const bool floor = node.op() == "Floor";
   const Numbers* const numbers = node.InputNumbers(0);
@@ -62,7 +67,8 @@ Inferred SameAsFirst(const NodeView& node) {
   inferred.numbers = *numbers;
   for (double& number : *inferred.numbers) {
     if (floor) number = std::floor(number);
-    if (cast && inferred.data_type == kInt64) number = std::trunc(number);
+    if (cast && node.attributes().Int("to", 0) == kInt64)
+      number = std::trunc(number);
   }
   return inferred;
 }
@@ -80,7 +86,6 @@ Inferred BroadcastAll(const NodeView& node) {
   Inferred inferred = Gives(std::move(*shape));
   inferred.numbers = CalculateAll(node);
   if (node.op() == "Where") {
-    inferred.data_type = node.InputType(1);
     const Numbers* const which = node.InputNumbers(0);
     const Numbers* const yes = node.InputNumbers(1);
     const Numbers* const no = node.InputNumbers(2);
@@ -93,8 +98,6 @@ Inferred BroadcastAll(const NodeView& node) {
                                                             : (*no)[i]);
       }
     }
-  } else {
-    inferred.data_type = node.InputType(0);
   }
   return inferred;
 }
@@ -116,7 +119,10 @@ Inferred Reducing(const NodeView& node) {
   }
   const bool keep = node.attributes().Int("keepdims", 1) != 0;
   if (!axes && node.Has(1)) {
-    return keep ? Gives(Shape(data->size(), kUnknownDim)) : Inferred();
+    if (keep) return GivesRank(data->size());
+    const auto count = node.Count("axes", 1);
+    return count && *count <= data->size() ? GivesRank(data->size() - *count)
+                                           : Inferred();
   }
   if (!axes && node.attributes().Int("noop_with_empty_axes", 0) != 0) {
     return Gives(*data);

@@ -28,15 +28,7 @@ Inferred Reshaping(const NodeView& node) {
   auto wanted = node.attributes().Ints("shape");
   if (!wanted) wanted = node.Sizes(1);
   const Shape* const data = node.Input(0);
-  if (!wanted) {
-    // The length of the shape is the rank of the result.
-    const Shape* const length = node.Input(1);
-    if (length == nullptr || length->size() != 1 || (*length)[0] < 0 ||
-        (*length)[0] > static_cast<std::int64_t>(kMostRank)) {
-      return {};
-    }
-    return Gives(Shape(static_cast<std::size_t>((*length)[0]), kUnknownDim));
-  }
+  if (!wanted) return GivesRank(node.Count("", 1));
   Shape shape = *wanted;
   if (shape.size() > kMostRank) return {};
   const bool keeps = node.attributes().Int("allowzero", 0) == 0;
@@ -67,7 +59,6 @@ Inferred Reshaping(const NodeView& node) {
     }
   }
   Inferred inferred = Gives(std::move(shape));
-  inferred.data_type = node.InputType(0);
   if (const Numbers* const numbers = node.InputNumbers(0)) {
     inferred.numbers = *numbers;
   }
@@ -94,7 +85,7 @@ Inferred Transposing(const NodeView& node) {
 
 Inferred Flattening(const NodeView& node) {
   const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
+  if (data == nullptr) return GivesRank(2);
   std::int64_t split = node.attributes().Int("axis", 1);
   if (split < 0) split += static_cast<std::int64_t>(data->size());
   Shape shape = {1, 1};
@@ -118,8 +109,11 @@ Inferred Squeezing(const NodeView& node) {
       if (!axis) return {};
       drop[*axis] = true;
     }
+  } else if (node.Has(1)) {
+    const auto count = node.Count("axes", 1);
+    return count && *count <= data->size() ? GivesRank(data->size() - *count)
+                                           : Inferred();
   } else {
-    if (node.Has(1)) return {};
     for (std::size_t i = 0; i < drop.size(); ++i) {
       if ((*data)[i] == kUnknownDim) return {};
       drop[i] = (*data)[i] == 1;
@@ -130,7 +124,6 @@ Inferred Squeezing(const NodeView& node) {
     if (!drop[i]) shape.push_back((*data)[i]);
   }
   Inferred inferred = Gives(std::move(shape));
-  inferred.data_type = node.InputType(0);
   if (const Numbers* const numbers = node.InputNumbers(0)) {
     inferred.numbers = *numbers;
   }
@@ -140,7 +133,11 @@ Inferred Squeezing(const NodeView& node) {
 Inferred Unsqueezing(const NodeView& node) {
   const Shape* const data = node.Input(0);
   const auto axes = node.Ints("axes", 1);
-  if (data == nullptr || !axes) return {};
+  if (data == nullptr) return {};
+  if (!axes) {
+    const auto count = node.Count("axes", 1);
+    return count ? GivesRank(data->size() + *count) : Inferred();
+  }
   const std::size_t rank = data->size() + axes->size();
   if (rank > kMostRank) return {};
   std::vector<bool> added(rank);
@@ -156,7 +153,6 @@ Inferred Unsqueezing(const NodeView& node) {
     shape.push_back(is_new ? 1 : (*data)[next++]);
   }
   Inferred inferred = Gives(std::move(shape));
-  inferred.data_type = node.InputType(0);
   if (const Numbers* const numbers = node.InputNumbers(0)) {
     inferred.numbers = *numbers;
   }
@@ -190,7 +186,6 @@ Inferred Concatenating(const NodeView& node) {
     if (all) numbers.insert(numbers.end(), more->begin(), more->end());
   }
   Inferred inferred = Gives(std::move(shape));
-  inferred.data_type = node.InputType(0);
   if (all) inferred.numbers = std::move(numbers);
   return inferred;
 }
@@ -216,7 +211,6 @@ Inferred Splitting(const NodeView& node) {
     }
     inferred.outputs.push_back(std::move(shape));
   }
-  inferred.data_type = node.InputType(0);
   return inferred;
 }
 
@@ -228,7 +222,7 @@ Inferred Slicing(const NodeView& node) {
   auto axes = node.Ints("axes", 3);
   const auto steps = node.Ints("steps", 4);
   Shape shape = *data;
-  if (!axes && node.Has(3)) return Gives(Shape(shape.size(), kUnknownDim));
+  if (!axes && node.Has(3)) return GivesRank(shape.size());
   if (!axes) {
     axes.emplace();
     const std::size_t count = starts ? starts->size() : shape.size();
@@ -260,7 +254,6 @@ Inferred Slicing(const NodeView& node) {
     }
   }
   inferred.outputs = {std::move(shape)};
-  inferred.data_type = node.InputType(0);
   return inferred;
 }
 
@@ -277,7 +270,6 @@ Inferred Gathering(const NodeView& node) {
                data->begin() + static_cast<std::ptrdiff_t>(*axis) + 1,
                data->end());
   Inferred inferred = Gives(std::move(shape));
-  inferred.data_type = node.InputType(0);
   const Numbers* const numbers = node.InputNumbers(0);
   const Numbers* const which = node.InputNumbers(1);
   if (numbers != nullptr && which != nullptr && data->size() == 1) {
@@ -296,7 +288,12 @@ Inferred Gathering(const NodeView& node) {
 Inferred Expanding(const NodeView& node) {
   const Shape* const data = node.Input(0);
   auto wanted = node.Sizes(1);
-  if (data == nullptr || !wanted || wanted->size() > kMostRank) return {};
+  if (data == nullptr) return {};
+  if (!wanted) {
+    const auto count = node.Count("", 1);
+    return count ? GivesRank(std::max(data->size(), *count)) : Inferred();
+  }
+  if (wanted->size() > kMostRank) return {};
   std::replace(wanted->begin(), wanted->end(), kNotKnown, kUnknownDim);
   const auto shape = Broadcast(*data, *wanted);
   return shape ? Gives(*shape) : Inferred();
@@ -305,7 +302,10 @@ Inferred Expanding(const NodeView& node) {
 Inferred Tiling(const NodeView& node) {
   const Shape* const data = node.Input(0);
   const auto repeats = node.Ints("repeats", 1);
-  if (data == nullptr || !repeats || repeats->size() != data->size()) return {};
+  if (data == nullptr) return {};
+  if (!repeats || repeats->size() != data->size()) {
+    return GivesRank(data->size());
+  }
   Shape shape = *data;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] != kUnknownDim)
@@ -319,7 +319,7 @@ Inferred Padding(const NodeView& node) {
   const auto pads = node.Ints("pads", 1);
   if (data == nullptr) return {};
   if (!pads || pads->size() != 2 * data->size() || node.Has(3)) {
-    return Gives(Shape(data->size(), kUnknownDim));
+    return GivesRank(data->size());
   }
   Shape shape = *data;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -339,6 +339,19 @@ Inferred TopValues(const NodeView& node) {
   Shape shape = *data;
   shape[*axis] = count && count->size() == 1 ? (*count)[0] : kUnknownDim;
   return {.outputs = {shape, shape}};
+}
+
+Inferred OneHotting(const NodeView& node) {
+  const Shape* const indices = node.Input(0);
+  if (indices == nullptr) return {};
+  const auto axis =
+      Axis(node.attributes().Int("axis", -1), indices->size() + 1);
+  const auto depth = node.Ints("", 1);
+  if (!axis) return {};
+  Shape shape = *indices;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(*axis),
+               depth && depth->size() == 1 ? (*depth)[0] : kUnknownDim);
+  return Gives(std::move(shape));
 }
 
 }  // namespace onnx_tag::sizes

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "sizes/attributes.h"
+#include "sizes/element_types.h"
 #include "sizes/infer.h"
 
 namespace onnx_tag::sizes {
 
-inline constexpr std::int32_t kInt64 = 7;
 // Shapes of longer rank than any operator makes are an attack.
 inline constexpr std::size_t kMostRank = 64;
 
@@ -60,6 +60,18 @@ class NodeView {
     }
     return ints;
   }
+  // How many numbers Ints() would give; also where they are not known.
+  std::optional<std::size_t> Count(std::string_view name,
+                                   std::size_t input) const {
+    if (const auto ints = attributes_.Ints(name)) return ints->size();
+    const Shape* const shape = Input(input);
+    if (shape == nullptr || shape->size() > 1) return std::nullopt;
+    const std::int64_t count = shape->empty() ? 1 : shape->front();
+    if (count < 0 || count > static_cast<std::int64_t>(kMostRank)) {
+      return std::nullopt;
+    }
+    return static_cast<std::size_t>(count);
+  }
   // The numbers of an input; kNotKnown where one of them is not known.
   std::optional<Shape> Sizes(std::size_t input) const {
     const Numbers* const numbers = InputNumbers(input);
@@ -88,6 +100,12 @@ class NodeView {
 };
 
 inline Inferred Gives(Shape shape) { return {.outputs = {std::move(shape)}}; }
+
+// Only the number of dimensions is known, or not even that.
+inline Inferred GivesRank(std::optional<std::size_t> rank) {
+  return rank && *rank <= kMostRank ? Gives(Shape(*rank, kUnknownDim))
+                                    : Inferred();
+}
 
 // A negative axis counts from the end; nothing where it is outside.
 inline std::optional<std::size_t> Axis(std::int64_t axis, std::size_t rank) {

@@ -44,7 +44,7 @@ Inferred GemmProduct(const NodeView& node) {
   const Shape* const a = node.Input(0);
   const Shape* const b = node.Input(node.op() == "QGemm" ? 3 : 1);
   if (a == nullptr || b == nullptr || a->size() != 2 || b->size() != 2) {
-    return {};
+    return GivesRank(2);
   }
   const bool left = node.attributes().Int("transA", 0) != 0;
   const bool right = node.attributes().Int("transB", 0) != 0;
@@ -66,19 +66,30 @@ Inferred EinsumProduct(const NodeView& node) {
       equation.find('.') != std::string_view::npos) {
     return {};
   }
+  const std::string_view result = equation.substr(arrow + 2);
   std::unordered_map<char, std::int64_t> sizes;
   const bool known = VisitEinsumInputs(
       equation.substr(0, arrow), [&](std::size_t i) { return node.Input(i); },
       [&](char letter, std::int64_t size) { sizes[letter] = size; });
-  if (!known) return {};
   Shape shape;
-  for (const char letter : equation.substr(arrow + 2)) {
+  for (const char letter : result) {
     if (letter == ' ') continue;
     const auto found = sizes.find(letter);
-    if (found == sizes.end()) return {};
-    shape.push_back(found->second);
+    shape.push_back(known && found != sizes.end() ? found->second
+                                                  : kUnknownDim);
   }
+  if (shape.size() > kMostRank) return {};
   return Gives(std::move(shape));
+}
+
+// com.microsoft: MultiHeadAttention, GroupQueryAttention: [batch, sequence,
+// hidden], and the keys and values for the next run.
+Inferred Attending(const NodeView& node) {
+  const Shape* const query = node.Input(0);
+  return {.outputs = {query != nullptr && query->size() == 3
+                          ? *query
+                          : Shape(3, kUnknownDim),
+                      Shape(4, kUnknownDim), Shape(4, kUnknownDim)}};
 }
 
 // com.microsoft: [batch, sequence, hidden] with the projection in its weight.
@@ -101,7 +112,8 @@ Inferred Recurrent(const NodeView& node) {
   const Shape* const weight = node.Input(2);
   if (data == nullptr || weight == nullptr || data->size() != 3 ||
       weight->size() != 3) {
-    return {};
+    return {.outputs = {Shape(4, kUnknownDim), Shape(3, kUnknownDim),
+                        Shape(3, kUnknownDim)}};
   }
   const std::int64_t hidden = (*weight)[2];
   const std::int64_t directions = (*weight)[0];

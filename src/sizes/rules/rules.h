@@ -19,6 +19,7 @@ Inferred Product(const NodeView& node);
 Inferred GemmProduct(const NodeView& node);
 Inferred BlockProduct(const NodeView& node);
 Inferred EinsumProduct(const NodeView& node);
+Inferred Attending(const NodeView& node);
 Inferred PackedAttention(const NodeView& node);
 Inferred Recurrent(const NodeView& node);
 
@@ -30,6 +31,7 @@ Inferred Pooling(const NodeView& node);
 Inferred GlobalPooling(const NodeView& node);
 Inferred Resizing(const NodeView& node);
 Inferred DepthToSpace(const NodeView& node);
+Inferred GridSampling(const NodeView& node);
 
 // moving.cc: operators that only move elements.
 Inferred Reshaping(const NodeView& node);
@@ -45,6 +47,7 @@ Inferred Expanding(const NodeView& node);
 Inferred Tiling(const NodeView& node);
 Inferred Padding(const NodeView& node);
 Inferred TopValues(const NodeView& node);
+Inferred OneHotting(const NodeView& node);
 
 // constants.cc: operators that give constants and sizes.
 Inferred ShapeOf(const NodeView& node);
@@ -52,6 +55,10 @@ Inferred SizeOf(const NodeView& node);
 Inferred ConstantValue(const NodeView& node);
 Inferred FilledShape(const NodeView& node);
 Inferred RangeOf(const NodeView& node);
+Inferred FoundPlaces(const NodeView& node);
+
+// output_type.cc: the element type of an output; 0: unknown.
+std::int32_t OutputType(const NodeView& node, std::size_t slot);
 
 }  // namespace onnx_tag::sizes
 

@@ -55,9 +55,9 @@ Inferred Convolution(const NodeView& node) {
   const bool linear = node.op() == "QLinearConv";
   const Shape* const data = node.Input(0);
   const Shape* const weight = node.Input(linear ? 3 : 1);
-  if (data == nullptr || weight == nullptr || data->size() < 3 ||
-      weight->size() != data->size()) {
-    return {};
+  if (data == nullptr) return {};
+  if (weight == nullptr || data->size() < 3 || weight->size() != data->size()) {
+    return GivesRank(data->size());
   }
   const Window window =
       WindowOf(node, Shape(weight->begin() + 2, weight->end()));
@@ -71,9 +71,9 @@ Inferred Convolution(const NodeView& node) {
 Inferred TransposedConvolution(const NodeView& node) {
   const Shape* const data = node.Input(0);
   const Shape* const weight = node.Input(1);
-  if (data == nullptr || weight == nullptr || data->size() < 3 ||
-      weight->size() != data->size()) {
-    return {};
+  if (data == nullptr) return {};
+  if (weight == nullptr || data->size() < 3 || weight->size() != data->size()) {
+    return GivesRank(data->size());
   }
   const Window window =
       WindowOf(node, Shape(weight->begin() + 2, weight->end()));
@@ -106,8 +106,11 @@ Inferred TransposedConvolution(const NodeView& node) {
 Inferred Pooling(const NodeView& node) {
   const Shape* const data = node.Input(0);
   auto kernel = node.attributes().Ints("kernel_shape");
-  if (data == nullptr || !kernel || data->size() != kernel->size() + 2)
-    return {};
+  if (data == nullptr) return {};
+  if (!kernel || data->size() != kernel->size() + 2) {
+    return {.outputs = {Shape(data->size(), kUnknownDim),
+                        Shape(data->size(), kUnknownDim)}};
+  }
   const Window window = WindowOf(node, std::move(*kernel));
   Shape shape = {(*data)[0], (*data)[1]};
   for (std::size_t axis = 0; axis < window.kernel.size(); ++axis) {
@@ -164,6 +167,18 @@ Inferred DepthToSpace(const NodeView& node) {
       shape[i] *= i == 1 ? block * block : block;
     }
   }
+  return Gives(std::move(shape));
+}
+
+Inferred GridSampling(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const Shape* const grid = node.Input(1);
+  if (data == nullptr || data->size() < 3) return {};
+  if (grid == nullptr || grid->size() != data->size()) {
+    return GivesRank(data->size());
+  }
+  Shape shape = {(*data)[0], (*data)[1]};
+  shape.insert(shape.end(), grid->begin() + 1, grid->end() - 1);
   return Gives(std::move(shape));
 }
 

@@ -1,11 +1,16 @@
-#include "edit/value_types.h"
-
 #include <gtest/gtest.h>
 
+#include "sizes/element_types.h"
+#include "sizes/shapes.h"
 #include "support/onnx_models.h"
 
-namespace onnx_tag::edit {
+namespace onnx_tag::sizes {
 namespace {
+
+struct ValueType {
+  std::int32_t element = kUndefined;
+  int rank = -1;  // -1: unknown
+};
 
 ValueType TypeOf(const std::string& nodes, const std::string& value) {
   const std::string bytes = test::BytesFromText(
@@ -42,9 +47,11 @@ ValueType TypeOf(const std::string& nodes, const std::string& value) {
       )pb" +
       nodes + "}");
   const Model model = ReadModel(bytes);
-  const ValueTypes types(model);
+  const Shapes shapes(model, {});
   for (const ValueId id : AllIds<ValueId>(model.value_count())) {
-    if (model.ValueName(id) == value) return types[id];
+    if (model.ValueName(id) != value) continue;
+    const auto& shape = shapes.Of(id);
+    return {shapes.TypeOf(id), shape ? static_cast<int>(shape->size()) : -1};
   }
   return {};
 }
@@ -114,6 +121,16 @@ TEST(ValueTypesTest, BranchesAndLoopsGiveWhatTheirBodiesGive) {
       attribute { name: "then_branch" type: 5 g {
         node { op_type: "Shape" input: "x" output: "t" } output { name: "t" } } } })",
               kInt64, 1);
+  // One branch gives a matrix, the other a list.
+  EXPECT_TYPE(R"(
+    node { op_type: "If" input: "c" output: "y"
+      attribute { name: "then_branch" type: 5 g { output { name: "w" } } }
+      attribute { name: "else_branch" type: 5 g {
+        node { op_type: "Flatten" input: "w" output: "f" }
+        node { op_type: "ReduceMax" input: "f" output: "m"
+               attribute { name: "keepdims" type: 2 i: 0 } }
+        output { name: "m" } } } })",
+              kFloat, -1);
   // The second result of the body is stacked over the rounds.
   EXPECT_TYPE(R"(
     node { op_type: "Loop" input: "" input: "c" input: "x" output: "z" output: "y"
@@ -136,13 +153,9 @@ TEST(ValueTypesTest, EndsWhereAFunctionCallsItself) {
       node { op_type: "F" domain: "d" input: "i" output: "o" }
     })pb");
   const Model model = ReadModel(bytes);
-  EXPECT_EQ(
-      ValueTypes(model)[model[GraphId{0}].nodes.empty()
-                            ? kNo<ValueId>
-                            : model.Outputs(model[GraphId{0}].nodes[0])[0]]
-          .element,
-      kUndefined);
+  const NodeId call = model[GraphId{0}].nodes.at(0);
+  EXPECT_EQ(Shapes(model, {}).TypeOf(model.Outputs(call)[0]), kUndefined);
 }
 
 }  // namespace
-}  // namespace onnx_tag::edit
+}  // namespace onnx_tag::sizes
