@@ -46,7 +46,7 @@ bool onnx_tag_open(const char* path) {
   return Try([&] {
     Terminal terminal({.quiet = true});
     opened = TaggedModel::Load(path, {}, terminal);
-    return ModelReportJson(GatherReport(*opened, {}, {}, ""));
+    return ModelReportJson(GatherReport(*opened, {}, {}, {}));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands/read/compare_tags.h"
+#include "commands/read/profile_file.h"
 #include "commands/read/tag_source.h"
 #include "mapping/explain_all.h"
 #include "sizes/module_sizes.h"
@@ -20,14 +21,14 @@ struct ReportedModel {
   std::optional<sizes::Shapes> shapes;     // none: only a sidecar
   std::optional<sizes::ModelSizes> sizes;  // none: only a sidecar
   std::optional<GatheredClaims> claims;    // none: only a sidecar
-  IdVector<NodeId, std::int64_t> times;    // empty: no profile
+  std::optional<NodeNumbers> numbers;      // of a profile
   std::string profile;                     // its file
 };
 
 ReportedModel GatherReport(const TaggedModel& model,
                            const MappingOptions& mapping,
                            std::span<const sizes::GivenShape> shapes,
-                           const std::string& profile);
+                           const ProfileSource& profile);
 
 // A row of a zoo's page.
 struct ZooEntry {
