@@ -22,7 +22,12 @@ void AddMissingNumbers(ModuleTree& tree) {
       const auto number = ItemNumber(tree.Atom(item));
       if (number && tree.Children(item).empty()) numbers.push_back(*number);
     }
+    if (numbers.empty()) continue;
     std::sort(numbers.begin(), numbers.end());
+    for (std::uint32_t n = 1; n <= kMostMissing; ++n) {
+      missing.emplace_back(list, numbers.back() + n);
+    }
+    if (numbers.front() == 1) missing.emplace_back(list, 0);
     for (std::size_t i = 1; i < numbers.size(); ++i) {
       if (numbers[i] - numbers[i - 1] - 1 > kMostMissing) continue;
       for (std::uint32_t n = numbers[i - 1] + 1; n < numbers[i]; ++n) {

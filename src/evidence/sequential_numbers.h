@@ -17,7 +17,8 @@ constexpr std::uint32_t kMostMissing = 3;
 // nullopt if the atom is not a number.
 std::optional<std::uint32_t> ItemNumber(std::string_view atom);
 
-// Adds the items without parameters between known items.
+// Adds the items without parameters between known items, and those that may
+// follow the last or precede the first.
 void AddMissingNumbers(ModuleTree& tree);
 
 }  // namespace onnx_tag

@@ -35,6 +35,7 @@ RungFunction ProposeForGemmReshapes;
 RungFunction ProposeForConversions;
 RungFunction ProposeFromConsumers;
 RungFunction ProposeFromAttention;
+RungFunction ProposeForPackedAttention;
 RungFunction ProposeFromLooseRecipes;
 RungFunction ProposeForControlFlow;
 RungFunction ProposeRootWhereOnlyItIsNamed;
@@ -106,6 +107,8 @@ constexpr Rung kRungs[] = {
     {"consumers", "nodes without a scope whose consumers have one",
      &ProposeFromConsumers, kInference},
     {"attention", "decomposed attention", &ProposeFromAttention, kInference},
+    {"packed_attention", "what a MultiheadAttention turns around",
+     &ProposeForPackedAttention, kInference},
     {"sequential", "the missing numbers of a Sequential",
      &ProposeForSequentialParts, kInference},
     {"loose_recipe", "its neighbours in a recording", &ProposeFromLooseRecipes,

@@ -45,7 +45,7 @@ bool onnx_tag_open(const char* path) {
   return Try([&] {
     Terminal terminal({.quiet = true});
     opened = LoadExplained(path, {}, terminal);
-    return ModelReportJson(GatherReport(*opened, {}, ""));
+    return ModelReportJson(GatherReport(*opened, {}, {}));
   });
 }
 

@@ -186,6 +186,208 @@ TEST(SequentialParts, NotWhatIsUsedElsewhere) {
   EXPECT_NE(graph.ModuleOf("r"), "net.1");
 }
 
+TEST(LayerBounds, AQuantizerBelongsToWhoMadeTheTensor) {
+  Graph graph;
+  graph.Linear("embed", "x", "at0");
+  for (const std::string id : {"0", "1", "2"}) {
+    graph.Linear("h." + id + ".up", "at" + id, "up" + id);
+    graph.Node("Relu up" + id + " -> relu" + id);
+    graph.Linear("h." + id + ".down", "relu" + id, "down" + id);
+    graph.Node("Sin down" + id + " -> sin" + id);
+    graph.Node("DynamicQuantizeLinear sin" + id + " -> at" +
+               std::to_string(std::stoi(id) + 1));
+  }
+  graph.Linear("head", "at3", "y");
+  EXPECT_EQ(graph.ModuleOf("sin0"), "h.0");
+  EXPECT_EQ(graph.ModuleOf("at1"), "h.0");
+  EXPECT_EQ(graph.ModuleOf("at3"), "h.2");
+}
+
+// Stages with a SiLU behind the sum, a pool between them, and a decoder that
+// reads what comes out of each.
+TEST(LayerBounds, WhatIsReadElsewhereIsTheEndOfItsLayer) {
+  Graph graph;
+  graph.Linear("stem.a", "x", "s");
+  graph.Linear("stem.b", "s", "t");
+  graph.Node("Add s t -> sum");
+  graph.Node("Sigmoid sum -> gate");
+  graph.Node("Mul sum gate -> out");
+  std::string from = "out";
+  for (const std::string id : {"0", "1", "2"}) {
+    graph.Node("MaxPool " + from + " -> pool" + id);
+    graph.Linear("down." + id + ".a", "pool" + id, "a" + id);
+    graph.Linear("down." + id + ".b", "a" + id, "b" + id);
+    graph.Node("Add a" + id + " b" + id + " -> sum" + id);
+    graph.Node("Sigmoid sum" + id + " -> gate" + id);
+    graph.Node("Mul sum" + id + " gate" + id + " -> out" + id);
+    from = "out" + id;
+  }
+  graph.Linear("mid", "out2", "m");
+  graph.Linear("up.0", "out1", "u0");
+  graph.Linear("up.1", "out0", "u1");
+  graph.Linear("up.2", "out", "u2");
+  graph.Node("Sum m u0 u1 u2 -> y");
+  EXPECT_EQ(graph.ModuleOf("out0"), "down.0");
+  EXPECT_EQ(graph.ModuleOf("gate1"), "down.1");
+  // It may be the model's or the next stage's.
+  EXPECT_EQ(graph.ModuleOf("pool1"), "");
+}
+
+TEST(LayerBounds, ItemsWithParametersOfTheirOwnHaveArithmetic) {
+  Graph graph;
+  graph.Linear("embed", "x", "e");
+  std::string from = "e";
+  for (const std::string id : {"0", "1"}) {
+    graph.Parameter("cross." + id + ".kernel", 2);
+    graph.Node("MatMul " + from + " cross." + id + ".kernel -> k" + id);
+    graph.Node("Mul e k" + id + " -> p" + id);
+    graph.Node("Add p" + id + " " + from + " -> c" + id);
+    from = "c" + id;
+  }
+  graph.Linear("head", from, "y");
+  EXPECT_EQ(graph.ModuleOf("p0"), "cross.0");
+  EXPECT_EQ(graph.ModuleOf("c1"), "cross.1");
+}
+
+// Towers with a sum behind each that reads another module's result, too.
+TEST(LayerBounds, WhatReadsAnotherModuleIsTheCallers) {
+  Graph graph;
+  for (const std::string id : {"a", "b"}) {
+    graph.Linear("cats." + id + ".in", "x", "i" + id);
+    graph.Linear("cats." + id + ".out", "i" + id, "o" + id);
+    graph.Linear("id_" + id, "x", "n" + id);
+    graph.Node("Concat o" + id + " n" + id + " -> c" + id);
+    graph.Linear("tower_" + id, "c" + id, "t" + id);
+  }
+  graph.Node("Mul ta tb -> y");
+  EXPECT_EQ(graph.ModuleOf("ca"), "");
+  EXPECT_EQ(graph.ModuleOf("cb"), "");
+}
+
+// A GroupNorm that has lost its weights before each product.
+void GroupNorm(const std::string& from, const std::string& to, Graph& graph) {
+  for (const std::string op : {"Shape", "One", "Zero", "Mul", "Add"}) {
+    graph.Parameter("onnx::" + op + "_" + to, 1);
+  }
+  graph.Node("Reshape " + from + " onnx::Shape_" + to + " -> r" + to);
+  graph.Node("InstanceNormalization r" + to + " onnx::One_" + to +
+             " onnx::Zero_" + to + " -> i" + to);
+  graph.Node("Reshape i" + to + " onnx::Shape_" + to + " -> s" + to);
+  graph.Node("Mul s" + to + " onnx::Mul_" + to + " -> n" + to);
+  graph.Node("Add n" + to + " onnx::Add_" + to + " -> " + to);
+}
+
+TEST(LayerBounds, WhatGoesAlongWithModulesOfOneNameIsTheirs) {
+  Graph graph;
+  graph.Linear("embed", "x", "e");
+  std::string from = "e";
+  for (const std::string owner : {"enc.stage", "mid", "dec.stage"}) {
+    const std::string id = owner.substr(0, 3);
+    graph.Linear(owner + ".first", from, "f" + id);
+    GroupNorm("f" + id, "g" + id, graph);
+    graph.Linear(owner + ".attn.q", "g" + id, "q" + id);
+    graph.Linear(owner + ".attn.o", "q" + id, "o" + id);
+    graph.Linear(owner + ".last", "o" + id, "l" + id);
+    from = "l" + id;
+  }
+  graph.Linear("head", from, "y");
+  EXPECT_EQ(graph.ModuleOf("genc"), "enc.stage.attn");
+  EXPECT_EQ(graph.ModuleOf("rgmid"), "mid.attn");
+}
+
+TEST(LayerBounds, ATiedTableIsNotInTheModuleThatReadsItsRows) {
+  Graph graph;
+  graph.Parameter("head.weight", 2);
+  graph.Node("Gather head.weight x -> e");
+  graph.Linear("net.0.a", "e", "a0");
+  graph.Linear("net.0.b", "a0", "b0");
+  graph.Linear("net.1.a", "b0", "a1");
+  graph.Linear("net.1.b", "a1", "b1");
+  graph.Parameter("onnx::MatMul_9", 2);
+  graph.Parameter("head.bias", 1);
+  graph.Node("MatMul b1 onnx::MatMul_9 -> m");
+  graph.Node("Add m head.bias -> y");
+  EXPECT_NE(graph.ModuleOf("e"), "net.0");
+}
+
+TEST(SequentialParts, WhatMovesDataMayBeAModule) {
+  // The third number is that of a Dropout.
+  const Graph graph = Sequential(3, {"Slice", "Relu"});
+  EXPECT_EQ(graph.ModuleOf("Slice"), "net.1");
+  EXPECT_EQ(graph.ModuleOf("Relu"), "net.2");
+}
+
+TEST(SequentialParts, GoOnBehindTheLastAsBehindTheFirst) {
+  Graph graph;
+  graph.Linear("block.net.0", "x", "a");
+  graph.Node("Slice a -> s");
+  graph.Node("Relu s -> r");
+  graph.Linear("block.net.4", "r", "b");
+  graph.Node("Slice b -> t");
+  graph.Node("Relu t -> u");
+  graph.Node("Add u x -> sum");
+  graph.Linear("head", "sum", "y");
+  EXPECT_EQ(graph.ModuleOf("t"), "block.net.5");
+  EXPECT_EQ(graph.ModuleOf("u"), "block.net.6");
+  EXPECT_NE(graph.ModuleOf("sum"), "block.net.7");
+}
+
+TEST(SequentialParts, GoOnWithANormAndAnActivation) {
+  Graph graph;
+  graph.Linear("net.0", "x", "a");
+  GroupNorm("a", "g", graph);
+  graph.Node("LeakyRelu g -> l");
+  graph.Linear("head", "l", "y");
+  EXPECT_EQ(graph.ModuleOf("ig"), "net.1");
+  EXPECT_EQ(graph.ModuleOf("l"), "net.2");
+}
+
+TEST(SequentialParts, EndWithTheActivationBeforeTheNextModule) {
+  Graph graph;
+  graph.Parameter("pose.trunk.0.weight", 1);
+  graph.Parameter("pose.trunk.0.bias", 1);
+  graph.Node("LayerNormalization x pose.trunk.0.weight pose.trunk.0.bias -> n");
+  graph.Linear("pose.trunk.1", "n", "a");
+  graph.Node("Relu a -> r");
+  graph.Linear("pose.final", "r", "f");
+  // The activation of a result may be its owner's.
+  graph.Node("Sigmoid f -> y");
+  EXPECT_EQ(graph.ModuleOf("r"), "pose.trunk.2");
+  EXPECT_NE(graph.ModuleOf("y"), "pose.trunk.2");
+}
+
+TEST(SequentialParts, BeginWithTheActivationBeforeItemOne) {
+  Graph graph;
+  graph.Linear("embed", "x", "e");
+  graph.Node("Relu e -> r");
+  graph.Linear("net.1", "r", "a");
+  graph.Node("Relu a -> s");
+  graph.Linear("net.3", "s", "b");
+  graph.Node("Add e b -> y");
+  EXPECT_EQ(graph.ModuleOf("r"), "net.0");
+  EXPECT_EQ(graph.ModuleOf("s"), "net.2");
+}
+
+// With batch_first both sides are turned around, by the module itself.
+std::string TurnedBefore(bool back) {
+  Graph graph;
+  graph.Linear("embed", "x", "e");
+  graph.Parameter("attn.in_proj_bias", 1);
+  graph.Parameter("onnx::MatMul_1", 2);
+  graph.Node("Transpose e -> t");
+  graph.Node("MatMul t onnx::MatMul_1 -> p");
+  graph.Node("Add p attn.in_proj_bias -> q");
+  graph.Linear("attn.out_proj", "q", "o");
+  graph.Node(std::string(back ? "Transpose" : "Sin") + " o -> b");
+  graph.Linear("head", "b", "y");
+  return graph.ModuleOf("t");
+}
+
+TEST(PackedAttention, TurnsItsInputAround) {
+  EXPECT_EQ(TurnedBefore(true), "attn");
+  EXPECT_NE(TurnedBefore(false), "attn");
+}
+
 // A head that multiplies two results, and so many nodes behind it.
 std::string BehindTheHead(int nodes, bool weight) {
   Graph graph;

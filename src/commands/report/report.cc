@@ -19,7 +19,9 @@ class Reporter {
  public:
   Reporter(const ReportOptions& options, Terminal& terminal)
       : options_(options), terminal_(terminal) {
-    if (!options.profile.empty()) inputs_.Add(options.profile, "--profile");
+    const ProfileSource& profile = options.profile;
+    if (!profile.file.empty()) inputs_.Add(profile.file, "--profile");
+    if (!profile.layers.empty()) inputs_.Add(profile.layers, "--layers");
   }
 
   void OneModel(const std::string& input) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands/read/compare_tags.h"
+#include "commands/read/profile_file.h"
 #include "commands/report/explained_model.h"
 #include "sizes/module_sizes.h"
 
@@ -19,13 +20,13 @@ struct ReportedModel {
   std::optional<sizes::Shapes> shapes;     // none: only a sidecar
   std::optional<sizes::ModelSizes> sizes;  // none: only a sidecar
   const std::optional<GatheredClaims>& claims;
-  IdVector<NodeId, std::int64_t> times;  // empty: no profile
-  std::string profile;                   // its file
+  std::optional<NodeNumbers> numbers;  // of a profile
+  std::string profile;                 // its file
 };
 
 ReportedModel GatherReport(const ExplainedModel& explained,
                            std::span<const sizes::GivenShape> shapes,
-                           const std::string& profile);
+                           const ProfileSource& profile);
 
 // A row of a zoo's page.
 struct ZooEntry {

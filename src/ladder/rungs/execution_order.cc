@@ -58,6 +58,7 @@ class ExecutionOrder {
       module_[node] = placed_[node].module;
     for (const GraphId graph : model_.Graphs()) PlaceData(NodesOf(graph));
     PlaceShared();
+    KeepTogether();
     for (const GraphId graph : model_.Graphs()) PlaceSide(NodesOf(graph));
     return std::move(claims_);
   }
@@ -127,12 +128,22 @@ class ExecutionOrder {
           std::span(nodes).subspan(i, next[i] - i);
       const NodeId after =
           next[i] == nodes.size() ? kNo<NodeId> : nodes[next[i]];
-      module_[node] = Between(gap, before, after);
+      const ModuleId converted = ConvertedFrom(node);
+      module_[node] =
+          converted != kNo<ModuleId> ? converted : Between(gap, before, after);
       if (module_[node] == kNo<ModuleId>) continue;
       claims_.push_back({node, module_[node], Confidence::kLow,
                          Source::kLocality,
                          "it runs between two nodes that are already placed"});
     }
+  }
+
+  // A quantizer that a tool put behind a tensor belongs to who made the tensor.
+  ModuleId ConvertedFrom(NodeId node) const {
+    if (model_.OpType(node) != "DynamicQuantizeLinear") return kNo<ModuleId>;
+    const NodeId producer = ProducerOf(model_, FirstInput(model_, node));
+    if (producer != kNo<NodeId>) return module_[producer];
+    return much_is_placed_ ? ModuleId{0} : kNo<ModuleId>;
   }
 
   // What several layers run is in none of them.
@@ -162,6 +173,96 @@ class ExecutionOrder {
       if (at == moved.end()) continue;
       claim.module = at->second;
       claim.because = "nodes of several layers do the same with the same table";
+    }
+  }
+
+  // The open node that alone reads the result of `node`, if it is such an
+  // operation.
+  NodeId OpenReader(NodeId node, std::string_view op) const {
+    const NodeId reader = node == kNo<NodeId> ? node : OnlyReader(node);
+    return reader != kNo<NodeId> && !placed_[reader].tagged() &&
+                   model_.OpType(reader) == op
+               ? reader
+               : kNo<NodeId>;
+  }
+
+  // The only node that reads its data; one that reads its shape is none.
+  NodeId OnlyReader(NodeId node) const {
+    NodeId found = kNo<NodeId>;
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId reader : model_.Consumers(output)) {
+        if (model_.OpType(reader) == "Shape" || reader == found) continue;
+        if (found != kNo<NodeId>) return kNo<NodeId>;
+        found = reader;
+      }
+    }
+    return found;
+  }
+
+  // The nodes that one module without names became: a GroupNorm around its
+  // InstanceNormalization, a SiLU around its Sigmoid.
+  std::vector<NodeId> PartAround(NodeId core) const {
+    std::vector<NodeId> part;
+    if (placed_[core].tagged()) return part;
+    if (model_.OpType(core) == "InstanceNormalization") {
+      const NodeId before = ProducerOf(model_, FirstInput(model_, core));
+      if (before == kNo<NodeId> ||
+          OpenReader(before, "InstanceNormalization") != core) {
+        return part;
+      }
+      const NodeId shape = OpenReader(core, "Reshape");
+      if (shape == kNo<NodeId> || placed_[before].tagged()) return part;
+      part = {before, core, shape};
+      const NodeId scale = OpenReader(shape, "Mul");
+      const NodeId bias =
+          scale == kNo<NodeId> ? scale : OpenReader(scale, "Add");
+      if (bias != kNo<NodeId>) part.insert(part.end(), {scale, bias});
+    } else if (model_.OpType(core) == "Sigmoid") {
+      const NodeId product = OpenReader(core, "Mul");
+      if (product == kNo<NodeId>) return part;
+      const auto factors = model_.Inputs(product);
+      if (std::find(factors.begin(), factors.end(), FirstInput(model_, core)) !=
+          factors.end()) {
+        part = {core, product};
+      }
+    }
+    return part;
+  }
+
+  // Nodes of one module are in one module: in the one that most of them have,
+  // or else around all of them.
+  void KeepTogether() {
+    std::unordered_map<std::uint32_t, ModuleId> moved;
+    for (const NodeId core : model_.Nodes()) {
+      const std::vector<NodeId> part = PartAround(core);
+      if (part.empty()) continue;
+      ModuleId module = kNo<ModuleId>;
+      ModuleId around = module_[core];
+      for (const NodeId node : part) {
+        const auto same = static_cast<std::size_t>(std::count_if(
+            part.begin(), part.end(),
+            [&](NodeId other) { return module_[other] == module_[node]; }));
+        if (same * 2 > part.size()) module = module_[node];
+        if (around == kNo<ModuleId> || module_[node] == kNo<ModuleId>) {
+          around = kNo<ModuleId>;
+        } else {
+          around = Common(around, module_[node]);
+        }
+      }
+      if (module == kNo<ModuleId>) module = around;
+      if (module == kNo<ModuleId>) continue;
+      for (const NodeId node : part) {
+        if (module_[node] == module) continue;
+        module_[node] = module;
+        moved[static_cast<std::uint32_t>(node)] = module;
+      }
+    }
+    for (Claim& claim : claims_) {
+      const auto at = moved.find(static_cast<std::uint32_t>(claim.node));
+      if (at == moved.end()) continue;
+      claim.module = at->second;
+      claim.because = "the other nodes of the same operation are there";
     }
   }
 
@@ -281,7 +382,7 @@ class ExecutionOrder {
     if (flow == kNo<ModuleId>) {
       // The first layer cannot make a value that all layers read.
       if (before != kNo<NodeId> && after != kNo<NodeId> &&
-          readers_[node] != kNo<ModuleId> &&
+          readers_[node] != kNo<ModuleId> && readers_[node] != b &&
           tree_.IsAncestor(readers_[node], b)) {
         return around;
       }
@@ -329,6 +430,11 @@ class ExecutionOrder {
         !own_arithmetic_[around]) {
       around = Callable(tree_.Parent(around));
     }
+    // Where the order is not the one of the run, what is only read elsewhere
+    // may run elsewhere.
+    if (!bounds_.order.as_written && readers_[node] != kNo<ModuleId>) {
+      around = Common(around, readers_[node]);
+    }
     const ModuleId bound = bounds_.inside[node];
     return bound != kNo<ModuleId> && tree_.IsAncestor(around, bound)
                ? Callable(bound)
@@ -355,7 +461,12 @@ class ExecutionOrder {
     for (const NodeId other : gap) {
       if (HasHiddenWeight(evidence_, other)) return otherwise;
     }
-    const ModuleId both = Common(module_[after], readers_[node]);
+    ModuleId both = Common(module_[after], readers_[node]);
+    // A table with the name of another module is tied: its own is near both.
+    const ParameterId table = evidence_.ParameterOf(FirstInput(model_, node));
+    if (model_.OpType(node) == "Gather" && table != kNo<ParameterId>) {
+      both = Common(both, evidence_.parameters[table].module);
+    }
     return both == module_[after] && !HasChildren(both) && both != ModuleId{0}
                ? Callable(tree_.Parent(both))
                : both;

@@ -183,6 +183,10 @@ bool IsProduct(std::string_view op) {
   return OneOf(op, kProducts);
 }
 
+bool IsPool(std::string_view op) {
+  return op == "MaxPool" || op == "AveragePool";
+}
+
 bool HasHiddenWeight(const Evidence& evidence, NodeId node) {
   const Model& model = evidence.model;
   if (!IsProduct(model.OpType(node))) return false;

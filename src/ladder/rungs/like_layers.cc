@@ -44,12 +44,48 @@ class LikeLayers : BoundsFinder {
       }
       if (items.size() > 1) Extend(items);
     }
+    ExtendNamesakes();
   }
 
  private:
   static constexpr std::size_t kMostItems = 4096;
   static constexpr std::size_t kNear = 32;  // nodes looked at behind one
   static constexpr std::size_t kFew = 4;    // items that are looked at
+
+  // Modules of one name and with the same parts whose owners differ: what goes
+  // along with all of them is theirs, not the owners'.
+  void ExtendNamesakes() {
+    std::map<std::string, std::vector<ModuleId>> kinds;
+    for (const ModuleId id : AllIds<ModuleId>(tree_.size())) {
+      if (id == ModuleId{0} || named_[id].empty() ||
+          tree_.Children(id).empty() || hierarchy::IsNumeric(tree_.Atom(id))) {
+        continue;
+      }
+      std::set<std::string_view> parts;
+      for (const ModuleId part : tree_.Children(id)) {
+        parts.insert(tree_.Atom(part));
+      }
+      std::string kind(tree_.Atom(id));
+      for (const std::string_view part : parts) kind.append(" ").append(part);
+      kinds[kind].push_back(id);
+    }
+    for (const auto& [kind, modules] : kinds) {
+      std::set<std::string> owners;
+      for (const ModuleId id : modules) owners.insert(KindOf(tree_.Parent(id)));
+      if (owners.size() > 1 && modules.size() <= kMostItems) Extend(modules);
+    }
+  }
+
+  // The path without indices.
+  std::string KindOf(ModuleId module) const {
+    std::string kind;
+    for (; module != ModuleId{0}; module = tree_.Parent(module)) {
+      if (!hierarchy::IsNumeric(tree_.Atom(module))) {
+        kind.append(tree_.Atom(module)).push_back('.');
+      }
+    }
+    return kind;
+  }
 
   // Nodes at the same place of every item, in the order of the items.
   using Row = std::vector<NodeId>;
@@ -75,9 +111,7 @@ class LikeLayers : BoundsFinder {
   // the same behind every item, and no item owns it.
   bool MayOwn(const std::vector<ModuleId>& items, const Row& row) const {
     if (hierarchy::IsNumeric(tree_.Atom(items[0]))) return LeadsOn(items, row);
-    const ModuleId parent = tree_.Parent(items[0]);
-    const bool dictionary = evidence_.Callable(parent) != parent;
-    return !dictionary || !ReadsElsewhere(items, row);
+    return !ReadsElsewhere(items, row);
   }
 
   // Whether one of the nodes reads what another module made, too.
@@ -216,7 +250,9 @@ class LikeLayers : BoundsFinder {
             slot < inputs.size() && data_.Contains(inputs[slot])
                 ? ProducerOf(model_, inputs[slot])
                 : kNo<NodeId>;
-        next.push_back(producer != kNo<NodeId> && IsReadIn(producer, items[k])
+        next.push_back(producer != kNo<NodeId> &&
+                               !IsPool(model_.OpType(producer)) &&
+                               IsReadIn(producer, items[k])
                            ? producer
                            : kNo<NodeId>);
       }

@@ -4,8 +4,9 @@
 // gaps. So nodes between the nodes of items 3 and 5, without other producers
 // and consumers, are item 4. Where it is not clear which of the items they are,
 // they are still inside the Sequential. So is what follows the last item that
-// is known, if the same follows an item before it, or if there is no other:
-// nobody makes a Sequential of one.
+// is known, if the same follows an item before it, or if there is no other
+// (nobody makes a Sequential of one), or if the next module of the same owner
+// reads it. And an activation before item 1 is item 0.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -95,7 +96,11 @@ class SequentialParts {
         model_(evidence.model),
         tree_(evidence.modules),
         placed_(placed),
-        data_(evidence.model) {}
+        data_(evidence.model) {
+    for (const Initializer& tensor : model_.initializers()) {
+      renames_ = renames_ || model_.ValueName(tensor.value).starts_with("onnx");
+    }
+  }
 
   std::vector<Claim> Run() {
     for (const NodeId node : model_[GraphId{0}].nodes) {
@@ -107,6 +112,7 @@ class SequentialParts {
     for (const NodeId node : model_[GraphId{0}].nodes) {
       if (placed_[node].tagged() && data_.IsMadeBy(node) && NumberOf(node)) {
         PlaceTail(node);
+        PlaceHead(node);
       }
     }
     return std::move(claims_);
@@ -116,6 +122,15 @@ class SequentialParts {
   // More is not between two items.
   static constexpr std::size_t kMostNodes = 64;
   static constexpr std::size_t kMostOfPart = 8;
+
+  // What follows an item: operators, and by node which of the modules it is.
+  struct Trail {
+    std::vector<std::string_view> ops;
+    std::vector<std::size_t> parts;
+  };
+
+  // Whether the BatchNorm behind a product was folded into it.
+  enum class Folded : std::uint8_t { kNo, kYes, kUnknown };
 
   // Its number, if it is an item without children.
   std::optional<std::uint32_t> NumberOf(NodeId node) const {
@@ -157,12 +172,12 @@ class SequentialParts {
     Place(before, gap, after);
   }
 
-  // The activation or norm that alone reads what the node makes.
-  std::vector<NodeId> PartBehind(NodeId node) const {
+  // The open nodes behind a node, in the order of the file.
+  std::vector<NodeId> OpenBehind(NodeId node, std::size_t most) const {
     std::vector<NodeId> part;
     std::vector<NodeId> made = {node};
     // A part of several nodes reads its input more than once.
-    for (std::size_t i = 0; i < made.size() && part.size() < kMostOfPart; ++i) {
+    for (std::size_t i = 0; i < made.size() && part.size() < most; ++i) {
       for (const ValueId output : model_.Outputs(made[i])) {
         if (output == kNo<ValueId> || model_[output].is_output) continue;
         for (const NodeId reader : model_.Consumers(output)) {
@@ -177,6 +192,12 @@ class SequentialParts {
       }
     }
     std::sort(part.begin(), part.end());
+    return part;
+  }
+
+  // The activation or norm that alone reads what the node makes.
+  std::vector<NodeId> PartBehind(NodeId node) const {
+    std::vector<NodeId> part = OpenBehind(node, kMostOfPart);
     if (part.empty() || HasHiddenWeight(evidence_, part[0])) return {};
     part.resize(PartAt(part));
     // A gate multiplies the result of a Sigmoid with something else.
@@ -216,24 +237,106 @@ class SequentialParts {
         other = last_of_.at(child);
       }
     }
-    const std::vector<NodeId> part = PartBehind(last);
+    if (PlaceTrail(last, list)) return;
+    std::vector<NodeId> part = PartBehind(last);
     if (part.empty() || !IsAlone(last, part)) return;
     const bool single = items == 1 && NumberAt(item) == 0U;
-    if (!single) {
-      if (other == kNo<NodeId>) return;
-      const std::vector<NodeId> twin = PartBehind(other);
-      if (twin.size() != part.size() ||
-          !std::equal(part.begin(), part.end(), twin.begin(),
-                      [&](NodeId a, NodeId b) {
-                        return model_.OpType(a) == model_.OpType(b);
-                      })) {
-        return;
-      }
+    if (!single && !GoesOnLike(other, part) && !LeadsToSibling(part, list)) {
+      return;
+    }
+    std::size_t number = 1;
+    do {
+      ClaimTail(last, number++, part);
+      if (!IsNorm(part)) return;
+      const NodeId norm = part.back();
+      part = PartBehind(norm);
+      if (!part.empty() && !IsAlone(norm, part)) return;
+    } while (!part.empty());
+  }
+
+  // Whether the same follows an item before the last.
+  bool GoesOnLike(NodeId other, const std::vector<NodeId>& part) const {
+    return other != kNo<NodeId> && OpsOf(PartBehind(other)) == OpsOf(part);
+  }
+
+  // Whether only another module of the Sequential's owner reads the activation.
+  // A result that leaves the owner may well have an activation of the owner.
+  bool LeadsToSibling(const std::vector<NodeId>& part, ModuleId list) const {
+    static constexpr std::array<std::string_view, 3> kGates = {
+        "Sigmoid", "Tanh", "Softmax"};
+    const NodeId reader = OnlyConsumer(model_, part.back());
+    return reader != kNo<NodeId> && placed_[reader].tagged() &&
+           placed_[reader].confidence > Confidence::kMedium &&
+           !tree_.IsAncestor(list, placed_[reader].module) &&
+           tree_.IsAncestor(tree_.Parent(list), placed_[reader].module) &&
+           tree_.Parent(list) != ModuleId{0} &&
+           IsProduct(model_.OpType(reader)) &&
+           (part.size() > 1 ||
+            std::find(kGates.begin(), kGates.end(), model_.OpType(part[0])) ==
+                kGates.end());
+  }
+
+  bool IsNorm(const std::vector<NodeId>& part) const {
+    return std::any_of(part.begin(), part.end(), [&](NodeId node) {
+      return model_.OpType(node).ends_with("Normalization");
+    });
+  }
+
+  // Claims the part as the item with this distance from the one of `last`.
+  void ClaimTail(NodeId last, std::size_t distance,
+                 const std::vector<NodeId>& part) {
+    const ModuleId item = placed_[last].module;
+    const ModuleId list = tree_.Parent(item);
+    const Folded folded = FoldedInto(last);
+    ModuleId next = kNo<ModuleId>;
+    if (folded != Folded::kUnknown) {
+      next = tree_.FindChild(list,
+                             std::to_string(*NumberAt(item) + distance +
+                                            (folded == Folded::kYes ? 1 : 0)));
     }
     for (const NodeId node : part) {
-      claims_.push_back({node, list, Confidence::kLow, Source::kLocality,
+      claims_.push_back({node, next == kNo<ModuleId> ? list : next,
+                         Confidence::kLow, Source::kLocality,
                          "a Sequential goes on like this"});
     }
+  }
+
+  // Places what follows the last item as what follows an item before it.
+  bool PlaceTrail(NodeId last, ModuleId list) {
+    for (const Trail& trail : trails_[list]) {
+      std::vector<NodeId> nodes = OpenBehind(last, trail.ops.size());
+      if (OpsOf(nodes) != trail.ops || !IsAlone(last, nodes) ||
+          HasOtherInputs(last, nodes)) {
+        continue;
+      }
+      for (std::size_t i = 0; i < nodes.size(); ++i) {
+        ClaimTail(last, trail.parts[i] + 1, {nodes[i]});
+      }
+      return true;
+    }
+    return false;
+  }
+
+  // An activation that only the first known item reads, which is item 1.
+  void PlaceHead(NodeId first) {
+    const ModuleId item = placed_[first].module;
+    const ModuleId list = tree_.Parent(item);
+    if (NumberAt(item) != 1U || !IsProduct(model_.OpType(first))) return;
+    const ModuleId head = tree_.FindChild(list, "0");
+    if (head == kNo<ModuleId> || evidence_.HasParameterAt(head)) return;
+    const NodeId before = ProducerOf(model_, FirstInput(model_, first));
+    if (before == kNo<NodeId> || placed_[before].tagged() ||
+        !IsRectifier(model_.OpType(before)) ||
+        OnlyConsumer(model_, before) != first) {
+      return;
+    }
+    claims_.push_back({before, head, Confidence::kLow, Source::kLocality,
+                       "a Sequential begins with it"});
+  }
+
+  static bool IsRectifier(std::string_view op) {
+    return op == "Relu" || op == "LeakyRelu" || op == "Gelu" || op == "Elu" ||
+           op == "HardSwish" || op == "QuickGelu" || op == "PRelu";
   }
 
   std::optional<std::uint32_t> NumberAt(ModuleId module) const {
@@ -249,15 +352,20 @@ class SequentialParts {
     }
     const ModuleId list = tree_.Parent(placed_[before].module);
     if (tree_.Parent(placed_[after].module) != list) return;
-    const std::size_t folded = HasFoldedNorm(before) ? 1 : 0;
+    const Folded norm = FoldedInto(before);
+    const std::size_t folded = norm == Folded::kYes ? 1 : 0;
     const std::size_t missing = *last - *first - 1 - folded;
-    const std::optional<std::vector<std::size_t>> parts = FindParts(gap);
+    std::optional<std::vector<std::size_t>> parts = FindParts(gap, false);
+    bool clear = !parts && missing == 1;
+    const bool loose = !parts && missing > 1;
+    if (loose) parts = FindParts(gap, true);
     const std::size_t count = parts ? parts->back() + 1 : 1;
-    // A missing item may be a Dropout, which leaves no node. Behind a
-    // convolution it may also be a folded BatchNorm; then the order is unknown.
-    const bool dropout =
-        count == 1 && missing == 2 && folded == 0 && !IsConvolution(before);
-    const bool clear = parts ? count == missing || dropout : missing == 1;
+    // The last missing item may be a Dropout, which leaves no node. Behind a
+    // convolution the first may also be a folded BatchNorm; then the order is
+    // unknown.
+    const bool dropout = count + 1 == missing && norm != Folded::kUnknown;
+    if (parts) clear = count == missing || dropout;
+    if (clear && parts) trails_[list].push_back({OpsOf(gap), *parts});
     for (std::size_t i = 0; i < gap.size(); ++i) {
       const std::size_t part = parts ? (*parts)[i] : 0;
       const ModuleId item =
@@ -266,41 +374,70 @@ class SequentialParts {
                 : kNo<ModuleId>;
       claims_.push_back(
           {gap[i], item == kNo<ModuleId> ? list : item,
-           item != kNo<ModuleId> && count == missing ? Confidence::kMedium
-                                                     : Confidence::kLow,
+           item != kNo<ModuleId> && count == missing && !loose
+               ? Confidence::kMedium
+               : Confidence::kLow,
            Source::kLocality,
            "this number is between the numbers of its neighbours"});
     }
   }
 
-  bool IsConvolution(NodeId node) const {
-    return model_.OpType(node).find("Conv") != std::string_view::npos;
+  std::vector<std::string_view> OpsOf(const std::vector<NodeId>& nodes) const {
+    std::vector<std::string_view> ops;
+    for (const NodeId node : nodes) ops.push_back(model_.OpType(node));
+    return ops;
   }
 
-  // dynamo names the bias of a convolution after the weight if it comes from
-  // the BatchNorm behind it.
-  bool HasFoldedNorm(NodeId node) const {
+  // Whether a BatchNorm was folded into the product. TorchScript renames the
+  // weight then. dynamo names the bias after the weight if there was none
+  // before, and the result after the BatchNorm's, of which it takes an item.
+  Folded FoldedInto(NodeId node) const {
+    using hierarchy::Dialect;
+    const std::string_view op = model_.OpType(node);
+    const bool dynamo = evidence_.dialect == Dialect::kDynamo ||
+                        evidence_.dialect == Dialect::kDynamoStripped;
+    bool weight = false;
     for (const ValueId input : model_.Inputs(node)) {
       const ParameterId id = evidence_.ParameterOf(input);
-      if (id != kNo<ParameterId> &&
-          evidence_.parameters[id].name.ends_with(".weight_bias")) {
-        return true;
+      if (id == kNo<ParameterId>) continue;
+      const std::string_view name = evidence_.parameters[id].name;
+      if (name.ends_with(".weight_bias")) return Folded::kYes;
+      weight = weight || name.ends_with(".weight");
+    }
+    if (dynamo && !model_.Outputs(node).empty()) {
+      const std::string_view name = model_.ValueName(model_.Outputs(node)[0]);
+      if (name.starts_with("getitem")) return Folded::kYes;
+      if (name.starts_with("conv") || name.starts_with("linear")) {
+        return Folded::kNo;
       }
     }
-    return false;
+    const bool may =
+        op.find("Conv") != std::string_view::npos || (dynamo && op == "Gemm");
+    return may && !(renames_ && weight) ? Folded::kUnknown : Folded::kNo;
   }
 
   // By node, which of the modules between it is; nullopt if that is not clear.
+  // `loose`: what only moves data may be a module, too.
   std::optional<std::vector<std::size_t>> FindParts(
-      const std::vector<NodeId>& gap) const {
+      const std::vector<NodeId>& gap, bool loose) const {
     std::vector<std::size_t> parts;
     std::size_t count = 0;
     while (parts.size() < gap.size()) {
-      const std::size_t size = PartAt(std::span(gap).subspan(parts.size()));
+      const auto rest = std::span(gap).subspan(parts.size());
+      std::size_t size = PartAt(rest);
+      while (loose && size < rest.size() && PartAt(rest.subspan(size)) == 0 &&
+             Moves(model_.OpType(rest[size]))) {
+        ++size;
+      }
       if (size == 0) return std::nullopt;
       parts.insert(parts.end(), size, count++);
     }
     return parts;
+  }
+
+  static bool Moves(std::string_view op) {
+    return op == "Slice" || op == "Pad" || op == "Transpose" ||
+           op == "Reshape" || op == "Squeeze" || op == "Unsqueeze";
   }
 
   // How many nodes the module that begins here has; 0: unknown.
@@ -341,7 +478,9 @@ class SequentialParts {
   const ModuleTree& tree_;
   const Placed& placed_;
   DataValues data_;
-  std::map<ModuleId, NodeId> last_of_;  // the last node of an item
+  bool renames_ = false;  // TorchScript, with names such as onnx::Conv_12
+  std::map<ModuleId, NodeId> last_of_;             // the last node of an item
+  std::map<ModuleId, std::vector<Trail>> trails_;  // by Sequential
   std::vector<Claim> claims_;
 };
 

@@ -83,18 +83,41 @@ class SharedTables {
     joined_[std::max(a, b)] = std::min(a, b);
   }
 
+  // A piece that a tool has cut already: a constant of floats for several
+  // positions.
+  bool IsPiece(ValueId value) const {
+    if (!IsTable(value)) return false;
+    const Initializer* tensor = model_.InitializerOf(value);
+    const auto readers = model_.Consumers(value);
+    return tensor != nullptr && tensor->rank >= 2 && tensor->data_type == 1 &&
+           std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+             return model_.OpType(reader) == "Mul";
+           });
+  }
+
   // The open nodes that read what is cut from a table. Those that read the same
   // piece, or feed the same node, are of one call; calls with the same tables
-  // are calls of one module.
+  // are calls of one module. A piece that is a constant is read by all calls;
+  // then those that read the same data are of one call.
   std::vector<SharedCalls> JoinReaders() {
     std::map<ValueId, NodeId> by_piece;
     std::map<NodeId, std::set<ValueId>> tables;
     for (const NodeId node : model_[GraphId{0}].nodes) {
       if (!IsOpen(node)) continue;
+      bool direct = false;
       for (const ValueId input : model_.Inputs(node)) {
-        if (input == kNo<ValueId> || table_of_[input] == kNo<ValueId>) continue;
+        if (input == kNo<ValueId>) continue;
+        const bool cut = table_of_[input] != kNo<ValueId>;
+        if (!cut && !IsPiece(input)) continue;
         joined_.emplace(node, node);
-        tables[node].insert(table_of_[input]);
+        tables[node].insert(cut ? table_of_[input] : input);
+        direct = direct || !cut;
+        if (!cut) continue;
+        const auto [piece, added] = by_piece.emplace(input, node);
+        if (!added) Join(piece->second, node);
+      }
+      for (const ValueId input : model_.Inputs(node)) {
+        if (!direct || !data_.Contains(input)) continue;
         const auto [piece, added] = by_piece.emplace(input, node);
         if (!added) Join(piece->second, node);
       }
@@ -119,11 +142,20 @@ class SharedTables {
              SharedCalls>
         groups;
     for (auto& [first, nodes] : calls) {
+      // A lone product with a constant is a scale.
+      if (nodes.size() == 1 && !IsCut(nodes[0])) continue;
       groups[{tables_of_call[first], OpsOf(nodes)}].push_back(std::move(nodes));
     }
     std::vector<SharedCalls> found;
     for (auto& [kind, group] : groups) found.push_back(std::move(group));
     return found;
+  }
+
+  bool IsCut(NodeId node) const {
+    const auto inputs = model_.Inputs(node);
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      return input != kNo<ValueId> && table_of_[input] != kNo<ValueId>;
+    });
   }
 
   std::vector<std::string_view> OpsOf(const std::vector<NodeId>& nodes) const {

@@ -68,10 +68,17 @@ class TwinLayers : BoundsFinder {
       }
     }
     FindNeighbours();
+    IdVector<ModuleId, bool> own(tree_.size(), false);  // has arithmetic
+    for (const Parameter& parameter : evidence_.parameters) {
+      if (parameter.uses > 0 && !IsPlainParameter(parameter.name)) {
+        own[parameter.module] = true;
+      }
+    }
     for (const Layer& layer : layers) {
       // Run in one go, and more than one operation of a Sequential, where the
       // next is an activation without a name as likely as not.
-      if (layer.named > 0 && !tree_.Children(layer.module).empty() &&
+      if (layer.named > 0 &&
+          (!tree_.Children(layer.module).empty() || own[layer.module]) &&
           named_before_[layer.last + 1] - named_before_[layer.first] ==
               layer.named) {
         kinds_[KindOf(layer.module)].push_back(layer);
@@ -125,7 +132,7 @@ class TwinLayers : BoundsFinder {
       // Where whole modules have lost their names, layers that are not alike
       // to the end tell nothing.
       if (ends < gap.size() && HasHiddenModule(gap)) return;
-      const std::size_t split = Split(gap, ends, begins);
+      const std::size_t split = Split(layer, gap, ends, begins);
       end = std::min(end, std::min(split, ends));
       begin = std::min(begin, std::min(gap.size() - split, begins));
     }
@@ -138,7 +145,9 @@ class TwinLayers : BoundsFinder {
         bounds_.ends[nodes_[behind.begin + i]] = layer.module;
       }
       for (std::size_t i = 0; i < std::min(begin, before.size()); ++i) {
-        bounds_.PutInside(tree_, nodes_[before.end - 1 - i], layer.module);
+        const NodeId node = nodes_[before.end - 1 - i];
+        if (IsPool(model_.OpType(node))) break;
+        bounds_.PutInside(tree_, node, layer.module);
       }
     }
   }
@@ -217,7 +226,7 @@ class TwinLayers : BoundsFinder {
   }
 
   // How much of a gap between two layers is the first one's.
-  std::size_t Split(const Gap& gap, std::size_t ends,
+  std::size_t Split(const Layer& layer, const Gap& gap, std::size_t ends,
                     std::size_t begins) const {
     std::size_t end = std::min(ends, gap.size());
     const std::size_t begin = std::min(begins, gap.size());
@@ -227,21 +236,52 @@ class TwinLayers : BoundsFinder {
     }
     if (end + begin <= gap.size()) return end;
     // It could be either's: a layer ends where its result meets its input, or
-    // with the activation behind that.
+    // with the activation behind that, or with what others read, too.
     std::size_t meets = 0;
     for (std::size_t i = 0; i < end; ++i) {
       const NodeId node = nodes_[gap.begin + i];
-      if (MeetsOld(node, gap) || (meets == i && i > 0 && IsActivation(node))) {
+      if (MeetsOld(node, gap) || IsReadOutside(node, layer)) {
         meets = i + 1;
+      } else if (meets == i && i > 0) {
+        meets += SizeOfActivation(i, gap);
       }
     }
-    return std::max(meets, gap.size() - begin);
+    return std::max(std::min(meets, end), gap.size() - begin);
   }
 
-  bool IsActivation(NodeId node) const {
+  // Whether a named node outside the list reads its result.
+  bool IsReadOutside(NodeId node, const Layer& layer) const {
+    const ModuleId list = tree_.Parent(layer.module);
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId reader : model_.Consumers(output)) {
+        if (IsKnown(placed_[reader]) &&
+            !tree_.IsAncestor(list, placed_[reader].module)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  // How many nodes the activation at this place of the gap has.
+  std::size_t SizeOfActivation(std::size_t at, const Gap& gap) const {
+    const NodeId node = nodes_[gap.begin + at];
     const std::string_view op = model_.OpType(node);
-    return op == "Relu" || op == "LeakyRelu" || op == "Clip" ||
-           op == "HardSwish" || op == "PRelu" || op == "Elu";
+    if (op == "Relu" || op == "LeakyRelu" || op == "Clip" ||
+        op == "HardSwish" || op == "PRelu" || op == "Elu" ||
+        op == "QuickGelu") {
+      return 1;
+    }
+    // SiLU
+    if (op != "Sigmoid" || at + 1 >= gap.size()) return 0;
+    const NodeId product = nodes_[gap.begin + at + 1];
+    const auto factors = model_.Inputs(product);
+    const bool silu = model_.OpType(product) == "Mul" &&
+                      OnlyConsumer(model_, node) == product &&
+                      std::find(factors.begin(), factors.end(),
+                                FirstInput(model_, node)) != factors.end();
+    return silu ? 2 : 0;
   }
 
   bool MeetsOld(NodeId node, const Gap& gap) const {
