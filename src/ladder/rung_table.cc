@@ -88,6 +88,8 @@ constexpr Rung kRungs[] = {
      kInference},
     {"called", "the order in which the modules of the hierarchy are called",
      &ProposeFromCalls, kInference},
+    {"called_product", "what a quantizer made of a product that is called",
+     &ProposeForQuantizedProducts, kInference},
     {"recipe", "the recipe book's recording of the architecture",
      &ProposeFromRecipes, kInference},
     {"recurrent_layout", "what turns a recurrent layer's tensors around",

@@ -169,7 +169,9 @@ class SequentialParts {
     if (gap.empty() || after == kNo<NodeId>) return;
     std::sort(gap.begin(), gap.end());
     if (HasOtherInputs(before, gap)) return;
-    Place(before, gap, after);
+    // Who makes a tensor has its quantizer, too.
+    std::erase_if(gap, [&](NodeId node) { return IsQuantizer(node); });
+    if (!gap.empty()) Place(before, gap, after);
   }
 
   // The open nodes behind a node, in the order of the file.
@@ -185,7 +187,7 @@ class SequentialParts {
               std::find(part.begin(), part.end(), reader) != part.end()) {
             continue;
           }
-          if (placed_[reader].tagged()) continue;
+          if (placed_[reader].tagged() || IsQuantizer(reader)) continue;
           part.push_back(reader);
           made.push_back(reader);
         }
@@ -245,18 +247,32 @@ class SequentialParts {
       return;
     }
     std::size_t number = 1;
+    const bool norm = IsNorm(part);
     do {
-      ClaimTail(last, number++, part);
+      ClaimTail(last, number++, part, norm);
       if (!IsNorm(part)) return;
-      const NodeId norm = part.back();
-      part = PartBehind(norm);
-      if (!part.empty() && !IsAlone(norm, part)) return;
+      const NodeId end = part.back();
+      part = PartBehind(end);
+      if (!part.empty() && !IsAlone(end, part)) return;
     } while (!part.empty());
   }
 
-  // Whether the same follows an item before the last.
+  // Whether the same follows an item before the last, and leads to the next.
   bool GoesOnLike(NodeId other, const std::vector<NodeId>& part) const {
-    return other != kNo<NodeId> && OpsOf(PartBehind(other)) == OpsOf(part);
+    if (other == kNo<NodeId>) return false;
+    const std::vector<NodeId> twin = PartBehind(other);
+    if (OpsOf(twin) != OpsOf(part)) return false;
+    const ModuleId list = tree_.Parent(placed_[other].module);
+    for (const ValueId output : model_.Outputs(twin.back())) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId reader : model_.Consumers(output)) {
+        if (placed_[reader].tagged() &&
+            tree_.IsAncestor(list, placed_[reader].module)) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   // Whether only another module of the Sequential's owner reads the activation.
@@ -284,10 +300,11 @@ class SequentialParts {
 
   // Claims the part as the item with this distance from the one of `last`.
   void ClaimTail(NodeId last, std::size_t distance,
-                 const std::vector<NodeId>& part) {
+                 const std::vector<NodeId>& part, bool norm_follows) {
     const ModuleId item = placed_[last].module;
     const ModuleId list = tree_.Parent(item);
-    const Folded folded = FoldedInto(last);
+    // Nobody puts another norm behind a BatchNorm.
+    const Folded folded = norm_follows ? Folded::kNo : FoldedInto(last);
     ModuleId next = kNo<ModuleId>;
     if (folded != Folded::kUnknown) {
       next = tree_.FindChild(list,
@@ -310,7 +327,7 @@ class SequentialParts {
         continue;
       }
       for (std::size_t i = 0; i < nodes.size(); ++i) {
-        ClaimTail(last, trail.parts[i] + 1, {nodes[i]});
+        ClaimTail(last, trail.parts[i] + 1, {nodes[i]}, false);
       }
       return true;
     }
@@ -324,14 +341,23 @@ class SequentialParts {
     if (NumberAt(item) != 1U || !IsProduct(model_.OpType(first))) return;
     const ModuleId head = tree_.FindChild(list, "0");
     if (head == kNo<ModuleId> || evidence_.HasParameterAt(head)) return;
-    const NodeId before = ProducerOf(model_, FirstInput(model_, first));
+    NodeId reader = first;
+    NodeId before = ProducerOf(model_, FirstInput(model_, first));
+    if (before != kNo<NodeId> && IsQuantizer(before)) {
+      reader = before;
+      before = ProducerOf(model_, FirstInput(model_, before));
+    }
     if (before == kNo<NodeId> || placed_[before].tagged() ||
         !IsRectifier(model_.OpType(before)) ||
-        OnlyConsumer(model_, before) != first) {
+        OnlyConsumer(model_, before) != reader) {
       return;
     }
     claims_.push_back({before, head, Confidence::kLow, Source::kLocality,
                        "a Sequential begins with it"});
+  }
+
+  bool IsQuantizer(NodeId node) const {
+    return model_.OpType(node) == "DynamicQuantizeLinear";
   }
 
   static bool IsRectifier(std::string_view op) {
@@ -411,8 +437,12 @@ class SequentialParts {
         return Folded::kNo;
       }
     }
-    const bool may =
-        op.find("Conv") != std::string_view::npos || (dynamo && op == "Gemm");
+    // A product in integers may have been a Gemm.
+    const NodeId product = op == "Add" ? MatMulBefore(evidence_, node) : node;
+    const bool may = op == "Cast" || op == "Mul" || product == kNo<NodeId> ||
+                     (!renames_ && model_.OpType(product) == "Gemm") ||
+                     model_.OpType(product) == "MatMulInteger" ||
+                     op.find("Conv") != std::string_view::npos;
     return may && !(renames_ && weight) ? Folded::kUnknown : Folded::kNo;
   }
 
