@@ -4,6 +4,7 @@
 #   scripts/packages.sh [BUILD_FOLDER]      default: two fresh builds below build/packages
 #
 # With BUILD_FOLDER (a release build) only the second build is made anew. The results are in build/packages.
+# If `web/build_page.sh build` made the page, the packages contain it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup.sh build
@@ -19,9 +20,17 @@ pack() {  # pack BUILD OUT
   rm -rf "$2/_CPack_Packages"
 }
 mkdir -p "$work"
+page=$PWD/build/page/site
+[ -f "$page/index.html" ] ||
+  echo "packages.sh: $page does not exist; the packages are made without the page. Make it with: web/build_page.sh build" >&2
 first=${1:-$work/build-1}
-[ -n "${1:-}" ] || configure release -DBUILD_TESTING=OFF -DONNX_TAG_BENCH=OFF -B "$first"
-configure release -DBUILD_TESTING=OFF -DONNX_TAG_BENCH=OFF -B "$work/another-build"
+options=(-DBUILD_TESTING=OFF -DONNX_TAG_BENCH=OFF -DONNX_TAG_PAGE="$page")
+if [ -n "${1:-}" ]; then
+  cmake -S . -B "$first" -DONNX_TAG_PAGE="$page"
+else
+  configure release "${options[@]}" -B "$first"
+fi
+configure release "${options[@]}" -B "$work/another-build"
 pack "$first" "$work/first"
 pack "$work/another-build" "$work/second"
 (cd "$work/first" && sha256sum -- *.deb *.tar.gz | sort -k2) >"$work/first.sums"

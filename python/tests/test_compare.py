@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
+import jsonschema
 import numpy as np
 import onnx
 import pytest
@@ -20,6 +21,7 @@ from onnx_tag import program
 from onnx_tag.__main__ import main
 from onnx_tag.compare import OnnxSide, TorchSide, compare
 
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif("ONNX_TAG_BINARY" not in os.environ, reason="needs the program")
 
 
@@ -186,6 +188,10 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["compare", good, good, "--inputs", arrays, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["equal"] and said["first"] is None
+    schema = json.loads((ROOT / "docs/compare.schema.json").read_text())
+    jsonschema.validate(said, schema)
+    assert main(["compare", good, bad, "--inputs", arrays, "--json"]) == 1
+    jsonschema.validate(json.loads(capsys.readouterr().out), schema)
     assert main(["compare", good, bad]) == 2
     assert "--inputs" in capsys.readouterr().err
     table = tmp_path / "errors.tsv"

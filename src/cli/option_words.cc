@@ -343,6 +343,16 @@ void BatchWords::Take(const CLI::App& app, TagOptions& options) const {
   options.fail_fast = app.count("--keep-going") > 0 && !keep_going;
 }
 
+void AddProfileWords(CLI::App& app, ProfileSource& profile) {
+  app.add_option("--measure", profile.measure,
+                 "time (default), a number of the kernel events such\n"
+                 "as output_size, or a column of the table")
+      ->type_name("NAME");
+  app.add_option("--layers", profile.layers,
+                 "TensorRT: the file of trtexec --exportLayerInfo")
+      ->type_name("FILE");
+}
+
 void AddModel(CLI::App& app, std::string& model, const std::string& help) {
   app.add_option("MODEL", model, help)->required()->type_name("");
 }

@@ -114,6 +114,9 @@ struct BatchWords {
   void Take(const CLI::App& app, TagOptions& options) const;
 };
 
+// Which numbers of a profile are taken.
+void AddProfileWords(CLI::App& app, ProfileSource& profile);
+
 void AddModel(CLI::App& app, std::string& model, const std::string& help);
 
 }  // namespace onnx_tag::cli

@@ -201,7 +201,7 @@ Invocation ParseProfile(CLI::App& app, Words words) {
   std::string skip_runs;
   bool json = false;
   AddModel(app, options.model, "an ONNX file or its sidecar");
-  app.add_option("PROFILE", options.profile,
+  app.add_option("PROFILE", options.profile.file,
                  "JSON of ONNX Runtime or TensorRT, or lines of\n"
                  "NODE<tab>NUMBER")
       ->required()
@@ -210,13 +210,7 @@ Invocation ParseProfile(CLI::App& app, Words words) {
       ->type_name("");
   app.add_option("--skip-runs", skip_runs, "ignore the first N runs")
       ->type_name("N");
-  app.add_option("--measure", options.measure,
-                 "time (default), a number of the kernel events such\n"
-                 "as output_size, or a column of the table")
-      ->type_name("NAME");
-  app.add_option("--layers", options.layers,
-                 "TensorRT: the file of trtexec --exportLayerInfo")
-      ->type_name("FILE");
+  AddProfileWords(app, options.profile);
   app.add_option("--by", by, "group by module, class, layer, role or node")
       ->type_name("NAME");
   app.add_option("--format", format,

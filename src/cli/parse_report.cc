@@ -21,9 +21,11 @@ Invocation ParseReport(CLI::App& app, Words words) {
   app.add_option("--out-dir", options.folder,
                  "for a folder: index.html and a page for each model")
       ->type_name("DIR");
-  app.add_option("--profile", options.profile,
-                 "an ONNX Runtime profile, for a time column")
+  app.add_option("--profile", options.profile.file,
+                 "a profile or a table, for a column of time or\n"
+                 "other numbers; see: onnx-tag profile --help")
       ->type_name("FILE");
+  AddProfileWords(app, options.profile);
   shapes.Add(app);
   app.add_flag("-f,--force", options.force, "replace a file that is there");
   source.Add(app);

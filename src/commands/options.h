@@ -180,12 +180,17 @@ enum class ProfileFormat { kTable, kJson, kFolded, kSpeedscope };
 constexpr std::array<std::string_view, 4> kProfileFormatNames = {
     "table", "json", "folded", "speedscope"};
 
+// Which numbers of which file.
+struct ProfileSource {
+  std::string file;              // "": none
+  std::string measure = "time";  // a number of the events, a column
+  std::string layers;            // TensorRT's layer information
+};
+
 struct ProfileOptions {
   std::string model;
-  std::string profile;
-  std::string against;           // a second profile, beside the first
-  std::string layers;            // TensorRT's layer information
-  std::string measure = "time";  // a number of the events, a column
+  ProfileSource profile;
+  std::string against;  // a second profile, beside the first
   std::uint64_t skip_runs = 0;
   TagSourceOptions source;
   ProfileKey by = ProfileKey::kModule;

@@ -37,12 +37,23 @@ bool NamesSayEnough(const Model& model, const ExporterFacts& exporter,
                     const ScopeFacts& scopes, std::size_t named) {
   if (exporter.names != nullptr) return true;  // a dialect with its own rules
   std::size_t nodes = 0;
+  std::size_t products = 0;  // of dynamic quantization
+  std::size_t named_products = 0;
   for (const NodeId node : model.Nodes()) {
     const Graph& graph = model[model[node].graph];
     if (graph.kind == GraphKind::kFunction) return true;
+    const bool is_named = IsNamed(scopes, node);
     ++nodes;
-    named += IsNamed(scopes, node);
+    named += is_named;
+    const std::string_view op = model.OpType(node);
+    if (op == "MatMulInteger" || op == "ConvInteger") {
+      ++products;
+      named_products += is_named;
+    }
   }
+  // A quantizer drops the metadata of the nodes that it replaces. These are the
+  // products, so the other nodes' metadata is not enough.
+  if (named_products < products - named_products) return false;
   return static_cast<double>(named) >= kNamedWell * static_cast<double>(nodes);
 }
 

@@ -42,12 +42,19 @@ void Accept(const Claim& claim, Placed& placed) {
   tag.source = claim.source;
 }
 
-void Climb(const Evidence& evidence, const Rung& rung, Placed& placed) {
-  for (const Claim& proposed : rung.propose(evidence, placed)) {
+std::vector<Claim> Climb(const Evidence& evidence, const Rung& rung,
+                         Placed& placed) {
+  std::vector<Claim> claims = rung.propose(evidence, placed);
+  std::size_t accepted = 0;
+  for (const Claim& proposed : claims) {
     if (placed[proposed.node].tagged()) continue;
     const std::optional<Claim> claim = Admit(evidence, proposed);
-    if (claim) Accept(*claim, placed);
+    if (!claim) continue;
+    Accept(*claim, placed);
+    claims[accepted++] = *claim;
   }
+  claims.resize(accepted);
+  return claims;
 }
 
 }  // namespace onnx_tag

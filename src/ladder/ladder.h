@@ -49,8 +49,10 @@ std::optional<Claim> Admit(const Evidence& evidence, Claim claim);
 // Sets the node's tag to the claim.
 void Accept(const Claim& claim, Placed& placed);
 
-// Accepts the rung's first claim on each open node.
-void Climb(const Evidence& evidence, const Rung& rung, Placed& placed);
+// Accepts the rung's first claim on each open node, and returns what it
+// accepted.
+std::vector<Claim> Climb(const Evidence& evidence, const Rung& rung,
+                         Placed& placed);
 
 // Describes the evidence for a node, for `explain`.
 void DescribeEvidence(const Evidence& evidence, NodeId node,

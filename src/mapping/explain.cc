@@ -70,6 +70,8 @@ class NodeExplainer : public MappingObserver {
     }
   }
 
+  void AfterRung(std::span<const Claim> /*accepted*/) override {}
+
   void BeforeLaws(const std::vector<LawFinding>& findings,
                   const Placed& placed) override {
     for (const LawFinding& finding : findings) {

@@ -135,7 +135,8 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
     } else if (open == tagging.tags.end()) {
       break;
     }
-    Climb(evidence, rung, tagging.tags);
+    const std::vector<Claim> accepted = Climb(evidence, rung, tagging.tags);
+    if (observer != nullptr) observer->AfterRung(accepted);
   }
   const std::vector<LawFinding> findings =
       CheckLaws(model, evidence.modules, evidence, tagging.tags,

@@ -1,7 +1,8 @@
-// A mapping whose steps another class follows, for `explain`.
+// A mapping whose steps another class follows, for `explain` and `report`.
 #ifndef ONNX_TAG_MAPPING_OBSERVED_MAPPING_H_
 #define ONNX_TAG_MAPPING_OBSERVED_MAPPING_H_
 
+#include <span>
 #include <vector>
 
 #include "ladder/claim.h"
@@ -20,6 +21,8 @@ class MappingObserver {
                      const RuleApplication& rules) = 0;
   // Before each rung; `placed` has the tags of the rungs before it.
   virtual void BeforeRung(const Rung& rung, const Placed& placed) = 0;
+  // After each rung, with the claims that became tags.
+  virtual void AfterRung(std::span<const Claim> accepted) = 0;
   // Before the laws are applied to the tags.
   virtual void BeforeLaws(const std::vector<LawFinding>& findings,
                           const Placed& placed) = 0;

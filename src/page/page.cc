@@ -4,7 +4,6 @@
 
 #include "commands/read/explanation_text.h"
 #include "commands/read/node_selector.h"
-#include "commands/read/tag_source.h"
 #include "commands/report/report_json.h"
 #include "io/terminal.h"
 #include "onnx_tag/error.h"
@@ -14,12 +13,12 @@
 namespace onnx_tag {
 namespace {
 
-std::optional<TaggedModel> opened;
+std::optional<ExplainedModel> opened;
 std::string text;
 
 const TaggedModel& Opened() {
   if (!opened) Fail(ErrorKind::kUsage, "no model is open");
-  return *opened;
+  return opened->model;
 }
 
 template <typename Answer>
@@ -45,8 +44,8 @@ bool onnx_tag_open(const char* path) {
   using namespace onnx_tag;
   return Try([&] {
     Terminal terminal({.quiet = true});
-    opened = TaggedModel::Load(path, {}, terminal);
-    return ModelReportJson(GatherReport(*opened, {}, {}, ""));
+    opened = LoadExplained(path, {}, terminal);
+    return ModelReportJson(GatherReport(*opened, {}, {}));
   });
 }
 
@@ -58,7 +57,7 @@ bool onnx_tag_explain(const char* address) {
       Fail(ErrorKind::kUsage, "a sidecar does not say why: open its model");
     }
     const NodeId node = SelectNode(*model, address);
-    return ExplanationText(*model, opened->tagging(), node,
+    return ExplanationText(*model, Opened().tagging(), node,
                            Explain(*model, {}, {}, node));
   });
 }
@@ -67,8 +66,9 @@ bool onnx_tag_query(const char* expression) {
   using namespace onnx_tag;
   return Try([&] {
     const query::Expression parsed = query::Parse(expression);
-    const query::Matcher matcher(parsed, Opened().tagging(), opened->nodes());
-    std::string mask(opened->nodes().size(), '\0');
+    const TaggedModel& model = Opened();
+    const query::Matcher matcher(parsed, model.tagging(), model.nodes());
+    std::string mask(model.nodes().size(), '\0');
     for (const NodeId node : matcher.All()) mask[Index(node)] = '\1';
     return mask;
   });

@@ -77,6 +77,7 @@ class Mapper {
         by_base_.emplace(BaseOf(NameOf(i)), i);
       }
     }
+    NameHead(weights);
     for (const std::uint32_t i : helpers) NameHelper(i, weights);
     return weights;
   }
@@ -225,6 +226,61 @@ class Mapper {
             .module = ReaderOf(uses),
             .confidence = Confidence::kHigh,
             .why = "a quantizer's, for an activation"};
+  }
+
+  // The table of embeddings with the most rows.
+  std::optional<std::uint32_t> FindVocabulary(
+      const std::vector<Weight>& weights) const {
+    std::optional<std::uint32_t> best;
+    for (std::uint32_t i = 0; i < weights.size(); ++i) {
+      const Initializer& tensor = model_.initializers()[i];
+      if (tensor.rank != 2 || weights[i].parameters.size() != 1 ||
+          weights[i].confidence < Confidence::kHigh) {
+        continue;
+      }
+      const std::vector<Use> uses = uses_.Of(tensor.value);
+      if (std::none_of(uses.begin(), uses.end(), [&](const Use& use) {
+            return use.slot == 0 && model_.OpType(use.node) == "Gather";
+          })) {
+        continue;
+      }
+      if (!best || model_.Dims(tensor)[0] >
+                       model_.Dims(model_.initializers()[*best])[0]) {
+        best = i;
+      }
+    }
+    return best;
+  }
+
+  // The head of a language model often shares its weight with the embedding.
+  // If its own module is in doubt and the shape fits, that name is more likely.
+  void NameHead(std::vector<Weight>& weights) const {
+    const std::optional<std::uint32_t> table = FindVocabulary(weights);
+    if (!table) return;
+    const auto rows = model_.Dims(model_.initializers()[*table]);
+    for (std::uint32_t i = 0; i < weights.size(); ++i) {
+      Weight& weight = weights[i];
+      const Initializer& tensor = model_.initializers()[i];
+      if (weight.confidence != Confidence::kLow || tensor.rank != 2 ||
+          weight.parameters.size() != 1 ||
+          (weight.change != Change::kTransposed &&
+           weight.change != Change::kQuantized)) {
+        continue;
+      }
+      const auto dims = model_.Dims(tensor);
+      if (dims[0] != rows[1] || dims[1] != rows[0]) continue;
+      const std::vector<Use> uses = uses_.Of(tensor.value);
+      if (uses.empty()) continue;
+      const Tag& reader = TagOf(uses[0].node);
+      if (!reader.tagged() || tagging_.roles[reader.role].layer >= 0 ||
+          (reader.module != ModuleTree::kRoot && !HoldsOthers(reader.module))) {
+        continue;
+      }
+      weight.parameters = weights[*table].parameters;
+      weight.why =
+          "no module reads it as its own, and its shape is that of the "
+          "embedding, turned";
+    }
   }
 
   // Gives a scale the parameter it scales: the tensor beside it, or the one
@@ -397,11 +453,11 @@ class Mapper {
     best.module = ReaderOf(uses);
     best.why = "no node reads it as a parameter";
     best.confidence = Confidence::kMedium;
-    if (std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-          return !TagOf(use.node).tagged() && KindOfUse(use) != Kind::kNone;
-        })) {
+    for (const Use& use : uses) {
+      if (TagOf(use.node).tagged() || KindOfUse(use) == Kind::kNone) continue;
       best.why = "the node that reads it has no module";
       best.confidence = Confidence::kLow;
+      best.change = ChangeWithoutModule(tensor, use);
     }
     for (const Use& use : uses) {
       const std::optional<Reading> reading = ReadUse(tensor, use);
@@ -421,6 +477,17 @@ class Mapper {
       }
     }
     return best;
+  }
+
+  // The operator alone tells that the tensor is a parameter.
+  Change ChangeWithoutModule(const Initializer& tensor, const Use& use) const {
+    const std::string_view op = model_.OpType(use.node);
+    if (use.slot > 0 && (op == "Conv" || op == "FusedConv")) {
+      return Change::kFolded;
+    }
+    return KindOfUse(use) == Kind::kMatrix && tensor.rank == 2
+               ? use.transposed ? Change::kSame : Change::kTransposed
+               : Change::kComputed;
   }
 
   std::optional<Reading> ReadUse(const Initializer& tensor,

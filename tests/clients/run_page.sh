@@ -21,5 +21,5 @@ done
 [ -n "${found:-}" ] || skip "no Chromium is installed"
 
 mkdir -p "$work"
-"$root/web/build_page.sh" "$build" "$work/site"
-node "$root/web/test/page.mjs" "$binary" "$work/site" "$root/tests/models/bert_tiny/model.onnx" "$work/made"
+"$root/web/build_page.sh" "$build"
+node "$root/web/test/page.mjs" "$binary" "$build/page/site" "$root/tests/models/bert_tiny/model.onnx" "$work/made"

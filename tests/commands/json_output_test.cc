@@ -62,6 +62,8 @@ TEST_P(JsonOutputTest, IsWhatTheSchemaSays) {
   ExpectFits("show", {"show", "--json", "--nodes", "--depth", "1"});
   ExpectFits("query", {"query", "op=** or untagged", "--json"});
   ExpectFits("query", {"query", "op=Nothing", "--json"});
+  ExpectFits("explain", {"explain", "#0", "--json"});
+  ExpectFits("strategies", {"strategies", "--json"});
   ExpectFits("netron-attachment", {"export", "--to", "netron"});
   for (const std::string tool :
        {"names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract",
@@ -93,6 +95,12 @@ TEST_P(JsonOutputTest, OfNewModelsIsWhatTheSchemaSays) {
 INSTANTIATE_TEST_SUITE_P(Models, JsonOutputTest,
                          testing::Values("bert_layer", "control_flow",
                                          "hostile_names", "no_scopes"));
+
+TEST(StrategiesTest, TheListIsWhatTheSchemaSays) {
+  const Json list = Parsed(RunCli({"strategies", "--json"}).out);
+  EXPECT_EQ(list.size(), 5u);
+  EXPECT_THAT(SchemaOf("strategies").Violations(list), ElementsAre());
+}
 
 // These tools take the names of what they leave alone.
 TEST(SelectTest, AnUnnamedNodeCannotBeLeftOut) {

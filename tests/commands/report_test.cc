@@ -101,6 +101,27 @@ TEST_F(ReportTest, APageHoldsTheModel) {
   EXPECT_FALSE(model["reasons"].empty()) << "a reason is told";
 }
 
+// As `compare --tsv` writes it: by value.
+TEST_F(ReportTest, AProfileMayBeATableOfAnyNumbers) {
+  WriteText(Path("m.onnx"), SmallModel("/a/act/Relu"));
+  WriteText(Path("t.tsv"), "value\tother\terror\nh\t1\t0.25\n");
+  const CliResult result = RunCli({"report", Path("m.onnx"), "--profile",
+                                   Path("t.tsv"), "--measure", "error"});
+  ASSERT_EQ(result.exit, 0) << result.err;
+  const nlohmann::json model =
+      DataOf(FileText(Path("m.report.html")))["models"][0];
+  EXPECT_EQ(model["measure"]["name"], "error");
+  const auto parts = model["measure"]["parts"].get<double>();
+  EXPECT_EQ(model["nodes"]["profile"][0].get<double>() / parts, 0.25);
+  EXPECT_EQ(model["nodes"]["profile"][1], -1) << "the Relu is not in it";
+
+  WriteText(Path("t.tsv"), "value\terror\nh\t-0.25\n");
+  const CliResult refused =
+      RunCli({"report", Path("m.onnx"), "--profile", Path("t.tsv")});
+  EXPECT_EQ(refused.exit, 2);
+  EXPECT_THAT(refused.err, HasSubstr("negative numbers"));
+}
+
 TEST_F(ReportTest, AReportIsReplacedAndAnotherFileIsNot) {
   WriteText(Path("m.onnx"), SmallModel("/a/Relu"));
   ASSERT_EQ(RunCli({"report", Path("m.onnx")}).exit, 0);

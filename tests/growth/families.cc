@@ -842,6 +842,11 @@ constexpr auto kFamilies = std::to_array<Family>({
          return fmt::format("model.layers.0.block.sub.deep.module_{}.weight", i);
        });
      }},
+    {"modules_of_the_root",
+     [](U32 n, U32 seed) {
+       return Products(n, seed,
+                       [](U32 i) { return fmt::format("m{}.weight", i); });
+     }},
     {"layer_per_node",
      [](U32 n, U32 seed) {
        return Products(n, seed, [](U32 i) {

@@ -96,5 +96,41 @@ TEST(Recipes, KnowMoreThanANameWithoutDots) {
   EXPECT_GT(products, 0);
 }
 
+// Dynamic quantization drops the metadata of products and the names of their
+// weights. All other nodes keep their metadata.
+TEST(Recipes, NameQuantizedProductsAmongNodesWithMetadata) {
+  schema::ModelProto model = Read("llama/dyn.onnx");
+  schema::GraphProto& graph = *model.mutable_graph();
+  std::unordered_map<std::string, std::string> weights;
+  for (auto& tensor : *graph.mutable_initializer()) {
+    if (tensor.dims_size() != 2) continue;
+    const std::string name =
+        "val_" + std::to_string(weights.size()) + "_quantized";
+    weights.emplace(tensor.name(), name);
+  }
+  std::vector<std::uint32_t> products;
+  for (int i = 0; i < graph.node_size(); ++i) {
+    schema::NodeProto& node = *graph.mutable_node(i);
+    if (node.op_type() != "MatMul" || !weights.contains(node.input(1))) {
+      continue;
+    }
+    node.set_op_type("MatMulInteger");
+    node.set_name("node_linear_quant");
+    node.clear_metadata_props();
+    node.set_input(1, weights[node.input(1)]);
+    products.push_back(static_cast<std::uint32_t>(i));
+  }
+  for (auto& tensor : *graph.mutable_initializer()) {
+    if (tensor.dims_size() == 2) tensor.set_name(weights[tensor.name()]);
+  }
+  ASSERT_GE(products.size(), 14u);
+  const Mapped mapped(model);
+  int projections = 0;
+  for (const std::uint32_t product : products) {
+    projections += mapped.Module("", product).ends_with("_proj");
+  }
+  EXPECT_EQ(projections, 14) << "seven in each of two layers";
+}
+
 }  // namespace
 }  // namespace onnx_tag

@@ -220,8 +220,35 @@ TEST(WeightMapTest, WhatIsInDoubtHasTheLowestLevel) {
     initializer { name: "onnx::MatMul_3" data_type: 1 dims: 4 dims: 4 })",
                         {{"layer", "BertLayer"}, {"fc", "Linear"}});
   EXPECT_EQ(told.at("onnx::Conv_1").confidence, Confidence::kLow);
+  EXPECT_EQ(told.at("onnx::Conv_1").change, "folded");
+  EXPECT_THAT(told.at("onnx::Conv_1").parameters, IsEmpty());
   EXPECT_EQ(told.at("onnx::MatMul_2").confidence, Confidence::kLow);
   EXPECT_EQ(told.at("onnx::MatMul_3").confidence, Confidence::kHigh);
+}
+
+TEST(WeightMapTest, AHeadWithoutAModuleHasTheNameOfTheEmbedding) {
+  const std::string graph = R"(
+    node { op_type: "Gather" name: "wte/Gather" input: "wte.weight" input: "ids" output: "v" }
+    node { op_type: "Gather" name: "wpe/Gather" input: "wpe.weight" input: "at" output: "p" }
+    node { op_type: "MatMul" name: "body/MatMul" input: "v" input: "onnx::MatMul_1" output: "w" }
+    node { op_type: "MatMul" name: "HEAD/MatMul" input: "w" input: "onnx::MatMul_2" output: "y" }
+    initializer { name: "wte.weight" data_type: 1 dims: 50 dims: 4 }
+    initializer { name: "wpe.weight" data_type: 1 dims: 8 dims: 4 }
+    initializer { name: "onnx::MatMul_1" data_type: 1 dims: 4 dims: 8 }
+    initializer { name: "onnx::MatMul_2" data_type: 1 dims: 4 dims: 50 })";
+  const std::map<std::string, std::string> classes = {
+      {"body", "GPT2Model"}, {"model", "GPT2Model"}, {"lm_head", "Linear"}};
+  const auto with = [&](const std::string& head) {
+    std::string text = graph;
+    return Map(text.replace(text.find("HEAD"), 4, head), classes);
+  };
+  const auto told = with("model");
+  EXPECT_WEIGHT(told.at("onnx::MatMul_2"), "transposed", "wte.weight");
+  EXPECT_EQ(told.at("onnx::MatMul_2").confidence, Confidence::kLow);
+  // Only the table of the vocabulary has a head.
+  EXPECT_WEIGHT(told.at("onnx::MatMul_1"), "transposed", "body.weight");
+  EXPECT_WEIGHT(with("lm_head").at("onnx::MatMul_2"), "transposed",
+                "lm_head.weight");
 }
 
 TEST(ReferenceTest, ReadsTheHeadOfSafetensors) {

@@ -15,6 +15,12 @@ export interface IdLists {
   delta: number[];
 }
 
+/** What the numbers of a profile are, if they are not times. */
+export interface ProfileMeasure {
+  name: string;
+  parts: number; // a number was multiplied by this
+}
+
 export interface ModelData {
   file: string;
   bytes: number | null;
@@ -27,6 +33,7 @@ export interface ModelData {
   root_alternatives: string[];
   notes: string[];
   profile: string | null;
+  measure: ProfileMeasure | null; // null: time in microseconds
   strings: StringTable;
   graphs: string[];
   ops: { name: string[]; domain: string[] };
@@ -55,7 +62,7 @@ export interface ModelData {
     inputs: IdLists;
     outputs: IdLists;
     flops: number[]; // ids of `flops`; -1: unknown
-    time: number[] | null; // microseconds; -1: unknown
+    profile: number[] | null; // in parts of `measure`; -1: unknown
   };
   claims: { node: number[]; module: number[]; confidence: number[]; source: number[]; reason: number[] };
   origins: { node: number[]; module: number[] };

@@ -3,7 +3,7 @@
 
 import type { Context, Part } from "./context";
 import { h } from "./dom";
-import { measureText, percent } from "./measures";
+import { measureLabel, measureText, percent } from "./measures";
 import { NONE } from "./model";
 import type { View } from "./state";
 
@@ -67,8 +67,8 @@ export class IcicleView implements Part {
     this.rows = model.depth[width > 0 ? view.module : 0]! + below + 1;
     this.canvas.setAttribute(
       "aria-label",
-      `Icicle of ${model.label(view.module)} by ${view.by}: ` +
-        `${measureText(view.by, this.context.measure().total[view.module]!)}. ` +
+      `Icicle of ${model.label(view.module)} by ${measureLabel(model, view.by).toLowerCase()}: ` +
+        `${measureText(view.by, this.context.measure().total[view.module]!, model.data.measure)}. ` +
         "Arrow keys move to the module above, below or beside.",
     );
     if (changed.has("module") || changed.has("by")) {
@@ -271,7 +271,7 @@ export class IcicleView implements Part {
             model.opName(cell.node) + "  " + (model.nodeName(cell.node) || model.address(cell.node)),
             model.roleText(cell.node) + ", " + model.levelName(model.level[cell.node]!),
           ];
-    lines.push(`${measureText(view.by, size)} ${view.by} · ${percent(size, by.total[0]!)}`);
+    lines.push(`${measureText(view.by, size, model.data.measure)} ${measureLabel(model, view.by).toLowerCase()} · ${percent(size, by.total[0]!)}`);
     this.tip.replaceChildren(...lines.filter((line) => line !== "").map((line) => h("div", {}, line)));
     this.tip.hidden = false;
     const box = this.element.getBoundingClientRect();

@@ -1,17 +1,26 @@
 // What a reader can measure modules by, added up over the tree.
 
+import type { ProfileMeasure } from "./format";
 import { Model, NONE } from "./model";
 
-export const MEASURES = ["nodes", "parameters", "bytes", "flops", "time"] as const;
+export const MEASURES = ["nodes", "parameters", "bytes", "flops", "profile"] as const;
 export type MeasureName = (typeof MEASURES)[number];
 
-export const MEASURE_LABELS: Record<MeasureName, string> = {
-  nodes: "Nodes",
-  parameters: "Parameters",
-  bytes: "Weight bytes",
-  flops: "FLOPs",
-  time: "Time",
-};
+/** A measure as the page names it. */
+export function measureLabel(model: Model, name: MeasureName): string {
+  switch (name) {
+    case "nodes":
+      return "Nodes";
+    case "parameters":
+      return "Parameters";
+    case "bytes":
+      return "Weight bytes";
+    case "flops":
+      return "FLOPs";
+    case "profile":
+      return model.data.measure?.name ?? "Time";
+  }
+}
 
 export interface Measure {
   name: MeasureName;
@@ -28,7 +37,7 @@ export function availableMeasures(model: Model): MeasureName[] {
     parameters: model.weights.length > 0,
     bytes: model.weights.length > 0,
     flops: model.data.flops.length > 0,
-    time: model.data.nodes.time !== null,
+    profile: model.data.nodes.profile !== null,
   };
   return MEASURES.filter((name) => has[name]);
 }
@@ -117,11 +126,12 @@ export function compact(value: number): string {
   return value.toPrecision(3) + "\u00a0" + UNITS[unit];
 }
 
-export function measureText(name: MeasureName, value: number): string {
+export function measureText(name: MeasureName, value: number, profile: ProfileMeasure | null = null): string {
   switch (name) {
     case "bytes":
       return compact(value) + (value < 999.5 ? "\u00a0B" : "B");
-    case "time":
+    case "profile":
+      if (profile !== null) return compact(value / profile.parts);
       return value >= 1e6
         ? (value / 1e6).toPrecision(3) + "\u00a0s"
         : value >= 1000

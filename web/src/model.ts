@@ -251,7 +251,7 @@ export class Model {
   }
   /** The column of a measure that may be unknown, or null. */
   column(name: string): ArrayLike<number> | null {
-    return name === "flops" ? this.flops : name === "time" ? this.data.nodes.time : null;
+    return name === "flops" ? this.flops : name === "profile" ? this.data.nodes.profile : null;
   }
   nodeName(node: number): string {
     return this.strings[this.name[node]!]!;

@@ -6,7 +6,7 @@ import { DoubtsView } from "./doubts_view";
 import type { ModelData, ReportData } from "./format";
 import { FlowView } from "./flow_view";
 import { IcicleView } from "./icicle_view";
-import { atLeast, availableMeasures, compact, grouped, MEASURE_LABELS, measureText, percent } from "./measures";
+import { atLeast, availableMeasures, compact, grouped, measureLabel, measureText, percent } from "./measures";
 import { Model, NONE, UNTAGGED, visible } from "./model";
 import { PanelView } from "./panel_view";
 import { FIELD_LABELS, FIELDS } from "./search";
@@ -64,7 +64,7 @@ export class ModelPage {
     this.measureBox = h(
       "select",
       { id: "by", change: () => this.go({ by: this.measureBox.value as View["by"] }, false) },
-      ...available.map((name) => h("option", { value: name }, MEASURE_LABELS[name])),
+      ...available.map((name) => h("option", { value: name }, measureLabel(this.context.model, name))),
     );
     this.colourBox = h(
       "select",
@@ -152,8 +152,8 @@ export class ModelPage {
       if (name === "nodes") continue;
       const by = this.context.measure(name);
       const unknown = by.unknown[0]!;
-      const value = atLeast(measureText(name, by.total[0]!), by.total[0]!, unknown);
-      facts.push(fact(MEASURE_LABELS[name].toLowerCase().replace("flops", "FLOPs"), value,
+      const value = atLeast(measureText(name, by.total[0]!, data.measure), by.total[0]!, unknown);
+      facts.push(fact(measureLabel(model, name).toLowerCase().replace("flops", "FLOPs"), value,
         unknown > 0 ? `${grouped(unknown)} nodes have no number` : ""));
     }
     const rest = [
@@ -161,7 +161,7 @@ export class ModelPage {
       data.dialect === null ? null : "dialect " + data.dialect,
       data.strategy,
       data.tags_from,
-      data.profile === null ? null : "times from " + data.profile,
+      data.profile === null ? null : `${data.measure?.name ?? "times"} from ${data.profile}`,
     ].filter((word): word is string => word !== null && word !== "");
     return h(
       "header",

@@ -2,7 +2,7 @@
 
 import type { Context, Engine, Part } from "./context";
 import { h, link, replace } from "./dom";
-import { grouped, measureText, MEASURE_LABELS, percent } from "./measures";
+import { grouped, measureLabel, measureText, percent } from "./measures";
 import { NONE, UNTAGGED } from "./model";
 
 const MOST_LINKS = 12;
@@ -66,9 +66,9 @@ export class PanelView implements Part {
       const by = this.context.measure(name);
       const unknown = by.unknown[module]!;
       return [
-        MEASURE_LABELS[name],
+        measureLabel(model, name),
         [
-          measureText(name, by.total[module]!),
+          measureText(name, by.total[module]!, model.data.measure),
           h("span", { class: "faint after" }, percent(by.total[module]!, by.total[0]!)),
           unknown > 0 ? h("span", { class: "faint" }, `, unknown for ${grouped(unknown)} nodes`) : "",
         ],
@@ -170,7 +170,7 @@ export class PanelView implements Part {
     const sizes = available.flatMap((name): [string, (Node | string)[]][] => {
       const value = model.column(name)?.[node];
       if (value === undefined) return [];
-      return [[MEASURE_LABELS[name], [value < 0 ? "unknown" : measureText(name, value)]]];
+      return [[measureLabel(model, name), [value < 0 ? "unknown" : measureText(name, value, model.data.measure)]]];
     });
     replace(
       this.element,

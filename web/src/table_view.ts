@@ -2,7 +2,7 @@
 
 import type { Context, Part } from "./context";
 import { h, replace, VirtualRows } from "./dom";
-import { grouped, measureText, MEASURE_LABELS } from "./measures";
+import { grouped, measureLabel, measureText } from "./measures";
 import { NONE } from "./model";
 import type { SortName, View } from "./state";
 
@@ -98,7 +98,7 @@ export class TableView implements Part {
       { sort: "module", label: "Module" },
       { sort: "role", label: "Role" },
       { sort: "level", label: "Level" },
-      { sort: "size", label: view.by === "nodes" ? "FLOPs" : MEASURE_LABELS[view.by] },
+      { sort: "size", label: view.by === "nodes" ? "FLOPs" : measureLabel(this.context.model, view.by) },
       { sort: "name", label: "Name" },
     ];
     return columns;
@@ -159,7 +159,7 @@ export class TableView implements Part {
       cell("module", model.labelBelow(model.module[n]!, view.module)),
       cell("role", model.roleText(n)),
       cell("level", dot, level),
-      cell("size", known ? measureText(name, shown.node[n]!) : "?"),
+      cell("size", known ? measureText(name, shown.node[n]!, model.data.measure) : "?"),
       cell("name", model.nodeName(n) || "–"),
     );
   }

@@ -118,7 +118,7 @@ export class TreeView implements Part {
         "div",
         { class: "tree-size", role: "gridcell" },
         h("span", { class: "track", "aria-hidden": "true" }, bar),
-        h("span", { class: "number" }, measureText(view.by, by.total[m]!)),
+        h("span", { class: "number" }, measureText(view.by, by.total[m]!, this.context.model.data.measure)),
         h("span", { class: "share" }, percent(by.total[m]!, by.total[0]!)),
       ),
     );

@@ -121,7 +121,7 @@ export function makeModel(test: TestModel): ModelData {
     inputs,
     outputs,
     flops: test.nodes.map((node) => (node.flops === undefined ? -1 : flops.id(node.flops))),
-    time: test.nodes.some((node) => node.time !== undefined) ? test.nodes.map((node) => node.time ?? -1) : null,
+    profile: test.nodes.some((node) => node.time !== undefined) ? test.nodes.map((node) => node.time ?? -1) : null,
   };
   const weightValues = weights.map(([name]) => values.id(name));
   const valueNames = deltas(values.items.map((name) => strings.id(name)));
@@ -137,6 +137,7 @@ export function makeModel(test: TestModel): ModelData {
     root_alternatives: [],
     notes: [],
     profile: null,
+    measure: null,
     strings: frontCode(strings.items),
     graphs: [""],
     ops: { name: ops.items, domain: ops.items.map(() => "") },

@@ -112,7 +112,7 @@ test("the address says what is seen and is read back", () => {
 });
 
 test("words of an address that mean nothing are left out", () => {
-  assert.deepEqual(readAddress(model(), ["nodes"], "#module=no.such&by=time&tab=x&node=%2399"), { ...START, node: -1 });
+  assert.deepEqual(readAddress(model(), ["nodes"], "#module=no.such&by=profile&tab=x&node=%2399"), { ...START, node: -1 });
 });
 
 test("the flow of a module has its modules, own nodes and what is around it", () => {
@@ -138,7 +138,8 @@ test("numbers are short", () => {
   assert.equal(compact(1234567), "1.23\u00a0M");
   assert.equal(compact(999999), "1.00\u00a0M");
   assert.equal(measureText("bytes", 12), "12\u00a0B");
-  assert.equal(measureText("time", 1500), "1.50\u00a0ms");
+  assert.equal(measureText("profile", 1500), "1.50\u00a0ms");
+  assert.equal(measureText("profile", 1500, { name: "error", parts: 1000 }), "1.50");
   assert.equal(percent(1, 3), "33.3\u00a0%");
   assert.equal(percent(0, 0), "\u2013");
 });

@@ -267,11 +267,11 @@ ExitCode RunProfile(const ProfileOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
   std::vector<Profile> profiles;
-  std::vector<std::string> files = {options.profile};
+  std::vector<std::string> files = {options.profile.file};
   if (!options.against.empty()) files.push_back(options.against);
   for (const std::string& file : files) {
-    Profile& profile = profiles.emplace_back(
-        ReadProfileFile(file, options.measure, options.layers));
+    Profile& profile = profiles.emplace_back(ReadProfileFile(
+        {file, options.profile.measure, options.profile.layers}));
     profile::SkipRuns(profile, options.skip_runs);
     if (!profile.cut_off) continue;
     terminal.Err(fmt::format(

@@ -14,19 +14,19 @@ namespace onnx_tag {
 using profile::KernelId;
 using profile::Profile;
 
-Profile ReadProfileFile(const std::string& path, std::string_view measure,
-                        const std::string& layers) {
-  const MappedFile file = MappedFile::Open(path);
+Profile ReadProfileFile(const ProfileSource& source) {
+  const MappedFile file = MappedFile::Open(source.file);
   std::optional<MappedFile> layer_file;
-  if (!layers.empty()) layer_file = MappedFile::Open(layers);
+  if (!source.layers.empty()) layer_file = MappedFile::Open(source.layers);
   try {
-    Profile profile = profile::ReadProfile(
-        file.bytes(), measure, layer_file ? layer_file->bytes() : Bytes());
+    Profile profile =
+        profile::ReadProfile(file.bytes(), source.measure,
+                             layer_file ? layer_file->bytes() : Bytes());
     file.CheckUnchanged();
     return profile;
   } catch (const Error& error) {
     file.CheckUnchanged();
-    throw error.In(Printable(path));
+    throw error.In(Printable(source.file));
   }
 }
 
@@ -39,31 +39,45 @@ bool RunsOthers(std::string_view op) {
   return false;
 }
 
-IdVector<NodeId, std::int64_t> NodeTimes(const TaggedModel& model,
-                                         const std::string& path) {
-  Profile profile = ReadProfileFile(path, profile::Measure::kTime, "");
-  if (!profile.measure.IsTime()) {
-    Fail(ErrorKind::kUsage, "{}: has no times", Printable(path));
+NodeNumbers ReadNodeNumbers(const TaggedModel& model,
+                            const ProfileSource& source) {
+  Profile profile = ReadProfileFile(source);
+  if (profile.measure.level) {
+    Fail(ErrorKind::kUsage,
+         "{}: {} is a level, which modules do not add up to\n  see it with: "
+         "onnx-tag profile --measure {}",
+         Printable(source.file), profile.measure.name, profile.measure.name);
   }
   const KernelPlaces places(model);
   IdVector<KernelId, KernelPlaces::Place> place;
   for (const profile::Kernel& kernel : profile.kernels) {
     place.Add(places.Find(kernel));
   }
-  CountSelfTimes(
-      profile, [&](KernelId id) { return RunsOthers(profile.kernels[id].op); },
-      [&](KernelId id) {
-        if (place[id].kind == KernelPlaces::Kind::kNone) return false;
-        const std::string_view graph = model.nodes().Graph(place[id].node);
-        return !graph.empty() && !graph.starts_with("fn:");
-      });
-  IdVector<NodeId, std::int64_t> times(model.nodes().size(), -1);
-  for (const profile::KernelRun& run : profile.runs) {
-    if (place[run.kernel].kind != KernelPlaces::Kind::kNode) continue;
-    std::int64_t& time = times[place[run.kernel].node];
-    time = std::max<std::int64_t>(time, 0) + run.self;
+  if (profile.measure.IsTime()) {
+    CountSelfTimes(
+        profile,
+        [&](KernelId id) { return RunsOthers(profile.kernels[id].op); },
+        [&](KernelId id) {
+          if (place[id].kind == KernelPlaces::Kind::kNone) return false;
+          const std::string_view graph = model.nodes().Graph(place[id].node);
+          return !graph.empty() && !graph.starts_with("fn:");
+        });
   }
-  return times;
+  NodeNumbers result;
+  result.numbers.resize(model.nodes().size(), -1);
+  result.measure = profile.measure;
+  for (const profile::KernelRun& run : profile.runs) {
+    if (run.self < 0) {
+      Fail(ErrorKind::kUsage,
+           "{}: {} has negative numbers, which a page cannot draw\n  see them "
+           "with: onnx-tag profile",
+           Printable(source.file), Printable(profile.measure.name));
+    }
+    if (place[run.kernel].kind != KernelPlaces::Kind::kNode) continue;
+    std::int64_t& number = result.numbers[place[run.kernel].node];
+    number = std::max<std::int64_t>(number, 0) + run.self;
+  }
+  return result;
 }
 
 }  // namespace onnx_tag

@@ -1,4 +1,4 @@
-// A profile on disk, and how long each node of a model took.
+// A profile on disk, and the number of each node of a model.
 #ifndef ONNX_TAG_COMMANDS_READ_PROFILE_FILE_H_
 #define ONNX_TAG_COMMANDS_READ_PROFILE_FILE_H_
 
@@ -10,18 +10,23 @@
 
 namespace onnx_tag {
 
-// See profile::ReadProfile(). `layers` is a file, or "".
-profile::Profile ReadProfileFile(const std::string& path,
-                                 std::string_view measure,
-                                 const std::string& layers);
+// See profile::ReadProfile().
+profile::Profile ReadProfileFile(const ProfileSource& source);
 
 // Kernels that run others, also where the model at hand does not have them.
 bool RunsOthers(std::string_view op);
 
-// Microseconds by node, without what ran inside it; -1: it is not in the
-// profile.
-IdVector<NodeId, std::int64_t> NodeTimes(const TaggedModel& model,
-                                         const std::string& path);
+// A number for each node, without what ran inside it, in parts of `measure`;
+// -1: the node is not in the profile.
+struct NodeNumbers {
+  IdVector<NodeId, std::int64_t> numbers;
+  profile::Measure measure;
+};
+
+// Throws Error(kUsage) where the numbers are not amounts: some are negative,
+// or they are levels.
+NodeNumbers ReadNodeNumbers(const TaggedModel& model,
+                            const ProfileSource& source);
 
 }  // namespace onnx_tag
 

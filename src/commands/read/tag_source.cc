@@ -11,6 +11,7 @@
 #include "commands/write/destinations.h"
 #include "commands/write/external_data.h"
 #include "io/mapped_file.h"
+#include "mapping/observed_mapping.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -100,7 +101,7 @@ ParameterCounts TaggedModel::parameters() const {
 
 TaggedModel TaggedModel::Load(const std::string& path,
                               const TagSourceOptions& options,
-                              Terminal& terminal) {
+                              Terminal& terminal, MappingObserver* observer) {
   TaggedModel result;
   // Facts are for the mapping; tags made without them would ignore them.
   const bool facts = !options.mapping.hierarchy_file.empty() ||
@@ -152,9 +153,9 @@ TaggedModel TaggedModel::Load(const std::string& path,
   } else {
     const MappingFacts facts_read = ReadFacts(options.mapping);
     result.tagging_ = result.file_->Map([&](const Model& read) {
-      return MapNodes(read, options.mapping, facts_read);
+      return MapNodes(read, options.mapping, facts_read, observer);
     });
-    result.source_ = "mapped";
+    result.source_ = kMapped;
     Say(terminal,
         fmt::format("mapped with strategy {}", result.tagging_.strategy));
     SayNotes(path, result.tagging_, terminal);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "commands/options.h"
 #include "io/inputs.h"
@@ -15,13 +16,19 @@
 
 namespace onnx_tag {
 
+class MappingObserver;  // mapping/observed_mapping.h
+
 // A model with its tags, or what a sidecar says of both. A sidecar is enough
 // for every command but `explain`.
 class TaggedModel {
  public:
+  static constexpr std::string_view kMapped = "mapped";
+
   // `path` names a model or a sidecar. Says on stderr where the tags are from.
+  // If the model is mapped now, `observer` follows the mapping; it may be null.
   static TaggedModel Load(const std::string& path,
-                          const TagSourceOptions& options, Terminal& terminal);
+                          const TagSourceOptions& options, Terminal& terminal,
+                          MappingObserver* observer = nullptr);
 
   const Tagging& tagging() const { return tagging_; }
   // One for each of tagging().tags.

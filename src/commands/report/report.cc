@@ -19,11 +19,13 @@ class Reporter {
  public:
   Reporter(const ReportOptions& options, Terminal& terminal)
       : options_(options), terminal_(terminal) {
-    if (!options.profile.empty()) inputs_.Add(options.profile, "--profile");
+    const ProfileSource& profile = options.profile;
+    if (!profile.file.empty()) inputs_.Add(profile.file, "--profile");
+    if (!profile.layers.empty()) inputs_.Add(profile.layers, "--layers");
   }
 
   void OneModel(const std::string& input) {
-    const TaggedModel model = Load(input);
+    const ExplainedModel model = Load(input);
     const ReportedModel reported = Gather(model);
     std::string path = options_.output;
     if (path.empty()) {
@@ -33,9 +35,9 @@ class Reporter {
   }
 
   void TwoModels(const std::string& a, const std::string& b) {
-    const TaggedModel first = Load(a);
-    const TaggedModel second = Load(b);
-    const TagDifference difference = CompareTags(first, second);
+    const ExplainedModel first = Load(a);
+    const ExplainedModel second = Load(b);
+    const TagDifference difference = CompareTags(first.model, second.model);
     const std::string path = options_.output.empty()
                                  ? WithoutOnnx(a) + ".compare.html"
                                  : options_.output;
@@ -65,14 +67,13 @@ class Reporter {
   }
 
  private:
-  TaggedModel Load(const std::string& path) {
-    TaggedModel model = TaggedModel::Load(path, options_.source, terminal_);
-    inputs_.Add(model.inputs());
-    return model;
+  ExplainedModel Load(const std::string& path) {
+    ExplainedModel loaded = LoadExplained(path, options_.source, terminal_);
+    inputs_.Add(loaded.model.inputs());
+    return loaded;
   }
-  ReportedModel Gather(const TaggedModel& model) const {
-    return GatherReport(model, options_.source.mapping, options_.shapes,
-                        options_.profile);
+  ReportedModel Gather(const ExplainedModel& explained) const {
+    return GatherReport(explained, options_.shapes, options_.profile);
   }
   std::string Inside(const std::string& folder, const std::string& name) const {
     return (std::filesystem::path(options_.folder) / folder / name).string();
@@ -84,7 +85,7 @@ class Reporter {
         std::filesystem::path(found.folder) / FileName(found.path);
     try {
       if (!found.error.empty()) Fail(ErrorKind::kInput, "{}", found.error);
-      const TaggedModel model = Load(found.path);
+      const ExplainedModel model = Load(found.path);
       const ReportedModel reported = Gather(model);
       entry = DescribeForZoo(reported);
       const std::string page = WithoutOnnx(inside.string()) + ".report.html";

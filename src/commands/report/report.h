@@ -14,9 +14,9 @@ struct ReportOptions {
   std::vector<std::string> inputs;  // a model, two, or a folder
   TagSourceOptions source;
   std::vector<sizes::GivenShape> shapes;  // of inputs
-  std::string profile;                    // "": none
-  std::string output;                     // "": beside the model
-  std::string folder;                     // --out-dir, for a folder
+  ProfileSource profile;
+  std::string output;  // "": beside the model
+  std::string folder;  // --out-dir, for a folder
   bool force = false;
   bool quiet = false;
 };

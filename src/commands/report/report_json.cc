@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
-#include "commands/read/fact_files.h"
 #include "commands/read/profile_file.h"
 #include "json/writer.h"
 #include "sizes/element_types.h"
@@ -231,6 +230,15 @@ class ModelJson {
     json_.Key("root_alternatives").Texts(tagging_.root.alternatives);
     json_.Key("notes").Texts(tagging_.notes);
     json_.Key("profile").TextOrNull(reported_.profile);
+    json_.Key("measure");
+    if (!reported_.numbers || reported_.numbers->measure.IsTime()) {
+      json_.Null();
+    } else {
+      json_.Open('{');
+      json_.Key("name").Text(reported_.numbers->measure.name);
+      json_.Key("parts").Number(reported_.numbers->measure.parts);
+      json_.Close('}');
+    }
   }
 
   void WriteModules() {
@@ -330,11 +338,11 @@ class ModelJson {
     WriteLists("inputs", input_counts, inputs);
     WriteLists("outputs", output_counts, outputs);
     json_.Key("flops").Numbers(flops);
-    json_.Key("time");
-    if (reported_.times.empty()) {
-      json_.Null();
+    json_.Key("profile");
+    if (reported_.numbers) {
+      json_.Numbers(reported_.numbers->numbers);
     } else {
-      json_.Numbers(reported_.times);
+      json_.Null();
     }
     json_.Close('}');
   }
@@ -584,25 +592,24 @@ void WriteDifference(Json& json, const TagDifference& difference) {
 
 }  // namespace
 
-ReportedModel GatherReport(const TaggedModel& model,
-                           const MappingOptions& mapping,
+ReportedModel GatherReport(const ExplainedModel& explained,
                            std::span<const sizes::GivenShape> shapes,
-                           const std::string& profile) {
+                           const ProfileSource& profile) {
+  const TaggedModel& model = explained.model;
   ReportedModel reported{.model = model,
                          .shapes = {},
                          .sizes = {},
-                         .claims = {},
-                         .times = {},
+                         .claims = explained.claims,
+                         .numbers = {},
                          .profile = {}};
   if (model.model() != nullptr) {
     reported.shapes.emplace(*model.model(), shapes);
     reported.sizes =
         sizes::CountSizes(*model.model(), model.tagging(), *reported.shapes);
-    reported.claims = ExplainAll(*model.model(), mapping, ReadFacts(mapping));
   }
-  if (!profile.empty()) {
-    reported.times = NodeTimes(model, profile);
-    reported.profile = profile.substr(profile.rfind('/') + 1);
+  if (!profile.file.empty()) {
+    reported.numbers = ReadNodeNumbers(model, profile);
+    reported.profile = profile.file.substr(profile.file.rfind('/') + 1);
   }
   return reported;
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "commands/read/compare_tags.h"
-#include "commands/read/tag_source.h"
-#include "mapping/explain_all.h"
+#include "commands/read/profile_file.h"
+#include "commands/report/explained_model.h"
 #include "sizes/module_sizes.h"
 
 namespace onnx_tag {
@@ -19,15 +19,14 @@ struct ReportedModel {
   const TaggedModel& model;
   std::optional<sizes::Shapes> shapes;     // none: only a sidecar
   std::optional<sizes::ModelSizes> sizes;  // none: only a sidecar
-  std::optional<GatheredClaims> claims;    // none: only a sidecar
-  IdVector<NodeId, std::int64_t> times;    // empty: no profile
-  std::string profile;                     // its file
+  const std::optional<GatheredClaims>& claims;
+  std::optional<NodeNumbers> numbers;  // of a profile
+  std::string profile;                 // its file
 };
 
-ReportedModel GatherReport(const TaggedModel& model,
-                           const MappingOptions& mapping,
+ReportedModel GatherReport(const ExplainedModel& explained,
                            std::span<const sizes::GivenShape> shapes,
-                           const std::string& profile);
+                           const ProfileSource& profile);
 
 // A row of a zoo's page.
 struct ZooEntry {

@@ -12,25 +12,36 @@ ModuleValues::ModuleValues(const Model& model, const Tagging& tagging)
       tagging_(tagging),
       outputs_(tagging.modules.size()),
       inputs_(tagging.modules.size()),
-      in_main_(tagging.modules.size(), false),
-      anywhere_(tagging.modules.size(), false) {
-  const ModuleTree& tree = tagging.modules;
-  for (const NodeId node : model.Nodes()) {
-    if (!tagging.tags[node].tagged()) continue;
-    const std::size_t module = Index(tagging.tags[node].module);
-    anywhere_[module] = true;
-    if (model[node].graph == GraphId{0}) in_main_[module] = true;
-  }
-  // A module's id is greater than its parent's.
-  for (std::size_t i = tree.size(); i-- > 1;) {
-    const std::size_t parent = Index(tree.Parent(MakeId<ModuleId>(i)));
-    if (in_main_[i]) in_main_[parent] = true;
-    if (anywhere_[i]) anywhere_[parent] = true;
-  }
+      places_(tagging.modules.size()) {
+  FindPlaces();
   FindOutputs();
   FindInputs();
   PreferData(outputs_);
   PreferData(inputs_);
+}
+
+void ModuleValues::FindPlaces() {
+  for (const NodeId node : model_.Nodes()) {
+    if (!tagging_.tags[node].tagged()) continue;
+    Places& places = places_[tagging_.tags[node].module];
+    const Graph* graph = &model_[model_[node].graph];
+    bool inside = false;
+    while (graph->kind == GraphKind::kSubgraph) {
+      inside = true;
+      graph = &model_[graph->parent];
+    }
+    places.function |= graph->kind == GraphKind::kFunction;
+    places.subgraph |= inside;
+    places.main |= graph->kind == GraphKind::kMain && !inside;
+  }
+  // A module's id is greater than its parent's.
+  for (std::size_t i = places_.size(); i-- > 1;) {
+    const auto id = MakeId<ModuleId>(i);
+    Places& around = places_[tagging_.modules.Parent(id)];
+    around.main |= places_[id].main;
+    around.subgraph |= places_[id].subgraph;
+    around.function |= places_[id].function;
+  }
 }
 
 ModuleId ModuleValues::ModuleOf(NodeId node) const {

@@ -21,13 +21,18 @@ class ModuleValues {
   }
   const std::vector<ValueId>& Inputs(ModuleId id) const { return inputs_[id]; }
 
-  // Whether a node of the main graph is in the module or below it. Values of
-  // subgraphs and functions cannot be graph outputs.
-  bool IsInMain(ModuleId id) const { return in_main_[Index(id)]; }
-  bool IsAnywhere(ModuleId id) const { return anywhere_[Index(id)]; }
+  // Where the nodes of the module and of those below it are. Only values of the
+  // main graph can be graph outputs.
+  struct Places {
+    bool main = false;
+    bool subgraph = false;
+    bool function = false;
+  };
+  const Places& PlacesOf(ModuleId id) const { return places_[id]; }
 
  private:
   using Lists = IdVector<ModuleId, std::vector<ValueId>>;
+  void FindPlaces();
   void FindOutputs();
   void FindInputs();
   void PreferData(Lists& lists) const;
@@ -37,8 +42,7 @@ class ModuleValues {
   const Tagging& tagging_;
   Lists outputs_;
   Lists inputs_;
-  std::vector<bool> in_main_;
-  std::vector<bool> anywhere_;
+  IdVector<ModuleId, Places> places_;
 };
 
 }  // namespace onnx_tag

@@ -30,7 +30,7 @@ struct Tap {
 
 struct Skipped {
   ModuleId module;
-  std::string_view why;
+  std::string why;  // and what to do
 };
 
 struct Taps {
@@ -69,6 +69,33 @@ class OutputNames {
   std::unordered_set<std::string> given_;
 };
 
+std::string WhySkipped(const ModuleValues& values, const ModuleTree& tree,
+                       ModuleId id, bool inputs) {
+  const ModuleValues::Places& places = values.PlacesOf(id);
+  if (places.main) {
+    return inputs ? "nothing goes into it" : "nothing comes out of it";
+  }
+  if (places.function) {
+    return "its nodes are in a local function, and only values of the main "
+           "graph can be outputs: inline the functions first, for example with "
+           "onnx.inliner.inline_local_functions";
+  }
+  if (!places.subgraph) return "no node is of this module";
+  std::string why =
+      "its nodes are in a branch or a loop body, and only values of the main "
+      "graph can be outputs";
+  for (ModuleId around = tree.Parent(id); around != kNo<ModuleId>;
+       around = tree.Parent(around)) {
+    if (!(inputs ? values.Inputs(around) : values.Outputs(around)).empty()) {
+      why += fmt::format(
+          ": tap the module around it, {}",
+          around == ModuleTree::kRoot ? "<root>" : tree.Path(around));
+      break;
+    }
+  }
+  return why;
+}
+
 Taps FindTaps(const TapOptions& options, const Model& model,
               const Tagging& tagging) {
   const ModuleValues values(model, tagging);
@@ -81,12 +108,7 @@ Taps FindTaps(const TapOptions& options, const Model& model,
         options.inputs ? values.Inputs(id) : values.Outputs(id);
     if (list.empty()) {
       taps.skipped.push_back(
-          {id, !values.IsAnywhere(id) ? "no node is of this module"
-               : !values.IsInMain(id)
-                   ? "its nodes are in a subgraph or a function, whose values "
-                     "cannot be graph outputs"
-               : options.inputs ? "nothing goes into it"
-                                : "nothing comes out of it"});
+          {id, WhySkipped(values, tagging.modules, id, options.inputs)});
       continue;
     }
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -202,7 +224,7 @@ ExitCode RunTap(const TapOptions& options, Terminal& terminal) {
     terminal.Err(fmt::format(
         "onnx-tag: {}: {}\n",
         Printable(model.tagging().modules.Path(skipped.module), 200),
-        skipped.why));
+        Printable(skipped.why, 1000)));
   }
   if (taps.list.empty()) {
     terminal.Complain(fmt::format(

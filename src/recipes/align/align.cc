@@ -1,6 +1,7 @@
 #include "recipes/align/align.h"
 
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 
 namespace onnx_tag::recipes {
@@ -69,16 +70,26 @@ struct StepHash {
   }
 };
 
+// Scores are stored with the cost of deleting all steps before the place
+// added (`paid_`). So a deletion does not change a score, and the best way to a
+// place through deletions is the maximum of what stands before it.
 class Aligner {
  public:
   Aligner(const Query& query, const Program& program)
       : query_(query),
         program_(program),
         width_(program.steps.size() + 1),
-        moves_((query.steps.size() + 1) * width_),
-        delete_(program.steps.size()) {
+        // Each cell is written before it is read.
+        moves_(std::make_unique_for_overwrite<std::int16_t[]>(
+            (query.steps.size() + 1) * width_)),
+        delete_(program.steps.size()),
+        paid_(width_) {
     for (std::size_t j = 0; j < delete_.size(); ++j) {
       delete_[j] = DeleteCost(program.steps[j]);
+      paid_[j + 1] = paid_[j] + delete_[j];
+    }
+    for (const Jump& jump : program.jumps) {
+      jump_costs_.push_back(jump.cost + paid_[jump.from] - paid_[jump.to]);
     }
     for (std::uint32_t j = 0; j < program.steps.size(); ++j) {
       if (program.generic[j] != nullptr)
@@ -95,8 +106,9 @@ class Aligner {
   Alignment Run() {
     // Missing parts at either end of the recipe have a small penalty.
     start_.assign(width_, 0);
+    moves_[0] = kStart;
     for (std::size_t j = 1; j < width_; ++j) {
-      start_[j] = start_[j - 1] - EndCost(j - 1);
+      start_[j] = start_[j - 1] - EndCost(j - 1) + delete_[j - 1];
       moves_[j] = kDelete;
     }
     std::vector<Score> scores = start_;
@@ -116,7 +128,8 @@ class Aligner {
  private:
   Score EndCost(std::size_t j) const { return delete_[j] * 3 / 20; }
 
-  // The scores of matching step i of the file with each step of the program.
+  // The scores of matching step i of the file with each step of the program,
+  // and the cost of deleting that step.
   const std::vector<Score>& RowFor(std::size_t i, std::vector<Score>& row) {
     Step step = query_.steps[i];
     step.token = 0;
@@ -124,8 +137,8 @@ class Aligner {
     std::vector<Score>& known = at->second;
     if (is_new) {
       known.reserve(program_.steps.size());
-      for (const Step& other : program_.steps) {
-        known.push_back(MatchScore(step, other));
+      for (std::size_t j = 0; j < program_.steps.size(); ++j) {
+        known.push_back(MatchScore(step, program_.steps[j]) + delete_[j]);
       }
     }
     const Path* const anchor = query_.anchor[i];
@@ -157,8 +170,9 @@ class Aligner {
       moves[j + 1] = better ? kMatch : kInsert;
     }
     if (query_.free_ends) StartHere(to, moves);
-    Skip(to, moves);
-    if (Leap(to, moves)) Skip(to, moves);
+    Skip(0, to, moves);
+    const std::size_t landed = Leap(to, moves);
+    if (landed < width_) Skip(landed, to, moves);
   }
 
   void StartHere(std::vector<Score>& scores, std::int16_t* moves) const {
@@ -169,31 +183,34 @@ class Aligner {
     }
   }
 
-  // Skips steps of the recipe that the file does not have.
-  void Skip(std::vector<Score>& scores, std::int16_t* moves) const {
-    for (std::size_t j = 1; j < width_; ++j) {
-      const Score skipped = scores[j - 1] - delete_[j - 1];
-      if (skipped > scores[j]) {
-        scores[j] = skipped;
-        moves[j] = kDelete;
-      }
+  // From `begin` on, skips steps of the recipe that the file does not have.
+  void Skip(std::size_t begin, std::vector<Score>& scores,
+            std::int16_t* moves) const {
+    Score best = scores[begin];
+    for (std::size_t j = begin + 1; j < width_; ++j) {
+      const Score score = scores[j];
+      const bool skipped = best > score;
+      best = skipped ? best : score;
+      scores[j] = best;
+      moves[j] = skipped ? std::int16_t{kDelete} : moves[j];
     }
   }
 
-  bool Leap(std::vector<Score>& scores, std::int16_t* moves) {
+  // The first place that a jump improved; else `width_`.
+  std::size_t Leap(std::vector<Score>& scores, std::int16_t* moves) {
     landing_.clear();
-    for (const Jump& jump : program_.jumps) {
-      landing_.push_back(scores[jump.from] - jump.cost);
+    for (std::size_t k = 0; k < jump_costs_.size(); ++k) {
+      landing_.push_back(scores[program_.jumps[k].from] - jump_costs_[k]);
     }
-    bool any = false;
+    std::size_t first = width_;
     for (std::size_t k = 0; k < landing_.size(); ++k) {
-      const std::uint32_t to = program_.jumps[k].to;
+      const std::size_t to = program_.jumps[k].to;
       if (landing_[k] <= scores[to]) continue;
       scores[to] = landing_[k];
       moves[to] = static_cast<std::int16_t>(kFirstJump + static_cast<int>(k));
-      any = true;
+      first = std::min(first, to);
     }
-    return any;
+    return first;
   }
 
   // Where an alignment ends: after step `i` of the file, before step `j` of
@@ -209,8 +226,9 @@ class Aligner {
     Score tail = 0;
     for (std::size_t at = width_; at-- > 0;) {
       if (at + 1 < width_) tail += EndCost(at);
-      if (scores[at] - tail >= end.score) {
-        end.score = scores[at] - tail;
+      const Score score = scores[at] - paid_[at] - tail;
+      if (score >= end.score) {
+        end.score = score;
         end.j = at;
       }
     }
@@ -249,9 +267,11 @@ class Aligner {
   const Query& query_;
   const Program& program_;
   std::size_t width_;
-  std::vector<std::int16_t> moves_;
+  std::unique_ptr<std::int16_t[]> moves_;
   std::vector<Score> start_;  // by place in the program: score of a start there
   std::vector<Score> delete_;
+  std::vector<Score> paid_;        // by place: of all steps before it
+  std::vector<Score> jump_costs_;  // with the difference of what is paid
   std::vector<Score> landing_;
   std::unordered_map<Path, std::vector<std::uint32_t>, PathHash> by_path_;
   std::unordered_map<Step, std::vector<Score>, StepHash> rows_;

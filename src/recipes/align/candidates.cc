@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "recipes/align/overlap.h"
 #include "recipes/book/summary.h"
@@ -32,7 +31,7 @@ Summary SummaryOf(const TokenGraph& graph) {
 
 // The prefixes that half of the paths share. An export may have lost such a
 // prefix, or a head may have added it. The empty prefix is always included.
-std::vector<Path> Prefixes(const std::set<Path>& paths) {
+std::vector<Path> Prefixes(const PathSet& paths) {
   std::map<Path, std::size_t> counts;
   for (const Path& path : paths) {
     for (const std::size_t length : {std::size_t{1}, std::size_t{2}}) {
@@ -48,48 +47,50 @@ std::vector<Path> Prefixes(const std::set<Path>& paths) {
   return prefixes;
 }
 
-std::set<Path> Below(const std::set<Path>& paths, const Path& prefix) {
-  std::set<Path> below;
+PathSet Below(const PathSet& paths, const Path& prefix) {
+  PathSet below;
   for (const Path& path : paths) {
     if (StartsWith(path, prefix)) below.insert(Rest(path, prefix.size()));
   }
   return below;
 }
 
-// How many of `few` are among `many`, which may be as many as the file has.
-std::size_t CountAmong(const std::set<Path>& few, const std::set<Path>& many) {
-  return static_cast<std::size_t>(
-      std::count_if(few.begin(), few.end(),
-                    [&](const Path& path) { return many.contains(path); }));
-}
-
-// The file's generic anchors, and what is below each of their prefixes.
+// The file's generic anchors, and how many are below each of their prefixes.
+// There may be as many as the file has nodes.
 struct FileNames {
   struct Part {
     Path prefix;
-    std::set<Path> names;
+    std::size_t size;
   };
-  std::size_t size = 0;
+  PathSet all;
   std::vector<Part> parts;
 };
 
 FileNames FileNamesOf(const std::vector<Path>& anchors) {
-  std::set<Path> generic;
-  for (const Path& anchor : anchors) {
-    if (!anchor.empty()) generic.insert(Generic(anchor));
-  }
   FileNames names;
-  names.size = generic.size();
-  for (Path& prefix : Prefixes(generic)) {
-    std::set<Path> below = Below(generic, prefix);
-    names.parts.push_back({std::move(prefix), std::move(below)});
+  for (const Path& anchor : anchors) {
+    if (!anchor.empty()) names.all.insert(Generic(anchor));
+  }
+  for (Path& prefix : Prefixes(names.all)) {
+    const auto size = static_cast<std::size_t>(std::count_if(
+        names.all.begin(), names.all.end(),
+        [&](const Path& path) { return StartsWith(path, prefix); }));
+    names.parts.push_back({std::move(prefix), size});
   }
   return names;
 }
 
+// How many of `recorded` the file has below the prefix.
+std::size_t CountIn(const FileNames& file, const Path& prefix,
+                    const PathSet& recorded) {
+  return static_cast<std::size_t>(std::count_if(
+      recorded.begin(), recorded.end(),
+      [&](const Path& path) { return file.all.contains(Join(prefix, path)); }));
+}
+
 struct Names {
-  std::set<Path> all;      // modules that run something
-  std::set<Path> visible;  // whose parameters kept their names
+  PathSet all;      // modules that run something
+  PathSet visible;  // whose parameters kept their names
 };
 
 Names NamesOf(const Candidate& candidate) {
@@ -108,23 +109,24 @@ Names NamesOf(const Candidate& candidate) {
 // Sets the candidate's `names` and prefixes for those of the file.
 void CompareNames(const FileNames& file, Candidate& candidate) {
   // A file without names cannot be recognised as a part.
-  if (file.size == 0) return;
+  const std::size_t size = file.all.size();
+  if (size == 0) return;
   const Names recorded = NamesOf(candidate);
   const std::vector<Path> recorded_prefixes = Prefixes(recorded.visible);
   bool first = true;
   for (const auto& [ours, here] : file.parts) {
     for (const Path& theirs : recorded_prefixes) {
       if (!ours.empty() && ours == theirs) continue;
-      const std::set<Path> all = Below(recorded.all, theirs);
-      const std::size_t unknown = here.size() - CountAmong(all, here);
-      const std::set<Path> visible = Below(recorded.visible, theirs);
-      const std::size_t unseen = visible.size() - CountAmong(visible, here);
-      double score = static_cast<double>(here.size() - unknown) -
-                     0.5 * static_cast<double>(unknown) -
+      const PathSet all = Below(recorded.all, theirs);
+      const std::size_t known = CountIn(file, ours, all);
+      const PathSet visible = Below(recorded.visible, theirs);
+      const std::size_t unseen = visible.size() - CountIn(file, ours, visible);
+      double score = static_cast<double>(known) -
+                     0.5 * static_cast<double>(here - known) -
                      0.25 * static_cast<double>(unseen) -
-                     0.6 * static_cast<double>(file.size - here.size()) -
+                     0.6 * static_cast<double>(size - here) -
                      (ours.empty() ? 0.0 : 0.3) - (theirs.empty() ? 0.0 : 0.3);
-      score /= static_cast<double>(file.size);
+      score /= static_cast<double>(size);
       if (!first && score <= candidate.names) continue;
       first = false;
       candidate.names = score;

@@ -50,7 +50,7 @@ class ModuleFinder {
     double names = 0;
   };
 
-  Found Best(const std::set<Path>& names) const {
+  Found Best(const PathSet& names) const {
     Found best;
     for (std::uint32_t i = 0; i < below_.size(); ++i) {
       if (below_[i].solid < kLeastSolid) continue;
@@ -84,7 +84,7 @@ class ModuleFinder {
     }
   }
 
-  static double Compare(const std::set<Path>& here, const Below& below) {
+  static double Compare(const PathSet& here, const Below& below) {
     // Over what was recorded: the file may have any number of names.
     std::size_t known = 0;
     std::size_t unseen = 0;

@@ -2,8 +2,6 @@
 #ifndef ONNX_TAG_RECIPES_ALIGN_PART_CANDIDATES_H_
 #define ONNX_TAG_RECIPES_ALIGN_PART_CANDIDATES_H_
 
-#include <set>
-
 #include "recipes/align/candidates.h"
 #include "recipes/align/replay.h"
 
@@ -11,8 +9,8 @@ namespace onnx_tag::recipes {
 
 // A module of the file and the names below it.
 struct FilePart {
-  Path prefix;           // the module's path
-  std::set<Path> names;  // generic paths below it, of modules with a parameter
+  Path prefix;    // the module's path
+  PathSet names;  // generic paths below it, of modules with a parameter
 };
 
 // The best first: recipes reduced to the module whose names match the part.

@@ -59,18 +59,22 @@ class PartFinder {
   };
 
   bool Try(const Module& module) {
+    // It has a step for each of these tokens.
+    if (steps_ + module.tokens.size() > kMostSteps) return false;
     FilePart part{module.path, {}};
     for (const std::uint32_t token : module.tokens) {
       part.names.insert(
           Generic(Rest(file_.anchors[token], module.path.size())));
     }
     // Layers are similar: if one did not fit, the others will not fit either.
-    if (part.names.size() < kLeastNames || failed_.contains(part.names)) {
+    if (part.names.size() < kLeastNames ||
+        std::find(failed_.begin(), failed_.end(), part.names) !=
+            failed_.end()) {
       return false;
     }
     BookAnswer answer = Ask(module, part);
     if (answer.recipe.empty()) {
-      failed_.insert(std::move(part.names));
+      failed_.push_back(std::move(part.names));
       return false;
     }
     Take(std::move(answer));
@@ -79,11 +83,15 @@ class PartFinder {
 
   BookAnswer Ask(const Module& module, const FilePart& part) {
     ++looks_;
-    const File stretch = StretchOf(module);
-    const std::size_t steps = steps_ + stretch.steps[0].size();
-    if (CountSolid(stretch) < kLeastSolid || steps > kMostSteps) return {};
-    steps_ = steps;
+    std::vector<bool> own(file_.anchors.size(), false);
+    for (const std::uint32_t token : module.tokens) own[token] = true;
+    std::vector<Step> steps = StepsOf(file_.steps[0], own);
+    if (CountSolid(steps) < kLeastSolid || steps_ + steps.size() > kMostSteps) {
+      return {};
+    }
+    steps_ += steps.size();
     ++searches_;
+    const File stretch = StretchOf(module, own, std::move(steps));
     return MatchPart(
         stretch, RankParts(stretch, part, book_, atoms_, kCandidates), atoms_);
   }
@@ -105,20 +113,18 @@ class PartFinder {
 
   // The file from the module's first parameter to its last, with the
   // surrounding operations that have no parameter.
-  File StretchOf(const Module& module) const {
+  File StretchOf(const Module& module, const std::vector<bool>& own,
+                 std::vector<Step> steps) const {
     File stretch{file_.graph, {}, file_.node_anchors, {}};
     stretch.old_activations = file_.old_activations;
     stretch.known = file_.known;
     stretch.is_part = true;
-    std::vector<bool> own(file_.anchors.size(), false);
     stretch.anchors.resize(file_.anchors.size());
     for (const std::uint32_t token : module.tokens) {
-      own[token] = true;
       stretch.anchors[token] = file_.anchors[token];
     }
-    for (std::size_t order = 0; order < 2; ++order) {
-      stretch.steps[order] = StepsOf(file_.steps[order], own);
-    }
+    stretch.steps[0] = std::move(steps);
+    stretch.steps[1] = StepsOf(file_.steps[1], own);
     return stretch;
   }
 
@@ -148,9 +154,9 @@ class PartFinder {
     return stretch;
   }
 
-  static std::size_t CountSolid(const File& file) {
+  static std::size_t CountSolid(const std::vector<Step>& steps) {
     return static_cast<std::size_t>(
-        std::count_if(file.steps[0].begin(), file.steps[0].end(),
+        std::count_if(steps.begin(), steps.end(),
                       [](const Step& step) { return step.solid; }));
   }
 
@@ -171,9 +177,9 @@ class PartFinder {
   std::deque<Module> open_;
   std::size_t looks_ = 0;
   std::size_t searches_ = 0;
-  std::size_t steps_ = 0;  // of the searches so far
-  std::set<std::set<Path>> failed_;
-  std::vector<bool> taken_;  // by token
+  std::size_t steps_ = 0;        // of the searches so far
+  std::vector<PathSet> failed_;  // one for each look at most
+  std::vector<bool> taken_;      // by token
   std::set<NodeId> placed_;
   std::vector<BookAnswer> answers_;
 };

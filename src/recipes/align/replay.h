@@ -22,8 +22,6 @@ struct Match {
   double fit = 0;  // score / score of the file against itself
 };
 
-using PathSet = std::unordered_set<Path, PathHash>;
-
 // A file, prepared once.
 struct File {
   const TokenGraph& graph;

@@ -15,8 +15,9 @@ File Prepare(const TokenGraph& graph, AtomTable& atoms) {
   file.old_activations = ActivationsAreFunctions(graph.flow());
   for (const Token& token : graph.tokens()) {
     Path path = atoms.Read(token.anchor);
-    for (std::size_t k = 0; !path.empty() && k <= path.size(); ++k) {
-      file.known.insert(First(path, k));
+    // From the module up: the ancestors of a known module are known, too.
+    for (std::size_t k = path.size() + 1; !path.empty() && k-- > 0;) {
+      if (!file.known.insert(First(path, k)).second) break;
     }
     file.anchors.push_back(std::move(path));
   }

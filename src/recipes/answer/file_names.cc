@@ -8,9 +8,11 @@ bool HasFewNames(const File& file) {
   constexpr std::size_t kFew = 4;
   PathSet generic;
   for (const Path& path : file.anchors) {
-    if (!path.empty()) generic.insert(Generic(path));
+    if (path.empty()) continue;
+    generic.insert(Generic(path));
+    if (generic.size() == kFew) return false;
   }
-  return generic.size() < kFew;
+  return true;
 }
 
 bool IsConvolutional(const File& file) {

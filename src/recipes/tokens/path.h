@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/hash.h"
@@ -54,11 +55,13 @@ void CutAtItem(std::size_t place, Path& path);
 
 struct PathHash {
   std::size_t operator()(const Path& path) const {
-    std::uint64_t hash = kHashSeed;
+    std::uint64_t hash = 0;  // HashMix would lose an atom added to its own seed
     for (const Atom atom : path) hash = HashMix(hash, atom);
     return static_cast<std::size_t>(hash);
   }
 };
+
+using PathSet = std::unordered_set<Path, PathHash>;
 
 }  // namespace onnx_tag::recipes
 

@@ -1,0 +1,107 @@
+#include "mapping/claim_gatherer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ladder/ladder.h"
+
+namespace onnx_tag {
+namespace {
+
+constexpr std::size_t kMostOthers = 3;
+constexpr std::uint32_t kNone = 0xffffffff;
+
+GatheredClaim Owned(const Claim& claim) {
+  return {claim.node, claim.module, claim.confidence, claim.source,
+          std::string(claim.because)};
+}
+
+}  // namespace
+
+void ClaimGatherer::Begin(const Evidence& evidence,
+                          const RuleApplication& rules) {
+  evidence_ = &evidence;
+  rules_ = &rules;
+  open_.resize(evidence.model.node_count());
+  winner_.resize(evidence.model.node_count(), kNone);
+  for (const NodeId node : evidence.model.Nodes()) {
+    if (const std::optional<Claim> claim = rules.ClaimOn(node)) {
+      Win(Owned(*claim));
+    }
+  }
+}
+
+void ClaimGatherer::BeforeRung(const Rung& rung, const Placed& placed) {
+  for (const Claim& proposed : rung.propose(*evidence_, open_)) {
+    if (proposed.module == placed[proposed.node].module) continue;
+    const std::optional<Claim> claim = Admit(*evidence_, proposed);
+    if (claim) others_.push_back(Owned(*claim));
+  }
+}
+
+void ClaimGatherer::AfterRung(std::span<const Claim> accepted) {
+  for (const Claim& claim : accepted) Win(Owned(claim));
+}
+
+void ClaimGatherer::BeforeLaws(const std::vector<LawFinding>& findings,
+                               const Placed& placed) {
+  modules_ = evidence_->modules;
+  Placed after = placed;
+  ObeyLaws(findings, after);
+  for (const LawFinding& finding : findings) {
+    if (!finding.is_breach()) continue;
+    const NodeId node = finding.node;
+    const Tag& tag = after[node];
+    Replace(node, tag.module, tag.confidence, tag.source,
+            LawText(finding, modules_, placed[node]));
+  }
+  for (const NodeId node : evidence_->model.Nodes()) {
+    if (!after[node].tagged()) continue;
+    const std::optional<RuleMove> move =
+        rules_->FindMove(*evidence_, node, after[node].module);
+    if (!move) continue;
+    Replace(node, modules_.Add(move->module), Confidence::kCertain,
+            Source::kRule, std::string(rules_->Because(*move)));
+  }
+}
+
+void ClaimGatherer::Win(GatheredClaim claim) {
+  winner_[claim.node] = static_cast<std::uint32_t>(winners_.size());
+  winners_.push_back(std::move(claim));
+}
+
+void ClaimGatherer::Replace(NodeId node, ModuleId module, Confidence confidence,
+                            Source source, std::string because) {
+  others_.push_back(std::move(winners_[winner_[node]]));
+  winners_[winner_[node]] = {node, module, confidence, source,
+                             std::move(because)};
+}
+
+GatheredClaims ClaimGatherer::Take() {
+  GatheredClaims gathered;
+  gathered.modules = std::move(modules_);
+  std::stable_sort(others_.begin(), others_.end(),
+                   [](const GatheredClaim& a, const GatheredClaim& b) {
+                     return a.node < b.node;
+                   });
+  for (GatheredClaim& claim : others_) {
+    const std::uint32_t winner = winner_[claim.node];
+    if (winner != kNone && winners_[winner].module == claim.module) continue;
+    std::vector<GatheredClaim>& kept = gathered.others;
+    std::size_t same_node = 0;
+    bool known = false;
+    for (std::size_t i = kept.size(); i-- > 0 && kept[i].node == claim.node;) {
+      ++same_node;
+      known = known || kept[i].module == claim.module;
+    }
+    if (!known && same_node < kMostOthers) kept.push_back(std::move(claim));
+  }
+  for (const std::uint32_t winner : winner_) {
+    if (winner != kNone) {
+      gathered.winners.push_back(std::move(winners_[winner]));
+    }
+  }
+  return gathered;
+}
+
+}  // namespace onnx_tag
