@@ -36,6 +36,7 @@ RungFunction ProposeForConversions;
 RungFunction ProposeFromConsumers;
 RungFunction ProposeFromAttention;
 RungFunction ProposeForPackedAttention;
+RungFunction ProposeForCodebooks;
 RungFunction ProposeFromLooseRecipes;
 RungFunction ProposeForControlFlow;
 RungFunction ProposeRootWhereOnlyItIsNamed;
@@ -111,6 +112,8 @@ constexpr Rung kRungs[] = {
     {"attention", "decomposed attention", &ProposeFromAttention, kInference},
     {"packed_attention", "what a MultiheadAttention turns around",
      &ProposeForPackedAttention, kInference},
+    {"codebook", "the search for the nearest row of a table",
+     &ProposeForCodebooks, kInference},
     {"sequential", "the missing numbers of a Sequential",
      &ProposeForSequentialParts, kInference},
     {"loose_recipe", "its neighbours in a recording", &ProposeFromLooseRecipes,

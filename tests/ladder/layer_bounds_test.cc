@@ -429,6 +429,31 @@ TEST(SequentialParts, BeginWithTheActivationBeforeItemOne) {
   EXPECT_EQ(graph.ModuleOf("s"), "net.2");
 }
 
+// A codebook, or a table of words whose number a classifier has chosen.
+std::string Searched(bool distances) {
+  Graph graph;
+  graph.Linear("encoder", "x", "e");
+  graph.Parameter("vq.embedding.weight", 2);
+  graph.Parameter("onnx::MatMul_1", 2);
+  graph.Node("Reshape e -> rows");
+  if (distances) {
+    graph.Node("Pow rows -> p");
+    graph.Node("MatMul rows onnx::MatMul_1 -> m");
+    graph.Node("Sub p m -> d");
+  } else {
+    graph.Node("Sin rows -> d");
+  }
+  graph.Node("ArgMin d -> chosen");
+  graph.Node("Gather vq.embedding.weight chosen -> g");
+  graph.Linear("decoder", "g", "y");
+  return graph.ModuleOf("d");
+}
+
+TEST(Codebook, IsSearchedByItsOwner) {
+  EXPECT_EQ(Searched(true), "vq");
+  EXPECT_NE(Searched(false), "vq");
+}
+
 // With batch_first both sides are turned around, by the module itself.
 std::string TurnedBefore(bool back) {
   Graph graph;

@@ -46,7 +46,11 @@ class ExecutionOrder {
         data_(evidence.model),
         bounds_(FindBounds(evidence, placed, data_)),
         own_arithmetic_(tree_.size(), false),
-        again_(tree_.size(), false) {
+        again_(tree_.size(), false),
+        from_book_(evidence.model.node_count(), false) {
+    for (const RecipeFact& fact : evidence.recipes) {
+      from_book_[fact.node] = true;
+    }
     for (const Parameter& parameter : evidence.parameters) {
       if (parameter.uses > 0 && !IsPlainParameter(parameter.name)) {
         own_arithmetic_[parameter.module] = true;
@@ -89,8 +93,13 @@ class ExecutionOrder {
     return Callable(tree_.CommonAncestor(a, b));
   }
 
+  // A vague likeness to a recording holds nothing.
   bool IsAnchor(NodeId node) const {
-    return placed_[node].tagged() && IsData(node);
+    return placed_[node].tagged() && IsData(node) && !IsVague(node);
+  }
+
+  bool IsVague(NodeId node) const {
+    return placed_[node].confidence == Confidence::kLow && from_book_[node];
   }
 
   // The module that gets the result of `node`: a leaf has returned to its
@@ -636,6 +645,7 @@ class ExecutionOrder {
   Bounds bounds_;
   IdVector<ModuleId, bool> own_arithmetic_;
   IdVector<ModuleId, bool> again_;  // has a parameter that is read twice
+  IdVector<NodeId, bool> from_book_;
   std::vector<Claim> claims_;
 };
 

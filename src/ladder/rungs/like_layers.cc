@@ -195,9 +195,13 @@ class LikeLayers : BoundsFinder {
 
   // Whether an item may have the node: nobody has, or the item itself.
   bool IsFree(NodeId node, ModuleId item) const {
-    if (node == kNo<NodeId> || placed_[node].tagged() ||
-        !data_.IsMadeBy(node) || in_row_.contains(node)) {
+    if (node == kNo<NodeId> || !data_.IsMadeBy(node) ||
+        in_row_.contains(node)) {
       return false;
+    }
+    if (placed_[node].tagged()) {
+      return !IsKnown(placed_[node]) &&
+             tree_.IsAncestor(item, placed_[node].module);
     }
     const ModuleId inside = bounds_.inside[node];
     return inside == kNo<ModuleId> || tree_.IsAncestor(inside, item) ||

@@ -97,8 +97,13 @@ class SequentialParts {
         tree_(evidence.modules),
         placed_(placed),
         data_(evidence.model) {
+    using hierarchy::Dialect;
+    dynamo_ = evidence.dialect == Dialect::kDynamo ||
+              evidence.dialect == Dialect::kDynamoStripped;
     for (const Initializer& tensor : model_.initializers()) {
-      renames_ = renames_ || model_.ValueName(tensor.value).starts_with("onnx");
+      const std::string_view name = model_.ValueName(tensor.value);
+      renames_ = renames_ || name.starts_with("onnx::");
+      dynamo_ = dynamo_ || name.starts_with("val_");
     }
   }
 
@@ -418,10 +423,7 @@ class SequentialParts {
   // weight then. dynamo names the bias after the weight if there was none
   // before, and the result after the BatchNorm's, of which it takes an item.
   Folded FoldedInto(NodeId node) const {
-    using hierarchy::Dialect;
     const std::string_view op = model_.OpType(node);
-    const bool dynamo = evidence_.dialect == Dialect::kDynamo ||
-                        evidence_.dialect == Dialect::kDynamoStripped;
     bool weight = false;
     for (const ValueId input : model_.Inputs(node)) {
       const ParameterId id = evidence_.ParameterOf(input);
@@ -430,7 +432,7 @@ class SequentialParts {
       if (name.ends_with(".weight_bias")) return Folded::kYes;
       weight = weight || name.ends_with(".weight");
     }
-    if (dynamo && !model_.Outputs(node).empty()) {
+    if (dynamo_ && !model_.Outputs(node).empty()) {
       const std::string_view name = model_.ValueName(model_.Outputs(node)[0]);
       if (name.starts_with("getitem")) return Folded::kYes;
       if (name.starts_with("conv") || name.starts_with("linear")) {
@@ -440,8 +442,8 @@ class SequentialParts {
     // A product in integers may have been a Gemm.
     const NodeId product = op == "Add" ? MatMulBefore(evidence_, node) : node;
     const bool may = op == "Cast" || op == "Mul" || product == kNo<NodeId> ||
-                     (!renames_ && model_.OpType(product) == "Gemm") ||
-                     model_.OpType(product) == "MatMulInteger" ||
+                     (dynamo_ && model_.OpType(product) == "Gemm") ||
+                     (dynamo_ && model_.OpType(product) == "MatMulInteger") ||
                      op.find("Conv") != std::string_view::npos;
     return may && !(renames_ && weight) ? Folded::kUnknown : Folded::kNo;
   }
@@ -509,6 +511,7 @@ class SequentialParts {
   const Placed& placed_;
   DataValues data_;
   bool renames_ = false;  // TorchScript, with names such as onnx::Conv_12
+  bool dynamo_ = false;   // or with names such as val_12
   std::map<ModuleId, NodeId> last_of_;             // the last node of an item
   std::map<ModuleId, std::vector<Trail>> trails_;  // by Sequential
   std::vector<Claim> claims_;
