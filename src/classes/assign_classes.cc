@@ -11,6 +11,7 @@
 #include "classes/catalogue/identify.h"
 #include "classes/catalogue/leaf_class.h"
 #include "classes/wrapper_classes.h"
+#include "hierarchy/name_parts.h"
 
 namespace onnx_tag {
 namespace {
@@ -98,33 +99,61 @@ class Observer {
       const Initializer*& known = tensors[Index(id)];
       if (known == nullptr || known->rank < tensor.rank) known = &tensor;
     }
+    const auto parameters =
+        std::make_shared<std::vector<catalogue::SeenParameter>>();
+    ReserveIn(*parameters);
     for (const ParameterId id : AllIds<ParameterId>(tensors.size())) {
-      const Parameter& parameter = evidence_.parameters[id];
-      const ModuleId module = by_evidence_[parameter.module];
+      const ModuleId module = OwnerOf(id);
       if (module == kNo<ModuleId>) continue;
-      const std::size_t dot = parameter.name.rfind('.');
       catalogue::SeenParameter seen;
-      seen.name = dot == std::string_view::npos
-                      ? parameter.name
-                      : parameter.name.substr(dot + 1);
-      // A tensor with the name of its module is not a parameter of the module.
-      if (module != ModuleTree::kRoot &&
-          seen.name == tagging_.modules.Atom(module) &&
-          dot != std::string_view::npos) {
-        continue;
-      }
-      // Dynamo's name for the bias of a batch norm folded into a convolution.
-      if (seen.name == "weight_bias") continue;
-      seen.rank = parameter.rank;
+      seen.name = hierarchy::LastPart(evidence_.parameters[id].name, '.');
+      seen.rank = evidence_.parameters[id].rank;
       if (const Initializer* const tensor = tensors[Index(id)];
           tensor != nullptr && tensor->rank > 0) {
         seen.rows = static_cast<std::uint32_t>(
             std::clamp<std::int64_t>(model_.Dims(*tensor)[0], 0, 0x7fffffff));
       }
-      if (IsFirst(module, seen.name)) {
-        observation_.seen[module].parameters.push_back(seen);
-      }
+      if (!IsFirst(module, seen.name)) continue;
+      auto& known = observation_.seen[module].parameters;
+      const auto begin =
+          static_cast<std::size_t>(known.data() - parameters->data());
+      (*parameters)[begin + known.size()] = seen;
+      known = {known.data(), known.size() + 1};
     }
+    observation_.parameters = parameters;
+  }
+
+  // Gives each module a place for its parameters.
+  void ReserveIn(std::vector<catalogue::SeenParameter>& parameters) {
+    IdVector<ModuleId, std::uint32_t> counts(tagging_.modules.size(), 0);
+    std::size_t all = 0;
+    for (const ParameterId id :
+         AllIds<ParameterId>(evidence_.parameters.size())) {
+      const ModuleId module = OwnerOf(id);
+      if (module == kNo<ModuleId>) continue;
+      ++counts[module];
+      ++all;
+    }
+    parameters.resize(all);
+    const catalogue::SeenParameter* next = parameters.data();
+    for (const ModuleId module : AllIds<ModuleId>(counts.size())) {
+      observation_.seen[module].parameters = {next, 0};
+      next += counts[module];
+    }
+  }
+
+  // The module of the tagging that has the parameter; kNo if none has it.
+  ModuleId OwnerOf(ParameterId id) const {
+    const std::string_view path = evidence_.parameters[id].name;
+    const ModuleId module = by_evidence_[evidence_.parameters[id].module];
+    if (module == kNo<ModuleId>) return module;
+    const std::string_view name = hierarchy::LastPart(path, '.');
+    // A tensor with the name of its module is not a parameter of the module.
+    const bool is_module = module != ModuleTree::kRoot &&
+                           name == tagging_.modules.Atom(module) &&
+                           name.size() < path.size();
+    // Dynamo's name for the bias of a batch norm folded into a convolution.
+    return is_module || name == "weight_bias" ? kNo<ModuleId> : module;
   }
 
   // Whether the module has no parameter of that name yet. Most modules have a

@@ -36,6 +36,7 @@ RungFunction ProposeForConversions;
 RungFunction ProposeFromConsumers;
 RungFunction ProposeFromAttention;
 RungFunction ProposeForPackedAttention;
+RungFunction ProposeForCodebooks;
 RungFunction ProposeFromLooseRecipes;
 RungFunction ProposeForControlFlow;
 RungFunction ProposeRootWhereOnlyItIsNamed;
@@ -88,6 +89,8 @@ constexpr Rung kRungs[] = {
      kInference},
     {"called", "the order in which the modules of the hierarchy are called",
      &ProposeFromCalls, kInference},
+    {"called_product", "what a quantizer made of a product that is called",
+     &ProposeForQuantizedProducts, kInference},
     {"recipe", "the recipe book's recording of the architecture",
      &ProposeFromRecipes, kInference},
     {"recurrent_layout", "what turns a recurrent layer's tensors around",
@@ -109,6 +112,8 @@ constexpr Rung kRungs[] = {
     {"attention", "decomposed attention", &ProposeFromAttention, kInference},
     {"packed_attention", "what a MultiheadAttention turns around",
      &ProposeForPackedAttention, kInference},
+    {"codebook", "the search for the nearest row of a table",
+     &ProposeForCodebooks, kInference},
     {"sequential", "the missing numbers of a Sequential",
      &ProposeForSequentialParts, kInference},
     {"loose_recipe", "its neighbours in a recording", &ProposeFromLooseRecipes,

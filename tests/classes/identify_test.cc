@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "catalogue_maker/source.h"
@@ -52,10 +54,14 @@ class File {
         at.operators |= OperatorBit(op);
       }
     }
+    std::map<ModuleId, std::vector<SeenParameter>> by_module;
     for (const std::string& name : parameters_) {
       const std::size_t dot = name.rfind('.');
-      seen.seen[tree_.Find(name.substr(0, dot))].parameters.push_back(
+      by_module[tree_.Find(name.substr(0, dot))].push_back(
           {std::string_view(name).substr(dot + 1), 1, 8});
+    }
+    for (const auto& [module, parameters] : by_module) {
+      seen.seen[module].parameters = parameters;
     }
     found_ = Identify(table, seen, hidden);
     return found_.modules[tree_.Find(path)];
@@ -219,16 +225,18 @@ TEST(IdentifyTest, ADeepChainIsHarmless) {
 TEST(LeafClassTest, OperatorsAndShapesDecide) {
   SeenModule module;
   module.operators = OperatorBit("Conv");
-  module.parameters = {{"weight", 4, 8}, {"bias", 1, 8}};
+  std::vector<SeenParameter> parameters = {{"weight", 4, 8}, {"bias", 1, 8}};
+  module.parameters = parameters;
   EXPECT_EQ(GuessLeafClass(module).name, "Conv2d");
-  module.parameters[0].rank = 3;
+  parameters[0].rank = 3;
   EXPECT_EQ(GuessLeafClass(module).name, "Conv1d");
   module.operators = OperatorBit("MatMul") | OperatorBit("Add");
-  module.parameters[0].rank = 2;
+  parameters[0].rank = 2;
   EXPECT_EQ(GuessLeafClass(module).name, "Linear");
   EXPECT_LT(GuessLeafClass(module).belief, Belief::kCertain);
   // A parameter that no such class has.
-  module.parameters.push_back({"gate", 1, 8});
+  parameters.push_back({"gate", 1, 8});
+  module.parameters = parameters;
   EXPECT_EQ(GuessLeafClass(module).name, "");
 }
 

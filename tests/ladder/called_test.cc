@@ -90,6 +90,43 @@ TEST(Called, AProductIsTheModuleWithItsShape) {
   EXPECT_EQ(mapped.Module("", 5), "mlp.down");
 }
 
+// The hierarchy places the product in integers; the rest of it goes along.
+TEST(Called, WhatAQuantizerMadeOfACalledProductGoesAlong) {
+  schema::ModelProto model;
+  schema::GraphProto* const graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddWeight(model, "block.first.weight", {16, 3, 3, 3});
+  AddWeight(model, "onnx::Conv_1_quantized", {16, 16, 3, 3});
+  AddWeight(model, "onnx::Conv_1_scale", {});
+  AddWeight(model, "onnx::Conv_1_zero_point", {});
+  AddWeight(model, "block.last.weight", {8, 16, 3, 3});
+  AddNode(graph, "Conv", {"x", "block.first.weight"}, {"1"});
+  AddNode(graph, "DynamicQuantizeLinear", {"1"}, {"q", "s", "z"});
+  AddNode(graph, "Mul", {"s", "onnx::Conv_1_scale"}, {"scales"});
+  AddNode(graph, "ConvInteger",
+          {"q", "onnx::Conv_1_quantized", "z", "onnx::Conv_1_zero_point"},
+          {"2"});
+  AddNode(graph, "Cast", {"2"}, {"3"});
+  AddNode(graph, "Mul", {"3", "scales"}, {"4"});
+  AddNode(graph, "Conv", {"4", "block.last.weight"}, {"y"});
+  graph->add_output()->set_name("y");
+  const Mapped mapped = MapWith(R"({"modules": {
+      "": {"class": "Net", "order": 0},
+      "block": {"class": "Block", "order": 1},
+      "block.first": {"class": "Conv2d", "order": 2,
+                      "parameters": {"weight": [16, 3, 3, 3]}},
+      "block.mid": {"class": "Conv2d", "order": 3,
+                    "parameters": {"weight": [16, 16, 3, 3]}},
+      "block.bn": {"class": "BatchNorm2d", "order": 4,
+                   "parameters": {"weight": [16]}},
+      "block.last": {"class": "Conv2d", "order": 5,
+                     "parameters": {"weight": [8, 16, 3, 3]}}}})",
+                                model);
+  EXPECT_EQ(mapped.Module("", 3), "block.mid");
+  EXPECT_EQ(mapped.Module("", 2), "block.mid");
+  EXPECT_EQ(mapped.Module("", 5), "block.mid");
+}
+
 // In a Sequential nobody else runs: what is between two items is the item that
 // is called between them.
 TEST(Called, AModuleOfUnknownClassHasWhatItsNeighboursLeave) {

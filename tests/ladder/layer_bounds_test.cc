@@ -186,6 +186,19 @@ TEST(SequentialParts, NotWhatIsUsedElsewhere) {
   EXPECT_NE(graph.ModuleOf("r"), "net.1");
 }
 
+// A GroupNorm that has lost its weights before each product.
+void GroupNorm(const std::string& from, const std::string& to, Graph& graph) {
+  for (const std::string op : {"Shape", "One", "Zero", "Mul", "Add"}) {
+    graph.Parameter("onnx::" + op + "_" + to, 1);
+  }
+  graph.Node("Reshape " + from + " onnx::Shape_" + to + " -> r" + to);
+  graph.Node("InstanceNormalization r" + to + " onnx::One_" + to +
+             " onnx::Zero_" + to + " -> i" + to);
+  graph.Node("Reshape i" + to + " onnx::Shape_" + to + " -> s" + to);
+  graph.Node("Mul s" + to + " onnx::Mul_" + to + " -> n" + to);
+  graph.Node("Add n" + to + " onnx::Add_" + to + " -> " + to);
+}
+
 TEST(LayerBounds, AQuantizerBelongsToWhoMadeTheTensor) {
   Graph graph;
   graph.Linear("embed", "x", "at0");
@@ -201,6 +214,39 @@ TEST(LayerBounds, AQuantizerBelongsToWhoMadeTheTensor) {
   EXPECT_EQ(graph.ModuleOf("sin0"), "h.0");
   EXPECT_EQ(graph.ModuleOf("at1"), "h.0");
   EXPECT_EQ(graph.ModuleOf("at3"), "h.2");
+}
+
+TEST(LayerBounds, AQuantizerInASharedItemIsTheListOwners) {
+  Graph graph;
+  graph.Parameter("net.stack.1.fc.weight", 2);
+  graph.Parameter("net.stack.1.fc.bias", 1);
+  graph.Linear("net.first", "x", "f");
+  graph.Node("Sin f -> s0");
+  graph.Node("Gemm s0 net.stack.1.fc.weight net.stack.1.fc.bias -> a");
+  graph.Node("Sin a -> s1");
+  graph.Node("DynamicQuantizeLinear s1 -> q");
+  graph.Node("Gemm q net.stack.1.fc.weight net.stack.1.fc.bias -> b");
+  graph.Linear("net.last", "b", "y");
+  EXPECT_EQ(graph.ModuleOf("q"), "net");
+}
+
+// Layers that begin with a norm without a name, and something else that does.
+TEST(LayerBounds, ANormBehindTheSumBeginsWhatComesNext) {
+  Graph graph;
+  graph.Linear("embed", "x", "at0");
+  for (const std::string id : {"0", "1", "2"}) {
+    GroupNorm("at" + id, "g" + id, graph);
+    if (id == "0") graph.Linear("h.0.side", "at0", "side");
+    graph.Linear("h." + id + ".up", "g" + id, "up" + id);
+    graph.Linear("h." + id + ".down", "up" + id, "down" + id);
+    graph.Node("Add down" + id + " at" + id + " -> at" +
+               std::to_string(std::stoi(id) + 1));
+  }
+  GroupNorm("at3", "g3", graph);
+  graph.Linear("head", "g3", "y");
+  EXPECT_EQ(graph.ModuleOf("at1"), "h.0");
+  EXPECT_NE(graph.ModuleOf("rg1"), "h.0");
+  EXPECT_NE(graph.ModuleOf("g2"), "h.1");
 }
 
 // Stages with a SiLU behind the sum, a pool between them, and a decoder that
@@ -264,19 +310,6 @@ TEST(LayerBounds, WhatReadsAnotherModuleIsTheCallers) {
   EXPECT_EQ(graph.ModuleOf("cb"), "");
 }
 
-// A GroupNorm that has lost its weights before each product.
-void GroupNorm(const std::string& from, const std::string& to, Graph& graph) {
-  for (const std::string op : {"Shape", "One", "Zero", "Mul", "Add"}) {
-    graph.Parameter("onnx::" + op + "_" + to, 1);
-  }
-  graph.Node("Reshape " + from + " onnx::Shape_" + to + " -> r" + to);
-  graph.Node("InstanceNormalization r" + to + " onnx::One_" + to +
-             " onnx::Zero_" + to + " -> i" + to);
-  graph.Node("Reshape i" + to + " onnx::Shape_" + to + " -> s" + to);
-  graph.Node("Mul s" + to + " onnx::Mul_" + to + " -> n" + to);
-  graph.Node("Add n" + to + " onnx::Add_" + to + " -> " + to);
-}
-
 TEST(LayerBounds, WhatGoesAlongWithModulesOfOneNameIsTheirs) {
   Graph graph;
   graph.Linear("embed", "x", "e");
@@ -308,6 +341,34 @@ TEST(LayerBounds, ATiedTableIsNotInTheModuleThatReadsItsRows) {
   graph.Node("MatMul b1 onnx::MatMul_9 -> m");
   graph.Node("Add m head.bias -> y");
   EXPECT_NE(graph.ModuleOf("e"), "net.0");
+}
+
+TEST(LayerBounds, TheModelScalesItsPixels) {
+  Graph graph;
+  graph.Parameter("onnx::Sub_1", 1);
+  graph.Parameter("onnx::Div_2", 1);
+  graph.Parameter("encoder.stem.conv.weight", 2);
+  graph.Parameter("encoder.stem.bn.weight", 1);
+  graph.Node("Sub x onnx::Sub_1 -> s");
+  graph.Node("Div s onnx::Div_2 -> d");
+  graph.Node("Conv d encoder.stem.conv.weight -> c");
+  graph.Node("BatchNormalization c encoder.stem.bn.weight -> y");
+  EXPECT_EQ(graph.ModuleOf("s"), "");
+  EXPECT_EQ(graph.ModuleOf("d"), "");
+}
+
+TEST(SequentialParts, NotBehindTheItemsOfAList) {
+  Graph graph;
+  graph.Linear("words.emb", "x", "e");
+  std::string all;
+  for (const std::string id : {"0", "1", "2"}) {
+    graph.Linear("words.convs." + id, "e", "c" + id);
+    graph.Node("Tanh c" + id + " -> t" + id);
+    all += " t" + id;
+  }
+  graph.Node("Concat" + all + " -> a");
+  graph.Linear("words.last", "a", "y");
+  EXPECT_EQ(graph.ModuleOf("t2"), "words");
 }
 
 TEST(SequentialParts, WhatMovesDataMayBeAModule) {
@@ -366,6 +427,31 @@ TEST(SequentialParts, BeginWithTheActivationBeforeItemOne) {
   graph.Node("Add e b -> y");
   EXPECT_EQ(graph.ModuleOf("r"), "net.0");
   EXPECT_EQ(graph.ModuleOf("s"), "net.2");
+}
+
+// A codebook, or a table of words whose number a classifier has chosen.
+std::string Searched(bool distances) {
+  Graph graph;
+  graph.Linear("encoder", "x", "e");
+  graph.Parameter("vq.embedding.weight", 2);
+  graph.Parameter("onnx::MatMul_1", 2);
+  graph.Node("Reshape e -> rows");
+  if (distances) {
+    graph.Node("Pow rows -> p");
+    graph.Node("MatMul rows onnx::MatMul_1 -> m");
+    graph.Node("Sub p m -> d");
+  } else {
+    graph.Node("Sin rows -> d");
+  }
+  graph.Node("ArgMin d -> chosen");
+  graph.Node("Gather vq.embedding.weight chosen -> g");
+  graph.Linear("decoder", "g", "y");
+  return graph.ModuleOf("d");
+}
+
+TEST(Codebook, IsSearchedByItsOwner) {
+  EXPECT_EQ(Searched(true), "vq");
+  EXPECT_NE(Searched(false), "vq");
 }
 
 // With batch_first both sides are turned around, by the module itself.

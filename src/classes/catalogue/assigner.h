@@ -14,8 +14,8 @@ constexpr double kWholeShare = 0.6;
 
 struct Below {
   ModuleId id;
-  std::size_t owner;  // index of its parent in the list
-  bool last;          // of its parent's children
+  std::uint32_t owner;  // index of its parent in the list
+  bool last;            // of its parent's children
 };
 
 // The class of a module under one root class.

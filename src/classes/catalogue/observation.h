@@ -3,6 +3,8 @@
 #define ONNX_TAG_CLASSES_CATALOGUE_OBSERVATION_H_
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -17,11 +19,12 @@ struct SeenParameter {
   std::uint32_t rows = 0;  // its first dimension, or the most that fits
 };
 
+// A model may have one for each node.
 struct SeenModule {
-  bool called = false;            // a scope of the module exists
-  Operators operators = 0;        // of its own nodes
+  Operators operators = 0;  // of its own nodes
+  std::span<const SeenParameter> parameters;
   std::uint32_t weight_rank = 0;  // of its weight, with or without a name
-  std::vector<SeenParameter> parameters;
+  bool called = false;            // a scope of the module exists
 };
 
 struct Observation {
@@ -32,6 +35,7 @@ struct Observation {
   Observation(const Observation& other, const ModuleTree& tree)
       : modules(tree),
         seen(other.seen),
+        parameters(other.parameters),
         scopes(other.scopes),
         linear_weights_lost(other.linear_weights_lost),
         batch_norms_folded(other.batch_norms_folded),
@@ -43,6 +47,8 @@ struct Observation {
 
   const ModuleTree& modules;  // with the classes that the file records
   IdVector<ModuleId, SeenModule> seen;
+  // What `seen` points to.
+  std::shared_ptr<const std::vector<SeenParameter>> parameters;
   bool scopes = false;               // modules without parameters are visible
   bool linear_weights_lost = false;  // TorchScript renamed them onnx::MatMul_7
   bool batch_norms_folded = false;   // into the preceding convolutions

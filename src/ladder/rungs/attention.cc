@@ -7,6 +7,7 @@
 
 #include "ladder/claim.h"
 #include "ladder/rungs/graph_patterns.h"
+#include "ladder/rungs/shared_tables.h"
 #include "tagging/torch_nn.h"
 
 namespace onnx_tag {
@@ -88,8 +89,11 @@ class AttentionCores {
     const bool guessed = module == kNo<ModuleId>;
     if (guessed) module = usual_;
     if (module == kNo<ModuleId> || module == ModuleId{0}) return Forget();
-    const bool doubtful = guessed || CallsOwnCode(module);
+    const bool own_code = CallsOwnCode(module);
+    const bool doubtful = guessed || own_code;
     for (const NodeId node : region_) {
+      // All layers do this alike: it is the part that nobody knows.
+      if (own_code && IsShared(node)) continue;
       // The projections are submodules whose names are lost.
       const bool projection = IsProjection(node);
       claims_.push_back(
@@ -117,6 +121,20 @@ class AttentionCores {
       }
     }
     return false;
+  }
+
+  // Whether several layers do the same with the same table.
+  bool IsShared(NodeId node) {
+    if (shared_.empty()) {
+      shared_.resize(model_.node_count(), false);
+      for (const SharedCalls& calls :
+           FindSharedCalls(evidence_, placed_, DataValues(model_))) {
+        for (const std::vector<NodeId>& call : calls) {
+          for (const NodeId part : call) shared_[part] = true;
+        }
+      }
+    }
+    return shared_[node];
   }
 
   void Reach(NodeId producer, NodeId softmax, bool from_projection) {
@@ -187,6 +205,7 @@ class AttentionCores {
   ModuleId sources_ = kNo<ModuleId>;
   int source_count_ = 0;
   ModuleId usual_ = kNo<ModuleId>;
+  IdVector<NodeId, bool> shared_;  // empty until asked for
   std::vector<Claim> claims_;
 };
 

@@ -45,10 +45,20 @@ class ExecutionOrder {
         behind_hidden_(evidence.model.node_count(), false),
         data_(evidence.model),
         bounds_(FindBounds(evidence, placed, data_)),
-        own_arithmetic_(tree_.size(), false) {
+        own_arithmetic_(tree_.size(), false),
+        again_(tree_.size(), false),
+        from_book_(evidence.model.node_count(), false) {
+    for (const RecipeFact& fact : evidence.recipes) {
+      from_book_[fact.node] = true;
+    }
     for (const Parameter& parameter : evidence.parameters) {
       if (parameter.uses > 0 && !IsPlainParameter(parameter.name)) {
         own_arithmetic_[parameter.module] = true;
+      }
+      for (ModuleId at = parameter.module;
+           parameter.uses > 1 && at != ModuleId{0} && !again_[at];
+           at = tree_.Parent(at)) {
+        again_[at] = true;
       }
     }
   }
@@ -83,8 +93,13 @@ class ExecutionOrder {
     return Callable(tree_.CommonAncestor(a, b));
   }
 
+  // A vague likeness to a recording holds nothing.
   bool IsAnchor(NodeId node) const {
-    return placed_[node].tagged() && IsData(node);
+    return placed_[node].tagged() && IsData(node) && !IsVague(node);
+  }
+
+  bool IsVague(NodeId node) const {
+    return placed_[node].confidence == Confidence::kLow && from_book_[node];
   }
 
   // The module that gets the result of `node`: a leaf has returned to its
@@ -142,8 +157,30 @@ class ExecutionOrder {
   ModuleId ConvertedFrom(NodeId node) const {
     if (model_.OpType(node) != "DynamicQuantizeLinear") return kNo<ModuleId>;
     const NodeId producer = ProducerOf(model_, FirstInput(model_, node));
-    if (producer != kNo<NodeId>) return module_[producer];
+    if (producer != kNo<NodeId>) return OutOfShared(module_[producer]);
     return much_is_placed_ ? ModuleId{0} : kNo<ModuleId>;
+  }
+
+  bool IsAlone(ModuleId item) const {
+    for (const ModuleId other : tree_.Children(tree_.Parent(item))) {
+      if (other != item) return false;
+    }
+    return true;
+  }
+
+  // A list that holds one object several times has the object's parameters
+  // under its last index. Which item runs is unknown: it is the list's owner
+  // that is meant.
+  ModuleId OutOfShared(ModuleId module) const {
+    ModuleId result = module;
+    for (ModuleId at = module; at != kNo<ModuleId> && at != ModuleId{0};
+         at = tree_.Parent(at)) {
+      if (hierarchy::IsNumeric(tree_.Atom(at)) && again_[at] &&
+          !tree_.Children(at).empty() && IsAlone(at)) {
+        result = Callable(tree_.Parent(at));
+      }
+    }
+    return result;
   }
 
   // What several layers run is in none of them.
@@ -462,14 +499,42 @@ class ExecutionOrder {
       if (HasHiddenWeight(evidence_, other)) return otherwise;
     }
     ModuleId both = Common(module_[after], readers_[node]);
-    // A table with the name of another module is tied: its own is near both.
+    // A table with the name of another module is tied, and no layer has one.
     const ParameterId table = evidence_.ParameterOf(FirstInput(model_, node));
-    if (model_.OpType(node) == "Gather" && table != kNo<ParameterId>) {
+    if (model_.OpType(node) == "Gather" && table != kNo<ParameterId> &&
+        LeavesLayer(ModuleId{0}, both)) {
       both = Common(both, evidence_.parameters[table].module);
     }
+    // Who calls the model scales its pixels.
+    if (ScalesInput(node) && IsConvolution(after)) return otherwise;
     return both == module_[after] && !HasChildren(both) && both != ModuleId{0}
                ? Callable(tree_.Parent(both))
                : both;
+  }
+
+  bool IsConvolution(NodeId node) const {
+    return model_.OpType(node).find("Conv") != std::string_view::npos;
+  }
+
+  // Whether it only scales an input of the model, or what such a node made.
+  bool ScalesInput(NodeId node) const {
+    constexpr std::size_t kMost = 4;
+    for (std::size_t steps = 0; steps < kMost; ++steps) {
+      const std::string_view op = model_.OpType(node);
+      if (op != "Sub" && op != "Div" && op != "Mul" && op != "Add") {
+        return false;
+      }
+      ValueId data = kNo<ValueId>;
+      for (const ValueId input : model_.Inputs(node)) {
+        if (!data_.Contains(input)) continue;
+        if (data != kNo<ValueId>) return false;
+        data = input;
+      }
+      if (data == kNo<ValueId>) return false;
+      node = ProducerOf(model_, data);
+      if (node == kNo<NodeId>) return true;
+    }
+    return false;
   }
 
   // Whether `module` has not returned yet: a later node of the gap reads an
@@ -579,6 +644,8 @@ class ExecutionOrder {
   DataValues data_;
   Bounds bounds_;
   IdVector<ModuleId, bool> own_arithmetic_;
+  IdVector<ModuleId, bool> again_;  // has a parameter that is read twice
+  IdVector<NodeId, bool> from_book_;
   std::vector<Claim> claims_;
 };
 

@@ -195,9 +195,13 @@ class LikeLayers : BoundsFinder {
 
   // Whether an item may have the node: nobody has, or the item itself.
   bool IsFree(NodeId node, ModuleId item) const {
-    if (node == kNo<NodeId> || placed_[node].tagged() ||
-        !data_.IsMadeBy(node) || in_row_.contains(node)) {
+    if (node == kNo<NodeId> || !data_.IsMadeBy(node) ||
+        in_row_.contains(node)) {
       return false;
+    }
+    if (placed_[node].tagged()) {
+      return !IsKnown(placed_[node]) &&
+             tree_.IsAncestor(item, placed_[node].module);
     }
     const ModuleId inside = bounds_.inside[node];
     return inside == kNo<ModuleId> || tree_.IsAncestor(inside, item) ||
@@ -232,11 +236,20 @@ class LikeLayers : BoundsFinder {
                              ? OnlyReader(values[slot], model_.OpType(reader))
                              : kNo<NodeId>);
         }
-        if (next[0] == reader && MayOwn(items, next)) {
+        if (next[0] == reader && !BeginsNorm(reader) && MayOwn(items, next)) {
           AddRow(items, rows, std::move(next));
         }
       }
     }
+  }
+
+  // Whether a norm begins here that has lost its name: what comes next begins
+  // with it.
+  bool BeginsNorm(NodeId node) const {
+    if (model_.OpType(node).ends_with("Normalization")) return true;
+    const NodeId next = OnlyConsumer(model_, node);
+    return model_.OpType(node) == "Reshape" && next != kNo<NodeId> &&
+           model_.OpType(next) == "InstanceNormalization";
   }
 
   void AddProducers(const std::vector<ModuleId>& items, std::vector<Row>& rows,
@@ -359,7 +372,13 @@ class LikeLayers : BoundsFinder {
         !tree_.IsAncestor(to, known)) {
       return;
     }
-    bounds_.PutInside(tree_, b, Moved(module, from, to));
+    // What has a name here and none there is hardly the same operation of a
+    // leaf.
+    const bool leaf = IsKnown(placed_[a]) && module != from &&
+                      tree_.Children(module).empty() &&
+                      !HasHiddenWeight(evidence_, b);
+    bounds_.PutInside(tree_, b,
+                      Moved(leaf ? tree_.Parent(module) : module, from, to));
     Pair(a, b);
   }
 

@@ -42,7 +42,7 @@ class PackedAttention {
       if (before_[id].empty() || behind_[id].empty()) continue;
       for (const auto* const nodes : {&before_[id], &behind_[id]}) {
         for (const NodeId node : *nodes) {
-          claims.push_back({node, id, Confidence::kLow, Source::kOperation,
+          claims.push_back({node, id, Confidence::kMedium, Source::kOperation,
                             "a MultiheadAttention turns its inputs around, "
                             "and its result back"});
         }

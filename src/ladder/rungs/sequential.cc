@@ -97,8 +97,13 @@ class SequentialParts {
         tree_(evidence.modules),
         placed_(placed),
         data_(evidence.model) {
+    using hierarchy::Dialect;
+    dynamo_ = evidence.dialect == Dialect::kDynamo ||
+              evidence.dialect == Dialect::kDynamoStripped;
     for (const Initializer& tensor : model_.initializers()) {
-      renames_ = renames_ || model_.ValueName(tensor.value).starts_with("onnx");
+      const std::string_view name = model_.ValueName(tensor.value);
+      renames_ = renames_ || name.starts_with("onnx::");
+      dynamo_ = dynamo_ || name.starts_with("val_");
     }
   }
 
@@ -169,7 +174,9 @@ class SequentialParts {
     if (gap.empty() || after == kNo<NodeId>) return;
     std::sort(gap.begin(), gap.end());
     if (HasOtherInputs(before, gap)) return;
-    Place(before, gap, after);
+    // Who makes a tensor has its quantizer, too.
+    std::erase_if(gap, [&](NodeId node) { return IsQuantizer(node); });
+    if (!gap.empty()) Place(before, gap, after);
   }
 
   // The open nodes behind a node, in the order of the file.
@@ -185,7 +192,7 @@ class SequentialParts {
               std::find(part.begin(), part.end(), reader) != part.end()) {
             continue;
           }
-          if (placed_[reader].tagged()) continue;
+          if (placed_[reader].tagged() || IsQuantizer(reader)) continue;
           part.push_back(reader);
           made.push_back(reader);
         }
@@ -245,18 +252,32 @@ class SequentialParts {
       return;
     }
     std::size_t number = 1;
+    const bool norm = IsNorm(part);
     do {
-      ClaimTail(last, number++, part);
+      ClaimTail(last, number++, part, norm);
       if (!IsNorm(part)) return;
-      const NodeId norm = part.back();
-      part = PartBehind(norm);
-      if (!part.empty() && !IsAlone(norm, part)) return;
+      const NodeId end = part.back();
+      part = PartBehind(end);
+      if (!part.empty() && !IsAlone(end, part)) return;
     } while (!part.empty());
   }
 
-  // Whether the same follows an item before the last.
+  // Whether the same follows an item before the last, and leads to the next.
   bool GoesOnLike(NodeId other, const std::vector<NodeId>& part) const {
-    return other != kNo<NodeId> && OpsOf(PartBehind(other)) == OpsOf(part);
+    if (other == kNo<NodeId>) return false;
+    const std::vector<NodeId> twin = PartBehind(other);
+    if (OpsOf(twin) != OpsOf(part)) return false;
+    const ModuleId list = tree_.Parent(placed_[other].module);
+    for (const ValueId output : model_.Outputs(twin.back())) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId reader : model_.Consumers(output)) {
+        if (placed_[reader].tagged() &&
+            tree_.IsAncestor(list, placed_[reader].module)) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   // Whether only another module of the Sequential's owner reads the activation.
@@ -284,10 +305,11 @@ class SequentialParts {
 
   // Claims the part as the item with this distance from the one of `last`.
   void ClaimTail(NodeId last, std::size_t distance,
-                 const std::vector<NodeId>& part) {
+                 const std::vector<NodeId>& part, bool norm_follows) {
     const ModuleId item = placed_[last].module;
     const ModuleId list = tree_.Parent(item);
-    const Folded folded = FoldedInto(last);
+    // Nobody puts another norm behind a BatchNorm.
+    const Folded folded = norm_follows ? Folded::kNo : FoldedInto(last);
     ModuleId next = kNo<ModuleId>;
     if (folded != Folded::kUnknown) {
       next = tree_.FindChild(list,
@@ -310,7 +332,7 @@ class SequentialParts {
         continue;
       }
       for (std::size_t i = 0; i < nodes.size(); ++i) {
-        ClaimTail(last, trail.parts[i] + 1, {nodes[i]});
+        ClaimTail(last, trail.parts[i] + 1, {nodes[i]}, false);
       }
       return true;
     }
@@ -324,14 +346,23 @@ class SequentialParts {
     if (NumberAt(item) != 1U || !IsProduct(model_.OpType(first))) return;
     const ModuleId head = tree_.FindChild(list, "0");
     if (head == kNo<ModuleId> || evidence_.HasParameterAt(head)) return;
-    const NodeId before = ProducerOf(model_, FirstInput(model_, first));
+    NodeId reader = first;
+    NodeId before = ProducerOf(model_, FirstInput(model_, first));
+    if (before != kNo<NodeId> && IsQuantizer(before)) {
+      reader = before;
+      before = ProducerOf(model_, FirstInput(model_, before));
+    }
     if (before == kNo<NodeId> || placed_[before].tagged() ||
         !IsRectifier(model_.OpType(before)) ||
-        OnlyConsumer(model_, before) != first) {
+        OnlyConsumer(model_, before) != reader) {
       return;
     }
     claims_.push_back({before, head, Confidence::kLow, Source::kLocality,
                        "a Sequential begins with it"});
+  }
+
+  bool IsQuantizer(NodeId node) const {
+    return model_.OpType(node) == "DynamicQuantizeLinear";
   }
 
   static bool IsRectifier(std::string_view op) {
@@ -392,10 +423,7 @@ class SequentialParts {
   // weight then. dynamo names the bias after the weight if there was none
   // before, and the result after the BatchNorm's, of which it takes an item.
   Folded FoldedInto(NodeId node) const {
-    using hierarchy::Dialect;
     const std::string_view op = model_.OpType(node);
-    const bool dynamo = evidence_.dialect == Dialect::kDynamo ||
-                        evidence_.dialect == Dialect::kDynamoStripped;
     bool weight = false;
     for (const ValueId input : model_.Inputs(node)) {
       const ParameterId id = evidence_.ParameterOf(input);
@@ -404,15 +432,19 @@ class SequentialParts {
       if (name.ends_with(".weight_bias")) return Folded::kYes;
       weight = weight || name.ends_with(".weight");
     }
-    if (dynamo && !model_.Outputs(node).empty()) {
+    if (dynamo_ && !model_.Outputs(node).empty()) {
       const std::string_view name = model_.ValueName(model_.Outputs(node)[0]);
       if (name.starts_with("getitem")) return Folded::kYes;
       if (name.starts_with("conv") || name.starts_with("linear")) {
         return Folded::kNo;
       }
     }
-    const bool may =
-        op.find("Conv") != std::string_view::npos || (dynamo && op == "Gemm");
+    // A product in integers may have been a Gemm.
+    const NodeId product = op == "Add" ? MatMulBefore(evidence_, node) : node;
+    const bool may = op == "Cast" || op == "Mul" || product == kNo<NodeId> ||
+                     (dynamo_ && model_.OpType(product) == "Gemm") ||
+                     (dynamo_ && model_.OpType(product) == "MatMulInteger") ||
+                     op.find("Conv") != std::string_view::npos;
     return may && !(renames_ && weight) ? Folded::kUnknown : Folded::kNo;
   }
 
@@ -479,6 +511,7 @@ class SequentialParts {
   const Placed& placed_;
   DataValues data_;
   bool renames_ = false;  // TorchScript, with names such as onnx::Conv_12
+  bool dynamo_ = false;   // or with names such as val_12
   std::map<ModuleId, NodeId> last_of_;             // the last node of an item
   std::map<ModuleId, std::vector<Trail>> trails_;  // by Sequential
   std::vector<Claim> claims_;

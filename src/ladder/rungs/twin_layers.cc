@@ -234,6 +234,7 @@ class TwinLayers : BoundsFinder {
     while (end > 0 && model_.OpType(nodes_[gap.begin + end - 1]) == "Cast") {
       --end;
     }
+    end = std::min(end, BeforeNorm(gap, end));
     if (end + begin <= gap.size()) return end;
     // It could be either's: a layer ends where its result meets its input, or
     // with the activation behind that, or with what others read, too.
@@ -247,6 +248,20 @@ class TwinLayers : BoundsFinder {
       }
     }
     return std::max(std::min(meets, end), gap.size() - begin);
+  }
+
+  // How much of the end is before a norm that follows the sum with the layer's
+  // input: that norm begins what comes next.
+  std::size_t BeforeNorm(const Gap& gap, std::size_t end) const {
+    std::size_t meets = 0;
+    for (std::size_t i = 0; i < end; ++i) {
+      const NodeId node = nodes_[gap.begin + i];
+      if (meets > 0 && model_.OpType(node).ends_with("Normalization")) {
+        return meets;
+      }
+      if (MeetsOld(node, gap)) meets = i + 1;
+    }
+    return end;
   }
 
   // Whether a named node outside the list reads its result.
