@@ -3,7 +3,8 @@
 # A .deb has what Debian's policy asks for: compressed man pages and changelog,
 # a copyright file instead of licence texts that every Debian system has. All
 # files get the time in SOURCE_DATE_EPOCH, so that two builds are equal.
-file(GLOB_RECURSE programs ${CPACK_TEMPORARY_DIRECTORY}/*/bin/onnx-tag)
+file(GLOB_RECURSE programs ${CPACK_TEMPORARY_DIRECTORY}/onnx-tag)
+list(FILTER programs INCLUDE REGEX "/bin/onnx-tag$")
 list(GET programs 0 program)
 get_filename_component(root ${program} DIRECTORY)
 get_filename_component(root ${root} DIRECTORY)

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,28 @@ inline double ParseDouble(std::string_view text) {
 #else
   // The standard library of emscripten has from_chars for integers only.
   return std::strtod(std::string(text).c_str(), nullptr);
+#endif
+}
+
+// nullopt unless all of `text` is a number.
+inline std::optional<double> ParseAllAsDouble(std::string_view text) {
+#ifdef __cpp_lib_to_chars
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+#else
+  // strtod also takes leading spaces, a plus sign and hexadecimal digits.
+  if (text.empty() || text.find_first_of(" \t\r\n\v\f+xX") == 0 ||
+      text.find_first_of("xX") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::string copy(text);
+  char* stop = nullptr;
+  const double number = std::strtod(copy.c_str(), &stop);
+  if (stop != copy.c_str() + copy.size()) return std::nullopt;
+  return number;
 #endif
 }
 

@@ -311,31 +311,36 @@ void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
   tagging.modules.SetClass(id, answer.name);
   ModuleFacts& facts = tagging.facts[id];
   facts.class_confidence = AsConfidence(answer.belief);
-  facts.candidates.assign(answer.candidates.begin(), answer.candidates.end());
+  const auto others = answer.candidates.names();
+  facts.candidates.assign(others.begin(), others.end());
 }
 
 // The classes in the recordings of the recipe book, by module of the tagging.
 class RecipeBookClasses {
  public:
-  RecipeBookClasses(const Evidence& evidence, const ModuleTree& tree)
-      : by_module_(tree.size(), nullptr) {
+  RecipeBookClasses(const Evidence& evidence, const ModuleTree& tree) {
+    if (!evidence.recipe_classes.empty()) {
+      by_module_.resize(tree.size(), nullptr);
+    }
     for (const RecipeClasses& classes : evidence.recipe_classes) {
       const ModuleId id = tree.Find(evidence.modules.Path(classes.module));
       if (id != kNo<ModuleId>) by_module_[id] = &classes;
     }
   }
 
-  bool Has(ModuleId id) const { return by_module_[id] != nullptr; }
+  bool Has(ModuleId id) const {
+    return by_module_.size() > 0 && by_module_[id] != nullptr;
+  }
   ClassAnswer Of(ModuleId id) const {
     if (!Has(id)) return {};
     const RecipeClasses& classes = *by_module_[id];
     ClassAnswer answer;
     answer.name = classes.names.front();
-    answer.candidates.assign(
-        classes.names.begin() + 1,
-        classes.names.begin() +
-            static_cast<std::ptrdiff_t>(std::min(
-                classes.names.size(), catalogue::kMostCandidates + 1)));
+    const std::size_t most =
+        std::min(classes.names.size(), catalogue::kMostCandidates + 1);
+    for (std::size_t i = 1; i < most; ++i) {
+      answer.candidates.Add(classes.names[i]);
+    }
     answer.belief = answer.candidates.empty()
                         ? static_cast<Belief>(classes.confidence)
                         : Belief::kLow;
@@ -343,7 +348,7 @@ class RecipeBookClasses {
   }
 
  private:
-  IdVector<ModuleId, const RecipeClasses*> by_module_;
+  IdVector<ModuleId, const RecipeClasses*> by_module_;  // or empty: none
 };
 
 // The operations can show a class that names alone cannot: `model.3` may have

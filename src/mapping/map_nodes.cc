@@ -152,10 +152,16 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
   // No later step asks for scopes. With a module for each node they are 120
   // bytes a node, and classes need as much.
   static_cast<ScopeFacts&>(gathered) = ScopeFacts();
+  gathered.callable = {};
   tagging.dialect = hierarchy::DialectName(evidence.dialect);
   AssignClasses(evidence, tagging);
   rules.Classify(evidence, tagging);
   if (strategy.prune != nullptr) strategy.prune(tagging);
+  // From here on, only rules ask for parameters. With one for each node they
+  // are 40 bytes a node.
+  if (facts.rules == nullptr) {
+    static_cast<ParameterFacts&>(gathered) = ParameterFacts();
+  }
   if (facts.rules == nullptr || facts.rules->vocabulary.empty()) {
     AssignRoles(model, tagging);
   } else {

@@ -1,10 +1,10 @@
 // Any numbers by node or value: sensitivities, signal-to-noise ratios, counts.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <unordered_map>
 
+#include "base/parse_double.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"
 #include "profile/read_profile.h"
@@ -15,14 +15,6 @@ namespace {
 constexpr std::string_view kForms =
     "a profile is JSON of ONNX Runtime or TensorRT, or lines of "
     "NODE<tab>NUMBER";
-
-std::optional<double> NumberIn(std::string_view text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
 
 std::string_view Cell(std::string_view line, std::size_t column) {
   for (; column > 0; --column) {
@@ -48,10 +40,11 @@ Column FindColumn(std::string_view first, std::string_view second,
       1;
   const bool named = measure != Measure::kTime;
   for (std::size_t i = 1; i < cells; ++i) {
-    const bool number = NumberIn(Cell(first, i)).has_value();
+    const bool number = ParseAllAsDouble(Cell(first, i)).has_value();
     if (!named && number) return {i, "value", false};
     const std::string_view head = Cell(first, i);
-    if (named ? head == measure : NumberIn(Cell(second, i)).has_value()) {
+    if (named ? head == measure
+              : ParseAllAsDouble(Cell(second, i)).has_value()) {
       return {i, std::string(head), true};
     }
   }
@@ -106,7 +99,7 @@ Profile ReadTableProfile(Bytes tsv, std::string_view measure) {
        ++line) {
     if (!IsData(*line)) continue;
     const std::string_view cell = Cell(*line, column.index);
-    const std::optional<double> value = NumberIn(cell);
+    const std::optional<double> value = ParseAllAsDouble(cell);
     if (!value || !(std::abs(*value) <= kMost)) {
       Fail(ErrorKind::kInput,
            "line {}: '{}' is not a number from -1e12 to 1e12\n  {}",

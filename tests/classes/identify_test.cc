@@ -74,6 +74,11 @@ class File {
   Identification found_;
 };
 
+std::vector<std::string_view> CandidatesOf(const ClassAnswer& answer) {
+  const auto names = answer.candidates.names();
+  return {names.begin(), names.end()};
+}
+
 void AddLinear(File& file, const std::string& path) {
   file.Calls(path, "MatMul Add").Has(path + ".bias");
 }
@@ -117,8 +122,8 @@ TEST(IdentifyTest, BertIsFirstAmongItsCopies) {
   const ClassAnswer root = file.Find("");
   EXPECT_EQ(root.name, "BertModel");
   EXPECT_NE(root.belief, Belief::kCertain);
-  EXPECT_THAT(root.candidates, Contains("RobertaModel"));
-  EXPECT_LE(root.candidates.size(), kMostCandidates);
+  EXPECT_THAT(CandidatesOf(root), Contains("RobertaModel"));
+  EXPECT_LE(CandidatesOf(root).size(), kMostCandidates);
   EXPECT_EQ(file.Find("encoder.layer.1.attention.self").name,
             "BertSelfAttention");
   EXPECT_EQ(file.Find("encoder.layer").name, "ModuleList");
@@ -180,7 +185,7 @@ TEST(IdentifyTest, WhatTheFileRecordsBeatsTheCatalogue) {
   File file = Bert("");
   file.Records("", "RobertaModel");
   EXPECT_EQ(file.Find("encoder").name, "RobertaEncoder");
-  EXPECT_THAT(file.Find("encoder").candidates, IsEmpty());
+  EXPECT_THAT(CandidatesOf(file.Find("encoder")), IsEmpty());
 }
 
 TEST(IdentifyTest, ARecordTheCatalogueNeverHeardOfLeavesItsPartsOpen) {
@@ -193,7 +198,7 @@ TEST(IdentifyTest, AHiddenFamilyIsNotNamed) {
   File file = Bert("");
   const ClassAnswer root = file.Find("", BuiltIn(), "transformers.models.bert");
   EXPECT_NE(root.name, "BertModel");
-  EXPECT_THAT(root.candidates, Not(Contains("BertModel")));
+  EXPECT_THAT(CandidatesOf(root), Not(Contains("BertModel")));
   EXPECT_NE(root.belief, Belief::kCertain);
 }
 
@@ -201,7 +206,7 @@ TEST(IdentifyTest, TheSameFileGivesTheSameAnswer) {
   const ClassAnswer first = Bert("").Find("");
   const ClassAnswer second = Bert("").Find("");
   EXPECT_EQ(first.name, second.name);
-  EXPECT_EQ(first.candidates, second.candidates);
+  EXPECT_EQ(CandidatesOf(first), CandidatesOf(second));
 }
 
 TEST(IdentifyTest, AThousandLayersCostLittleMoreThanOne) {

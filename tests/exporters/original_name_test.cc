@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <string>
 
 namespace onnx_tag::hierarchy {
@@ -214,7 +213,8 @@ TEST(UndoTest, Pitfall04_OddCharactersSurvive) {
 }
 
 TEST(UndoTest, HostileNamesTakeLinearTime) {
-  const auto start = std::chrono::steady_clock::now();
+  // Seconds at most, where the square of a megabyte would be hours: then ctest
+  // ends the test.
   for (const std::string_view part :
        {"_q", "_quant", "fused ", "/", "__1", "_inlfunc_a", "_token_1", "1",
         "/LayerNormFusion/", "ConvFusion_W_", "_weight_scale", "."}) {
@@ -225,8 +225,6 @@ TEST(UndoTest, HostileNamesTakeLinearTime) {
     UndoNodeName(std::string_view(name).substr(2));
     UndoTensorName(std::string_view(name).substr(2));
   }
-  // Seconds, where the square of a megabyte would be hours.
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 }  // namespace

@@ -144,10 +144,10 @@ export function measureText(name: MeasureName, value: number, profile: ProfileMe
   }
 }
 
-/** A sum that leaves out what is unknown is a lower bound; a bound of 0 says nothing. */
-export function atLeast(text: string, value: number, unknown: number): string {
+/** A sum that leaves out what is unknown is a lower bound; a bound below `useful` says nothing. */
+export function atLeast(text: string, value: number, unknown: number, useful = 1): string {
   if (unknown === 0) return text;
-  return value === 0 ? "?" : "≥\u202f" + text;
+  return value < useful ? "?" : "≥\u202f" + text;
 }
 
 export function grouped(value: number): string {

@@ -152,7 +152,8 @@ export class ModelPage {
       if (name === "nodes") continue;
       const by = this.context.measure(name);
       const unknown = by.unknown[0]!;
-      const value = atLeast(measureText(name, by.total[0]!, data.measure), by.total[0]!, unknown);
+      const useful = name === "flops" && available.includes("parameters") ? this.context.measure("parameters").total[0]! : 1;
+      const value = atLeast(measureText(name, by.total[0]!, data.measure), by.total[0]!, unknown, useful);
       facts.push(fact(measureLabel(model, name).toLowerCase().replace("flops", "FLOPs"), value,
         unknown > 0 ? `${grouped(unknown)} nodes have no number` : ""));
     }

@@ -47,7 +47,9 @@ export class ZooPage {
         key: "flops",
         label: "FLOPs",
         value: (row) => row.flops ?? -1,
-        cell: (row) => (row.flops === null ? "?" : atLeast(compact(row.flops), row.flops, row.unknown_flops)),
+        // Most models use each parameter at least once.
+        cell: (row) =>
+          row.flops === null ? "?" : atLeast(compact(row.flops), row.flops, row.unknown_flops, row.parameters),
         number: true,
       },
       { key: "producer", label: "Producer", value: (row) => row.producer ?? "", cell: (row) => visible(row.producer ?? "–") },

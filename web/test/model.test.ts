@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { findFlow } from "../src/flow";
-import { measure, partition, compact, percent, measureText } from "../src/measures";
+import { atLeast, measure, partition, compact, percent, measureText } from "../src/measures";
 import { decodeDeltas, decodeRuns, decodeStrings, Model, visible } from "../src/model";
 import { narrow } from "../src/model_page";
 import { changeWords, mergeTrees } from "../src/compare_page";
@@ -131,6 +131,13 @@ test("two trees are merged, and a change counts for all modules above it", () =>
   assert.equal(root.changesBelow, 2);
   assert.deepEqual(root.children.map((row) => [row.path, row.a >= 0, row.b >= 0]), [["a", true, true], ["[untagged]", true, true], ["b", false, true]]);
   assert.deepEqual(changeWords(change).map((word) => word.text), ["+ 2 Cast", "MatMul \u2192 Gemm"]);
+});
+
+test("a lower bound is shown where it says something", () => {
+  assert.equal(atLeast("500", 500, 0, 1000), "500");
+  assert.equal(atLeast("5000", 5000, 3, 1000), "\u2265\u202f5000");
+  assert.equal(atLeast("14", 14, 3, 1000), "?");
+  assert.equal(atLeast("0", 0, 3), "?");
 });
 
 test("numbers are short", () => {

@@ -36,7 +36,8 @@ EqualsOrder::EqualsOrder(const Table& table, const Observation& observation)
   for (const SeenModule& module : observation.seen) {
     for (const SeenParameter& parameter : module.parameters) {
       if (parameter.rank == 2 && parameter.rows > 0 &&
-          parameter.rows < 0x7fffffff) {
+          parameter.rows < 0x7fffffff &&
+          (rows_.empty() || rows_.back() != parameter.rows)) {
         rows_.push_back(parameter.rows);
       }
     }

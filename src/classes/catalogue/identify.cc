@@ -46,7 +46,6 @@ class Identifier {
         matcher_(table, observation, shapes_, hidden),
         assigner_(table, observation, shapes_, matcher_),
         order_(table, observation) {
-    result_.modules.resize(tree_.size());
     refused_.resize(shapes_.size(), false);
     const Operators convolution = OperatorBit("Conv");
     for (const SeenModule& module : observation.seen) {
@@ -56,6 +55,7 @@ class Identifier {
 
   Identification Run() {
     Visit(ModuleTree::kRoot);
+    result_.modules.resize(tree_.size());
     return std::move(result_);
   }
 
@@ -228,11 +228,10 @@ class Identifier {
   void AddCandidate(ClassId other, ClassAnswer& answer) const {
     if (other == kNo<ClassId>) return;
     const std::string_view name = table_.Name(other);
-    auto& candidates = answer.candidates;
-    if (name != answer.name && candidates.size() < kMostCandidates &&
-        std::find(candidates.begin(), candidates.end(), name) ==
-            candidates.end()) {
-      candidates.push_back(name);
+    const auto known = answer.candidates.names();
+    if (name != answer.name && known.size() < kMostCandidates &&
+        std::find(known.begin(), known.end(), name) == known.end()) {
+      answer.candidates.Add(name);
     }
   }
 
@@ -240,6 +239,9 @@ class Identifier {
   // a module for each of 10^6 nodes, one assignment takes 20 MB.
   void Write(const std::vector<Below>& modules, const Assignment& best,
              const std::vector<Ranked>& equals, bool firm) {
+    // Not before: a model may be refused, and an answer for each of its
+    // modules takes as much memory as all that led to it.
+    result_.modules.resize(tree_.size());
     for (std::size_t i = 0; i < modules.size(); ++i) {
       if (best[i].target == kNo<ClassId>) continue;
       result_.modules[modules[i].id].name = table_.Name(best[i].target);

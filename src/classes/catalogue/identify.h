@@ -10,6 +10,8 @@
 #ifndef ONNX_TAG_CLASSES_CATALOGUE_IDENTIFY_H_
 #define ONNX_TAG_CLASSES_CATALOGUE_IDENTIFY_H_
 
+#include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -21,10 +23,40 @@ namespace onnx_tag::catalogue {
 // The same levels as Confidence in onnx_tag/tagging.h.
 enum class Belief : std::uint8_t { kLow, kMedium, kHigh, kCertain };
 
+// Other classes that fit equally well. Nearly all modules have none, and a
+// model may have a module for each node: one pointer then.
+class OtherClasses {
+ public:
+  OtherClasses() = default;
+  OtherClasses(const OtherClasses& other) {
+    for (const std::string_view name : other.names()) Add(name);
+  }
+  OtherClasses(OtherClasses&&) noexcept = default;
+  OtherClasses& operator=(OtherClasses other) noexcept {
+    names_ = std::move(other.names_);
+    return *this;
+  }
+  ~OtherClasses() = default;
+
+  void Add(std::string_view name) {
+    if (names_ == nullptr) names_ = std::make_unique<Names>();
+    names_->push_back(name);
+  }
+  bool empty() const { return names_ == nullptr; }
+  std::span<const std::string_view> names() const {
+    return names_ == nullptr ? std::span<const std::string_view>()
+                             : std::span<const std::string_view>(*names_);
+  }
+
+ private:
+  using Names = std::vector<std::string_view>;
+  std::unique_ptr<Names> names_;
+};
+
 struct ClassAnswer {
   std::string_view name;  // empty: not known
   Belief belief = Belief::kLow;
-  std::vector<std::string_view> candidates;  // others that fit equally well
+  OtherClasses candidates;
 
   bool known() const { return !name.empty(); }
 };

@@ -13,6 +13,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "evidence/sequential_numbers.h"
@@ -193,6 +195,7 @@ class SequentialParts {
             continue;
           }
           if (placed_[reader].tagged() || IsQuantizer(reader)) continue;
+          if (part.size() == kMostNodes) break;
           part.push_back(reader);
           made.push_back(reader);
         }
@@ -234,20 +237,17 @@ class SequentialParts {
   void PlaceTail(NodeId last) {
     const ModuleId item = placed_[last].module;
     const ModuleId list = tree_.Parent(item);
-    NodeId other = kNo<NodeId>;  // of an item before it
-    std::size_t items = 0;
-    for (const ModuleId child : tree_.Children(list)) {
-      if (!evidence_.HasParameterAt(child)) continue;
-      ++items;
-      if (NumberAt(child) > NumberAt(item)) return;
-      if (child != item && last_of_.contains(child)) {
-        other = last_of_.at(child);
-      }
-    }
+    const Items& items = ItemsOf(list);
+    if (items.last_number > NumberAt(item)) return;
+    const ModuleId before =
+        items.last != item ? items.last : items.last_but_one;
+    // Of an item before it.
+    const NodeId other =
+        before == kNo<ModuleId> ? kNo<NodeId> : last_of_.at(before);
     if (PlaceTrail(last, list)) return;
     std::vector<NodeId> part = PartBehind(last);
     if (part.empty() || !IsAlone(last, part)) return;
-    const bool single = items == 1 && NumberAt(item) == 0U;
+    const bool single = items.count == 1 && NumberAt(item) == 0U;
     if (!single && !GoesOnLike(other, part) && !LeadsToSibling(part, list)) {
       return;
     }
@@ -260,6 +260,30 @@ class SequentialParts {
       part = PartBehind(end);
       if (!part.empty() && !IsAlone(end, part)) return;
     } while (!part.empty());
+  }
+
+  // The items of a list that have a parameter.
+  struct Items {
+    std::size_t count = 0;
+    std::optional<std::uint32_t> last_number;
+    // The last two that have nodes.
+    ModuleId last = kNo<ModuleId>;
+    ModuleId last_but_one = kNo<ModuleId>;
+  };
+
+  // Found once: a list may have as many items as the file has nodes.
+  const Items& ItemsOf(ModuleId list) {
+    const auto [at, is_new] = items_.try_emplace(list);
+    Items& items = at->second;
+    if (!is_new) return items;
+    for (const ModuleId child : tree_.Children(list)) {
+      if (!evidence_.HasParameterAt(child)) continue;
+      ++items.count;
+      items.last_number = std::max(items.last_number, NumberAt(child));
+      if (!last_of_.contains(child)) continue;
+      items.last_but_one = std::exchange(items.last, child);
+    }
+    return items;
   }
 
   // Whether the same follows an item before the last, and leads to the next.
@@ -513,6 +537,7 @@ class SequentialParts {
   bool renames_ = false;  // TorchScript, with names such as onnx::Conv_12
   bool dynamo_ = false;   // or with names such as val_12
   std::map<ModuleId, NodeId> last_of_;             // the last node of an item
+  std::unordered_map<ModuleId, Items> items_;      // by list
   std::map<ModuleId, std::vector<Trail>> trails_;  // by Sequential
   std::vector<Claim> claims_;
 };

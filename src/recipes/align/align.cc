@@ -79,9 +79,9 @@ class Aligner {
       : query_(query),
         program_(program),
         width_(program.steps.size() + 1),
-        // Each cell is written before it is read.
-        moves_(std::make_unique_for_overwrite<std::int16_t[]>(
-            (query.steps.size() + 1) * width_)),
+        // Each cell is written before it is read. Emscripten's library has no
+        // make_unique_for_overwrite.
+        moves_(new std::int16_t[(query.steps.size() + 1) * width_]),
         delete_(program.steps.size()),
         paid_(width_) {
     for (std::size_t j = 0; j < delete_.size(); ++j) {
