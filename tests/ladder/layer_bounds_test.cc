@@ -168,6 +168,8 @@ TEST(SequentialParts, HaveTheMissingNumbers) {
   EXPECT_EQ(two.ModuleOf("MaxPool"), "net.2");
   // The other number is that of a Dropout.
   EXPECT_EQ(Sequential(2, {"Relu"}).ModuleOf("Relu"), "net.1");
+  // A file without optimization still has it.
+  EXPECT_EQ(Sequential(2, {"Relu", "Identity"}).ModuleOf("Identity"), "net.2");
 }
 
 TEST(SequentialParts, NotWhereThereIsNoRoom) {
