@@ -1,6 +1,7 @@
 #include "commands/write/module_values.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "edit/part.h"
 #include "graph/data_values.h"
@@ -84,12 +85,17 @@ void ModuleValues::FindInputs() {
                                : tree.CommonAncestor(reader, ModuleOf(maker));
       for (ModuleId id = reader; tree.Depth(id) > tree.Depth(around);
            id = tree.Parent(id)) {
-        std::vector<ValueId>& inputs = inputs_[id];
-        if (std::find(inputs.begin(), inputs.end(), value) == inputs.end()) {
-          inputs.push_back(value);
-        }
+        inputs_[id].push_back(value);
       }
     }
+  }
+  // Each once, where it is first read. A module may have as many inputs as the
+  // file has nodes: they are marked, not searched.
+  IdVector<ValueId, ModuleId> listed(model_.value_count(), kNo<ModuleId>);
+  for (const ModuleId id : AllIds<ModuleId>(inputs_.size())) {
+    std::erase_if(inputs_[id], [&](ValueId value) {
+      return std::exchange(listed[value], id) == id;
+    });
   }
 }
 
