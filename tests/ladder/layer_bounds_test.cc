@@ -345,6 +345,23 @@ TEST(LayerBounds, ATiedTableIsNotInTheModuleThatReadsItsRows) {
   EXPECT_NE(graph.ModuleOf("e"), "net.0");
 }
 
+// A module makes its inputs ready, or a pooling reads a mask.
+std::string MadeOfTheInput(bool meets) {
+  Graph graph;
+  graph.Linear("first", "x", "f");
+  graph.Node("Sin x -> s");
+  graph.Node(meets ? "Mul s f -> m" : "Cos s -> m");
+  graph.Linear("time.up", "m", "u");
+  graph.Linear("time.down", "u", "d");
+  graph.Node("Add f d -> y");
+  return graph.ModuleOf("s");
+}
+
+TEST(LayerBounds, WhatOnlyOneModuleReadsOfTheInputIsIts) {
+  EXPECT_EQ(MadeOfTheInput(false), "time");
+  EXPECT_EQ(MadeOfTheInput(true), "");
+}
+
 TEST(LayerBounds, TheModelScalesItsPixels) {
   Graph graph;
   graph.Parameter("onnx::Sub_1", 1);
