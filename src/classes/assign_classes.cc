@@ -137,7 +137,7 @@ class Observer {
     parameters.resize(all);
     const catalogue::SeenParameter* next = parameters.data();
     for (const ModuleId module : AllIds<ModuleId>(counts.size())) {
-      observation_.seen[module].parameters = {next, 0};
+      observation_.seen[module].parameters = {next, std::size_t{0}};
       next += counts[module];
     }
   }

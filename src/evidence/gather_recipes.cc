@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "evidence/evidence.h"
 #include "recipes/answer/match.h"
 #include "tagging/torch_nn.h"
@@ -162,8 +163,8 @@ void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
   const std::size_t first = reasons.size();
   for (std::size_t how = 0; how < kHowCount; ++how) {
     reasons.push_back(fmt::format(
-        "recipe {}, fit {:.2f} with {} named parameters: this module {}",
-        answer.recipe, answer.fit, answer.anchors,
+        "recipe {}, fit {:.2f} with {}: this module {}", answer.recipe,
+        answer.fit, Count(answer.anchors, "named parameter"),
         WordFor(static_cast<How>(how))));
   }
   for (const NodeAnswer& node : answer.nodes) {

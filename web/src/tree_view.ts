@@ -96,7 +96,7 @@ export class TreeView implements Part {
       hits === null ? null : h("span", { class: "hits", title: "nodes found" }, grouped(hits.modules[m]!)),
       h("span", { class: "class" }, model.className(m)),
     );
-    cell.style.paddingInlineStart = 6 + 14 * model.depth[m]! + "px";
+    cell.style.paddingInlineStart = 6 + 11 * model.depth[m]! + "px";
     return h(
       "div",
       {
