@@ -168,6 +168,8 @@ TEST(SequentialParts, HaveTheMissingNumbers) {
   EXPECT_EQ(two.ModuleOf("MaxPool"), "net.2");
   // The other number is that of a Dropout.
   EXPECT_EQ(Sequential(2, {"Relu"}).ModuleOf("Relu"), "net.1");
+  // A file without optimization still has it.
+  EXPECT_EQ(Sequential(2, {"Relu", "Identity"}).ModuleOf("Identity"), "net.2");
 }
 
 TEST(SequentialParts, NotWhereThereIsNoRoom) {
@@ -341,6 +343,23 @@ TEST(LayerBounds, ATiedTableIsNotInTheModuleThatReadsItsRows) {
   graph.Node("MatMul b1 onnx::MatMul_9 -> m");
   graph.Node("Add m head.bias -> y");
   EXPECT_NE(graph.ModuleOf("e"), "net.0");
+}
+
+// A module makes its inputs ready, or a pooling reads a mask.
+std::string MadeOfTheInput(bool meets) {
+  Graph graph;
+  graph.Linear("first", "x", "f");
+  graph.Node("Sin x -> s");
+  graph.Node(meets ? "Mul s f -> m" : "Cos s -> m");
+  graph.Linear("time.up", "m", "u");
+  graph.Linear("time.down", "u", "d");
+  graph.Node("Add f d -> y");
+  return graph.ModuleOf("s");
+}
+
+TEST(LayerBounds, WhatOnlyOneModuleReadsOfTheInputIsIts) {
+  EXPECT_EQ(MadeOfTheInput(false), "time");
+  EXPECT_EQ(MadeOfTheInput(true), "");
 }
 
 TEST(LayerBounds, TheModelScalesItsPixels) {

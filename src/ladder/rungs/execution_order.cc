@@ -419,7 +419,8 @@ class ExecutionOrder {
     if (flow == kNo<ModuleId>) {
       // The first layer cannot make a value that all layers read.
       if (before != kNo<NodeId> && after != kNo<NodeId> &&
-          readers_[node] != kNo<ModuleId> && readers_[node] != b &&
+          readers_[node] != kNo<ModuleId> &&
+          (readers_[node] != b || MeetsOthers(node)) &&
           tree_.IsAncestor(readers_[node], b)) {
         return around;
       }
@@ -441,6 +442,27 @@ class ExecutionOrder {
     }
     if (active) return deepest;
     return WhereOldMeetsNew(node, deepest, around);
+  }
+
+  // Whether what is made of an input of the model meets what a module made
+  // before a module reads it.
+  bool MeetsOthers(NodeId node) const {
+    constexpr std::size_t kMost = 32;
+    std::vector<NodeId> nodes = {node};
+    for (std::size_t i = 0; i < nodes.size() && nodes.size() < kMost; ++i) {
+      for (const ValueId output : model_.Outputs(nodes[i])) {
+        if (output == kNo<ValueId>) continue;
+        for (const NodeId reader : model_.Consumers(output)) {
+          if (IsAnchor(reader) || !IsData(reader) ||
+              std::find(nodes.begin(), nodes.end(), reader) != nodes.end()) {
+            continue;
+          }
+          if (fed_[reader]) return true;
+          nodes.push_back(reader);
+        }
+      }
+    }
+    return false;
   }
 
   // Whether it continues what the module made.

@@ -27,35 +27,14 @@ namespace {
 
 // Whether the operation is one module.
 bool IsModuleOfItsOwn(std::string_view op) {
-  static constexpr std::array<std::string_view, 28> kOps = {
-      "Relu",
-      "LeakyRelu",
-      "Clip",
-      "HardSwish",
-      "HardSigmoid",
-      "Sigmoid",
-      "Tanh",
-      "Elu",
-      "Selu",
-      "PRelu",
-      "Softplus",
-      "Softmax",
-      "LogSoftmax",
-      "Gelu",
-      "Celu",
-      "Mish",
-      "MaxPool",
-      "AveragePool",
-      "LpPool",
-      "Flatten",
-      "GlobalAveragePool",
-      "GlobalMaxPool",
-      "Resize",
-      "DepthToSpace",
-      "QuickGelu",
-      "LayerNormalization",
-      "BatchNormalization",
-      "Swish"};
+  static constexpr std::array<std::string_view, 30> kOps = {
+      "Relu", "LeakyRelu", "Clip", "HardSwish", "HardSigmoid", "Sigmoid",
+      "Tanh", "Elu", "Selu", "PRelu", "Softplus", "Softmax", "LogSoftmax",
+      "Gelu", "Celu", "Mish", "MaxPool", "AveragePool", "LpPool", "Flatten",
+      "GlobalAveragePool", "GlobalMaxPool", "Resize", "DepthToSpace",
+      "QuickGelu", "LayerNormalization", "BatchNormalization", "Swish",
+      // A Dropout, without optimization.
+      "Dropout", "Identity"};
   return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
 }
 
