@@ -22,7 +22,7 @@ if [ "${1:-}" = --program ]; then
 fi
 
 native=(g++-x86-64-linux-gnu cmake ninja-build protobuf-compiler libcli11-dev nlohmann-json3-dev libxxhash-dev
-  qemu-user-static)
+  qemu-user-static python3)
 foreign=(libgtest-dev:amd64 libgmock-dev:amd64 libprotobuf-dev:amd64 zlib1g-dev:amd64 libfmt-dev:amd64)
 if ! command -v x86_64-linux-gnu-g++ >/dev/null || ! [ -e /usr/lib/x86_64-linux-gnu/libprotobuf.a ]; then
   dpkg --add-architecture amd64

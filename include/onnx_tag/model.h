@@ -128,7 +128,6 @@ class Model {
   std::span<const MetadataEntry> Metadata(NodeId id) const;
   std::string_view OpType(NodeId id) const { return Name(nodes_[id].op_type); }
   std::string_view Domain(NodeId id) const { return Name(nodes_[id].domain); }
-  std::string_view DocString(NodeId id) const;
   // The encoded NodeProto.
   Bytes NodeBytes(NodeId id) const;
   // The graphs in the node's attributes, in file order.
@@ -189,7 +188,6 @@ class Model {
   IdVector<GraphId, Graph> graphs_;
   std::vector<ValueId> operands_;  // of each node: inputs, then outputs
   std::vector<MetadataEntry> node_metadata_;
-  std::vector<std::pair<NodeId, std::string_view>> doc_strings_;
   std::vector<NodeId> subgraph_nodes_;         // sorted; parallel to ...
   std::vector<GraphId> subgraph_graphs_;       // ... these
   std::vector<std::uint32_t> first_consumer_;  // value_count + 1

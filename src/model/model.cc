@@ -12,14 +12,6 @@ std::span<const MetadataEntry> Model::Metadata(NodeId id) const {
       .subspan(node.first_metadata, node.metadata_count);
 }
 
-std::string_view Model::DocString(NodeId id) const {
-  const auto at = std::lower_bound(
-      doc_strings_.begin(), doc_strings_.end(), id,
-      [](const auto& entry, NodeId node) { return entry.first < node; });
-  return at != doc_strings_.end() && at->first == id ? at->second
-                                                     : std::string_view();
-}
-
 Bytes Model::NodeBytes(NodeId id) const {
   const wire::Message& message = spine_[nodes_[id].message];
   return bytes_.substr(message.begin, message.size);

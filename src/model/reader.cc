@@ -216,11 +216,6 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
           with_graphs.push_back(field);
         }
         break;
-      case onnx::NodeProto::kDocString:
-        if (!field.bytes.empty()) {
-          model_.doc_strings_.emplace_back(id, field.bytes);
-        }
-        break;
       case onnx::NodeProto::kMetadataProps:
         model_.node_metadata_.push_back(ReadEntry(field, place.depth));
         break;

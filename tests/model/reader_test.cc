@@ -44,7 +44,7 @@ TEST(ModelReaderTest, ReadsNamesOperatorsAndHeader) {
     metadata_props { key: "k" value: "v" }
     graph {
       name: "g"
-      node { op_type: "Relu" name: "r" domain: "ai.onnx" doc_string: "d" }
+      node { op_type: "Relu" name: "r" domain: "ai.onnx" }
       node { op_type: "Gelu" domain: "com.microsoft" }
     })pb");
   const Model model = ReadModel(bytes);
@@ -58,10 +58,8 @@ TEST(ModelReaderTest, ReadsNamesOperatorsAndHeader) {
   EXPECT_EQ(model[N(0)].name, "r");
   EXPECT_EQ(model.OpType(N(0)), "Relu");
   EXPECT_EQ(model.Domain(N(0)), "") << "ai.onnx is the domain without a name";
-  EXPECT_EQ(model.DocString(N(0)), "d");
   EXPECT_EQ(model[N(1)].name, "");
   EXPECT_EQ(model.Domain(N(1)), "com.microsoft");
-  EXPECT_EQ(model.DocString(N(1)), "");
 }
 
 TEST(ModelReaderTest, FindsGraphsInAnyAttributeOfAnyOperator) {

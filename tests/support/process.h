@@ -46,8 +46,8 @@ class Process {
     Redirect(streams.out, out.c_str(), O_WRONLY | O_CREAT, STDOUT_FILENO);
     Redirect(-1, err.c_str(), O_WRONLY | O_CREAT, STDERR_FILENO);
     if (prepare) prepare();
+    execv(argv[0], argv.data());
     fexecve(program, argv.data(), environ);
-    execv(argv[0], argv.data());  // an emulator may not have the other
     _exit(126);
   }
   ~Process() {
