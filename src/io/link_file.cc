@@ -17,7 +17,10 @@ void Replace(const fs::path& source, const std::string& target,
              std::error_code& error) {
   const io::TemporaryName name(ParentFolder(target) + "/" +
                                io::RandomTemporaryName());
-  fs::create_hard_link(source, name.path(), error);
+  {
+    const io::NamingScope naming;
+    fs::create_hard_link(source, name.path(), error);
+  }
   if (!error) {
     fs::rename(name.path(), target, error);
     std::error_code ignored;

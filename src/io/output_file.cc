@@ -92,6 +92,7 @@ void OutputFile::OpenNamed() {
     // Registered before it exists, or a signal in between would leave it.
     io::TemporaryName name(folder_ + "/" + io::RandomTemporaryName());
     io::Descriptor fd(io::Retry([&] {
+      const io::NamingScope naming;
       return options_.calls->open(
           name.path().c_str(),
           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
@@ -265,7 +266,11 @@ bool OutputFile::LinkIntoPlace() {
   if (!options_.replace) return false;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     io::TemporaryName name(folder_ + "/" + io::RandomTemporaryName());
-    if (calls.link(fd_.get(), name.path().c_str()) == 0) {
+    const auto link = [&] {
+      const io::NamingScope naming;
+      return calls.link(fd_.get(), name.path().c_str());
+    };
+    if (link() == 0) {
       temporary_ = std::move(name);
       return true;
     }

@@ -1,11 +1,13 @@
 // Tested by tests/io/signals_test.cc.
 #include "io/signals.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <utility>
@@ -25,7 +27,13 @@ struct Slot {
 std::array<Slot, 256> slots;
 static_assert(std::atomic<int>::is_always_lock_free);
 
+constexpr std::array kTermination = {SIGINT, SIGTERM, SIGHUP};
+std::atomic<int> naming{0};
+std::atomic<bool> ending{false};
+
 void OnTermination(int signal) {
+  ending = true;
+  while (naming > 0) poll(nullptr, 0, 1);
   for (Slot& slot : slots) {
     if (slot.state.load() == kReady) unlink(slot.path);
   }
@@ -67,10 +75,29 @@ void TemporaryName::Forget() {
   slots[static_cast<std::size_t>(std::exchange(slot_, -1))].state.store(kFree);
 }
 
+NamingScope::NamingScope() {
+  // A handler in this very thread would wait forever.
+  sigset_t termination;
+  sigemptyset(&termination);
+  for (const int signal : kTermination) sigaddset(&termination, signal);
+  pthread_sigmask(SIG_BLOCK, &termination, &before_);
+  ++naming;
+  if (!ending) return;
+  --naming;
+  while (true) poll(nullptr, 0, -1);
+}
+
+NamingScope::~NamingScope() {
+  const int error = errno;
+  --naming;
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = error;
+}
+
 }  // namespace io
 
 void InstallSignalHandlers() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : io::kTermination) {
     struct sigaction action = {};
     if (sigaction(signal, nullptr, &action) == 0 &&
         (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN) {

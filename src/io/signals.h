@@ -2,6 +2,8 @@
 #ifndef ONNX_TAG_IO_SIGNALS_H_
 #define ONNX_TAG_IO_SIGNALS_H_
 
+#include <signal.h>
+
 #include <string>
 
 namespace onnx_tag {
@@ -33,6 +35,21 @@ class TemporaryName {
  private:
   std::string path_;
   int slot_ = -1;
+};
+
+// Lives while a file gets a temporary name. The handlers wait for it: without
+// that, one thread could make a file while another one's handler, which has
+// looked for files already, ends the program. Once a handler runs, a thread
+// that wants one waits for the end.
+class NamingScope {
+ public:
+  NamingScope();
+  ~NamingScope();
+  NamingScope(const NamingScope&) = delete;
+  NamingScope& operator=(const NamingScope&) = delete;
+
+ private:
+  sigset_t before_;
 };
 
 }  // namespace io

@@ -261,9 +261,10 @@ TEST_F(FaultsTest, SignalsEndARunWithTheirCodeAndLeaveNothing) {
       EXPECT_THAT(ZooNames(), Not(Contains(testing::StartsWith(".onnx-tag-"))));
     }
   }
-  // As nohup has it.
-  Process ignored({"-r", zoo(), "-q", "--dry-run"}, {},
-                  [] { signal(SIGHUP, SIG_IGN); });
+  // As nohup has it: inherited, so that no signal can come before it.
+  const auto before = signal(SIGHUP, SIG_IGN);
+  Process ignored({"-r", zoo(), "-q", "--dry-run"});
+  signal(SIGHUP, before);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   ignored.Kill(SIGHUP);
   EXPECT_EQ(ignored.Wait(), 0);

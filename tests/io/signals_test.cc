@@ -2,8 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
+
+#include <atomic>
+#include <thread>
 
 #include "io/fault.h"
 #include "io/output_file.h"
@@ -41,6 +45,36 @@ TEST(SignalsDeathTest, TerminationLeavesNothingAndExitsWith143) {
   const TemporaryFolder folder;
   EXPECT_EXIT(StopHalfway(folder, SIGTERM), ExitedWithCode(143), "");
   EXPECT_THAT(folder.Names(), IsEmpty());
+}
+
+// A thread is making a file when another one's handler wants to end the
+// program.
+void StopWhileNaming(const TemporaryFolder& folder) {
+  InstallSignalHandlers();
+  std::atomic<bool> naming = false;
+  std::thread maker([&] {
+    const io::TemporaryName name(folder / "half");
+    {
+      const io::NamingScope scope;
+      naming = true;
+      // Long enough for a handler that does not wait to be done.
+      poll(nullptr, 0, 100);
+      folder.Write("half", "");
+      folder.Write("waited for", "");
+    }
+    const io::NamingScope late;
+    folder.Write("late", "");
+  });
+  while (!naming) std::this_thread::yield();
+  raise(SIGINT);
+  maker.join();
+  _exit(0);
+}
+
+TEST(SignalsDeathTest, AFileThatIsBeingMadeIsWaitedForAndNoMoreAreMade) {
+  const TemporaryFolder folder;
+  EXPECT_EXIT(StopWhileNaming(folder), ExitedWithCode(130), "");
+  EXPECT_THAT(folder.Names(), ElementsAre("waited for"));
 }
 
 TEST(SignalsDeathTest, ASignalThatWasIgnoredStaysIgnored) {
