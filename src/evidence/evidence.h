@@ -122,9 +122,11 @@ struct ScopeFacts {
   IdVector<NodeId, ScopeId> node_scope;   // kNo: no scope in its name
   IdVector<NodeId, ScopeId> value_scope;  // from its outputs' names
   IdVector<NodeId, bool> converter_name;  // from a converter or quantizer
+  IdVector<NodeId, bool> fused_name;      // from a tool that fused nodes
 
   // Whether a converter or quantizer named the node.
   bool IsConverterName(NodeId node) const { return converter_name[node]; }
+  bool IsFusedName(NodeId node) const { return fused_name[node]; }
 };
 
 // The parameters of the source model, and the nodes that pass them on.

@@ -11,10 +11,11 @@ ScopeFacts GatherScopes(const Model& model, const ExporterFacts& exporter) {
   facts.node_scope.resize(model.node_count(), kNo<ScopeId>);
   facts.value_scope.resize(model.node_count(), kNo<ScopeId>);
   facts.converter_name.resize(model.node_count(), false);
-  if (exporter.names != nullptr)
-    return facts;  // they are not TorchScript scopes
+  facts.fused_name.resize(model.node_count(), false);
   for (const NodeId node : model.Nodes()) {
     const hierarchy::Undone name = hierarchy::UndoNodeName(model[node].name);
+    facts.fused_name[node] = name.fused;
+    if (exporter.names != nullptr) continue;  // they are not TorchScript scopes
     facts.converter_name[node] = name.cast || name.quantizer;
     // If two Reshapes were merged, the name of the result is correct, not the
     // name of the first.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "exporters/tools/original_name.h"
 #include "ladder/ladder.h"
 
 namespace onnx_tag {
@@ -50,7 +49,7 @@ std::vector<Origin> FindOrigins(const Evidence& evidence,
     if (!placed[node].tagged() || evidence.is_carrier[node]) continue;
     const bool fused =
         IsFusedOperator(model.Domain(node), model.OpType(node)) ||
-        hierarchy::UndoNodeName(model[node].name).fused;
+        evidence.IsFusedName(node);
     // A convolution with the bias of a norm is made of both.
     if (!fused && !ReadsOwnParameter(evidence, node, placed[node].module)) {
       continue;

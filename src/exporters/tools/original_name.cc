@@ -40,16 +40,18 @@ class SuffixTable {
   static constexpr std::uint8_t kEnd = 0xff;
   struct Entry {
     Rule rule;
+    std::string_view letters;  // of rule.text, without `#`
     std::uint8_t next;
   };
 
   void Add(std::span<const Rule> rules) {
     for (const Rule& rule : rules) {
       // A literal that ends in digits is found by what precedes them too.
-      std::string_view letters = Letters(rule.text);
+      const std::string_view literal = Letters(rule.text);
+      std::string_view letters = literal;
       letters.remove_suffix(TrailingDigits(letters));
       std::uint8_t& head = heads_[static_cast<unsigned char>(letters.back())];
-      entries_[count_] = {rule, head};
+      entries_[count_] = {rule, literal, head};
       head = count_++;
     }
   }
@@ -110,13 +112,15 @@ const Rule* SuffixTable::Match(std::string_view name,
   const Rule* best = nullptr;
   for (std::uint8_t at = heads_[static_cast<unsigned char>(letters.back())];
        at != kEnd; at = entries_[at].next) {
-    const Rule& rule = entries_[at].rule;
+    const auto& [rule, suffix, next] = entries_[at];
     if (best != nullptr && best->text.size() >= rule.text.size()) continue;
-    const bool any_digits = rule.text.ends_with('#');
+    const bool any_digits = suffix.size() != rule.text.size();
     if (any_digits && !numbered) continue;
     std::string_view left = any_digits ? letters : name;
-    if (!ConsumeSuffix(left, Letters(rule.text)) || left.empty() ||
-        !Allows(rule.rest, left)) {
+    // The first byte is nearly always another one, and quick to compare.
+    if (left.size() <= suffix.size() ||
+        left[left.size() - suffix.size()] != suffix.front() ||
+        !ConsumeSuffix(left, suffix) || !Allows(rule.rest, left)) {
       continue;
     }
     best = &rule;
@@ -199,10 +203,11 @@ bool UndoInlinedFunction(Undone& undone) {
 // that a constant condition chose.
 void UndoInlinedBranch(Undone& undone) {
   constexpr std::string_view kMark = "__Inline_";
-  // rfind is slow: it compares at every place, and most names have no mark.
-  std::size_t mark = undone.name.find(kMark);
+  // Most names have no mark: looks for its rarest letters first.
+  const std::size_t mark = undone.name.find("Inline_") == std::string_view::npos
+                               ? std::string_view::npos
+                               : undone.name.rfind(kMark);
   if (mark != std::string_view::npos) {
-    mark = undone.name.rfind(kMark);
     std::string_view rest = undone.name.substr(mark + kMark.size());
     const std::size_t digits = rest.find_first_not_of("0123456789");
     if (digits != 0 && digits != std::string_view::npos) {
@@ -210,6 +215,7 @@ void UndoInlinedBranch(Undone& undone) {
       if (ConsumePrefix(rest, "__") && !rest.empty()) undone.name = rest;
     }
   }
+  if (!undone.name.starts_with('_')) return;
   for (const std::string_view branch :
        {"_if_then_branch_", "_if_else_branch_"}) {
     std::string_view rest = undone.name;

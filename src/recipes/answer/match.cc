@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <span>
 #include <string_view>
 
 #include "recipes/align/candidates.h"
@@ -22,6 +23,10 @@ constexpr std::size_t kCandidates = 8;
 // An alignment of so many tokens takes about 0.1 s.
 constexpr std::size_t kLargeFile = 20000;
 constexpr std::size_t kCandidatesOfLarge = 3;
+// So many steps in the middle of a large file are aligned first. The lists of a
+// recipe repeat, so a recipe that fits the file fits its middle.
+constexpr std::size_t kMiddle = 1000;
+constexpr std::int64_t kMiddleFit = 30;  // %
 // The minimum fit to use the names of a recipe (with and without agreeing
 // names), and to use only its roles.
 constexpr double kReplayFit = 0.72;
@@ -149,11 +154,25 @@ class Matcher {
     }
     std::optional<Match> best;
     for (const Order order : {Order::kFile, Order::kDepthFirst}) {
-      Query query{
-          file_.steps[static_cast<std::size_t>(order)], {}, file_.is_part};
-      for (const Step& step : query.steps) {
-        query.anchor.push_back(anchor[step.token]);
+      const auto query_of = [&](std::span<const Step> steps) {
+        Query query{{steps.begin(), steps.end()}, {}, file_.is_part};
+        for (const Step& step : steps) {
+          query.anchor.push_back(anchor[step.token]);
+        }
+        return query;
+      };
+      const std::vector<Step>& steps =
+          file_.steps[static_cast<std::size_t>(order)];
+      if (steps.size() > kLargeFile) {
+        Query middle = query_of(
+            std::span(steps).subspan((steps.size() - kMiddle) / 2, kMiddle));
+        middle.free_ends = true;
+        const std::int64_t score =
+            Align(middle, candidate.ProgramIn(order)).score;
+        const std::int64_t ideal = IdealScore(middle, {0, kMiddle}, 0);
+        if (score * 100 < ideal * kMiddleFit) continue;
       }
+      const Query query = query_of(steps);
       Match match{&candidate, order, Align(query, candidate.ProgramIn(order)),
                   0};
       const std::int64_t ideal = IdealScore(query, match.alignment.stretch,
@@ -166,7 +185,7 @@ class Matcher {
       // The other order cannot be much better.
       if (best->fit >= kSameFit) break;
     }
-    matches.push_back(std::move(*best));
+    if (best) matches.push_back(std::move(*best));
   }
 
   double AlignedShare(const Match& match) const {
