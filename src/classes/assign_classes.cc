@@ -176,6 +176,7 @@ class Observer {
 
   void SeeOperators() {
     const NameId matmul = model_.FindName("MatMul");
+    const NameId gemm = model_.FindName("Gemm");
     const NameId norm = model_.FindName("LayerNormalization");
     std::unordered_map<NameId, catalogue::Operators> bits;
     const auto bit_of = [&](NameId op) {
@@ -184,7 +185,8 @@ class Observer {
       return known->second;
     };
     for (const NodeId node : model_.Nodes()) {
-      if (model_[node].op_type == matmul) SeeLostWeight(node);
+      const NameId op = model_[node].op_type;
+      if (op == matmul || op == gemm) SeeLostWeight(node);
       const Tag& tag = tagging_.tags[node];
       if (!tag.tagged() || tag.confidence < Confidence::kHigh) continue;
       catalogue::SeenModule& seen = observation_.seen[tag.module];
@@ -227,8 +229,8 @@ class Observer {
     }
   }
 
-  // TorchScript transposes the weight of a Linear at export. The new tensor has
-  // a name such as onnx::MatMul_7.
+  // TorchScript transposes the weight of a Linear at export, and optimizers
+  // after it. The new tensor has a name such as onnx::MatMul_7.
   void SeeLostWeight(NodeId node) {
     const std::span<const ValueId> inputs = model_.Inputs(node);
     if (inputs.size() < 2 || inputs[1] == kNo<ValueId>) return;

@@ -1,9 +1,11 @@
 // Classes of a real file, from its names alone.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 
@@ -116,6 +118,47 @@ std::string BertWithLora() {
     node->add_output("lora" + layer);
   }
   return model.SerializeAsString();
+}
+
+// BERT without scopes; its products and biases fused into Gemm, as optimizers
+// do it. The weights have no names, the biases do.
+std::string BertOfGemms() {
+  schema::ModelProto model;
+  model.ParseFromString(BertTiny());
+  auto& nodes = *model.mutable_graph()->mutable_node();
+  std::map<std::string, std::string> values;
+  const auto rename = [&](std::string& name) {
+    if (!name.starts_with("/")) return;
+    name = values.try_emplace(name, fmt::format("val_{}", values.size()))
+               .first->second;
+  };
+  for (schema::NodeProto& node : nodes) {
+    node.clear_name();
+    for (std::string& name : *node.mutable_input()) rename(name);
+    for (std::string& name : *node.mutable_output()) rename(name);
+  }
+  for (schema::NodeProto& node : nodes) {
+    if (node.op_type() != "MatMul" || !node.input(1).starts_with("onnx::")) {
+      continue;
+    }
+    for (schema::NodeProto& add : nodes) {
+      if (add.op_type() != "Add" || add.input(1) != node.output(0)) continue;
+      node.set_op_type("Gemm");
+      node.add_input(add.input(0));
+      add.set_op_type("Identity");
+      add.mutable_input()->DeleteSubrange(0, 1);
+    }
+  }
+  return model.SerializeAsString();
+}
+
+TEST(ClassesTest, LostWeightsOfGemmsAreNotHeldAgainstAClass) {
+  const std::string bytes = BertOfGemms();
+  EXPECT_THAT(bytes, testing::HasSubstr("Gemm"));
+  const Model model = ReadModel(bytes);
+  const Tagging tagging = MapNodes(model, {});
+  EXPECT_EQ(tagging.root.name, "BertModel") << "not IBertModel";
+  EXPECT_THAT(tagging.root.alternatives, Contains("RobertaModel"));
 }
 
 TEST(ClassesTest, AnAdaptedModelIsTheOneWithoutAdapters) {
