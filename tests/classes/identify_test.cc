@@ -134,6 +134,27 @@ TEST(IdentifyTest, BertIsFirstAmongItsCopies) {
             "GELUActivation");
 }
 
+TEST(IdentifyTest, AnEncoderIsOfTheFamilyThatOthersCopied) {
+  File file;
+  for (const std::string name : {"conv1", "conv2", "layer_norm"}) {
+    file.Has(name + ".weight").Has(name + ".bias");
+  }
+  file.Has("embed_positions.weight");
+  for (const std::string layer : {"layers.0.", "layers.1.", "layers.2."}) {
+    for (const std::string part : {"self_attn.q_proj", "self_attn.v_proj",
+                                   "self_attn.out_proj", "fc1", "fc2"}) {
+      file.Has(layer + part + ".bias");
+    }
+    for (const std::string norm :
+         {"self_attn_layer_norm", "final_layer_norm"}) {
+      file.Has(layer + norm + ".weight").Has(layer + norm + ".bias");
+    }
+  }
+  const ClassAnswer answer = file.Find("");
+  EXPECT_EQ(answer.name, "WhisperEncoder");
+  EXPECT_THAT(CandidatesOf(answer), Contains("VoxtralEncoder"));
+}
+
 TEST(IdentifyTest, AWrapperIsNoPartOfTheModel) {
   File file = Bert("module.");
   EXPECT_EQ(file.Find("").name, "");

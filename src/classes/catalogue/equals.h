@@ -22,8 +22,8 @@ class EqualsOrder {
     const int rank =
         section.rank == 0 ? -1'000'000 : -static_cast<int>(section.rank);
     return std::tuple(SizesFit(section.family), PositionsFit(section.family),
-                      HasCurrentMembers(id, at),
-                      static_cast<int>(table_[id].mark), rank, IsCurrent(id),
+                      HasCurrentMembers(id, at), rank,
+                      static_cast<int>(table_[id].mark), IsCurrent(id),
                       HeadFits(table_.Name(id)), std::lround(score * 100),
                       -static_cast<int>(table_.Name(id).size()),
                       -static_cast<int>(Index(id)));

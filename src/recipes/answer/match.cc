@@ -8,6 +8,7 @@
 
 #include "recipes/align/candidates.h"
 #include "recipes/align/match_file.h"
+#include "recipes/answer/absent.h"
 #include "recipes/answer/file_names.h"
 #include "recipes/answer/fill.h"
 #include "recipes/answer/own_names.h"
@@ -330,8 +331,12 @@ class Matcher {
     return fmt::format("{} ({})", recipe.family, recipe.exporter);
   }
 
-  BookAnswer Report(const Match& best, const IdVector<NodeId, Answer>& answers,
+  BookAnswer Report(const Match& best, IdVector<NodeId, Answer> answers,
                     const std::vector<bool>& tied, bool roles_only) const {
+    const AbsentModules absent(file_, *best.candidate);
+    for (Answer& answer : answers) {
+      if (answer.path && absent.Contains(*answer.path)) answer = {};
+    }
     const Recipe& recipe = best.candidate->recipe;
     BookAnswer report;
     report.recipe = NameOf(recipe);

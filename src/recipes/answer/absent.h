@@ -1,0 +1,27 @@
+// Modules of a recipe that a file cannot have.
+#ifndef ONNX_TAG_RECIPES_ANSWER_ABSENT_H_
+#define ONNX_TAG_RECIPES_ANSWER_ABSENT_H_
+
+#include "recipes/align/candidates.h"
+#include "recipes/align/match_file.h"
+
+namespace onnx_tag::recipes {
+
+// Every export keeps the names of norms. If a file names its norms, but none of
+// the norms of a recorded module, that module is not in the file: Whisper's
+// decoder is not in a classifier on top of its encoder.
+class AbsentModules {
+ public:
+  AbsentModules(const File& file, const Candidate& candidate);
+
+  // Whether the module with this path in the file is absent, or in one that is.
+  bool Contains(const Path& path) const;
+
+ private:
+  const PathSet& known_;
+  PathSet normed_;  // recorded modules with norms below them
+};
+
+}  // namespace onnx_tag::recipes
+
+#endif  // ONNX_TAG_RECIPES_ANSWER_ABSENT_H_
