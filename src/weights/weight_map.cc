@@ -1,6 +1,7 @@
 #include "weights/weight_map.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -106,9 +107,9 @@ class Mapper {
   }
   const Tag& TagOf(NodeId node) const { return tagging_.tags[node]; }
 
-  // Recurrent nodes of one module are its layers, in file order.
+  // Recurrent nodes of one module and one kind are its layers, in file order.
   void CountRecurrent() {
-    std::unordered_map<std::uint32_t, std::uint32_t> layers;
+    std::map<std::pair<ModuleId, std::string_view>, std::uint32_t> layers;
     for (const NodeId node : model_.Nodes()) {
       const std::string_view op = model_.OpType(node);
       if (op != "LSTM" && op != "GRU" && op != "RNN" &&
@@ -116,8 +117,8 @@ class Mapper {
         continue;
       }
       if (!TagOf(node).tagged()) continue;
-      recurrent_layer_[Index(node)] =
-          layers[static_cast<std::uint32_t>(TagOf(node).module)]++;
+      const std::string_view kind = op.ends_with("LSTM") ? "LSTM" : op;
+      recurrent_layer_[Index(node)] = layers[{TagOf(node).module, kind}]++;
     }
   }
 

@@ -132,6 +132,16 @@ TEST(WeightMapTest, RecurrentLayersAndFusedAttentionAreMerged) {
                 "self.query.weight", "self.key.weight", "self.value.weight");
 }
 
+TEST(WeightMapTest, AGruAfterAnLstmIsNotItsNextLayer) {
+  const auto told = Map(R"(
+    node { op_type: "LSTM" name: "rnn/LSTM" input: "x" input: "W1" output: "v" }
+    node { op_type: "GRU" name: "rnn/GRU" input: "v" input: "W2" output: "y" }
+    initializer { name: "W1" data_type: 1 dims: 1 dims: 8 dims: 2 }
+    initializer { name: "W2" data_type: 1 dims: 1 dims: 6 dims: 2 })");
+  EXPECT_WEIGHT(told.at("W1"), "merged", "rnn.weight_ih_l0");
+  EXPECT_WEIGHT(told.at("W2"), "merged", "rnn.weight_ih_l0");
+}
+
 TEST(WeightMapTest, ConvolutionsWithoutNamesAreFolded) {
   const auto told = Map(R"(
     node { op_type: "Conv" name: "conv1/Conv" input: "x" input: "onnx::Conv_1" input: "onnx::Conv_2" output: "y" }

@@ -84,6 +84,11 @@ class ShowJson {
     json.Key("producer").StringOrNull(about.producer);
     json.Key("dialect").StringOrNull(about.dialect);
     json.Key("root_class").StringOrNull(view_.tagging.root.name);
+    json.Key("root_confidence")
+        .StringOrNull(
+            view_.tagging.root.name.empty()
+                ? ""
+                : EnumToWord(kConfidenceNames, view_.tagging.root.confidence));
     AddList(json, "root_alternatives", view_.tagging.root.alternatives);
     json.Key("strategy").StringOrNull(view_.tagging.strategy);
   }
