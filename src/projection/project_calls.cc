@@ -174,9 +174,19 @@ class CallProjector {
     // What has parameters has names or shapes to be found by.
     if (only == kNo<StepId> || !program_.steps[only].weights.empty()) return;
     const bool alone = !OthersRun(program_.call[before], program_.call[after]);
+    const bool shared = IsShared(calls_[program_.call[only]]);
     std::set<NodeTokenId> fed = {last};
+    std::set<NodeTokenId> returned;
     for (const NodeTokenId id : gap) {
       const auto& sources = tokens_[id].sources;
+      if (shared &&
+          (IsAttending(id) ||
+           std::any_of(sources.begin(), sources.end(), [&](NodeTokenId source) {
+             return returned.contains(source);
+           }))) {
+        returned.insert(id);
+        continue;
+      }
       const bool inside =
           std::any_of(sources.begin(), sources.end(),
                       [&](NodeTokenId source) { return fed.contains(source); });
@@ -192,6 +202,20 @@ class CallProjector {
       steps_[id] = only;
       trust_[id] = alone ? ProjectionTrust::kPart : ProjectionTrust::kBetween;
     }
+  }
+
+  // Whether the module is elsewhere than the module that calls it: rotary
+  // positions, which all layers use.
+  bool IsShared(const CalledModule& call) const {
+    return call.caller != CalledModule::kNobody &&
+           !call.module.starts_with(calls_[call.caller].module);
+  }
+
+  // Whether it is the caller's own work after such a module has returned.
+  bool IsAttending(NodeTokenId id) const {
+    const std::string_view op = Operator(id);
+    return op == "Softmax" ||
+           (op == "MatMul" && tokens_[id].sources.size() > 1);
   }
 
   // A caller splits the result of a Linear into heads, and adds what it has to
