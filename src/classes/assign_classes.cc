@@ -246,6 +246,7 @@ class Observer {
     observation_.counts_positions = model_.FindName("CumSum") != kNo<NameId>;
     observation_.batch_norms_folded =
         model_.FindName("BatchNormalization") == kNo<NameId>;
+    observation_.constants_folded = model_.FindName("Constant") == kNo<NameId>;
     if (model_.graph_count() == 0) return;
     const Graph& main = model_[GraphId{0}];
     for (const ValueId input : main.inputs) {

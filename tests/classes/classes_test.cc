@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -159,6 +160,38 @@ TEST(ClassesTest, LostWeightsOfGemmsAreNotHeldAgainstAClass) {
   const Tagging tagging = MapNodes(model, {});
   EXPECT_EQ(tagging.root.name, "BertModel") << "not IBertModel";
   EXPECT_THAT(tagging.root.alternatives, Contains("RobertaModel"));
+}
+
+// BERT as optimizers leave it: constants are tensors, also the rows of the
+// embeddings that are looked up with constants.
+std::string BertWithConstantsFolded() {
+  schema::ModelProto model;
+  model.ParseFromString(BertTiny());
+  schema::GraphProto& graph = *model.mutable_graph();
+  const auto is_folded = [](const schema::NodeProto& node) {
+    return node.op_type() == "Constant" ||
+           (node.op_type() == "Gather" &&
+            (node.input(0).find("position_emb") != std::string::npos ||
+             node.input(0).find("token_type") != std::string::npos));
+  };
+  for (const schema::NodeProto& node : graph.node()) {
+    if (!is_folded(node)) continue;
+    schema::TensorProto* const tensor = graph.add_initializer();
+    tensor->set_name(node.output(0));
+    tensor->set_data_type(1);
+  }
+  auto& nodes = *graph.mutable_node();
+  nodes.erase(std::remove_if(nodes.begin(), nodes.end(), is_folded),
+              nodes.end());
+  return model.SerializeAsString();
+}
+
+TEST(ClassesTest, FoldedEmbeddingsAreNotHeldAgainstAClass) {
+  const std::string bytes = BertWithConstantsFolded();
+  const Model model = ReadModel(bytes);
+  const Tagging tagging = MapNodes(model, {});
+  EXPECT_EQ(tagging.root.name, "BertModel");
+  EXPECT_THAT(tagging.root.alternatives, Contains("BlipTextModel"));
 }
 
 TEST(ClassesTest, AnAdaptedModelIsTheOneWithoutAdapters) {

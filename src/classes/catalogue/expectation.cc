@@ -21,6 +21,9 @@ const AlternativeRecord& Matcher::Usual(const MemberRecord& member,
 
 bool Matcher::IsVisible(ClassId id) const {
   const LeafKind kind = table_.Kind(id);
+  if (kind == LeafKind::kEmbedding && observation_.constants_folded) {
+    return false;
+  }
   return observation_.scopes && LeavesNodes(kind) &&
          (kind != LeafKind::kBatchNorm || !observation_.batch_norms_folded);
 }
@@ -33,8 +36,12 @@ bool Matcher::IsVisible(ClassId id, TextId parameter) const {
        (kind == LeafKind::kConv && parameter == weight_))) {
     return false;
   }
-  // Tied embeddings are one tensor with one of their names.
-  if (kind == LeafKind::kEmbedding && !observation_.scopes) return false;
+  // Tied embeddings are one tensor with one of their names. The rows of fixed
+  // positions are a constant.
+  if (kind == LeafKind::kEmbedding &&
+      (!observation_.scopes || observation_.constants_folded)) {
+    return false;
+  }
   if (!observation_.linear_weights_lost || parameter != weight_) return true;
   // GPT-2's Conv1D is a Linear that needs no transposition.
   return kind == LeafKind::kLinear ? table_.Name(id) == "Conv1D"

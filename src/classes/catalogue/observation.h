@@ -39,6 +39,7 @@ struct Observation {
         scopes(other.scopes),
         linear_weights_lost(other.linear_weights_lost),
         batch_norms_folded(other.batch_norms_folded),
+        constants_folded(other.constants_folded),
         counts_positions(other.counts_positions),
         torch_version(other.torch_version),
         inputs(other.inputs),
@@ -52,6 +53,7 @@ struct Observation {
   bool scopes = false;               // modules without parameters are visible
   bool linear_weights_lost = false;  // TorchScript renamed them onnx::MatMul_7
   bool batch_norms_folded = false;   // into the preceding convolutions
+  bool constants_folded = false;     // by an optimizer, as positions may be
   bool counts_positions = false;     // CumSum makes position ids, as in RoBERTa
   std::string_view torch_version;    // of the exporter; "" if it is not torch
   std::vector<std::string_view> inputs;
