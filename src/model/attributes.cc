@@ -22,7 +22,9 @@ bool HasName(Bytes attribute, std::string_view name) {
   return same;
 }
 
-Attribute Read(Bytes bytes) {
+}  // namespace
+
+Attribute ReadAttribute(Bytes bytes) {
   Attribute attribute;
   FieldReader reader(bytes);
   for (Field part; reader.Next(part);) {
@@ -45,13 +47,11 @@ Attribute Read(Bytes bytes) {
   return attribute;
 }
 
-}  // namespace
-
 std::optional<Attribute> FindAttribute(Bytes node, std::string_view name) {
   FieldReader reader(node);
   for (Field field; reader.Next(field);) {
     if (Is(field, onnx::NodeProto::kAttribute) && HasName(field.bytes, name)) {
-      return Read(field.bytes);
+      return ReadAttribute(field.bytes);
     }
   }
   return std::nullopt;

@@ -20,6 +20,9 @@ struct Attribute {
   Bytes tensor;                        // `t`, encoded
 };
 
+// An encoded AttributeProto.
+Attribute ReadAttribute(Bytes attribute);
+
 // The attribute of an encoded NodeProto, or nothing.
 std::optional<Attribute> FindAttribute(Bytes node, std::string_view name);
 

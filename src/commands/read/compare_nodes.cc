@@ -53,7 +53,7 @@ std::map<std::string_view, Encoded> AttributesOf(Bytes node) {
       if (part.number == kName) name = part.bytes;
       encoded.has_graph |= part.number == kGraph || part.number == kGraphs;
     }
-    attributes[name] = encoded;
+    attributes.try_emplace(name, encoded);
   }
   return attributes;
 }
@@ -110,9 +110,15 @@ void CompareAttributes(Bytes a, Bytes b,
                        std::vector<std::string>& differences) {
   const std::map<std::string_view, Encoded> old = AttributesOf(a);
   const std::map<std::string_view, Encoded> now = AttributesOf(b);
+  const auto read = [](const auto& attributes, std::string_view name) {
+    const auto at = attributes.find(name);
+    return at == attributes.end()
+               ? std::nullopt
+               : std::optional(ReadAttribute(at->second.bytes));
+  };
   const auto compare = [&](std::string_view name) {
-    if (std::optional<std::string> difference = CompareAttribute(
-            name, FindAttribute(a, name), FindAttribute(b, name))) {
+    if (std::optional<std::string> difference =
+            CompareAttribute(name, read(old, name), read(now, name))) {
       differences.push_back(*std::move(difference));
     }
   };
