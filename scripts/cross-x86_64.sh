@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds onnx-tag for x86-64 on a machine of another kind and runs every hermetic test under qemu-user; run it before a
-# release. On two cores 913 of 939 tests take 12 minutes. The rest write millions of bytes one by one or start the program
-# thousands of times, and take hours: leave them out with
+# release. On two cores 913 of 939 tests take 12 minutes. The other 26 take much longer; to leave them out, add
 #   -E 'RewriteLaws|RandomShort|KillTest|NoInputIsEver|HoldForEvery|Properties|SpansOfAny|OfTwoWriters|OnlyIo|DeepChain|100000|ci_'
 #
 #   scripts/cross-x86_64.sh [--program] [ctest arguments]

@@ -190,10 +190,10 @@ class Observer {
       const Tag& tag = tagging_.tags[node];
       if (!tag.tagged() || tag.confidence < Confidence::kHigh) continue;
       catalogue::SeenModule& seen = observation_.seen[tag.module];
-      const catalogue::Operators bit = bit_of(model_[node].op_type);
+      const catalogue::Operators bit = bit_of(op);
       seen.operators |= bit;
       if ((bit & catalogue::kWeighing) != 0) SeeWeight(node, seen);
-      if (model_[node].op_type == norm && IsTurned(node)) {
+      if (op == norm && IsTurned(node)) {
         seen.operators |= catalogue::OperatorBit("Transpose");
       }
     }

@@ -179,18 +179,16 @@ class CallProjector {
     std::set<NodeTokenId> returned;
     for (const NodeTokenId id : gap) {
       const auto& sources = tokens_[id].sources;
-      if (shared &&
-          (IsAttending(id) ||
-           std::any_of(sources.begin(), sources.end(), [&](NodeTokenId source) {
-             return returned.contains(source);
-           }))) {
+      const auto reads = [&](const std::set<NodeTokenId>& made) {
+        return std::any_of(
+            sources.begin(), sources.end(),
+            [&](NodeTokenId source) { return made.contains(source); });
+      };
+      if (shared && (IsAttending(id) || reads(returned))) {
         returned.insert(id);
         continue;
       }
-      const bool inside =
-          std::any_of(sources.begin(), sources.end(),
-                      [&](NodeTokenId source) { return fed.contains(source); });
-      if (!inside) continue;
+      if (!reads(fed)) continue;
       const bool first = std::none_of(
           sources.begin(), sources.end(),
           [&](NodeTokenId source) { return steps_[source] == only; });

@@ -21,11 +21,9 @@ const AlternativeRecord& Matcher::Usual(const MemberRecord& member,
 
 bool Matcher::IsVisible(ClassId id) const {
   const LeafKind kind = table_.Kind(id);
-  if (kind == LeafKind::kEmbedding && observation_.constants_folded) {
-    return false;
-  }
   return observation_.scopes && LeavesNodes(kind) &&
-         (kind != LeafKind::kBatchNorm || !observation_.batch_norms_folded);
+         (kind != LeafKind::kBatchNorm || !observation_.batch_norms_folded) &&
+         (kind != LeafKind::kEmbedding || !observation_.constants_folded);
 }
 
 bool Matcher::IsVisible(ClassId id, TextId parameter) const {

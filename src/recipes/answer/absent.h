@@ -7,7 +7,7 @@
 
 namespace onnx_tag::recipes {
 
-// Every export keeps the names of norms. If a file names its norms, but none of
+// Exports keep the names of norms. If a file names its norms, but none of
 // the norms of a recorded module, that module is not in the file: Whisper's
 // decoder is not in a classifier on top of its encoder.
 class AbsentModules {

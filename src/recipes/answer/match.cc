@@ -27,7 +27,7 @@ constexpr std::size_t kCandidatesOfLarge = 3;
 // So many steps in the middle of a large file are aligned first. The lists of a
 // recipe repeat, so a recipe that fits the file fits its middle.
 constexpr std::size_t kMiddle = 1000;
-constexpr std::int64_t kMiddleFit = 30;  // %
+constexpr double kMiddleFit = 0.3;
 // The minimum fit to use the names of a recipe (with and without agreeing
 // names), and to use only its roles.
 constexpr double kReplayFit = 0.72;
@@ -140,6 +140,29 @@ class Matcher {
                : score;
   }
 
+  Query MakeQuery(std::span<const Step> steps,
+                  const std::vector<const Path*>& anchor) const {
+    Query query{{steps.begin(), steps.end()}, {}, file_.is_part};
+    for (const Step& step : steps) query.anchor.push_back(anchor[step.token]);
+    return query;
+  }
+
+  static double Share(std::int64_t score, std::int64_t ideal) {
+    return static_cast<double>(score) /
+           static_cast<double>(std::max<std::int64_t>(1, ideal));
+  }
+
+  // Whether the recipe may fit a large file.
+  bool FitsMiddle(std::span<const Step> steps,
+                  const std::vector<const Path*>& anchor,
+                  const Program& program) const {
+    Query query =
+        MakeQuery(steps.subspan((steps.size() - kMiddle) / 2, kMiddle), anchor);
+    query.free_ends = true;
+    return Share(Align(query, program).score,
+                 IdealScore(query, {0, kMiddle}, 0)) >= kMiddleFit;
+  }
+
   // Aligns in both orders and keeps the better one.
   void AlignOne(Candidate& candidate, bool by_names,
                 std::vector<Match>& matches) {
@@ -155,31 +178,17 @@ class Matcher {
     }
     std::optional<Match> best;
     for (const Order order : {Order::kFile, Order::kDepthFirst}) {
-      const auto query_of = [&](std::span<const Step> steps) {
-        Query query{{steps.begin(), steps.end()}, {}, file_.is_part};
-        for (const Step& step : steps) {
-          query.anchor.push_back(anchor[step.token]);
-        }
-        return query;
-      };
+      const Program& program = candidate.ProgramIn(order);
       const std::vector<Step>& steps =
           file_.steps[static_cast<std::size_t>(order)];
-      if (steps.size() > kLargeFile) {
-        Query middle = query_of(
-            std::span(steps).subspan((steps.size() - kMiddle) / 2, kMiddle));
-        middle.free_ends = true;
-        const std::int64_t score =
-            Align(middle, candidate.ProgramIn(order)).score;
-        const std::int64_t ideal = IdealScore(middle, {0, kMiddle}, 0);
-        if (score * 100 < ideal * kMiddleFit) continue;
+      if (steps.size() > kLargeFile && !FitsMiddle(steps, anchor, program)) {
+        continue;
       }
-      const Query query = query_of(steps);
-      Match match{&candidate, order, Align(query, candidate.ProgramIn(order)),
-                  0};
+      const Query query = MakeQuery(steps, anchor);
+      Match match{&candidate, order, Align(query, program), 0};
       const std::int64_t ideal = IdealScore(query, match.alignment.stretch,
                                             by_names ? CountAnchors(file_) : 0);
-      match.fit = static_cast<double>(match.alignment.score) /
-                  static_cast<double>(std::max<std::int64_t>(1, ideal));
+      match.fit = Share(match.alignment.score, ideal);
       if (!best || match.alignment.score > best->alignment.score) {
         best = std::move(match);
       }
