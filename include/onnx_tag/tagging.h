@@ -127,6 +127,8 @@ struct RootClass {
   std::string name;  // empty: unknown
   Confidence confidence = Confidence::kLow;
   std::vector<std::string> alternatives;
+
+  std::string_view ConfidenceName() const;  // empty: the class is unknown
 };
 
 extern const std::array<std::string_view, 9> kDefaultExceptions;
@@ -163,8 +165,6 @@ struct Tagging {
 
   // The given paths of a module of the tree, to be changed.
   GivenPaths& Give(ModuleId module);
-  // The id of `role`; adds it if it is new.
-  RoleId AddRole(const Role& role);
 };
 
 // Counts that must add up to the model's number of nodes.

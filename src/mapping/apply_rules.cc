@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "classes/assign_classes.h"
 #include "ladder/ladder.h"
+#include "tagging/role_index.h"
 
 namespace onnx_tag {
 namespace {
@@ -117,12 +118,6 @@ void NameRoot(const Rules& rules, Tagging& tagging) {
   if (found != nullptr) {
     SetClass(tagging, ModuleTree::kRoot, *found, Confidence::kHigh);
   }
-}
-
-void GiveRole(const Rule& rule, Tagging& tagging, Tag& tag) {
-  Role role = *rule.gives_role;
-  if (!rule.gives_layer) role.layer = tagging.roles[tag.role].layer;
-  tag.role = tagging.AddRole(role);
 }
 
 std::string GivesText(const Rule& rule, const Captures& captures) {
@@ -353,13 +348,18 @@ void RuleApplication::Finish(const Evidence& evidence, Tagging& tagging) {
     ++matches_[i];
     give_tag(rule, id, captures);
   });
+  RoleIndex roles(tagging);
   ForEachNode(evidence, tagging,
               [&](std::size_t i, const Rule& rule, NodeId node,
                   const Captures& captures) {
                 ++matches_[i];
                 Tag& tag = tagging.tags[node];
                 if (!rule.OfModules()) give_tag(rule, tag.module, captures);
-                if (rule.gives_role) GiveRole(rule, tagging, tag);
+                if (!rule.gives_role) return;
+                Role role = *rule.gives_role;
+                if (!rule.gives_layer)
+                  role.layer = tagging.roles[tag.role].layer;
+                tag.role = roles.Add(role);
               });
   for (std::size_t i = 0; i < matches_.size(); ++i) {
     if (matches_[i] > 0) continue;

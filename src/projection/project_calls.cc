@@ -205,8 +205,9 @@ class CallProjector {
   // Whether the module is elsewhere than the module that calls it: rotary
   // positions, which all layers use.
   bool IsShared(const CalledModule& call) const {
-    return call.caller != CalledModule::kNobody &&
-           !call.module.starts_with(calls_[call.caller].module);
+    if (call.caller == CalledModule::kNobody) return false;
+    const std::string& caller = calls_[call.caller].module;
+    return !caller.empty() && !(call.module + ".").starts_with(caller + ".");
   }
 
   // Whether it is the caller's own work after such a module has returned.

@@ -1,7 +1,7 @@
-// Adds roles from a file to a Tagging, each role once.
+// Adds roles to a Tagging, each role once.
 //
-// Mapping uses a few dozen roles. But a file may have a different role for each
-// of 10^6 nodes, and a linear search would take hours.
+// Most models have a few dozen roles. But a file may have a different role for
+// each of 10^6 nodes, and a linear search would take hours.
 #ifndef ONNX_TAG_TAGGING_ROLE_INDEX_H_
 #define ONNX_TAG_TAGGING_ROLE_INDEX_H_
 
@@ -17,7 +17,12 @@ namespace onnx_tag {
 class RoleIndex {
  public:
   // `tagging` must outlive it. No other code may add roles to it.
-  explicit RoleIndex(Tagging& tagging) : tagging_(tagging) { Add(Role()); }
+  explicit RoleIndex(Tagging& tagging) : tagging_(tagging) {
+    for (const RoleId id : AllIds<RoleId>(tagging.roles.size())) {
+      table_.Add(Hash(tagging.roles[id]), id);
+    }
+    Add(Role());
+  }
 
   RoleId Add(const Role& role) {
     const std::uint32_t hash = Hash(role);

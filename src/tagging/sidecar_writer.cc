@@ -64,12 +64,9 @@ class Writer {
     AppendJsonString(out_, tagging_.options);
     out_ += ",\n  \"root\": {\"class\": ";
     AppendJsonStringOrNull(out_, tagging_.root.name);
-    out_ += fmt::format(
-        ", \"confidence\": {}, \"alternatives\": ",
-        tagging_.root.name.empty()
-            ? "null"
-            : fmt::format("\"{}\"", EnumToWord(kConfidenceNames,
-                                               tagging_.root.confidence)));
+    out_ += ", \"confidence\": ";
+    AppendJsonStringOrNull(out_, tagging_.root.ConfidenceName());
+    out_ += ", \"alternatives\": ";
     Strings(tagging_.root.alternatives);
     out_ += "},\n";
     if (!tagging_.notes.empty()) {

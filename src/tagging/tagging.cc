@@ -1,7 +1,5 @@
 #include "onnx_tag/tagging.h"
 
-#include <algorithm>
-
 namespace onnx_tag {
 
 GivenPaths& Tagging::Give(ModuleId module) {
@@ -9,13 +7,9 @@ GivenPaths& Tagging::Give(ModuleId module) {
   return given[module];
 }
 
-RoleId Tagging::AddRole(const Role& role) {
-  // A linear search is enough: a model has a few dozen roles.
-  const auto at = std::find(roles.begin(), roles.end(), role);
-  if (at != roles.end()) {
-    return MakeId<RoleId>(static_cast<std::size_t>(at - roles.begin()));
-  }
-  return roles.Add(role);
+std::string_view RootClass::ConfidenceName() const {
+  if (name.empty()) return "";
+  return kConfidenceNames[static_cast<std::size_t>(confidence)];
 }
 
 Coverage CountTags(const Tagging& tagging) {

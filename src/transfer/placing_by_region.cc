@@ -11,8 +11,9 @@ namespace {
 // There are more regions only if very few old nodes have counterparts.
 constexpr std::size_t kMostRegions = 16;
 
-// A value with more consumers than this says little about each of them.
-constexpr std::size_t kMostReaders = 64;
+// A value with more consumers than this says little about each of them, and so
+// does a node with more inputs about their producers.
+constexpr std::size_t kMostNeighbours = 64;
 
 // Connected components of the nodes that are not yet placed.
 class Regions {
@@ -82,7 +83,7 @@ void ForEachOldReader(const Outline& old, NodeId from, Use use) {
   for (const ValueId value : old.Outputs(from)) {
     if (value == kNo<ValueId>) continue;
     const auto readers = old.Consumers(value);
-    if (readers.size() > kMostReaders) continue;
+    if (readers.size() > kMostNeighbours) continue;
     for (const NodeId reader : readers) use(reader);
   }
 }
@@ -125,7 +126,9 @@ void Placing::PlaceByRegion() {
     ForEachReader(to, [&](NodeId reader) {
       const NodeId like = places_[reader].like;
       if (like == kNo<NodeId>) return;
-      for (const ValueId input : from_.Inputs(like)) {
+      const auto inputs = from_.Inputs(like);
+      if (inputs.size() > kMostNeighbours) return;
+      for (const ValueId input : inputs) {
         if (input == kNo<ValueId>) continue;
         const NodeId producer = from_[input].producer;
         if (producer != kNo<NodeId>) link(to, producer);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "onnx_tag/transfer.h"
+#include "tagging/role_index.h"
 
 namespace onnx_tag {
 namespace {
@@ -13,6 +14,7 @@ class Taking {
       : mapped_(mapped),
         carried_(carried),
         in_carried_(mapped.modules.size(), kNo<ModuleId>),
+        carried_roles_(carried),
         roles_(mapped.roles.size(), kNo<RoleId>) {
     in_carried_[ModuleTree::kRoot] = ModuleTree::kRoot;
     for (const ModuleId id : AllIds<ModuleId>(mapped.modules.size())) {
@@ -60,7 +62,7 @@ class Taking {
     tag.module = ModuleOf(mapped.module);
     RoleId& role = roles_[mapped.role];
     if (role == kNo<RoleId>) {
-      role = carried_.AddRole(mapped_.roles[mapped.role]);
+      role = carried_roles_.Add(mapped_.roles[mapped.role]);
     }
     tag.role = role;
   }
@@ -92,7 +94,8 @@ class Taking {
   const Tagging& mapped_;
   Tagging& carried_;
   IdVector<ModuleId, ModuleId> in_carried_;  // by module of the mapping
-  IdVector<RoleId, RoleId> roles_;
+  RoleIndex carried_roles_;
+  IdVector<RoleId, RoleId> roles_;  // by role of the mapping
 };
 
 }  // namespace

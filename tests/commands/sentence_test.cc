@@ -32,7 +32,7 @@ class SentenceTest : public testing::Test {
     const Model model = ReadModel(bytes);
     tagging_.tags.resize(1);
     tagging_.tags[NodeId{0}] = {tagging_.modules.Add(path),
-                                tagging_.AddRole(role), confidence,
+                                tagging_.roles.Add(role), confidence,
                                 Source::kScope};
     return Sentence(model, tagging_, NodeId{0});
   }

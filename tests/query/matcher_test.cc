@@ -35,10 +35,10 @@ class MatcherTest : public testing::Test {
     tagging_.root.name = "TinyModel";
     tagging_.modules.SetClass(tagging_.modules.Add("enc.layer.0"), "TinyLayer");
     tagging_.tags.resize(6);
-    const RoleId other = tagging_.AddRole(Role());
-    const RoleId query = tagging_.AddRole(
+    const RoleId other = tagging_.roles.Add(Role());
+    const RoleId query = tagging_.roles.Add(
         {RoleType::kAttention, "query", AttentionKind::kSelf, 0});
-    const RoleId tenth = tagging_.AddRole(
+    const RoleId tenth = tagging_.roles.Add(
         {RoleType::kAttention, "query", AttentionKind::kCross, 10});
     Set(0, "enc.layer.0.q", query, Confidence::kCertain, "Linear");
     Set(1, "enc.layer.0.q", query, Confidence::kHigh, "Linear");

@@ -161,10 +161,11 @@ Tagging HostileTagging(const Model& model, std::uint32_t seed) {
   tagging.root.name = HostileText(random);
   tagging.roles.Add(Role());
   for (int i = 0; i < 6; ++i) {
-    tagging.AddRole({.type = static_cast<RoleType>(Below(random, 20)),
-                     .component = HostileText(random),
-                     .attention_kind = static_cast<AttentionKind>(i % 3),
-                     .layer = static_cast<std::int32_t>(Below(random, 3)) - 1});
+    tagging.roles.Add(
+        {.type = static_cast<RoleType>(Below(random, 20)),
+         .component = HostileText(random),
+         .attention_kind = static_cast<AttentionKind>(i % 3),
+         .layer = static_cast<std::int32_t>(Below(random, 3)) - 1});
   }
   // A name of 1 MB is for one node of a few models: the rest stay cheap.
   const bool huge = seed % 16 == 0;

@@ -38,10 +38,10 @@ Tagging QueryTagging() {
   tree.SetClass(query, "Linear");
   tagging.tags[NodeId{0}] = {
       .module = query,
-      .role = tagging.AddRole({.type = RoleType::kAttention,
-                               .component = "query",
-                               .attention_kind = AttentionKind::kSelf,
-                               .layer = 0}),
+      .role = tagging.roles.Add({.type = RoleType::kAttention,
+                                 .component = "query",
+                                 .attention_kind = AttentionKind::kSelf,
+                                 .layer = 0}),
       .confidence = Confidence::kCertain,
       .source = Source::kScopeAndParameter};
   return tagging;

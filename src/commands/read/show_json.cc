@@ -85,10 +85,7 @@ class ShowJson {
     json.Key("dialect").StringOrNull(about.dialect);
     json.Key("root_class").StringOrNull(view_.tagging.root.name);
     json.Key("root_confidence")
-        .StringOrNull(
-            view_.tagging.root.name.empty()
-                ? ""
-                : EnumToWord(kConfidenceNames, view_.tagging.root.confidence));
+        .StringOrNull(view_.tagging.root.ConfidenceName());
     AddList(json, "root_alternatives", view_.tagging.root.alternatives);
     json.Key("strategy").StringOrNull(view_.tagging.strategy);
   }

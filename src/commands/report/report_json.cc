@@ -220,13 +220,7 @@ class ModelJson {
     json_.Key("ir_version").Number(about.ir_version);
     json_.Key("strategy").TextOrNull(tagging_.strategy);
     json_.Key("tags_from").Text(model_.source());
-    json_.Key("root_confidence");
-    if (tagging_.root.name.empty()) {
-      json_.Null();
-    } else {
-      json_.Text(
-          kConfidenceNames[static_cast<std::size_t>(tagging_.root.confidence)]);
-    }
+    json_.Key("root_confidence").TextOrNull(tagging_.root.ConfidenceName());
     json_.Key("root_alternatives").Texts(tagging_.root.alternatives);
     json_.Key("notes").Texts(tagging_.notes);
     json_.Key("profile").TextOrNull(reported_.profile);
