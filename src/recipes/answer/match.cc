@@ -24,8 +24,9 @@ constexpr std::size_t kCandidates = 8;
 // An alignment of so many tokens takes about 0.1 s.
 constexpr std::size_t kLargeFile = 20000;
 constexpr std::size_t kCandidatesOfLarge = 3;
-// So many steps in the middle of a large file are aligned first. The lists of a
-// recipe repeat, so a recipe that fits the file fits its middle.
+// So many steps in the middle of a file with four times as many are aligned
+// first. The lists of a recipe repeat, so a recipe that fits the file fits its
+// middle.
 constexpr std::size_t kMiddle = 1000;
 constexpr double kMiddleFit = 0.3;
 // The minimum fit to use the names of a recipe (with and without agreeing
@@ -152,7 +153,7 @@ class Matcher {
            static_cast<double>(std::max<std::int64_t>(1, ideal));
   }
 
-  // Whether the recipe may fit a large file.
+  // Whether the recipe may fit a file with many steps.
   bool FitsMiddle(std::span<const Step> steps,
                   const std::vector<const Path*>& anchor,
                   const Program& program) const {
@@ -181,7 +182,7 @@ class Matcher {
       const Program& program = candidate.ProgramIn(order);
       const std::vector<Step>& steps =
           file_.steps[static_cast<std::size_t>(order)];
-      if (steps.size() > kLargeFile && !FitsMiddle(steps, anchor, program)) {
+      if (steps.size() > 4 * kMiddle && !FitsMiddle(steps, anchor, program)) {
         continue;
       }
       const Query query = MakeQuery(steps, anchor);
