@@ -68,6 +68,8 @@ struct Initializer {
   std::uint32_t rank = 0;
   bool external = false;
   bool sparse = false;
+  // One number throughout, as far as the first bytes show: ones, zeros.
+  bool uniform = false;
 };
 
 // The `value_info`, `input` or `output` entry of a value.

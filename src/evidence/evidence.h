@@ -279,6 +279,10 @@ InlinedFacts GatherInlinedOrder(const Model& model,
 MetadataFacts GatherMetadata(const Model& model,
                              const ParameterFacts& parameters,
                              ModuleTree& modules);
+// Withdraws the trust in parameters whose consumers have metadata of different
+// modules: a tied tensor, or equal tensors that were merged.
+ParameterFacts DistrustShared(const Model& model, const MetadataFacts& metadata,
+                              ParameterFacts parameters);
 DialectFacts GatherDialectNames(const Model& model,
                                 const ExporterFacts& exporter,
                                 ModuleTree& modules);

@@ -28,6 +28,7 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   PlaceFunctions(model, scopes, parameters, modules, functions);
   InlinedFacts inlined = GatherInlined(model, parameters, modules);
   MetadataFacts metadata = GatherMetadata(model, parameters, modules);
+  parameters = DistrustShared(model, metadata, std::move(parameters));
   DialectFacts names = GatherDialectNames(model, exporter, modules);
   if (std::optional<DialectFacts> keras = GatherKerasOnTorch(
           model, exporter, scopes, parameters, metadata, modules)) {

@@ -89,4 +89,22 @@ MetadataFacts GatherMetadata(const Model& model,
   return facts;
 }
 
+ParameterFacts DistrustShared(const Model& model, const MetadataFacts& metadata,
+                              ParameterFacts parameters) {
+  IdVector<ParameterId, ModuleId> readers(parameters.parameters.size(),
+                                          kNo<ModuleId>);
+  for (const MetadataFact& fact : metadata.metadata) {
+    // A merged node has the metadata of one of its parts.
+    if (fact.merged || parameters.is_carrier[fact.node]) continue;
+    for (const ValueId input : model.Inputs(fact.node)) {
+      const ParameterId id = parameters.ParameterOf(input);
+      if (id == kNo<ParameterId>) continue;
+      ModuleId& reader = readers[id];
+      if (reader == kNo<ModuleId>) reader = fact.module;
+      if (reader != fact.module) parameters.parameters[id].trusted = false;
+    }
+  }
+  return parameters;
+}
+
 }  // namespace onnx_tag

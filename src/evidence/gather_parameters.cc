@@ -46,6 +46,7 @@ class ParameterGatherer {
     }
     identity_ = model_.FindName("Identity");
     concat_ = model_.FindName("Concat");
+    shape_ = model_.FindName("Shape");
     for (const std::string_view op :
          {"BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"}) {
       generates_ |= model_.FindName(op) != kNo<NameId>;
@@ -62,6 +63,11 @@ class ParameterGatherer {
       if (IsShape(tensor)) continue;
       AddParameter(tensor.value, model_.ValueName(tensor.value), tensor.rank);
     }
+    for (const ValueId value : AllIds<ValueId>(model_.value_count())) {
+      if (!IsLeftOut(value)) continue;
+      facts_.constant_value[Index(value)] = true;
+      AddParameter(value, model_.ValueName(value), RankOfLeftOut(value));
+    }
     // Files are in topological order. If one is not, a carrier may be missed.
     for (const NodeId node : model_.Nodes()) {
       if (functions_.OwnerOf(model_[node].graph) == kNo<FunctionId>)
@@ -71,11 +77,11 @@ class ParameterGatherer {
       Bind(id);
       for (const NodeId node : functions_.Body(id)) Carry(node);
     }
-    CountUses();
     facts_.module_has_parameter.assign(modules_.size(), false);
     for (const Parameter& parameter : facts_.parameters) {
       facts_.module_has_parameter[Index(parameter.module)] = true;
     }
+    CountUses();
     return std::move(facts_);
   }
 
@@ -87,6 +93,25 @@ class ParameterGatherer {
     return tensor.rank <= 1 &&
            (tensor.data_type == kInt32 || tensor.data_type == kInt64) &&
            model_.ValueName(tensor.value).find('.') == std::string_view::npos;
+  }
+
+  // A file without weights names them all the same: nothing defines them, or
+  // they are inputs.
+  bool IsLeftOut(ValueId id) const {
+    const Value& value = model_[id];
+    if (value.producer != kNo<NodeId> || model_.InitializerOf(id) != nullptr ||
+        model_[value.graph].kind == GraphKind::kFunction) {
+      return false;
+    }
+    const std::string_view name = model_.ValueName(id);
+    return value.is_input ? hierarchy::HasParameterSuffix(name)
+                          : name.find('.') != std::string_view::npos;
+  }
+
+  std::uint32_t RankOfLeftOut(ValueId value) const {
+    const ValueInfo* const info = model_.InfoOf(value);
+    if (info != nullptr && info->has_shape) return info->rank;
+    return model_.ValueName(value).ends_with(".weight") ? 2 : 1;
   }
 
   void AddParameter(ValueId value, std::string_view raw, std::uint32_t rank) {
@@ -114,6 +139,10 @@ class ParameterGatherer {
     Parameter& parameter = facts_.parameters[id];
     parameter.rank = std::max(parameter.rank, rank);
     facts_.value_parameter[value] = id;
+    uniform_.resize(facts_.parameters.size(), false);
+    if (const Initializer* const tensor = model_.InitializerOf(value)) {
+      uniform_[id] = tensor->uniform;
+    }
     has_weight_.resize(facts_.parameters.size(), false);
     beside_[value] = name.quantizer && IsScaleName(raw);
     if (!beside_[value]) has_weight_[id] = true;
@@ -210,7 +239,10 @@ class ParameterGatherer {
   void CountUses() {
     IdVector<ParameterId, Place> places(facts_.parameters.size());
     for (const NodeId node : model_.Nodes()) {
-      if (facts_.is_carrier[node] || IsFirstCall(node)) continue;
+      if (facts_.is_carrier[node] || IsFirstCall(node) ||
+          model_[node].op_type == shape_) {
+        continue;
+      }
       const std::span<const ValueId> inputs = model_.Inputs(node);
       for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
         const ParameterId id = facts_.ParameterOf(inputs[slot]);
@@ -255,7 +287,7 @@ class ParameterGatherer {
 
   // A module that is called again uses all its parameters equally often and in
   // the same way. A tensor that was merged with equal tensors does not, or it
-  // is missing in other layers.
+  // is missing in other layers. The norms of an untrained model are all equal.
   void TrustRepeatedCalls(const IdVector<ParameterId, Place>& places) {
     struct Calls {
       std::uint32_t uses = 0;
@@ -277,7 +309,7 @@ class ParameterGatherer {
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
       Parameter& parameter = facts_.parameters[id];
       if (parameter.trusted || parameter.uses < 2) continue;
-      if (by_module[parameter.module].alike &&
+      if (by_module[parameter.module].alike && !uniform_[id] &&
           !OtherLayersLackIt(parameter.module)) {
         parameter.trusted = true;
       }
@@ -295,8 +327,8 @@ class ParameterGatherer {
     return modules_.Children(a).empty() && modules_.Children(b).empty();
   }
 
-  // Whether another index of an enclosing list exists, but lacks the path of
-  // `module`.
+  // Whether another index of an enclosing list exists, but has no parameter at
+  // the path of `module`.
   bool OtherLayersLackIt(ModuleId module) const {
     const ModuleTree& tree = modules_;
     std::vector<std::string_view> below;
@@ -311,7 +343,9 @@ class ParameterGatherer {
                name != below.rend() && twin != kNo<ModuleId>; ++name) {
             twin = tree.FindChild(twin, *name);
           }
-          if (twin == kNo<ModuleId> && IsAlike(at, sibling)) return true;
+          const bool lacks = twin == kNo<ModuleId> ||
+                             !facts_.module_has_parameter[Index(twin)];
+          if (lacks && IsAlike(at, sibling)) return true;
         }
       }
       below.push_back(atom);
@@ -325,9 +359,11 @@ class ParameterGatherer {
   const FunctionTable& functions_;
   ModuleTree& modules_;
   ParameterFacts facts_;
+  IdVector<ParameterId, bool> uniform_;
   std::vector<NameId> carriers_;
   NameId identity_;
   NameId concat_;
+  NameId shape_;                            // reads no weight
   IdVector<ValueId, bool> beside_;          // a scale or a zero point
   IdVector<ParameterId, bool> has_weight_;  // and not these only
   bool generates_ = false;

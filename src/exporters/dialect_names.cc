@@ -139,6 +139,8 @@ std::shared_ptr<const DialectNames> ReadDialect(const Model& model,
   switch (dialect) {
     case Dialect::kGenai:
       return ReadGenaiNames(model);
+    case Dialect::kOnnxscript:
+      return ReadOnnxscriptNames(model);
     case Dialect::kTf2onnx:
       return ReadTfNames(model);
     default:

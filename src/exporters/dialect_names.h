@@ -53,6 +53,7 @@ ExporterFacts RecognizeExporter(const Model& model);
 
 // One file each.
 std::shared_ptr<const DialectNames> ReadGenaiNames(const Model& model);
+std::shared_ptr<const DialectNames> ReadOnnxscriptNames(const Model& model);
 std::shared_ptr<const DialectNames> ReadTfNames(const Model& model);
 
 }  // namespace onnx_tag

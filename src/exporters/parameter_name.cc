@@ -99,6 +99,15 @@ bool IsParameterName(std::string_view name) {
   return !SplitOnnxscriptValue(name).ok;
 }
 
+bool HasParameterSuffix(std::string_view name) {
+  constexpr std::string_view kSuffixes[] = {".weight",         ".bias",
+                                            ".running_mean",   ".running_var",
+                                            ".in_proj_weight", ".in_proj_bias"};
+  return std::any_of(
+      std::begin(kSuffixes), std::end(kSuffixes),
+      [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
 ParameterName SplitParameterName(std::string_view name) {
   constexpr std::string_view kParametrized = "parametrizations.";
   if (name.starts_with(kParametrized)) return {{}, name};

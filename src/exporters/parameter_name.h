@@ -11,6 +11,10 @@ namespace onnx_tag::hierarchy {
 // are not. UndoTensorName comes first.
 bool IsParameterName(std::string_view name);
 
+// Whether `name` ends like a parameter of a usual module. A graph's input
+// (`past_key_values.0.key`) may have a path, too.
+bool HasParameterSuffix(std::string_view name);
+
 // Whether `name` looks like a parameter's with underscores for dots, and so is
 // for sanitized.h: `p_model_layers_0_fc_weight`, `blocks_1_norm_bias`. A value
 // (`mul_11_weight`) may look the same.

@@ -256,8 +256,11 @@ std::vector<LawFinding> CheckLaws(const Model& model, Tagging& tagging) {
   const ExporterFacts exporter = RecognizeExporter(model);
   const ScopeFacts scopes = GatherScopes(model, exporter);
   const FunctionTable functions(model);
-  const ParameterFacts parameters =
+  ParameterFacts parameters =
       GatherParameters(model, exporter, scopes, functions, tagging.modules);
+  ModuleTree modules = tagging.modules;  // keeps its classes
+  const MetadataFacts metadata = GatherMetadata(model, parameters, modules);
+  parameters = DistrustShared(model, metadata, std::move(parameters));
   return CheckLaws(model, tagging.modules, parameters, tagging.tags,
                    tagging.origins);
 }

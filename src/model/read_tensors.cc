@@ -1,4 +1,5 @@
-// Reads types and shapes of weights and values, but no weight data.
+// Reads types and shapes of weights and values, but only the first bytes of
+// weight data.
 // Tested by tests/model/reader_test.cc.
 #include "model/check_message.h"
 #include "model/field_kinds.h"
@@ -18,6 +19,16 @@ void AppendInts(const Field& field, std::vector<std::int64_t>& out) {
   wire::ForEachVarint(field, [&](std::uint64_t value) {
     out.push_back(static_cast<std::int64_t>(value));
   });
+}
+
+// Looks at a few bytes behind the header, which are in memory with it. Eight
+// bytes hold whole elements of every type.
+bool IsUniform(Bytes data) {
+  constexpr std::size_t kWord = 8;
+  constexpr std::size_t kLookedAt = 8 * kWord;
+  data = data.substr(0, kLookedAt);
+  return data.size() >= 2 * kWord &&
+         data.substr(kWord) == data.substr(0, data.size() - kWord);
 }
 
 }  // namespace
@@ -42,6 +53,9 @@ void ModelReader::ReadTensorHeader(const Field& whole, Initializer& tensor,
       const MetadataEntry entry = ReadEntry(field, inside);
       if (entry.key == "location") location = entry.value;
     } else {
+      if (Is(field, onnx::TensorProto::kRawData)) {
+        tensor.uniform = IsUniform(field.bytes);
+      }
       model::CheckTensorField(field, inside);
     }
   }

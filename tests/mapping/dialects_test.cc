@@ -36,11 +36,25 @@ class Built {
     return Node(op, name, inputs, name + ":0");
   }
 
+  Built& Input(const std::string& name) {
+    proto_.mutable_graph()->add_input()->set_name(name);
+    return *this;
+  }
+
   Built& Weight(const std::string& name, const std::vector<int>& dims) {
     schema::TensorProto& tensor = *proto_.mutable_graph()->add_initializer();
     tensor.set_name(name);
     tensor.set_data_type(1);
     for (const int dim : dims) tensor.add_dims(dim);
+    return *this;
+  }
+
+  Built& Ones(const std::string& name, int size) {
+    Weight(name, {size});
+    const std::vector<float> ones(static_cast<std::size_t>(size), 1.0f);
+    schema::GraphProto& graph = *proto_.mutable_graph();
+    graph.mutable_initializer(graph.initializer_size() - 1)
+        ->set_raw_data(ones.data(), ones.size() * sizeof(float));
     return *this;
   }
 
@@ -231,6 +245,80 @@ TEST(TfTest, NodesWithoutAScopeLieInTheLayerAroundTheirNeighbours) {
       .Map();
   EXPECT_EQ(built.ModuleOf("Transpose__12"), "attention");
   EXPECT_EQ(built.ModuleOf("MatMul__14"), "attention");
+}
+
+TEST(OnnxscriptTest, NamesOfNodesAndValuesAreEnoughWithoutMetadata) {
+  Built built;
+  built
+      .Node("MatMul", "model/layers.0/fc/MatMul_node_3", {"x", "w"},
+            "v_model.layers.0.fc.MatMul_3")
+      .Node("Add", "model/layers.0/Add_node_4",
+            {"v_model.layers.0.fc.MatMul_3", "x"}, "v_model.layers.0.Add_4")
+      .Node("SkipLayerNormalization", "node_SkipLayerNormalization_0",
+            {"v_model.layers.0.Add_4", "x", "g"},
+            "v_model.layers.0.norm.LayerNormalization_5")
+      .Map();
+  EXPECT_EQ(built.tagging().dialect, "onnxscript");
+  EXPECT_EQ(built.ModuleOf("model/layers.0/fc/MatMul_node_3"),
+            "model.layers.0.fc");
+  EXPECT_EQ(built.ModuleOf("node_SkipLayerNormalization_0"),
+            "model.layers.0.norm");
+}
+
+TEST(LeftOutWeightsTest, NamesThatNothingDefinesAreParameters) {
+  Built built;
+  built.Node("Transpose", "a", {"layers.0.fc.weight"}, "t")
+      .Node("MatMul", "b", {"x", "t"}, "y")
+      .Node("Add", "c", {"y", "layers.0.fc.bias"}, "z")
+      .Map();
+  EXPECT_EQ(built.ModuleOf("b"), "layers.0.fc");
+  EXPECT_EQ(built.ModuleOf("c"), "layers.0.fc");
+}
+
+TEST(LeftOutWeightsTest, OfInputsOnlyThoseWithAParametersName) {
+  Built built;
+  built.Input("layers.0.fc.weight")
+      .Input("past.0.key")
+      .Node("MatMul", "a", {"x", "layers.0.fc.weight"}, "y")
+      .Node("Concat", "b", {"past.0.key", "y"}, "z")
+      .Map();
+  EXPECT_EQ(built.ModuleOf("a"), "layers.0.fc");
+  EXPECT_EQ(built.tagging().modules.Find("past.0"), kNo<ModuleId>);
+}
+
+// The norms of an untrained model read one tensor of ones.
+TEST(MergedWeightsTest, MetadataWinsOverATensorOfSeveralModules) {
+  Built built;
+  const std::string scopes = "pkg.torch.onnx.name_scopes";
+  built.Ones("layers.0.norm.weight", 8)
+      .Node("LayerNormalization", "n0", {"x", "layers.0.norm.weight"}, "a")
+      .NodeMetadata(scopes, "['', 'layers.0', 'layers.0.norm', 'norm']")
+      .Node("LayerNormalization", "n1", {"a", "layers.0.norm.weight"}, "b")
+      .NodeMetadata(scopes, "['', 'layers.1', 'layers.1.norm', 'norm_1']")
+      .Map();
+  EXPECT_EQ(built.ModuleOf("n0"), "layers.0.norm");
+  EXPECT_EQ(built.ModuleOf("n1"), "layers.1.norm");
+  EXPECT_EQ(built.TagOf("n1").confidence, Confidence::kCertain);
+}
+
+TEST(MergedWeightsTest, OnesThatTwoNodesReadAreNoProof) {
+  Built built;
+  built.Ones("layers.0.norm.weight", 8)
+      .Node("LayerNormalization", "n0", {"x", "layers.0.norm.weight"}, "a")
+      .Node("LayerNormalization", "n1", {"a", "layers.0.norm.weight"}, "b")
+      .Map();
+  EXPECT_LT(built.TagOf("n1").confidence, Confidence::kHigh);
+}
+
+TEST(MergedWeightsTest,
+     OtherNumbersThatTwoNodesReadBelongToAModuleCalledTwice) {
+  Built built;
+  built.Weight("norm.weight", {8})
+      .Node("LayerNormalization", "n0", {"x", "norm.weight"}, "a")
+      .Node("LayerNormalization", "n1", {"a", "norm.weight"}, "b")
+      .Map();
+  EXPECT_EQ(built.ModuleOf("n1"), "norm");
+  EXPECT_EQ(built.TagOf("n1").confidence, Confidence::kHigh);
 }
 
 TEST(TfTest, ANodeWithoutAScopeBelongsToTheOwnerOfItsWeight) {

@@ -221,6 +221,21 @@ TEST(ModelReaderTest, InitializersMayBeInputsToo) {
   EXPECT_EQ(model.value_count(), 1u);
 }
 
+TEST(ModelReaderTest, OnesAndZerosAreUniform) {
+  const auto is_uniform = [](std::initializer_list<float> numbers) {
+    schema::ModelProto proto;
+    schema::TensorProto& tensor = *proto.mutable_graph()->add_initializer();
+    tensor.set_name("w");
+    tensor.set_raw_data(numbers.begin(), numbers.size() * sizeof(float));
+    const std::string bytes = proto.SerializeAsString();
+    return ReadModel(bytes).initializers()[0].uniform;
+  };
+  EXPECT_TRUE(is_uniform({1, 1, 1, 1}));
+  EXPECT_TRUE(is_uniform({0, 0, 0, 0, 0}));
+  EXPECT_FALSE(is_uniform({1, 1, 1, 2}));
+  EXPECT_FALSE(is_uniform({1, 1}));  // too few to tell
+}
+
 TEST(ModelReaderTest, SparseInitializersHaveTheirDenseShape) {
   const std::string bytes = BytesFromText(R"pb(
     graph {

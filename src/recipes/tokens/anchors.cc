@@ -54,6 +54,7 @@ class AnchorFinder {
       for (const ValueId input : model_.Inputs(node)) {
         if (!IsParameter(input)) continue;
         const ValueId tensor = parameter_[input];
+        if (uses[tensor] > 1 && IsUniform(tensor)) continue;
         const Parameter& parameter = named_[tensor];
         best = std::max(best, std::tuple(uses[tensor] <= 1, parameter.rank,
                                          parameter.module));
@@ -66,6 +67,12 @@ class AnchorFinder {
  private:
   bool IsParameter(ValueId value) const {
     return value != kNo<ValueId> && parameter_[value] != kNo<ValueId>;
+  }
+
+  // The norms and biases of an untrained model are equal, and merged.
+  bool IsUniform(ValueId value) const {
+    const Initializer* const tensor = model_.InitializerOf(value);
+    return tensor != nullptr && tensor->uniform;
   }
 
   void Name(ValueId value, std::uint32_t rank) {
