@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "book_maker/make_recipe.h"
+#include "recipes/book/packed_book.h"
 
 namespace onnx_tag::bench {
 
@@ -50,6 +51,19 @@ void Shelf::Add(const std::filesystem::path& folder,
       entry.file = std::move(file);
       entries_.push_back(std::move(entry));
     }
+  }
+}
+
+void Shelf::AddBuiltIn() {
+  const recipes::PackedBook& book = recipes::BuiltInBook();
+  for (std::size_t i = 0; i < book.size(); ++i) {
+    const recipes::SummaryView summary = book.Summary(i);
+    Entry entry;
+    entry.recipe = book.Read(i);
+    entry.family = FamilyOf(entry.recipe.family);
+    entry.summary = {{summary.grams.begin(), summary.grams.end()},
+                     {summary.names.begin(), summary.names.end()}};
+    entries_.push_back(std::move(entry));
   }
 }
 

@@ -1,5 +1,5 @@
-// A recipe book made on the spot from a folder of exports with known answers:
-// FOLDER/<family>/<recipe>.onnx beside
+// A part of the built-in recipe book, or a book made on the spot from a folder
+// of exports with known answers: FOLDER/<family>/<recipe>.onnx beside
 // FOLDER/<family>/<recipe>.truth.tsv.
 #ifndef ONNX_TAG_BENCH_FOLDER_BOOK_H_
 #define ONNX_TAG_BENCH_FOLDER_BOOK_H_
@@ -16,7 +16,7 @@
 
 namespace onnx_tag::bench {
 
-// The recipes of one folder, made once.
+// The recipes that a book is taken from, made once.
 class Shelf {
  public:
   struct Entry {
@@ -29,6 +29,9 @@ class Shelf {
   // Adds the recipes of `folder` whose name fits one of the comma-separated
   // globs.
   void Add(const std::filesystem::path& folder, const std::string& variants);
+
+  // Adds the recipes of the built-in book.
+  void AddBuiltIn();
 
   const std::vector<Entry>& entries() const { return entries_; }
 

@@ -1,12 +1,12 @@
 // What the recipe book is worth: the mapping with and without it, on models
 // with known answers.
 //
-//   recipes_bench TRUTH_DIR --shelf DIR[:GLOB,...] [--variant GLOB] [--model
-//   GLOB]
-//                 [--leave-out] [--strict] [--without] [--files] [--worst N]
-//                 [--calibrate]
+//   recipes_bench TRUTH_DIR [--shelf DIR[:GLOB,...]] [--variant GLOB]
+//                 [--model GLOB] [--leave-out] [--strict] [--without]
+//                 [--files] [--worst N] [--calibrate]
 //
-// --shelf       a folder of recipes, folder by family; may be repeated
+// --shelf       a folder of recipes, folder by family; may be repeated;
+//               default: the built-in book
 // --leave-out   recipes of the test's own family are taken out
 // --strict      recipes of the same model and exporter are
 // --without     no book at all
@@ -211,6 +211,7 @@ int main(int argc, char** argv) {
   line.Flag("--files", options.files);
   line.Number("--worst", options.worst);
   if (!line.Parse(argc, argv, options.truth)) return line.Usage();
+  if (options.shelf.entries().empty()) options.shelf.AddBuiltIn();
   Bench(options).Run();
   return 0;
 }

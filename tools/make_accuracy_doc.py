@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Measures accuracy and puts the tables into docs/accuracy.md.
 
-    python3 tools/make_accuracy_doc.py LARGER_SET [--own DIR] [--deeper DIR] [--recordings DIR] [--left-out DIR] [--build build]
+    python3 tools/make_accuracy_doc.py LARGER_SET [--own DIR] [--deeper DIR] [--left-out DIR] [--build build]
 
 LARGER_SET, DEEPER and OWN are folders of models with truth, in the form of tests/truth; in OWN, each model has a
-recording.json beside it. RECORDINGS is what record_recipes.py wrote, for the rows with a model's family left out of the
-book, and --left-out what make_left_out.py made of it. Needs no packages. What stands between `<!-- NAME -->` and
-`<!-- /NAME -->` in the page is replaced; tables whose folder is not given stay as they are.
+recording.json beside it. --left-out is what make_left_out.py made. Needs no packages. What stands between `<!-- NAME -->`
+and `<!-- /NAME -->` in the page is replaced; tables whose folder is not given stay as they are.
 """
 from __future__ import annotations
 
@@ -60,18 +59,18 @@ def book_table(accuracy: pathlib.Path, folder: pathlib.Path) -> str:
                  [[f"`{name}`", without[name][0], *with_book[name]] for name in names])
 
 
-def leave_out_table(bench: pathlib.Path, folder: pathlib.Path, recordings: pathlib.Path) -> str:
+def leave_out_table(bench: pathlib.Path, folder: pathlib.Path) -> str:
     lines = []
     for name in NAMELESS:
-        found = rows(run(bench, folder, "--shelf", recordings, "--variant", name, "--leave-out"))
+        found = rows(run(bench, folder, "--variant", name, "--leave-out"))
         if name in found:
             lines.append([f"`{name}`", *found[name]])
     return table(["variant", *COLUMNS], lines)
 
 
-def left_out_table(bench: pathlib.Path, folder: pathlib.Path, recordings: pathlib.Path) -> str:
-    without = rows(run(bench, folder, "--shelf", recordings, "--without"))
-    found = rows(run(bench, folder, "--shelf", recordings, "--leave-out"))
+def left_out_table(bench: pathlib.Path, folder: pathlib.Path) -> str:
+    without = rows(run(bench, folder, "--without"))
+    found = rows(run(bench, folder, "--leave-out"))
     return table(["variant", "exact without the book", *(f"family left out: {column}" for column in COLUMNS)],
                  [[f"`{name}`", without[name][0], *found[name]] for name in sorted(found) if name != "all"])
 
@@ -144,7 +143,7 @@ def put(page: str, name: str, text: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("larger", type=pathlib.Path)
-    for folder in ("--own", "--deeper", "--recordings", "--left-out"):
+    for folder in ("--own", "--deeper", "--left-out"):
         parser.add_argument(folder, type=pathlib.Path)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     args = parser.parse_args()
@@ -157,11 +156,9 @@ def main() -> None:
         page = put(page, "own", own_table(args.build / "onnx-tag", args.own))
     if args.deeper:
         page = put(page, "deeper", book_table(accuracy, args.deeper))
-    if args.recordings:
-        page = put(page, "leave-out", leave_out_table(args.build / "recipes_bench", args.larger, args.recordings))
-    if args.recordings and args.left_out:
-        page = put(page, "left-out-recordings",
-                   left_out_table(args.build / "recipes_bench", args.left_out, args.recordings))
+    page = put(page, "leave-out", leave_out_table(args.build / "recipes_bench", args.larger))
+    if args.left_out:
+        page = put(page, "left-out-recordings", left_out_table(args.build / "recipes_bench", args.left_out))
     PAGE.write_text(page)
 
 
