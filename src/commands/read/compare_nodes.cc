@@ -8,11 +8,15 @@
 
 #include "base/text.h"
 #include "model/attributes.h"
+#include "model/field_kinds.h"
+#include "model/onnx_fields.h"
 #include "sizes/element_types.h"
 #include "wire/field_reader.h"
 
 namespace onnx_tag {
 namespace {
+
+using model::Is;
 
 constexpr std::size_t kMostDims = 8;
 
@@ -37,21 +41,17 @@ struct Encoded {
 
 // The attributes of an encoded NodeProto, by name.
 std::map<std::string_view, Encoded> AttributesOf(Bytes node) {
-  constexpr std::uint32_t kAttribute = 5;
-  constexpr std::uint32_t kName = 1;
-  constexpr std::uint32_t kGraph = 6;
-  constexpr std::uint32_t kGraphs = 11;
   std::map<std::string_view, Encoded> attributes;
   wire::FieldReader fields(node);
   for (wire::Field field; fields.Next(field);) {
-    if (field.number != kAttribute || !field.IsBytes()) continue;
+    if (!Is(field, onnx::NodeProto::kAttribute)) continue;
     Encoded encoded{field.bytes};
     std::string_view name;
     wire::FieldReader inner(field.bytes);
     for (wire::Field part; inner.Next(part);) {
-      if (!part.IsBytes()) continue;
-      if (part.number == kName) name = part.bytes;
-      encoded.has_graph |= part.number == kGraph || part.number == kGraphs;
+      if (Is(part, onnx::AttributeProto::kName)) name = part.bytes;
+      encoded.has_graph |= Is(part, onnx::AttributeProto::kG) ||
+                           Is(part, onnx::AttributeProto::kGraphs);
     }
     attributes.try_emplace(name, encoded);
   }
