@@ -357,8 +357,9 @@ void RuleApplication::Finish(const Evidence& evidence, Tagging& tagging) {
                 if (!rule.OfModules()) give_tag(rule, tag.module, captures);
                 if (!rule.gives_role) return;
                 Role role = *rule.gives_role;
-                if (!rule.gives_layer)
+                if (!rule.gives_layer) {
                   role.layer = tagging.roles[tag.role].layer;
+                }
                 tag.role = roles.Add(role);
               });
   for (std::size_t i = 0; i < matches_.size(); ++i) {

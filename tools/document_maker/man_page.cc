@@ -1,5 +1,5 @@
-// Tested by tests/cli/completions_test.cc.
-#include "cli/man_page.h"
+// Tested by tests/document_maker/completions_test.cc.
+#include "document_maker/man_page.h"
 
 #include <fmt/core.h>
 

@@ -1,5 +1,5 @@
 // Man pages and completions, as text; tests/shells tries them in real shells.
-#include "cli/completions.h"
+#include "document_maker/completions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "cli/app.h"
-#include "cli/man_page.h"
+#include "document_maker/man_page.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::cli {

@@ -1,9 +1,9 @@
-// Tested by tests/cli/completions_test.cc and tests/shells.
+// Tested by tests/document_maker/completions_test.cc and tests/shells.
 #include <fmt/core.h>
 
 #include <map>
 
-#include "cli/completions.h"
+#include "document_maker/completions.h"
 
 namespace onnx_tag::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "cli/completions.h"
-#include "cli/described.h"
-#include "cli/man_page.h"
+#include "document_maker/completions.h"
+#include "document_maker/described.h"
+#include "document_maker/man_page.h"
 
 namespace {
 

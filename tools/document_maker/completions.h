@@ -1,12 +1,12 @@
 // Completion scripts for shells. Each offers commands, options, the words that
 // options take, files where files are wanted, and the fields of a query.
-#ifndef ONNX_TAG_CLI_COMPLETIONS_H_
-#define ONNX_TAG_CLI_COMPLETIONS_H_
+#ifndef ONNX_TAG_DOCUMENT_MAKER_COMPLETIONS_H_
+#define ONNX_TAG_DOCUMENT_MAKER_COMPLETIONS_H_
 
 #include <span>
 #include <string>
 
-#include "cli/described.h"
+#include "document_maker/described.h"
 
 namespace onnx_tag::cli {
 
@@ -16,4 +16,4 @@ std::string ZshCompletion(std::span<const DescribedCommand> commands);
 
 }  // namespace onnx_tag::cli
 
-#endif  // ONNX_TAG_CLI_COMPLETIONS_H_
+#endif  // ONNX_TAG_DOCUMENT_MAKER_COMPLETIONS_H_

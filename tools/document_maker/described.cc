@@ -1,5 +1,5 @@
-// Tested by tests/cli/completions_test.cc.
-#include "cli/described.h"
+// Tested by tests/document_maker/completions_test.cc.
+#include "document_maker/described.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
