@@ -84,6 +84,7 @@ class ModuleTree {
     TextId atom = TextId{0};
     TextId class_name = TextId{0};
     std::uint32_t depth = 0;
+    std::uint32_t children = 0;
     ModuleId first_child = kNo<ModuleId>;
     ModuleId last_child = kNo<ModuleId>;
     ModuleId next_sibling = kNo<ModuleId>;
@@ -93,10 +94,13 @@ class ModuleTree {
   // The child that was added last, if it has this atom; else kNo<ModuleId>.
   ModuleId LastChild(ModuleId parent, std::string_view atom) const;
   static std::uint32_t Hash(ModuleId parent, TextId atom);
-  ModuleId FindChild(ModuleId parent, TextId atom, std::uint32_t hash) const;
+  ModuleId FindChild(ModuleId parent, TextId atom) const;
 
   IdVector<ModuleId, Module> modules_;
-  IdTable<ModuleId> by_name_;  // all but the root, by parent and atom
+  // The first children of a module are found one by one: they are together in
+  // memory. Only later ones are in the table, which is spread over megabytes.
+  static constexpr std::uint32_t kFewChildren = 8;
+  IdTable<ModuleId> by_name_;  // by parent and atom
   // A deque, because the interner needs strings that do not move.
   std::deque<std::string> texts_;
   Interner<TextId> interner_;

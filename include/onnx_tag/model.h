@@ -163,6 +163,7 @@ class Model {
 
   std::string_view Name(NameId id) const { return names_[id]; }
   NameId FindName(std::string_view text) const { return names_.Find(text); }
+  std::size_t name_count() const { return names_.size(); }
 
   std::int64_t ir_version() const { return ir_version_; }
   std::string_view producer_name() const { return producer_name_; }

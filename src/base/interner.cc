@@ -20,14 +20,21 @@ constexpr std::uint64_t kOdd2 = 0xe7037ed1a0b428dbu;
 
 std::uint64_t HashBytes(std::string_view bytes) {
   const char* at = bytes.data();
-  std::size_t left = bytes.size();
-  std::uint64_t hash = kOdd1 ^ (left * kOdd2);
-  for (; left >= 16; at += 16, left -= 16) {
+  const char* const end = at + bytes.size();
+  std::uint64_t hash = kOdd1 ^ (bytes.size() * kOdd2);
+  for (; end - at > 16; at += 16) {
     hash = HashProduct(Load(at) ^ kOdd1, Load(at + 8) ^ hash);
   }
-  char tail[16] = {};
-  if (left != 0) std::memcpy(tail, at, left);
-  return HashProduct(Load(tail) ^ kOdd2, Load(tail + 8) ^ hash ^ kOdd1);
+  // The last 16 bytes, of which some may be hashed again: copying the rest
+  // would take longer.
+  char few[16] = {};
+  if (bytes.size() >= 16) {
+    at = end - 16;
+  } else {
+    if (!bytes.empty()) std::memcpy(few, at, bytes.size());
+    at = few;
+  }
+  return HashProduct(Load(at) ^ kOdd2, Load(at + 8) ^ hash ^ kOdd1);
 }
 
 }  // namespace onnx_tag

@@ -4,8 +4,8 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
-#include "base/interner.h"
 #include "evidence/evidence.h"
 #include "exporters/parameter_name.h"
 #include "exporters/tools/original_name.h"
@@ -58,6 +58,7 @@ class ParameterGatherer {
     facts_.constant_value.assign(model_.value_count(), false);
     facts_.is_carrier.resize(model_.node_count(), false);
     beside_.resize(model_.value_count(), false);
+    by_name_.resize(model_.name_count(), kNo<ParameterId>);
     for (const Initializer& tensor : model_.initializers()) {
       facts_.constant_value[Index(tensor.value)] = true;
       if (IsShape(tensor)) continue;
@@ -128,7 +129,9 @@ class ParameterGatherer {
       return;  // a bound or a scale
     }
     // Scale, zero point and quantized weight are one parameter.
-    const ParameterId id = by_name_.Intern(name.name);
+    const ParameterId id = IdOf(name.name, name.name.size() == raw.size()
+                                               ? model_[value].name
+                                               : model_.FindName(name.name));
     if (Index(id) == facts_.parameters.size()) {
       const std::string_view module = owner ? std::string_view(*owner)
                                       : name.module_only ? name.name
@@ -146,6 +149,16 @@ class ParameterGatherer {
     has_weight_.resize(facts_.parameters.size(), false);
     beside_[value] = name.quantizer && IsScaleName(raw);
     if (!beside_[value]) has_weight_[id] = true;
+  }
+
+  // `in_model` is the name's id in the model, if it has one.
+  ParameterId IdOf(std::string_view name, NameId in_model) {
+    const ParameterId next = MakeId<ParameterId>(facts_.parameters.size());
+    ParameterId& id = in_model == kNo<NameId>
+                          ? other_names_.try_emplace(name, next).first->second
+                          : by_name_[in_model];
+    if (id == kNo<ParameterId>) id = next;
+    return id;
   }
 
   // The names in a body may belong to another instance. The first call passes
@@ -367,7 +380,9 @@ class ParameterGatherer {
   IdVector<ValueId, bool> beside_;          // a scale or a zero point
   IdVector<ParameterId, bool> has_weight_;  // and not these only
   bool generates_ = false;
-  Interner<ParameterId> by_name_;  // in step with the parameters
+  IdVector<NameId, ParameterId> by_name_;
+  // Names that a tool changed wherever they stood.
+  std::unordered_map<std::string_view, ParameterId> other_names_;
 };
 
 }  // namespace

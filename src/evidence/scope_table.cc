@@ -10,9 +10,13 @@ ScopeTable::ScopeTable() {
 }
 
 ScopeId ScopeTable::Intern(std::string_view text) {
-  // A node and its output have the same scope, and nodes of a scope follow each
-  // other.
+  // A node and its output have the same scope, nodes of a scope follow each
+  // other, and so do scopes in the same scope.
   if (scopes_[last_].text == text) return last_;
+  if (const ScopeId around = scopes_[last_].parent;
+      around != kNo<ScopeId> && scopes_[around].text == text) {
+    return last_ = around;
+  }
   ScopeId id = interner_.Find(text);
   if (id != kNo<ScopeId>) return last_ = id;
   // Adding every prefix of it would be quadratic.

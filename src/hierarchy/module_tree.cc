@@ -42,7 +42,7 @@ ModuleTree::TextId ModuleTree::Intern(std::string_view text) {
 }
 
 // Paths come in the order of the model: mostly the child is the last one, and
-// the table, which is spread over megabytes, is not read.
+// its name is compared without a search for it.
 ModuleId ModuleTree::LastChild(ModuleId parent, std::string_view atom) const {
   const ModuleId last = modules_[parent].last_child;
   return last != kNo<ModuleId> && Atom(last) == atom ? last : kNo<ModuleId>;
@@ -52,26 +52,30 @@ std::uint32_t ModuleTree::Hash(ModuleId parent, TextId atom) {
   return static_cast<std::uint32_t>(HashMix(Index(parent), Index(atom)) >> 32);
 }
 
-ModuleId ModuleTree::FindChild(ModuleId parent, TextId atom,
-                               std::uint32_t hash) const {
-  return by_name_.Find(hash, [&](ModuleId id) {
-    return modules_[id].parent == parent && modules_[id].atom == atom;
-  });
+ModuleId ModuleTree::FindChild(ModuleId parent, TextId atom) const {
+  std::uint32_t seen = 0;
+  for (const ModuleId child : Children(parent)) {
+    if (modules_[child].atom == atom) return child;
+    if (++seen == kFewChildren) {
+      return by_name_.Find(Hash(parent, atom), [&](ModuleId id) {
+        return modules_[id].parent == parent && modules_[id].atom == atom;
+      });
+    }
+  }
+  return kNo<ModuleId>;
 }
 
 ModuleId ModuleTree::Child(ModuleId parent, std::string_view atom) {
   const ModuleId last = LastChild(parent, atom);
   if (last != kNo<ModuleId>) return last;
   const TextId text = Intern(atom);
-  const std::uint32_t hash = Hash(parent, text);
-  const ModuleId known = FindChild(parent, text, hash);
+  const ModuleId known = FindChild(parent, text);
   if (known != kNo<ModuleId>) return known;
   Module child;
   child.parent = parent;
   child.atom = text;
   child.depth = modules_[parent].depth + 1;
   const ModuleId id = modules_.Add(child);
-  by_name_.Add(hash, id);
   Module& above = modules_[parent];
   if (above.last_child == kNo<ModuleId>) {
     above.first_child = id;
@@ -79,6 +83,7 @@ ModuleId ModuleTree::Child(ModuleId parent, std::string_view atom) {
     modules_[above.last_child].next_sibling = id;
   }
   above.last_child = id;
+  if (++above.children > kFewChildren) by_name_.Add(Hash(parent, text), id);
   return id;
 }
 
@@ -86,8 +91,7 @@ ModuleId ModuleTree::FindChild(ModuleId parent, std::string_view atom) const {
   const ModuleId last = LastChild(parent, atom);
   if (last != kNo<ModuleId>) return last;
   const TextId text = interner_.Find(atom);
-  return text == kNo<TextId> ? kNo<ModuleId>
-                             : FindChild(parent, text, Hash(parent, text));
+  return text == kNo<TextId> ? kNo<ModuleId> : FindChild(parent, text);
 }
 
 ModuleId ModuleTree::Add(std::string_view dotted_path) {
