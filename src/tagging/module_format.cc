@@ -17,6 +17,8 @@ const std::array<std::string_view, 9> kDefaultExceptions = {
 
 namespace {
 
+constexpr std::size_t kUsualPath = 128;  // bytes; seldom longer
+
 // A module of unknown class whose children are all indices is a list.
 bool HoldsOnlyIndices(const ModuleTree& tree, ModuleId id) {
   const auto children = tree.Children(id);
@@ -111,7 +113,9 @@ std::string ModuleFormat::Path(ModuleId module, bool roles) const {
   for (ModuleId id = module; id != ModuleId{0}; id = tree.Parent(id)) {
     chain.push_back(id);
   }
-  std::string path = "/";
+  std::string path;
+  path.reserve(kUsualPath);
+  path += '/';
   path += roles || tagging_.root.name.empty() ? "Model" : tagging_.root.name;
   std::string indices;         // ".0.1": since the last printed segment
   std::string_view attribute;  // the list that has these indices
