@@ -26,7 +26,7 @@
 #include "command_line.h"
 #include "folder_book.h"
 #include "onnx_tag/mapping.h"
-#include "recipes/answer/match.h"
+#include "recipes/answer/ask_book.h"
 #include "score_report.h"
 
 namespace onnx_tag::bench {

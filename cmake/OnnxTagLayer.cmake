@@ -1,10 +1,11 @@
-# onnx_tag_layer(NAME [FOLDER folder] [EXCEPT file...] [DEPENDS layer...] [LINK library...])
+# onnx_tag_layer(NAME [FOLDER folder] [EXCEPT file...] [DEPENDS layer...] [ROOMS room...] [LINK library...])
 #
 # Builds src/NAME (or FOLDER/NAME) with all folders below it as a static library,
 # links the layers it uses, and refuses to configure when one of its files
 # includes a layer that DEPENDS leaves out. The rule and the build cannot
 # disagree: they are the same line. A main.cc belongs to a program, not to the
-# library; it keeps the layer's rule.
+# library; it keeps the layer's rule. ROOMS are the folders below it, in the order
+# in which they build on each other: none may include a later one.
 
 # Which layer each public header belongs to.
 set(ONNX_TAG_HEADER_error base)
@@ -36,8 +37,31 @@ function(onnx_tag_check_includes layer file allowed)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
 endfunction()
 
+function(onnx_tag_check_room layer file rooms)
+  if(NOT file MATCHES "/${layer}/([a-z_]+)/([^/]+)$")
+    return()  # above the rooms
+  endif()
+  set(room ${CMAKE_MATCH_1})
+  set(name ${CMAKE_MATCH_2})
+  list(FIND rooms ${room} own)
+  if(own EQUAL -1)
+    message(FATAL_ERROR "${layer}/${room} is no room of '${layer}'\n"
+      "  add it to the ROOMS of ${layer} in src/CMakeLists.txt, behind those it uses")
+  endif()
+  file(STRINGS ${file} includes REGEX "^#include \"${layer}/[a-z_]+/")
+  foreach(line IN LISTS includes)
+    string(REGEX MATCH "/([a-z_]+)/" used "${line}")
+    list(FIND rooms ${CMAKE_MATCH_1} at)
+    if(at GREATER own)
+      message(FATAL_ERROR "${name}: '${layer}/${room}' may not use '${layer}/${CMAKE_MATCH_1}'\n"
+        "  it says: ${line}\n"
+        "  move what both use to an earlier room; src/CMakeLists.txt has their order")
+    endif()
+  endforeach()
+endfunction()
+
 function(onnx_tag_layer layer)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "DEPENDS;EXCEPT;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "DEPENDS;EXCEPT;LINK;ROOMS")
   if(NOT arg_FOLDER)
     set(arg_FOLDER src)
   endif()
@@ -52,6 +76,9 @@ function(onnx_tag_layer layer)
   set(allowed ${layer} ${arg_DEPENDS} generated)
   foreach(file IN LISTS headers sources)
     onnx_tag_check_includes(${layer} ${file} "${allowed}")
+    if(arg_ROOMS)
+      onnx_tag_check_room(${layer} ${file} "${arg_ROOMS}")
+    endif()
   endforeach()
 
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "evidence/evidence.h"
-#include "recipes/answer/match.h"
+#include "recipes/answer/ask_book.h"
 #include "tagging/torch_nn.h"
 
 namespace onnx_tag {

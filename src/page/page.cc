@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "commands/read/explanation_text.h"
 #include "commands/read/node_selector.h"
 #include "commands/report/report_json.h"
+#include "commands/show/explanation_text.h"
 #include "io/terminal.h"
 #include "onnx_tag/error.h"
 #include "query/matcher.h"

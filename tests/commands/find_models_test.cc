@@ -1,4 +1,4 @@
-#include "commands/batch/find_models.h"
+#include "commands/read/find_models.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "commands/read/layer_rules.h"
+#include "commands/select/layer_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

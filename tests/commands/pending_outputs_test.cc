@@ -1,4 +1,4 @@
-#include "commands/write/pending_outputs.h"
+#include "commands/output/pending_outputs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "commands/read/sentence.h"
+#include "commands/show/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "commands/report/xml_text.h"
+#include "commands/read/xml_text.h"
 
 #include <gtest/gtest.h>
 

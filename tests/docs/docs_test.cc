@@ -74,6 +74,40 @@ Layers LayersOfTheDocument() {
   return layers;
 }
 
+// "recipes/book": in the order in which rooms build on each other.
+std::vector<std::string> RoomsOfCMake() {
+  std::vector<std::string> rooms;
+  const std::string text = Text("src/CMakeLists.txt");
+  const std::regex call(
+      R"(onnx_tag_layer\(\s*([a-z_]+)[^)]*ROOMS ([a-z_ ]+)[^)]*\))");
+  for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end;
+       ++at) {
+    std::istringstream words((*at)[2].str());
+    for (std::string word; words >> word;) {
+      rooms.push_back((*at)[1].str() + "/" + word);
+    }
+  }
+  return rooms;
+}
+
+std::vector<std::string> RoomsOfTheDocument() {
+  std::vector<std::string> rooms;
+  const std::string text = Text("docs/architecture.md");
+  const std::regex row(R"(\n\| `([a-z_]+/[a-z_]+)` \|)");
+  for (std::sregex_iterator at(text.begin(), text.end(), row), end; at != end;
+       ++at) {
+    rooms.push_back((*at)[1]);
+  }
+  return rooms;
+}
+
+TEST(DocsTest, ArchitectureHasTheRoomsOfTheBuild) {
+  const std::vector<std::string> built = RoomsOfCMake();
+  ASSERT_GT(built.size(), 10u);
+  EXPECT_EQ(RoomsOfTheDocument(), built)
+      << "compare the table in docs/architecture.md with src/CMakeLists.txt";
+}
+
 TEST(DocsTest, ArchitectureHasTheLayersOfTheBuild) {
   const Layers built = LayersOfCMake();
   ASSERT_GT(built.size(), 15u);

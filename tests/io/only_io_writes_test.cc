@@ -60,7 +60,7 @@ TEST(OnlyIoWrites, OnlyTheGateMakesOutputs) {
     if (name.starts_with("io/")) return;
     const bool found = !LinesWith(path, makes).empty();
     gates += found ? 1 : 0;
-    EXPECT_EQ(found, name == "commands/write/pending_outputs.cc") << name;
+    EXPECT_EQ(found, name == "commands/output/pending_outputs.cc") << name;
   });
   EXPECT_EQ(gates, 1);
 }

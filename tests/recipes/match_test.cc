@@ -1,9 +1,8 @@
 // The book's answers: how depth is counted, and when nothing is said.
-#include "recipes/answer/match.h"
-
 #include <gtest/gtest.h>
 
 #include "recipes/align/candidates.h"
+#include "recipes/answer/ask_book.h"
 #include "recipes/stack.h"
 
 namespace onnx_tag::recipes::test {

@@ -1,5 +1,5 @@
 // Known modules in unknown wholes, and graphs inside graphs.
-#include "recipes/align/parts.h"
+#include "recipes/answer/parts.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "recipes/answer/match.h"
+#include "recipes/answer/ask_book.h"
 #include "recipes/book/book.h"
 #include "recipes/book/summary.h"
 #include "recipes/small_model.h"

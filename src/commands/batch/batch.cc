@@ -12,10 +12,10 @@
 #include "base/mailbox.h"
 #include "base/worker_pool.h"
 #include "commands/batch/batch_progress.h"
-#include "commands/batch/find_models.h"
 #include "commands/batch/refuse_collisions.h"
+#include "commands/check/batch_report.h"
 #include "commands/commands.h"
-#include "commands/report/batch_report.h"
+#include "commands/read/find_models.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "commands/write/external_data.h"
+#include "commands/output/external_data.h"
 #include "io/inputs.h"
 #include "io/paths.h"
 #include "model/model_file.h"

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "commands/batch/find_models.h"
-#include "commands/write/destinations.h"
+#include "commands/output/destinations.h"
+#include "commands/read/find_models.h"
 
 namespace onnx_tag {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "commands/output/destinations.h"
+#include "commands/output/external_data.h"
 #include "commands/read/fact_files.h"
-#include "commands/write/destinations.h"
-#include "commands/write/external_data.h"
 #include "io/mapped_file.h"
 #include "mapping/observed_mapping.h"
 #include "onnx_tag/error.h"

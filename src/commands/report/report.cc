@@ -5,11 +5,13 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "commands/batch/find_models.h"
+#include "commands/output/destinations.h"
+#include "commands/output/pending_outputs.h"
+#include "commands/read/find_models.h"
 #include "commands/report/report_json.h"
 #include "commands/report/report_page.h"
-#include "commands/report/write_page.h"
-#include "commands/write/destinations.h"
+#include "io/folder.h"
+#include "io/paths.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -105,10 +107,20 @@ class Reporter {
   void Write(const std::string& path, const std::string& json,
              bool make_folder) {
     const std::string page = MakeReportPage(json);
-    const std::string_view done =
-        WritePage(path, page, inputs_, options_.force, make_folder, terminal_);
+    const MappedFile nothing = MappedFile::FromBytes("", path);
+    WriteOptions write;
+    write.force = options_.force;
+    PendingOutputs outputs(nothing, inputs_, write, terminal_);
+    outputs.AddDocument(path, ReportHead(),
+                        [&](wire::Rewrite::Sink& sink) { sink.Write(page); });
+    outputs.Judge();
+    if (make_folder) MakeFolders(ParentFolder(path));
+    outputs.Write();
+    outputs.Commit();
     if (options_.quiet || path == "-") return;
-    terminal_.Out(fmt::format("{} {} ({} bytes)\n", done, Printable(path),
+    const bool same = outputs.FateOf(path) == PendingOutputs::Fate::kUnchanged;
+    terminal_.Out(fmt::format("{} {} ({} bytes)\n",
+                              same ? "unchanged" : "wrote", Printable(path),
                               WithThousands(page.size())));
   }
 
@@ -116,11 +128,6 @@ class Reporter {
   Terminal& terminal_;
   Inputs inputs_;  // all that was read so far
 };
-
-bool IsFolder(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_directory(path, error);
-}
 
 }  // namespace
 

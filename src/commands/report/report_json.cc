@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
-#include "commands/read/profile_file.h"
+#include "commands/profile/profile_file.h"
 #include "json/writer.h"
 #include "sizes/element_types.h"
 #include "sizes/flops.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "commands/read/compare_tags.h"
-#include "commands/read/profile_file.h"
+#include "commands/compare/compare_tags.h"
+#include "commands/profile/profile_file.h"
 #include "commands/report/explained_model.h"
 #include "sizes/module_sizes.h"
 

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
-#include "commands/write/external_data.h"
-#include "commands/write/tag_summary.h"
+#include "commands/output/external_data.h"
+#include "commands/read/tag_summary.h"
 #include "onnx_tag/error.h"
 #include "sizes/element_types.h"
 #include "tagging/tag_writer.h"

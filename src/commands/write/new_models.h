@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "commands/options.h"
+#include "commands/output/pending_outputs.h"
 #include "commands/read/tag_source.h"
-#include "commands/write/pending_outputs.h"
 #include "edit/part.h"
 #include "io/terminal.h"
 #include "json/writer.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "commands/write/destinations.h"
+#include "commands/output/destinations.h"
 #include "commands/write/new_models.h"
 #include "edit/renamer.h"
 #include "json/writer.h"

@@ -5,7 +5,7 @@
 
 #include "commands/commands.h"
 #include "commands/read/digest.h"
-#include "commands/write/gates.h"
+#include "commands/read/gates.h"
 #include "io/mapped_file.h"
 #include "io/paths.h"
 #include "ladder/ladder.h"

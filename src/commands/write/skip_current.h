@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "commands/options.h"
-#include "commands/write/destinations.h"
+#include "commands/output/destinations.h"
 #include "tagging/sidecar.h"
 
 namespace onnx_tag {

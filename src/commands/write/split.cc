@@ -4,10 +4,10 @@
 
 #include "base/text.h"
 #include "commands/new_model_commands.h"
+#include "commands/output/destinations.h"
 #include "commands/read/closed_cut.h"
 #include "commands/read/tag_source.h"
 #include "commands/write/cut_part.h"
-#include "commands/write/destinations.h"
 #include "commands/write/new_models.h"
 #include "json/writer.h"
 #include "onnx_tag/error.h"

@@ -2,9 +2,9 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
-#include "commands/write/destinations.h"
-#include "commands/write/external_data.h"
-#include "commands/write/pending_outputs.h"
+#include "commands/output/destinations.h"
+#include "commands/output/external_data.h"
+#include "commands/output/pending_outputs.h"
 #include "model/model_file.h"
 #include "tagging/tag_writer.h"
 

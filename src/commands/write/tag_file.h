@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "commands/options.h"
-#include "commands/write/destinations.h"
-#include "commands/write/tag_summary.h"
+#include "commands/output/destinations.h"
+#include "commands/read/tag_summary.h"
 #include "io/terminal.h"
 
 namespace onnx_tag {

@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 #include "commands/commands.h"
+#include "commands/output/external_data.h"
+#include "commands/read/gates.h"
 #include "commands/read/tag_source.h"
-#include "commands/write/external_data.h"
-#include "commands/write/gates.h"
 #include "commands/write/write_tagged.h"
 #include "json/writer.h"
 #include "mapping/laws.h"

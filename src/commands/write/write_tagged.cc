@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/text.h"
-#include "commands/write/external_data.h"
-#include "commands/write/pending_outputs.h"
+#include "commands/output/external_data.h"
+#include "commands/output/pending_outputs.h"
 #include "onnx_tag/error.h"
 #include "tagging/sidecar.h"
 #include "tagging/tag_writer.h"

@@ -3,8 +3,8 @@
 #define ONNX_TAG_COMMANDS_WRITE_WRITE_TAGGED_H_
 
 #include "commands/options.h"
-#include "commands/write/destinations.h"
-#include "commands/write/tag_summary.h"
+#include "commands/output/destinations.h"
+#include "commands/read/tag_summary.h"
 #include "io/inputs.h"
 #include "io/terminal.h"
 #include "model/model_file.h"

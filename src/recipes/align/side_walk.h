@@ -6,8 +6,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "recipes/align/answer.h"
 #include "recipes/align/candidates.h"
-#include "recipes/answer/answer.h"
 #include "recipes/tokens/tokens.h"
 
 namespace onnx_tag::recipes {

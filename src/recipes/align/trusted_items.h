@@ -14,11 +14,9 @@ namespace onnx_tag::recipes {
 // these is true:
 //   - A parameter inside it has its name.
 //   - Its list is not open (such as a Sequential of different parts), and
-//   another
-//     item of the list has a name.
+//     another item of the list has a name.
 //   - Its list repeats in the file itself: every item runs the same products
-//   and
-//     norms in the same order. Then the counted items are the file's
+//     and norms in the same order. Then the counted items are the file's
 //     repetitions.
 PathSet FindTrustedItems(const File& file, const std::vector<Step>& steps,
                          const std::vector<std::optional<Path>>& paths,

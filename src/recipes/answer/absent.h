@@ -3,7 +3,7 @@
 #define ONNX_TAG_RECIPES_ANSWER_ABSENT_H_
 
 #include "recipes/align/candidates.h"
-#include "recipes/align/match_file.h"
+#include "recipes/answer/match.h"
 
 namespace onnx_tag::recipes {
 

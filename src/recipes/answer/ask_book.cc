@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "recipes/align/match_file.h"
-#include "recipes/align/parts.h"
+#include "recipes/answer/match.h"
+#include "recipes/answer/parts.h"
 #include "recipes/tokens/legacy_code.h"
 
 namespace onnx_tag::recipes {

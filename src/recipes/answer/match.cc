@@ -1,3 +1,5 @@
+#include "recipes/answer/match.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,14 +9,13 @@
 #include <string_view>
 
 #include "recipes/align/candidates.h"
-#include "recipes/align/match_file.h"
 #include "recipes/answer/absent.h"
 #include "recipes/answer/file_names.h"
 #include "recipes/answer/fill.h"
 #include "recipes/answer/own_names.h"
 #include "recipes/answer/recorded_classes.h"
 #include "recipes/answer/vote.h"
-#include "recipes/tokens/label_weight.h"
+#include "recipes/book/label_weight.h"
 #include "recipes/tokens/legacy_code.h"
 
 namespace onnx_tag::recipes {

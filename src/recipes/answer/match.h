@@ -1,62 +1,22 @@
-// The answer of the recipe book: the recipe that fits a file, and the
-// modules of its nodes.
-//
-//   const BookAnswer answer = AskBook(TokenGraph(model), book);
-//   for (const NodeAnswer& node : answer.nodes) Use(node.node, node.path);
+// Matches a file, or a part of it, with recipes.
 #ifndef ONNX_TAG_RECIPES_ANSWER_MATCH_H_
 #define ONNX_TAG_RECIPES_ANSWER_MATCH_H_
 
-#include <string>
-#include <vector>
-
+#include "recipes/align/candidates.h"
 #include "recipes/align/replay.h"
-#include "recipes/book/book.h"
-#include "recipes/tokens/tokens.h"
+#include "recipes/answer/ask_book.h"
 
 namespace onnx_tag::recipes {
 
-struct NodeAnswer {
-  NodeId node;
-  std::string path;
-  How how = How::kNothing;
-  bool cut = false;        // shortened at a list whose index is unknown
-  bool tied = false;       // recipes that fit equally well disagree
-  bool confirmed = false;  // a parameter of this file is in the module
-  bool in_list = false;    // its path has an index
-  bool activation = false;
-};
+// The recipe of the book that fits the file. If none fits, only the nearest.
+BookAnswer MatchWhole(const File& file, const Book& book, AtomTable& atoms);
 
-// A module of the file, and its classes in the recipes that fit, the best
-// recipe first.
-struct ModuleAnswer {
-  std::string path;
-  std::vector<std::string> classes;
-};
+// The roles of a recipe with a similar structure, without comparing names.
+BookAnswer MatchRoles(const File& file, const Book& book, AtomTable& atoms);
 
-struct BookAnswer {
-  std::string recipe;       // the recipe's family and exporter; "": none fits
-  double fit = 0;           // 1: the same program
-  double names = 0;         // 1: the same names
-  std::size_t anchors = 0;  // parameters that confirm the alignment
-  std::size_t foreign = 0;  // parameters that the recipe does not know
-  // The nearest recipe, if none fits.
-  std::string nearest;
-  double nearest_fit = 0;
-  // The file has no names, or it is convolutional with very few names. Then
-  // many recipes may fit.
-  bool nameless = false;
-  bool roles_only = false;  // its structure fits, its names do not
-  // Plain torch.nn code that belongs to no library: authors choose the names of
-  // modules without parameters.
-  bool one_of_many = false;
-  std::vector<NodeAnswer> nodes;
-  std::vector<ModuleAnswer> modules;  // of `nodes`, and their ancestors
-  // If no recipe fits the whole file: the answers for its parts. They are
-  // more certain than `nodes`.
-  std::vector<BookAnswer> parts;
-};
-
-BookAnswer AskBook(const TokenGraph& graph, const Book& book);
+// The same for a part of a file, which may have more tokens at either end, and
+// candidates for this part. Empty if none fits.
+BookAnswer MatchPart(const File& file, Candidates candidates, AtomTable& atoms);
 
 }  // namespace onnx_tag::recipes
 

@@ -6,7 +6,7 @@
 
 #include "base/interner.h"
 #include "hierarchy/name_parts.h"
-#include "recipes/tokens/label_weight.h"
+#include "recipes/book/label_weight.h"
 
 namespace onnx_tag::recipes {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "recipes/book/label_weight.h"
 #include "recipes/book/recipe.h"
-#include "recipes/tokens/label_weight.h"
 #include "recipes/tokens/path.h"
 #include "recipes/tokens/tokens.h"
 

@@ -1,0 +1,351 @@
+#include "commands/check/check_tags.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "commands/read/module_counts.h"
+#include "mapping/laws.h"
+#include "tagging/tag_format.h"
+#include "tagging/words.h"
+
+namespace onnx_tag {
+namespace {
+
+constexpr std::array<std::string_view, 10> kNodeKeys = {
+    keys::kHierarchyTag, keys::kModule, keys::kClass,         keys::kTagModule,
+    keys::kSemantic,     keys::kLayer,  keys::kAttentionKind, keys::kConfidence,
+    keys::kSource,       keys::kWrote};
+constexpr std::array<std::string_view, 3> kModelKeys = {
+    keys::kVersion, keys::kStrategy, keys::kLayout};
+
+template <std::size_t kCount>
+bool Has(const std::array<std::string_view, kCount>& words,
+         std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string Quoted(std::string_view text) {
+  return "'" + Printable(text, 100) + "'";
+}
+
+std::string ModuleText(const std::string& path) {
+  return path.empty() ? "<root>" : Printable(path, 200);
+}
+
+// The entries of one node.
+class NodeEntries {
+ public:
+  NodeEntries(const Model& model, NodeId node, std::vector<Finding>& findings)
+      : entries_(model.Metadata(node)), node_(node), findings_(findings) {}
+
+  bool any() const {
+    return std::any_of(
+        entries_.begin(), entries_.end(),
+        [](const MetadataEntry& entry) { return keys::IsOurs(entry.key); });
+  }
+
+  void Check() {
+    std::array<int, kNodeKeys.size()> times = {};
+    for (const MetadataEntry& entry : entries_) {
+      if (!keys::IsOurs(entry.key)) continue;
+      const auto at = std::find(kNodeKeys.begin(), kNodeKeys.end(), entry.key);
+      if (at == kNodeKeys.end()) {
+        Add("unknown-key", Quoted(entry.key) + " is not a key of onnx-tag");
+        continue;
+      }
+      if (++times[static_cast<std::size_t>(at - kNodeKeys.begin())] == 2) {
+        Add("duplicate-key", Quoted(entry.key) + " occurs twice");
+      }
+      CheckValue(entry);
+    }
+    CheckComplete();
+  }
+
+  std::string_view Value(std::string_view key) const {
+    for (const MetadataEntry& entry : entries_) {
+      if (entry.key == key) return entry.value;
+    }
+    return {};
+  }
+  bool Has(std::string_view key) const {
+    return std::any_of(
+        entries_.begin(), entries_.end(),
+        [&](const MetadataEntry& entry) { return entry.key == key; });
+  }
+
+ private:
+  void Add(std::string_view rule, std::string message) {
+    findings_.push_back({rule, node_, std::move(message)});
+  }
+
+  void CheckValue(const MetadataEntry& entry) {
+    const std::string_view value = entry.value;
+    bool good = true;
+    if (entry.key == keys::kConfidence) {
+      good = WordToEnum<Confidence>(kConfidenceNames, value).has_value();
+    } else if (entry.key == keys::kSource) {
+      good = WordToEnum<Source>(kSourceNames, value).has_value();
+    } else if (entry.key == keys::kSemantic) {
+      good =
+          WordToEnum<RoleType>(kRoleTypeNames, value.substr(0, value.find('/')))
+              .has_value();
+    } else if (entry.key == keys::kHierarchyTag) {
+      good = value.starts_with('/');
+    } else if (entry.key == keys::kLayer) {
+      std::uint32_t layer = 0;
+      const char* const end = value.data() + value.size();
+      const auto [stop, error] = std::from_chars(value.data(), end, layer);
+      good = error == std::errc() && stop == end;
+    }
+    if (!good) {
+      Add("bad-value", fmt::format("{} has the invalid value {}",
+                                   Quoted(entry.key), Quoted(value)));
+    }
+  }
+
+  void CheckComplete() {
+    for (const std::string_view key : {keys::kModule, keys::kHierarchyTag,
+                                       keys::kConfidence, keys::kSource}) {
+      // Keys for other programs may stand without ours.
+      if (Has(key) || OnlyWrote()) continue;
+      Add("incomplete-tag", fmt::format("{} is missing", Quoted(key)));
+    }
+    for (const std::string_view key : Split(Value(keys::kWrote), ',')) {
+      if (key.empty() || Has(key)) continue;
+      Add("missing-key", fmt::format("{} is missing, but {} lists it",
+                                     Quoted(key), Quoted(keys::kWrote)));
+    }
+  }
+
+  bool OnlyWrote() const {
+    return std::all_of(
+        entries_.begin(), entries_.end(), [](const MetadataEntry& entry) {
+          return !keys::IsOurs(entry.key) || entry.key == keys::kWrote;
+        });
+  }
+
+  std::span<const MetadataEntry> entries_;
+  NodeId node_;
+  std::vector<Finding>& findings_;
+};
+
+void CheckModelEntries(const Model& model, bool tagged,
+                       std::vector<Finding>& findings) {
+  std::array<int, kModelKeys.size()> times = {};
+  for (const MetadataEntry& entry : model.metadata()) {
+    if (!keys::IsOurs(entry.key)) continue;
+    const auto at = std::find(kModelKeys.begin(), kModelKeys.end(), entry.key);
+    if (at == kModelKeys.end()) {
+      findings.push_back({"unknown-key", kNo<NodeId>,
+                          Quoted(entry.key) + " is not a key of onnx-tag"});
+    } else if (++times[static_cast<std::size_t>(at - kModelKeys.begin())] ==
+               2) {
+      findings.push_back(
+          {"duplicate-key", kNo<NodeId>, Quoted(entry.key) + " occurs twice"});
+    }
+  }
+  if (tagged && times[0] == 0) {
+    findings.push_back(
+        {"incomplete-tag", kNo<NodeId>,
+         fmt::format("nodes are tagged, but the model entry {} is missing",
+                     Quoted(keys::kVersion))});
+  }
+}
+
+// Sources that the file's own names cannot contradict.
+bool IsFromOutside(Source source) {
+  return source == Source::kTransfer || source == Source::kRule ||
+         source == Source::kHierarchy || source == Source::kTrace ||
+         source == Source::kFx || source == Source::kAuxiliary;
+}
+
+}  // namespace
+
+void CheckEntries(const Model& model, std::vector<Finding>& findings) {
+  struct Said {
+    NodeId node;
+    std::string_view class_name;
+    std::string_view tag;
+  };
+  std::unordered_map<std::string_view, Said> modules;
+  bool tagged = false;
+  for (const NodeId node : model.Nodes()) {
+    NodeEntries entries(model, node, findings);
+    if (!entries.any()) continue;
+    tagged = true;
+    entries.Check();
+    if (!entries.Has(keys::kModule)) continue;
+    const Said said{node, entries.Value(keys::kClass),
+                    entries.Value(keys::kHierarchyTag)};
+    const auto [at, added] =
+        modules.try_emplace(entries.Value(keys::kModule), said);
+    if (added) continue;
+    if (said.class_name != at->second.class_name ||
+        said.tag != at->second.tag) {
+      findings.push_back(
+          {"module-conflict", node,
+           fmt::format("module {} has {} {} here, but {} {} at an earlier node",
+                       ModuleText(std::string(at->first)),
+                       Quoted(said.class_name), Quoted(said.tag),
+                       Quoted(at->second.class_name), Quoted(at->second.tag))});
+    }
+  }
+  CheckModelEntries(model, tagged, findings);
+}
+
+void CheckStale(const Model& model, const Tagging& tags,
+                std::vector<Finding>& findings) {
+  const auto strategies = Strategies();
+  MappingOptions options;
+  options.strategy = tags.strategy;
+  const bool known = std::any_of(
+      strategies.begin(), strategies.end(),
+      [&](const StrategyInfo& info) { return info.name == tags.strategy; });
+  if (!known) return;
+  Tagging now;
+  try {
+    now = MapNodes(model, options);
+  } catch (const std::exception&) {
+    return;  // a strategy that needs a recording
+  }
+  for (const NodeId node : model.Nodes()) {
+    const Tag& tag = tags.tags[node];
+    const Tag& fresh = now.tags[node];
+    if (!tag.tagged() || !fresh.tagged() || IsFromOutside(tag.source) ||
+        fresh.confidence < Confidence::kHigh) {
+      continue;
+    }
+    const std::string said = tags.modules.Path(tag.module);
+    const std::string is = now.modules.Path(fresh.module);
+    if (said == is) continue;
+    findings.push_back(
+        {"stale-tag", node,
+         fmt::format("the tag names {}, but the file now indicates {} ({})",
+                     ModuleText(said), ModuleText(is),
+                     EnumToWord(kConfidenceNames, fresh.confidence))});
+  }
+}
+
+void CheckTagsByLaws(const Model& model, Tagging& tags,
+                     std::vector<Finding>& findings) {
+  for (const LawFinding& law : CheckLaws(model, tags)) {
+    if (!law.is_breach()) continue;
+    findings.push_back({EnumToWord(kLawNames, law.law), law.node,
+                        LawText(law, tags.modules, tags.tags[law.node])});
+  }
+}
+
+namespace {
+
+// What rows of `modules` say of their nodes, against the rows of `nodes`.
+void CheckModuleCounts(const Sidecar& sidecar, std::vector<Finding>& findings) {
+  const ModuleTree& tree = sidecar.tagging.modules;
+  const ModuleCounts counts(sidecar.tagging);
+  const auto compare = [&](ModuleId id, std::optional<std::uint64_t> said,
+                           std::uint64_t is, std::string_view what) {
+    if (!said || *said == is) return;
+    findings.push_back(
+        {"wrong-count", kNo<NodeId>,
+         fmt::format(
+             "module {} has {} {}, but the list of nodes has {}; tag the "
+             "model again with --force to write a new sidecar",
+             ModuleText(tree.Path(id)), WithThousands(*said), what,
+             WithThousands(is))});
+  };
+  for (const ModuleId id : AllIds<ModuleId>(sidecar.counts.size())) {
+    const SidecarCounts& said = sidecar.counts[id];
+    compare(id, said.nodes, counts.Own(id), "nodes of its own");
+    compare(id, said.total_nodes, counts.Total(id),
+            "nodes with its submodules");
+  }
+}
+
+}  // namespace
+
+void CheckSidecar(const Sidecar& sidecar, const SidecarGlance* glance,
+                  std::vector<Finding>& findings) {
+  const Tagging& tagging = sidecar.tagging;
+  CheckModuleCounts(sidecar, findings);
+  // Modules are listed before nodes; one that came later is on no list.
+  std::size_t listed = tagging.facts.size();
+  for (const NodeId node : AllIds<NodeId>(tagging.tags.size())) {
+    const Tag& tag = tagging.tags[node];
+    if (!tag.tagged() || Index(tag.module) < listed) continue;
+    findings.push_back(
+        {"missing-module", node,
+         fmt::format("its module {} is not in the sidecar's list of modules",
+                     ModuleText(tagging.modules.Path(tag.module)))});
+  }
+  if (glance == nullptr) return;
+  const Coverage counted = CountTags(tagging);
+  const auto compare = [&](std::string_view what, std::uint64_t said,
+                           std::uint64_t is) {
+    if (said == is) return;
+    findings.push_back(
+        {"wrong-count", kNo<NodeId>,
+         fmt::format("the statistics count {} {}, but the list of nodes has {}",
+                     WithThousands(said), what, WithThousands(is))});
+  };
+  compare("nodes", glance->coverage.nodes, counted.nodes);
+  compare("tagged nodes", glance->coverage.tagged, counted.tagged);
+  for (std::size_t i = 0; i < kConfidenceNames.size(); ++i) {
+    compare(fmt::format("nodes of confidence {}", kConfidenceNames[i]),
+            glance->coverage.by_confidence[i], counted.by_confidence[i]);
+  }
+  for (std::size_t i = 0; i < kSourceNames.size(); ++i) {
+    compare(fmt::format("nodes of source {}", kSourceNames[i]),
+            glance->coverage.by_source[i], counted.by_source[i]);
+  }
+}
+
+void CheckSidecarOf(const Sidecar& sidecar, const Model& model,
+                    const Tagging* tags, std::vector<Finding>& findings) {
+  if (IsOldFingerprint(sidecar.model.fingerprint)) {
+    const bool fits = BelongsTo(sidecar, model);
+    findings.push_back(
+        {"old-fingerprint", kNo<NodeId>,
+         fmt::format("the sidecar's fingerprint was made the old way, by "
+                     "version 0.1; its nodes {} the model: tag the model again",
+                     fits ? "fit" : "do not fit")});
+    if (!fits) return;
+  } else if (sidecar.model.fingerprint != Fingerprint(model)) {
+    findings.push_back(
+        {"other-graph", kNo<NodeId>,
+         fmt::format(
+             "the sidecar belongs to another graph: fingerprint {} and {}, "
+             "not {} and {}",
+             Quoted(sidecar.model.fingerprint),
+             Count(sidecar.nodes.size(), "node"), Quoted(Fingerprint(model)),
+             Count(model.node_count(), "node"))});
+    return;
+  }
+  if (sidecar.nodes.size() != model.node_count()) {
+    findings.push_back({"wrong-count", kNo<NodeId>,
+                        fmt::format("the sidecar has {}, but the model has {}",
+                                    Count(sidecar.nodes.size(), "node"),
+                                    Count(model.node_count(), "node"))});
+    return;
+  }
+  if (tags == nullptr) return;
+  for (const NodeId node : model.Nodes()) {
+    const auto module = [&](const Tagging& tagging) {
+      const Tag& tag = tagging.tags[node];
+      return tag.tagged() ? ModuleText(tagging.modules.Path(tag.module))
+                          : std::string("nothing");
+    };
+    const std::string in_file = module(*tags);
+    const std::string beside = module(sidecar.tagging);
+    if (in_file == beside) continue;
+    findings.push_back(
+        {"sidecar-differs", node,
+         fmt::format("the tag names {}, but the sidecar names {}", in_file,
+                     beside)});
+  }
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,170 @@
+#include "commands/compare/compare_tags.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "commands/compare/compare_nodes.h"
+#include "commands/read/module_counts.h"
+#include "onnx_tag/transfer.h"
+
+namespace onnx_tag {
+namespace {
+
+// The modules of both versions, by path; the first stands for untagged nodes.
+class Comparison {
+ public:
+  Comparison(const TaggedModel& a, const TaggedModel& b) : a_(a), b_(b) {
+    rows_.emplace_back().untagged = true;
+    AddModules(a.tagging(), rows_a_, true);
+    AddModules(b.tagging(), rows_b_, false);
+  }
+
+  TagDifference Compare() {
+    const IdVector<NodeId, NodeId> counterparts = Counterparts();
+    IdVector<NodeId, bool> paired(a_.nodes().size(), false);
+    for (const NodeId node : b_.nodes().All()) {
+      const NodeId counterpart = counterparts[node];
+      ++RowB(node).nodes_b;
+      if (counterpart == kNo<NodeId>) {
+        ++RowB(node).added[std::string(b_.nodes().Op(node))];
+      } else {
+        paired[counterpart] = true;
+        ComparePair(counterpart, node);
+      }
+    }
+    for (const NodeId node : a_.nodes().All()) {
+      ++RowA(node).nodes_a;
+      if (!paired[node]) ++RowA(node).removed[std::string(a_.nodes().Op(node))];
+    }
+    for (ModuleDifference& row : rows_) Finish(row);
+    // Sidecars have no opsets, attributes and types.
+    if (a_.model() != nullptr && b_.model() != nullptr) {
+      result_.opsets = CompareOpsets(*a_.model(), *b_.model());
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void AddModules(const Tagging& tagging, std::vector<std::size_t>& index,
+                  bool is_a) {
+    const ModuleTree& tree = tagging.modules;
+    const ModuleCounts counts(tagging);
+    index.assign(tree.size(), 0);
+    for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+      if (counts.Total(id) == 0) continue;
+      const auto [at, added] =
+          by_path_.try_emplace(tree.Path(id), rows_.size());
+      if (added) rows_.emplace_back().path = at->first;
+      index[Index(id)] = at->second;
+      ModuleDifference& row = rows_[at->second];
+      (is_a ? row.in_a : row.in_b) = true;
+      std::string_view name = tree.Class(id);
+      if (id == ModuleTree::kRoot && name.empty()) name = tagging.root.name;
+      (is_a ? row.class_a : row.class_b) = name;
+      ++(is_a ? result_.modules_a : result_.modules_b);
+    }
+  }
+
+  IdVector<NodeId, NodeId> Counterparts() const {
+    // The same graph has the same nodes, whatever they are called.
+    if (a_.about().fingerprint == b_.about().fingerprint &&
+        a_.nodes().size() == b_.nodes().size()) {
+      IdVector<NodeId, NodeId> same;
+      for (const NodeId node : b_.nodes().All()) same.Add(node);
+      return same;
+    }
+    return FindCounterparts({a_.nodes(), a_.model()}, {b_.nodes(), b_.model()});
+  }
+
+  void ComparePair(NodeId a, NodeId b) {
+    ModuleDifference& from = RowA(a);
+    ModuleDifference& to = RowB(b);
+    if (&from != &to) {
+      ++from.moved_out;
+      ++to.moved_in;
+      result_.moved.push_back({a, b});
+      return;
+    }
+    const std::string_view op_a = a_.nodes().Op(a);
+    const std::string_view op_b = b_.nodes().Op(b);
+    if (op_a != op_b) {
+      ++to.changed[{std::string(op_a), std::string(op_b)}];
+      return;
+    }
+    if (a_.model() != nullptr && b_.model() != nullptr) {
+      for (const std::string& difference :
+           CompareNodes(*a_.model(), a, *b_.model(), b)) {
+        ++to.altered[fmt::format("{} {}", Printable(op_b, 60), difference)];
+      }
+    }
+    if (!to.untagged && RoleA(a) != RoleB(b)) {
+      ++to.roles;
+    }
+  }
+
+  // Attention kinds are in sidecars and not in tagged models.
+  static Role Comparable(Role role) {
+    role.attention_kind = AttentionKind::kNone;
+    return role;
+  }
+  Role RoleA(NodeId node) const {
+    return Comparable(a_.tagging().roles[a_.tagging().tags[node].role]);
+  }
+  Role RoleB(NodeId node) const {
+    return Comparable(b_.tagging().roles[b_.tagging().tags[node].role]);
+  }
+  ModuleDifference& RowA(NodeId node) {
+    const Tag& tag = a_.tagging().tags[node];
+    return rows_[tag.tagged() ? rows_a_[Index(tag.module)] : 0];
+  }
+  ModuleDifference& RowB(NodeId node) {
+    const Tag& tag = b_.tagging().tags[node];
+    return rows_[tag.tagged() ? rows_b_[Index(tag.module)] : 0];
+  }
+
+  // An operator that left a module and one of its kind that came are the same
+  // one, whose counterpart could not be told; across exporters most are such.
+  void Finish(ModuleDifference& row) {
+    for (auto& [op, count] : row.added) {
+      const auto at = row.removed.find(op);
+      if (at == row.removed.end()) continue;
+      const std::uint64_t same = std::min(count, at->second);
+      count -= same;
+      at->second -= same;
+    }
+    const auto is_none = [](const auto& entry) { return entry.second == 0; };
+    std::erase_if(row.added, is_none);
+    std::erase_if(row.removed, is_none);
+    for (const auto& [op, count] : row.added) result_.added += count;
+    for (const auto& [op, count] : row.removed) result_.removed += count;
+    for (const auto& [ops, count] : row.changed) result_.changed += count;
+    for (const auto& [what, count] : row.altered) result_.altered += count;
+    result_.roles += row.roles;
+    if (row.differs()) result_.modules.push_back(std::move(row));
+  }
+
+  const TaggedModel& a_;
+  const TaggedModel& b_;
+  std::vector<ModuleDifference> rows_;
+  std::unordered_map<std::string, std::size_t> by_path_;
+  std::vector<std::size_t> rows_a_;  // by module
+  std::vector<std::size_t> rows_b_;
+  TagDifference result_;
+};
+
+}  // namespace
+
+bool ModuleDifference::differs() const {
+  return !added.empty() || !removed.empty() || !changed.empty() ||
+         !altered.empty() || moved_in > 0 || moved_out > 0 || roles > 0 ||
+         other_class() || (!untagged && in_a != in_b);
+}
+
+TagDifference CompareTags(const TaggedModel& a, const TaggedModel& b) {
+  return Comparison(a, b).Compare();
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,71 @@
+// Two tagged versions of a model, module by module.
+#ifndef ONNX_TAG_COMMANDS_COMPARE_COMPARE_TAGS_H_
+#define ONNX_TAG_COMMANDS_COMPARE_COMPARE_TAGS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "commands/read/tag_source.h"
+
+namespace onnx_tag {
+
+using OperatorCounts = std::map<std::string, std::uint64_t>;
+
+// What is different about a module, without those below it.
+struct ModuleDifference {
+  bool untagged = false;  // the nodes without a module
+  std::string path;
+  std::string class_a;
+  std::string class_b;
+  bool in_a = false;  // it, or one below it, has nodes
+  bool in_b = false;
+  std::uint64_t nodes_a = 0;
+  std::uint64_t nodes_b = 0;
+  OperatorCounts added;    // nodes that only B has
+  OperatorCounts removed;  // nodes that only A has
+  // Nodes that are another operator in B.
+  std::map<std::pair<std::string, std::string>, std::uint64_t> changed;
+  // Nodes with other attributes, types or shapes of weights: "Conv strides
+  // [1, 1] -> [2, 2]".
+  OperatorCounts altered;
+  std::uint64_t moved_in = 0;   // nodes that A has elsewhere
+  std::uint64_t moved_out = 0;  // nodes that B has elsewhere
+  std::uint64_t roles = 0;      // nodes with another role
+
+  bool other_class() const {
+    return !class_a.empty() && !class_b.empty() && class_a != class_b;
+  }
+  bool differs() const;
+};
+
+// One node whose tag names another module in B.
+struct MovedNode {
+  NodeId a;
+  NodeId b;
+};
+
+struct TagDifference {
+  std::vector<ModuleDifference> modules;  // those that differ
+  std::vector<MovedNode> moved;           // in B's order
+  std::uint64_t modules_a = 0;            // that have nodes, or hold some
+  std::uint64_t modules_b = 0;
+  std::uint64_t added = 0;
+  std::uint64_t removed = 0;
+  std::uint64_t changed = 0;
+  std::uint64_t altered = 0;
+  std::uint64_t roles = 0;
+  std::vector<std::string> opsets;  // "ai.onnx 17 -> 18"
+
+  bool empty() const {
+    return modules.empty() && moved.empty() && opsets.empty();
+  }
+};
+
+TagDifference CompareTags(const TaggedModel& a, const TaggedModel& b);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_COMPARE_COMPARE_TAGS_H_

@@ -1,0 +1,332 @@
+// Tested by tests/commands/pending_outputs_test.cc and
+// tests/commands/inputs_as_outputs_test.cc.
+#include "commands/output/pending_outputs.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "commands/output/sinks.h"
+#include "io/folder.h"
+#include "io/link_file.h"
+#include "io/paths.h"
+#include "onnx_tag/error.h"
+#include "onnx_tag/model.h"
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = PendingOutputs::Kind;
+
+bool IsTaggedModel(const MappedFile& file) {
+  return HasTags(
+      ReadModel(file.bytes(), [&](std::uint64_t begin, std::uint64_t end) {
+        file.Release(begin, end);
+      }));
+}
+
+bool IsSidecar(const MappedFile& file) {
+  return file.bytes().starts_with("{\n  \"format\": \"onnx-tag/");
+}
+
+bool IsData(Kind kind) { return kind == Kind::kLink || kind == Kind::kCopy; }
+
+bool IsModel(Kind kind) {
+  return kind == Kind::kTaggedModel || kind == Kind::kModel;
+}
+
+bool IsSymlink(const std::string& path) {
+  std::error_code error;
+  return fs::is_symlink(fs::symlink_status(path, error));
+}
+
+// The file a name stands for. A link stays a link, and what it leads to is
+// replaced, as `cp` and the shell do it.
+std::string TargetOf(const std::string& path) {
+  if (!IsSymlink(path)) return path;
+  std::error_code error;
+  const fs::path target = fs::canonical(path, error);
+  return error ? path : target.string();
+}
+
+// The option that gives an output another name.
+std::string_view NameOption(Kind kind) {
+  return kind == Kind::kSidecar ? "--sidecar" : "-o";
+}
+
+}  // namespace
+
+void PendingOutputs::Add(Kind kind, const std::string& path,
+                         std::optional<std::uint64_t> size, Produce produce) {
+  outputs_.push_back({.kind = kind,
+                      .path = path,
+                      .size = size,
+                      .produce = std::move(produce),
+                      .data = {},
+                      .head = {},
+                      .target = TargetOf(path),
+                      .file = {}});
+}
+
+void PendingOutputs::AddTaggedModel(const std::string& path, std::uint64_t size,
+                                    Produce produce) {
+  Add(Kind::kTaggedModel, path, size, std::move(produce));
+}
+
+void PendingOutputs::AddModel(const std::string& path, std::uint64_t size,
+                              Produce produce) {
+  Add(Kind::kModel, path, size, std::move(produce));
+}
+
+void PendingOutputs::AddSidecar(const std::string& path, Produce produce) {
+  Add(Kind::kSidecar, path, std::nullopt, std::move(produce));
+}
+
+void PendingOutputs::AddDocument(const std::string& path, std::string_view head,
+                                 Produce produce) {
+  Add(Kind::kDocument, path, std::nullopt, std::move(produce));
+  outputs_.back().head = head;
+}
+
+void PendingOutputs::AddData(const std::string& from, const std::string& to,
+                             bool link) {
+  Add(link ? Kind::kLink : Kind::kCopy, to, std::nullopt, {});
+  outputs_.back().data = from;
+  outputs_.back().target = to;
+}
+
+bool PendingOutputs::EqualsExisting(const Output& output) const {
+  const MappedFile existing = MappedFile::Open(output.target);
+  if (IsData(output.kind)) {
+    const MappedFile data = MappedFile::Open(output.data);
+    if (data.size() != existing.size()) return false;
+    CompareSink sink(data, existing);
+    sink.Copy(0, data.size());
+    return sink.equal();
+  }
+  if (output.size && *output.size != existing.size()) return false;
+  CompareSink sink(source_, existing);
+  output.produce(sink);
+  return sink.equal();
+}
+
+bool PendingOutputs::IsInPlace(const Output& output) const {
+  return options_.in_place && IsModel(output.kind) &&
+         SameFile(output.target, source_.path());
+}
+
+bool PendingOutputs::IsOurs(const Output& output,
+                            const MappedFile& existing) const {
+  switch (output.kind) {
+    case Kind::kTaggedModel:
+      return IsTaggedModel(existing);
+    case Kind::kSidecar:
+      return IsSidecar(existing);
+    case Kind::kDocument:
+      return !output.head.empty() && existing.bytes().starts_with(output.head);
+    case Kind::kModel:
+    case Kind::kLink:
+    case Kind::kCopy:
+      break;
+  }
+  return false;
+}
+
+void PendingOutputs::RefuseInput(const Output& output) const {
+  const std::string_view what = output.path == "-"
+                                    ? inputs_.FindDescriptor(STDOUT_FILENO)
+                                    : inputs_.Find(output.target);
+  if (what.empty()) return;
+  if (output.path == "-") {
+    Fail(ErrorKind::kOutput,
+         "standard output is an input of this command ({})\n  redirect it to "
+         "another file",
+         what);
+  }
+  const bool is_source = IsModel(output.kind) && source_.fd() >= 0 &&
+                         SameFile(output.target, source_.path());
+  Fail(ErrorKind::kOutput,
+       "{}: is an input of this command ({})\n  {}give the output another name "
+       "with {}",
+       Printable(output.path), what,
+       is_source ? "replace it with --in-place, or " : "",
+       NameOption(output.kind));
+}
+
+PendingOutputs::Fate PendingOutputs::JudgeStreamed(const Output& output) const {
+  RefuseInput(output);
+  if (IsModel(output.kind) && terminal_.out_is_terminal() && !options_.force) {
+    Fail(ErrorKind::kOutput,
+         "cannot write a model to a terminal\n  name a file with -o, or "
+         "redirect standard output");
+  }
+  return Fate::kStreamed;
+}
+
+PendingOutputs::Fate PendingOutputs::Judge(const Output& output) const {
+  if (output.path == "-") return JudgeStreamed(output);
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(output.target, error);
+  if (!fs::exists(status)) return Fate::kCreated;
+  if (fs::is_directory(status)) {
+    Fail(ErrorKind::kOutput,
+         "{}: is a folder\n  name a file in it, or give --out-dir",
+         Printable(output.path));
+  }
+  if (!fs::is_regular_file(status) && !fs::is_symlink(status)) {
+    // Renamed over /dev/null, a file would break the whole system.
+    Fail(ErrorKind::kOutput,
+         "{}: is a device or a pipe; it is never replaced\n  write to "
+         "standard output with -o -",
+         Printable(output.path));
+  }
+  if (IsData(output.kind) && SameFile(output.data, output.target)) {
+    return Fate::kUnchanged;
+  }
+  const bool in_place = IsInPlace(output);
+  if (in_place && IsSymlink(output.path) && !options_.follow) {
+    Fail(ErrorKind::kOutput,
+         "{}: is a symbolic link; --in-place would replace its target\n  allow "
+         "this with --follow, or give the path of the target",
+         Printable(output.path));
+  }
+  if (!in_place) RefuseInput(output);
+  bool ours = in_place;
+  try {
+    if (EqualsExisting(output)) return Fate::kUnchanged;
+    ours = ours || IsOurs(output, MappedFile::Open(output.target));
+  } catch (const Error&) {
+    // It cannot be read, so it cannot be ours.
+  }
+  if (ours || options_.force) return Fate::kReplaced;
+  Fail(ErrorKind::kOutput,
+       "{}: exists and {}\n  replace it with --force, or give another name "
+       "with {}",
+       Printable(output.path),
+       IsData(output.kind) ? "differs from the input's weights"
+       : output.kind == Kind::kModel
+           ? "does not look like an output of onnx-tag"
+           : "was not written by onnx-tag",
+       NameOption(output.kind));
+}
+
+// Two outputs may be one file under two names, neither of which exists yet.
+void PendingOutputs::RefuseSharedTargets() const {
+  FileKeys keys;
+  std::unordered_map<std::string, const Output*> targets;
+  for (const Output& output : outputs_) {
+    if (output.path == "-") continue;
+    const auto [at, added] = targets.emplace(keys.Of(output.target), &output);
+    const Output& other = *at->second;
+    if (added || (IsData(output.kind) && IsData(other.kind) &&
+                  SameFile(output.data, other.data))) {
+      continue;
+    }
+    Fail(ErrorKind::kOutput,
+         "{}: two outputs would have this name\n  give one of them another "
+         "name with {}",
+         Printable(output.path), NameOption(output.kind));
+  }
+}
+
+void PendingOutputs::Judge() {
+  RefuseSharedTargets();
+  for (Output& output : outputs_) output.fate = Judge(output);
+}
+
+void PendingOutputs::WriteFile(Output& output) {
+  const bool copies = output.kind == Kind::kCopy;
+  // A folder that -o misspells is not made.
+  if (copies || !options_.folder.empty()) {
+    MakeFolders(ParentFolder(output.target));
+  }
+  std::optional<MappedFile> data;
+  if (copies) data = MappedFile::Open(output.data);
+  const MappedFile& source = copies ? *data : source_;
+  OutputOptions options;
+  if (source.fd() >= 0) options.mode = source.mode();
+  options.fsync = options_.fsync || options_.in_place;
+  options.replace = output.fate == Fate::kReplaced;
+  options.in_place = IsInPlace(output);
+  OutputFile file = OutputFile::Create(output.target, inputs_, options);
+  const std::uint64_t size = copies ? source.size() : output.size.value_or(0);
+  if (size > 0) file.Reserve(size);
+  FileSink sink(source, file, size, terminal_);
+  if (copies) {
+    sink.Copy(0, source.size());
+    source.CheckUnchanged();
+    // One by one: a model may have more weight files than a process may open.
+    Name(output, file);
+  } else {
+    output.produce(sink);
+    output.file.emplace(std::move(file));
+  }
+}
+
+void PendingOutputs::Write() {
+  // Weights get their names here, the rest in Commit(): a model never stands
+  // there without them.
+  for (Output& output : outputs_) {
+    if (output.fate != Fate::kCreated && output.fate != Fate::kReplaced) {
+      continue;
+    }
+    if (output.kind == Kind::kLink) {
+      MakeFolders(ParentFolder(output.target));
+      LinkFile(output.data, output.target, inputs_,
+               output.fate == Fate::kReplaced);
+    } else {
+      WriteFile(output);
+    }
+  }
+  terminal_.EndProgress();
+}
+
+void PendingOutputs::Commit() {
+  for (Output& output : outputs_) {
+    if (output.fate != Fate::kStreamed) continue;
+    StandardOutputSink sink(source_, terminal_);
+    output.produce(sink);
+    terminal_.Flush();
+  }
+  source_.CheckUnchanged();
+  for (Output& output : outputs_) {
+    if (output.file) Name(output, *output.file);
+  }
+}
+
+void PendingOutputs::Finish() {
+  Judge();
+  if (options_.dry_run) return;
+  Write();
+  Commit();
+}
+
+// Another run may have written the same while we did: it is judged like what
+// stood there before.
+void PendingOutputs::Name(Output& output, OutputFile& file) {
+  if (file.TryCommit()) return;
+  output.fate = Judge(output);
+  if (output.fate == Fate::kUnchanged) return;
+  file.AllowReplacing();
+  file.Commit();
+}
+
+PendingOutputs::Fate PendingOutputs::FateOf(const std::string& path) const {
+  for (const Output& output : outputs_) {
+    if (output.path == path) return output.fate;
+  }
+  return Fate::kUnknown;
+}
+
+bool PendingOutputs::streams() const {
+  for (const Output& output : outputs_) {
+    if (output.path == "-") return true;
+  }
+  return false;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,30 @@
+// The models a run is about: named one by one, found in folders, or listed in
+// a file.
+#ifndef ONNX_TAG_COMMANDS_READ_FIND_MODELS_H_
+#define ONNX_TAG_COMMANDS_READ_FIND_MODELS_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/options.h"
+
+namespace onnx_tag {
+
+struct FoundModel {
+  std::string path;
+  std::string folder;  // where its outputs go below --out-dir; "": --out-dir
+  std::string error;   // a folder that could not be read, and why
+};
+
+// In the order of the command line, then of the list; within a folder by
+// name. A model that is named twice is found once. Throws Error(kUsage) for a
+// list that cannot be read, Error(kInput) if folders hold no model.
+std::vector<FoundModel> FindModels(const TagOptions& options);
+
+// The names in a list: separated by NUL where it has one, else by line breaks.
+std::vector<std::string> SplitFileList(std::string_view list);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_READ_FIND_MODELS_H_

@@ -1,0 +1,92 @@
+#include "recipes/book/label_weight.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+namespace onnx_tag::recipes {
+namespace {
+
+bool Has(std::initializer_list<std::string_view> words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace
+
+Weight LabelWeight(std::string_view label) {
+  const std::string_view op = label.substr(0, label.find(':'));
+  if (label == "Gather:cd" || Has({"LIN",
+                                   "CONV",
+                                   "LN",
+                                   "RMS",
+                                   "SOFTMAX",
+                                   "MatMul",
+                                   "GELU",
+                                   "SILU",
+                                   "QGELU",
+                                   "BN",
+                                   "ATTN",
+                                   "Einsum",
+                                   "LSTM",
+                                   "GRU",
+                                   "RNN",
+                                   "Relu",
+                                   "Tanh",
+                                   "Sigmoid",
+                                   "Erf",
+                                   "TopK",
+                                   "MaxPool",
+                                   "GlobalAveragePool",
+                                   "ConvTranspose",
+                                   "AveragePool",
+                                   "InstanceNormalization",
+                                   "GroupNormalization"},
+                                  op)) {
+    return Weight::kHeavy;
+  }
+  if (label == "Gather:dc" ||
+      Has({"Reshape", "Transpose", "Cast", "Identity", "Squeeze", "Unsqueeze",
+           "Slice", "Expand", "Flatten", "Split", "Dropout", "Concat",
+           "SplitToSequence", "SequenceAt"},
+          op)) {
+    return Weight::kLight;
+  }
+  return Weight::kMiddle;
+}
+
+bool IsSolid(std::string_view label) {
+  return Has(
+      {"LIN", "CONV", "MatMul", "LN", "RMS", "BN", "ConvTranspose", "ATTN"},
+      label);
+}
+
+bool IsActivation(std::string_view label) {
+  return Has({"GELU", "QGELU", "SILU", "HSWISH", "Relu", "LeakyRelu", "Elu",
+              "Clip", "Tanh", "Sigmoid", "HardSigmoid", "Softplus", "Mish"},
+             label);
+}
+
+std::uint32_t SoftClasses(std::string_view label) {
+  static constexpr std::array<std::array<std::string_view, 5>, 10> kClasses = {{
+      {"Reshape", "Flatten", "Squeeze", "Unsqueeze"},
+      {"Mul:dc", "Div:dc"},
+      {"Slice", "Split", "Gather:dc"},
+      {"Where", "Add:dd", "Mul:dd"},
+      {"GELU", "QGELU", "Tanh", "Relu", "SILU"},
+      {"LN", "RMS"},
+      {"GlobalAveragePool", "AveragePool", "ReduceMean"},
+      {"Gather:cd", "Gather:dd"},
+      {"Mul:dc", "Mul:dd"},
+      {"Sub:dc", "Add:dc"},
+  }};
+  std::uint32_t bits = 0;
+  for (std::size_t i = 0; i < kClasses.size(); ++i) {
+    if (std::find(kClasses[i].begin(), kClasses[i].end(), label) !=
+        kClasses[i].end()) {
+      bits |= std::uint32_t{1} << i;
+    }
+  }
+  return bits;
+}
+
+}  // namespace onnx_tag::recipes
