@@ -2,6 +2,7 @@
 //
 //   ablation TRUTH_DIR [--strategy NAME] [--model GLOB] [--variant GLOB]
 //   ablation TRUTH_DIR --recorded   models with a recording.json beside them
+//   ablation TRUTH_DIR --hierarchy  the same, only with the recorded modules
 //   ablation DIR --wild             models without truth: only what changes
 //
 // Evidence is gathered once per file. The ladder is climbed with all its
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "command_line.h"
+#include "hierarchy/module_map.h"
 #include "ladder/ladder.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
@@ -143,13 +145,17 @@ struct Options {
   std::string model = "*";
   std::string variant = "*";
   bool recorded = false;
+  bool hierarchy = false;
   bool wild = false;
 };
 
-MappingFacts RecordedFacts(const fs::path& folder) {
-  const std::string text = ReadAll(folder / "recording.json");
-  const auto recording = std::make_shared<Recording>(ReadRecording(text));
+MappingFacts RecordedFacts(const std::string& text, bool only_modules) {
   MappingFacts facts;
+  if (only_modules) {
+    facts.hierarchy = std::make_shared<const ModuleMap>(ReadModuleMap(text));
+    return facts;
+  }
+  const auto recording = std::make_shared<Recording>(ReadRecording(text));
   if (!recording->trace.empty()) facts.trace = recording;
   if (!recording->fx.empty()) facts.fx = recording;
   return facts;
@@ -172,11 +178,12 @@ int Run(const Options& options) {
   } else {
     for (const TruthFile& file :
          FindTruth(options.folder, options.model, options.variant)) {
-      const fs::path folder = file.onnx.parent_path();
-      if (!options.recorded) {
+      const fs::path recording = file.onnx.parent_path() / "recording.json";
+      if (!options.recorded && !options.hierarchy) {
         add(file.onnx, ReadAll(file.truth), {});
-      } else if (fs::exists(folder / "recording.json")) {
-        add(file.onnx, ReadAll(file.truth), RecordedFacts(folder));
+      } else if (fs::exists(recording)) {
+        add(file.onnx, ReadAll(file.truth),
+            RecordedFacts(ReadAll(recording), options.hierarchy));
       }
     }
   }
@@ -195,6 +202,7 @@ int main(int argc, char** argv) {
   line.Value("--model", options.model, "GLOB");
   line.Value("--variant", options.variant, "GLOB");
   line.Flag("--recorded", options.recorded);
+  line.Flag("--hierarchy", options.hierarchy);
   line.Flag("--wild", options.wild);
   if (!line.Parse(argc, argv, options.folder)) return line.Usage();
   return Run(options);

@@ -2,17 +2,16 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import os
 import sys
 import warnings
-from typing import Any, Callable, List, Mapping, Optional, Tuple
+from typing import List, Optional
 
 from . import compare, program
 from ._version import __version__
 from .document import RecordingError
 from .errors import ProgramError, TagsError
+from .user_function import call
 
 DESCRIPTION = ("Records what a PyTorch model is and does, for onnx-tag. "
                "Other commands go to the program: python -m onnx_tag show model.onnx is onnx-tag show model.onnx.")
@@ -53,50 +52,10 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def load_function(source: str) -> Callable[[], Any]:
-    """`package.module:function` or `folder/file.py:function`."""
-    where, colon, name = source.rpartition(":")
-    if not colon or not where or not name:
-        raise RecordingError(f"{source!r} is not MODULE:FUNCTION, for example my_models:tiny_bert or export.py:make")
-    sys.path.insert(0, os.getcwd())
-    if where.endswith(".py"):
-        if not os.path.exists(where):
-            raise RecordingError(f"{where}: no such file")
-        sys.path.insert(0, os.path.dirname(os.path.abspath(where)))
-        where = os.path.splitext(os.path.basename(where))[0]
-    try:
-        module = importlib.import_module(where)
-    except ModuleNotFoundError as error:
-        if error.name == "torch":
-            raise RecordingError("torch is not installed in this Python; use the Python that exports the model"
-                                 ) from None
-        raise RecordingError(f"{where}: {error}") from None
-    target: Any = module
-    for part in name.split("."):
-        target = getattr(target, part, None)
-    if not callable(target):
-        functions = ", ".join(n for n, v in vars(module).items() if callable(v) and not n.startswith("_"))
-        raise RecordingError(f"{where} has no function {name!r}; it has: {functions[:200] or 'none'}")
-    return target                                           # type: ignore[no-any-return]
-
-
-def split(made: Any) -> Tuple[Any, Optional[Tuple[Any, ...]], Mapping[str, Any]]:
-    """Splits the result of the function into (model, positional arguments or None, keyword arguments)."""
-    import torch
-
-    from .api import split_inputs
-    if isinstance(made, torch.nn.Module):
-        return made, None, {}
-    if not isinstance(made, tuple) or not 2 <= len(made) <= 3 or not isinstance(made[0], torch.nn.Module):
-        raise RecordingError("the function must return a torch.nn.Module, (model, inputs) or (model, args, kwargs), "
-                             f"not {type(made).__name__}")
-    return (made[0], *split_inputs(made[1], made[2] if len(made) == 3 else None))
-
-
 def run_record(options: argparse.Namespace) -> str:
     """Returns the line to print."""
     from . import api
-    model, args, kwargs = split(load_function(options.source)())
+    model, args, kwargs = call(options.source)
     if options.modules_only or args is None:
         if options.fx or options.export:
             raise RecordingError("--fx and --export need inputs: return (model, inputs) from the function"

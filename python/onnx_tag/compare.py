@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, 
 
 from . import program
 from .errors import TagsError
+from .user_function import call
 
 if TYPE_CHECKING:
     import numpy as np
@@ -368,8 +369,7 @@ def _torch_side(source: str, inputs: Optional[Dict[str, Any]], onnx_inputs: Sequ
 
     import torch
 
-    from .__main__ import load_function, split
-    model, args, kwargs = split(load_function(source)())
+    model, args, kwargs = call(source)
     if inputs is None:
         if args is None:
             raise CompareError(f"{source} returns no inputs: give them with --inputs, or return (model, inputs)")
