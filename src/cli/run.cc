@@ -12,66 +12,42 @@
 namespace onnx_tag::cli {
 namespace {
 
-ExitCode RunCommand(const PrintText& print, Terminal& terminal) {
-  terminal.Out(print.text);
-  return ExitCode::kOk;
-}
-ExitCode RunCommand(const TagOptions& options, Terminal& terminal) {
-  return RunTag(options, terminal);
-}
-ExitCode RunCommand(const StripOptions& options, Terminal& terminal) {
-  return RunStrip(options, terminal);
-}
-ExitCode RunCommand(const ShowOptions& options, Terminal& terminal) {
-  return RunShow(options, terminal);
-}
-ExitCode RunCommand(const QueryOptions& options, Terminal& terminal) {
-  return RunQuery(options, terminal);
-}
-ExitCode RunCommand(const SelectOptions& options, Terminal& terminal) {
-  return RunSelect(options, terminal);
-}
-ExitCode RunCommand(const ExportOptions& options, Terminal& terminal) {
-  return RunExport(options, terminal);
-}
-ExitCode RunCommand(const ExplainOptions& options, Terminal& terminal) {
-  return RunExplain(options, terminal);
-}
-ExitCode RunCommand(const TransferOptions& options, Terminal& terminal) {
-  return RunTransfer(options, terminal);
-}
-ExitCode RunCommand(const DiffOptions& options, Terminal& terminal) {
-  return RunDiff(options, terminal);
-}
-ExitCode RunCommand(const ReportOptions& options, Terminal& terminal) {
-  return RunReport(options, terminal);
-}
-ExitCode RunCommand(const CheckOptions& options, Terminal& terminal) {
-  return RunCheck(options, terminal);
-}
-ExitCode RunCommand(const ProfileOptions& options, Terminal& terminal) {
-  return RunProfile(options, terminal);
-}
-ExitCode RunCommand(const StrategiesOptions& options, Terminal& terminal) {
-  return RunStrategies(options, terminal);
-}
-ExitCode RunCommand(const TapOptions& options, Terminal& terminal) {
-  return RunTap(options, terminal);
-}
-ExitCode RunCommand(const ExtractOptions& options, Terminal& terminal) {
-  return RunExtract(options, terminal);
-}
-ExitCode RunCommand(const SplitOptions& options, Terminal& terminal) {
-  return RunSplit(options, terminal);
-}
-ExitCode RunCommand(const WeightsOptions& options, Terminal& terminal) {
-  return RunWeights(options, terminal);
-}
+// One function out of one for each type.
+template <typename... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <typename... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
 
 ExitCode RunInvocation(const Invocation& invocation, int out, int err) {
   Terminal terminal(out, err, invocation.terminal);
   const ExitCode result = std::visit(
-      [&](const auto& command) { return RunCommand(command, terminal); },
+      Overloaded{
+          [&](const PrintText& print) {
+            terminal.Out(print.text);
+            return ExitCode::kOk;
+          },
+          [&](const TagOptions& o) { return RunTag(o, terminal); },
+          [&](const StripOptions& o) { return RunStrip(o, terminal); },
+          [&](const ShowOptions& o) { return RunShow(o, terminal); },
+          [&](const QueryOptions& o) { return RunQuery(o, terminal); },
+          [&](const SelectOptions& o) { return RunSelect(o, terminal); },
+          [&](const ExportOptions& o) { return RunExport(o, terminal); },
+          [&](const ExplainOptions& o) { return RunExplain(o, terminal); },
+          [&](const TransferOptions& o) { return RunTransfer(o, terminal); },
+          [&](const DiffOptions& o) { return RunDiff(o, terminal); },
+          [&](const ReportOptions& o) { return RunReport(o, terminal); },
+          [&](const CheckOptions& o) { return RunCheck(o, terminal); },
+          [&](const ProfileOptions& o) { return RunProfile(o, terminal); },
+          [&](const StrategiesOptions& o) {
+            return RunStrategies(o, terminal);
+          },
+          [&](const TapOptions& o) { return RunTap(o, terminal); },
+          [&](const ExtractOptions& o) { return RunExtract(o, terminal); },
+          [&](const SplitOptions& o) { return RunSplit(o, terminal); },
+          [&](const WeightsOptions& o) { return RunWeights(o, terminal); },
+      },
       invocation.command);
   terminal.Flush();
   return result;
