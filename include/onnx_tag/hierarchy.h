@@ -52,7 +52,9 @@ class ModuleTree {
 
   // "" for the root. The views are valid as long as the tree lives, also after
   // the tree is moved.
-  std::string_view Atom(ModuleId id) const;
+  std::string_view Atom(ModuleId id) const {
+    return interner_[modules_[id].atom];
+  }
 
   // 0 for the root.
   std::size_t Depth(ModuleId id) const { return modules_[id].depth; }
@@ -71,7 +73,9 @@ class ModuleTree {
 
   // The module's Python class; "" if unknown.
   void SetClass(ModuleId id, std::string_view class_name);
-  std::string_view Class(ModuleId id) const;
+  std::string_view Class(ModuleId id) const {
+    return interner_[modules_[id].class_name];
+  }
 
   // The number of modules, including the root. The ids are 0 to size() - 1. The
   // id of a module is greater than the id of its parent.

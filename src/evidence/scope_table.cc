@@ -21,20 +21,14 @@ ScopeId ScopeTable::Intern(std::string_view text) {
   if (id != kNo<ScopeId>) return last_ = id;
   // Adding every prefix of it would be quadratic.
   if (!hierarchy::IsCrediblePath(text)) return id;
-  const std::size_t slash = text.rfind('/');
-  const ScopeId parent =
-      Intern(slash == std::string_view::npos ? std::string_view()
-                                             : text.substr(0, slash));
+  const std::size_t segment = text.rfind('/') + 1;  // 0 without a slash
+  const ScopeId parent = Intern(text.substr(0, segment == 0 ? 0 : segment - 1));
   id = interner_.Intern(text);
-  scopes_.Add({.text = text, .parent = parent});
+  scopes_.Add({.text = text,
+               .parent = parent,
+               .segment = static_cast<std::uint32_t>(segment)});
   scopes_[parent].has_children = true;
   return last_ = id;
-}
-
-std::string_view ScopeTable::Segment(ScopeId id) const {
-  const std::string_view text = scopes_[id].text;
-  const std::size_t slash = text.rfind('/');
-  return slash == std::string_view::npos ? text : text.substr(slash + 1);
 }
 
 }  // namespace onnx_tag

@@ -21,6 +21,7 @@ struct Scope {
   bool proven = false;            // a trusted parameter confirms the module
   bool settled = false;           // the user's hierarchy gave the module
   bool has_children = false;
+  std::uint32_t segment = 0;  // where the last segment begins: "attention"
   // `act_1` as the second call of `act`: the scope of the first.
   ScopeId first_call = kNo<ScopeId>;
   // A parameter shows that `act_1` exists, but a call of `act` may have the
@@ -43,7 +44,9 @@ class ScopeTable {
   std::size_t size() const { return scopes_.size(); }
 
   // The last segment: "layer.0".
-  std::string_view Segment(ScopeId id) const;
+  std::string_view Segment(ScopeId id) const {
+    return scopes_[id].text.substr(scopes_[id].segment);
+  }
 
  private:
   Interner<ScopeId> interner_;

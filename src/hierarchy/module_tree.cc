@@ -112,10 +112,6 @@ ModuleId ModuleTree::Find(std::string_view dotted_path) const {
   return at;
 }
 
-std::string_view ModuleTree::Atom(ModuleId id) const {
-  return interner_[modules_[id].atom];
-}
-
 std::string ModuleTree::Path(ModuleId id) const {
   std::size_t size = 0;
   for (ModuleId at = id; at != kRoot; at = Parent(at)) {
@@ -151,10 +147,6 @@ bool ModuleTree::IsAncestor(ModuleId ancestor, ModuleId module) const {
 void ModuleTree::SetClass(ModuleId id, std::string_view class_name) {
   const TextId text = Intern(class_name);
   modules_[id].class_name = text;
-}
-
-std::string_view ModuleTree::Class(ModuleId id) const {
-  return interner_[modules_[id].class_name];
 }
 
 }  // namespace onnx_tag
