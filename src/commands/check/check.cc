@@ -172,10 +172,7 @@ std::string Json(const CheckOptions& options, const Checked& checked) {
   json.Key("file").String(options.model);
   json.Key("sidecar").StringOrNull(checked.sidecar);
   json.Key("tags_from").String(checked.tags_from);
-  json.Key("nodes").Number(coverage.nodes);
-  json.Key("tagged").Number(coverage.tagged);
-  json.Key("untagged").Number(coverage.untagged());
-  json.Key("coverage").Share(coverage.share());
+  AddTagged(json, coverage);
   json.Key("findings").BeginArray();
   for (const Finding& finding : checked.findings) {
     json.BeginObject();

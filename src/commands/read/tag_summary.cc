@@ -18,17 +18,6 @@ std::string NameOf(const std::string& path) {
   return path == "-" ? "standard output" : Printable(path);
 }
 
-template <std::size_t kCount>
-void AddCounts(JsonWriter& json, std::string_view key,
-               const std::array<std::string_view, kCount>& words,
-               const std::array<std::uint64_t, kCount>& counts) {
-  json.Key(key).BeginObject();
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (counts[i] != 0) json.Key(words[i]).Number(counts[i]);
-  }
-  json.EndObject();
-}
-
 }  // namespace
 
 std::string Deed(Fate fate, bool dry_run) {
@@ -108,11 +97,15 @@ std::string SummaryText(const TagSummary& summary, const Coverage& coverage) {
   return text;
 }
 
-void AddCoverage(JsonWriter& json, const Coverage& coverage) {
+void AddTagged(JsonWriter& json, const Coverage& coverage) {
   json.Key("nodes").Number(coverage.nodes);
   json.Key("tagged").Number(coverage.tagged);
   json.Key("untagged").Number(coverage.untagged());
   json.Key("coverage").Share(coverage.share());
+}
+
+void AddCoverage(JsonWriter& json, const Coverage& coverage) {
+  AddTagged(json, coverage);
   AddCounts(json, "by_confidence", kConfidenceNames, coverage.by_confidence);
   AddCounts(json, "by_source", kSourceNames, coverage.by_source);
 }

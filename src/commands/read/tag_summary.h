@@ -2,7 +2,9 @@
 #ifndef ONNX_TAG_COMMANDS_READ_TAG_SUMMARY_H_
 #define ONNX_TAG_COMMANDS_READ_TAG_SUMMARY_H_
 
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "commands/output/pending_outputs.h"
 #include "json/writer.h"
@@ -31,8 +33,21 @@ std::string CoverageText(const Coverage& coverage);
 // "wrote", "would replace", "unchanged"
 std::string Deed(PendingOutputs::Fate fate, bool dry_run);
 
-// `"nodes": 5, "tagged": 4, ... "by_source": {...}` of an open object.
+// Members of an open object: `"nodes": 5, "tagged": 4, ..., "coverage": 0.8`.
+void AddTagged(JsonWriter& json, const Coverage& coverage);
+// The same, with `by_confidence` and `by_source`.
 void AddCoverage(JsonWriter& json, const Coverage& coverage);
+// `"by_type": {"attention": 12, ...}`, without zeros.
+template <typename Counts, std::size_t kCount>
+void AddCounts(JsonWriter& json, std::string_view key,
+               const std::array<std::string_view, kCount>& words,
+               const Counts& counts) {
+  json.Key(key).BeginObject();
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (counts[i] != 0) json.Key(words[i]).Number(counts[i]);
+  }
+  json.EndObject();
+}
 
 // "120 certain, 16 high"; "none" where nothing is tagged.
 std::string ConfidenceText(const Coverage& coverage);

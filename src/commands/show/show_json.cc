@@ -1,22 +1,10 @@
-#include <array>
-
+#include "commands/read/tag_summary.h"
 #include "commands/show/show_view.h"
 #include "json/writer.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {
 namespace {
-
-template <typename Counts, std::size_t kCount>
-void AddCounts(JsonWriter& json, std::string_view key,
-               const std::array<std::string_view, kCount>& words,
-               const Counts& counts) {
-  json.Key(key).BeginObject();
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (counts[i] != 0) json.Key(words[i]).Number(counts[i]);
-  }
-  json.EndObject();
-}
 
 void AddList(JsonWriter& json, std::string_view key,
              const std::vector<std::string>& list) {
@@ -70,13 +58,7 @@ class ShowJson {
     const SidecarModel& about = view_.model.about();
     json.Key("file").String(about.file);
     json.Key("tags_from").String(view_.model.source());
-    json.Key("nodes").Number(view_.coverage.nodes);
-    json.Key("tagged").Number(view_.coverage.tagged);
-    json.Key("untagged").Number(view_.coverage.untagged());
-    json.Key("coverage").Share(view_.coverage.share());
-    AddCounts(json, "by_confidence", kConfidenceNames,
-              view_.coverage.by_confidence);
-    AddCounts(json, "by_source", kSourceNames, view_.coverage.by_source);
+    AddCoverage(json, view_.coverage);
     AddCounts(json, "by_type", kRoleTypeNames, view_.coverage.by_type);
     json.Key("parameters").Number(view_.parameters.all);
     json.Key("unplaced_parameters").Number(view_.parameters.unplaced);

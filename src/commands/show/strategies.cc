@@ -124,10 +124,7 @@ void AddOutcome(JsonWriter& json, const Outcome& row) {
   json.Key("missing").StringOrNull(row.missing);
   if (row.missing.empty()) {
     const Coverage& coverage = row.coverage;
-    json.Key("nodes").Number(coverage.nodes);
-    json.Key("tagged").Number(coverage.tagged);
-    json.Key("untagged").Number(coverage.untagged());
-    json.Key("coverage").Share(coverage.share());
+    AddTagged(json, coverage);
     json.Key("auxiliary").Number(Auxiliary(coverage));
     json.Key("by_confidence").BeginObject();
     for (std::size_t i = kConfidenceNames.size(); i-- > 0;) {

@@ -12,6 +12,7 @@
 #include "commands/output/external_data.h"
 #include "commands/read/gates.h"
 #include "commands/read/tag_source.h"
+#include "commands/read/tag_summary.h"
 #include "commands/write/write_tagged.h"
 #include "json/writer.h"
 #include "mapping/laws.h"
@@ -102,10 +103,7 @@ std::string Json(const TransferOptions& options, const TagSummary& summary,
   json.Key("file").String(summary.file);
   json.Key("output").StringOrNull(summary.output);
   json.Key("sidecar").StringOrNull(summary.sidecar);
-  json.Key("nodes").Number(coverage.nodes);
-  json.Key("tagged").Number(coverage.tagged);
-  json.Key("untagged").Number(coverage.untagged());
-  json.Key("coverage").Share(coverage.share());
+  AddTagged(json, coverage);
   json.Key("by_confidence").BeginObject();
   for (std::size_t i = 0; i < kConfidenceNames.size(); ++i) {
     json.Key(kConfidenceNames[i]).Number(coverage.by_confidence[i]);
