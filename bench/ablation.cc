@@ -2,7 +2,8 @@
 //
 //   ablation TRUTH_DIR [--strategy NAME] [--model GLOB] [--variant GLOB]
 //   ablation TRUTH_DIR --recorded   models with a recording.json beside them
-//   ablation TRUTH_DIR --hierarchy  the same, only with the recorded modules
+//   ablation TRUTH_DIR --hierarchy  with the modules of such a file, or of a
+//                                   hierarchy.json
 //   ablation DIR --wild             models without truth: only what changes
 //
 // Evidence is gathered once per file. The ladder is climbed with all its
@@ -149,15 +150,19 @@ struct Options {
   bool wild = false;
 };
 
-MappingFacts RecordedFacts(const std::string& text, bool only_modules) {
-  MappingFacts facts;
-  if (only_modules) {
-    facts.hierarchy = std::make_shared<const ModuleMap>(ReadModuleMap(text));
-    return facts;
-  }
+MappingFacts RecordedFacts(const fs::path& folder) {
+  const std::string text = ReadAll(folder / "recording.json");
   const auto recording = std::make_shared<Recording>(ReadRecording(text));
+  MappingFacts facts;
   if (!recording->trace.empty()) facts.trace = recording;
   if (!recording->fx.empty()) facts.fx = recording;
+  return facts;
+}
+
+MappingFacts HierarchyFacts(const fs::path& file) {
+  MappingFacts facts;
+  facts.hierarchy =
+      std::make_shared<const ModuleMap>(ReadModuleMap(ReadAll(file)));
   return facts;
 }
 
@@ -178,12 +183,14 @@ int Run(const Options& options) {
   } else {
     for (const TruthFile& file :
          FindTruth(options.folder, options.model, options.variant)) {
-      const fs::path recording = file.onnx.parent_path() / "recording.json";
-      if (!options.recorded && !options.hierarchy) {
+      const fs::path folder = file.onnx.parent_path();
+      if (options.hierarchy) {
+        if (file.hierarchy.empty()) continue;
+        add(file.onnx, ReadAll(file.truth), HierarchyFacts(file.hierarchy));
+      } else if (!options.recorded) {
         add(file.onnx, ReadAll(file.truth), {});
-      } else if (fs::exists(recording)) {
-        add(file.onnx, ReadAll(file.truth),
-            RecordedFacts(ReadAll(recording), options.hierarchy));
+      } else if (fs::exists(folder / "recording.json")) {
+        add(file.onnx, ReadAll(file.truth), RecordedFacts(folder));
       }
     }
   }

@@ -9,11 +9,11 @@
 // so it could have been said), --wrong leaves out answers that are only too
 // high in the tree, --layers keeps those of another layer, --nodes prints each.
 // --no-recipes leaves the recipe book out. --hierarchy gives the mapping the
-// hierarchy.json beside each model, and leaves out models without one. `class`:
-// of the exact nodes, how many have the right class for the module and all
-// around it; `role`: of the modules of models that the catalogue knows, how
-// many have the role path that their true classes give. --roles prints the most
-// frequent wrong ones with --worst.
+// hierarchy.json or recording.json beside each model, and leaves out models
+// without one. `class`: of the exact nodes, how many have the right class for
+// the module and all around it; `role`: of the modules of models that the
+// catalogue knows, how many have the role path that their true classes give.
+// --roles prints the most frequent wrong ones with --worst.
 #include <fmt/core.h>
 
 #include <algorithm>

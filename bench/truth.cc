@@ -30,6 +30,14 @@ bool OtherLayer(std::string_view module, std::string_view truth) {
   return false;
 }
 
+// A recording has the modules, too.
+fs::path HierarchyIn(const fs::path& folder) {
+  for (const char* const name : {"hierarchy.json", "recording.json"}) {
+    if (fs::exists(folder / name)) return folder / name;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<TruthFile> FindTruth(const fs::path& folder,
@@ -46,9 +54,8 @@ std::vector<TruthFile> FindTruth(const fs::path& folder,
       const fs::path truth = entry.path() / (stem + ".truth.tsv");
       if (file.path().extension() == ".onnx" && fs::exists(truth) &&
           fnmatch(variant.c_str(), stem.c_str(), 0) == 0) {
-        const fs::path hierarchy = entry.path() / "hierarchy.json";
-        found.push_back({name, stem, file.path(), truth,
-                         fs::exists(hierarchy) ? hierarchy : fs::path()});
+        found.push_back(
+            {name, stem, file.path(), truth, HierarchyIn(entry.path())});
       }
     }
   }
