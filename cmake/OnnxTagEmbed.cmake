@@ -1,21 +1,16 @@
-# onnx_tag_embed(FILE CONSTANT): makes generated/<stem>.h with
+# onnx_tag_embed(LAYER FILE CONSTANT): makes generated/<stem>.h for LAYER, with
 # `inline constexpr std::string_view CONSTANT`, the text of data/FILE without
 # its comment lines, so that the program reads no file at start.
-function(onnx_tag_embed file constant)
-  set(source ${PROJECT_SOURCE_DIR}/data/${file})
+function(onnx_tag_embed layer file constant)
   get_filename_component(stem ${file} NAME_WE)
-  file(READ ${source} text)
-  string(REGEX REPLACE "(^|\n)#[^\n]*" "" text "${text}")
-  string(STRIP "${text}" text)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/generated/${stem}.h @ONLY CONTENT
-"// Made by cmake/OnnxTagEmbed.cmake from data/${file}.
-#pragma once
-#include <string_view>
-namespace onnx_tag {
-inline constexpr std::string_view ${constant} = R\"~~(${text})~~\";
-}  // namespace onnx_tag
-")
-  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+  set(source ${PROJECT_SOURCE_DIR}/data/${file})
+  set(header ${PROJECT_BINARY_DIR}/generated/generated/${stem}.h)
+  set(maker ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake)
+  add_custom_command(OUTPUT ${header}
+    COMMAND ${CMAKE_COMMAND} -P ${maker} ${source} ${constant} ${header}
+    DEPENDS ${source} ${maker}
+    VERBATIM)
+  target_sources(onnx_tag_${layer} PRIVATE ${header})
 endfunction()
 
 # onnx_tag_operators(): reads data/operators.txt and makes generated/op.h, an
