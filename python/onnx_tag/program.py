@@ -45,7 +45,7 @@ def find() -> str:
     found = shutil.which(NAME)
     if found is None:
         raise ProgramError("the program onnx-tag is not installed: "
-                           "pip install onnx-tag, or name one in ONNX_TAG_PROGRAM")
+                           "run pip install . in its sources, or name the program in ONNX_TAG_PROGRAM")
     return found
 
 

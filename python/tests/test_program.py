@@ -132,7 +132,7 @@ def test_the_program_is_found_beside_the_package(tmp_path, monkeypatch):
     monkeypatch.delenv("ONNX_TAG_PROGRAM", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(program, "_places", lambda: iter([tmp_path / "gone", tmp_path / "onnx-tag"]))
-    with pytest.raises(ProgramError, match="pip install onnx-tag"):
+    with pytest.raises(ProgramError, match="the program onnx-tag is not installed"):
         program.find()
     (tmp_path / "onnx-tag").write_text("#!/bin/sh\nexit 3\n")
     (tmp_path / "onnx-tag").chmod(0o755)

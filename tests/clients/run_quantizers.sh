@@ -30,7 +30,8 @@ tools() {
         "$venv/bin/python" -m pip install --quiet -r "$here/requirements-$name.txt" || skip "$name could not be installed"
         cp "$here/requirements-$name.txt" "$work/installed-$name.txt"
     fi
-    "$venv/bin/python" -W ignore "$here/check_quantizers.py" "$binary" "$model" "$@" 2>"$work/$name.log" ||
+    # neural-compressor makes a folder nc_workspace where it runs.
+    (cd "$work" && "$venv/bin/python" -W ignore "$here/check_quantizers.py" "$binary" "$model" "$@") 2>"$work/$name.log" ||
         failed=1
 }
 failed=0

@@ -8,16 +8,14 @@ const HIDDEN = /[^\u0020-\u007e\u00a1-\u00ac]/;
 /** Control and direction characters would hide or reorder the text around them: shows their code instead. */
 export function visible(text: string): string {
   if (!HIDDEN.test(text)) return text;
-  return text
-    .replace(/(?<![\ud800-\udbff])[\udc00-\udfff]|[\ud800-\udbff](?![\udc00-\udfff])/g, unpaired)
-    .replace(
+  return text.replace(/[\uef80-\uefff]/g, byte).replace(
     /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
     (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"),
   );
 }
 
-/** A byte that is not UTF-8 stands in the data as an unpaired surrogate. */
-function unpaired(c: string): string {
+/** The data has the character U+EF80 + n for a byte 0x80 + n that is not UTF-8. */
+function byte(c: string): string {
   return "\\x" + (c.charCodeAt(0) & 0xff).toString(16).padStart(2, "0");
 }
 
