@@ -106,7 +106,8 @@ def main(argv: Optional[List[str]] = None) -> int:
         print(run_record(options))
     except (RecordingError, TagsError) as error:
         print(f"onnx_tag: {error}", file=sys.stderr)
-        return 2
+        code = getattr(error, "exit_code", 2)
+        return code if code in (3, 4) else 2                # 1 means that a comparison has findings
     except OSError as error:
         print(f"onnx_tag: {error}", file=sys.stderr)
         return 4
@@ -116,7 +117,7 @@ def main(argv: Optional[List[str]] = None) -> int:
         source = getattr(options, "source", options.command)
         print(f"onnx_tag: {source}: {type(error).__name__} while the model was built or run; nothing written",
               file=sys.stderr)
-        return 1
+        return 3 if options.command == "compare" else 1
     return 0
 
 

@@ -6,6 +6,8 @@ for a PyTorch model.
 """
 from __future__ import annotations
 
+import argparse
+import contextlib
 import json
 import math
 import os
@@ -14,7 +16,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import program
-from .errors import TagsError
+from .arrays import read_npz
+from .errors import InputError, TagsError
+from .measures import Errors
 from .user_function import call
 
 if TYPE_CHECKING:
@@ -44,14 +48,12 @@ class Row:
     module: str
     cls: Optional[str]
     order: Tuple[int, int]
-    max_error: float = 0.0
-    mean_error: float = 0.0
-    relative: float = 0.0                                   # max_error over the largest value of A
-    sqnr: float = math.inf                                  # dB
-    not_finite_a: int = 0
-    not_finite_b: int = 0
+    errors: Errors = field(default_factory=Errors)
     added: float = 0.0                                      # relative error that its inputs do not have
-    within: bool = True
+
+    @property
+    def within(self) -> bool:
+        return self.errors.within
 
 
 @dataclass
@@ -73,7 +75,7 @@ class Comparison:
 
     @property
     def first_not_finite(self) -> Optional[Row]:
-        return next((row for row in self.rows if row.not_finite_b or row.not_finite_a), None)
+        return next((row for row in self.rows if row.errors.not_finite_b or row.errors.not_finite_a), None)
 
     @property
     def equal(self) -> bool:
@@ -88,10 +90,11 @@ class Comparison:
             "first": first.module if first else None,
             "first_not_finite": not_finite.module if not_finite else None,
             "worst": [row.module for row in self.worst],
-            "modules": [{"module": row.module, "class": row.cls, "max": number(row.max_error),
-                         "mean": number(row.mean_error), "relative": number(row.relative),
-                         "sqnr_db": number(row.sqnr), "not_finite_a": row.not_finite_a,
-                         "not_finite_b": row.not_finite_b, "added": number(row.added), "within": row.within}
+            "modules": [{"module": row.module, "class": row.cls, "max": number(row.errors.max),
+                         "mean": number(row.errors.mean), "relative": number(row.errors.relative),
+                         "sqnr_db": number(row.errors.sqnr), "not_finite_a": row.errors.not_finite_a,
+                         "not_finite_b": row.errors.not_finite_b, "unlike": row.errors.unlike,
+                         "added": number(row.added), "within": row.within}
                         for row in self.rows],
             "only_a": self.only_a, "only_b": self.only_b, "other_shapes": self.shapes,
         }
@@ -113,8 +116,8 @@ class Comparison:
             lines.append(f"first out of tolerance: {_named(self.first)}")
             lines.append("adds most: " + ", ".join(_named(row) for row in self.worst))
         if self.first_not_finite is not None:
-            row = self.first_not_finite
-            lines.append(f"first NaN or Inf: {_named(row)} ({row.not_finite_a} in A, {row.not_finite_b} in B)")
+            row, errors = self.first_not_finite, self.first_not_finite.errors
+            lines.append(f"first NaN or Inf: {_named(row)} ({errors.not_finite_a} in A, {errors.not_finite_b} in B)")
         return "\n".join(lines) + "\n"
 
 
@@ -123,9 +126,21 @@ def _named(row: Row) -> str:
 
 
 def _line(row: Row) -> str:
-    sqnr = "inf" if math.isinf(row.sqnr) else f"{row.sqnr:.1f}"
-    bad = f"  {row.not_finite_b} NaN or Inf" if row.not_finite_b else ""
-    return f"{row.max_error:10.3g} {row.mean_error:10.3g} {sqnr:>8} {row.added:9.2g}  {_named(row)}{bad}"
+    errors = row.errors
+    bad = f"  {errors.not_finite_b} NaN or Inf" if errors.not_finite_b else ""
+    return f"{errors.max:10.3g} {errors.mean:10.3g} {errors.sqnr:8.1f} {row.added:9.2g}  {_named(row)}{bad}"
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+
+
+def _session(name: str, path: str, options: Any) -> Any:
+    import onnxruntime as ort
+    try:
+        return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise InputError(f"{name}: ONNX Runtime could not load it: {_first_line(error)}") from None
 
 
 class OnnxSide:
@@ -169,7 +184,7 @@ class OnnxSide:
             options.log_severity_level = 3
             if not self._optimize:
                 options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-            session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+            session = _session(self.name, path, options)
         feed = {}
         for value in session.get_inputs():
             if value.name not in inputs:
@@ -181,7 +196,11 @@ class OnnxSide:
         # Outputs that the model had keep their names; the program may have told new ones apart.
         known = {output.name for output in session.get_outputs()}
         names = list(dict.fromkeys(tap.output for tap in wanted if tap.output in known))
-        found = dict(zip(names, session.run(names, feed)))
+        try:
+            found = dict(zip(names, session.run(names, feed)))
+        except Exception as error:                          # ONNX Runtime raises a dozen kinds
+            raise InputError(f"{self.name}: ONNX Runtime could not run it on these inputs: {_first_line(error)}"
+                             ) from None
         result: Arrays = {}
         for tap in wanted:
             if tap.output in found and isinstance(found[tap.output], np.ndarray):
@@ -247,36 +266,6 @@ def _pairs(a: Sequence[Any], b: Sequence[Any]) -> List[Tuple[Any, Any]]:
     return pairs
 
 
-def _measure(row: Row, pairs: Sequence[Tuple[Any, Any]], rtol: float, atol: float) -> None:
-    import numpy as np
-    signal = noise = total = 0.0
-    count = 0
-    for one, other in pairs:
-        a = np.asarray(one, dtype=np.float64).reshape(-1)
-        b = np.asarray(other, dtype=np.float64).reshape(-1)
-        row.not_finite_a += int((~np.isfinite(a)).sum())
-        row.not_finite_b += int((~np.isfinite(b)).sum())
-        both = np.isfinite(a) & np.isfinite(b)
-        # Masks are filled with the lowest number there is, or with -inf.
-        row.within &= bool(((np.isfinite(a) == np.isfinite(b)) | (np.abs(np.nan_to_num(b)) > 1e30)).all())
-        a, b = a[both], b[both]
-        if a.size == 0:
-            continue
-        error = np.abs(a - b)
-        scale = float(np.abs(a).max())
-        row.max_error = max(row.max_error, float(error.max()))
-        relative = float(error.max()) / scale if scale > 0 else float(error.max())
-        row.relative = max(row.relative, relative)
-        row.within &= bool(error.max() <= atol + rtol * scale)
-        total += float(error.sum())
-        count += a.size
-        signal += float((a * a).sum())
-        noise += float((error * error).sum())
-    row.mean_error = total / count if count else 0.0
-    if noise > 0:
-        row.sqnr = 10 * math.log10(signal / noise) if signal > 0 else -math.inf
-
-
 def compare(a: Any, b: Any, inputs: Mapping[str, Any], *, modules: Sequence[str] = (), rtol: float = 1e-3,
             atol: float = 1e-5, batch: int = 32) -> Comparison:
     """Runs both sides, `batch` modules at a time, and measures each module that both have."""
@@ -303,16 +292,20 @@ def compare(a: Any, b: Any, inputs: Mapping[str, Any], *, modules: Sequence[str]
                 shapes.append(path)
                 continue
             row = Row(path, of_b[path].cls, (last[path], -path.count(".") if path else 1))
-            _measure(row, pairs, rtol, atol)
+            for one, other in pairs:
+                row.errors.add(one, other, rtol, atol)
             rows.append(row)
+    if not rows and not shapes:
+        raise CompareError(f"{a.name} and {b.name}: none of {len(common)} common modules has a value in both")
     rows.sort(key=lambda row: row.order)
     for row in rows:
         for tap in b.taps:
             if tap.module == row.module:
-                by_value[tap.value] = max(by_value.get(tap.value, 0.0), row.relative)
+                by_value[tap.value] = max(by_value.get(tap.value, 0.0), row.errors.relative)
     for row in rows:
         before = max((by_value.get(value, 0.0) for value in b.inputs.get(row.module, [])), default=0.0)
-        row.added = max(0.0, row.relative - before)
+        # Where the inputs are already beyond measure, nothing can be said of the module itself.
+        row.added = max(0.0, row.errors.relative - before) if math.isfinite(before) else 0.0
     # A module that holds others adds what they add: the deepest ones are named.
     parents = {row.module.rpartition(".")[0] for row in rows}
     leaves = [row for row in rows if not row.within and not any(
@@ -320,16 +313,6 @@ def compare(a: Any, b: Any, inputs: Mapping[str, Any], *, modules: Sequence[str]
     worst = sorted((row for row in leaves if row.added > 0), key=lambda row: -row.added)[:5]
     return Comparison(a.name, b.name, rows, [path for path in of_a if path not in of_b and path],
                       [path for path in of_b if path not in of_a and path], shapes, rtol, atol, worst)
-
-
-def load_inputs(path: str) -> Dict[str, Any]:
-    """The arrays of an .npz file, by name."""
-    import numpy as np
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError) as error:
-        raise CompareError(f"{path}: is not an .npz file with arrays: {error}") from None
 
 
 DESCRIPTION = """Runs two versions of a model on the same inputs and compares their results, module by module.
@@ -340,8 +323,22 @@ EXAMPLES = """examples:
   python -m onnx_tag compare export.py:make model.onnx
   python -m onnx_tag compare model.onnx model.fp16.onnx --inputs x.npz --rtol 1e-2 --json > diff.json
 
-exit codes: 0 all modules are within the tolerance; 1 some are not; 2 wrong usage, or nothing to compare
+exit codes: 0 all modules are within the tolerance; 1 some are not; 2 wrong usage, or nothing to compare;
+3 a file cannot be read or run; 4 a file could not be written
 """
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def _tolerance(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 <= float(text) < math.inf:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
 
 
 def add_parser(commands: Any, formatter: Any) -> None:
@@ -352,9 +349,10 @@ def add_parser(commands: Any, formatter: Any) -> None:
     parser.add_argument("b", metavar="B", help="an ONNX file")
     parser.add_argument("--inputs", metavar="X.npz", help="arrays by input name; default: those of the function")
     parser.add_argument("--module", metavar="GLOB", action="append", default=[], help="compare these modules only")
-    parser.add_argument("--rtol", type=float, default=1e-3, help="of the largest value of a module; default 1e-3")
-    parser.add_argument("--atol", type=float, default=1e-5, help="default 1e-5")
-    parser.add_argument("--batch", type=int, default=32, metavar="N", help="modules looked into at a time; default 32")
+    parser.add_argument("--rtol", type=_tolerance, default=1e-3, help="of the largest value of a module; default 1e-3")
+    parser.add_argument("--atol", type=_tolerance, default=1e-5, help="default 1e-5")
+    parser.add_argument("--batch", type=_positive, default=32, metavar="N",
+                        help="modules looked into at a time; default 32")
     parser.add_argument("--optimize", action="store_true", help="let ONNX Runtime optimize, as it would in use")
     parser.add_argument("--all", action="store_true", help="list the modules within the tolerance, too")
     parser.add_argument("--tsv", metavar="FILE", help="write the relative error of each value, for onnx-tag profile")
@@ -390,15 +388,14 @@ def _onnx_inputs(path: str) -> List[str]:
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
-    session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return [value.name for value in session.get_inputs()]
+    return [value.name for value in _session(path, path, options).get_inputs()]
 
 
 def run(options: Any) -> int:
     """What `python -m onnx_tag compare` does; returns the exit code."""
     import shlex
     words = shlex.split(options.tag_options)
-    inputs = load_inputs(options.inputs) if options.inputs else None
+    inputs = read_npz(options.inputs) if options.inputs else None
     b = OnnxSide(options.b, words, options.optimize)
     a: Any
     if os.path.exists(options.a):
@@ -409,7 +406,7 @@ def run(options: Any) -> int:
         a, inputs = _torch_side(options.a, inputs, _onnx_inputs(options.b))
     found = compare(a, b, inputs, modules=options.module, rtol=options.rtol, atol=options.atol, batch=options.batch)
     if options.tsv:
-        errors = {row.module: row.relative for row in found.rows}
+        errors = {row.module: row.errors.relative for row in found.rows}
         with open(options.tsv, "w", encoding="utf-8", errors="surrogateescape") as out:
             out.write("value\trelative_error\n")
             for tap in b.taps:

@@ -9,7 +9,13 @@ if TYPE_CHECKING:
 
 
 class TagsError(Exception):
-    """The tags, or a question about them, are not usable."""
+    """The tags, or a question about them, are not usable. `exit_code` is what a command ends with."""
+    exit_code: "int | None" = 2
+
+
+class InputError(TagsError):
+    """A file that is read is not what it should be."""
+    exit_code = 3
 
 
 class UnknownWord(TagsError, KeyError):

@@ -175,6 +175,48 @@ def test_nan_is_told_by_module(tmp_path: Path) -> None:
     assert found.first_not_finite is not None and found.first_not_finite.module == "blocks.1.up"
 
 
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1e37])
+def test_a_version_that_overflows_is_out_of_tolerance(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                                      value: float) -> None:
+    model, inputs = make()
+    good = export(model, inputs, tmp_path / "good.onnx")
+    wrong = onnx.load(good)
+    for tensor in wrong.graph.initializer:
+        if tensor.name == "blocks.1.up.bias":
+            tensor.CopyFrom(numpy_helper.from_array(np.full(tensor.dims, value, np.float32), tensor.name))
+    bad = str(tmp_path / "bad.onnx")
+    onnx.save(wrong, bad)
+    arrays = str(tmp_path / "x.npz")
+    np.savez(arrays, **inputs)
+    assert main(["compare", good, bad, "--inputs", arrays]) == 1
+    assert "first out of tolerance: blocks.1.up (Linear)" in capsys.readouterr().out
+    assert main(["compare", bad, good, "--inputs", arrays, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["first"] == "blocks.1.up"
+
+
+def test_wrong_input_files_and_numbers_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, inputs = make()
+    path = export(model, inputs, tmp_path / "model.onnx")
+    arrays = tmp_path / "x.npz"
+    np.savez(arrays, **inputs)
+    whole = arrays.read_bytes()
+    (tmp_path / "cut.npz").write_bytes(whole[:100])
+    (tmp_path / "bits.npz").write_bytes(bytes(byte ^ 0x55 for byte in whole))
+    np.save(tmp_path / "x.npy", inputs["x"])
+    np.savez(tmp_path / "objects.npz", x=np.array([{"a": 1}], dtype=object))
+    np.savez(tmp_path / "shape.npz", x=np.zeros((7, 7, 7), np.float32))
+    (tmp_path / "short.npz").write_bytes(whole.replace(b"(1, 5, 8)", b"(9, 5, 8)"))
+    for name in ("cut.npz", "bits.npz", "x.npy", "objects.npz", "shape.npz", "short.npz", "missing.npz"):
+        assert main(["compare", path, path, "--inputs", str(tmp_path / name)]) == 3, name
+        said = capsys.readouterr()
+        assert said.out == "" and said.err.startswith("onnx_tag: ") and "Traceback" not in said.err, name
+    for option in ("--batch=0", "--batch=-1", "--batch=x", "--rtol=nan", "--atol=-1"):
+        with pytest.raises(SystemExit) as ended:
+            main(["compare", path, path, "--inputs", str(arrays), option])
+        assert ended.value.code == 2
+        assert "is not a " in capsys.readouterr().err
+
+
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, inputs = make()
     good = export(model, inputs, tmp_path / "good.onnx")
