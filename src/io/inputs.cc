@@ -1,7 +1,9 @@
 #include "io/inputs.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/text.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -43,4 +45,33 @@ void Inputs::Refuse(const std::string& path) const {
   Fail(ErrorKind::kOutput, "{}: is an input of this command ({})", path, what);
 }
 
+namespace io {
+namespace {
+
+void RefuseAsStandardOutput(const struct stat& file, const std::string& name) {
+  struct stat out;
+  if (!S_ISREG(file.st_mode) || file.st_size == 0 ||
+      fstat(STDOUT_FILENO, &out) != 0 || out.st_dev != file.st_dev ||
+      out.st_ino != file.st_ino) {
+    return;
+  }
+  Fail(ErrorKind::kOutput,
+       "{}: is an input of this command, and standard output writes to it\n  "
+       "redirect standard output to another file",
+       Printable(name));
+}
+
+}  // namespace
+
+void RefuseAsStandardOutput(const std::string& path) {
+  struct stat file;
+  if (stat(path.c_str(), &file) == 0) RefuseAsStandardOutput(file, path);
+}
+
+void RefuseAsStandardOutput(int fd, const std::string& name) {
+  struct stat file;
+  if (fstat(fd, &file) == 0) RefuseAsStandardOutput(file, name);
+}
+
+}  // namespace io
 }  // namespace onnx_tag

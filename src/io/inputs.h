@@ -40,6 +40,14 @@ class Inputs {
   std::map<std::pair<dev_t, ino_t>, std::string> files_;
 };
 
+namespace io {
+
+// Throw Error(kOutput) if standard output is this file: `1<>model` would print
+// the result into the model. An empty file has nothing to lose.
+void RefuseAsStandardOutput(const std::string& path);
+void RefuseAsStandardOutput(int fd, const std::string& name);
+
+}  // namespace io
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_IO_INPUTS_H_

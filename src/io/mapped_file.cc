@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "io/bus_guard.h"
+#include "io/inputs.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"
 
@@ -124,6 +125,7 @@ MappedFile::~MappedFile() { Unmap(); }
 void MappedFile::Map() {
   struct stat status;
   if (fstat(fd(), &status) != 0) FailToRead(path_, errno);
+  io::RefuseAsStandardOutput(fd(), path_);
   mode_ = status.st_mode & 0777;
   modified_ = Nanoseconds(status.st_mtim);
   device_ = status.st_dev;

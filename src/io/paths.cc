@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "io/descriptor.h"
+#include "io/inputs.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -58,6 +59,7 @@ std::string ReadWholeFile(const std::string& path, std::uint64_t limit) {
     Fail(ErrorKind::kInput, "{}: could not read: {}", path,
          io::SystemMessage(errno));
   }
+  io::RefuseAsStandardOutput(file.get(), path);
   std::string content;
   struct stat status;
   if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&

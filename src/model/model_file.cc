@@ -1,6 +1,9 @@
 #include "model/model_file.h"
 
 #include "base/text.h"
+#include "io/folder.h"
+#include "io/inputs.h"
+#include "io/paths.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -14,6 +17,9 @@ ModelFile ModelFile::Open(const std::string& path) {
     };
     Model model = ReadModel(file.bytes(), release);
     file.CheckUnchanged();
+    for (const std::string_view name : model.external_files()) {
+      io::RefuseAsStandardOutput(JoinPath(ParentFolder(path), name));
+    }
     return ModelFile(path, std::move(file), std::move(model));
   } catch (const Error& error) {
     file.CheckUnchanged();  // if the file shrank, missing pages read as zeros

@@ -310,6 +310,97 @@ TEST_F(InputsAsOutputsTest, StandardOutputIsAnOutput) {
   EXPECT_EQ(ReadFile(folder_ / "n.onnx"), bytes);
 }
 
+// A command that only prints has no output to refuse, but the shell may have
+// opened one of its inputs for it: `show m.onnx 1<>m.onnx`.
+TEST_F(InputsAsOutputsTest, NothingIsPrintedIntoAnInput) {
+  struct Printing {
+    std::string words;                // run in the folder
+    std::vector<std::string> inputs;  // names of the files it reads
+  };
+  fs::copy_file(folder_ / "s.json", folder_ / "n.tags.json");
+  folder_.Write("p.tsv", "node\tnumber\n/a/Relu\t1\n");
+  for (const Printing& printing : std::vector<Printing>{
+           {"show m.onnx --json", {"m.onnx", "w.bin"}},
+           {"show - < m.onnx", {"m.onnx"}},
+           {"show n.onnx", {"n.onnx", "n.tags.json"}},
+           {"show s.json", {"s.json"}},
+           {"explain m.onnx '#0'", {"m.onnx", "w.bin"}},
+           {"query m.onnx op=Relu --sidecar s.json", {"m.onnx", "s.json"}},
+           {"select m.onnx op=Relu --for names --rules rules.json",
+            {"m.onnx", "rules.json"}},
+           {"diff m.onnx n.onnx", {"m.onnx", "n.onnx", "w.bin"}},
+           {"check m.onnx --sidecar s.json", {"m.onnx", "s.json", "w.bin"}},
+           {"profile m.onnx p.tsv", {"m.onnx", "p.tsv"}},
+           {"export m.onnx --to dot", {"m.onnx", "w.bin"}},
+           {"weights e.onnx", {"e.onnx", "w.bin"}},
+           {"strategies m.onnx", {"m.onnx"}},
+           {"tag n.onnx m.onnx --dry-run", {"m.onnx", "n.onnx"}},
+           {"tag --files-from list --dry-run", {"m.onnx"}},
+           {"tap e.onnx --module b.0 -o t.onnx --json", {"e.onnx", "w.bin"}}}) {
+    for (const std::string& input : printing.inputs) {
+      for (const std::string& name : NamesOf(input)) {
+        for (const char* const redirection : {" 1<> '", " >> '"}) {
+          const std::string command =
+              "cd '" + (folder_ / "") + "' && \"" ONNX_TAG_PROGRAM "\" " +
+              printing.words + redirection + name + "' 2> /dev/null";
+          SCOPED_TRACE(command);
+          const std::map<std::string, std::string> before = Contents();
+          // A file of facts that cannot be read is wrong usage.
+          EXPECT_THAT(WEXITSTATUS(std::system(command.c_str())),
+                      testing::AnyOf(2, 4));
+          EXPECT_EQ(Contents(), before);
+        }
+      }
+    }
+  }
+  // The shell has emptied the file already: nothing is left to lose.
+  const std::string command = "cd '" + (folder_ / "") +
+                              "' && \"" ONNX_TAG_PROGRAM
+                              "\" export n.onnx --to sidecar > n.tags.json "
+                              "2> /dev/null";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 0);
+}
+
+// A page may have the name of what another model of the folder needs.
+TEST_F(InputsAsOutputsTest, PagesOfAFolderReplaceNoInputOfAnotherModel) {
+  const auto uses = [](const std::string& weights) {
+    return BytesFromText(
+        "graph { node { op_type: 'Relu' name: '/a/Relu' input: 'x' output: 'y' "
+        "} initializer { name: 'w' data_location: 1 external_data { key: "
+        "'location' value: '" +
+        weights + "' } } }");
+  };
+  fs::create_directories(folder_ / "zoo");
+  folder_.Write("zoo/a.onnx", BytesFromText("graph { node { op_type: 'Relu' "
+                                            "name: '/a/Relu' input: 'x' "
+                                            "output: 'y' } }"));
+  const std::vector<std::string> words = {
+      "report", folder_ / "zoo", "--out-dir", folder_ / "zoo", "--force"};
+  const auto expect_kept = [&](const std::string& path) {
+    SCOPED_TRACE(path);
+    const std::string before = ReadFile(folder_ / path);
+    EXPECT_EQ(RunCli(words).exit, 4);
+    EXPECT_EQ(ReadFile(folder_ / path), before);
+  };
+  for (const std::string name : {"a.report.html", "index.html"}) {
+    folder_.Write("zoo/z.onnx", uses(name));
+    folder_.Write("zoo/" + name, "weights");
+    expect_kept("zoo/" + name);
+    fs::remove(folder_ / "zoo/" + name);
+  }
+  fs::remove(folder_ / "zoo/a.report.html");
+  folder_.Write("zoo/z.onnx", uses("w.bin"));
+  for (const std::string name : {"z.onnx", "z.tags.json", "w.bin"}) {
+    if (!fs::exists(folder_ / "zoo/" + name)) {
+      folder_.Write("zoo/" + name, "{}");
+    }
+    fs::create_symlink(name, folder_ / "zoo/a.report.html");
+    expect_kept("zoo/" + name);
+    fs::remove(folder_ / "zoo/a.report.html");
+  }
+  EXPECT_EQ(RunCli(words).exit, 0);
+}
+
 TEST_F(InputsAsOutputsTest, TwoOutputsAreTwoFiles) {
   const CliResult result =
       RunCli({"tag", folder_ / "m.onnx", "-o", folder_ / "out.onnx",

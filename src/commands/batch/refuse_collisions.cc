@@ -6,10 +6,8 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "commands/output/external_data.h"
 #include "io/inputs.h"
 #include "io/paths.h"
-#include "model/model_file.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -26,13 +24,7 @@ void RefuseWeights(const std::vector<FoundModel>& models,
     return;
   }
   Inputs inputs;
-  for (const FoundModel& model : models) {
-    try {
-      AddModelInputs(ModelFile::Open(model.path), inputs);
-    } catch (const Error&) {
-      // Reported when it is its turn.
-    }
-  }
+  AddModelInputs(models, inputs);
   for (const std::string& output : outputs) {
     const std::string_view what = inputs.Find(output);
     if (what.empty()) continue;

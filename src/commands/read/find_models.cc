@@ -9,9 +9,11 @@
 #include "base/glob.h"
 #include "base/text.h"
 #include "commands/output/destinations.h"
+#include "commands/output/external_data.h"
 #include "io/folder.h"
 #include "io/mapped_file.h"
 #include "io/paths.h"
+#include "model/model_file.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -91,7 +93,9 @@ class Finder {
   void AddModel(const std::string& path, const std::string& folder) {
     // By name, not by file: two links to one model are two models.
     const std::string key = fs::path(path).lexically_normal().string();
-    if (seen_.insert(key).second) found_.push_back({path, folder, ""});
+    if (!seen_.insert(key).second) return;
+    io::RefuseAsStandardOutput(path);
+    found_.push_back({path, folder, ""});
   }
 
   bool Excluded(std::string_view path) const {
@@ -180,6 +184,16 @@ std::vector<std::string> SplitFileList(std::string_view list) {
 
 std::vector<FoundModel> FindModels(const TagOptions& options) {
   return Finder(options).Run();
+}
+
+void AddModelInputs(const std::vector<FoundModel>& models, Inputs& inputs) {
+  for (const FoundModel& model : models) {
+    try {
+      AddModelInputs(ModelFile::Open(model.path), inputs);
+    } catch (const Error&) {
+      // Reported when it is its turn.
+    }
+  }
 }
 
 }  // namespace onnx_tag

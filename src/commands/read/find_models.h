@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands/options.h"
+#include "io/inputs.h"
 
 namespace onnx_tag {
 
@@ -21,6 +22,9 @@ struct FoundModel {
 // name. A model that is named twice is found once. Throws Error(kUsage) for a
 // list that cannot be read, Error(kInput) if folders hold no model.
 std::vector<FoundModel> FindModels(const TagOptions& options);
+
+// Adds the models and their weights. A model that cannot be read is left out.
+void AddModelInputs(const std::vector<FoundModel>& models, Inputs& inputs);
 
 // The names in a list: separated by NUL where it has one, else by line breaks.
 std::vector<std::string> SplitFileList(std::string_view list);

@@ -56,8 +56,9 @@ std::optional<Sidecar> FindSidecar(const std::string& path, const Model& model,
       if (!BelongsTo(sidecar, model)) continue;
       found = candidate;
       return sidecar;
-    } catch (const Error&) {
-      continue;  // not ours
+    } catch (const Error& refusal) {
+      if (refusal.kind() == ErrorKind::kOutput) throw;  // it is standard output
+      continue;                                         // not ours
     }
   }
   return std::nullopt;

@@ -8,6 +8,7 @@
 #include "commands/output/destinations.h"
 #include "commands/output/pending_outputs.h"
 #include "commands/read/find_models.h"
+#include "commands/read/tag_source.h"
 #include "commands/report/report_json.h"
 #include "commands/report/report_page.h"
 #include "io/folder.h"
@@ -55,7 +56,18 @@ class Reporter {
     wanted.inputs.recursive = true;
     std::vector<ZooEntry> entries;
     std::size_t failed = 0;
-    for (const FoundModel& found : FindModels(wanted)) {
+    const std::vector<FoundModel> models = FindModels(wanted);
+    // --force replaces a file of any kind, and it may hold the weights of a
+    // model whose turn comes later.
+    if (options_.force) {
+      AddModelInputs(models, inputs_);
+      for (const FoundModel& found : models) {
+        for (const std::string& sidecar : SidecarsBeside(found.path)) {
+          inputs_.Add(sidecar, "a sidecar");
+        }
+      }
+    }
+    for (const FoundModel& found : models) {
       entries.push_back(Entry(found));
       if (entries.back().error.empty()) continue;
       ++failed;
