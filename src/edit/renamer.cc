@@ -14,27 +14,10 @@ namespace {
 
 constexpr std::uint64_t kRecordToken = ~std::uint64_t{0};
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = Utf8Length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 }  // namespace
 
 Renamer::Renamer(const Model& model, const std::vector<Rename>& renames)
-    : model_(model) {
-  for (const ValueId id : AllIds<ValueId>(model.value_count())) {
-    const std::size_t name = Index(model[id].name);
-    if (name >= uses_of_name_.size()) uses_of_name_.resize(name + 1, 0);
-    ++uses_of_name_[name];
-  }
-  for (const GraphId graph : model.Graphs()) {
-    has_training_ |= model[graph].kind == GraphKind::kTraining;
-  }
+    : model_(model), rules_(model) {
   ChooseNames(renames);
   tree_.emplace(model, names_);
   if (!tree_->fixed().empty()) {
@@ -60,31 +43,13 @@ Renamer::Renamer(const Model& model, const std::vector<Rename>& renames)
   }
 }
 
-// Why the names of this tensor cannot be changed and changed back; "" if
-// they can.
-std::string_view Renamer::WhyNot(const Initializer& tensor) const {
-  const Value& value = model_[tensor.value];
-  const std::string_view name = model_.ValueName(tensor.value);
-  if (value.is_output && value.graph == GraphId{0}) {
-    return "it is an output of the graph";
-  }
-  if (has_training_) return "graphs for training may mention it";
-  if (value.producer != kNo<NodeId>) return "a node makes it, too";
-  if (tensor.sparse) return "it is sparse";
-  if (name.empty() || !IsUtf8(name)) return "its name is not UTF-8";
-  if (uses_of_name_[Index(value.name)] > 1) {
-    return "several values have its name";
-  }
-  return "";
-}
-
 void Renamer::ChooseNames(const std::vector<Rename>& renames) {
   std::unordered_set<std::string> given;
   for (const Rename& rename : renames) {
     const Initializer& tensor = model_.initializers()[rename.initializer];
     const std::string old_name(model_.ValueName(tensor.value));
     if (rename.name == old_name || names_.contains(old_name)) continue;
-    const std::string_view why = WhyNot(tensor);
+    const std::string_view why = rules_.WhyNot(tensor);
     if (!why.empty()) {
       refused_.push_back({rename.initializer, why});
       continue;

@@ -39,12 +39,10 @@ class Renamer {
 
  private:
   void ChooseNames(const std::vector<Rename>& renames);
-  std::string_view WhyNot(const Initializer& tensor) const;
   void Settle(const std::vector<Rename>& renames);
 
   const Model& model_;
-  std::vector<std::uint32_t> uses_of_name_;  // by name: values that have it
-  bool has_training_ = false;
+  const RenameRules rules_;
   NewNames names_;
   std::vector<Refused> refused_;
   std::string record_;  // the model's new metadata entry

@@ -1,8 +1,12 @@
 #include "tagging/renames.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <stdexcept>
+#include <unordered_set>
 
+#include "base/text.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "model/field_kinds.h"
@@ -28,6 +32,15 @@ bool IsMinimal(const Field& field) {
   return field.prefix_width == wire::VarintSize(field.bytes.size());
 }
 
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = Utf8Length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 bool HoldsGraph(Bytes attribute) {
   FieldReader reader(attribute);
   for (Field part; reader.Next(part);) {
@@ -41,20 +54,109 @@ bool HoldsGraph(Bytes attribute) {
 
 }  // namespace
 
-NewNames RenamesToUndo(const Model& model) {
+RenameRules::RenameRules(const Model& model) : model_(model) {
+  for (const ValueId id : AllIds<ValueId>(model.value_count())) {
+    const std::size_t name = Index(model[id].name);
+    if (name >= uses_of_name_.size()) uses_of_name_.resize(name + 1, 0);
+    ++uses_of_name_[name];
+  }
+  for (const GraphId graph : model.Graphs()) {
+    has_training_ |= model[graph].kind == GraphKind::kTraining;
+  }
+}
+
+std::string_view RenameRules::WhyNot(const Initializer& tensor) const {
+  const Value& value = model_[tensor.value];
+  const std::string_view name = model_.ValueName(tensor.value);
+  if (value.is_output && value.graph == GraphId{0}) {
+    return "it is an output of the graph";
+  }
+  if (has_training_) return "graphs for training may mention it";
+  if (value.producer != kNo<NodeId>) return "a node makes it, too";
+  if (tensor.sparse) return "it is sparse";
+  if (name.empty() || !IsUtf8(name)) return "its name is not UTF-8";
+  if (Uses(name) > 1) return "several values have its name";
+  return "";
+}
+
+std::uint32_t RenameRules::Uses(std::string_view name) const {
+  const NameId id = model_.FindName(name);
+  return id == kNo<NameId> || Index(id) >= uses_of_name_.size()
+             ? 0
+             : uses_of_name_[Index(id)];
+}
+
+namespace {
+
+// By new name, in the order of the record; throws Error if it is malformed.
+std::vector<std::pair<std::string, std::string>> ParseRenames(
+    std::string_view record) {
+  std::vector<std::pair<std::string, std::string>> renames;
+  json::Reader reader(record);
+  reader.BeginObject();
+  std::string name;
+  while (reader.NextMember(name)) renames.emplace_back(name, reader.String());
+  return renames;
+}
+
+// Names that can be put back, and `fault` if one cannot.
+NewNames Undoable(
+    const Model& model,
+    const std::vector<std::pair<std::string, std::string>>& record,
+    std::string& fault) {
+  const RenameRules rules(model);
+  std::unordered_map<std::string_view, const Initializer*> initializers;
+  for (const Initializer& tensor : model.initializers()) {
+    initializers.emplace(model.ValueName(tensor.value), &tensor);
+  }
   NewNames names;
+  std::unordered_set<std::string_view> old_names;
+  for (const auto& [name, old_name] : record) {
+    const std::uint32_t uses = rules.Uses(name);
+    if (uses == 0) continue;
+    const auto found = initializers.find(name);
+    std::string_view why;
+    if (found == initializers.end()) {
+      why = "it is not an initializer";
+    } else if (rules.Uses(old_name) > 0 || !old_names.insert(old_name).second) {
+      why = "that name is taken";
+    } else if (old_name.empty()) {
+      why = "that name is empty";
+    } else {
+      why = rules.WhyNot(*found->second);
+    }
+    if (why.empty()) {
+      names.emplace(name, old_name);
+      continue;
+    }
+    fault = fmt::format("'{}' cannot be named '{}' again: {}",
+                        Printable(name, 200), Printable(old_name, 200), why);
+    return {};
+  }
+  const RenameTree tree(model, names);
+  if (tree.fixed().empty()) return names;
+  fault = fmt::format("'{}' stands where it cannot be replaced",
+                      Printable(tree.fixed().front(), 200));
+  return {};
+}
+
+}  // namespace
+
+RecordedRenames ReadRenames(const Model& model) {
+  RecordedRenames renames;
+  int records = 0;
   for (const MetadataEntry& entry : model.metadata()) {
     if (entry.key != keys::kRenamed) continue;
+    if (++records > 1) return {{}, "the model has two such records"};
     try {
-      json::Reader reader(entry.value);
-      reader.BeginObject();
-      std::string name;
-      while (reader.NextMember(name)) names[name] = reader.String();
-    } catch (const Error&) {
-      names.clear();  // damaged: nothing can be undone
+      renames.names = Undoable(model, ParseRenames(entry.value), renames.fault);
+    } catch (const wire::WireError&) {
+      throw;
+    } catch (const Error& error) {
+      renames.fault = error.what();
     }
   }
-  return names;
+  return renames;
 }
 
 std::string EncodeRenames(const NewNames& renames) {

@@ -6,6 +6,7 @@
 #ifndef ONNX_TAG_TAGGING_RENAMES_H_
 #define ONNX_TAG_TAGGING_RENAMES_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,9 +19,31 @@ namespace onnx_tag {
 
 using NewNames = std::unordered_map<std::string, std::string>;  // by old name
 
-// The record, turned round: what strip renames. Empty where there is none, or
-// where it cannot be read.
-NewNames RenamesToUndo(const Model& model);
+// Which initializers can get another name and get their own back.
+class RenameRules {
+ public:
+  // `model` must outlive this.
+  explicit RenameRules(const Model& model);
+
+  // Why this tensor cannot; "" if it can.
+  std::string_view WhyNot(const Initializer& tensor) const;
+  // How many values have the name, in all graphs.
+  std::uint32_t Uses(std::string_view name) const;
+
+ private:
+  const Model& model_;
+  std::vector<std::uint32_t> uses_of_name_;  // by name
+  bool has_training_ = false;
+};
+
+// What strip renames: the record, turned round, without names that the file no
+// longer has. Anyone may have written the record, or changed the file since.
+struct RecordedRenames {
+  NewNames names;
+  // Why the record does not fit the file; then `names` is empty.
+  std::string fault;
+};
+RecordedRenames ReadRenames(const Model& model);
 
 std::string EncodeRenames(const NewNames& renames);
 

@@ -101,7 +101,7 @@ TagWriter::TagWriter(const Model& model, const Tagging& tagging,
 
 TagWriter::TagWriter(const Model& model)
     : model_(model),
-      old_names_(RenamesToUndo(model)),
+      old_names_(ReadRenames(model).names),
       renamed_(old_names_.empty()
                    ? std::nullopt
                    : std::make_optional<RenameTree>(model, old_names_)),

@@ -138,6 +138,38 @@ TEST_F(CarryTest, CheckFindsBadEntries) {
   EXPECT_THAT(text.out, HasSubstr("[unknown-key]"));
 }
 
+TEST_F(CarryTest, ARecordOfNewNamesIsCheckedBeforeItIsUndone) {
+  const std::string renamed = In("renamed.onnx");
+  ASSERT_EQ(
+      RunCli({"weights", kTruth + "bert/ts.onnx", "--rename", "-o", renamed})
+          .exit,
+      0);
+  EXPECT_EQ(RunCli({"check", renamed}).exit, 0);
+  EXPECT_EQ(RunCli({"strip", renamed, "-o", In("back.onnx")}).exit, 0);
+  EXPECT_EQ(ReadFile(In("back.onnx")), ReadFile(kTruth + "bert/ts.onnx"));
+
+  // Another program has given the old name to an initializer of its own.
+  schema::ModelProto model;
+  model.ParseFromString(ReadFile(renamed));
+  for (const auto& entry : model.metadata_props()) {
+    if (entry.key() != "pkg.onnx_tag.renamed") continue;
+    const json record = json::parse(entry.value());
+    ASSERT_FALSE(record.empty());
+    model.mutable_graph()->add_initializer()->set_name(
+        record.begin().value().get<std::string>());
+  }
+  folder_.Write("stale.onnx", model.SerializeAsString());
+  const CliResult strip =
+      RunCli({"strip", In("stale.onnx"), "-o", In("broken.onnx")});
+  EXPECT_EQ(strip.exit, 3);
+  EXPECT_THAT(strip.err, HasSubstr("stale.onnx: its record of renamed"));
+  EXPECT_THAT(strip.err, HasSubstr("that name is taken"));
+  EXPECT_FALSE(std::filesystem::exists(In("broken.onnx")));
+  const CliResult check = RunCli({"check", In("stale.onnx")});
+  EXPECT_EQ(check.exit, 1);
+  EXPECT_THAT(check.out, HasSubstr("[bad-value]"));
+}
+
 TEST_F(CarryTest, CheckFindsStaleTagsAndOtherGraphs) {
   schema::ModelProto model;
   model.ParseFromString(ReadFile(Tagged("bert/ts.onnx")));

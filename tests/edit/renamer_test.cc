@@ -129,6 +129,50 @@ TEST(RenamerTest, TagsMadeAfterwardsAreStrippedToo) {
   EXPECT_EQ(Stripped(sink.text()), bytes);
 }
 
+// Anyone can write a record, and other programs change files that have one.
+TEST(RenamerTest, ARecordThatDoesNotFitIsNotUndone) {
+  struct Case {
+    const char* record;
+    const char* fault;
+  };
+  for (const auto& [record, fault] : std::vector<Case>{
+           {R"({"onnx::MatMul_1": "taken"})", "that name is taken"},
+           {R"({"onnx::MatMul_1": "v"})", "that name is taken"},
+           {R"({"onnx::MatMul_1": "x"})", "that name is taken"},
+           {R"({"onnx::MatMul_1": "w", "taken": "w"})", "that name is taken"},
+           {R"({"onnx::MatMul_1": "a1", "onnx::MatMul_1": "a2"})",
+            "a second time"},
+           {R"({"v": "old"})", "not an initializer"},
+           {R"({"x": "old"})", "not an initializer"},
+           {R"({"taken": ""})", "that name is empty"},
+           {R"({"taken": 1})", "line 1"},
+           {R"(["taken"])", "line 1"},
+           {R"({"taken": "old")", "line 1"}}) {
+    SCOPED_TRACE(record);
+    schema::ModelProto model = test::ModelFromText(kModel);
+    test::AddMetadata(model, "pkg.onnx_tag.renamed", record);
+    const std::string bytes = model.SerializeAsString();
+    const RecordedRenames renames = ReadRenames(ReadModel(bytes));
+    EXPECT_THAT(renames.fault, testing::HasSubstr(fault));
+    EXPECT_TRUE(renames.names.empty());
+    EXPECT_EQ(Stripped(bytes), test::BytesFromText(kModel));
+  }
+  schema::ModelProto twice = test::ModelFromText(kModel);
+  test::AddMetadata(twice, "pkg.onnx_tag.renamed", R"({"taken": "old"})");
+  test::AddMetadata(twice, "pkg.onnx_tag.renamed", R"({"taken": "other"})");
+  EXPECT_NE(ReadRenames(ReadModel(twice.SerializeAsString())).fault, "");
+}
+
+TEST(RenamerTest, NamesThatTheFileLostAreLeftOut) {
+  schema::ModelProto model = test::ModelFromText(kModel);
+  test::AddMetadata(model, "pkg.onnx_tag.renamed",
+                    R"({"gone": "old", "taken": "onnx::Add_7"})");
+  const std::string bytes = model.SerializeAsString();
+  const RecordedRenames renames = ReadRenames(ReadModel(bytes));
+  EXPECT_EQ(renames.fault, "");
+  EXPECT_EQ(renames.names, (NewNames{{"taken", "onnx::Add_7"}}));
+}
+
 // A law, with names nobody would give, padded lengths, and shadowed names.
 TEST(RenamerTest, StripUndoesRenamingOfGeneratedModels) {
   int renamed_some = 0;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "commands/read/module_counts.h"
 #include "mapping/laws.h"
+#include "tagging/renames.h"
 #include "tagging/tag_format.h"
 #include "tagging/words.h"
 
@@ -20,8 +21,8 @@ constexpr std::array<std::string_view, 10> kNodeKeys = {
     keys::kHierarchyTag, keys::kModule, keys::kClass,         keys::kTagModule,
     keys::kSemantic,     keys::kLayer,  keys::kAttentionKind, keys::kConfidence,
     keys::kSource,       keys::kWrote};
-constexpr std::array<std::string_view, 3> kModelKeys = {
-    keys::kVersion, keys::kStrategy, keys::kLayout};
+constexpr std::array<std::string_view, 4> kModelKeys = {
+    keys::kVersion, keys::kStrategy, keys::kLayout, keys::kRenamed};
 
 template <std::size_t kCount>
 bool Has(const std::array<std::string_view, kCount>& words,
@@ -148,6 +149,11 @@ void CheckModelEntries(const Model& model, bool tagged,
       findings.push_back(
           {"duplicate-key", kNo<NodeId>, Quoted(entry.key) + " occurs twice"});
     }
+  }
+  const std::string fault = ReadRenames(model).fault;
+  if (!fault.empty()) {
+    findings.push_back(
+        {"bad-value", kNo<NodeId>, Quoted(keys::kRenamed) + ": " + fault});
   }
   if (tagged && times[0] == 0) {
     findings.push_back(

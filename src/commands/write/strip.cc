@@ -6,12 +6,23 @@
 #include "commands/output/external_data.h"
 #include "commands/output/pending_outputs.h"
 #include "model/model_file.h"
+#include "onnx_tag/error.h"
+#include "tagging/renames.h"
+#include "tagging/tag_format.h"
 #include "tagging/tag_writer.h"
 
 namespace onnx_tag {
 
 ExitCode RunStrip(const StripOptions& options, Terminal& terminal) {
   const ModelFile file = ModelFile::Open(options.model);
+  const std::string fault = ReadRenames(file.model()).fault;
+  if (!fault.empty()) {
+    Fail(ErrorKind::kInput,
+         "{}: its record of renamed initializers ({}) does not fit the file: "
+         "{}\n  strip the file that `weights --rename` wrote, before another "
+         "program changes it",
+         Printable(options.model), keys::kRenamed, fault);
+  }
   TagWriter writer(file.model());
   const std::string path =
       ModelDestination(options.model, options.write, "stripped");
