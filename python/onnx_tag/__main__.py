@@ -11,7 +11,8 @@ from . import compare, program
 from ._version import __version__
 from .document import RecordingError
 from .errors import ProgramError, TagsError
-from .user_function import call
+from .outputs import Inputs, judge
+from .user_function import call, source_file
 
 DESCRIPTION = ("Records what a PyTorch model is and does, for onnx-tag. "
                "Other commands go to the program: python -m onnx_tag show model.onnx is onnx-tag show model.onnx.")
@@ -46,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
                         help="also record the FX graph, with torch.export or symbolic tracing")
     record.add_argument("--run", choices=("auto", "traced", "eager"), default="auto",
                         help="traced: as in an exporter; eager: a plain run; auto: traced if possible, else eager")
+    record.add_argument("--force", action="store_true", help="replace existing files of any kind")
     record.add_argument("--export", metavar="MODEL.onnx", help="also export the model")
     record.add_argument("--exporter", choices=("dynamo", "torchscript"), default="dynamo")
     compare.add_parser(commands, formatter)
@@ -56,19 +58,25 @@ def run_record(options: argparse.Namespace) -> str:
     """Returns the line to print."""
     from . import api
     model, args, kwargs = call(options.source)
+    force = options.force
+    inputs = Inputs()
+    inputs.add(source_file(options.source), "the function's module")
+    for output in (options.output, options.export):
+        if output is not None and inputs.find(output):
+            judge(output, inputs)
     if options.modules_only or args is None:
         if options.fx or options.export:
             raise RecordingError("--fx and --export need inputs: return (model, inputs) from the function"
                                  if args is None else "--modules-only cannot be used with --fx or --export")
         output = options.output or "recording.json"
-        recording = api.record(model, path=output)
+        recording = api.record(model, path=output, force=force)
     elif options.export:
         output = options.output or api.recording_path(options.export)
         recording = api.export_and_record(model, args, options.export, kwargs=kwargs, path=output, run=options.run,
-                                          dynamo=options.exporter == "dynamo", fx=options.fx)
+                                          dynamo=options.exporter == "dynamo", fx=options.fx, force=force)
     else:
         output = options.output or "recording.json"
-        recording = api.record(model, args, kwargs, path=output, fx=options.fx, run=options.run)
+        recording = api.record(model, args, kwargs, path=output, fx=options.fx, run=options.run, force=force)
     parts = [f"{len(recording['modules'])} modules"]
     if "events" in recording:
         parts.append(f"{len(recording['events'])} operations ({recording['run']['mode']})")

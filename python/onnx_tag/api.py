@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import platform
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple
 
@@ -9,9 +10,11 @@ import torch
 
 from . import document
 from ._version import __version__
+from .errors import OutputError
 from .exporting import without_cache, without_unused_inputs
 from .fx import fx_dump, program_dump
 from .modules import module_map
+from .outputs import Inputs, exported, judge
 from .recorder import Recorder
 from .running import evaluating, run_recorded, twin
 from .tagging import tag
@@ -32,13 +35,17 @@ def _as_args(args: Any) -> Tuple[Any, ...]:
 
 
 def record(model: "nn.Module", args: Any = None, kwargs: Optional[Mapping[str, Any]] = None, *,
-           path: Optional[document.PathLike] = None, fx: bool = False, run: str = "auto") -> Dict[str, Any]:
+           path: Optional[document.PathLike] = None, fx: bool = False, run: str = "auto",
+           force: bool = False) -> Dict[str, Any]:
     """Records what a model is and, given inputs, what it does; returns the recording and writes it to `path`.
 
     Without inputs: the module map. With `args` (a tensor, a sequence, or a mapping of keywords) or `kwargs`: also the
     execution trace of one run in eval mode, as an exporter would run it (`run="traced"`), or plainly (`run="eager"`);
     "auto" prefers the first. `fx=True` adds the FX graph. The model is left as it was, also when its forward raises.
+    An existing file that is no recording is replaced only with `force`.
     """
+    if path is not None:
+        judge(path, Inputs(), document.HEAD, force)
     recording = _head()
     if args is None and kwargs is None:
         if fx:
@@ -52,39 +59,45 @@ def record(model: "nn.Module", args: Any = None, kwargs: Optional[Mapping[str, A
         if dump is not None:
             recording["fx_source"], recording["fx"] = dump
     if path is not None:
-        document.save(recording, path)
+        document.save(recording, path, force=force)
     return recording
 
 
 def export_and_record(model: "nn.Module", inputs: Any, onnx_path: document.PathLike, *, dynamo: bool = True,
                       kwargs: Optional[Mapping[str, Any]] = None, path: Optional[document.PathLike] = None,
-                      fx: bool = False, run: str = "auto", **export_options: Any) -> Dict[str, Any]:
+                      fx: bool = False, run: str = "auto", force: bool = False,
+                      **export_options: Any) -> Dict[str, Any]:
     """torch.onnx.export and `record` in one go: both see the same model and the same inputs.
 
     `inputs` are positional (a tensor or a sequence) or a mapping of keywords. The recording is written to `path`, by
     default beside the model: m.onnx gives m.recording.json. With `dynamo=True` its FX section is the very graph that
-    was translated. `export_options` go to torch.onnx.export.
+    was translated. `export_options` go to torch.onnx.export. Existing files are replaced if they are a recording and a
+    model that torch exported; others only with `force`.
     """
     args, named = split_inputs(inputs, kwargs)
-    with without_cache(model, named):
+    output = path if path is not None else recording_path(str(onnx_path))
+    if os.path.realpath(output) == os.path.realpath(onnx_path):
+        raise OutputError(f"{os.fspath(output)}: is the name of the model, too\n  give the recording another name")
+    judge(output, Inputs(), document.HEAD, force)
+    with exported(onnx_path, force) as staged, without_cache(model, named):
         recording = record(model, args, named, fx=fx and not dynamo, run=run)
         with evaluating(model):
             if dynamo:
-                program = torch.onnx.export(model, args, str(onnx_path), kwargs=named, dynamo=True, **export_options)
-                exported = getattr(program, "exported_program", None)
-                if exported is not None:
-                    recording["fx_source"], recording["fx"] = program_dump(exported, "torch.onnx")
+                program = torch.onnx.export(model, args, staged, kwargs=named, dynamo=True, **export_options)
+                translated = getattr(program, "exported_program", None)
+                if translated is not None:
+                    recording["fx_source"], recording["fx"] = program_dump(translated, "torch.onnx")
             else:
                 with without_unused_inputs(model, args, named) as (given, names):
                     export_options.setdefault("input_names", names)
-                    torch.onnx.export(model, given, str(onnx_path), **_torchscript_option(), **export_options)
-    document.save(recording, path if path is not None else recording_path(str(onnx_path)))
+                    torch.onnx.export(model, given, staged, **_torchscript_option(), **export_options)
+    document.save(recording, output, force=force)
     return recording
 
 
 def export_and_tag(model: "nn.Module", inputs: Any, onnx_path: document.PathLike, *, dynamo: bool = True,
                    kwargs: Optional[Mapping[str, Any]] = None, fx: bool = False, run: str = "auto",
-                   tag_options: Optional[Mapping[str, Any]] = None, **export_options: Any) -> Tags:
+                   force: bool = False, tag_options: Optional[Mapping[str, Any]] = None, **export_options: Any) -> Tags:
     """torch.onnx.export, `record` and `tag` in one call.
 
     The model at `onnx_path` has the tags in it: m.onnx. Beside it are the tags as JSON, m.tags.json, and the
@@ -92,10 +105,10 @@ def export_and_tag(model: "nn.Module", inputs: Any, onnx_path: document.PathLike
     as for `export_and_record`.
     """
     recording = export_and_record(model, inputs, onnx_path, dynamo=dynamo, kwargs=kwargs, fx=fx, run=run,
-                                  **export_options)
+                                  force=force, **export_options)
     path = recording_path(str(onnx_path))
     facts = {"hierarchy": path, **({"trace": path} if recording.get("events") else {})}
-    return tag(onnx_path, **{"in_place": True, **facts, **(tag_options or {})})
+    return tag(onnx_path, **{"in_place": True, "force": force, **facts, **(tag_options or {})})
 
 
 def split_inputs(inputs: Any, kwargs: Optional[Mapping[str, Any]]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:

@@ -19,6 +19,7 @@ from . import program
 from .arrays import read_npz
 from .errors import InputError, TagsError
 from .measures import Errors
+from .outputs import Inputs, judge, write
 from .user_function import call
 
 if TYPE_CHECKING:
@@ -328,6 +329,9 @@ exit codes: 0 all modules are within the tolerance; 1 some are not; 2 wrong usag
 """
 
 
+TSV_HEAD = "value\trelative_error\n"
+
+
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
@@ -356,6 +360,7 @@ def add_parser(commands: Any, formatter: Any) -> None:
     parser.add_argument("--optimize", action="store_true", help="let ONNX Runtime optimize, as it would in use")
     parser.add_argument("--all", action="store_true", help="list the modules within the tolerance, too")
     parser.add_argument("--tsv", metavar="FILE", help="write the relative error of each value, for onnx-tag profile")
+    parser.add_argument("--force", action="store_true", help="replace an existing FILE of any kind")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--tag-options", metavar="WORDS", default="",
                         help="options for onnx-tag, such as '--hierarchy recording.json'")
@@ -395,6 +400,15 @@ def run(options: Any) -> int:
     """What `python -m onnx_tag compare` does; returns the exit code."""
     import shlex
     words = shlex.split(options.tag_options)
+    files = Inputs()
+    for path, what in ((options.a, "A"), (options.b, "B")):
+        files.add_model(path, what)
+    files.add(options.inputs, "--inputs")
+    for path in words:
+        files.add(path, "--tag-options")
+    files.refuse_standard_output()
+    if options.tsv:
+        judge(options.tsv, files, TSV_HEAD.encode(), options.force)
     inputs = read_npz(options.inputs) if options.inputs else None
     b = OnnxSide(options.b, words, options.optimize)
     a: Any
@@ -407,11 +421,10 @@ def run(options: Any) -> int:
     found = compare(a, b, inputs, modules=options.module, rtol=options.rtol, atol=options.atol, batch=options.batch)
     if options.tsv:
         errors = {row.module: row.errors.relative for row in found.rows}
-        with open(options.tsv, "w", encoding="utf-8", errors="surrogateescape") as out:
-            out.write("value\trelative_error\n")
-            for tap in b.taps:
-                if math.isfinite(errors.get(tap.module, math.nan)):
-                    out.write(f"{tap.value}\t{errors[tap.module]:.9g}\n")
+        lines = [f"{tap.value}\t{errors[tap.module]:.9g}\n" for tap in b.taps
+                 if math.isfinite(errors.get(tap.module, math.nan))]
+        write(options.tsv, (TSV_HEAD + "".join(lines)).encode("utf-8", "surrogateescape"), files, TSV_HEAD.encode(),
+              options.force)
     if options.json:
         print(json.dumps(found.to_json()))
     else:

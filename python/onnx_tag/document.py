@@ -5,13 +5,14 @@ Needs neither torch nor onnx, so that tools which only read or check recordings 
 from __future__ import annotations
 
 import os
-import secrets
-from typing import IO, Any, Dict, Iterator, Union
+from typing import Any, Dict, Iterator, Optional
 
 from . import odd_bytes
+from .outputs import Inputs, Output
+from .outputs import PathLike as PathLike
 
 FORMAT = "onnx-tag-recording/1"
-PathLike = Union[str, "os.PathLike[str]"]
+HEAD = b'{"format":"onnx-tag-recording/'
 # Sections with one entry per line: a recording can be read, grepped and compared by lines.
 LINES = ("modules", "inputs", "outputs", "values", "calls", "functions", "events", "fx")
 
@@ -47,24 +48,11 @@ def dumps(document: Dict[str, Any]) -> str:
     return "".join(_pieces(document))
 
 
-def save(document: Dict[str, Any], path: PathLike) -> None:
-    """Writes a new file beside `path` and renames it: the file is complete or not there."""
-    target = os.fspath(path)
-    # A new file with a random name: nobody can put a link in its place.
-    partial = f"{target}.{secrets.token_hex(8)}.part"
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with open(handle, "w", encoding="ascii", newline="\n") as out:
-            _write(document, out)
-        os.replace(partial, target)
-    except BaseException:
-        os.remove(partial)
-        raise
-
-
-def _write(document: Dict[str, Any], out: IO[str]) -> None:
-    for piece in _pieces(document):
-        out.write(piece)
+def save(document: Dict[str, Any], path: PathLike, inputs: Optional[Inputs] = None, force: bool = False) -> None:
+    """Writes the recording whole or not at all. Replaces a recording; any other file only with `force`."""
+    with Output(path, inputs or Inputs(), HEAD, force) as out:
+        for piece in _pieces(document):
+            out.write(piece.encode("ascii"))
 
 
 def load(path: PathLike) -> Dict[str, Any]:

@@ -18,6 +18,11 @@ class InputError(TagsError):
     exit_code = 3
 
 
+class OutputError(TagsError, OSError):
+    """A file cannot be written, or must not be."""
+    exit_code = 4
+
+
 class UnknownWord(TagsError, KeyError):
     """A node, module, class or word that the tags do not have."""
 

@@ -21,6 +21,8 @@ from olive.package_config import OlivePackageConfig
 from olive.passes import Pass
 from olive.passes.pass_config import PassConfigParam
 
+from .errors import OutputError
+from .outputs import Inputs, write
 from .tagging import tag
 
 _TEXTS = {
@@ -66,5 +68,8 @@ def package_config() -> Dict[str, Any]:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m onnx_tag.olive PACKAGE_CONFIG.json")
-    with open(sys.argv[1], "w", encoding="utf-8") as out:
-        json.dump(package_config(), out, indent=2)
+    try:
+        write(sys.argv[1], json.dumps(package_config(), indent=2).encode(), Inputs())
+    except OutputError as error:
+        print(f"onnx_tag: {error}", file=sys.stderr)
+        sys.exit(4)

@@ -16,6 +16,14 @@ def call(source: str) -> Made:
     return split(load(source)())
 
 
+def source_file(source: str) -> Optional[str]:
+    """The file of a module that was loaded."""
+    name = source.rpartition(":")[0]
+    if name.endswith(".py"):
+        return name
+    return getattr(sys.modules.get(name), "__file__", None)
+
+
 def load(source: str) -> Callable[[], Any]:
     where, colon, name = source.rpartition(":")
     if not colon or not where or not name:

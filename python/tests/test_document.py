@@ -10,6 +10,7 @@ import pytest
 from conftest import ROOT
 
 from onnx_tag import RecordingError, document
+from onnx_tag.errors import OutputError
 
 RECORDINGS = sorted((ROOT / "tests/recordings").glob("*/recording.json"))
 
@@ -94,15 +95,19 @@ def test_a_file_is_complete_or_not_there(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
 
 
-def test_a_link_in_the_way_is_not_followed(tmp_path):
+def test_a_link_in_the_way_loses_nothing(tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("precious")
     path = tmp_path / "r.json"
     path.symlink_to(victim)
     for name in (f"r.json.{os.getpid()}.part", "r.json.part"):
         (tmp_path / name).symlink_to(victim)
+    with pytest.raises(OutputError, match="exists"):
+        document.save({"format": document.FORMAT, "modules": {}}, path)
+    assert victim.read_text() == "precious" and path.is_symlink()
+    path.unlink()
     document.save({"format": document.FORMAT, "modules": {}}, path)
-    assert victim.read_text() == "precious" and not path.is_symlink()
+    assert victim.read_text() == "precious"
     assert document.load(path)["modules"] == {}
 
 

@@ -1,0 +1,91 @@
+"""What the companion reads of an ONNX file itself: names, without a package for it and without the weights."""
+from __future__ import annotations
+
+import mmap
+import os
+from typing import Iterator, List, Optional, Tuple, Union
+
+_Bytes = Union[bytes, "mmap.mmap"]
+_Span = Tuple[int, int]
+
+# Field numbers of onnx.proto.
+_MODEL_GRAPH = 7
+_GRAPH_NODE, _GRAPH_INITIALIZER = 1, 5
+_NODE_ATTRIBUTE = 5
+_ATTRIBUTE_TENSORS, _ATTRIBUTE_GRAPHS = (5, 10), (6, 11)
+_TENSOR_EXTERNAL_DATA = 13
+_ENTRY_KEY, _ENTRY_VALUE = 1, 2
+
+
+class _Malformed(ValueError):
+    pass
+
+
+def _varint(data: _Bytes, at: int, end: int) -> Tuple[int, int]:
+    value = shift = 0
+    while at < end and shift < 70:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    raise _Malformed
+
+
+def _messages(data: _Bytes, span: _Span) -> Iterator[Tuple[int, _Span]]:
+    """The fields with a length: their numbers, and where they are."""
+    at, end = span
+    while at < end:
+        key, at = _varint(data, at, end)
+        kind = key & 7
+        if kind == 0:
+            _, at = _varint(data, at, end)
+        elif kind in (1, 5):
+            at += 8 if kind == 1 else 4
+        elif kind == 2:
+            size, at = _varint(data, at, end)
+            if size > end - at:
+                raise _Malformed
+            yield key >> 3, (at, at + size)
+            at += size
+        else:
+            raise _Malformed
+
+
+def _location(data: _Bytes, tensor: _Span) -> Optional[str]:
+    for number, entry in _messages(data, tensor):
+        if number == _TENSOR_EXTERNAL_DATA:
+            texts = {part: data[begin:end] for part, (begin, end) in _messages(data, entry)}
+            if texts.get(_ENTRY_KEY) == b"location":
+                return os.fsdecode(texts.get(_ENTRY_VALUE, b""))
+    return None
+
+
+def _tensors(data: _Bytes, graph: _Span) -> Iterator[_Span]:
+    pending = [graph]
+    while pending:
+        for number, span in _messages(data, pending.pop()):
+            if number == _GRAPH_INITIALIZER:
+                yield span
+            elif number == _GRAPH_NODE:
+                for part, attribute in _messages(data, span):
+                    if part == _NODE_ATTRIBUTE:
+                        for field, inner in _messages(data, attribute):
+                            if field in _ATTRIBUTE_TENSORS:
+                                yield inner
+                            elif field in _ATTRIBUTE_GRAPHS:
+                                pending.append(inner)
+
+
+def external_files(path: "str | os.PathLike[str]") -> List[str]:
+    """The files that hold the model's weights, as the model names them. Nothing for what is no model."""
+    found: List[str] = []
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            for number, graph in _messages(data, (0, len(data))):
+                if number == _MODEL_GRAPH:
+                    found.extend(name for name in (_location(data, tensor) for tensor in _tensors(data, graph)) if name)
+    except (OSError, ValueError):                           # not a model: the program says so
+        pass
+    return list(dict.fromkeys(found))
