@@ -76,7 +76,8 @@ class Reader {
     op_.clear();
     provider_.clear();
     measured_.reset();
-    begin_ = duration_ = thread_ = 0;
+    duration_.reset();
+    begin_ = thread_ = 0;
     json_.BeginObject();
     while (json_.NextMember(key_)) {
       const Kind kind = json_.Peek();
@@ -84,8 +85,8 @@ class Reader {
         name_ = json_.String();
       } else if (key_ == "cat" && kind == Kind::kString) {
         category_ = json_.String();
-      } else if (key_ == "dur" && kind == Kind::kNumber) {
-        duration_ = std::clamp(Number(), -kMost, kMost);
+      } else if (key_ == "dur") {
+        duration_ = Duration(kind);
       } else if (key_ == "ts" && kind == Kind::kNumber) {
         begin_ = Number();
       } else if (key_ == "tid" && kind == Kind::kNumber) {
@@ -109,6 +110,10 @@ class Reader {
         provider_ = json_.String();
       } else if (key_ == measure_.name && text) {
         measured_ = NumberIn(json_.String());
+        if (!measured_) {
+          Fail(ErrorKind::kInput, "event {}: its {} is not a number",
+               events_ + 1, measure_.name);
+        }
       } else if (key_ == measure_.name && json_.Peek() == Kind::kNumber) {
         measured_ = std::clamp(Number(), -kMost, kMost);
       } else {
@@ -135,21 +140,41 @@ class Reader {
     ++events_;
     if (category_ == "Session" && name_ == "model_run") {
       ++profile_.model_runs;
-      profile_.run_times.push_back({begin_, duration_});
+      profile_.run_times.push_back({begin_, KnownDuration()});
     }
     // Fences are not kernel time. GPU kernels have their own category
     // ("Kernel"), apart from the nodes that started them.
     if (category_ != "Node" || !name_.ends_with(kKernelTime)) return;
     name_.resize(name_.size() - kKernelTime.size());
-    if (!measure_.IsTime()) {
-      if (!measured_) return;
-      duration_ = *measured_;
-    }
+    if (!measure_.IsTime() && !measured_) return;
+    const std::int64_t number =
+        measure_.IsTime() ? KnownDuration() : *measured_;
     profile_.runs.push_back({.kernel = Intern(),
                              .thread = ThreadIndex(),
                              .begin = begin_,
-                             .duration = duration_,
-                             .self = duration_});
+                             .duration = number,
+                             .self = number});
+  }
+
+  // None if it is no time that a kernel can take.
+  std::optional<std::int64_t> Duration(Kind kind) {
+    if (kind != Kind::kNumber) {
+      json_.Skip();
+      return std::nullopt;
+    }
+    const double value = json_.Number();
+    if (!(value >= 0 && value <= static_cast<double>(kMost)))
+      return std::nullopt;
+    return static_cast<std::int64_t>(value);
+  }
+
+  // A wrong time would make all sums and shares wrong.
+  std::int64_t KnownDuration() const {
+    if (duration_) return *duration_;
+    Fail(ErrorKind::kInput,
+         "event {} ('{}'): its duration is not a number of microseconds from 0 "
+         "to {}",
+         events_, Printable(name_, 100), kMost);
   }
 
   KernelId Intern() {
@@ -179,7 +204,7 @@ class Reader {
   std::string op_;
   std::string provider_;
   std::int64_t begin_ = 0;
-  std::int64_t duration_ = 0;
+  std::optional<std::int64_t> duration_;
   std::int64_t thread_ = 0;
   std::uint64_t events_ = 0;
 };

@@ -12,6 +12,12 @@ constexpr std::size_t kLookedAt = 64 * 1024;
 }  // namespace
 
 Profile ReadProfile(Bytes file, std::string_view measure, Bytes layers) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  for (Bytes* const text : {&file, &layers}) {
+    if (text->starts_with(kByteOrderMark)) {
+      text->remove_prefix(kByteOrderMark.size());
+    }
+  }
   const std::size_t first = file.find_first_not_of(" \t\r\n");
   const bool json =
       first == Bytes::npos || file[first] == '[' || file[first] == '{';

@@ -48,6 +48,47 @@ TEST(OrtProfile, KeepsWhatIsWholeOfACutFile) {
   EXPECT_TRUE(profile.cut_off);
 }
 
+TEST(OrtProfile, SaysWhichDurationIsWrong) {
+  for (const std::string wrong : {"-1", "1e300", "1e999", "-1e999", "2e12",
+                                  "\"7\"", "null", "[7]", "{}", "true"}) {
+    SCOPED_TRACE(wrong);
+    for (const char* const event :
+         {R"({"cat":"Node","name":"a_kernel_time","args":{},"dur":)",
+          R"({"cat":"Session","name":"model_run","args":{},"dur":)"}) {
+      try {
+        ReadOrtProfile("[" + Event("a_kernel_time", "Add", 5, 7) + "," + event +
+                       wrong + "}]");
+        FAIL();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::kInput);
+        if (wrong != "1e999" && wrong != "-1e999") {
+          EXPECT_NE(std::string(error.what()).find("event 2 ('"),
+                    std::string::npos)
+              << error.what();
+        }
+      }
+    }
+  }
+  EXPECT_THROW(
+      ReadOrtProfile(R"([{"cat":"Node","name":"a_kernel_time","args":{}}])"),
+      Error);
+  EXPECT_THROW(ReadOrtProfile(R"([{"cat":"Node","name":"a_kernel_time",)"
+                              R"("args":{"output_size":"many"}}])",
+                              "output_size"),
+               Error);
+}
+
+TEST(OrtProfile, SkipsAByteOrderMark) {
+  const Profile profile =
+      ReadProfile("\xEF\xBB\xBF[" + Event("a_kernel_time", "Add", 5, 7) + "]");
+  EXPECT_EQ(profile.runs.size(), 1u);
+  EXPECT_EQ(ReadProfile("\xEF\xBB\xBF"
+                        "a\t7\n")
+                .kernels[KernelId{0}]
+                .name,
+            "a");
+}
+
 TEST(OrtProfile, RefusesOtherJson) {
   EXPECT_THROW(ReadOrtProfile("{\"a\": 1}"), Error);
   EXPECT_THROW(ReadOrtProfile("[1, 2]"), Error);
