@@ -19,6 +19,15 @@ function byte(c: string): string {
   return "\\x" + (c.charCodeAt(0) & 0xff).toString(16).padStart(2, "0");
 }
 
+/** Makes visible every text of the file that is not in a table of strings: operators, the producer, reasons. */
+function showHidden(data: ModelData): void {
+  for (const list of [data.ops.name, data.ops.domain, data.reasons, data.roles.component, data.notes, data.root_alternatives]) {
+    list.forEach((text, i) => (list[i] = visible(text)));
+  }
+  data.producer = data.producer && visible(data.producer);
+  data.profile = data.profile && visible(data.profile);
+}
+
 export function decodeStrings(table: StringTable): string[] {
   const strings: string[] = new Array(table.suffix.length);
   for (let i = 0; i < strings.length; i++) {
@@ -122,6 +131,7 @@ export class Model {
     readonly data: ModelData,
     readonly words: Words,
   ) {
+    showHidden(data);
     const nodes = data.nodes;
     this.nodeCount = nodes.op.length;
     this.strings = decodeStrings(data.strings);
@@ -259,10 +269,10 @@ export class Model {
     return visible(this.data.graphs[this.graph[node]!] ?? "") + "#" + this.index[node];
   }
   opName(node: number): string {
-    return visible(this.data.ops.name[this.op[node]!]!);
+    return this.data.ops.name[this.op[node]!]!;
   }
   opDomain(node: number): string {
-    return visible(this.data.ops.domain[this.op[node]!]!);
+    return this.data.ops.domain[this.op[node]!]!;
   }
   valueText(value: number): string {
     return this.strings[this.valueName[value]!]!;
@@ -294,7 +304,7 @@ export class Model {
   /** `attention/query`. */
   roleText(node: number): string {
     const component = this.data.roles.component[this.role[node]!]!;
-    return component === "" ? this.roleType(node) : this.roleType(node) + "/" + visible(component);
+    return component === "" ? this.roleType(node) : this.roleType(node) + "/" + component;
   }
   layer(node: number): number {
     return this.data.roles.layer[this.role[node]!]!;

@@ -154,7 +154,7 @@ try {
   });
 
   await check("hostile names are text", async () => {
-    const nodes = HOSTILE.map((name, i) => ({ op: i === 1 ? name : "Relu", name: "/" + name + "/Relu", inputs: [i ? HOSTILE[i - 1] : "x"], outputs: [name] }));
+    const nodes = HOSTILE.map((name, i) => ({ op: i < 1 || i > 4 ? "Relu" : name, name: "/" + name + "/Relu", inputs: [i ? HOSTILE[i - 1] : "x"], outputs: [name] }));
     const file = write("hostile", { nodes, inputs: { x: [1] }, outputs: [HOSTILE.at(-1)], weights: { "<b>.weight": [2] } });
     const made = report(file);
     assert.ok(!readFileSync(made, "utf8").includes("<script>window.ran"), "the name is escaped in the file");
@@ -165,6 +165,10 @@ try {
     }
     await page.goto(pathToFileURL(made).href + "#node=%230&tab=nodes");
     assert.ok((await page.locator(".panel").innerText()).includes("</script><script>window.ran = 1</script>"), "the name is shown");
+    await page.goto(pathToFileURL(made).href);
+    const chips = await page.locator(".chip").allInnerTexts();
+    assert.ok(chips.some((text) => text.includes("\\u202egnp.exe")), "operators are shown, too");
+    assert.ok(!/[\u202e\u2028\u0000]/.test(await page.locator("body").innerText()), "no text changes the direction of others");
     assert.equal(await page.evaluate(() => window.ran), undefined);
     assert.equal(await page.evaluate(() => document.querySelectorAll("img, #app script").length), 0);
     assert.ok(statSync(made).size < 1_000_000, "a name of a megabyte is cut");
