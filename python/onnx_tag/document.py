@@ -58,7 +58,7 @@ def save(document: Dict[str, Any], path: PathLike, inputs: Optional[Inputs] = No
 def load(path: PathLike) -> Dict[str, Any]:
     """A recording, or a plain module map `{"modules": {"<path>": "<Class>"}}`."""
     name = os.fspath(path)
-    with open(name, encoding="utf-8") as file:
+    with open(name, encoding="utf-8-sig") as file:
         try:
             document = odd_bytes.loads(file.read())
         except ValueError as error:

@@ -10,6 +10,7 @@ program.
 """
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import tempfile
@@ -18,7 +19,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
 
 from . import odd_bytes, program
-from .errors import TagsError, UnknownWord, did_you_mean
+from .errors import InputError, TagsError, UnknownWord, did_you_mean
 
 PathLike = Union[str, "os.PathLike[str]"]
 CONFIDENCE = ("low", "medium", "high", "certain")
@@ -134,6 +135,10 @@ def _parsed(text: str, name: str) -> Any:
         raise TagsError(f"{name}: not a sidecar: the JSON is nested too deeply") from None
 
 
+class _Unreadable(InputError, OSError):
+    pass
+
+
 class Tags:
     """The tags of one model, from the sidecar that `onnx-tag` writes."""
 
@@ -173,11 +178,16 @@ class Tags:
     def load(path: PathLike) -> "Tags":
         """Reads a sidecar, or the tags in a model. A model without tags is refused: `onnx_tag.tag` makes them."""
         name = os.fspath(path)
-        with open(name, "rb") as file:
-            first = file.read(64).lstrip()[:1]
-        if first not in (b"{", b"["):
+        try:
+            with open(name, "rb") as file:
+                first = file.read(64)
+        except (OSError, ValueError) as error:              # ValueError: a name with NUL
+            raise _Unreadable(f"{name}: could not read: {getattr(error, 'strerror', None) or error}") from None
+        if first.startswith(codecs.BOM_UTF8):
+            first = first[len(codecs.BOM_UTF8):]
+        if first.lstrip()[:1] not in (b"{", b"["):
             return _tags_in_model(name)
-        with open(name, encoding="utf-8") as text:
+        with open(name, encoding="utf-8-sig") as text:
             try:
                 return Tags(_parsed(text.read(), name), name, name)
             except UnicodeDecodeError as error:

@@ -8,7 +8,7 @@ import sys
 import pytest
 from conftest import ROOT
 
-from onnx_tag import Tags, TagsError, UnknownWord
+from onnx_tag import Tags, TagsError, UnknownWord, tag
 
 
 def node(index, module, *, graph="", name="", op="MatMul", type_="attention", component=None, layer=None, kind=None,
@@ -221,3 +221,15 @@ def test_a_sidecar_of_the_program_is_read(binary, tmp_path):
     assert len(own) < len(inside)
     assert {n.layer for n in tags.attention(0)} == {0}
     assert "236 nodes" in repr(tags)
+
+
+def test_what_cannot_be_read_is_a_tags_error(tmp_path, binary):
+    (tmp_path / "bad.json").write_bytes(b"{\xff")
+    for name in (tmp_path, tmp_path / "missing.json", "nul\0.json", "nul\0.onnx", "", tmp_path / "bad.json"):
+        with pytest.raises(TagsError):
+            Tags.load(name)
+    with pytest.raises(TagsError):
+        tag("nul\0.onnx")
+    path = tmp_path / "mark.json"
+    path.write_text("\ufeff" + json.dumps(SIDECAR), encoding="utf-8")
+    assert len(Tags.load(path)) == len(Tags(SIDECAR))
