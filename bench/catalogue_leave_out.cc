@@ -56,13 +56,13 @@ Counts CountFile(const Model& model, std::string_view family,
   MappingOptions options;
   options.recipes = false;
   Tagging tagging = MapNodes(model, options);
-  for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
+  for (const ModuleId id : tagging.modules.All()) {
     tagging.modules.SetClass(id, "");
   }
   tagging.facts = {};
-  AssignClasses(GatherEvidence(model), tagging, family);
+  AssignClasses(ModuleEvidence(GatherEvidence(model)), tagging, family);
   Counts counts;
-  for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
+  for (const ModuleId id : tagging.modules.All()) {
     const auto known = truth.find(tagging.modules.Path(id));
     if (known == truth.end()) continue;
     const bool library = !IsTorch(table, known->second);

@@ -33,12 +33,13 @@ double MedianMs(int runs, const std::function<void()>& work) {
 void Run(const std::string& path, int runs) {
   const std::string bytes = ReadAll(path);
   const Model model = ReadModel(bytes);
-  const Evidence evidence = GatherEvidence(model);
+  const ModuleTree recorded = GatherEvidence(model).modules;
+  const ModuleEvidence evidence(GatherEvidence(model));
   MappingOptions options;
   options.recipes = false;  // as the evidence: both know the same modules
   const Tagging mapped = MapNodes(model, options);
   fmt::print("{}: {} nodes, {} modules, median of {} runs\n", path,
-             model.node_count(), mapped.modules.size(), runs);
+             model.node_count(), mapped.modules.count(), runs);
   const auto print = [&](std::string_view what,
                          const std::function<void()>& work) {
     fmt::print("{:18} {:8.3f} ms\n", what, MedianMs(runs, work));
@@ -49,9 +50,8 @@ void Run(const std::string& path, int runs) {
   print("map, with recipes", [&] { MapNodes(model, {}); });
   Tagging open = mapped;
   const auto forget = [&] {
-    for (const ModuleId id : AllIds<ModuleId>(open.modules.size())) {
-      open.modules.SetClass(id, evidence.modules.Class(evidence.modules.Find(
-                                    mapped.modules.Path(id))));
+    for (const ModuleId id : open.modules.All()) {
+      open.modules.SetClass(id, recorded.Class(id));
     }
     open.facts = {};
   };

@@ -77,9 +77,20 @@ class ModuleTree {
     return interner_[modules_[id].class_name];
   }
 
-  // The number of modules, including the root. The ids are 0 to size() - 1. The
-  // id of a module is greater than the id of its parent.
+  // Leaves out the modules that `kept` does not have. They keep their ids,
+  // parents, atoms and classes, but All(), Children() and Find() pass over
+  // them. `kept` has the root, and the parent of each module that it has.
+  void KeepOnly(const IdVector<ModuleId, bool>& kept);
+
+  // The modules that were not left out. Parents come before their children.
+  class ModuleRange;
+  ModuleRange All() const;
+
+  // The number of ids, including those of modules that were left out. The id of
+  // a module is greater than the id of its parent.
   std::size_t size() const { return modules_.size(); }
+  // The number of modules in All().
+  std::size_t count() const { return modules_.size() - left_out_count_; }
 
  private:
   enum class TextId : std::uint32_t {};
@@ -99,6 +110,10 @@ class ModuleTree {
   ModuleId LastChild(ModuleId parent, std::string_view atom) const;
   static std::uint32_t Hash(ModuleId parent, TextId atom);
   ModuleId FindChild(ModuleId parent, TextId atom) const;
+  void Link(ModuleId id);
+  bool IsLeftOut(ModuleId id) const {
+    return Index(id) < left_out_.size() && left_out_[id];
+  }
 
   IdVector<ModuleId, Module> modules_;
   // The first children of a module are found one by one: they are together in
@@ -108,7 +123,46 @@ class ModuleTree {
   // A deque, because the interner needs strings that do not move.
   std::deque<std::string> texts_;
   Interner<TextId> interner_;
+  IdVector<ModuleId, bool> left_out_;  // may be shorter than modules_
+  std::size_t left_out_count_ = 0;
 };
+
+class ModuleTree::ModuleRange {
+ public:
+  class Iterator {
+   public:
+    Iterator(const ModuleTree* tree, std::size_t at) : tree_(tree), at_(at) {
+      Skip();
+    }
+    ModuleId operator*() const { return MakeId<ModuleId>(at_); }
+    Iterator& operator++() {
+      ++at_;
+      Skip();
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    void Skip() {
+      while (at_ < tree_->size() && tree_->IsLeftOut(MakeId<ModuleId>(at_))) {
+        ++at_;
+      }
+    }
+    const ModuleTree* tree_;
+    std::size_t at_;
+  };
+
+  explicit ModuleRange(const ModuleTree* tree) : tree_(tree) {}
+  Iterator begin() const { return Iterator(tree_, 0); }
+  Iterator end() const { return Iterator(tree_, tree_->size()); }
+
+ private:
+  const ModuleTree* tree_;
+};
+
+inline ModuleTree::ModuleRange ModuleTree::All() const {
+  return ModuleRange(this);
+}
 
 class ModuleTree::ChildRange {
  public:

@@ -25,7 +25,7 @@ bool IsSaved(const ModuleTree& tree, ModuleId id) {
 }
 
 bool HasAdapters(const ModuleTree& tree) {
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     if (tree.Atom(id) == kBaseLayer || tree.Atom(id) == kModulesToSave) {
       return true;
     }
@@ -53,7 +53,7 @@ class Plain {
     place_[ModuleTree::kRoot] = ModuleTree::kRoot;
     held_ = HeldByPeft(adapted, ModuleTree::kRoot);
     // Parents have smaller ids than their children.
-    for (const ModuleId id : AllIds<ModuleId>(adapted.size())) {
+    for (const ModuleId id : adapted.All()) {
       if (id != ModuleTree::kRoot) Put(adapted, id);
       if (place_[id] != kNo<ModuleId> && source_[place_[id]] == id) {
         tree_.SetClass(place_[id], adapted.Class(id));
@@ -64,7 +64,7 @@ class Plain {
   Observation Observe(const Observation& adapted) const {
     Observation plain(adapted, tree_);
     plain.seen = IdVector<ModuleId, SeenModule>(tree_.size());
-    for (const ModuleId id : AllIds<ModuleId>(tree_.size())) {
+    for (const ModuleId id : tree_.All()) {
       plain.seen[id] = adapted.seen[source_[id]];
     }
     return plain;
@@ -150,7 +150,7 @@ Identification IdentifyAdapted(const Observation& seen,
   Identification found =
       catalogue::Identify(catalogue::BuiltIn(), plain.Observe(seen), hidden);
   IdVector<ModuleId, ClassAnswer> modules(tree.size());
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     const std::string_view atom = tree.Atom(id);
     if (atom == "lora_A" || atom == "lora_B" || atom == "lora_dropout" ||
         atom == kModulesToSave) {
@@ -174,7 +174,7 @@ bool AdaptersOnlyScale(const Observation& seen) {
   const catalogue::Operators scaling =
       catalogue::OperatorBit("Mul") | catalogue::OperatorBit("Cast");
   bool any = false;
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     if (!IsAdapter(tree, id)) continue;
     const catalogue::Operators done = seen.seen[id].operators;
     if (done == 0 || (done & ~scaling) != 0) return false;

@@ -39,14 +39,15 @@ struct NameInModuleHash {
 // Collects the facts of the file about each module of the tagging.
 class Observer {
  public:
-  Observer(const Evidence& evidence, const Tagging& tagging)
+  Observer(const ModuleEvidence& evidence, const Tagging& tagging)
       : evidence_(evidence),
+        parameters_(evidence.parameters),
         model_(evidence.model),
         tagging_(tagging),
         observation_(tagging.modules) {}
 
   catalogue::Observation Observe() {
-    FindModules();
+    SeeCalls();
     SeeParameters();
     SeeOperators();
     SeeGraph();
@@ -54,47 +55,23 @@ class Observer {
   }
 
  private:
-  // The tagging has the used modules of the evidence, with its own ids.
-  void FindModules() {
-    const ModuleTree& kept = tagging_.modules;
-    IdVector<ModuleId, ModuleId> known(kept.size(), kNo<ModuleId>);
-    by_evidence_.resize(evidence_.modules.size(), kNo<ModuleId>);
-    known[ModuleTree::kRoot] = ModuleTree::kRoot;
+  void SeeCalls() {
+    const ModuleTree& tree = tagging_.modules;
     std::size_t called = 0;
-    ModuleId next = ModuleTree::kRoot;
-    for (const ModuleId id : AllIds<ModuleId>(kept.size())) {
-      const ModuleId parent = kept.Parent(id);
-      if (parent != kNo<ModuleId> && known[parent] != kNo<ModuleId>) {
-        next = FindInEvidence(known[parent], kept.Atom(id), next);
-        known[id] = next;
-      }
-      // Only a rule of the user names a module that the evidence does not have.
-      const bool in_evidence = known[id] != kNo<ModuleId>;
-      if (in_evidence) by_evidence_[known[id]] = id;
-      observation_.seen[id].called =
-          (in_evidence && evidence_.IsCalled(known[id])) ||
-          !kept.Class(id).empty();
-      if (observation_.seen[id].called) ++called;
+    for (const ModuleId id : tree.All()) {
+      // A module that a rule of the user moved nodes to is not in the evidence.
+      const bool scoped = Index(id) < evidence_.called_modules.size() &&
+                          evidence_.called_modules[Index(id)];
+      observation_.seen[id].called = scoped || !tree.Class(id).empty();
+      called += observation_.seen[id].called ? 1 : 0;
     }
-    observation_.scopes = 2 * called > kept.size();
-  }
-
-  // The child of `parent`. It mostly follows the last one that was found,
-  // because the tagging took its modules in order: no table is searched.
-  ModuleId FindInEvidence(ModuleId parent, std::string_view atom,
-                          ModuleId last) const {
-    const ModuleTree& tree = evidence_.modules;
-    if (last != kNo<ModuleId> && Index(last) + 1 < tree.size()) {
-      const auto next = MakeId<ModuleId>(Index(last) + 1);
-      if (tree.Parent(next) == parent && tree.Atom(next) == atom) return next;
-    }
-    return tree.FindChild(parent, atom);
+    observation_.scopes = 2 * called > tree.count();
   }
 
   void SeeParameters() {
-    std::vector<const Initializer*> tensors(evidence_.parameters.size());
+    std::vector<const Initializer*> tensors(parameters_.parameters.size());
     for (const Initializer& tensor : model_.initializers()) {
-      const ParameterId id = evidence_.ParameterOf(tensor.value);
+      const ParameterId id = parameters_.ParameterOf(tensor.value);
       if (id == kNo<ParameterId>) continue;
       const Initializer*& known = tensors[Index(id)];
       if (known == nullptr || known->rank < tensor.rank) known = &tensor;
@@ -106,8 +83,8 @@ class Observer {
       const ModuleId module = OwnerOf(id);
       if (module == kNo<ModuleId>) continue;
       catalogue::SeenParameter seen;
-      seen.name = hierarchy::LastPart(evidence_.parameters[id].name, '.');
-      seen.rank = evidence_.parameters[id].rank;
+      seen.name = hierarchy::LastPart(parameters_.parameters[id].name, '.');
+      seen.rank = parameters_.parameters[id].rank;
       if (const Initializer* const tensor = tensors[Index(id)];
           tensor != nullptr && tensor->rank > 0) {
         seen.rows = static_cast<std::uint32_t>(
@@ -128,7 +105,7 @@ class Observer {
     IdVector<ModuleId, std::uint32_t> counts(tagging_.modules.size(), 0);
     std::size_t all = 0;
     for (const ParameterId id :
-         AllIds<ParameterId>(evidence_.parameters.size())) {
+         AllIds<ParameterId>(parameters_.parameters.size())) {
       const ModuleId module = OwnerOf(id);
       if (module == kNo<ModuleId>) continue;
       ++counts[module];
@@ -142,11 +119,10 @@ class Observer {
     }
   }
 
-  // The module of the tagging that has the parameter; kNo if none has it.
+  // The module that has the parameter; kNo if none has it.
   ModuleId OwnerOf(ParameterId id) const {
-    const std::string_view path = evidence_.parameters[id].name;
-    const ModuleId module = by_evidence_[evidence_.parameters[id].module];
-    if (module == kNo<ModuleId>) return module;
+    const std::string_view path = parameters_.parameters[id].name;
+    const ModuleId module = parameters_.parameters[id].module;
     const std::string_view name = hierarchy::LastPart(path, '.');
     // A tensor with the name of its module is not a parameter of the module.
     const bool is_module = module != ModuleTree::kRoot &&
@@ -236,7 +212,7 @@ class Observer {
     if (inputs.size() < 2 || inputs[1] == kNo<ValueId>) return;
     observation_.linear_weights_lost |=
         model_.InitializerOf(inputs[1]) != nullptr &&
-        evidence_.ParameterOf(inputs[1]) == kNo<ParameterId>;
+        parameters_.ParameterOf(inputs[1]) == kNo<ParameterId>;
   }
 
   void SeeGraph() {
@@ -264,11 +240,11 @@ class Observer {
     }
   }
 
-  const Evidence& evidence_;
+  const ModuleEvidence& evidence_;
+  const ParameterFacts& parameters_;
   const Model& model_;
   const Tagging& tagging_;
   catalogue::Observation observation_;
-  IdVector<ModuleId, ModuleId> by_evidence_;
   // Of the modules with many parameters.
   std::unordered_set<NameInModule, NameInModuleHash> names_;
 };
@@ -278,19 +254,19 @@ class Observer {
 void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
   const ModuleTree& tree = tagging.modules;
   bool any = false;
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     any |= !tree.Class(id).empty();
   }
   if (!any) return;
   ModuleTree bare = tree;
-  for (const ModuleId id : AllIds<ModuleId>(bare.size())) {
+  for (const ModuleId id : bare.All()) {
     bare.SetClass(id, "");
   }
   const catalogue::Observation blind(seen, bare);
   const catalogue::Identification found = IdentifyAdapted(blind, "");
   std::size_t others = 0;
   std::string first;
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     const ClassAnswer& answer = found.modules[id];
     if (tree.Class(id).empty() || !answer.known() ||
         answer.belief != Belief::kCertain || answer.name == tree.Class(id)) {
@@ -318,16 +294,15 @@ void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
   facts.candidates.assign(others.begin(), others.end());
 }
 
-// The classes in the recordings of the recipe book, by module of the tagging.
+// The classes in the recordings of the recipe book, by module.
 class RecipeBookClasses {
  public:
-  RecipeBookClasses(const Evidence& evidence, const ModuleTree& tree) {
+  RecipeBookClasses(const ModuleEvidence& evidence, const ModuleTree& tree) {
     if (!evidence.recipe_classes.empty()) {
       by_module_.resize(tree.size(), nullptr);
     }
     for (const RecipeClasses& classes : evidence.recipe_classes) {
-      const ModuleId id = tree.Find(evidence.modules.Path(classes.module));
-      if (id != kNo<ModuleId>) by_module_[id] = &classes;
+      by_module_[classes.module] = &classes;
     }
   }
 
@@ -366,7 +341,7 @@ void GuessLeafClasses(const catalogue::Observation& seen,
                       const RecipeBookClasses& recipes,
                       IdVector<ModuleId, ClassAnswer>& answers) {
   const ModuleTree& tree = seen.modules;
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     if (id == ModuleTree::kRoot || answers[id].known() || recipes.Has(id) ||
         !tree.Class(id).empty() || !tree.Children(id).empty()) {
       continue;
@@ -378,7 +353,7 @@ void GuessLeafClasses(const catalogue::Observation& seen,
 std::vector<std::string> FamilyWords(const ModuleTree& tree) {
   std::unordered_set<std::string_view> classes;
   std::vector<std::string> words;
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     if (!classes.insert(tree.Class(id)).second) continue;
     const std::string_view word =
         catalogue::BuiltIn().FamilyWord(tree.Class(id));
@@ -392,7 +367,7 @@ std::vector<std::string> FamilyWords(const ModuleTree& tree) {
 
 }  // namespace
 
-void AssignClasses(const Evidence& evidence, Tagging& tagging,
+void AssignClasses(const ModuleEvidence& evidence, Tagging& tagging,
                    std::string_view hidden) {
   ModuleTree& tree = tagging.modules;
   const RecipeBookClasses recipes(evidence, tree);
@@ -408,7 +383,7 @@ void AssignClasses(const Evidence& evidence, Tagging& tagging,
     adapters_only_scale = AdaptersOnlyScale(seen);
   }
   tagging.facts.resize(tree.size());
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     if (!tree.Class(id).empty()) {
       tagging.facts[id].class_confidence = Confidence::kCertain;
     } else if (ClassAnswer recipe = recipes.Of(id);

@@ -17,7 +17,7 @@ class WrapperNamer {
         tree_(tagging.modules) {}
 
   void Run() {
-    for (const ModuleId id : AllIds<ModuleId>(tree_.size())) NameCompiled(id);
+    for (const ModuleId id : tree_.All()) NameCompiled(id);
     // Wrappers of whole models, one inside the other, outermost first.
     ModuleId at = ModuleTree::kRoot;
     while (at != kNo<ModuleId> &&
@@ -115,7 +115,7 @@ class WrapperNamer {
   }
 
   bool HasAtom(std::string_view atom) const {
-    for (const ModuleId id : AllIds<ModuleId>(tree_.size())) {
+    for (const ModuleId id : tree_.All()) {
       if (tree_.Atom(id) == atom) return true;
     }
     return false;

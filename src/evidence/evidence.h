@@ -23,6 +23,8 @@
 
 namespace onnx_tag {
 
+struct Rules;  // rules/rules.h
+
 enum class ParameterId : std::uint32_t {};
 
 // A tensor with a name from the state_dict of the source model.
@@ -114,6 +116,14 @@ struct RecipeClasses {
   std::vector<std::string> names;  // the best first
 };
 
+// The module that a rule of the user gives a node.
+struct RuleFact {
+  NodeId node;
+  ModuleId module;
+  std::uint32_t rule;        // its place in the file of rules
+  std::string_view because;  // lives as long as the rules
+};
+
 // Each of the following types is the result of one step of GatherEvidence.
 
 // The scopes in names.
@@ -198,6 +208,11 @@ struct RecipeFacts {
   std::vector<RecipeClasses> recipe_classes;
 };
 
+// The user's rules; by node.
+struct RuleFacts {
+  std::vector<RuleFact> ruled;
+};
+
 // The modules that run.
 struct ModuleUses {
   std::vector<bool> called_modules;       // by module: has a scope
@@ -224,6 +239,7 @@ struct Evidence : ExporterFacts,
                   HierarchyFacts,
                   AttentionGuesses,
                   RecipeFacts,
+                  RuleFacts,
                   ModuleUses {
   const Model& model;
   ModuleTree modules;  // all modules in the facts
@@ -247,16 +263,26 @@ struct WantedFacts {
   const Recording* fx = nullptr;
   bool anchored = false;  // the recordings are evidence among other
   const recipes::Book* book = nullptr;
+  const Rules* rules = nullptr;  // must outlive the evidence
 };
 
 // Throws Error(kUsage) if the hierarchy or a recording belongs to another
 // model.
 Evidence GatherEvidence(const Model& model, const WantedFacts& wanted = {});
 
-// Adds the modules in the user's rules. Call it after GatherEvidence and before
-// the first rung.
-std::vector<ModuleId> AddModules(const std::vector<std::string>& paths,
-                                 Evidence& evidence);
+// What is left of the evidence when the nodes are placed: the facts about
+// modules. With a module for each node, scopes alone are 120 bytes a node, and
+// classes need as much.
+struct ModuleEvidence {
+  // Takes them out of the evidence; the caller lets the rest go.
+  explicit ModuleEvidence(Evidence&& evidence);
+
+  const Model& model;
+  ParameterFacts parameters;
+  std::vector<bool> called_modules;
+  std::vector<RecipeClasses> recipe_classes;
+  std::vector<std::string> warnings;
+};
 
 // The steps of GatherEvidence. Each step adds the modules in its facts to
 // `modules`, and takes the results of other steps as arguments.
@@ -329,6 +355,9 @@ AttentionGuesses GuessAttentionNames(const ParameterFacts& parameters,
 RecipeFacts GatherRecipes(const Model& model, const ExporterFacts& exporter,
                           const ScopeFacts& scopes, std::size_t named_otherwise,
                           const recipes::Book* book, ModuleTree& modules);
+// The modules in rules without a condition on the module. `rules` may be null.
+RuleFacts GatherRules(const Model& model, const ParameterFacts& parameters,
+                      const Rules* rules, ModuleTree& modules);
 ModuleUses DescribeModules(const ModuleTree& tree, const ScopeTable& scopes,
                            const ParameterFacts& parameters,
                            const KnownModules& known);

@@ -54,6 +54,7 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   RecipeFacts recipes = GatherRecipes(
       model, exporter, scopes,
       metadata.metadata.size() + inlined.inlined.size(), wanted.book, modules);
+  RuleFacts rules = GatherRules(model, parameters, wanted.rules, modules);
   ModuleUses uses = DescribeModules(modules, scopes.scopes, parameters, known);
   return {{std::move(exporter)},
           {std::move(scopes)},
@@ -66,20 +67,17 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
           {std::move(known), std::move(called)},
           {std::move(attention)},
           {std::move(recipes)},
+          {std::move(rules)},
           {std::move(uses)},
           model,
           std::move(modules)};
 }
 
-std::vector<ModuleId> AddModules(const std::vector<std::string>& paths,
-                                 Evidence& evidence) {
-  std::vector<ModuleId> ids;
-  for (const std::string& path : paths) {
-    ids.push_back(evidence.modules.Add(path));
-  }
-  static_cast<ModuleUses&>(evidence) = DescribeModules(
-      evidence.modules, evidence.scopes, evidence, evidence.known);
-  return ids;
-}
+ModuleEvidence::ModuleEvidence(Evidence&& evidence)
+    : model(evidence.model),
+      parameters(std::move(static_cast<ParameterFacts&>(evidence))),
+      called_modules(std::move(evidence.called_modules)),
+      recipe_classes(std::move(evidence.recipe_classes)),
+      warnings(std::move(evidence.known.warnings)) {}
 
 }  // namespace onnx_tag

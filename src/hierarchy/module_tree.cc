@@ -26,7 +26,11 @@ ModuleTree::ModuleTree() {
 }
 
 ModuleTree::ModuleTree(const ModuleTree& other)
-    : modules_(other.modules_), by_name_(other.by_name_), texts_(other.texts_) {
+    : modules_(other.modules_),
+      by_name_(other.by_name_),
+      texts_(other.texts_),
+      left_out_(other.left_out_),
+      left_out_count_(other.left_out_count_) {
   for (const std::string& text : texts_) interner_.Intern(text);
 }
 
@@ -58,7 +62,8 @@ ModuleId ModuleTree::FindChild(ModuleId parent, TextId atom) const {
     if (modules_[child].atom == atom) return child;
     if (++seen == kFewChildren) {
       return by_name_.Find(Hash(parent, atom), [&](ModuleId id) {
-        return modules_[id].parent == parent && modules_[id].atom == atom;
+        return modules_[id].parent == parent && modules_[id].atom == atom &&
+               !IsLeftOut(id);
       });
     }
   }
@@ -76,15 +81,43 @@ ModuleId ModuleTree::Child(ModuleId parent, std::string_view atom) {
   child.atom = text;
   child.depth = modules_[parent].depth + 1;
   const ModuleId id = modules_.Add(child);
-  Module& above = modules_[parent];
+  Link(id);
+  if (modules_[parent].children > kFewChildren) {
+    by_name_.Add(Hash(parent, text), id);
+  }
+  return id;
+}
+
+// Adds a module behind the children of its parent.
+void ModuleTree::Link(ModuleId id) {
+  Module& above = modules_[modules_[id].parent];
   if (above.last_child == kNo<ModuleId>) {
     above.first_child = id;
   } else {
     modules_[above.last_child].next_sibling = id;
   }
   above.last_child = id;
-  if (++above.children > kFewChildren) by_name_.Add(Hash(parent, text), id);
-  return id;
+  ++above.children;
+}
+
+void ModuleTree::KeepOnly(const IdVector<ModuleId, bool>& kept) {
+  left_out_.resize(modules_.size(), false);
+  bool any = false;
+  for (const ModuleId id : AllIds<ModuleId>(modules_.size())) {
+    if (kept[id] || left_out_[id]) continue;
+    left_out_[id] = true;
+    ++left_out_count_;
+    any = true;
+  }
+  if (!any) return;
+  for (Module& module : modules_) {
+    module.children = 0;
+    module.first_child = module.last_child = kNo<ModuleId>;
+    module.next_sibling = kNo<ModuleId>;
+  }
+  for (const ModuleId id : All()) {
+    if (id != kRoot) Link(id);
+  }
 }
 
 ModuleId ModuleTree::FindChild(ModuleId parent, std::string_view atom) const {

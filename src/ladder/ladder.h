@@ -43,7 +43,8 @@ const Strategy& FindStrategy(std::string_view name);
 
 // The claim, if it can be accepted. nullopt if it leaves the function that
 // contains the node, or if the user's hierarchy excludes the module. A direct
-// claim of an excluded module is changed to its nearest possible ancestor.
+// claim of an excluded module is changed to its nearest possible ancestor. The
+// claim of a rule is accepted as it is.
 std::optional<Claim> Admit(const Evidence& evidence, Claim claim);
 
 // Sets the node's tag to the claim.

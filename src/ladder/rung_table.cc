@@ -7,6 +7,7 @@
 namespace onnx_tag {
 
 // Defined in the files of rungs/.
+RungFunction ProposeFromRules;
 RungFunction ProposeFromMetadata;
 RungFunction ProposeFromFx;
 RungFunction ProposeFromTrace;
@@ -52,7 +53,10 @@ namespace {
 constexpr unsigned kInference = kEnhancedSemantic | kUniversal;
 constexpr unsigned kDirect = kInference | kUsageBased;
 
+constexpr unsigned kAll = kDirect | kHtp | kFxGraph;
+
 constexpr Rung kRungs[] = {
+    {"rule", "a rule of the user", &ProposeFromRules, kAll},
     {"metadata", "the exporter's metadata", &ProposeFromMetadata,
      kDirect | kFxGraph},
     {"fx", "its FX node", &ProposeFromFx, kFxGraph},

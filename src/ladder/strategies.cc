@@ -81,6 +81,7 @@ WantedFacts WantedBy(const Strategy& strategy, const Model& model, bool recipes,
                      const MappingFacts& facts) {
   WantedFacts wanted;
   wanted.hierarchy = facts.hierarchy;
+  wanted.rules = facts.rules.get();
   if (recipes && AsksBook(strategy)) {
     wanted.book = facts.book == nullptr ? &recipes::BuiltInBook() : facts.book;
   }

@@ -17,7 +17,7 @@ void PruneToUsage(Tagging& tagging) {
   // By module: below the root, its class path has a class outside torch.nn or
   // one of the exceptions. Parents come before their children.
   IdVector<ModuleId, bool> telling(tree.size(), false);
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     if (id == ModuleTree::kRoot) continue;
     const std::string_view name = tree.Class(id);
     telling[id] = telling[tree.Parent(id)] ||

@@ -6,59 +6,11 @@
 
 #include "base/text.h"
 #include "classes/assign_classes.h"
-#include "ladder/ladder.h"
+#include "evidence/rule_match.h"
 #include "tagging/role_index.h"
 
 namespace onnx_tag {
 namespace {
-
-using Captures = std::vector<std::string_view>;
-
-bool Holds(const std::optional<Pattern>& pattern, std::string_view text,
-           Captures& captures) {
-  return !pattern || pattern->Matches(text, captures);
-}
-
-bool HoldsForOutput(const Rule& rule, const Model& model, NodeId node,
-                    Captures& captures) {
-  if (!rule.value) return true;
-  for (const ValueId value : model.Outputs(node)) {
-    if (value != kNo<ValueId> &&
-        rule.value->Matches(model.ValueName(value), captures)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool HoldsForParameter(const Rule& rule, const Evidence& evidence, NodeId node,
-                       Captures& captures) {
-  if (!rule.parameter) return true;
-  for (const ValueId input : evidence.model.Inputs(node)) {
-    if (input == kNo<ValueId>) continue;
-    const ParameterId id = evidence.ParameterOf(input);
-    if (id != kNo<ParameterId> &&
-        rule.parameter->Matches(evidence.parameters[id].name, captures)) {
-      return true;
-    }
-    if (evidence.model.InitializerOf(input) != nullptr &&
-        rule.parameter->Matches(evidence.model.ValueName(input), captures)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Whether the conditions on the node itself are true. `captures` are in the
-// order of the conditions.
-bool HoldsForNode(const Rule& rule, const Evidence& evidence, NodeId node,
-                  Captures& captures) {
-  const Model& model = evidence.model;
-  return Holds(rule.op, model.OpType(node), captures) &&
-         Holds(rule.name, model[node].name, captures) &&
-         HoldsForOutput(rule, model, node, captures) &&
-         HoldsForParameter(rule, evidence, node, captures);
-}
 
 // The class of a module from the catalogue in the rules: uses the nearest
 // ancestor whose class has a member with that path.
@@ -150,7 +102,7 @@ void RuleApplication::ForEachModule(const Tagging& tagging, Use use) const {
   for (std::size_t i = rules_->rules.size(); i-- > 0;) {
     const Rule& rule = rules_->rules[i];
     if (!rule.OfModules()) continue;
-    for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
+    for (const ModuleId id : tagging.modules.All()) {
       Captures captures;
       const std::string path = tagging.modules.Path(id);
       if (rule.module->Matches(path, captures)) use(i, rule, id, captures);
@@ -160,7 +112,7 @@ void RuleApplication::ForEachModule(const Tagging& tagging, Use use) const {
 
 // The rules for nodes, with the final module of each node; in the same order.
 template <typename Use>
-void RuleApplication::ForEachNode(const Evidence& evidence,
+void RuleApplication::ForEachNode(const NodeSource& nodes,
                                   const Tagging& tagging, Use use) const {
   const std::vector<Rule>& rules = rules_->rules;
   if (std::none_of(rules.begin(), rules.end(), [](const Rule& rule) {
@@ -169,7 +121,7 @@ void RuleApplication::ForEachNode(const Evidence& evidence,
       })) {
     return;
   }
-  for (const NodeId node : evidence.model.Nodes()) {
+  for (const NodeId node : nodes.model.Nodes()) {
     const Tag& tag = tagging.tags[node];
     if (!tag.tagged()) continue;
     std::string path;
@@ -183,7 +135,7 @@ void RuleApplication::ForEachNode(const Evidence& evidence,
         continue;
       }
       if (rule.module && path.empty()) path = tagging.modules.Path(tag.module);
-      if (HoldsForNode(rule, evidence, node, captures) &&
+      if (HoldsForNode(rule, nodes.model, nodes.parameters, node, captures) &&
           (!rule.module || rule.module->Matches(path, captures))) {
         use(i, rule, node, captures);
       }
@@ -191,46 +143,9 @@ void RuleApplication::ForEachNode(const Evidence& evidence,
   }
 }
 
-RuleApplication::RuleApplication(std::shared_ptr<const Rules> rules,
-                                 Evidence& evidence)
+RuleApplication::RuleApplication(std::shared_ptr<const Rules> rules)
     : rules_(std::move(rules)) {
-  if (rules_ == nullptr) return;
-  matches_.resize(rules_->rules.size(), 0);
-  std::vector<std::string> paths;
-  for (const NodeId node : evidence.model.Nodes()) {
-    for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
-      const Rule& rule = rules_->rules[i];
-      if (rule.module || !rule.gives_module) continue;
-      Captures captures;
-      if (!HoldsForNode(rule, evidence, node, captures)) continue;
-      ++matches_[i];
-      paths.push_back(FillIn(*rule.gives_module, captures));
-      facts_.push_back({node, kNo<ModuleId>, static_cast<std::uint32_t>(i)});
-      break;
-    }
-  }
-  if (paths.empty()) return;
-  const std::vector<ModuleId> modules = AddModules(paths, evidence);
-  for (std::size_t i = 0; i < facts_.size(); ++i) {
-    facts_[i].module = modules[i];
-  }
-}
-
-Claim RuleApplication::ClaimOf(const Fact& fact) const {
-  return {fact.node, fact.module, Confidence::kCertain, Source::kRule,
-          rules_->rules[fact.rule].because};
-}
-
-void RuleApplication::Place(Placed& placed) const {
-  for (const Fact& fact : facts_) Accept(ClaimOf(fact), placed);
-}
-
-std::optional<Claim> RuleApplication::ClaimOn(NodeId node) const {
-  const auto at = std::lower_bound(
-      facts_.begin(), facts_.end(), node,
-      [](const Fact& fact, NodeId wanted) { return fact.node < wanted; });
-  if (at == facts_.end() || at->node != node) return std::nullopt;
-  return ClaimOf(*at);
+  if (rules_ != nullptr) matches_.resize(rules_->rules.size(), 0);
 }
 
 std::optional<RuleMove> RuleApplication::FindMove(const Evidence& evidence,
@@ -238,44 +153,45 @@ std::optional<RuleMove> RuleApplication::FindMove(const Evidence& evidence,
                                                   ModuleId module) const {
   if (rules_ == nullptr) return std::nullopt;
   std::string path;
-  for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
+  for (std::uint32_t i = 0; i < rules_->rules.size(); ++i) {
     const Rule& rule = rules_->rules[i];
     if (!rule.module || !rule.gives_module) continue;
     Captures captures;
-    if (!HoldsForNode(rule, evidence, node, captures)) continue;
+    if (!HoldsForNode(rule, evidence.model, evidence, node, captures)) continue;
     if (path.empty()) path = evidence.modules.Path(module);
     if (!rule.module->Matches(path, captures)) continue;
-    return RuleMove{node, FillIn(*rule.gives_module, captures),
-                    static_cast<std::uint32_t>(i)};
+    return RuleMove{node, FillIn(*rule.gives_module, captures), i,
+                    rule.because};
   }
   return std::nullopt;
 }
 
-const std::vector<RuleMove>& RuleApplication::FindMoves(
-    const Evidence& evidence, Placed& placed) {
-  if (rules_ == nullptr) return moves_;
+std::vector<RuleMove> RuleApplication::FindMoves(const Evidence& evidence,
+                                                 const Placed& placed) {
+  std::vector<RuleMove> moves;
+  if (rules_ == nullptr) return moves;
+  for (const RuleFact& fact : evidence.ruled) ++matches_[fact.rule];
   const std::vector<Rule>& rules = rules_->rules;
   if (std::none_of(rules.begin(), rules.end(), [](const Rule& rule) {
         return rule.module && rule.gives_module;
       })) {
-    return moves_;
+    return moves;
   }
   moved_.resize(placed.size(), -1);
   for (const NodeId node : evidence.model.Nodes()) {
-    Tag& tag = placed[node];
-    if (!tag.tagged()) continue;
-    std::optional<RuleMove> move = FindMove(evidence, node, tag.module);
+    if (!placed[node].tagged()) continue;
+    std::optional<RuleMove> move =
+        FindMove(evidence, node, placed[node].module);
     if (!move) continue;
     ++matches_[move->rule];
     moved_[node] = static_cast<int>(move->rule);
-    tag.confidence = Confidence::kCertain;
-    tag.source = Source::kRule;
-    moves_.push_back(std::move(*move));
+    moves.push_back(*std::move(move));
   }
-  return moves_;
+  return moves;
 }
 
-void RuleApplication::Classify(const Evidence& evidence,
+void RuleApplication::Classify(const Model& model,
+                               const ParameterFacts& parameters,
                                Tagging& tagging) const {
   if (rules_ == nullptr) return;
   const Rules& rules = *rules_;
@@ -285,7 +201,7 @@ void RuleApplication::Classify(const Evidence& evidence,
     SetClass(tagging, id, FillIn(rule.gives_class, captures),
              Confidence::kCertain);
   });
-  ForEachNode(evidence, tagging,
+  ForEachNode({model, parameters}, tagging,
               [&](std::size_t, const Rule& rule, NodeId node,
                   const Captures& captures) {
                 if (rule.gives_class.empty() || rule.OfModules()) return;
@@ -295,7 +211,7 @@ void RuleApplication::Classify(const Evidence& evidence,
               });
   NameRoot(rules, tagging);
   // Parents come before their children.
-  for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
+  for (const ModuleId id : tagging.modules.All()) {
     if (rules.classes.empty() || id == ModuleTree::kRoot) continue;
     const bool fact =
         tagging.facts[id].class_confidence == Confidence::kCertain &&
@@ -323,8 +239,8 @@ std::vector<std::string> RuleApplication::Describe(const Evidence& evidence,
   const std::string path = evidence.modules.Path(module);
   for (const Rule& rule : rules_->rules) {
     Captures captures;
-    if (!HoldsForNode(rule, evidence, node, captures) ||
-        !Holds(rule.module, path, captures)) {
+    if (!HoldsForNode(rule, evidence.model, evidence, node, captures) ||
+        (rule.module && !rule.module->Matches(path, captures))) {
       continue;
     }
     const std::string gives = GivesText(rule, captures);
@@ -335,7 +251,9 @@ std::vector<std::string> RuleApplication::Describe(const Evidence& evidence,
   return notes;
 }
 
-void RuleApplication::Finish(const Evidence& evidence, Tagging& tagging) {
+void RuleApplication::Finish(const Model& model,
+                             const ParameterFacts& parameters,
+                             Tagging& tagging) {
   if (rules_ == nullptr) return;
   const auto give_tag = [&](const Rule& rule, ModuleId module,
                             const Captures& captures) {
@@ -349,7 +267,7 @@ void RuleApplication::Finish(const Evidence& evidence, Tagging& tagging) {
     give_tag(rule, id, captures);
   });
   RoleIndex roles(tagging);
-  ForEachNode(evidence, tagging,
+  ForEachNode({model, parameters}, tagging,
               [&](std::size_t i, const Rule& rule, NodeId node,
                   const Captures& captures) {
                 ++matches_[i];

@@ -1,8 +1,8 @@
 // Applies the user's rules to a mapping.
 //
-// Rules that give a module run first, before every rung. Rules with a condition
-// on the module run after the last rung. Classes, tags and roles are set at the
-// end and replace all other results.
+// Rules that give a module are the first rung of every ladder. Rules with a
+// condition on the module, which are here, run after the last rung. Classes,
+// tags and roles are set at the end and replace all other results.
 #ifndef ONNX_TAG_MAPPING_APPLY_RULES_H_
 #define ONNX_TAG_MAPPING_APPLY_RULES_H_
 
@@ -20,62 +20,51 @@ namespace onnx_tag {
 struct RuleMove {
   NodeId node;
   std::string module;
-  std::uint32_t rule;  // its place in the file
+  std::uint32_t rule;        // its place in the file
+  std::string_view because;  // lives as long as the rules
 };
 
 class RuleApplication {
  public:
-  // Finds the nodes of rules without a condition on the module, and adds the
-  // modules of these rules to the evidence. `rules` may be null.
-  RuleApplication(std::shared_ptr<const Rules> rules, Evidence& evidence);
-
-  // Tags those nodes.
-  void Place(Placed& placed) const;
-
-  // The claim that Place accepts for `node`, for `explain`.
-  std::optional<Claim> ClaimOn(NodeId node) const;
+  // `rules` may be null.
+  explicit RuleApplication(std::shared_ptr<const Rules> rules);
 
   // The rule that moves a placed node to another module.
   std::optional<RuleMove> FindMove(const Evidence& evidence, NodeId node,
                                    ModuleId module) const;
-  std::string_view Because(const RuleMove& move) const {
-    return rules_->rules[move.rule].because;
-  }
 
-  // All moves. Their tags are set to certain; the caller must set the modules.
-  const std::vector<RuleMove>& FindMoves(const Evidence& evidence,
-                                         Placed& placed);
+  // All moves. Their modules need not exist.
+  std::vector<RuleMove> FindMoves(const Evidence& evidence,
+                                  const Placed& placed);
 
   // Sets classes from the rules, then from the catalogue in the rules. Call it
   // after AssignClasses.
-  void Classify(const Evidence& evidence, Tagging& tagging) const;
+  void Classify(const Model& model, const ParameterFacts& parameters,
+                Tagging& tagging) const;
 
   // Sets roles and tags; then adds a note for each rule without a match. Call
   // it after AssignRoles.
-  void Finish(const Evidence& evidence, Tagging& tagging);
+  void Finish(const Model& model, const ParameterFacts& parameters,
+              Tagging& tagging);
 
   // The results of rules for a node other than its module, for `explain`.
   std::vector<std::string> Describe(const Evidence& evidence, NodeId node,
                                     ModuleId module) const;
 
  private:
-  // A node that a rule places.
-  struct Fact {
-    NodeId node;
-    ModuleId module;
-    std::uint32_t rule;
+  // What the conditions on a node are compared with.
+  struct NodeSource {
+    const Model& model;
+    const ParameterFacts& parameters;
   };
 
-  Claim ClaimOf(const Fact& fact) const;
   template <typename Use>
   void ForEachModule(const Tagging& tagging, Use use) const;
   template <typename Use>
-  void ForEachNode(const Evidence& evidence, const Tagging& tagging,
+  void ForEachNode(const NodeSource& nodes, const Tagging& tagging,
                    Use use) const;
 
   std::shared_ptr<const Rules> rules_;
-  std::vector<Fact> facts_;  // by node
-  std::vector<RuleMove> moves_;
   IdVector<NodeId, int> moved_;         // the rule, or -1; may be empty
   std::vector<std::uint64_t> matches_;  // by rule
 };

@@ -19,16 +19,10 @@ GatheredClaim Owned(const Claim& claim) {
 }  // namespace
 
 void ClaimGatherer::Begin(const Evidence& evidence,
-                          const RuleApplication& rules) {
+                          const RuleApplication& /*rules*/) {
   evidence_ = &evidence;
-  rules_ = &rules;
   open_.resize(evidence.model.node_count());
   winner_.resize(evidence.model.node_count(), kNone);
-  for (const NodeId node : evidence.model.Nodes()) {
-    if (const std::optional<Claim> claim = rules.ClaimOn(node)) {
-      Win(Owned(*claim));
-    }
-  }
 }
 
 void ClaimGatherer::BeforeRung(const Rung& rung, const Placed& placed) {
@@ -45,7 +39,6 @@ void ClaimGatherer::AfterRung(std::span<const Claim> accepted) {
 
 void ClaimGatherer::BeforeLaws(const std::vector<LawFinding>& findings,
                                const Placed& placed) {
-  modules_ = evidence_->modules;
   Placed after = placed;
   ObeyLaws(findings, after);
   for (const LawFinding& finding : findings) {
@@ -53,16 +46,13 @@ void ClaimGatherer::BeforeLaws(const std::vector<LawFinding>& findings,
     const NodeId node = finding.node;
     const Tag& tag = after[node];
     Replace(node, tag.module, tag.confidence, tag.source,
-            LawText(finding, modules_, placed[node]));
+            LawText(finding, evidence_->modules, placed[node]));
   }
-  for (const NodeId node : evidence_->model.Nodes()) {
-    if (!after[node].tagged()) continue;
-    const std::optional<RuleMove> move =
-        rules_->FindMove(*evidence_, node, after[node].module);
-    if (!move) continue;
-    Replace(node, modules_.Add(move->module), Confidence::kCertain,
-            Source::kRule, std::string(rules_->Because(*move)));
-  }
+}
+
+void ClaimGatherer::AfterMove(const RuleMove& move, ModuleId module) {
+  Replace(move.node, module, Confidence::kCertain, Source::kRule,
+          std::string(move.because));
 }
 
 void ClaimGatherer::Win(GatheredClaim claim) {
@@ -79,7 +69,6 @@ void ClaimGatherer::Replace(NodeId node, ModuleId module, Confidence confidence,
 
 GatheredClaims ClaimGatherer::Take() {
   GatheredClaims gathered;
-  gathered.modules = std::move(modules_);
   std::stable_sort(others_.begin(), others_.end(),
                    [](const GatheredClaim& a, const GatheredClaim& b) {
                      return a.node < b.node;

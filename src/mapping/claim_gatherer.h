@@ -14,14 +14,13 @@ namespace onnx_tag {
 
 struct GatheredClaim {
   NodeId node;
-  ModuleId module;  // in GatheredClaims::modules
+  ModuleId module;  // of the tagging; it may be left out there
   Confidence confidence;
   Source source;
   std::string because;
 };
 
 struct GatheredClaims {
-  ModuleTree modules;
   std::vector<GatheredClaim> winners;  // by node, at most one
   // Claims for another module than the winner's, at most three a node.
   std::vector<GatheredClaim> others;
@@ -36,6 +35,7 @@ class ClaimGatherer : public MappingObserver {
   void AfterRung(std::span<const Claim> accepted) override;
   void BeforeLaws(const std::vector<LawFinding>& findings,
                   const Placed& placed) override;
+  void AfterMove(const RuleMove& move, ModuleId module) override;
 
   // Call it once, after the mapping.
   GatheredClaims Take();
@@ -45,10 +45,8 @@ class ClaimGatherer : public MappingObserver {
   void Replace(NodeId node, ModuleId module, Confidence confidence,
                Source source, std::string because);
 
-  const Evidence* evidence_ = nullptr;  // until the laws
-  const RuleApplication* rules_ = nullptr;
-  Placed open_;  // without tags
-  ModuleTree modules_;
+  const Evidence* evidence_ = nullptr;      // until the laws
+  Placed open_;                             // without tags
   IdVector<NodeId, std::uint32_t> winner_;  // index in winners_
   std::vector<GatheredClaim> winners_;
   std::vector<GatheredClaim> others_;

@@ -40,7 +40,7 @@ void ExplainRules(const Evidence& evidence, const RuleApplication& rules,
                                 .module = move->module,
                                 .confidence = Confidence::kCertain,
                                 .source = Source::kRule,
-                                .because = std::string(rules.Because(*move)),
+                                .because = std::string(move->because),
                                 .wins = true});
 }
 
@@ -53,9 +53,6 @@ class NodeExplainer : public MappingObserver {
   void Begin(const Evidence& evidence, const RuleApplication& rules) override {
     evidence_ = &evidence;
     rules_ = &rules;
-    if (const std::optional<Claim> claim = rules.ClaimOn(node_)) {
-      Add("rule", *claim);
-    }
   }
 
   void BeforeRung(const Rung& rung, const Placed& placed) override {
@@ -80,6 +77,9 @@ class NodeExplainer : public MappingObserver {
     ExplainRules(*evidence_, *rules_, node_, explanation_);
     DescribeEvidence(*evidence_, node_, explanation_.notes);
   }
+
+  // ExplainRules has said it, before the evidence went.
+  void AfterMove(const RuleMove& /*move*/, ModuleId /*module*/) override {}
 
   Explanation Take() { return std::move(explanation_); }
 

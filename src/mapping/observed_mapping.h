@@ -26,6 +26,8 @@ class MappingObserver {
   // Before the laws are applied to the tags.
   virtual void BeforeLaws(const std::vector<LawFinding>& findings,
                           const Placed& placed) = 0;
+  // For each node that a rule moved, with its new module.
+  virtual void AfterMove(const RuleMove& move, ModuleId module) = 0;
 };
 
 // `observer` may be null.

@@ -153,7 +153,7 @@ Matcher::Table Matcher::ByModule(const Condition& condition) const {
     if (id != kNo<ModuleId>) table[Index(id)] = 1;
   }
   if (!patterns) return table;
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     if (table[Index(id)]) continue;
     const std::string path = tree.Path(id);
     for (const Value& value : condition.values) {

@@ -40,7 +40,7 @@ Values ValuesOf(Field field, const Tagging& tagging, const NodeList& nodes) {
     }
   }
   if (field == Field::kUnder || field == Field::kWithin) {
-    for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    for (const ModuleId id : tree.All()) {
       if (values.size() >= kMostValues) break;
       values.insert(field == Field::kUnder ? tree.Path(id)
                                            : std::string(ClassOf(tagging, id)));

@@ -130,7 +130,7 @@ std::vector<std::int32_t> LayerIndices(
   const Lists lists(tree, leaf_kind);
   std::vector<std::int32_t> layers(tree.size(), -1);
   // Parents precede their children, so each owner is checked at most once.
-  for (const ModuleId owner : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId owner : tree.All()) {
     if (tree.Children(owner).empty()) continue;
     const bool counts = layers[Index(owner)] < 0 && lists.IsLayerList(owner);
     for (const ModuleId child : tree.Children(owner)) {

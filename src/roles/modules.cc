@@ -32,19 +32,19 @@ class ModuleMeanings {
 
   void Run() {
     for (const NodeId node : model_.Nodes()) ReadNode(node);
-    for (const ModuleId id : AllIds<ModuleId>(tree_.size())) {
+    for (const ModuleId id : tree_.All()) {
       if (id != ModuleTree::kRoot && HasWeight(id) && IsElement(id)) {
         ModuleId& last = last_weight_[Index(tree_.Parent(id))];
         if (last == kNo<ModuleId> || Later(id, last)) last = id;
       }
     }
     facts_.modules.resize(tree_.size());
-    for (const ModuleId id : AllIds<ModuleId>(tree_.size())) Describe(id);
+    for (const ModuleId id : tree_.All()) Describe(id);
     std::vector<std::uint32_t> kinds;
     kinds.reserve(code_.size());
     for (const OwnCode& code : code_) kinds.push_back(code.kind);
     const std::vector<std::int32_t> layers = LayerIndices(tree_, kinds);
-    for (const ModuleId id : AllIds<ModuleId>(tree_.size())) {
+    for (const ModuleId id : tree_.All()) {
       facts_.modules[id].layer = layers[Index(id)];
     }
   }

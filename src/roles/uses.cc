@@ -221,7 +221,7 @@ void TellCrossAttention(RoleFacts& facts) {
     if (module != kNo<ModuleId>) facts.core[module] = module;
   }
   // Parents have smaller ids than their children.
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     if (id != ModuleTree::kRoot && facts.core[id] == kNo<ModuleId>) {
       facts.core[id] = facts.core[tree.Parent(id)];
     }

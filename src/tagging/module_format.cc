@@ -62,7 +62,7 @@ ModuleFormat::ModuleFormat(const Tagging& tagging)
   torch_nn.insert({"ModuleList", "ModuleDict"});
   const ModuleTree& tree = tagging.modules;
   left_out_.resize(tree.size());
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     const std::string_view name = tree.Class(id);
     left_out_[Index(id)] =
         name.empty() ? HoldsOnlyIndices(tree, id) : torch_nn.contains(name);

@@ -88,7 +88,7 @@ class Writer {
       total[Index(tree.Parent(MakeId<ModuleId>(i)))] += total[i];
     }
     out_ += "  \"modules\": [";
-    for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    for (const ModuleId id : tree.All()) {
       out_ += id == ModuleId{0} ? "\n    {\"path\": " : ",\n    {\"path\": ";
       AppendJsonString(out_, tree.Path(id));
       out_ += ", \"class\": ";

@@ -17,7 +17,7 @@ class Taking {
         carried_roles_(carried),
         roles_(mapped.roles.size(), kNo<RoleId>) {
     in_carried_[ModuleTree::kRoot] = ModuleTree::kRoot;
-    for (const ModuleId id : AllIds<ModuleId>(mapped.modules.size())) {
+    for (const ModuleId id : mapped.modules.All()) {
       if (id == ModuleTree::kRoot) continue;
       const ModuleId parent = in_carried_[mapped.modules.Parent(id)];
       if (parent == kNo<ModuleId>) continue;

@@ -51,6 +51,41 @@ TEST(ModuleTreeTest, KnowsAncestors) {
   EXPECT_TRUE(tree.IsAncestor(ModuleTree::kRoot, e));
 }
 
+TEST(ModuleTreeTest, AModuleThatIsLeftOutKeepsItsIdAndIsNotFound) {
+  // With more children than are searched one by one.
+  ModuleTree tree;
+  std::vector<ModuleId> layers;
+  for (int i = 0; i < 20; ++i) {
+    layers.push_back(tree.Add("layers." + std::to_string(i)));
+  }
+  IdVector<ModuleId, bool> kept(tree.size(), true);
+  for (const int i : {0, 3, 8, 19}) kept[layers[i]] = false;
+  tree.KeepOnly(kept);
+  EXPECT_EQ(tree.size(), 22u);
+  EXPECT_EQ(tree.count(), 18u);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::string path = "layers." + std::to_string(i);
+    EXPECT_EQ(tree.Path(layers[i]), path);
+    EXPECT_EQ(tree.Find(path), kept[layers[i]] ? layers[i] : kNo<ModuleId>);
+  }
+  std::vector<ModuleId> all;
+  for (const ModuleId id : tree.All()) all.push_back(id);
+  EXPECT_EQ(all.size(), 18u);
+  std::vector<ModuleId> children;
+  for (const ModuleId id : tree.Children(tree.Find("layers"))) {
+    children.push_back(id);
+  }
+  EXPECT_THAT(all, ::testing::IsSupersetOf(children));
+  EXPECT_EQ(children.size(), 16u);
+  // The same path again is another module.
+  const ModuleId again = tree.Add("layers.3");
+  EXPECT_GT(again, layers[19]);
+  EXPECT_EQ(tree.Find("layers.3"), again);
+  EXPECT_EQ(tree.count(), 19u);
+  const ModuleTree copy = tree;
+  EXPECT_EQ(copy.Find("layers.8"), kNo<ModuleId>);
+}
+
 TEST(ModuleTreeTest, ChildrenComeInTheOrderInWhichTheyWereAdded) {
   ModuleTree tree;
   tree.Add("b.x");

@@ -183,7 +183,7 @@ TEST(Strategies, UniversalNamesEveryClass) {
       MapNodes(model, By("universal"), FactsFor("universal", "bert"));
   EXPECT_TRUE(tagging.format.torch_nn);
   bool linear = false;
-  for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
+  for (const ModuleId id : tagging.modules.All()) {
     linear = linear || ModuleFormat(tagging).HierarchyTag(id).ends_with(
                            "BertSelfAttention/Linear");
   }

@@ -43,7 +43,10 @@ class OneRung {
   // For facts that the test makes up.
   Evidence& evidence() { return *evidence_; }
   ModuleId Module(const std::string& path) {
-    return AddModules({path}, *evidence_)[0];
+    const ModuleId id = evidence_->modules.Add(path);
+    static_cast<ModuleUses&>(*evidence_) = DescribeModules(
+        evidence_->modules, evidence_->scopes, *evidence_, evidence_->known);
+    return id;
   }
 
   // The node that makes the value.

@@ -53,7 +53,7 @@ class Comparison {
     const ModuleTree& tree = tagging.modules;
     const ModuleCounts counts(tagging);
     index.assign(tree.size(), 0);
-    for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    for (const ModuleId id : tree.All()) {
       if (counts.Total(id) == 0) continue;
       const auto [at, added] =
           by_path_.try_emplace(tree.Path(id), rows_.size());

@@ -61,7 +61,7 @@ class GraphmlWriter {
     const ModuleCounts counts(tagging_);
     const ParameterCounts parameters = model_.parameters();
     const ModuleTree& tree = tagging_.modules;
-    for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    for (const ModuleId id : tree.All()) {
       std::string out = fmt::format("<node id=\"m{}\">", Index(id));
       const std::string path = tree.Path(id);
       AddData(out, "kind", "module");
@@ -114,10 +114,10 @@ class GraphmlWriter {
 
   void Edges() {
     const ModuleTree& tree = tagging_.modules;
-    for (std::size_t i = 1; i < tree.size(); ++i) {
-      Edge("contains",
-           fmt::format("m{}", Index(tree.Parent(MakeId<ModuleId>(i)))),
-           fmt::format("m{}", i));
+    for (const ModuleId id : tree.All()) {
+      if (id == ModuleTree::kRoot) continue;
+      Edge("contains", fmt::format("m{}", Index(tree.Parent(id))),
+           fmt::format("m{}", Index(id)));
     }
     for (const NodeId node : model_.nodes().All()) {
       const Tag& tag = tagging_.tags[node];

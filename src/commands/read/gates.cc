@@ -36,7 +36,7 @@ class RequiredModules {
 
  private:
   bool HasMatch() const {
-    for (const ModuleId id : AllIds<ModuleId>(tree_.size())) {
+    for (const ModuleId id : tree_.All()) {
       if (counts_.Total(id) > 0 && MatchesPattern(glob_, tree_.Path(id), '.')) {
         return true;
       }

@@ -239,10 +239,11 @@ class ModelJson {
     const ModuleTree& tree = tagging_.modules;
     const ModuleFormat format(tagging_);
     Column parents, names, classes, levels, tags;
-    for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    row_.resize(tree.size(), -1);
+    for (const ModuleId id : tree.All()) {
+      row_[id] = static_cast<std::int64_t>(names.size());
       const bool root = id == ModuleTree::kRoot;
-      parents.push_back(
-          root ? -1 : static_cast<std::int64_t>(Index(tree.Parent(id))));
+      parents.push_back(root ? -1 : row_[tree.Parent(id)]);
       names.push_back(words_.IdOf(root ? "" : Shortened(tree.Atom(id))));
       std::string name(tree.Class(id));
       if (root && name.empty()) name = tagging_.root.name;
@@ -283,15 +284,8 @@ class ModelJson {
   void GatherReasons() {
     reason_.resize(nodes_.size(), -1);
     if (!reported_.claims) return;
-    const GatheredClaims& claims = *reported_.claims;
-    const ModuleTree& tree = tagging_.modules;
-    module_of_.resize(claims.modules.size(), kNo<ModuleId>);
-    for (const ModuleId id : AllIds<ModuleId>(claims.modules.size())) {
-      module_of_[id] = tree.Find(claims.modules.Path(id));
-    }
-    for (const GatheredClaim& claim : claims.winners) {
-      const Tag& tag = tagging_.tags[claim.node];
-      if (!tag.tagged() || module_of_[claim.module] != tag.module) continue;
+    for (const GatheredClaim& claim : reported_.claims->winners) {
+      if (claim.module != tagging_.tags[claim.node].module) continue;
       reason_[claim.node] = reasons_.IdOrNone(Shortened(claim.because));
     }
   }
@@ -309,8 +303,7 @@ class ModelJson {
       names.push_back(strings_.IdOf(Shortened(nodes_.Name(node))));
       ops.push_back(OpOf(node));
       const Tag& tag = tagging_.tags[node];
-      modules.push_back(
-          tag.tagged() ? static_cast<std::int64_t>(Index(tag.module)) : -1);
+      modules.push_back(tag.tagged() ? row_[tag.module] : -1);
       roles.push_back(static_cast<std::int64_t>(Index(tag.role)));
       verdicts.push_back(verdicts_.IdOf(
           {static_cast<std::int64_t>(tag.confidence),
@@ -421,13 +414,12 @@ class ModelJson {
     Column nodes, modules, levels, sources, reasons;
     if (reported_.claims) {
       for (const GatheredClaim& claim : reported_.claims->others) {
-        const ModuleId module = module_of_[claim.module];
-        if (module == kNo<ModuleId> ||
-            module == tagging_.tags[claim.node].module) {
+        if (row_[claim.module] < 0 ||
+            claim.module == tagging_.tags[claim.node].module) {
           continue;
         }
         nodes.push_back(static_cast<std::int64_t>(Index(claim.node)));
-        modules.push_back(static_cast<std::int64_t>(Index(module)));
+        modules.push_back(row_[claim.module]);
         levels.push_back(static_cast<std::int64_t>(claim.confidence));
         sources.push_back(static_cast<std::int64_t>(claim.source));
         reasons.push_back(reasons_.IdOf(Shortened(claim.because)));
@@ -444,7 +436,7 @@ class ModelJson {
     modules.clear();
     for (const Origin& origin : tagging_.origins) {
       nodes.push_back(static_cast<std::int64_t>(Index(origin.node)));
-      modules.push_back(static_cast<std::int64_t>(Index(origin.module)));
+      modules.push_back(row_[origin.module]);
     }
     json_.Key("origins").Open('{');
     json_.Key("node").Numbers(nodes);
@@ -470,9 +462,7 @@ class ModelJson {
       for (const sizes::Weight& weight : reported_.sizes->weights) {
         weight_values_.push_back(IdOf(weight.value));
         weight_modules_.push_back(
-            weight.module == kNo<ModuleId>
-                ? -1
-                : static_cast<std::int64_t>(Index(weight.module)));
+            weight.module == kNo<ModuleId> ? -1 : row_[weight.module]);
         weight_sizes_.push_back(
             sizes_.IdOf({static_cast<std::int64_t>(weight.elements),
                          static_cast<std::int64_t>(weight.bytes)}));
@@ -524,8 +514,8 @@ class ModelJson {
   std::map<std::pair<std::string, std::string>, std::int64_t> op_ids_;
   std::vector<std::string> op_names_, op_domains_;
   IdVector<NodeId, std::int64_t> reason_;
-  IdVector<ModuleId, ModuleId> module_of_;  // of the claims' tree in ours
-  Column value_ids_;                        // by ValueId
+  IdVector<ModuleId, std::int64_t> row_;  // of each module; -1: left out
+  Column value_ids_;                      // by ValueId
   std::unordered_map<std::string, std::int64_t> named_values_;
   Column value_names_, value_types_;
   Column weight_values_, weight_modules_, weight_sizes_;
@@ -616,7 +606,7 @@ ZooEntry DescribeForZoo(const ReportedModel& reported) {
   entry.producer = about.producer;
   entry.dialect = about.dialect;
   entry.coverage = CountTags(reported.model.tagging());
-  entry.modules = reported.model.tagging().modules.size();
+  entry.modules = reported.model.tagging().modules.count();
   entry.has_sums = reported.sizes.has_value();
   if (reported.sizes) entry.sums = reported.sizes->all;
   return entry;

@@ -9,7 +9,7 @@ namespace {
 [[noreturn]] void FailOnModule(const ModuleTree& tree,
                                const std::string& path) {
   std::vector<std::string> paths;
-  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+  for (const ModuleId id : tree.All()) {
     if (paths.size() < 10'000) paths.push_back(tree.Path(id));
   }
   const std::vector<std::string_view> views(paths.begin(), paths.end());
@@ -32,11 +32,15 @@ std::vector<ModuleId> FindTops(const Tagging& tagging,
   if (id != kNo<ModuleId>) return {id};
   std::vector<ModuleId> tops;
   std::vector<char> inside(tree.size());  // below one that fits
-  for (std::size_t i = 1; HasWildcards(path) && i < tree.size(); ++i) {
-    const ModuleId module = MakeId<ModuleId>(i);
-    inside[i] = inside[Index(tree.Parent(module))];
-    if (inside[i] || !MatchesPattern(path, tree.Path(module), '.')) continue;
-    inside[i] = 1;
+  for (const ModuleId module : tree.All()) {
+    if (module == ModuleTree::kRoot) continue;
+    if (!HasWildcards(path)) break;
+    inside[Index(module)] = inside[Index(tree.Parent(module))];
+    if (inside[Index(module)] ||
+        !MatchesPattern(path, tree.Path(module), '.')) {
+      continue;
+    }
+    inside[Index(module)] = 1;
     tops.push_back(module);
   }
   if (tops.empty()) FailOnModule(tree, path);

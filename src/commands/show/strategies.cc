@@ -36,7 +36,7 @@ struct Agreement {
 
 Agreement Compare(const Tagging& a, const Tagging& b) {
   IdVector<ModuleId, ModuleId> in_b(a.modules.size(), kNo<ModuleId>);
-  for (const ModuleId id : AllIds<ModuleId>(a.modules.size())) {
+  for (const ModuleId id : a.modules.All()) {
     if (id == ModuleTree::kRoot) {
       in_b[id] = ModuleTree::kRoot;
     } else if (const ModuleId parent = in_b[a.modules.Parent(id)];

@@ -48,7 +48,7 @@ ModuleId FindModule(const ModuleTree& modules, const std::string& path) {
   const ModuleId found = modules.Find(path);
   if (found != kNo<ModuleId>) return found;
   std::vector<std::string> paths;
-  for (const ModuleId id : AllIds<ModuleId>(modules.size())) {
+  for (const ModuleId id : modules.All()) {
     paths.push_back(modules.Path(id));
   }
   const std::vector<std::string_view> views(paths.begin(), paths.end());

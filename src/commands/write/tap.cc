@@ -101,7 +101,7 @@ Taps FindTaps(const TapOptions& options, const Model& model,
   const ModuleValues values(model, tagging);
   OutputNames names(model);
   Taps taps;
-  for (const ModuleId id : AllIds<ModuleId>(tagging.modules.size())) {
+  for (const ModuleId id : tagging.modules.All()) {
     const std::string path = tagging.modules.Path(id);
     if (!IsAsked(options, path)) continue;
     const std::vector<ValueId>& list =

@@ -1,7 +1,19 @@
-// Claims from direct evidence: metadata, scoped names, surviving value names.
+// Claims from direct evidence: the user's rules, metadata, scoped names,
+// surviving value names.
 #include "ladder/claim.h"
 
 namespace onnx_tag {
+
+std::vector<Claim> ProposeFromRules(const Evidence& evidence,
+                                    const Placed& placed) {
+  std::vector<Claim> claims;
+  for (const RuleFact& fact : evidence.ruled) {
+    if (placed[fact.node].tagged()) continue;
+    claims.push_back({fact.node, fact.module, Confidence::kCertain,
+                      Source::kRule, fact.because});
+  }
+  return claims;
+}
 
 std::vector<Claim> ProposeFromMetadata(const Evidence& evidence,
                                        const Placed& placed) {
