@@ -1,7 +1,7 @@
 """onnx-tag in Python: tags an ONNX file, asks its tags, and records what a PyTorch model is and does.
 
-`record`, `export_and_record`, `export_and_tag` and `Recorder` need torch; all else needs nothing but Python. torch is
-imported when one of the former is first used.
+`record`, `export_and_record`, `export_and_tag`, `record_reference` and `Recorder` need torch; all else needs nothing
+but Python. torch is imported when one of the former is first used.
 """
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from .api import export_and_record as export_and_record
     from .api import export_and_tag as export_and_tag
     from .api import record as record
+    from .reference import record_reference as record_reference
 
 __all__ = ["BoundTags", "GateError", "Module", "Node", "ProgramError", "Recorder", "RecordingError", "Tags",
-           "TagsError", "UnknownWord", "__version__", "export_and_record", "export_and_tag", "record", "tag"]
+           "TagsError", "UnknownWord", "__version__", "export_and_record", "export_and_tag", "record",
+           "record_reference", "tag"]
 _NEED_TORCH = ("Recorder", "export_and_record", "export_and_tag", "record")
 
 
@@ -28,4 +30,7 @@ def __getattr__(name: str) -> Any:
     if name in _NEED_TORCH:
         from . import api
         return getattr(api, name)
+    if name == "record_reference":
+        from .reference import record_reference
+        return record_reference
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

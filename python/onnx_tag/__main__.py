@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import List, Optional
 
-from . import compare, program
+from . import compare, program, reference_command
 from ._version import __version__
 from .document import RecordingError
 from .errors import ProgramError, TagsError
@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     record.add_argument("--force", action="store_true", help="replace existing files of any kind")
     record.add_argument("--export", metavar="MODEL.onnx", help="also export the model")
     record.add_argument("--exporter", choices=("dynamo", "torchscript"), default="dynamo")
+    reference_command.add_parser(commands, formatter)
     compare.add_parser(commands, formatter)
     return top
 
@@ -111,6 +112,9 @@ def main(argv: Optional[List[str]] = None) -> int:
     try:
         if options.command == "compare":
             return compare.run(options)
+        if options.command == "reference":
+            print(reference_command.run(options))
+            return 0
         print(run_record(options))
     except (RecordingError, TagsError) as error:
         print(f"onnx_tag: {error}", file=sys.stderr)
@@ -125,7 +129,7 @@ def main(argv: Optional[List[str]] = None) -> int:
         source = getattr(options, "source", options.command)
         print(f"onnx_tag: {source}: {type(error).__name__} while the model was built or run; nothing written",
               file=sys.stderr)
-        return 3 if options.command == "compare" else 1
+        return 1 if options.command == "record" else 3
     return 0
 
 

@@ -1,46 +1,90 @@
 """Where two versions of a model begin to differ, module by module.
 
-Both versions run on the same inputs. `onnx-tag tap` makes the outputs of modules visible in an ONNX file, some modules
-at a time, so that memory stays bounded; forward hooks do the same in PyTorch. Needs numpy and onnxruntime, and torch
-for a PyTorch model.
+A is a recorded run of a PyTorch model (a reference), the PyTorch model itself, or an ONNX file; B is an ONNX file. Both
+see the same inputs. The outputs of some modules at a time become outputs of the graph, so that memory stays bounded,
+and are compared as real numbers. Needs numpy and onnxruntime, and torch only for a PyTorch model.
 """
 from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import math
 import os
+import sys
 import tempfile
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
-from . import program
 from .arrays import read_npz
 from .errors import InputError, TagsError
-from .measures import Errors
+from .globs import matcher
+from .measures import CLASSES, Errors
+from .onnx_side import Found, FoundValues, OnnxSide, Tap
 from .outputs import Inputs, judge, write
-from .user_function import call
-
-if TYPE_CHECKING:
-    import numpy as np
-    from torch import nn
-
-Arrays = Dict[str, List["np.ndarray[Any, Any]"]]            # by module: its outputs, in order
+from .reference import MAX_SIZE, Recorded, Reference, Values, is_reference, record_reference
+from .tags import is_under
+from .user_function import call, source_file
 
 
 class CompareError(TagsError):
     """The two versions cannot be compared; the text says why."""
 
 
-@dataclass
-class Tap:
-    """One output of a module in an ONNX file."""
-    module: str
-    cls: Optional[str]
-    output: str
-    value: str
-    node: int                                               # place of the node that makes it
+class Precision(NamedTuple):
+    """What numbers B computes with, and what is usual for them."""
+    name: str
+    min_sqnr: Optional[float]                               # dB; None: rtol and atol decide
+    max_lost: Optional[float]                               # dB
+    usual: float                                            # dB that one operation has on exact inputs
+
+
+FLOAT = Precision("float32", None, None, 110)
+HALF = Precision("float16", 30, 20, 45)
+EIGHT_BITS = Precision("8 bits", 15, 12, 35)
+FOUR_BITS = Precision("4 bits", 8, 12, 20)
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What a module must keep; None is no condition."""
+    rtol: Optional[float] = None                            # of the largest value of the module
+    atol: Optional[float] = None
+    min_sqnr: Optional[float] = None
+    min_cosine: Optional[float] = None
+    max_lost: Optional[float] = None                        # dB that a module itself loses
+
+    def or_usual(self, precision: Precision) -> "Tolerance":
+        """Where nothing was asked for: what is usual for the numbers of B."""
+        if self == Tolerance():
+            if precision.min_sqnr is None:
+                return Tolerance(1e-3, 1e-5)
+            return Tolerance(min_sqnr=precision.min_sqnr, max_lost=precision.max_lost)
+        if self.rtol is not None or self.atol is not None:
+            return replace(self, rtol=self.rtol or 0.0, atol=1e-5 if self.atol is None else self.atol)
+        return self
+
+    def holds(self, errors: Errors) -> bool:
+        if errors.unlike:
+            return False
+        if self.rtol is not None and self.atol is not None and not errors.is_within(self.rtol, self.atol):
+            return False
+        # Without a signal there is no ratio: an output of zeros that differs is out.
+        return ((self.min_sqnr is None or errors.sqnr >= self.min_sqnr)
+                and (self.min_cosine is None or errors.cosine >= self.min_cosine))
+
+    def __str__(self) -> str:
+        said = []
+        if self.rtol is not None:
+            said.append(f"rtol {self.rtol:g}, atol {self.atol:g}")
+        if self.min_sqnr is not None:
+            said.append(f"SQNR at least {self.min_sqnr:g} dB")
+        if self.min_cosine is not None:
+            said.append(f"cosine at least {self.min_cosine:g}")
+        if self.max_lost is not None:
+            said.append(f"at most {self.max_lost:g} dB lost in a module")
+        return ", ".join(said)
 
 
 @dataclass
@@ -48,13 +92,20 @@ class Row:
     """What is known of one module: its outputs in A and in B."""
     module: str
     cls: Optional[str]
-    order: Tuple[int, int]
-    errors: Errors = field(default_factory=Errors)
+    errors: Errors
+    parts: List[Tuple[int, Errors]]                         # by output: the node that makes it in B, and its errors
+    values: List[str] = field(default_factory=list)         # in B
+    folded: List[str] = field(default_factory=list)         # modules of A that B has inside this one
+    confidence: Optional[str] = None                        # of the tags of these values, the lowest
     added: float = 0.0                                      # relative error that its inputs do not have
+    lost: float = 0.0                                       # dB of SQNR that its inputs still have
+    within: bool = True
+    place: int = 0                                          # of the node where it leaves the tolerance, or ends
 
     @property
-    def within(self) -> bool:
-        return self.errors.within
+    def order(self) -> Tuple[int, int]:
+        """Where several modules end at one node, the deepest first."""
+        return self.place, -self.module.count(".") if self.module else 1
 
 
 @dataclass
@@ -66,8 +117,12 @@ class Comparison:
     only_a: List[str]
     only_b: List[str]
     shapes: List[str]                                       # modules whose outputs have other shapes
-    rtol: float
-    atol: float
+    not_real: List[str]                                     # integers of B without a known scale
+    not_found: List[str]                                    # modules whose result has the tag of another in B
+    precision: Precision
+    tolerance: Tolerance
+    sure: int
+    nodes: int
     worst: List[Row] = field(default_factory=list)
 
     @property
@@ -82,254 +137,393 @@ class Comparison:
     def equal(self) -> bool:
         return self.first is None and not self.shapes
 
+    @property
+    def guessed(self) -> List[Row]:
+        return [row for row in self.rows if row.confidence == "low"]
+
+    @property
+    def weak(self) -> bool:
+        """Whether the tags of B are too weak to trust the names of modules."""
+        return self.sure < 0.8 * self.nodes
+
     def to_json(self) -> Dict[str, Any]:
         def number(value: float) -> Any:
             return value if math.isfinite(value) else None
-        first, not_finite = self.first, self.first_not_finite
+        first, not_finite, tolerance = self.first, self.first_not_finite, self.tolerance
         return {
-            "a": self.a, "b": self.b, "rtol": self.rtol, "atol": self.atol, "equal": self.equal,
+            "a": self.a, "b": self.b, "precision": self.precision.name, "rtol": tolerance.rtol, "atol": tolerance.atol,
+            "min_sqnr_db": tolerance.min_sqnr, "min_cosine": tolerance.min_cosine,
+            "max_lost_db": tolerance.max_lost, "equal": self.equal,
             "first": first.module if first else None,
             "first_not_finite": not_finite.module if not_finite else None,
             "worst": [row.module for row in self.worst],
+            "histogram_ends": list(CLASSES),
             "modules": [{"module": row.module, "class": row.cls, "max": number(row.errors.max),
                          "mean": number(row.errors.mean), "relative": number(row.errors.relative),
-                         "sqnr_db": number(row.errors.sqnr), "not_finite_a": row.errors.not_finite_a,
+                         "sqnr_db": number(row.errors.sqnr), "cosine": row.errors.cosine,
+                         "histogram": row.errors.histogram, "not_finite_a": row.errors.not_finite_a,
                          "not_finite_b": row.errors.not_finite_b, "unlike": row.errors.unlike,
-                         "added": number(row.added), "within": row.within}
-                        for row in self.rows],
-            "only_a": self.only_a, "only_b": self.only_b, "other_shapes": self.shapes,
+                         "sampled": row.errors.sampled, "added": number(row.added), "lost_db": number(row.lost),
+                         "values": row.values, "folded": row.folded, "confidence": row.confidence,
+                         "within": row.within} for row in self.rows],
+            "only_a": self.only_a, "only_b": self.only_b, "other_shapes": self.shapes, "not_real": self.not_real,
+            "not_found": self.not_found,
+            "sure_nodes": self.sure, "nodes": self.nodes,
         }
 
-    def to_text(self, all_rows: bool = False) -> str:
-        lines = [f"A  {self.a}", f"B  {self.b}", ""]
-        shown = self.rows if all_rows else [row for row in self.rows if not row.within]
+    def to_text(self, all_rows: bool = False, sort: str = "lost", color: bool = False, most: int = 30) -> str:
+        lines = [f"A  {self.a}", f"B  {self.b} ({self.precision.name})", ""]
+        shown = sorted((row for row in self.rows if all_rows or not row.within), key=SORTS[sort])
+        left = 0 if all_rows else len(shown) - most
         if shown:
-            lines.append(f"{'max':>10} {'mean':>10} {'SQNR dB':>8} {'added':>9}  module")
-            lines += [_line(row) for row in shown]
+            lines.append(f"{'max':>9} {'mean':>9} {'cosine':>8} {'SQNR dB':>8} {'lost dB':>8} {'errors':>8}  module")
+            lines += [_line(row, color) for row in (shown if left <= 0 else shown[:most])]
+            if left > 0:
+                lines.append(f"... and {left} more; list them with --all")
             lines.append("")
         lines.append(f"{len(self.rows)} modules compared, {sum(not row.within for row in self.rows)} out of tolerance "
-                     f"(rtol {self.rtol:g}, atol {self.atol:g})")
+                     f"({self.tolerance})")
         for title, modules in (("only in A", self.only_a), ("only in B", self.only_b),
-                               ("with other shapes", self.shapes)):
+                               ("with other shapes", self.shapes), ("with integers of unknown scale", self.not_real),
+                               ("whose result has the tag of another in B", self.not_found)):
             if modules:
                 lines.append(f"{len(modules)} {title}: {', '.join(modules[:5])}{', ...' if len(modules) > 5 else ''}")
         if self.first is not None:
             lines.append(f"first out of tolerance: {_named(self.first)}")
+        if self.worst:
             lines.append("adds most: " + ", ".join(_named(row) for row in self.worst))
         if self.first_not_finite is not None:
             row, errors = self.first_not_finite, self.first_not_finite.errors
             lines.append(f"first NaN or Inf: {_named(row)} ({errors.not_finite_a} in A, {errors.not_finite_b} in B)")
         return "\n".join(lines) + "\n"
 
+    def to_table(self) -> str:
+        """For `onnx-tag profile` and `report --profile`: one line for each value of B."""
+        lines: Dict[str, str] = {}
+        for row in self.rows:                               # deeper modules come first
+            for value in row.values:
+                numbers = (row.errors.relative, row.errors.noise, row.lost)
+                lines.setdefault(value, value + "".join(f"\t{min(number, 1e12):.9g}" for number in numbers) + "\n")
+        return TABLE_HEAD + "".join(lines.values())
+
+
+TABLE_HEAD = "value\trelative_error\tnoise_to_signal\tlost_db\n"
+SORTS: Dict[str, Any] = {
+    "lost": lambda row: (-row.lost, row.order), "order": lambda row: row.order,
+    "sqnr": lambda row: (row.errors.sqnr, row.order), "max": lambda row: (-row.errors.max, row.order),
+    "mean": lambda row: (-row.errors.mean, row.order), "cosine": lambda row: (row.errors.cosine, row.order),
+    "module": lambda row: row.module}
+
 
 def _named(row: Row) -> str:
     return f"{row.module or '<root>'} ({row.cls})" if row.cls else row.module or "<root>"
 
 
-def _line(row: Row) -> str:
+def _classes(histogram: Sequence[int]) -> str:
+    """Shares in tenths, one character for each class of relative errors."""
+    total = sum(histogram) or 1
+    return "".join("." if count == 0 else "0123456789X"[round(10 * count / total)] for count in histogram)
+
+
+def _line(row: Row, color: bool) -> str:
     errors = row.errors
-    bad = f"  {errors.not_finite_b} NaN or Inf" if errors.not_finite_b else ""
-    return f"{errors.max:10.3g} {errors.mean:10.3g} {errors.sqnr:8.1f} {row.added:9.2g}  {_named(row)}{bad}"
+    notes = "".join([f"  with {', '.join(row.folded)}" if row.folded else "",
+                     f"  {errors.not_finite_b} NaN or Inf" if errors.not_finite_b else "",
+                     "  sampled" if errors.sampled else "", "  guessed" if row.confidence == "low" else ""])
+    text = (f"{errors.max:9.3g} {errors.mean:9.3g} {errors.cosine:8.5f} {errors.sqnr:8.1f} {row.lost:8.1f} "
+            f"{_classes(errors.histogram)}  {_named(row)}{notes}")
+    code = "31" if not row.within else "33" if row.lost > 6 else ""
+    return f"\033[{code}m{text}\033[0m" if color and code else text
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+# ------------------------------------------------------------ sides
+class OnnxReference:
+    """An ONNX file as A."""
+
+    def __init__(self, side: OnnxSide) -> None:
+        self.side = side
+        self.name = side.name
+        self.hierarchy: Optional[Mapping[str, Any]] = None
+
+    def classes(self) -> Dict[str, Optional[str]]:
+        return self.side.classes()
+
+    @functools.cached_property
+    def _readers(self) -> Dict[str, List[str]]:
+        graph = self.side.graph
+        found: Dict[str, List[str]] = {}
+        for tap in self.side.taps:
+            modules = {node.module for node in graph.readers.get(tap.candidates[0].value, [])}
+            found.setdefault(tap.module, []).extend(module for module in modules if module)
+        return found
+
+    def readers(self, module: str) -> List[str]:
+        return self._readers.get(module, [])
+
+    def identities(self, module: str) -> Set[Any]:
+        return {tap.candidates[0].value for tap in self.side.by_module.get(module, [])}
+
+    def run(self, modules: Sequence[str], inputs: Mapping[str, Any]) -> Values:
+        def recorded(values: FoundValues) -> Dict[str, List[Recorded]]:
+            return {module: [Recorded.of(module, found[0].array, found[0].real.value) for _, found in outputs
+                             if found[0].array is not None] for module, outputs in values.items()}
+        outputs, given = self.side.run(modules, inputs)
+        return Values(recorded(outputs), recorded(given))
 
 
-def _session(name: str, path: str, options: Any) -> Any:
-    import onnxruntime as ort
-    try:
-        return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        raise InputError(f"{name}: ONNX Runtime could not load it: {_first_line(error)}") from None
+Side = Union[Reference, OnnxReference]
 
 
-class OnnxSide:
-    """An ONNX file whose modules can be looked into."""
-
-    def __init__(self, path: str, words: Sequence[str] = (), optimize: bool = False) -> None:
-        self.name = path
-        self._words = list(words)
-        self._optimize = optimize
-        self.taps = self._list([])
-        inputs = self._list(["--inputs"])
-        self.inputs: Dict[str, List[str]] = {}              # by module: values that go in
-        for tap in inputs:
-            self.inputs.setdefault(tap.module, []).append(tap.value)
-
-    def _list(self, more: Sequence[str]) -> List[Tap]:
-        with tempfile.TemporaryDirectory() as folder:
-            output = os.path.join(folder, "tapped.onnx")
-            answer = program.run(["tap", self.name, "--module", "", "**", *more, "-o", output, "--data", "keep",
-                                  "--dry-run", "--json", *self._words])
-        if answer.code != 0:
-            return []
-        return [Tap(tap["module"], tap["class"], tap["output"], tap["value"],
-                    -1 if tap["node"] is None else tap["node"]) for tap in json.loads(answer.out)["taps"]]
-
-    def modules(self) -> Dict[str, Tap]:
-        result: Dict[str, Tap] = {}
-        for tap in self.taps:
-            result.setdefault(tap.module, tap)
-        return result
-
-    def run(self, modules: Sequence[str], inputs: Mapping[str, Any]) -> Arrays:
-        import numpy as np
-        import onnxruntime as ort
-        wanted = [tap for tap in self.taps if tap.module in set(modules)]
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "tapped.onnx")
-            program.run(["tap", self.name, "--module", *modules, "-o", path, "--data", "link", "-q", *self._words],
-                        allow_findings=False)
-            options = ort.SessionOptions()
-            options.log_severity_level = 3
-            if not self._optimize:
-                options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-            session = _session(self.name, path, options)
-        feed = {}
-        for value in session.get_inputs():
-            if value.name not in inputs:
-                raise CompareError(f"{self.name}: needs the input {value.name!r}; there are: {', '.join(inputs)}")
-            array = np.asarray(inputs[value.name])
-            kind = {"tensor(float16)": np.float16, "tensor(float)": np.float32, "tensor(double)": np.float64,
-                    "tensor(int64)": np.int64, "tensor(int32)": np.int32}.get(value.type)
-            feed[value.name] = array.astype(kind) if kind is not None and array.dtype != kind else array
-        # Outputs that the model had keep their names; the program may have told new ones apart.
-        known = {output.name for output in session.get_outputs()}
-        names = list(dict.fromkeys(tap.output for tap in wanted if tap.output in known))
-        try:
-            found = dict(zip(names, session.run(names, feed)))
-        except Exception as error:                          # ONNX Runtime raises a dozen kinds
-            raise InputError(f"{self.name}: ONNX Runtime could not run it on these inputs: {_first_line(error)}"
-                             ) from None
-        result: Arrays = {}
-        for tap in wanted:
-            if tap.output in found and isinstance(found[tap.output], np.ndarray):
-                result.setdefault(tap.module, []).append(found[tap.output])
-        return result
+@contextlib.contextmanager
+def live(model: Any, inputs: Any, kwargs: Optional[Mapping[str, Any]] = None, *, name: str = "model",
+         modules: Sequence[str] = ()) -> Iterator[Reference]:
+    """A PyTorch model as A: runs it once and keeps what its modules give, in a temporary file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.ref")
+        record_reference(model, inputs, path, kwargs=kwargs, modules=modules, tensors=["**", ""], max_size=4 * MAX_SIZE)
+        reference = Reference(path)
+        reference.name = name
+        yield reference
 
 
-class TorchSide:
-    """A PyTorch model; forward hooks look into its modules."""
-
-    def __init__(self, name: str, model: "nn.Module", args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        self.name = name
-        self._model = model.eval()
-        self._args = tuple(args)
-        self._kwargs = dict(kwargs)
-        self._paths = dict(model.named_modules())
-
-    def modules(self) -> Dict[str, Optional[str]]:
-        return {path: type(module).__name__ for path, module in self._paths.items()}
-
-    def run(self, modules: Sequence[str], inputs: Mapping[str, Any]) -> Arrays:
-        import torch
-
-        from .recorder import tensors_in
-        result: Arrays = {}
-        hooks = []
-
-        def remember(path: str) -> Any:
-            def hook(module: Any, args: Any, output: Any) -> None:
-                result.setdefault(path, []).extend(
-                    tensor.detach().to(torch.float32).numpy().copy() if tensor.dtype == torch.bfloat16
-                    else tensor.detach().numpy().copy() for tensor in tensors_in(output))
-            return hook
-        try:
-            for path in modules:
-                hooks.append(self._paths[path].register_forward_hook(remember(path)))
-            with torch.no_grad():
-                self._model(*self._args, **self._kwargs)
-        finally:
-            for hook in hooks:
-                hook.remove()
-        return result
+# ------------------------------------------------------------ pairs
+def _merged(shape: Sequence[int]) -> List[int]:
+    return [size for size in shape if size != 1]
 
 
-def _batches(items: Sequence[str], size: int) -> Iterator[List[str]]:
-    for start in range(0, len(items), size):
-        yield list(items[start:start + size])
+def same_order(a: Sequence[int], b: Sequence[int]) -> bool:
+    """Whether both shapes have the same values in the same order: equal, or neighbouring dimensions merged."""
+    if 0 in a or 0 in b:
+        return 0 in a and 0 in b
+    fine, coarse = sorted((_merged(a), _merged(b)), key=len, reverse=True)
+    at = 0
+    for size in coarse:
+        product = 1
+        while at < len(fine) and product < size:
+            product *= fine[at]
+            at += 1
+        if product != size:
+            return False
+    return at == len(fine)
 
 
-def _same_shape(a: Any, b: Any) -> bool:
-    return [d for d in a.shape if d != 1] == [d for d in b.shape if d != 1]
+class Pair(NamedTuple):
+    """An output of A and the values of B that may be compared with it."""
+    recorded: Recorded
+    tap: Tap
+    candidates: List[Found]
 
 
-def _pairs(a: Sequence[Any], b: Sequence[Any]) -> List[Tuple[Any, Any]]:
-    """Outputs that correspond: in order, of one shape. Nothing where no shape fits."""
-    pairs, at = [], 0
-    for one in a:
-        for place in range(at, len(b)):
-            if _same_shape(one, b[place]):
-                pairs.append((one, b[place]))
-                at = place + 1
+def _fitting(recorded: Recorded, candidates: Sequence[Found]) -> List[Found]:
+    """Integers are compared with integers only."""
+    return [found for found in candidates
+            if found.array is not None and same_order(recorded.shape, found.array.shape)
+            and (recorded.kind in "fc") == (found.array.dtype.kind in "fc")]
+
+
+def _pairs(outputs: Sequence[Recorded], values: Sequence[Tuple[Tap, List[Found]]]) -> List[Pair]:
+    """Outputs that correspond: of one name, else in order and of one shape. Nothing where no shape fits."""
+    pairs: List[Pair] = []
+    left, free = list(outputs), sorted(values, key=lambda value: value[0].node)
+    for recorded in outputs:
+        for tap, candidates in free:
+            named = [found for found in candidates if recorded.value is not None and found.real.value == recorded.value]
+            found = _fitting(recorded, named)
+            if found:
+                pairs.append(Pair(recorded, tap, found))
+                left = [other for other in left if other is not recorded]
+                free = [value for value in free if value[0] is not tap]
                 break
+    while left:
+        alike = [recorded for recorded in left if recorded.shape == left[0].shape and recorded.kind == left[0].kind]
+        fits = [(tap, found) for tap, candidates in free for found in [_fitting(alike[0], candidates)] if found]
+        # What a module makes last is its result; the rest are steps on the way.
+        for recorded, (tap, found) in zip(alike, fits[-len(alike):]):
+            pairs.append(Pair(recorded, tap, found))
+            free = [value for value in free if value[0] is not tap]
+        left = [recorded for recorded in left if not any(recorded is other for other in alike)]
     return pairs
 
 
-def compare(a: Any, b: Any, inputs: Mapping[str, Any], *, modules: Sequence[str] = (), rtol: float = 1e-3,
-            atol: float = 1e-5, batch: int = 32) -> Comparison:
-    """Runs both sides, `batch` modules at a time, and measures each module that both have."""
-    import fnmatch
-    of_a, of_b = a.modules(), b.modules()
-    # B is always an ONNX file: its nodes say the order in which modules run.
-    common = [path for path in of_b if path in of_a
-              and (not modules or any(fnmatch.fnmatchcase(path, pattern) for pattern in modules))]
+class Measured(NamedTuple):
+    """A pair that was measured."""
+    tap: Tap
+    found: Found
+    errors: Errors
+
+
+def _measured(pair: Pair) -> Measured:
+    """With the candidate that fits best."""
+    best: Optional[Measured] = None
+    for found in pair.candidates:
+        errors = Errors()
+        if pair.recorded.tensor is not None:
+            errors.add(pair.recorded.tensor, found.array)
+        else:
+            errors.add_sampled(pair.recorded.sample, pair.recorded.counts, found.array)
+        if best is None or errors.sqnr > best.errors.sqnr:
+            best = Measured(pair.tap, found, errors)
+    assert best is not None
+    return best
+
+
+def _folded(a: Side, b: OnnxSide, module: str) -> List[str]:
+    """Modules behind this one that B has no nodes of: a normalization, an activation that was merged into it."""
+    chain: List[str] = []
+    at = module
+    while True:
+        readers = [reader for reader in a.readers(at) if reader != module and reader not in chain]
+        if not readers or any(b.graph.computes(reader) for reader in readers):
+            return chain
+        at = max(readers, key=lambda reader: (reader.count("."), len(reader)))
+        chain.append(at)
+
+
+# ------------------------------------------------------------ the comparison
+def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *, modules: Sequence[str] = (),
+            tolerance: Optional[Tolerance] = None, batch: int = 32) -> Comparison:
+    """Measures each module that both sides have, `batch` modules at a time."""
+    if isinstance(a, OnnxSide):
+        a = OnnxReference(a)
+    of_a, of_b = a.classes(), b.classes()
+    chosen = matcher(modules or ["**", ""])
+    common = [path for path in of_b if path in of_a and chosen(path)]
     if not common:
         raise CompareError(f"{a.name} and {b.name} have no module in common"
                            + (f" that fits {' '.join(modules)}" if modules else ""))
-    last: Dict[str, int] = {}
-    for tap in b.taps:
-        last[tap.module] = max(last.get(tap.module, -1), tap.node)
-    rows, shapes = [], []
-    by_value: Dict[str, float] = {}                         # of B: relative error
-    for chosen in _batches(common, batch):
-        out_a, out_b = a.run(chosen, inputs), b.run(chosen, inputs)
-        for path in chosen:
-            if not out_a.get(path) or not out_b.get(path):
-                continue
-            pairs = _pairs(out_a[path], out_b[path])
-            if not pairs:
+    rows: List[Row] = []
+    shapes, not_real, not_found = [], [], []
+    given: Dict[str, Measured] = {}                         # by value of B: what code between modules makes
+    halves = 0
+    for start in range(0, len(common), batch):
+        part = common[start:start + batch]
+        chains = {path: _folded(a, b, path) for path in part}
+        out_a = a.run(list(dict.fromkeys([*part, *(other for chain in chains.values() for other in chain)])), inputs)
+        out_b, given_b = b.run(part, inputs)
+        for path in part:
+            row, halves_here = _row(path, of_b[path], chains[path], out_a.outputs, out_b.get(path, []))
+            halves += halves_here
+            for pair in _certain_pairs(out_a.given.get(path, []), given_b.get(path, [])):
+                measured = _measured(pair)
+                given[measured.found.real.value] = measured
+            if row is not None and _is_of_part(row, a, b):
+                not_found.append(path)
+            elif row is not None:
+                rows.append(row)
+            elif any(found.array is None for _, candidates in out_b.get(path, []) for found in candidates):
+                not_real.append(path)
+            elif out_a.outputs.get(path) and out_b.get(path):
                 shapes.append(path)
-                continue
-            row = Row(path, of_b[path].cls, (last[path], -path.count(".") if path else 1))
-            for one, other in pairs:
-                row.errors.add(one, other, rtol, atol)
-            rows.append(row)
     if not rows and not shapes:
         raise CompareError(f"{a.name} and {b.name}: none of {len(common)} common modules has a value in both")
+    precision = {8: EIGHT_BITS, 4: FOUR_BITS}.get(b.graph.bits or 0, HALF if 2 * halves > len(rows) else FLOAT)
+    wanted = (tolerance or Tolerance()).or_usual(precision)
+    _attribute(rows, given, b, precision)
+    for row in rows:
+        bad = [place for place, part in row.parts if not wanted.holds(part)]
+        row.within = (wanted.holds(row.errors) and not bad
+                      and (wanted.max_lost is None or row.lost <= wanted.max_lost))
+        row.place = min(bad) if bad else max(place for place, _ in row.parts)
+    _find_own_code(rows, given, b, wanted)
     rows.sort(key=lambda row: row.order)
+    # A module that holds others loses what they lose: the deepest ones are named.
+    lossy = [row for row in rows if not row.within or row.lost > 3]
+    deepest = [row for row in lossy if not any(other.module.startswith(row.module + ".") or (not row.module and other
+               is not row) for other in lossy)]
+    worst = sorted((row for row in deepest if row.lost > 0), key=SORTS["lost"])[:5]
+    return Comparison(a.name, b.name, rows, [path for path in of_a if path not in of_b and path],
+                      [path for path in of_b if path not in of_a and path], shapes, not_real, not_found, precision,
+                      wanted, *b.sure(), worst)
+
+
+def _row(path: str, cls: Optional[str], chain: Sequence[str], out_a: Mapping[str, List[Recorded]],
+         values: Sequence[Tuple[Tap, List[Found]]]) -> Tuple[Optional[Row], int]:
+    """The row of a module, and whether B has it in half precision."""
+    best: Optional[Tuple[Errors, List[Measured], List[str]]] = None
+    # B may have merged the modules behind this one into it: what fits best says how many.
+    for depth, other in enumerate([path, *chain]):
+        pairs = _pairs(out_a.get(other, []), values)
+        if pairs:
+            parts, errors = [_measured(pair) for pair in pairs], Errors()
+            for part in parts:
+                errors.merge(part.errors)
+            if best is None or errors.sqnr > best[0].sqnr:
+                best = errors, parts, list(chain[:depth])
+    if best is None:
+        return None, 0
+    errors, parts, folded = best
+    levels = [part.tap.confidence for part in parts if part.tap.confidence is not None]
+    confidence = min(levels, key=lambda level: ("low", "medium", "high", "certain").index(level)) if levels else None
+    half = any(str(part.found.array.dtype) == "float16" for part in parts if part.found.array is not None)
+    return Row(path, cls, errors, [(part.tap.node, part.errors) for part in parts],
+               [part.found.real.value for part in parts], folded, confidence), int(half)
+
+
+def _is_of_part(row: Row, a: Side, b: OnnxSide) -> bool:
+    """Whether B has only the value of a part of the module, and A says that the module does more than its part."""
+    own = a.identities(row.module)
+    for value in row.values:
+        for part in b.modules_with.get(value, []):
+            if part != row.module and is_under(part, row.module) and a.identities(part):
+                reached = a.identities(part).union(*(a.identities(other) for other in _folded(a, b, part)))
+                if not own & reached:
+                    return True
+    return False
+
+
+def _certain_pairs(given: Sequence[Recorded], values: Sequence[Tuple[Tap, List[Found]]]) -> List[Pair]:
+    """What a module was given beside what it is given in B, where there is no choice."""
+    pairs = _pairs(given, values)
+    return pairs if all(sum(bool(_fitting(pair.recorded, found)) for _, found in values) == 1 for pair in pairs) else []
+
+
+def _find_own_code(rows: Sequence[Row], given: Mapping[str, Measured], b: OnnxSide, tolerance: Tolerance) -> None:
+    """Where a module's own code leaves the tolerance before its last part does."""
+    by_module = {row.module: row for row in rows}
+    for value, (tap, _, errors) in given.items():
+        node = b.graph.producer.get(value)
+        owner = by_module.get(node.module) if node is not None and node.module is not None else None
+        if owner is not None and not owner.within and not tolerance.holds(errors):
+            owner.place = min(owner.place, tap.node)
+
+
+def _attribute(rows: Sequence[Row], given: Mapping[str, Measured], b: OnnxSide, precision: Precision) -> None:
+    """What each module adds to the error that it is given."""
+    relative = {value: measured.errors.relative for value, measured in given.items()}
+    noise = {value: measured.errors.noise for value, measured in given.items()}
     for row in rows:
-        for tap in b.taps:
-            if tap.module == row.module:
-                by_value[tap.value] = max(by_value.get(tap.value, 0.0), row.errors.relative)
+        for value, (_, errors) in zip(row.values, row.parts):
+            relative[value] = max(relative.get(value, 0.0), errors.relative)
+            noise[value] = max(noise.get(value, 0.0), errors.noise)
+    relative, noise = b.graph.spread(relative), b.graph.spread(noise)
     for row in rows:
-        before = max((by_value.get(value, 0.0) for value in b.inputs.get(row.module, [])), default=0.0)
+        read = b.graph.inputs_of(row.module)
+        before = max((relative.get(value, 0.0) for value in read), default=0.0)
         # Where the inputs are already beyond measure, nothing can be said of the module itself.
         row.added = max(0.0, row.errors.relative - before) if math.isfinite(before) else 0.0
-    # A module that holds others adds what they add: the deepest ones are named.
-    parents = {row.module.rpartition(".")[0] for row in rows}
-    leaves = [row for row in rows if not row.within and not any(
-        other.module.startswith(row.module + ".") for other in rows if not other.within)] if parents else rows
-    worst = sorted((row for row in leaves if row.added > 0), key=lambda row: -row.added)[:5]
-    return Comparison(a.name, b.name, rows, [path for path in of_a if path not in of_b and path],
-                      [path for path in of_b if path not in of_a and path], shapes, rtol, atol, worst)
+        floor = max(max((noise.get(value, 0.0) for value in read), default=0.0), 10 ** (-precision.usual / 10))
+        row.lost = max(0.0, 10 * math.log10(row.errors.noise / floor)) if row.errors.noise > 0 else 0.0
 
 
-DESCRIPTION = """Runs two versions of a model on the same inputs and compares their results, module by module.
-A is an ONNX file, or MODULE:FUNCTION for a PyTorch model; B is an ONNX file."""
+# ------------------------------------------------------------ the command line
+DESCRIPTION = """Compares two versions of a model, module by module, on the same inputs.
+A is a reference (see: python -m onnx_tag reference --help), an ONNX file, or MODULE:FUNCTION for a PyTorch model;
+B is an ONNX file. Quantized values are compared as the real numbers that they stand for."""
 EXAMPLES = """examples:
+  python -m onnx_tag compare run.ref model.int8.onnx
+  python -m onnx_tag compare run.ref model.int8.onnx --min-sqnr 25
   python -m onnx_tag compare model.onnx model.int8.onnx --inputs x.npz
   python -m onnx_tag compare my_models:tiny_bert model.onnx --inputs x.npz
   python -m onnx_tag compare export.py:make model.onnx
   python -m onnx_tag compare model.onnx model.fp16.onnx --inputs x.npz --rtol 1e-2 --json > diff.json
 
+A module is out of tolerance if it breaks one of the conditions given. Default: --rtol 1e-3 --atol 1e-5 for float32,
+--min-sqnr 30 --max-lost 20 for float16, 15 and 12 for 8 bits, 8 and 12 for 4 bits. NaN or Inf in one version only is
+always out.
+
 exit codes: 0 all modules are within the tolerance; 1 some are not; 2 wrong usage, or nothing to compare;
 3 a file cannot be read or run; 4 a file could not be written
 """
-
-
-TSV_HEAD = "value\trelative_error\n"
 
 
 def _positive(text: str) -> int:
@@ -338,62 +532,74 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _tolerance(text: str) -> float:
+def _number(text: str) -> float:
     with contextlib.suppress(ValueError):
-        if 0 <= float(text) < math.inf:
+        if math.isfinite(float(text)):
             return float(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+
+
+def _tolerance(text: str) -> float:
+    if _number(text) < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
+    return float(text)
 
 
 def add_parser(commands: Any, formatter: Any) -> None:
     """The command line of `compare`."""
     parser = commands.add_parser("compare", help="find the module where two versions begin to differ",
                                  description=DESCRIPTION, epilog=EXAMPLES, formatter_class=formatter)
-    parser.add_argument("a", metavar="A", help="an ONNX file, or MODULE:FUNCTION as for record")
+    parser.add_argument("a", metavar="A", help="a reference, an ONNX file, or MODULE:FUNCTION as for record")
     parser.add_argument("b", metavar="B", help="an ONNX file")
-    parser.add_argument("--inputs", metavar="X.npz", help="arrays by input name; default: those of the function")
-    parser.add_argument("--module", metavar="GLOB", action="append", default=[], help="compare these modules only")
-    parser.add_argument("--rtol", type=_tolerance, default=1e-3, help="of the largest value of a module; default 1e-3")
-    parser.add_argument("--atol", type=_tolerance, default=1e-5, help="default 1e-5")
+    parser.add_argument("--inputs", metavar="X.npz",
+                        help="arrays by input name; default: those of the reference or of the function")
+    parser.add_argument("--module", metavar="GLOB", action="append", default=[],
+                        help="compare these modules only; * is within a name, ** crosses dots")
+    parser.add_argument("--rtol", type=_tolerance, help="largest error, of the largest value of a module")
+    parser.add_argument("--atol", type=_tolerance, help="added to it; default 1e-5")
+    parser.add_argument("--min-sqnr", type=_number, metavar="DB", help="signal to noise ratio of every module")
+    parser.add_argument("--min-cosine", type=_number, metavar="X", help="cosine of A and B, of every module")
+    parser.add_argument("--max-lost", type=_number, metavar="DB", help="what a module itself may lose")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if the result rests on guessed tags")
     parser.add_argument("--batch", type=_positive, default=32, metavar="N",
                         help="modules looked into at a time; default 32")
     parser.add_argument("--optimize", action="store_true", help="let ONNX Runtime optimize, as it would in use")
     parser.add_argument("--all", action="store_true", help="list the modules within the tolerance, too")
-    parser.add_argument("--tsv", metavar="FILE", help="write the relative error of each value, for onnx-tag profile")
+    parser.add_argument("--sort", choices=sorted(SORTS), default="lost",
+                        help="by what the rows are sorted; default: lost, the decibels that a module itself loses")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    parser.add_argument("--tsv", metavar="FILE",
+                        help="write the errors of each value, for onnx-tag profile and onnx-tag report --profile")
     parser.add_argument("--force", action="store_true", help="replace an existing FILE of any kind")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--tag-options", metavar="WORDS", default="",
                         help="options for onnx-tag, such as '--hierarchy recording.json'")
 
 
-def _torch_side(source: str, inputs: Optional[Dict[str, Any]], onnx_inputs: Sequence[str]
-                ) -> Tuple[TorchSide, Dict[str, Any]]:
+def for_model(given: Mapping[str, Any], side: OnnxSide) -> Dict[str, Any]:
+    """Inputs of a PyTorch model for the ONNX file: by name, or in order where the exporter chose other names."""
+    names = side.signature[0]
+    if all(name in given for name in names):
+        return dict(given)
+    if len(names) == len(given):
+        return dict(zip(names, given.values()))
+    missing = [name for name in names if name not in given]
+    raise InputError(f"{side.name}: needs the input {missing[0]!r}; there are: {', '.join(given)}")
+
+
+def model_inputs(model: Any, arrays: Mapping[str, Any]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+    """Arrays as arguments of a model: by name where forward has all names, else in order."""
     import inspect
 
     import torch
-
-    model, args, kwargs = call(source)
-    if inputs is None:
-        if args is None:
-            raise CompareError(f"{source} returns no inputs: give them with --inputs, or return (model, inputs)")
-        tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
-        inputs = {name: tensor.numpy() for name, tensor in zip(onnx_inputs, tensors)}
-    else:
-        named = {name: torch.from_numpy(array.copy()) for name, array in inputs.items()}
-        known = inspect.signature(model.forward).parameters
-        if all(name in known for name in named):
-            args, kwargs = (), named
-        else:
-            args, kwargs = tuple(named[name] for name in onnx_inputs if name in named), {}
-    return TorchSide(source, model, args or (), kwargs), inputs
+    tensors = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+    known = inspect.signature(model.forward).parameters
+    return ((), tensors) if all(name in known for name in tensors) else (tuple(tensors.values()), {})
 
 
-def _onnx_inputs(path: str) -> List[str]:
-    import onnxruntime as ort
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 3
-    return [value.name for value in _session(path, path, options).get_inputs()]
+def _same_inputs(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    import numpy as np
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
 
 
 def run(options: Any) -> int:
@@ -408,25 +614,59 @@ def run(options: Any) -> int:
         files.add(path, "--tag-options")
     files.refuse_standard_output()
     if options.tsv:
-        judge(options.tsv, files, TSV_HEAD.encode(), options.force)
-    inputs = read_npz(options.inputs) if options.inputs else None
-    b = OnnxSide(options.b, words, options.optimize)
-    a: Any
-    if os.path.exists(options.a):
-        if inputs is None:
-            raise CompareError("two ONNX files need --inputs X.npz")
-        a = OnnxSide(options.a, words, options.optimize)
-    else:
-        a, inputs = _torch_side(options.a, inputs, _onnx_inputs(options.b))
-    found = compare(a, b, inputs, modules=options.module, rtol=options.rtol, atol=options.atol, batch=options.batch)
+        judge(options.tsv, files, TABLE_HEAD.encode(), options.force)
+    given = read_npz(options.inputs) if options.inputs else None
+    tolerance = Tolerance(options.rtol, options.atol, options.min_sqnr, options.min_cosine, options.max_lost)
+    with contextlib.ExitStack() as stack:
+        a: Union[Side, OnnxSide]
+        if is_reference(options.a):
+            a = Reference(options.a)
+            if given is not None and not _same_inputs(given, a.inputs):
+                raise CompareError(f"{options.a}: has inputs of its own, and --inputs has others")
+        elif os.path.exists(options.a) or ":" not in options.a:
+            if given is None:
+                raise CompareError(f"{options.a} and {options.b} need --inputs X.npz")
+            a = OnnxSide(options.a, words, options.optimize)
+        else:
+            a = stack.enter_context(_live(options.a, given, options.module))
+            files.add(source_file(options.a), "A")
+        b = OnnxSide(options.b, words, options.optimize, a.hierarchy if isinstance(a, Reference) else None)
+        inputs = for_model(a.inputs, b) if isinstance(a, Reference) else given or {}
+        found = compare(a, b, inputs, modules=options.module, tolerance=tolerance, batch=options.batch)
+    return _tell(found, options, files)
+
+
+@contextlib.contextmanager
+def _live(source: str, given: Optional[Mapping[str, Any]], modules: Sequence[str]) -> Iterator[Reference]:
+    model, args, kwargs = call(source)
+    if given is not None:
+        args, kwargs = model_inputs(model, given)
+    elif args is None:
+        raise CompareError(f"{source} returns no inputs: give them with --inputs, or return (model, inputs)")
+    with live(model, args, kwargs, name=source, modules=modules) as side:
+        yield side
+
+
+def _tell(found: Comparison, options: Any, files: Inputs) -> int:
+    if found.weak or found.guessed:
+        guessed = f"{len(found.guessed)} of {len(found.rows)} modules rest on guessed tags" if found.guessed else ""
+        sure = f"{found.sure} of {found.nodes} nodes of {found.b} have sure tags" if found.weak else ""
+        first = found.a if found.a.endswith(".onnx") else "FLOAT.onnx"
+        print(f"onnx_tag: warning: {', '.join(filter(None, (sure, guessed)))}\n  carry tags over from the float model "
+              f"first: onnx-tag transfer {first} {found.b} -o TAGGED.onnx", file=sys.stderr)
+    if options.strict and found.guessed:
+        print("onnx_tag: --strict: the result rests on guessed tags", file=sys.stderr)
+        return 1
     if options.tsv:
-        errors = {row.module: row.errors.relative for row in found.rows}
-        lines = [f"{tap.value}\t{errors[tap.module]:.9g}\n" for tap in b.taps
-                 if math.isfinite(errors.get(tap.module, math.nan))]
-        write(options.tsv, (TSV_HEAD + "".join(lines)).encode("utf-8", "surrogateescape"), files, TSV_HEAD.encode(),
+        write(options.tsv, found.to_table().encode("utf-8", "surrogateescape"), files, TABLE_HEAD.encode(),
               options.force)
     if options.json:
         print(json.dumps(found.to_json()))
     else:
-        print(found.to_text(options.all), end="")
+        color = options.color == "always" or (options.color == "auto" and sys.stdout.isatty()
+                                              and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb")
+        print(found.to_text(options.all, options.sort, color), end="")
     return 0 if found.equal else 1
+
+
+__all__ = ["CompareError", "Comparison", "OnnxSide", "Tolerance", "compare", "live"]

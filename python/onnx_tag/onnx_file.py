@@ -1,20 +1,21 @@
-"""What the companion reads of an ONNX file itself: names, without a package for it and without the weights."""
+"""What the companion does with an ONNX file itself: it reads names and adds outputs, without a package for it."""
 from __future__ import annotations
 
 import mmap
 import os
-from typing import Iterator, List, Optional, Tuple, Union
+from typing import Iterable, Iterator, List, Optional, Tuple, Union
 
 _Bytes = Union[bytes, "mmap.mmap"]
 _Span = Tuple[int, int]
 
 # Field numbers of onnx.proto.
 _MODEL_GRAPH = 7
-_GRAPH_NODE, _GRAPH_INITIALIZER = 1, 5
+_GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_OUTPUT = 1, 5, 12
 _NODE_ATTRIBUTE = 5
 _ATTRIBUTE_TENSORS, _ATTRIBUTE_GRAPHS = (5, 10), (6, 11)
 _TENSOR_EXTERNAL_DATA = 13
 _ENTRY_KEY, _ENTRY_VALUE = 1, 2
+_VALUE_NAME = 1
 
 
 class _Malformed(ValueError):
@@ -89,3 +90,23 @@ def external_files(path: "str | os.PathLike[str]") -> List[str]:
     except (OSError, ValueError):                           # not a model: the program says so
         pass
     return list(dict.fromkeys(found))
+
+
+def _field(number: int, data: bytes) -> bytes:
+    encoded = bytearray()
+    for value in (number << 3 | 2, len(data)):
+        while value > 0x7F:
+            encoded.append(value & 0x7F | 0x80)
+            value >>= 7
+        encoded.append(value)
+    return bytes(encoded) + data
+
+
+def with_outputs(model: bytes, values: Iterable[str]) -> bytes:
+    """The model with more outputs of the graph. They have no types; a runtime infers those.
+
+    Protobuf merges a message that occurs twice, so the new outputs are a second graph behind the first one.
+    """
+    outputs = (_field(_VALUE_NAME, value.encode("utf-8", "surrogateescape")) for value in values)
+    graph = b"".join(_field(_GRAPH_OUTPUT, output) for output in outputs)
+    return model + _field(_MODEL_GRAPH, graph) if graph else model

@@ -16,10 +16,10 @@ import torch
 from onnx import numpy_helper
 from torch import nn
 
-from onnx_tag import compare as comparing
 from onnx_tag import program
 from onnx_tag.__main__ import main
-from onnx_tag.compare import OnnxSide, TorchSide, compare
+from onnx_tag.compare import OnnxSide, Tolerance, compare, live, same_order
+from onnx_tag.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif("ONNX_TAG_BINARY" not in os.environ, reason="needs the program")
@@ -134,21 +134,23 @@ def test_a_planted_fault_is_found_where_it_is(tmp_path: Path, name: str, change:
     wrong = copy.deepcopy(model)
     change(wrong)
     bad = export(wrong, inputs, tmp_path / "bad.onnx")
-    tolerance: Dict[str, Any] = {"rtol": 1e-4, "atol": 1e-6}
-    found = compare(OnnxSide(good), OnnxSide(bad), inputs, **tolerance)
+    tolerance = Tolerance(rtol=1e-4, atol=1e-6)
+    found = compare(OnnxSide(good), OnnxSide(bad), inputs, tolerance=tolerance)
     assert found.first is not None and found.first.module == where, found.to_text(True)
     # PyTorch against the file that was exported wrongly.
-    side = TorchSide("model", model, (torch.from_numpy(inputs["x"]),), {})
-    found = compare(side, OnnxSide(bad), inputs, **tolerance)
+    with live(model, torch.from_numpy(inputs["x"])) as side:
+        found = compare(side, OnnxSide(bad), inputs, tolerance=tolerance)
     assert found.first is not None and found.first.module == where, found.to_text(True)
+    # Of two modules that were swapped, either may add more.
+    assert found.worst[0].module in (where, where.replace("query", "key"))
 
 
 @pytest.mark.parametrize("dynamo", [False, True])
 def test_equal_models_are_equal(tmp_path: Path, dynamo: bool) -> None:
     model, inputs = make()
     path = export(model, inputs, tmp_path / "model.onnx", dynamo)
-    side = TorchSide("model", model, (torch.from_numpy(inputs["x"]),), {})
-    found = compare(side, OnnxSide(path), inputs, rtol=1e-4, atol=1e-6)
+    with live(model, torch.from_numpy(inputs["x"])) as side:
+        found = compare(side, OnnxSide(path), inputs, tolerance=Tolerance(rtol=1e-4, atol=1e-6))
     assert found.equal, found.to_text(True)
     assert len(found.rows) > 20
 
@@ -236,9 +238,17 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     jsonschema.validate(json.loads(capsys.readouterr().out), schema)
     assert main(["compare", good, bad]) == 2
     assert "--inputs" in capsys.readouterr().err
+    # Every condition is a gate of its own.
+    for gate, code in ((["--min-sqnr", "200"], 1), (["--min-sqnr", "-200"], 0), (["--min-cosine", "0.1"], 0),
+                       (["--rtol", "100"], 0), (["--rtol", "100", "--min-sqnr", "200"], 1)):
+        assert main(["compare", good, bad, "--inputs", arrays, *gate]) == code, gate
+    capsys.readouterr()
+    assert main(["compare", good, bad, "--inputs", arrays, "--all", "--sort", "order", "--color", "always"]) == 1
+    said_text = capsys.readouterr().out
+    assert "\033[31m" in said_text and said_text.index(" blocks.0.up ") < said_text.index(" blocks.1.up ")
     table = tmp_path / "errors.tsv"
     assert main(["compare", good, bad, "--inputs", arrays, "--tsv", str(table)]) == 1
-    assert table.read_text().startswith("value\trelative_error\n")
+    assert table.read_text().startswith("value\trelative_error\tnoise_to_signal\tlost_db\n")
     command = [program.find(), "profile", bad, str(table), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["measure"] == "relative_error"
@@ -247,5 +257,93 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_missing_inputs_are_said(tmp_path: Path) -> None:
     model, inputs = make()
     path = export(model, inputs, tmp_path / "model.onnx")
-    with pytest.raises(comparing.CompareError, match="needs the input 'x'"):
+    with pytest.raises(InputError, match="needs the input 'x'"):
         compare(OnnxSide(path), OnnxSide(path), {"y": inputs["x"]})
+
+
+@pytest.mark.parametrize("a,b,same", [
+    ((2, 3, 4), (2, 3, 4), True), ((2, 3, 4), (6, 4), True), ((6, 4), (2, 3, 4), True), ((2, 3, 4), (24,), True),
+    ((1, 2, 1, 3), (2, 3), True), ((2, 3), (3, 2), False), ((2, 3, 4), (2, 4, 3), False), ((2, 3, 4), (3, 8), False),
+    ((), (1,), True), ((0, 2), (0,), True), ((4,), (5,), False)])
+def test_merged_dimensions_are_the_same_values(a: Tuple[int, ...], b: Tuple[int, ...], same: bool) -> None:
+    assert same_order(a, b) == same
+
+
+# ------------------------------------------------------------ quantized files, made by hand
+def quantized_file(path: Path, body: List[Any], weights: Dict[str, np.ndarray], output: str = "y") -> str:
+    from onnx import TensorProto, helper
+    graph = helper.make_graph(
+        body, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 4])],
+        [helper.make_empty_tensor_value_info(output)],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()])
+    onnx.save(helper.make_model(graph, ir_version=9, opset_imports=[
+        helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]), path)
+    return str(path)
+
+
+def linear(name: str, source: str, result: str, form: str) -> List[Any]:
+    """A layer `name` on 8 bits, with the names that ONNX Runtime's quantizer gives."""
+    from onnx import helper
+    at = f"/{name}/"
+
+    def node(op: str, inputs: List[str], outputs: List[str], **options: Any) -> Any:
+        return helper.make_node(op, inputs, outputs, at + op + "_" + outputs[0], **options)
+    if form == "dynamic":
+        return [node("DynamicQuantizeLinear", [source], [f"{source}_q", f"{source}_s", f"{source}_z"]),
+                node("MatMulInteger", [f"{source}_q", f"{name}.weight_q", f"{source}_z", "zero_i8"], [f"{name}_i"]),
+                node("Cast", [f"{name}_i"], [f"{name}_f"], to=1), node("Mul", [f"{source}_s", "w_s"], [f"{name}_ws"]),
+                node("Mul", [f"{name}_f", f"{name}_ws"], [f"{name}_p"]),
+                node("Add", [f"{name}_p", f"{name}.bias"], [result])]
+    if form == "qdq":
+        return [node("QuantizeLinear", [source, "s", "z"], [f"{source}_q"]),
+                node("DequantizeLinear", [f"{source}_q", "s", "z"], [f"{source}_d"]),
+                node("DequantizeLinear", [f"{name}.weight_q", "w_s", "zero_i8"], [f"{name}.weight_d"]),
+                node("MatMul", [f"{source}_d", f"{name}.weight_d"], [f"{name}_p"]),
+                node("Add", [f"{name}_p", f"{name}.bias"], [result])]
+    quantizing = [] if source.endswith("_Q") else [node("QuantizeLinear", [source, "s", "z"], [f"{source}_Q"])]
+    source = source if source.endswith("_Q") else f"{source}_Q"
+    return [*quantizing, node("QLinearMatMul", [source, "s", "z", f"{name}.weight_q", "w_s", "zero_i8", "s", "z"],
+                              [result])]
+
+
+class TwoLayers(nn.Module):
+    def __init__(self, weights: List[np.ndarray], bias: np.ndarray) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+        with torch.no_grad():
+            for layer, weight in zip((self.first, self.second), weights):
+                layer.weight.copy_(torch.from_numpy(weight.T))
+                layer.bias.copy_(torch.from_numpy(bias))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.second(self.first(x))
+
+
+@pytest.mark.parametrize("form", ["dynamic", "qdq", "qlinear"])
+def test_integers_are_compared_as_real_numbers(tmp_path: Path, form: str) -> None:
+    from onnx import helper
+    random = np.random.default_rng(3)
+    integers = [random.integers(-127, 128, (4, 4)).astype(np.int8) for _ in range(2)]
+    weight_scale, scale = np.float32(1 / 127), np.float32(6 / 127)
+    bias = np.zeros(4, np.float32) if form == "qlinear" else random.standard_normal(4).astype(np.float32)
+    middle = "h_Q" if form == "qlinear" else "h"
+    body = [*linear("first", "x", middle, form), *linear("second", middle, "y_Q" if form == "qlinear" else "y", form)]
+    if form == "qlinear":
+        body.append(helper.make_node("DequantizeLinear", ["y_Q", "s", "z"], ["y"], "out"))
+    weights = {"first.weight_q": integers[0], "second.weight_q": integers[1], "first.bias": bias, "second.bias": bias,
+               "w_s": np.array(weight_scale), "s": np.array(scale), "z": np.array(0, np.int8),
+               "zero_i8": np.array(0, np.int8)}
+    path = quantized_file(tmp_path / "model.onnx", body, weights)
+    model = TwoLayers([weight.astype(np.float32) * weight_scale for weight in integers], bias)
+    x = random.uniform(-2, 2, (2, 4)).astype(np.float32)
+    with live(model, torch.from_numpy(x)) as side:
+        found = compare(side, OnnxSide(path), {"x": x})
+    assert found.precision.name == "8 bits" and found.equal, found.to_text(True)
+    rows = {row.module: row for row in found.rows}
+    assert rows.keys() >= {"first", "second"} and all(row.errors.sqnr > 20 for row in rows.values())
+    # A damaged weight is found in integers, too.
+    weights["second.weight_q"] = weights["second.weight_q"][:, ::-1].copy()
+    wrong = quantized_file(tmp_path / "wrong.onnx", body, weights)
+    with live(model, torch.from_numpy(x)) as side:
+        found = compare(side, OnnxSide(wrong), {"x": x})
+    assert found.first is not None and found.first.module == "second", found.to_text(True)

@@ -16,7 +16,7 @@ def test_every_block_of_the_page_runs(tmp_path, monkeypatch, binary, schema):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     space = {"__name__": "page"}
     for block in blocks:
         exec(compile(block, "docs/companion.md", "exec"), space)

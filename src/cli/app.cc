@@ -28,6 +28,13 @@ bool CouldBeFile(const std::string& word) {
 }
 
 [[noreturn]] void FailOnFirstWord(const std::string& word) {
+  for (const std::string_view companion : {"compare", "record", "reference"}) {
+    if (word != companion) continue;
+    Fail(ErrorKind::kUsage,
+         "'{0}' is a command of the Python package\n  run: python -m onnx_tag "
+         "{0} --help",
+         word);
+  }
   std::vector<std::string_view> names;
   for (const Command& command : Commands()) names.push_back(command.name);
   const std::string_view near = NearestWord(word, names);
