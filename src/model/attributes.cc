@@ -63,4 +63,16 @@ std::int64_t IntAttribute(Bytes node, std::string_view name,
   return attribute && attribute->number ? *attribute->number : otherwise;
 }
 
+std::vector<std::int64_t> TensorDims(Bytes tensor) {
+  std::vector<std::int64_t> dims;
+  FieldReader reader(tensor);
+  for (Field field; reader.Next(field);) {
+    if (field.number != onnx::TensorProto::kDims) continue;
+    wire::ForEachVarint(field, [&](std::uint64_t value) {
+      dims.push_back(static_cast<std::int64_t>(value));
+    });
+  }
+  return dims;
+}
+
 }  // namespace onnx_tag

@@ -30,6 +30,9 @@ std::optional<Attribute> FindAttribute(Bytes node, std::string_view name);
 std::int64_t IntAttribute(Bytes node, std::string_view name,
                           std::int64_t otherwise);
 
+// The dimensions of an encoded TensorProto; its data are not read.
+std::vector<std::int64_t> TensorDims(Bytes tensor);
+
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_MODEL_ATTRIBUTES_H_
