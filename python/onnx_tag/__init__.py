@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 from .document import RecordingError
 from .errors import GateError, ProgramError, TagsError, UnknownWord
+from .semantic import SemanticQueryInterface
 from .tagging import tag
 from .tags import BoundTags, Module, Node, Tags
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from .api import record as record
     from .reference import record_reference as record_reference
 
-__all__ = ["BoundTags", "GateError", "Module", "Node", "ProgramError", "Recorder", "RecordingError", "Tags",
+__all__ = ["BoundTags", "GateError", "Module", "Node", "ProgramError", "Recorder", "RecordingError",
+           "SemanticQueryInterface", "Tags",
            "TagsError", "UnknownWord", "__version__", "export_and_record", "export_and_tag", "record",
            "record_reference", "tag"]
 _NEED_TORCH = ("Recorder", "export_and_record", "export_and_tag", "record")

@@ -60,6 +60,7 @@ def run_record(options: argparse.Namespace) -> str:
     from . import api
     model, args, kwargs = call(options.source)
     force = options.force
+    fx = "required" if options.fx else False
     inputs = Inputs()
     inputs.add(source_file(options.source), "the function's module")
     for output in (options.output, options.export):
@@ -74,10 +75,10 @@ def run_record(options: argparse.Namespace) -> str:
     elif options.export:
         output = options.output or api.recording_path(options.export)
         recording = api.export_and_record(model, args, options.export, kwargs=kwargs, path=output, run=options.run,
-                                          dynamo=options.exporter == "dynamo", fx=options.fx, force=force)
+                                          dynamo=options.exporter == "dynamo", fx=fx, force=force)
     else:
         output = options.output or "recording.json"
-        recording = api.record(model, args, kwargs, path=output, fx=options.fx, run=options.run, force=force)
+        recording = api.record(model, args, kwargs, path=output, fx=fx, run=options.run, force=force)
     parts = [f"{len(recording['modules'])} modules"]
     if "events" in recording:
         parts.append(f"{len(recording['events'])} operations ({recording['run']['mode']})")
@@ -119,7 +120,8 @@ def main(argv: Optional[List[str]] = None) -> int:
     except (RecordingError, TagsError) as error:
         print(f"onnx_tag: {error}", file=sys.stderr)
         code = getattr(error, "exit_code", 2)
-        return code if code in (3, 4) else 2                # 1 means that a comparison has findings
+        # 1 means that a comparison has findings, or that a model could not be recorded.
+        return code if code in (3, 4) or (code == 1 and options.command == "record") else 2
     except OSError as error:
         print(f"onnx_tag: {error}", file=sys.stderr)
         return 4

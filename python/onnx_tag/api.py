@@ -4,11 +4,11 @@ from __future__ import annotations
 import inspect
 import os
 import platform
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple, Union
 
 import torch
 
-from . import document
+from . import document, program
 from ._version import __version__
 from .errors import OutputError
 from .exporting import without_cache, without_unused_inputs
@@ -35,14 +35,15 @@ def _as_args(args: Any) -> Tuple[Any, ...]:
 
 
 def record(model: "nn.Module", args: Any = None, kwargs: Optional[Mapping[str, Any]] = None, *,
-           path: Optional[document.PathLike] = None, fx: bool = False, run: str = "auto",
+           path: Optional[document.PathLike] = None, fx: Union[bool, str] = False, run: str = "auto",
            force: bool = False) -> Dict[str, Any]:
     """Records what a model is and, given inputs, what it does; returns the recording and writes it to `path`.
 
     Without inputs: the module map. With `args` (a tensor, a sequence, or a mapping of keywords) or `kwargs`: also the
     execution trace of one run in eval mode, as an exporter would run it (`run="traced"`), or plainly (`run="eager"`);
-    "auto" prefers the first. `fx=True` adds the FX graph. The model is left as it was, also when its forward raises.
-    An existing file that is no recording is replaced only with `force`.
+    "auto" prefers the first. `fx=True` adds the FX graph, and warns if no tracer can follow the model;
+    `fx="required"` raises then. A generating model is traced without its cache. The model is left as it was, also when
+    its forward raises. An existing file that is no recording is replaced only with `force`.
     """
     if path is not None:
         judge(path, Inputs(), document.HEAD, force)
@@ -54,10 +55,12 @@ def record(model: "nn.Module", args: Any = None, kwargs: Optional[Mapping[str, A
     else:
         positional, named = split_inputs(() if args is None else args, kwargs)
         recording.update(run_recorded(model, positional, named, run).document())
-        with evaluating(model):
-            dump = fx_dump(twin(model), positional, named) if fx else None
-        if dump is not None:
-            recording["fx_source"], recording["fx"] = dump
+        if fx:
+            copy = twin(model)
+            with evaluating(copy), without_cache(copy, named):
+                dump = fx_dump(copy, positional, named, required=fx == "required")
+            if dump is not None:
+                recording["fx_source"], recording["fx"] = dump
     if path is not None:
         document.save(recording, path, force=force)
     return recording
@@ -65,7 +68,7 @@ def record(model: "nn.Module", args: Any = None, kwargs: Optional[Mapping[str, A
 
 def export_and_record(model: "nn.Module", inputs: Any, onnx_path: document.PathLike, *, dynamo: bool = True,
                       kwargs: Optional[Mapping[str, Any]] = None, path: Optional[document.PathLike] = None,
-                      fx: bool = False, run: str = "auto", force: bool = False,
+                      fx: Union[bool, str] = False, run: str = "auto", force: bool = False,
                       **export_options: Any) -> Dict[str, Any]:
     """torch.onnx.export and `record` in one go: both see the same model and the same inputs.
 
@@ -80,11 +83,11 @@ def export_and_record(model: "nn.Module", inputs: Any, onnx_path: document.PathL
         raise OutputError(f"{os.fspath(output)}: is the name of the model, too\n  give the recording another name")
     judge(output, Inputs(), document.HEAD, force)
     with exported(onnx_path, force) as staged, without_cache(model, named):
-        recording = record(model, args, named, fx=fx and not dynamo, run=run)
+        recording = record(model, args, named, fx=False if dynamo else fx, run=run)
         with evaluating(model):
             if dynamo:
-                program = torch.onnx.export(model, args, staged, kwargs=named, dynamo=True, **export_options)
-                translated = getattr(program, "exported_program", None)
+                exported_program = torch.onnx.export(model, args, staged, kwargs=named, dynamo=True, **export_options)
+                translated = getattr(exported_program, "exported_program", None)
                 if translated is not None:
                     recording["fx_source"], recording["fx"] = program_dump(translated, "torch.onnx")
             else:
@@ -96,7 +99,7 @@ def export_and_record(model: "nn.Module", inputs: Any, onnx_path: document.PathL
 
 
 def export_and_tag(model: "nn.Module", inputs: Any, onnx_path: document.PathLike, *, dynamo: bool = True,
-                   kwargs: Optional[Mapping[str, Any]] = None, fx: bool = False, run: str = "auto",
+                   kwargs: Optional[Mapping[str, Any]] = None, fx: Union[bool, str] = False, run: str = "auto",
                    force: bool = False, tag_options: Optional[Mapping[str, Any]] = None, **export_options: Any) -> Tags:
     """torch.onnx.export, `record` and `tag` in one call.
 
@@ -104,6 +107,7 @@ def export_and_tag(model: "nn.Module", inputs: Any, onnx_path: document.PathLike
     recording, m.recording.json. `tag_options` go to `onnx_tag.tag`, `export_options` to torch.onnx.export; all else is
     as for `export_and_record`.
     """
+    program.find()                                          # a long export is in vain without it
     recording = export_and_record(model, inputs, onnx_path, dynamo=dynamo, kwargs=kwargs, fx=fx, run=run,
                                   force=force, **export_options)
     path = recording_path(str(onnx_path))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, 
 
 import torch
 
+from .document import RecordingError
 from .modules import class_name
 from .recorder import constant
 from .values import dtype_name
@@ -24,8 +25,14 @@ class RecordingWarning(UserWarning):
     """A part of the recording could not be made; the other parts are complete."""
 
 
-def fx_dump(model: "nn.Module", args: Sequence[Any], kwargs: Mapping[str, Any]) -> Optional[Dump]:
-    """(`fx_source`, `fx`), or None after a warning with the reason why the model could not be traced."""
+class NoFxError(RecordingError):
+    """No tracer can follow the model."""
+    exit_code = 1
+
+
+def fx_dump(model: "nn.Module", args: Sequence[Any], kwargs: Mapping[str, Any], required: bool = False
+            ) -> Optional[Dump]:
+    """(`fx_source`, `fx`). If no tracer can follow the model: None after a warning with the reasons, or NoFxError."""
     reasons: List[str] = []
     for trace in (_exported, _traced):
         try:
@@ -35,8 +42,10 @@ def fx_dump(model: "nn.Module", args: Sequence[Any], kwargs: Mapping[str, Any]) 
         except Exception as error:                          # tracers fail in as many ways as there are models
             first = str(error).strip().split("\n")[0]
             reasons.append(f"{_TRACERS[trace.__name__]}: {type(error).__name__}: {first[:200]}")
-    warnings.warn("no FX section: neither tracer can follow this model; the execution trace does not need one\n  "
-                  + "\n  ".join(reasons), RecordingWarning, stacklevel=3)
+    text = "neither tracer can follow this model\n  " + "\n  ".join(reasons)
+    if required:
+        raise NoFxError(f"no FX graph: {text}\n  record without --fx: the execution trace does not need a tracer")
+    warnings.warn(f"no FX section: {text}\n  the execution trace does not need one", RecordingWarning, stacklevel=3)
     return None
 
 

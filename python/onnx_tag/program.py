@@ -38,6 +38,8 @@ def find() -> str:
     """The path of the program."""
     said = os.environ.get("ONNX_TAG_PROGRAM")
     if said:
+        if not (os.path.isfile(said) and os.access(said, os.X_OK)):
+            raise ProgramError(f"{said}: not a program; ONNX_TAG_PROGRAM names it instead of the installed onnx-tag")
         return said
     for place in _places():
         if place.is_file() and os.access(place, os.X_OK):

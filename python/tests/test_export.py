@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 from torch import nn  # noqa: E402
 
-from onnx_tag import Tags, document, export_and_record, export_and_tag  # noqa: E402
+from onnx_tag import ProgramError, Tags, document, export_and_record, export_and_tag, record  # noqa: E402
 from onnx_tag.__main__ import main  # noqa: E402
 
 MAKER = '''
@@ -248,6 +248,24 @@ def test_hugging_face_models_are_exported_and_tagged_in_one_call(name, dynamo, t
     assert tags.query("type=attention and layer=0") and tags.query("type=attention and layer=1")
     assert "forward" not in vars(model)
     assert cache_flags(model) == flags
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5", "llama"])
+def test_generating_models_have_an_fx_graph(name):
+    model, inputs = hugging_face(name)
+    flags = cache_flags(model)
+    recording = record(model, inputs, fx="required")
+    assert recording["fx_source"]["tracer"] == "torch.export" and len(recording["fx"]) > 50
+    modules = {node["module"] for node in recording["fx"] if "module" in node}
+    assert modules <= set(recording["modules"]) and len(modules) > 10
+    assert cache_flags(model) == flags
+
+
+def test_a_missing_program_is_noticed_before_the_export(tmp_path, monkeypatch):
+    monkeypatch.setenv("ONNX_TAG_PROGRAM", str(tmp_path / "gone"))
+    with pytest.raises(ProgramError, match="ONNX_TAG_PROGRAM"):
+        export_and_tag(torch.nn.Linear(2, 2), torch.ones(1, 2), tmp_path / "m.onnx")
+    assert os.listdir(tmp_path) == []
 
 
 def test_inputs_without_tensors_are_settings(tmp_path, binary):

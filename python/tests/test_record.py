@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from onnx_tag import Recorder, RecordingError, record  # noqa: E402
+from onnx_tag.__main__ import main  # noqa: E402
 from onnx_tag.fx import RecordingWarning  # noqa: E402
 
 
@@ -361,6 +362,19 @@ def test_what_nobody_can_trace_gives_a_warning_and_no_section():
     with pytest.warns(RecordingWarning, match="(?s)no FX section.*torch.export.*symbolic_trace"):
         recording = record(Data(), torch.ones(2), fx=True, run="eager")
     assert "fx" not in recording and recording["events"]
+    with pytest.raises(RecordingError, match="no FX graph"):
+        record(Data(), torch.ones(2), fx="required", run="eager")
+
+
+def test_the_command_fails_without_the_fx_graph_that_it_was_asked_for(tmp_path, monkeypatch, capsys):
+    (tmp_path / "untraceable.py").write_text(
+        "import torch\nclass Data(torch.nn.Module):\n    def forward(self, x):\n        n = int(x.sum().item())\n"
+        "        return torch.ones([n for _ in range(n)])\n"
+        "def make():\n    return Data(), torch.ones(2)\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["record", "untraceable.py:make", "--fx", "-o", "r.json"]) == 1
+    assert "no FX graph" in capsys.readouterr().err and not (tmp_path / "r.json").exists()
+    assert main(["record", "untraceable.py:make", "-o", "r.json"]) == 0
 
 
 def test_wrong_use_is_refused():

@@ -8,7 +8,7 @@ import sys
 import pytest
 from conftest import ROOT
 
-from onnx_tag import Tags, TagsError, UnknownWord, tag
+from onnx_tag import SemanticQueryInterface, Tags, TagsError, UnknownWord, tag
 
 
 def node(index, module, *, graph="", name="", op="MatMul", type_="attention", component=None, layer=None, kind=None,
@@ -233,3 +233,30 @@ def test_what_cannot_be_read_is_a_tags_error(tmp_path, binary):
     path = tmp_path / "mark.json"
     path.write_text("\ufeff" + json.dumps(SIDECAR), encoding="utf-8")
     assert len(Tags.load(path)) == len(Tags(SIDECAR))
+
+
+def test_the_names_of_modelinsider_are_aliases(binary):
+    tags = tag(ROOT / "tests/models/bert_tiny/model.onnx", sidecar_only=True, no_sidecar=True)
+    ask = SemanticQueryInterface(tags)
+    assert ask.find_nodes_by_module_type("attention") == tags.query("class=*Attention*")
+    assert ask.find_nodes_by_module_type("linear_projection") == tags.query("class=Linear")
+    assert ask.find_nodes_by_layer(0) == tags.find(layer=0)
+    inside = ask.get_attention_components(0)
+    assert list(inside.values()) == tags.query("within=*Attention* and layer=0")
+    assert set(tags.attention(layer=0)) <= set(inside.values())
+    query = "encoder.layer.0.attention.self.query"
+    node = tags.find(module=query, op="MatMul")[0]
+    assert inside[node.name] is node and node in ask.find_nodes_by_hf_module_name(query)
+    assert ask.find_nodes_by_hf_module_name("no.such.module") == []
+    assert ask.get_module_hierarchy_for_node(node) == ["encoder", "layer.0", "attention", "self", "query"]
+    assert set(ask.find_similar_nodes(node)) == set(tags.find(module=query)) - {node}
+    with pytest.raises(UnknownWord, match="did you mean 'attention'"):
+        ask.find_nodes_by_module_type("atention")
+    with pytest.raises(TagsError, match="bind"):
+        ask.get_hf_module_for_onnx_node(node)
+
+    class Model:
+        @staticmethod
+        def named_modules(remove_duplicate=True):
+            return [(path, path) for path in tags.modules]
+    assert SemanticQueryInterface(tags.bind(Model())).get_hf_module_for_onnx_node(node) == query
