@@ -27,10 +27,10 @@ struct File {
   const TokenGraph& graph;
   std::vector<Path> anchors;  // by token; empty: none
   IdVector<NodeId, Path> node_anchors;
-  std::vector<Step> steps[2];    // by Order
+  std::vector<Step> steps[2];  // by Order
   // Activations were functions, not modules: see ActivationsAreFunctions().
   bool old_activations = false;
-  PathSet known = {};            // modules of parameters and their ancestors
+  PathSet known = {};  // modules of parameters and their ancestors
   // The steps are only a part of the file.
   bool is_part = false;
 };
