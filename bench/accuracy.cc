@@ -2,6 +2,7 @@
 //
 //   accuracy TRUTH_DIR [--model GLOB] [--variant GLOB] [--files]
 //            [--worst N [--wrong] [--layers]] [--nodes] [--hierarchy]
+//            [--trace]
 //   accuracy TRUTH_DIR --markdown            the tables of docs/accuracy.md
 //   accuracy TRUTH_DIR --floors FILE         exit 1 where a variant is below
 //
@@ -10,7 +11,8 @@
 // high in the tree, --layers keeps those of another layer, --nodes prints each.
 // --no-recipes leaves the recipe book out. --hierarchy gives the mapping the
 // hierarchy.json or recording.json beside each model, and leaves out models
-// without one. `class`: of the exact nodes, how many have the right class for
+// without one; --trace the recorded run of the same file.
+// `class`: of the exact nodes, how many have the right class for
 // the module and all around it; `role`: of the modules of models that the
 // catalogue knows, how many have the role path that their true classes give.
 // --roles prints the most frequent wrong ones with --worst.
@@ -28,6 +30,7 @@
 #include "hierarchy/module_map.h"
 #include "ladder/ladder.h"
 #include "onnx_tag/mapping.h"
+#include "onnx_tag/recording.h"
 #include "role_paths.h"
 #include "score_report.h"
 #include "truth.h"
@@ -47,6 +50,7 @@ struct Options {
   bool nodes = false;
   bool markdown = false;
   bool hierarchy = false;
+  bool trace = false;
   bool recipes = true;
   bool roles = false;
 };
@@ -58,7 +62,8 @@ class Accuracy {
   int Run() {
     for (const TruthFile& file :
          FindTruth(options_.truth, options_.model, options_.variant)) {
-      if (options_.hierarchy && file.hierarchy.empty()) continue;
+      if ((options_.hierarchy || options_.trace) && file.hierarchy.empty())
+        continue;
       const Score score = ScoreFile(file);
       if (options_.files) Print(file.model + "/" + file.variant, score);
       by_variant_[file.variant].Add(score);
@@ -86,6 +91,12 @@ class Accuracy {
       ModuleMap map = ReadModuleMap(ReadAll(file.hierarchy));
       map.name = file.hierarchy.string();
       facts.hierarchy = std::make_shared<const ModuleMap>(std::move(map));
+    }
+    if (options_.trace) {
+      auto recording =
+          std::make_shared<Recording>(ReadRecording(ReadAll(file.hierarchy)));
+      recording->file = file.hierarchy.string();
+      if (!recording->trace.empty()) facts.trace = recording;
     }
     const Tagging tagging = MapNodes(model, mapping, facts);
     for (const std::string& note : tagging.notes) {
@@ -295,6 +306,7 @@ int main(int argc, char** argv) {
   line.Flag("--layers", options.layers_only);
   line.Flag("--nodes", options.nodes);
   line.Flag("--hierarchy", options.hierarchy);
+  line.Flag("--trace", options.trace);
   line.Flag("--no-recipes", options.recipes, false);
   line.Flag("--roles", options.roles);
   line.Flag("--markdown", options.markdown);

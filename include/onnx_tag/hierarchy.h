@@ -66,6 +66,10 @@ class ModuleTree {
   // Whether `module` is `ancestor` or lies below it.
   bool IsAncestor(ModuleId ancestor, ModuleId module) const;
 
+  // Whether the paths part at two indices: the modules are in different items
+  // of a list.
+  bool InOtherLayer(ModuleId a, ModuleId b) const;
+
   // In the order in which they were added. Adding a module invalidates the
   // range, not the ids.
   class ChildRange;

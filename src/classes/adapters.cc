@@ -10,7 +10,6 @@
 namespace onnx_tag {
 namespace {
 
-using catalogue::Belief;
 using catalogue::ClassAnswer;
 using catalogue::Identification;
 using catalogue::Observation;
@@ -122,7 +121,7 @@ ClassAnswer AnswerForAdapter(const Observation& seen, ModuleId id,
   const std::string_view recorded = tree.Class(layer);
   ClassAnswer known = base;
   if (!recorded.empty()) {
-    known = {recorded, Belief::kHigh, {}};
+    known = {recorded, Confidence::kHigh, {}};
   } else if (!known.known()) {
     known = catalogue::GuessLeafClass(seen.seen[layer]);
   }
@@ -133,8 +132,8 @@ ClassAnswer AnswerForAdapter(const Observation& seen, ModuleId id,
   }
   // Other libraries also use the name base_layer.
   const bool lora = tree.FindChild(id, "lora_A") != kNo<ModuleId>;
-  answer.belief =
-      std::min(known.belief, lora ? Belief::kHigh : Belief::kMedium);
+  answer.confidence = std::min(known.confidence,
+                               lora ? Confidence::kHigh : Confidence::kMedium);
   return answer;
 }
 
@@ -154,13 +153,13 @@ Identification IdentifyAdapted(const Observation& seen,
     const std::string_view atom = tree.Atom(id);
     if (atom == "lora_A" || atom == "lora_B" || atom == "lora_dropout" ||
         atom == kModulesToSave) {
-      modules[id] = {"ModuleDict", Belief::kHigh, {}};
+      modules[id] = {"ModuleDict", Confidence::kHigh, {}};
     } else if (plain[id] == kNo<ModuleId> || plain.IsAround(tree, id)) {
       continue;
     } else if (IsAdapter(tree, id)) {
       modules[id] = AnswerForAdapter(seen, id, found.modules[plain[id]]);
     } else if (IsSaved(tree, id)) {
-      modules[id] = {"ModulesToSaveWrapper", Belief::kHigh, {}};
+      modules[id] = {"ModulesToSaveWrapper", Confidence::kHigh, {}};
     } else {
       modules[id] = found.modules[plain[id]];
     }

@@ -16,14 +16,7 @@
 namespace onnx_tag {
 namespace {
 
-using catalogue::Belief;
 using catalogue::ClassAnswer;
-
-Confidence AsConfidence(Belief belief) {
-  static_assert(static_cast<int>(Belief::kCertain) ==
-                static_cast<int>(Confidence::kCertain));
-  return static_cast<Confidence>(belief);
-}
 
 struct NameInModule {
   ModuleId module;
@@ -269,7 +262,8 @@ void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
   for (const ModuleId id : tree.All()) {
     const ClassAnswer& answer = found.modules[id];
     if (tree.Class(id).empty() || !answer.known() ||
-        answer.belief != Belief::kCertain || answer.name == tree.Class(id)) {
+        answer.confidence != Confidence::kCertain ||
+        answer.name == tree.Class(id)) {
       continue;
     }
     if (others++ > 0) continue;
@@ -289,7 +283,7 @@ void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
 void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
   tagging.modules.SetClass(id, answer.name);
   ModuleFacts& facts = tagging.facts[id];
-  facts.class_confidence = AsConfidence(answer.belief);
+  facts.class_confidence = answer.confidence;
   const auto others = answer.candidates.names();
   facts.candidates.assign(others.begin(), others.end());
 }
@@ -319,9 +313,8 @@ class RecipeBookClasses {
     for (std::size_t i = 1; i < most; ++i) {
       answer.candidates.Add(classes.names[i]);
     }
-    answer.belief = answer.candidates.empty()
-                        ? static_cast<Belief>(classes.confidence)
-                        : Belief::kLow;
+    answer.confidence =
+        answer.candidates.empty() ? classes.confidence : Confidence::kLow;
     return answer;
   }
 
@@ -332,8 +325,8 @@ class RecipeBookClasses {
 // The operations can show a class that names alone cannot: `model.3` may have
 // any class.
 bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
-  return !catalogue.known() ||
-         (recipe.belief >= Belief::kMedium && catalogue.belief < Belief::kHigh);
+  return !catalogue.known() || (recipe.confidence >= Confidence::kMedium &&
+                                catalogue.confidence < Confidence::kHigh);
 }
 
 // Modules without parts that neither the catalogue nor a recipe explains.

@@ -13,17 +13,18 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "evidence/claim.h"
 #include "evidence/scope_table.h"
 #include "exporters/dialect_names.h"
 #include "exporters/functions/function_table.h"
 #include "hierarchy/module_map.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
-#include "projection/project.h"
 
 namespace onnx_tag {
 
-struct Rules;  // rules/rules.h
+struct Recording;  // onnx_tag/recording.h
+struct Rules;      // rules/rules.h
 
 enum class ParameterId : std::uint32_t {};
 
@@ -35,35 +36,6 @@ struct Parameter {
   std::uint32_t uses = 0;  // number of consumers, without carriers
   // Read from only one place: not shared, tied or merged with an equal tensor.
   bool trusted = false;
-};
-
-// The module in a node's metadata.
-struct MetadataFact {
-  NodeId node;
-  ModuleId module;
-  bool merged = false;  // a rewriter merged several nodes into this one
-};
-
-// How a node was assigned to the call of an inlined function.
-enum class InlinedTrust : std::uint8_t {
-  kAround,  // it is in a call without a name, inside this module
-  kOrder,   // it is between the ends of two calls
-  kName,    // it is in a call with the name of the module
-  kKnown,   // the same, and parameters confirm the module
-};
-struct InlinedFact {
-  NodeId node;
-  ModuleId module;
-  InlinedTrust trust = InlinedTrust::kOrder;
-};
-
-// The module in a node's name, for dialects with their own rules.
-struct NameFact {
-  NodeId node;
-  ModuleId module;
-  Confidence confidence;
-  std::string_view because;
-  Source source = Source::kScope;
 };
 
 // The user's hierarchy, matched with the modules of the file.
@@ -89,39 +61,15 @@ struct KnownModules {
   ModuleId Add(ModuleId id, ModuleTree& modules);
 };
 
-// The module of a node from a recorded run.
-struct ProjectedFact {
-  NodeId node;
-  ModuleId module;
-  ProjectionTrust trust;
-};
-
 namespace recipes {
 class Book;
 }  // namespace recipes
-
-// The module of a node from the recipe book.
-struct RecipeFact {
-  NodeId node;
-  ModuleId module;
-  Confidence confidence;
-  bool firm = false;  // from the recording itself, not from neighbours
-  std::string_view because;
-};
 
 // The classes of a module in the recordings that fit.
 struct RecipeClasses {
   ModuleId module;
   Confidence confidence;
   std::vector<std::string> names;  // the best first
-};
-
-// The module that a rule of the user gives a node.
-struct RuleFact {
-  NodeId node;
-  ModuleId module;
-  std::uint32_t rule;        // its place in the file of rules
-  std::string_view because;  // lives as long as the rules
 };
 
 // Each of the following types is the result of one step of GatherEvidence.
@@ -151,6 +99,17 @@ struct ParameterFacts {
   ParameterId ParameterOf(ValueId value) const {
     return value == kNo<ValueId> ? kNo<ParameterId> : value_parameter[value];
   }
+  // Whether the node reads a parameter that proves the module.
+  bool Proves(const Model& model, NodeId node, ModuleId module) const {
+    for (const ValueId input : model.Inputs(node)) {
+      const ParameterId id = ParameterOf(input);
+      if (id != kNo<ParameterId> && parameters[id].trusted &&
+          parameters[id].module == module) {
+        return true;
+      }
+    }
+    return false;
+  }
   bool HasParameterAt(ModuleId id) const {
     return Index(id) < module_has_parameter.size() &&
            module_has_parameter[Index(id)];
@@ -164,35 +123,34 @@ struct FunctionFacts {
 
 // Local functions that were inlined; by node.
 struct InlinedFacts {
-  std::vector<InlinedFact> inlined;
+  Claims inlined;
 };
 
 // The metadata of the dynamo exporter; by node.
 struct MetadataFacts {
-  std::vector<MetadataFact> metadata;
+  Claims metadata;             // below certain: a rewriter merged several nodes
   std::vector<Origin> folded;  // norms whose node holds another's weight
 };
 
 // Names of other producers.
 struct DialectFacts {
-  std::vector<NameFact> name_facts;  // by node
-  std::vector<Origin> origins;       // by node
+  Claims named;                 // by node
+  std::vector<Origin> origins;  // by node
   // The names contain only the root, because the layers of Keras are not
   // modules of torch.
   bool only_root_is_named = false;
 };
 
-// Recordings, if the strategy uses one.
+// Recordings: the operations of a run, then those of an FX graph.
 struct RecordedFacts {
-  std::vector<ProjectedFact> traced;
-  std::vector<ProjectedFact> fx_traced;
-  std::vector<NodeId> run_order;  // all nodes in execution order
+  Claims recorded;        // the main node of each operation
+  Claims recorded_parts;  // the other nodes that an operation became
 };
 
 // The user's hierarchy.
 struct HierarchyFacts {
   KnownModules known;
-  std::vector<ProjectedFact> called;  // from the order of its calls
+  Claims called;  // from the order of its calls
 };
 
 // By module of a norm: the usual module of the attention beside it, from
@@ -203,14 +161,18 @@ struct AttentionGuesses {
 
 // The recipe book.
 struct RecipeFacts {
-  std::vector<RecipeFact> recipes;  // by node
+  Claims recipes;  // by node
+  // By neighbours in the recording, or doubtful. Rules for norms and attention
+  // are better.
+  Claims loose_recipes;
   std::shared_ptr<const std::vector<std::string>> recipe_reasons;
   std::vector<RecipeClasses> recipe_classes;
 };
 
 // The user's rules; by node.
 struct RuleFacts {
-  std::vector<RuleFact> ruled;
+  Claims ruled;
+  std::vector<std::uint64_t> matches;  // by rule: its number of nodes
 };
 
 // The modules that run.
@@ -311,6 +273,7 @@ ParameterFacts DistrustShared(const Model& model, const MetadataFacts& metadata,
                               ParameterFacts parameters);
 DialectFacts GatherDialectNames(const Model& model,
                                 const ExporterFacts& exporter,
+                                const ParameterFacts& parameters,
                                 ModuleTree& modules);
 // nullopt if the file is not from Keras on torch. If it is, scopes and metadata
 // with only the root are not evidence.
@@ -330,10 +293,10 @@ RecordedFacts GatherAnchored(const Model& model, const ScopeFacts& scopes,
                              const Recording* trace, const Recording* fx,
                              ModuleTree& modules);
 // What the order of calls in the user's hierarchy says; empty if it has none.
-std::vector<ProjectedFact> GatherCalls(
-    const Model& model, const ExporterFacts& exporter, const ScopeFacts& scopes,
-    const ParameterFacts& parameters, const MetadataFacts& metadata,
-    const KnownModules& known, ModuleTree& modules);
+Claims GatherCalls(const Model& model, const ExporterFacts& exporter,
+                   const ScopeFacts& scopes, const ParameterFacts& parameters,
+                   const MetadataFacts& metadata, const KnownModules& known,
+                   ModuleTree& modules);
 // The facts that a hierarchy is compared with.
 struct HierarchyInputs {
   const ScopeFacts& scopes;

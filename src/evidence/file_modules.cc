@@ -32,7 +32,7 @@ FileModules::FileModules(const Model& model, const ScopeFacts& scopes,
     const ScopeId scope = scopes.node_scope[node];
     if (scope != kNo<ScopeId>) Set(node, scopes.scopes[scope].module);
   }
-  for (const MetadataFact& fact : metadata.metadata) {
+  for (const Claim& fact : metadata.metadata) {
     Set(fact.node, fact.module);
   }
 }

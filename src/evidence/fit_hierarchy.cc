@@ -23,12 +23,12 @@ std::vector<ModuleId> NamedModules(const HierarchyInputs& file,
   for (const Parameter& parameter : file.parameters.parameters) {
     if (parameter.uses > 0) named[Index(parameter.module)] = true;
   }
-  for (const MetadataFact& fact : file.metadata.metadata) {
+  for (const Claim& fact : file.metadata.metadata) {
     named[Index(fact.module)] = true;
   }
   for (const auto* const facts :
-       {&file.recorded.traced, &file.recorded.fx_traced}) {
-    for (const ProjectedFact& fact : *facts) named[Index(fact.module)] = true;
+       {&file.recorded.recorded, &file.recorded.recorded_parts}) {
+    for (const Claim& fact : *facts) named[Index(fact.module)] = true;
   }
   std::vector<ModuleId> modules;
   for (const ModuleId id : AllIds<ModuleId>(named.size())) {

@@ -72,20 +72,21 @@ class Calls {
 
 }  // namespace
 
-std::vector<ProjectedFact> GatherCalls(
-    const Model& model, const ExporterFacts& exporter, const ScopeFacts& scopes,
-    const ParameterFacts& parameters, const MetadataFacts& metadata,
-    const KnownModules& known, ModuleTree& modules) {
-  std::vector<ProjectedFact> facts;
-  if (known.map == nullptr || known.map->calls.empty()) return facts;
+Claims GatherCalls(const Model& model, const ExporterFacts& exporter,
+                   const ScopeFacts& scopes, const ParameterFacts& parameters,
+                   const MetadataFacts& metadata, const KnownModules& known,
+                   ModuleTree& modules) {
+  Claims claims;
+  if (known.map == nullptr || known.map->calls.empty()) return claims;
   const std::vector<CalledModule> calls =
       Calls(known, modules, exporter.dialect).Make();
   const FileModules file(model, scopes, parameters, metadata, modules);
   for (const ProjectedNode& node :
        ProjectCalls(model, calls, file.of_node()).nodes) {
-    facts.push_back({node.node, modules.Add(node.module), node.trust});
+    claims.push_back({node.node, modules.Add(node.module), node.confidence,
+                      Source::kHierarchy, node.because});
   }
-  return facts;
+  return claims;
 }
 
 }  // namespace onnx_tag

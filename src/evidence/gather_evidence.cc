@@ -8,7 +8,7 @@ namespace {
 
 // If scopes and metadata of a file contain only the root, they are ignored.
 void SetAside(ScopeFacts& scopes, MetadataFacts& metadata) {
-  std::erase_if(metadata.metadata, [](const MetadataFact& fact) {
+  std::erase_if(metadata.metadata, [](const Claim& fact) {
     return fact.module == ModuleTree::kRoot;
   });
   for (auto* const found : {&scopes.node_scope, &scopes.value_scope}) {
@@ -29,7 +29,7 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   InlinedFacts inlined = GatherInlined(model, parameters, modules);
   MetadataFacts metadata = GatherMetadata(model, parameters, modules);
   parameters = DistrustShared(model, metadata, std::move(parameters));
-  DialectFacts names = GatherDialectNames(model, exporter, modules);
+  DialectFacts names = GatherDialectNames(model, exporter, parameters, modules);
   if (std::optional<DialectFacts> keras = GatherKerasOnTorch(
           model, exporter, scopes, parameters, metadata, modules)) {
     names = std::move(*keras);
@@ -47,8 +47,8 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
     recorded = GatherAnchored(model, scopes, parameters, metadata, wanted.trace,
                               wanted.fx, modules);
   }
-  std::vector<ProjectedFact> called = GatherCalls(
-      model, exporter, scopes, parameters, metadata, known, modules);
+  Claims called = GatherCalls(model, exporter, scopes, parameters, metadata,
+                              known, modules);
   AttentionGuesses attention = GuessAttentionNames(parameters, modules);
   AddMissingNumbers(modules);
   RecipeFacts recipes = GatherRecipes(

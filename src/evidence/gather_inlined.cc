@@ -67,16 +67,24 @@ class InlinedGatherer {
     PlaceCalls();
     for (const NodeId node : model_.Nodes()) {
       const Call* call = &calls_[number_[node]];
-      InlinedTrust trust =
-          call->sure ? InlinedTrust::kKnown : InlinedTrust::kName;
+      bool named = true;
       for (int i = 0; i < kMostUnnamed && call->module == kNo<ModuleId> &&
                       call != calls_.data();
            ++i) {
         call = &calls_[call->parent];
-        trust = InlinedTrust::kAround;
+        named = false;
       }
       if (call->module == kNo<ModuleId>) continue;
-      facts.inlined.push_back({node, call->module, trust});
+      facts.inlined.push_back(
+          {node, call->module,
+           !named       ? Confidence::kLow
+           : call->sure ? Confidence::kCertain
+                        : Confidence::kHigh,
+           Source::kValueName,
+           !named       ? "it was inlined with a call inside this module"
+           : call->sure ? "it was inlined with a call of this module"
+                        : "it was inlined with a call that has the name of "
+                          "this module"});
     }
     return facts;
   }

@@ -71,7 +71,9 @@ class OrderGatherer {
         module[node] = module[graph.parent_node];
       }
       if (module[node] == kNo<ModuleId>) continue;
-      facts.inlined.push_back({node, module[node], InlinedTrust::kOrder});
+      facts.inlined.push_back(
+          {node, module[node], Confidence::kMedium, Source::kValueName,
+           "it is between nodes of an inlined call of this module"});
     }
     return facts;
   }

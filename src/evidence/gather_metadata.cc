@@ -84,7 +84,13 @@ MetadataFacts GatherMetadata(const Model& model,
         merged || norm ? WeightOwner(model, parameters, modules, node, module)
                        : module;
     if (owner != module) facts.folded.push_back({node, module});
-    facts.metadata.push_back({node, owner, merged || owner != module});
+    const bool sure = !merged && owner == module;
+    facts.metadata.push_back(
+        {node, owner, sure ? Confidence::kCertain : Confidence::kHigh,
+         Source::kMetadata,
+         sure ? "the exporter recorded it in the node's metadata"
+              : "the exporter recorded it; a rewriter merged several nodes "
+                "into this one"});
   }
   return facts;
 }
@@ -93,9 +99,12 @@ ParameterFacts DistrustShared(const Model& model, const MetadataFacts& metadata,
                               ParameterFacts parameters) {
   IdVector<ParameterId, ModuleId> readers(parameters.parameters.size(),
                                           kNo<ModuleId>);
-  for (const MetadataFact& fact : metadata.metadata) {
+  for (const Claim& fact : metadata.metadata) {
     // A merged node has the metadata of one of its parts.
-    if (fact.merged || parameters.is_carrier[fact.node]) continue;
+    if (fact.confidence < Confidence::kCertain ||
+        parameters.is_carrier[fact.node]) {
+      continue;
+    }
     for (const ValueId input : model.Inputs(fact.node)) {
       const ParameterId id = parameters.ParameterOf(input);
       if (id == kNo<ParameterId>) continue;

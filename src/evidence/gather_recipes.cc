@@ -173,9 +173,10 @@ void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
     // attention. Without names, the general rules cannot work.
     const bool firm = !answer.roles_only && node.how <= How::kBetween &&
                       (level > Confidence::kLow || answer.nameless);
-    facts.recipes.push_back(
-        {node.node, modules.Add(node.path), level, firm,
-         reasons[first + static_cast<std::size_t>(node.how)]});
+    (firm ? facts.recipes : facts.loose_recipes)
+        .push_back({node.node, modules.Add(node.path), level,
+                    Source::kOperation,
+                    reasons[first + static_cast<std::size_t>(node.how)]});
   }
   if (is_part && answer.fit < kLikeProgram) return;
   // Similar families run the same program with other class names.

@@ -3,6 +3,7 @@
 #include "evidence/file_modules.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
+#include "projection/project.h"
 
 namespace onnx_tag {
 namespace {
@@ -34,33 +35,25 @@ void CheckShare(const Projection& projection, std::string_view file) {
        kRecordCommand);
 }
 
-std::vector<ProjectedFact> Facts(const Projection& projection,
-                                 ModuleTree& modules) {
-  std::vector<ProjectedFact> facts;
-  facts.reserve(projection.nodes.size());
-  for (const ProjectedNode& node : projection.nodes) {
-    facts.push_back({node.node, modules.Add(node.module), node.trust});
-  }
-  return facts;
-}
-
 RecordedFacts Gather(const Model& model, const Recording* trace,
                      const Recording* fx,
                      const std::vector<const std::string*>& known,
                      ModuleTree& modules) {
   RecordedFacts facts;
-  if (trace != nullptr) {
-    const Projection projection = Project(model, trace->trace, {false, known});
-    CheckShare(projection, trace->file);
-    facts.traced = Facts(projection, modules);
-    facts.run_order = projection.order;
-  }
-  if (fx != nullptr) {
-    const Projection projection = Project(model, fx->fx, {true, known});
-    CheckShare(projection, fx->file);
-    facts.fx_traced = Facts(projection, modules);
-    facts.run_order = projection.order;
-  }
+  const auto add = [&](const RecordedProgram& program, const Recording& from,
+                       Source source) {
+    const Projection projection =
+        Project(model, program, {source == Source::kFx, known});
+    CheckShare(projection, from.file);
+    for (const ProjectedNode& node : projection.nodes) {
+      (node.confidence == Confidence::kCertain ? facts.recorded
+                                               : facts.recorded_parts)
+          .push_back({node.node, modules.Add(node.module), node.confidence,
+                      source, node.because});
+    }
+  };
+  if (trace != nullptr) add(trace->trace, *trace, Source::kTrace);
+  if (fx != nullptr) add(fx->fx, *fx, Source::kFx);
   return facts;
 }
 

@@ -55,15 +55,17 @@ RuleFacts GatherRules(const Model& model, const ParameterFacts& parameters,
                       const Rules* rules, ModuleTree& modules) {
   RuleFacts facts;
   if (rules == nullptr) return facts;
+  facts.matches.resize(rules->rules.size(), 0);
   for (const NodeId node : model.Nodes()) {
-    for (std::uint32_t i = 0; i < rules->rules.size(); ++i) {
+    for (std::size_t i = 0; i < rules->rules.size(); ++i) {
       const Rule& rule = rules->rules[i];
       if (rule.module || !rule.gives_module) continue;
       Captures captures;
       if (!HoldsForNode(rule, model, parameters, node, captures)) continue;
-      facts.ruled.push_back({node,
-                             modules.Add(FillIn(*rule.gives_module, captures)),
-                             i, rule.because});
+      ++facts.matches[i];
+      facts.ruled.push_back(
+          {node, modules.Add(FillIn(*rule.gives_module, captures)),
+           Confidence::kCertain, Source::kRule, rule.because});
       break;
     }
   }

@@ -25,7 +25,7 @@ bool HasNamelessWeight(const Model& model, const ParameterFacts& parameters) {
 }
 
 bool IsKerasMetadata(const Model& model, const MetadataFacts& metadata) {
-  for (const MetadataFact& fact : metadata.metadata) {
+  for (const Claim& fact : metadata.metadata) {
     const std::string_view classes =
         ForeignMetadata(model, fact.node, keys::kClassHierarchy);
     if (classes.starts_with("['keras.")) return true;
@@ -97,7 +97,7 @@ class LiftedTensors {
 // belong to it.
 void PlaceByConstants(const Model& model, GraphId graph,
                       const KerasSignature& signature, ModuleTree& tree,
-                      std::vector<NameFact>& facts) {
+                      Claims& facts) {
   const LiftedTensors lifted(model, signature.constants);
   const LiftedOwners owners = MatchLifted(signature, lifted.uses());
   if (owners.layer.empty()) return;
@@ -138,9 +138,9 @@ void PlaceByConstants(const Model& model, GraphId graph,
     const bool sure = own && !owners.unsure[number];
     facts.push_back(
         {nodes[i], module, sure ? Confidence::kMedium : Confidence::kLow,
+         own ? Source::kParameter : Source::kLocality,
          own ? "it uses a weight that belongs to this layer by its position"
-             : "it is between two uses of this layer's weights",
-         own ? Source::kParameter : Source::kLocality});
+             : "it is between two uses of this layer's weights"});
   }
 }
 
@@ -171,7 +171,7 @@ std::optional<DialectFacts> GatherKerasOnTorch(const Model& model,
       }
       const KerasSignature signature = ParseKerasSignature(entry.value);
       if (!signature.layers.empty()) {
-        PlaceByConstants(model, graph, signature, modules, facts.name_facts);
+        PlaceByConstants(model, graph, signature, modules, facts.named);
       }
       return facts;
     }

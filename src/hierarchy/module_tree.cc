@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "hierarchy/name_parts.h"
 #include "onnx_tag/hierarchy.h"
 
 namespace onnx_tag {
@@ -175,6 +176,16 @@ bool ModuleTree::IsAncestor(ModuleId ancestor, ModuleId module) const {
   const std::size_t depth = Depth(ancestor);
   while (Depth(module) > depth) module = Parent(module);
   return module == ancestor;
+}
+
+bool ModuleTree::InOtherLayer(ModuleId a, ModuleId b) const {
+  const ModuleId common = CommonAncestor(a, b);
+  const auto parts_at_index = [&](ModuleId module) {
+    if (module == common) return false;
+    while (Parent(module) != common) module = Parent(module);
+    return hierarchy::IsNumeric(Atom(module));
+  };
+  return parts_at_index(a) && parts_at_index(b);
 }
 
 void ModuleTree::SetClass(ModuleId id, std::string_view class_name) {

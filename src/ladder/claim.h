@@ -1,4 +1,4 @@
-// The proposal of a rung for a node, and the tags accepted so far.
+// What a rung is: a function from evidence and accepted tags to claims.
 #ifndef ONNX_TAG_LADDER_CLAIM_H_
 #define ONNX_TAG_LADDER_CLAIM_H_
 
@@ -11,14 +11,6 @@
 
 namespace onnx_tag {
 
-struct Claim {
-  NodeId node;
-  ModuleId module;
-  Confidence confidence;
-  Source source;
-  std::string_view because;  // a sentence for people
-};
-
 // The tags accepted before a rung started.
 using Placed = IdVector<NodeId, Tag>;
 
@@ -29,11 +21,10 @@ using RungFunction = std::vector<Claim>(const Evidence& evidence,
 
 // The strategies that use a rung, as a set.
 enum StrategySet : std::uint8_t {
-  kEnhancedSemantic = 1,
+  kEnhancedSemantic = 1,  // and universal
   kUsageBased = 2,
   kHtp = 4,
-  kUniversal = 8,
-  kFxGraph = 16,
+  kFxGraph = 8,
 };
 
 struct Rung {

@@ -7,24 +7,10 @@
 namespace onnx_tag {
 
 // Defined in the files of rungs/.
-RungFunction ProposeFromRules;
-RungFunction ProposeFromMetadata;
-RungFunction ProposeFromFx;
-RungFunction ProposeFromTrace;
-RungFunction ProposeForTracedOperands;
-RungFunction ProposeForFxOperands;
 RungFunction ProposeFromFunctions;
-RungFunction ProposeFromDialect;
 RungFunction ProposeFromScope;
-RungFunction ProposeFromValueName;
-RungFunction ProposeFromInlined;
 RungFunction ProposeForHelperBodies;
 RungFunction ProposeFromParameters;
-RungFunction ProposeRecordedHeads;
-RungFunction ProposeRecordedParts;
-RungFunction ProposeBetweenRecorded;
-RungFunction ProposeForRecordedGemms;
-RungFunction ProposeFromCalls;
 RungFunction ProposeForQuantizedProducts;
 RungFunction ProposeForRecurrentLayout;
 RungFunction ProposeFromRecipes;
@@ -49,52 +35,42 @@ RungFunction ProposeAuxiliary;
 
 namespace {
 
-// universal differs from enhanced_semantic only in the classes of its tags.
-constexpr unsigned kInference = kEnhancedSemantic | kUniversal;
-constexpr unsigned kDirect = kInference | kUsageBased;
+// The claims of one kind of evidence, as they are.
+template <auto kList>
+std::vector<Claim> Propose(const Evidence& evidence, const Placed& placed) {
+  std::vector<Claim> claims;
+  for (const Claim& claim : evidence.*kList) {
+    if (!placed[claim.node].tagged()) claims.push_back(claim);
+  }
+  return claims;
+}
 
-constexpr unsigned kAll = kDirect | kHtp | kFxGraph;
+constexpr unsigned kInference = kEnhancedSemantic;
+constexpr unsigned kDirect = kInference | kUsageBased;
+constexpr unsigned kRecording = kHtp | kFxGraph;
+constexpr unsigned kAll = kDirect | kRecording;
 
 constexpr Rung kRungs[] = {
-    {"rule", "a rule of the user", &ProposeFromRules, kAll},
-    {"metadata", "the exporter's metadata", &ProposeFromMetadata,
+    {"rule", "a rule of the user", &Propose<&Evidence::ruled>, kAll},
+    {"metadata", "the exporter's metadata", &Propose<&Evidence::metadata>,
      kDirect | kFxGraph},
-    {"fx", "its FX node", &ProposeFromFx, kFxGraph},
-    {"trace", "the recorded operation", &ProposeFromTrace, kHtp},
-    {"operands", "constants and sizes for one module's operations",
-     &ProposeForTracedOperands, kHtp},
-    {"operands", "constants and sizes for one module's operations",
-     &ProposeForFxOperands, kFxGraph},
     {"function", "the local function that it calls or is part of",
      &ProposeFromFunctions, kDirect},
-    {"dialect", "names of producers other than PyTorch", &ProposeFromDialect,
+    {"dialect", "names of producers other than PyTorch",
+     &Propose<&Evidence::named>, kDirect},
+    {"scope", "the scope in its name or an output's name", &ProposeFromScope,
      kDirect},
-    {"scope", "the scope in the node's name", &ProposeFromScope, kDirect},
-    {"value_name", "the scope in an output's name", &ProposeFromValueName,
-     kDirect},
-    {"inlined", "the call of an inlined function", &ProposeFromInlined,
+    {"inlined", "the call of an inlined function", &Propose<&Evidence::inlined>,
      kInference},
     {"helper_body", "the call of the function that it is part of",
      &ProposeForHelperBodies, kInference},
     {"parameter", "the parameters it uses", &ProposeFromParameters, kDirect},
-    {"recorded", "the operation that was recorded", &ProposeRecordedHeads,
-     kDirect},
-    {"quantized_product", "what a quantizer made of one product",
-     &ProposeForQuantizedProducts, kInference},
-    {"recorded_gemm", "Reshapes around a recorded product",
-     &ProposeForRecordedGemms, kInference},
-    {"recorded_part", "a part of what was recorded", &ProposeRecordedParts,
-     kInference},
-    {"recorded_operands", "constants and sizes of what was recorded",
-     &ProposeForTracedOperands, kInference},
-    {"recorded_fx_operands", "constants and sizes of recorded FX nodes",
-     &ProposeForFxOperands, kInference},
-    {"between_recorded", "between what was recorded", &ProposeBetweenRecorded,
-     kInference},
+    {"recorded", "the operation that was recorded",
+     &Propose<&Evidence::recorded>, kAll},
     {"called", "the order in which the modules of the hierarchy are called",
-     &ProposeFromCalls, kInference},
-    {"called_product", "what a quantizer made of a product that is called",
-     &ProposeForQuantizedProducts, kInference},
+     &Propose<&Evidence::called>, kInference},
+    {"quantized_product", "what a quantizer made of one product",
+     &ProposeForQuantizedProducts, kInference | kRecording},
     {"recipe", "the recipe book's recording of the architecture",
      &ProposeFromRecipes, kInference},
     {"recurrent_layout", "what turns a recurrent layer's tensors around",
@@ -108,11 +84,13 @@ constexpr Rung kRungs[] = {
     {"carrier", "nodes that only pass a parameter on", &ProposeForCarriers,
      kInference},
     {"gemm_reshape", "Reshapes around a Gemm", &ProposeForGemmReshapes,
-     kInference},
+     kInference | kRecording},
+    {"recorded_part", "a part of what was recorded",
+     &Propose<&Evidence::recorded_parts>, kInference | kRecording},
     {"conversion", "casts and quantizers of a tensor", &ProposeForConversions,
-     kInference},
-    {"consumers", "nodes without a scope whose consumers have one",
-     &ProposeFromConsumers, kInference},
+     kInference | kRecording},
+    {"consumers", "nodes whose consumers are all in one module",
+     &ProposeFromConsumers, kInference | kRecording},
     {"attention", "decomposed attention", &ProposeFromAttention, kInference},
     {"packed_attention", "what a MultiheadAttention turns around",
      &ProposeForPackedAttention, kInference},
@@ -130,7 +108,7 @@ constexpr Rung kRungs[] = {
      &ProposeFromExecutionOrder, kInference},
     {"function_body", "the function that it is part of",
      &ProposeForFunctionBodies, kInference},
-    {"vote", "a vote of its neighbours", &ProposeByVote, kHtp | kFxGraph},
+    {"vote", "a vote of its neighbours", &ProposeByVote, kRecording},
     {"auxiliary", "auxiliary operations without a single module",
      &ProposeAuxiliary, kHtp},
 };

@@ -38,7 +38,7 @@ const std::array<Strategy, std::size(kInfos)>& Table() {
       {kInfos[0], RungsOf(kEnhancedSemantic), nullptr, false},
       {kInfos[1], RungsOf(kUsageBased), &PruneToUsage, false},
       {kInfos[2], RungsOf(kHtp), nullptr, false},
-      {kInfos[3], RungsOf(kUniversal), nullptr, true},
+      {kInfos[3], RungsOf(kEnhancedSemantic), nullptr, true},
       {kInfos[4], RungsOf(kFxGraph), nullptr, false},
   }};
   return kTable;
@@ -82,7 +82,9 @@ WantedFacts WantedBy(const Strategy& strategy, const Model& model, bool recipes,
   WantedFacts wanted;
   wanted.hierarchy = facts.hierarchy;
   wanted.rules = facts.rules.get();
-  if (recipes && AsksBook(strategy)) {
+  // A recording of the model itself is better than the book.
+  const bool recorded = facts.trace != nullptr || facts.fx != nullptr;
+  if (recipes && !recorded && AsksBook(strategy)) {
     wanted.book = facts.book == nullptr ? &recipes::BuiltInBook() : facts.book;
   }
   // Every strategy takes every file of facts.

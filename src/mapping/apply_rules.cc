@@ -144,9 +144,7 @@ void RuleApplication::ForEachNode(const NodeSource& nodes,
 }
 
 RuleApplication::RuleApplication(std::shared_ptr<const Rules> rules)
-    : rules_(std::move(rules)) {
-  if (rules_ != nullptr) matches_.resize(rules_->rules.size(), 0);
-}
+    : rules_(std::move(rules)) {}
 
 std::optional<RuleMove> RuleApplication::FindMove(const Evidence& evidence,
                                                   NodeId node,
@@ -170,7 +168,7 @@ std::vector<RuleMove> RuleApplication::FindMoves(const Evidence& evidence,
                                                  const Placed& placed) {
   std::vector<RuleMove> moves;
   if (rules_ == nullptr) return moves;
-  for (const RuleFact& fact : evidence.ruled) ++matches_[fact.rule];
+  matches_ = evidence.matches;
   const std::vector<Rule>& rules = rules_->rules;
   if (std::none_of(rules.begin(), rules.end(), [](const Rule& rule) {
         return rule.module && rule.gives_module;

@@ -14,19 +14,6 @@
 namespace onnx_tag {
 namespace {
 
-// Whether the first difference between the two paths is an index.
-bool IsOtherLayer(const ModuleTree& tree, ModuleId a, ModuleId b) {
-  while (tree.Depth(a) > tree.Depth(b)) a = tree.Parent(a);
-  while (tree.Depth(b) > tree.Depth(a)) b = tree.Parent(b);
-  if (a == b) return false;
-  while (tree.Parent(a) != tree.Parent(b)) {
-    a = tree.Parent(a);
-    b = tree.Parent(b);
-  }
-  return hierarchy::IsNumeric(tree.Atom(a)) &&
-         hierarchy::IsNumeric(tree.Atom(b));
-}
-
 // What a quantizer writes beside a weight. The operator that reads the
 // quantized tensor next reads it, too.
 bool IsScale(std::string_view name) {
@@ -174,7 +161,7 @@ class LawChecker {
     const Tag& tag = tags_[node];
     if (parameter.module == tag.module) return;
     // An optimizer fuses nodes of several modules, not of several layers.
-    const bool layer = IsOtherLayer(tree_, tag.module, parameter.module);
+    const bool layer = tree_.InOtherLayer(tag.module, parameter.module);
     if (!layer && (tag.confidence < Confidence::kHigh ||
                    IsOrigin(node, parameter.module))) {
       return;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "graph/depth_first.h"
+#include "graph/neighbours.h"
 
 namespace onnx_tag {
 namespace {
@@ -145,9 +146,11 @@ class Maker {
     for (const ValueId output : model_.Outputs(node)) {
       if (output != kNo<ValueId>) substance_[output] = result;
     }
-    const bool token = result >= Substance::kMade && op != "Identity" &&
-                       op != "Constant" && op != "DequantizeLinear" &&
-                       op != "QuantizeLinear" && !IsOfQuantizer(node, op);
+    // Asked of all nodes, because the product of two scales is a scale.
+    const bool of_quantizer = IsOfQuantizer(node, op);
+    const bool token = !of_quantizer && result >= Substance::kMade &&
+                       op != "Identity" && op != "Constant" &&
+                       op != "DequantizeLinear" && op != "QuantizeLinear";
     if (token) {
       AddToken(node, result);
     } else {
@@ -164,14 +167,12 @@ class Maker {
       for (std::size_t i = 1; i < outputs.size(); ++i) Scale(outputs[i]);
       return true;
     }
-    if (op == "Cast") {
-      const NodeId producer = inputs.empty() || inputs[0] == kNo<ValueId>
-                                  ? kNo<NodeId>
-                                  : model_.Producer(inputs[0]);
-      return producer != kNo<NodeId> &&
-             model_.OpType(producer).ends_with("Integer");
-    }
+    if (op == "Cast") return CastsProduct(node);
     if (op != "Mul" || inputs.size() != 2) return false;
+    for (const ValueId input : inputs) {
+      const NodeId cast = ProducerOf(model_, input);
+      if (cast != kNo<NodeId> && CastsProduct(cast)) return true;
+    }
     std::size_t scales = 0;
     for (const ValueId input : inputs) {
       scales += input != kNo<ValueId> && is_scale_[input];
@@ -184,6 +185,15 @@ class Maker {
         });
     if (made_of_scales) Scale(outputs[0]);
     return true;
+  }
+
+  // Whether it turns a product in integers into floats.
+  bool CastsProduct(NodeId node) const {
+    const auto inputs = model_.Inputs(node);
+    const NodeId product =
+        inputs.empty() ? kNo<NodeId> : ProducerOf(model_, inputs[0]);
+    return model_.OpType(node) == "Cast" && product != kNo<NodeId> &&
+           model_.OpType(product).ends_with("Integer");
   }
 
   void Scale(ValueId value) {

@@ -2,223 +2,137 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <unordered_map>
 
+#include "onnx_tag/hierarchy.h"
 #include "projection/match_steps.h"
 
 namespace onnx_tag {
 namespace {
 
-// The common ancestor of both modules.
-std::string_view CommonCaller(std::string_view a, std::string_view b) {
-  std::size_t common = 0;
-  for (std::size_t i = 0;; ++i) {
-    const bool a_ends = i >= a.size() || a[i] == '.';
-    const bool b_ends = i >= b.size() || b[i] == '.';
-    if (a_ends && b_ends) common = i;
-    if (i >= a.size() || i >= b.size() || a[i] != b[i]) break;
-  }
-  return a.substr(0, common);
-}
-
-// Whether the paths first differ in an index: different layers, or different
-// items of a list.
-bool OtherLayer(std::string_view a, std::string_view b) {
-  const std::size_t common = CommonCaller(a, b).size();
-  const auto starts_with_index = [&](std::string_view path) {
-    std::string_view rest = path.substr(common);
-    if (rest.starts_with('.')) rest.remove_prefix(1);
-    return !rest.empty() && rest[0] >= '0' && rest[0] <= '9';
-  };
-  return starts_with_index(a) && starts_with_index(b);
-}
-
-// Removes matches that contradict the dataflow, and places open nodes.
+// Leaves out matches that contradict the dataflow.
 class Projector {
  public:
   Projector(const NodeTokens& table, const RunSteps& program,
             const StepMatch& match, const TorchOps& ops, const Model& model)
-      : tokens_(table.tokens),
+      : table_(table),
+        tokens_(table.tokens),
         program_(program),
         steps_(match.steps),
         ops_(ops),
         model_(model),
-        modules_(tokens_.size()),
-        called_(tokens_.size(), false),
+        modules_(tokens_.size(), kNo<ModuleId>),
         readers_(tokens_.size()) {
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       for (const NodeTokenId source : tokens_[id].sources) {
         readers_[source].push_back(id);
       }
+      if (steps_[id] == kNo<StepId>) continue;
+      modules_[id] = tree_.Add(program_[steps_[id]].module);
     }
   }
 
-  void Run(Projection& projection) {
-    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      if (steps_[id] == kNo<StepId>) continue;
-      modules_[id] = program_[steps_[id]].module;
+  std::vector<ProjectedNode> Run() const {
+    std::vector<ProjectedNode> nodes;
+    std::vector<NodeId> gap;  // nodes since the last match
+    StepId last = kNo<StepId>;
+    for (const NodeId node : table_.order) {
+      const NodeTokenId id = table_.by_node[node];
+      const bool found = id != kNo<NodeTokenId> &&
+                         modules_[id] != kNo<ModuleId> &&
+                         (IsHead(id) || !IsStray(id));
+      if (!found) {
+        gap.push_back(node);
+        continue;
+      }
+      const StepId step = steps_[id];
+      if (last != kNo<StepId> && RunsAlone(last, step)) {
+        for (const NodeId between : gap) {
+          nodes.push_back({between, program_[step].module, Confidence::kHigh,
+                           "it runs between recorded operations of this "
+                           "module"});
+        }
+      } else if (const RunStep* const missed = OnlyMissed(last, step)) {
+        for (const NodeId between : gap) {
+          if (table_.by_node[between] == kNo<NodeTokenId> ||
+              !tokens_[table_.by_node[between]].fed)
+            continue;
+          nodes.push_back({between, missed->module, Confidence::kMedium,
+                           "recorded operations of this module, and of no "
+                           "other, have no node here"});
+        }
+      }
+      gap.clear();
+      last = step;
+      nodes.push_back(
+          {node, program_[step].module,
+           IsHead(id) ? Confidence::kCertain : Confidence::kHigh,
+           IsHead(id) ? "its operation was recorded in this module"
+                      : "it is one of the nodes that a recorded operation of "
+                        "this module became"});
     }
-    DropStrays();
-    const auto found = modules_;
-    FillGaps();
-    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      if (!modules_[id]) continue;
-      projection.nodes.push_back(
-          {tokens_[id].node, *modules_[id],
-           !found[id]   ? (called_[id] ? ProjectionTrust::kCaller
-                                       : ProjectionTrust::kBetween)
-           : IsHead(id) ? ProjectionTrust::kFound
-                        : ProjectionTrust::kPart});
-    }
+    return nodes;
   }
 
  private:
+  // Whether only the module of both steps has operations from `first` to
+  // `last`.
+  bool RunsAlone(StepId first, StepId last) const {
+    for (std::size_t i = Index(first) + 1; i < Index(last); ++i) {
+      const RunStep& step = program_[MakeId<StepId>(i)];
+      if (step.known && step.pattern.size == 0) continue;
+      if (step.module != program_[last].module) return false;
+    }
+    return program_[first].module == program_[last].module;
+  }
+
   bool IsHead(NodeTokenId id) const {
-    const TorchPattern& pattern = program_[steps_[id]].pattern;
-    for (std::uint32_t i = 0; i < pattern.size; ++i) {
-      const PatternElement& element =
-          ops_.elements()[MakeId<ElementId>(Index(pattern.first) + i)];
-      if (!element.heads) continue;
-      const auto& taken = element.operators;
-      return std::find(taken.begin(), taken.end(),
-                       PlainOperator(model_.Name(tokens_[id].op))) !=
-             taken.end();
-    }
-    return false;
+    return ops_.IsHead(program_[steps_[id]].pattern,
+                       PlainOperator(model_.Name(tokens_[id].op)));
   }
 
-  // If no producer or consumer of a node is in its layer, the match is removed.
-  // Exception: the main node of an operation, because a layer may consist of a
-  // single node.
-  void DropStrays() {
-    std::vector<NodeTokenId> strays;
-    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      if (modules_[id] && !IsHead(id) && IsStray(id)) strays.push_back(id);
-    }
-    for (const NodeTokenId id : strays) modules_[id].reset();
-  }
-
+  // Whether producers and consumers have modules, but none in its layer. The
+  // main node of an operation may be a layer by itself.
   bool IsStray(NodeTokenId id) const {
     bool any = false;
     for (const auto* const ids : {&tokens_[id].sources, &readers_[id]}) {
       for (const NodeTokenId near : *ids) {
-        if (!modules_[near]) continue;
-        if (!OtherLayer(*modules_[id], *modules_[near])) return false;
+        if (modules_[near] == kNo<ModuleId>) continue;
+        if (!tree_.InOtherLayer(modules_[id], modules_[near])) return false;
         any = true;
       }
     }
     return any;
   }
 
-  // The module of the placed tokens in `ids`; nullopt if they differ or there
-  // are none.
-  std::optional<std::string_view> Agreed(
-      const std::vector<NodeTokenId>& ids) const {
-    std::optional<std::string_view> agreed;
-    for (const NodeTokenId id : ids) {
-      if (!modules_[id]) continue;
-      if (agreed && *agreed != *modules_[id]) return std::nullopt;
-      agreed = modules_[id];
-    }
-    return agreed;
-  }
-
-  // Places tokens between matched tokens: a token at the place of skipped steps
-  // gets the module of these steps.
-  void FillGaps() {
-    std::vector<NodeTokenId> gap;
-    NodeTokenId before = kNo<NodeTokenId>;
-    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      if (!modules_[id]) {
-        gap.push_back(id);
-        continue;
-      }
-      FillGap(gap, before, id);
-      gap.clear();
-      before = id;
-    }
-    FillGap(gap, before, kNo<NodeTokenId>);
-  }
-
-  void FillGap(const std::vector<NodeTokenId>& gap, NodeTokenId before,
-               NodeTokenId after) {
-    if (gap.empty()) return;
-    const std::optional<std::string_view> skipped = Skipped(before, after);
-    for (const NodeTokenId id : gap) {
-      modules_[id] = Guess(id, before, after, skipped);
-      // Equal values are computed once. Then the place indicates one layer, but
-      // the consumer another.
-      const auto to = Agreed(readers_[id]);
-      if (modules_[id] && to && OtherLayer(*modules_[id], *to)) {
-        modules_[id] = CommonCaller(*modules_[id], *to);
-        called_[id] = true;
-      }
-    }
-    // An operation between two modules belongs to their caller.
-    for (const NodeTokenId id : gap) {
-      if (modules_[id]) continue;
-      const auto from = Agreed(tokens_[id].sources);
-      const auto to = Agreed(readers_[id]);
-      if (!from || !to) continue;
-      modules_[id] = CommonCaller(*from, *to);
-      called_[id] = true;
-    }
-  }
-
-  // The module of the skipped steps between two matched tokens.
-  std::optional<std::string_view> Skipped(NodeTokenId before,
-                                          NodeTokenId after) const {
-    const std::size_t first =
-        before == kNo<NodeTokenId> ? 0 : Index(steps_[before]) + 1;
-    const std::size_t last =
-        after == kNo<NodeTokenId> ? program_.size() : Index(steps_[after]);
-    std::optional<std::string_view> module;
-    for (std::size_t i = first; i < last; ++i) {
+  const RunStep* OnlyMissed(StepId first, StepId last) const {
+    const RunStep* only = nullptr;
+    for (std::size_t i = first == kNo<StepId> ? 0 : Index(first) + 1;
+         i < Index(last); ++i) {
       const RunStep& step = program_[MakeId<StepId>(i)];
       if (step.known && step.pattern.size == 0) continue;
-      if (module && *module != step.module) return std::nullopt;
-      module = step.module;
+      if (only != nullptr && step.module != only->module) return nullptr;
+      only = &step;
     }
-    return module;
+    return only;
   }
 
-  std::optional<std::string_view> Guess(
-      NodeTokenId id, NodeTokenId before, NodeTokenId after,
-      const std::optional<std::string_view>& skipped) const {
-    const auto from = Agreed(tokens_[id].sources);
-    const auto to = Agreed(readers_[id]);
-    if (from && to && *from == *to) return from;
-    if (skipped && ((from && *from == *skipped) || (to && *to == *skipped))) {
-      return skipped;
-    }
-    std::optional<std::string_view> around;
-    if (before != kNo<NodeTokenId> && after != kNo<NodeTokenId> &&
-        *modules_[before] == *modules_[after]) {
-      around = modules_[before];
-    }
-    if (around && ((from && *from == *around) || (to && *to == *around))) {
-      return around;
-    }
-    if (skipped) return skipped;
-    if (around) return around;
-    return std::nullopt;
-  }
-
+  const NodeTokens& table_;
   const IdVector<NodeTokenId, NodeToken>& tokens_;
   const RunSteps& program_;
   const IdVector<NodeTokenId, StepId>& steps_;
   const TorchOps& ops_;
   const Model& model_;
-  IdVector<NodeTokenId, std::optional<std::string_view>> modules_;
-  IdVector<NodeTokenId, bool> called_;  // by CommonCaller
+  ModuleTree tree_;
+  IdVector<NodeTokenId, ModuleId> modules_;
   IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
 };
 
 // The node "node_linear_3" and the value "linear_3" come from the FX node
-// linear_3.
+// linear_3. A fused node has the name of the last FX node that it replaces: a
+// Conv may be called "getitem".
 Pins FindPins(const Model& model, const NodeTokens& table,
-              const RunSteps& program) {
+              const RunSteps& program, const TorchOps& ops) {
   std::unordered_map<std::string_view, StepId> by_name;
   for (const StepId id : AllIds<StepId>(program.size())) {
     if (!program[id].name.empty()) by_name.emplace(program[id].name, id);
@@ -229,7 +143,10 @@ Pins FindPins(const Model& model, const NodeTokens& table,
     const auto outputs = model.Outputs(node);
     if (outputs.empty() || outputs[0] == kNo<ValueId>) continue;
     const auto at = by_name.find(model.ValueName(outputs[0]));
-    if (at != by_name.end()) pins[id] = at->second;
+    if (at != by_name.end() && ops.Accepts(program[at->second].pattern,
+                                           PlainOperator(model.OpType(node)))) {
+      pins[id] = at->second;
+    }
   }
   return pins;
 }
@@ -257,7 +174,8 @@ Projection ProjectInOrder(const Model& model, const NodeTokens& table,
                           const RunSteps& program,
                           const ProjectionOptions& options) {
   const TorchOps& ops = BuiltInTorchOps();
-  const Pins pins = options.names ? FindPins(model, table, program) : Pins();
+  const Pins pins =
+      options.names ? FindPins(model, table, program, ops) : Pins();
   KnownModulesOf known;
   if (!options.known.empty()) {
     known = KnownTokens(table, program, options.known);
@@ -271,8 +189,7 @@ Projection ProjectInOrder(const Model& model, const NodeTokens& table,
   projection.recorded_share = share(match.steps_matched, match.steps_total);
   projection.score = match.score;
   projection.weight_share = WeightShare(table, program);
-  Projector(table, program, match, ops, model).Run(projection);
-  projection.order = table.order;
+  projection.nodes = Projector(table, program, match, ops, model).Run();
   return projection;
 }
 

@@ -9,25 +9,21 @@
 
 #include "onnx_tag/model.h"
 #include "onnx_tag/recording.h"
+#include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
-
-enum class ProjectionTrust : std::uint8_t {
-  kCaller,   // no operation was found; the caller of its neighbours
-  kBetween,  // no operation was found; its neighbours agree
-  kPart,     // one of the nodes that an operation became
-  kFound,    // its operation was found
-};
 
 struct ProjectedNode {
   NodeId node;
   std::string_view module;  // lives as long as the recording
-  ProjectionTrust trust;
+  Confidence confidence;
+  std::string_view because;
 };
 
 struct Projection {
-  std::vector<ProjectedNode> nodes;  // in the order in which they run
-  std::vector<NodeId> order;         // all nodes, as they run
+  // In the order in which they run. The main node of an operation is certain,
+  // the other nodes that it became are high.
+  std::vector<ProjectedNode> nodes;
   double file_share = 0;      // share of the file's operations that were found
   double recorded_share = 0;  // share of the recorded operations
   double score = 0;           // of the matches

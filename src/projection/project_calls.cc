@@ -64,7 +64,7 @@ class CallProjector {
         program_(program),
         tokens_(table.tokens),
         steps_(std::move(steps)),
-        trust_(tokens_.size(), ProjectionTrust::kCaller),
+        only_(tokens_.size(), false),
         readers_(tokens_.size()) {
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       for (const NodeTokenId source : tokens_[id].sources) {
@@ -80,22 +80,18 @@ class CallProjector {
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
       nodes.push_back(
-          {tokens_[id].node, program_.steps[steps_[id]].module, trust_[id]});
+          {tokens_[id].node, program_.steps[steps_[id]].module,
+           only_[id] ? Confidence::kMedium : Confidence::kHigh,
+           only_[id] ? "in the hierarchy, only this module is called here"
+                     : "in the hierarchy, a module of this class is called "
+                       "here"});
     }
     return nodes;
   }
 
  private:
   bool IsHead(NodeTokenId id) const {
-    const TorchPattern& pattern = program_.steps[steps_[id]].pattern;
-    for (std::uint32_t i = 0; i < pattern.size; ++i) {
-      const PatternElement& element =
-          ops_.elements()[MakeId<ElementId>(Index(pattern.first) + i)];
-      if (!element.heads) continue;
-      const auto& taken = element.operators;
-      return std::find(taken.begin(), taken.end(), Operator(id)) != taken.end();
-    }
-    return false;
+    return ops_.IsHead(program_.steps[steps_[id]].pattern, Operator(id));
   }
 
   std::string_view Operator(NodeTokenId id) const {
@@ -109,10 +105,8 @@ class CallProjector {
     IdVector<NodeTokenId, bool> kept(tokens_.size(), false);
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
-      const bool head = IsHead(id);
-      if (!head && ops_.WeightOf(Operator(id)) < kTelling) continue;
+      if (!IsHead(id) && ops_.WeightOf(Operator(id)) < kTelling) continue;
       kept[id] = true;
-      trust_[id] = head ? ProjectionTrust::kFound : ProjectionTrust::kPart;
       queue.push_back(id);
     }
     for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -121,7 +115,6 @@ class CallProjector {
         if (kept[id] || steps_[id] != steps_[at]) return;
         if (reads && MeetsOthers(id)) return;
         kept[id] = true;
-        trust_[id] = ProjectionTrust::kPart;
         queue.push_back(id);
       };
       for (const NodeTokenId id : tokens_[at].sources) keep(id, false);
@@ -198,7 +191,7 @@ class CallProjector {
       }
       fed.insert(id);
       steps_[id] = only;
-      trust_[id] = alone ? ProjectionTrust::kPart : ProjectionTrust::kBetween;
+      only_[id] = !alone;
     }
   }
 
@@ -256,7 +249,7 @@ class CallProjector {
   const CallProgram& program_;
   const IdVector<NodeTokenId, NodeToken>& tokens_;
   IdVector<NodeTokenId, StepId> steps_;
-  IdVector<NodeTokenId, ProjectionTrust> trust_;
+  IdVector<NodeTokenId, bool> only_;  // its caller may run there, too
   IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
 };
 

@@ -48,6 +48,30 @@ TorchOps::TorchOps(std::string_view text) {
   }
 }
 
+bool TorchOps::Accepts(const TorchPattern& pattern,
+                       std::string_view plain) const {
+  return AnyTakes(pattern, plain, false);
+}
+
+bool TorchOps::IsHead(const TorchPattern& pattern,
+                      std::string_view plain) const {
+  return AnyTakes(pattern, plain, true);
+}
+
+bool TorchOps::AnyTakes(const TorchPattern& pattern, std::string_view plain,
+                        bool heads_only) const {
+  for (std::uint32_t i = 0; i < pattern.size; ++i) {
+    const PatternElement& element =
+        elements_[MakeId<ElementId>(Index(pattern.first) + i)];
+    if (heads_only && !element.heads) continue;
+    const auto& taken = element.operators;
+    if (std::find(taken.begin(), taken.end(), plain) != taken.end()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void TorchOps::ReadPattern(std::string_view names, std::string_view operators) {
   TorchPattern pattern{MakeId<ElementId>(elements_.size()), 0};
   float heaviest = 0;

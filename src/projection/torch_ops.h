@@ -38,9 +38,14 @@ class TorchOps {
     return elements_;
   }
   float WeightOf(std::string_view onnx_operator) const;
+  // Whether the operator is one of the pattern, and whether the main one.
+  bool Accepts(const TorchPattern& pattern, std::string_view plain) const;
+  bool IsHead(const TorchPattern& pattern, std::string_view plain) const;
 
  private:
   void ReadPattern(std::string_view names, std::string_view operators);
+  bool AnyTakes(const TorchPattern& pattern, std::string_view plain,
+                bool heads_only) const;
 
   std::unordered_map<std::string_view, TorchPattern> patterns_;
   std::unordered_map<std::string_view, float> weights_;

@@ -121,7 +121,7 @@ TEST(IdentifyTest, BertIsFirstAmongItsCopies) {
   File file = Bert("");
   const ClassAnswer root = file.Find("");
   EXPECT_EQ(root.name, "BertModel");
-  EXPECT_NE(root.belief, Belief::kCertain);
+  EXPECT_NE(root.confidence, Confidence::kCertain);
   EXPECT_THAT(CandidatesOf(root), Contains("RobertaModel"));
   EXPECT_LE(CandidatesOf(root).size(), kMostCandidates);
   EXPECT_EQ(file.Find("encoder.layer.1.attention.self").name,
@@ -129,7 +129,7 @@ TEST(IdentifyTest, BertIsFirstAmongItsCopies) {
   EXPECT_EQ(file.Find("encoder.layer").name, "ModuleList");
   const ClassAnswer query = file.Find("encoder.layer.0.attention.self.query");
   EXPECT_EQ(query.name, "Linear");
-  EXPECT_EQ(query.belief, Belief::kCertain);
+  EXPECT_EQ(query.confidence, Confidence::kCertain);
   EXPECT_EQ(file.Find("encoder.layer.0.intermediate.intermediate_act_fn").name,
             "GELUActivation");
 }
@@ -199,7 +199,7 @@ TEST(IdentifyTest, AKnownPartOfAnUnknownModelIsNamed) {
   EXPECT_EQ(file.Find("").name, "");
   const ClassAnswer part = file.Find("encoders.text");
   EXPECT_EQ(part.name, "BertModel");
-  EXPECT_LT(part.belief, Belief::kCertain);
+  EXPECT_LT(part.confidence, Confidence::kCertain);
 }
 
 TEST(IdentifyTest, WhatTheFileRecordsBeatsTheCatalogue) {
@@ -220,7 +220,7 @@ TEST(IdentifyTest, AHiddenFamilyIsNotNamed) {
   const ClassAnswer root = file.Find("", BuiltIn(), "transformers.models.bert");
   EXPECT_NE(root.name, "BertModel");
   EXPECT_THAT(CandidatesOf(root), Not(Contains("BertModel")));
-  EXPECT_NE(root.belief, Belief::kCertain);
+  EXPECT_NE(root.confidence, Confidence::kCertain);
 }
 
 TEST(IdentifyTest, TheSameFileGivesTheSameAnswer) {
@@ -259,7 +259,7 @@ TEST(LeafClassTest, OperatorsAndShapesDecide) {
   module.operators = OperatorBit("MatMul") | OperatorBit("Add");
   parameters[0].rank = 2;
   EXPECT_EQ(GuessLeafClass(module).name, "Linear");
-  EXPECT_LT(GuessLeafClass(module).belief, Belief::kCertain);
+  EXPECT_LT(GuessLeafClass(module).confidence, Confidence::kCertain);
   // A parameter that no such class has.
   parameters.push_back({"gate", 1, 8});
   module.parameters = parameters;

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cli/command_table.h"
+#include "ladder/ladder.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"
 
@@ -113,6 +114,26 @@ TEST(DocsTest, ArchitectureHasTheLayersOfTheBuild) {
   ASSERT_GT(built.size(), 15u);
   EXPECT_EQ(LayersOfTheDocument(), built)
       << "compare the table in docs/architecture.md with src/CMakeLists.txt";
+}
+
+TEST(DocsTest, HowItWorksDescribesEveryRungOnce) {
+  std::multiset<std::string> described;
+  std::istringstream lines(Text("docs/how-it-works.md"));
+  const std::regex name("`([a-z_]+)`");
+  bool table = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line == "| rungs | nodes they place |") table = true;
+    if (line.empty()) table = false;
+    if (!table) continue;
+    const std::string rungs(line, 0, line.find('|', 1));
+    for (std::sregex_iterator at(rungs.begin(), rungs.end(), name), end;
+         at != end; ++at) {
+      described.insert((*at)[1]);
+    }
+  }
+  std::multiset<std::string> rungs;
+  for (const Rung& rung : AllRungs()) rungs.emplace(rung.name);
+  EXPECT_EQ(described, rungs);
 }
 
 TEST(DocsTest, TestsThatCommentsNameExist) {

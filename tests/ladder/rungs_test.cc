@@ -26,17 +26,17 @@ TEST(Rung, MetadataSaysWhatTheExporterRecorded) {
   auto* const node = graph.Node("Relu", {"x"}, "a");
   AddMetadata(node, "pkg.torch.onnx.name_scopes", "['', 'net.act', 'relu']");
   graph.Node("Relu", {"a"}, "b");
-  graph.Read();
+  graph.Gather();
   EXPECT_EQ(graph.Says("metadata", "a"), "net.act certain");
   EXPECT_EQ(graph.Says("metadata", "b"), "-");
 }
 
 TEST(Rung, ScopeIsConfirmedByAParameter) {
   OneRung graph;
-  AddParameters(graph.proto(), {"net.fc.weight"});
+  graph.Parameters({"net.fc.weight"});
   graph.Node("Gemm", {"x", "net.fc.weight"}, "a", "/net/fc/Gemm");
   graph.Node("Relu", {"a"}, "b", "/net/act/Relu");
-  graph.Read();
+  graph.Gather();
   EXPECT_EQ(graph.Says("scope", "a"), "net.fc certain");
   EXPECT_EQ(graph.Says("scope", "b"), "net.act high");
 }
@@ -46,7 +46,7 @@ TEST(Rung, ScopeFoldsTheIndexOfACalledList) {
   graph.Node("Relu", {"x"}, "a", "/layer/layer.0/Relu");
   graph.Node("Relu", {"a"}, "b", "/embedder/embedder/Relu");
   graph.Node("Relu", {"b"}, "c", "/stages.0/layers.1/Relu");
-  graph.Read();
+  graph.Gather();
   EXPECT_EQ(graph.Says("scope", "a"), "layer.0 high");
   EXPECT_EQ(graph.Says("scope", "b"), "embedder.embedder high");
   EXPECT_EQ(graph.Says("scope", "c"), "stages.0.layers.1 high");
@@ -55,20 +55,20 @@ TEST(Rung, ScopeFoldsTheIndexOfACalledList) {
 TEST(Rung, ValueNameIsTheScopeOfAnOutput) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "/net/act/Relu_output_0", "fused_7");
-  graph.Read();
-  EXPECT_EQ(graph.Says("value_name", "/net/act/Relu_output_0"), "net.act high");
+  graph.Gather();
+  EXPECT_EQ(graph.Says("scope", "/net/act/Relu_output_0"), "net.act high");
 }
 
 TEST(Rung, FunctionOfAModuleIsTheModule) {
   OneRung graph;
   const std::string linear = "torch_nn_modules_linear_Linear_head_fc_1";
-  AddParameters(graph.proto(), {"head.fc.weight"});
+  graph.Parameters({"head.fc.weight"});
   AddNode(graph.Main(), linear, {"x", "head.fc.weight"}, {"a"}, "",
           "pkg.torch.2.1.2");
   AddNode(
       AddFunction(graph.proto(), "pkg.torch.2.1.2", linear, {"i", "w"}, {"o"}),
       "MatMul", {"i", "w"}, {"o"});
-  graph.Read();
+  graph.Gather();
   EXPECT_EQ(graph.Says("function", "a"), "head.fc certain");
   EXPECT_EQ(graph.Says("function", "o"), "head.fc certain");
 }
@@ -80,7 +80,7 @@ TEST(Rung, HelperBodyIsItsCallersAlsoThroughAnotherHelper) {
           {"i"}, {"o"}, "", "custom");
   AddNode(AddFunction(graph.proto(), "custom", "inner", {"j"}, {"p"}), "Relu",
           {"j"}, {"p"});
-  graph.Read();
+  graph.Make();
   EXPECT_EQ(graph.Says("helper_body", "p"), "-");
   graph.Place("a", "net.act");
   EXPECT_EQ(graph.Says("helper_body", "o"), "net.act certain");
@@ -92,7 +92,7 @@ TEST(Rung, FunctionBodyIsLeftToTheFunctionsModule) {
   AddNode(graph.Main(), "Block", {"x"}, {"a"}, "", "custom");
   AddNode(AddFunction(graph.proto(), "custom", "Block", {"i"}, {"o"}), "Relu",
           {"i"}, {"o"});
-  graph.Read();
+  graph.Make();
   EXPECT_EQ(graph.Says("function_body", "o"), "-");
   graph.evidence().functions[FunctionId{0}].module = graph.Module("blocks.0");
   EXPECT_EQ(graph.Says("function_body", "o"), "blocks.0 low");
@@ -101,9 +101,10 @@ TEST(Rung, FunctionBodyIsLeftToTheFunctionsModule) {
 TEST(Rung, DialectSaysWhatAnotherProducersNameSays) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "a");
-  graph.Read();
-  graph.evidence().name_facts.push_back(
-      {graph.NodeOf("a"), graph.Module("model.act"), Confidence::kHigh, ""});
+  graph.Make();
+  graph.evidence().named.push_back({graph.NodeOf("a"),
+                                    graph.Module("model.act"),
+                                    Confidence::kHigh, Source::kScope, ""});
   EXPECT_EQ(graph.Says("dialect", "a"), "model.act high");
 }
 
@@ -112,7 +113,7 @@ TEST(Rung, RegionIsTheLayerAroundItsNamedNeighbours) {
   graph.Node("Mul", {"x"}, "a");
   graph.Node("Neg", {"a"}, "b");
   graph.Node("Mul", {"b"}, "c");
-  graph.Read();
+  graph.Make();
   graph.Place("a", "lstm");
   graph.Place("c", "lstm.cell");
   EXPECT_EQ(graph.Says("region", "b"), "-");  // other dialects name all nodes
@@ -120,14 +121,15 @@ TEST(Rung, RegionIsTheLayerAroundItsNamedNeighbours) {
   EXPECT_EQ(graph.Says("region", "b"), "lstm high");
 }
 
-TEST(Rung, InlinedCallIsAsSureAsItsName) {
+TEST(Rung, InlinedCallIsAsSureAsItsClaim) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "a");
   graph.Node("Relu", {"a"}, "b");
-  graph.Read();
+  graph.Make();
   const ModuleId act = graph.Module("net.act");
-  graph.evidence().inlined = {{graph.NodeOf("a"), act, InlinedTrust::kKnown},
-                              {graph.NodeOf("b"), act, InlinedTrust::kOrder}};
+  graph.evidence().inlined = {
+      {graph.NodeOf("a"), act, Confidence::kCertain, Source::kValueName, ""},
+      {graph.NodeOf("b"), act, Confidence::kMedium, Source::kValueName, ""}};
   EXPECT_EQ(graph.Says("inlined", "a"), "net.act certain");
   EXPECT_EQ(graph.Says("inlined", "b"), "net.act medium");
 }
@@ -135,11 +137,11 @@ TEST(Rung, InlinedCallIsAsSureAsItsName) {
 TEST(Rung, ParameterSpeaksForTheProductInFrontOfItsBias) {
   OneRung graph;
   AddParameters(graph.proto(), {"onnx::MatMul_7"});
-  AddParameters(graph.proto(), {"fc.bias"}, 1);
+  graph.Parameters({"fc.bias"}, 1);
   graph.Node("MatMul", {"x", "onnx::MatMul_7"}, "a");
   graph.Node("Add", {"a", "fc.bias"}, "b");
   graph.Node("Relu", {"b"}, "c");
-  graph.Read();
+  graph.Make();
   EXPECT_EQ(graph.Says("parameter", "a"), "fc high");
   EXPECT_THAT(graph.Says("parameter", "b"), testing::StartsWith("fc "));
   EXPECT_EQ(graph.Says("parameter", "c"), "-");
@@ -149,11 +151,12 @@ TEST(Rung, RecipesAreFirmOrLoose) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "a");
   graph.Node("Relu", {"a"}, "b");
-  graph.Read();
+  graph.Make();
   const ModuleId act = graph.Module("net.act");
   graph.evidence().recipes = {
-      {graph.NodeOf("a"), act, Confidence::kHigh, true, ""},
-      {graph.NodeOf("b"), act, Confidence::kLow, false, ""}};
+      {graph.NodeOf("a"), act, Confidence::kHigh, Source::kOperation, ""}};
+  graph.evidence().loose_recipes = {
+      {graph.NodeOf("b"), act, Confidence::kLow, Source::kOperation, ""}};
   EXPECT_EQ(graph.Says("recipe", "a"), "net.act high");
   EXPECT_EQ(graph.Says("recipe", "b"), "-");
   EXPECT_EQ(graph.Says("loose_recipe", "a"), "-");
@@ -162,12 +165,12 @@ TEST(Rung, RecipesAreFirmOrLoose) {
 
 TEST(Rung, RecurrentStepsAreTheLayers) {
   OneRung graph;
-  AddParameters(graph.proto(), {"rnn.weight_ih_l0", "rnn.weight_hh_l0"});
+  graph.Parameters({"rnn.weight_ih_l0", "rnn.weight_hh_l0"});
   graph.Node("MatMul", {"x", "rnn.weight_ih_l0"}, "a");
   graph.Node("Tanh", {"a"}, "b");
   graph.Node("MatMul", {"b", "rnn.weight_hh_l0"}, "c");
   graph.Node("Tanh", {"c"}, "d");
-  graph.Read();
+  graph.Make();
   graph.Place("a", "rnn");
   graph.Place("c", "rnn");
   EXPECT_EQ(graph.Says("recurrent", "b"), "rnn medium");
@@ -176,8 +179,8 @@ TEST(Rung, RecurrentStepsAreTheLayers) {
 
 TEST(Rung, NormIsWhatItsWeightCompletes) {
   OneRung graph;
-  AddParameters(graph.proto(), {"norm.weight"}, 1);
-  AddParameters(graph.proto(), {"two", "epsilon"}, 0);
+  graph.Parameters({"norm.weight"}, 1);
+  graph.Parameters({"two", "epsilon"}, 0);
   graph.Node("Relu", {"x"}, "h");
   graph.Node("Pow", {"h", "two"}, "square");
   graph.Node("ReduceMean", {"square"}, "mean");
@@ -185,7 +188,7 @@ TEST(Rung, NormIsWhatItsWeightCompletes) {
   graph.Node("Sqrt", {"shifted"}, "root");
   graph.Node("Div", {"h", "root"}, "scaled");
   graph.Node("Mul", {"scaled", "norm.weight"}, "y");
-  graph.Read();
+  graph.Make();
   graph.Place("y", "norm", Source::kParameter);
   for (const char* const part : {"square", "mean", "root", "scaled"}) {
     EXPECT_EQ(graph.Says("norm", part), "norm high") << part;
@@ -195,21 +198,24 @@ TEST(Rung, NormIsWhatItsWeightCompletes) {
 
 TEST(Rung, CarrierIsItsParametersOwners) {
   OneRung graph;
-  AddParameters(graph.proto(), {"fc.weight"});
+  graph.Parameters({"fc.weight"});
   graph.Node("Transpose", {"fc.weight"}, "t");
   graph.Node("MatMul", {"x", "t"}, "a");
-  graph.Read();
+  graph.Make();
+  EXPECT_EQ(graph.Says("carrier", "t"), "-");
+  graph.evidence().is_carrier[graph.NodeOf("t")] = true;
+  graph.evidence().value_parameter[graph.ValueOf("t")] = ParameterId{0};
   EXPECT_EQ(graph.Says("carrier", "t"), "fc medium");
   EXPECT_EQ(graph.Says("carrier", "a"), "-");
 }
 
 TEST(Rung, ReshapesAroundAGemmAreTheGemms) {
   OneRung graph;
-  AddParameters(graph.proto(), {"w"});
+  graph.Parameters({"w"});
   graph.Node("Reshape", {"x"}, "a");
   graph.Node("Gemm", {"a", "w"}, "b");
   graph.Node("Reshape", {"b"}, "c");
-  graph.Read();
+  graph.Make();
   graph.Place("b", "fc");
   EXPECT_EQ(graph.Says("gemm_reshape", "a"), "fc high");
   EXPECT_EQ(graph.Says("gemm_reshape", "c"), "fc high");
@@ -221,7 +227,7 @@ TEST(Rung, ReshapesAroundAGemmAreTheGemms) {
 // the Gemm that turns back.
 TEST(Rung, ReshapesAroundSeveralGemmsAreOfTheOnesBesideThem) {
   OneRung graph;
-  AddParameters(graph.proto(), {"a.up.weight", "a.down.weight", "b.weight"});
+  graph.Parameters({"a.up.weight", "a.down.weight", "b.weight"});
   graph.Node("Reshape", {"x"}, "flat");
   graph.Node("Gemm", {"flat", "a.up.weight"}, "up");
   graph.Node("Relu", {"up"}, "act");
@@ -229,7 +235,7 @@ TEST(Rung, ReshapesAroundSeveralGemmsAreOfTheOnesBesideThem) {
   graph.Node("Reshape", {"down"}, "back");
   graph.Node("Gemm", {"flat", "b.weight"}, "b");
   graph.Node("Reshape", {"b"}, "b_back");
-  graph.Read();
+  graph.Make();
   graph.Place("up", "a.up");
   graph.Place("down", "a.down");
   graph.Place("b", "b");
@@ -244,7 +250,7 @@ TEST(Rung, ConversionsAreOfWhoMadeTheTensor) {
   graph.Node("QuantizeLinear", {"a"}, "b");
   graph.Node("DequantizeLinear", {"b"}, "c");
   graph.Node("Relu", {"c"}, "d");
-  graph.Read();
+  graph.Make();
   graph.Place("a", "act", Source::kOperation, Confidence::kMedium);
   EXPECT_EQ(graph.Says("conversion", "b"), "act medium");
   EXPECT_EQ(graph.Says("conversion", "c"), "act medium");
@@ -258,7 +264,7 @@ TEST(Rung, ConsumersSpeakWhereTheyAgree) {
   graph.Node("Shape", {"x"}, "shared");
   graph.Node("Expand", {"x", "shared"}, "b", "/attn/Expand_1");
   graph.Node("Expand", {"x", "shared"}, "c", "/mlp/Expand");
-  graph.Read();
+  graph.Make();
   graph.Place("a", "attn");
   graph.Place("b", "attn");
   graph.Place("c", "mlp");
@@ -269,15 +275,15 @@ TEST(Rung, ConsumersSpeakWhereTheyAgree) {
 TEST(Rung, AttentionIsOfWhoCallsItsProjections) {
   OneRung graph;
   for (const char* const part : {"q", "k", "v"}) {
-    AddParameters(graph.proto(), {std::string("attn.") + part + ".weight"});
+    graph.Parameters({std::string("attn.") + part + ".weight"});
     graph.Node("MatMul", {"x", std::string("attn.") + part + ".weight"}, part);
   }
-  AddParameters(graph.proto(), {"attn.o.weight"});
+  graph.Parameters({"attn.o.weight"});
   graph.Node("MatMul", {"q", "k"}, "scores");
   graph.Node("Softmax", {"scores"}, "weights");
   graph.Node("MatMul", {"weights", "v"}, "context");
   graph.Node("MatMul", {"context", "attn.o.weight"}, "y");
-  graph.Read();
+  graph.Make();
   graph.Place("q", "attn.q");
   graph.Place("k", "attn.k");
   graph.Place("v", "attn.v");
@@ -296,7 +302,7 @@ TEST(Rung, ControlFlowIsAroundWhatItsBranchesUse) {
   branch->set_type(5);  // a graph
   AddNode(branch->mutable_g(), "Relu", {"x"}, {"inside"});
   AddNode(branch->mutable_g(), "Neg", {"inside"}, {"result"});
-  graph.Read();
+  graph.Make();
   graph.Place("inside", "block.act");
   EXPECT_EQ(graph.Says("control_flow", "y"), "block medium");
   EXPECT_EQ(graph.Says("control_flow", "condition"), "block medium");
@@ -306,7 +312,7 @@ TEST(Rung, ControlFlowIsAroundWhatItsBranchesUse) {
 TEST(Rung, OnlyRootIsAllThatSomeFilesName) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "a");
-  graph.Read();
+  graph.Make();
   EXPECT_EQ(graph.Says("only_root", "a"), "-");
   graph.evidence().only_root_is_named = true;
   EXPECT_EQ(graph.Says("only_root", "a"), " low");
@@ -314,11 +320,11 @@ TEST(Rung, OnlyRootIsAllThatSomeFilesName) {
 
 TEST(Rung, SequentialHasTheNumberBetween) {
   OneRung graph;
-  AddParameters(graph.proto(), {"net.3.weight", "net.5.weight"});
+  graph.Parameters({"net.3.weight", "net.5.weight"});
   graph.Node("Conv", {"x", "net.3.weight"}, "a");
   graph.Node("Relu", {"a"}, "b");
   graph.Node("Conv", {"b", "net.5.weight"}, "c");
-  graph.Read();
+  graph.Gather();
   graph.Place("a", "net.3");
   graph.Place("c", "net.5");
   EXPECT_EQ(graph.Says("sequential", "b"), "net.4 medium");
@@ -327,7 +333,7 @@ TEST(Rung, SequentialHasTheNumberBetween) {
 // A norm and an activation of several nodes each, and one of a single node.
 TEST(Rung, SequentialTellsPartsOfSeveralNodesApart) {
   OneRung graph;
-  AddParameters(graph.proto(), {"net.0.weight", "net.4.weight"});
+  graph.Parameters({"net.0.weight", "net.4.weight"});
   graph.Node("Conv", {"x", "net.0.weight"}, "a");
   graph.Node("Reshape", {"a"}, "b");
   graph.Node("InstanceNormalization", {"b"}, "c");
@@ -338,7 +344,7 @@ TEST(Rung, SequentialTellsPartsOfSeveralNodesApart) {
   graph.Node("Mul", {"f", "g"}, "h");
   graph.Node("MaxPool", {"h"}, "i");
   graph.Node("Conv", {"i", "net.4.weight"}, "j");
-  graph.Read();
+  graph.Gather();
   graph.Place("a", "net.0");
   graph.Place("j", "net.4");
   EXPECT_EQ(graph.Says("sequential", "c"), "net.1 medium");
@@ -353,11 +359,11 @@ TEST(Rung, SequentialIsAroundWhatMayBeOneOfTwoItems) {
   for (const bool folded : {false, true}) {
     OneRung graph;
     const std::string bias = folded ? "net.0.weight_bias" : "net.0.bias";
-    AddParameters(graph.proto(), {"net.0.weight", bias, "net.3.weight"});
+    graph.Parameters({"net.0.weight", bias, "net.3.weight"});
     graph.Node("Conv", {"x", "net.0.weight", bias}, "a");
     graph.Node("Relu", {"a"}, "b");
     graph.Node("Conv", {"b", "net.3.weight"}, "c");
-    graph.Read();
+    graph.Gather();
     graph.Place("a", "net.0");
     graph.Place("c", "net.3");
     EXPECT_EQ(graph.Says("sequential", "b"),
@@ -369,8 +375,8 @@ TEST(Rung, SequentialIsAroundWhatMayBeOneOfTwoItems) {
 // the next, too.
 TEST(Rung, SequentialGoesOnBehindItsLastKnownItem) {
   OneRung graph;
-  AddParameters(graph.proto(), {"one.0.weight", "two.0.weight", "two.2.weight",
-                                "other.weight", "last.1.weight"});
+  graph.Parameters({"one.0.weight", "two.0.weight", "two.2.weight",
+                    "other.weight", "last.1.weight"});
   graph.Node("Conv", {"x", "one.0.weight"}, "a");
   graph.Node("LeakyRelu", {"a"}, "b");
   graph.Node("Conv", {"b", "two.0.weight"}, "c");
@@ -380,7 +386,7 @@ TEST(Rung, SequentialGoesOnBehindItsLastKnownItem) {
   graph.Node("Conv", {"f", "last.1.weight"}, "g");
   graph.Node("Relu", {"g"}, "h");
   graph.Node("Conv", {"h", "other.weight"}, "i");
-  graph.Read();
+  graph.Gather();
   graph.Place("a", "one.0");
   graph.Place("c", "two.0");
   graph.Place("e", "two.2");
@@ -397,7 +403,7 @@ TEST(Rung, ExecutionOrderStaysBetweenPlacedNodes) {
   graph.Node("Relu", {"x"}, "a");
   graph.Node("Neg", {"a"}, "b");
   graph.Node("Relu", {"b"}, "c");
-  graph.Read();
+  graph.Make();
   graph.Place("a", "block.act");
   graph.Place("c", "block.act");
   EXPECT_EQ(graph.Says("execution_order", "b"), "block.act low");
@@ -406,51 +412,40 @@ TEST(Rung, ExecutionOrderStaysBetweenPlacedNodes) {
 // A tool that sorts nodes anew puts branches side by side.
 TEST(Rung, ExecutionOrderKnowsWhatRunsBesideALeaf) {
   OneRung graph;
-  AddParameters(graph.proto(), {"block.proj.weight", "block.conv.weight"});
+  graph.Parameters({"block.proj.weight", "block.conv.weight"});
   graph.Node("Mul", {"x", "block.proj.weight"}, "a");
   graph.Node("Neg", {"x"}, "b");
   graph.Node("Add", {"a", "block.proj.weight"}, "c");
   graph.Node("Conv", {"b", "block.conv.weight"}, "d");
-  graph.Read();
+  graph.Make();
   graph.Place("a", "block.proj");
   graph.Place("c", "block.proj");
   graph.Place("d", "block.conv");
   EXPECT_EQ(graph.Says("execution_order", "b"), "block low");
 }
 
-// Facts of a recorded run; the run is in the file's order.
-void Trace(OneRung& graph, const std::string& value, const std::string& module,
-           bool fx = false) {
-  Evidence& evidence = graph.evidence();
-  auto& facts = fx ? evidence.fx_traced : evidence.traced;
-  facts.push_back(
-      {graph.NodeOf(value), graph.Module(module), ProjectionTrust::kFound});
-  evidence.run_order.clear();
-  for (const NodeId node : evidence.model.Nodes()) {
-    evidence.run_order.push_back(node);
-  }
-}
-
-TEST(Rung, TraceAndFxSayWhatWasRecorded) {
+TEST(Rung, RecordedSaysWhatAnOperationBecame) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "a");
   graph.Node("Relu", {"a"}, "b");
-  graph.Read();
-  Trace(graph, "a", "net.act");
-  Trace(graph, "b", "net.out", true);
-  EXPECT_EQ(graph.Says("trace", "a"), "net.act certain");
-  EXPECT_EQ(graph.Says("trace", "b"), "-");
-  EXPECT_EQ(graph.Says("fx", "b"), "net.out certain");
+  graph.Make();
+  const ModuleId act = graph.Module("net.act");
+  graph.evidence().recorded = {
+      {graph.NodeOf("a"), act, Confidence::kCertain, Source::kTrace, ""}};
+  graph.evidence().recorded_parts = {
+      {graph.NodeOf("b"), act, Confidence::kHigh, Source::kFx, ""}};
+  EXPECT_EQ(graph.Says("recorded", "a"), "net.act certain");
+  EXPECT_EQ(graph.Says("recorded", "b"), "-");
+  EXPECT_EQ(graph.Says("recorded_part", "b"), "net.act high");
 }
 
-TEST(Rung, OperandsServeOneModule) {
+TEST(Rung, ConsumersOfARecordedNodeServeItsModule) {
   OneRung graph;
   graph.Node("Shape", {"x"}, "size");
   graph.Node("Expand", {"x", "size"}, "a");
-  graph.Read();
-  Trace(graph, "a", "net.grow");
+  graph.Make();
   graph.Place("a", "net.grow", Source::kTrace);
-  EXPECT_EQ(graph.Says("operands", "size"), "net.grow high");
+  EXPECT_EQ(graph.Says("consumers", "size"), "net.grow high");
 }
 
 TEST(Rung, VoteNeedsNeighboursThatAreClose) {
@@ -460,7 +455,7 @@ TEST(Rung, VoteNeedsNeighboursThatAreClose) {
   graph.Node("Relu", {"b"}, "c");
   graph.Node("Identity", {"c"}, "d");
   graph.Node("Relu", {"d"}, "e");
-  graph.Read();
+  graph.Make();
   graph.Place("a", "net.block.act");
   graph.Place("c", "net.block.act");
   graph.Place("e", "head");
@@ -475,7 +470,7 @@ TEST(Rung, VoteDoesNotDependOnTheOrderOfNodes) {
   graph.Node("Identity", {"a"}, "b");
   graph.Node("Identity", {"b"}, "c");
   graph.Node("Relu", {"c"}, "d");
-  graph.Read();
+  graph.Make();
   graph.Place("a", "net.block.one");
   graph.Place("d", "net.block.two");
   EXPECT_EQ(graph.Says("vote", "b"), "net.block.one medium");
@@ -486,7 +481,7 @@ TEST(Rung, AuxiliaryIsTheRest) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "a");
   graph.Node("Relu", {"a"}, "b");
-  graph.Read();
+  graph.Make();
   graph.Place("a", "net");
   EXPECT_EQ(graph.Says("auxiliary", "a"), "-");
   EXPECT_EQ(graph.Says("auxiliary", "b"), " low");

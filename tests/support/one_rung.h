@@ -1,19 +1,21 @@
-// One rung of the ladder on a small graph, with the nodes placed before it
-// given by the test.
+// One rung of the ladder on a small graph. The test gives the facts and the
+// nodes placed before the rung.
 //
 //   OneRung graph;
-//   graph.Node("Conv", {"x", "w"}, "a");
+//   graph.Parameters({"net.0.weight"});
+//   graph.Node("Conv", {"x", "net.0.weight"}, "a");
 //   graph.Node("Cast", {"a"}, "b");
-//   graph.Read();
+//   graph.Make();
 //   graph.Place("a", "net.0");
 //   EXPECT_EQ(graph.Says("conversion", "b"), "net.0 high");
 #ifndef ONNX_TAG_TESTS_SUPPORT_ONE_RUNG_H_
 #define ONNX_TAG_TESTS_SUPPORT_ONE_RUNG_H_
 
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ladder/ladder.h"
 #include "support/model_builder.h"
@@ -32,12 +34,74 @@ class OneRung {
     return AddNode(Main(), op, inputs, {output}, name);
   }
 
-  // After the last node.
-  void Read() {
-    bytes_ = proto_.SerializeAsString();
-    model_ = std::make_unique<Model>(ReadModel(bytes_));
-    evidence_.emplace(GatherEvidence(*model_));
-    placed_ = Placed(model_->node_count());
+  // Weights with names of the state_dict, each read by one module.
+  void Parameters(const Names& names, int rank = 2) {
+    AddParameters(proto_, names, rank);
+    for (const std::string& name : names) parameters_.emplace_back(name, rank);
+  }
+
+  // After the last node: evidence with Parameters() and nothing else. The test
+  // adds what it needs.
+  void Make() {
+    ReadBytes();
+    ParameterFacts parameters;
+    parameters.value_parameter.resize(model_->value_count(), kNo<ParameterId>);
+    parameters.constant_value.assign(model_->value_count(), false);
+    parameters.is_carrier.resize(model_->node_count(), false);
+    ModuleTree modules;
+    for (const auto& [name, rank] : parameters_) {
+      const std::size_t dot = name.rfind('.');
+      const ParameterId id = parameters.parameters.Add(
+          {.name = name,
+           .module = modules.Add(dot == name.npos ? "" : name.substr(0, dot)),
+           .rank = static_cast<std::uint32_t>(rank),
+           .uses = 1,
+           .trusted = true});
+      parameters.value_parameter[ValueOf(name)] = id;
+    }
+    parameters.module_has_parameter.assign(modules.size(), false);
+    for (const Parameter& parameter : parameters.parameters) {
+      parameters.module_has_parameter[Index(parameter.module)] = true;
+    }
+    for (const Initializer& tensor : model_->initializers()) {
+      parameters.constant_value[Index(tensor.value)] = true;
+    }
+    for (const NodeId node : model_->Nodes()) {
+      bool constant = true;
+      for (const ValueId input : model_->Inputs(node)) {
+        constant &= parameters.constant_value[Index(input)];
+      }
+      for (const ValueId output : model_->Outputs(node)) {
+        parameters.constant_value[Index(output)] = constant;
+      }
+    }
+    ScopeFacts scopes;
+    scopes.node_scope.resize(model_->node_count(), kNo<ScopeId>);
+    scopes.value_scope.resize(model_->node_count(), kNo<ScopeId>);
+    scopes.converter_name.resize(model_->node_count(), false);
+    scopes.fused_name.resize(model_->node_count(), false);
+    ModuleUses uses = DescribeModules(modules, scopes.scopes, parameters, {});
+    evidence_.reset(new Evidence{{},
+                                 {std::move(scopes)},
+                                 {std::move(parameters)},
+                                 {FunctionTable(*model_)},
+                                 {},
+                                 {},
+                                 {},
+                                 {},
+                                 {},
+                                 {},
+                                 {},
+                                 {},
+                                 {std::move(uses)},
+                                 *model_,
+                                 std::move(modules)});
+  }
+
+  // The same with the evidence of the file: for rungs that read names.
+  void Gather() {
+    ReadBytes();
+    evidence_.reset(new Evidence(GatherEvidence(*model_)));
   }
 
   // For facts that the test makes up.
@@ -47,6 +111,13 @@ class OneRung {
     static_cast<ModuleUses&>(*evidence_) = DescribeModules(
         evidence_->modules, evidence_->scopes, *evidence_, evidence_->known);
     return id;
+  }
+
+  ValueId ValueOf(const std::string& name) const {
+    for (const ValueId value : AllIds<ValueId>(model_->value_count())) {
+      if (model_->ValueName(value) == name) return value;
+    }
+    throw std::logic_error("no value " + name);
   }
 
   // The node that makes the value.
@@ -83,10 +154,17 @@ class OneRung {
   }
 
  private:
+  void ReadBytes() {
+    bytes_ = proto_.SerializeAsString();
+    model_ = std::make_unique<Model>(ReadModel(bytes_));
+    placed_ = Placed(model_->node_count());
+  }
+
   schema::ModelProto proto_;
+  std::vector<std::pair<std::string, int>> parameters_;
   std::string bytes_;
   std::unique_ptr<Model> model_;
-  std::optional<Evidence> evidence_;
+  std::unique_ptr<Evidence> evidence_;
   Placed placed_;
 };
 

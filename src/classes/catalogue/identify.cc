@@ -174,7 +174,7 @@ class Identifier {
       ClassAnswer& answer = result_.modules[anchor];
       for (const ClassId other : near) AddCandidate(other, answer);
       if (!answer.candidates.empty()) {
-        answer.belief = std::min(answer.belief, Belief::kMedium);
+        answer.confidence = std::min(answer.confidence, Confidence::kMedium);
       }
     }
     if (result_.family_word.empty()) {
@@ -212,17 +212,17 @@ class Identifier {
     return !observation_.scopes && convolves_ && IsNorm(kind);
   }
 
-  Belief Believe(const Assigned& place, ShapeId shape,
-                 const ClassAnswer& answer, bool exact) const {
-    if (!answer.candidates.empty()) return Belief::kMedium;
-    if (shape == kNo<ShapeId>) return Belief::kMedium;
+  Confidence ConfidenceIn(const Assigned& place, ShapeId shape,
+                          const ClassAnswer& answer, bool exact) const {
+    if (!answer.candidates.empty()) return Confidence::kMedium;
+    if (shape == kNo<ShapeId>) return Confidence::kMedium;
     const bool leaf = IsOfNoFamily(place.target) &&
                       Fit(table_.Kind(place.target), shapes_[shape].operators,
                           observation_.scopes) > 0 &&
                       !matcher_.IsSurprise(place.target, shapes_[shape]) &&
                       !HasTwins(table_.Kind(place.target));
-    if (leaf || exact) return Belief::kCertain;
-    return Belief::kHigh;
+    if (leaf || exact) return Confidence::kCertain;
+    return Confidence::kHigh;
   }
 
   void AddCandidate(ClassId other, ClassAnswer& answer) const {
@@ -266,7 +266,7 @@ class Identifier {
       const ShapeId shape = shapes_.Of(modules[i].id);
       exact[i] = shape != kNo<ShapeId> && (i == 0 || exact[modules[i].owner]) &&
                  matcher_.FitsExactly(first.target, first.container, shape);
-      answer.belief = Believe(first, shape, answer, firm && exact[i]);
+      answer.confidence = ConfidenceIn(first, shape, answer, firm && exact[i]);
     }
   }
 

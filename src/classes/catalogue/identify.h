@@ -17,11 +17,9 @@
 
 #include "classes/catalogue/observation.h"
 #include "classes/catalogue/table.h"
+#include "onnx_tag/tagging.h"
 
 namespace onnx_tag::catalogue {
-
-// The same levels as Confidence in onnx_tag/tagging.h.
-enum class Belief : std::uint8_t { kLow, kMedium, kHigh, kCertain };
 
 // Other classes that fit equally well. Nearly all modules have none, and a
 // model may have a module for each node: one pointer then.
@@ -55,7 +53,7 @@ class OtherClasses {
 
 struct ClassAnswer {
   std::string_view name;  // empty: not known
-  Belief belief = Belief::kLow;
+  Confidence confidence = Confidence::kLow;
   OtherClasses candidates;
 
   bool known() const { return !name.empty(); }

@@ -11,36 +11,36 @@ struct Guess {
   LeafKind kind;
   std::string_view name;
   int rank;  // of its weight; 0: it has no parameter
-  Belief belief;
+  Confidence confidence;
 };
 
 // The first guess that fits is used.
 constexpr std::array<Guess, 25> kGuesses = {{
-    {LeafKind::kLinear, "Linear", 2, Belief::kHigh},
-    {LeafKind::kConvTranspose, "ConvTranspose1d", 3, Belief::kHigh},
-    {LeafKind::kConvTranspose, "ConvTranspose2d", 4, Belief::kHigh},
-    {LeafKind::kConvTranspose, "ConvTranspose3d", 5, Belief::kHigh},
-    {LeafKind::kConv, "Conv1d", 3, Belief::kHigh},
-    {LeafKind::kConv, "Conv2d", 4, Belief::kHigh},
-    {LeafKind::kConv, "Conv3d", 5, Belief::kHigh},
-    {LeafKind::kEmbedding, "Embedding", 2, Belief::kHigh},
-    {LeafKind::kLayerNorm, "LayerNorm", 1, Belief::kHigh},
-    {LeafKind::kBatchNorm, "BatchNorm2d", 1, Belief::kMedium},
-    {LeafKind::kGroupNorm, "GroupNorm", 1, Belief::kMedium},
-    {LeafKind::kRelu6, "ReLU6", 0, Belief::kMedium},
-    {LeafKind::kRelu, "ReLU", 0, Belief::kHigh},
-    {LeafKind::kLeakyRelu, "LeakyReLU", 0, Belief::kHigh},
-    {LeafKind::kElu, "ELU", 0, Belief::kMedium},
-    {LeafKind::kGelu, "GELU", 0, Belief::kMedium},
-    {LeafKind::kTanh, "Tanh", 0, Belief::kMedium},
-    {LeafKind::kSigmoid, "Sigmoid", 0, Belief::kMedium},
-    {LeafKind::kSilu, "SiLU", 0, Belief::kMedium},
-    {LeafKind::kHardSigmoid, "Hardsigmoid", 0, Belief::kMedium},
-    {LeafKind::kHardSwish, "Hardswish", 0, Belief::kMedium},
-    {LeafKind::kSoftmax, "Softmax", 0, Belief::kMedium},
-    {LeafKind::kMaxPool, "MaxPool2d", 0, Belief::kMedium},
-    {LeafKind::kAveragePool, "AvgPool2d", 0, Belief::kMedium},
-    {LeafKind::kResize, "Upsample", 0, Belief::kMedium},
+    {LeafKind::kLinear, "Linear", 2, Confidence::kHigh},
+    {LeafKind::kConvTranspose, "ConvTranspose1d", 3, Confidence::kHigh},
+    {LeafKind::kConvTranspose, "ConvTranspose2d", 4, Confidence::kHigh},
+    {LeafKind::kConvTranspose, "ConvTranspose3d", 5, Confidence::kHigh},
+    {LeafKind::kConv, "Conv1d", 3, Confidence::kHigh},
+    {LeafKind::kConv, "Conv2d", 4, Confidence::kHigh},
+    {LeafKind::kConv, "Conv3d", 5, Confidence::kHigh},
+    {LeafKind::kEmbedding, "Embedding", 2, Confidence::kHigh},
+    {LeafKind::kLayerNorm, "LayerNorm", 1, Confidence::kHigh},
+    {LeafKind::kBatchNorm, "BatchNorm2d", 1, Confidence::kMedium},
+    {LeafKind::kGroupNorm, "GroupNorm", 1, Confidence::kMedium},
+    {LeafKind::kRelu6, "ReLU6", 0, Confidence::kMedium},
+    {LeafKind::kRelu, "ReLU", 0, Confidence::kHigh},
+    {LeafKind::kLeakyRelu, "LeakyReLU", 0, Confidence::kHigh},
+    {LeafKind::kElu, "ELU", 0, Confidence::kMedium},
+    {LeafKind::kGelu, "GELU", 0, Confidence::kMedium},
+    {LeafKind::kTanh, "Tanh", 0, Confidence::kMedium},
+    {LeafKind::kSigmoid, "Sigmoid", 0, Confidence::kMedium},
+    {LeafKind::kSilu, "SiLU", 0, Confidence::kMedium},
+    {LeafKind::kHardSigmoid, "Hardsigmoid", 0, Confidence::kMedium},
+    {LeafKind::kHardSwish, "Hardswish", 0, Confidence::kMedium},
+    {LeafKind::kSoftmax, "Softmax", 0, Confidence::kMedium},
+    {LeafKind::kMaxPool, "MaxPool2d", 0, Confidence::kMedium},
+    {LeafKind::kAveragePool, "AvgPool2d", 0, Confidence::kMedium},
+    {LeafKind::kResize, "Upsample", 0, Confidence::kMedium},
 }};
 
 }  // namespace
@@ -62,7 +62,7 @@ ClassAnswer GuessLeafClass(const SeenModule& module) {
        {std::pair(LeafKind::kLstm, "LSTM"), std::pair(LeafKind::kGru, "GRU"),
         std::pair(LeafKind::kRnn, "RNN")}) {
     if (Fit(kind, module.operators, false) > 0) {
-      return {name, Belief::kHigh, {}};
+      return {name, Confidence::kHigh, {}};
     }
   }
   if (others) return {};
@@ -70,11 +70,11 @@ ClassAnswer GuessLeafClass(const SeenModule& module) {
   for (const Guess& guess : kGuesses) {
     if (Fit(guess.kind, module.operators, false) <= 0) continue;
     if (guess.rank == 0 ? bare : weight_rank == guess.rank) {
-      return {guess.name, guess.belief, {}};
+      return {guess.name, guess.confidence, {}};
     }
     // After TorchScript, a Linear has only its bias, or only its product.
     if (guess.kind == LeafKind::kLinear && weight_rank == 0) {
-      return {guess.name, bare ? Belief::kLow : Belief::kMedium, {}};
+      return {guess.name, bare ? Confidence::kLow : Confidence::kMedium, {}};
     }
   }
   return {};

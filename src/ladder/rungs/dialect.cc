@@ -1,4 +1,4 @@
-// Claims from the names of producers other than PyTorch's exporters.
+// Nodes without names between the named nodes of a converter.
 #include <numeric>
 
 #include "ladder/claim.h"
@@ -6,17 +6,6 @@
 
 namespace onnx_tag {
 namespace {
-
-bool OwnsParameter(const Evidence& evidence, const NameFact& fact) {
-  for (const ValueId input : evidence.model.Inputs(fact.node)) {
-    const ParameterId id = evidence.ParameterOf(input);
-    if (id != kNo<ParameterId> && evidence.parameters[id].trusted &&
-        evidence.parameters[id].module == fact.module) {
-      return true;
-    }
-  }
-  return false;
-}
 
 // Connected open nodes, and the placed nodes around them.
 class Regions {
@@ -93,20 +82,6 @@ class Regions {
 };
 
 }  // namespace
-
-std::vector<Claim> ProposeFromDialect(const Evidence& evidence,
-                                      const Placed& placed) {
-  std::vector<Claim> claims;
-  for (const NameFact& fact : evidence.name_facts) {
-    if (placed[fact.node].tagged()) continue;
-    const bool both =
-        fact.source == Source::kScope && OwnsParameter(evidence, fact);
-    claims.push_back({fact.node, fact.module, fact.confidence,
-                      both ? Source::kScopeAndParameter : fact.source,
-                      fact.because});
-  }
-  return claims;
-}
 
 // tf2onnx writes an Einsum or an LSTM as dozens of nodes without a scope. They
 // belong to the innermost layer that contains all connected nodes.

@@ -48,8 +48,9 @@ class ExecutionOrder {
         own_arithmetic_(tree_.size(), false),
         again_(tree_.size(), false),
         from_book_(evidence.model.node_count(), false) {
-    for (const RecipeFact& fact : evidence.recipes) {
-      from_book_[fact.node] = true;
+    for (const Claims* const claims :
+         {&evidence.recipes, &evidence.loose_recipes}) {
+      for (const Claim& claim : *claims) from_book_[claim.node] = true;
     }
     for (const Parameter& parameter : evidence.parameters) {
       if (parameter.uses > 0 && !IsPlainParameter(parameter.name)) {

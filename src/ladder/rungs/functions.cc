@@ -62,38 +62,6 @@ std::vector<Claim> ProposeFromFunctions(const Evidence& evidence,
   return claims;
 }
 
-std::vector<Claim> ProposeFromInlined(const Evidence& evidence,
-                                      const Placed& placed) {
-  std::vector<Claim> claims;
-  for (const InlinedFact& fact : evidence.inlined) {
-    if (placed[fact.node].tagged()) continue;
-    switch (fact.trust) {
-      case InlinedTrust::kKnown:
-        claims.push_back({fact.node, fact.module, Confidence::kCertain,
-                          Source::kValueName,
-                          "it was inlined with a call of this module"});
-        break;
-      case InlinedTrust::kName:
-        claims.push_back({fact.node, fact.module, Confidence::kHigh,
-                          Source::kValueName,
-                          "it was inlined with a call that has the name of "
-                          "this module"});
-        break;
-      case InlinedTrust::kAround:
-        claims.push_back({fact.node, fact.module, Confidence::kLow,
-                          Source::kValueName,
-                          "it was inlined with a call inside this module"});
-        break;
-      case InlinedTrust::kOrder:
-        claims.push_back(
-            {fact.node, fact.module, Confidence::kMedium, Source::kValueName,
-             "it is between nodes of an inlined call of this module"});
-        break;
-    }
-  }
-  return claims;
-}
-
 std::vector<Claim> ProposeForHelperBodies(const Evidence& evidence,
                                           const Placed& placed) {
   const FunctionTable& table = evidence.functions;

@@ -27,11 +27,12 @@ std::vector<Claim> ProposeForCarriers(const Evidence& evidence,
 
 namespace {
 
-// Whether the tag comes from direct evidence.
+// Whether the tag comes from what an exporter or a recording says of the node.
 bool IsDirect(const Tag& tag) {
   return tag.tagged() &&
          (tag.source == Source::kScope || tag.source == Source::kMetadata ||
           tag.source == Source::kScopeAndParameter ||
+          tag.source == Source::kTrace || tag.source == Source::kFx ||
           tag.source == Source::kValueName);
 }
 

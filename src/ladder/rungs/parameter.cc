@@ -110,9 +110,7 @@ std::unordered_map<std::uint64_t, NodeId> NamelessProducts(
 
 IdVector<NodeId, bool> NodesOfRecipes(const Evidence& evidence) {
   IdVector<NodeId, bool> nodes(evidence.model.node_count(), false);
-  for (const RecipeFact& fact : evidence.recipes) {
-    nodes[fact.node] = nodes[fact.node] || fact.firm;
-  }
+  for (const Claim& claim : evidence.recipes) nodes[claim.node] = true;
   return nodes;
 }
 

@@ -8,24 +8,23 @@ namespace onnx_tag {
 namespace {
 
 std::vector<Claim> ClaimsOf(const Evidence& evidence, const Placed& placed,
-                            bool firm) {
+                            const Claims& recipes) {
   std::vector<Claim> claims;
   std::optional<Bounds> bounds;
-  for (const RecipeFact& fact : evidence.recipes) {
-    if (fact.firm != firm || placed[fact.node].tagged()) continue;
-    if (fact.confidence == Confidence::kLow) {
+  for (const Claim& claim : recipes) {
+    if (placed[claim.node].tagged()) continue;
+    if (claim.confidence == Confidence::kLow) {
       if (!bounds) {
         bounds = FindBounds(evidence, placed, DataValues(evidence.model));
       }
       // What the file's own parameters stand around is deeper inside.
-      const ModuleId inside = bounds->inside[fact.node];
-      if (inside != kNo<ModuleId> && inside != fact.module &&
-          evidence.modules.IsAncestor(fact.module, inside)) {
+      const ModuleId inside = bounds->inside[claim.node];
+      if (inside != kNo<ModuleId> && inside != claim.module &&
+          evidence.modules.IsAncestor(claim.module, inside)) {
         continue;
       }
     }
-    claims.push_back({fact.node, fact.module, fact.confidence,
-                      Source::kOperation, fact.because});
+    claims.push_back(claim);
   }
   return claims;
 }
@@ -34,12 +33,12 @@ std::vector<Claim> ClaimsOf(const Evidence& evidence, const Placed& placed,
 
 std::vector<Claim> ProposeFromRecipes(const Evidence& evidence,
                                       const Placed& placed) {
-  return ClaimsOf(evidence, placed, true);
+  return ClaimsOf(evidence, placed, evidence.recipes);
 }
 
 std::vector<Claim> ProposeFromLooseRecipes(const Evidence& evidence,
                                            const Placed& placed) {
-  return ClaimsOf(evidence, placed, false);
+  return ClaimsOf(evidence, placed, evidence.loose_recipes);
 }
 
 }  // namespace onnx_tag

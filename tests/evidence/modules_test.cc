@@ -1,0 +1,271 @@
+// The steps of evidence that find modules.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "evidence/file_modules.h"
+#include "evidence/sequential_numbers.h"
+#include "evidence/small_file.h"
+#include "onnx_tag/error.h"
+#include "onnx_tag/recording.h"
+#include "recipes/book/packed_book.h"
+
+namespace onnx_tag::test {
+namespace {
+
+std::shared_ptr<const ModuleMap> Map(const std::string& modules) {
+  ModuleMap map = ReadModuleMap("{\"modules\": " + modules + "}");
+  return std::make_shared<const ModuleMap>(std::move(map));
+}
+
+// The module of each scope, with "!" if it is proven.
+std::string ModuleOf(const ScopeFacts& facts, const ModuleTree& modules,
+                     std::string_view scope) {
+  const ScopeId id = facts.scopes.Find(scope);
+  if (id == kNo<ScopeId>) return "no such scope";
+  return modules.Path(facts.scopes[id].module) +
+         (facts.scopes[id].proven ? "!" : "");
+}
+
+TEST(AlignScopes, AParameterSpellsTheContainersThatAreNotCalled) {
+  SmallFile file;
+  AddParameters(file.proto(), {"net.blocks.0.fc.weight"});
+  file.Node("MatMul", {"x", "net.blocks.0.fc.weight"}, "a", "/net/0/fc/MatMul");
+  file.Node("Relu", {"a"}, "b", "/net/0/act/Relu");
+  const Model& model = file.Read();
+  ModuleTree modules;
+  const ParameterFacts parameters = file.parameters(modules);
+  KnownModules known;
+  const ScopeFacts facts =
+      AlignScopes(model, parameters, file.scopes(), known, modules);
+  EXPECT_EQ(ModuleOf(facts, modules, "net/0/fc"), "net.blocks.0.fc!");
+  EXPECT_EQ(ModuleOf(facts, modules, "net/0"), "net.blocks.0!");
+  // Below its parent, because no parameter speaks for it.
+  EXPECT_EQ(ModuleOf(facts, modules, "net/0/act"), "net.blocks.0.act");
+}
+
+TEST(AlignScopes, ASuffixIsASecondCallUnlessAParameterHasThatName) {
+  SmallFile file;
+  AddParameters(file.proto(), {"fc.weight", "fc_1.weight"});
+  file.Node("MatMul", {"x", "fc.weight"}, "a", "/fc/MatMul");
+  file.Node("MatMul", {"a", "fc_1.weight"}, "b", "/fc_1/MatMul");
+  file.Node("Relu", {"b"}, "c", "/act/Relu");
+  file.Node("Relu", {"c"}, "d", "/act_1/Relu");
+  const Model& model = file.Read();
+  ModuleTree modules;
+  const ParameterFacts parameters = file.parameters(modules);
+  KnownModules known;
+  const ScopeFacts facts =
+      AlignScopes(model, parameters, file.scopes(), known, modules);
+  EXPECT_EQ(ModuleOf(facts, modules, "fc_1"), "fc_1!");
+  EXPECT_EQ(ModuleOf(facts, modules, "act_1"), "act");
+}
+
+TEST(FitHierarchy, FindsTheModelInsideAWrapper) {
+  SmallFile file;
+  AddParameters(file.proto(), {"model.enc.fc.weight", "model.dec.fc.weight"});
+  file.Node("MatMul", {"x", "model.enc.fc.weight"}, "a");
+  file.Node("MatMul", {"a", "model.dec.fc.weight"}, "b");
+  file.Read();
+  ModuleTree modules;
+  const ParameterFacts parameters = file.parameters(modules);
+  const KnownModules known = FitHierarchy(
+      {file.scopes(), parameters, {}, {}},
+      Map(R"({"": "Net", "enc": "Enc", "enc.fc": "Linear", "dec": "Dec",
+              "dec.fc": "Linear"})"),
+      modules);
+  EXPECT_EQ(modules.Path(known.top), "model");
+  EXPECT_EQ(modules.Class(modules.Find("model.enc.fc")), "Linear");
+}
+
+TEST(FitHierarchy, RefusesAnotherModels) {
+  SmallFile file;
+  AddParameters(file.proto(), {"a.weight", "b.weight"});
+  file.Node("MatMul", {"x", "a.weight"}, "y");
+  file.Node("MatMul", {"y", "b.weight"}, "z");
+  file.Read();
+  ModuleTree modules;
+  const ParameterFacts parameters = file.parameters(modules);
+  EXPECT_THROW(FitHierarchy({file.scopes(), parameters, {}, {}},
+                            Map(R"({"": "Net", "c": "Linear"})"), modules),
+               Error);
+}
+
+TEST(GatherCalls, FindsAnActivationBetweenTwoCalls) {
+  SmallFile file;
+  AddParameters(file.proto(), {"up.weight", "down.weight"});
+  file.Node("MatMul", {"x", "up.weight"}, "a");
+  file.Node("Relu", {"a"}, "b");
+  file.Node("MatMul", {"b", "down.weight"}, "c");
+  const Model& model = file.Read();
+  ModuleTree modules;
+  const ParameterFacts parameters = file.parameters(modules);
+  const ScopeFacts scopes = file.scopes();
+  const KnownModules known = FitHierarchy(
+      {scopes, parameters, {}, {}}, Map(R"({"": {"class": "Net", "order": 0},
+              "up": {"class": "Linear", "order": 1,
+                     "parameters": {"weight": [2, 2]}},
+              "act": {"class": "ReLU", "order": 2},
+              "down": {"class": "Linear", "order": 3,
+                       "parameters": {"weight": [2, 2]}}})"),
+      modules);
+  const Claims claims = GatherCalls(model, file.exporter(), scopes, parameters,
+                                    {}, known, modules);
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "act high");
+}
+
+TEST(GuessAttentionNames, KnowTheAttentionBesideANorm) {
+  SmallFile file;
+  AddParameters(file.proto(), {"layers.0.input_layernorm.weight"}, 1);
+  file.Node("Mul", {"x", "layers.0.input_layernorm.weight"}, "a");
+  file.Read();
+  ModuleTree modules;
+  const ParameterFacts parameters = file.parameters(modules);
+  const AttentionGuesses guesses = GuessAttentionNames(parameters, modules);
+  const ModuleId norm = modules.Find("layers.0.input_layernorm");
+  const auto at =
+      guesses.usual_attention.find(static_cast<std::uint32_t>(norm));
+  ASSERT_NE(at, guesses.usual_attention.end());
+  EXPECT_EQ(modules.Path(at->second), "layers.0.self_attn");
+}
+
+TEST(AddMissingNumbers, FillsTheGapsOfAListOfLeaves) {
+  ModuleTree modules;
+  modules.Add("net.1");
+  modules.Add("net.3");
+  modules.Add("layers.0.fc");
+  AddMissingNumbers(modules);
+  EXPECT_NE(modules.Find("net.0"), kNo<ModuleId>);
+  EXPECT_NE(modules.Find("net.2"), kNo<ModuleId>);
+  EXPECT_NE(modules.Find("net.4"), kNo<ModuleId>);
+  // Items with parts are layers, not the items of a Sequential.
+  EXPECT_EQ(modules.Find("layers.1"), kNo<ModuleId>);
+}
+
+TEST(DescribeModules, AListIsNotCallableAndItsOwnerIs) {
+  ModuleTree modules;
+  const ModuleId layer = modules.Add("encoder.layers.0");
+  modules.Add("encoder.layers.1");
+  ParameterFacts parameters;
+  parameters.module_has_parameter.assign(modules.size(), false);
+  const ModuleUses uses = DescribeModules(modules, {}, parameters, {});
+  EXPECT_EQ(uses.Callable(modules.Find("encoder.layers")),
+            modules.Find("encoder"));
+  EXPECT_EQ(uses.Callable(layer), layer);
+  EXPECT_FALSE(uses.IsCalled(layer));
+}
+
+TEST(FileModules, MetadataIsSurerThanAScopeAndAScopeThanAParameter) {
+  SmallFile file;
+  AddParameters(file.proto(), {"fc.weight"});
+  file.Node("MatMul", {"x", "fc.weight"}, "a");
+  file.Node("MatMul", {"a", "fc.weight"}, "b", "/fc/MatMul");
+  file.Node("Relu", {"b"}, "c", "/act/Relu");
+  file.Node("Neg", {"c"}, "d");
+  const Model& model = file.Read();
+  ModuleTree modules;
+  ParameterFacts parameters = file.parameters(modules);
+  for (Parameter& parameter : parameters.parameters) parameter.trusted = true;
+  KnownModules known;
+  const ScopeFacts scopes =
+      AlignScopes(model, parameters, file.scopes(), known, modules);
+  MetadataFacts metadata;
+  metadata.metadata.push_back({file.NodeOf("c"), modules.Add("other"),
+                               Confidence::kCertain, Source::kMetadata, ""});
+  const FileModules facts(model, scopes, parameters, metadata, modules);
+  const auto& of = facts.of_node();
+  EXPECT_EQ(*of[Index(file.NodeOf("a"))], "fc");
+  EXPECT_EQ(*of[Index(file.NodeOf("b"))], "fc");
+  EXPECT_EQ(*of[Index(file.NodeOf("c"))], "other");
+  EXPECT_EQ(of[Index(file.NodeOf("d"))], nullptr);
+}
+
+TEST(GatherInlined, NodesWithOneNumberAreOneCall) {
+  SmallFile file;
+  AddParameters(file.proto(), {"enc.fc.weight"});
+  file.Node("Transpose", {"enc.fc.weight"}, "t__2", "Transpose_0__2");
+  file.Node("MatMul", {"x", "t__2"}, "enc_fc_1__1", "MatMul_1__2");
+  file.Node("Neg", {"enc_fc_1__1"}, "enc_1", "Neg_2__1");
+  const Model& model = file.Read();
+  ModuleTree modules;
+  const ParameterFacts parameters = file.parameters(modules);
+  const InlinedFacts facts = GatherInlined(model, parameters, modules);
+  EXPECT_EQ(Says(facts.inlined, modules, file.NodeOf("enc_fc_1__1")),
+            "enc.fc certain");
+  EXPECT_THAT(Says(facts.inlined, modules, file.NodeOf("enc_1")),
+              testing::StartsWith("enc "));
+}
+
+// Two operations, as they ran.
+Recording TwoOperations() {
+  Recording recording;
+  recording.file = "recording.json";
+  RecordedProgram& program = recording.trace;
+  RecordedFlow input;
+  input.kind = FlowKind::kInput;
+  const FlowId x = program.flows.Add(input);
+  const FlowId a = program.flows.Add({});
+  const FlowId b = program.flows.Add({});
+  program.operations.push_back({"relu", "net.act", "", {x}, {a}});
+  program.operations.push_back({"softmax", "net.out", "", {a}, {b}});
+  return recording;
+}
+
+TEST(GatherRecordings, EachOperationIsAClaim) {
+  SmallFile file;
+  file.Node("Relu", {"x"}, "a");
+  file.Node("Softmax", {"a"}, "b");
+  const Model& model = file.Read();
+  const Recording recording = TwoOperations();
+  ModuleTree modules;
+  const RecordedFacts facts =
+      GatherRecordings(model, &recording, nullptr, modules);
+  EXPECT_EQ(Says(facts.recorded, modules, file.NodeOf("a")), "net.act certain");
+  EXPECT_EQ(Says(facts.recorded, modules, file.NodeOf("b")), "net.out certain");
+  EXPECT_TRUE(facts.recorded_parts.empty());
+}
+
+TEST(GatherRecordings, RefusesARunOfAnotherModel) {
+  SmallFile file;
+  file.Node("LSTM", {"x"}, "a");
+  const Model& model = file.Read();
+  const Recording recording = TwoOperations();
+  ModuleTree modules;
+  EXPECT_THROW(GatherRecordings(model, &recording, nullptr, modules), Error);
+}
+
+TEST(GatherRecipes, DoesNotConsultTheBookForAFileWithNames) {
+  for (const bool named : {true, false}) {
+    SmallFile file;
+    std::string value = "x";
+    for (int i = 0; i < 12; ++i) {
+      const std::string layer = "encoder.layer." + std::to_string(i);
+      const std::string output = "y" + std::to_string(i);
+      AddParameters(file.proto(), {layer + ".attention.self.query.weight"});
+      file.Node("MatMul", {value, layer + ".attention.self.query.weight"},
+                output,
+                named ? "/encoder/layer." + std::to_string(i) + "/MatMul" : "");
+      value = output;
+    }
+    const Model& model = file.Read();
+    ModuleTree modules;
+    const RecipeFacts facts =
+        GatherRecipes(model, file.exporter(), file.scopes(), 0,
+                      &recipes::BuiltInBook(), modules);
+    EXPECT_EQ(facts.recipe_reasons == nullptr, named);
+  }
+}
+
+TEST(ModuleEvidence, KeepsWhatClassesNeed) {
+  SmallFile file;
+  AddParameters(file.proto(), {"fc.weight"});
+  file.Node("MatMul", {"x", "fc.weight"}, "a", "/fc/MatMul");
+  const Model& model = file.Read();
+  Evidence evidence = GatherEvidence(model);
+  const ModuleId fc = evidence.modules.Find("fc");
+  const ModuleEvidence kept(std::move(evidence));
+  EXPECT_EQ(kept.parameters.parameters.size(), 1u);
+  EXPECT_TRUE(kept.called_modules[Index(fc)]);
+}
+
+}  // namespace
+}  // namespace onnx_tag::test
