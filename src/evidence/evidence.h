@@ -4,6 +4,7 @@
 #define ONNX_TAG_EVIDENCE_EVIDENCE_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -165,7 +166,7 @@ struct RecipeFacts {
   // By neighbours in the recording, or doubtful. Rules for norms and attention
   // are better.
   Claims loose_recipes;
-  std::shared_ptr<const std::vector<std::string>> recipe_reasons;
+  std::shared_ptr<const std::deque<std::string>> recipe_reasons;
   std::vector<RecipeClasses> recipe_classes;
 };
 

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "base/text.h"
 #include "evidence/evidence.h"
@@ -12,7 +13,6 @@ namespace onnx_tag {
 namespace {
 
 using recipes::BookAnswer;
-using recipes::How;
 using recipes::NodeAnswer;
 
 // If at least this share of the main graph has names, the book is not
@@ -23,8 +23,6 @@ constexpr double kNamedWell = 0.5;
 constexpr double kSameProgram = 0.96;
 // With a smaller fit, a part gives no classes.
 constexpr double kLikeProgram = 0.8;
-
-constexpr std::size_t kHowCount = static_cast<std::size_t>(How::kNothing) + 1;
 
 // With this fit, the recording has the same products in the same order.
 constexpr double kVeryGoodFit = 0.92;
@@ -73,13 +71,12 @@ Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
   const Confidence if_inside =
       node.confirmed || node.in_list ? Confidence::kMedium : Confidence::kLow;
   if (answer.fit < kGoodFit) {
-    const bool aligned = node.how == How::kReplay || node.how == How::kSide;
+    const bool aligned = node.confidence == Confidence::kCertain;
     const bool certain = node.confirmed || answer.fit >= kPoorFit;
     return aligned && certain ? if_inside : Confidence::kLow;
   }
-  switch (node.how) {
-    case How::kReplay:
-    case How::kSide:
+  switch (node.confidence) {
+    case Confidence::kCertain:
       if (!node.confirmed) return Confidence::kMedium;
       // A block with this name may call a function here or use a module.
       if (node.activation && answer.fit < kSameProgram) {
@@ -87,41 +84,38 @@ Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
       }
       return node.in_list && answer.fit >= kVeryGoodFit ? Confidence::kCertain
                                                         : Confidence::kHigh;
-    case How::kLoose:
-    case How::kInstead:
+    case Confidence::kHigh:
       return if_inside;
-    case How::kBetween:
+    case Confidence::kMedium:
       return node.confirmed ? Confidence::kMedium : Confidence::kLow;
-    case How::kServes:
-      return node.confirmed && node.in_list ? Confidence::kMedium
-                                            : Confidence::kLow;
-    default:
-      return Confidence::kLow;
-  }
-}
-
-std::string_view WordFor(How how) {
-  switch (how) {
-    case How::kReplay:
-    case How::kLoose:
-      return "runs it";
-    case How::kSide:
-      return "makes an input of an aligned operation";
-    case How::kInstead:
-      return "runs another operation in its place";
-    case How::kBetween:
-      return "runs its producers and consumers";
-    case How::kServes:
-      return "runs its consumers";
-    case How::kGap:
-      return "runs its neighbours";
-    case How::kRole:
-      return "has the role of the recorded module that runs it";
-    case How::kNothing:
+    case Confidence::kLow:
       break;
   }
-  return "";
+  return node.confirmed && node.in_list ? Confidence::kMedium
+                                        : Confidence::kLow;
 }
+
+// The sentences of one answer; each is written once.
+class Reasons {
+ public:
+  Reasons(const BookAnswer& answer, std::deque<std::string>& all)
+      : answer_(answer), all_(all) {}
+
+  std::string_view For(std::string_view because) {
+    for (const auto& [known, reason] : mine_) {
+      if (known == because) return reason;
+    }
+    all_.push_back(fmt::format(
+        "recipe {}, fit {:.2f} with {}: this module {}", answer_.recipe,
+        answer_.fit, Count(answer_.anchors, "named parameter"), because));
+    return mine_.emplace_back(because, all_.back()).second;
+  }
+
+ private:
+  const BookAnswer& answer_;
+  std::deque<std::string>& all_;
+  std::vector<std::pair<std::string_view, std::string_view>> mine_;
+};
 
 // The bodies of branches and loops that contain a model, such as decoders
 // merged into one file. Each is matched separately. Smaller bodies have too
@@ -153,30 +147,24 @@ Confidence MostOf(const BookAnswer& part) {
 
 // Adds the answer of a recording, for the whole file or for a part.
 void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
-         RecipeFacts& facts, std::vector<std::string>& reasons) {
+         RecipeFacts& facts, std::deque<std::string>& reasons) {
   if (answer.recipe.empty()) return;
   // Plain torch.nn code does the same with other modules: one author slices,
   // another has a module that does.
   const Confidence most = answer.one_of_many ? Confidence::kMedium
                           : is_part          ? MostOf(answer)
                                              : Confidence::kCertain;
-  const std::size_t first = reasons.size();
-  for (std::size_t how = 0; how < kHowCount; ++how) {
-    reasons.push_back(fmt::format(
-        "recipe {}, fit {:.2f} with {}: this module {}", answer.recipe,
-        answer.fit, Count(answer.anchors, "named parameter"),
-        WordFor(static_cast<How>(how))));
-  }
+  Reasons sentences(answer, reasons);
   for (const NodeAnswer& node : answer.nodes) {
     const Confidence level = std::min(most, LevelOf(answer, node));
     // Doubtful answers come after the general rules, which recognise norms and
     // attention. Without names, the general rules cannot work.
-    const bool firm = !answer.roles_only && node.how <= How::kBetween &&
+    const bool firm = !answer.roles_only &&
+                      node.confidence >= Confidence::kMedium &&
                       (level > Confidence::kLow || answer.nameless);
     (firm ? facts.recipes : facts.loose_recipes)
         .push_back({node.node, modules.Add(node.path), level,
-                    Source::kOperation,
-                    reasons[first + static_cast<std::size_t>(node.how)]});
+                    Source::kOperation, sentences.For(node.because)});
   }
   if (is_part && answer.fit < kLikeProgram) return;
   // Similar families run the same program with other class names.
@@ -214,11 +202,7 @@ RecipeFacts GatherRecipes(const Model& model, const ExporterFacts& exporter,
     answers.push_back(
         recipes::AskBook(recipes::TokenGraph(model, body, main.flow()), *book));
   }
-  auto reasons = std::make_shared<std::vector<std::string>>();
-  std::size_t count = 0;
-  for (const BookAnswer& answer : answers) count += answer.parts.size() + 1;
-  // Facts point into it, so it must not move.
-  reasons->reserve(kHowCount * count);
+  auto reasons = std::make_shared<std::deque<std::string>>();
   for (const BookAnswer& answer : answers) {
     for (const BookAnswer& part : answer.parts) {
       Add(part, true, modules, facts, *reasons);

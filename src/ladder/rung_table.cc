@@ -12,7 +12,7 @@ RungFunction ProposeFromScope;
 RungFunction ProposeForHelperBodies;
 RungFunction ProposeFromParameters;
 RungFunction ProposeForQuantizedProducts;
-RungFunction ProposeForRecurrentLayout;
+RungFunction ProposeForLayouts;
 RungFunction ProposeFromRecipes;
 RungFunction ProposeForUnnamedRegions;
 RungFunction ProposeForRecurrentSteps;
@@ -22,7 +22,6 @@ RungFunction ProposeForGemmReshapes;
 RungFunction ProposeForConversions;
 RungFunction ProposeFromConsumers;
 RungFunction ProposeFromAttention;
-RungFunction ProposeForPackedAttention;
 RungFunction ProposeForCodebooks;
 RungFunction ProposeFromLooseRecipes;
 RungFunction ProposeForControlFlow;
@@ -73,8 +72,6 @@ constexpr Rung kRungs[] = {
      &ProposeForQuantizedProducts, kInference | kRecording},
     {"recipe", "the recipe book's recording of the architecture",
      &ProposeFromRecipes, kInference},
-    {"recurrent_layout", "what turns a recurrent layer's tensors around",
-     &ProposeForRecurrentLayout, kInference},
     {"region", "between named nodes of a converter", &ProposeForUnnamedRegions,
      kInference},
     {"recurrent", "recurrent layers decomposed into steps",
@@ -92,8 +89,8 @@ constexpr Rung kRungs[] = {
     {"consumers", "nodes whose consumers are all in one module",
      &ProposeFromConsumers, kInference | kRecording},
     {"attention", "decomposed attention", &ProposeFromAttention, kInference},
-    {"packed_attention", "what a MultiheadAttention turns around",
-     &ProposeForPackedAttention, kInference},
+    {"layout", "what turns tensors around for the module beside it",
+     &ProposeForLayouts, kInference},
     {"codebook", "the search for the nearest row of a table",
      &ProposeForCodebooks, kInference},
     {"sequential", "the missing numbers of a Sequential",

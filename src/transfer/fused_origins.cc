@@ -51,7 +51,7 @@ void Placing::FindOrigins() {
     for (const ModuleId module : modules) origins_.push_back({to, module});
     // A node that kept its operator is fused if it also replaced another node.
     if (!modules.empty() && matching_.Of(to) != kNo<NodeId>) {
-      places_[to].how = How::kFused;
+      places_[to].found = &TransferCounts::fused;
     }
   }
   // The origins of fused nodes of the old version also apply to their

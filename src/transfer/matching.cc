@@ -78,40 +78,41 @@ Matching::Matching(const Outline& from, const Outline& to, const Texts& texts)
   std::sort(quantized_results_.begin(), quantized_results_.end());
 }
 
-void Matching::PairNodes(NodeId to, NodeId from, Bond bond) {
+void Matching::PairNodes(NodeId to, NodeId from, Confidence confidence) {
   if (nodes_[to].from != kNo<NodeId>) return;
-  nodes_[to] = {from, bond};
+  nodes_[to] = {from, confidence};
   taken_[from] = true;
   const auto outputs = to_.Outputs(to);
   const auto old_outputs = from_.Outputs(from);
   const std::size_t count = std::min(outputs.size(), old_outputs.size());
   for (std::size_t i = 0; i < count; ++i) {
     if (outputs[i] == kNo<ValueId> || old_outputs[i] == kNo<ValueId>) continue;
-    PairValues(outputs[i], old_outputs[i], bond);
+    PairValues(outputs[i], old_outputs[i], confidence);
   }
-  PairInputs(to, from, bond);
+  PairInputs(to, from, confidence);
   for (const GraphId graph : to_.Subgraphs(to)) {
     for (const GraphId old : from_.Subgraphs(from)) {
-      if (to_[graph].label == from_[old].label) PairGraphs(graph, old, bond);
+      if (to_[graph].label == from_[old].label)
+        PairGraphs(graph, old, confidence);
     }
   }
 }
 
-void Matching::PairValues(ValueId to, ValueId from, Bond bond) {
+void Matching::PairValues(ValueId to, ValueId from, Confidence confidence) {
   if (values_[to].from != kNo<ValueId>) return;
-  values_[to] = {from, bond};
+  values_[to] = {from, confidence};
   value_taken_[from] = true;
   upstream_.push_back(to);
   downstream_.push_back(to);
 }
 
-void Matching::PairGraphs(GraphId to, GraphId from, Bond bond) {
+void Matching::PairGraphs(GraphId to, GraphId from, Confidence confidence) {
   graphs_.emplace_back(to, from);
   const auto pair = [&](const std::vector<ValueId>& values,
                         const std::vector<ValueId>& old) {
     if (values.size() != old.size()) return;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      PairValues(values[i], old[i], bond);
+      PairValues(values[i], old[i], confidence);
     }
   };
   pair(to_[to].outputs, from_[from].outputs);
@@ -138,7 +139,7 @@ bool Matching::InputsAreSwapped(NodeId to, NodeId from) const {
   return likeness(0, 1) + likeness(1, 0) > likeness(0, 0) + likeness(1, 1);
 }
 
-void Matching::PairInputs(NodeId to, NodeId from, Bond bond) {
+void Matching::PairInputs(NodeId to, NodeId from, Confidence confidence) {
   const auto inputs = to_.Inputs(to);
   const auto old = from_.Inputs(from);
   if (to_[to].op != from_[from].op) return;
@@ -148,7 +149,7 @@ void Matching::PairInputs(NodeId to, NodeId from, Bond bond) {
   // If a node with many inputs has another number of inputs than before, its
   // inputs are not followed.
   if (inputs.size() != old.size() && inputs.size() > 3) return;
-  const Bond next = std::min(bond, Bond::kStructure);
+  const Confidence next = std::min(confidence, Confidence::kHigh);
   for (std::size_t i = 0; i < std::min(inputs.size(), old.size()); ++i) {
     const ValueId other = old[swapped ? 1 - i : i];
     if (inputs[i] == kNo<ValueId> || other == kNo<ValueId>) continue;
@@ -161,17 +162,17 @@ void Matching::FollowUpstream() {
     const ValueId to = upstream_.front();
     upstream_.pop_front();
     PairQuantizedProducer(to);
-    PairProducers(to, values_[to].from, values_[to].bond);
+    PairProducers(to, values_[to].from, values_[to].confidence);
   }
 }
 
-void Matching::PairProducers(ValueId to, ValueId from, Bond bond) {
+void Matching::PairProducers(ValueId to, ValueId from, Confidence confidence) {
   const NodeId node = to_[to].producer;
   const NodeId old = from_[from].producer;
   if (node == kNo<NodeId> || old == kNo<NodeId>) return;
   if (nodes_[node].from != kNo<NodeId>) return;
   if (to_[node].op == from_[old].op && to_[to].output == from_[from].output) {
-    PairNodes(node, old, std::min(bond, Bond::kStructure));
+    PairNodes(node, old, std::min(confidence, Confidence::kHigh));
   } else {
     LookThrough(to, from);
   }
@@ -208,7 +209,7 @@ void Matching::LookThrough(ValueId to, ValueId from) {
                  IsPassThrough(texts_[to_[node].op])) {
         continue;
       }
-      PairValues(values[i], old_values[j], Bond::kThrough);
+      PairValues(values[i], old_values[j], Confidence::kMedium);
       return;
     }
   }
@@ -232,7 +233,7 @@ int Matching::AgreeingInputs(NodeId to, NodeId from) const {
     }
     // Tools merge equal constants. A parameter with another name is a different
     // parameter.
-    const bool named = values_[inputs[i]].bond == Bond::kName;
+    const bool named = values_[inputs[i]].confidence == Confidence::kCertain;
     if (known != kNo<ValueId> && (!constant || named)) return -1;
     if (i >= old.size() || old[i] == kNo<ValueId>) continue;
     const std::uint64_t shape = to_[inputs[i]].shape;
@@ -309,7 +310,7 @@ void Matching::PairConsumers(ValueId to, ValueId from) {
     if (best == kNo<NodeId> || tie) continue;
     const bool alone = rivals == 1 && candidates == 1;
     if (most >= 2 || (alone && ConsumersAlike(reader, best))) {
-      PairNodes(reader, best, Bond::kStructure);
+      PairNodes(reader, best, Confidence::kHigh);
     }
   }
 }
@@ -326,11 +327,11 @@ bool Matching::IsOldProduct(const QuantizedProduct& product, NodeId old) const {
 }
 
 void Matching::PairQuantized(const QuantizedProduct& product, NodeId old) {
-  nodes_[product.product] = {old, Bond::kStructure};
+  nodes_[product.product] = {old, Confidence::kHigh};
   taken_[old] = true;
   const auto inputs = from_.Inputs(old);
   const auto pair = [&](ValueId to, ValueId from) {
-    if (from != kNo<ValueId>) PairValues(to, from, Bond::kStructure);
+    if (from != kNo<ValueId>) PairValues(to, from, Confidence::kHigh);
   };
   pair(product.data, inputs[0]);
   pair(product.weight, inputs[1]);
@@ -386,7 +387,7 @@ bool Matching::PairCalls() {
   for (const ValueId to : to_.Values()) {
     const ValueId from = values_[to].from;
     if (from == kNo<ValueId> || to_[to].producer != kNo<NodeId> ||
-        values_[to].bond != Bond::kName) {
+        values_[to].confidence != Confidence::kCertain) {
       continue;
     }
     std::vector<NodeId> open;
@@ -408,7 +409,7 @@ bool Matching::PairCalls() {
     if (!alike) continue;
     found = true;
     for (std::size_t i = 0; i < open.size(); ++i) {
-      PairNodes(open[i], old[i], Bond::kThrough);
+      PairNodes(open[i], old[i], Confidence::kMedium);
     }
   }
   return found;

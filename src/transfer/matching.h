@@ -16,23 +16,17 @@
 
 namespace onnx_tag::transfer {
 
-// How a pair was found, weakest first.
-enum class Bond : std::uint8_t {
-  kNone,
-  kThrough,    // by structure, past a node that only one version has
-  kStructure,  // by structure
-  kName,       // by a unique name
-};
-
+// A pair by a unique name is certain, by structure high, by structure past a
+// node that only one version has medium.
 class Matching {
  public:
   // All must outlive it.
   Matching(const Outline& from, const Outline& to, const Texts& texts);
 
   // Does nothing if the new node (value, graph) already has a counterpart.
-  void PairNodes(NodeId to, NodeId from, Bond bond);
-  void PairValues(ValueId to, ValueId from, Bond bond);
-  void PairGraphs(GraphId to, GraphId from, Bond bond);
+  void PairNodes(NodeId to, NodeId from, Confidence confidence);
+  void PairValues(ValueId to, ValueId from, Confidence confidence);
+  void PairGraphs(GraphId to, GraphId from, Confidence confidence);
 
   // Follows all pairs upstream until there is no new pair.
   void FollowUpstream();
@@ -44,7 +38,7 @@ class Matching {
 
   NodeId Of(NodeId to) const { return nodes_[to].from; }
   ValueId Of(ValueId to) const { return values_[to].from; }
-  Bond BondOf(NodeId to) const { return nodes_[to].bond; }
+  Confidence ConfidenceOf(NodeId to) const { return nodes_[to].confidence; }
   // Whether some node (value) of the new version has this counterpart.
   bool Taken(NodeId from) const { return taken_[from]; }
   bool Taken(ValueId from) const { return value_taken_[from]; }
@@ -65,12 +59,12 @@ class Matching {
   template <typename Id>
   struct Pair {
     Id from = kNo<Id>;
-    Bond bond = Bond::kNone;
+    Confidence confidence = Confidence::kLow;
   };
 
-  void PairInputs(NodeId to, NodeId from, Bond bond);
+  void PairInputs(NodeId to, NodeId from, Confidence confidence);
   bool InputsAreSwapped(NodeId to, NodeId from) const;
-  void PairProducers(ValueId to, ValueId from, Bond bond);
+  void PairProducers(ValueId to, ValueId from, Confidence confidence);
   void LookThrough(ValueId to, ValueId from);
   void PairConsumers(ValueId to, ValueId from);
   // Pairs quantized products with the products that they were made from: those

@@ -71,13 +71,14 @@ class NamePairs {
         if (old == kNo<ValueId>) continue;
         if (!IsCounted(texts_[to_[value].name]) || to_[value].is_output ||
             (counted && SameProducers(value, old))) {
-          matching_.PairValues(value, old, Bond::kName);
+          matching_.PairValues(value, old, Confidence::kCertain);
         }
       }
     }
     for (const NodeId node : nodes_) {
       const NodeId old = Counterpart(node, counted);
-      if (old != kNo<NodeId>) matching_.PairNodes(node, old, Bond::kName);
+      if (old != kNo<NodeId>)
+        matching_.PairNodes(node, old, Confidence::kCertain);
     }
   }
 
@@ -104,7 +105,7 @@ class NamePairs {
     const bool most = 2 * equal.size() >= common;
     for (const NodePair& pair : equal) {
       if (most || !IsCounted(texts_[to_[pair.to].name])) {
-        matching_.PairNodes(pair.to, pair.from, Bond::kName);
+        matching_.PairNodes(pair.to, pair.from, Confidence::kCertain);
       }
     }
   }
@@ -213,12 +214,13 @@ void PairInterface(Matching& matching, const std::vector<ValueId>& to,
   }
   for (const ValueId value : to) {
     const ValueId found = Look(old, matching.to()[value].name);
-    if (found != kNo<ValueId>) matching.PairValues(value, found, Bond::kName);
+    if (found != kNo<ValueId>)
+      matching.PairValues(value, found, Confidence::kCertain);
   }
   if (to.size() != from.size()) return;
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (matching.Taken(from[i])) continue;
-    matching.PairValues(to[i], from[i], Bond::kStructure);
+    matching.PairValues(to[i], from[i], Confidence::kHigh);
   }
 }
 
@@ -249,7 +251,7 @@ void PairParameters(Matching& matching) {
       const std::uint64_t shape = to[value].shape;
       const bool same = shape == from[found].shape;
       if (!IsCountedWord(called) || (same && shape != 0)) {
-        matching.PairValues(value, found, Bond::kName);
+        matching.PairValues(value, found, Confidence::kCertain);
       }
     };
     pair(name);

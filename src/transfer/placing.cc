@@ -11,19 +11,6 @@ namespace {
 // The maximum number of consecutive nodes that a tool inserts.
 constexpr std::size_t kLongestDetour = 4;
 
-Confidence Sureness(Bond bond) {
-  switch (bond) {
-    case Bond::kName:
-      return Confidence::kCertain;
-    case Bond::kStructure:
-      return Confidence::kHigh;
-    case Bond::kThrough:
-    case Bond::kNone:
-      break;
-  }
-  return Confidence::kMedium;
-}
-
 // The confidence next to a tag that is itself a guess.
 Confidence AfterAGuess(Confidence known) {
   return known < Confidence::kHigh ? Confidence::kLow : known;
@@ -61,25 +48,26 @@ Placing::Placing(const Matching& matching, const Tagging& tags)
 bool Placing::AreStrangers() const {
   const auto placed =
       std::count_if(places_.begin(), places_.end(),
-                    [](const Place& place) { return place.how != How::kNot; });
+                    [](const Place& place) { return place.found != nullptr; });
   // Quantizers insert several nodes for each existing node.
   constexpr std::size_t kMostPerKnown = 12;
   return kMostPerKnown * static_cast<std::size_t>(placed) < places_.size();
 }
 
-bool Placing::PlaceLike(NodeId to, NodeId from, How how, Confidence limit) {
+bool Placing::PlaceLike(NodeId to, NodeId from, FoundBy found,
+                        Confidence limit) {
   if (!IsOpen(to)) return false;
   const Tag& tag = tags_.tags[from];
   // If the old node has no tag, the new node gets none.
-  places_[to] = {how, tag.module, from, std::min(limit, tag.confidence)};
+  places_[to] = {found, tag.module, from, std::min(limit, tag.confidence)};
   stands_in_[from] = true;
   return true;
 }
 
-bool Placing::PlaceIn(NodeId to, ModuleId module, How how,
+bool Placing::PlaceIn(NodeId to, ModuleId module, FoundBy found,
                       Confidence confidence) {
   if (!IsOpen(to)) return false;
-  places_[to] = {how, module, kNo<NodeId>, confidence};
+  places_[to] = {found, module, kNo<NodeId>, confidence};
   return true;
 }
 
@@ -145,7 +133,8 @@ IdVector<NodeId, NodeId> Placing::FirstOfMerged() const {
   for (std::size_t i = to_.node_count(); i-- > 0;) {
     const auto to = MakeId<NodeId>(i);
     likes[to] = matching_.Of(to);
-    if (likes[to] == kNo<NodeId> || matching_.BondOf(to) == Bond::kName) {
+    if (likes[to] == kNo<NodeId> ||
+        matching_.ConfidenceOf(to) == Confidence::kCertain) {
       continue;
     }
     bool merged = readers(to_, to) > readers(from_, likes[to]);
@@ -163,13 +152,13 @@ void Placing::PlaceCounterparts() {
   for (const NodeId to : to_.Nodes()) {
     const NodeId from = likes[to];
     if (from == kNo<NodeId>) continue;
-    const Bond bond = matching_.BondOf(to);
-    if (bond == Bond::kName) {
+    const Confidence confidence = matching_.ConfidenceOf(to);
+    if (confidence == Confidence::kCertain) {
       PlaceLike(
-          to, from, How::kName,
+          to, from, &TransferCounts::by_name,
           GivesTheSame(to, from) ? Confidence::kCertain : Confidence::kHigh);
     } else {
-      PlaceLike(to, from, How::kStructure, Sureness(bond));
+      PlaceLike(to, from, &TransferCounts::by_structure, confidence);
     }
   }
 }
@@ -218,7 +207,7 @@ void Placing::PlaceNamed(NodeId to, NodeId from, bool by_name, bool helper) {
   const bool only_form = IsPassThrough(texts_[to_[to].op]) &&
                          IsPassThrough(texts_[from_[from].op]);
   if (helper) {
-    PlaceLike(to, from, How::kHelper, Confidence::kCertain);
+    PlaceLike(to, from, &TransferCounts::helpers, Confidence::kCertain);
   } else if (only_form && by_name) {
     merged_.emplace_back(to, from);
   } else {
@@ -226,7 +215,7 @@ void Placing::PlaceNamed(NodeId to, NodeId from, bool by_name, bool helper) {
     // all if the old node still exists.
     const bool unsure =
         only_form || matching_.Taken(from) || texts_[to_[to].op] == "Identity";
-    PlaceLike(to, from, How::kFused,
+    PlaceLike(to, from, &TransferCounts::fused,
               unsure ? Confidence::kMedium : Confidence::kHigh);
   }
 }
@@ -255,10 +244,10 @@ void Placing::PlaceByResults() {
   std::reverse(merged_.begin(), merged_.end());
   for (const auto& [to, from] : merged_) {
     if (PlaceByConsumers(to, Confidence::kMedium)) {
-      places_[to].how = How::kFused;
+      places_[to].found = &TransferCounts::fused;
       stands_in_[from] = true;
     } else {
-      PlaceLike(to, from, How::kFused, Confidence::kLow);
+      PlaceLike(to, from, &TransferCounts::fused, Confidence::kLow);
     }
   }
 }
@@ -303,7 +292,7 @@ void Placing::PlaceByParameters() {
       }
     }
     if (like == kNo<NodeId> || !one) continue;
-    PlaceLike(to, like, How::kFused, Confidence::kHigh);
+    PlaceLike(to, like, &TransferCounts::fused, Confidence::kHigh);
     for (const NodeId reader : read) stands_in_[reader] = true;
   }
 }
@@ -312,7 +301,7 @@ void Placing::PlaceByParameters() {
 void Placing::PlaceGemmReshapes() {
   const auto join = [&](NodeId node, NodeId gemm) {
     if (node == kNo<NodeId> || texts_[to_[node].op] != "Reshape") return;
-    PlaceLike(node, places_[gemm].like, How::kHelper,
+    PlaceLike(node, places_[gemm].like, &TransferCounts::helpers,
               std::min(places_[gemm].confidence, Confidence::kHigh));
   };
   for (const NodeId to : to_.Nodes()) {
@@ -344,17 +333,18 @@ void Placing::PlaceQuantized() {
     }
     if (known == kNo<NodeId>) continue;
     const Place place = places_[known];
-    const auto join = [&](NodeId node, How how) {
-      PlaceLike(node, place.like, how,
+    const auto join = [&](NodeId node, FoundBy found) {
+      PlaceLike(node, place.like, found,
                 std::min(place.confidence, Confidence::kHigh));
     };
-    join(product.product, How::kFused);
-    join(product.result, How::kFused);
+    join(product.product, &TransferCounts::fused);
+    join(product.result, &TransferCounts::fused);
     // A bias that the old product did not add has its own counterpart.
     if (product.bias != kNo<NodeId> && from_.Inputs(place.like).size() > 2) {
-      join(product.bias, How::kFused);
+      join(product.bias, &TransferCounts::fused);
     }
-    for (const NodeId helper : product.helpers) join(helper, How::kHelper);
+    for (const NodeId helper : product.helpers)
+      join(helper, &TransferCounts::helpers);
   }
 }
 
@@ -408,7 +398,7 @@ bool Placing::PlaceByConsumers(NodeId to, Confidence limit) {
     weakest = std::min(weakest, place.confidence);
   });
   if (!one || module == kNo<ModuleId>) return false;
-  places_[to] = {How::kHelper, module, like,
+  places_[to] = {&TransferCounts::helpers, module, like,
                  std::min(AfterAGuess(weakest), limit)};
   return true;
 }
@@ -429,7 +419,7 @@ bool Placing::PlaceByProducers(NodeId to) {
     weakest = std::min(weakest, place.confidence);
   }
   if (module == kNo<ModuleId>) return false;
-  places_[to] = {How::kHelper, module, like,
+  places_[to] = {&TransferCounts::helpers, module, like,
                  std::min(AfterAGuess(weakest), Confidence::kMedium)};
   return true;
 }
@@ -443,7 +433,7 @@ void Placing::PlaceHelpers() {
     const bool helper = IsPassThrough(texts_[to_[to].op]);
     if (PlaceByConsumers(to, helper ? Confidence::kMedium : Confidence::kLow) &&
         !helper) {
-      places_[to].how = How::kNearby;
+      places_[to].found = &TransferCounts::nearby;
     }
   }
   for (const NodeId to : to_.Nodes()) {
@@ -470,7 +460,7 @@ void Placing::PlaceNearby() {
     }
     ForEachReader(to, add);
     if (common != kNo<ModuleId>) {
-      PlaceIn(to, common, How::kNearby, Confidence::kLow);
+      PlaceIn(to, common, &TransferCounts::nearby, Confidence::kLow);
     }
   };
   for (const NodeId to : to_.Nodes()) {

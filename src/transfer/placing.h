@@ -4,22 +4,17 @@
 
 #include <vector>
 
+#include "onnx_tag/transfer.h"
 #include "transfer/matching.h"
 #include "transfer/names.h"
 
 namespace onnx_tag::transfer {
 
-enum class How : std::uint8_t {
-  kNot,
-  kName,
-  kStructure,
-  kFused,
-  kHelper,
-  kNearby,
-};
+// The count of a transfer that a node adds to.
+using FoundBy = std::uint64_t TransferCounts::*;
 
 struct Place {
-  How how = How::kNot;
+  FoundBy found = nullptr;  // null: no counterpart
   ModuleId module = kNo<ModuleId>;
   NodeId like = kNo<NodeId>;  // the old node with the same role, or kNo
   Confidence confidence = Confidence::kLow;
@@ -55,8 +50,9 @@ class Placing {
 
   bool AreStrangers() const;
   // Places `to` like the old node, unless the old node has no tag.
-  bool PlaceLike(NodeId to, NodeId from, How how, Confidence limit);
-  bool PlaceIn(NodeId to, ModuleId module, How how, Confidence confidence);
+  bool PlaceLike(NodeId to, NodeId from, FoundBy found, Confidence limit);
+  bool PlaceIn(NodeId to, ModuleId module, FoundBy found,
+               Confidence confidence);
   bool GivesTheSame(NodeId to, NodeId from) const;
   // Whether `input` is a setting of `node`: a shape, axes, indices. Tools merge
   // such constants of all modules.
@@ -67,7 +63,7 @@ class Placing {
   bool PlaceByConsumers(NodeId to, Confidence limit);
   bool PlaceByProducers(NodeId to);
   void CollectCone(NodeId first, NodeId to, std::vector<ModuleId>& modules);
-  bool IsOpen(NodeId to) const { return places_[to].how == How::kNot; }
+  bool IsOpen(NodeId to) const { return places_[to].found == nullptr; }
   // The node that contains a subgraph counts as consumer of its outputs.
   template <typename Use>
   void ForEachReader(NodeId to, Use use) const;

@@ -160,7 +160,7 @@ void Placing::PlaceByRegion() {
     }
   }
   for (const Found& one : found) {
-    PlaceLike(one.to, one.from, How::kNearby, one.confidence);
+    PlaceLike(one.to, one.from, &TransferCounts::nearby, one.confidence);
   }
 }
 

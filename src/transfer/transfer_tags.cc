@@ -10,7 +10,6 @@
 namespace onnx_tag {
 namespace {
 
-using transfer::How;
 using transfer::Place;
 
 // If two nodes are paired, their subgraphs are paired, too. Then the names
@@ -30,7 +29,7 @@ void FindPairs(transfer::Matching& matching) {
     if (graph == GraphId{0} || to[graph].parent != kNo<NodeId>) continue;
     const auto at = functions.find(to[graph].label);
     if (at == functions.end()) continue;
-    matching.PairGraphs(graph, at->second, transfer::Bond::kName);
+    matching.PairGraphs(graph, at->second, Confidence::kCertain);
   }
   do {
     do {
@@ -52,7 +51,7 @@ transfer::Outline OutlineOf(const Version& version, transfer::Texts& texts) {
 Role RoleOf(const Place& place, const Tagging& tags, std::string_view op) {
   Role role;
   if (place.like != kNo<NodeId>) role = tags.roles[tags.tags[place.like].role];
-  if (place.how == How::kHelper && transfer::IsQuantizer(op)) {
+  if (place.found == &TransferCounts::helpers && transfer::IsQuantizer(op)) {
     role.type = RoleType::kQuantization;
     role.component.clear();
   }
@@ -60,27 +59,10 @@ Role RoleOf(const Place& place, const Tagging& tags, std::string_view op) {
 }
 
 void CountPlace(const Place& place, TransferCounts& counts) {
-  if (place.module == kNo<ModuleId>) {
-    ++(place.how == How::kNot ? counts.no_counterpart : counts.open_in_from);
-    return;
-  }
-  switch (place.how) {
-    case How::kName:
-      ++counts.by_name;
-      break;
-    case How::kStructure:
-      ++counts.by_structure;
-      break;
-    case How::kFused:
-      ++counts.fused;
-      break;
-    case How::kHelper:
-      ++counts.helpers;
-      break;
-    case How::kNearby:
-    case How::kNot:
-      ++counts.nearby;
-      break;
+  if (place.module != kNo<ModuleId>) {
+    ++(counts.*place.found);
+  } else {
+    ++(place.found == nullptr ? counts.no_counterpart : counts.open_in_from);
   }
 }
 

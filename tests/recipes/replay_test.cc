@@ -151,7 +151,7 @@ TEST(Fill, AChainIsOfTheModuleAtBothItsEnds) {
   AtomTable atoms;
   const File file{graph, std::vector<Path>(8), {}, {}, false, {}};
   const auto placed = [&](std::string_view path) {
-    return Answer{atoms.Read(path), How::kReplay};
+    return Answer{atoms.Read(path), Confidence::kCertain, kRunsIt};
   };
   std::vector<Answer> answers = {
       placed("left"), placed("right"), {},        placed("right"), {},

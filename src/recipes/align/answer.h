@@ -2,31 +2,25 @@
 #ifndef ONNX_TAG_RECIPES_ALIGN_ANSWER_H_
 #define ONNX_TAG_RECIPES_ALIGN_ANSWER_H_
 
-#include <cstdint>
 #include <optional>
+#include <string_view>
 
+#include "onnx_tag/tagging.h"
 #include "recipes/tokens/path.h"
 
 namespace onnx_tag::recipes {
 
-// How a path was found, the most certain first.
-enum class How : std::uint8_t {
-  kReplay,   // aligned, and its neighbours are aligned
-  kSide,     // an input of an aligned token, as in the recipe
-  kLoose,    // aligned, with gaps around it
-  kInstead,  // at the place of a different recorded operation
-  kBetween,  // its producers and consumers agree
-  kServes,   // a constant or shape of placed nodes
-  kGap,      // between placed tokens in order
-  kRole,     // the recipe's roles, this file's names
-  kNothing,
-};
-
+// How sure a path is, given that the recipe is right: certain if it and its
+// neighbours are aligned, high if there are gaps around it, medium if another
+// operation was recorded there, or its producers and consumers agree, else low.
 struct Answer {
   std::optional<Path> path;
-  How how = How::kNothing;
-  bool cut = false;  // shortened at a list whose index is unknown
+  Confidence confidence = Confidence::kLow;
+  std::string_view because;  // what the module does: "runs it"
+  bool cut = false;          // a module around the right one
 };
+
+inline constexpr std::string_view kRunsIt = "runs it";
 
 }  // namespace onnx_tag::recipes
 

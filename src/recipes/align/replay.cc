@@ -303,8 +303,9 @@ class Replayer {
         !path.empty()) {
       path.pop_back();
     }
-    AnswerAt(i) = {std::move(path), IsFirm(i) ? How::kReplay : How::kLoose,
-                   cut};
+    AnswerAt(i) = {std::move(path),
+                   IsFirm(i) ? Confidence::kCertain : Confidence::kHigh,
+                   kRunsIt, cut};
   }
 
   // An embedding that shares its matrix with the head and has the head's name.
@@ -372,7 +373,8 @@ class Replayer {
     if (replaced == nullptr || recorded == nullptr || !placed.path) return;
     auto answer = Relative(candidate_, *recorded, placed, *replaced);
     if (!answer) return;
-    answer->how = How::kInstead;
+    answer->confidence = Confidence::kMedium;
+    answer->because = "runs another operation in its place";
     for (std::size_t i = begin; i < end; ++i) AnswerAt(i) = *answer;
   }
 

@@ -17,6 +17,9 @@ bool CutAtList(std::size_t begin, Path& path) {
   return true;
 }
 
+constexpr std::string_view kMakesInput =
+    "makes an input of an aligned operation";
+
 }  // namespace
 
 std::optional<Answer> Relative(const Candidate& candidate, const Path& recorded,
@@ -31,17 +34,17 @@ std::optional<Answer> Relative(const Candidate& candidate, const Path& recorded,
     std::copy(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(common),
               there->begin());
     const bool cut = here.cut && CutAtList(common, *there);
-    return Answer{std::move(there), How::kSide, cut};
+    return Answer{std::move(there), Confidence::kCertain, kMakesInput, cut};
   }
   // With another prefix, the rest after the shared part must be equal.
   const std::size_t tail = from->size() - shared;
   if (!here.cut && path.size() >= tail &&
       Generic(Rest(path, path.size() - tail)) == Generic(Rest(*from, shared))) {
     return Answer{Join(First(path, path.size() - tail), Rest(*there, shared)),
-                  How::kSide};
+                  Confidence::kCertain, kMakesInput};
   }
   if (HasIndex(*there)) return std::nullopt;
-  return Answer{std::move(there), How::kSide};
+  return Answer{std::move(there), Confidence::kCertain, kMakesInput};
 }
 
 void SideWalk::From(std::uint32_t token, std::uint32_t recorded,

@@ -37,7 +37,7 @@ File Prepare(const TokenGraph& graph, AtomTable& atoms) {
 std::size_t CountPlaced(const File& file, const BookAnswer& answer) {
   return static_cast<std::size_t>(std::count_if(
       answer.nodes.begin(), answer.nodes.end(), [&](const NodeAnswer& node) {
-        return node.how <= How::kLoose &&
+        return node.confidence >= Confidence::kHigh &&
                file.graph.token_of()[node.node] != kNone;
       }));
 }

@@ -7,6 +7,10 @@
 namespace onnx_tag::recipes {
 namespace {
 
+constexpr std::string_view kRunsBothSides = "runs its producers and consumers";
+constexpr std::string_view kRunsConsumers = "runs its consumers";
+constexpr std::string_view kRunsNeighbours = "runs its neighbours";
+
 bool Has(std::initializer_list<std::string_view> words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -72,7 +76,8 @@ class TokenFiller {
       }
     }
     if (agreed == nullptr) return;
-    answers_[token] = {*agreed->path, How::kBetween, agreed->cut};
+    answers_[token] = {*agreed->path, Confidence::kMedium, kRunsBothSides,
+                       agreed->cut};
   }
 
   // Places chains of open tokens, if the tokens before and after the chain
@@ -88,7 +93,8 @@ class TokenFiller {
     }
     for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
       if (!before[i] || before[i] != after[i] || before[i]->empty()) continue;
-      answers_[i] = {std::move(*before[i]), How::kBetween};
+      answers_[i] = {std::move(*before[i]), Confidence::kMedium,
+                     kRunsBothSides};
     }
   }
 
@@ -134,7 +140,7 @@ class TokenFiller {
       if (EndsLeaf(tokens_[reader]) && !path.empty()) path.pop_back();
       common = common ? CommonPath(*common, path) : path;
     }
-    answers_[token] = {Climb(*common), How::kGap};
+    answers_[token] = {Climb(*common), Confidence::kLow, kRunsNeighbours, true};
   }
 
   void FillGaps() {
@@ -144,7 +150,7 @@ class TokenFiller {
       if (begin > 0 && end > begin && end < tokens_.size()) {
         const Path path = Climb(PathBetween(begin - 1, end));
         for (std::uint32_t i = begin; i < end; ++i) {
-          answers_[i] = {path, How::kGap};
+          answers_[i] = {path, Confidence::kLow, kRunsNeighbours, true};
         }
       }
       begin = std::max(end, begin + 1);
@@ -216,7 +222,7 @@ class SidePlacer {
     // An embedding with constant indices is not a token.
     const Path& anchor = file_.node_anchors[node];
     if (!anchor.empty() && model_.OpType(node) == "Gather") {
-      answers_[node] = {anchor, How::kServes};
+      answers_[node] = {anchor, Confidence::kLow, kRunsConsumers};
       return;
     }
     std::optional<Path> common;
@@ -254,7 +260,7 @@ class SidePlacer {
     if (by_layers && !common->empty()) {
       path = First(*common, common->size() - 1);
     }
-    answers_[node] = {std::move(path), How::kServes, cut};
+    answers_[node] = {std::move(path), Confidence::kLow, kRunsConsumers, cut};
   }
 
   // The module that makes an input of `reader`: the caller makes the index of

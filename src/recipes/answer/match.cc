@@ -239,7 +239,7 @@ class Matcher {
     AddSides(decided);
     for (std::size_t i = 0; i < decided.tokens.size(); ++i) {
       if (!decided.tokens[i].path && !file_.anchors[i].empty()) {
-        decided.tokens[i] = {file_.anchors[i], How::kReplay};
+        decided.tokens[i] = {file_.anchors[i], Confidence::kCertain, kRunsIt};
       }
     }
     FillTokens(file_, owners, decided.tokens);
@@ -257,7 +257,8 @@ class Matcher {
       inside[steps[i].token] = true;
     }
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      const bool vague = tokens[i].how == How::kGap && match.fit < kGoodPartFit;
+      const bool vague =
+          tokens[i].confidence == Confidence::kLow && match.fit < kGoodPartFit;
       if (!inside[i] || vague) tokens[i] = {};
     }
   }
@@ -368,9 +369,9 @@ class Matcher {
       const std::uint32_t token = file_.graph.token_of()[node];
       const bool is_token = token != kNone;
       report.nodes.push_back(
-          {node, atoms_.Text(*answer.path), answer.how, answer.cut,
-           is_token && tied[token], file_.known.contains(*answer.path),
-           HasIndex(*answer.path),
+          {node, atoms_.Text(*answer.path), answer.confidence, answer.because,
+           answer.cut, is_token && tied[token],
+           file_.known.contains(*answer.path), HasIndex(*answer.path),
            is_token && IsActivation(file_.graph.tokens()[token].label)});
     }
     NameClasses(answers, report);

@@ -114,7 +114,9 @@ std::vector<Answer> TransferRoles(const File& file, const Match& match) {
       if (at == below.end()) continue;
       Path owner = FillRole(path, at->second);
       neighbours.CutAtForeignItem(steps[i].token, owner);
-      answers[steps[i].token] = {std::move(owner), How::kRole};
+      answers[steps[i].token] = {
+          std::move(owner), Confidence::kLow,
+          "has the role of the recorded module that runs it"};
       break;
     }
   }

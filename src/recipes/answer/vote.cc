@@ -33,7 +33,8 @@ Answer VoteOnToken(const std::vector<Replayed>& votes, std::size_t token,
     most = std::max(most, count);
     all += count;
   }
-  if (2 * most <= all) return {CommonOf(counts), How::kLoose, true};
+  if (2 * most <= all)
+    return {CommonOf(counts), Confidence::kHigh, kRunsIt, true};
   const auto winner =
       std::find_if(votes.begin(), votes.end(), [&](const Replayed& vote) {
         const auto& path = vote.tokens[token].path;
