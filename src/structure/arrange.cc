@@ -430,6 +430,7 @@ void Arranger::FillResidual(const Unit& unit, FoundId module, Names& names,
       for (std::size_t i = begin; i < inner.size(); ++i) {
         FillInner(inner[i], module, names);
       }
+      ShareActivation(unit, inner, module);
     } else {
       const FoundId sub = New(module, names,
                               role == Role::kAttention ? FoundKind::kAttention
@@ -454,6 +455,21 @@ void Arranger::FillResidual(const Unit& unit, FoundId module, Names& names,
     }
   }
   --depth_;
+}
+
+// A block of convolutions calls one ReLU several times, as a rule.
+void Arranger::ShareActivation(const Unit& unit, UnitSpan parts,
+                               FoundId module) {
+  for (const Unit& part : parts) {
+    if (part.residual || units_.IsSqueezeExcite(part)) return;
+  }
+  std::vector<std::uint32_t> shared;
+  for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+    if (atoms_.FirstOp(i) == Op::kRelu) shared.push_back(i);
+  }
+  if (shared.size() < 2) return;
+  const FoundId activation = tree_.Child(module, FoundKind::kActivation, 0);
+  for (const std::uint32_t i : shared) Put({i, i}, activation);
 }
 
 void Arranger::FillInner(const Unit& unit, FoundId module, Names& names) {

@@ -72,6 +72,7 @@ class Arranger {
                std::uint32_t number, UnitSpan units);
   void FillResidual(const Unit& unit, FoundId module, Names& names, bool alone);
   void FillClosed(const Unit& unit, FoundId module, Names& names);
+  void ShareActivation(const Unit& unit, UnitSpan parts, FoundId module);
   void FillInner(const Unit& unit, FoundId module, Names& names);
   void FillLeaf(const Unit& unit, FoundId module, Names& names);
 

@@ -176,11 +176,12 @@ bool Regions::IsResidual(Range range) const {
   });
 }
 
-// A chain with at most one heavy operator, from a value outside that is read
-// again inside.
+// A chain with one heavy operator, or two in a long region, from a value
+// outside that is read again inside.
 bool Regions::IsShortCut(std::uint32_t atom, Range range,
                          std::uint32_t join) const {
   std::uint32_t heavy = 0;
+  const std::uint32_t most = atoms_.Heavies(range) >= 5 ? 2 : 1;
   for (int step = 0; step < 6; ++step) {
     if (atom < range.first) {
       std::uint32_t readers = 0;
@@ -190,7 +191,7 @@ bool Regions::IsShortCut(std::uint32_t atom, Range range,
       return readers > 1;
     }
     heavy += atoms_.IsHeavyAt(atom) ? 1u : 0u;
-    if (heavy > 1 || atoms_.ins(atom).size() != 1 ||
+    if (heavy > most || atoms_.ins(atom).size() != 1 ||
         atoms_.outs(atom).size() != 1) {
       return false;
     }

@@ -237,9 +237,14 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
            items[i - 1].transition;
   };
   std::vector<std::size_t> complete(n + 1, 0);
+  std::vector<std::size_t> one_dimensional(n + 1, 0);
   for (std::size_t i = n; i-- > 0 && !deep;) {
     if (!items[i].transition && IsComplete(unit(i))) {
       complete[i] = complete[i + 1] + 1;
+    }
+    if (!unit(i).residual && units_.Heavies(unit(i)) == 1 &&
+        IsOneDimensional(unit(i))) {
+      one_dimensional[i] = one_dimensional[i + 1] + 1;
     }
   }
 
@@ -249,6 +254,7 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
   constexpr double kLength = 0.01;
   constexpr double kIncomplete = 2.0;
   constexpr double kTorn = 1.5;
+  constexpr double kAttentionFirst = 2.0;
   constexpr double kUnlike = 0.93;  // of blocks that are complete, but unlike
   std::vector<double> best(n + 1, 0);
   std::vector<Cover> pick(n);
@@ -263,15 +269,17 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
       best[i] = gain;
       pick[i] = {i, first, period, end};
     };
-    if (complete[i] >= 3) {
-      const std::size_t end = i + complete[i];
+    for (const std::size_t count : {complete[i], one_dimensional[i]}) {
+      if (count < 3) continue;
+      const std::size_t end = i + count;
       offer(kUnlike * covered(i, end) - kCost + best[end], i + 1, 1, end);
     }
     for (std::size_t k = 1; k <= longest; ++k) {
       const std::size_t same = equal[k][i];
       // Items that are all alike have no longer period.
       if (same == 0 || (k > 1 && equal[1][i] + 1 >= same + k)) continue;
-      const double cost = kCost + kLength * static_cast<double>(k);
+      double cost = kCost + kLength * static_cast<double>(k);
+      if (unit(i).role == Role::kAttention) cost -= kAttentionFirst;
       if (same >= k && works.In(i, i + k) > 0 && !is_refused(i, k)) {
         const std::size_t most = (same + k) / k;
         for (std::size_t count = most; count + 1 >= most && count >= 2;
@@ -325,7 +333,40 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
     covers.push_back(cover);
     i = cover.end;
   }
+  if (!deep) Extend(items, covers);
   return covers;
+}
+
+// The first and the last copy may differ: residual units of the same roles
+// beside a run are copies, too.
+void Repeats::Extend(const std::vector<Item>& items,
+                     std::vector<Cover>& covers) const {
+  const auto is_copy = [&](std::size_t begin, const Cover& cover) {
+    for (std::size_t i = 0; i < cover.period; ++i) {
+      const Item& item = items[begin + i];
+      const Item& like = items[cover.second + i];
+      if (item.transition || !units_.AddsUp(item.unit) ||
+          !units_.AddsUp(like.unit) || item.unit.role != like.unit.role) {
+        return false;
+      }
+    }
+    return true;
+  };
+  for (std::size_t c = 0; c < covers.size(); ++c) {
+    Cover& cover = covers[c];
+    const std::size_t begin = c > 0 ? covers[c - 1].end : 0;
+    const std::size_t end =
+        c + 1 < covers.size() ? covers[c + 1].begin : items.size();
+    if (cover.second != cover.begin + cover.period) continue;
+    while (cover.begin >= begin + cover.period &&
+           is_copy(cover.begin - cover.period, cover)) {
+      cover.begin -= cover.period;
+      cover.second = cover.begin + cover.period;
+    }
+    while (cover.end + cover.period <= end && is_copy(cover.end, cover)) {
+      cover.end += cover.period;
+    }
+  }
 }
 
 // Units that are alike, but alternate: the two halves of a block.
@@ -446,7 +487,16 @@ std::vector<Item> Repeats::TakeSingles(std::vector<Item> items) {
                items[j].unit.class_of == words[j - i];
         residual |= items[j].unit.residual;
       }
-      if (fits && residual) take(i, end);
+      if (!fits || !residual) continue;
+      // A decoder of one layer: attention to itself, then to the encoder.
+      std::size_t first = i;
+      while (first > 0 && !taken[first - 1] && !items[first - 1].IsRun() &&
+             !items[first - 1].transition && adds_up(first - 1) &&
+             items[first - 1].unit.role == Role::kAttention &&
+             items[i].unit.role == Role::kAttention) {
+        --first;
+      }
+      take(first, end);
     }
   }
   std::vector<Item> result;
