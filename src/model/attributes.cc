@@ -63,16 +63,19 @@ std::int64_t IntAttribute(Bytes node, std::string_view name,
   return attribute && attribute->number ? *attribute->number : otherwise;
 }
 
-std::vector<std::int64_t> TensorDims(Bytes tensor) {
-  std::vector<std::int64_t> dims;
+TensorType ReadTensorType(Bytes tensor) {
+  TensorType type;
   FieldReader reader(tensor);
   for (Field field; reader.Next(field);) {
-    if (field.number != onnx::TensorProto::kDims) continue;
-    wire::ForEachVarint(field, [&](std::uint64_t value) {
-      dims.push_back(static_cast<std::int64_t>(value));
-    });
+    if (field.number == onnx::TensorProto::kDataType) {
+      type.data_type = static_cast<std::int32_t>(field.varint);
+    } else if (field.number == onnx::TensorProto::kDims) {
+      wire::ForEachVarint(field, [&](std::uint64_t value) {
+        type.dims.push_back(static_cast<std::int64_t>(value));
+      });
+    }
   }
-  return dims;
+  return type;
 }
 
 }  // namespace onnx_tag

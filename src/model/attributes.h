@@ -30,8 +30,13 @@ std::optional<Attribute> FindAttribute(Bytes node, std::string_view name);
 std::int64_t IntAttribute(Bytes node, std::string_view name,
                           std::int64_t otherwise);
 
-// The dimensions of an encoded TensorProto; its data are not read.
-std::vector<std::int64_t> TensorDims(Bytes tensor);
+struct TensorType {
+  std::int32_t data_type = 0;
+  std::vector<std::int64_t> dims;
+};
+
+// Of an encoded TensorProto; its data are not read.
+TensorType ReadTensorType(Bytes tensor);
 
 }  // namespace onnx_tag
 

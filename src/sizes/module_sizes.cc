@@ -1,5 +1,6 @@
 #include "sizes/module_sizes.h"
 
+#include "graph/constant_weights.h"
 #include "model/element_count.h"
 #include "sizes/element_types.h"
 #include "sizes/flops.h"
@@ -33,15 +34,20 @@ ModelSizes CountSizes(const Model& model, const Tagging& tagging,
   const auto place = [&](ModuleId module) -> Sums& {
     return module == kNo<ModuleId> ? sizes.untagged : sizes.own[module];
   };
-  for (const Initializer& tensor : model.initializers()) {
-    const std::uint64_t elements = CountElements(model.Dims(tensor));
-    if (elements == 0) continue;
-    const std::uint64_t bytes = CountBytes(elements, tensor.data_type);
-    const ModuleId module = OwnerOf(model, tagging, tensor.value);
-    sizes.weights.push_back(
-        {tensor.value, module, tensor.data_type, elements, bytes});
+  const auto add = [&](ValueId value, std::int32_t data_type,
+                       std::uint64_t elements) {
+    if (elements == 0) return;
+    const std::uint64_t bytes = CountBytes(elements, data_type);
+    const ModuleId module = OwnerOf(model, tagging, value);
+    sizes.weights.push_back({value, module, data_type, elements, bytes});
     place(module) += {.parameters = elements, .bytes = bytes};
-    if (bytes > 0) sizes.bytes_by_type[TypeName(tensor.data_type)] += bytes;
+    if (bytes > 0) sizes.bytes_by_type[TypeName(data_type)] += bytes;
+  };
+  for (const Initializer& tensor : model.initializers()) {
+    add(tensor.value, tensor.data_type, CountElements(model.Dims(tensor)));
+  }
+  for (const ConstantWeight& tensor : FindConstantWeights(model)) {
+    add(tensor.value, tensor.data_type, tensor.elements);
   }
   for (const NodeId node : model.Nodes()) {
     const std::int64_t flops = sizes.flops[node];

@@ -18,7 +18,7 @@ Weight Weights::Find(ValueId value) const {
       weight.dims.assign(dims.begin(), dims.end());
     } else if (from != kNo<NodeId> && ops_.Is(from, OpKind::kConstant)) {
       const auto attribute = FindAttribute(model_.NodeBytes(from), "value");
-      if (attribute) weight.dims = TensorDims(attribute->tensor);
+      if (attribute) weight.dims = ReadTensorType(attribute->tensor).dims;
     } else if (from != kNo<NodeId> && ops_.Is(from, kCarriers)) {
       transposes += ops_.Is(from, OpKind::kTranspose) ? 1 : 0;
       value = FirstInput(model_, from);

@@ -1,5 +1,6 @@
 #include "tagging/parameter_counts.h"
 
+#include "graph/constant_weights.h"
 #include "model/element_count.h"
 #include "tagging/weight_owner.h"
 
@@ -20,12 +21,17 @@ IdVector<ModuleId, std::uint64_t> ParameterCounts::Totals(
 ParameterCounts CountParameters(const Model& model, const Tagging& tagging) {
   ParameterCounts counts;
   counts.own.resize(tagging.modules.size());
-  for (const Initializer& weight : model.initializers()) {
-    const std::uint64_t elements = CountElements(model.Dims(weight));
-    if (elements == 0) continue;
+  const auto add = [&](ValueId weight, std::uint64_t elements) {
+    if (elements == 0) return;
     counts.all += elements;
-    const ModuleId owner = OwnerOf(model, tagging, weight.value);
+    const ModuleId owner = OwnerOf(model, tagging, weight);
     (owner == kNo<ModuleId> ? counts.unplaced : counts.own[owner]) += elements;
+  };
+  for (const Initializer& weight : model.initializers()) {
+    add(weight.value, CountElements(model.Dims(weight)));
+  }
+  for (const ConstantWeight& weight : FindConstantWeights(model)) {
+    add(weight.value, weight.elements);
   }
   return counts;
 }
