@@ -85,6 +85,7 @@ class Accuracy {
     const std::string bytes = ReadAll(file.onnx);
     const Model model = ReadModel(bytes);
     MappingOptions mapping;
+    mapping.structure = false;  // its names are invented
     mapping.recipes = options_.recipes;
     MappingFacts facts;
     if (options_.hierarchy) {

@@ -54,6 +54,7 @@ Counts CountFile(const Model& model, std::string_view family,
   // Recipes name modules and classes by themselves; here the catalogue is
   // asked.
   MappingOptions options;
+  options.structure = false;  // its names are invented
   options.recipes = false;
   Tagging tagging = MapNodes(model, options);
   for (const ModuleId id : tagging.modules.All()) {

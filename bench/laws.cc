@@ -82,6 +82,7 @@ class Laws {
     const std::string bytes = ReadAll(path);
     const Model model = ReadModel(bytes);
     MappingOptions mapping;
+    mapping.structure = false;  // its names are invented
     mapping.strategy = options_.strategy;
     Tagging tagging =
         options_.before ? Climbed(model, mapping) : MapNodes(model, mapping);

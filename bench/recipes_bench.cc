@@ -91,6 +91,7 @@ class Bench {
              ExporterOf(entry.file.variant) != ExporterOf(file.variant);
     });
     MappingOptions mapping;
+    mapping.structure = false;  // its names are invented
     mapping.recipes = !options_.without;
     MappingFacts facts;
     facts.book = &book;

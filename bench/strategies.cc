@@ -111,6 +111,7 @@ class Strategist {
       const std::string strategy(info.name);
       try {
         MappingOptions mapping;
+        mapping.structure = false;  // its names are invented
         mapping.strategy = info.name;
         const Tagging tagging =
             MapNodes(model, mapping, FactsFor(info, model, facts));

@@ -34,6 +34,9 @@ struct MappingOptions {
   Confidence min_confidence = Confidence::kLow;
   // Whether to consult the recipe book if a file has too few names.
   bool recipes = true;
+  // Whether nodes that no rung places get blocks found in the graph alone.
+  // usage_based and fx_graph never use them.
+  bool structure = true;
 
   // Files with facts; empty: none. commands/read/fact_files.h reads them into
   // MappingFacts. Mapping with a file name whose file was not read is a

@@ -39,11 +39,12 @@ enum class Source : std::uint8_t {
   kRule,
   kTransfer,
   kAuxiliary,
+  kStructure,  // a block found in the graph alone; its name is invented
 };
-constexpr std::array<std::string_view, 13> kSourceNames = {
+constexpr std::array<std::string_view, 14> kSourceNames = {
     "metadata",  "scope",    "scope+parameter", "value_name", "parameter",
     "operation", "locality", "hierarchy",       "trace",      "fx",
-    "rule",      "transfer", "auxiliary"};
+    "rule",      "transfer", "auxiliary",       "structure"};
 
 // The purpose of a node.
 enum class RoleType : std::uint8_t {
@@ -112,6 +113,14 @@ struct GivenPaths {
   std::string role_path;
 };
 
+// A module that was found in the graph alone, with an invented name.
+struct FoundBlock {
+  ModuleId module;
+  // "block 3 of 12 equal blocks; operators 41-63"; empty if it is no copy, or
+  // if the tags were read from a model.
+  std::string description;
+};
+
 struct Origin {
   NodeId node;
   ModuleId module;  // another module of a fused node
@@ -150,6 +159,7 @@ struct Tagging {
   IdVector<NodeId, Tag> tags;            // one per node of the model
   IdVector<RoleId, Role> roles;          // role 0 is "other"
   std::vector<Origin> origins;           // by node
+  std::vector<FoundBlock> found;         // by module
   std::vector<CallSite> call_sites;
   RootClass root;
   // The prefixes of classes of the model's families ("Bert"). Role paths omit
@@ -163,6 +173,9 @@ struct Tagging {
   // rules that match nothing.
   std::vector<std::string> notes;
 
+  // Null if the module is not a found one.
+  const FoundBlock* FindFound(ModuleId module) const;
+
   // The given paths of a module of the tree, to be changed.
   GivenPaths& Give(ModuleId module);
 };
@@ -171,11 +184,18 @@ struct Tagging {
 struct Coverage {
   std::uint64_t nodes = 0;
   std::uint64_t tagged = 0;
+  // Medium or better, and not found in the graph alone.
+  std::uint64_t sure = 0;
   std::array<std::uint64_t, 4> by_confidence = {};
-  std::array<std::uint64_t, 13> by_source = {};
+  std::array<std::uint64_t, 14> by_source = {};
   std::array<std::uint64_t, 20> by_type = {};
 
   std::uint64_t untagged() const { return nodes - tagged; }
+  std::uint64_t found() const {
+    return by_source[static_cast<std::size_t>(Source::kStructure)];
+  }
+  // Low, and not found in the graph alone.
+  std::uint64_t guessed() const { return tagged - found() - sure; }
   // In [0, 1]; 1 for a model without nodes.
   double share() const {
     return nodes == 0
@@ -184,6 +204,10 @@ struct Coverage {
   }
 };
 Coverage CountTags(const Tagging& tagging);
+
+// Lists in `tagging.found` the modules all of whose tagged nodes, in them and
+// below them, are found ones.
+void ListFound(Tagging& tagging);
 
 // The metadata keys to write into nodes.
 struct KeyChoice {

@@ -88,6 +88,10 @@ void MappingWords::Add(CLI::App& app) {
       ->group("Mapping");
   app.add_flag("--no-recipes", no_recipes, "do not consult the recipe book")
       ->group("Mapping");
+  app.add_flag("--no-structure", no_structure,
+               "leave nodes without evidence untagged; do not\nfind blocks in "
+               "the graph alone")
+      ->group("Mapping");
   AddRecordings(app);
 }
 
@@ -119,6 +123,7 @@ MappingOptions MappingWords::Take() const {
   options.fx_file = fx;
   options.rules_file = rules;
   options.recipes = !no_recipes;
+  options.structure = !no_structure;
   return options;
 }
 
@@ -212,15 +217,14 @@ void TagWords::AddOutput(CLI::App& app, TagOptions& options) {
       ->group("Output");
 }
 
-void TagWords::AddGates(CLI::App& app,
-                        std::vector<std::string>& require_modules) {
+void TagWords::AddGates(CLI::App& app, TagOptions& options) {
   constexpr const char* kGates = "Gates (exit code 1 if one fails)";
   app.add_option(
          "--min-coverage", min_coverage,
          "minimum percentage of nodes tagged with\nconfidence medium or better")
       ->type_name("PCT")
       ->group(kGates);
-  app.add_option("--require-module", require_modules,
+  app.add_option("--require-module", options.require_modules,
                  "a module that must have nodes; repeatable;\n"
                  "* matches within a name, ** also matches dots")
       ->type_name("GLOB")
@@ -231,6 +235,10 @@ void TagWords::AddGates(CLI::App& app,
   app.add_option("--max-untagged", max_untagged,
                  "maximum number of untagged nodes")
       ->type_name("N")
+      ->group(kGates);
+  app.add_flag("--count-structure", options.count_structure,
+               "gates count blocks found in the graph alone;\notherwise these "
+               "nodes count as untagged")
       ->group(kGates);
 }
 

@@ -41,6 +41,7 @@ struct MappingWords {
   CLI::Option* hierarchy_option = nullptr;
   CLI::Option* rules_option = nullptr;
   bool no_recipes = false;
+  bool no_structure = false;
 
   void Add(CLI::App& app);
   void AddRecordings(CLI::App& app);
@@ -75,7 +76,7 @@ struct TagWords {
   std::string max_untagged;
 
   void AddOutput(CLI::App& app, TagOptions& options);
-  void AddGates(CLI::App& app, std::vector<std::string>& require_modules);
+  void AddGates(CLI::App& app, TagOptions& options);
   void Take(const CLI::App& app, TagOptions& options) const;
 };
 

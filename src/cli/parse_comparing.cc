@@ -52,7 +52,7 @@ Invocation ParseCheck(CLI::App& app, Words words) {
                  "output format: text, junit, github or json")
       ->type_name("NAME");
   app.add_flag("--json", options.json, "print JSON");
-  words_of_tag.AddGates(app, options.gates.require_modules);
+  words_of_tag.AddGates(app, options.gates);
   mapping.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));

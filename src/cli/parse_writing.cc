@@ -94,7 +94,7 @@ Invocation ParseTag(CLI::App& app, Words words) {
   write.Add(app, "MODEL.tagged.onnx",
             ";\nwith --recursive: enter linked folders");
   words_of_tag.AddOutput(app, options);
-  words_of_tag.AddGates(app, options.require_modules);
+  words_of_tag.AddGates(app, options);
   batch.Add(app, options);
   app.add_flag("--json", options.json, "print one JSON line for each model")
       ->group("Terminal");
@@ -151,7 +151,7 @@ Invocation ParseTransfer(CLI::App& app, Words words) {
   mapping.Add(app);
   write.Add(app, "TO.tagged.onnx", "");
   words_of_tag.AddOutput(app, options.tag);
-  words_of_tag.AddGates(app, options.tag.require_modules);
+  words_of_tag.AddGates(app, options.tag);
   app.add_flag("--json", options.tag.json, "print JSON")->group("Terminal");
   terminal.AddProgress(app);
   terminal.Add(app);

@@ -61,7 +61,8 @@ struct TagOptions {
   double min_coverage = 0;  // per cent
   std::vector<std::string> require_modules;
   std::optional<std::uint64_t> max_untagged;
-  std::size_t jobs = 0;  // 0: as many as there are cores
+  bool count_structure = false;  // gates count found blocks, too
+  std::size_t jobs = 0;          // 0: as many as there are cores
   bool fail_fast = false;
   bool skip_current = false;
   ReportFormat format = ReportFormat::kText;

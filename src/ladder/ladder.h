@@ -19,7 +19,8 @@ struct Strategy {
   std::vector<Rung> rungs;  // most certain first
   // Drops tags that the strategy does not allow, after classes are known.
   void (*prune)(Tagging& tagging) = nullptr;
-  bool torch_nn = false;  // its tags have every class
+  bool torch_nn = false;   // its tags have every class
+  bool structure = false;  // may use blocks found in the graph alone
 };
 
 std::span<const Strategy> AllStrategies();

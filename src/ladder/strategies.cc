@@ -35,11 +35,11 @@ constexpr StrategyInfo kInfos[] = {
 
 const std::array<Strategy, std::size(kInfos)>& Table() {
   static const std::array<Strategy, std::size(kInfos)> kTable = {{
-      {kInfos[0], RungsOf(kEnhancedSemantic), nullptr, false},
-      {kInfos[1], RungsOf(kUsageBased), &PruneToUsage, false},
-      {kInfos[2], RungsOf(kHtp), nullptr, false},
-      {kInfos[3], RungsOf(kEnhancedSemantic), nullptr, true},
-      {kInfos[4], RungsOf(kFxGraph), nullptr, false},
+      {kInfos[0], RungsOf(kEnhancedSemantic), nullptr, false, true},
+      {kInfos[1], RungsOf(kUsageBased), &PruneToUsage, false, false},
+      {kInfos[2], RungsOf(kHtp), nullptr, false, true},
+      {kInfos[3], RungsOf(kEnhancedSemantic), nullptr, true, true},
+      {kInfos[4], RungsOf(kFxGraph), nullptr, false, false},
   }};
   return kTable;
 }

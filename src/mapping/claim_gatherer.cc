@@ -55,6 +55,18 @@ void ClaimGatherer::AfterMove(const RuleMove& move, ModuleId module) {
           std::string(move.because));
 }
 
+void ClaimGatherer::AfterFound(std::span<const Claim> claims,
+                               const ModuleTree& /*modules*/) {
+  for (const Claim& claim : claims) {
+    if (winner_[claim.node] == kNone) {
+      Win(Owned(claim));
+    } else {
+      Replace(claim.node, claim.module, claim.confidence, claim.source,
+              std::string(claim.because));
+    }
+  }
+}
+
 void ClaimGatherer::Win(GatheredClaim claim) {
   winner_[claim.node] = static_cast<std::uint32_t>(winners_.size());
   winners_.push_back(std::move(claim));

@@ -36,6 +36,8 @@ class ClaimGatherer : public MappingObserver {
   void BeforeLaws(const std::vector<LawFinding>& findings,
                   const Placed& placed) override;
   void AfterMove(const RuleMove& move, ModuleId module) override;
+  void AfterFound(std::span<const Claim> claims,
+                  const ModuleTree& modules) override;
 
   // Call it once, after the mapping.
   GatheredClaims Take();

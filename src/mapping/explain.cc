@@ -12,10 +12,10 @@ namespace onnx_tag {
 
 namespace {
 
-ExplainedClaim Explained(const Evidence& evidence, std::string_view rung,
+ExplainedClaim Explained(const ModuleTree& modules, std::string_view rung,
                          const Claim& claim, bool wins) {
   return {.rung = std::string(rung),
-          .module = evidence.modules.Path(claim.module),
+          .module = modules.Path(claim.module),
           .confidence = claim.confidence,
           .source = claim.source,
           .because = std::string(claim.because),
@@ -81,12 +81,22 @@ class NodeExplainer : public MappingObserver {
   // ExplainRules has said it, before the evidence went.
   void AfterMove(const RuleMove& /*move*/, ModuleId /*module*/) override {}
 
+  void AfterFound(std::span<const Claim> claims,
+                  const ModuleTree& modules) override {
+    for (const Claim& claim : claims) {
+      if (claim.node != node_) continue;
+      for (ExplainedClaim& other : explanation_.claims) other.wins = false;
+      explanation_.claims.push_back(
+          Explained(modules, "structure", claim, true));
+    }
+  }
+
   Explanation Take() { return std::move(explanation_); }
 
  private:
   void Add(std::string_view rung, const Claim& claim) {
     explanation_.claims.push_back(
-        Explained(*evidence_, rung, claim,
+        Explained(evidence_->modules, rung, claim,
                   !won_ && claim.confidence >= options_.min_confidence));
     won_ = true;
   }

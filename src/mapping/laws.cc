@@ -23,9 +23,10 @@ bool IsScale(std::string_view name) {
 
 // Facts that confirm a module without its parameters.
 bool ConfirmsModules(Source source) {
-  constexpr std::array<Source, 7> kFacts = {
-      Source::kMetadata, Source::kHierarchy, Source::kTrace,    Source::kFx,
-      Source::kRule,     Source::kTransfer,  Source::kAuxiliary};
+  constexpr std::array<Source, 8> kFacts = {
+      Source::kMetadata,  Source::kHierarchy, Source::kTrace,
+      Source::kFx,        Source::kRule,      Source::kTransfer,
+      Source::kAuxiliary, Source::kStructure};
   return std::find(kFacts.begin(), kFacts.end(), source) != kFacts.end();
 }
 

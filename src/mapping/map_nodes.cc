@@ -6,6 +6,7 @@
 #include "classes/assign_classes.h"
 #include "ladder/ladder.h"
 #include "mapping/observed_mapping.h"
+#include "mapping/place_found.h"
 #include "onnx_tag/error.h"
 #include "roles/role_vocabulary.h"
 #include "roles/roles.h"
@@ -65,10 +66,12 @@ void Climb(const Evidence& evidence, std::span<const Rung> rungs,
 }
 
 // Tags the nodes, and gives the tagging the modules of the evidence. Returns
-// what the following steps need of the evidence; the rest ends here.
+// what the following steps need of the evidence; the rest ends here. `open`
+// gets the nodes for which blocks may be found.
 ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
                           Confidence least, RuleApplication& rules,
-                          MappingObserver* observer, Tagging& tagging) {
+                          MappingObserver* observer, Tagging& tagging,
+                          std::vector<NodeId>& open) {
   const Model& model = evidence.model;
   tagging.tags.resize(model.node_count());
   tagging.dialect = hierarchy::DialectName(evidence.dialect);
@@ -84,6 +87,7 @@ ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
     tagging.tags[move.node].confidence = Confidence::kCertain;
     tagging.tags[move.node].source = Source::kRule;
   }
+  open = FindOpen(model, evidence.modules, tagging.tags);
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < least) tag = Tag();
   }
@@ -124,18 +128,29 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
                                      facts.rules->exceptions.begin(),
                                      facts.rules->exceptions.end());
   }
+  std::vector<NodeId> open;
   ParameterFacts parameters;  // only rules ask for them after the classes
   {
     ModuleEvidence evidence = PlaceNodes(
         GatherEvidence(model,
                        WantedBy(strategy, model, options.recipes, facts)),
-        strategy, options.min_confidence, rules, observer, tagging);
+        strategy, options.min_confidence, rules, observer, tagging, open);
     AssignClasses(evidence, tagging);
     rules.Classify(model, evidence.parameters, tagging);
     if (strategy.prune != nullptr) strategy.prune(tagging);
     tagging.notes.insert(tagging.notes.begin(), evidence.warnings.begin(),
                          evidence.warnings.end());
     if (facts.rules != nullptr) parameters = std::move(evidence.parameters);
+  }
+  // A complete hierarchy of the user has no place for invented modules.
+  const bool all_known =
+      facts.hierarchy != nullptr && facts.hierarchy->complete;
+  if (options.structure && strategy.structure && !all_known) {
+    const FoundClaims found =
+        PlaceFound(model, open, options.min_confidence, tagging);
+    if (observer != nullptr && !found.claims.empty()) {
+      observer->AfterFound(found.claims, tagging.modules);
+    }
   }
   if (facts.rules == nullptr || facts.rules->vocabulary.empty()) {
     AssignRoles(model, tagging);

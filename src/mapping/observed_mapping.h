@@ -28,6 +28,10 @@ class MappingObserver {
                           const Placed& placed) = 0;
   // For each node that a rule moved, with its new module.
   virtual void AfterMove(const RuleMove& move, ModuleId module) = 0;
+  // With the claims for nodes that no rung placed; not called if there are
+  // none.
+  virtual void AfterFound(std::span<const Claim> claims,
+                          const ModuleTree& modules) = 0;
 };
 
 // `observer` may be null.

@@ -57,7 +57,10 @@ class StructureFinder {
     // A subgraph follows the node that holds it, so its parent is known.
     for (const GraphId graph : model_.Graphs()) {
       if (model_[graph].kind == GraphKind::kMain) FindIn(graph, kNo<FoundId>);
-      if (model_[graph].kind == GraphKind::kSubgraph) FindInSubgraph(graph);
+      if (model_[graph].kind == GraphKind::kSubgraph &&
+          structure_.module_of_[model_[graph].parent_node] != kNo<FoundId>) {
+        FindInSubgraph(graph);
+      }
     }
     FindInFunctions();
     CountNodes();
@@ -119,8 +122,16 @@ class StructureFinder {
       }
       done[Index(body)] = true;
       FindIn(body, Below(calls[i], FoundKind::kCall));
-      for (const NodeId node : model_[body].nodes) {
-        if (calls_[node] != kNo<GraphId>) calls.push_back(node);
+      // The graphs in the body's nodes, too, and the calls in all of these.
+      std::vector<GraphId> graphs = {body};
+      for (std::size_t g = 0; g < graphs.size(); ++g) {
+        for (const NodeId node : model_[graphs[g]].nodes) {
+          if (calls_[node] != kNo<GraphId>) calls.push_back(node);
+          for (const GraphId inner : model_.Subgraphs(node)) {
+            FindInSubgraph(inner);
+            graphs.push_back(inner);
+          }
+        }
       }
     }
   }
@@ -135,8 +146,14 @@ class StructureFinder {
     structure::Arranger arranger(units, tree_);
     arranger.Arrange(parent);
     for (std::uint32_t p = 0; p < flow.nodes.size(); ++p) {
-      structure_.module_of_[flow.nodes[p]] =
-          arranger.ModuleOf(atoms.OfPosition(p));
+      const std::uint32_t atom = atoms.OfPosition(p);
+      const FoundId id = arranger.ModuleOf(atom);
+      structure_.module_of_[flow.nodes[p]] = id;
+      if (id == kNo<FoundId>) continue;
+      FoundModule& module = structure_.modules_[id];
+      if (module.core != kNo<NodeId> || !atoms.IsHeavyAt(atom)) continue;
+      module.core = atoms.Core(atom);
+      module.kernel_rank = static_cast<std::uint8_t>(atoms.KernelRank(atom));
     }
     // Aliases hang on nodes of the flow or on each other; what ends in an
     // output may hang on an alias that comes later in the list.

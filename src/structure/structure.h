@@ -76,6 +76,10 @@ struct FoundModule {
   // of its kind in its parent.
   std::uint32_t number = 0;
   std::uint32_t nodes = 0;  // of the modules below, too
+  // Of a convolution or a recurrent layer: its operator, and the dimensions of
+  // a convolution's kernel.
+  NodeId core = kNo<NodeId>;
+  std::uint8_t kernel_rank = 0;
   // Of a copy.
   std::uint32_t copies = 0;          // in its list
   CopyKind like = CopyKind::kEqual;  // the first copy

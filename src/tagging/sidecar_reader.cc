@@ -192,6 +192,10 @@ class Reader {
     Require(nodes, "nodes");
     sidecar_.model = std::move(head.model);
     Tagging& tagging = sidecar_.tagging;
+    std::sort(tagging.found.begin(), tagging.found.end(),
+              [](const FoundBlock& a, const FoundBlock& b) {
+                return a.module < b.module;
+              });
     tagging.root = std::move(head.root);
     tagging.strategy = std::move(head.strategy);
     tagging.options = std::move(head.options);
@@ -244,6 +248,8 @@ void Reader::ReadModule() {
   GivenPaths given;
   facts.class_confidence = Confidence::kLow;
   SidecarCounts counts;
+  FoundBlock block;
+  bool is_found = false;
   ForEachMember(json_, [&](const std::string& key) {
     if (key == "path") {
       path = json_.String();
@@ -263,6 +269,10 @@ void Reader::ReadModule() {
       counts.nodes = json_.Whole();
     } else if (key == "total_nodes") {
       counts.total_nodes = json_.Whole();
+    } else if (key == "found") {
+      is_found = json_.Bool();
+    } else if (key == "description") {
+      block.description = json_.String();
     } else {
       return false;
     }
@@ -273,6 +283,10 @@ void Reader::ReadModule() {
   tagging.facts.resize(std::max(tagging.facts.size(), tagging.modules.size()));
   tagging.modules.SetClass(id, class_name);
   tagging.facts[id] = std::move(facts);
+  if (is_found) {
+    block.module = id;
+    tagging.found.push_back(std::move(block));
+  }
   tagging.Give(id) = std::move(given);
   sidecar_.counts.resize(tagging.facts.size());
   sidecar_.counts[id] = counts;
@@ -345,11 +359,15 @@ void ReadCounts(json::Reader& json,
 
 Coverage ReadCoverage(json::Reader& json) {
   Coverage coverage;
+  bool has_sure = false;
   ForEachMember(json, [&](const std::string& key) {
     if (key == "nodes") {
       coverage.nodes = json.Whole();
     } else if (key == "tagged") {
       coverage.tagged = json.Whole();
+    } else if (key == "sure") {
+      coverage.sure = json.Whole();
+      has_sure = true;
     } else if (key == "by_confidence") {
       ReadCounts(json, kConfidenceNames, coverage.by_confidence);
     } else if (key == "by_source") {
@@ -361,6 +379,11 @@ Coverage ReadCoverage(json::Reader& json) {
     }
     return true;
   });
+  // Before version 0.3 nothing was found in the graph alone.
+  if (!has_sure) {
+    coverage.sure =
+        coverage.tagged - std::min(coverage.tagged, coverage.by_confidence[0]);
+  }
   return coverage;
 }
 

@@ -109,8 +109,16 @@ class Writer {
       out_ += ", \"role_path\": ";
       AppendJsonString(out_, format_.RolePath(id));
       out_ += fmt::format(
-          ", \"nodes\": {}, \"total_nodes\": {}, \"parameters\": {}}}",
+          ", \"nodes\": {}, \"total_nodes\": {}, \"parameters\": {}",
           own[Index(id)], total[Index(id)], parameters_.own[id]);
+      if (const FoundBlock* const block = tagging_.FindFound(id)) {
+        out_ += ", \"found\": true";
+        if (!block->description.empty()) {
+          out_ += ", \"description\": ";
+          AppendJsonString(out_, block->description);
+        }
+      }
+      out_ += '}';
       Flush(kFlushAt);
     }
     out_ += "\n  ],\n";
@@ -171,9 +179,9 @@ class Writer {
     const Coverage coverage = CountTags(tagging_);
     out_ += fmt::format(
         "  \"statistics\": {{\"nodes\": {}, \"tagged\": {}, \"untagged\": {}, "
-        "\"coverage\": {:.6g}, \"sure_coverage\": {:.6g}",
-        coverage.nodes, coverage.tagged, coverage.untagged(), coverage.share(),
-        SureShare(coverage));
+        "\"sure\": {}, \"coverage\": {:.6g}, \"sure_coverage\": {:.6g}",
+        coverage.nodes, coverage.tagged, coverage.untagged(), coverage.sure,
+        coverage.share(), SureShare(coverage));
     Counts("by_confidence", kConfidenceNames, coverage.by_confidence);
     Counts("by_source", kSourceNames, coverage.by_source);
     Counts("by_type", kRoleTypeNames, coverage.by_type);

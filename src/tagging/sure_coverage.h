@@ -6,17 +6,10 @@
 
 namespace onnx_tag {
 
-// Nodes with a tag of medium or better. The fallback for auxiliary operations
-// is low.
-inline std::uint64_t SureNodes(const Coverage& coverage) {
-  return coverage.tagged -
-         coverage.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
-}
-
 // In [0, 1]; 1 for a model without nodes.
 inline double SureShare(const Coverage& coverage) {
   return coverage.nodes == 0 ? 1.0
-                             : static_cast<double>(SureNodes(coverage)) /
+                             : static_cast<double>(coverage.sure) /
                                    static_cast<double>(coverage.nodes);
 }
 

@@ -101,6 +101,7 @@ Tagging ReadTagging(const Model& model) {
     const std::string_view root = tag.substr(1, tag.find('/', 1) - 1);
     if (root != "Model") tagging.root.name = root;
   }
+  ListFound(tagging);
   return tagging;
 }
 

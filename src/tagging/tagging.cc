@@ -1,10 +1,46 @@
 #include "onnx_tag/tagging.h"
 
+#include <algorithm>
+
 namespace onnx_tag {
 
 GivenPaths& Tagging::Give(ModuleId module) {
   if (given.size() < modules.size()) given.resize(modules.size());
   return given[module];
+}
+
+const FoundBlock* Tagging::FindFound(ModuleId module) const {
+  const auto at = std::lower_bound(
+      found.begin(), found.end(), module,
+      [](const FoundBlock& block, ModuleId id) { return block.module < id; });
+  return at != found.end() && at->module == module ? &*at : nullptr;
+}
+
+void ListFound(Tagging& tagging) {
+  tagging.found.clear();
+  enum class Nodes : std::uint8_t { kNone, kFound, kOthers };
+  const ModuleTree& tree = tagging.modules;
+  IdVector<ModuleId, Nodes> nodes(tree.size(), Nodes::kNone);
+  bool any = false;
+  for (const Tag& tag : tagging.tags) {
+    if (!tag.tagged()) continue;
+    const bool is_found = tag.source == Source::kStructure;
+    any |= is_found;
+    nodes[tag.module] =
+        std::max(nodes[tag.module], is_found ? Nodes::kFound : Nodes::kOthers);
+  }
+  if (!any) return;
+  // Children have larger ids than their parents.
+  for (std::size_t i = tree.size(); --i > 0;) {
+    const auto id = MakeId<ModuleId>(i);
+    Nodes& above = nodes[tree.Parent(id)];
+    above = std::max(above, nodes[id]);
+  }
+  for (const ModuleId id : tree.All()) {
+    if (id != ModuleTree::kRoot && nodes[id] == Nodes::kFound) {
+      tagging.found.push_back({id, ""});
+    }
+  }
 }
 
 std::string_view RootClass::ConfidenceName() const {
@@ -18,6 +54,8 @@ Coverage CountTags(const Tagging& tagging) {
   for (const Tag& tag : tagging.tags) {
     if (!tag.tagged()) continue;
     ++coverage.tagged;
+    coverage.sure += tag.confidence >= Confidence::kMedium &&
+                     tag.source != Source::kStructure;
     ++coverage.by_confidence[static_cast<std::size_t>(tag.confidence)];
     ++coverage.by_source[static_cast<std::size_t>(tag.source)];
     ++coverage.by_type[static_cast<std::size_t>(tagging.roles[tag.role].type)];

@@ -58,6 +58,13 @@ Role RoleOf(const Place& place, const Tagging& tags, std::string_view op) {
   return role;
 }
 
+// A tag for a found block stays one: its name is as invented as before.
+bool IsFound(const Place& place, const Tagging& tags) {
+  return tags.FindFound(place.module) != nullptr ||
+         (place.like != kNo<NodeId> &&
+          tags.tags[place.like].source == Source::kStructure);
+}
+
 void CountPlace(const Place& place, TransferCounts& counts) {
   if (place.module != kNo<ModuleId>) {
     ++(counts.*place.found);
@@ -146,8 +153,10 @@ Tagging TransferTags(const Version& version, const Tagging& tags,
         .module = place.module,
         .role = roles.Add(RoleOf(place, tags, model.OpType(node))),
         .confidence = place.confidence,
-        .source = Source::kTransfer};
+        .source =
+            IsFound(place, tags) ? Source::kStructure : Source::kTransfer};
   }
+  result.found = tags.found;
   ListCallSites(model, result);
   return result;
 }

@@ -167,7 +167,8 @@ void CheckModelEntries(const Model& model, bool tagged,
 bool IsFromOutside(Source source) {
   return source == Source::kTransfer || source == Source::kRule ||
          source == Source::kHierarchy || source == Source::kTrace ||
-         source == Source::kFx || source == Source::kAuxiliary;
+         source == Source::kFx || source == Source::kAuxiliary ||
+         source == Source::kStructure;
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "base/glob.h"
 #include "base/text.h"
 #include "commands/read/module_counts.h"
-#include "tagging/sure_coverage.h"
 
 namespace onnx_tag {
 namespace {
@@ -18,8 +17,13 @@ namespace {
 // are met by one module.
 class RequiredModules {
  public:
-  RequiredModules(const Tagging& tagging, const std::string& glob)
-      : tree_(tagging.modules), counts_(tagging), glob_(glob) {
+  RequiredModules(const Tagging& tagging, const TagOptions& options,
+                  const std::string& glob)
+      : tagging_(tagging),
+        tree_(tagging.modules),
+        with_found_(options.count_structure),
+        counts_(tagging, with_found_),
+        glob_(glob) {
     for (const std::string_view atom : Split(glob, '.')) atoms_.push_back(atom);
   }
 
@@ -58,6 +62,7 @@ class RequiredModules {
     std::vector<std::string> missing;
     for (const ModuleId child : tree_.Children(id)) {
       if (!MatchesPattern(atom, tree_.Atom(child), '.')) continue;
+      if (!with_found_ && tagging_.FindFound(child) != nullptr) continue;
       const bool met = Check(child, place + 1);
       any |= met;
       all &= met || !IsIndex(tree_.Atom(child));
@@ -84,7 +89,9 @@ class RequiredModules {
     return path;
   }
 
+  const Tagging& tagging_;
   const ModuleTree& tree_;
+  const bool with_found_;
   const ModuleCounts counts_;
   const std::string& glob_;
   std::vector<std::string_view> atoms_;
@@ -110,19 +117,33 @@ std::string FirstOf(const std::vector<std::string>& modules) {
 std::vector<std::string> UnmetCounts(const Coverage& coverage,
                                      const TagOptions& options) {
   std::vector<std::string> findings;
-  const double percent = 100.0 * SureShare(coverage);
+  const bool with_found = options.count_structure;
+  const std::uint64_t counted =
+      coverage.sure + (with_found ? coverage.found() : 0);
+  const double percent = coverage.nodes == 0
+                             ? 100.0
+                             : 100.0 * static_cast<double>(counted) /
+                                   static_cast<double>(coverage.nodes);
   if (percent < options.min_coverage) {
-    const std::uint64_t low = coverage.tagged - SureNodes(coverage);
+    std::string without;
+    if (coverage.guessed() > 0) {
+      without = fmt::format(" without {} of low confidence",
+                            Count(coverage.guessed(), "tag"));
+    }
+    if (!with_found && coverage.found() > 0) {
+      without += fmt::format("{} {} found in the graph alone",
+                             without.empty() ? " without" : " and",
+                             Count(coverage.found(), "tag"));
+    }
     findings.push_back(fmt::format(
         "coverage is {:.2f} %{}, but --min-coverage requires {:g} %", percent,
-        low == 0
-            ? std::string()
-            : fmt::format(" without {} of low confidence", Count(low, "tag")),
-        options.min_coverage));
+        without, options.min_coverage));
   }
-  if (options.max_untagged && coverage.untagged() > *options.max_untagged) {
+  const std::uint64_t untagged =
+      coverage.untagged() + (with_found ? 0 : coverage.found());
+  if (options.max_untagged && untagged > *options.max_untagged) {
     findings.push_back(fmt::format("{} untagged, but --max-untagged allows {}",
-                                   Count(coverage.untagged(), "node"),
+                                   Count(untagged, "node"),
                                    WithThousands(*options.max_untagged)));
   }
   return findings;
@@ -133,7 +154,7 @@ std::vector<std::string> UnmetGates(const Tagging& tagging,
   std::vector<std::string> findings = UnmetCounts(CountTags(tagging), options);
   for (const std::string& glob : options.require_modules) {
     const std::vector<std::string> missing =
-        RequiredModules(tagging, glob).FindMissing();
+        RequiredModules(tagging, options, glob).FindMissing();
     if (missing.empty()) continue;
     findings.push_back(
         missing.size() == 1 && missing[0] == glob

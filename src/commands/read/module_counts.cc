@@ -2,10 +2,11 @@
 
 namespace onnx_tag {
 
-ModuleCounts::ModuleCounts(const Tagging& tagging)
+ModuleCounts::ModuleCounts(const Tagging& tagging, bool with_found)
     : own_(tagging.modules.size()), by_confidence_(tagging.modules.size()) {
   for (const Tag& tag : tagging.tags) {
     if (!tag.tagged()) continue;
+    if (!with_found && tag.source == Source::kStructure) continue;
     ++own_[Index(tag.module)];
     ++by_confidence_[Index(tag.module)]
                     [static_cast<std::size_t>(tag.confidence)];

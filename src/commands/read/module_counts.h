@@ -12,7 +12,7 @@ namespace onnx_tag {
 
 class ModuleCounts {
  public:
-  explicit ModuleCounts(const Tagging& tagging);
+  explicit ModuleCounts(const Tagging& tagging, bool with_found = true);
 
   std::uint64_t Own(ModuleId id) const { return own_[Index(id)]; }
   std::uint64_t Total(ModuleId id) const {

@@ -27,6 +27,7 @@ std::string Choices(const TagOptions& options,
                          options.keys.tags, options.keys.name_space,
                          options.keys.layer_ann, options.keys.class_hierarchy);
   choices += options.mapping.recipes ? ";recipes" : ";";
+  choices += options.mapping.structure ? ";structure" : ";";
   // Files of facts count by what is in them: their names say nothing, and
   // their times would make the same input give other bytes.
   return choices + fmt::format(";{};{};{};{}", facts.hierarchy, facts.rules,

@@ -76,6 +76,8 @@ std::optional<Tagging> MappedAgain(const Model& model, const Tagging& from,
                                    const MappingOptions& options) {
   MappingOptions mapping;
   mapping.recipes = options.recipes;
+  // Invented names of two versions do not mix.
+  mapping.structure = false;
   if (!from.strategy.empty()) mapping.strategy = from.strategy;
   mapping.format = from.format;
   try {

@@ -1,0 +1,34 @@
+// Modules for the nodes that no rung placed: blocks found in the graph alone
+// (structure/structure.h). Their names are invented.
+#ifndef ONNX_TAG_MAPPING_PLACE_FOUND_H_
+#define ONNX_TAG_MAPPING_PLACE_FOUND_H_
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "ladder/claim.h"
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+// The nodes that no rung placed. If the file names nothing, all whose tags say
+// nothing: those at the root (names such as w17 are parameters of the root),
+// and those of recipes that disagree.
+std::vector<NodeId> FindOpen(const Model& model, const ModuleTree& modules,
+                             const IdVector<NodeId, Tag>& tags);
+
+struct FoundClaims {
+  std::vector<Claim> claims;        // by node
+  std::deque<std::string> reasons;  // of the claims
+};
+
+// Tags the nodes of `open`, adds the found modules to `tagging` with what is
+// known of them, and returns the claims. A block that has tagged nodes is the
+// module around these; other blocks are new modules, inside it if there is one.
+FoundClaims PlaceFound(const Model& model, const std::vector<NodeId>& open,
+                       Confidence least, Tagging& tagging);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_MAPPING_PLACE_FOUND_H_

@@ -1,0 +1,135 @@
+// Blocks found in the graph alone, as tags.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "mapping/observed_mapping.h"
+#include "structure/small_nets.h"
+#include "support/model_builder.h"
+
+namespace onnx_tag::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Three layers without a name; 2 nodes before them, 2 behind.
+schema::ModelProto Nameless() {
+  Net net;
+  std::string x = net.Linear("x", 4, 8);
+  for (int i = 0; i < 3; ++i) x = net.Layer(x, 8);
+  net.Output(net.Linear(x, 8, 2));
+  return net.model();
+}
+constexpr std::uint32_t kFirstOfLayers = 2;
+
+std::set<Source> SourcesOf(const Tagging& tagging) {
+  std::set<Source> sources;
+  for (const Tag& tag : tagging.tags) {
+    if (tag.tagged()) sources.insert(tag.source);
+  }
+  return sources;
+}
+
+MappingOptions Using(const std::string& strategy) {
+  MappingOptions options = NoBook();
+  options.strategy = strategy;
+  return options;
+}
+
+TEST(PlaceFoundTest, EveryNodeOfANamelessFileIsInAFoundModule) {
+  const Mapped mapped(Nameless(), NoBook());
+  const Coverage coverage = CountTags(mapped.tagging());
+  EXPECT_EQ(coverage.found(), coverage.nodes);
+  EXPECT_EQ(coverage.sure, 0u);
+  EXPECT_EQ(coverage.guessed(), 0u);
+  EXPECT_EQ(mapped.Module("", kFirstOfLayers), "layers.0.norm");
+  EXPECT_EQ(mapped.Module("", 0), "stem.linear");
+}
+
+TEST(PlaceFoundTest, NoFoundTagIsBetterThanMedium) {
+  const Mapped mapped(Nameless(), NoBook());
+  for (const Tag& tag : mapped.tagging().tags) {
+    EXPECT_LE(tag.confidence, Confidence::kMedium);
+  }
+}
+
+TEST(PlaceFoundTest, ACopySaysWhichOneItIs) {
+  const Mapped mapped(Nameless(), NoBook());
+  const Tagging& tagging = mapped.tagging();
+  const FoundBlock* const layer =
+      tagging.FindFound(tagging.modules.Find("layers.1"));
+  ASSERT_NE(layer, nullptr);
+  EXPECT_THAT(layer->description, HasSubstr("layer 1 of 3 equal layers"));
+  EXPECT_THAT(layer->description, HasSubstr("operators "));
+}
+
+TEST(PlaceFoundTest, WithoutStructureNoNodeHasTheSource) {
+  MappingOptions options = NoBook();
+  options.structure = false;
+  const Mapped mapped(Nameless(), options);
+  EXPECT_EQ(CountTags(mapped.tagging()).found(), 0u);
+  EXPECT_TRUE(mapped.tagging().found.empty());
+}
+
+TEST(PlaceFoundTest, UsageBasedNeverUsesIt) {
+  const Mapped mapped(Nameless(), Using("usage_based"));
+  EXPECT_FALSE(SourcesOf(mapped.tagging()).contains(Source::kStructure));
+  EXPECT_EQ(CountTags(Mapped(Nameless(), Using("universal")).tagging()).found(),
+            CountTags(mapped.tagging()).nodes);
+}
+
+TEST(PlaceFoundTest, OnlyTheOperatorGivesAClass) {
+  Net net;
+  std::string x = net.Conv("x", 3, 8, 3);
+  for (int i = 0; i < 3; ++i) x = net.Block(x, 8, 8);
+  net.Output(x);
+  const Mapped mapped(net.model(), NoBook());
+  std::set<std::string_view> classes;
+  for (const ModuleId id : mapped.tagging().modules.All()) {
+    classes.insert(mapped.tagging().modules.Class(id));
+  }
+  EXPECT_EQ(classes, (std::set<std::string_view>{"", "Conv2d"}));
+}
+
+// The second of two parts has the scope "layers".
+schema::ModelProto HalfNamed() {
+  Net net;
+  std::string x = "x";
+  for (int i = 0; i < 3; ++i) x = net.Layer(x, 8);
+  const int named = net.graph()->node_size();
+  // What is computed from sizes alone belongs to nobody.
+  x = net.Linear(x, 8, 8);
+  net.Output(x);
+  for (int i = named; i < net.graph()->node_size(); ++i) {
+    net.graph()->mutable_node(i)->set_name("/layers/MatMul_" +
+                                           std::to_string(i));
+  }
+  return net.model();
+}
+
+TEST(PlaceFoundTest, ModulesOfTheFileKeepTheirNames) {
+  const Mapped mapped(HalfNamed(), NoBook());
+  const Tagging& tagging = mapped.tagging();
+  for (const FoundBlock& block : tagging.found) {
+    EXPECT_NE(tagging.modules.Path(block.module), "layers");
+  }
+  EXPECT_EQ(tagging.FindFound(tagging.modules.Find("layers")), nullptr);
+}
+
+TEST(PlaceFoundTest, AnExplanationSaysThatNamesAreInvented) {
+  const std::string bytes = Nameless().SerializeAsString();
+  const Model model = ReadModel(bytes);
+  const Explanation explanation =
+      Explain(model, NoBook(), {}, MakeId<NodeId>(kFirstOfLayers));
+  ASSERT_FALSE(explanation.claims.empty());
+  const ExplainedClaim& last = explanation.claims.back();
+  EXPECT_TRUE(last.wins);
+  EXPECT_EQ(last.rung, "structure");
+  EXPECT_THAT(last.because, AllOf(HasSubstr("layer 0 of 3 equal layers"),
+                                  HasSubstr("invented")));
+}
+
+}  // namespace
+}  // namespace onnx_tag::test
