@@ -300,6 +300,7 @@ Claims GatherCalls(const Model& model, const ExporterFacts& exporter,
                    ModuleTree& modules);
 // The facts that a hierarchy is compared with.
 struct HierarchyInputs {
+  const Model& model;
   const ScopeFacts& scopes;
   const ParameterFacts& parameters;
   const MetadataFacts& metadata;

@@ -3,7 +3,8 @@
 // Both may start at different modules: the model was wrapped before the export,
 // or a part of the recorded model was exported. The modules in the file's
 // parameters and metadata must be in the hierarchy. If most of them are not,
-// the hierarchy belongs to another model.
+// the hierarchy belongs to another model. If the file names no modules, the
+// shapes of weights are compared.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "base/text.h"
 #include "evidence/evidence.h"
+#include "evidence/weight_shapes.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -79,7 +81,10 @@ class Fitter {
     }
     const std::string name = Printable(map_.name);
     if (named_.empty()) {
-      if (!AnyScopeFits()) {
+      if (AnyScopeFits()) return;
+      const ShapeMatch match = MatchShapes(file_.model, map_);
+      if (match.IsForeign()) FailOnShapes(match);
+      if (match.equal == 0) {
         warnings.push_back(
             fmt::format("{}: the file names no modules, so this hierarchy "
                         "could not be checked",
@@ -104,6 +109,15 @@ class Fitter {
   }
 
  private:
+  [[noreturn]] void FailOnShapes(const ShapeMatch& match) const {
+    Fail(ErrorKind::kUsage,
+         "{}: belongs to another model: of {} in the file and {} in the "
+         "hierarchy, only {} have the same shape\n  record the model that was "
+         "exported: python -m onnx_tag record",
+         Printable(map_.name), Count(match.file, "weight"),
+         WithThousands(match.map), WithThousands(match.equal));
+  }
+
   [[noreturn]] void FailOnForeign(ModuleId conflict) const {
     Fail(ErrorKind::kUsage,
          "{}: belongs to another model: the file has the module {}, but "

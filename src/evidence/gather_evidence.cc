@@ -40,8 +40,9 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
     recorded = GatherRecordings(model, wanted.trace, wanted.fx, modules);
   }
   // The recorded modules must be in the hierarchy, too.
-  KnownModules known = FitHierarchy({scopes, parameters, metadata, recorded},
-                                    wanted.hierarchy, modules);
+  KnownModules known =
+      FitHierarchy({model, scopes, parameters, metadata, recorded},
+                   wanted.hierarchy, modules);
   scopes = AlignScopes(model, parameters, std::move(scopes), known, modules);
   if (wanted.anchored) {
     recorded = GatherAnchored(model, scopes, parameters, metadata, wanted.trace,

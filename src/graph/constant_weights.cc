@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "graph/operators.h"
 #include "model/attributes.h"
@@ -45,13 +46,14 @@ std::vector<ConstantWeight> FindConstantWeights(const Model& model) {
     }
     const auto attribute = FindAttribute(model.NodeBytes(node), "value");
     if (!attribute || attribute->tensor.empty()) continue;
-    const TensorType type = ReadTensorType(attribute->tensor);
+    TensorType type = ReadTensorType(attribute->tensor);
     const std::uint64_t elements = CountElements(type.dims);
     if (elements < 2 || !IsWeightType(type.data_type) ||
         IsSetting(model, ops, outputs[0])) {
       continue;
     }
-    weights.push_back({outputs[0], type.data_type, elements});
+    weights.push_back(
+        {outputs[0], type.data_type, std::move(type.dims), elements});
   }
   return weights;
 }

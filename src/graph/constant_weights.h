@@ -12,6 +12,7 @@ namespace onnx_tag {
 struct ConstantWeight {
   ValueId value;
   std::int32_t data_type;
+  std::vector<std::int64_t> dims;
   std::uint64_t elements;
 };
 

@@ -65,11 +65,11 @@ TEST(FitHierarchy, FindsTheModelInsideAWrapper) {
   AddParameters(file.proto(), {"model.enc.fc.weight", "model.dec.fc.weight"});
   file.Node("MatMul", {"x", "model.enc.fc.weight"}, "a");
   file.Node("MatMul", {"a", "model.dec.fc.weight"}, "b");
-  file.Read();
+  const Model& model = file.Read();
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
   const KnownModules known = FitHierarchy(
-      {file.scopes(), parameters, {}, {}},
+      {model, file.scopes(), parameters, {}, {}},
       Map(R"({"": "Net", "enc": "Enc", "enc.fc": "Linear", "dec": "Dec",
               "dec.fc": "Linear"})"),
       modules);
@@ -82,12 +82,53 @@ TEST(FitHierarchy, RefusesAnotherModels) {
   AddParameters(file.proto(), {"a.weight", "b.weight"});
   file.Node("MatMul", {"x", "a.weight"}, "y");
   file.Node("MatMul", {"y", "b.weight"}, "z");
-  file.Read();
+  const Model& model = file.Read();
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
-  EXPECT_THROW(FitHierarchy({file.scopes(), parameters, {}, {}},
+  EXPECT_THROW(FitHierarchy({model, file.scopes(), parameters, {}, {}},
                             Map(R"({"": "Net", "c": "Linear"})"), modules),
                Error);
+}
+
+// Four linear layers without a name, of these widths.
+std::string ErrorOfShapes(const std::vector<std::int64_t>& widths) {
+  SmallFile file;
+  std::string x = "x";
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+    schema::TensorProto* const tensor =
+        file.proto().mutable_graph()->add_initializer();
+    tensor->set_name("w" + std::to_string(i));
+    tensor->set_data_type(1);
+    tensor->add_dims(widths[i]);
+    tensor->add_dims(widths[i + 1]);
+    const std::string y = "y" + std::to_string(i);
+    file.Node("MatMul", {x, tensor->name()}, y);
+    x = y;
+  }
+  const Model& model = file.Read();
+  ModuleTree modules;
+  const ParameterFacts parameters = file.parameters(modules);
+  try {
+    FitHierarchy({model, file.scopes(), parameters, {}, {}}, Map(R"({
+        "": "Net",
+        "a": {"class": "Linear", "parameters": {"weight": [8, 4]}},
+        "b": {"class": "Linear", "parameters": {"weight": [16, 8]}},
+        "c": {"class": "Linear", "parameters": {"weight": [32, 16]}},
+        "d": {"class": "Linear", "parameters": {"weight": [2, 32]}}})"),
+                 modules);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(FitHierarchy, TakesItsOwnModelsWithoutNames) {
+  EXPECT_EQ(ErrorOfShapes({4, 8, 16, 32, 2}), "");
+}
+
+TEST(FitHierarchy, RefusesAnotherModelsByTheShapesOfWeights) {
+  EXPECT_THAT(ErrorOfShapes({4, 8, 24, 48, 3}),
+              ::testing::HasSubstr("belongs to another model: of 4 weights"));
 }
 
 TEST(GatherCalls, FindsAnActivationBetweenTwoCalls) {
@@ -100,14 +141,15 @@ TEST(GatherCalls, FindsAnActivationBetweenTwoCalls) {
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
   const ScopeFacts scopes = file.scopes();
-  const KnownModules known = FitHierarchy(
-      {scopes, parameters, {}, {}}, Map(R"({"": {"class": "Net", "order": 0},
+  const KnownModules known =
+      FitHierarchy({model, scopes, parameters, {}, {}},
+                   Map(R"({"": {"class": "Net", "order": 0},
               "up": {"class": "Linear", "order": 1,
                      "parameters": {"weight": [2, 2]}},
               "act": {"class": "ReLU", "order": 2},
               "down": {"class": "Linear", "order": 3,
                        "parameters": {"weight": [2, 2]}}})"),
-      modules);
+                   modules);
   const Claims claims = GatherCalls(model, file.exporter(), scopes, parameters,
                                     {}, known, modules);
   EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "act high");
