@@ -7,11 +7,11 @@
 #ifndef ONNX_TAG_ERROR_H_
 #define ONNX_TAG_ERROR_H_
 
-#include <fmt/core.h>
-
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "base/text.h"
 
 namespace onnx_tag {
 
@@ -30,17 +30,19 @@ class Error : public std::runtime_error {
 
   // The same error with "<place>: " in front. Callers add context this way.
   Error In(std::string_view place) const {
-    return Error(kind_, std::string(place) + ": " + what());
+    return Error(kind_, Message("{}: {}", place, Ours{what()}));
   }
 
  private:
   ErrorKind kind_;
 };
 
+// Names among `args` are quoted by Message().
 template <typename... Args>
-[[noreturn]] void Fail(ErrorKind kind, fmt::format_string<Args...> format,
-                       Args&&... args) {
-  throw Error(kind, fmt::format(format, std::forward<Args>(args)...));
+[[noreturn]] void Fail(ErrorKind kind,
+                       message::Format<std::type_identity_t<Args>...> format,
+                       const Args&... args) {
+  throw Error(kind, Message(format, args...));
 }
 
 }  // namespace onnx_tag

@@ -24,6 +24,12 @@ namespace onnx_tag {
 
 enum class ModuleId : std::uint32_t {};
 
+// The root in texts for people, and in what people write.
+inline constexpr std::string_view kRootText = "<root>";
+inline std::string_view ShownPath(std::string_view path) {
+  return path.empty() ? kRootText : path;
+}
+
 class ModuleTree {
  public:
   // The module whose path is "".
@@ -60,6 +66,10 @@ class ModuleTree {
   std::size_t Depth(ModuleId id) const { return modules_[id].depth; }
 
   std::string Path(ModuleId id) const;
+  // The same for people: the root's path is empty.
+  std::string Shown(ModuleId id) const {
+    return std::string(ShownPath(Path(id)));
+  }
 
   ModuleId CommonAncestor(ModuleId a, ModuleId b) const;
 

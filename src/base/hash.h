@@ -1,5 +1,5 @@
-// The one way to combine numbers into a hash that lives no longer than the
-// program. What is stored is hashed by xxHash (tagging/fingerprint.cc).
+// Combines numbers into a hash that lives no longer than the program. What is
+// stored is hashed by xxHash (tagging/fingerprint.cc).
 #ifndef ONNX_TAG_BASE_HASH_H_
 #define ONNX_TAG_BASE_HASH_H_
 

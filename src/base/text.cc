@@ -98,6 +98,21 @@ std::string_view NearestWord(std::string_view text,
   return nearest;
 }
 
+std::string DidYouMean(std::string_view text,
+                       std::span<const std::string_view> words,
+                       std::string_view otherwise) {
+  std::string_view near = NearestWord(text, words);
+  // A prefix has a large edit distance, but it is clear.
+  if (near.empty() && text.size() >= 3) {
+    const auto at = std::find_if(words.begin(), words.end(), [&](auto whole) {
+      return whole.starts_with(text);
+    });
+    if (at != words.end()) near = *at;
+  }
+  return near.empty() ? std::string(otherwise)
+                      : Message(", did you mean '{}'?", near);
+}
+
 std::string WithThousands(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t at = digits.size(); at > 3;) {
@@ -110,6 +125,17 @@ std::string WithThousands(std::uint64_t number) {
 std::string Count(std::uint64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", WithThousands(number), noun,
                      number == 1 ? "" : "s");
+}
+
+std::string ListLines(std::span<const std::string> lines, std::size_t most) {
+  std::string text;
+  for (const std::string& line : lines.first(std::min(lines.size(), most))) {
+    text += "\n  " + line;
+  }
+  if (lines.size() > most) {
+    text += fmt::format("\n  and {} more", lines.size() - most);
+  }
+  return text;
 }
 
 std::vector<std::string_view> Split(std::string_view text, char separator) {

@@ -56,7 +56,7 @@ class Observer {
       const bool scoped = Index(id) < evidence_.called_modules.size() &&
                           evidence_.called_modules[Index(id)];
       observation_.seen[id].called = scoped || !tree.Class(id).empty();
-      called += observation_.seen[id].called ? 1 : 0;
+      if (observation_.seen[id].called) ++called;
     }
     observation_.scopes = 2 * called > tree.count();
   }
@@ -267,10 +267,8 @@ void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
       continue;
     }
     if (others++ > 0) continue;
-    first = fmt::format(
-        "the catalogue gives {} the class {}, but {} is recorded",
-        id == ModuleTree::kRoot ? "<root>" : Printable(tree.Path(id), 200),
-        answer.name, Printable(tree.Class(id), 100));
+    first = Message("the catalogue gives {} the class {}, but {} is recorded",
+                    tree.Shown(id), answer.name, tree.Class(id));
   }
   if (others == 0) return;
   tagging.notes.push_back(

@@ -7,8 +7,7 @@
 
 #include "base/text.h"
 #include "cli/command_table.h"
-#include "cli/help.h"
-#include "cli/option_values.h"
+#include "cli/options.h"
 #include "commands/commands.h"
 #include "onnx_tag/error.h"
 
@@ -39,11 +38,10 @@ bool CouldBeFile(const std::string& word) {
   for (const Command& command : Commands()) names.push_back(command.name);
   const std::string_view near = NearestWord(word, names);
   if (near.empty()) {
-    Fail(ErrorKind::kInput, "{}: no such file or command", Printable(word));
+    Fail(ErrorKind::kInput, "{}: no such file or command", word);
   }
   Fail(ErrorKind::kUsage,
-       "'{}' is neither a command nor a file, did you mean '{}'?",
-       Printable(word), near);
+       "'{}' is neither a command nor a file, did you mean '{}'?", word, near);
 }
 
 // For `--name=`, CLI11 would take the next word as the value.
@@ -73,13 +71,12 @@ Words WithEmptyValues(const Words& words) {
     }
   }
   if (!word.starts_with('-')) {
-    Fail(ErrorKind::kUsage, "unexpected argument '{}'\n  see {} --help",
-         Printable(word), app.get_name());
+    Fail(ErrorKind::kUsage, "unexpected argument '{}'\n  see {} --help", word,
+         app.get_name());
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
-  const std::string near = DidYouMean(name, views);
-  Fail(ErrorKind::kUsage, "unknown option '{}'{}", Printable(name),
-       near.empty() ? fmt::format("\n  see {} --help", app.get_name()) : near);
+  Fail(ErrorKind::kUsage, "unknown option '{}'{}", name,
+       Ours{DidYouMean(name, views, "\n  see " + app.get_name() + " --help")});
 }
 
 std::unique_ptr<CLI::App> NewApp(const Command& command) {
@@ -90,12 +87,23 @@ std::unique_ptr<CLI::App> NewApp(const Command& command) {
   return app;
 }
 
+Invocation PrintText(const std::string& text) {
+  return {text,
+          [text](Terminal&) {
+            Result result;
+            result.document = text;
+            return result;
+          },
+          Format::kText,
+          {}};
+}
+
 Invocation ParseCommand(const Command& command, Words words) {
   const std::unique_ptr<CLI::App> app = NewApp(command);
   try {
     return command.parse(*app, WithEmptyValues(words));
   } catch (const CLI::CallForHelp&) {
-    return {.command = PrintText{HelpText(*app, command)}, .terminal = {}};
+    return PrintText(HelpText(*app, command));
   }
 }
 
@@ -138,11 +146,11 @@ void ReadWords(CLI::App& app, Words words) {
     const std::string_view what = error.what();
     const std::string_view option = what.substr(0, what.find(':'));
     if (what.ends_with("missing")) {
-      Fail(ErrorKind::kUsage, "{} needs a value", Printable(option));
+      Fail(ErrorKind::kUsage, "{} needs a value", option);
     }
-    Fail(ErrorKind::kUsage, "{} may be given only once", Printable(option));
+    Fail(ErrorKind::kUsage, "{} may be given only once", option);
   } catch (const CLI::ParseError& error) {
-    Fail(ErrorKind::kUsage, "{}", Printable(error.what()));
+    Fail(ErrorKind::kUsage, "{}", error.what());
   }
   for (const std::string& unknown : app.remaining()) {
     // "--" ends the options; it is not an argument.
@@ -157,11 +165,10 @@ Invocation ParseArgs(std::vector<std::string> args) {
   const std::string& first = args.front();
   const bool help = first == "help" && !FileExists(first);
   if (first == "--help" || first == "-h" || (help && args.size() == 1)) {
-    return {.command = PrintText{OverviewText()}, .terminal = {}};
+    return PrintText(OverviewText());
   }
   if (first == "--version") {
-    return {.command = PrintText{fmt::format("onnx-tag {}\n", ToolVersion())},
-            .terminal = {}};
+    return PrintText(fmt::format("onnx-tag {}\n", ToolVersion()));
   }
   if (help) args = {args[1], "--help"};
 

@@ -1,35 +1,37 @@
-// Parses the command line into an option struct. Runs nothing.
+// Parses the command line. Runs nothing.
 //
 //   const Invocation invocation = ParseArgs({"model.onnx", "--force"});
-//   std::get<TagOptions>(invocation.command).write.force;  // true
+//   std::any_cast<TagOptions>(invocation.options).write.force;  // true
+//   invocation.run(terminal);
 #ifndef ONNX_TAG_CLI_APP_H_
 #define ONNX_TAG_CLI_APP_H_
 
+#include <any>
+#include <functional>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
-#include "commands/new_model_commands.h"
-#include "commands/options.h"
-#include "commands/report/report.h"
 #include "io/terminal.h"
+#include "render/render.h"
 
 namespace onnx_tag::cli {
 
-// --help and --version.
-struct PrintText {
-  std::string text;
-};
-
 struct Invocation {
-  std::variant<PrintText, TagOptions, StripOptions, ShowOptions, ExplainOptions,
-               QueryOptions, SelectOptions, ExportOptions, TransferOptions,
-               DiffOptions, ReportOptions, CheckOptions, ProfileOptions,
-               StrategiesOptions, TapOptions, ExtractOptions, SplitOptions,
-               WeightsOptions>
-      command;
+  std::any options;  // of the command; the text of --help and --version
+  std::function<Result(Terminal&)> run;
+  Format format = Format::kText;
   TerminalOptions terminal;
 };
+
+// The call of a command with its options.
+template <typename Options>
+Invocation Invoke(Result (*command)(const Options&, Terminal&), Options options,
+                  Format format, TerminalOptions terminal) {
+  return {options,
+          [command, options](Terminal& to) { return command(options, to); },
+          format, std::move(terminal)};
+}
 
 // `args` are the words after the program's name. The first word is the command.
 // If it is not a command, `tag` is assumed. Throws Error(kUsage) with one line

@@ -27,6 +27,12 @@ struct Command {
   Invocation (*parse)(CLI::App& app, Words words);
 };
 
+// Each beside its parser, in reading_commands.cc and writing_commands.cc.
+extern const Command kTag, kShow, kQuery, kSelect, kExplain, kExport, kStrip,
+    kTransfer, kDiff, kReport, kCheck, kProfile, kWeights, kTap, kExtract,
+    kSplit, kStrategies;
+
+// All of them, in the order of the help.
 std::span<const Command> Commands();
 
 // Returns null if `name` is not a command.
@@ -42,6 +48,9 @@ std::string OverviewText();
 // Parses `words` with `app`. Turns CLI11's exceptions into Error(kUsage),
 // except CLI::CallForHelp, which passes through.
 void ReadWords(CLI::App& app, Words words);
+
+// `onnx-tag COMMAND --help`, made from the registered options.
+std::string HelpText(const CLI::App& app, const Command& command);
 
 }  // namespace onnx_tag::cli
 

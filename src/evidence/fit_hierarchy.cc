@@ -79,25 +79,24 @@ class Fitter {
       if (InMap(id, offset) != kNo<ModuleId>) continue;
       if (missing++ == 0) first = id;
     }
-    const std::string name = Printable(map_.name);
     if (named_.empty()) {
       if (AnyScopeFits()) return;
       const ShapeMatch match = MatchShapes(file_.model, map_);
       if (match.IsForeign()) FailOnShapes(match);
       if (match.equal == 0) {
         warnings.push_back(
-            fmt::format("{}: the file names no modules, so this hierarchy "
-                        "could not be checked",
-                        name));
+            Message("{}: the file names no modules, so this hierarchy "
+                    "could not be checked",
+                    map_.name));
       }
     } else if (map_.complete && 2 * (inside - missing) < named_.size()) {
       FailOnForeign(first == kNo<ModuleId> ? named_[0] : first);
     } else if (!map_.complete && missing == inside && !AnyKnown(offset)) {
       FailOnForeign(named_[0]);
     } else if (map_.complete && missing > 0) {
-      warnings.push_back(fmt::format(
-          "{}: does not fit everywhere: it lacks the module {}{}", name,
-          Printable(tree_.Path(first), 200),
+      warnings.push_back(Message(
+          "{}: does not fit everywhere: it lacks the module {}{}", map_.name,
+          tree_.Path(first),
           missing == 1
               ? std::string()
               : fmt::format(" and {} more that the file names", missing - 1)));
@@ -123,7 +122,7 @@ class Fitter {
          "{}: belongs to another model: the file has the module {}, but "
          "the hierarchy does not\n  record the model that was exported: "
          "python -m onnx_tag record",
-         Printable(map_.name), Printable(tree_.Path(conflict), 200));
+         map_.name, tree_.Path(conflict));
   }
 
   // For files without parameter names: whether a scope at the root is a module
@@ -257,11 +256,8 @@ void TakeClasses(const ModuleMap& map, ModuleTree& tree, KnownModules& known) {
     const std::string_view recorded = tree.Class(id);
     if (!recorded.empty() && recorded != map.tree.Class(in_map)) {
       if (others++ == 0) {
-        first = fmt::format(
-            "{} is {} in the file and {} in {}",
-            id == ModuleTree::kRoot ? "<root>" : Printable(tree.Path(id), 200),
-            Printable(recorded, 100), Printable(map.tree.Class(in_map), 100),
-            Printable(map.name));
+        first = Message("{} is {} in the file and {} in {}", tree.Shown(id),
+                        recorded, map.tree.Class(in_map), map.name);
       }
     }
     tree.SetClass(id, map.tree.Class(in_map));

@@ -79,7 +79,7 @@ class MapReader {
       reader_.FailAt(place,
                      "the format \"{}\" is newer than this program; it reads "
                      "onnx-tag-recording/1\n  use a newer onnx-tag",
-                     Printable(format, 60));
+                     format);
     }
   }
 
@@ -190,7 +190,7 @@ class MapReader {
         reader_.FailAt(reader_.Here(),
                        "module \"{}\": {} where its class or an object should "
                        "be",
-                       Printable(path, 200), json::KindName(reader_.Peek()));
+                       path, json::KindName(reader_.Peek()));
     }
     reader_.BeginObject();
     std::string key;
@@ -228,7 +228,7 @@ class MapReader {
   std::string StringOf(std::string_view key, std::string_view path) {
     if (reader_.Peek() == Kind::kString) return reader_.String();
     reader_.FailAt(reader_.Here(), "module \"{}\": \"{}\" is {}, not a string",
-                   Printable(path, 200), key, json::KindName(reader_.Peek()));
+                   path, key, json::KindName(reader_.Peek()));
   }
 
   void ReadParameters(Found& found, std::string_view path) {
@@ -288,7 +288,7 @@ class MapReader {
             "module \"{}\" below \"{}\" has no \"scope\" and therefore no "
             "path\n  add \"scope\": \"its.path\", or give the "
             "modules as one object by path",
-            Printable(key, 200), Printable(around, 200));
+            key, around);
       }
       Keep(child.scope, child, place);
     }
@@ -304,13 +304,12 @@ class MapReader {
   void Keep(std::string_view path, Found& found, Place place) {
     for (const std::string_view atom : Split(path, '.')) {
       if (!atom.empty() || path.empty()) continue;
-      reader_.FailAt(place, "\"{}\" is not a module path",
-                     Printable(path, 200));
+      reader_.FailAt(place, "\"{}\" is not a module path", path);
     }
     const ModuleId id = map_.tree.Add(path);
     map_.modules.resize(std::max(map_.modules.size(), map_.tree.size()));
     if (map_.modules[id].listed) {
-      reader_.FailAt(place, "duplicate module \"{}\"", Printable(path, 200));
+      reader_.FailAt(place, "duplicate module \"{}\"", path);
     }
     // "torch.nn.modules.linear.Linear" is Linear.
     const std::size_t dot = found.class_name.rfind('.');

@@ -49,8 +49,8 @@ std::vector<FolderEntry> ReadFolder(const std::string& path) {
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(path.c_str()),
                                                    closedir);
   if (stream == nullptr) {
-    Fail(ErrorKind::kInput, "{}: could not read the folder: {}",
-         Printable(path), io::SystemMessage(errno));
+    Fail(ErrorKind::kInput, "{}: could not read the folder: {}", path,
+         io::SystemMessage(errno));
   }
   std::vector<FolderEntry> entries;
   for (;;) {
@@ -62,8 +62,8 @@ std::vector<FolderEntry> ReadFolder(const std::string& path) {
     entries.push_back({std::string(name), KindOf(dirfd(stream.get()), *entry)});
   }
   if (errno != 0) {
-    Fail(ErrorKind::kInput, "{}: could not read the folder: {}",
-         Printable(path), io::SystemMessage(errno));
+    Fail(ErrorKind::kInput, "{}: could not read the folder: {}", path,
+         io::SystemMessage(errno));
   }
   std::sort(entries.begin(), entries.end(),
             [](const FolderEntry& a, const FolderEntry& b) {
@@ -76,8 +76,8 @@ void MakeFolders(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) {
-    Fail(ErrorKind::kOutput, "{}: could not make the folder: {}",
-         Printable(path), error.message());
+    Fail(ErrorKind::kOutput, "{}: could not make the folder: {}", path,
+         error.message());
   }
 }
 

@@ -58,7 +58,7 @@ void RefuseAsStandardOutput(const struct stat& file, const std::string& name) {
   Fail(ErrorKind::kOutput,
        "{}: is an input of this command, and standard output writes to it\n  "
        "redirect standard output to another file",
-       Printable(name));
+       name);
 }
 
 }  // namespace

@@ -55,15 +55,28 @@ class Terminal {
   // Columns of the terminal; 80 where there is none to ask.
   std::size_t width() const { return width_; }
   bool shows_progress() const { return shows_progress_; }
+  bool quiet() const { return options_.quiet; }
 
   // Results. Whole lines stay together when several threads print.
   void Out(std::string_view text);
 
-  // Notes and warnings, at once. A progress line is erased first.
+  // Whole lines on standard error, at once. A progress line is erased first.
   void Err(std::string_view text);
-
-  // Errors and findings: the same, also where the user asked for quiet.
+  // The same, also where the user asked for quiet.
   void Complain(std::string_view text);
+
+  // "onnx-tag: " and a message (see base/text.h): a note or a warning, ...
+  template <typename... Args>
+  void Note(message::Format<std::type_identity_t<Args>...> format,
+            const Args&... args) {
+    Err("onnx-tag: " + Message(format, args...) + "\n");
+  }
+  // ... and what the user must hear: an error or a finding.
+  template <typename... Args>
+  void Report(message::Format<std::type_identity_t<Args>...> format,
+              const Args&... args) {
+    Complain("onnx-tag: " + Message(format, args...) + "\n");
+  }
 
   // One line that replaces the one before, at most six times a second.
   void Progress(std::string_view line);

@@ -235,17 +235,16 @@ class Tape {
         what.remove_prefix(what.find(cut) + cut.size());
       }
     }
-    error_ = Printable(what, 200);
+    error_ = what;
     return false;
   }
 
  private:
   template <typename... Args>
-  [[noreturn]] void FailAt(std::size_t place,
-                           fmt::format_string<Args...> format,
-                           Args&&... args) const {
-    Fail(kind_, "{}: {}", Where(place),
-         fmt::format(format, std::forward<Args>(args)...));
+  [[noreturn]] void FailAt(
+      std::size_t place, message::Format<std::type_identity_t<Args>...> format,
+      const Args&... args) const {
+    throw Error(kind_, Where(place) + ": " + Message(format, args...));
   }
 
   std::size_t Position() const {
@@ -354,7 +353,7 @@ class Tape {
       for (std::size_t i = 1; i < keys.size(); ++i) {
         if (keys[i].first != keys[i - 1].first) continue;
         FailAt(keys[i].second, "the key \"{}\" occurs a second time",
-               Printable(keys[i].first, 100));
+               keys[i].first);
       }
     }
   }

@@ -98,10 +98,10 @@ class Reader {
   std::string Where(Place place) const;
 
   template <typename... Args>
-  [[noreturn]] void FailAt(Place place, fmt::format_string<Args...> format,
-                           Args&&... args) const {
-    Fail(kind_, "{}: {}", Where(place),
-         fmt::format(format, std::forward<Args>(args)...));
+  [[noreturn]] void FailAt(
+      Place place, message::Format<std::type_identity_t<Args>...> format,
+      const Args&... args) const {
+    throw Error(kind_, Where(place) + ": " + Message(format, args...));
   }
 
  private:

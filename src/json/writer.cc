@@ -16,9 +16,7 @@ bool StandsForByte(std::string_view text) {
   return text.starts_with("\xEE\xBE") || text.starts_with("\xEE\xBF");
 }
 
-}  // namespace
-
-void AppendJsonString(std::string& out, std::string_view text) {
+void AppendString(std::string& out, std::string_view text) {
   out += '"';
   std::size_t plain = 0;  // start of what needs no escape
   for (std::size_t at = 0; at < text.size();) {
@@ -49,17 +47,13 @@ void AppendJsonString(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void AppendJsonStringOrNull(std::string& out, std::string_view text) {
-  if (text.empty()) {
-    out += "null";
-  } else {
-    AppendJsonString(out, text);
-  }
-}
+}  // namespace
 
-void JsonWriter::Separate() {
-  if (needs_comma_) text_ += ", ";
-  needs_comma_ = true;
+void JsonWriter::StartLine() {
+  if (needs_comma_) text_ += ',';
+  text_ += '\n';
+  text_.append(indent_, ' ');
+  break_ = false;
 }
 
 JsonWriter& JsonWriter::Open(char bracket) {
@@ -70,6 +64,8 @@ JsonWriter& JsonWriter::Open(char bracket) {
 }
 
 JsonWriter& JsonWriter::Close(char bracket) {
+  needs_comma_ = false;
+  if (break_) StartLine();
   text_ += bracket;
   needs_comma_ = true;
   return *this;
@@ -77,49 +73,19 @@ JsonWriter& JsonWriter::Close(char bracket) {
 
 JsonWriter& JsonWriter::Key(std::string_view key) {
   String(key);
-  text_ += ": ";
+  text_ += colon_;
   needs_comma_ = false;
   return *this;
 }
 
 JsonWriter& JsonWriter::String(std::string_view text) {
   Separate();
-  AppendJsonString(text_, text);
-  return *this;
-}
-
-JsonWriter& JsonWriter::StringOrNull(std::string_view text) {
-  return text.empty() ? Null() : String(text);
-}
-
-JsonWriter& JsonWriter::Number(std::uint64_t number) {
-  Separate();
-  text_ += std::to_string(number);
-  return *this;
-}
-
-JsonWriter& JsonWriter::Integer(std::int64_t number) {
-  Separate();
-  text_ += std::to_string(number);
+  AppendString(text_, text);
   return *this;
 }
 
 JsonWriter& JsonWriter::Share(double share) {
-  Separate();
-  text_ += fmt::format("{:.6g}", share);
-  return *this;
-}
-
-JsonWriter& JsonWriter::Bool(bool value) {
-  Separate();
-  text_ += value ? "true" : "false";
-  return *this;
-}
-
-JsonWriter& JsonWriter::Null() {
-  Separate();
-  text_ += "null";
-  return *this;
+  return Raw(fmt::format("{:.6g}", share));
 }
 
 std::string JsonWriter::Take() { return std::exchange(text_, {}); }

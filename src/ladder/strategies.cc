@@ -61,10 +61,9 @@ const Strategy& FindStrategy(std::string_view name) {
     if (strategy.info.name == name) return strategy;
     names.push_back(strategy.info.name);
   }
-  const std::string_view nearest = NearestWord(name, names);
-  Fail(ErrorKind::kUsage, "unknown strategy '{}'{}", Printable(name),
-       nearest.empty() ? std::string("\n  list them with: onnx-tag strategies")
-                       : fmt::format(", did you mean '{}'?", nearest));
+  Fail(
+      ErrorKind::kUsage, "unknown strategy '{}'{}", name,
+      Ours{DidYouMean(name, names, "\n  list them with: onnx-tag strategies")});
 }
 
 bool HasFxMetadata(const Model& model) {

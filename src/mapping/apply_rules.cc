@@ -217,11 +217,10 @@ void RuleApplication::Classify(const Model& model,
     const AddedMember* const added = FindAdded(rules, tagging.modules, id);
     if (added == nullptr) continue;
     if (fact && tagging.modules.Class(id) != added->class_name) {
-      tagging.notes.push_back(fmt::format(
+      tagging.notes.push_back(Message(
           "{}: the catalogue of the rules gives {} the class {}, but it is {}",
-          Printable(rules.file), Printable(tagging.modules.Path(id), 200),
-          Printable(added->class_name, 100),
-          Printable(tagging.modules.Class(id), 100)));
+          rules.file, tagging.modules.Path(id), added->class_name,
+          tagging.modules.Class(id)));
       continue;
     }
     SetClass(tagging, id, added->class_name, Confidence::kCertain);
@@ -280,9 +279,8 @@ void RuleApplication::Finish(const Model& model,
               });
   for (std::size_t i = 0; i < matches_.size(); ++i) {
     if (matches_[i] > 0) continue;
-    tagging.notes.push_back(fmt::format("{}: {} matches nothing",
-                                        Printable(rules_->file),
-                                        rules_->rules[i].title));
+    tagging.notes.push_back(Message("{}: {} matches nothing", rules_->file,
+                                    rules_->rules[i].title));
   }
 }
 

@@ -268,19 +268,15 @@ void ObeyLaws(const std::vector<LawFinding>& findings,
 
 std::string LawText(const LawFinding& finding, const ModuleTree& modules,
                     const Tag& tag) {
-  const auto text = [&](ModuleId id) {
-    const std::string path = modules.Path(id);
-    return path.empty() ? std::string("<root>") : Printable(path, 200);
-  };
   if (finding.law == Law::kPath) {
-    return fmt::format(
+    return Message(
         "the tag names {}, but no parameter confirms this module, and the "
         "parameters have {}",
-        text(tag.module), text(finding.owner));
+        modules.Shown(tag.module), modules.Shown(finding.owner));
   }
-  return fmt::format(
-      "the tag names {}, but the node reads {}, a parameter of {}",
-      text(tag.module), Printable(finding.parameter, 200), text(finding.owner));
+  return Message("the tag names {}, but the node reads {}, a parameter of {}",
+                 modules.Shown(tag.module), finding.parameter,
+                 modules.Shown(finding.owner));
 }
 
 }  // namespace onnx_tag

@@ -23,13 +23,13 @@ ModelFile ModelFile::Open(const std::string& path) {
     return ModelFile(path, std::move(file), std::move(model));
   } catch (const Error& error) {
     file.CheckUnchanged();  // if the file shrank, missing pages read as zeros
-    throw error.In(Printable(file.path()));
+    throw error.In(file.path());
   }
 }
 
 void ModelFile::FailChanged(const Error& error) const {
   file_.CheckUnchanged();
-  throw error.In(Printable(file_.path()));
+  throw error.In(file_.path());
 }
 
 }  // namespace onnx_tag

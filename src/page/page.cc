@@ -2,18 +2,19 @@
 
 #include <optional>
 
-#include "commands/read/node_selector.h"
-#include "commands/report/report_json.h"
-#include "commands/show/explanation_text.h"
+#include "commands/read/nodes.h"
+#include "commands/report/report_data.h"
+#include "commands/show/explain.h"
 #include "io/terminal.h"
 #include "onnx_tag/error.h"
 #include "query/matcher.h"
 #include "query/parser.h"
+#include "render/render.h"
 
 namespace onnx_tag {
 namespace {
 
-std::optional<ExplainedModel> opened;
+std::optional<ReportedModel> opened;
 std::string text;
 
 const TaggedModel& Opened() {
@@ -44,8 +45,8 @@ bool onnx_tag_open(const char* path) {
   using namespace onnx_tag;
   return Try([&] {
     Terminal terminal({.quiet = true});
-    opened = LoadExplained(path, {}, terminal);
-    return ModelReportJson(GatherReport(*opened, {}, {}));
+    opened.emplace(LoadReported(path, {}, {}, {}, terminal));
+    return ModelReportJson(*opened);
   });
 }
 
@@ -57,8 +58,12 @@ bool onnx_tag_explain(const char* address) {
       Fail(ErrorKind::kUsage, "a sidecar does not say why: open its model");
     }
     const NodeId node = SelectNode(*model, address);
-    return ExplanationText(*model, Opened().tagging(), node,
-                           Explain(*model, {}, {}, node));
+    std::string explanation;
+    Render(ExplainNode(*model, Opened().tagging(), node,
+                       Explain(*model, {}, {}, node)),
+           Format::kText, false,
+           [&](std::string_view piece) { explanation += piece; });
+    return explanation;
   });
 }
 

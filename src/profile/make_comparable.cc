@@ -22,7 +22,7 @@ void CountIn(std::int64_t parts, Profile& profile) {
 void MakeComparable(Profile& a, Profile& b) {
   if (a.measure.name != b.measure.name) {
     Fail(ErrorKind::kUsage, "the first profile has '{}', the second '{}'",
-         Printable(a.measure.name, 60), Printable(b.measure.name, 60));
+         a.measure.name, b.measure.name);
   }
   // Powers of ten both.
   const std::int64_t parts = std::min(a.measure.parts, b.measure.parts);

@@ -174,7 +174,7 @@ class Reader {
     Fail(ErrorKind::kInput,
          "event {} ('{}'): its duration is not a number of microseconds from 0 "
          "to {}",
-         events_, Printable(name_, 100), kMost);
+         events_, name_, kMost);
   }
 
   KernelId Intern() {
@@ -226,7 +226,7 @@ Profile ReadOrtProfile(Bytes json, std::string_view measure) {
          "no kernel has the number '{}'\n  ONNX Runtime writes output_size, "
          "activation_size, parameter_size and, since\n  1.31, "
          "mem_in_use_delta, mem_in_use_peak and others",
-         Printable(measure, 60));
+         measure);
   }
   return profile;
 }

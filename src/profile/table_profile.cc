@@ -49,11 +49,10 @@ Column FindColumn(std::string_view first, std::string_view second,
     }
   }
   if (named) {
-    Fail(ErrorKind::kUsage, "the table has no column '{}'",
-         Printable(measure, 60));
+    Fail(ErrorKind::kUsage, "the table has no column '{}'", measure);
   }
   Fail(ErrorKind::kInput, "not a profile: its lines have no numbers\n  {}",
-       kForms);
+       Ours{kForms});
 }
 
 std::vector<std::string_view> Lines(Bytes tsv) {
@@ -88,7 +87,8 @@ Profile ReadTableProfile(Bytes tsv, std::string_view measure) {
   const std::vector<std::string_view> lines = Lines(tsv);
   const auto first = std::find_if(lines.begin(), lines.end(), IsData);
   if (first == lines.end()) {
-    Fail(ErrorKind::kInput, "not a profile: it has no lines\n  {}", kForms);
+    Fail(ErrorKind::kInput, "not a profile: it has no lines\n  {}",
+         Ours{kForms});
   }
   const auto second = std::find_if(first + 1, lines.end(), IsData);
   const Column column = FindColumn(
@@ -103,7 +103,7 @@ Profile ReadTableProfile(Bytes tsv, std::string_view measure) {
     if (!value || !(std::abs(*value) <= kMost)) {
       Fail(ErrorKind::kInput,
            "line {}: '{}' is not a number from -1e12 to 1e12\n  {}",
-           line - lines.begin() + 1, Printable(cell, 40), kForms);
+           line - lines.begin() + 1, cell, Ours{kForms});
     }
     most = std::max(most, std::abs(*value));
     rows.emplace_back(Cell(*line, 0), *value);

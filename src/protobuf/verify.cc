@@ -83,8 +83,7 @@ class Comparison {
     }
     for (const auto& [path, ids] : graphs_) {
       if (!ids.empty()) {
-        Differ(fmt::format("protobuf does not find the graph \"{}\"",
-                           Printable(path, 100)));
+        Differ(Message("protobuf does not find the graph \"{}\"", path));
       }
     }
     CompareTypes();
@@ -104,8 +103,8 @@ class Comparison {
     }
   }
 
-  template <typename Ours, typename Theirs>
-  void Equal(std::string_view what, const Ours& ours, const Theirs& theirs) {
+  template <typename Mine, typename Theirs>
+  void Equal(std::string_view what, const Mine& ours, const Theirs& theirs) {
     if (ours == theirs) return;
     Differ(fmt::format("{}: onnx-tag reads {}, protobuf {}", what, Shown(ours),
                        Shown(theirs)));
@@ -114,7 +113,7 @@ class Comparison {
   template <typename T>
   static std::string Shown(const T& value) {
     if constexpr (std::is_convertible_v<T, std::string_view>) {
-      return fmt::format("\"{}\"", Printable(value, 100));
+      return Message("\"{}\"", Short{value, 100});
     } else {
       return fmt::format("{}", value);
     }
@@ -147,8 +146,7 @@ class Comparison {
   GraphId TakeGraph(const std::string& path) {
     std::vector<GraphId>& ids = graphs_[path];
     if (ids.empty()) {
-      Differ(fmt::format("only protobuf finds the graph \"{}\"",
-                         Printable(path, 100)));
+      Differ(Message("only protobuf finds the graph \"{}\"", path));
       return kNo<GraphId>;
     }
     const GraphId id = ids.front();
@@ -249,8 +247,7 @@ class Comparison {
     const std::span<const std::int64_t> our_dims = model_.Dims(ours);
     if (!std::equal(our_dims.begin(), our_dims.end(), dims.begin(),
                     dims.end())) {
-      Differ(fmt::format("shape of the initializer \"{}\"",
-                         Printable(theirs.name(), 100)));
+      Differ(Message("shape of the initializer \"{}\"", theirs.name()));
     }
   }
 
@@ -272,8 +269,7 @@ class Comparison {
       const auto at = types_.find(model_.ValueName(id));
       if (at == types_.end() || std::find(at->second.begin(), at->second.end(),
                                           ours) == at->second.end()) {
-        Differ(fmt::format("type of the value \"{}\"",
-                           Printable(model_.ValueName(id), 100)));
+        Differ(Message("type of the value \"{}\"", model_.ValueName(id)));
       }
     }
   }

@@ -10,9 +10,12 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\n\r\f\v";
 
+// The whole text, whatever its length.
+Short Whole(std::string_view text) { return {text, text.size() + 1}; }
+
 // The width of `text` on a terminal, in columns.
 std::size_t Columns(std::string_view text) {
-  const std::string printed = Printable(text, text.size() + 1);
+  const std::string printed = Message("{}", Whole(text));
   return static_cast<std::size_t>(
       std::count_if(printed.begin(), printed.end(),
                     [](char c) { return (c & 0xc0) != 0x80; }));
@@ -30,9 +33,8 @@ void FailAt(std::string_view query, std::size_t begin, std::size_t end,
   const std::size_t marked = std::min(end, from + shown.size());
   const std::size_t width = std::max<std::size_t>(
       1, begin < marked ? Columns(query.substr(begin, marked - begin)) : 1);
-  Fail(ErrorKind::kUsage, "{}\n  {}\n  {}{}", what,
-       Printable(shown, shown.size() + 1), std::string(before, ' '),
-       std::string(width, '^'));
+  Fail(ErrorKind::kUsage, "{}\n  {}\n  {}{}", what, Whole(shown),
+       std::string(before, ' '), std::string(width, '^'));
 }
 
 Lexeme Lexer::Next() { return Read("()=!<>,\"'"); }

@@ -26,8 +26,8 @@ bool FitsValue(const FieldInfo& info, const Value& value,
 
 // The module path of a value; a query may write the root as "<root>" or "".
 std::string_view PathOf(const Value& value) {
-  return !value.quoted && value.text == "<root>" ? std::string_view()
-                                                 : value.text;
+  return !value.quoted && value.text == kRootText ? std::string_view()
+                                                  : value.text;
 }
 
 bool Compare(Operator comparison, std::int64_t a, std::int64_t b) {

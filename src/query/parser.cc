@@ -17,21 +17,6 @@ namespace {
 // attacks on the stack.
 constexpr int kDeepest = 200;
 
-std::string DidYouMean(std::string_view word,
-                       std::span<const std::string_view> words) {
-  const std::string_view near = NearestWord(word, words);
-  return near.empty() ? "" : fmt::format(", did you mean '{}'?", near);
-}
-
-std::string List(std::span<const std::string_view> words) {
-  std::string list;
-  for (const std::string_view word : words) {
-    if (!list.empty()) list += ", ";
-    list += word;
-  }
-  return list;
-}
-
 class Parser {
  public:
   explicit Parser(const std::string& text) : lexer_(text) {
@@ -126,10 +111,9 @@ class Parser {
     if (const FieldInfo* info = FindField(now_.text)) return *info;
     std::vector<std::string_view> names;
     for (const FieldInfo& info : Fields()) names.push_back(info.name);
-    const std::string near = DidYouMean(now_.text, names);
-    Complain(
-        fmt::format("unknown field '{}'{}", Printable(now_.text, 60),
-                    near.empty() ? "; the fields are " + List(names) : near));
+    Complain(Message(
+        "unknown field '{}'{}", now_.text,
+        DidYouMean(now_.text, names, "; the fields are " + Join(names))));
   }
 
   std::uint32_t Comparison() {
@@ -239,10 +223,9 @@ class Parser {
     for (const std::string_view word : info.words) {
       if (word == now_.text) return;
     }
-    const std::string near = DidYouMean(now_.text, info.words);
-    Complain(fmt::format(
-        "'{}' is not a valid {}{}", Printable(now_.text, 60), info.name,
-        near.empty() ? "; valid values: " + List(info.words) : near));
+    Complain(Message("'{}' is not a valid {}{}", now_.text, info.name,
+                     DidYouMean(now_.text, info.words,
+                                "; valid values: " + Join(info.words))));
   }
 
   Expression result_;

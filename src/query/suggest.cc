@@ -103,14 +103,12 @@ std::string BelowText(const ModuleTree& tree, std::string_view path) {
   for (const ModuleId child : tree.Children(at)) {
     if (++count > kListed) continue;
     if (!list.empty()) list += ", ";
-    list += Printable(tree.Atom(child), 60);
+    list += Message("{}", Short{tree.Atom(child), 60});
   }
   if (count == 0) return "";
   if (count > kListed) list += fmt::format(" and {} more", count - kListed);
-  return fmt::format(
-      "; {} has {}",
-      at == ModuleTree::kRoot ? "the root" : Printable(tree.Path(at), 200),
-      list);
+  return Message("; {} has {}",
+                 at == ModuleTree::kRoot ? "the root" : tree.Path(at), list);
 }
 
 std::string HintFor(const Condition& condition, const Tagging& tagging,
@@ -124,7 +122,7 @@ std::string HintFor(const Condition& condition, const Tagging& tagging,
   const Values values = ValuesOf(condition.field, tagging, nodes);
   const std::vector<std::string_view> closest = Closest(value.text, values);
   if (closest.size() == 1) {
-    return fmt::format(", did you mean '{}'?", Printable(closest[0], 200));
+    return Message(", did you mean '{}'?", closest[0]);
   }
   if (closest.empty()) {
     const bool path =
@@ -133,7 +131,7 @@ std::string HintFor(const Condition& condition, const Tagging& tagging,
   }
   std::string list;
   for (const std::string_view word : closest) {
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", Printable(word, 100));
+    list += Message("{}{}", list.empty() ? "" : ", ", Short{word, 100});
   }
   return "; similar: " + list;
 }
@@ -153,7 +151,8 @@ std::vector<std::string> WhyNothingFits(const Expression& expression,
     for (const NodeId node : nodes.All()) {
       fitting += matcher.FitsCondition(i, node);
     }
-    const std::string text = Printable(expression.TextOf(condition), 200);
+    const std::string text =
+        Message("{}", Short{expression.TextOf(condition), 200});
     if (fitting == 0) {
       lines.push_back(fmt::format(
           "no node has {}{}", text,

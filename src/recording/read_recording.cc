@@ -66,7 +66,7 @@ class Reader {
     const std::string format = json_.String();
     if (format == kFormat) return;
     json_.FailAt(place, "the format is \"{}\", but this version reads \"{}\"",
-                 Printable(format, 60), kFormat);
+                 format, kFormat);
   }
 
   // Runs `use` for every item of a list, `use` taking the item.

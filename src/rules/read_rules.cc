@@ -25,15 +25,6 @@ constexpr std::array<std::string_view, 5> kMatchKeys = {"op", "name", "value",
 constexpr std::array<std::string_view, 4> kRoleKeys = {
     "type", "component", "attention_kind", "layer"};
 
-std::string Listed(Words words) {
-  std::string list;
-  for (const std::string_view word : words) {
-    if (!list.empty()) list += ", ";
-    list += word;
-  }
-  return list;
-}
-
 class RulesReader {
  public:
   RulesReader(std::string_view json, const std::string& file) : reader_(json) {
@@ -74,11 +65,9 @@ class RulesReader {
   void Choose(Place place, std::string_view what, std::string_view word,
               Words words) const {
     if (std::find(words.begin(), words.end(), word) != words.end()) return;
-    const std::string_view near = NearestWord(word, words);
-    reader_.FailAt(place, "unknown {}: \"{}\"{}", what, Printable(word, 100),
-                   near.empty()
-                       ? fmt::format("\n  valid values: {}", Listed(words))
-                       : fmt::format(", did you mean \"{}\"?", near));
+    reader_.FailAt(
+        place, "unknown {} '{}'{}", what, word,
+        Ours{DidYouMean(word, words, "\n  valid values: " + Join(words))});
   }
 
   void ReadFormat() {
@@ -91,7 +80,7 @@ class RulesReader {
     const Place place = reader_.Here();
     const std::string name = reader_.String();
     if (name.empty() || name.find_first_of("/ \t\n") != std::string::npos) {
-      reader_.FailAt(place, "\"{}\" is not a class name", Printable(name, 100));
+      reader_.FailAt(place, "\"{}\" is not a class name", name);
     }
     return name;
   }
@@ -106,7 +95,7 @@ class RulesReader {
           place,
           "\"{}\": a $ without a number\n  write $1 to $9 for the text that "
           "a * matched, and $$ for a dollar sign",
-          Printable(text, 100));
+          text);
     }
     if (highest > asked_) {
       asked_ = highest;
@@ -133,11 +122,10 @@ class RulesReader {
       if (key == "role") ReadRole(rule);
     });
     const std::string where = reader_.Where(start);
-    rule.title = name.empty()
-                     ? fmt::format("the rule at {}", where)
-                     : fmt::format("rule \"{}\" ({})", Printable(name, 100),
-                                   where.substr(0, where.find(',')));
-    rule.because = fmt::format("{} of {}", rule.title, Printable(rules_.file));
+    rule.title = name.empty() ? fmt::format("the rule at {}", where)
+                              : Message("rule \"{}\" ({})", name,
+                                        where.substr(0, where.find(',')));
+    rule.because = Message("{} of {}", rule.title, rules_.file);
     Check(rule, matches, start);
     rules_.rules.push_back(std::move(rule));
   }
@@ -172,7 +160,7 @@ class RulesReader {
       any = true;
       const Place place = reader_.Here();
       std::string text = reader_.String();
-      if (key == "module" && text == "<root>") text.clear();
+      if (key == "module" && text == kRootText) text.clear();
       if (text.empty() && key != "module") {
         reader_.FailAt(place, "an empty pattern matches nothing");
       }
@@ -183,19 +171,18 @@ class RulesReader {
       if (key == "module") rule.module.emplace(text);
     });
     if (!any) {
-      reader_.FailAt(start, "\"match\" is empty; use {}", Listed(kMatchKeys));
+      reader_.FailAt(start, "\"match\" is empty; use {}", Join(kMatchKeys));
     }
   }
 
   std::string Module() {
     const Place place = reader_.Here();
     std::string path = Filled();
-    if (path == "<root>") return "";
+    if (path == kRootText) return "";
     for (const std::string_view atom : Split(path, '.')) {
       if (path.empty()) break;
       if (atom.empty() || atom.find('*') != std::string_view::npos) {
-        reader_.FailAt(place, "\"{}\" is not a module path",
-                       Printable(path, 100));
+        reader_.FailAt(place, "\"{}\" is not a module path", path);
       }
     }
     return path;
@@ -207,7 +194,7 @@ class RulesReader {
     if (!rule.gives_tag.starts_with('/') || rule.gives_tag.size() == 1) {
       reader_.FailAt(place,
                      "\"{}\" is not a hierarchy tag; example: /Root/Class",
-                     Printable(rule.gives_tag, 100));
+                     rule.gives_tag);
     }
   }
 
@@ -244,7 +231,7 @@ class RulesReader {
     if (!std::all_of(role.component.begin(), role.component.end(), fits)) {
       reader_.FailAt(
           start, "component \"{}\": use only lower-case letters, digits and _",
-          Printable(role.component, 100));
+          role.component);
     }
     rule.gives_role = role;
   }
@@ -277,7 +264,7 @@ class RulesReader {
           reader_.FailAt(place,
                          "\"{}\" is not an attribute\n  write \"layer\", or "
                          "\"layer.*\" for the members of a list",
-                         Printable(path, 100));
+                         path);
         }
         members.push_back({Pattern(path), ClassName()});
       }
@@ -297,7 +284,7 @@ class RulesReader {
       reader_.FailAt(place,
                      "{}\n  a line is SUBJECT WORDS ROLE [CONDITION...], as in "
                      "\"name q_lin,wq attention/query in=attention\"",
-                     Printable(error.what(), 300));
+                     error.what());
     }
     rules_.vocabulary += line + "\n";
   }

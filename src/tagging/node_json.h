@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "json/writer.h"
 #include "onnx_tag/tagging.h"
 #include "tagging/module_format.h"
 
@@ -17,18 +18,18 @@ class NodeJson {
   NodeJson(const Model& model, const Tagging& tagging,
            const ModuleFormat& format);
 
-  // Appends `"graph": "", "index": 17, ... "origins": []`, without braces.
+  // Writes `"graph": "", "index": 17, ... "origins": []` into an open object.
   // Fastest if called in file order.
-  void AppendMembers(NodeId node, std::string& out);
+  void AddMembers(NodeId node, JsonWriter& json);
 
  private:
-  void AppendTag(NodeId node, const Tag& tag, std::string& out);
-  void AppendValues(std::span<const ValueId> values, std::string& out) const;
+  void AddTag(NodeId node, const Tag& tag, JsonWriter& json);
+  void AddValues(std::span<const ValueId> values, JsonWriter& json) const;
 
   const Model& model_;
   const Tagging& tagging_;
   const ModuleFormat& format_;
-  std::vector<std::string> roles_;  // `"semantic": {...}`, by role
+  std::vector<std::string> roles_;  // `{"type": ...}`, by role
   // Cached from the previous node, because neighbours often share both.
   GraphId graph_ = kNo<GraphId>;
   std::string graph_text_;  // `"graph": "..."`

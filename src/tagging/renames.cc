@@ -129,14 +129,13 @@ NewNames Undoable(
       names.emplace(name, old_name);
       continue;
     }
-    fault = fmt::format("'{}' cannot be named '{}' again: {}",
-                        Printable(name, 200), Printable(old_name, 200), why);
+    fault = Message("'{}' cannot be named '{}' again: {}", name, old_name, why);
     return {};
   }
   const RenameTree tree(model, names);
   if (tree.fixed().empty()) return names;
-  fault = fmt::format("'{}' stands where it cannot be replaced",
-                      Printable(tree.fixed().front(), 200));
+  fault =
+      Message("'{}' stands where it cannot be replaced", tree.fixed().front());
   return {};
 }
 
@@ -166,14 +165,13 @@ std::string EncodeRenames(const NewNames& renames) {
     pairs.emplace_back(new_name, old_name);
   }
   std::sort(pairs.begin(), pairs.end());
-  std::string json = "{";
+  JsonWriter json;
+  json.BeginObject();
   for (const auto& [new_name, old_name] : pairs) {
-    if (json.size() > 1) json += ", ";
-    AppendJsonString(json, new_name);
-    json += ": ";
-    AppendJsonString(json, old_name);
+    json.Key(new_name).String(old_name);
   }
-  return json + "}";
+  json.EndObject();
+  return json.Take();
 }
 
 // The reader's walk again: messages of the spine are met in the same order.

@@ -1,7 +1,4 @@
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <span>
 
 #include "json/writer.h"
 #include "tagging/module_format.h"
@@ -28,52 +25,44 @@ class Writer {
         parameters_(CountParameters(model, tagging)) {}
 
   void Run(const SidecarModel& about) {
+    json_.BeginObject();
     Head(about);
     Modules();
     Functions();
     Nodes();
     Statistics();
-    Flush(0);
+    json_.Break(0).EndObject();
+    write_(json_.Take() + "\n");
   }
 
  private:
+  // A member of the document, on a line of its own.
+  JsonWriter& Member(std::string_view key) { return json_.Break(2).Key(key); }
+
   void Head(const SidecarModel& about) {
-    out_ += "{\n  \"format\": \"onnx-tag/1\",\n";
-    out_ += fmt::format(
-        "  \"tool\": {{\"name\": \"onnx-tag\", \"version\": \"{}\"}},\n",
-        kVersion);
-    out_ += "  \"model\": {\"file\": ";
-    AppendJsonString(out_, about.file);
-    out_ += fmt::format(", \"bytes\": {}, \"fingerprint\": \"{}\"", about.bytes,
-                        about.fingerprint);
-    out_ +=
-        fmt::format(", \"ir_version\": {}, \"producer\": ", about.ir_version);
-    AppendJsonString(out_, about.producer);
-    out_ += ", \"dialect\": ";
-    AppendJsonString(out_, about.dialect);
-    out_ += ", \"inputs\": ";
-    Strings(about.inputs);
-    out_ += ", \"outputs\": ";
-    Strings(about.outputs);
-    out_ += fmt::format(", \"unplaced_parameters\": {}, \"nodes\": {}}},\n",
-                        parameters_.unplaced, model_.node_count());
-    out_ += "  \"strategy\": ";
-    AppendJsonString(out_, tagging_.strategy);
-    out_ += fmt::format(", \"granularity\": \"{}\", \"options\": ",
-                        tagging_.format.torch_nn ? "torch_nn" : "hf");
-    AppendJsonString(out_, tagging_.options);
-    out_ += ",\n  \"root\": {\"class\": ";
-    AppendJsonStringOrNull(out_, tagging_.root.name);
-    out_ += ", \"confidence\": ";
-    AppendJsonStringOrNull(out_, tagging_.root.ConfidenceName());
-    out_ += ", \"alternatives\": ";
-    Strings(tagging_.root.alternatives);
-    out_ += "},\n";
-    if (!tagging_.notes.empty()) {
-      out_ += "  \"notes\": ";
-      Strings(tagging_.notes);
-      out_ += ",\n";
-    }
+    Member("format").String("onnx-tag/1");
+    Member("tool").BeginObject().Key("name").String("onnx-tag");
+    json_.Key("version").String(kVersion).EndObject();
+    Member("model").BeginObject();
+    json_.Key("file").String(about.file);
+    json_.Key("bytes").Number(about.bytes);
+    json_.Key("fingerprint").String(about.fingerprint);
+    json_.Key("ir_version").Number(about.ir_version);
+    json_.Key("producer").String(about.producer);
+    json_.Key("dialect").String(about.dialect);
+    json_.Key("inputs").Strings(about.inputs);
+    json_.Key("outputs").Strings(about.outputs);
+    json_.Key("unplaced_parameters").Number(parameters_.unplaced);
+    json_.Key("nodes").Number(model_.node_count()).EndObject();
+    Member("strategy").String(tagging_.strategy);
+    json_.Key("granularity")
+        .String(tagging_.format.torch_nn ? "torch_nn" : "hf");
+    json_.Key("options").String(tagging_.options);
+    Member("root").BeginObject();
+    json_.Key("class").StringOrNull(tagging_.root.name);
+    json_.Key("confidence").StringOrNull(tagging_.root.ConfidenceName());
+    json_.Key("alternatives").Strings(tagging_.root.alternatives).EndObject();
+    if (!tagging_.notes.empty()) Member("notes").Strings(tagging_.notes);
   }
 
   void Modules() {
@@ -87,41 +76,36 @@ class Writer {
     for (std::size_t i = tree.size(); --i > 0;) {
       total[Index(tree.Parent(MakeId<ModuleId>(i)))] += total[i];
     }
-    out_ += "  \"modules\": [";
+    Member("modules").BeginArray();
     for (const ModuleId id : tree.All()) {
-      out_ += id == ModuleId{0} ? "\n    {\"path\": " : ",\n    {\"path\": ";
-      AppendJsonString(out_, tree.Path(id));
-      out_ += ", \"class\": ";
       const std::string_view name = tree.Class(id);
-      AppendJsonStringOrNull(out_, name);
       const bool known = Index(id) < tagging_.facts.size();
-      out_ += ", \"class_confidence\": ";
-      AppendJsonStringOrNull(
-          out_, name.empty() || !known
-                    ? ""
-                    : EnumToWord(kConfidenceNames,
-                                 tagging_.facts[id].class_confidence));
-      out_ += ", \"candidates\": ";
-      Strings(known ? tagging_.facts[id].candidates
-                    : std::vector<std::string>());
-      out_ += ", \"hierarchy_tag\": ";
-      AppendJsonString(out_, format_.HierarchyTag(id));
-      out_ += ", \"role_path\": ";
-      AppendJsonString(out_, format_.RolePath(id));
-      out_ += fmt::format(
-          ", \"nodes\": {}, \"total_nodes\": {}, \"parameters\": {}",
-          own[Index(id)], total[Index(id)], parameters_.own[id]);
+      json_.Break(4).BeginObject();
+      json_.Key("path").String(tree.Path(id));
+      json_.Key("class").StringOrNull(name);
+      json_.Key("class_confidence")
+          .StringOrNull(name.empty() || !known
+                            ? ""
+                            : EnumToWord(kConfidenceNames,
+                                         tagging_.facts[id].class_confidence));
+      json_.Key("candidates")
+          .Strings(known ? tagging_.facts[id].candidates
+                         : std::vector<std::string>());
+      json_.Key("hierarchy_tag").String(format_.HierarchyTag(id));
+      json_.Key("role_path").String(format_.RolePath(id));
+      json_.Key("nodes").Number(own[Index(id)]);
+      json_.Key("total_nodes").Number(total[Index(id)]);
+      json_.Key("parameters").Number(parameters_.own[id]);
       if (const FoundBlock* const block = tagging_.FindFound(id)) {
-        out_ += ", \"found\": true";
+        json_.Key("found").Bool(true);
         if (!block->description.empty()) {
-          out_ += ", \"description\": ";
-          AppendJsonString(out_, block->description);
+          json_.Key("description").String(block->description);
         }
       }
-      out_ += '}';
-      Flush(kFlushAt);
+      json_.EndObject();
+      Flush();
     }
-    out_ += "\n  ],\n";
+    json_.Break(2).EndArray();
   }
 
   void Functions() {
@@ -132,90 +116,75 @@ class Writer {
                        return a.function < b.function;
                      });
     auto site = sites.begin();
-    out_ += "  \"functions\": [";
+    Member("functions").BeginArray();
     for (std::size_t i = 0; i < model_.functions().size(); ++i) {
       const Function& function = model_.functions()[i];
-      out_ += i == 0 ? "\n    {\"domain\": " : ",\n    {\"domain\": ";
-      AppendJsonString(out_, function.domain);
-      out_ += ", \"name\": ";
-      AppendJsonString(out_, function.name);
-      out_ += ", \"overload\": ";
-      AppendJsonString(out_, function.overload);
-      out_ += ", \"call_sites\": [";
-      bool first = true;
+      json_.Break(4).BeginObject();
+      json_.Key("domain").String(function.domain);
+      json_.Key("name").String(function.name);
+      json_.Key("overload").String(function.overload);
+      json_.Key("call_sites").BeginArray();
       for (; site != sites.end() && site->function == i; ++site) {
-        out_ += first ? "{\"graph\": " : ", {\"graph\": ";
-        first = false;
-        AppendJsonString(out_, model_.GraphPath(model_[site->node].graph));
-        out_ += fmt::format(", \"index\": {}, \"module\": ",
-                            model_[site->node].index);
+        json_.BeginObject();
+        json_.Key("graph").String(model_.GraphPath(model_[site->node].graph));
+        json_.Key("index").Number(model_[site->node].index);
+        json_.Key("module");
         if (site->module == kNo<ModuleId>) {
-          out_ += "null";
+          json_.Null();
         } else {
-          AppendJsonString(out_, tagging_.modules.Path(site->module));
+          json_.String(tagging_.modules.Path(site->module));
         }
-        out_ += "}";
+        json_.EndObject();
       }
-      out_ += "]}";
+      json_.EndArray().EndObject();
     }
-    out_ += model_.functions().empty() ? "],\n" : "\n  ],\n";
+    if (!model_.functions().empty()) json_.Break(2);
+    json_.EndArray();
   }
 
   void Nodes() {
-    out_ += "  \"nodes\": [";
+    Member("nodes").BeginArray();
     NodeJson nodes(model_, tagging_, format_);
-    bool first = true;
     for (const NodeId node : model_.Nodes()) {
-      out_ += first ? "\n    {" : ",\n    {";
-      first = false;
-      nodes.AppendMembers(node, out_);
-      out_ += '}';
-      Flush(kFlushAt);
+      json_.Break(4).BeginObject();
+      nodes.AddMembers(node, json_);
+      json_.EndObject();
+      Flush();
     }
-    out_ += first ? "],\n" : "\n  ],\n";
+    if (model_.node_count() > 0) json_.Break(2);
+    json_.EndArray();
   }
 
   void Statistics() {
     const Coverage coverage = CountTags(tagging_);
-    out_ += fmt::format(
-        "  \"statistics\": {{\"nodes\": {}, \"tagged\": {}, \"untagged\": {}, "
-        "\"sure\": {}, \"coverage\": {:.6g}, \"sure_coverage\": {:.6g}",
-        coverage.nodes, coverage.tagged, coverage.untagged(), coverage.sure,
-        coverage.share(), SureShare(coverage));
+    Member("statistics").BeginObject();
+    json_.Key("nodes").Number(coverage.nodes);
+    json_.Key("tagged").Number(coverage.tagged);
+    json_.Key("untagged").Number(coverage.untagged());
+    json_.Key("sure").Number(coverage.sure);
+    json_.Key("coverage").Share(coverage.share());
+    json_.Key("sure_coverage").Share(SureShare(coverage));
     Counts("by_confidence", kConfidenceNames, coverage.by_confidence);
     Counts("by_source", kSourceNames, coverage.by_source);
     Counts("by_type", kRoleTypeNames, coverage.by_type);
-    out_ += "}\n}\n";
+    json_.EndObject();
   }
 
   template <std::size_t kCount>
   void Counts(std::string_view name,
               const std::array<std::string_view, kCount>& words,
               const std::array<std::uint64_t, kCount>& counts) {
-    out_ += fmt::format(", \"{}\": {{", name);
-    bool first = true;
+    json_.Key(name).BeginObject();
     for (std::size_t i = 0; i < kCount; ++i) {
-      if (counts[i] == 0) continue;
-      out_ +=
-          fmt::format("{}\"{}\": {}", first ? "" : ", ", words[i], counts[i]);
-      first = false;
+      if (counts[i] != 0) json_.Key(words[i]).Number(counts[i]);
     }
-    out_ += "}";
+    json_.EndObject();
   }
 
-  void Strings(const std::vector<std::string>& strings) {
-    out_ += "[";
-    for (std::size_t i = 0; i < strings.size(); ++i) {
-      if (i != 0) out_ += ", ";
-      AppendJsonString(out_, strings[i]);
-    }
-    out_ += "]";
-  }
-
-  void Flush(std::size_t at) {
-    if (out_.size() < at) return;
-    write_(out_);
-    out_.clear();
+  void Flush() {
+    if (json_.text().size() < kFlushAt) return;
+    write_(json_.text());
+    json_.Clear();
   }
 
   const Model& model_;
@@ -223,7 +192,7 @@ class Writer {
   const std::function<void(Bytes)>& write_;
   ModuleFormat format_;
   const ParameterCounts parameters_;
-  std::string out_;
+  JsonWriter json_;
 };
 
 }  // namespace

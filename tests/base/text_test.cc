@@ -43,5 +43,26 @@ TEST(CountTest, HasThousandsAndAPlural) {
   EXPECT_EQ(Count(0, "file"), "0 files");
 }
 
+TEST(MessageTest, QuotesNamesAndNothingElse) {
+  const std::string name = "a\n  do this\x1b[2J";
+  EXPECT_EQ(Message("{}: {} of {:.1f}", name, 3, 0.25),
+            "a\\x0a  do this\\x1b[2J: 3 of 0.2");
+  EXPECT_EQ(Message("{}{}", "x", Ours{"\n  see --help"}), "x\n  see --help");
+  // What was quoted once stays as it is.
+  EXPECT_EQ(Message("{}", Message("{}", name)), Message("{}", name));
+  EXPECT_EQ(Message("{}", Short{std::string(500, 'a'), 90}).size(),
+            90 + std::string_view("…").size());
+  EXPECT_LT(Message("{}", std::string(5000, 'a')).size(), 1010u);
+}
+
+TEST(DidYouMeanTest, SaysSomethingElseWhereNoWordIsSimilar) {
+  const std::vector<std::string_view> words = {"show", "strip"};
+  EXPECT_EQ(DidYouMean("shwo", words, "!"), ", did you mean 'show'?");
+  EXPECT_EQ(DidYouMean("explain", words, "!"), "!");
+  const std::vector<std::string_view> long_words = {"enhanced_semantic"};
+  EXPECT_EQ(DidYouMean("enhanced", long_words),
+            ", did you mean 'enhanced_semantic'?");
+}
+
 }  // namespace
 }  // namespace onnx_tag

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "commands/commands.h"
 #include "onnx_tag/error.h"
 #include "support/temporary_folder.h"
 #include "tagging/version.h"
@@ -17,7 +18,7 @@ using ::testing::StartsWith;
 
 template <typename Options>
 Options Parse(std::vector<std::string> args) {
-  return std::get<Options>(ParseArgs(std::move(args)).command);
+  return std::any_cast<Options>(ParseArgs(std::move(args)).options);
 }
 
 struct Refused {
@@ -119,8 +120,7 @@ TEST(ParseArgsTest, EveryOptionOfTagIsRead) {
   EXPECT_EQ(options.write.data, DataChoice::kCopy);
   EXPECT_TRUE(options.write.dry_run);
   EXPECT_TRUE(options.fail_fast);
-  EXPECT_TRUE(options.json);
-  EXPECT_TRUE(options.quiet);
+  EXPECT_EQ(options.format, ReportFormat::kJson);
   EXPECT_FALSE(Parse<TagOptions>({"tag", "m", "--keep-going"}).fail_fast);
 }
 
@@ -230,7 +230,6 @@ TEST(ParseArgsTest, TheOtherCommandsAreRead) {
   EXPECT_EQ(show.depth, 2u);
   EXPECT_EQ(show.module, "a.b");
   EXPECT_TRUE(show.nodes);
-  EXPECT_TRUE(show.json);
   EXPECT_EQ(show.source.sidecar, "s");
   EXPECT_TRUE(show.source.remap);
   const ExplainOptions explain =
@@ -240,31 +239,44 @@ TEST(ParseArgsTest, TheOtherCommandsAreRead) {
       Parse<StripOptions>({"strip", "m.onnx", "--in-place", "--follow"});
   EXPECT_TRUE(strip.write.in_place);
   EXPECT_TRUE(strip.write.follow);
-  EXPECT_TRUE(Parse<StrategiesOptions>({"strategies", "--json"}).json);
+}
+
+TEST(ParseArgsTest, TheFormatIsThatOfTheRenderer) {
+  EXPECT_EQ(ParseArgs({"strategies"}).format, Format::kText);
+  EXPECT_EQ(ParseArgs({"strategies", "--json"}).format, Format::kJson);
+  EXPECT_EQ(ParseArgs({"show", "m.onnx", "--json"}).format, Format::kJson);
+  EXPECT_EQ(ParseArgs({"query", "m", "op=Add", "--tsv"}).format, Format::kTsv);
+  EXPECT_EQ(ParseArgs({"weights", "m", "--tsv"}).format, Format::kTsv);
+  EXPECT_EQ(ParseArgs({"diff", "a", "b", "--format", "markdown"}).format,
+            Format::kMarkdown);
+  EXPECT_EQ(ParseArgs({"check", "m", "--format", "json"}).format,
+            Format::kJson);
+  EXPECT_EQ(ParseArgs({"profile", "m", "p", "--format", "json"}).format,
+            Format::kJson);
 }
 
 TEST(ParseArgsTest, HelpAndVersionAreText) {
-  EXPECT_EQ(Parse<PrintText>({"--version"}).text,
+  EXPECT_EQ(Parse<std::string>({"--version"}),
             "onnx-tag " ONNX_TAG_VERSION "\n");
-  EXPECT_THAT(Parse<PrintText>({"--help"}).text,
+  EXPECT_THAT(Parse<std::string>({"--help"}),
               StartsWith("onnx-tag finds the module"));
-  EXPECT_EQ(Parse<PrintText>({"help"}).text, Parse<PrintText>({"-h"}).text);
+  EXPECT_EQ(Parse<std::string>({"help"}), Parse<std::string>({"-h"}));
   for (const std::string command : {"tag", "show", "query", "select", "export",
                                     "explain", "strip", "strategies"}) {
     SCOPED_TRACE(command);
-    const std::string help = Parse<PrintText>({command, "--help"}).text;
+    const std::string help = Parse<std::string>({command, "--help"});
     EXPECT_THAT(help, HasSubstr("usage: onnx-tag " + command));
     EXPECT_THAT(help, HasSubstr("examples:\n  onnx-tag"));
-    EXPECT_EQ(Parse<PrintText>({"help", command}).text, help);
+    EXPECT_EQ(Parse<std::string>({"help", command}), help);
   }
-  EXPECT_THAT(Parse<PrintText>({"--help", "x"}).text, HasSubstr("commands:"));
+  EXPECT_THAT(Parse<std::string>({"--help", "x"}), HasSubstr("commands:"));
 }
 
 TEST(ParseArgsTest, HelpFitsEightyColumns) {
   for (const std::string command : {"tag", "show", "query", "select", "export",
                                     "explain", "strip", "strategies"}) {
     std::string line;
-    for (const char c : Parse<PrintText>({command, "--help"}).text) {
+    for (const char c : Parse<std::string>({command, "--help"})) {
       if (c != '\n') {
         line += c;
         continue;

@@ -1,4 +1,4 @@
-#include "commands/read/folded_tree.h"
+#include "commands/read/modules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "commands/show/sentence.h"
+#include "commands/show/explain.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

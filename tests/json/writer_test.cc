@@ -13,9 +13,7 @@ namespace {
 using namespace std::string_literals;
 
 std::string Quoted(std::string_view text) {
-  std::string out;
-  AppendJsonString(out, text);
-  return out;
+  return JsonWriter().String(text).Take();
 }
 
 // Written, accepted by a parser that is not ours, and read.

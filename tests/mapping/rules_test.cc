@@ -163,11 +163,11 @@ TEST(Rules, ThatMatchNothingAreSaid) {
 
 TEST(Rules, AreRefusedWithLineAndColumn) {
   EXPECT_THAT(ErrorOf("{\n \"rule\": []}"),
-              HasSubstr("line 2, column 2: unknown key of a rules file: "
-                        "\"rule\", did you mean \"rules\"?"));
+              HasSubstr("line 2, column 2: unknown key of a rules file "
+                        "'rule', did you mean 'rules'?"));
   EXPECT_THAT(ErrorOf(R"({"rules": [{"match": {"ops": "A"}}]})"),
-              HasSubstr("column 23: unknown key of a match: \"ops\", did you "
-                        "mean \"op\"?"));
+              HasSubstr("column 23: unknown key of a match 'ops', did you "
+                        "mean 'op'?"));
   EXPECT_THAT(ErrorOf(R"({"rules": [{"module": "a"}]})"),
               HasSubstr("column 12: a rule has no \"match\""));
   EXPECT_THAT(ErrorOf(R"({"rules": [{"match": {"op": "A"}}]})"),
@@ -190,8 +190,8 @@ TEST(Rules, AreRefusedWithLineAndColumn) {
               HasSubstr("is not a hierarchy tag"));
   EXPECT_THAT(
       ErrorOf(R"({"rules": [{"match": {"op": "A"}, "role": "atention"}]})"),
-      HasSubstr("unknown type of a role: \"atention\", did you mean "
-                "\"attention\"?"));
+      HasSubstr("unknown type of a role 'atention', did you mean "
+                "'attention'?"));
   EXPECT_THAT(ErrorOf(R"({"rules": [{"match": {"op": "A"},
       "role": {"component": "query"}}]})"),
               HasSubstr("a role needs a \"type\""));

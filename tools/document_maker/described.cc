@@ -6,7 +6,7 @@
 #include <iterator>
 #include <span>
 
-#include "cli/option_values.h"
+#include "cli/options.h"
 #include "query/fields.h"
 
 namespace onnx_tag::cli {

@@ -51,7 +51,7 @@ std::string BatchProgress::Line(double seconds) const {
   std::string_view separator = ": ";
   for (const auto& [index, name] : running_) {
     line += separator;
-    line += Printable(name, 40);
+    line += Message("{}", Short{name, 40});
     separator = ", ";
   }
   return line;

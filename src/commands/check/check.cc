@@ -4,19 +4,14 @@
 #include <map>
 #include <optional>
 
-#include "base/text.h"
-#include "commands/check/batch_report.h"
 #include "commands/check/check_tags.h"
 #include "commands/commands.h"
-#include "commands/read/fact_files.h"
-#include "commands/read/gates.h"
-#include "commands/read/tag_source.h"
-#include "commands/read/tag_summary.h"
-#include "io/mapped_file.h"
-#include "json/writer.h"
+#include "commands/read/coverage.h"
+#include "commands/read/nodes.h"
+#include "commands/read/tagged_model.h"
 #include "onnx_tag/error.h"
 #include "protobuf/verify.h"
-#include "tagging/node_list.h"
+#include "render/reports.h"
 
 namespace onnx_tag {
 namespace {
@@ -28,10 +23,10 @@ constexpr std::size_t kMostOfRule = 10;
 struct Checked {
   std::string sidecar;  // the file; empty: none
   bool in_file = false;
-  std::string tags_from;
+  std::string_view tags_from;
   NodeList nodes;
   Tagging tagging;  // what gates are about
-  std::vector<Finding> findings;
+  std::vector<TagFinding> findings;
 };
 
 struct ReadSidecarFile {
@@ -40,16 +35,9 @@ struct ReadSidecarFile {
 };
 
 ReadSidecarFile Read(const std::string& path) {
-  const MappedFile file = MappedFile::Open(path);
-  try {
-    ReadSidecarFile read{ReadSidecar(file.bytes()),
-                         GlanceAtSidecar(file.bytes())};
-    file.CheckUnchanged();
-    return read;
-  } catch (const Error& error) {
-    file.CheckUnchanged();
-    throw error.In(Printable(path));
-  }
+  return ReadMapped(path, [](Bytes bytes) {
+    return ReadSidecarFile{ReadSidecar(bytes), GlanceAtSidecar(bytes)};
+  });
 }
 
 const SidecarGlance* Pointer(const std::optional<SidecarGlance>& glance) {
@@ -70,7 +58,7 @@ std::string SidecarToCheck(const CheckOptions& options) {
 Checked CheckSidecarAlone(const CheckOptions& options) {
   Checked checked;
   checked.sidecar = options.model;
-  checked.tags_from = "sidecar";
+  checked.tags_from = TaggedModel::kSidecar;
   ReadSidecarFile read = Read(options.model);
   CheckSidecar(read.sidecar, Pointer(read.glance), checked.findings);
   checked.nodes = NodeList(std::move(read.sidecar.nodes));
@@ -94,7 +82,7 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
   CheckEntries(model, checked.findings);
   if (checked.in_file) {
     checked.tagging = ReadTagging(model);
-    checked.tags_from = "tags in the file";
+    checked.tags_from = TaggedModel::kInFile;
     CheckStale(model, checked.tagging, checked.findings);
   }
   if (!checked.sidecar.empty()) {
@@ -105,7 +93,7 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
                    checked.findings);
     if (!checked.in_file && read.sidecar.nodes.size() == model.node_count()) {
       checked.tagging = std::move(read.sidecar.tagging);
-      checked.tags_from = "sidecar";
+      checked.tags_from = TaggedModel::kSidecar;
     }
   }
   if (!checked.tags_from.empty()) {
@@ -113,7 +101,7 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
   } else {
     checked.tagging = MapNodes(model, options.source.mapping,
                                ReadFacts(options.source.mapping));
-    checked.tags_from = "mapped";
+    checked.tags_from = TaggedModel::kMapped;
   }
   file.file().CheckUnchanged();
   return checked;
@@ -129,127 +117,113 @@ void CheckGates(const CheckOptions& options, Checked& checked) {
   }
 }
 
-std::string Where(const Checked& checked, const Finding& finding) {
-  if (finding.node == kNo<NodeId>) return "";
-  std::string where = Printable(checked.nodes.Address(finding.node), 100) + " ";
-  for (const std::string_view word :
-       {checked.nodes.Op(finding.node), checked.nodes.Name(finding.node)}) {
-    if (!word.empty()) where += Printable(word, 100) + " ";
+// "#17 MatMul /encoder/MatMul"
+Finding Shown(const Checked& checked, const TagFinding& finding) {
+  std::string where;
+  if (finding.node != kNo<NodeId>) {
+    where = Message("{}", Short{checked.nodes.Address(finding.node), 100});
+    for (const std::string_view word :
+         {checked.nodes.Op(finding.node), checked.nodes.Name(finding.node)}) {
+      if (!word.empty()) where += Message(" {}", Short{word, 100});
+    }
   }
-  where.back() = ':';
-  return where + " ";
+  return {std::string(finding.rule), where, finding.message};
 }
 
-std::string Text(const CheckOptions& options, const Checked& checked) {
-  std::string text;
-  const std::string file = Printable(options.model);
+void AddText(const CheckOptions& options, const Checked& checked,
+             Result& result) {
   std::map<std::string_view, std::size_t> times;
-  for (const Finding& finding : checked.findings) {
+  for (const TagFinding& finding : checked.findings) {
     if (++times[finding.rule] > kMostOfRule) continue;
-    text += fmt::format("{}: {}{} [{}]\n", file, Where(checked, finding),
-                        finding.message, finding.rule);
+    result.Line("{}: {}", options.model, Ours{Shown(checked, finding).Text()});
   }
   for (const auto& [rule, count] : times) {
     if (count <= kMostOfRule) continue;
-    text += fmt::format("{}: {} more of [{}]; --json lists all\n", file,
-                        WithThousands(count - kMostOfRule), rule);
+    result.Line("{}: {} more of [{}]; --json lists all", options.model,
+                WithThousands(count - kMostOfRule), rule);
   }
   const Coverage coverage = CountTags(checked.tagging);
-  return text + fmt::format("{}: {}, {} tagged ({}), {}: {}\n", file,
-                            Count(coverage.nodes, "node"),
-                            WithThousands(coverage.tagged),
-                            PercentText(coverage.tagged, coverage.nodes),
-                            checked.tags_from,
-                            checked.findings.empty()
-                                ? "no findings"
-                                : Count(checked.findings.size(), "finding"));
+  result.Line("{}: {}, {} tagged ({}), {}: {}", options.model,
+              Count(coverage.nodes, "node"), WithThousands(coverage.tagged),
+              PercentText(coverage.tagged, coverage.nodes), checked.tags_from,
+              checked.findings.empty()
+                  ? "no findings"
+                  : Count(checked.findings.size(), "finding"));
 }
 
-std::string Json(const CheckOptions& options, const Checked& checked) {
-  const Coverage coverage = CountTags(checked.tagging);
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("file").String(options.model);
-  json.Key("sidecar").StringOrNull(checked.sidecar);
-  json.Key("tags_from").String(checked.tags_from);
-  AddTagged(json, coverage);
-  json.Key("findings").BeginArray();
-  for (const Finding& finding : checked.findings) {
-    json.BeginObject();
-    json.Key("rule").String(finding.rule);
-    if (finding.node == kNo<NodeId>) {
-      json.Key("node").Null();
-    } else {
-      const NodeList& nodes = checked.nodes;
-      json.Key("node").BeginObject();
-      json.Key("graph").String(nodes.Graph(finding.node));
-      json.Key("index").Number(nodes.IndexOf(finding.node));
-      json.Key("name").String(nodes.Name(finding.node));
-      json.Key("op").String(nodes.Op(finding.node));
-      json.EndObject();
-    }
-    json.Key("message").String(finding.message);
-    json.EndObject();
+Datum Data(const CheckOptions& options, const Checked& checked) {
+  Datum data = Datum::Object({{"file", options.model},
+                              {"sidecar", Datum::OrNull(checked.sidecar)},
+                              {"tags_from", checked.tags_from}});
+  data.Add(TaggedMembers(CountTags(checked.tagging)));
+  Datum::List findings;
+  for (const TagFinding& finding : checked.findings) {
+    findings.push_back(
+        Datum::Object({{"rule", finding.rule},
+                       {"node", finding.node == kNo<NodeId>
+                                    ? Datum()
+                                    : NodeValue(checked.nodes, finding.node)},
+                       {"message", finding.message}}));
   }
-  json.EndArray();
-  json.EndObject();
-  return json.text() + "\n";
+  data.Set("findings", std::move(findings));
+  return data;
 }
 
-// As `tag` reports a model: the reporters take findings as sentences.
+// As `tag` reports a model.
 void Report(const CheckOptions& options, const Checked& checked,
             Terminal& terminal) {
-  FileResult result;
-  result.path = options.model;
-  result.status =
-      checked.findings.empty() ? FileStatus::kOk : FileStatus::kFindings;
-  result.exit_code =
-      checked.findings.empty() ? ExitCode::kOk : ExitCode::kFindings;
-  result.report.summary.file = options.model;
-  result.report.coverage = CountTags(checked.tagging);
-  result.report.dialect = checked.tagging.dialect;
-  for (const Finding& finding : checked.findings) {
-    result.report.finding_titles.emplace_back(
-        finding.rule == "gate" ? "gate failed" : finding.rule);
-    result.report.findings.push_back(fmt::format(
-        "{}{} [{}]", Where(checked, finding), finding.message, finding.rule));
+  const bool good = checked.findings.empty();
+  FileReport file;
+  file.path = options.model;
+  file.status = good ? FileStatus::kOk : FileStatus::kFindings;
+  file.exit_code = good ? ExitCode::kOk : ExitCode::kFindings;
+  file.line = CoverageText(CountTags(checked.tagging));
+  for (const TagFinding& finding : checked.findings) {
+    file.findings.push_back(Shown(checked, finding));
   }
-  const std::unique_ptr<BatchReporter> reporter =
-      options.format == ReportFormat::kJunit ? MakeJunitReporter(terminal)
-                                             : MakeGithubReporter(terminal);
-  BatchTotals totals;
-  totals.Add(result);
-  reporter->File(result);
+  RunTotals totals;
+  ++totals.files[static_cast<std::size_t>(file.status)];
+  totals.line = "; " + file.line;
+  const Coverage coverage = CountTags(checked.tagging);
+  if (coverage.tagged == 0) {
+    totals.line += "\n  1 file got no tag: " +
+                   WhyUntagged(coverage.nodes, checked.tagging.dialect);
+  }
+  const std::unique_ptr<Reporter> reporter =
+      MakeReporter(options.format, terminal);
+  reporter->File(file);
   reporter->End(totals);
 }
 
 }  // namespace
 
-ExitCode RunCheck(const CheckOptions& options, Terminal& terminal) {
+Result RunCheck(const CheckOptions& options, Terminal& terminal) {
   std::optional<ModelFile> file;
   Checked checked;
-  if (options.model.ends_with(".json")) {
+  if (IsSidecarName(options.model)) {
     if (options.verify) {
       Fail(ErrorKind::kUsage, "--verify needs the model, but {} is a sidecar",
-           Printable(options.model));
+           options.model);
     }
     checked = CheckSidecarAlone(options);
   } else {
     file.emplace(ModelFile::Open(options.model));
     checked = CheckModel(options, *file);
   }
-  if (checked.tags_from == "mapped") {
-    terminal.Err(
-        "onnx-tag: no tags to check; mapped the model for the gates\n");
+  if (checked.tags_from == TaggedModel::kMapped) {
+    terminal.Note("no tags to check; mapped the model for the gates");
   }
   CheckGates(options, checked);
-  if (options.format != ReportFormat::kText) {
+  Result result;
+  if (!checked.findings.empty()) result.exit_code = ExitCode::kFindings;
+  if (options.format == ReportFormat::kJunit ||
+      options.format == ReportFormat::kGithub) {
     Report(options, checked, terminal);
-  } else {
-    terminal.Out(options.json ? Json(options, checked)
-                              : Text(options, checked));
+    return result;
   }
-  return checked.findings.empty() ? ExitCode::kOk : ExitCode::kFindings;
+  AddText(options, checked, result);
+  result.data = Data(options, checked);
+  return result;
 }
 
 }  // namespace onnx_tag

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "commands/read/module_counts.h"
+#include "commands/read/modules.h"
 #include "mapping/laws.h"
 #include "tagging/renames.h"
 #include "tagging/tag_format.h"
@@ -31,17 +31,14 @@ bool Has(const std::array<std::string_view, kCount>& words,
 }
 
 std::string Quoted(std::string_view text) {
-  return "'" + Printable(text, 100) + "'";
-}
-
-std::string ModuleText(const std::string& path) {
-  return path.empty() ? "<root>" : Printable(path, 200);
+  return Message("'{}'", Short{text, 100});
 }
 
 // The entries of one node.
 class NodeEntries {
  public:
-  NodeEntries(const Model& model, NodeId node, std::vector<Finding>& findings)
+  NodeEntries(const Model& model, NodeId node,
+              std::vector<TagFinding>& findings)
       : entries_(model.Metadata(node)), node_(node), findings_(findings) {}
 
   bool any() const {
@@ -104,8 +101,8 @@ class NodeEntries {
       good = error == std::errc() && stop == end;
     }
     if (!good) {
-      Add("bad-value", fmt::format("{} has the invalid value {}",
-                                   Quoted(entry.key), Quoted(value)));
+      Add("bad-value", Message("{} has the invalid value {}", Quoted(entry.key),
+                               Quoted(value)));
     }
   }
 
@@ -114,12 +111,12 @@ class NodeEntries {
                                        keys::kConfidence, keys::kSource}) {
       // Keys for other programs may stand without ours.
       if (Has(key) || OnlyWrote()) continue;
-      Add("incomplete-tag", fmt::format("{} is missing", Quoted(key)));
+      Add("incomplete-tag", Message("{} is missing", Quoted(key)));
     }
     for (const std::string_view key : Split(Value(keys::kWrote), ',')) {
       if (key.empty() || Has(key)) continue;
-      Add("missing-key", fmt::format("{} is missing, but {} lists it",
-                                     Quoted(key), Quoted(keys::kWrote)));
+      Add("missing-key", Message("{} is missing, but {} lists it", Quoted(key),
+                                 Quoted(keys::kWrote)));
     }
   }
 
@@ -132,11 +129,11 @@ class NodeEntries {
 
   std::span<const MetadataEntry> entries_;
   NodeId node_;
-  std::vector<Finding>& findings_;
+  std::vector<TagFinding>& findings_;
 };
 
 void CheckModelEntries(const Model& model, bool tagged,
-                       std::vector<Finding>& findings) {
+                       std::vector<TagFinding>& findings) {
   std::array<int, kModelKeys.size()> times = {};
   for (const MetadataEntry& entry : model.metadata()) {
     if (!keys::IsOurs(entry.key)) continue;
@@ -158,8 +155,8 @@ void CheckModelEntries(const Model& model, bool tagged,
   if (tagged && times[0] == 0) {
     findings.push_back(
         {"incomplete-tag", kNo<NodeId>,
-         fmt::format("nodes are tagged, but the model entry {} is missing",
-                     Quoted(keys::kVersion))});
+         Message("nodes are tagged, but the model entry {} is missing",
+                 Quoted(keys::kVersion))});
   }
 }
 
@@ -173,7 +170,7 @@ bool IsFromOutside(Source source) {
 
 }  // namespace
 
-void CheckEntries(const Model& model, std::vector<Finding>& findings) {
+void CheckEntries(const Model& model, std::vector<TagFinding>& findings) {
   struct Said {
     NodeId node;
     std::string_view class_name;
@@ -196,17 +193,17 @@ void CheckEntries(const Model& model, std::vector<Finding>& findings) {
         said.tag != at->second.tag) {
       findings.push_back(
           {"module-conflict", node,
-           fmt::format("module {} has {} {} here, but {} {} at an earlier node",
-                       ModuleText(std::string(at->first)),
-                       Quoted(said.class_name), Quoted(said.tag),
-                       Quoted(at->second.class_name), Quoted(at->second.tag))});
+           Message("module {} has {} {} here, but {} {} at an earlier node",
+                   ShownPath(at->first), Quoted(said.class_name),
+                   Quoted(said.tag), Quoted(at->second.class_name),
+                   Quoted(at->second.tag))});
     }
   }
   CheckModelEntries(model, tagged, findings);
 }
 
 void CheckStale(const Model& model, const Tagging& tags,
-                std::vector<Finding>& findings) {
+                std::vector<TagFinding>& findings) {
   const auto strategies = Strategies();
   MappingOptions options;
   options.strategy = tags.strategy;
@@ -232,14 +229,14 @@ void CheckStale(const Model& model, const Tagging& tags,
     if (said == is) continue;
     findings.push_back(
         {"stale-tag", node,
-         fmt::format("the tag names {}, but the file now indicates {} ({})",
-                     ModuleText(said), ModuleText(is),
-                     EnumToWord(kConfidenceNames, fresh.confidence))});
+         Message("the tag names {}, but the file now indicates {} ({})",
+                 ShownPath(said), ShownPath(is),
+                 EnumToWord(kConfidenceNames, fresh.confidence))});
   }
 }
 
 void CheckTagsByLaws(const Model& model, Tagging& tags,
-                     std::vector<Finding>& findings) {
+                     std::vector<TagFinding>& findings) {
   for (const LawFinding& law : CheckLaws(model, tags)) {
     if (!law.is_breach()) continue;
     findings.push_back({EnumToWord(kLawNames, law.law), law.node,
@@ -250,7 +247,8 @@ void CheckTagsByLaws(const Model& model, Tagging& tags,
 namespace {
 
 // What rows of `modules` say of their nodes, against the rows of `nodes`.
-void CheckModuleCounts(const Sidecar& sidecar, std::vector<Finding>& findings) {
+void CheckModuleCounts(const Sidecar& sidecar,
+                       std::vector<TagFinding>& findings) {
   const ModuleTree& tree = sidecar.tagging.modules;
   const ModuleCounts counts(sidecar.tagging);
   const auto compare = [&](ModuleId id, std::optional<std::uint64_t> said,
@@ -258,11 +256,10 @@ void CheckModuleCounts(const Sidecar& sidecar, std::vector<Finding>& findings) {
     if (!said || *said == is) return;
     findings.push_back(
         {"wrong-count", kNo<NodeId>,
-         fmt::format(
-             "module {} has {} {}, but the list of nodes has {}; tag the "
-             "model again with --force to write a new sidecar",
-             ModuleText(tree.Path(id)), WithThousands(*said), what,
-             WithThousands(is))});
+         Message("module {} has {} {}, but the list of nodes has {}; tag the "
+                 "model again with --force to write a new sidecar",
+                 tree.Shown(id), WithThousands(*said), what,
+                 WithThousands(is))});
   };
   for (const ModuleId id : AllIds<ModuleId>(sidecar.counts.size())) {
     const SidecarCounts& said = sidecar.counts[id];
@@ -275,7 +272,7 @@ void CheckModuleCounts(const Sidecar& sidecar, std::vector<Finding>& findings) {
 }  // namespace
 
 void CheckSidecar(const Sidecar& sidecar, const SidecarGlance* glance,
-                  std::vector<Finding>& findings) {
+                  std::vector<TagFinding>& findings) {
   const Tagging& tagging = sidecar.tagging;
   CheckModuleCounts(sidecar, findings);
   // Modules are listed before nodes; one that came later is on no list.
@@ -285,8 +282,8 @@ void CheckSidecar(const Sidecar& sidecar, const SidecarGlance* glance,
     if (!tag.tagged() || Index(tag.module) < listed) continue;
     findings.push_back(
         {"missing-module", node,
-         fmt::format("its module {} is not in the sidecar's list of modules",
-                     ModuleText(tagging.modules.Path(tag.module)))});
+         Message("its module {} is not in the sidecar's list of modules",
+                 tagging.modules.Shown(tag.module))});
   }
   if (glance == nullptr) return;
   const Coverage counted = CountTags(tagging);
@@ -295,63 +292,62 @@ void CheckSidecar(const Sidecar& sidecar, const SidecarGlance* glance,
     if (said == is) return;
     findings.push_back(
         {"wrong-count", kNo<NodeId>,
-         fmt::format("the statistics count {} {}, but the list of nodes has {}",
-                     WithThousands(said), what, WithThousands(is))});
+         Message("the statistics count {} {}, but the list of nodes has {}",
+                 WithThousands(said), what, WithThousands(is))});
   };
   compare("nodes", glance->coverage.nodes, counted.nodes);
   compare("tagged nodes", glance->coverage.tagged, counted.tagged);
   for (std::size_t i = 0; i < kConfidenceNames.size(); ++i) {
-    compare(fmt::format("nodes of confidence {}", kConfidenceNames[i]),
+    compare(Message("nodes of confidence {}", kConfidenceNames[i]),
             glance->coverage.by_confidence[i], counted.by_confidence[i]);
   }
   for (std::size_t i = 0; i < kSourceNames.size(); ++i) {
-    compare(fmt::format("nodes of source {}", kSourceNames[i]),
+    compare(Message("nodes of source {}", kSourceNames[i]),
             glance->coverage.by_source[i], counted.by_source[i]);
   }
 }
 
 void CheckSidecarOf(const Sidecar& sidecar, const Model& model,
-                    const Tagging* tags, std::vector<Finding>& findings) {
+                    const Tagging* tags, std::vector<TagFinding>& findings) {
   if (IsOldFingerprint(sidecar.model.fingerprint)) {
     const bool fits = BelongsTo(sidecar, model);
     findings.push_back(
         {"old-fingerprint", kNo<NodeId>,
-         fmt::format("the sidecar's fingerprint was made the old way, by "
-                     "version 0.1; its nodes {} the model: tag the model again",
-                     fits ? "fit" : "do not fit")});
+         Message("the sidecar's fingerprint was made the old way, by "
+                 "version 0.1; its nodes {} the model: tag the model again",
+                 fits ? "fit" : "do not fit")});
     if (!fits) return;
   } else if (sidecar.model.fingerprint != Fingerprint(model)) {
     findings.push_back(
         {"other-graph", kNo<NodeId>,
-         fmt::format(
-             "the sidecar belongs to another graph: fingerprint {} and {}, "
-             "not {} and {}",
-             Quoted(sidecar.model.fingerprint),
-             Count(sidecar.nodes.size(), "node"), Quoted(Fingerprint(model)),
-             Count(model.node_count(), "node"))});
+         Message("the sidecar belongs to another graph: fingerprint {} and {}, "
+                 "not {} and {}",
+                 Quoted(sidecar.model.fingerprint),
+                 Count(sidecar.nodes.size(), "node"),
+                 Quoted(Fingerprint(model)),
+                 Count(model.node_count(), "node"))});
     return;
   }
   if (sidecar.nodes.size() != model.node_count()) {
     findings.push_back({"wrong-count", kNo<NodeId>,
-                        fmt::format("the sidecar has {}, but the model has {}",
-                                    Count(sidecar.nodes.size(), "node"),
-                                    Count(model.node_count(), "node"))});
+                        Message("the sidecar has {}, but the model has {}",
+                                Count(sidecar.nodes.size(), "node"),
+                                Count(model.node_count(), "node"))});
     return;
   }
   if (tags == nullptr) return;
   for (const NodeId node : model.Nodes()) {
     const auto module = [&](const Tagging& tagging) {
       const Tag& tag = tagging.tags[node];
-      return tag.tagged() ? ModuleText(tagging.modules.Path(tag.module))
+      return tag.tagged() ? tagging.modules.Shown(tag.module)
                           : std::string("nothing");
     };
     const std::string in_file = module(*tags);
     const std::string beside = module(sidecar.tagging);
     if (in_file == beside) continue;
-    findings.push_back(
-        {"sidecar-differs", node,
-         fmt::format("the tag names {}, but the sidecar names {}", in_file,
-                     beside)});
+    findings.push_back({"sidecar-differs", node,
+                        Message("the tag names {}, but the sidecar names {}",
+                                in_file, beside)});
   }
 }
 

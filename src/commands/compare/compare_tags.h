@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "commands/read/tag_source.h"
+#include "commands/read/tagged_model.h"
+#include "onnx_tag/model.h"
 
 namespace onnx_tag {
 

@@ -1,15 +1,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <memory>
+#include <set>
+#include <span>
 #include <unordered_map>
 
-#include "base/text.h"
 #include "commands/commands.h"
 #include "commands/compare/compare_tags.h"
-#include "commands/compare/fold_layers.h"
 #include "commands/read/model_sizes.h"
-#include "json/writer.h"
+#include "commands/read/nodes.h"
 
 namespace onnx_tag {
 namespace {
@@ -18,9 +20,65 @@ namespace {
 constexpr std::size_t kMostRows = 60;
 constexpr std::size_t kMostMoves = 20;
 
-std::string ModuleText(bool untagged, const std::string& path) {
-  if (untagged) return "[untagged]";
-  return path.empty() ? "<root>" : Printable(path, 200);
+bool IsIndex(std::string_view atom) {
+  return !atom.empty() && atom.size() < 10 &&
+         atom.find_first_not_of("0123456789") == atom.npos;
+}
+
+// "0-11", "0,2-4"
+std::string Ranges(const std::set<std::uint32_t>& numbers) {
+  std::string text;
+  for (auto at = numbers.begin(); at != numbers.end();) {
+    const std::uint32_t first = *at;
+    std::uint32_t last = first;
+    while (++at != numbers.end() && *at == last + 1) last = *at;
+    if (!text.empty()) text += ',';
+    text += first == last ? std::to_string(first)
+                          : fmt::format("{}-{}", first, last);
+  }
+  return text;
+}
+
+// "encoder.layer.*.output": equal for all layers.
+std::string WithoutIndices(std::string_view path) {
+  std::string result;
+  for (const std::string_view atom : Split(path, '.')) {
+    if (!result.empty()) result += '.';
+    result += IsIndex(atom) ? "*" : std::string(atom);
+  }
+  return result;
+}
+
+// "encoder.layer.{0-11}.output": one text for paths that differ in their
+// indices.
+std::string FoldPaths(std::span<const std::string> paths) {
+  if (paths.size() == 1) return paths[0];
+  std::vector<std::vector<std::string_view>> atoms;
+  for (const std::string& path : paths) atoms.push_back(Split(path, '.'));
+  std::string result;
+  std::uint64_t product = 1;
+  for (std::size_t place = 0; place < atoms[0].size(); ++place) {
+    if (place > 0) result += '.';
+    std::set<std::uint32_t> numbers;
+    for (const auto& path : atoms) {
+      std::uint32_t number = 0;
+      const std::string_view atom = path[place];
+      if (!IsIndex(atom)) break;
+      std::from_chars(atom.data(), atom.data() + atom.size(), number);
+      numbers.insert(number);
+    }
+    if (numbers.size() < 2) {
+      result += atoms[0][place];
+      continue;
+    }
+    product *= numbers.size();
+    result += "{" + Ranges(numbers) + "}";
+  }
+  // Not every combination of the indices is meant.
+  if (product != paths.size()) {
+    result += fmt::format(" ({} of them)", paths.size());
+  }
+  return result;
 }
 
 void AppendWord(std::string& text, const std::string& word) {
@@ -29,8 +87,7 @@ void AppendWord(std::string& text, const std::string& word) {
 }
 
 std::string Times(std::uint64_t count, std::string_view what) {
-  return count == 1 ? Printable(what, 60)
-                    : fmt::format("{} {}", count, Printable(what, 60));
+  return count == 1 ? Message("{}", what) : Message("{} {}", count, what);
 }
 
 // "+2 Cast, -MatMul, Gemm -> QGemm"
@@ -40,8 +97,7 @@ std::string Changes(const ModuleDifference& row) {
     AppendWord(text, row.in_a ? "only in A" : "only in B");
   }
   if (row.other_class()) {
-    AppendWord(text, fmt::format("class {} -> {}", Printable(row.class_a, 60),
-                                 Printable(row.class_b, 60)));
+    AppendWord(text, Message("class {} -> {}", row.class_a, row.class_b));
   }
   for (const auto& [op, count] : row.added) {
     AppendWord(text, "+" + Times(count, op));
@@ -50,8 +106,7 @@ std::string Changes(const ModuleDifference& row) {
     AppendWord(text, "-" + Times(count, op));
   }
   for (const auto& [ops, count] : row.changed) {
-    AppendWord(text, fmt::format("{} -> {}", Times(count, ops.first),
-                                 Printable(ops.second, 60)));
+    AppendWord(text, Message("{} -> {}", Times(count, ops.first), ops.second));
   }
   for (const auto& [what, count] : row.altered) {
     AppendWord(text, count == 1 ? what : fmt::format("{} {}", count, what));
@@ -143,7 +198,9 @@ std::vector<DiffRow> FoldRows(const TagDifference& difference) {
   }
   std::vector<DiffRow> rows;
   for (const Group& group : groups) {
-    std::string module = ModuleText(group.untagged, FoldPaths(group.paths));
+    std::string module = group.untagged
+                             ? "[untagged]"
+                             : std::string(ShownPath(FoldPaths(group.paths)));
     if (group.paths.size() > 1) {
       module += fmt::format(" ×{}", group.paths.size());
     }
@@ -162,25 +219,21 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
   };
   const auto module = [](const TaggedModel& model, NodeId node) {
     const Tag& tag = model.tagging().tags[node];
-    if (!tag.tagged()) return std::string("[untagged]");
-    const std::string path = model.tagging().modules.Path(tag.module);
-    return path.empty() ? std::string("<root>") : path;
+    return tag.tagged() ? model.tagging().modules.Shown(tag.module)
+                        : std::string("[untagged]");
   };
   std::vector<std::pair<std::string, Move>> moves;
   std::unordered_map<std::string, std::size_t> index;
   for (const MovedNode& node : difference.moved) {
     const std::string from = module(a, node.a);
     const std::string to = module(b, node.b);
-    const std::string key =
-        fmt::format("{}: {} -> {}", Printable(b.nodes().Op(node.b), 60),
-                    Printable(WithoutIndices(from), 200),
-                    Printable(WithoutIndices(to), 200));
+    const std::string key = Message("{}: {} -> {}", b.nodes().Op(node.b),
+                                    WithoutIndices(from), WithoutIndices(to));
     const auto [at, added] = index.try_emplace(key, moves.size());
     if (added) {
-      moves.push_back(
-          {key,
-           {0, fmt::format("{} {}", b.nodes().Address(node.b),
-                           Printable(b.nodes().Name(node.b), 100))}});
+      moves.push_back({key,
+                       {0, Message("{} {}", b.nodes().Address(node.b),
+                                   Short{b.nodes().Name(node.b), 100})}});
     }
     ++moves[at->second].second.count;
   }
@@ -198,29 +251,26 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
 
 // One of the two models, and its sizes.
 struct Side {
-  const TaggedModel& model;
+  std::shared_ptr<const TaggedModel> model;
   std::optional<sizes::ModelSizes> sizes;
 };
 
-std::string Head(std::string_view letter, const Side& side,
-                 std::uint64_t modules) {
-  const TaggedModel& model = side.model;
-  const Coverage coverage = CountTags(model.tagging());
-  std::string text =
-      fmt::format("{}  {}: {}, {}, {} untagged ({})\n", letter,
-                  Printable(model.about().file, 200),
-                  Count(coverage.nodes, "node"), Count(modules, "module"),
-                  WithThousands(coverage.untagged()), model.source());
+void AddHead(std::string_view letter, const Side& side, std::uint64_t modules,
+             Result& result) {
+  const Coverage coverage = CountTags(side.model->tagging());
+  result.Line("{}  {}: {}, {}, {} untagged ({})", letter,
+              side.model->about().file, Count(coverage.nodes, "node"),
+              Count(modules, "module"), WithThousands(coverage.untagged()),
+              side.model->source());
   if (side.sizes) {
-    text += fmt::format("   {}, {}; FLOPs {}\n",
-                        Count(side.sizes->all.parameters, "parameter"),
-                        WeightsText(*side.sizes), FlopsText(*side.sizes));
+    result.Line("   {}, {}; FLOPs {}",
+                Count(side.sizes->all.parameters, "parameter"),
+                WeightsText(*side.sizes), FlopsText(*side.sizes));
   }
-  return text;
 }
 
 std::string Totals(const TagDifference& difference) {
-  if (difference.empty()) return "no difference\n";
+  if (difference.empty()) return "no difference";
   std::string text;
   const auto add = [&](std::uint64_t count, std::string_view what) {
     if (count == 0) return;
@@ -237,201 +287,162 @@ std::string Totals(const TagDifference& difference) {
   }
   if (text.empty()) text = "all nodes are equal";
   return fmt::format(
-      "{}; {}\n", text,
+      "{}; {}", text,
       difference.modules.size() == 1
           ? "1 module differs"
           : fmt::format("{} modules differ",
                         WithThousands(difference.modules.size())));
 }
 
-std::string Text(const Side& side_a, const Side& side_b,
-                 const TagDifference& difference) {
-  const TaggedModel& a = side_a.model;
-  const TaggedModel& b = side_b.model;
-  std::string text = Head("A", side_a, difference.modules_a) +
-                     Head("B", side_b, difference.modules_b) + "\n";
+// All rows in Markdown; in text, those that still make a picture.
+void AddText(const Side& a, const Side& b, const TagDifference& difference,
+             Result& result) {
   const std::vector<DiffRow> rows = FoldRows(difference);
-  std::size_t widest = 6;
-  for (const DiffRow& row : rows) widest = std::max(widest, row.module.size());
-  widest = std::min<std::size_t>(widest, 60);
+  const std::vector<std::string> moves =
+      FoldMoves(*a.model, *b.model, difference);
+  const std::string totals = Totals(difference);
+  AddHead("A", a, difference.modules_a, result);
+  AddHead("B", b, difference.modules_b, result);
+  result.Line("");
+  Page& markdown = result.markdown;
+  markdown.Line("**A** {}, **B** {}: {}\n", a.model->about().file,
+                b.model->about().file, totals);
   if (!rows.empty()) {
-    text += fmt::format("{:>6} {:>6}  {:<{}}  {}\n", "A", "B", "module", widest,
-                        "what");
-  }
-  for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
-    text +=
-        fmt::format("{:>6} {:>6}  {:<{}}  {}\n", rows[i].nodes_a,
-                    rows[i].nodes_b, rows[i].module, widest, rows[i].changes);
+    Table table{{{.heading = "A", .right = true, .width = 6},
+                 {.heading = "B", .right = true, .width = 7},
+                 {.heading = "module"},
+                 {.heading = "what", .longest = std::string::npos}},
+                {},
+                {}};
+    Table all{{table.columns[2], table.columns[0], table.columns[1],
+               table.columns[3]},
+              {},
+              {}};
+    for (const DiffRow& row : rows) {
+      all.rows.push_back({row.module, row.nodes_a, row.nodes_b, row.changes});
+      if (table.rows.size() == kMostRows) continue;
+      table.rows.push_back({row.nodes_a, row.nodes_b, row.module, row.changes});
+    }
+    result.Add(std::move(table));
+    markdown.Add(std::move(all));
   }
   if (rows.size() > kMostRows) {
-    text += fmt::format("  and {} more; --json lists all\n",
-                        Count(rows.size() - kMostRows, "row"));
+    result.Line("  and {} more; --json lists all",
+                Count(rows.size() - kMostRows, "row"));
   }
-  const std::vector<std::string> moves = FoldMoves(a, b, difference);
-  if (!moves.empty()) text += "\nnodes in a different module:\n";
-  for (std::size_t i = 0; i < std::min(moves.size(), kMostMoves); ++i) {
-    text += "  " + moves[i] + "\n";
+  if (!moves.empty()) {
+    result.Line("\nnodes in a different module:");
+    markdown.Line("\nNodes in a different module:\n");
+  }
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    markdown.Line("- {}", Ours{moves[i]});
+    if (i < kMostMoves) result.Line("  {}", Ours{moves[i]});
   }
   if (moves.size() > kMostMoves) {
-    text += fmt::format("  and {} more; --json lists all\n",
-                        Count(moves.size() - kMostMoves, "kind"));
+    result.Line("  and {} more; --json lists all",
+                Count(moves.size() - kMostMoves, "kind"));
   }
-  if (!rows.empty() || !moves.empty()) text += "\n";
-  return text + Totals(difference);
+  if (!rows.empty() || !moves.empty()) result.Line("");
+  result.Line("{}", Ours{totals});
 }
 
-// A cell of a Markdown table: bars end it, and backquotes its code.
-std::string Cell(std::string_view text) {
-  std::string cell;
-  for (const char c : text) {
-    if (c == '|' || c == '<' || c == '`') cell += '\\';
-    cell += c;
-  }
-  return cell;
+// ---------------------------------------------------------------- for programs
+Datum SideValue(const Side& side, std::uint64_t modules) {
+  const Coverage coverage = CountTags(side.model->tagging());
+  Datum value =
+      Datum::Object({{"file", side.model->about().file},
+                     {"tags_from", side.model->source()},
+                     {"producer", Datum::OrNull(side.model->about().producer)},
+                     {"nodes", coverage.nodes},
+                     {"untagged", coverage.untagged()},
+                     {"modules", modules}});
+  if (side.sizes) value.Set("parameters", side.sizes->all.parameters);
+  value.Add(SizeMembers(side.sizes));
+  return value;
 }
 
-std::string Markdown(const TaggedModel& a, const TaggedModel& b,
-                     const TagDifference& difference) {
-  std::string text = fmt::format(
-      "**A** {}, **B** {}: {}\n", Cell(Printable(a.about().file, 200)),
-      Cell(Printable(b.about().file, 200)), Totals(difference));
-  const std::vector<DiffRow> rows = FoldRows(difference);
-  if (!rows.empty()) {
-    text += "| module | A | B | what |\n|---|---:|---:|---|\n";
-  }
-  for (const DiffRow& row : rows) {
-    text += fmt::format("| {} | {} | {} | {} |\n", Cell(row.module),
-                        row.nodes_a, row.nodes_b, Cell(row.changes));
-  }
-  const std::vector<std::string> moves = FoldMoves(a, b, difference);
-  if (!moves.empty()) text += "\nNodes in a different module:\n\n";
-  for (const std::string& move : moves) text += "- " + Cell(move) + "\n";
-  return text;
+Datum CountsValue(const OperatorCounts& counts) {
+  return Datum::Object(Datum::Members(counts.begin(), counts.end()));
 }
 
-void AddSide(JsonWriter& json, std::string_view key, const Side& side,
-             std::uint64_t modules) {
-  const TaggedModel& model = side.model;
-  const Coverage coverage = CountTags(model.tagging());
-  json.Key(key).BeginObject();
-  json.Key("file").String(model.about().file);
-  json.Key("tags_from").String(model.source());
-  json.Key("producer").StringOrNull(model.about().producer);
-  json.Key("nodes").Number(coverage.nodes);
-  json.Key("untagged").Number(coverage.untagged());
-  json.Key("modules").Number(modules);
-  if (side.sizes) json.Key("parameters").Number(side.sizes->all.parameters);
-  AddSizes(json, side.sizes);
-  json.EndObject();
-}
-
-void AddCounts(JsonWriter& json, std::string_view key,
-               const OperatorCounts& counts) {
-  json.Key(key).BeginObject();
-  for (const auto& [op, count] : counts) json.Key(op).Number(count);
-  json.EndObject();
-}
-
-void AddModule(JsonWriter& json, const ModuleDifference& row) {
-  json.BeginObject();
-  if (row.untagged) {
-    json.Key("path").Null();
-  } else {
-    json.Key("path").String(row.path);
-  }
-  json.Key("class_a").StringOrNull(row.class_a);
-  json.Key("class_b").StringOrNull(row.class_b);
-  json.Key("only_in").StringOrNull(row.untagged || row.in_a == row.in_b ? ""
-                                   : row.in_a                           ? "a"
-                                                                        : "b");
-  json.Key("nodes_a").Number(row.nodes_a);
-  json.Key("nodes_b").Number(row.nodes_b);
-  AddCounts(json, "added", row.added);
-  AddCounts(json, "removed", row.removed);
-  json.Key("changed").BeginArray();
+Datum ModuleValue(const ModuleDifference& row) {
+  Datum::List changed;
   for (const auto& [ops, count] : row.changed) {
-    json.BeginObject();
-    json.Key("from").String(ops.first);
-    json.Key("to").String(ops.second);
-    json.Key("count").Number(count);
-    json.EndObject();
+    changed.push_back(Datum::Object(
+        {{"from", ops.first}, {"to", ops.second}, {"count", count}}));
   }
-  json.EndArray();
-  AddCounts(json, "altered", row.altered);
-  json.Key("moved_in").Number(row.moved_in);
-  json.Key("moved_out").Number(row.moved_out);
-  json.Key("other_role").Number(row.roles);
-  json.EndObject();
+  return Datum::Object(
+      {{"path", row.untagged ? Datum() : Datum(row.path)},
+       {"class_a", Datum::OrNull(row.class_a)},
+       {"class_b", Datum::OrNull(row.class_b)},
+       {"only_in", row.untagged || row.in_a == row.in_b ? Datum()
+                   : row.in_a                           ? Datum("a")
+                                                        : Datum("b")},
+       {"nodes_a", row.nodes_a},
+       {"nodes_b", row.nodes_b},
+       {"added", CountsValue(row.added)},
+       {"removed", CountsValue(row.removed)},
+       {"changed", std::move(changed)},
+       {"altered", CountsValue(row.altered)},
+       {"moved_in", row.moved_in},
+       {"moved_out", row.moved_out},
+       {"other_role", row.roles}});
 }
 
-void AddNode(JsonWriter& json, std::string_view key, const TaggedModel& model,
-             NodeId node) {
-  const NodeList& nodes = model.nodes();
+Datum MovedValue(const TaggedModel& model, NodeId node) {
   const Tag& tag = model.tagging().tags[node];
-  json.Key(key).BeginObject();
-  json.Key("graph").String(nodes.Graph(node));
-  json.Key("index").Number(nodes.IndexOf(node));
-  json.Key("name").String(nodes.Name(node));
-  json.Key("op").String(nodes.Op(node));
-  if (tag.tagged()) {
-    json.Key("module").String(model.tagging().modules.Path(tag.module));
-  } else {
-    json.Key("module").Null();
-  }
-  json.EndObject();
+  Datum value = NodeValue(model.nodes(), node);
+  value.Set("module", tag.tagged()
+                          ? Datum(model.tagging().modules.Path(tag.module))
+                          : Datum());
+  return value;
 }
 
-void PrintJson(const Side& side_a, const Side& side_b,
-               const TagDifference& difference, Terminal& terminal) {
-  const TaggedModel& a = side_a.model;
-  const TaggedModel& b = side_b.model;
-  JsonWriter json;
-  json.BeginObject();
-  AddSide(json, "a", side_a, difference.modules_a);
-  AddSide(json, "b", side_b, difference.modules_b);
-  json.Key("equal").Bool(difference.empty());
-  json.Key("added").Number(difference.added);
-  json.Key("removed").Number(difference.removed);
-  json.Key("changed").Number(difference.changed);
-  json.Key("altered").Number(difference.altered);
-  json.Key("other_role").Number(difference.roles);
-  json.Key("opsets").BeginArray();
-  for (const std::string& opset : difference.opsets) json.String(opset);
-  json.EndArray();
-  json.Key("modules").BeginArray();
-  for (const ModuleDifference& row : difference.modules) {
-    AddModule(json, row);
-    terminal.Out(json.Take());
-  }
-  json.EndArray();
-  json.Key("moved").BeginArray();
-  for (const MovedNode& node : difference.moved) {
-    json.BeginObject();
-    AddNode(json, "a", a, node.a);
-    AddNode(json, "b", b, node.b);
-    json.EndObject();
-    terminal.Out(json.Take());
-  }
-  json.EndArray();
-  json.EndObject();
-  terminal.Out(json.Take() + "\n");
+// Lists are made item by item, for there may be many.
+Datum Data(const Side& a, const Side& b,
+           const std::shared_ptr<const TagDifference>& difference) {
+  return Datum::Object(
+      {{"a", SideValue(a, difference->modules_a)},
+       {"b", SideValue(b, difference->modules_b)},
+       {"equal", difference->empty()},
+       {"added", difference->added},
+       {"removed", difference->removed},
+       {"changed", difference->changed},
+       {"altered", difference->altered},
+       {"other_role", difference->roles},
+       {"opsets", difference->opsets},
+       {"modules", Datum::Stream([difference](const Datum::Use& use) {
+          for (const auto& row : difference->modules) use(ModuleValue(row));
+        })},
+       {"moved", Datum::Stream([difference, from = a.model,
+                                to = b.model](const Datum::Use& use) {
+          for (const MovedNode& node : difference->moved) {
+            use(Datum::Object({{"a", MovedValue(*from, node.a)},
+                               {"b", MovedValue(*to, node.b)}}));
+          }
+        })}});
+}
+
+Side Load(const std::string& path, const DiffOptions& options,
+          Terminal& terminal) {
+  auto model = std::make_shared<const TaggedModel>(
+      TaggedModel::Load(path, options.source, terminal));
+  std::optional<sizes::ModelSizes> sizes = SizesOf(*model, options.shapes);
+  return {std::move(model), std::move(sizes)};
 }
 
 }  // namespace
 
-ExitCode RunDiff(const DiffOptions& options, Terminal& terminal) {
-  const TaggedModel a = TaggedModel::Load(options.a, options.source, terminal);
-  const TaggedModel b = TaggedModel::Load(options.b, options.source, terminal);
-  const TagDifference difference = CompareTags(a, b);
-  const Side side_a{a, SizesOf(a, options.shapes)};
-  const Side side_b{b, SizesOf(b, options.shapes)};
-  if (options.json) {
-    PrintJson(side_a, side_b, difference, terminal);
-  } else {
-    terminal.Out(options.markdown ? Markdown(a, b, difference)
-                                  : Text(side_a, side_b, difference));
-  }
-  return difference.empty() ? ExitCode::kOk : ExitCode::kFindings;
+Result RunDiff(const DiffOptions& options, Terminal& terminal) {
+  const Side a = Load(options.a, options, terminal);
+  const Side b = Load(options.b, options, terminal);
+  const auto difference =
+      std::make_shared<const TagDifference>(CompareTags(*a.model, *b.model));
+  Result result;
+  AddText(a, b, *difference, result);
+  result.data = Data(a, b, difference);
+  if (!difference->empty()) result.exit_code = ExitCode::kFindings;
+  return result;
 }
 
 }  // namespace onnx_tag

@@ -1,8 +1,12 @@
 #include "commands/output/destinations.h"
 
+#include <fmt/core.h>
+
 #include <filesystem>
+#include <vector>
 
 #include "io/folder.h"
+#include "io/paths.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -70,6 +74,135 @@ Destinations DestinationsOf(const std::string& input, const TagOptions& options,
   }
   result.sidecar = SidecarDestination(input, options, subfolder);
   return result;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Reach { kInside, kMissing, kOutside };
+
+struct DataFile {
+  std::string location;  // as the model names it
+  std::string path;
+  Reach reach;
+};
+
+bool IsUnder(const fs::path& folder, const fs::path& file) {
+  const auto [end, unused] =
+      std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  return end == folder.end();
+}
+
+bool HasDotDot(const fs::path& path) {
+  for (const fs::path& part : path) {
+    if (part == "..") return true;
+  }
+  return false;
+}
+
+Reach ReachOf(const std::string& model, const std::string& location,
+              const fs::path& path) {
+  if (location.find('\0') != std::string::npos ||
+      fs::path(location).is_absolute() || HasDotDot(location)) {
+    return Reach::kOutside;
+  }
+  std::error_code error;
+  if (!fs::is_regular_file(fs::status(path, error))) return Reach::kMissing;
+  const fs::path real = fs::canonical(path, error);
+  if (error) return Reach::kMissing;
+  // Where a cache holds model and weights as links into one folder of blobs,
+  // that folder is the model's, too.
+  const fs::path folder = fs::canonical(ParentFolder(model), error);
+  const fs::path real_folder = fs::canonical(model, error).parent_path();
+  return IsUnder(folder, real) || (!error && IsUnder(real_folder, real))
+             ? Reach::kInside
+             : Reach::kOutside;
+}
+
+std::vector<DataFile> FindData(const ModelFile& file) {
+  std::vector<DataFile> found;
+  const fs::path folder = ParentFolder(file.path());
+  for (const std::string_view name : file.model().external_files()) {
+    const std::string location(name);
+    const fs::path path = folder / location;
+    found.push_back(
+        {location, path.string(), ReachOf(file.path(), location, path)});
+  }
+  return found;
+}
+
+// "a.data", "a.data and 3 more"
+std::string Names(const std::vector<std::string>& names) {
+  std::string text = Message("{}", Short{names.front(), 200});
+  if (names.size() > 1) text += fmt::format(" and {} more", names.size() - 1);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> ExternalDataWarnings(const ModelFile& file) {
+  std::vector<std::string> warnings;
+  if (file.path() == "-") return warnings;
+  std::vector<std::string> missing;
+  std::vector<std::string> outside;
+  for (const DataFile& data : FindData(file)) {
+    if (data.reach == Reach::kMissing) missing.push_back(data.location);
+    if (data.reach == Reach::kOutside) outside.push_back(data.location);
+  }
+  if (!missing.empty()) {
+    warnings.push_back("weights are missing: " + Names(missing));
+  }
+  if (!outside.empty()) {
+    warnings.push_back("weights are outside the model's folder: " +
+                       Names(outside));
+  }
+  return warnings;
+}
+
+void WarnOfExternalData(const ModelFile& file, Terminal& terminal) {
+  for (const std::string& warning : ExternalDataWarnings(file)) {
+    terminal.Note("{}: warning: {}", file.path(), warning);
+  }
+}
+
+void AddModelInputs(const ModelFile& file, Inputs& inputs) {
+  inputs.Add(file.file(), "the model");
+  if (file.path() == "-") return;
+  const std::string what = Message("weights of {}", file.path());
+  for (const DataFile& data : FindData(file)) inputs.Add(data.path, what);
+}
+
+void CarryExternalData(const ModelFile& file, const std::string& output,
+                       DataChoice choice, PendingOutputs& outputs) {
+  if (file.model().external_files().empty() || output == "-" ||
+      choice == DataChoice::kKeep) {
+    return;
+  }
+  if (file.path() == "-") {
+    if (choice == DataChoice::kUnsaid) return;
+    Fail(ErrorKind::kUsage,
+         "--data {}: the weights of a model from standard input cannot be "
+         "found\n  give the file name, or use --data keep",
+         choice == DataChoice::kLink ? "link" : "copy");
+  }
+  const std::string folder = ParentFolder(output);
+  if (SameFile(ParentFolder(file.path()), folder)) return;
+  const std::vector<DataFile> found = FindData(file);
+  if (choice == DataChoice::kUnsaid) {
+    std::vector<std::string> names;
+    for (const DataFile& data : found) names.push_back(data.location);
+    Fail(ErrorKind::kOutput,
+         "{}: the weights are in {}; a model in {}/ cannot find them\n  write "
+         "the output beside the input, or add --data keep (do not change the "
+         "references), --data link or --data copy",
+         output, Names(names), folder);
+  }
+  for (const DataFile& data : found) {
+    if (data.reach != Reach::kInside) continue;  // warned of
+    outputs.AddData(data.path, (fs::path(folder) / data.location).string(),
+                    choice == DataChoice::kLink);
+  }
 }
 
 }  // namespace onnx_tag

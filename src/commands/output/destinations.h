@@ -1,12 +1,17 @@
-// Where the results for an input go: names alone, worked out once. Whether
-// something stands there is the business of PendingOutputs.
+// Where the results for an input go, and the weights that lie beside it in
+// files of their own. Whether a file stands there already is the business of
+// PendingOutputs.
 #ifndef ONNX_TAG_COMMANDS_OUTPUT_DESTINATIONS_H_
 #define ONNX_TAG_COMMANDS_OUTPUT_DESTINATIONS_H_
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "commands/options.h"
+#include "commands/commands.h"
+#include "commands/output/pending_outputs.h"
+#include "io/terminal.h"
+#include "model/model_file.h"
 
 namespace onnx_tag {
 
@@ -32,6 +37,28 @@ std::string WithoutOnnx(const std::string& path);
 
 // "dir/bert.onnx" -> "bert.onnx"
 std::string FileName(const std::string& path);
+
+// The names of files in texts for people.
+inline std::string_view ShownInput(std::string_view path) {
+  return path == "-" ? "standard input" : path;
+}
+inline std::string_view ShownOutput(std::string_view path) {
+  return path == "-" ? "standard output" : path;
+}
+
+// One sentence for weights that are missing, one for those that lie outside
+// the model's folder; nothing we do needs them, but whoever runs the model
+// will.
+std::vector<std::string> ExternalDataWarnings(const ModelFile& file);
+void WarnOfExternalData(const ModelFile& file, Terminal& terminal);
+
+// The model and its weights.
+void AddModelInputs(const ModelFile& file, Inputs& inputs);
+
+// Sees to it that a model written to `output` finds its weights, as --data
+// says. Throws Error(kOutput) if it would not and nobody said what to do.
+void CarryExternalData(const ModelFile& file, const std::string& output,
+                       DataChoice choice, PendingOutputs& outputs);
 
 }  // namespace onnx_tag
 

@@ -2,13 +2,12 @@
 // tests/commands/inputs_as_outputs_test.cc.
 #include "commands/output/pending_outputs.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <unordered_map>
 
-#include "base/text.h"
-#include "commands/output/sinks.h"
 #include "io/folder.h"
 #include "io/link_file.h"
 #include "io/paths.h"
@@ -21,6 +20,106 @@ namespace {
 
 namespace fs = std::filesystem;
 using Kind = PendingOutputs::Kind;
+
+// Large spans go in steps: memory behind a step is given back, and the
+// progress line moves.
+constexpr std::uint64_t kStep = 16 << 20;
+
+template <typename Use>
+void InSteps(std::uint64_t offset, std::uint64_t size, Use&& use) {
+  while (size > 0) {
+    const std::uint64_t step = std::min(size, kStep);
+    use(offset, step);
+    offset += step;
+    size -= step;
+  }
+}
+
+// Writes a new file.
+class FileSink : public wire::Rewrite::Sink {
+ public:
+  // `total`: bytes to come, 0 if unknown; for the progress line.
+  FileSink(const MappedFile& source, OutputFile& file, std::uint64_t total,
+           Terminal& terminal)
+      : source_(source), file_(file), total_(total), terminal_(terminal) {}
+
+  void Copy(std::uint64_t offset, std::uint64_t size) override {
+    InSteps(offset, size, [&](std::uint64_t at, std::uint64_t step) {
+      file_.CopyFrom(source_, at, step);
+      ShowProgress();
+    });
+  }
+  void Write(Bytes bytes) override {
+    file_.Write(bytes);
+    ShowProgress();
+  }
+
+ private:
+  void ShowProgress() {
+    if (file_.size() < shown_ + kStep || !terminal_.shows_progress()) return;
+    shown_ = file_.size();
+    constexpr std::uint64_t kMegabyte = 1'000'000;
+    terminal_.Progress(Message(
+        "writing {}: {}{} MB", Short{file_.path(), 60}, shown_ / kMegabyte,
+        total_ == 0 ? "" : fmt::format(" of {}", total_ / kMegabyte)));
+  }
+
+  const MappedFile& source_;
+  OutputFile& file_;
+  std::uint64_t total_;
+  Terminal& terminal_;
+  std::uint64_t shown_ = 0;
+};
+
+class StandardOutputSink : public wire::Rewrite::Sink {
+ public:
+  StandardOutputSink(const MappedFile& source, Terminal& terminal)
+      : source_(source), terminal_(terminal) {}
+
+  void Copy(std::uint64_t offset, std::uint64_t size) override {
+    InSteps(offset, size, [&](std::uint64_t at, std::uint64_t step) {
+      terminal_.Out(source_.bytes().substr(at, step));
+      source_.Release(at, at + step);
+    });
+  }
+  void Write(Bytes bytes) override { terminal_.Out(bytes); }
+
+ private:
+  const MappedFile& source_;
+  Terminal& terminal_;
+};
+
+// Compares with a file that exists; nothing is written anywhere.
+class CompareSink : public wire::Rewrite::Sink {
+ public:
+  CompareSink(const MappedFile& source, const MappedFile& existing)
+      : source_(source), existing_(existing) {}
+
+  void Copy(std::uint64_t offset, std::uint64_t size) override {
+    InSteps(offset, size, [&](std::uint64_t at, std::uint64_t step) {
+      Write(source_.bytes().substr(at, step));
+      source_.Release(at, at + step);
+    });
+  }
+  void Write(Bytes bytes) override {
+    if (!equal_) return;
+    equal_ = at_ <= existing_.size() &&
+             existing_.bytes().substr(at_, bytes.size()) == bytes;
+    if (at_ / kStep != (at_ + bytes.size()) / kStep) {
+      existing_.Release(0, at_ + bytes.size());
+    }
+    at_ += bytes.size();
+  }
+
+  // After all: whether every byte was the same, and none is left.
+  bool equal() const { return equal_ && at_ == existing_.size(); }
+
+ private:
+  const MappedFile& source_;
+  const MappedFile& existing_;
+  std::uint64_t at_ = 0;
+  bool equal_ = true;
+};
 
 bool IsTaggedModel(const MappedFile& file) {
   return HasTags(
@@ -152,8 +251,7 @@ void PendingOutputs::RefuseInput(const Output& output) const {
   Fail(ErrorKind::kOutput,
        "{}: is an input of this command ({})\n  {}give the output another name "
        "with {}",
-       Printable(output.path), what,
-       is_source ? "replace it with --in-place, or " : "",
+       output.path, what, is_source ? "replace it with --in-place, or " : "",
        NameOption(output.kind));
 }
 
@@ -175,14 +273,14 @@ PendingOutputs::Fate PendingOutputs::Judge(const Output& output) const {
   if (fs::is_directory(status)) {
     Fail(ErrorKind::kOutput,
          "{}: is a folder\n  name a file in it, or give --out-dir",
-         Printable(output.path));
+         output.path);
   }
   if (!fs::is_regular_file(status) && !fs::is_symlink(status)) {
     // Renamed over /dev/null, a file would break the whole system.
     Fail(ErrorKind::kOutput,
          "{}: is a device or a pipe; it is never replaced\n  write to "
          "standard output with -o -",
-         Printable(output.path));
+         output.path);
   }
   if (IsData(output.kind) && SameFile(output.data, output.target)) {
     return Fate::kUnchanged;
@@ -192,7 +290,7 @@ PendingOutputs::Fate PendingOutputs::Judge(const Output& output) const {
     Fail(ErrorKind::kOutput,
          "{}: is a symbolic link; --in-place would replace its target\n  allow "
          "this with --follow, or give the path of the target",
-         Printable(output.path));
+         output.path);
   }
   if (!in_place) RefuseInput(output);
   bool ours = in_place;
@@ -206,7 +304,7 @@ PendingOutputs::Fate PendingOutputs::Judge(const Output& output) const {
   Fail(ErrorKind::kOutput,
        "{}: exists and {}\n  replace it with --force, or give another name "
        "with {}",
-       Printable(output.path),
+       output.path,
        IsData(output.kind) ? "differs from the input's weights"
        : output.kind == Kind::kModel
            ? "does not look like an output of onnx-tag"
@@ -229,7 +327,7 @@ void PendingOutputs::RefuseSharedTargets() const {
     Fail(ErrorKind::kOutput,
          "{}: two outputs would have this name\n  give one of them another "
          "name with {}",
-         Printable(output.path), NameOption(output.kind));
+         output.path, NameOption(output.kind));
   }
 }
 
@@ -320,6 +418,20 @@ PendingOutputs::Fate PendingOutputs::FateOf(const std::string& path) const {
     if (output.path == path) return output.fate;
   }
   return Fate::kUnknown;
+}
+
+std::string_view Deed(PendingOutputs::Fate fate, bool dry_run) {
+  switch (fate) {
+    case PendingOutputs::Fate::kUnchanged:
+      return "unchanged";
+    case PendingOutputs::Fate::kReplaced:
+      return dry_run ? "would replace" : "replaced";
+    case PendingOutputs::Fate::kStreamed:
+    case PendingOutputs::Fate::kCreated:
+    case PendingOutputs::Fate::kUnknown:
+      break;
+  }
+  return dry_run ? "would write" : "wrote";
 }
 
 bool PendingOutputs::streams() const {

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "commands/options.h"
+#include "commands/commands.h"
 #include "io/inputs.h"
 #include "io/mapped_file.h"
 #include "io/output_file.h"
@@ -118,6 +118,9 @@ class PendingOutputs {
   Terminal& terminal_;
   std::vector<Output> outputs_;
 };
+
+// "wrote", "would replace", "unchanged"
+std::string_view Deed(PendingOutputs::Fate fate, bool dry_run);
 
 }  // namespace onnx_tag
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/read/tag_source.h"
+#include "commands/read/tagged_model.h"
 
 namespace onnx_tag {
 

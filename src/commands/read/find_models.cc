@@ -9,7 +9,6 @@
 #include "base/glob.h"
 #include "base/text.h"
 #include "commands/output/destinations.h"
-#include "commands/output/external_data.h"
 #include "io/folder.h"
 #include "io/mapped_file.h"
 #include "io/paths.h"
@@ -79,8 +78,7 @@ class Finder {
       const std::size_t before = found_.size();
       Walk(path, listed ? Mirrored(path) : "");
       if (found_.size() == before && !listed) {
-        Fail(ErrorKind::kInput, "{}: this folder contains no model\n  {}",
-             Printable(path),
+        Fail(ErrorKind::kInput, "{}: this folder contains no model\n  {}", path,
              options_.inputs.include.empty()
                  ? "searched for *.onnx; choose other names with --include GLOB"
                  : "no file matches --include");

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "commands/options.h"
+#include "commands/commands.h"
 #include "io/inputs.h"
 
 namespace onnx_tag {

@@ -64,16 +64,16 @@ std::string FlopsText(const sizes::ModelSizes& sizes) {
   return text;
 }
 
-void AddSizes(JsonWriter& json, const std::optional<sizes::ModelSizes>& sizes) {
-  if (!sizes) return;
-  json.Key("bytes").Number(sizes->all.bytes);
-  json.Key("bytes_by_type").BeginObject();
+Datum::Members SizeMembers(const std::optional<sizes::ModelSizes>& sizes) {
+  if (!sizes) return {};
+  Datum by_type = Datum::Object({});
   for (const auto& [type, bytes] : sizes->bytes_by_type) {
-    json.Key(type).Number(bytes);
+    by_type.Set(std::string(type), bytes);
   }
-  json.EndObject();
-  json.Key("flops").Number(sizes->all.flops);
-  json.Key("unknown_flops").Number(sizes->all.unknown_flops);
+  return {{"bytes", sizes->all.bytes},
+          {"bytes_by_type", by_type},
+          {"flops", sizes->all.flops},
+          {"unknown_flops", sizes->all.unknown_flops}};
 }
 
 }  // namespace onnx_tag

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "commands/read/tag_source.h"
-#include "json/writer.h"
+#include "commands/read/tagged_model.h"
+#include "render/result.h"
 #include "sizes/module_sizes.h"
 
 namespace onnx_tag {
@@ -27,8 +27,8 @@ std::string WeightsText(const sizes::ModelSizes& sizes);
 // "23.0 G, unknown for 12 nodes"
 std::string FlopsText(const sizes::ModelSizes& sizes);
 
-// The keys `bytes`, `bytes_by_type`, `flops` and `unknown_flops`.
-void AddSizes(JsonWriter& json, const std::optional<sizes::ModelSizes>& sizes);
+// `bytes`, `bytes_by_type`, `flops` and `unknown_flops`; nothing without sizes.
+Datum::Members SizeMembers(const std::optional<sizes::ModelSizes>& sizes);
 
 }  // namespace onnx_tag
 

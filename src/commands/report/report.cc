@@ -1,15 +1,11 @@
-#include "commands/report/report.h"
-
-#include <fmt/core.h>
-
 #include <filesystem>
 
-#include "base/text.h"
+#include "commands/commands.h"
 #include "commands/output/destinations.h"
 #include "commands/output/pending_outputs.h"
 #include "commands/read/find_models.h"
-#include "commands/read/tag_source.h"
-#include "commands/report/report_json.h"
+#include "commands/read/tagged_model.h"
+#include "commands/report/report_data.h"
 #include "commands/report/report_page.h"
 #include "io/folder.h"
 #include "io/paths.h"
@@ -18,39 +14,37 @@
 namespace onnx_tag {
 namespace {
 
-class Reporter {
+class Pages {
  public:
-  Reporter(const ReportOptions& options, Terminal& terminal)
+  Pages(const ReportOptions& options, Terminal& terminal)
       : options_(options), terminal_(terminal) {
-    const ProfileSource& profile = options.profile;
-    if (!profile.file.empty()) inputs_.Add(profile.file, "--profile");
-    if (!profile.layers.empty()) inputs_.Add(profile.layers, "--layers");
+    inputs_.Add(options.profile.file, "--profile");
+    inputs_.Add(options.profile.layers, "--layers");
   }
 
   void OneModel(const std::string& input) {
-    const ExplainedModel model = Load(input);
-    const ReportedModel reported = Gather(model);
     std::string path = options_.output;
     if (path.empty()) {
       path = input == "-" ? "-" : WithoutOnnx(input) + ".report.html";
     }
-    Write(path, ModelReportJson(reported), false);
+    Write(path, ModelReportJson(Load(input)), false);
   }
 
   void TwoModels(const std::string& a, const std::string& b) {
-    const ExplainedModel first = Load(a);
-    const ExplainedModel second = Load(b);
-    const TagDifference difference = CompareTags(first.model, second.model);
+    const ReportedModel first = Load(a);
+    const ReportedModel second = Load(b);
     const std::string path = options_.output.empty()
                                  ? WithoutOnnx(a) + ".compare.html"
                                  : options_.output;
-    Write(path, CompareReportJson(Gather(first), Gather(second), difference),
+    Write(path,
+          CompareReportJson(first, second,
+                            CompareTags(first.model, second.model)),
           false);
   }
 
   // One page for each model, and an index. A model that cannot be read is a
   // row of the index.
-  ExitCode Folder(const std::string& folder) {
+  void Folder(const std::string& folder) {
     TagOptions wanted;
     wanted.models = {folder};
     wanted.inputs.recursive = true;
@@ -71,26 +65,25 @@ class Reporter {
       entries.push_back(Entry(found));
       if (entries.back().error.empty()) continue;
       ++failed;
-      terminal_.Complain(fmt::format("onnx-tag: {}\n", entries.back().error));
+      terminal_.Report("{}", Ours{entries.back().error});
     }
-    Write(Inside("", "index.html"), ZooReportJson(entries), true);
-    if (failed == 0) return ExitCode::kOk;
-    terminal_.Complain(fmt::format("onnx-tag: {} of {} failed\n", failed,
-                                   Count(entries.size(), "model")));
-    return ExitCode::kSomeFailed;
+    Write(Inside("index.html"), ZooReportJson(entries), true);
+    if (failed == 0) return;
+    terminal_.Report("{} of {} failed", failed, Count(entries.size(), "model"));
+    result_.exit_code = ExitCode::kSomeFailed;
   }
 
+  Result Take() { return std::move(result_); }
+
  private:
-  ExplainedModel Load(const std::string& path) {
-    ExplainedModel loaded = LoadExplained(path, options_.source, terminal_);
+  ReportedModel Load(const std::string& path) {
+    ReportedModel loaded = LoadReported(path, options_.source, options_.shapes,
+                                        options_.profile, terminal_);
     inputs_.Add(loaded.model.inputs());
     return loaded;
   }
-  ReportedModel Gather(const ExplainedModel& explained) const {
-    return GatherReport(explained, options_.shapes, options_.profile);
-  }
-  std::string Inside(const std::string& folder, const std::string& name) const {
-    return (std::filesystem::path(options_.folder) / folder / name).string();
+  std::string Inside(const std::string& name) const {
+    return (std::filesystem::path(options_.folder) / name).string();
   }
 
   ZooEntry Entry(const FoundModel& found) {
@@ -98,18 +91,14 @@ class Reporter {
     const std::filesystem::path inside =
         std::filesystem::path(found.folder) / FileName(found.path);
     try {
-      if (!found.error.empty()) Fail(ErrorKind::kInput, "{}", found.error);
-      const ExplainedModel model = Load(found.path);
-      const ReportedModel reported = Gather(model);
+      if (!found.error.empty()) throw Error(ErrorKind::kInput, found.error);
+      const ReportedModel reported = Load(found.path);
       entry = DescribeForZoo(reported);
       const std::string page = WithoutOnnx(inside.string()) + ".report.html";
-      Write(Inside("", page), ModelReportJson(reported), true);
+      Write(Inside(page), ModelReportJson(reported), true);
       entry.page = page;
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::kOutput ||
-          error.kind() == ErrorKind::kUsage) {
-        throw;
-      }
+      if (error.kind() != ErrorKind::kInput) throw;
       entry.error = error.what();
     }
     entry.file = inside.string();
@@ -129,41 +118,42 @@ class Reporter {
     if (make_folder) MakeFolders(ParentFolder(path));
     outputs.Write();
     outputs.Commit();
-    if (options_.quiet || path == "-") return;
+    if (path == "-") return;
     const bool same = outputs.FateOf(path) == PendingOutputs::Fate::kUnchanged;
-    terminal_.Out(fmt::format("{} {} ({} bytes)\n",
-                              same ? "unchanged" : "wrote", Printable(path),
-                              WithThousands(page.size())));
+    result_.Line("{} {} ({} bytes)", same ? "unchanged" : "wrote", path,
+                 WithThousands(page.size()));
   }
 
   const ReportOptions& options_;
   Terminal& terminal_;
   Inputs inputs_;  // all that was read so far
+  Result result_;
 };
 
 }  // namespace
 
-ExitCode RunReport(const ReportOptions& options, Terminal& terminal) {
-  Reporter reporter(options, terminal);
-  const bool folder = IsFolder(options.inputs[0]);
+Result RunReport(const ReportOptions& options, Terminal& terminal) {
+  const std::string& first = options.inputs[0];
+  const bool folder = IsFolder(first);
   if (folder && options.folder.empty()) {
     Fail(ErrorKind::kUsage,
-         "{}: is a folder\n  say where its pages go with --out-dir DIR",
-         Printable(options.inputs[0]));
+         "{}: is a folder\n  say where its pages go with --out-dir DIR", first);
   }
   if (!folder && !options.folder.empty()) {
     Fail(ErrorKind::kUsage,
          "{}: is not a folder, and --out-dir is for folders\n  name the page "
          "with -o",
-         Printable(options.inputs[0]));
+         first);
   }
-  if (folder) return reporter.Folder(options.inputs[0]);
-  if (options.inputs.size() == 2) {
-    reporter.TwoModels(options.inputs[0], options.inputs[1]);
+  Pages pages(options, terminal);
+  if (folder) {
+    pages.Folder(first);
+  } else if (options.inputs.size() == 2) {
+    pages.TwoModels(first, options.inputs[1]);
   } else {
-    reporter.OneModel(options.inputs[0]);
+    pages.OneModel(first);
   }
-  return ExitCode::kOk;
+  return pages.Take();
 }
 
 }  // namespace onnx_tag

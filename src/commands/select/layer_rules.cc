@@ -50,11 +50,7 @@ std::vector<Counts> CountModules(const Tagging& tagging,
 }  // namespace
 
 std::string LayerRules::Setting(const std::string& device) const {
-  std::string list;
-  for (const std::string& rule : rules) {
-    list += (list.empty() ? "" : ", ") + rule;
-  }
-  return fmt::format("{}({})", device, list);
+  return fmt::format("{}({})", device, Join(rules));
 }
 
 LayerRules LayerRulesFor(const Tagging& tagging,
@@ -93,9 +89,9 @@ LayerRules LayerRulesFor(const Tagging& tagging,
     const Counts& count = counts[i];
     if (count.chosen_own > 0) result.modules.push_back(id);
     if (count.chosen_own > 0 && count.chosen_own < count.own) {
-      result.split.push_back(fmt::format(
-          "{}: {} of its {}", Printable(tree.Path(id), 200),
-          WithThousands(count.chosen_own), Count(count.own, "node")));
+      result.split.push_back(Message("{}: {} of its {}", tree.Path(id),
+                                     WithThousands(count.chosen_own),
+                                     Count(count.own, "node")));
     }
     const ModuleId parent = tree.Parent(id);
     covered[i] = covered[Index(parent)] || has_prefix(parent);

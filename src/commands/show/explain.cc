@@ -1,67 +1,279 @@
+// Tested by tests/commands/sentence_test.cc.
+#include "commands/show/explain.h"
+
 #include <fmt/core.h>
 
-#include "base/text.h"
+#include <algorithm>
+#include <array>
+
 #include "commands/commands.h"
-#include "commands/read/fact_files.h"
-#include "commands/read/node_rows.h"
-#include "commands/read/node_selector.h"
-#include "commands/show/explanation_text.h"
-#include "commands/show/sentence.h"
-#include "json/writer.h"
+#include "commands/read/modules.h"
+#include "commands/read/nodes.h"
+#include "commands/read/tagged_model.h"
 #include "mapping/observed_mapping.h"
 #include "model/model_file.h"
+#include "render/render.h"
 #include "tagging/module_format.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {
 namespace {
 
-std::string Json(const Model& model, const Tagging& tagging, NodeId node,
-                 const Explanation& explanation) {
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("sentence").String(Sentence(model, tagging, node));
-  json.Key("graph").String(model.GraphPath(model[node].graph));
-  json.Key("index").Number(model[node].index);
-  json.Key("name").String(model[node].name);
-  json.Key("op").String(model.OpType(node));
-  json.Key("domain").String(model.Domain(node));
-  AddTagJson(json, tagging, ModuleFormat(tagging), tagging.tags[node]);
-  json.Key("claims").BeginArray();
-  for (const ExplainedClaim& claim : explanation.claims) {
-    json.BeginObject();
-    json.Key("rung").String(claim.rung);
-    json.Key("module").String(claim.module);
-    json.Key("confidence")
-        .String(EnumToWord(kConfidenceNames, claim.confidence));
-    json.Key("source").String(EnumToWord(kSourceNames, claim.source));
-    json.Key("because").String(claim.because);
-    json.Key("wins").Bool(claim.wins);
-    json.EndObject();
+// ---------------------------------------------------------------- the sentence
+// What a role's type is called. A role with an owner names the part first:
+// "the query of layer 0's self-attention".
+struct TypePhrase {
+  std::string_view noun;
+  bool owns_parts;
+};
+
+// In the order of RoleType.
+constexpr std::array<TypePhrase, kRoleTypeNames.size()> kTypePhrases = {{
+    {"attention", true},
+    {"feed-forward network", true},
+    {"normalization", false},
+    {"embedding", false},
+    {"position encoding", false},
+    {"pooling", true},
+    {"output head", true},
+    {"convolution", false},
+    {"recurrent network", true},
+    {"state-space block", true},
+    {"activation", false},
+    {"residual connection", false},
+    {"expert routing", true},
+    {"adapter", true},
+    {"cache", true},
+    {"mask", true},
+    {"computation of a shape", false},
+    {"constant", false},
+    {"quantization", false},
+    {"", false},
+}};
+
+bool IsProduct(std::string_view op) {
+  return op == "Gemm" || op == "Einsum" ||
+         op.find("MatMul") != std::string_view::npos ||
+         op.find("Conv") != std::string_view::npos;
+}
+
+bool IsProjection(const std::string& component) {
+  constexpr std::array<std::string_view, 9> kProjections = {
+      "query", "key",  "value", "qkv",       "output",
+      "gate",  "down", "up",    "projection"};
+  return std::find(kProjections.begin(), kProjections.end(), component) !=
+         kProjections.end();
+}
+
+// Whether the operator does what the role is about, rather than helping.
+bool IsCore(const Role& role, std::string_view op) {
+  switch (role.type) {
+    case RoleType::kAttention:
+    case RoleType::kFeedForward:
+      return IsProduct(op) || (role.component == "softmax" &&
+                               op.find("Softmax") != std::string_view::npos);
+    case RoleType::kNormalization:
+      return op.find("Normalization") != std::string_view::npos;
+    case RoleType::kEmbedding:
+      return op.find("Gather") != std::string_view::npos || IsProduct(op);
+    case RoleType::kConvolution:
+      return op.find("Conv") != std::string_view::npos;
+    case RoleType::kResidual:
+      return op == "Add" || op == "Sum";
+    case RoleType::kActivation:
+      return op != "Add" && op != "Mul" && op != "Div" && op != "Constant";
+    case RoleType::kConstant:
+      return op.starts_with("Constant");
+    default:
+      return false;
   }
-  json.EndArray();
-  json.Key("notes").BeginArray();
-  for (const std::string& note : explanation.notes) json.String(note);
-  json.EndArray();
-  json.EndObject();
-  return json.text() + "\n";
+}
+
+std::string Words(std::string text) {
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+std::string_view Article(std::string_view noun) {
+  const bool vowel =
+      !noun.empty() &&
+      std::string_view("aeioAEIO").find(noun.front()) != std::string_view::npos;
+  return vowel ? "an" : "a";
+}
+
+// "layer 0's self-attention", "the feed-forward network"
+std::string OwnerText(const Role& role, std::string_view noun) {
+  std::string owner(noun);
+  if (role.attention_kind != AttentionKind::kNone) {
+    owner = fmt::format(
+        "{}-{}", EnumToWord(kAttentionKindNames, role.attention_kind), noun);
+  }
+  return role.layer < 0 ? "the " + owner
+                        : fmt::format("layer {}'s {}", role.layer, owner);
+}
+
+// "is the query projection of layer 0's self-attention"
+std::string WhatItDoes(const Role& role, std::string_view op) {
+  const TypePhrase& phrase = kTypePhrases[static_cast<std::size_t>(role.type)];
+  if (phrase.noun.empty()) return "";
+  const bool core = IsCore(role, op);
+  const std::string part = Words(Message("{}", Short{role.component, 60}));
+  if (phrase.owns_parts) {
+    const std::string owner = OwnerText(role, phrase.noun);
+    if (part.empty()) return "belongs to " + owner;
+    if (core && IsProjection(role.component)) {
+      const bool named = role.component == "projection";
+      return fmt::format(
+          "is the {}{} of {}",
+          role.component == "qkv" ? "query, key and value" : part,
+          named ? "" : " projection", owner);
+    }
+    if (core && role.component != "softmax") {
+      return fmt::format("computes the {} of {}", part, owner);
+    }
+    return fmt::format("{} the {} of {}", core ? "is" : "belongs to", part,
+                       owner);
+  }
+  const std::string noun = part.empty() ? std::string(phrase.noun)
+                                        : part + " " + std::string(phrase.noun);
+  return fmt::format(
+      "{} {} {}{}", core ? "is" : "belongs to", Article(noun), noun,
+      role.layer < 0 ? std::string() : fmt::format(" in layer {}", role.layer));
+}
+
+// "a Linear in BertSelfAttention"; empty if no class is known.
+std::string ClassText(const Tagging& tagging, ModuleId module) {
+  const std::string_view own = ClassOf(tagging, module);
+  if (own.empty()) return "";
+  std::string text = Message("{} {}", Article(own), own);
+  if (module == ModuleTree::kRoot) return text;
+  const ModuleFormat format(tagging);
+  const std::string_view around =
+      ClassOf(tagging, format.TagModule(tagging.modules.Parent(module)));
+  if (!around.empty()) text += Message(" in {}", around);
+  return text;
+}
+
+// ---------------------------------------------------------------- the lines
+std::string ValuesText(const Model& model, std::span<const ValueId> values) {
+  std::vector<std::string> names;
+  for (const ValueId value : values) {
+    names.push_back(value == kNo<ValueId>
+                        ? "-"
+                        : Message("{}", Short{model.ValueName(value), 60}));
+  }
+  return Join(names);
+}
+
+// The role as people write it: "attention/query, self, layer 0".
+std::string RoleText(const Role& role) {
+  std::string text(EnumToWord(kRoleTypeNames, role.type));
+  if (!role.component.empty()) text += "/" + role.component;
+  if (role.attention_kind != AttentionKind::kNone) {
+    text += ", ";
+    text += EnumToWord(kAttentionKindNames, role.attention_kind);
+  }
+  if (role.layer >= 0) text += fmt::format(", layer {}", role.layer);
+  return text;
+}
+
+void AddText(const Model& model, const Tagging& tagging, NodeId node,
+             const Explanation& explanation, Result& result) {
+  result.Line("{}", Ours{Sentence(model, tagging, node)});
+  const Tag& tag = tagging.tags[node];
+  if (tag.tagged()) {
+    const std::string_view name = tagging.modules.Class(tag.module);
+    result.Line("  role   {}\n  class  {}\n  tag    {}",
+                RoleText(tagging.roles[tag.role]), name.empty() ? "-" : name,
+                ModuleFormat(tagging).HierarchyTag(tag));
+  }
+  result.Line("\nnode {}  {}{}{}  {}", NodeList(model).Address(node),
+              model.Domain(node),
+              model.Domain(node).empty() ? "" : "::", model.OpType(node),
+              model[node].name.empty() ? "(no name)" : model[node].name);
+  result.Line("  reads  {}", Ours{ValuesText(model, model.Inputs(node))});
+  result.Line("  gives  {}\n", Ours{ValuesText(model, model.Outputs(node))});
+  bool tagged = false;
+  int place = 0;
+  for (const ExplainedClaim& claim : explanation.claims) {
+    tagged |= claim.wins;
+    result.Line("{} {}. {}: {}", claim.wins ? "*" : " ", ++place, claim.rung,
+                ShownPath(claim.module));
+    result.Line("     {} confidence, source {}",
+                EnumToWord(kConfidenceNames, claim.confidence),
+                EnumToWord(kSourceNames, claim.source));
+    if (!claim.because.empty()) {
+      result.Line("     because {}", claim.because);
+    }
+  }
+  if (explanation.claims.empty()) {
+    result.Line(
+        "no evidence: nothing in the file shows which module produced it");
+  }
+  for (const std::string& note : explanation.notes) {
+    result.Line("  note: {}", note);
+  }
+  result.Line("\n{}", tagged ? "* marks the claim that becomes the tag"
+                             : "the node stays untagged");
+}
+
+Datum ClaimValue(const ExplainedClaim& claim) {
+  return Datum::Object(
+      {{"rung", claim.rung},
+       {"module", claim.module},
+       {"confidence", EnumToWord(kConfidenceNames, claim.confidence)},
+       {"source", EnumToWord(kSourceNames, claim.source)},
+       {"because", claim.because},
+       {"wins", claim.wins}});
 }
 
 }  // namespace
 
-ExitCode RunExplain(const ExplainOptions& options, Terminal& terminal) {
-  const MappingOptions& mapping = options.mapping;
-  const MappingFacts facts = ReadFacts(mapping);
+std::string Sentence(const Model& model, const Tagging& tagging, NodeId node) {
+  const std::string op = Message("{}", Short{model.OpType(node), 60});
+  const Tag& tag = tagging.tags[node];
+  if (!tag.tagged()) {
+    return fmt::format(
+        "This {} stays untagged: nothing in the file says which module made it",
+        op);
+  }
+  std::string does = WhatItDoes(tagging.roles[tag.role], model.OpType(node));
+  if (does.empty()) does = "belongs to a module";
+  const std::string class_text = ClassText(tagging, tag.module);
+  return Message("This {} {}: {}{}{}; {}", op, does,
+                 tagging.modules.Shown(tag.module),
+                 class_text.empty() ? "" : ", ", class_text,
+                 EnumToWord(kConfidenceNames, tag.confidence));
+}
+
+Result ExplainNode(const Model& model, const Tagging& tagging, NodeId node,
+                   const Explanation& explanation) {
+  Result result;
+  AddText(model, tagging, node, explanation, result);
+  const NodeList nodes(model);
+  const NodeTable table(nodes, tagging);
+  std::vector<Column> columns = NodeTable::Columns();
+  columns.pop_back();  // without the origins
+  result.data = Datum::Object({{"sentence", Sentence(model, tagging, node)}});
+  result.data.Add(MembersOf(columns, table.Row(node)));
+  Datum::List claims;
+  for (const ExplainedClaim& claim : explanation.claims) {
+    claims.push_back(ClaimValue(claim));
+  }
+  result.data.Add(
+      {{"claims", std::move(claims)}, {"notes", explanation.notes}});
+  return result;
+}
+
+Result RunExplain(const ExplainOptions& options, Terminal&) {
+  const MappingFacts facts = ReadFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
   const NodeId node = SelectNode(file.model(), options.node);
   const auto [tagging, explanation] = file.Map([&](const Model& model) {
-    return MapAndExplain(model, mapping, facts, node);
+    return MapAndExplain(model, options.mapping, facts, node);
   });
   file.file().CheckUnchanged();
-  terminal.Out(options.json
-                   ? Json(file.model(), tagging, node, explanation)
-                   : ExplanationText(file.model(), tagging, node, explanation));
-  return ExitCode::kOk;
+  return ExplainNode(file.model(), tagging, node, explanation);
 }
 
 }  // namespace onnx_tag

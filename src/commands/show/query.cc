@@ -1,64 +1,39 @@
-#include <fmt/core.h>
+#include <memory>
 
-#include "base/text.h"
 #include "commands/commands.h"
-#include "commands/read/node_rows.h"
-#include "commands/read/selection.h"
-#include "json/writer.h"
+#include "commands/read/nodes.h"
 
 namespace onnx_tag {
-namespace {
 
-// A node without a name is called by its place.
-void PrintNames(const Selection& selection, Terminal& terminal) {
-  const NodeList& nodes = selection.model.nodes();
-  for (const NodeId node : selection.nodes) {
-    const std::string_view name = nodes.Name(node);
-    terminal.Out((name.empty() ? Printable(nodes.Address(node))
-                               : Printable(name, name.size())) +
-                 "\n");
-  }
-}
-
-void PrintTsv(const Selection& selection, Terminal& terminal) {
-  const NodeRows rows(selection.model);
-  terminal.Out(NodeRows::TsvHeader());
-  for (const NodeId node : selection.nodes) terminal.Out(rows.TsvLine(node));
-}
-
-void PrintJson(const Selection& selection, const std::string& query,
-               Terminal& terminal) {
-  const TaggedModel& model = selection.model;
-  const NodeRows rows(model);
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("file").String(model.about().file);
-  json.Key("tags_from").String(model.source());
-  json.Key("query").String(query);
-  json.Key("total_nodes").Number(model.nodes().size());
-  json.Key("matched").Number(selection.nodes.size());
-  json.Key("nodes").BeginArray();
-  for (const NodeId node : selection.nodes) {
-    rows.AddJson(json, node);
-    terminal.Out(json.Take());
-  }
-  json.EndArray().EndObject();
-  terminal.Out(json.Take() + "\n");
-}
-
-}  // namespace
-
-ExitCode RunQuery(const QueryOptions& options, Terminal& terminal) {
-  const Selection selection =
-      SelectNodes(options.model, options.query, options.source, terminal);
-  if (options.json) {
-    PrintJson(selection, options.query, terminal);
-  } else if (options.tsv) {
-    PrintTsv(selection, terminal);
-  } else {
-    PrintNames(selection, terminal);
-  }
-  return selection.nodes.empty() ? ExitCode::kFindings : ExitCode::kOk;
+Result RunQuery(const QueryOptions& options, Terminal& terminal) {
+  const auto selection = std::make_shared<const Selection>(
+      SelectNodes(options.model, options.query, options.source, terminal));
+  const TaggedModel& model = selection->model;
+  Table nodes{NodeTable::Columns(), {}, [selection](const Table::Use& use) {
+                const TaggedModel& from = selection->model;
+                const NodeTable table(from.nodes(), from.tagging());
+                for (const NodeId node : selection->nodes) use(table.Row(node));
+              }};
+  // For people, names alone. A node without a name is called by its place.
+  Table names{{{.longest = std::string::npos}}, {}, {}};
+  names.more = [selection](const Table::Use& use) {
+    const NodeList& list = selection->model.nodes();
+    for (const NodeId node : selection->nodes) {
+      use({list.Name(node).empty() ? Datum(list.Address(node))
+                                   : Datum(list.Name(node))});
+    }
+  };
+  Result result;
+  result.Add(std::move(names));
+  result.data = Datum::Object({{"file", model.about().file},
+                               {"tags_from", model.source()},
+                               {"query", options.query},
+                               {"total_nodes", model.nodes().size()},
+                               {"matched", selection->nodes.size()},
+                               {"nodes", nodes}});
+  result.rows.push_back(std::move(nodes));
+  if (selection->nodes.empty()) result.exit_code = ExitCode::kFindings;
+  return result;
 }
 
 }  // namespace onnx_tag

@@ -1,14 +1,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
 
-#include "base/text.h"
 #include "commands/commands.h"
-#include "commands/read/tag_summary.h"
-#include "commands/read/why_untagged.h"
-#include "commands/show/module_table.h"
-#include "commands/show/show_view.h"
-#include "tagging/module_format.h"
+#include "commands/output/destinations.h"
+#include "commands/read/coverage.h"
+#include "commands/read/model_sizes.h"
+#include "commands/read/modules.h"
+#include "commands/read/nodes.h"
+#include "commands/read/tagged_model.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {
@@ -17,44 +20,69 @@ namespace {
 // Rows that still make a picture; a deeper look is --depth or --module.
 constexpr std::size_t kMostRows = 200;
 
-class ShowText {
+// The nodes of each module, in file order.
+class NodesByModule {
  public:
-  ShowText(const ShowView& view, const ShowOptions& options, Terminal& terminal)
-      : view_(view),
-        tagging_(view.tagging),
-        coverage_(view.coverage),
-        parameters_(view.parameters),
-        options_(options),
-        terminal_(terminal) {}
-
-  void Print();
-
- private:
-  FoldOptions Folding() const;
-  RowNumbers NumbersOf(const std::vector<ModuleId>& modules) const;
-  void PrintHeader();
-  void PrintRow(const NumberColumns& columns, const FoldedRow& row);
-  void PrintNodes(ModuleId module, const std::string& before);
-  void PrintTotals();
-  void PrintAdvice();
-  std::string NameOf(const FoldedRow& row) const;
-  std::string ClassText(ModuleId module) const;
-  std::string Colored(std::string_view text, std::string_view code) const {
-    if (!terminal_.color_out() || text.empty()) return std::string(text);
-    return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+  explicit NodesByModule(const Tagging& tagging) : tags_(tagging.tags) {
+    for (const NodeId node : AllIds<NodeId>(tags_.size())) {
+      nodes_.push_back(node);
+    }
+    std::stable_sort(nodes_.begin(), nodes_.end(), [&](NodeId a, NodeId b) {
+      return tags_[a].module < tags_[b].module;
+    });
+  }
+  // kNo: the untagged ones.
+  std::span<const NodeId> Of(ModuleId module) const {
+    const auto first = std::partition_point(
+        nodes_.begin(), nodes_.end(),
+        [&](NodeId node) { return tags_[node].module < module; });
+    const auto last = std::partition_point(
+        first, nodes_.end(),
+        [&](NodeId node) { return tags_[node].module == module; });
+    return {first, last};
   }
 
-  const ShowView& view_;
-  const Tagging& tagging_;
-  const Coverage& coverage_;
-  const ParameterCounts& parameters_;
-  const ShowOptions& options_;
-  Terminal& terminal_;
-  bool doubtful_ = false;  // a class with a question mark was printed
+ private:
+  const IdVector<NodeId, Tag>& tags_;
+  std::vector<NodeId> nodes_;
 };
 
+// What there is to show.
+struct View {
+  View(const ShowOptions& asked, Terminal& terminal)
+      : options(asked),
+        model(TaggedModel::Load(asked.model, asked.source, terminal)),
+        tagging(model.tagging()),
+        tops(FindModules(tagging.modules, asked.module)),
+        coverage(CountTags(tagging)),
+        counts(tagging),
+        nodes(tagging),
+        tree(tagging, counts),
+        parameters(model.parameters()),
+        total_parameters(parameters.Totals(tagging.modules)),
+        sizes(SizesOf(model, asked.shapes)) {
+    if (sizes) totals = sizes->Totals(tagging.modules);
+  }
+
+  bool whole() const { return tops == std::vector{ModuleTree::kRoot}; }
+
+  const ShowOptions options;
+  const TaggedModel model;
+  const Tagging& tagging;
+  const std::vector<ModuleId> tops;  // of the subtrees to show
+  const Coverage coverage;
+  const ModuleCounts counts;
+  const NodesByModule nodes;
+  const FoldedTree tree;
+  const ParameterCounts parameters;
+  const IdVector<ModuleId, std::uint64_t> total_parameters;
+  const std::optional<sizes::ModelSizes> sizes;  // none for a sidecar
+  IdVector<ModuleId, sizes::Sums> totals;  // of a module and its submodules
+};
+
+// ---------------------------------------------------------------- the header
 std::string OrUnknown(std::string_view text) {
-  return text.empty() ? "unknown" : Printable(text, 100);
+  return Message("{}", text.empty() ? "unknown" : text);
 }
 
 // A list as the value of a header line, continued below itself before it is
@@ -88,12 +116,11 @@ std::string CountsText(const std::array<std::string_view, kCount>& names,
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](auto a, auto b) { return counts[a] > counts[b]; });
-  std::string text;
+  std::vector<std::string> words;
   for (const std::size_t i : order) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", names[i],
-                        WithThousands(counts[i]));
+    words.push_back(fmt::format("{} {}", names[i], WithThousands(counts[i])));
   }
-  return text;
+  return Join(words);
 }
 
 // "BertModel (high), or BertEncoder"
@@ -104,142 +131,230 @@ std::string RootText(const RootClass& root, bool confidence_known) {
   }
   const std::vector<std::string>& others = root.alternatives;
   for (std::size_t i = 0; i < others.size() && i < 2; ++i) {
-    text += ", or " + Printable(others[i], 60);
+    text += Message(", or {}", Short{others[i], 60});
   }
   if (others.size() > 2) text += fmt::format(", or {} more", others.size() - 2);
   return text;
 }
 
-FoldOptions ShowText::Folding() const {
-  FoldOptions folding;
-  folding.fold = !options_.unfold && !options_.nodes;
-  if (options_.depth) folding.depth = *options_.depth;
-  if (options_.depth || !folding.fold) return folding;
-  // As deep as it stays a picture.
-  std::vector<std::size_t> rows;  // by depth
-  for (const ModuleId top : view_.tops) {
-    view_.tree.ForEachRow(top, folding, [&](const FoldedRow& row) {
-      if (rows.size() <= row.depth) rows.resize(row.depth + 1);
-      ++rows[row.depth];
-    });
+void AddHeader(const View& view, Result& result) {
+  const SidecarModel& about = view.model.about();
+  const Coverage& coverage = view.coverage;
+  result.Line("{}: {}{}", Ours{Emphasized(ShownInput(about.file))},
+              Count(coverage.nodes, "node"),
+              view.parameters.all == 0
+                  ? ""
+                  : ", " + Count(view.parameters.all, "parameter"));
+  if (view.sizes && coverage.nodes > 0) {
+    result.Line("  weights     {}\n  FLOPs       {}",
+                Ours{Wrapped(WeightsText(*view.sizes))},
+                FlopsText(*view.sizes));
   }
-  std::size_t all = 0;
-  for (std::size_t depth = 0; depth < rows.size(); ++depth) {
-    all += rows[depth];
-    if (all > kMostRows && depth > 1) {
-      folding.depth = depth - 1;
-      break;
-    }
+  // Tags in a file do not say what they were read from.
+  const bool in_file = view.model.source() == TaggedModel::kInFile;
+  result.Line("  root class  {}", RootText(view.tagging.root, !in_file));
+  result.Line("  producer    {}{}", OrUnknown(about.producer),
+              about.dialect.empty() ? "" : ", dialect " + about.dialect);
+  result.Line("  tagged      {} of {} ({}){}{}", WithThousands(coverage.tagged),
+              WithThousands(coverage.nodes),
+              PercentText(coverage.tagged, coverage.nodes),
+              coverage.tagged == 0 ? "" : ": ", ConfidenceText(coverage));
+  if (coverage.tagged > 0) {
+    result.Line("  evidence    {}",
+                CountsText(kSourceNames, coverage.by_source));
+    result.Line("  roles       {}",
+                Ours{Wrapped(CountsText(kRoleTypeNames, coverage.by_type))});
   }
-  return folding;
+  result.Line("");
 }
 
-RowNumbers ShowText::NumbersOf(const std::vector<ModuleId>& modules) const {
-  RowNumbers numbers;
+// ---------------------------------------------------------------- the tree
+struct Numbers {
+  std::uint64_t nodes = 0;
+  Datum::Levels by_confidence = {};
+  std::uint64_t parameters = 0;
+  std::uint64_t flops = 0;
+};
+
+Numbers NumbersOf(const View& view, const std::vector<ModuleId>& modules) {
+  Numbers numbers;
   for (const ModuleId id : modules) {
-    numbers.nodes += view_.counts.Total(id);
-    numbers.parameters += view_.total_parameters[id];
-    if (view_.sizes) numbers.flops += view_.totals[id].flops;
+    numbers.nodes += view.counts.Total(id);
+    numbers.parameters += view.total_parameters[id];
+    if (view.sizes) numbers.flops += view.totals[id].flops;
     for (std::size_t level = 0; level < 4; ++level) {
-      numbers.by_confidence[level] += view_.counts.ByConfidence(id)[level];
+      numbers.by_confidence[level] += view.counts.ByConfidence(id)[level];
     }
   }
   return numbers;
 }
 
-void ShowText::PrintHeader() {
-  const SidecarModel& about = view_.model.about();
-  const std::string name =
-      about.file == "-" ? "standard input" : Printable(about.file);
-  const std::string parameters =
-      parameters_.all == 0
-          ? ""
-          : fmt::format(", {}", Count(parameters_.all, "parameter"));
-  terminal_.Out(fmt::format("{}: {}{}\n", Colored(name, "1"),
-                            Count(coverage_.nodes, "node"), parameters));
-  if (view_.sizes && coverage_.nodes > 0) {
-    terminal_.Out(fmt::format("  weights     {}\n  FLOPs       {}\n",
-                              Wrapped(WeightsText(*view_.sizes)),
-                              FlopsText(*view_.sizes)));
+bool HasOtherClasses(const Tagging& tagging, ModuleId module) {
+  return Index(module) < tagging.facts.size() &&
+         !tagging.facts[module].candidates.empty() &&
+         !ClassOf(tagging, module).empty();
+}
+
+// How deep the tree is shown, and whether a class in it has a question mark.
+struct Extent {
+  FoldOptions folding;
+  bool cut = false;  // to stay a picture
+  bool doubtful = false;
+};
+
+Extent FindExtent(const View& view) {
+  Extent extent;
+  extent.folding.fold = !view.options.unfold && !view.options.nodes;
+  if (view.options.depth) extent.folding.depth = *view.options.depth;
+  struct Level {
+    std::size_t rows = 0;
+    bool doubtful = false;
+  };
+  std::vector<Level> levels;
+  for (const ModuleId top : view.tops) {
+    view.tree.ForEachRow(top, extent.folding, [&](const FoldedRow& row) {
+      if (levels.size() <= row.depth) levels.resize(row.depth + 1);
+      ++levels[row.depth].rows;
+      levels[row.depth].doubtful |=
+          HasOtherClasses(view.tagging, row.modules.front());
+    });
   }
-  // Tags in a file do not say what they were read from.
-  const bool in_file = view_.model.source() == "tags in the file";
-  terminal_.Out(
-      fmt::format("  root class  {}\n", RootText(tagging_.root, !in_file)));
-  terminal_.Out(fmt::format(
-      "  producer    {}{}\n", OrUnknown(about.producer),
-      about.dialect.empty() ? ""
-                            : ", dialect " + Printable(about.dialect, 100)));
-  terminal_.Out(fmt::format(
-      "  tagged      {} of {} ({}){}{}\n", WithThousands(coverage_.tagged),
-      WithThousands(coverage_.nodes),
-      PercentText(coverage_.tagged, coverage_.nodes),
-      coverage_.tagged == 0 ? "" : ": ", ConfidenceText(coverage_)));
-  if (coverage_.tagged > 0) {
-    terminal_.Out(fmt::format("  evidence    {}\n",
-                              CountsText(kSourceNames, coverage_.by_source)));
-    terminal_.Out(
-        fmt::format("  roles       {}\n",
-                    Wrapped(CountsText(kRoleTypeNames, coverage_.by_type))));
-  }
-  terminal_.Out("\n");
-}
-
-std::string ShowText::NameOf(const FoldedRow& row) const {
-  if (row.depth > 0) return row.label;
-  const ModuleId top = row.modules.front();
-  return top == ModuleTree::kRoot ? "<root>"
-                                  : Printable(tagging_.modules.Path(top), 200);
-}
-
-// A class that others fit as well gets a question mark.
-std::string ShowText::ClassText(ModuleId module) const {
-  std::string_view name = tagging_.modules.Class(module);
-  if (module == ModuleTree::kRoot && name.empty()) name = tagging_.root.name;
-  if (name.empty()) return "";
-  const bool doubtful = Index(module) < tagging_.facts.size() &&
-                        !tagging_.facts[module].candidates.empty();
-  return Printable(name, 200) + (doubtful ? "?" : "");
-}
-
-void ShowText::PrintRow(const NumberColumns& columns, const FoldedRow& row) {
-  const std::string class_name = ClassText(row.modules.front());
-  doubtful_ |= class_name.ends_with('?');
-  std::string line = columns.Row(NumbersOf(row.modules)) + row.branch +
-                     NameOf(row) + (class_name.empty() ? "" : "  ") +
-                     Colored(class_name, "36");
-  if (row.modules.size() > 1) line += fmt::format(" ×{}", row.modules.size());
-  terminal_.Out(line + "\n");
-  for (const ModuleId id : row.modules) {
-    PrintNodes(id, columns.Blank() + row.below + "  ");
-  }
-}
-
-void ShowText::PrintNodes(ModuleId module, const std::string& before) {
-  if (!options_.nodes) return;
-  const NodeList& nodes = view_.model.nodes();
-  for (const NodeId node : view_.nodes.Of(module)) {
-    std::string line = before + Printable(nodes.Address(node), 80);
-    for (const std::string_view word : {nodes.Op(node), nodes.Name(node)}) {
-      if (!word.empty()) line += " " + Printable(word, 200);
+  std::size_t all = 0;
+  for (std::size_t depth = 0; depth < levels.size(); ++depth) {
+    all += levels[depth].rows;
+    if (all > kMostRows && depth > 1 && extent.folding.fold &&
+        !view.options.depth) {
+      extent.folding.depth = depth - 1;
+      extent.cut = true;
+      break;
     }
-    terminal_.Out(line + "\n");
+    extent.doubtful |= levels[depth].doubtful;
   }
+  return extent;
 }
 
-void ShowText::PrintTotals() {
-  if (!view_.whole()) {
-    std::uint64_t shown = 0;
-    for (const ModuleId top : view_.tops) shown += view_.counts.Total(top);
-    terminal_.Out(fmt::format("\n{} of {}\n", WithThousands(shown),
-                              Count(coverage_.nodes, "node")));
+class TreeTable {
+ public:
+  TreeTable(std::shared_ptr<const View> view, const FoldOptions& folding)
+      : view_(std::move(view)), folding_(folding) {
+    all_.nodes = view_->coverage.nodes;
+    all_.parameters = view_->parameters.all;
+    if (view_->sizes && FlopsKnown(*view_->sizes)) {
+      all_.flops = view_->sizes->all.flops;
+    }
+  }
+
+  Table Make() const {
+    const std::size_t digits = std::to_string(all_.nodes).size();
+    Table table{
+        {Right("nodes", std::max<std::size_t>(digits, 5)), Right("share", 7)},
+        {},
+        {}};
+    if (all_.parameters > 0) table.columns.push_back(Right("params", 8));
+    if (all_.flops > 0) table.columns.push_back(Right("FLOPs", 8));
+    table.columns.push_back({.heading = "sure", .width = 8});
+    table.columns.push_back(
+        {.heading = "module", .ragged = true, .longest = std::string::npos});
+    table.columns.push_back({.heading = "class", .ragged = true});
+    table.more = [self = *this](const Table::Use& use) { self.Rows(use); };
+    return table;
+  }
+
+ private:
+  static Column Right(std::string heading, std::size_t width) {
+    return {.heading = std::move(heading), .right = true, .width = width};
+  }
+
+  void Rows(const Table::Use& use) const {
+    for (const ModuleId top : view_->tops) {
+      view_->tree.ForEachRow(top, folding_, [&](const FoldedRow& row) {
+        Module(row, use);
+        for (const ModuleId id : row.modules) {
+          Nodes(id, row.below + "  ", use);
+        }
+      });
+    }
+    if (!view_->whole()) return;
+    Numbers untagged;
+    untagged.nodes = view_->coverage.untagged();
+    untagged.parameters = view_->parameters.unplaced;
+    if (view_->sizes) untagged.flops = view_->sizes->untagged.flops;
+    use(Row(untagged, {Datum("[untagged]").Colored("33")}));
+    Nodes(kNo<ModuleId>, "  ", use);
+  }
+
+  void Module(const FoldedRow& row, const Table::Use& use) const {
+    const ModuleId module = row.modules.front();
+    std::string label =
+        row.depth > 0
+            ? row.label
+            : Message("{}", Short{view_->tagging.modules.Shown(module), 200});
+    // A class that others fit as well gets a question mark.
+    std::string name(ClassOf(view_->tagging, module));
+    if (HasOtherClasses(view_->tagging, module)) name += '?';
+    if (row.modules.size() > 1) {
+      (name.empty() ? label : name) += fmt::format(" ×{}", row.modules.size());
+    }
+    use(Row(NumbersOf(*view_, row.modules),
+            {row.branch + label, Datum(name).Colored("36")}));
+  }
+
+  void Nodes(ModuleId module, const std::string& before,
+             const Table::Use& use) const {
+    if (!view_->options.nodes) return;
+    const NodeList& nodes = view_->model.nodes();
+    for (const NodeId node : view_->nodes.Of(module)) {
+      std::string line = before + Message("{}", nodes.Address(node));
+      for (const std::string_view word : {nodes.Op(node), nodes.Name(node)}) {
+        if (!word.empty()) line += Message(" {}", Short{word, 200});
+      }
+      Table::Row row(2u + (all_.parameters > 0 ? 1u : 0u) +
+                     (all_.flops > 0 ? 1u : 0u));
+      row.emplace_back(Datum::Levels{});
+      row.emplace_back(std::move(line));
+      use(row);
+    }
+  }
+
+  Table::Row Row(const Numbers& numbers, Table::Row names) const {
+    Table::Row row = {numbers.nodes, ShareText(numbers.nodes, all_.nodes)};
+    const auto share = [&](std::uint64_t part, std::uint64_t whole) {
+      if (whole == 0) return;
+      row.push_back(part == 0 ? Datum() : Datum(ShareText(part, whole)));
+    };
+    share(numbers.parameters, all_.parameters);
+    share(numbers.flops, all_.flops);
+    row.emplace_back(numbers.by_confidence);
+    row.insert(row.end(), names.begin(), names.end());
+    return row;
+  }
+
+  // "12.5%", "-" of nothing.
+  static std::string ShareText(std::uint64_t part, std::uint64_t whole) {
+    if (whole == 0) return "-";
+    return fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) /
+                                      static_cast<double>(whole));
+  }
+
+  std::shared_ptr<const View> view_;
+  FoldOptions folding_;
+  Numbers all_;
+};
+
+// ---------------------------------------------------------------- the rest
+void AddTotals(const View& view, Result& result) {
+  const Coverage& coverage = view.coverage;
+  if (view.whole()) {
+    result.Line("\n{}: {} tagged ({}) + {} untagged",
+                Count(coverage.nodes, "node"), WithThousands(coverage.tagged),
+                PercentText(coverage.tagged, coverage.nodes),
+                WithThousands(coverage.untagged()));
     return;
   }
-  terminal_.Out(fmt::format("\n{}: {} tagged ({}) + {} untagged\n",
-                            Count(coverage_.nodes, "node"),
-                            WithThousands(coverage_.tagged),
-                            PercentText(coverage_.tagged, coverage_.nodes),
-                            WithThousands(coverage_.untagged())));
+  std::uint64_t shown = 0;
+  for (const ModuleId top : view.tops) shown += view.counts.Total(top);
+  result.Line("\n{} of {}", WithThousands(shown),
+              Count(coverage.nodes, "node"));
 }
 
 // Nodes that the root got for want of anything better are covered, but
@@ -252,78 +367,115 @@ std::uint64_t PlacedNodes(const Tagging& tagging) {
       }));
 }
 
-void ShowText::PrintAdvice() {
-  if (2 * PlacedNodes(tagging_) >= coverage_.nodes) return;
-  if (tagging_.strategy == "usage_based") {
-    terminal_.Out(
+void AddAdvice(const View& view, Result& result) {
+  const Coverage& coverage = view.coverage;
+  const std::uint64_t placed = PlacedNodes(view.tagging);
+  if (2 * placed >= coverage.nodes) return;
+  if (view.tagging.strategy == "usage_based") {
+    result.Line(
         "\nusage_based uses direct evidence only. It also needs a class "
-        "outside "
-        "torch.nn, or\none of --torch-nn-exceptions, on the path. A model of "
-        "plain torch.nn modules can\nget no tags. Use enhanced_semantic for "
-        "more tags.\n");
+        "outside torch.nn, or\none of --torch-nn-exceptions, on the path. A "
+        "model of plain torch.nn modules can\nget no tags. Use "
+        "enhanced_semantic for more tags.");
     return;
   }
   // Most nodes may be tagged, and still only the root may be known.
   const std::string share =
-      2 * coverage_.tagged < coverage_.nodes
+      2 * coverage.tagged < coverage.nodes
           ? "less than half of the nodes have a module"
           : fmt::format("{} of {} tags only name the root, with low confidence",
-                        WithThousands(coverage_.tagged - PlacedNodes(tagging_)),
-                        WithThousands(coverage_.tagged));
-  const SidecarModel& about = view_.model.about();
-  terminal_.Out(fmt::format(
-      "\n{}: the names say little about modules\n(dialect {}). {}", share,
-      OrUnknown(about.dialect), AdviceFor(about.dialect, about.producer)));
+                        WithThousands(coverage.tagged - placed),
+                        WithThousands(coverage.tagged));
+  const SidecarModel& about = view.model.about();
+  result.Line("\n{}: the names say little about modules\n(dialect {}). {}",
+              share, OrUnknown(about.dialect),
+              Ours{AdviceFor(about.dialect, about.producer)});
 }
 
-void ShowText::Print() {
-  PrintHeader();
-  RowNumbers all;
-  all.nodes = coverage_.nodes;
-  all.parameters = parameters_.all;
-  if (view_.sizes && FlopsKnown(*view_.sizes)) {
-    all.flops = view_.sizes->all.flops;
+// ---------------------------------------------------------------- for programs
+Datum NodesValue(const View& view, ModuleId module) {
+  Datum::List list;
+  for (const NodeId node : view.nodes.Of(module)) {
+    list.push_back(NodeValue(view.model.nodes(), node));
   }
-  const NumberColumns columns(all, terminal_.color_out());
-  const FoldOptions folding = Folding();
-  terminal_.Out(columns.Header() + "module  class\n");
-  for (const ModuleId top : view_.tops) {
-    view_.tree.ForEachRow(
-        top, folding, [&](const FoldedRow& row) { PrintRow(columns, row); });
+  return list;
+}
+
+Datum ModuleValue(const View& view, ModuleId module) {
+  const Tagging& tagging = view.tagging;
+  Datum object = Datum::Object(
+      {{"path", tagging.modules.Path(module)},
+       {"class", Datum::OrNull(tagging.modules.Class(module))},
+       {"candidates", Index(module) < tagging.facts.size()
+                          ? Datum(tagging.facts[module].candidates)
+                          : Datum(Datum::List())},
+       {"nodes", view.counts.Own(module)},
+       {"total_nodes", view.counts.Total(module)},
+       {"parameters", view.parameters.own[module]},
+       {"total_parameters", view.total_parameters[module]}});
+  if (view.sizes) {
+    object.Add({{"bytes", view.sizes->own[module].bytes},
+                {"total_bytes", view.totals[module].bytes},
+                {"flops", view.sizes->own[module].flops},
+                {"total_flops", view.totals[module].flops},
+                {"total_unknown_flops", view.totals[module].unknown_flops}});
   }
-  if (view_.whole()) {
-    RowNumbers untagged;
-    untagged.nodes = coverage_.untagged();
-    untagged.parameters = parameters_.unplaced;
-    if (view_.sizes) untagged.flops = view_.sizes->untagged.flops;
-    terminal_.Out(columns.Row(untagged) + Colored("[untagged]", "33") + "\n");
-    PrintNodes(kNo<ModuleId>, columns.Blank() + "  ");
+  object.Set("by_confidence",
+             CountsValue(kConfidenceNames, view.counts.ByConfidence(module)));
+  if (view.options.nodes) object.Set("node_list", NodesValue(view, module));
+  return object;
+}
+
+Datum Data(const std::shared_ptr<const View>& view) {
+  const SidecarModel& about = view->model.about();
+  const RootClass& root = view->tagging.root;
+  Datum data = Datum::Object(
+      {{"file", about.file}, {"tags_from", view->model.source()}});
+  data.Add(CoverageMembers(view->coverage));
+  data.Add({{"by_type", CountsValue(kRoleTypeNames, view->coverage.by_type)},
+            {"parameters", view->parameters.all},
+            {"unplaced_parameters", view->parameters.unplaced}});
+  data.Add(SizeMembers(view->sizes));
+  data.Add({{"producer", Datum::OrNull(about.producer)},
+            {"dialect", Datum::OrNull(about.dialect)},
+            {"root_class", Datum::OrNull(root.name)},
+            {"root_confidence", Datum::OrNull(root.ConfidenceName())},
+            {"root_alternatives", root.alternatives},
+            {"strategy", Datum::OrNull(view->tagging.strategy)},
+            {"modules", Datum::Stream([view](const Datum::Use& use) {
+               FoldOptions all{false, std::nullopt};
+               if (view->options.depth) all.depth = *view->options.depth;
+               for (const ModuleId top : view->tops) {
+                 view->tree.ForEachRow(top, all, [&](const FoldedRow& row) {
+                   use(ModuleValue(*view, row.modules.front()));
+                 });
+               }
+             })}});
+  if (view->options.nodes && view->whole()) {
+    data.Set("untagged_nodes", NodesValue(*view, kNo<ModuleId>));
   }
-  PrintTotals();
-  terminal_.Out(
-      fmt::format("sure: {}{}\n", columns.Legend(),
-                  doubtful_ ? "; Class?: other classes also fit" : ""));
-  if (folding.depth && !options_.depth) {
-    terminal_.Out(fmt::format(
-        "{} levels are shown; --depth N shows more, --module PATH a part\n",
-        *folding.depth));
-  }
-  PrintAdvice();
+  return data;
 }
 
 }  // namespace
 
-ExitCode RunShow(const ShowOptions& options, Terminal& terminal) {
-  const TaggedModel model =
-      TaggedModel::Load(options.model, options.source, terminal);
-  const ShowView view(model, FindTops(model.tagging(), options.module),
-                      options.shapes);
-  if (options.json) {
-    PrintShowJson(view, options, terminal);
-  } else {
-    ShowText(view, options, terminal).Print();
+Result RunShow(const ShowOptions& options, Terminal& terminal) {
+  const auto view = std::make_shared<const View>(options, terminal);
+  const Extent extent = FindExtent(*view);
+  Result result;
+  AddHeader(*view, result);
+  result.Add(TreeTable(view, extent.folding).Make());
+  AddTotals(*view, result);
+  result.Line("sure: █ certain  ▓ high  ▒ medium  ░ low{}",
+              extent.doubtful ? "; Class?: other classes also fit" : "");
+  if (extent.cut) {
+    result.Line(
+        "{} levels are shown; --depth N shows more, --module PATH a part",
+        *extent.folding.depth);
   }
-  return ExitCode::kOk;
+  AddAdvice(*view, result);
+  result.data = Data(view);
+  return result;
 }
 
 }  // namespace onnx_tag

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/text.h"
 #include "commands/commands.h"
-#include "commands/read/fact_files.h"
-#include "commands/read/tag_summary.h"
-#include "json/writer.h"
+#include "commands/output/destinations.h"
+#include "commands/read/coverage.h"
+#include "commands/read/tagged_model.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"
 
@@ -88,86 +87,91 @@ std::uint64_t Auxiliary(const Coverage& coverage) {
   return coverage.by_source[static_cast<std::size_t>(Source::kAuxiliary)];
 }
 
-std::string Table(const std::string& file, const std::vector<Outcome>& rows) {
-  std::string text = fmt::format(
-      "{}: {}\n\n{:<18} {:>8} {:>8} {:>7} {:>7} {:>7} {:>9} {:>9}  {}\n",
-      file == "-" ? "standard input" : Printable(file),
-      Count(rows.front().coverage.nodes, "node"), "strategy", "tagged",
-      "certain", "high", "medium", "low", "auxiliary", "untagged",
-      "as " + std::string(rows.front().info.name));
-  std::string missing;
+Datum OutcomeValue(const Outcome& row) {
+  Datum value = Datum::Object({{"name", row.info.name},
+                               {"help", row.info.help},
+                               {"missing", Datum::OrNull(row.missing)}});
+  if (!row.missing.empty()) return value;
+  Datum levels = Datum::Object({});
+  for (std::size_t i = kConfidenceNames.size(); i-- > 0;) {
+    levels.Set(std::string(kConfidenceNames[i]), row.coverage.by_confidence[i]);
+  }
+  value.Add(TaggedMembers(row.coverage));
+  value.Add({{"auxiliary", Auxiliary(row.coverage)},
+             {"by_confidence", std::move(levels)},
+             {"agreement", Datum::Object({{"both", row.agreement.both},
+                                          {"same", row.agreement.same}})}});
+  return value;
+}
+
+Result CompareOn(const std::string& file, const std::vector<Outcome>& rows) {
+  const auto right = [](const char* heading, std::size_t width) {
+    return Column{.heading = heading, .right = true, .width = width};
+  };
+  const std::string first(rows.front().info.name);
+  Table table{{{.heading = "strategy", .width = 18},
+               right("tagged", 9),
+               right("certain", 9),
+               right("high", 8),
+               right("medium", 8),
+               right("low", 8),
+               right("auxiliary", 10),
+               right("untagged", 10),
+               {.heading = "as " + first}},
+              {},
+              {}};
+  Result result;
+  Datum::List outcomes;
+  result.Line("{}: {}\n", ShownInput(file),
+              Count(rows.front().coverage.nodes, "node"));
   for (const Outcome& row : rows) {
-    const Coverage& coverage = row.coverage;
+    outcomes.push_back(OutcomeValue(row));
     if (!row.missing.empty()) {
-      text += fmt::format("{:<18} {:>8}\n", row.info.name, "-");
-      missing += fmt::format("\n{}\n", row.missing);
+      table.rows.push_back({row.info.name, "-"});
       continue;
     }
-    const auto& levels = coverage.by_confidence;
-    text += fmt::format(
-        "{:<18} {:>8} {:>8} {:>7} {:>7} {:>7} {:>9} {:>9}  {}\n", row.info.name,
-        PercentText(coverage.tagged, coverage.nodes), levels[3], levels[2],
-        levels[1], levels[0], Auxiliary(coverage), coverage.untagged(),
-        row.agreement.both == 0
-            ? "-"
-            : fmt::format("{} of {}",
-                          PercentText(row.agreement.same, row.agreement.both),
-                          WithThousands(row.agreement.both)));
-  }
-  return text + missing;
-}
-
-void AddOutcome(JsonWriter& json, const Outcome& row) {
-  json.BeginObject();
-  json.Key("name").String(row.info.name);
-  json.Key("help").String(row.info.help);
-  json.Key("missing").StringOrNull(row.missing);
-  if (row.missing.empty()) {
     const Coverage& coverage = row.coverage;
-    AddTagged(json, coverage);
-    json.Key("auxiliary").Number(Auxiliary(coverage));
-    json.Key("by_confidence").BeginObject();
-    for (std::size_t i = kConfidenceNames.size(); i-- > 0;) {
-      json.Key(kConfidenceNames[i]).Number(coverage.by_confidence[i]);
-    }
-    json.EndObject();
-    json.Key("agreement").BeginObject();
-    json.Key("both").Number(row.agreement.both);
-    json.Key("same").Number(row.agreement.same);
-    json.EndObject();
+    const auto& levels = coverage.by_confidence;
+    table.rows.push_back(
+        {row.info.name, PercentText(coverage.tagged, coverage.nodes), levels[3],
+         levels[2], levels[1], levels[0], Auxiliary(coverage),
+         coverage.untagged(),
+         row.agreement.both == 0
+             ? "-"
+             : PercentText(row.agreement.same, row.agreement.both) + " of " +
+                   WithThousands(row.agreement.both)});
   }
-  json.EndObject();
+  result.Add(std::move(table));
+  for (const Outcome& row : rows) {
+    if (!row.missing.empty()) result.Line("\n{}", Ours{row.missing});
+  }
+  result.data = std::move(outcomes);
+  return result;
 }
 
-void PrintList(const StrategiesOptions& options, Terminal& terminal) {
-  if (!options.json) {
-    for (const StrategyInfo& strategy : Strategies()) {
-      terminal.Out(fmt::format("{:<18} {}\n", strategy.name, strategy.help));
-      const std::string_view need = NeedText(strategy.need);
-      if (!need.empty()) terminal.Out(fmt::format("{:<18} {}\n", "", need));
-    }
-    return;
-  }
-  JsonWriter json;
-  json.BeginArray();
+Result List() {
+  Result result;
+  Table table{{{.key = "name", .width = 17}, {.key = "help"}, {.key = "needs"}},
+              {},
+              {}};
+  Datum::List list;
   for (const StrategyInfo& strategy : Strategies()) {
-    json.BeginObject();
-    json.Key("name").String(strategy.name);
-    json.Key("help").String(strategy.help);
-    json.Key("needs").StringOrNull(NeedText(strategy.need));
-    json.EndObject();
+    const std::string_view need = NeedText(strategy.need);
+    table.rows.push_back({strategy.name, strategy.help});
+    if (!need.empty()) table.rows.push_back({"", need});
+    list.push_back(Datum::Object({{"name", strategy.name},
+                                  {"help", strategy.help},
+                                  {"needs", Datum::OrNull(need)}}));
   }
-  json.EndArray();
-  terminal.Out(json.text() + "\n");
+  result.Add(std::move(table));
+  result.data = std::move(list);
+  return result;
 }
 
 }  // namespace
 
-ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal) {
-  if (options.model.empty()) {
-    PrintList(options, terminal);
-    return ExitCode::kOk;
-  }
+Result RunStrategies(const StrategiesOptions& options, Terminal&) {
+  if (options.model.empty()) return List();
   // Files that cannot be read are wrong usage, whoever they are for.
   const MappingFacts facts = ReadFacts(options.mapping);
   const ModelFile file = ModelFile::Open(options.model);
@@ -175,16 +179,7 @@ ExitCode RunStrategies(const StrategiesOptions& options, Terminal& terminal) {
     return RunAll(model, options.mapping, facts);
   });
   file.file().CheckUnchanged();
-  if (!options.json) {
-    terminal.Out(Table(options.model, outcomes));
-    return ExitCode::kOk;
-  }
-  JsonWriter json;
-  json.BeginArray();
-  for (const Outcome& outcome : outcomes) AddOutcome(json, outcome);
-  json.EndArray();
-  terminal.Out(json.text() + "\n");
-  return ExitCode::kOk;
+  return CompareOn(options.model, outcomes);
 }
 
 }  // namespace onnx_tag

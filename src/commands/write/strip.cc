@@ -1,10 +1,5 @@
-#include <fmt/core.h>
-
-#include "base/text.h"
 #include "commands/commands.h"
 #include "commands/output/destinations.h"
-#include "commands/output/external_data.h"
-#include "commands/output/pending_outputs.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"
 #include "tagging/renames.h"
@@ -13,7 +8,7 @@
 
 namespace onnx_tag {
 
-ExitCode RunStrip(const StripOptions& options, Terminal& terminal) {
+Result RunStrip(const StripOptions& options, Terminal& terminal) {
   const ModelFile file = ModelFile::Open(options.model);
   const std::string fault = ReadRenames(file.model()).fault;
   if (!fault.empty()) {
@@ -21,7 +16,7 @@ ExitCode RunStrip(const StripOptions& options, Terminal& terminal) {
          "{}: its record of renamed initializers ({}) does not fit the file: "
          "{}\n  strip the file that `weights --rename` wrote, before another "
          "program changes it",
-         Printable(options.model), keys::kRenamed, fault);
+         options.model, keys::kRenamed, fault);
   }
   TagWriter writer(file.model());
   const std::string path =
@@ -36,27 +31,22 @@ ExitCode RunStrip(const StripOptions& options, Terminal& terminal) {
   }
   WarnOfExternalData(file, terminal);
   outputs.Finish();
-  if (options.quiet) return ExitCode::kOk;
 
-  const bool unchanged =
-      outputs.FateOf(path) == PendingOutputs::Fate::kUnchanged;
-  const std::string text = fmt::format(
-      "{}: {}\n  {} {}\n",
-      options.model == "-" ? "standard input" : Printable(options.model),
-      writer.changes()
-          ? fmt::format("removed {} bytes of tags",
-                        WithThousands(file.file().size() - writer.new_size()))
-          : "no tags found",
-      unchanged               ? "unchanged"
-      : options.write.dry_run ? "would write"
-                              : "wrote",
-      path == "-" ? "standard output" : Printable(path));
-  if (path == "-" && !options.write.dry_run) {
-    terminal.Err(text);
-  } else {
-    terminal.Out(text);
-  }
-  return ExitCode::kOk;
+  Result result;
+  result.streams = path == "-" && !options.write.dry_run;
+  result.Line("{}: {}", ShownInput(options.model),
+              writer.changes()
+                  ? "removed " +
+                        WithThousands(file.file().size() - writer.new_size()) +
+                        " bytes of tags"
+                  : "no tags found");
+  const bool same = outputs.FateOf(path) == PendingOutputs::Fate::kUnchanged;
+  result.Line("  {} {}",
+              same                    ? "unchanged"
+              : options.write.dry_run ? "would write"
+                                      : "wrote",
+              ShownOutput(path));
+  return result;
 }
 
 }  // namespace onnx_tag

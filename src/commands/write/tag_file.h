@@ -1,4 +1,4 @@
-// One model tagged, and what there is to say about it.
+// One model tagged and written: what `tag` and `transfer` share.
 #ifndef ONNX_TAG_COMMANDS_WRITE_TAG_FILE_H_
 #define ONNX_TAG_COMMANDS_WRITE_TAG_FILE_H_
 
@@ -7,23 +7,29 @@
 #include <string_view>
 #include <vector>
 
-#include "commands/options.h"
+#include "commands/commands.h"
 #include "commands/output/destinations.h"
-#include "commands/read/tag_summary.h"
+#include "io/inputs.h"
 #include "io/terminal.h"
+#include "model/model_file.h"
 
 namespace onnx_tag {
 
+// What became of a model.
 struct TagReport {
-  TagSummary summary;
+  std::string file;
+  std::string output;   // empty: none
+  std::string sidecar;  // empty: none
+  PendingOutputs::Fate output_fate = PendingOutputs::Fate::kUnknown;
+  PendingOutputs::Fate sidecar_fate = PendingOutputs::Fate::kUnknown;
+  bool dry_run = false;
   Coverage coverage;
   std::string dialect;
   std::string root_class;
-  std::vector<std::string> warnings;        // weights not found, odd facts
-  std::vector<std::string> findings;        // gates that are not met
-  std::vector<std::string> finding_titles;  // none: all are such gates
-  bool current = false;  // --skip-current: nothing was to be done
-  bool streams = false;  // an output goes to standard output
+  std::vector<std::string> warnings;  // weights not found, odd facts
+  std::vector<std::string> findings;  // gates that are not met
+  bool current = false;               // --skip-current: nothing was to be done
+  bool streams = false;               // an output goes to standard output
 };
 
 // Takes lines of NDJSON, whole ones.
@@ -36,6 +42,17 @@ using NodeLines = std::function<void(std::string_view)>;
 void TagFile(const std::string& input, const Destinations& destinations,
              const TagOptions& options, const MappingFacts& facts,
              const NodeLines& nodes, Terminal& terminal, TagReport& report);
+
+// Writes the tagged model, the sidecar or both, all or nothing, and notes in
+// `report` what became of them, also where it throws. `inputs` are the files
+// that the command read besides `file`.
+void WriteTagged(const ModelFile& file, const Tagging& tagging, Inputs inputs,
+                 const Destinations& destinations, const TagOptions& options,
+                 Terminal& terminal, TagReport& report);
+
+// What people and programs are told of it.
+void AddSummary(const TagReport& report, Result& result);
+Datum::Members SummaryMembers(const TagReport& report);
 
 }  // namespace onnx_tag
 

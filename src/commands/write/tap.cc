@@ -1,17 +1,16 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "base/glob.h"
-#include "base/text.h"
-#include "commands/new_model_commands.h"
+#include "commands/commands.h"
 #include "commands/output/destinations.h"
-#include "commands/read/tag_source.h"
-#include "commands/write/module_values.h"
 #include "commands/write/new_models.h"
 #include "edit/graph_edit.h"
 #include "edit/part.h"
-#include "json/writer.h"
+#include "graph/data_values.h"
 #include "model/onnx_fields.h"
 #include "protobuf/messages.h"
 #include "sizes/element_types.h"
@@ -20,6 +19,147 @@
 namespace onnx_tag {
 namespace {
 
+// What goes into each module and what comes out of it: values of the main
+// graph that cross the module's border.
+class ModuleValues {
+ public:
+  // Takes time in edges and the depth of the module tree.
+  ModuleValues(const Model& model, const Tagging& tagging);
+
+  // In the order in which they are made, or first read. Shapes and masks are
+  // left out where the module has other values.
+  const std::vector<ValueId>& Outputs(ModuleId id) const {
+    return outputs_[id];
+  }
+  const std::vector<ValueId>& Inputs(ModuleId id) const { return inputs_[id]; }
+
+  // Where the nodes of the module and of those below it are. Only values of the
+  // main graph can be graph outputs.
+  struct Places {
+    bool main = false;
+    bool subgraph = false;
+    bool function = false;
+  };
+  const Places& PlacesOf(ModuleId id) const { return places_[id]; }
+
+ private:
+  using Lists = IdVector<ModuleId, std::vector<ValueId>>;
+  void FindPlaces();
+  void FindOutputs();
+  void FindInputs();
+  void PreferData(Lists& lists) const;
+  ModuleId ModuleOf(NodeId node) const;
+
+  const Model& model_;
+  const Tagging& tagging_;
+  Lists outputs_;
+  Lists inputs_;
+  IdVector<ModuleId, Places> places_;
+};
+
+ModuleValues::ModuleValues(const Model& model, const Tagging& tagging)
+    : model_(model),
+      tagging_(tagging),
+      outputs_(tagging.modules.size()),
+      inputs_(tagging.modules.size()),
+      places_(tagging.modules.size()) {
+  FindPlaces();
+  FindOutputs();
+  FindInputs();
+  PreferData(outputs_);
+  PreferData(inputs_);
+}
+
+void ModuleValues::FindPlaces() {
+  for (const NodeId node : model_.Nodes()) {
+    if (!tagging_.tags[node].tagged()) continue;
+    Places& places = places_[tagging_.tags[node].module];
+    const Graph* graph = &model_[model_[node].graph];
+    bool inside = false;
+    while (graph->kind == GraphKind::kSubgraph) {
+      inside = true;
+      graph = &model_[graph->parent];
+    }
+    places.function |= graph->kind == GraphKind::kFunction;
+    places.subgraph |= inside;
+    places.main |= graph->kind == GraphKind::kMain && !inside;
+  }
+  // A module's id is greater than its parent's.
+  for (std::size_t i = places_.size(); i-- > 1;) {
+    const auto id = MakeId<ModuleId>(i);
+    Places& around = places_[tagging_.modules.Parent(id)];
+    around.main |= places_[id].main;
+    around.subgraph |= places_[id].subgraph;
+    around.function |= places_[id].function;
+  }
+}
+
+ModuleId ModuleValues::ModuleOf(NodeId node) const {
+  return tagging_.tags[node].tagged() ? tagging_.tags[node].module
+                                      : ModuleTree::kRoot;
+}
+
+// A value leaves every module from its maker's up to the first that holds all
+// of its readers, too.
+void ModuleValues::FindOutputs() {
+  const ModuleTree& tree = tagging_.modules;
+  for (const NodeId node : model_[GraphId{0}].nodes) {
+    if (!tagging_.tags[node].tagged()) continue;
+    const ModuleId maker = tagging_.tags[node].module;
+    for (const ValueId value : model_.Outputs(node)) {
+      if (value == kNo<ValueId>) continue;
+      ModuleId around = maker;
+      for (const NodeId reader : model_.Consumers(value)) {
+        around = tree.CommonAncestor(around, ModuleOf(reader));
+      }
+      const bool returned = model_[value].is_output;
+      for (ModuleId id = maker; id != kNo<ModuleId>; id = tree.Parent(id)) {
+        if (!returned && tree.Depth(id) <= tree.Depth(around)) break;
+        outputs_[id].push_back(value);
+      }
+    }
+  }
+}
+
+void ModuleValues::FindInputs() {
+  const ModuleTree& tree = tagging_.modules;
+  for (const NodeId node : model_[GraphId{0}].nodes) {
+    if (!tagging_.tags[node].tagged()) continue;
+    const ModuleId reader = tagging_.tags[node].module;
+    for (const ValueId value : edit::ReadsOf(model_, node)) {
+      if (model_.InitializerOf(value) != nullptr) continue;
+      const NodeId maker = model_.Producer(value);
+      const ModuleId around =
+          maker == kNo<NodeId> ? ModuleTree::kRoot
+                               : tree.CommonAncestor(reader, ModuleOf(maker));
+      for (ModuleId id = reader; tree.Depth(id) > tree.Depth(around);
+           id = tree.Parent(id)) {
+        inputs_[id].push_back(value);
+      }
+    }
+  }
+  // Each once, where it is first read. A module may have as many inputs as the
+  // file has nodes: they are marked, not searched.
+  IdVector<ValueId, ModuleId> listed(model_.value_count(), kNo<ModuleId>);
+  for (const ModuleId id : AllIds<ModuleId>(inputs_.size())) {
+    std::erase_if(inputs_[id], [&](ValueId value) {
+      return std::exchange(listed[value], id) == id;
+    });
+  }
+}
+
+void ModuleValues::PreferData(Lists& lists) const {
+  const DataValues data(model_);
+  for (std::vector<ValueId>& list : lists) {
+    const auto is_data = [&](ValueId value) { return data.Contains(value); };
+    if (std::none_of(list.begin(), list.end(), is_data)) continue;
+    list.erase(std::remove_if(list.begin(), list.end(),
+                              [&](ValueId value) { return !is_data(value); }),
+               list.end());
+  }
+}
+
+// ---------------------------------------------------------------- taps
 // A value that becomes an output of the graph.
 struct Tap {
   ModuleId module;
@@ -51,7 +191,7 @@ class OutputNames {
   explicit OutputNames(const Model& model) : model_(model) {}
 
   std::string Make(const std::string& module, bool input, std::size_t number) {
-    std::string base = module.empty() ? "<root>" : module;
+    std::string base(ShownPath(module));
     if (input) base += ".input";
     if (number > 0) base += fmt::format(":{}", number);
     std::string name = base;
@@ -80,16 +220,14 @@ std::string WhySkipped(const ModuleValues& values, const ModuleTree& tree,
            "graph can be outputs: inline the functions first, for example with "
            "onnx.inliner.inline_local_functions";
   }
-  if (!places.subgraph) return "no node is of this module";
+  if (!places.subgraph) return "it has no nodes";
   std::string why =
       "its nodes are in a branch or a loop body, and only values of the main "
       "graph can be outputs";
   for (ModuleId around = tree.Parent(id); around != kNo<ModuleId>;
        around = tree.Parent(around)) {
     if (!(inputs ? values.Inputs(around) : values.Outputs(around)).empty()) {
-      why += fmt::format(
-          ": tap the module around it, {}",
-          around == ModuleTree::kRoot ? "<root>" : tree.Path(around));
+      why += ": tap the module around it, " + tree.Shown(around);
       break;
     }
   }
@@ -142,61 +280,47 @@ std::string EncodeTaps(const Taps& taps, const Model& model,
   return encoded;
 }
 
-std::string TapsText(const Taps& taps, const TaggedModel& model,
-                     const NewModel& written, const TapOptions& options) {
+void AddText(const Taps& taps, const TaggedModel& model,
+             const TapOptions& options, Result& result) {
   const ModuleTree& tree = model.tagging().modules;
   std::unordered_set<ModuleId> modules;
   for (const Tap& tap : taps.list) modules.insert(tap.module);
-  std::string text = fmt::format(
-      "{}: {} of {}\n",
-      options.model == "-" ? "standard input" : Printable(options.model),
-      Count(taps.list.size(), options.inputs ? "input" : "output"),
-      Count(modules.size(), "module"));
+  result.Line("{}: {} of {}", ShownInput(options.model),
+              Count(taps.list.size(), options.inputs ? "input" : "output"),
+              Count(modules.size(), "module"));
   for (const Tap& tap : taps.list) {
     const std::string_view name = tree.Class(tap.module);
-    text +=
-        fmt::format("  {}  {}{}\n", Printable(tap.output, 200),
-                    name.empty() ? "-" : Printable(name, 100),
-                    tap.is_new ? "" : "  (was an output of the graph already)");
+    result.Line("  {}  {}{}", Short{tap.output, 200}, name.empty() ? "-" : name,
+                tap.is_new ? "" : "  (was an output of the graph already)");
   }
-  return text + DeedLine(written, options.write.dry_run);
 }
 
-std::string TapsJson(const Taps& taps, const TaggedModel& model,
-                     const sizes::Shapes& shapes, const NewModel& written,
-                     const TapOptions& options) {
+Datum Data(const Taps& taps, const TaggedModel& model,
+           const sizes::Shapes& shapes, const NewModel& written,
+           const TapOptions& options) {
   const ModuleTree& tree = model.tagging().modules;
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("file").String(options.model);
-  json.Key("output").String(written.path);
-  json.Key("taps").BeginArray();
+  const Model& file = *model.model();
+  Datum::List list;
   for (const Tap& tap : taps.list) {
-    json.BeginObject();
-    json.Key("module").String(tree.Path(tap.module));
-    json.Key("class").StringOrNull(tree.Class(tap.module));
-    json.Key("output").String(tap.output);
-    json.Key("value").String(model.model()->ValueName(tap.value));
-    json.Key("type").String(sizes::TypeNameOrUnknown(shapes.TypeOf(tap.value)));
-    json.Key("node");
-    const NodeId maker = model.model()->Producer(tap.value);
-    if (maker == kNo<NodeId>) {
-      json.Null();
-    } else {
-      json.Number((*model.model())[maker].index);
-    }
-    json.Key("new").Bool(tap.is_new);
-    json.EndObject();
+    const NodeId maker = file.Producer(tap.value);
+    list.push_back(Datum::Object(
+        {{"module", tree.Path(tap.module)},
+         {"class", Datum::OrNull(tree.Class(tap.module))},
+         {"output", tap.output},
+         {"value", file.ValueName(tap.value)},
+         {"type", sizes::TypeNameOrUnknown(shapes.TypeOf(tap.value))},
+         {"node", maker == kNo<NodeId> ? Datum() : Datum(file[maker].index)},
+         {"new", tap.is_new}}));
   }
-  json.EndArray().Key("skipped").BeginArray();
-  for (const Skipped& skipped : taps.skipped) {
-    json.BeginObject();
-    json.Key("module").String(tree.Path(skipped.module));
-    json.Key("why").String(skipped.why);
-    json.EndObject();
+  Datum::List skipped;
+  for (const Skipped& one : taps.skipped) {
+    skipped.push_back(
+        Datum::Object({{"module", tree.Path(one.module)}, {"why", one.why}}));
   }
-  json.EndArray().EndObject();
-  return json.Take() + "\n";
+  return Datum::Object({{"file", options.model},
+                        {"output", written.path},
+                        {"taps", std::move(list)},
+                        {"skipped", std::move(skipped)}});
 }
 
 void WarnOfUntypedTaps(const Taps& taps, const Model& model,
@@ -215,23 +339,22 @@ void WarnOfUntypedTaps(const Taps& taps, const Model& model,
 
 }  // namespace
 
-ExitCode RunTap(const TapOptions& options, Terminal& terminal) {
+Result RunTap(const TapOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
-  const ModelFile& file = ModelToWrite(model.file(), options.model);
+  const ModelFile& file = ModelToWrite(model, options.model);
   const Taps taps = FindTaps(options, file.model(), model.tagging());
   for (const Skipped& skipped : taps.skipped) {
-    terminal.Err(fmt::format(
-        "onnx-tag: {}: {}\n",
-        Printable(model.tagging().modules.Path(skipped.module), 200),
-        Printable(skipped.why, 1000)));
+    terminal.Note("{}: {}", model.tagging().modules.Shown(skipped.module),
+                  skipped.why);
   }
+  Result result;
   if (taps.list.empty()) {
-    terminal.Complain(fmt::format(
-        "onnx-tag: {}: no module with {} fits\n  see the modules with: "
-        "onnx-tag show MODEL\n",
-        Printable(options.model), options.inputs ? "inputs" : "outputs"));
-    return ExitCode::kFindings;
+    result.Finding(
+        "{}: no module with {} fits\n  see the modules with: onnx-tag show "
+        "MODEL",
+        options.model, options.inputs ? "inputs" : "outputs");
+    return result;
   }
   const sizes::Shapes shapes(file.model(), {});
   edit::GraphEdit edit(file.model());
@@ -244,14 +367,11 @@ ExitCode RunTap(const TapOptions& options, Terminal& terminal) {
   std::vector<NewModel> models = {
       {ModelDestination(options.model, options.write, "tapped"),
        edit.new_size(), [&](wire::Rewrite::Sink& sink) { edit.Write(sink); }}};
-  WriteNewModels(model, options.write, terminal, models);
-  if (options.json) {
-    terminal.Out(TapsJson(taps, model, shapes, models.front(), options));
-  } else if (!options.quiet) {
-    PrintResult(TapsText(taps, model, models.front(), options), options.write,
-                terminal);
-  }
-  return ExitCode::kOk;
+  WriteNewModels(model, options.write, terminal, models, result);
+  AddText(taps, model, options, result);
+  AddDeed(models.front(), options.write, result);
+  result.data = Data(taps, model, shapes, models.front(), options);
+  return result;
 }
 
 }  // namespace onnx_tag

@@ -7,14 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "base/text.h"
 #include "commands/commands.h"
-#include "commands/output/external_data.h"
-#include "commands/read/gates.h"
-#include "commands/read/tag_source.h"
-#include "commands/read/tag_summary.h"
-#include "commands/write/write_tagged.h"
-#include "json/writer.h"
+#include "commands/output/destinations.h"
+#include "commands/read/coverage.h"
+#include "commands/read/tagged_model.h"
+#include "commands/write/tag_file.h"
 #include "mapping/laws.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
@@ -32,42 +29,62 @@ Found FoundBy(const TransferCounts& counts) {
            {"nearby", counts.nearby}}};
 }
 
-// "found 110 by name, 9 by structure, 4 fused, 3 inserted by tools"
-std::string FoundText(const TransferCounts& counts) {
+// "found 110 by name, 9 by structure, 4 fused, 3 inserted by tools", what was
+// not carried, and open nodes.
+void AddCounts(const TransferCounts& counts, std::uint64_t mapped,
+               std::uint64_t open, Result& result) {
   constexpr std::array<std::string_view, 5> kWords = {
       "by name", "by structure", "fused", "inserted by tools", "by neighbours"};
-  std::string text;
-  std::size_t place = 0;
-  for (const auto& [key, count] : FoundBy(counts)) {
-    const std::string_view word = kWords[place++];
-    if (count == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
-                        WithThousands(count), word);
+  std::vector<std::string> found;
+  const Found by = FoundBy(counts);
+  for (std::size_t i = 0; i < by.size(); ++i) {
+    if (by[i].second == 0) continue;
+    found.push_back(
+        fmt::format("{} {}", WithThousands(by[i].second), kWords[i]));
   }
-  return text.empty() ? "" : "  found " + text + "\n";
-}
-
-// What was not carried: the tags of a mapping of TO, and open nodes.
-std::string RestText(const TransferCounts& counts, std::uint64_t mapped,
-                     std::uint64_t open) {
-  std::string text;
+  if (!found.empty()) result.Line("  found {}", Join(found));
   if (mapped > 0) {
-    text += fmt::format(
-        "  {} taken from a mapping of the file itself, which is surer there\n",
+    result.Line(
+        "  {} taken from a mapping of the file itself, which is surer there",
         Count(mapped, "tag"));
   }
-  if (open == 0) return text;
-  text += fmt::format("  {} left open", Count(open, "node"));
+  if (open == 0) return;
   // Taking tags may have filled some of them.
   if (mapped == 0 && counts.no_counterpart + counts.open_in_from == open) {
-    text += fmt::format(
-        ": {} without a counterpart, {} whose counterpart has no tag",
-        WithThousands(counts.no_counterpart),
+    result.Line(
+        "  {} left open: {} without a counterpart, {} whose counterpart has no "
+        "tag",
+        Count(open, "node"), WithThousands(counts.no_counterpart),
         WithThousands(counts.open_in_from));
   } else {
-    text += ": neither a counterpart nor the file itself shows their module";
+    result.Line(
+        "  {} left open: neither a counterpart nor the file itself shows their "
+        "module",
+        Count(open, "node"));
   }
-  return text + "\n";
+}
+
+Datum Data(const TransferOptions& options, const TagReport& report,
+           const TransferCounts& counts, std::uint64_t mapped) {
+  Datum data = Datum::Object({{"from", options.from},
+                              {"file", report.file},
+                              {"output", Datum::OrNull(report.output)},
+                              {"sidecar", Datum::OrNull(report.sidecar)}});
+  data.Add(TaggedMembers(report.coverage));
+  Datum levels = Datum::Object({});
+  for (std::size_t i = 0; i < kConfidenceNames.size(); ++i) {
+    levels.Set(std::string(kConfidenceNames[i]),
+               report.coverage.by_confidence[i]);
+  }
+  Datum found = Datum::Object({});
+  for (const auto& [key, count] : FoundBy(counts)) {
+    found.Set(std::string(key), count);
+  }
+  found.Add({{"mapped", mapped},
+             {"no_counterpart", counts.no_counterpart},
+             {"open_in_from", counts.open_in_from}});
+  data.Add({{"by_confidence", std::move(levels)}, {"found", std::move(found)}});
+  return data;
 }
 
 // TO, mapped with the strategy of FROM. Nothing if the strategy needs a
@@ -96,31 +113,6 @@ Confidence WeakestLevel(const Tagging& tagging) {
   return weakest;
 }
 
-std::string Json(const TransferOptions& options, const TagSummary& summary,
-                 const TransferCounts& counts, std::uint64_t mapped,
-                 const Coverage& coverage) {
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("from").String(options.from);
-  json.Key("file").String(summary.file);
-  json.Key("output").StringOrNull(summary.output);
-  json.Key("sidecar").StringOrNull(summary.sidecar);
-  AddTagged(json, coverage);
-  json.Key("by_confidence").BeginObject();
-  for (std::size_t i = 0; i < kConfidenceNames.size(); ++i) {
-    json.Key(kConfidenceNames[i]).Number(coverage.by_confidence[i]);
-  }
-  json.EndObject();
-  json.Key("found").BeginObject();
-  for (const auto& [key, count] : FoundBy(counts)) json.Key(key).Number(count);
-  json.Key("mapped").Number(mapped);
-  json.Key("no_counterpart").Number(counts.no_counterpart);
-  json.Key("open_in_from").Number(counts.open_in_from);
-  json.EndObject();
-  json.EndObject();
-  return json.text() + "\n";
-}
-
 // Removes tags below `least`, and their origins.
 void DropWeaker(Confidence least, Tagging& tagging) {
   for (Tag& tag : tagging.tags) {
@@ -139,17 +131,16 @@ void WarnOfStrangers(const TransferOptions& options,
   const std::uint64_t counterparts =
       counts.by_name + counts.by_structure + counts.fused;
   if (4 * counterparts >= nodes) return;
-  terminal.Complain(fmt::format(
-      "onnx-tag: {}: only {} of {} have a counterpart in {}\n  are they "
-      "versions "
-      "of the same model?\n",
-      Printable(options.tag.models.front()), WithThousands(counterparts),
-      Count(nodes, "node"), Printable(options.from)));
+  terminal.Report(
+      "{}: only {} of {} have a counterpart in {}\n  are they versions of the "
+      "same model?",
+      options.tag.models.front(), WithThousands(counterparts),
+      Count(nodes, "node"), options.from);
 }
 
 }  // namespace
 
-ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal) {
+Result RunTransfer(const TransferOptions& options, Terminal& terminal) {
   const TaggedModel from =
       TaggedModel::Load(options.from, options.source, terminal);
   const ModelFile file = ModelFile::Open(options.tag.models.front());
@@ -166,30 +157,20 @@ ExitCode RunTransfer(const TransferOptions& options, Terminal& terminal) {
   ObeyLaws(CheckLaws(file.model(), tagging), tagging.tags);
   DropWeaker(options.tag.mapping.min_confidence, tagging);
   WarnOfExternalData(file, terminal);
-  TagSummary summary;
-  const bool streams =
-      WriteTagged(file, tagging, from.inputs(),
-                  DestinationsOf(options.tag.models.front(), options.tag),
-                  options.tag, terminal, summary);
+  TagReport report;
+  WriteTagged(file, tagging, from.inputs(),
+              DestinationsOf(options.tag.models.front(), options.tag),
+              options.tag, terminal, report);
 
-  const Coverage coverage = CountTags(tagging);
-  if (!options.tag.quiet || options.tag.json) {
-    const std::string text =
-        options.tag.json ? Json(options, summary, counts, mapped, coverage)
-                         : SummaryText(summary, tagging) + FoundText(counts) +
-                               RestText(counts, mapped, coverage.untagged());
-    if (streams) {
-      terminal.Err(text);
-    } else {
-      terminal.Out(text);
-    }
+  Result result;
+  result.streams = report.streams;
+  AddSummary(report, result);
+  AddCounts(counts, mapped, report.coverage.untagged(), result);
+  result.data = Data(options, report, counts, mapped);
+  for (const std::string& finding : report.findings) {
+    result.Finding("{}: {}", report.file, Ours{finding});
   }
-  const std::vector<std::string> findings = UnmetGates(tagging, options.tag);
-  for (const std::string& finding : findings) {
-    terminal.Complain(
-        fmt::format("onnx-tag: {}: {}\n", Printable(summary.file), finding));
-  }
-  return findings.empty() ? ExitCode::kOk : ExitCode::kFindings;
+  return result;
 }
 
 }  // namespace onnx_tag

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 
-#include "base/text.h"
-#include "commands/new_model_commands.h"
-#include "commands/read/tag_source.h"
-#include "commands/write/rename_weights.h"
-#include "io/mapped_file.h"
-#include "json/writer.h"
+#include "commands/commands.h"
+#include "commands/output/destinations.h"
+#include "commands/write/new_models.h"
+#include "edit/renamer.h"
 #include "onnx_tag/error.h"
 #include "sizes/element_types.h"
+#include "tagging/tag_format.h"
+#include "tagging/words.h"
 #include "weights/check.h"
 #include "weights/reference.h"
 #include "weights/weight_map.h"
@@ -32,54 +33,48 @@ std::string ShapeText(std::span<const std::int64_t> dims) {
   return text + "]";
 }
 
-std::string Joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    if (!text.empty()) text += ' ';
-    text += Printable(name, 300);
-  }
-  return text.empty() ? "-" : text;
-}
-
-// One row: what the text and the TSV say of an initializer.
-struct Cells {
-  std::string name;
-  std::string parameters;
-  std::string_view change;
-  std::string shape;
-  std::string_view type;
-  std::uint64_t bytes;
-  std::string module;
-  std::string_view confidence;
-};
-
-Cells CellsOf(const TaggedModel& model, const Weight& weight) {
-  const Model& file = *model.model();
-  const Initializer& tensor = file.initializers()[weight.initializer];
-  return {Printable(file.ValueName(tensor.value), 300),
-          Joined(weight.parameters),
-          weights::kChangeNames[static_cast<std::size_t>(weight.change)],
-          ShapeText(file.Dims(tensor)),
-          sizes::TypeNameOrUnknown(tensor.data_type),
-          weights::BytesOf(file, tensor),
-          weight.module == kNo<ModuleId>
-              ? "-"
-              : Printable(model.tagging().modules.Path(weight.module), 300),
-          kConfidenceNames[static_cast<std::size_t>(weight.confidence)]};
-}
-
-std::string Tsv(const TaggedModel& model, const std::vector<Weight>& list) {
-  std::string text =
-      "initializer\tparameters\tchange\tshape\ttype\tbytes\tmodule\t"
-      "confidence\twhy\n";
-  for (const Weight& weight : list) {
-    const Cells cells = CellsOf(model, weight);
-    text +=
-        fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", cells.name,
-                    cells.parameters, cells.change, cells.shape, cells.type,
-                    cells.bytes, cells.module, cells.confidence, weight.why);
-  }
-  return text;
+// ---------------------------------------------------------------- the list
+// The initializers, and the parameters that they hold.
+Table WeightTable(const std::shared_ptr<const TaggedModel>& model,
+                  const std::shared_ptr<const std::vector<Weight>>& list) {
+  Table table;
+  table.columns = {{"initializer", "initializer"},
+                   {"graph", "", For::kJson},
+                   {.heading = "parameter", .whom = For::kPeople, .none = "-"},
+                   {.key = "parameters",
+                    .heading = "parameters",
+                    .whom = For::kPrograms,
+                    .none = "-"},
+                   {"change", "change"},
+                   {"", "shape"},
+                   {"shape", "", For::kJson},
+                   {.key = "type", .heading = "type", .width = 8},
+                   {"bytes", "bytes", For::kPrograms},
+                   {"external", "", For::kJson},
+                   {.key = "module",
+                    .heading = "module",
+                    .whom = For::kPrograms,
+                    .none = "-"},
+                   {"confidence", "confidence"},
+                   {"why", "why", For::kPrograms}};
+  table.more = [model, list](const Table::Use& use) {
+    const Model& file = *model->model();
+    for (const Weight& weight : *list) {
+      const Initializer& tensor = file.initializers()[weight.initializer];
+      const auto dims = file.Dims(tensor);
+      use({file.ValueName(tensor.value),
+           file.GraphPath(file[tensor.value].graph), weight.parameters,
+           weight.parameters, EnumToWord(weights::kChangeNames, weight.change),
+           ShapeText(dims), std::vector<std::int64_t>(dims.begin(), dims.end()),
+           sizes::TypeNameOrUnknown(tensor.data_type),
+           weights::BytesOf(file, tensor), tensor.external,
+           weight.module == kNo<ModuleId>
+               ? Datum()
+               : Datum(model->tagging().modules.Path(weight.module)),
+           EnumToWord(kConfidenceNames, weight.confidence), weight.why});
+    }
+  };
+  return table;
 }
 
 // "39 initializers: 21 same, 12 transposed, 6 constant"
@@ -99,168 +94,161 @@ std::string CountsText(const std::vector<Weight>& list) {
   return text;
 }
 
-std::string Text(const WeightsOptions& options, const TaggedModel& model,
-                 const std::vector<Weight>& list) {
-  std::string text =
-      fmt::format("{}: {}\n\n", Printable(options.model), CountsText(list));
-  std::array<std::size_t, 4> widths = {11, 9, 6, 5};
-  std::vector<Cells> rows;
-  for (const Weight& weight : list) {
-    const Cells& cells = rows.emplace_back(CellsOf(model, weight));
-    widths[0] = std::max(widths[0], cells.name.size());
-    widths[1] = std::max(widths[1], cells.parameters.size());
-    widths[2] = std::max(widths[2], cells.change.size());
-    widths[3] = std::max(widths[3], cells.shape.size());
-  }
-  for (std::size_t& width : widths) width = std::min<std::size_t>(width, 60);
-  const auto line = [&](std::string_view name, std::string_view parameters,
-                        std::string_view change, std::string_view shape,
-                        std::string_view type, std::string_view confidence) {
-    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:<{}}  {:<8}  {}\n", name,
-                        widths[0], parameters, widths[1], change, widths[2],
-                        shape, widths[3], type, confidence);
-  };
-  line("initializer", "parameter", "change", "shape", "type", "confidence");
-  for (const Cells& cells : rows) {
-    line(cells.name, cells.parameters, cells.change, cells.shape, cells.type,
-         cells.confidence);
-  }
-  return text;
-}
-
-void AddDims(JsonWriter& json, std::span<const std::int64_t> dims) {
-  json.BeginArray();
-  for (const std::int64_t dim : dims) json.Integer(dim);
-  json.EndArray();
-}
-
-void AddNames(JsonWriter& json, std::string_view key,
-              const std::vector<std::string>& names) {
-  json.Key(key).BeginArray();
-  for (const std::string& name : names) json.String(name);
-  json.EndArray();
-}
-
-void AddWeights(JsonWriter& json, const TaggedModel& model,
-                const std::vector<Weight>& list) {
-  const Model& file = *model.model();
-  json.Key("weights").BeginArray();
-  for (const Weight& weight : list) {
-    const Initializer& tensor = file.initializers()[weight.initializer];
-    json.BeginObject();
-    json.Key("initializer").String(file.ValueName(tensor.value));
-    json.Key("graph").String(file.GraphPath(file[tensor.value].graph));
-    AddNames(json, "parameters", weight.parameters);
-    json.Key("change").String(
-        weights::kChangeNames[static_cast<std::size_t>(weight.change)]);
-    json.Key("shape");
-    AddDims(json, file.Dims(tensor));
-    json.Key("type").String(sizes::TypeNameOrUnknown(tensor.data_type));
-    json.Key("bytes").Number(weights::BytesOf(file, tensor));
-    json.Key("external").Bool(tensor.external);
-    json.Key("module");
-    if (weight.module == kNo<ModuleId>) {
-      json.Null();
-    } else {
-      json.String(model.tagging().modules.Path(weight.module));
-    }
-    json.Key("confidence")
-        .String(kConfidenceNames[static_cast<std::size_t>(weight.confidence)]);
-    json.Key("why").String(weight.why);
-    json.EndObject();
-  }
-  json.EndArray();
-}
-
+// ---------------------------------------------------------------- --check
 weights::CheckResult CheckAgainst(const std::string& path, const Model& model,
                                   const std::vector<Weight>& list) {
-  const MappedFile file = MappedFile::Open(path);
-  try {
+  return ReadMapped(path, [&](Bytes bytes) {
     return weights::Check(model, list,
-                          weights::IsSafetensors(file.bytes())
-                              ? weights::ReadSafetensorsHead(file.bytes())
-                              : weights::ReadModuleParameters(file.bytes()));
-  } catch (const Error& error) {
-    throw error.In(Printable(path));
-  }
+                          weights::IsSafetensors(bytes)
+                              ? weights::ReadSafetensorsHead(bytes)
+                              : weights::ReadModuleParameters(bytes));
+  });
 }
 
-std::string ListText(std::string_view title,
-                     const std::vector<std::string>& names) {
-  if (names.empty()) return "";
-  std::string text = fmt::format("{} {}\n", names.size(), title);
-  for (std::size_t i = 0; i < names.size() && i < kListed; ++i) {
-    text += fmt::format("  {}\n", Printable(names[i], 300));
+void AddList(std::string_view title, const std::vector<std::string>& names,
+             Result& result) {
+  if (names.empty()) return;
+  std::vector<std::string> lines;
+  for (const std::string& name : names) {
+    lines.push_back(Message("{}", Short{name, 300}));
   }
-  if (names.size() > kListed) {
-    text += fmt::format("  and {} more\n", names.size() - kListed);
-  }
-  return text;
+  result.Line("{} {}{}", names.size(), title, Ours{ListLines(lines, kListed)});
 }
 
-std::string CheckText(const weights::CheckResult& result) {
-  std::string text = fmt::format("{} fit\n", Count(result.fit, "parameter"));
-  text += ListText("are missing from the model", result.missing);
-  text += ListText("are not in the file", result.left_over);
+void AddCheck(const weights::CheckResult& check, Result& result) {
   std::vector<std::string> shapes;
-  for (const auto& misfit : result.shapes) {
-    shapes.push_back(fmt::format("{}: {} in the file, {} in the model",
-                                 misfit.name, ShapeText(misfit.expected),
-                                 ShapeText(misfit.found)));
+  Datum::List misfits;
+  for (const auto& misfit : check.shapes) {
+    shapes.push_back(Message("{}: {} in the file, {} in the model", misfit.name,
+                             ShapeText(misfit.expected),
+                             ShapeText(misfit.found)));
+    misfits.push_back(Datum::Object({{"name", misfit.name},
+                                     {"expected", misfit.expected},
+                                     {"found", misfit.found}}));
   }
-  return text + ListText("have another shape", shapes);
+  result.Line("{} fit", Count(check.fit, "parameter"));
+  AddList("are missing from the model", check.missing, result);
+  AddList("are not in the file", check.left_over, result);
+  AddList("have another shape", shapes, result);
+  result.data.Set("check", Datum::Object({{"fit", check.fit},
+                                          {"missing", check.missing},
+                                          {"left_over", check.left_over},
+                                          {"shapes", std::move(misfits)}}));
+  if (!check.ok()) result.exit_code = ExitCode::kFindings;
 }
 
-void AddCheck(JsonWriter& json, const weights::CheckResult& result) {
-  json.Key("check").BeginObject();
-  json.Key("fit").Number(result.fit);
-  AddNames(json, "missing", result.missing);
-  AddNames(json, "left_over", result.left_over);
-  json.Key("shapes").BeginArray();
-  for (const auto& misfit : result.shapes) {
-    json.BeginObject();
-    json.Key("name").String(misfit.name);
-    json.Key("expected");
-    AddDims(json, misfit.expected);
-    json.Key("found");
-    AddDims(json, misfit.found);
-    json.EndObject();
+// ---------------------------------------------------------------- --rename
+// What a quantizer appends, as ONNX Runtime does.
+std::string_view Suffix(Change change) {
+  switch (change) {
+    case Change::kQuantized:
+      return "_quantized";
+    case Change::kScale:
+      return "_scale";
+    case Change::kZeroPoint:
+      return "_zero_point";
+    default:
+      return "";
   }
-  json.EndArray().EndObject();
+}
+
+// "a.query.weight+a.key.weight": every parameter it holds.
+std::string NewName(const Weight& weight) {
+  std::string name;
+  const std::size_t count =
+      weight.change == Change::kTied ? 1 : weight.parameters.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) name += '+';
+    name += weight.parameters[i];
+  }
+  return name + std::string(Suffix(weight.change));
+}
+
+// A surviving name is the exporter's own word; with what a quantizer added it
+// is as good.
+std::vector<edit::Rename> Wanted(const Model& model,
+                                 const std::vector<Weight>& list) {
+  std::vector<edit::Rename> renames;
+  for (const Weight& weight : list) {
+    if (weight.parameters.empty() || weight.confidence < Confidence::kMedium) {
+      continue;
+    }
+    const std::string_view old_name =
+        model.ValueName(model.initializers()[weight.initializer].value);
+    const bool holds = std::any_of(
+        weight.parameters.begin(), weight.parameters.end(),
+        [&](const std::string& name) { return old_name.starts_with(name); });
+    if (!holds) renames.push_back({weight.initializer, NewName(weight)});
+  }
+  return renames;
+}
+
+// Writes the model with its initializers named after the parameters they hold.
+Result Rename(const WeightsOptions& options, const TaggedModel& model,
+              const std::vector<Weight>& list, Terminal& terminal) {
+  const Model& file = *model.model();
+  for (const MetadataEntry& entry : file.metadata()) {
+    if (entry.key != keys::kRenamed && entry.key != keys::kLayout) continue;
+    Fail(ErrorKind::kInput,
+         "{}: {}\n  make it as it was first: onnx-tag strip {}", options.model,
+         entry.key == keys::kRenamed
+             ? "its initializers were renamed before"
+             : "was tagged, and lengths in it are padded",
+         options.model);
+  }
+  const edit::Renamer renamer(file, Wanted(file, list));
+  for (const edit::Renamer::Refused& refused : renamer.refused()) {
+    terminal.Note(
+        "{} keeps its name: {}",
+        file.ValueName(file.initializers()[refused.initializer].value),
+        refused.why);
+  }
+  Result result;
+  std::vector<NewModel> models = {
+      {ModelDestination(options.model, options.write, "renamed"),
+       renamer.new_size(),
+       [&](wire::Rewrite::Sink& sink) { renamer.Write(sink); }}};
+  WriteNewModels(model, options.write, terminal, models, result);
+  result.Line("{}: {} of {} renamed", options.model, renamer.names().size(),
+              Count(list.size(), "initializer"));
+  AddDeed(models.front(), options.write, result);
+  Datum::List renamed;
+  for (const Initializer& tensor : file.initializers()) {
+    const std::string name(file.ValueName(tensor.value));
+    const auto at = renamer.names().find(name);
+    if (at == renamer.names().end()) continue;
+    renamed.push_back(Datum::Object({{"from", name}, {"to", at->second}}));
+  }
+  result.data = Datum::Object({{"file", options.model},
+                               {"output", models.front().path},
+                               {"renamed", std::move(renamed)}});
+  return result;
 }
 
 }  // namespace
 
-ExitCode RunWeights(const WeightsOptions& options, Terminal& terminal) {
-  const TaggedModel model =
-      TaggedModel::Load(options.model, options.source, terminal);
-  if (model.model() == nullptr) {
+Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
+  const auto model = std::make_shared<const TaggedModel>(
+      TaggedModel::Load(options.model, options.source, terminal));
+  if (model->model() == nullptr) {
     Fail(ErrorKind::kUsage,
          "{}: is a sidecar, which does not list initializers\n  name the model",
-         Printable(options.model));
+         options.model);
   }
-  const std::vector<Weight> list =
-      weights::MapWeights(*model.model(), model.tagging());
-  if (options.rename) return RenameWeights(options, model, list, terminal);
-
-  std::optional<weights::CheckResult> check;
+  const auto list = std::make_shared<const std::vector<Weight>>(
+      weights::MapWeights(*model->model(), model->tagging()));
+  if (options.rename) return Rename(options, *model, *list, terminal);
+  Result result;
+  const Table table = WeightTable(model, list);
+  result.rows.push_back(table);
+  result.data = Datum::Object({{"file", options.model}, {"weights", table}});
   if (!options.check.empty()) {
-    check = CheckAgainst(options.check, *model.model(), list);
+    AddCheck(CheckAgainst(options.check, *model->model(), *list), result);
+    return result;
   }
-  if (options.json) {
-    JsonWriter json;
-    json.BeginObject();
-    json.Key("file").String(options.model);
-    AddWeights(json, model, list);
-    if (check) AddCheck(json, *check);
-    json.EndObject();
-    terminal.Out(json.Take() + "\n");
-  } else if (options.tsv) {
-    terminal.Out(Tsv(model, list));
-  } else {
-    terminal.Out(check ? CheckText(*check) : Text(options, model, list));
-  }
-  return check && !check->ok() ? ExitCode::kFindings : ExitCode::kOk;
+  result.Line("{}: {}\n", options.model, CountsText(*list));
+  result.Add(table);
+  return result;
 }
 
 }  // namespace onnx_tag

@@ -1,0 +1,308 @@
+#include "commands/export/graph_formats.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "commands/read/modules.h"
+#include "render/markup.h"
+#include "tagging/module_format.h"
+#include "tagging/words.h"
+
+namespace onnx_tag {
+namespace {
+
+// Values by the graph that makes them and their name.
+class Producers {
+ public:
+  explicit Producers(const NodeList& nodes) {
+    for (const NodeId node : nodes.All()) {
+      for (const std::string_view output : nodes.Outputs(node)) {
+        if (output.empty()) continue;
+        makers_[std::string(nodes.Graph(node))].emplace(output, node);
+      }
+    }
+  }
+
+  // A subgraph sees the values of the graphs around it.
+  NodeId Find(std::string_view graph, std::string_view value) const {
+    for (;;) {
+      const auto scope = makers_.find(std::string(graph));
+      if (scope != makers_.end()) {
+        const auto at = scope->second.find(value);
+        if (at != scope->second.end()) return at->second;
+      }
+      if (graph.empty()) return kNo<NodeId>;
+      const std::size_t slash = graph.rfind('/');
+      if (slash != std::string_view::npos) {
+        graph = graph.substr(0, slash);
+      } else if (graph.front() >= '0' && graph.front() <= '9') {
+        graph = "";  // inside a node of the main graph
+      } else {
+        return kNo<NodeId>;  // a function sees its own values only
+      }
+    }
+  }
+
+ private:
+  using Scope = std::unordered_map<std::string_view, NodeId>;
+  std::unordered_map<std::string, Scope> makers_;
+};
+
+// Who reads what: from the node that makes a value to the one that reads it,
+// subgraphs included, in the order of readers. Each pair once.
+std::vector<std::pair<NodeId, NodeId>> DataEdges(const NodeList& nodes) {
+  const Producers producers(nodes);
+  std::vector<std::pair<NodeId, NodeId>> edges;
+  for (const NodeId node : nodes.All()) {
+    const auto first = edges.size();
+    for (const std::string_view input : nodes.Inputs(node)) {
+      if (input.empty()) continue;
+      const NodeId maker = producers.Find(nodes.Graph(node), input);
+      if (maker != kNo<NodeId>) edges.emplace_back(maker, node);
+    }
+    const auto begin = edges.begin() + static_cast<std::ptrdiff_t>(first);
+    std::sort(begin, edges.end());
+    edges.erase(std::unique(begin, edges.end()), edges.end());
+  }
+  return edges;
+}
+
+// ---------------------------------------------------------------- DOT
+// A quoted string; backslashes would start one of DOT's own escapes.
+std::string DotText(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : Message("{}", Short{text, text.size()})) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+class DotWriter {
+ public:
+  DotWriter(const TaggedModel& model, const Sink& write)
+      : model_(model),
+        tagging_(model.tagging()),
+        write_(write),
+        counts_(model.tagging()),
+        of_module_(model.tagging().modules.size()) {}
+
+  void Run() {
+    for (const NodeId node : model_.nodes().All()) {
+      const Tag& tag = tagging_.tags[node];
+      if (tag.tagged()) of_module_[Index(tag.module)].push_back(node);
+    }
+    write_(fmt::format(
+        "digraph {} {{\n  rankdir=TB;\n  node [shape=box, style=rounded];\n",
+        DotText(model_.about().file)));
+    Clusters();
+    for (const NodeId node : model_.nodes().All()) {
+      if (!tagging_.tags[node].tagged()) Node(node, "color=gray, ");
+    }
+    for (const auto& [from, to] : DataEdges(model_.nodes())) {
+      write_(fmt::format("  n{} -> n{};\n", Index(from), Index(to)));
+    }
+    write_("}\n");
+  }
+
+ private:
+  void Node(NodeId node, std::string_view style) {
+    write_(fmt::format("  n{} [{}label={}, tooltip={}];\n", Index(node), style,
+                       DotText(model_.nodes().Op(node)),
+                       DotText(model_.nodes().Name(node))));
+  }
+
+  void Open(ModuleId id) {
+    const ModuleTree& tree = tagging_.modules;
+    if (id != ModuleTree::kRoot) {
+      std::string label(tree.Atom(id));
+      if (!tree.Class(id).empty()) {
+        label += " (" + std::string(tree.Class(id)) + ")";
+      }
+      write_(fmt::format("  subgraph cluster_{} {{\n  label={};\n", Index(id),
+                         DotText(label)));
+    }
+    for (const NodeId node : of_module_[Index(id)]) Node(node, "");
+  }
+
+  // Without recursion: a hostile tree is deeper than the stack.
+  void Clusters() {
+    const ModuleTree& tree = tagging_.modules;
+    struct Level {
+      std::vector<ModuleId> children;
+      std::size_t next = 0;
+    };
+    const auto level_of = [&](ModuleId id) {
+      Level level;
+      for (const ModuleId child : tree.Children(id)) {
+        if (counts_.Total(child) > 0) level.children.push_back(child);
+      }
+      return level;
+    };
+    Open(ModuleTree::kRoot);
+    std::vector<Level> levels = {level_of(ModuleTree::kRoot)};
+    while (!levels.empty()) {
+      Level& level = levels.back();
+      if (level.next == level.children.size()) {
+        levels.pop_back();
+        if (!levels.empty()) write_("  }\n");
+        continue;
+      }
+      const ModuleId id = level.children[level.next++];
+      Open(id);
+      levels.push_back(level_of(id));
+    }
+  }
+
+  const TaggedModel& model_;
+  const Tagging& tagging_;
+  const Sink& write_;
+  const ModuleCounts counts_;
+  std::vector<std::vector<NodeId>> of_module_;
+};
+
+// ---------------------------------------------------------------- GraphML
+void AddData(std::string& out, std::string_view key, std::string_view value) {
+  if (value.empty()) return;
+  out += fmt::format("<data key=\"{}\">{}</data>", key,
+                     XmlText(value, value.size()));
+}
+
+constexpr std::string_view kHead =
+    R"(<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+)";
+
+// What a node may say of itself, and of which type.
+constexpr std::string_view kStringKeys[] = {
+    "kind", "label", "op",   "domain",    "graph",     "module",     "class",
+    "tag",  "role",  "type", "component", "attention", "confidence", "source"};
+constexpr std::string_view kIntegerKeys[] = {"index", "layer", "nodes",
+                                             "total_nodes", "parameters"};
+
+class GraphmlWriter {
+ public:
+  GraphmlWriter(const TaggedModel& model, const Sink& write)
+      : model_(model),
+        tagging_(model.tagging()),
+        write_(write),
+        format_(model.tagging()) {}
+
+  void Run() {
+    write_(kHead);
+    for (const std::string_view key : kStringKeys) WriteKey(key, "string");
+    for (const std::string_view key : kIntegerKeys) WriteKey(key, "long");
+    write_(
+        "<key id=\"edge\" for=\"edge\" attr.name=\"kind\" "
+        "attr.type=\"string\"/>\n<graph id=\"G\" edgedefault=\"directed\">\n");
+    Modules();
+    for (const NodeId node : model_.nodes().All()) Node(node);
+    Edges();
+    write_("</graph>\n</graphml>\n");
+  }
+
+ private:
+  void WriteKey(std::string_view key, std::string_view type) {
+    write_(
+        fmt::format("<key id=\"{0}\" for=\"node\" attr.name=\"{0}\" "
+                    "attr.type=\"{1}\"/>\n",
+                    key, type));
+  }
+
+  void Modules() {
+    const ModuleCounts counts(tagging_);
+    const ParameterCounts parameters = model_.parameters();
+    const ModuleTree& tree = tagging_.modules;
+    for (const ModuleId id : tree.All()) {
+      std::string out = fmt::format("<node id=\"m{}\">", Index(id));
+      const std::string path = tree.Path(id);
+      AddData(out, "kind", "module");
+      AddData(out, "label", path.empty() ? kRootText : tree.Atom(id));
+      AddData(out, "module", path);
+      AddData(out, "class", tree.Class(id));
+      AddData(out, "tag", format_.HierarchyTag(id));
+      AddData(out, "role", format_.RolePath(id));
+      AddData(out, "nodes", std::to_string(counts.Own(id)));
+      AddData(out, "total_nodes", std::to_string(counts.Total(id)));
+      AddData(out, "parameters", std::to_string(parameters.own[id]));
+      write_(out + "</node>\n");
+    }
+  }
+
+  void Node(NodeId node) {
+    const NodeList& nodes = model_.nodes();
+    const Tag& tag = tagging_.tags[node];
+    std::string out = fmt::format("<node id=\"n{}\">", Index(node));
+    AddData(out, "kind", "node");
+    AddData(out, "label", nodes.Name(node));
+    AddData(out, "op", nodes.Op(node));
+    AddData(out, "domain", nodes.Domain(node));
+    AddData(out, "graph", nodes.Graph(node));
+    AddData(out, "index", std::to_string(nodes.IndexOf(node)));
+    if (tag.tagged()) {
+      const Role& role = tagging_.roles[tag.role];
+      AddData(out, "module", tagging_.modules.Path(tag.module));
+      AddData(out, "class", tagging_.modules.Class(tag.module));
+      AddData(out, "tag", format_.HierarchyTag(tag.module));
+      AddData(out, "role", format_.RolePath(tag.module));
+      AddData(out, "type", EnumToWord(kRoleTypeNames, role.type));
+      AddData(out, "component", role.component);
+      AddData(out, "attention",
+              EnumToWord(kAttentionKindNames, role.attention_kind));
+      if (role.layer >= 0) AddData(out, "layer", std::to_string(role.layer));
+      AddData(out, "confidence", EnumToWord(kConfidenceNames, tag.confidence));
+      AddData(out, "source", EnumToWord(kSourceNames, tag.source));
+    }
+    write_(out + "</node>\n");
+  }
+
+  void Edge(std::string_view kind, const std::string& from,
+            const std::string& to) {
+    write_(
+        fmt::format("<edge source=\"{}\" target=\"{}\"><data "
+                    "key=\"edge\">{}</data></edge>\n",
+                    from, to, kind));
+  }
+
+  void Edges() {
+    const ModuleTree& tree = tagging_.modules;
+    for (const ModuleId id : tree.All()) {
+      if (id == ModuleTree::kRoot) continue;
+      Edge("contains", fmt::format("m{}", Index(tree.Parent(id))),
+           fmt::format("m{}", Index(id)));
+    }
+    for (const NodeId node : model_.nodes().All()) {
+      const Tag& tag = tagging_.tags[node];
+      if (!tag.tagged()) continue;
+      Edge("contains", fmt::format("m{}", Index(tag.module)),
+           fmt::format("n{}", Index(node)));
+    }
+    for (const auto& [from, to] : DataEdges(model_.nodes())) {
+      Edge("data", fmt::format("n{}", Index(from)),
+           fmt::format("n{}", Index(to)));
+    }
+  }
+
+  const TaggedModel& model_;
+  const Tagging& tagging_;
+  const Sink& write_;
+  const ModuleFormat format_;
+};
+
+}  // namespace
+
+void WriteDot(const TaggedModel& model, const Sink& write) {
+  DotWriter(model, write).Run();
+}
+
+void WriteGraphml(const TaggedModel& model, const Sink& write) {
+  GraphmlWriter(model, write).Run();
+}
+
+}  // namespace onnx_tag

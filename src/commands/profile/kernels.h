@@ -1,0 +1,60 @@
+// A profile on disk, and the nodes that its kernels are.
+#ifndef ONNX_TAG_COMMANDS_PROFILE_KERNELS_H_
+#define ONNX_TAG_COMMANDS_PROFILE_KERNELS_H_
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "commands/read/tagged_model.h"
+#include "profile/profile.h"
+
+namespace onnx_tag {
+
+// Finds the node of a kernel by the name the runtime gave it: the node's own,
+// one that an optimizer made out of it, or its operator and index where it has
+// none.
+class KernelPlaces {
+ public:
+  // `model` must outlive it.
+  explicit KernelPlaces(const TaggedModel& model);
+
+  enum class Kind { kNode, kSeveral, kNone };
+  struct Place {
+    Kind kind = Kind::kNone;
+    NodeId node = kNo<NodeId>;  // of kSeveral one of them
+  };
+  Place Find(const profile::Kernel& kernel) const;
+
+ private:
+  Place Choose(const std::vector<NodeId>& nodes, std::string_view op) const;
+  Place FindUnnamed(const profile::Kernel& kernel) const;
+
+  const TaggedModel& model_;
+  std::unordered_map<std::string_view, std::vector<NodeId>> by_name_;
+  std::unordered_map<std::string_view, std::vector<NodeId>> by_output_;
+  std::unordered_map<std::uint32_t, std::vector<NodeId>> unnamed_;  // by index
+};
+
+// See profile::ReadProfile().
+profile::Profile ReadProfileFile(const ProfileSource& source);
+
+// Kernels that run others, also where the model at hand does not have them.
+bool RunsOthers(std::string_view op);
+
+// A number for each node, without what ran inside it, in parts of `measure`;
+// -1: the node is not in the profile.
+struct NodeNumbers {
+  IdVector<NodeId, std::int64_t> numbers;
+  profile::Measure measure;
+};
+
+// Throws Error(kUsage) where the numbers are not amounts: some are negative,
+// or they are levels.
+NodeNumbers ReadNodeNumbers(const TaggedModel& model,
+                            const ProfileSource& source);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_PROFILE_KERNELS_H_

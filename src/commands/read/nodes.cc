@@ -1,0 +1,192 @@
+#include "commands/read/nodes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "onnx_tag/error.h"
+#include "query/fields.h"
+#include "query/matcher.h"
+#include "query/parser.h"
+#include "query/suggest.h"
+#include "tagging/words.h"
+
+namespace onnx_tag {
+namespace {
+
+// How many of several nodes an error lists.
+constexpr std::size_t kListed = 10;
+
+// `GRAPH#INDEX`; nothing if it does not read like one.
+std::optional<NodeId> ByAddress(const Model& model, std::string_view selector) {
+  const std::size_t hash = selector.rfind('#');
+  if (hash == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = selector.substr(hash + 1);
+  std::uint32_t index = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, index);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  for (const GraphId graph : model.Graphs()) {
+    if (model.GraphPath(graph) != selector.substr(0, hash)) continue;
+    const std::vector<NodeId>& nodes = model[graph].nodes;
+    if (index < nodes.size()) return nodes[index];
+    Fail(ErrorKind::kUsage, "no node {}: the graph has {}", selector,
+         Count(nodes.size(), "node"));
+  }
+  return std::nullopt;
+}
+
+bool HasOutput(const Model& model, NodeId node, std::string_view name) {
+  for (const ValueId output : model.Outputs(node)) {
+    if (output != kNo<ValueId> && model.ValueName(output) == name) return true;
+  }
+  return false;
+}
+
+// The further modules of a fused node.
+std::vector<std::string> OriginsOf(const Tagging& tagging, NodeId node) {
+  std::vector<std::string> paths;
+  auto at = std::lower_bound(
+      tagging.origins.begin(), tagging.origins.end(), node,
+      [](const Origin& origin, NodeId id) { return origin.node < id; });
+  for (; at != tagging.origins.end() && at->node == node; ++at) {
+    paths.push_back(tagging.modules.Path(at->module));
+  }
+  return paths;
+}
+
+// A tagged file has no room for origins; a sidecar and a mapping do.
+void WarnOfMissingFields(const query::Expression& expression,
+                         const TaggedModel& model, Terminal& terminal) {
+  if (model.source() != "tags in the file") return;
+  for (const query::Condition& condition : expression.conditions) {
+    if (condition.field != query::Field::kOrigin) continue;
+    terminal.Note(
+        "tags in a file do not contain {}; query the sidecar, or add --remap",
+        query::InfoOf(condition.field).name);
+    return;
+  }
+}
+
+}  // namespace
+
+NodeId SelectNode(const Model& model, std::string_view selector) {
+  if (const std::optional<NodeId> node = ByAddress(model, selector)) {
+    return *node;
+  }
+  std::string_view word = selector;
+  bool by_name = true;
+  bool by_output = true;
+  if (word.starts_with("name=")) {
+    word.remove_prefix(5);
+    by_output = false;
+  } else if (word.starts_with("output=")) {
+    word.remove_prefix(7);
+    by_name = false;
+  }
+  std::vector<NodeId> found;
+  for (const NodeId node : model.Nodes()) {
+    if ((by_name && model[node].name == word) ||
+        (by_output && HasOutput(model, node, word))) {
+      found.push_back(node);
+    }
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    Fail(ErrorKind::kUsage,
+         "no node '{}'\n  give its name, one of its outputs, or its index: "
+         "#INDEX or GRAPH#INDEX",
+         selector);
+  }
+  const NodeList nodes(model);
+  std::vector<std::string> lines;
+  for (const NodeId node : found) {
+    lines.push_back(Message("{}  {} {}", nodes.Address(node),
+                            Short{nodes.Op(node), 40},
+                            Short{nodes.Name(node), 60}));
+  }
+  Fail(ErrorKind::kUsage, "'{}' matches {}; choose one:{}", selector,
+       Count(found.size(), "node"), Ours{ListLines(lines, kListed)});
+}
+
+Selection SelectNodes(const std::string& model, const std::string& query,
+                      const TagSourceOptions& source, Terminal& terminal) {
+  const query::Expression expression = query::Parse(query);
+  Selection selection{TaggedModel::Load(model, source, terminal), {}};
+  const Tagging& tagging = selection.model.tagging();
+  const NodeList& nodes = selection.model.nodes();
+  WarnOfMissingFields(expression, selection.model, terminal);
+  const query::Matcher matcher(expression, tagging, nodes);
+  selection.nodes = matcher.All();
+  if (selection.nodes.empty()) {
+    for (const std::string& line :
+         query::WhyNothingFits(expression, tagging, nodes, matcher)) {
+      terminal.Report("{}", line);
+    }
+  }
+  return selection;
+}
+
+std::vector<Column> NodeTable::Columns() {
+  return {{"graph", "graph"},
+          {"index", "index"},
+          {"name", "name"},
+          {"op", "op"},
+          {"domain", "domain"},
+          {.key = "module", .heading = "module", .none = "-"},
+          {"class", "class"},
+          {"hierarchy_tag", "hierarchy_tag"},
+          {"tag_module", "tag_module", For::kJson},
+          {"role_path", "role_path"},
+          {"semantic.type", "type"},
+          {"semantic.component", "component"},
+          {"semantic.attention_kind", "attention"},
+          {"semantic.layer", "layer"},
+          {"confidence", "confidence"},
+          {"source", "source"},
+          {"origins", "origins"}};
+}
+
+Table::Row NodeTable::Row(NodeId node) const {
+  Table::Row row = {nodes_.Graph(node), nodes_.IndexOf(node), nodes_.Name(node),
+                    nodes_.Op(node), nodes_.Domain(node)};
+  const Tag& tag = tagging_.tags[node];
+  if (tag.tagged()) {
+    const Role& role = tagging_.roles[tag.role];
+    const ModuleTree& tree = tagging_.modules;
+    for (Datum value :
+         {Datum::Module(tree.Path(tag.module)),
+          Datum::OrNull(tree.Class(tag.module)),
+          Datum(format_.HierarchyTag(tag)),
+          Datum(tree.Path(format_.TagModule(tag.module))),
+          Datum(format_.RolePath(tag.module)),
+          Datum(EnumToWord(kRoleTypeNames, role.type)),
+          Datum::OrNull(role.component),
+          Datum::OrNull(EnumToWord(kAttentionKindNames, role.attention_kind)),
+          role.layer < 0 ? Datum() : Datum(role.layer),
+          Datum(EnumToWord(kConfidenceNames, tag.confidence)),
+          Datum(EnumToWord(kSourceNames, tag.source))}) {
+      row.push_back(std::move(value));
+    }
+  } else {
+    row.resize(row.size() + 11);
+  }
+  row.emplace_back(OriginsOf(tagging_, node));
+  return row;
+}
+
+std::string NodeLine(const NodeList& nodes, NodeId node, std::string_view why) {
+  return Message("{}  {}: {}", nodes.Address(node),
+                 Short{nodes.Name(node), 100}, why);
+}
+
+Datum NodeValue(const NodeList& nodes, NodeId node) {
+  return Datum::Object({{"graph", nodes.Graph(node)},
+                        {"index", nodes.IndexOf(node)},
+                        {"name", nodes.Name(node)},
+                        {"op", nodes.Op(node)}});
+}
+
+}  // namespace onnx_tag

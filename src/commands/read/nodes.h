@@ -1,0 +1,55 @@
+// Nodes of a tagged model: those that the user means, and what is said of each.
+#ifndef ONNX_TAG_COMMANDS_READ_NODES_H_
+#define ONNX_TAG_COMMANDS_READ_NODES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/read/tagged_model.h"
+#include "io/terminal.h"
+#include "render/result.h"
+#include "tagging/module_format.h"
+
+namespace onnx_tag {
+
+// `#17`, `12:then_branch#3`, `name=...`, `output=...`, or a bare word: a name
+// or an output. Throws Error(kUsage) if none or more than one is meant.
+NodeId SelectNode(const Model& model, std::string_view selector);
+
+struct Selection {
+  TaggedModel model;
+  std::vector<NodeId> nodes;  // in the order of the file
+};
+
+// The nodes that fit a query. Where nothing fits, says on stderr why, with the
+// closest matches. A query that cannot be read is refused before the model is.
+Selection SelectNodes(const std::string& model, const std::string& query,
+                      const TagSourceOptions& source, Terminal& terminal);
+
+// Nodes as programs read them, a column for each fact. A new fact about nodes
+// is a column here: `query`, `explain` and `export` then have it.
+class NodeTable {
+ public:
+  // All must outlive it.
+  NodeTable(const NodeList& nodes, const Tagging& tagging)
+      : nodes_(nodes), tagging_(tagging), format_(tagging) {}
+
+  static std::vector<Column> Columns();
+  Table::Row Row(NodeId node) const;
+
+ private:
+  const NodeList& nodes_;
+  const Tagging& tagging_;
+  ModuleFormat format_;
+};
+
+// "#17  /encoder/MatMul: it has no module"
+std::string NodeLine(const NodeList& nodes, NodeId node, std::string_view why);
+
+// `"graph": ..., "index": ..., "name": ..., "op": ...`
+Datum NodeValue(const NodeList& nodes, NodeId node);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_READ_NODES_H_

@@ -1,0 +1,250 @@
+#include "commands/read/tagged_model.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "base/interner.h"
+#include "commands/output/destinations.h"
+#include "hierarchy/module_map.h"
+#include "io/mapped_file.h"
+#include "io/paths.h"
+#include "mapping/observed_mapping.h"
+#include "onnx_tag/error.h"
+#include "onnx_tag/recording.h"
+#include "rules/rules.h"
+
+namespace onnx_tag {
+namespace {
+
+// A file named on the command line that cannot be read, or is wrong, is wrong
+// usage. The message begins with its name.
+template <typename Read>
+void ReadNamed(const std::string& path, const Read& read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    const std::string place = Message("{}: ", path);
+    const std::string_view what = error.what();
+    throw Error(ErrorKind::kUsage, what.starts_with(place)
+                                       ? std::string(what)
+                                       : place + std::string(what));
+  }
+}
+
+struct OpenedRecording {
+  std::shared_ptr<const Recording> recording;
+  std::shared_ptr<const ModuleMap> modules;
+  std::string digest;
+};
+
+OpenedRecording OpenRecording(const std::string& path,
+                              std::string_view option) {
+  auto recording = std::make_shared<Recording>();
+  auto modules = std::make_shared<ModuleMap>();
+  std::string digest;
+  try {
+    ReadNamed(path, [&] {
+      const MappedFile file = MappedFile::Open(path);
+      *recording = ReadRecording(file.bytes());
+      *modules = ReadModuleMap(file.bytes());
+      digest = DigestOf(file.bytes());
+      file.CheckUnchanged();
+    });
+    const bool fx = option == "--fx";
+    if (fx ? recording->fx.empty() : recording->trace.empty()) {
+      Fail(ErrorKind::kUsage, "{}: the file has no {}", path,
+           fx ? "FX graph (section \"fx\")"
+              : "trace of a run (section \"events\")");
+    }
+  } catch (const Error& error) {
+    const bool lacks_fx = option == "--fx" && !digest.empty();
+    Fail(ErrorKind::kUsage, "{}: {}\n  record one: {}{}", option,
+         Ours{error.what()}, kRecordCommand, lacks_fx ? " --fx" : "");
+  }
+  recording->file = Message("{}", path);
+  modules->name = path;
+  return {std::move(recording), std::move(modules), std::move(digest)};
+}
+
+struct FoundSidecar {
+  std::string path;
+  Sidecar sidecar;
+};
+
+// The sidecar that the user names, or the first beside `path` that is of this
+// very graph. `model` is null if `path` itself is a sidecar.
+std::optional<FoundSidecar> FindSidecar(const std::string& path,
+                                        const TagSourceOptions& options,
+                                        const Model* model) {
+  const bool named = model == nullptr || !options.sidecar.empty();
+  std::vector<std::string> candidates;
+  if (named) {
+    candidates = {model == nullptr ? path : options.sidecar};
+  } else if (path != "-") {
+    candidates = SidecarsBeside(path);
+  }
+  for (const std::string& candidate : candidates) {
+    std::error_code error;
+    if (!named && !std::filesystem::is_regular_file(candidate, error)) continue;
+    try {
+      Sidecar sidecar = ReadMapped(candidate, ReadSidecar);
+      if (model == nullptr || BelongsTo(sidecar, *model)) {
+        return FoundSidecar{candidate, std::move(sidecar)};
+      }
+      Fail(ErrorKind::kInput,
+           "{}: belongs to another graph, not to {}\n  make a new one: "
+           "onnx-tag {} --sidecar-only",
+           candidate, path, path);
+    } catch (const Error& refusal) {
+      // One that is standard output is refused; another is not ours.
+      if (named || refusal.kind() == ErrorKind::kOutput) throw;
+    }
+  }
+  return std::nullopt;
+}
+
+// The option that asks for a mapping, whatever tags there are; "" if there is
+// none. Facts are for the mapping: tags made without them would ignore them.
+std::string_view OptionToMap(const TagSourceOptions& options) {
+  if (options.remap) return "--remap";
+  if (!options.mapping.hierarchy_file.empty()) return "--hierarchy";
+  return options.mapping.rules_file.empty() ? "" : "--rules";
+}
+
+}  // namespace
+
+std::vector<std::string> SidecarsBeside(const std::string& path) {
+  const std::string stem = WithoutOnnx(path);
+  std::vector<std::string> beside = {stem + ".tags.json"};
+  constexpr std::string_view kTagged = ".tagged";
+  if (stem.ends_with(kTagged)) {
+    beside.push_back(stem.substr(0, stem.size() - kTagged.size()) +
+                     ".tags.json");
+  }
+  return beside;
+}
+
+ParameterCounts TaggedModel::parameters() const {
+  if (file_ != nullptr) return CountParameters(file_->model(), tagging_);
+  ParameterCounts counts;
+  counts.own.resize(tagging_.modules.size());
+  for (const ModuleId id : AllIds<ModuleId>(tagging_.facts.size())) {
+    counts.own[id] = tagging_.facts[id].parameters;
+    counts.all += counts.own[id];
+  }
+  counts.unplaced = about_.unplaced_parameters;
+  counts.all += counts.unplaced;
+  return counts;
+}
+
+TaggedModel TaggedModel::Load(const std::string& path,
+                              const TagSourceOptions& options,
+                              Terminal& terminal, MappingObserver* observer) {
+  TaggedModel result;
+  const std::string_view remap = OptionToMap(options);
+  if (!IsSidecarName(path)) {
+    result.file_ = std::make_unique<const ModelFile>(ModelFile::Open(path));
+    AddModelInputs(*result.file_, result.inputs_);
+    AddFactFiles(options.mapping, result.inputs_);
+    result.inputs_.Add(options.sidecar, "--sidecar");
+    result.nodes_ = NodeList(*result.model());
+    if (remap.empty() && HasTags(*result.model())) {
+      result.tagging_ = ReadTagging(*result.model());
+    }
+  } else if (!remap.empty()) {
+    Fail(ErrorKind::kUsage, "{} needs the model, but {} is a sidecar", remap,
+         path);
+  }
+  // None where only keys for other programs were written.
+  if (CountTags(result.tagging_).tagged > 0) {
+    result.source_ = kInFile;
+    terminal.Note("{}", kInFile);
+  } else if (std::optional<FoundSidecar> found =
+                 remap.empty() ? FindSidecar(path, options, result.model())
+                               : std::nullopt) {
+    result.source_ = kSidecar;
+    result.inputs_.Add(found->path, "the sidecar");
+    Sidecar& sidecar = found->sidecar;
+    terminal.Note("tags of the sidecar {}{}", found->path,
+                  IsOldFingerprint(sidecar.model.fingerprint)
+                      ? " (fingerprint made the old way, by 0.1)"
+                      : "");
+    result.tagging_ = std::move(sidecar.tagging);
+    if (result.file_ == nullptr) {
+      result.about_ = std::move(sidecar.model);
+      result.nodes_ = NodeList(std::move(sidecar.nodes));
+    }
+  } else {
+    const MappingFacts facts = ReadFacts(options.mapping);
+    result.tagging_ = result.file_->Map([&](const Model& model) {
+      return MapNodes(model, options.mapping, facts, observer);
+    });
+    result.source_ = kMapped;
+    terminal.Note("mapped with strategy {}", result.tagging_.strategy);
+    for (const std::string& note : result.tagging_.notes) {
+      terminal.Note("{}: warning: {}", ShownInput(path),
+                    Short{note, kLongestNote});
+    }
+  }
+  if (result.file_ != nullptr) {
+    result.about_ =
+        AboutModel(FileName(path), *result.model(), result.tagging_);
+    result.file_->file().CheckUnchanged();
+  }
+  return result;
+}
+
+MappingFacts ReadFacts(const MappingOptions& options) {
+  MappingFacts facts;
+  if (const std::string& path = options.hierarchy_file; !path.empty()) {
+    ReadNamed(path, [&] {
+      const std::string text = ReadWholeFile(path);
+      facts.digests.hierarchy = DigestOf(text);
+      ModuleMap map = ReadModuleMap(text);
+      map.name = path;
+      facts.hierarchy = std::make_shared<const ModuleMap>(std::move(map));
+    });
+  }
+  if (const std::string& path = options.rules_file; !path.empty()) {
+    ReadNamed(path, [&] {
+      const std::string text = ReadWholeFile(path);
+      facts.digests.rules = DigestOf(text);
+      facts.rules = std::make_shared<const Rules>(ReadRules(text, path));
+    });
+  }
+  // The strategy that a recording is for also takes classes from it.
+  const auto use_modules = [&](std::string_view strategy,
+                               OpenedRecording& opened) {
+    if (options.strategy == strategy && facts.hierarchy == nullptr) {
+      facts.hierarchy = std::move(opened.modules);
+    }
+  };
+  if (!options.trace_file.empty()) {
+    OpenedRecording opened = OpenRecording(options.trace_file, "--trace");
+    facts.trace = std::move(opened.recording);
+    facts.digests.trace = opened.digest;
+    use_modules("htp", opened);
+  }
+  if (!options.fx_file.empty()) {
+    OpenedRecording opened = OpenRecording(options.fx_file, "--fx");
+    facts.fx = std::move(opened.recording);
+    facts.digests.fx = opened.digest;
+    use_modules("fx_graph", opened);
+  }
+  return facts;
+}
+
+void AddFactFiles(const MappingOptions& options, Inputs& inputs) {
+  inputs.Add(options.hierarchy_file, "--hierarchy");
+  inputs.Add(options.rules_file, "--rules");
+  inputs.Add(options.trace_file, "--trace");
+  inputs.Add(options.fx_file, "--fx");
+}
+
+std::string DigestOf(std::string_view bytes) {
+  return fmt::format("{:016x}", HashBytes(bytes));
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,96 @@
+// A model with its tags, and the files that they come from.
+#ifndef ONNX_TAG_COMMANDS_READ_TAGGED_MODEL_H_
+#define ONNX_TAG_COMMANDS_READ_TAGGED_MODEL_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/commands.h"
+#include "io/inputs.h"
+#include "io/terminal.h"
+#include "model/model_file.h"
+#include "tagging/node_list.h"
+#include "tagging/parameter_counts.h"
+#include "tagging/sidecar.h"
+
+namespace onnx_tag {
+
+class MappingObserver;  // mapping/observed_mapping.h
+
+// A model with its tags, or what a sidecar says of both. A sidecar is enough
+// for every command but `explain`.
+class TaggedModel {
+ public:
+  static constexpr std::string_view kInFile = "tags in the file";
+  static constexpr std::string_view kSidecar = "sidecar";
+  static constexpr std::string_view kMapped = "mapped";
+
+  // `path` names a model or a sidecar. Says on stderr where the tags are from.
+  // If the model is mapped now, `observer` follows the mapping; it may be null.
+  static TaggedModel Load(const std::string& path,
+                          const TagSourceOptions& options, Terminal& terminal,
+                          MappingObserver* observer = nullptr);
+
+  const Tagging& tagging() const { return tagging_; }
+  // One for each of tagging().tags.
+  const NodeList& nodes() const { return nodes_; }
+  const SidecarModel& about() const { return about_; }
+  // Of the model, or as the sidecar says.
+  ParameterCounts parameters() const;
+  // kInFile, kSidecar or kMapped.
+  std::string_view source() const { return source_; }
+  // Null if only a sidecar is at hand.
+  const Model* model() const { return file_ ? &file_->model() : nullptr; }
+  const ModelFile* file() const { return file_.get(); }
+  // Every file that Load() was given or found.
+  const Inputs& inputs() const { return inputs_; }
+
+ private:
+  std::unique_ptr<const ModelFile> file_;  // views of it outlive a move
+  NodeList nodes_;
+  Tagging tagging_;
+  SidecarModel about_;
+  std::string_view source_;
+  Inputs inputs_;
+};
+
+inline bool IsSidecarName(std::string_view path) {
+  return path.ends_with(".json");
+}
+
+// Where the sidecar of a model is looked for: "bert.onnx" and
+// "bert.tagged.onnx" have "bert.tags.json", and `-o X.onnx` made "X.tags.json".
+std::vector<std::string> SidecarsBeside(const std::string& path);
+
+// What `read` makes of the bytes of a file. An error names the file.
+template <typename Read>
+auto ReadMapped(const std::string& path, const Read& read) {
+  const MappedFile file = MappedFile::Open(path);
+  try {
+    auto result = read(file.bytes());
+    file.CheckUnchanged();
+    return result;
+  } catch (const Error& error) {
+    file.CheckUnchanged();
+    throw error.In(path);
+  }
+}
+
+// Reads the files with facts for the mapping: --hierarchy, --rules, --trace,
+// --fx. Throws Error(kUsage), with the file's name, if a file cannot be read or
+// its contents are wrong; for a recording, also with the command that makes
+// one. Call it once for many models.
+MappingFacts ReadFacts(const MappingOptions& options);
+void AddFactFiles(const MappingOptions& options, Inputs& inputs);
+
+// A note may name modules, and those may be long.
+constexpr std::size_t kLongestNote = 4000;
+
+// A short text for a long one: equal for equal bytes.
+std::string DigestOf(std::string_view bytes);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_READ_TAGGED_MODEL_H_

@@ -1,0 +1,59 @@
+// The data of a report; docs/report-format.md describes it.
+#ifndef ONNX_TAG_COMMANDS_REPORT_REPORT_DATA_H_
+#define ONNX_TAG_COMMANDS_REPORT_REPORT_DATA_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "commands/compare/compare_tags.h"
+#include "commands/profile/kernels.h"
+#include "commands/read/tagged_model.h"
+#include "mapping/claim_gatherer.h"
+#include "sizes/module_sizes.h"
+
+namespace onnx_tag {
+
+// A model with all that its page shows.
+struct ReportedModel {
+  TaggedModel model;
+  // None if only a sidecar is at hand.
+  std::optional<GatheredClaims> claims = {};
+  std::optional<sizes::Shapes> shapes = {};
+  std::optional<sizes::ModelSizes> sizes = {};
+  // Of a profile, which is this file.
+  std::optional<NodeNumbers> numbers = {};
+  std::string profile = {};
+};
+
+// Maps the model once: for its tags, or, where a file has them, for the claims.
+ReportedModel LoadReported(const std::string& path,
+                           const TagSourceOptions& source,
+                           std::span<const sizes::GivenShape> shapes,
+                           const ProfileSource& profile, Terminal& terminal);
+
+// A row of a zoo's page.
+struct ZooEntry {
+  std::string file;
+  std::string page;   // relative to the index; "": none
+  std::string error;  // why
+  std::string root_class;
+  std::string producer;
+  std::string dialect;
+  Coverage coverage;
+  std::uint64_t modules = 0;
+  sizes::Sums sums;
+  bool has_sums = false;
+};
+
+ZooEntry DescribeForZoo(const ReportedModel& reported);
+
+std::string ModelReportJson(const ReportedModel& reported);
+std::string CompareReportJson(const ReportedModel& a, const ReportedModel& b,
+                              const TagDifference& difference);
+std::string ZooReportJson(std::span<const ZooEntry> entries);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_COMMANDS_REPORT_REPORT_DATA_H_

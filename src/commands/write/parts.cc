@@ -1,0 +1,305 @@
+// The commands that cut a model: `extract` and `split`.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "commands/commands.h"
+#include "commands/output/destinations.h"
+#include "commands/read/closed_cut.h"
+#include "commands/read/modules.h"
+#include "commands/read/nodes.h"
+#include "commands/write/new_models.h"
+#include "edit/part.h"
+#include "onnx_tag/error.h"
+#include "sizes/element_types.h"
+
+namespace onnx_tag {
+namespace {
+
+constexpr std::size_t kListed = 20;
+
+// Nodes of a model cut out as a model of its own.
+struct CutPart {
+  std::size_t nodes = 0;
+  std::size_t between = 0;    // nodes that were not asked for and come along
+  std::size_t constants = 0;  // the same, for constants
+  std::unique_ptr<const edit::PartWriter> writer;
+};
+
+// The part of `nodes`, closed so that it runs on its own. Where it cannot be
+// cut out, says why and gives nothing. `name` is for messages.
+std::optional<CutPart> CutPartOut(const TaggedModel& model,
+                                  const sizes::Shapes& shapes,
+                                  const std::vector<NodeId>& nodes,
+                                  const std::string& name, Terminal& terminal) {
+  const Cut cut = CutOut(model, nodes, CutBy::kOurselves);
+  std::vector<std::string> obstacles;
+  for (const Cut::Obstacle& obstacle : cut.obstacles) {
+    obstacles.push_back(NodeLine(model.nodes(), obstacle.node, obstacle.why));
+  }
+  if (obstacles.empty() && cut.outputs.empty()) {
+    obstacles.emplace_back("nothing comes out of this part");
+  }
+  if (!obstacles.empty()) {
+    terminal.Report("{} cannot be cut out{}", name,
+                    Ours{ListLines(obstacles, kListed)});
+    return std::nullopt;
+  }
+  const Model& whole = *model.model();
+  edit::Part part;
+  part.nodes.assign(whole[GraphId{0}].nodes.size(), false);
+  for (const NodeId node : cut.nodes) part.nodes[whole[node].index] = true;
+  part.inputs = cut.inputs;
+  part.outputs = cut.outputs;
+  CutPart result;
+  result.nodes = cut.nodes.size();
+  result.between = cut.between.size();
+  result.constants = cut.constants.size();
+  result.writer = std::make_unique<const edit::PartWriter>(
+      whole, shapes, part, ReleaserOf(*model.file()));
+  WarnOfUntyped(model.file()->path(), result.writer->inputs(), terminal);
+  WarnOfUntyped(model.file()->path(), result.writer->outputs(), terminal);
+  return result;
+}
+
+// "  input    hidden_states  float32 [?, ?, ?]", a line for each
+void AddValues(std::string_view title,
+               const std::vector<edit::PartValue>& values, Result& result) {
+  for (const edit::PartValue& value : values) {
+    const std::vector<std::string_view> dims(
+        static_cast<std::size_t>(std::max(value.type.rank, 0)), "?");
+    result.Line("  {:<8} {}  {} [{}]", title, Short{value.name, 200},
+                sizes::TypeNameOrUnknown(value.type.element),
+                value.type.rank < 0 ? "..." : Join(dims));
+  }
+}
+
+Datum ValuesValue(const std::vector<edit::PartValue>& values) {
+  Datum::List list;
+  for (const edit::PartValue& value : values) {
+    list.push_back(Datum::Object(
+        {{"name", value.name},
+         {"type", sizes::TypeNameOrUnknown(value.type.element)},
+         {"rank", value.type.rank < 0 ? Datum() : Datum(value.type.rank)}}));
+  }
+  return list;
+}
+
+Datum::Members PartMembers(const CutPart& part, const NewModel& written) {
+  return {{"output", written.path},
+          {"nodes", part.nodes},
+          {"added_between", part.between},
+          {"added_constants", part.constants},
+          {"weights", part.writer->weights()},
+          {"bytes", part.writer->new_size()},
+          {"inputs", ValuesValue(part.writer->inputs())},
+          {"outputs", ValuesValue(part.writer->outputs())}};
+}
+
+NewModel ModelOf(const CutPart& part, std::string path) {
+  const edit::PartWriter* const writer = part.writer.get();
+  return {std::move(path), writer->new_size(),
+          [writer](wire::Rewrite::Sink& sink) { writer->Write(sink); }};
+}
+
+// ---------------------------------------------------------------- extract
+std::vector<NodeId> NodesUnder(const Tagging& tagging, ModuleId module) {
+  std::vector<NodeId> nodes;
+  for (const NodeId node : AllIds<NodeId>(tagging.tags.size())) {
+    const Tag& tag = tagging.tags[node];
+    if (tag.tagged() && tagging.modules.IsAncestor(module, tag.module)) {
+      nodes.push_back(node);
+    }
+  }
+  return nodes;
+}
+
+// ---------------------------------------------------------------- split
+struct Border {
+  std::string path;
+  ModuleId module;
+  std::size_t first;  // index of its first node in the main graph
+};
+
+// The modules that begin a part, in the order in which they run.
+std::vector<Border> FindBorders(const SplitOptions& options, const Model& model,
+                                const Tagging& tagging) {
+  std::vector<Border> borders;
+  for (const std::string& path : options.at) {
+    const ModuleId module = FindModule(tagging.modules, path);
+    const std::vector<NodeId>& nodes = model[GraphId{0}].nodes;
+    std::size_t first = 0;
+    for (; first < nodes.size(); ++first) {
+      const Tag& tag = tagging.tags[nodes[first]];
+      if (tag.tagged() && tagging.modules.IsAncestor(module, tag.module)) break;
+    }
+    if (first == nodes.size()) {
+      Fail(ErrorKind::kUsage, "the module '{}' has no node in the main graph",
+           path);
+    }
+    borders.push_back({path, module, first});
+  }
+  std::stable_sort(
+      borders.begin(), borders.end(),
+      [](const Border& a, const Border& b) { return a.first < b.first; });
+  for (std::size_t i = 1; i < borders.size(); ++i) {
+    if (borders[i].first == borders[i - 1].first) {
+      Fail(ErrorKind::kUsage, "'{}' and '{}' begin with the same node",
+           borders[i - 1].path, borders[i].path);
+    }
+  }
+  return borders;
+}
+
+// The part of each node of the main graph: the last border that it is behind,
+// counting what its inputs are behind. So no part needs a later one. A node
+// that no border is before goes into the first part, wherever it stands.
+std::vector<std::size_t> PartsOfNodes(const Model& model,
+                                      const Tagging& tagging,
+                                      const std::vector<Border>& borders) {
+  std::vector<std::size_t> parts(model.node_count(), 0);
+  for (const NodeId node : model[GraphId{0}].nodes) {
+    std::size_t& part = parts[Index(node)];
+    const Tag& tag = tagging.tags[node];
+    for (std::size_t i = 0; i < borders.size() && tag.tagged(); ++i) {
+      if (tagging.modules.IsAncestor(borders[i].module, tag.module)) {
+        part = i + 1;
+      }
+    }
+    for (const ValueId value : edit::ReadsOf(model, node)) {
+      const NodeId maker = model.Producer(value);
+      if (maker != kNo<NodeId>) part = std::max(part, parts[Index(maker)]);
+    }
+  }
+  return parts;
+}
+
+bool GivesOutput(const Model& model, NodeId node) {
+  for (const ValueId output : model.Outputs(node)) {
+    if (output != kNo<ValueId> && model[output].is_output) return true;
+  }
+  return false;
+}
+
+// The nodes of each part. Constants go where they are read, except those that
+// are results themselves.
+std::vector<std::vector<NodeId>> NodesOfParts(
+    const TaggedModel& tagged, const std::vector<Border>& borders) {
+  const Model& model = *tagged.model();
+  const std::vector<std::size_t> parts =
+      PartsOfNodes(model, tagged.tagging(), borders);
+  const std::vector<bool> constant = ConstantNodes(tagged);
+  std::vector<std::vector<NodeId>> nodes(borders.size() + 1);
+  const std::vector<NodeId>& main = model[GraphId{0}].nodes;
+  for (std::size_t i = 0; i < main.size(); ++i) {
+    if (!constant[i]) {
+      nodes[parts[Index(main[i])]].push_back(main[i]);
+    } else if (GivesOutput(model, main[i])) {
+      nodes.back().push_back(main[i]);
+    }
+  }
+  return nodes;
+}
+
+std::string PathOfPart(const SplitOptions& options, std::size_t part) {
+  return ModelDestination(options.model, options.write,
+                          fmt::format("part{}", part));
+}
+
+void RefuseInputOnlyOutputs(const Model& model) {
+  for (const ValueId output : model[GraphId{0}].outputs) {
+    if (output == kNo<ValueId> || model.Producer(output) != kNo<NodeId>) {
+      continue;
+    }
+    Fail(ErrorKind::kInput,
+         "the output {} is an input or a weight, which no part makes",
+         model.ValueName(output));
+  }
+}
+
+}  // namespace
+
+Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
+  const TaggedModel model =
+      TaggedModel::Load(options.model, options.source, terminal);
+  const ModelFile& file = ModelToWrite(model, options.model);
+  const ModuleId module = FindModule(model.tagging().modules, options.module);
+  const std::vector<NodeId> nodes = NodesUnder(model.tagging(), module);
+  Result result;
+  if (nodes.empty()) {
+    result.Finding("{}: the module {} has no node", options.model,
+                   ShownPath(options.module));
+    return result;
+  }
+  const sizes::Shapes shapes(file.model(), {});
+  const std::optional<CutPart> part =
+      CutPartOut(model, shapes, nodes, options.module, terminal);
+  if (!part) {
+    result.exit_code = ExitCode::kFindings;
+    return result;
+  }
+  std::vector<NewModel> models = {ModelOf(
+      *part, ModelDestination(options.model, options.write, "extracted"))};
+  WriteNewModels(model, options.write, terminal, models, result);
+  result.Line("{}: {}, {}, {}", ShownInput(options.model),
+              ShownPath(options.module), Count(part->nodes, "node"),
+              Count(part->writer->weights(), "weight"));
+  AddValues("input", part->writer->inputs(), result);
+  AddValues("output", part->writer->outputs(), result);
+  AddDeed(models.front(), options.write, result);
+  result.data =
+      Datum::Object({{"file", options.model}, {"module", options.module}});
+  result.data.Add(PartMembers(*part, models.front()));
+  return result;
+}
+
+Result RunSplit(const SplitOptions& options, Terminal& terminal) {
+  const TaggedModel model =
+      TaggedModel::Load(options.model, options.source, terminal);
+  const ModelFile& file = ModelToWrite(model, options.model);
+  RefuseInputOnlyOutputs(file.model());
+  const std::vector<Border> borders =
+      FindBorders(options, file.model(), model.tagging());
+  const std::vector<std::vector<NodeId>> nodes = NodesOfParts(model, borders);
+  const sizes::Shapes shapes(file.model(), {});
+  Result result;
+  std::vector<CutPart> parts;
+  std::vector<NewModel> models;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::string name =
+        i == 0 ? "the part before " + borders[0].path : borders[i - 1].path;
+    if (nodes[i].empty()) {
+      result.Finding("{}: nothing is in {}", options.model, name);
+      return result;
+    }
+    std::optional<CutPart> part =
+        CutPartOut(model, shapes, nodes[i], name, terminal);
+    if (!part) {
+      result.exit_code = ExitCode::kFindings;
+      return result;
+    }
+    models.push_back(ModelOf(*part, PathOfPart(options, i)));
+    parts.push_back(*std::move(part));
+  }
+  WriteNewModels(model, options.write, terminal, models, result);
+
+  result.Line("{}: {}", ShownInput(options.model), Count(parts.size(), "part"));
+  Datum::List list;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    AddDeed(models[i], options.write, result);
+    result.Line("    {}, {}, from {}", Count(parts[i].nodes, "node"),
+                Count(parts[i].writer->weights(), "weight"),
+                i == 0 ? "the start" : borders[i - 1].path);
+    Datum part =
+        Datum::Object({{"at", i == 0 ? Datum() : Datum(borders[i - 1].path)}});
+    part.Add(PartMembers(parts[i], models[i]));
+    list.push_back(std::move(part));
+  }
+  result.data =
+      Datum::Object({{"file", options.model}, {"parts", std::move(list)}});
+  return result;
+}
+
+}  // namespace onnx_tag
