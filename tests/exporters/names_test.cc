@@ -247,16 +247,20 @@ TEST(DialectTest, Pitfall19And20_DynamoNamesAreNeverModules) {
   }
 }
 
-TEST(DialectTest, HostileNamesAreHarmless) {
+TEST(DialectTest, AMegabyteOfPartsIsReadLikeFiftyParts) {
   for (const std::string_view part : {"/", ".", "_", "a/", "__1", ":0", "A_"}) {
-    std::string name;
-    while (name.size() < 1000000) name += part;
-    NodeNameDialect(name, "Add");
-    ValueNameDialect(name);
-    SplitTfName(name);
-    SplitGenaiNode(name);
-    SplitPackageFunction(name + "_1");
-    IsPythonModuleDomain(name);
+    SCOPED_TRACE(part);
+    std::string few;
+    for (int i = 0; i < 50; ++i) few += part;
+    std::string many;
+    while (many.size() < 1000000) many += part;
+    EXPECT_EQ(NodeNameDialect(many, "Add"), NodeNameDialect(few, "Add"));
+    EXPECT_EQ(ValueNameDialect(many), ValueNameDialect(few));
+    EXPECT_EQ(SplitTfName(many).ok, SplitTfName(few).ok);
+    EXPECT_EQ(SplitGenaiNode(many).ok, SplitGenaiNode(few).ok);
+    EXPECT_EQ(SplitPackageFunction(many + "_1").empty(),
+              SplitPackageFunction(few + "_1").empty());
+    EXPECT_EQ(IsPythonModuleDomain(many), IsPythonModuleDomain(few));
   }
 }
 
