@@ -70,6 +70,11 @@ struct Initializer {
   bool sparse = false;
   // One number throughout, as far as the first bytes show: ones, zeros.
   bool uniform = false;
+  // The encoded TensorProto if it is small and in the file; else empty. Shapes
+  // are computed from such tensors.
+  Bytes small = {};
+  // In bytes, its name included.
+  static constexpr std::size_t kMostSmall = 1024;
 };
 
 // The `value_info`, `input` or `output` entry of a value.
@@ -78,6 +83,8 @@ struct ValueInfo {
   bool has_shape = false;
   std::uint32_t first_dim = 0;
   std::uint32_t rank = 0;
+  // The encoded TypeProto: names of dimensions, types other than tensors.
+  Bytes type = {};
   std::uint32_t first_metadata = 0;
   std::uint32_t metadata_count = 0;
 };
@@ -105,6 +112,7 @@ struct Function {
   std::string_view overload;
   GraphId body;
   std::vector<MetadataEntry> metadata;
+  Bytes bytes;  // the encoded FunctionProto
 };
 
 struct OpsetImport {

@@ -14,28 +14,32 @@
 namespace onnx_tag::cli {
 namespace {
 
-// "input_ids=1,128"; names may have '=' in them, numbers may not.
-sizes::GivenShape ParseShape(const std::string& word) {
-  const std::size_t equals = word.rfind('=');
-  if (equals == std::string::npos || equals == 0) {
-    Fail(ErrorKind::kUsage,
-         "--shape: '{}' is not of the form NAME=1,128: an input, and its "
-         "dimensions",
-         word);
-  }
-  sizes::GivenShape shape{word.substr(0, equals), {}};
-  std::string_view rest = std::string_view(word).substr(equals + 1);
-  while (!rest.empty()) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    const std::uint64_t dim =
-        ParseCount("--shape", std::string(rest.substr(0, comma)));
-    if (dim > (std::uint64_t{1} << 30)) {
+// "input_ids=1,128" or "batch=1,sequence=128"; names may have '=' in them,
+// numbers may not.
+void ParseShape(const std::string& word,
+                std::vector<sizes::GivenShape>& shapes) {
+  const std::size_t before = shapes.size();
+  for (const std::string_view part : Split(word, ',')) {
+    const std::size_t equals = part.rfind('=');
+    if (equals == 0 ||
+        (equals == std::string_view::npos && shapes.size() == before)) {
+      Fail(ErrorKind::kUsage,
+           "--shape: '{}' is not of the form NAME=128 or NAME=1,128: a "
+           "dimension or an input, and its size",
+           word);
+    }
+    if (equals != std::string_view::npos) {
+      shapes.push_back({std::string(part.substr(0, equals)), {}});
+    }
+    const std::string_view number =
+        equals == std::string_view::npos ? part : part.substr(equals + 1);
+    if (number.empty()) continue;  // a scalar
+    const std::uint64_t dim = ParseCount("--shape", std::string(number));
+    if (dim > (std::uint64_t{1} << 62)) {
       Fail(ErrorKind::kUsage, "--shape: {} is too large", dim);
     }
-    shape.dims.push_back(static_cast<std::int64_t>(dim));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    shapes.back().dims.push_back(static_cast<std::int64_t>(dim));
   }
-  return shape;
 }
 
 // "tags,namespace" replaces the default choice.
@@ -345,13 +349,13 @@ std::string ExpressionWords::Take() const {
 
 void ShapeWords::Add(CLI::App& app) {
   app.add_option("--shape", words,
-                 "shape of an input, for FLOPs; may be repeated")
-      ->type_name("NAME=1,128");
+                 "size of a dimension or of an input; repeatable")
+      ->type_name("NAME=128");
 }
 
 std::vector<sizes::GivenShape> ShapeWords::Take() const {
   std::vector<sizes::GivenShape> shapes;
-  for (const std::string& word : words) shapes.push_back(ParseShape(word));
+  for (const std::string& word : words) ParseShape(word, shapes);
   return shapes;
 }
 

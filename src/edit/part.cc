@@ -49,9 +49,26 @@ std::vector<ValueId> ReadsOf(const Model& model, NodeId node) {
 }
 
 protobuf::TensorType TensorTypeOf(const sizes::Shapes& shapes, ValueId value) {
-  const std::optional<sizes::Shape>& shape = shapes.Of(value);
-  return {shapes.TypeOf(value),
-          shape ? static_cast<std::int32_t>(shape->size()) : -1};
+  protobuf::TensorType type{.element = shapes.TypeOf(value)};
+  std::optional<sizes::Shape> shape = shapes.Of(value);
+  if (const sizes::Sequence* const sequence = shapes.SequenceOf(value)) {
+    type.sequence = true;
+    shape = sequence->element;
+  }
+  if (!shape) return type;
+  type.dims.emplace();
+  for (const sizes::Dim dim : *shape) {
+    protobuf::TensorDim open;
+    const sizes::SymbolId symbol = shapes.formulas().OnlySymbol(dim);
+    if (dim.IsNumber()) {
+      open.number = dim.number();
+    } else if (symbol != kNo<sizes::SymbolId> &&
+               shapes.formulas()[symbol].in_file) {
+      open.name = shapes.formulas()[symbol].name;
+    }
+    type.dims->push_back(std::move(open));
+  }
+  return type;
 }
 
 PartWriter::PartWriter(const Model& model, const sizes::Shapes& shapes,

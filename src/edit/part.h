@@ -30,7 +30,8 @@ struct PartValue {
   bool complete = false;      // ONNX's checker has all it asks for
 };
 
-// The element type and the rank of a value.
+// The type of a value as far as it is sure: a size that depends on more than
+// one dimension is left open, and so is one that only the file's example has.
 protobuf::TensorType TensorTypeOf(const sizes::Shapes& shapes, ValueId value);
 
 // The edits that leave of `model` what `part` needs: its nodes, the weights

@@ -73,7 +73,8 @@ enum class OpKind : std::uint8_t {
   kLoss,
   kTree,
 
-  kFused,  // written by optimizers, not by exporters
+  kFused,     // written by optimizers, not by exporters
+  kGradient,  // of another operator: training graphs
 };
 
 // A set of kinds.
@@ -129,6 +130,160 @@ enum class Operand : std::uint8_t {
   kSetting,  // sizes, axes, ranges: no data
 };
 
+// How the shapes of the outputs follow from the inputs; src/sizes/rules has
+// the function of each.
+enum class ShapeRule : std::uint8_t {
+  kNone,
+  // By element.
+  kSame,       // the shape of the first input
+  kBroadcast,  // all inputs, as Add has it
+  kHalved,     // half of the last dimension
+  kDropout,    // and a mask
+  kBatchNorm,  // and statistics by channel
+  kLayerNorm,  // and statistics of what was normalized
+  kSkipNorm,   // and the sum that was normalized
+  kDynamicQuantize,
+  kQuantizedBroadcast,
+  kQuantizedWhere,
+  // Reductions.
+  kReduce,
+  kArgReduce,
+  kDeterminant,
+  kLoss,
+  // Products.
+  kMatrixProduct,
+  kGemm,
+  kBlockProduct,  // a weight in blocks of few bits: the attribute N
+  kEinsum,
+  kRecurrent,
+  kAttention,
+  kLinearAttention,
+  kMultiHeadAttention,
+  kGroupQueryAttention,
+  kPackedAttention,
+  kPackedTokens,
+  kEmbedLayerNorm,
+  kGeneration,
+  // Windows over images.
+  kConvolution,
+  kConvolutionLast,  // channels last
+  kCausalConvolution,
+  kTransposedConvolution,
+  kPool,
+  kPoolLast,
+  kGlobalPool,
+  kMaxUnpool,
+  kRoiPool,
+  kRoiAlign,
+  kResize,
+  kDepthToSpace,
+  kGridSample,
+  kAffineGrid,
+  kColToImage,
+  // Moving elements.
+  kReshape,
+  kTranspose,
+  kFlatten,
+  kSqueeze,
+  kUnsqueeze,
+  kConcat,
+  kQuantizedConcat,
+  kConcatTraining,
+  kSplit,
+  kSlice,
+  kGather,
+  kGatherNd,
+  kGatherBlocks,
+  kAsIndices,  // the shape of the second input
+  kExpand,
+  kTile,
+  kPad,
+  kCrop,
+  kCenterCropPad,
+  kTopK,
+  kOneHot,
+  kCompress,
+  // Constants, sizes, what is found in data.
+  kConstant,
+  kFill,
+  kRange,
+  kRandom,
+  kShapeOf,
+  kSizeOf,
+  kScalar,
+  kSizesInSecond,  // the second input lists the sizes
+  kNonZero,
+  kBoxes,
+  kUnique,
+  kMultinomial,
+  // Signals and text.
+  kFourier,
+  kShortFourier,
+  kWindowFunction,
+  kMelWeights,
+  kImageDecoder,
+  kTextList,
+  kTfIdf,
+  // Sequences and graphs.
+  kSequence,
+  kConcatFromSequence,
+  kSequenceLength,
+  kBody,
+  // ai.onnx.ml and training.
+  kClassifier,
+  kRegressor,
+  kFeatureVectorizer,
+  kPickedColumns,
+  kOneHotEncoder,
+  kBroadcastAxes,
+  kLayerNormGradient,
+};
+
+// The element type of the first output.
+enum class TypeRule : std::uint8_t {
+  kInput0,
+  kInput1,
+  kInput2,
+  kInput3,
+  kInput7,
+  kBool,
+  kFloat,
+  kInt32,
+  kInt64,
+  kUint8,
+  kTo,               // the attribute `to`
+  kDataType,         // the attribute `dtype` or `output_datatype`; float
+  kDataTypeInt32,    // the same; int32
+  kDataTypeOrFirst,  // the same; that of the first input
+  kQuantized,        // that of the zero point, or `output_dtype`
+  kUnknown,
+};
+
+// How floating-point operations are counted; docs/sizes.md.
+enum class CostRule : std::uint8_t {
+  kNone,
+  kFree,
+  kPerOutput,
+  kPerOutput2,
+  kPerOutput5,
+  kPerOutput6,
+  kPerOutput7,
+  kPerOutput8,
+  kPerInput,
+  kPerInput2,
+  kPerInput5,
+  kProduct,
+  kConvolution,
+  kTransposedConvolution,
+  kWindow,
+  kRecurrent,
+  kEinsum,
+  kAttention,
+  kLinearAttention,
+  kPackedAttention,
+  kFourier,
+};
+
 struct Operator {
   static constexpr std::size_t kMostInputs = 12;
   using Inputs = std::array<Operand, kMostInputs>;
@@ -137,12 +292,26 @@ struct Operator {
   std::string_view domain;  // empty: any
   OpKinds kinds;
   Inputs inputs{};
+  ShapeRule shape = ShapeRule::kNone;
+  TypeRule type = TypeRule::kInput0;
+  CostRule cost = CostRule::kNone;
   // The operator that computes the same without the work that a tool added; the
   // operator itself if there is none.
   Op like = Op::kNone;
 
   // From this input on, all are settings.
   std::uint8_t first_setting = FirstSetting(inputs);
+
+  // The position of the first input that holds one of these; kMostInputs if
+  // there is none.
+  constexpr std::size_t FindInput(std::initializer_list<Operand> wanted) const {
+    for (std::size_t i = 0; i < kMostInputs; ++i) {
+      for (const Operand one : wanted) {
+        if (inputs[i] == one) return i;
+      }
+    }
+    return kMostInputs;
+  }
 
   static constexpr std::uint8_t kNoSetting = 255;
   constexpr Operand Input(std::size_t i) const {

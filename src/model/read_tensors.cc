@@ -60,6 +60,9 @@ void ModelReader::ReadTensorHeader(const Field& whole, Initializer& tensor,
     }
   }
   tensor.external = external;
+  if (!external && whole.bytes.size() <= Initializer::kMostSmall) {
+    tensor.small = whole.bytes;
+  }
   tensor.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
   tensor.rank = static_cast<std::uint32_t>(dims.size());
   model_.dims_.insert(model_.dims_.end(), dims.begin(), dims.end());
@@ -99,6 +102,7 @@ void ModelReader::ReadSparseInitializer(const Field& whole, GraphId graph,
   }
   if (name == kNo<NameId>) name = Intern("");
   tensor.sparse = true;
+  tensor.small = {};
   tensor.value = MakeId<ValueId>(Index(name));
   tensor.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
   tensor.rank = static_cast<std::uint32_t>(dims.size());
@@ -138,6 +142,7 @@ void ModelReader::ReadValueInfo(const Field& whole, GraphId graph,
 void ModelReader::ReadType(const Field& field, ValueInfo& info, int depth) {
   // What is below is well-formed then.
   model::CheckField(field, model::MessageKind::kType, depth);
+  info.type = field.bytes;
   FieldReader type(field.bytes);
   for (Field tensor; type.Next(tensor);) {
     if (!Is(tensor, onnx::TypeProto::kTensorType)) continue;

@@ -281,6 +281,7 @@ void ModelReader::ReadFunction(const Place& place) {
       static_cast<std::uint32_t>(model_.functions_.size());
   Function function;
   function.body = body;
+  function.bytes = place.bytes;
   model_.functions_.push_back(function);
   FieldReader reader(place.bytes, place.depth);
   for (Field field; reader.Next(field);) {

@@ -19,6 +19,10 @@ lite::TypeProto TypeIn(Bytes info) {
 // optional is an unknown field, and has one.
 bool IsEmpty(const lite::TypeProto& type) { return type.ByteSizeLong() == 0; }
 
+bool IsOfAnotherKind(const lite::TypeProto& type) {
+  return !type.has_tensor_type() && !type.has_sequence_type();
+}
+
 bool IsComplete(const lite::TypeProto& type) {
   if (!type.has_tensor_type()) return !IsEmpty(type);
   return type.tensor_type().elem_type() != 0 && type.tensor_type().has_shape();
@@ -27,26 +31,37 @@ bool IsComplete(const lite::TypeProto& type) {
 }  // namespace
 
 std::string BuildValueInfo(std::string_view name, Bytes known,
-                           TensorType type) {
+                           const TensorType& type) {
   lite::ValueInfoProto info;
   info.set_name(name.data(), name.size());
   lite::TypeProto said = TypeIn(known);
-  if (IsComplete(said) || (!IsEmpty(said) && type.element == 0)) {
+  if (!IsEmpty(said) && (type.element == 0 || IsOfAnotherKind(said))) {
     *info.mutable_type() = std::move(said);
   } else if (type.element != 0) {
-    lite::TypeProto::Tensor& tensor =
-        *info.mutable_type()->mutable_tensor_type();
+    lite::TypeProto* element = info.mutable_type();
+    if (type.sequence) {
+      element = element->mutable_sequence_type()->mutable_elem_type();
+    }
+    lite::TypeProto::Tensor& tensor = *element->mutable_tensor_type();
     tensor.set_elem_type(type.element);
-    if (type.rank >= 0) tensor.mutable_shape();
-    for (std::int32_t i = 0; i < type.rank; ++i) {
-      tensor.mutable_shape()->add_dim();
+    if (type.dims) {
+      tensor.mutable_shape();
+      for (const TensorDim& dim : *type.dims) {
+        auto& open = *tensor.mutable_shape()->add_dim();
+        if (dim.number >= 0) {
+          open.set_dim_value(dim.number);
+        } else if (!dim.name.empty()) {
+          open.set_dim_param(dim.name);
+        }
+      }
     }
   }
   return info.SerializeAsString();
 }
 
-bool IsCompleteInfo(Bytes known, TensorType type) {
-  return (type.element != 0 && type.rank >= 0) || IsComplete(TypeIn(known));
+bool IsCompleteInfo(Bytes known, const TensorType& type) {
+  return (type.element != 0 && (type.dims || type.sequence)) ||
+         IsComplete(TypeIn(known));
 }
 
 std::string BuildIdentity(std::string_view name, std::string_view input,

@@ -21,11 +21,13 @@ std::vector<ReadingDifference> CompareWithProtobuf(Bytes, const Model&) {
 
 namespace protobuf {
 
-std::string BuildValueInfo(std::string_view, Bytes, TensorType) {
+std::string BuildValueInfo(std::string_view, Bytes, const TensorType&) {
   FailWithout("a new input or output");
 }
 
-bool IsCompleteInfo(Bytes, TensorType) { FailWithout("a new input or output"); }
+bool IsCompleteInfo(Bytes, const TensorType&) {
+  FailWithout("a new input or output");
+}
 
 std::string BuildIdentity(std::string_view, std::string_view,
                           std::string_view) {

@@ -8,42 +8,51 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "onnx_tag/model.h"
+#include "sizes/numbers.h"
 
 namespace onnx_tag::sizes {
 
-// No dimension is larger; sums of products of two are within int64.
-inline constexpr std::int64_t kMostDim = std::int64_t{1} << 30;
+using Ints = std::vector<std::int64_t>;
+
+// The call of a local function: nodes of the body may have its attributes.
+struct Call {
+  Bytes node;
+  Bytes function;       // the encoded FunctionProto, for defaults
+  const Call* outside;  // the call around it, or null
+};
 
 // Reads one node's attributes again at each question: most nodes are asked
 // once or never.
 class Attributes {
  public:
-  explicit Attributes(Bytes node) : node_(node) {}
+  explicit Attributes(Bytes node, const Call* call = nullptr)
+      : node_(node), call_(call) {}
 
-  bool Has(std::string_view name) const;
-  // Numbers beyond kMostDim, which no shape has, are cut to it.
-  std::optional<std::vector<std::int64_t>> Ints(std::string_view name) const;
+  bool Has(std::string_view name) const { return !Find(name).empty(); }
+  std::optional<Ints> IntList(std::string_view name) const;
   std::int64_t Int(std::string_view name, std::int64_t otherwise) const;
+  std::optional<std::vector<float>> FloatList(std::string_view name) const;
+  std::optional<float> Float(std::string_view name) const;
   std::string_view Text(std::string_view name) const;
+  // How many strings a list has.
+  std::size_t TextCount(std::string_view name) const;
   // The encoded TensorProto, or "".
   Bytes Tensor(std::string_view name) const;
 
  private:
+  // The encoded AttributeProto, or "".
+  Bytes Find(std::string_view name) const;
+
   Bytes node_;
+  const Call* call_;
 };
 
 struct SmallTensor {
   std::int32_t data_type = 0;
   std::vector<std::int64_t> dims;
-  // Elements of a tensor of integers or floats; only where there are at most
-  // kMostElements, and they are in the file.
-  std::optional<std::vector<double>> numbers;
+  // Only where there are at most kMostElements, and they are in the file.
+  std::optional<Numbers> numbers;
 };
-
-// A shape has no more; numbers take eight bytes each, in the file sometimes
-// one.
-inline constexpr std::size_t kMostElements = 32;
 
 SmallTensor ReadSmallTensor(Bytes tensor);
 

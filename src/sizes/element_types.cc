@@ -55,6 +55,11 @@ std::string_view TypeNameOrUnknown(std::int32_t data_type) {
   return name.empty() ? "unknown" : name;
 }
 
+bool IsInteger(std::int32_t data_type) {
+  const std::string_view name = TypeName(data_type);
+  return name.starts_with("int") || name.starts_with("uint");
+}
+
 std::uint32_t BitsPerElement(std::int32_t data_type) {
   return Find(data_type).bits;
 }

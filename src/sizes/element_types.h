@@ -14,13 +14,19 @@ enum DataType : std::int32_t {
   kUint8 = 2,
   kInt32 = 6,
   kInt64 = 7,
+  kString = 8,
   kBool = 9,
+  kFloat16 = 10,
+  kDouble = 11,
 };
 
 // "float32", "int4", as in ONNX's Python package; "" where it is unknown.
 std::string_view TypeName(std::int32_t data_type);
 // The same, or "unknown".
 std::string_view TypeNameOrUnknown(std::int32_t data_type);
+
+// Of whole numbers; no bool.
+bool IsInteger(std::int32_t data_type);
 
 // 0 where it has no fixed width (strings) or is unknown.
 std::uint32_t BitsPerElement(std::int32_t data_type);

@@ -1,14 +1,16 @@
-// What a model's modules cost: parameters, bytes by type, operations.
+// What a model's modules cost: parameters, bytes by type, operations, what they
+// write; as formulas, and as numbers for some dimensions.
 #ifndef ONNX_TAG_SIZES_MODULE_SIZES_H_
 #define ONNX_TAG_SIZES_MODULE_SIZES_H_
 
 #include <cstdint>
 #include <map>
-#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "onnx_tag/tagging.h"
+#include "sizes/assumptions.h"
 #include "sizes/shapes.h"
 
 namespace onnx_tag::sizes {
@@ -23,29 +25,51 @@ struct Weight {
 
 using BytesByType = std::map<std::string_view, std::uint64_t>;
 
+// Sums stop here: they are "over 2^63" then.
+inline constexpr std::uint64_t kOver = std::uint64_t{1} << 63;
+
 struct Sums {
   std::uint64_t parameters = 0;
   std::uint64_t bytes = 0;
   std::uint64_t flops = 0;
   std::uint64_t unknown_flops = 0;  // nodes whose count is unknown
+  std::uint64_t written = 0;        // bytes of results
+  std::uint64_t unknown_written = 0;
 
   Sums& operator+=(const Sums& other);
 };
 
+// A node without a count is left out; `Sums` says how many there are.
+struct FormulaSums {
+  Dim flops = 0;
+  Dim written = 0;
+};
+
 struct ModelSizes {
   std::vector<Weight> weights;
-  IdVector<NodeId, std::int64_t> flops;  // kUnknownFlops
-  IdVector<ModuleId, Sums> own;          // by module
+  IdVector<NodeId, Dim> flops;   // a number, over 2^63, or unknown
+  IdVector<ModuleId, Sums> own;  // by module
   Sums untagged;
   Sums all;
   BytesByType bytes_by_type;
+  std::string dimensions;  // "batch=1, sequence=128": what the numbers are for
 
   // Adds up what is below each module.
   IdVector<ModuleId, Sums> Totals(const ModuleTree& tree) const;
 };
 
+struct ModelFormulas {
+  IdVector<ModuleId, FormulaSums> own;
+  IdVector<ModuleId, FormulaSums> totals;
+  FormulaSums untagged;
+  FormulaSums all;
+};
+
 ModelSizes CountSizes(const Model& model, const Tagging& tagging,
-                      const Shapes& shapes);
+                      const Shapes& shapes, const Assumptions& assumptions);
+
+ModelFormulas SumFormulas(const Model& model, const Tagging& tagging,
+                          Shapes& shapes);
 
 }  // namespace onnx_tag::sizes
 

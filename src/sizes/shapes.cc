@@ -4,331 +4,322 @@
 
 #include <algorithm>
 
-#include "model/element_count.h"
-#include "onnx_tag/error.h"
-#include "sizes/attributes.h"
-#include "sizes/graph_text.h"
-#include "sizes/infer.h"
+#include "graph/depth_first.h"
+#include "sizes/element_types.h"
+#include "sizes/node_cost.h"
+#include "sizes/recorded.h"
+#include "sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {
 namespace {
 
-Shape Tidied(Shape shape) {
-  for (std::int64_t& dim : shape) {
-    if (dim < 0 || dim > kMostDim) dim = kUnknownDim;
-  }
-  return shape;
-}
+constexpr GraphId kMain{0};
 
-// Functions that call functions can multiply without end.
-constexpr std::uint64_t kMostRuns = std::uint64_t{1} << 40;
+// Functions and loops are inferred again where their shapes differ: in all at
+// most so many times the nodes of the file.
+constexpr std::size_t kMostAgain = 8;
+constexpr std::size_t kSmallWork = 10000;
 
-// Calls nested deeper than this are not followed.
-constexpr int kMostDepth = 64;
+constexpr std::size_t kMostContradictions = 100;
 
-std::string FunctionKey(std::string_view domain, std::string_view name) {
-  return fmt::format("{}::{}", domain, name);
+// The domains whose operators data/operators.txt describes.
+bool IsDescribed(std::string_view domain) {
+  return domain.empty() || domain == "ai.onnx.ml" ||
+         domain.starts_with("ai.onnx.preview") ||
+         domain.starts_with("com.microsoft") || domain.starts_with("com.ms.");
 }
 
 }  // namespace
 
 Shapes::Shapes(const Model& model, std::span<const GivenShape> given)
     : model_(model),
-      shapes_(model.value_count()),
-      types_(model.value_count()),
-      entered_(model.graph_count()),
-      mixed_(model.graph_count()),
-      runs_(model.graph_count()) {
+      ops_(model),
+      facts_(model),
+      first_run_(model.graph_count(), kNoRun),
+      inferred_(model.graph_count()),
+      open_(model.graph_count()),
+      uncounted_(model.graph_count()),
+      work_left_(kMostAgain * model.node_count() + kSmallWork),
+      flops_(model.node_count()),
+      written_(model.node_count()) {
   FindFunctions();
-  const GraphText text(model, !given.empty());
-  BindInputs(text, given);
-  ReadStatedShapes(text);
+  ReadInputs(given);
+  ReadWeights();
   for (const GraphId graph : model.Graphs()) {
-    if (model[graph].kind == GraphKind::kMain) InferGraph(graph, 0);
+    if (model[graph].kind != GraphKind::kMain) continue;
+    runs_.push_back({.graph = graph});
+    InferGraph(graph, {.run = static_cast<std::uint32_t>(runs_.size() - 1),
+                       .call = nullptr,
+                       .depth = 0});
   }
-  CountRuns();
+  AddUp();
 }
 
-std::optional<std::uint64_t> Shapes::Elements(ValueId value) const {
-  const std::optional<Shape>& shape = shapes_[Index(value)];
-  if (!shape) return std::nullopt;
-  if (std::find(shape->begin(), shape->end(), kUnknownDim) != shape->end()) {
-    return std::nullopt;
-  }
-  return CountElements(*shape);
+Dim Shapes::Elements(ValueId value) {
+  const std::optional<Shape>& shape = facts_.ShapeOf(value);
+  if (!shape) return kUnknownDim;
+  Dim product = 1;
+  for (const Dim dim : *shape) product = formulas().Times(product, dim);
+  return product;
 }
 
-const Numbers* Shapes::NumbersOf(ValueId value) const {
-  const auto found = numbers_.find(static_cast<std::uint32_t>(Index(value)));
-  return found == numbers_.end() ? nullptr : &found->second;
+Dim Shapes::BytesOf(ValueId value) {
+  const std::uint32_t bits = BitsPerElement(facts_.TypeOf(value));
+  if (bits == 0) return kUnknownDim;
+  const Dim elements = Elements(value);
+  return bits % 8 == 0 ? formulas().Times(elements, bits / 8)
+                       : formulas().Ceil(formulas().Times(elements, bits), 8);
 }
 
 void Shapes::FindFunctions() {
-  for (const onnx_tag::Function& function : model_.functions()) {
-    const auto [at, added] = functions_.try_emplace(
-        FunctionKey(function.domain == "ai.onnx" ? "" : function.domain,
-                    function.name),
-        function.body);
-    // Overloads: a node's choice among them is not read.
-    if (!added) at->second = kNo<GraphId>;
+  for (std::size_t i = 0; i < model_.functions().size(); ++i) {
+    const onnx_tag::Function& function = model_.functions()[i];
+    const std::string_view domain =
+        function.domain == "ai.onnx" ? "" : function.domain;
+    functions_[{domain, function.name}].push_back(
+        static_cast<std::uint32_t>(i));
   }
 }
 
-GraphId Shapes::CalledBody(NodeId node) const {
-  if (functions_.empty()) return kNo<GraphId>;
-  const auto found =
-      functions_.find(FunctionKey(model_.Domain(node), model_.OpType(node)));
-  return found == functions_.end() ? kNo<GraphId> : found->second;
-}
-
-void Shapes::BindInputs(const GraphText& text,
-                        std::span<const GivenShape> given) {
-  const std::vector<ValueId>& inputs = model_[GraphId{0}].inputs;
-  for (const GivenShape& shape : given) {
-    const auto input = std::find_if(
-        inputs.begin(), inputs.end(),
-        [&](ValueId value) { return model_.ValueName(value) == shape.input; });
-    if (input == inputs.end()) {
-      std::string names;
-      for (const ValueId value : inputs) {
-        if (model_.InitializerOf(value) != nullptr) continue;
-        names += fmt::format("{}{}", names.empty() ? "" : ", ",
-                             model_.ValueName(value).substr(0, 60));
-        if (names.size() > 400) break;
+void Shapes::ReadInputs(std::span<const GivenShape> given) {
+  Formulas& formulas = facts_.formulas();
+  const std::vector<ValueId>& inputs = model_[kMain].inputs;
+  for (const ValueId input : inputs) {
+    const ValueInfo* const info = model_.InfoOf(input);
+    if (info != nullptr) LearnNames(formulas, info->type);
+  }
+  for (const ValueId input : inputs) {
+    if (model_.InitializerOf(input) != nullptr) continue;
+    Fact fact = Recorded(input);
+    const std::string_view name = model_.ValueName(input);
+    if (!fact.shape) {
+      const auto shape =
+          std::find_if(given.begin(), given.end(),
+                       [&](const GivenShape& one) { return one.name == name; });
+      if (shape != given.end()) {
+        fact.shape = Shape(shape->dims.begin(), shape->dims.end());
       }
-      Fail(ErrorKind::kUsage,
-           "--shape {}: the model has no such input\n  its inputs: {}",
-           shape.input, names);
     }
-    const ValueInfo* const info = model_.InfoOf(*input);
-    if (info != nullptr && info->has_shape) {
-      const auto dims = model_.Dims(*info);
-      if (dims.size() != shape.dims.size()) {
-        Fail(ErrorKind::kUsage,
-             "--shape {}: {} dimensions given, but the input has {}",
-             shape.input, shape.dims.size(), dims.size());
-      }
-      for (std::size_t i = 0; i < dims.size(); ++i) {
-        const std::string_view name = text.DimName(*input, i);
-        if (!name.empty()) bound_.try_emplace(name, shape.dims[i]);
-        if (dims[i] >= 0 && dims[i] != shape.dims[i]) {
-          Fail(ErrorKind::kUsage,
-               "--shape {}: dimension {} is {} in the model, not {}",
-               shape.input, i, dims[i], shape.dims[i]);
+    if (fact.shape) {
+      for (std::size_t i = 0; i < fact.shape->size(); ++i) {
+        Dim& dim = (*fact.shape)[i];
+        if (!dim.known()) {
+          dim = formulas.Unnamed(fmt::format("{}[{}]", name.substr(0, 200), i));
         }
+        dynamic_ = dynamic_ || !dim.IsNumber();
+      }
+    } else {
+      dynamic_ = true;
+    }
+    facts_.Set(input, std::move(fact));
+  }
+}
+
+void Shapes::ReadWeights() {
+  for (const Initializer& weight : model_.initializers()) {
+    Fact fact;
+    const auto dims = model_.Dims(weight);
+    fact.shape.emplace();
+    for (const std::int64_t dim : dims) {
+      fact.shape->push_back(dim < 0 ? kUnknownDim : Dim(dim));
+    }
+    fact.type = weight.data_type;
+    if (!weight.small.empty()) {
+      fact.numbers = ReadSmallTensor(weight.small).numbers;
+    }
+    facts_.Set(weight.value, std::move(fact));
+  }
+}
+
+Fact Shapes::Recorded(ValueId value) {
+  const ValueInfo* const info = model_.InfoOf(value);
+  return info == nullptr ? Fact() : ReadRecorded(facts_.formulas(), info->type);
+}
+
+// What was inferred, and what the file records where nothing was.
+Shape Shapes::Reconciled(ValueId value, const Shape& inferred,
+                         const Shape& recorded) {
+  // Exporters write the sizes of their example for the graph's outputs.
+  const bool example =
+      dynamic_ && model_[value].is_output && model_[value].graph == kMain;
+  bool contradicts = inferred.size() != recorded.size();
+  Shape shape = inferred;
+  for (std::size_t i = 0; i < shape.size() && !contradicts; ++i) {
+    const Dim ours = inferred[i];
+    const Dim theirs = recorded[i];
+    if (ours == theirs || !theirs.known() || ours.IsOver()) continue;
+    if (!ours.known() || formulas().HasData(ours)) {
+      // A name tells more than "some size that depends on data".
+      if (!theirs.IsNumber() || !example) shape[i] = theirs;
+    } else if (theirs.IsNumber()) {
+      contradicts = true;
+    } else {
+      facts_.NoteEqual(ours, theirs);
+    }
+  }
+  if (contradicts) {
+    ++contradiction_count_;
+    if (contradictions_.size() < kMostContradictions) {
+      contradictions_.push_back({value, recorded, inferred});
+    }
+    return inferred;
+  }
+  return shape;
+}
+
+void Shapes::Learn(ValueId value, Fact fact) {
+  if (value == kNo<ValueId>) return;
+  // No initializer changes, whatever node claims to make it.
+  if (model_.InitializerOf(value) != nullptr) return;
+  const ValueInfo* const info = model_.InfoOf(value);
+  if (info != nullptr) {
+    const bool settled =
+        fact.shape && fact.type != 0 && info->has_shape &&
+        std::ranges::equal(*fact.shape, model_.Dims(*info),
+                           [](Dim ours, std::int64_t theirs) {
+                             return theirs >= 0 && ours.Is(theirs);
+                           });
+    if (!settled) {
+      Fact recorded = Recorded(value);
+      if (fact.type == 0) fact.type = recorded.type;
+      if (!fact.sequence) {
+        fact.sequence = recorded.sequence;
+      } else if (!fact.sequence->element && recorded.sequence) {
+        fact.sequence = recorded.sequence;
+      }
+      if (!fact.shape) {
+        fact.shape = std::move(recorded.shape);
+      } else if (recorded.shape) {
+        fact.shape = Reconciled(value, *fact.shape, *recorded.shape);
       }
     }
-    shapes_[Index(*input)] = Tidied(shape.dims);
   }
+  facts_.Set(value, std::move(fact));
 }
 
-void Shapes::ReadStatedShapes(const GraphText& text) {
-  for (std::size_t i = 0; i < shapes_.size(); ++i) {
-    const auto value = MakeId<ValueId>(i);
-    if (const Initializer* const weight = model_.InitializerOf(value)) {
-      const auto dims = model_.Dims(*weight);
-      types_[i] = weight->data_type;
-      shapes_[i] = Tidied(Shape(dims.begin(), dims.end()));
-      const Bytes small = text.SmallTensorOf(value);
-      if (!small.empty()) {
-        SmallTensor tensor = ReadSmallTensor(small);
-        if (tensor.numbers) {
-          numbers_[static_cast<std::uint32_t>(i)] = std::move(*tensor.numbers);
-        }
-      }
-      continue;
-    }
-    const ValueInfo* const info = model_.InfoOf(value);
-    if (info == nullptr) continue;
-    types_[i] = info->data_type;
-    if (!info->has_shape) continue;
-    const auto dims = model_.Dims(*info);
-    Shape shape = Tidied(Shape(dims.begin(), dims.end()));
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      if (shape[axis] >= 0) continue;
-      const auto bound = bound_.find(text.DimName(value, axis));
-      if (bound != bound_.end()) shape[axis] = bound->second;
-    }
-    Learn(value, shape);
-  }
-}
-
-// What is known stays; an unknown dimension is filled in.
-void Shapes::Learn(ValueId value, const Shape& shape) {
-  std::optional<Shape>& known = shapes_[Index(value)];
-  if (!known) {
-    known = shape;
-    return;
-  }
-  if (known->size() != shape.size()) return;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if ((*known)[i] == kUnknownDim) (*known)[i] = shape[i];
-  }
-}
-
-void Shapes::LearnType(ValueId value, std::int32_t type) {
-  if (types_[Index(value)] == 0) types_[Index(value)] = type;
-}
-
-void Shapes::CopyTo(ValueId from, ValueId to) {
-  if (from == kNo<ValueId> || to == kNo<ValueId>) return;
-  if (shapes_[Index(from)]) Learn(to, *shapes_[Index(from)]);
-  LearnType(to, types_[Index(from)]);
-  const Numbers* const numbers = NumbersOf(from);
-  if (numbers != nullptr) {
-    numbers_.try_emplace(static_cast<std::uint32_t>(Index(to)), *numbers);
-  }
-}
-
-void Shapes::InferGraph(GraphId graph, int depth) {
-  if (depth > kMostDepth) return;
-  entered_[Index(graph)] = true;
-  for (const NodeId node : model_[graph].nodes) InferNode(node, depth);
-}
-
-void Shapes::InferNode(NodeId node, int depth) {
-  if (!model_.Subgraphs(node).empty()) return InferBodies(node, depth);
-  const GraphId body = CalledBody(node);
-  if (body != kNo<GraphId>) return InferCall(node, body, depth);
-  Inferred inferred = Infer(model_, *this, node);
+void Shapes::LearnOutputs(NodeId node, Facts facts) {
   const auto outputs = model_.Outputs(node);
+  facts.resize(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i] == kNo<ValueId>) continue;
-    if (i < inferred.types.size()) LearnType(outputs[i], inferred.types[i]);
-    if (i < inferred.outputs.size() && inferred.outputs[i]) {
-      Learn(outputs[i], Tidied(*inferred.outputs[i]));
+    Learn(outputs[i], std::move(facts[i]));
+  }
+}
+
+bool Shapes::InferGraph(GraphId graph, const Scope& scope) {
+  const std::size_t count = model_[graph].nodes.size();
+  Run& run = runs_[scope.run];
+  run.flops.assign(count, kUnknownDim);
+  run.written.assign(count, kUnknownDim);
+  run.inside.clear();
+  if (inferred_[Index(graph)]) {
+    if (count + 1 > work_left_) {
+      work_left_ = 0;
+      uncounted_[Index(graph)] = true;
+      return false;
     }
+    work_left_ -= count + 1;
   }
-  if (inferred.numbers && !outputs.empty() && outputs[0] != kNo<ValueId>) {
-    numbers_.try_emplace(static_cast<std::uint32_t>(Index(outputs[0])),
-                         std::move(*inferred.numbers));
-  }
-}
-
-void Shapes::InferBodies(NodeId node, int depth) {
-  const bool loop = model_.OpType(node) == "Loop";
-  for (const GraphId body : model_.Subgraphs(node)) {
-    if (loop) EnterLoop(node, body);
-    InferGraph(body, depth + 1);
-    if (loop) LeaveLoop(node, body);
-  }
-  if (model_.OpType(node) == "If") InferBranches(node);
-}
-
-// A loop hands over a count, a condition, and what is carried from round to
-// round. Sizes of what is carried may change, so only its rank is taken.
-void Shapes::EnterLoop(NodeId node, GraphId body) {
-  const std::vector<ValueId>& parameters = model_[body].inputs;
-  const auto inputs = model_.Inputs(node);
-  const std::size_t count = std::min(inputs.size(), parameters.size());
-  for (std::size_t i = 2; i < count; ++i) CopyRank(inputs[i], parameters[i], 0);
-}
-
-// What is not carried is stacked over the rounds.
-void Shapes::LeaveLoop(NodeId node, GraphId body) {
-  const std::size_t parameters = model_[body].inputs.size();
-  const std::size_t carried = parameters < 2 ? 0 : parameters - 2;
-  const std::vector<ValueId>& results = model_[body].outputs;
-  const auto outputs = model_.Outputs(node);
-  for (std::size_t i = 0; i < outputs.size() && i + 1 < results.size(); ++i) {
-    CopyRank(results[i + 1], outputs[i], i < carried ? 0 : 1);
-  }
-}
-
-void Shapes::CopyRank(ValueId from, ValueId to, std::size_t more) {
-  if (from == kNo<ValueId> || to == kNo<ValueId>) return;
-  LearnType(to, types_[Index(from)]);
-  const std::optional<Shape>& shape = shapes_[Index(from)];
-  if (shape) Learn(to, Shape(shape->size() + more, kUnknownDim));
-}
-
-// An If gives what its branches give where they agree.
-void Shapes::InferBranches(NodeId node) {
-  const auto outputs = model_.Outputs(node);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i] == kNo<ValueId>) continue;
-    std::optional<Shape> common;
-    bool agree = true;
-    for (const GraphId branch : model_.Subgraphs(node)) {
-      const std::vector<ValueId>& given = model_[branch].outputs;
-      if (i >= given.size() || given[i] == kNo<ValueId>) return;
-      LearnType(outputs[i], types_[Index(given[i])]);
-      const std::optional<Shape>& shape = shapes_[Index(given[i])];
-      if (!common) common = shape;
-      agree = agree && shape && common->size() == shape->size();
-      if (!agree) break;
-      for (std::size_t axis = 0; axis < shape->size(); ++axis) {
-        if ((*common)[axis] != (*shape)[axis]) (*common)[axis] = kUnknownDim;
-      }
-    }
-    if (agree && common) Learn(outputs[i], *common);
-  }
-}
-
-// The body's shapes are those of the first call; a call with others makes it
-// unknown what the body costs.
-void Shapes::InferCall(NodeId node, GraphId body, int depth) {
-  const auto inputs = model_.Inputs(node);
-  const std::vector<ValueId>& parameters = model_[body].inputs;
-  const std::size_t count = std::min(inputs.size(), parameters.size());
-  if (!entered_[Index(body)]) {
-    for (std::size_t i = 0; i < count; ++i) CopyTo(inputs[i], parameters[i]);
-    InferGraph(body, depth + 1);
+  inferred_[Index(graph)] = true;
+  open_[Index(graph)] = true;
+  if (IsInOrder(graph)) {
+    for (const NodeId node : model_[graph].nodes) InferNode(node, scope);
   } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (inputs[i] == kNo<ValueId> || parameters[i] == kNo<ValueId>) continue;
-      if (shapes_[Index(inputs[i])] != shapes_[Index(parameters[i])] ||
-          types_[Index(inputs[i])] != types_[Index(parameters[i])]) {
-        mixed_[Index(body)] = true;
-        return;
+    for (const NodeId node : DepthFirstOrder(model_, graph)) {
+      InferNode(node, scope);
+    }
+  }
+  open_[Index(graph)] = false;
+  return true;
+}
+
+// Whether each node comes after what it reads, as ONNX asks for.
+bool Shapes::IsInOrder(GraphId graph) const {
+  for (const NodeId node : model_[graph].nodes) {
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input == kNo<ValueId> || model_[input].graph != graph) continue;
+      const NodeId producer = model_.Producer(input);
+      if (producer != kNo<NodeId> && producer > node) return false;
+    }
+  }
+  return true;
+}
+
+void Shapes::InferNode(NodeId node, const Scope& scope) {
+  const GraphId body = CalledBody(node);
+  Dim flops = 0;
+  Op op = Op::kNone;
+  if (body != kNo<GraphId>) {
+    InferCall(node, body, scope);
+  } else {
+    if (IsDescribed(model_.Domain(node))) op = ops_[node];
+    if (!model_.Subgraphs(node).empty()) {
+      InferBodies(node, op, scope);
+    } else {
+      const NodeView view(model_, facts_, node, op, scope.call);
+      LearnOutputs(node, Infer(view));
+      flops = CountFlops(view);
+    }
+  }
+  Dim written = 0;
+  for (const ValueId output : model_.Outputs(node)) {
+    // ONNX Runtime makes weights of constants.
+    if (output == kNo<ValueId> || op == Op::kConstant) continue;
+    written = formulas().Plus(written, BytesOf(output));
+  }
+  Run& run = runs_[scope.run];
+  const std::uint32_t index = model_[node].index;
+  run.flops[index] = flops;
+  run.written[index] = body == kNo<GraphId> ? written : Dim(0);
+}
+
+// How often each run happens, from the outermost inwards.
+void Shapes::AddUp() {
+  for (const NodeId node : model_.Nodes()) {
+    // A graph that nothing runs: an unused function, training.
+    flops_[node] = written_[node] = kUnknownDim;
+  }
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint8_t> state(runs_.size());
+  std::vector<std::pair<std::uint32_t, std::size_t>> path;
+  for (std::uint32_t root = 0; root < runs_.size(); ++root) {
+    if (model_[runs_[root].graph].kind != GraphKind::kMain) continue;
+    path.emplace_back(root, 0);
+    state[root] = 1;
+    while (!path.empty()) {
+      auto& [run, next] = path.back();
+      if (next == runs_[run].inside.size()) {
+        order.push_back(run);
+        path.pop_back();
+        continue;
+      }
+      const std::uint32_t inside = runs_[run].inside[next++].first;
+      if (state[inside] == 0) {
+        state[inside] = 1;
+        path.emplace_back(inside, 0);
       }
     }
   }
-  const auto outputs = model_.Outputs(node);
-  const std::vector<ValueId>& results = model_[body].outputs;
-  for (std::size_t i = 0; i < std::min(outputs.size(), results.size()); ++i) {
-    CopyTo(results[i], outputs[i]);
-  }
-}
-
-void Shapes::CountRuns() {
-  // Calls from graph to graph, and how many callers each body still waits for.
-  std::vector<std::vector<GraphId>> calls(model_.graph_count());
-  std::vector<std::uint32_t> waiting(model_.graph_count());
-  for (const NodeId node : model_.Nodes()) {
-    if (functions_.empty()) break;
-    const GraphId body = CalledBody(node);
-    if (body == kNo<GraphId>) continue;
-    calls[Index(model_[node].graph)].push_back(body);
-    ++waiting[Index(body)];
-  }
-  std::vector<std::vector<GraphId>> inside(model_.graph_count());
-  for (const GraphId graph : model_.Graphs()) {
-    if (model_[graph].kind == GraphKind::kSubgraph) {
-      inside[Index(model_[graph].parent)].push_back(graph);
+  std::vector<Dim> times(runs_.size(), 0);
+  std::vector<bool> seen(model_.graph_count());
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    const Run& run = runs_[*at];
+    if (model_[run.graph].kind == GraphKind::kMain) times[*at] = 1;
+    const Dim count = times[*at];
+    for (const auto& [inside, repeated] : run.inside) {
+      times[inside] =
+          formulas().Plus(times[inside], formulas().Times(count, repeated));
     }
-  }
-  std::vector<GraphId> ready;
-  for (const GraphId graph : model_.Graphs()) {
-    const GraphKind kind = model_[graph].kind;
-    if (kind == GraphKind::kSubgraph || waiting[Index(graph)] > 0) continue;
-    runs_[Index(graph)] = kind == GraphKind::kMain ? 1 : 0;
-    ready.push_back(graph);
-  }
-  // A graph that calls itself is never ready: its runs stay unknown.
-  while (!ready.empty()) {
-    const GraphId graph = ready.back();
-    ready.pop_back();
-    if (mixed_[Index(graph)]) runs_[Index(graph)] = 0;
-    const std::uint64_t runs = runs_[Index(graph)];
-    for (const GraphId body : inside[Index(graph)]) {
-      const bool branch = model_.OpType(model_[body].parent_node) == "If";
-      runs_[Index(body)] = branch ? runs : 0;
-      ready.push_back(body);
-    }
-    for (const GraphId body : calls[Index(graph)]) {
-      runs_[Index(body)] = std::min(runs_[Index(body)] + runs, kMostRuns);
-      if (--waiting[Index(body)] == 0) ready.push_back(body);
+    const bool first = !seen[Index(run.graph)];
+    seen[Index(run.graph)] = true;
+    const bool unknown = uncounted_[Index(run.graph)];
+    const auto add = [&](Dim& sum, Dim once) {
+      const Dim more =
+          unknown && !once.Is(0) ? kUnknownDim : formulas().Times(once, count);
+      sum = first ? more : formulas().Plus(sum, more);
+    };
+    for (const NodeId node : model_[run.graph].nodes) {
+      add(flops_[node], run.flops[model_[node].index]);
+      add(written_[node], run.written[model_[node].index]);
     }
   }
 }

@@ -22,10 +22,13 @@ schema::ValueInfoProto Known(int element, bool shape) {
   return info;
 }
 
-TEST(MessagesTest, ACompleteTypeOfTheFileIsCopied) {
+TensorType Type(int element, std::vector<TensorDim> dims) {
+  return {.element = element, .dims = std::move(dims)};
+}
+
+TEST(MessagesTest, ATypeOfTheFileIsCopiedIfNothingWasInferred) {
   const std::string known = Known(10, true).SerializeAsString();
-  const schema::ValueInfoProto info =
-      Parsed(BuildValueInfo("new", known, {.element = 1, .rank = 3}));
+  const schema::ValueInfoProto info = Parsed(BuildValueInfo("new", known, {}));
   EXPECT_EQ(info.name(), "new");
   EXPECT_EQ(info.type().tensor_type().elem_type(), 10);
   ASSERT_EQ(info.type().tensor_type().shape().dim_size(), 1);
@@ -33,19 +36,42 @@ TEST(MessagesTest, ACompleteTypeOfTheFileIsCopied) {
   EXPECT_TRUE(IsCompleteInfo(known, {}));
 }
 
+// A file may record the sizes of the exporter's example.
+TEST(MessagesTest, TheInferredTypeReplacesThatOfTheFile) {
+  const std::string known = Known(10, true).SerializeAsString();
+  const schema::ValueInfoProto info = Parsed(BuildValueInfo(
+      "new", known, Type(1, {{.name = "rows"}, {.number = 3}, {}})));
+  EXPECT_EQ(info.type().tensor_type().elem_type(), 1);
+  const auto& shape = info.type().tensor_type().shape();
+  ASSERT_EQ(shape.dim_size(), 3);
+  EXPECT_EQ(shape.dim(0).dim_param(), "rows");
+  EXPECT_EQ(shape.dim(1).dim_value(), 3);
+  EXPECT_FALSE(shape.dim(2).has_dim_value());
+  EXPECT_FALSE(shape.dim(2).has_dim_param());
+}
+
+TEST(MessagesTest, ASequenceHasTheTypeOfItsElements) {
+  TensorType type = Type(7, {{}});
+  type.sequence = true;
+  const schema::ValueInfoProto info = Parsed(BuildValueInfo("s", "", type));
+  const auto& element = info.type().sequence_type().elem_type().tensor_type();
+  EXPECT_EQ(element.elem_type(), 7);
+  EXPECT_EQ(element.shape().dim_size(), 1);
+}
+
 TEST(MessagesTest, AnIncompleteTypeIsReplacedByTheInferredOne) {
   const std::string known = Known(1, false).SerializeAsString();
-  EXPECT_FALSE(IsCompleteInfo(known, {.element = 0, .rank = 2}));
-  EXPECT_TRUE(IsCompleteInfo(known, {.element = 7, .rank = 2}));
+  EXPECT_FALSE(IsCompleteInfo(known, Type(0, {{}, {}})));
+  EXPECT_TRUE(IsCompleteInfo(known, Type(7, {{}, {}})));
   const schema::ValueInfoProto info =
-      Parsed(BuildValueInfo("new", known, {.element = 7, .rank = 2}));
+      Parsed(BuildValueInfo("new", known, Type(7, {{}, {}})));
   EXPECT_EQ(info.type().tensor_type().elem_type(), 7);
   EXPECT_EQ(info.type().tensor_type().shape().dim_size(), 2);
 }
 
 TEST(MessagesTest, AScalarHasAShapeWithoutDimensions) {
   const schema::ValueInfoProto info =
-      Parsed(BuildValueInfo("s", "", {.element = 1, .rank = 0}));
+      Parsed(BuildValueInfo("s", "", Type(1, {})));
   EXPECT_TRUE(info.type().tensor_type().has_shape());
   EXPECT_EQ(info.type().tensor_type().shape().dim_size(), 0);
   EXPECT_FALSE(Parsed(BuildValueInfo("s", "", {})).has_type());
@@ -58,7 +84,7 @@ TEST(MessagesTest, ATypeThatIsNotATensorIsKept) {
   ASSERT_TRUE(known.mutable_type()->ParseFromString(map));
   const std::string bytes = known.SerializeAsString();
   EXPECT_TRUE(IsCompleteInfo(bytes, {}));
-  EXPECT_EQ(Parsed(BuildValueInfo("m", bytes, {.element = 1, .rank = 1}))
+  EXPECT_EQ(Parsed(BuildValueInfo("m", bytes, Type(1, {{}})))
                 .type()
                 .SerializeAsString(),
             map);

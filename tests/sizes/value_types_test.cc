@@ -47,7 +47,7 @@ ValueType TypeOf(const std::string& nodes, const std::string& value) {
       )pb" +
       nodes + "}");
   const Model model = ReadModel(bytes);
-  const Shapes shapes(model, {});
+  const Shapes shapes(model);
   for (const ValueId id : AllIds<ValueId>(model.value_count())) {
     if (model.ValueName(id) != value) continue;
     const auto& shape = shapes.Of(id);

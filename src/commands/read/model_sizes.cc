@@ -33,8 +33,10 @@ std::string BytesText(std::uint64_t number) {
 std::optional<sizes::ModelSizes> SizesOf(
     const TaggedModel& model, std::span<const sizes::GivenShape> shapes) {
   if (model.model() == nullptr) return std::nullopt;
-  return sizes::CountSizes(*model.model(), model.tagging(),
-                           sizes::Shapes(*model.model(), shapes));
+  const sizes::Shapes inferred(*model.model(), shapes);
+  return sizes::CountSizes(
+      *model.model(), model.tagging(), inferred,
+      sizes::Assumptions(*model.model(), inferred, shapes));
 }
 
 bool FlopsKnown(const sizes::ModelSizes& sizes) {
@@ -59,7 +61,11 @@ std::string FlopsText(const sizes::ModelSizes& sizes) {
                        WithThousands(unknown),
                        Count(sizes.flops.size(), "node"));
   }
-  std::string text = Compact(sizes.all.flops);
+  std::string text =
+      sizes.all.flops >= sizes::kOver ? "over 2^63" : Compact(sizes.all.flops);
+  if (!sizes.dimensions.empty()) {
+    text += " for " + Printable(sizes.dimensions, 200);
+  }
   if (unknown > 0) text += ", unknown for " + Count(unknown, "node");
   return text;
 }

@@ -12,7 +12,7 @@
 #include "commands/read/tagged_model.h"
 #include "json/writer.h"
 #include "sizes/element_types.h"
-#include "sizes/flops.h"
+#include "sizes/formula_text.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag {
@@ -248,9 +248,9 @@ class ModelJson {
       // Names of outputs first: they share most with the node's.
       AddValues(node, false, output_counts, outputs);
       AddValues(node, true, input_counts, inputs);
-      const std::int64_t count =
-          reported_.sizes ? reported_.sizes->flops[node] : sizes::kUnknownFlops;
-      flops.push_back(count < 0 ? -1 : flops_.IdOf({count}));
+      const sizes::Dim count =
+          reported_.sizes ? reported_.sizes->flops[node] : sizes::kUnknownDim;
+      flops.push_back(count.IsNumber() ? flops_.IdOf({count.number()}) : -1);
     }
     json_.Key("nodes").BeginObject();
     json_.Key("graph").Numbers(graphs);
@@ -339,9 +339,9 @@ class ModelJson {
     const std::optional<sizes::Shape>& shape = reported_.shapes->Of(value);
     if (!shape || shape->size() > 16) return text;
     std::string dims;
-    for (const std::int64_t dim : *shape) {
+    for (const sizes::Dim dim : *shape) {
       dims += (dims.empty() ? "" : "×") +
-              (dim < 0 ? std::string("?") : std::to_string(dim));
+              FormulaText(reported_.shapes->formulas(), dim);
     }
     if (shape->empty()) dims = "scalar";
     return text.empty() ? dims : text + " " + dims;
@@ -532,8 +532,9 @@ ReportedModel LoadReported(const std::string& path,
     }
     reported.claims = gatherer.Take();
     reported.shapes.emplace(*model.model(), shapes);
-    reported.sizes =
-        sizes::CountSizes(*model.model(), model.tagging(), *reported.shapes);
+    reported.sizes = sizes::CountSizes(
+        *model.model(), model.tagging(), *reported.shapes,
+        sizes::Assumptions(*model.model(), *reported.shapes, shapes));
   }
   if (!profile.file.empty()) {
     reported.numbers = ReadNodeNumbers(model, profile);

@@ -246,10 +246,8 @@ class TreeTable {
 
   Table Make() const {
     const std::size_t digits = std::to_string(all_.nodes).size();
-    Table table{
-        {Right("nodes", std::max<std::size_t>(digits, 5)), Right("share", 7)},
-        {},
-        {}};
+    Table table{{Right("nodes", std::max<std::size_t>(digits, 5))}, {}, {}};
+    if (HasShare()) table.columns.push_back(Right("share", 7));
     if (all_.parameters > 0) table.columns.push_back(Right("params", 8));
     if (all_.flops > 0) table.columns.push_back(Right("FLOPs", 8));
     table.columns.push_back({.heading = "sure", .width = 8});
@@ -264,6 +262,10 @@ class TreeTable {
   static Column Right(std::string heading, std::size_t width) {
     return {.heading = std::move(heading), .right = true, .width = width};
   }
+
+  // Where the shares of parameters and FLOPs are known, that of nodes says
+  // little.
+  bool HasShare() const { return all_.parameters == 0 || all_.flops == 0; }
 
   void Rows(const Table::Use& use) const {
     for (const ModuleId top : view_->tops) {
@@ -308,7 +310,8 @@ class TreeTable {
       for (const std::string_view word : {nodes.Op(node), nodes.Name(node)}) {
         if (!word.empty()) line += Message(" {}", Short{word, 200});
       }
-      Table::Row row(2u + (all_.parameters > 0 ? 1u : 0u) +
+      Table::Row row(1u + (HasShare() ? 1u : 0u) +
+                     (all_.parameters > 0 ? 1u : 0u) +
                      (all_.flops > 0 ? 1u : 0u));
       row.emplace_back(Datum::Levels{});
       row.emplace_back(std::move(line));
@@ -317,7 +320,8 @@ class TreeTable {
   }
 
   Table::Row Row(const Numbers& numbers, Table::Row names) const {
-    Table::Row row = {numbers.nodes, ShareText(numbers.nodes, all_.nodes)};
+    Table::Row row = {numbers.nodes};
+    if (HasShare()) row.emplace_back(ShareText(numbers.nodes, all_.nodes));
     const auto share = [&](std::uint64_t part, std::uint64_t whole) {
       if (whole == 0) return;
       row.push_back(part == 0 ? Datum() : Datum(ShareText(part, whole)));

@@ -64,25 +64,47 @@ std::optional<CutPart> CutPartOut(const TaggedModel& model,
   return result;
 }
 
-// "  input    hidden_states  float32 [?, ?, ?]", a line for each
+// "  input    hidden_states  float32 [batch, sequence, 128]", a line for each
 void AddValues(std::string_view title,
                const std::vector<edit::PartValue>& values, Result& result) {
   for (const edit::PartValue& value : values) {
-    const std::vector<std::string_view> dims(
-        static_cast<std::size_t>(std::max(value.type.rank, 0)), "?");
-    result.Line("  {:<8} {}  {} [{}]", title, Short{value.name, 200},
-                sizes::TypeNameOrUnknown(value.type.element),
-                value.type.rank < 0 ? "..." : Join(dims));
+    std::vector<std::string> dims = {"..."};
+    if (value.type.dims) {
+      dims.clear();
+      for (const protobuf::TensorDim& dim : *value.type.dims) {
+        dims.push_back(dim.number >= 0    ? std::to_string(dim.number)
+                       : dim.name.empty() ? "?"
+                                          : dim.name.substr(0, 100));
+      }
+    }
+    result.Line("  {:<8} {}  {}{} [{}]", title, Short{value.name, 200},
+                value.type.sequence ? "sequence of " : "",
+                sizes::TypeNameOrUnknown(value.type.element), Join(dims));
   }
+}
+
+Datum DimValue(const protobuf::TensorDim& dim) {
+  return dim.number >= 0 ? Datum(dim.number) : Datum::OrNull(dim.name);
 }
 
 Datum ValuesValue(const std::vector<edit::PartValue>& values) {
   Datum::List list;
   for (const edit::PartValue& value : values) {
-    list.push_back(Datum::Object(
-        {{"name", value.name},
-         {"type", sizes::TypeNameOrUnknown(value.type.element)},
-         {"rank", value.type.rank < 0 ? Datum() : Datum(value.type.rank)}}));
+    Datum rank;
+    Datum dims;
+    if (value.type.dims) {
+      Datum::List sizes;
+      for (const protobuf::TensorDim& dim : *value.type.dims) {
+        sizes.push_back(DimValue(dim));
+      }
+      rank = Datum(sizes.size());
+      dims = Datum(std::move(sizes));
+    }
+    list.push_back(
+        Datum::Object({{"name", value.name},
+                       {"type", sizes::TypeNameOrUnknown(value.type.element)},
+                       {"rank", std::move(rank)},
+                       {"dims", std::move(dims)}}));
   }
   return list;
 }

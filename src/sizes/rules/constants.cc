@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <cmath>
 
 #include "model/element_count.h"
 #include "sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {
 
-Inferred ShapeOf(const NodeView& node) {
+Facts ShapeOf(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (data == nullptr) return Gives({kUnknownDim});
   const auto rank = static_cast<std::int64_t>(data->size());
@@ -16,113 +15,147 @@ Inferred ShapeOf(const NodeView& node) {
   if (end < 0) end += rank;
   start = std::clamp<std::int64_t>(start, 0, rank);
   end = std::clamp<std::int64_t>(end, start, rank);
-  Inferred inferred = Gives({end - start});
-  Numbers numbers;
+  Facts facts = Gives({end - start});
+  facts[0].numbers.emplace();
   for (std::int64_t i = start; i < end; ++i) {
-    const std::int64_t dim = (*data)[static_cast<std::size_t>(i)];
-    // A number that is not known is no number: NaN goes through sums.
-    numbers.push_back(dim == kUnknownDim ? std::nan("")
-                                         : static_cast<double>(dim));
+    facts[0].numbers->elements.push_back(
+        {(*data)[static_cast<std::size_t>(i)]});
   }
-  inferred.numbers = std::move(numbers);
-  return inferred;
+  return facts;
 }
 
-Inferred SizeOf(const NodeView& node) {
-  Inferred inferred = Gives({});
+Facts SizeOf(const NodeView& node) {
+  Facts facts = Gives({});
   const Shape* const data = node.Input(0);
-  if (data != nullptr &&
-      std::find(data->begin(), data->end(), kUnknownDim) == data->end()) {
-    inferred.numbers = {static_cast<double>(CountElements(*data))};
-  }
-  return inferred;
+  if (data == nullptr) return facts;
+  const Number size{node.Product(*data)};
+  if (size.known()) facts[0].numbers = OneNumber(size);
+  return facts;
 }
 
-Inferred ConstantValue(const NodeView& node) {
-  const Bytes bytes = node.attributes().Tensor("value");
+Facts ConstantValue(const NodeView& node) {
+  const Attributes& attributes = node.attributes();
+  Facts facts(1);
+  Fact& fact = facts[0];
+  const Bytes bytes = attributes.Tensor("value");
   if (!bytes.empty()) {
     SmallTensor tensor = ReadSmallTensor(bytes);
-    return {.outputs = {tensor.dims},
-            .numbers = std::move(tensor.numbers),
-            .types = {tensor.data_type}};
-  }
-  if (const auto ints = node.attributes().Ints("value_ints")) {
-    Inferred inferred = Gives({static_cast<std::int64_t>(ints->size())});
-    inferred.types = {kInt64};
+    fact.shape = Shape(tensor.dims.begin(), tensor.dims.end());
+    fact.numbers = std::move(tensor.numbers);
+    fact.type = tensor.data_type;
+  } else if (const auto ints = attributes.IntList("value_ints")) {
+    fact.shape = Shape{static_cast<std::int64_t>(ints->size())};
+    fact.type = kInt64;
     if (ints->size() <= kMostElements) {
-      inferred.numbers.emplace(ints->begin(), ints->end());
+      fact.numbers.emplace();
+      for (const std::int64_t one : *ints) {
+        fact.numbers->elements.push_back({one});
+      }
     }
-    return inferred;
+  } else if (const auto floats = attributes.FloatList("value_floats")) {
+    fact.shape = Shape{static_cast<std::int64_t>(floats->size())};
+    fact.type = kFloat;
+  } else if (const auto one = attributes.Float("value_float")) {
+    fact.shape = Shape();
+    fact.type = kFloat;
+    fact.numbers = OneNumber(NumberOf(double{*one}));
+  } else if (attributes.Has("value_int")) {
+    fact.shape = Shape();
+    fact.type = kInt64;
+    fact.numbers = OneNumber({attributes.Int("value_int", 0)});
+  } else if (attributes.Has("value_string")) {
+    fact.shape = Shape();
+    fact.type = kString;
+  } else if (attributes.Has("value_strings")) {
+    fact.shape =
+        Shape{static_cast<std::int64_t>(attributes.TextCount("value_strings"))};
+    fact.type = kString;
+  } else {
+    return {};
   }
-  if (node.attributes().Has("value_float")) {
-    return {.outputs = {Shape{}}, .types = {kFloat}};
-  }
-  if (node.attributes().Has("value_floats")) {
-    return {.outputs = {Shape{kUnknownDim}}, .types = {kFloat}};
-  }
-  if (!node.attributes().Has("value_int")) return {};
-  Inferred inferred = Gives({});
-  inferred.types = {kInt64};
-  inferred.numbers = {
-      static_cast<double>(node.attributes().Int("value_int", 0))};
-  return inferred;
+  return facts;
 }
 
-Inferred FilledShape(const NodeView& node) {  // ConstantOfShape
-  const auto wanted = node.Sizes(0);
+Facts Fill(const NodeView& node) {  // ConstantOfShape
+  const auto wanted = node.InputSizes(0);
   if (wanted && wanted->size() > kMostRank) return {};
-  Inferred inferred = wanted ? Gives(*wanted) : GivesRank(node.Count("", 0));
+  Facts facts = wanted ? Gives(*wanted) : GivesOwn(node, node.Count("", 0));
+  if (facts.empty()) facts.resize(1);
+  if (facts[0].shape) {
+    for (std::size_t i = 0; i < facts[0].shape->size(); ++i) {
+      Dim& dim = (*facts[0].shape)[i];
+      if (!dim.known()) dim = node.Own(0, i);
+    }
+  }
   const Bytes bytes = node.attributes().Tensor("value");
-  double fill = 0;
-  inferred.types = {kFloat};
+  Number fill{0};
+  facts[0].type = kFloat;
   if (!bytes.empty()) {
     const SmallTensor tensor = ReadSmallTensor(bytes);
-    inferred.types = {tensor.data_type};
-    if (!tensor.numbers || tensor.numbers->size() != 1) return inferred;
-    fill = tensor.numbers->front();
+    facts[0].type = tensor.data_type;
+    if (!tensor.numbers || tensor.numbers->elements.size() != 1) return facts;
+    fill = tensor.numbers->elements[0];
   }
-  if (!wanted) return inferred;
-  const bool known = std::all_of(wanted->begin(), wanted->end(),
-                                 [](std::int64_t dim) { return dim >= 0; });
-  const std::uint64_t elements = known ? CountElements(*wanted) : 0;
-  if (known && elements <= kMostElements) {
-    inferred.numbers.emplace(static_cast<std::size_t>(elements), fill);
-  }
-  return inferred;
+  facts[0].numbers = OneNumber(fill);
+  facts[0].numbers->uniform = true;
+  return facts;
 }
 
-Inferred RangeOf(const NodeView& node) {
-  const Numbers* const start = node.InputNumbers(0);
-  const Numbers* const limit = node.InputNumbers(1);
-  const Numbers* const step = node.InputNumbers(2);
-  Inferred inferred = Gives({kUnknownDim});
-  for (const Numbers* const one : {start, limit, step}) {
-    if (one == nullptr || one->size() != 1 || !std::isfinite(one->front())) {
-      return inferred;
+Facts Range(const NodeView& node) {
+  const auto number = [&](std::size_t i) {
+    const Numbers* const numbers = node.InputNumbers(i);
+    return numbers == nullptr || numbers->elements.size() != 1
+               ? Number()
+               : numbers->elements[0];
+  };
+  const Number start = number(0);
+  const Number limit = number(1);
+  const Number step = number(2);
+  const Arithmetic arithmetic(node.formulas());
+  const Number count = arithmetic.Ceil(
+      arithmetic.Divide(arithmetic.Minus(limit, start), step, false));
+  if (!count.known()) return Gives({node.Own(0, 0)});
+  const Dim size = node.formulas().Max(count.over, 0);
+  Facts facts = Gives({size});
+  if (size.IsNumber() &&
+      size.number() <= static_cast<std::int64_t>(kMostElements)) {
+    facts[0].numbers.emplace();
+    for (std::int64_t i = 0; i < size.number(); ++i) {
+      facts[0].numbers->elements.push_back(
+          arithmetic.Plus(start, arithmetic.Times({i}, step)));
     }
   }
-  const double count =
-      std::ceil((limit->front() - start->front()) / step->front());
-  if (!(count < 1e15)) return inferred;
-  const auto size = static_cast<std::int64_t>(std::max(0.0, count));
-  inferred.outputs = {Shape{size}};
-  if (size <= static_cast<std::int64_t>(kMostElements)) {
-    inferred.numbers.emplace();
-    for (std::int64_t i = 0; i < size; ++i) {
-      inferred.numbers->push_back(start->front() +
-                                  static_cast<double>(i) * step->front());
-    }
-  }
-  return inferred;
+  return facts;
 }
 
-// NonZero: a row for each axis. NonMaxSuppression: three numbers for each box.
-Inferred FoundPlaces(const NodeView& node) {
-  if (node.op() == "NonMaxSuppression") return Gives({kUnknownDim, 3});
+Facts Random(const NodeView& node) {
+  const auto shape = node.attributes().IntList("shape");
+  return shape ? Gives(Shape(shape->begin(), shape->end())) : Facts();
+}
+
+Facts Scalar(const NodeView&) { return Gives({}); }
+
+Facts SizesInSecond(const NodeView& node) {
+  const auto sizes = node.InputSizes(1);
+  return sizes ? Gives(*sizes) : GivesOwn(node, node.Count("", 1));
+}
+
+Facts Multinomial(const NodeView& node) {
   const Shape* const data = node.Input(0);
-  return Gives(
-      {data == nullptr ? kUnknownDim : static_cast<std::int64_t>(data->size()),
-       kUnknownDim});
+  return Gives({data == nullptr || data->empty() ? kUnknownDim : (*data)[0],
+                node.attributes().Int("sample_size", 1)});
+}
+
+Facts WindowFunction(const NodeView& node) {
+  const Dim size = node.InputSize(0);
+  return Gives({size.known() ? size : node.Own(0, 0)});
+}
+
+// [dft_length / 2 + 1, bins]
+Facts MelWeights(const NodeView& node) {
+  Formulas& formulas = node.formulas();
+  return Gives({formulas.Plus(formulas.Floor(node.InputSize(1), 2), 1),
+                node.InputSize(0)});
 }
 
 }  // namespace onnx_tag::sizes

@@ -5,103 +5,163 @@
 namespace onnx_tag::sizes {
 namespace {
 
-// How many elements start:end:step takes of `size`.
-std::int64_t SliceSize(std::int64_t size, std::int64_t start, std::int64_t end,
-                       std::int64_t step) {
-  if (size == kUnknownDim || step == 0) return kUnknownDim;
-  if (size == 0) return 0;
-  if (start < 0) start += size;
-  if (end < 0) end += size;
-  if (step > 0) {
-    start = std::clamp<std::int64_t>(start, 0, size);
-    end = std::clamp<std::int64_t>(end, 0, size);
-    return end > start ? (end - start + step - 1) / step : 0;
+// The numbers of the first input, whose order stays.
+std::optional<Numbers> SameNumbers(const NodeView& node) {
+  const Numbers* const numbers = node.InputNumbers(0);
+  return numbers == nullptr ? std::nullopt : std::optional(*numbers);
+}
+
+Facts Reordered(const NodeView& node, Shape shape) {
+  Facts facts = Gives(std::move(shape));
+  facts[0].numbers = SameNumbers(node);
+  return facts;
+}
+
+// The size that makes `known` as large as `data`. Sizes that both have are
+// left out first: they may be unknown, or have many terms.
+Dim Remaining(const NodeView& node, const Shape& data, const Sizes& known) {
+  Formulas& formulas = node.formulas();
+  Shape over = data;
+  Dim under = 1;
+  for (const Dim size : known) {
+    const auto same = std::find(over.begin(), over.end(), size);
+    if (size.known() && same != over.end()) {
+      over.erase(same);
+    } else {
+      under = formulas.Times(under, size);
+    }
   }
-  start = std::clamp<std::int64_t>(start, 0, size - 1);
-  end = std::clamp<std::int64_t>(end, -1, size - 1);
-  return start > end ? (start - end - step - 1) / -step : 0;
+  const Dim all = node.Product(over);
+  const Dim exact = formulas.Quotient(all, under);
+  return exact.known() ? exact : formulas.Floor(all, under);
+}
+
+// Whether all sizes are plain numbers.
+std::optional<Ints> PlainDims(const Shape& shape) {
+  Ints dims;
+  for (const Dim dim : shape) {
+    if (!dim.IsNumber()) return std::nullopt;
+    dims.push_back(dim.number());
+  }
+  return dims;
+}
+
+std::optional<Small> Joined(const NodeView& node, const Shape& shape,
+                            std::size_t axis) {
+  const auto dims = PlainDims(shape);
+  if (!dims) return std::nullopt;
+  const auto count = SmallCount(*dims);
+  if (!count) return std::nullopt;
+  std::vector<Small> parts;
+  for (std::size_t i = 0; i < node.inputs(); ++i) {
+    auto part = node.SmallInput(i);
+    if (!part) {
+      // Of a part that is not known, only its size counts.
+      const Shape* const some = node.Input(i);
+      const auto size = some == nullptr ? std::nullopt : PlainDims(*some);
+      const auto elements = size ? SmallCount(*size) : std::nullopt;
+      if (!elements) return std::nullopt;
+      part = Small{*size, std::vector<Number>(*elements)};
+    }
+    parts.push_back(std::move(*part));
+  }
+  Small joined{*dims, {}};
+  std::size_t outer = 1;
+  for (std::size_t i = 0; i < axis; ++i) {
+    outer *= static_cast<std::size_t>((*dims)[i]);
+  }
+  for (std::size_t block = 0; block < outer; ++block) {
+    for (const Small& part : parts) {
+      const std::size_t size = part.elements.size() / outer;
+      const auto first =
+          part.elements.begin() + static_cast<std::ptrdiff_t>(block * size);
+      joined.elements.insert(joined.elements.end(), first,
+                             first + static_cast<std::ptrdiff_t>(size));
+    }
+  }
+  if (joined.elements.size() != *count) return std::nullopt;
+  return joined;
 }
 
 }  // namespace
 
-Inferred Reshaping(const NodeView& node) {
-  auto wanted = node.attributes().Ints("shape");
-  if (!wanted) wanted = node.Sizes(1);
+Facts Reshape(const NodeView& node) {
+  const auto wanted = node.SizeList("shape", 1);
   const Shape* const data = node.Input(0);
-  if (!wanted) return GivesRank(node.Count("", 1));
+  if (!wanted) return GivesOwn(node, node.Count("", 1));
+  if (wanted->size() > kMostRank) return {};
   Shape shape = *wanted;
-  if (shape.size() > kMostRank) return {};
   const bool keeps = node.attributes().Int("allowzero", 0) == 0;
-  std::optional<std::size_t> open;  // the one that the others leave
-  int unknown = 0;
-  double known = 1;
+  std::vector<std::size_t> open;  // what the others leave
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 0 && keeps) {
+    if (shape[i].Is(0) && keeps) {
       shape[i] = data != nullptr && i < data->size() ? (*data)[i] : kUnknownDim;
-    } else if (shape[i] < 0) {
+    } else if (!shape[i].known() || shape[i].Is(-1)) {
       shape[i] = kUnknownDim;
-    }
-    if (shape[i] == kUnknownDim) {
-      ++unknown;
-      open = i;
-    } else {
-      known *= static_cast<double>(shape[i]);
+      open.push_back(i);
     }
   }
-  if (unknown == 1 && data != nullptr && known > 0) {
-    double elements = 1;
-    for (const std::int64_t dim : *data) {
-      elements = dim == kUnknownDim ? -1 : elements * static_cast<double>(dim);
-      if (elements < 0) break;
-    }
-    if (elements >= 0 && elements / known <= static_cast<double>(kMostDim)) {
-      shape[*open] = static_cast<std::int64_t>(elements / known);
+  if (open.size() == 1 && data != nullptr) {
+    Sizes others = shape;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(open[0]));
+    shape[open[0]] = Remaining(node, *data, others);
+  } else {
+    for (const std::size_t i : open) {
+      if (open.size() > 1) shape[i] = node.Own(0, i);
     }
   }
-  Inferred inferred = Gives(std::move(shape));
-  if (const Numbers* const numbers = node.InputNumbers(0)) {
-    inferred.numbers = *numbers;
-  }
-  return inferred;
+  return Reordered(node, std::move(shape));
 }
 
-Inferred Transposing(const NodeView& node) {
+Facts Transpose(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (data == nullptr) return {};
-  const auto order = node.attributes().Ints("perm");
-  Shape shape;
-  for (std::size_t i = 0; i < data->size(); ++i) {
-    if (!order) {
-      shape.push_back((*data)[data->size() - 1 - i]);
-      continue;
+  auto order = node.attributes().IntList("perm");
+  const std::size_t rank = data->size();
+  if (!order) {
+    order.emplace();
+    for (std::size_t i = rank; i-- > 0;) {
+      order->push_back(static_cast<std::int64_t>(i));
     }
-    if (i >= order->size()) return {};
-    const auto axis = Axis((*order)[i], data->size());
+  }
+  if (order->size() != rank) return {};
+  Shape shape;
+  std::vector<std::size_t> from;
+  for (const std::int64_t one : *order) {
+    const auto axis = Axis(one, rank);
     if (!axis) return {};
+    from.push_back(*axis);
     shape.push_back((*data)[*axis]);
   }
-  return Gives(std::move(shape));
+  const auto small = node.SmallInput(0);
+  const auto dims = small ? PlainDims(shape) : std::nullopt;
+  if (!dims) return Gives(std::move(shape));
+  return Gives(std::move(shape), Picked(*small, *dims, [&](Ints& index) {
+                 Ints source(rank);
+                 for (std::size_t i = 0; i < rank; ++i) {
+                   source[from[i]] = index[i];
+                 }
+                 index = std::move(source);
+               }));
 }
 
-Inferred Flattening(const NodeView& node) {
+Facts Flatten(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (data == nullptr) return GivesRank(2);
   std::int64_t split = node.attributes().Int("axis", 1);
   if (split < 0) split += static_cast<std::int64_t>(data->size());
   Shape shape = {1, 1};
   for (std::size_t i = 0; i < data->size(); ++i) {
-    std::int64_t& side = shape[static_cast<std::int64_t>(i) < split ? 0 : 1];
-    side = side == kUnknownDim || side > kMostDim || (*data)[i] == kUnknownDim
-               ? kUnknownDim
-               : side * (*data)[i];
+    Dim& side = shape[static_cast<std::int64_t>(i) < split ? 0 : 1];
+    side = node.formulas().Times(side, (*data)[i]);
   }
-  return Gives(std::move(shape));
+  return Reordered(node, std::move(shape));
 }
 
-Inferred Squeezing(const NodeView& node) {
+Facts Squeeze(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (data == nullptr) return {};
-  const auto axes = node.Ints("axes", 1);
+  const auto axes = node.IntList("axes", 1);
   std::vector<bool> drop(data->size());
   if (axes) {
     for (const std::int64_t one : *axes) {
@@ -110,33 +170,31 @@ Inferred Squeezing(const NodeView& node) {
       drop[*axis] = true;
     }
   } else if (node.Has(1)) {
-    const auto count = node.Count("axes", 1);
-    return count && *count <= data->size() ? GivesRank(data->size() - *count)
-                                           : Inferred();
+    const auto count = node.Count("", 1);
+    return count && *count <= data->size()
+               ? GivesOwn(node, data->size() - *count)
+               : Facts();
   } else {
     for (std::size_t i = 0; i < drop.size(); ++i) {
-      if ((*data)[i] == kUnknownDim) return {};
-      drop[i] = (*data)[i] == 1;
+      // A dimension with a name may be 1, too; that changes the rank.
+      if (!(*data)[i].IsNumber()) return {};
+      drop[i] = (*data)[i].Is(1);
     }
   }
   Shape shape;
   for (std::size_t i = 0; i < drop.size(); ++i) {
     if (!drop[i]) shape.push_back((*data)[i]);
   }
-  Inferred inferred = Gives(std::move(shape));
-  if (const Numbers* const numbers = node.InputNumbers(0)) {
-    inferred.numbers = *numbers;
-  }
-  return inferred;
+  return Reordered(node, std::move(shape));
 }
 
-Inferred Unsqueezing(const NodeView& node) {
+Facts Unsqueeze(const NodeView& node) {
   const Shape* const data = node.Input(0);
-  const auto axes = node.Ints("axes", 1);
+  const auto axes = node.IntList("axes", 1);
   if (data == nullptr) return {};
   if (!axes) {
-    const auto count = node.Count("axes", 1);
-    return count ? GivesRank(data->size() + *count) : Inferred();
+    const auto count = node.Count("", 1);
+    return count ? GivesOwn(node, data->size() + *count) : Facts();
   }
   const std::size_t rank = data->size() + axes->size();
   if (rank > kMostRank) return {};
@@ -150,207 +208,185 @@ Inferred Unsqueezing(const NodeView& node) {
   std::size_t next = 0;
   for (const bool is_new : added) {
     if (!is_new && next >= data->size()) return {};
-    shape.push_back(is_new ? 1 : (*data)[next++]);
+    shape.push_back(is_new ? Dim(1) : (*data)[next++]);
   }
-  Inferred inferred = Gives(std::move(shape));
-  if (const Numbers* const numbers = node.InputNumbers(0)) {
-    inferred.numbers = *numbers;
-  }
-  return inferred;
+  return Reordered(node, std::move(shape));
 }
 
-Inferred Concatenating(const NodeView& node) {
-  const Shape* const first = node.Input(0);
+Facts Concat(const NodeView& node) {
+  const Shape* first = nullptr;
+  for (std::size_t i = 0; i < node.inputs() && first == nullptr; ++i) {
+    first = node.Input(i);
+  }
   if (first == nullptr) return {};
-  const auto axis = Axis(node.attributes().Int("axis", 0), first->size());
+  // The first operator sets had a default, which lists do not have.
+  const std::int64_t otherwise = first->size() > 1 ? 1 : 0;
+  const auto axis =
+      Axis(node.attributes().Int("axis", otherwise), first->size());
   if (!axis) return {};
   Shape shape = *first;
-  Numbers numbers;
-  bool all = first->size() == 1;
+  shape[*axis] = 0;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     const Shape* const part = node.Input(i);
-    if (part == nullptr || part->size() != shape.size()) return {};
-    if (i > 0) {
-      for (std::size_t d = 0; d < shape.size(); ++d) {
-        if (d == *axis) {
-          shape[d] = shape[d] == kUnknownDim || (*part)[d] == kUnknownDim
-                         ? kUnknownDim
-                         : shape[d] + (*part)[d];
-        } else if (shape[d] == kUnknownDim) {
-          shape[d] = (*part)[d];
-        }
-      }
+    if (part == nullptr) {
+      shape[*axis] = kUnknownDim;
+      continue;
     }
-    const Numbers* const more = node.InputNumbers(i);
-    all = all && more != nullptr && numbers.size() <= kMostElements;
-    if (all) numbers.insert(numbers.end(), more->begin(), more->end());
+    if (part->size() != shape.size()) return {};
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      shape[d] = d == *axis ? node.formulas().Plus(shape[d], (*part)[d])
+                            : node.SameDim(shape[d], (*part)[d]);
+    }
   }
-  Inferred inferred = Gives(std::move(shape));
-  if (all) inferred.numbers = std::move(numbers);
-  return inferred;
+  auto numbers = Joined(node, shape, *axis);
+  return Gives(std::move(shape), std::move(numbers));
 }
 
-Inferred Splitting(const NodeView& node) {
+// Scale and zero point, then tensor, scale and zero point of each part.
+Facts QuantizedConcat(const NodeView& node) {
+  const Shape* const first = node.Input(2);
+  if (first == nullptr) return {};
+  const auto axis = Axis(node.attributes().Int("axis", 1), first->size());
+  if (!axis) return {};
+  Shape shape = *first;
+  for (std::size_t i = 5; i < node.inputs(); i += 3) {
+    const Shape* const part = node.Input(i);
+    if (part == nullptr || part->size() != shape.size()) return {};
+    shape[*axis] = node.formulas().Plus(shape[*axis], (*part)[*axis]);
+  }
+  return Gives(std::move(shape));
+}
+
+Facts ConcatTraining(const NodeView& node) {
+  Facts facts = Concat(node);
+  if (!facts.empty()) {
+    facts.push_back({.shape = Shape{static_cast<std::int64_t>(node.inputs())},
+                     .type = kInt64});
+  }
+  return facts;
+}
+
+Facts Split(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (data == nullptr) return {};
   const auto axis = Axis(node.attributes().Int("axis", 0), data->size());
   if (!axis) return {};
-  const auto parts = node.Ints("split", 1);
-  Inferred inferred;
+  Formulas& formulas = node.formulas();
+  const auto parts = node.SizeList("split", 1);
+  const auto small = node.SmallInput(0);
   const auto count = static_cast<std::int64_t>(node.outputs());
+  const Dim size = (*data)[*axis];
+  // All but the last are as large as the first.
+  const Dim chunk = formulas.Ceil(size, count);
+  Dim before = 0;
+  Facts facts;
   for (std::size_t i = 0; i < node.outputs(); ++i) {
     Shape shape = *data;
+    Dim& part = shape[*axis];
     if (parts && i < parts->size()) {
-      shape[*axis] = (*parts)[i];
-    } else if (!parts && !node.Has(1) && shape[*axis] != kUnknownDim) {
-      const std::int64_t chunk = (shape[*axis] + count - 1) / count;
-      const std::int64_t before = chunk * static_cast<std::int64_t>(i);
-      shape[*axis] = std::clamp<std::int64_t>(shape[*axis] - before, 0, chunk);
+      part = (*parts)[i];
+    } else if (!parts && !node.Has(1)) {
+      const Dim left = formulas.Minus(
+          size, formulas.Times(chunk, static_cast<std::int64_t>(i)));
+      part = formulas.Quotient(size, count).known()
+                 ? chunk
+                 : formulas.Max(formulas.Min(left, chunk), 0);
     } else {
-      shape[*axis] = kUnknownDim;
+      part = kUnknownDim;
     }
-    inferred.outputs.push_back(std::move(shape));
+    if (!part.known()) part = node.Own(i, *axis);
+    const auto dims = small ? PlainDims(shape) : std::nullopt;
+    std::optional<Small> numbers;
+    if (dims && before.IsNumber()) {
+      numbers = Picked(*small, *dims,
+                       [&](Ints& index) { index[*axis] += before.number(); });
+    }
+    before = formulas.Plus(before, part);
+    Facts one = Gives(std::move(shape), std::move(numbers));
+    one[0].type = node.InputType(0);
+    facts.push_back(std::move(one[0]));
   }
-  return inferred;
+  return facts;
 }
 
-Inferred Slicing(const NodeView& node) {
+Facts Expand(const NodeView& node) {
   const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
-  const auto starts = node.Ints("starts", 1);
-  const auto ends = node.Ints("ends", 2);
-  auto axes = node.Ints("axes", 3);
-  const auto steps = node.Ints("steps", 4);
-  Shape shape = *data;
-  if (!axes && node.Has(3)) return GivesRank(shape.size());
-  if (!axes) {
-    axes.emplace();
-    const std::size_t count = starts ? starts->size() : shape.size();
-    for (std::size_t i = 0; i < std::min(count, shape.size()); ++i) {
-      axes->push_back(static_cast<std::int64_t>(i));
-    }
-  }
-  Inferred inferred;
-  for (std::size_t i = 0; i < axes->size(); ++i) {
-    const auto axis = Axis((*axes)[i], shape.size());
-    if (!axis) return {};
-    const bool known = starts && ends && i < starts->size() &&
-                       i < ends->size() && (steps || !node.Has(4));
-    const std::int64_t step = steps && i < steps->size() ? (*steps)[i] : 1;
-    shape[*axis] = known
-                       ? SliceSize(shape[*axis], (*starts)[i], (*ends)[i], step)
-                       : kUnknownDim;
-    const Numbers* const numbers = node.InputNumbers(0);
-    if (known && numbers != nullptr && shape.size() == 1 && step == 1 &&
-        shape[0] >= 0) {
-      std::int64_t from = (*starts)[i];
-      const auto size = static_cast<std::int64_t>(numbers->size());
-      if (from < 0) from += size;
-      from = std::clamp<std::int64_t>(from, 0, size);
-      if (from + shape[0] <= size) {
-        inferred.numbers.emplace(numbers->begin() + from,
-                                 numbers->begin() + from + shape[0]);
-      }
-    }
-  }
-  inferred.outputs = {std::move(shape)};
-  return inferred;
-}
-
-Inferred Gathering(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  const Shape* const indices = node.Input(1);
-  if (data == nullptr || indices == nullptr) return {};
-  const auto axis = Axis(node.attributes().Int("axis", 0), data->size());
-  if (!axis || data->size() + indices->size() > kMostRank) return {};
-  Shape shape(data->begin(),
-              data->begin() + static_cast<std::ptrdiff_t>(*axis));
-  shape.insert(shape.end(), indices->begin(), indices->end());
-  shape.insert(shape.end(),
-               data->begin() + static_cast<std::ptrdiff_t>(*axis) + 1,
-               data->end());
-  Inferred inferred = Gives(std::move(shape));
-  const Numbers* const numbers = node.InputNumbers(0);
-  const Numbers* const which = node.InputNumbers(1);
-  if (numbers != nullptr && which != nullptr && data->size() == 1) {
-    Numbers taken;
-    const auto size = static_cast<double>(numbers->size());
-    for (double at : *which) {
-      if (at < 0) at += size;
-      if (!(at >= 0 && at < size)) return inferred;
-      taken.push_back((*numbers)[static_cast<std::size_t>(at)]);
-    }
-    inferred.numbers = std::move(taken);
-  }
-  return inferred;
-}
-
-Inferred Expanding(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  auto wanted = node.Sizes(1);
+  const auto wanted = node.InputSizes(1);
   if (data == nullptr) return {};
   if (!wanted) {
     const auto count = node.Count("", 1);
-    return count ? GivesRank(std::max(data->size(), *count)) : Inferred();
+    return count ? GivesOwn(node, std::max(data->size(), *count)) : Facts();
   }
   if (wanted->size() > kMostRank) return {};
-  std::replace(wanted->begin(), wanted->end(), kNotKnown, kUnknownDim);
-  const auto shape = Broadcast(*data, *wanted);
-  return shape ? Gives(*shape) : Inferred();
+  auto shape = node.Broadcast(*data, *wanted);
+  if (!shape) return {};
+  for (std::size_t i = 0; i < shape->size(); ++i) {
+    if (!(*shape)[i].known()) (*shape)[i] = node.Own(0, i);
+  }
+  Facts facts = Gives(std::move(*shape));
+  const Numbers* const numbers = node.InputNumbers(0);
+  if (numbers == nullptr) return facts;
+  if (numbers->elements.size() == 1) {
+    facts[0].numbers = Numbers{numbers->elements, true};
+  } else if (const auto dims = PlainDims(*facts[0].shape)) {
+    const auto small = node.SmallInput(0);
+    const auto repeated = small ? Repeated(*small, *dims) : std::nullopt;
+    if (repeated) facts[0].numbers = NumbersOf(repeated->elements);
+  }
+  return facts;
 }
 
-Inferred Tiling(const NodeView& node) {
+Facts Tile(const NodeView& node) {
   const Shape* const data = node.Input(0);
-  const auto repeats = node.Ints("repeats", 1);
   if (data == nullptr) return {};
+  const auto repeats = node.InputSizes(1);
   if (!repeats || repeats->size() != data->size()) {
-    return GivesRank(data->size());
+    return GivesOwn(node, data->size());
   }
   Shape shape = *data;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] != kUnknownDim)
-      shape[i] *= std::max<std::int64_t>(0, (*repeats)[i]);
+    shape[i] = node.formulas().Times(shape[i], (*repeats)[i]);
+    if (!shape[i].known()) shape[i] = node.Own(0, i);
   }
-  return Gives(std::move(shape));
+  const auto small = node.SmallInput(0);
+  const auto dims = small ? PlainDims(shape) : std::nullopt;
+  if (!dims) return Gives(std::move(shape));
+  return Gives(std::move(shape), Picked(*small, *dims, [&](Ints& index) {
+                 for (std::size_t i = 0; i < index.size(); ++i) {
+                   if (small->dims[i] > 0) index[i] %= small->dims[i];
+                 }
+               }));
 }
 
-Inferred Padding(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  const auto pads = node.Ints("pads", 1);
-  if (data == nullptr) return {};
-  if (!pads || pads->size() != 2 * data->size() || node.Has(3)) {
-    return GivesRank(data->size());
-  }
-  Shape shape = *data;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == kUnknownDim) continue;
-    shape[i] = std::max<std::int64_t>(
-        0, shape[i] + (*pads)[i] + (*pads)[i + shape.size()]);
-  }
-  return Gives(std::move(shape));
-}
-
-Inferred TopValues(const NodeView& node) {
+Facts Pad(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (data == nullptr) return {};
-  const auto axis = Axis(node.attributes().Int("axis", -1), data->size());
-  const auto count = node.Ints("", 1);
-  if (!axis) return {};
+  auto pads = node.SizeList("pads", 1);
+  // Of the first operator set.
+  if (!pads) pads = node.SizeList("paddings", 1);
+  std::optional<Ints> axes;
+  if (node.Has(3)) {
+    axes = node.IntList("", 3);
+    if (!axes) return GivesOwn(node, data->size());
+  } else {
+    axes.emplace();
+    for (std::size_t i = 0; i < data->size(); ++i) {
+      axes->push_back(static_cast<std::int64_t>(i));
+    }
+  }
   Shape shape = *data;
-  shape[*axis] = count && count->size() == 1 ? (*count)[0] : kUnknownDim;
-  return {.outputs = {shape, shape}};
-}
-
-Inferred OneHotting(const NodeView& node) {
-  const Shape* const indices = node.Input(0);
-  if (indices == nullptr) return {};
-  const auto axis =
-      Axis(node.attributes().Int("axis", -1), indices->size() + 1);
-  const auto depth = node.Ints("", 1);
-  if (!axis) return {};
-  Shape shape = *indices;
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(*axis),
-               depth && depth->size() == 1 ? (*depth)[0] : kUnknownDim);
+  if (!pads || pads->size() != 2 * axes->size()) {
+    return GivesOwn(node, data->size());
+  }
+  Formulas& formulas = node.formulas();
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = Axis((*axes)[i], shape.size());
+    if (!axis) return {};
+    Dim& size = shape[*axis];
+    size = formulas.Plus(size,
+                         formulas.Plus((*pads)[i], (*pads)[i + axes->size()]));
+    if (!size.known()) size = node.Own(0, *axis);
+  }
   return Gives(std::move(shape));
 }
 

@@ -2,109 +2,135 @@
 #ifndef ONNX_TAG_SIZES_RULES_NODE_VIEW_H_
 #define ONNX_TAG_SIZES_RULES_NODE_VIEW_H_
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "graph/operators.h"
 #include "sizes/attributes.h"
 #include "sizes/element_types.h"
-#include "sizes/infer.h"
+#include "sizes/fact.h"
+#include "sizes/rules/small.h"
+#include "sizes/value_facts.h"
 
 namespace onnx_tag::sizes {
 
-// Shapes of longer rank than any operator makes are an attack.
+// A shape of longer rank than any operator makes is an attack.
 inline constexpr std::size_t kMostRank = 64;
 
-inline constexpr std::int64_t kNotKnown =
-    std::numeric_limits<std::int64_t>::min();
+using Facts = std::vector<Fact>;  // by output
+using Sizes = std::vector<Dim>;
 
-// What a rule sees of its node.
 class NodeView {
  public:
-  NodeView(const Model& model, const Shapes& shapes, NodeId node)
+  NodeView(const Model& model, ValueFacts& facts, NodeId node, Op op,
+           const Call* call)
       : model_(model),
-        shapes_(shapes),
+        facts_(facts),
         node_(node),
-        attributes_(model.NodeBytes(node)) {}
+        op_(op),
+        attributes_(model.NodeBytes(node), call) {}
 
-  std::string_view op() const { return model_.OpType(node_); }
+  Op op() const { return op_; }
+  const Operator& row() const { return Describe(op_); }
+  std::string_view name() const { return model_.OpType(node_); }
   const Attributes& attributes() const { return attributes_; }
+  Formulas& formulas() const { return facts_.formulas(); }
   std::size_t inputs() const { return model_.Inputs(node_).size(); }
   std::size_t outputs() const { return model_.Outputs(node_).size(); }
-  // Null where the input is left out or nothing is known of it.
-  const Shape* Input(std::size_t i) const {
-    const ValueId value = At(i);
-    if (value == kNo<ValueId>) return nullptr;
-    const std::optional<Shape>& shape = shapes_.Of(value);
-    return shape && shape->size() <= kMostRank ? &*shape : nullptr;
+  bool Has(std::size_t i) const { return InputAt(i) != kNo<ValueId>; }
+  bool HasOutput(std::size_t i) const {
+    const auto outputs = model_.Outputs(node_);
+    return i < outputs.size() && outputs[i] != kNo<ValueId>;
   }
-  bool Has(std::size_t i) const { return At(i) != kNo<ValueId>; }
-  const Numbers* InputNumbers(std::size_t i) const {
-    const ValueId value = At(i);
-    return value == kNo<ValueId> ? nullptr : shapes_.NumbersOf(value);
+  // Null where the input is left out or nothing is known of it.
+  const Shape* Input(std::size_t i) const { return ShapeOf(InputAt(i)); }
+  const Shape* Output(std::size_t i) const {
+    return HasOutput(i) ? ShapeOf(model_.Outputs(node_)[i]) : nullptr;
   }
   std::int32_t InputType(std::size_t i) const {
-    const ValueId value = At(i);
-    return value == kNo<ValueId> ? 0 : shapes_.TypeOf(value);
+    const ValueId value = InputAt(i);
+    return value == kNo<ValueId> ? 0 : facts_.TypeOf(value);
   }
-  // An attribute of older operator sets, an input of newer ones.
-  std::optional<Shape> Ints(std::string_view name, std::size_t input) const {
-    if (auto ints = attributes_.Ints(name)) return ints;
-    auto ints = Sizes(input);
-    if (ints &&
-        std::find(ints->begin(), ints->end(), kNotKnown) != ints->end()) {
-      return std::nullopt;
-    }
-    return ints;
+  const Numbers* InputNumbers(std::size_t i) const {
+    const ValueId value = InputAt(i);
+    return value == kNo<ValueId> ? nullptr : facts_.NumbersOf(value);
   }
-  // How many numbers Ints() would give; also where they are not known.
+  const Sequence* InputSequence(std::size_t i) const {
+    const ValueId value = InputAt(i);
+    return value == kNo<ValueId> ? nullptr : facts_.SequenceOf(value);
+  }
+  // The numbers of an input with their places.
+  std::optional<Small> SmallInput(std::size_t i) const;
+  // The numbers of an input as sizes; unknown where one is no whole number.
+  std::optional<Sizes> InputSizes(std::size_t i) const;
+  // The only number of an input; unknown if there is none.
+  Dim InputSize(std::size_t i) const;
+  // An attribute of older operator sets, an input of newer ones; all of them
+  // must be plain numbers.
+  std::optional<Ints> IntList(std::string_view name, std::size_t input) const;
+  // The same with formulas.
+  std::optional<Sizes> SizeList(std::string_view name, std::size_t input) const;
+  // How many numbers these would give; also where they are not known.
   std::optional<std::size_t> Count(std::string_view name,
-                                   std::size_t input) const {
-    if (const auto ints = attributes_.Ints(name)) return ints->size();
-    const Shape* const shape = Input(input);
-    if (shape == nullptr || shape->size() > 1) return std::nullopt;
-    const std::int64_t count = shape->empty() ? 1 : shape->front();
-    if (count < 0 || count > static_cast<std::int64_t>(kMostRank)) {
-      return std::nullopt;
-    }
-    return static_cast<std::size_t>(count);
+                                   std::size_t input) const;
+
+  // A dimension that depends on data: the same one each time this is asked.
+  Dim Own(std::size_t slot, std::size_t axis) const {
+    return facts_.OwnDim(node_, slot, axis);
   }
-  // The numbers of an input; kNotKnown where one of them is not known.
-  std::optional<Shape> Sizes(std::size_t input) const {
-    const Numbers* const numbers = InputNumbers(input);
-    if (numbers == nullptr) return std::nullopt;
-    Shape sizes;
-    for (const double number : *numbers) {
-      sizes.push_back(std::isnan(number)
-                          ? kNotKnown
-                          : static_cast<std::int64_t>(std::clamp(
-                                number, -static_cast<double>(kMostDim),
-                                static_cast<double>(kMostDim))));
-    }
-    return sizes;
+  Shape OwnShape(std::size_t rank, std::size_t slot = 0) const {
+    Shape shape;
+    for (std::size_t i = 0; i < rank; ++i) shape.push_back(Own(slot, i));
+    return shape;
   }
+  // The same size or 1; notes what must be equal.
+  Dim BroadcastDim(Dim a, Dim b) const;
+  // Two names of one size: the one that says more.
+  Dim SameDim(Dim a, Dim b) const;
+  // As Add has it; nothing where they do not fit.
+  std::optional<Shape> Broadcast(const Shape& a, const Shape& b) const;
+  Dim Product(const Shape& shape, std::size_t first = 0) const;
 
  private:
-  ValueId At(std::size_t i) const {
+  ValueId InputAt(std::size_t i) const {
     const auto inputs = model_.Inputs(node_);
     return i < inputs.size() ? inputs[i] : kNo<ValueId>;
   }
+  const Shape* ShapeOf(ValueId value) const {
+    if (value == kNo<ValueId>) return nullptr;
+    const std::optional<Shape>& shape = facts_.ShapeOf(value);
+    return shape && shape->size() <= kMostRank ? &*shape : nullptr;
+  }
 
   const Model& model_;
-  const Shapes& shapes_;
+  ValueFacts& facts_;
   NodeId node_;
+  Op op_;
   Attributes attributes_;
 };
 
-inline Inferred Gives(Shape shape) { return {.outputs = {std::move(shape)}}; }
+inline Facts Gives(Shape shape) {
+  Facts facts(1);
+  facts[0].shape = std::move(shape);
+  return facts;
+}
+
+// The same with numbers, which a small tensor has.
+inline Facts Gives(Shape shape, std::optional<Small> numbers) {
+  Facts facts = Gives(std::move(shape));
+  if (numbers) facts[0].numbers = NumbersOf(std::move(numbers->elements));
+  return facts;
+}
 
 // Only the number of dimensions is known, or not even that.
-inline Inferred GivesRank(std::optional<std::size_t> rank) {
-  return rank && *rank <= kMostRank ? Gives(Shape(*rank, kUnknownDim))
-                                    : Inferred();
+inline Facts GivesRank(std::optional<std::size_t> rank) {
+  return rank && *rank <= kMostRank ? Gives(Shape(*rank)) : Facts();
+}
+
+// Names of its own for a rank that is known.
+inline Facts GivesOwn(const NodeView& node, std::optional<std::size_t> rank) {
+  return rank && *rank <= kMostRank ? Gives(node.OwnShape(*rank)) : Facts();
 }
 
 // A negative axis counts from the end; nothing where it is outside.

@@ -1,0 +1,67 @@
+// A size: a number, a formula of named dimensions, or unknown. Eight bytes;
+// what a formula says is in the `Formulas` that made it.
+#ifndef ONNX_TAG_SIZES_DIM_H_
+#define ONNX_TAG_SIZES_DIM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace onnx_tag::sizes {
+
+enum class FormulaId : std::uint32_t {};
+
+class Dim {
+ public:
+  constexpr Dim() = default;  // unknown
+  // A number far below any size is taken for unknown.
+  constexpr Dim(std::int64_t number)  // NOLINT: a number is a size
+      : bits_(number < kLeast ? kUnknownBits : number) {}
+  static constexpr Dim Of(FormulaId formula) {
+    Dim dim;
+    dim.bits_ = kFormulas + static_cast<std::int64_t>(Index(formula));
+    return dim;
+  }
+  // A number that 63 bits do not hold.
+  static constexpr Dim Over() {
+    Dim dim;
+    dim.bits_ = kOverBits;
+    return dim;
+  }
+
+  constexpr bool known() const { return bits_ != kUnknownBits; }
+  constexpr bool IsNumber() const { return bits_ >= kLeast; }
+  constexpr bool IsOver() const { return bits_ == kOverBits; }
+  constexpr bool IsFormula() const {
+    return bits_ >= kFormulas && bits_ < kLeast;
+  }
+  constexpr bool Is(std::int64_t number) const { return bits_ == number; }
+  constexpr std::int64_t number() const { return bits_; }
+  constexpr FormulaId formula() const {
+    return MakeId<FormulaId>(static_cast<std::size_t>(bits_ - kFormulas));
+  }
+  constexpr bool operator==(const Dim&) const = default;
+  // For tables; says nothing about which size is larger.
+  constexpr std::int64_t bits() const { return bits_; }
+
+ private:
+  static constexpr std::int64_t kUnknownBits =
+      std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int64_t kOverBits = kUnknownBits + 1;
+  static constexpr std::int64_t kFormulas = kUnknownBits + 2;
+  static constexpr std::int64_t kLeast = kFormulas + (std::int64_t{1} << 32);
+
+  std::int64_t bits_ = kUnknownBits;
+};
+
+inline constexpr Dim kUnknownDim{};
+
+using Shape = std::vector<Dim>;
+
+}  // namespace onnx_tag::sizes
+
+#endif  // ONNX_TAG_SIZES_DIM_H_

@@ -1,0 +1,109 @@
+#include "sizes/evaluation.h"
+
+namespace onnx_tag::sizes {
+namespace {
+
+using Kind = Symbol::Kind;
+__extension__ using Wide = __int128;
+
+constexpr Wide kFar = Wide{1} << 63;
+
+bool IsFar(Wide number) { return number >= kFar || number <= -kFar; }
+
+}  // namespace
+
+void Evaluation::Set(SymbolId symbol, std::int64_t number) {
+  values_.resize(formulas_.symbol_count());
+  is_computed_.assign(formulas_.symbol_count(), false);
+  values_[Index(symbol)] = number;
+  known_.clear();
+}
+
+Dim Evaluation::operator()(Dim dim) const {
+  if (!dim.IsFormula()) return dim;
+  const auto [found, added] = known_.try_emplace(dim.formula());
+  if (added) {
+    const Dim value = Compute(dim);
+    known_[dim.formula()] = value;
+    return value;
+  }
+  return found->second;
+}
+
+Dim Evaluation::Compute(Dim dim) const {
+  // Definitions refer to earlier symbols, so each is computed once.
+  values_.resize(formulas_.symbol_count());
+  is_computed_.resize(formulas_.symbol_count());
+  Term room;
+  Wide sum = 0;
+  bool over = false;
+  for (const Term& term : formulas_.Terms(dim, room)) {
+    Wide product = term.coefficient;
+    for (const Factor& factor : formulas_.Factors(term.monomial)) {
+      const Dim value = ValueOf(factor.symbol);
+      if (!value.known()) return kUnknownDim;
+      if (value.IsOver()) {
+        over = true;
+        continue;
+      }
+      for (std::uint32_t i = 0; i < factor.power && !IsFar(product); ++i) {
+        product *= value.number();
+      }
+    }
+    if (IsFar(product)) {
+      over = true;
+    } else {
+      sum += product;
+    }
+  }
+  if (over || IsFar(sum)) return Dim::Over();
+  const Dim result(static_cast<std::int64_t>(sum));
+  return result.IsNumber() ? result : Dim::Over();
+}
+
+Dim Evaluation::ValueOf(SymbolId id) const {
+  const Symbol& symbol = formulas_[id];
+  if (symbol.kind == Kind::kDimension || symbol.kind == Kind::kData ||
+      is_computed_[Index(id)]) {
+    return values_[Index(id)];
+  }
+  const Dim a = (*this)(symbol.a);
+  const Dim b = symbol.kind == Kind::kScaled ? symbol.b : (*this)(symbol.b);
+  Dim value;
+  if (a.known() && b.known()) {
+    if (a.IsOver() || b.IsOver()) {
+      value = Dim::Over();
+    } else {
+      // Numbers only: the operations of Formulas on them make no symbols.
+      Formulas numbers;
+      switch (symbol.kind) {
+        case Kind::kFloor:
+          value = numbers.Floor(a, b);
+          break;
+        case Kind::kMax:
+          value = numbers.Max(a, b);
+          break;
+        case Kind::kMin:
+          value = numbers.Min(a, b);
+          break;
+        case Kind::kSum:
+          value = numbers.Plus(a, b);
+          break;
+        case Kind::kProduct:
+          value = numbers.Times(a, b);
+          break;
+        case Kind::kScaled:
+          value = ScaledDown(a.number(), ScaleOf(symbol));
+          break;
+        case Kind::kDimension:
+        case Kind::kData:
+          break;
+      }
+    }
+  }
+  values_[Index(id)] = value;
+  is_computed_[Index(id)] = true;
+  return value;
+}
+
+}  // namespace onnx_tag::sizes

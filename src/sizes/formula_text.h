@@ -1,0 +1,29 @@
+// Formulas as people write them, and the names of dimensions read as formulas.
+#ifndef ONNX_TAG_SIZES_FORMULA_TEXT_H_
+#define ONNX_TAG_SIZES_FORMULA_TEXT_H_
+
+#include <string>
+#include <string_view>
+
+#include "sizes/formulas.h"
+
+namespace onnx_tag::sizes {
+
+// Every digit: "2·batch·sequence² + 1"; "?" for unknown, "over 2^63".
+std::string FormulaText(const Formulas& formulas, Dim dim);
+
+// What a derived symbol stands for: "ceil(height/16)", "min(sequence, 512)".
+// Its name for other symbols.
+std::string DefinitionText(const Formulas& formulas, const Symbol& symbol);
+
+// A name with operators in it, such as "cache+seq", in quotes.
+std::string QuotedName(std::string_view name);
+
+// The dimension that exporters write as text: "past + sequence", "2*batch",
+// "(256//s77)", "floor(h/2)". All words in it must be dimensions that
+// `formulas` knows; else the result is unknown.
+Dim ParseFormula(Formulas& formulas, std::string_view text);
+
+}  // namespace onnx_tag::sizes
+
+#endif  // ONNX_TAG_SIZES_FORMULA_TEXT_H_
