@@ -50,8 +50,9 @@ class Ablation {
   void Add(const std::string& bytes, const std::string& truth,
            const MappingFacts& facts) {
     const Model model = ReadModel(bytes);
+    const GraphFacts graph = GatherGraph(model);
     const Evidence evidence =
-        GatherEvidence(model, WantedBy(strategy_, model, true, facts));
+        GatherEvidence(graph, WantedBy(strategy_, model, true, facts));
     const std::vector<TruthRow> rows = ReadTruth(truth, model);
     nodes_ += model.node_count();
     rows_ += rows.size();

@@ -175,8 +175,9 @@ class Accuracy {
 
   void ScoreRungs(const Model& model, const std::vector<TruthRow>& rows) {
     const Strategy& strategy = FindStrategy("enhanced_semantic");
+    const GraphFacts graph = GatherGraph(model);
     const Evidence evidence =
-        GatherEvidence(model, WantedBy(strategy, model, true, {}));
+        GatherEvidence(graph, WantedBy(strategy, model, true, {}));
     Placed hidden(model.node_count());
     for (const Rung& rung : strategy.rungs) {
       if (rung.name == "parameter") Climb(evidence, rung, hidden);

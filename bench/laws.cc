@@ -39,8 +39,9 @@ struct Options {
 // The tags of the ladder alone.
 Tagging Climbed(const Model& model, const MappingOptions& options) {
   const Strategy& strategy = FindStrategy(options.strategy);
+  const GraphFacts graph = GatherGraph(model);
   const Evidence evidence =
-      GatherEvidence(model, WantedBy(strategy, model, true, {}));
+      GatherEvidence(graph, WantedBy(strategy, model, true, {}));
   Tagging tagging;
   tagging.tags.resize(model.node_count());
   for (const Rung& rung : strategy.rungs) Climb(evidence, rung, tagging.tags);

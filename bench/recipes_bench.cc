@@ -120,7 +120,7 @@ class Bench {
     }
     if (options_.files || options_.calibrate) {
       const recipes::BookAnswer answer =
-          recipes::AskBook(recipes::TokenGraph(model), book);
+          recipes::AskBook(recipes::TokenGraph(GraphFacts(model)), book);
       if (options_.calibrate) {
         Calibrate(answer, rows);
         for (const recipes::BookAnswer& part : answer.parts) {

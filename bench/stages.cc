@@ -33,8 +33,9 @@ double MedianMs(int runs, const std::function<void()>& work) {
 void Run(const std::string& path, int runs) {
   const std::string bytes = ReadAll(path);
   const Model model = ReadModel(bytes);
-  const ModuleTree recorded = GatherEvidence(model).modules;
-  const ModuleEvidence evidence(GatherEvidence(model));
+  const GraphFacts graph = GatherGraph(model);
+  const ModuleTree recorded = GatherEvidence(graph).modules;
+  const ModuleEvidence evidence(GatherEvidence(graph));
   MappingOptions options;
   options.recipes = false;  // as the evidence: both know the same modules
   const Tagging mapped = MapNodes(model, options);
@@ -45,7 +46,8 @@ void Run(const std::string& path, int runs) {
     fmt::print("{:18} {:8.3f} ms\n", what, MedianMs(runs, work));
   };
   print("read", [&] { ReadModel(bytes); });
-  print("gather evidence", [&] { GatherEvidence(model); });
+  print("gather graph", [&] { GatherGraph(model); });
+  print("gather evidence", [&] { GatherEvidence(graph); });
   print("map", [&] { MapNodes(model, options); });
   print("map, with recipes", [&] { MapNodes(model, {}); });
   Tagging open = mapped;
@@ -61,7 +63,7 @@ void Run(const std::string& path, int runs) {
     AssignClasses(evidence, open);
   });
   fmt::print("{:18} {:8.3f} ms\n", "classes", classes - forgetting);
-  print("roles", [&] { AssignRoles(model, open); });
+  print("roles", [&] { AssignRoles(graph, open); });
 }
 
 }  // namespace

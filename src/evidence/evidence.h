@@ -18,6 +18,7 @@
 #include "evidence/scope_table.h"
 #include "exporters/dialect_names.h"
 #include "exporters/functions/function_table.h"
+#include "graph/graph_facts.h"
 #include "hierarchy/module_map.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
@@ -93,7 +94,6 @@ struct ParameterFacts {
   IdVector<ParameterId, Parameter> parameters;
   IdVector<ValueId, ParameterId> value_parameter;  // through carriers
   std::vector<bool> module_has_parameter;          // by module
-  std::vector<bool> constant_value;  // by value: does not depend on an input
   // Nodes that read only weights and constants, and pass one on.
   IdVector<NodeId, bool> is_carrier;
 
@@ -205,6 +205,7 @@ struct Evidence : ExporterFacts,
                   RuleFacts,
                   ModuleUses {
   const Model& model;
+  const GraphFacts& graph;
   ModuleTree modules;  // all modules in the facts
 
   ModuleId CommonCaller(ModuleId a, ModuleId b) const {
@@ -229,9 +230,15 @@ struct WantedFacts {
   const Rules* rules = nullptr;  // must outlive the evidence
 };
 
-// Throws Error(kUsage) if the hierarchy or a recording belongs to another
-// model.
-Evidence GatherEvidence(const Model& model, const WantedFacts& wanted = {});
+// The facts of the graph. The names of a file say which values stand for
+// weights that the file leaves out: nothing defines them, or they are inputs
+// with the name of a parameter.
+GraphFacts GatherGraph(const Model& model);
+
+// `graph` must outlive the evidence. Throws Error(kUsage) if the hierarchy or a
+// recording belongs to another model.
+Evidence GatherEvidence(const GraphFacts& graph,
+                        const WantedFacts& wanted = {});
 
 // What is left of the evidence when the nodes are placed: the facts about
 // modules. With a module for each node, scopes alone are 120 bytes a node, and
@@ -250,7 +257,7 @@ struct ModuleEvidence {
 // The steps of GatherEvidence. Each step adds the modules in its facts to
 // `modules`, and takes the results of other steps as arguments.
 ScopeFacts GatherScopes(const Model& model, const ExporterFacts& exporter);
-ParameterFacts GatherParameters(const Model& model,
+ParameterFacts GatherParameters(const GraphFacts& graph,
                                 const ExporterFacts& exporter,
                                 const ScopeFacts& scopes,
                                 const FunctionTable& functions,
@@ -317,7 +324,8 @@ AttentionGuesses GuessAttentionNames(const ParameterFacts& parameters,
                                      ModuleTree& modules);
 // Empty if there is no book, or if names are sufficient. `named_otherwise`:
 // nodes that metadata and inlined calls place.
-RecipeFacts GatherRecipes(const Model& model, const ExporterFacts& exporter,
+RecipeFacts GatherRecipes(const GraphFacts& graph,
+                          const ExporterFacts& exporter,
                           const ScopeFacts& scopes, std::size_t named_otherwise,
                           const recipes::Book* book, ModuleTree& modules);
 // The modules in rules without a condition on the module. `rules` may be null.

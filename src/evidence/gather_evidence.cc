@@ -18,13 +18,14 @@ void SetAside(ScopeFacts& scopes, MetadataFacts& metadata) {
 
 }  // namespace
 
-Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
+Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
+  const Model& model = graph.model;
   ModuleTree modules;
   ExporterFacts exporter = RecognizeExporter(model);
   ScopeFacts scopes = GatherScopes(model, exporter);
-  FunctionTable functions(model);
+  FunctionTable functions(model, graph.calls);
   ParameterFacts parameters =
-      GatherParameters(model, exporter, scopes, functions, modules);
+      GatherParameters(graph, exporter, scopes, functions, modules);
   PlaceFunctions(model, scopes, parameters, modules, functions);
   InlinedFacts inlined = GatherInlined(model, parameters, modules);
   MetadataFacts metadata = GatherMetadata(model, parameters, modules);
@@ -53,7 +54,7 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
   AttentionGuesses attention = GuessAttentionNames(parameters, modules);
   AddMissingNumbers(modules);
   RecipeFacts recipes = GatherRecipes(
-      model, exporter, scopes,
+      graph, exporter, scopes,
       metadata.metadata.size() + inlined.inlined.size(), wanted.book, modules);
   RuleFacts rules = GatherRules(model, parameters, wanted.rules, modules);
   ModuleUses uses = DescribeModules(modules, scopes.scopes, parameters, known);
@@ -71,6 +72,7 @@ Evidence GatherEvidence(const Model& model, const WantedFacts& wanted) {
           {std::move(rules)},
           {std::move(uses)},
           model,
+          graph,
           std::move(modules)};
 }
 

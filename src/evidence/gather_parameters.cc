@@ -15,12 +15,6 @@
 namespace onnx_tag {
 namespace {
 
-// Operators that pass a weight on; the weight is their first input.
-constexpr std::array<std::string_view, 12> kCarriers = {
-    "Identity", "Cast",      "Transpose",      "Reshape",
-    "Squeeze",  "Unsqueeze", "QuantizeLinear", "DequantizeLinear",
-    "Slice",    "Split",     "Flatten",        "GatherBlockQuantized"};
-
 // What a quantizer writes beside a weight, in the weight's name.
 bool IsScaleName(std::string_view name) {
   constexpr std::array<std::string_view, 6> kSuffixes = {
@@ -32,41 +26,27 @@ bool IsScaleName(std::string_view name) {
 
 class ParameterGatherer {
  public:
-  ParameterGatherer(const Model& model, const ExporterFacts& exporter,
+  ParameterGatherer(const GraphFacts& graph, const ExporterFacts& exporter,
                     const ScopeFacts& scopes, const FunctionTable& functions,
                     ModuleTree& modules)
-      : model_(model),
+      : graph_(graph),
+        model_(graph.model),
         exporter_(exporter),
         scopes_(scopes),
         functions_(functions),
-        modules_(modules) {
-    for (const std::string_view op : kCarriers) {
-      const NameId id = model_.FindName(op);
-      if (id != kNo<NameId>) carriers_.push_back(id);
-    }
-    identity_ = model_.FindName("Identity");
-    concat_ = model_.FindName("Concat");
-    shape_ = model_.FindName("Shape");
-    for (const std::string_view op :
-         {"BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"}) {
-      generates_ |= model_.FindName(op) != kNo<NameId>;
-    }
-  }
+        modules_(modules),
+        generates_(graph.ops.HasAny(OpKind::kGeneration)) {}
 
   ParameterFacts Run() {
     facts_.value_parameter.resize(model_.value_count(), kNo<ParameterId>);
-    facts_.constant_value.assign(model_.value_count(), false);
     facts_.is_carrier.resize(model_.node_count(), false);
     beside_.resize(model_.value_count(), false);
     by_name_.resize(model_.name_count(), kNo<ParameterId>);
     for (const Initializer& tensor : model_.initializers()) {
-      facts_.constant_value[Index(tensor.value)] = true;
       if (IsShape(tensor)) continue;
       AddParameter(tensor.value, model_.ValueName(tensor.value), tensor.rank);
     }
-    for (const ValueId value : AllIds<ValueId>(model_.value_count())) {
-      if (!IsLeftOut(value)) continue;
-      facts_.constant_value[Index(value)] = true;
+    for (const ValueId value : graph_.left_out) {
       AddParameter(value, model_.ValueName(value), RankOfLeftOut(value));
     }
     // Files are in topological order. If one is not, a carrier may be missed.
@@ -94,19 +74,6 @@ class ParameterGatherer {
     return tensor.rank <= 1 &&
            (tensor.data_type == kInt32 || tensor.data_type == kInt64) &&
            model_.ValueName(tensor.value).find('.') == std::string_view::npos;
-  }
-
-  // A file without weights names them all the same: nothing defines them, or
-  // they are inputs.
-  bool IsLeftOut(ValueId id) const {
-    const Value& value = model_[id];
-    if (value.producer != kNo<NodeId> || model_.InitializerOf(id) != nullptr ||
-        model_[value.graph].kind == GraphKind::kFunction) {
-      return false;
-    }
-    const std::string_view name = model_.ValueName(id);
-    return value.is_input ? hierarchy::HasParameterSuffix(name)
-                          : name.find('.') != std::string_view::npos;
   }
 
   std::uint32_t RankOfLeftOut(ValueId value) const {
@@ -171,8 +138,6 @@ class ParameterGatherer {
     for (std::size_t i = 0; i < std::min(formals.size(), actuals.size()); ++i) {
       if (actuals[i] == kNo<ValueId>) continue;
       facts_.value_parameter[formals[i]] = facts_.value_parameter[actuals[i]];
-      facts_.constant_value[Index(formals[i])] =
-          facts_.constant_value[Index(actuals[i])];
     }
   }
 
@@ -185,14 +150,9 @@ class ParameterGatherer {
     return hierarchy::SplitParameterName(name).module;
   }
 
-  bool IsCarrier(const Node& node) const {
-    return std::find(carriers_.begin(), carriers_.end(), node.op_type) !=
-           carriers_.end();
-  }
-
   // The gates of a recurrent layer, put in ONNX's order.
   bool IsPacking(NodeId node) const {
-    if (model_[node].op_type != concat_ || concat_ == kNo<NameId>) return false;
+    if (graph_.ops[node] != Op::kConcat) return false;
     ModuleId module = kNo<ModuleId>;
     for (const ValueId input : model_.Inputs(node)) {
       const ParameterId id = facts_.ParameterOf(input);
@@ -205,25 +165,19 @@ class ParameterGatherer {
   }
 
   void Carry(NodeId node) {
-    bool constant = true;
-    for (const ValueId input : model_.Inputs(node)) {
-      constant &= input == kNo<ValueId> || facts_.constant_value[Index(input)];
-    }
-    if (!constant || !model_.Subgraphs(node).empty()) return;
-    for (const ValueId output : model_.Outputs(node)) {
-      if (output != kNo<ValueId>) {
-        facts_.constant_value[Index(output)] = true;
-      }
-    }
     const std::span<const ValueId> inputs = model_.Inputs(node);
-    if (inputs.empty() || inputs[0] == kNo<ValueId>) return;
-    if (!IsCarrier(model_[node]) && !IsPacking(node)) return;
+    const std::span<const ValueId> outputs = model_.Outputs(node);
+    if (inputs.empty() || inputs[0] == kNo<ValueId> || outputs.empty() ||
+        !graph_.data.IsConstant(outputs[0])) {
+      return;
+    }
+    if (!graph_.ops.Is(node, kCarriers) && !IsPacking(node)) return;
     facts_.is_carrier[node] = true;
-    for (const ValueId output : model_.Outputs(node)) {
+    for (const ValueId output : outputs) {
       if (output == kNo<ValueId>) continue;
       // An Identity whose output has the name of a parameter replaces that
       // parameter: its tensor was merged with an equal one.
-      if (model_[node].op_type == identity_) {
+      if (graph_.ops[node] == Op::kIdentity) {
         const ParameterId source = facts_.value_parameter[inputs[0]];
         AddParameter(output, model_.ValueName(output),
                      source == kNo<ParameterId>
@@ -253,7 +207,7 @@ class ParameterGatherer {
     IdVector<ParameterId, Place> places(facts_.parameters.size());
     for (const NodeId node : model_.Nodes()) {
       if (facts_.is_carrier[node] || IsFirstCall(node) ||
-          model_[node].op_type == shape_) {
+          graph_.ops[node] == Op::kShape) {  // reads no weight
         continue;
       }
       const std::span<const ValueId> inputs = model_.Inputs(node);
@@ -366,6 +320,7 @@ class ParameterGatherer {
     return false;
   }
 
+  const GraphFacts& graph_;
   const Model& model_;
   const ExporterFacts& exporter_;
   const ScopeFacts& scopes_;
@@ -373,13 +328,9 @@ class ParameterGatherer {
   ModuleTree& modules_;
   ParameterFacts facts_;
   IdVector<ParameterId, bool> uniform_;
-  std::vector<NameId> carriers_;
-  NameId identity_;
-  NameId concat_;
-  NameId shape_;                            // reads no weight
   IdVector<ValueId, bool> beside_;          // a scale or a zero point
   IdVector<ParameterId, bool> has_weight_;  // and not these only
-  bool generates_ = false;
+  const bool generates_;
   IdVector<NameId, ParameterId> by_name_;
   // Names that a tool changed wherever they stood.
   std::unordered_map<std::string_view, ParameterId> other_names_;
@@ -387,12 +338,29 @@ class ParameterGatherer {
 
 }  // namespace
 
-ParameterFacts GatherParameters(const Model& model,
+GraphFacts GatherGraph(const Model& model) {
+  std::vector<ValueId> left_out;
+  for (const ValueId id : AllIds<ValueId>(model.value_count())) {
+    const Value& value = model[id];
+    if (value.producer != kNo<NodeId> || model.InitializerOf(id) != nullptr ||
+        model[value.graph].kind == GraphKind::kFunction) {
+      continue;
+    }
+    const std::string_view name = model.ValueName(id);
+    if (value.is_input ? hierarchy::HasParameterSuffix(name)
+                       : name.find('.') != std::string_view::npos) {
+      left_out.push_back(id);
+    }
+  }
+  return GraphFacts(model, std::move(left_out));
+}
+
+ParameterFacts GatherParameters(const GraphFacts& graph,
                                 const ExporterFacts& exporter,
                                 const ScopeFacts& scopes,
                                 const FunctionTable& functions,
                                 ModuleTree& modules) {
-  return ParameterGatherer(model, exporter, scopes, functions, modules).Run();
+  return ParameterGatherer(graph, exporter, scopes, functions, modules).Run();
 }
 
 }  // namespace onnx_tag

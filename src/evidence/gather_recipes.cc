@@ -32,8 +32,9 @@ bool IsNamed(const ScopeFacts& scopes, NodeId node) {
          scopes.value_scope[node] != kNo<ScopeId>;
 }
 
-bool NamesSayEnough(const Model& model, const ExporterFacts& exporter,
+bool NamesSayEnough(const GraphFacts& facts, const ExporterFacts& exporter,
                     const ScopeFacts& scopes, std::size_t named) {
+  const Model& model = facts.model;
   if (exporter.names != nullptr) return true;  // a dialect with its own rules
   std::size_t nodes = 0;
   std::size_t products = 0;  // of dynamic quantization
@@ -44,8 +45,7 @@ bool NamesSayEnough(const Model& model, const ExporterFacts& exporter,
     const bool is_named = IsNamed(scopes, node);
     ++nodes;
     named += is_named;
-    const std::string_view op = model.OpType(node);
-    if (op == "MatMulInteger" || op == "ConvInteger") {
+    if (facts.ops.Is(node, OpKind::kInteger)) {
       ++products;
       named_products += is_named;
     }
@@ -186,21 +186,21 @@ void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
 
 }  // namespace
 
-RecipeFacts GatherRecipes(const Model& model, const ExporterFacts& exporter,
+RecipeFacts GatherRecipes(const GraphFacts& graph,
+                          const ExporterFacts& exporter,
                           const ScopeFacts& scopes, std::size_t named_otherwise,
                           const recipes::Book* book, ModuleTree& modules) {
   RecipeFacts facts;
   if (book == nullptr ||
-      NamesSayEnough(model, exporter, scopes, named_otherwise) ||
+      NamesSayEnough(graph, exporter, scopes, named_otherwise) ||
       exporter.other_framework) {
     return facts;
   }
-  const recipes::TokenGraph main(model);
   std::vector<BookAnswer> answers;
-  answers.push_back(recipes::AskBook(main, *book));
-  for (const GraphId body : LargeBodies(model)) {
+  answers.push_back(recipes::AskBook(recipes::TokenGraph(graph), *book));
+  for (const GraphId body : LargeBodies(graph.model)) {
     answers.push_back(
-        recipes::AskBook(recipes::TokenGraph(model, body, main.flow()), *book));
+        recipes::AskBook(recipes::TokenGraph(graph, body), *book));
   }
   auto reasons = std::make_shared<std::deque<std::string>>();
   for (const BookAnswer& answer : answers) {

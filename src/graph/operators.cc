@@ -55,4 +55,9 @@ Operators::Operators(const Model& model) : ops_(model.node_count()) {
   }
 }
 
+bool Operators::HasAny(OpKinds kinds) const {
+  return std::any_of(ops_.begin(), ops_.end(),
+                     [&](Op op) { return Describe(op).kinds.HasAnyOf(kinds); });
+}
+
 }  // namespace onnx_tag

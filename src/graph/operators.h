@@ -52,7 +52,8 @@ enum class OpKind : std::uint8_t {
   kCopy,  // any other move
   kIdentity,
   kDropout,
-  kLookup,  // chooses elements by index or condition
+  kLookup,  // takes elements by index
+  kSearch,  // finds elements by value
   kScatter,
   kResample,
 
@@ -353,6 +354,8 @@ class Operators {
     }
     return false;
   }
+  // Whether a node of the model is of one of these kinds.
+  bool HasAny(OpKinds kinds) const;
 
  private:
   IdVector<NodeId, Op> ops_;

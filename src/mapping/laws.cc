@@ -243,9 +243,10 @@ std::vector<LawFinding> CheckLaws(const Model& model, const ModuleTree& modules,
 std::vector<LawFinding> CheckLaws(const Model& model, Tagging& tagging) {
   const ExporterFacts exporter = RecognizeExporter(model);
   const ScopeFacts scopes = GatherScopes(model, exporter);
-  const FunctionTable functions(model);
+  const GraphFacts graph = GatherGraph(model);
   ParameterFacts parameters =
-      GatherParameters(model, exporter, scopes, functions, tagging.modules);
+      GatherParameters(graph, exporter, scopes,
+                       FunctionTable(model, graph.calls), tagging.modules);
   ModuleTree modules = tagging.modules;  // keeps its classes
   const MetadataFacts metadata = GatherMetadata(model, parameters, modules);
   parameters = DistrustShared(model, metadata, std::move(parameters));

@@ -118,6 +118,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
   }
   const Strategy& strategy = FindStrategy(options.strategy);
   RuleApplication rules(facts.rules);
+  const GraphFacts graph = GatherGraph(model);
   Tagging tagging;
   tagging.roles.Add(Role());
   tagging.strategy = options.strategy;
@@ -132,7 +133,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
   ParameterFacts parameters;  // only rules ask for them after the classes
   {
     ModuleEvidence evidence = PlaceNodes(
-        GatherEvidence(model,
+        GatherEvidence(graph,
                        WantedBy(strategy, model, options.recipes, facts)),
         strategy, options.min_confidence, rules, observer, tagging, open);
     AssignClasses(evidence, tagging);
@@ -153,9 +154,9 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
     }
   }
   if (facts.rules == nullptr || facts.rules->vocabulary.empty()) {
-    AssignRoles(model, tagging);
+    AssignRoles(graph, tagging);
   } else {
-    AssignRoles(model, tagging,
+    AssignRoles(graph, tagging,
                 RoleVocabulary::WithBuiltIn(facts.rules->vocabulary));
   }
   rules.Finish(model, parameters, tagging);

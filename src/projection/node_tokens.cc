@@ -4,8 +4,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "graph/depth_first.h"
 #include "graph/neighbours.h"
+#include "graph/order.h"
 
 namespace onnx_tag {
 namespace {

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint8_t kLine = kScores | kProbabilities | kContext | kProjected;
 
 bool IsTwoSidedProduct(const RoleFacts& facts, NodeId node) {
-  return facts.Kind(node) == OpKind::kProduct && facts.DataInputs(node) >= 2;
+  return facts.Is(node, OpKind::kProduct) && facts.DataInputs(node) >= 2;
 }
 
 // In reverse order: marks nodes that reach a softmax without a product between.
@@ -18,7 +18,7 @@ void MarkBeforeSoftmax(RoleFacts& facts) {
     const NodeId node = MakeId<NodeId>(i);
     const ModuleId attention = facts.Attention(node);
     if (attention == kNo<ModuleId>) continue;
-    const bool passes = facts.Kind(node) == OpKind::kSoftmax ||
+    const bool passes = facts.Is(node, OpKind::kSoftmax) ||
                         ((facts.flow[node] & kBeforeSoftmax) != 0 &&
                          !IsTwoSidedProduct(facts, node));
     if (!passes) continue;
@@ -49,17 +49,16 @@ std::uint8_t IncomingLine(const RoleFacts& facts, NodeId node,
 }
 
 std::uint8_t LineOf(const RoleFacts& facts, NodeId node, ModuleId attention) {
-  const OpKind kind = facts.Kind(node);
-  if (kind == OpKind::kAttention) return kContext;
-  if (kind == OpKind::kShapeOf) return 0;
+  if (facts.Is(node, OpKind::kAttention)) return kContext;
+  if (facts.Is(node, OpKind::kShapeOf)) return 0;
   const std::uint8_t incoming = IncomingLine(facts, node, attention);
   if (IsTwoSidedProduct(facts, node)) {
     if ((incoming & kProbabilities) != 0) return kContext;
     return (facts.flow[node] & kBeforeSoftmax) != 0 ? kScores : 0;
   }
-  if (kind == OpKind::kSoftmax) return kProbabilities;
+  if (facts.Is(node, OpKind::kSoftmax)) return kProbabilities;
   const bool projects =
-      kind == OpKind::kProduct || kind == OpKind::kConvolution ||
+      facts.Is(node, {OpKind::kProduct, OpKind::kConvolution}) ||
       facts.Module(node)->meaning.component == Component::kOutput;
   if ((incoming & kProjected) != 0) return kProjected;
   if ((incoming & kContext) != 0) return projects ? kProjected : kContext;
@@ -81,11 +80,11 @@ bool IsRotaryTable(const RoleFacts& facts, NodeId node) {
   if (IsMeaning(facts, node, RoleType::kPosition, Component::kRotary)) {
     return true;
   }
-  const OpFacts& op = facts.Op(node);
-  if (op.kind == OpKind::kShapeOf || op.kind == OpKind::kProduct) return false;
+  const Operator& op = Describe(facts.graph.ops[node]);
+  if (op.kinds.HasAnyOf({OpKind::kShapeOf, OpKind::kProduct})) return false;
   bool any = false;
   const auto inputs = facts.model.Inputs(node);
-  for (std::size_t i = 0; i < inputs.size() && i < op.shape_from; ++i) {
+  for (std::size_t i = 0; i < inputs.size() && i < op.first_setting; ++i) {
     if (!facts.IsData(inputs[i])) continue;
     const NodeId producer = facts.Producer(inputs[i]);
     if (producer == kNo<NodeId> || (facts.flow[producer] & kRotaryTable) == 0) {
@@ -108,7 +107,7 @@ void FollowAttention(RoleFacts& facts) {
       facts.flow[node] |= kRotaryTable;
     } else if (const ModuleId attention = facts.Attention(node);
                attention != kNo<ModuleId>) {
-      const bool table = facts.Kind(node) == OpKind::kGather &&
+      const bool table = facts.Is(node, OpKind::kLookup) &&
                          !facts.model.Inputs(node).empty() &&
                          facts.ParameterMeaning(facts.model.Inputs(node)[0],
                                                 facts.modules[attention].own)

@@ -15,7 +15,7 @@ bool ContainerRules::IsTable(ValueId value) const {
 }
 
 bool ContainerRules::AddsTable(NodeId node) const {
-  if (facts_.Kind(node) != OpKind::kAdd) return false;
+  if (!facts_.Is(node, OpKind::kSum)) return false;
   const auto inputs = model_.Inputs(node);
   return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
     return facts_.IsConstant(input) && !HasMeaning(input) && IsTable(input);
@@ -23,7 +23,7 @@ bool ContainerRules::AddsTable(NodeId node) const {
 }
 
 bool ContainerRules::AddsPositions(NodeId node) const {
-  if (facts_.Kind(node) != OpKind::kAdd) return false;
+  if (!facts_.Is(node, OpKind::kSum)) return false;
   const auto inputs = model_.Inputs(node);
   return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
     const NodeId producer = facts_.Producer(input);
@@ -46,8 +46,7 @@ Meaning ContainerRules::InEmbedding(NodeId node, const ModuleMeaning& module) {
   if (AddsTable(node)) {
     return Of(RoleType::kEmbedding, Component::kPosition);
   }
-  if (facts_.Kind(node) == OpKind::kAdd ||
-      facts_.Kind(node) == OpKind::kConcat) {
+  if (facts_.Is(node, OpKind::kSum) || facts_.Is(node, OpKind::kConcat)) {
     return module.own;
   }
   const Meaning before = FromInputs(node);
@@ -56,7 +55,7 @@ Meaning ContainerRules::InEmbedding(NodeId node, const ModuleMeaning& module) {
 
 bool ContainerRules::IsTokenPick(NodeId node) const {
   const auto inputs = model_.Inputs(node);
-  return facts_.Kind(node) == OpKind::kGather && inputs.size() == 2 &&
+  return facts_.Is(node, OpKind::kLookup) && inputs.size() == 2 &&
          facts_.IsData(inputs[0]);
 }
 
@@ -95,7 +94,7 @@ Meaning ContainerRules::FromParameters(NodeId node) {
 
 bool ContainerRules::IsLayerScale(NodeId node,
                                   const ModuleMeaning& module) const {
-  if (!module.listed || module.leaf || facts_.Kind(node) != OpKind::kMul ||
+  if (!module.listed || module.leaf || facts_.graph.ops[node] != Op::kMul ||
       facts_.DataInputs(node) != 1) {
     return false;
   }

@@ -54,21 +54,20 @@ class ModuleMeanings {
     const ModuleId module = facts_.tagging.tags[node].module;
     if (module == kNo<ModuleId>) return;
     OwnCode& code = code_[Index(module)];
-    const OpKind kind = facts_.Kind(node);
-    const bool product = kind == OpKind::kProduct;
+    const bool product = facts_.Is(node, OpKind::kProduct);
     const int data = product ? facts_.DataInputs(node) : 0;
     const auto inputs = model_.Inputs(node);
     if (product && data == 2 && code.products < 2) ++code.products;
     code.linear |= product && data == 1;
-    code.softmax |= kind == OpKind::kSoftmax;
-    code.fused_attention |= kind == OpKind::kAttention;
-    code.lookup |= kind == OpKind::kGather && inputs.size() > 1 &&
+    code.softmax |= facts_.Is(node, OpKind::kSoftmax);
+    code.fused_attention |= facts_.Is(node, OpKind::kAttention);
+    code.lookup |= facts_.Is(node, OpKind::kLookup) && inputs.size() > 1 &&
                    facts_.IsConstant(inputs[0]) &&
                    !facts_.IsConstant(inputs[1]);
     for (const ValueId output : model_.Outputs(node)) {
       code.makes_output |= output != kNo<ValueId> && model_[output].is_output;
     }
-    for (const std::uint16_t number : facts_.Op(node).lines) {
+    for (const std::uint16_t number : facts_.OpLines(node)) {
       const RoleLine& line = facts_.words.line(number);
       if (!line.FitsAround(Meaning())) continue;
       if (!code.by_op.typed()) code.by_op = line.meaning;
@@ -79,7 +78,7 @@ class ModuleMeanings {
       code.kind = facts_.node_op[node] + 1u;
       // With a bias or without, as MatMul or as Gemm: a Linear.
       if (product) code.kind = kLinearKind;
-    } else if (code.kind == 0 && kind != OpKind::kConstant) {
+    } else if (code.kind == 0 && !facts_.Is(node, OpKind::kConstant)) {
       code.kind = kFaint + facts_.node_op[node];
     }
   }

@@ -6,35 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/graph_facts.h"
+#include "graph/neighbours.h"
 #include "onnx_tag/model.h"
 #include "onnx_tag/tagging.h"
 #include "roles/role_vocabulary.h"
 #include "roles/role_words.h"
 
 namespace onnx_tag {
-
-enum class OpKind : std::uint8_t {
-  kPlain,
-  kConstant,
-  kQuantizer,
-  kShapeOf,
-  kIdentity,
-  kProduct,  // of two matrices, or of one with a weight
-  kConvolution,
-  kSoftmax,
-  kGather,
-  kConcat,
-  kAdd,
-  kMul,
-  kAttention,  // fused
-};
-
-struct OpFacts {
-  std::string_view name;
-  OpKind kind = OpKind::kPlain;
-  std::uint8_t shape_from = 255;  // from this operand on: sizes, axes, ranges
-  std::vector<std::uint16_t> lines;  // of data/roles.txt
-};
 
 struct ModuleMeaning {
   Meaning meaning;  // of the module and its submodules
@@ -75,15 +54,18 @@ enum Reach : std::uint16_t {
 };
 
 struct RoleFacts {
-  RoleFacts(const Model& m, const Tagging& t, const RoleVocabulary& vocabulary);
+  RoleFacts(const GraphFacts& g, const Tagging& t,
+            const RoleVocabulary& vocabulary)
+      : graph(g), model(g.model), tagging(t), words(vocabulary) {}
 
+  const GraphFacts& graph;
   const Model& model;
   const Tagging& tagging;
   RoleLookup words;
 
-  std::vector<OpFacts> ops;  // each operation once
+  // By operation, each once: the lines of data/roles.txt.
+  std::vector<std::vector<std::uint16_t>> op_lines;
   IdVector<NodeId, std::uint16_t> node_op;
-  std::vector<bool> constant;  // by value: does not depend on an input
   IdVector<NodeId, std::uint8_t> flow;
   IdVector<NodeId, std::uint16_t> reach;
   std::vector<bool> in_activation;  // by node: in a decomposed activation
@@ -94,14 +76,17 @@ struct RoleFacts {
   // By such a module: its keys and values come from elsewhere than its queries.
   IdVector<ModuleId, bool> crosses;
 
-  const OpFacts& Op(NodeId node) const { return ops[node_op[node]]; }
-  OpKind Kind(NodeId node) const { return Op(node).kind; }
+  const std::vector<std::uint16_t>& OpLines(NodeId node) const {
+    return op_lines[node_op[node]];
+  }
+  bool Is(NodeId node, OpKinds kinds) const {
+    return graph.ops.Is(node, kinds);
+  }
+  // Neither computed while the model runs nor a size.
   bool IsConstant(ValueId value) const {
-    return value == kNo<ValueId> || constant[Index(value)];
+    return !graph.data.IsComputed(value) && !graph.data.IsSize(value);
   }
-  NodeId Producer(ValueId value) const {
-    return value == kNo<ValueId> ? kNo<NodeId> : model.Producer(value);
-  }
+  NodeId Producer(ValueId value) const { return ProducerOf(model, value); }
   // Null if the node is untagged.
   const ModuleMeaning* Module(NodeId node) const {
     const ModuleId id = tagging.tags[node].module;
@@ -131,7 +116,7 @@ struct RoleFacts {
   }
   // An Add of two that are both data.
   bool IsJoin(NodeId node) const {
-    return Kind(node) == OpKind::kAdd && DataInputs(node) >= 2;
+    return Is(node, OpKind::kSum) && DataInputs(node) >= 2;
   }
   // The initializer that `value` comes from, through reshapes and casts; or
   // kNo.
@@ -147,7 +132,6 @@ void GatherModuleMeanings(RoleFacts& facts);
 void FollowAttention(RoleFacts& facts);
 void FollowUses(RoleFacts& facts);
 void TellCrossAttention(RoleFacts& facts);
-void MarkActivations(RoleFacts& facts);
 
 // By module: its index in the first list on the path from the root that has at
 // least two elements of similar structure, or -1. Modules without children have

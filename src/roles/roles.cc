@@ -36,11 +36,14 @@ class RoleRules {
 
  private:
   Meaning Decide(NodeId node) {
-    const OpKind kind = facts_.Kind(node);
-    if (kind == OpKind::kConstant) return Of(RoleType::kConstant);
-    if (kind == OpKind::kQuantizer) return Of(RoleType::kQuantization);
+    if (facts_.Is(node, OpKind::kConstant)) return Of(RoleType::kConstant);
+    if (facts_.Is(node, {OpKind::kQuantizer, OpKind::kDequantizer})) {
+      return Of(RoleType::kQuantization);
+    }
     if (facts_.IsShape(node)) return Of(RoleType::kShape);
-    if (kind == OpKind::kIdentity) return Of(RoleType::kOther);
+    if (facts_.Is(node, {OpKind::kIdentity, OpKind::kDropout})) {
+      return Of(RoleType::kOther);
+    }
     if (IsCache(node)) return Of(RoleType::kCache, KeyOrValue(node));
     const ModuleMeaning& module = *facts_.Module(node);
     if (const Meaning aside = MaskOrPosition(node, module); aside.typed()) {
@@ -77,7 +80,7 @@ class RoleRules {
   // ---- cache, masks and positions
 
   bool IsCache(NodeId node) const {
-    if (facts_.Kind(node) != OpKind::kConcat ||
+    if (!facts_.Is(node, OpKind::kConcat) ||
         facts_.Attention(node) == kNo<ModuleId> ||
         KeyOrValue(node) == Component::kNone) {
       return false;
@@ -133,7 +136,7 @@ class RoleRules {
         module.own.type != RoleType::kNormalization && !scores) {
       return Of(RoleType::kActivation);
     }
-    for (const std::uint16_t number : facts_.Op(node).lines) {
+    for (const std::uint16_t number : facts_.OpLines(node)) {
       const RoleLine& line = facts_.words.line(number);
       if (!line.FitsAround(module.own)) continue;
       if (line.meaning.type == RoleType::kActivation && scores) continue;
@@ -169,7 +172,7 @@ class RoleRules {
   Meaning InAttention(NodeId node, const ModuleMeaning& module) {
     if (JoinsFromOutside(node, module)) return Of(RoleType::kResidual);
     Meaning meaning = WithParameter(node, module.own);
-    if (facts_.Kind(node) == OpKind::kAttention) {
+    if (facts_.Is(node, OpKind::kAttention)) {
       return Of(RoleType::kAttention);
     }
     const bool named = module.leaf || meaning != module.own;
@@ -193,9 +196,8 @@ class RoleRules {
          module.own.type != RoleType::kConvolution)) {
       return {};
     }
-    const OpKind kind = facts_.Kind(node);
     const bool product =
-        (kind == OpKind::kProduct || kind == OpKind::kConvolution) &&
+        facts_.Is(node, {OpKind::kProduct, OpKind::kConvolution}) &&
         facts_.DataInputs(node) == 1;
     const Component side = SideOf(node);
     if (product && side != Component::kNone) {
@@ -273,7 +275,7 @@ class RoleRules {
   Meaning InExperts(NodeId node, const ModuleMeaning& module) {
     const Meaning named = WithParameter(node, module.own);
     if (named.component != Component::kExperts) return named;
-    const bool product = facts_.Kind(node) == OpKind::kProduct;
+    const bool product = facts_.Is(node, OpKind::kProduct);
     const auto inputs = model_.Inputs(node);
     bool inside = false;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -285,7 +287,7 @@ class RoleRules {
           (from->own != module.own && before.type != RoleType::kActivation)) {
         continue;
       }
-      const bool made = facts_.Kind(producer) == OpKind::kProduct;
+      const bool made = facts_.Is(producer, OpKind::kProduct);
       if (before.type == RoleType::kActivation) inside = true;
       if (before.type != RoleType::kFeedForward) continue;
       const bool weight = before.component != Component::kNone && !made;
@@ -303,23 +305,22 @@ class RoleRules {
 
 }  // namespace
 
-void AssignRoles(const Model& model, Tagging& tagging,
+void AssignRoles(const GraphFacts& graph, Tagging& tagging,
                  const RoleVocabulary& words) {
-  RoleFacts facts(model, tagging, words);
+  RoleFacts facts(graph, tagging, words);
   GatherOps(facts);
   GatherShapes(facts);
   GatherModuleMeanings(facts);
   FollowAttention(facts);
   FollowUses(facts);
   TellCrossAttention(facts);
-  MarkActivations(facts);
   tagging.roles = {};
   RoleIndex roles(tagging);
   RoleRules rules(facts);
   Meaning last;
   Role role;
   RoleId role_id{0};
-  for (const NodeId node : model.Nodes()) {
+  for (const NodeId node : graph.model.Nodes()) {
     Tag& tag = tagging.tags[node];
     if (!tag.tagged()) continue;
     const Meaning meaning = rules.Classify(node);

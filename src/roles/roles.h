@@ -7,13 +7,14 @@
 #ifndef ONNX_TAG_ROLES_ROLES_H_
 #define ONNX_TAG_ROLES_ROLES_H_
 
+#include "graph/graph_facts.h"
 #include "onnx_tag/tagging.h"
 #include "roles/role_vocabulary.h"
 
 namespace onnx_tag {
 
 // Replaces the roles of `tagging`. Untagged nodes have none.
-void AssignRoles(const Model& model, Tagging& tagging,
+void AssignRoles(const GraphFacts& graph, Tagging& tagging,
                  const RoleVocabulary& words = RoleVocabulary::BuiltIn());
 
 }  // namespace onnx_tag

@@ -16,35 +16,23 @@ constexpr std::uint16_t kWithinAttention =
 // The meaning of an operand of a fused attention; 0: plain data.
 std::uint16_t FusedOperand(const RoleFacts& facts, NodeId node,
                            std::size_t operand) {
-  const std::string_view op = facts.Op(node).name;
   const auto inputs = facts.model.Inputs(node);
   const auto missing = [&](std::size_t i) {
     return i >= inputs.size() || inputs[i] == kNo<ValueId>;
   };
-  if (op == "Attention" && !facts.model.Domain(node).empty()) {
-    // com.microsoft: hidden states, weight, bias, mask, past, bias of scores.
-    return operand == 3 || operand == 5 ? kToMask : 0;
+  switch (Describe(facts.graph.ops[node]).Input(operand)) {
+    case Operand::kQuery:
+      // Packed: a missing operand is part of the previous one.
+      return missing(1) ? kToQuery | kToKey | kToValue : kToQuery;
+    case Operand::kKey:
+      return operand == 1 && missing(2) ? kToKey | kToValue : kToKey;
+    case Operand::kValue:
+      return kToValue;
+    case Operand::kMask:
+      return kToMask;
+    default:
+      return 0;
   }
-  constexpr std::array<std::uint16_t, 3> kQkv = {kToQuery, kToKey, kToValue};
-  if (operand < 3) {
-    std::uint16_t reach = kQkv[operand];
-    // Packed: a missing operand is part of the previous one.
-    if (operand == 0 && missing(1)) reach |= kToKey | kToValue;
-    if (operand == 1 && missing(2)) reach |= kToValue;
-    return reach;
-  }
-  if (op == "Attention") {
-    constexpr std::array<std::uint16_t, 3> kRest = {kToMask, kToKey, kToValue};
-    return operand < 6 ? kRest[operand - 3] : std::uint16_t{kToMask};
-  }
-  if (op == "GroupQueryAttention" || op == "SparseAttention") {
-    constexpr std::array<std::uint16_t, 4> kRest = {kToKey, kToValue, kToMask,
-                                                    kToMask};
-    return operand < 7 ? kRest[operand - 3] : 0;
-  }
-  constexpr std::array<std::uint16_t, 5> kRest = {0, kToMask, kToMask, kToKey,
-                                                  kToValue};
-  return operand < 8 ? kRest[operand - 3] : 0;
 }
 
 // The meaning of the index operand of a lookup; 0: nothing special.
@@ -79,10 +67,10 @@ class Uses {
       if (output != kNo<ValueId> && model_[output].is_output) own |= kToData;
     }
     if (own == 0) own = kToData;
-    if (facts_.Kind(reader) == OpKind::kShapeOf) return;
+    if (facts_.Is(reader, OpKind::kShapeOf)) return;
     const auto inputs = model_.Inputs(reader);
-    two_sided_ = facts_.Kind(reader) == OpKind::kProduct &&
-                 facts_.DataInputs(reader) >= 2;
+    two_sided_ =
+        facts_.Is(reader, OpKind::kProduct) && facts_.DataInputs(reader) >= 2;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const NodeId producer = facts_.Producer(inputs[i]);
       if (producer == kNo<NodeId>) continue;
@@ -92,13 +80,13 @@ class Uses {
 
   // The meaning of this operand of `reader`.
   std::uint16_t Operand(NodeId reader, std::size_t i, NodeId producer) const {
-    const OpFacts& op = facts_.Op(reader);
-    if (i >= op.shape_from) return kToShape;
+    const Operator& op = Describe(facts_.graph.ops[reader]);
+    if (op.Input(i) == Operand::kSetting) return kToShape;
     const ModuleMeaning* module = facts_.Module(reader);
     const std::uint16_t passed = facts_.reach[reader];
     if (module == nullptr) return Outside(passed);
     const ModuleMeaning* from = facts_.Module(producer);
-    if (op.kind == OpKind::kAttention) {
+    if (op.kinds.HasAnyOf(OpKind::kAttention)) {
       const std::uint16_t fused = FusedOperand(facts_, reader, i);
       if (fused == kToMask) return kToMask;
       if (fused == 0 || !SameAttention(reader, producer)) return kToData;
@@ -109,12 +97,12 @@ class Uses {
       return module->own.component == Component::kRelative ? kToRelativeBias
                                                            : kToPositionIds;
     }
-    if (op.kind == OpKind::kGather && i == 1 &&
+    if (op.kinds.HasAnyOf(OpKind::kLookup) && i == 1 &&
         facts_.IsConstant(model_.Inputs(reader)[0])) {
       if (const std::uint16_t index = LookupOperand(module->own)) return index;
       if ((facts_.flow[reader] & kRelativeBias) != 0) return kToRelativeBias;
     }
-    if (op.kind == OpKind::kGather && i == 1 && !module->own.typed() &&
+    if (op.kinds.HasAnyOf(OpKind::kLookup) && i == 1 && !module->own.typed() &&
         !module->listed && passed == kToData) {
       return kToPick;
     }
@@ -152,7 +140,7 @@ class Uses {
     if (line == 0) return 0;
     if ((before & (kScores | kProbabilities)) != 0) return kToProbabilities;
     // Biases looked up by distance.
-    if (facts_.Kind(reader) == OpKind::kGather) return kToRelativeBias;
+    if (facts_.Is(reader, OpKind::kLookup)) return kToRelativeBias;
     return kToMask;
   }
 
@@ -214,9 +202,9 @@ void TellCrossAttention(RoleFacts& facts) {
   facts.core.resize(tree.size(), kNo<ModuleId>);
   facts.crosses.resize(tree.size(), false);
   for (const NodeId node : facts.model.Nodes()) {
-    const bool scores = facts.Kind(node) == OpKind::kProduct &&
-                        (facts.flow[node] & kScores) != 0;
-    if (!scores && facts.Kind(node) != OpKind::kAttention) continue;
+    const bool scores =
+        facts.Is(node, OpKind::kProduct) && (facts.flow[node] & kScores) != 0;
+    if (!scores && !facts.Is(node, OpKind::kAttention)) continue;
     const ModuleId module = facts.tagging.tags[node].module;
     if (module != kNo<ModuleId>) facts.core[module] = module;
   }
@@ -228,8 +216,7 @@ void TellCrossAttention(RoleFacts& facts) {
   }
   std::unordered_map<ModuleId, Sources> sources;
   for (const NodeId node : facts.model.Nodes()) {
-    const OpKind kind = facts.Kind(node);
-    if (kind != OpKind::kProduct && kind != OpKind::kConvolution) continue;
+    if (!facts.Is(node, {OpKind::kProduct, OpKind::kConvolution})) continue;
     if (facts.Attention(node) == kNo<ModuleId> || facts.DataInputs(node) != 1) {
       continue;
     }

@@ -47,7 +47,8 @@ class StructureFinder {
         ops_(model),
         calls_(model, ops_),
         heavy_(model, ops_, calls_),
-        data_(model),
+        functions_(model),
+        data_(model, ops_, functions_),
         outer_(structure::FindOuterReads(model)),
         tree_(structure_) {
     structure_.module_of_.resize(model.node_count(), kNo<FoundId>);
@@ -291,6 +292,7 @@ class StructureFinder {
   const Operators ops_;
   const structure::Calls calls_;
   const structure::HeavyNodes heavy_;
+  const FunctionCalls functions_;
   const DataValues data_;
   const structure::OuterReads outer_;
   Structure structure_;

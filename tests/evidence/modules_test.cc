@@ -288,10 +288,10 @@ TEST(GatherRecipes, DoesNotConsultTheBookForAFileWithNames) {
                 named ? "/encoder/layer." + std::to_string(i) + "/MatMul" : "");
       value = output;
     }
-    const Model& model = file.Read();
+    file.Read();
     ModuleTree modules;
     const RecipeFacts facts =
-        GatherRecipes(model, file.exporter(), file.scopes(), 0,
+        GatherRecipes(file.graph(), file.exporter(), file.scopes(), 0,
                       &recipes::BuiltInBook(), modules);
     EXPECT_EQ(facts.recipe_reasons == nullptr, named);
   }
@@ -301,8 +301,8 @@ TEST(ModuleEvidence, KeepsWhatClassesNeed) {
   SmallFile file;
   AddParameters(file.proto(), {"fc.weight"});
   file.Node("MatMul", {"x", "fc.weight"}, "a", "/fc/MatMul");
-  const Model& model = file.Read();
-  Evidence evidence = GatherEvidence(model);
+  file.Read();
+  Evidence evidence = GatherEvidence(file.graph());
   const ModuleId fc = evidence.modules.Find("fc");
   const ModuleEvidence kept(std::move(evidence));
   EXPECT_EQ(kept.parameters.parameters.size(), 1u);

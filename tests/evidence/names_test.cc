@@ -56,8 +56,8 @@ TEST(GatherParameters, FollowsAWeightThroughItsCarriers) {
   EXPECT_TRUE(facts.parameters[id].trusted);
   EXPECT_TRUE(facts.is_carrier[file.NodeOf("t")]);
   EXPECT_FALSE(facts.is_carrier[file.NodeOf("y")]);
-  EXPECT_TRUE(facts.constant_value[Index(file.Value("c"))]);
-  EXPECT_FALSE(facts.constant_value[Index(file.Value("y"))]);
+  EXPECT_TRUE(file.graph().data.IsConstant(file.Value("c")));
+  EXPECT_FALSE(file.graph().data.IsConstant(file.Value("y")));
 }
 
 TEST(GatherParameters, DoesNotTrustATensorThatTwoScopesRead) {

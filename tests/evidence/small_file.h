@@ -33,9 +33,12 @@ class SmallFile {
   const Model& Read() {
     bytes_ = proto_.SerializeAsString();
     model_ = std::make_unique<Model>(ReadModel(bytes_));
+    // Made in place: it cannot move.
+    graph_.reset(new GraphFacts(GatherGraph(*model_)));
     return *model_;
   }
   const Model& model() const { return *model_; }
+  const GraphFacts& graph() const { return *graph_; }
 
   ValueId Value(const std::string& name) const {
     for (const ValueId value : AllIds<ValueId>(model_->value_count())) {
@@ -51,14 +54,15 @@ class SmallFile {
   ExporterFacts exporter() const { return RecognizeExporter(*model_); }
   ScopeFacts scopes() const { return GatherScopes(*model_, exporter()); }
   ParameterFacts parameters(ModuleTree& modules) const {
-    return GatherParameters(*model_, exporter(), scopes(),
-                            FunctionTable(*model_), modules);
+    return GatherParameters(*graph_, exporter(), scopes(),
+                            FunctionTable(*model_, graph_->calls), modules);
   }
 
  private:
   schema::ModelProto proto_;
   std::string bytes_;
   std::unique_ptr<Model> model_;
+  std::unique_ptr<const GraphFacts> graph_;
 };
 
 // "net.fc certain": the first claim on the node; "-": none.

@@ -83,7 +83,8 @@ TEST(ClaimGatherer, HasTheRuleThatMovesANode) {
 TEST(ClaimGatherer, TellsTheLawAndWhatItOverruled) {
   const std::string bytes = TwoLayers().SerializeAsString();
   const Model model = ReadModel(bytes);
-  Evidence evidence = GatherEvidence(model, {});
+  const GraphFacts graph = GatherGraph(model);
+  Evidence evidence = GatherEvidence(graph);
   const Claim wrong{NodeId{1}, evidence.modules.Add("layers.0.act"),
                     Confidence::kLow, Source::kLocality, "its neighbours"};
   const RuleApplication rules(nullptr);

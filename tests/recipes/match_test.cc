@@ -59,7 +59,8 @@ TEST(Match, NothingWhereNothingFits) {
       {"Sin x -> a", "Cos a -> b", "Mul a b -> c", "Exp c -> d", "Log d -> z"},
       {});
   const ListBook book = BookOf(MakeStack(2, true));
-  EXPECT_TRUE(AskBook(TokenGraph(other.model()), book).nodes.empty());
+  EXPECT_TRUE(
+      AskBook(TokenGraph(GraphFacts(other.model())), book).nodes.empty());
 }
 
 TEST(Candidates, AreOfManyFamilies) {
@@ -72,7 +73,8 @@ TEST(Candidates, AreOfManyFamilies) {
     book.Add(std::move(recipe));
   }
   AtomTable atoms;
-  const TokenGraph graph(model.model());
+  const GraphFacts facts(model.model());
+  const TokenGraph graph(facts);
   const std::vector<Path> anchors(graph.tokens().size());
   const Candidates ranked = RankByNames(graph, anchors, book, atoms);
   ASSERT_EQ(ranked.size(), 12u);

@@ -23,7 +23,7 @@ void AddHead(Stack& stack, const std::string& from) {
 
 BookAnswer AskAbout(const Stack& stack, const Book& book) {
   const SmallModel model(stack.lines, stack.tensors);
-  return AskBook(TokenGraph(model.model()), book);
+  return AskBook(TokenGraph(GraphFacts(model.model())), book);
 }
 
 // By node, what the parts say.
@@ -146,9 +146,8 @@ TEST(Parts, TheBodyOfABranchIsMatchedLikeAGraph) {
   const std::string bytes =
       InABranch(SmallModel(stack.lines, stack.tensors).bytes());
   const Model model = ReadModel(bytes);
-  const DataFlow outside(model);
   const GraphId body = MakeId<GraphId>(1);
-  const BookAnswer answer = AskBook(TokenGraph(model, body, outside), book);
+  const BookAnswer answer = AskBook(TokenGraph(GraphFacts(model), body), book);
   ASSERT_EQ(answer.nodes.size(), stack.lines.size());
   for (std::size_t i = 0; i < answer.nodes.size(); ++i) {
     EXPECT_EQ(answer.nodes[i].node, model[body].nodes[i]);

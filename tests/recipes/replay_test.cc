@@ -147,7 +147,8 @@ TEST(Fill, AChainIsOfTheModuleAtBothItsEnds) {
       {"Softmax x -> a", "Sin x -> b", "Exp a -> c", "Cos b -> d", "Log c -> e",
        "Abs d -> f", "Tanh e -> g", "Mul f g -> z"},
       {});
-  const TokenGraph graph(model.model());
+  const GraphFacts facts(model.model());
+  const TokenGraph graph(facts);
   AtomTable atoms;
   const File file{graph, std::vector<Path>(8), {}, {}, false, {}};
   const auto placed = [&](std::string_view path) {
@@ -175,7 +176,7 @@ bool OldActivations(const std::string& producer, int opset, float constant) {
   attribute->mutable_t()->set_raw_data(&constant, sizeof(constant));
   const std::string bytes = proto.SerializeAsString();
   const Model model = ReadModel(bytes);
-  return ActivationsAreFunctions(TokenGraph(model).flow());
+  return ActivationsAreFunctions(TokenGraph(GraphFacts(model)).flow());
 }
 
 TEST(OldCode, ActivationsWereFunctions) {

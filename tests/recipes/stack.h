@@ -88,7 +88,7 @@ inline std::vector<std::string> Ask(const Stack& stack, const Book& book) {
   const SmallModel model(stack.lines, stack.tensors);
   std::vector<std::string> paths(stack.lines.size(), "-");
   for (const NodeAnswer& node :
-       AskBook(TokenGraph(model.model()), book).nodes) {
+       AskBook(TokenGraph(GraphFacts(model.model())), book).nodes) {
     paths[Index(node.node)] = node.path;
   }
   return paths;

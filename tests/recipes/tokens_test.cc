@@ -159,7 +159,8 @@ TEST(Tokens, TheSumOfAFusedNormIsReadWhereItIsMade) {
       {"Sigmoid x -> y", "SkipLayerNormalization x y w b -> n m v s",
        "Tanh s -> z"},
       {{"w", 1}, {"b", 1}});
-  const TokenGraph graph(model.model());
+  const GraphFacts facts(model.model());
+  const TokenGraph graph(facts);
   ASSERT_EQ(graph.tokens().size(), 4u);
   EXPECT_EQ(graph.tokens()[1].label, "Add:dd");
   EXPECT_TRUE(graph.tokens()[1].is_echo);
@@ -171,7 +172,8 @@ TEST(Tokens, AFusedBiasNamesTheProductBeforeIt) {
   const SmallModel model(
       {"MatMul x onnx::MatMul_1 -> y", "BiasGelu y layer.0.fc1.bias -> z"},
       {{"onnx::MatMul_1", 2}, {"layer.0.fc1.bias", 1}});
-  const TokenGraph graph(model.model());
+  const GraphFacts facts(model.model());
+  const TokenGraph graph(facts);
   ASSERT_EQ(graph.tokens().size(), 2u);
   EXPECT_EQ(graph.tokens()[0].anchor, "layer.0.fc1");
   EXPECT_EQ(graph.tokens()[1].anchor, "");
@@ -183,8 +185,8 @@ TEST(Tokens, TheBodyOfABranchSeesTensorsOutsideIt) {
       {{"w", 2}, {"head.fc.bias", 1}});
   const std::string bytes = InABranch(plain.bytes());
   const Model model = ReadModel(bytes);
-  const DataFlow outside(model);
-  const TokenGraph graph(model, MakeId<GraphId>(1), outside);
+  const GraphFacts facts(model);
+  const TokenGraph graph(facts, MakeId<GraphId>(1));
   ASSERT_EQ(graph.tokens().size(), 2u);
   EXPECT_EQ(graph.tokens()[0].label, "LIN");
   EXPECT_EQ(graph.tokens()[0].anchor, "head.fc");
@@ -195,7 +197,8 @@ TEST(Tokens, AnchorIsTheModuleOfTheParameter) {
   const SmallModel model(
       {"MatMul x onnx::MatMul_1 -> y", "Add y encoder.layer.0.dense.bias -> z"},
       {{"onnx::MatMul_1", 2}, {"encoder.layer.0.dense.bias", 1}});
-  const TokenGraph graph(model.model());
+  const GraphFacts facts(model.model());
+  const TokenGraph graph(facts);
   ASSERT_EQ(graph.tokens().size(), 1u);
   EXPECT_EQ(graph.tokens()[0].anchor, "encoder.layer.0.dense");
 }

@@ -33,7 +33,8 @@ class Decoded {
 
   bool Trusts(const std::string& item, const std::string& open = "") {
     const SmallModel model(lines_, tensors_);
-    const TokenGraph graph(model.model());
+    const GraphFacts facts(model.model());
+    const TokenGraph graph(facts);
     EXPECT_EQ(graph.tokens().size(), lines_.size());
     const File file{graph, anchors_, {}, {}, false, {}};
     PathSet lists;
@@ -146,7 +147,8 @@ std::vector<std::string> Roles(const std::vector<std::string>& lines,
                                const std::vector<std::string>& recorded,
                                const std::vector<std::string>& anchors) {
   const SmallModel model(lines, tensors);
-  const TokenGraph graph(model.model());
+  const GraphFacts facts(model.model());
+  const TokenGraph graph(facts);
   AtomTable atoms;
   Candidate candidate(model.Record(recorded), atoms, false);
   File file{graph, {}, {}, {}, false, {}};

@@ -142,7 +142,7 @@ void ExpectGoldenRoles(bool with_classes) {
           tagging.modules.SetClass(module, line.class_name);
         }
       }
-      AssignRoles(file.model(), tagging);
+      AssignRoles(GraphFacts(file.model()), tagging);
     }
     const std::string name = path.stem().string();
     const Score score = Compare(name, file.model(), tagging, golden);
@@ -190,7 +190,7 @@ class Sketch {
     for (const auto& [module, class_name] : classes_) {
       tagging.modules.SetClass(tagging.modules.Add(module), class_name);
     }
-    AssignRoles(model, tagging);
+    AssignRoles(GraphFacts(model), tagging);
     std::map<std::string, std::string> roles;
     for (const NodeId id : model.Nodes()) {
       const auto fields = Fields(tagging.roles[tagging.tags[id].role]);

@@ -44,9 +44,9 @@ class OneRung {
   // adds what it needs.
   void Make() {
     ReadBytes();
+    graph_.reset(new GraphFacts(*model_));
     ParameterFacts parameters;
     parameters.value_parameter.resize(model_->value_count(), kNo<ParameterId>);
-    parameters.constant_value.assign(model_->value_count(), false);
     parameters.is_carrier.resize(model_->node_count(), false);
     ModuleTree modules;
     for (const auto& [name, rank] : parameters_) {
@@ -63,18 +63,6 @@ class OneRung {
     for (const Parameter& parameter : parameters.parameters) {
       parameters.module_has_parameter[Index(parameter.module)] = true;
     }
-    for (const Initializer& tensor : model_->initializers()) {
-      parameters.constant_value[Index(tensor.value)] = true;
-    }
-    for (const NodeId node : model_->Nodes()) {
-      bool constant = true;
-      for (const ValueId input : model_->Inputs(node)) {
-        constant &= parameters.constant_value[Index(input)];
-      }
-      for (const ValueId output : model_->Outputs(node)) {
-        parameters.constant_value[Index(output)] = constant;
-      }
-    }
     ScopeFacts scopes;
     scopes.node_scope.resize(model_->node_count(), kNo<ScopeId>);
     scopes.value_scope.resize(model_->node_count(), kNo<ScopeId>);
@@ -84,7 +72,7 @@ class OneRung {
     evidence_.reset(new Evidence{{},
                                  {std::move(scopes)},
                                  {std::move(parameters)},
-                                 {FunctionTable(*model_)},
+                                 {FunctionTable(*model_, graph_->calls)},
                                  {},
                                  {},
                                  {},
@@ -95,13 +83,16 @@ class OneRung {
                                  {},
                                  {std::move(uses)},
                                  *model_,
+                                 *graph_,
                                  std::move(modules)});
   }
 
   // The same with the evidence of the file: for rungs that read names.
   void Gather() {
     ReadBytes();
-    evidence_.reset(new Evidence(GatherEvidence(*model_)));
+    // Made in place: it cannot move.
+    graph_.reset(new GraphFacts(GatherGraph(*model_)));
+    evidence_.reset(new Evidence(GatherEvidence(*graph_)));
   }
 
   // For facts that the test makes up.
@@ -164,6 +155,7 @@ class OneRung {
   std::vector<std::pair<std::string, int>> parameters_;
   std::string bytes_;
   std::unique_ptr<Model> model_;
+  std::unique_ptr<const GraphFacts> graph_;
   std::unique_ptr<Evidence> evidence_;
   Placed placed_;
 };

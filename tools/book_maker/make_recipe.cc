@@ -13,7 +13,8 @@ namespace {
 class RecipeMaker {
  public:
   RecipeMaker(const Model& model, const std::vector<KnownModule>& truth)
-      : graph_(model),
+      : facts_(model),
+        graph_(facts_),
         model_(model),
         module_of_(model.node_count(), kNone),
         side_of_(model.node_count(), kNone) {
@@ -152,6 +153,7 @@ class RecipeMaker {
     }
   }
 
+  const GraphFacts facts_;
   TokenGraph graph_;
   const Model& model_;
   Recipe recipe_;

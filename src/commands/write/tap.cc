@@ -10,7 +10,7 @@
 #include "commands/write/new_models.h"
 #include "edit/graph_edit.h"
 #include "edit/part.h"
-#include "graph/data_values.h"
+#include "graph/graph_facts.h"
 #include "model/onnx_fields.h"
 #include "protobuf/messages.h"
 #include "sizes/element_types.h"
@@ -149,9 +149,11 @@ void ModuleValues::FindInputs() {
 }
 
 void ModuleValues::PreferData(Lists& lists) const {
-  const DataValues data(model_);
+  const GraphFacts graph(model_);
   for (std::vector<ValueId>& list : lists) {
-    const auto is_data = [&](ValueId value) { return data.Contains(value); };
+    const auto is_data = [&](ValueId value) {
+      return graph.data.Contains(value);
+    };
     if (std::none_of(list.begin(), list.end(), is_data)) continue;
     list.erase(std::remove_if(list.begin(), list.end(),
                               [&](ValueId value) { return !is_data(value); }),

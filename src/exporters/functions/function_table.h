@@ -1,5 +1,4 @@
-// Which node calls which local function, and in what order their bodies can
-// be understood: a function after the one that calls it first.
+// What the calls of local functions stand for.
 #ifndef ONNX_TAG_EXPORTERS_FUNCTIONS_FUNCTION_TABLE_H_
 #define ONNX_TAG_EXPORTERS_FUNCTIONS_FUNCTION_TABLE_H_
 
@@ -8,13 +7,11 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "graph/function_calls.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag {
-
-// The index of a function in Model::functions().
-enum class FunctionId : std::uint32_t {};
 
 enum class FunctionKind : std::uint8_t {
   kHelper,   // part of whoever calls it
@@ -38,13 +35,11 @@ struct FunctionCall {
   bool sure = false;
 };
 
-class FunctionTable {
+class FunctionTable : public FunctionCalls {
  public:
   FunctionTable() = default;
-  explicit FunctionTable(const Model& model);
+  FunctionTable(const Model& model, const FunctionCalls& calls);
 
-  bool empty() const { return functions_.empty(); }
-  std::size_t size() const { return functions_.size(); }
   LocalFunction& operator[](FunctionId id) { return functions_[id]; }
   const LocalFunction& operator[](FunctionId id) const {
     return functions_[id];
@@ -56,28 +51,9 @@ class FunctionTable {
   // Null if the node calls no local function.
   const FunctionCall* CallOf(NodeId node) const;
 
-  // The function whose body holds the graph, at any depth; kNo: none.
-  FunctionId OwnerOf(GraphId graph) const {
-    return functions_.empty() ? kNo<FunctionId> : owner_[graph];
-  }
-
-  // Called functions, each behind the caller of its first call. Those that
-  // only call each other in a circle are left out.
-  const std::vector<FunctionId>& CallersFirst() const { return order_; }
-
-  // The nodes of a function's body and of its subgraphs, in file order.
-  const std::vector<NodeId>& Body(FunctionId id) const { return bodies_[id]; }
-
  private:
-  void FindOwners(const Model& model);
-  void FindCalls(const Model& model);
-  void SortByCaller(const Model& model);
-
   IdVector<FunctionId, LocalFunction> functions_;
-  IdVector<FunctionId, std::vector<NodeId>> bodies_;
   std::vector<FunctionCall> calls_;
-  IdVector<GraphId, FunctionId> owner_;
-  std::vector<FunctionId> order_;
 };
 
 }  // namespace onnx_tag

@@ -78,7 +78,7 @@ class AttentionCores {
     for (std::size_t i = 0; i < region_.size() && i < kMaxRegion; ++i) {
       for (const ValueId input : model_.Inputs(region_[i])) {
         const NodeId producer = ProducerOf(model_, input);
-        if (producer == kNo<NodeId> || evidence_.constant_value[Index(input)]) {
+        if (producer == kNo<NodeId> || evidence_.graph.data.IsConstant(input)) {
           continue;
         }
         Reach(producer, softmax, IsProjection(region_[i]));
@@ -128,7 +128,7 @@ class AttentionCores {
     if (shared_.empty()) {
       shared_.resize(model_.node_count(), false);
       for (const SharedCalls& calls :
-           FindSharedCalls(evidence_, placed_, DataValues(model_))) {
+           FindSharedCalls(evidence_, placed_, evidence_.graph.data)) {
         for (const std::vector<NodeId>& call : calls) {
           for (const NodeId part : call) shared_[part] = true;
         }

@@ -18,7 +18,7 @@ class Codebooks {
       : evidence_(evidence),
         model_(evidence.model),
         placed_(placed),
-        data_(evidence.model) {}
+        data_(evidence.graph.data) {}
 
   std::vector<Claim> Run() {
     for (const NodeId node : model_.Nodes()) {
@@ -101,7 +101,7 @@ class Codebooks {
   const Evidence& evidence_;
   const Model& model_;
   const Placed& placed_;
-  DataValues data_;
+  const DataValues& data_;
   std::vector<Claim> claims_;
 };
 

@@ -46,7 +46,7 @@ class Regions {
       for (const ValueId input : model.Inputs(node)) {
         const NodeId producer = ProducerOf(model, input);
         if (producer != kNo<NodeId> &&
-            !evidence_.constant_value[Index(input)]) {
+            !evidence_.graph.data.IsConstant(input)) {
           function(producer, node);
         }
       }

@@ -43,7 +43,7 @@ class ExecutionOrder {
         readers_(evidence.model.node_count(), kNo<ModuleId>),
         fed_(evidence.model.node_count(), false),
         behind_hidden_(evidence.model.node_count(), false),
-        data_(evidence.model),
+        data_(evidence.graph.data),
         bounds_(FindBounds(evidence, placed, data_)),
         own_arithmetic_(tree_.size(), false),
         again_(tree_.size(), false),
@@ -664,7 +664,7 @@ class ExecutionOrder {
   IdVector<NodeId, bool> behind_hidden_;  // on a weight without a name
   bool much_is_placed_ = false;
   std::size_t behind_last_ = 0;  // data nodes after the last placed node
-  DataValues data_;
+  const DataValues& data_;
   Bounds bounds_;
   IdVector<ModuleId, bool> own_arithmetic_;
   IdVector<ModuleId, bool> again_;  // has a parameter that is read twice

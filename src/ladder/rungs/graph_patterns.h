@@ -35,11 +35,6 @@ bool HasHiddenWeight(const Evidence& evidence, NodeId node);
 using QuantizedParts = std::array<NodeId, 5>;
 QuantizedParts PartsOfQuantized(const Evidence& evidence, NodeId product);
 
-// The nodes of a decomposed LayerNorm or RMSNorm that ends with `last`, the
-// multiplication with its weight or the addition of its bias. Empty if there is
-// none.
-std::vector<NodeId> NormBefore(const Evidence& evidence, NodeId last);
-
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_LADDER_RUNGS_GRAPH_PATTERNS_H_

@@ -211,7 +211,7 @@ std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
     bool contradicted = false;
     for (const ValueId input : model.Inputs(node)) {
       const NodeId producer = ProducerOf(model, input);
-      if (producer == kNo<NodeId> || evidence.constant_value[Index(input)]) {
+      if (producer == kNo<NodeId> || evidence.graph.data.IsConstant(input)) {
         continue;
       }
       contradicted |=

@@ -15,7 +15,7 @@ std::vector<Claim> ClaimsOf(const Evidence& evidence, const Placed& placed,
     if (placed[claim.node].tagged()) continue;
     if (claim.confidence == Confidence::kLow) {
       if (!bounds) {
-        bounds = FindBounds(evidence, placed, DataValues(evidence.model));
+        bounds = FindBounds(evidence, placed, evidence.graph.data);
       }
       // What the file's own parameters stand around is deeper inside.
       const ModuleId inside = bounds->inside[claim.node];

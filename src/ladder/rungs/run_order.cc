@@ -1,6 +1,6 @@
 #include "ladder/rungs/run_order.h"
 
-#include "graph/depth_first.h"
+#include "graph/order.h"
 #include "ladder/rungs/layer_bounds.h"
 
 namespace onnx_tag {

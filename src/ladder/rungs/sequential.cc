@@ -77,7 +77,7 @@ class SequentialParts {
         model_(evidence.model),
         tree_(evidence.modules),
         placed_(placed),
-        data_(evidence.model) {
+        data_(evidence.graph.data) {
     using hierarchy::Dialect;
     dynamo_ = evidence.dialect == Dialect::kDynamo ||
               evidence.dialect == Dialect::kDynamoStripped;
@@ -512,7 +512,7 @@ class SequentialParts {
   const Model& model_;
   const ModuleTree& tree_;
   const Placed& placed_;
-  DataValues data_;
+  const DataValues& data_;
   bool renames_ = false;  // TorchScript, with names such as onnx::Conv_12
   bool dynamo_ = false;   // or with names such as val_12
   std::map<ModuleId, NodeId> last_of_;             // the last node of an item

@@ -1,7 +1,7 @@
 // The answer of the recipe book: the recipe that fits a file, and the
 // modules of its nodes.
 //
-//   const BookAnswer answer = AskBook(TokenGraph(model), book);
+//   const BookAnswer answer = AskBook(TokenGraph(facts), book);
 //   for (const NodeAnswer& node : answer.nodes) Use(node.node, node.path);
 #ifndef ONNX_TAG_RECIPES_ANSWER_ASK_BOOK_H_
 #define ONNX_TAG_RECIPES_ANSWER_ASK_BOOK_H_

@@ -1,7 +1,6 @@
 #include "recipes/tokens/anchors.h"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 #include <unordered_map>
 
@@ -10,12 +9,6 @@
 
 namespace onnx_tag::recipes {
 namespace {
-
-// Operators that pass a weight on; the weight is their first input.
-constexpr std::array<std::string_view, 11> kCarriers = {
-    "Identity",         "Cast",  "Transpose", "Reshape",
-    "Squeeze",          "Slice", "Unsqueeze", "QuantizeLinear",
-    "DequantizeLinear", "Split", "Flatten"};
 
 // No recorded module has so many atoms. Paths are cut and compared at every
 // length, which is for short ones.
@@ -91,8 +84,7 @@ class AnchorFinder {
   void Carry(NodeId node) {
     const auto inputs = model_.Inputs(node);
     if (flow_.IsData(node) || inputs.empty() ||
-        std::find(kCarriers.begin(), kCarriers.end(), model_.OpType(node)) ==
-            kCarriers.end()) {
+        !flow_.facts().ops.Is(node, kCarriers)) {
       return;
     }
     carrier_[node] = true;
@@ -100,7 +92,7 @@ class AnchorFinder {
     for (const ValueId output : model_.Outputs(node)) {
       if (output == kNo<ValueId>) continue;
       // An Identity replaces a parameter that was merged with an equal one.
-      if (model_.OpType(node) == "Identity") {
+      if (flow_.facts().ops[node] == Op::kIdentity) {
         Name(output, IsParameter(inputs[0]) ? named_[parameter_[inputs[0]]].rank
                                             : RankOf(inputs[0]));
       }

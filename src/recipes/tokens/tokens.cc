@@ -8,7 +8,6 @@
 
 #include "model/onnx_fields.h"
 #include "recipes/tokens/anchors.h"
-#include "recipes/tokens/macros.h"
 #include "wire/field_reader.h"
 
 namespace onnx_tag::recipes {
@@ -35,6 +34,32 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18>
                 {"MatMulIntegerToFloat", "LIN"},
                 {"DynamicQuantizeMatMul", "LIN"},
                 {"QGemm", "LIN"}}};
+
+// Empty: its nodes are tokens of their own.
+std::string_view CompositeLabel(CompositeKind kind) {
+  switch (kind) {
+    case CompositeKind::kLinear:
+      return "LIN";
+    case CompositeKind::kConvolution:
+      return "CONV";
+    case CompositeKind::kLayerNorm:
+      return "LN";
+    case CompositeKind::kRmsNorm:
+      return "RMS";
+    case CompositeKind::kGelu:
+      return "GELU";
+    case CompositeKind::kQuickGelu:
+      return "QGELU";
+    case CompositeKind::kSilu:
+      return "SILU";
+    case CompositeKind::kHardSwish:
+      return "HSWISH";
+    case CompositeKind::kGroupNorm:
+    case CompositeKind::kMish:
+      break;
+  }
+  return "";
+}
 
 // Operators whose meaning depends on their inputs.
 constexpr std::array<std::string_view, 13> kByOperands = {
@@ -91,14 +116,8 @@ std::string ConvolutionExtra(Bytes node) {
 
 }  // namespace
 
-TokenGraph::TokenGraph(const Model& model) : TokenGraph(DataFlow(model)) {}
-
-TokenGraph::TokenGraph(const Model& model, GraphId body,
-                       const DataFlow& outside)
-    : TokenGraph(DataFlow(model, body, outside)) {}
-
-TokenGraph::TokenGraph(DataFlow flow)
-    : flow_(std::move(flow)),
+TokenGraph::TokenGraph(const GraphFacts& facts, GraphId body)
+    : flow_(facts, body),
       anchors_(FindAnchors(flow_)),
       token_of_(flow_.model().node_count(), kNone),
       last_of_(flow_.model().node_count(), kNone) {
@@ -108,11 +127,13 @@ TokenGraph::TokenGraph(DataFlow flow)
 }
 
 void TokenGraph::Build() {
-  std::vector<Macro> macros = FindMacros(flow_);
-  IdVector<NodeId, std::uint32_t> macro_of(flow_.model().node_count(), kNone);
-  for (std::size_t i = 0; i < macros.size(); ++i) {
-    for (const NodeId node : macros[i].nodes) {
-      macro_of[node] = static_cast<std::uint32_t>(i);
+  const Composites& composites = flow_.facts().composites();
+  IdVector<NodeId, const Composites::Composite*> composite_of(
+      flow_.model().node_count(), nullptr);
+  for (const Composites::Composite& composite : composites) {
+    if (CompositeLabel(composite.kind).empty()) continue;
+    for (const NodeId node : composites.Nodes(composite)) {
+      composite_of[node] = &composite;
     }
   }
   for (const NodeId node : flow_.Order()) {
@@ -120,16 +141,18 @@ void TokenGraph::Build() {
         token_of_[node] != kNone) {
       continue;
     }
-    if (macro_of[node] == kNone) {
+    const Composites::Composite* const composite = composite_of[node];
+    if (composite == nullptr) {
       AddNode(node);
       continue;
     }
-    Macro& macro = macros[macro_of[node]];
     const auto index = static_cast<std::uint32_t>(tokens_.size());
     Token& token = tokens_.emplace_back();
-    token.label = macro.label;
-    token.nodes = std::move(macro.nodes);
-    token.main = macro.main;
+    token.label = CompositeLabel(composite->kind);
+    const std::span<const NodeId> nodes = composites.Nodes(*composite);
+    token.nodes.assign(nodes.begin(), nodes.end());
+    token.main = static_cast<std::uint32_t>(
+        std::find(nodes.begin(), nodes.end(), composite->main) - nodes.begin());
     for (const NodeId part : token.nodes) token_of_[part] = index;
     for (const NodeId part : token.nodes) last_of_[part] = index;
     token.extra = Extra(token);
@@ -265,7 +288,7 @@ std::string TokenGraph::Extra(const Token& token) const {
   if (token.label == "LIN") {
     const auto inputs = model.Inputs(node);
     if (inputs.size() < 2) return "";
-    const DataFlow::Shape shape = flow_.TensorShape(inputs[1]);
+    const Links::TensorShape shape = flow_.facts().links.ShapeOf(inputs[1]);
     if (!shape.known || shape.dims.size() != 2) return "";
     return shape.dims[0] == shape.dims[1] ? "=" : "~";
   }

@@ -42,10 +42,9 @@ struct Token {
 
 class TokenGraph {
  public:
-  // The main graph of `model`, which must outlive this.
-  explicit TokenGraph(const Model& model);
-  // The body of a branch or loop; `outside` is of the main graph.
-  TokenGraph(const Model& model, GraphId body, const DataFlow& outside);
+  // The main graph, or the body of a branch or loop. `facts` must outlive
+  // this.
+  explicit TokenGraph(const GraphFacts& facts, GraphId body = GraphId{0});
 
   const DataFlow& flow() const { return flow_; }
   const std::vector<Token>& tokens() const { return tokens_; }
@@ -59,7 +58,6 @@ class TokenGraph {
   std::vector<std::uint32_t> Outputs() const;
 
  private:
-  explicit TokenGraph(DataFlow flow);
   void Build();
   void AddNode(NodeId node);
   void AddFused(NodeId node, const Fused& fused);
