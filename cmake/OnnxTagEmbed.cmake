@@ -10,7 +10,10 @@ function(onnx_tag_embed layer file constant)
     COMMAND ${CMAKE_COMMAND} -P ${maker} ${source} ${constant} ${header}
     DEPENDS ${source} ${maker}
     VERBATIM)
-  target_sources(onnx_tag_${layer} PRIVATE ${header})
+  # A target of its own: as a source of the layer it would wait for the layers
+  # below to be linked.
+  add_custom_target(onnx_tag_${stem}_text DEPENDS ${header})
+  add_dependencies(onnx_tag_${layer} onnx_tag_${stem}_text)
 endfunction()
 
 # onnx_tag_operators(LAYER): makes generated/op.h and

@@ -67,3 +67,12 @@ set(files @files@)
     target_precompile_headers(onnx_tag_${layer} REUSE_FROM onnx_tag_base)
   endif()
 endfunction()
+
+# onnx_tag_around(TARGET...): no part of the program, so compiled quickly. What
+# is measured and tested is optimized as it is shipped.
+function(onnx_tag_around)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_precompile_headers(${target} REUSE_FROM onnx_tag_base)
+  endforeach()
+endfunction()

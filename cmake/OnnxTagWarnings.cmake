@@ -15,3 +15,8 @@ endif()
 # none.
 target_compile_options(onnx_tag_warnings INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow>)
+# In a unity build the names of one file are those of its neighbours, too.
+if(CMAKE_UNITY_BUILD)
+  target_compile_options(onnx_tag_warnings INTERFACE
+    -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()

@@ -4,7 +4,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +14,11 @@
 #include <vector>
 
 namespace onnx_tag {
+
+inline bool IsOneOf(std::string_view word,
+                    std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 // `text` with control characters and invalid UTF-8 as \xNN escapes, so that a
 // name from a hostile file cannot move the cursor or forge a line. If it is
@@ -91,7 +98,8 @@ std::string WithThousands(std::uint64_t number);
 std::string Count(std::uint64_t number, std::string_view noun);
 
 // "\n  a\n  b\n  and 3 more": the list below the first line of a message.
-std::string ListLines(std::span<const std::string> lines, std::size_t most);
+std::string ListLines(std::span<const std::string> lines,
+                      std::size_t most = 20);
 
 // Splits at every `separator`; "" gives one empty part.
 std::vector<std::string_view> Split(std::string_view text, char separator);

@@ -16,7 +16,7 @@ namespace {
 
 // Read by the handler in any thread at any time: atomics only, never moved,
 // never freed.
-struct Slot {
+struct GuardedRange {
   std::atomic<bool> taken{false};
   std::atomic<std::uintptr_t> begin{0};  // 0: no mapping
   std::atomic<std::uintptr_t> end{0};
@@ -27,12 +27,12 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 // Files open at once; a batch has two for each of its threads.
 constexpr std::size_t kSlots = 1024;
-std::array<Slot, kSlots> slots;
+std::array<GuardedRange, kSlots> ranges;
 struct sigaction previous_action;
 std::uintptr_t page_size = 4096;
 
-Slot* FindSlot(std::uintptr_t address) {
-  for (Slot& slot : slots) {
+GuardedRange* FindSlot(std::uintptr_t address) {
+  for (GuardedRange& slot : ranges) {
     const std::uintptr_t begin = slot.begin.load();
     if (begin == 0 || address < begin || address >= slot.end.load()) continue;
     // Begin and end of two mappings, one of them gone, would be a range that
@@ -59,7 +59,7 @@ void CallPrevious(int signal, siginfo_t* info, void* context) {
 void OnBusError(int signal, siginfo_t* info, void* context) {
   const int saved_errno = errno;
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-  Slot* const slot = FindSlot(address);
+  GuardedRange* const slot = FindSlot(address);
   // mmap is not on POSIX's list for handlers, but on Linux a bare system call.
   if (slot != nullptr &&
       mmap(reinterpret_cast<void*>(address & ~(page_size - 1)), page_size,
@@ -90,24 +90,24 @@ int GuardMapping(const char* begin, std::size_t size) {
   InstallHandlerOnce();
   for (std::size_t i = 0; i < kSlots; ++i) {
     bool free = false;
-    if (!slots[i].taken.compare_exchange_strong(free, true)) continue;
+    if (!ranges[i].taken.compare_exchange_strong(free, true)) continue;
     const auto address = reinterpret_cast<std::uintptr_t>(begin);
-    slots[i].faulted.store(false);
-    slots[i].end.store(address + size);
-    slots[i].begin.store(address);
+    ranges[i].faulted.store(false);
+    ranges[i].end.store(address + size);
+    ranges[i].begin.store(address);
     return static_cast<int>(i);
   }
   return -1;
 }
 
 void UnguardMapping(int slot) {
-  Slot& freed = slots[static_cast<std::size_t>(slot)];
+  GuardedRange& freed = ranges[static_cast<std::size_t>(slot)];
   freed.begin.store(0);
   freed.taken.store(false);
 }
 
 bool MappingFaulted(int slot) {
-  return slots[static_cast<std::size_t>(slot)].faulted.load();
+  return ranges[static_cast<std::size_t>(slot)].faulted.load();
 }
 
 }  // namespace onnx_tag::io

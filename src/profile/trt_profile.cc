@@ -112,9 +112,9 @@ NodesOfLayers ReadLayers(Bytes json) {
   return nodes;
 }
 
-class Reader {
+class TrtReader {
  public:
-  Reader(Bytes json, const NodesOfLayers& nodes)
+  TrtReader(Bytes json, const NodesOfLayers& nodes)
       : json_(json, ErrorKind::kInput), nodes_(nodes) {}
 
   Profile Read() {
@@ -191,7 +191,7 @@ Profile ReadTensorRtProfile(Bytes json, Bytes layers) {
     throw error.In("not the layer information of trtexec --exportLayerInfo");
   }
   try {
-    return Reader(json, nodes).Read();
+    return TrtReader(json, nodes).Read();
   } catch (const Error& error) {
     throw error.In("not a profile of trtexec --exportProfile");
   }

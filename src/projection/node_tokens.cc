@@ -40,9 +40,9 @@ bool PutsTogether(std::string_view op) {
          op == "Slice" || op == "Reshape" || op == "If" || op == "Loop";
 }
 
-class Maker {
+class TokenMaker {
  public:
-  explicit Maker(const Model& model)
+  explicit TokenMaker(const Model& model)
       : model_(model),
         substance_(model.value_count(), Substance::kConstant),
         placed_(model.node_count(), false),
@@ -281,7 +281,9 @@ class Maker {
 
 }  // namespace
 
-NodeTokens MakeNodeTokens(const Model& model) { return Maker(model).Make(); }
+NodeTokens MakeNodeTokens(const Model& model) {
+  return TokenMaker(model).Make();
+}
 
 NodeTokens SortDepthFirst(const Model& model, const NodeTokens& table) {
   // A graph inside a node runs with it.

@@ -18,9 +18,9 @@ struct Flow {
   bool weight = false;  // a parameter, possibly transposed
 };
 
-class Maker {
+class StepMaker {
  public:
-  Maker(const RecordedProgram& recorded, const TorchOps& ops)
+  StepMaker(const RecordedProgram& recorded, const TorchOps& ops)
       : recorded_(recorded), ops_(ops), flows_(recorded.flows.size()) {
     for (const FlowId id : AllIds<FlowId>(flows_.size())) {
       flows_[id].fed = recorded.flows[id].kind == FlowKind::kInput;
@@ -137,7 +137,7 @@ class Maker {
 }  // namespace
 
 RunSteps MakeRunSteps(const RecordedProgram& recorded, const TorchOps& ops) {
-  return Maker(recorded, ops).Make();
+  return StepMaker(recorded, ops).Make();
 }
 
 RunSteps SortDepthFirst(const RunSteps& program) {

@@ -22,19 +22,13 @@ Dim OutputElements(const NodeView& node) {
   return kUnknownDim;
 }
 
-std::size_t WeightInput(const NodeView& node) {
-  const std::size_t weight =
-      node.row().FindInput({Operand::kWeight, Operand::kQuantized});
-  return weight == Operator::kMostInputs ? 1 : weight;
-}
-
 // One addition for each output, if there is a bias.
 Dim WithBias(const NodeView& node, Dim flops, Dim outputs) {
   const std::size_t bias = node.row().FindInput({Operand::kBias});
   return node.Has(bias) ? node.formulas().Plus(flops, outputs) : flops;
 }
 
-Dim Product(const NodeView& node) {
+Dim CostOfProduct(const NodeView& node) {
   const bool gemm = Describe(node.row().like).name == "Gemm";
   const bool flagged = gemm || node.row().kinds.HasAnyOf(OpKind::kFused);
   const auto transposed = [&](const char* flag) {
@@ -47,7 +41,7 @@ Dim Product(const NodeView& node) {
              a != nullptr && !a->empty()) {
     depth = (*a)[a->size() - (transposed("transA") && a->size() > 1 ? 2 : 1)];
   }
-  const Shape* const b = node.Input(WeightInput(node));
+  const Shape* const b = node.Input(node.WeightInput());
   if (!depth.IsNumber() && b != nullptr && !b->empty()) {
     const Dim other = b->size() == 1
                           ? (*b)[0]
@@ -60,10 +54,10 @@ Dim Product(const NodeView& node) {
                   outputs);
 }
 
-Dim Convolution(const NodeView& node, bool transposed) {
+Dim CostOfConvolution(const NodeView& node, bool transposed) {
   // A weight is [out, in / group, kernel...]; transposed [in, out / group,
   // ...].
-  const Shape* const weight = node.Input(WeightInput(node));
+  const Shape* const weight = node.Input(node.WeightInput());
   if (weight == nullptr || weight->size() < 2) return kUnknownDim;
   Formulas& formulas = node.formulas();
   const Dim outputs = OutputElements(node);
@@ -73,7 +67,7 @@ Dim Convolution(const NodeView& node, bool transposed) {
   return WithBias(node, flops, outputs);
 }
 
-Dim Window(const NodeView& node) {
+Dim CostOfWindow(const NodeView& node) {
   const auto kernel = node.attributes().IntList("kernel_shape");
   if (!kernel) return kUnknownDim;
   return node.formulas().Times(
@@ -82,7 +76,7 @@ Dim Window(const NodeView& node) {
 }
 
 // The products of the gates; what is done per element is small beside them.
-Dim Recurrent(const NodeView& node) {
+Dim CostOfRecurrent(const NodeView& node) {
   const Shape* const data = node.Input(0);    // [steps, batch, in]
   const Shape* const weight = node.Input(1);  // [directions, gates · out, in]
   const Shape* const states =
@@ -109,14 +103,14 @@ Dim Recurrent(const NodeView& node) {
   return formulas.Times(flops, formulas.Plus(in, hidden));
 }
 
-Dim Einsum(const NodeView& node) {
+Dim CostOfEinsum(const NodeView& node) {
   const EinsumSizes sizes(node);
   if (!sizes.known()) return kUnknownDim;
   return node.formulas().Times(sizes.volume(), node.inputs() > 1 ? 2 : 1);
 }
 
 // Scores and context: queries times keys, and that times values.
-Dim Attention(const NodeView& node) {
+Dim CostOfAttention(const NodeView& node) {
   const auto sizes = AttentionSizesOf(node);
   if (!sizes) return kUnknownDim;
   Formulas& formulas = node.formulas();
@@ -128,7 +122,7 @@ Dim Attention(const NodeView& node) {
 }
 
 // For each token: the state is changed and read, both products of its size.
-Dim LinearAttention(const NodeView& node) {
+Dim CostOfLinearAttention(const NodeView& node) {
   const Shape* const query = node.Input(0);
   const Shape* const value = node.Input(2);
   const std::int64_t heads = node.attributes().Int("kv_num_heads", 0);
@@ -142,7 +136,7 @@ Dim LinearAttention(const NodeView& node) {
 }
 
 // com.microsoft: the projections of queries, keys and values, then as above.
-Dim PackedAttention(const NodeView& node) {
+Dim CostOfPackedAttention(const NodeView& node) {
   const Shape* const data = node.Input(0);    // [batch, sequence, in]
   const Shape* const weight = node.Input(1);  // [in, 3 · hidden]
   if (data == nullptr || data->empty() || weight == nullptr ||
@@ -165,7 +159,7 @@ Dim PackedAttention(const NodeView& node) {
 }
 
 // A fast transform: 5 · n · log2(n) for n numbers.
-Dim Fourier(const NodeView& node) {
+Dim CostOfFourier(const NodeView& node) {
   const Shape* const result = node.Output(0);
   if (result == nullptr || result->size() < 2) return kUnknownDim;
   const Dim length = (*result)[result->size() - 2];
@@ -212,25 +206,25 @@ Dim CountFlops(const NodeView& node) {
     case CostRule::kPerInput5:
       return per_input(5);
     case CostRule::kProduct:
-      return Product(node);
+      return CostOfProduct(node);
     case CostRule::kConvolution:
-      return Convolution(node, false);
+      return CostOfConvolution(node, false);
     case CostRule::kTransposedConvolution:
-      return Convolution(node, true);
+      return CostOfConvolution(node, true);
     case CostRule::kWindow:
-      return Window(node);
+      return CostOfWindow(node);
     case CostRule::kRecurrent:
-      return Recurrent(node);
+      return CostOfRecurrent(node);
     case CostRule::kEinsum:
-      return Einsum(node);
+      return CostOfEinsum(node);
     case CostRule::kAttention:
-      return Attention(node);
+      return CostOfAttention(node);
     case CostRule::kLinearAttention:
-      return LinearAttention(node);
+      return CostOfLinearAttention(node);
     case CostRule::kPackedAttention:
-      return PackedAttention(node);
+      return CostOfPackedAttention(node);
     case CostRule::kFourier:
-      return Fourier(node);
+      return CostOfFourier(node);
   }
   return kUnknownDim;
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "graph/depth_first.h"
+#include "graph/order.h"
 #include "sizes/element_types.h"
 #include "sizes/node_cost.h"
 #include "sizes/recorded.h"

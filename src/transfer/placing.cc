@@ -9,7 +9,7 @@ namespace onnx_tag::transfer {
 namespace {
 
 // The maximum number of consecutive nodes that a tool inserts.
-constexpr std::size_t kLongestDetour = 4;
+constexpr std::size_t kMostInserted = 4;
 
 // The confidence next to a tag that is itself a guess.
 Confidence AfterAGuess(Confidence known) {
@@ -355,7 +355,7 @@ void Placing::PlaceInserted() {
     const auto to = MakeId<NodeId>(i);
     if (!IsOpen(to) || !IsPassThrough(texts_[to_[to].op])) continue;
     ValueId read = to_.Inputs(to).empty() ? kNo<ValueId> : to_.Inputs(to)[0];
-    for (std::size_t steps = 0; steps < kLongestDetour; ++steps) {
+    for (std::size_t steps = 0; steps < kMostInserted; ++steps) {
       if (read == kNo<ValueId> || matching_.Of(read) != kNo<ValueId>) break;
       const NodeId producer = to_[read].producer;
       if (producer == kNo<NodeId> || !IsPassThrough(texts_[to_[producer].op])) {

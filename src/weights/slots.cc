@@ -11,7 +11,7 @@ struct Row {
   std::array<Kind, 12> slots;
 };
 
-constexpr Kind kNo = Kind::kNone;
+constexpr Kind kNone = Kind::kNone;
 constexpr Kind kWeight = Kind::kWeight;
 constexpr Kind kBias = Kind::kBias;
 constexpr Kind kScale = Kind::kScale;
@@ -22,53 +22,55 @@ constexpr Kind kInZero = Kind::kActivationZeroPoint;
 
 // Sorted by name.
 constexpr Row kRows[] = {
-    {"BatchNormalization", {kNo, kWeight, kBias, Kind::kMean, Kind::kVariance}},
-    {"Conv", {kNo, kWeight, kBias}},
-    {"ConvInteger", {kNo, kQuant, kInZero, kZero}},
-    {"ConvTranspose", {kNo, kWeight, kBias}},
+    {"BatchNormalization",
+     {kNone, kWeight, kBias, Kind::kMean, Kind::kVariance}},
+    {"Conv", {kNone, kWeight, kBias}},
+    {"ConvInteger", {kNone, kQuant, kInZero, kZero}},
+    {"ConvTranspose", {kNone, kWeight, kBias}},
     {"DequantizeLinear", {kQuant, kScale, kZero}},
-    {"GRU", {kNo, Kind::kGatesIn, Kind::kGatesOut, Kind::kGatesBias}},
+    {"GRU", {kNone, Kind::kGatesIn, Kind::kGatesOut, Kind::kGatesBias}},
     {"Gather", {kWeight}},
-    {"Gemm", {kNo, kWeight, kBias}},
-    {"GroupNormalization", {kNo, kWeight, kBias}},
-    {"InstanceNormalization", {kNo, kWeight, kBias}},
-    {"LSTM", {kNo, Kind::kGatesIn, Kind::kGatesOut, Kind::kGatesBias}},
-    {"LayerNormalization", {kNo, kWeight, kBias}},
+    {"Gemm", {kNone, kWeight, kBias}},
+    {"GroupNormalization", {kNone, kWeight, kBias}},
+    {"InstanceNormalization", {kNone, kWeight, kBias}},
+    {"LSTM", {kNone, Kind::kGatesIn, Kind::kGatesOut, Kind::kGatesBias}},
+    {"LayerNormalization", {kNone, kWeight, kBias}},
     {"MatMul", {Kind::kMatrix, Kind::kMatrix}},
-    {"MatMulInteger", {kNo, kQuant, kInZero, kZero}},
-    {"PRelu", {kNo, kWeight}},
+    {"MatMulInteger", {kNone, kQuant, kInZero, kZero}},
+    {"PRelu", {kNone, kWeight}},
     {"QLinearConv",
-     {kNo, kInScale, kInZero, kQuant, kScale, kZero, kInScale, kInZero, kBias}},
+     {kNone, kInScale, kInZero, kQuant, kScale, kZero, kInScale, kInZero,
+      kBias}},
     {"QLinearMatMul",
-     {kNo, kInScale, kInZero, kQuant, kScale, kZero, kInScale, kInZero}},
-    {"QuantizeLinear", {kNo, kInScale, kInZero}},
-    {"RMSNormalization", {kNo, kWeight}},
-    {"RNN", {kNo, Kind::kGatesIn, Kind::kGatesOut, Kind::kGatesBias}},
+     {kNone, kInScale, kInZero, kQuant, kScale, kZero, kInScale, kInZero}},
+    {"QuantizeLinear", {kNone, kInScale, kInZero}},
+    {"RMSNormalization", {kNone, kWeight}},
+    {"RNN", {kNone, Kind::kGatesIn, Kind::kGatesOut, Kind::kGatesBias}},
 };
 
 constexpr Row kContribRows[] = {
-    {"Attention", {kNo, Kind::kQkvWeight, Kind::kQkvBias}},
-    {"BiasGelu", {kNo, kBias}},
-    {"BiasSplitGelu", {kNo, kBias}},
+    {"Attention", {kNone, Kind::kQkvWeight, Kind::kQkvBias}},
+    {"BiasGelu", {kNone, kBias}},
+    {"BiasSplitGelu", {kNone, kBias}},
     {"DynamicQuantizeLSTM",
-     {kNo, Kind::kGatesIn, Kind::kGatesOut, Kind::kGatesBias, kNo, kNo, kNo,
-      kNo, kScale, kZero, kScale, kZero}},
-    {"DynamicQuantizeMatMul", {kNo, kQuant, kScale, kZero, kBias}},
-    {"FastGelu", {kNo, kBias}},
-    {"FusedConv", {kNo, kWeight, kBias}},
-    {"FusedGemm", {kNo, kWeight, kBias}},
+     {kNone, Kind::kGatesIn, Kind::kGatesOut, Kind::kGatesBias, kNone, kNone,
+      kNone, kNone, kScale, kZero, kScale, kZero}},
+    {"DynamicQuantizeMatMul", {kNone, kQuant, kScale, kZero, kBias}},
+    {"FastGelu", {kNone, kBias}},
+    {"FusedConv", {kNone, kWeight, kBias}},
+    {"FusedGemm", {kNone, kWeight, kBias}},
     {"FusedMatMul", {Kind::kMatrix, Kind::kMatrix}},
-    {"GatherBlockQuantized", {kQuant, kNo, kScale, kZero}},
+    {"GatherBlockQuantized", {kQuant, kNone, kScale, kZero}},
     {"MatMulIntegerToFloat",
-     {kNo, kQuant, kInScale, kScale, kInZero, kZero, kBias}},
-    {"MatMulNBits", {kNo, kQuant, kScale, kZero, kNo, kBias}},
-    {"MultiHeadAttention", {kNo, kNo, kNo, Kind::kQkvBias}},
+     {kNone, kQuant, kInScale, kScale, kInZero, kZero, kBias}},
+    {"MatMulNBits", {kNone, kQuant, kScale, kZero, kNone, kBias}},
+    {"MultiHeadAttention", {kNone, kNone, kNone, Kind::kQkvBias}},
     {"QAttention",
-     {kNo, Kind::kQkvWeight, Kind::kQkvBias, kInScale, kScale, kNo, kInZero,
+     {kNone, Kind::kQkvWeight, Kind::kQkvBias, kInScale, kScale, kNone, kInZero,
       kZero}},
-    {"SimplifiedLayerNormalization", {kNo, kWeight}},
-    {"SkipLayerNormalization", {kNo, kNo, kWeight, kBias}},
-    {"SkipSimplifiedLayerNormalization", {kNo, kNo, kWeight}},
+    {"SimplifiedLayerNormalization", {kNone, kWeight}},
+    {"SkipLayerNormalization", {kNone, kNone, kWeight, kBias}},
+    {"SkipSimplifiedLayerNormalization", {kNone, kNone, kWeight}},
 };
 
 template <std::size_t N>

@@ -23,13 +23,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 class BatchTest : public testing::Test {
  protected:
   // A model of `nodes` nodes in a module that is named after it.
@@ -168,41 +161,6 @@ TEST_F(BatchTest, TheWeightsOfAnotherModelAreNotReplaced) {
     EXPECT_EQ(ReadFile(folder_ / in + name), "weights");
     EXPECT_FALSE(fs::exists(folder_ / in + "b.tagged.onnx"));
   }
-}
-
-// Tags open and close in order, and nothing needs escaping that is not.
-bool IsWellFormed(const std::string& xml) {
-  std::vector<std::string> open;
-  for (std::size_t at = 0; at < xml.size();) {
-    if (xml[at] == '&') {
-      const std::string entity = xml.substr(at, xml.find(';', at) - at + 1);
-      if (entity != "&lt;" && entity != "&gt;" && entity != "&amp;" &&
-          entity != "&quot;" && entity != "&apos;") {
-        return false;
-      }
-    }
-    if (static_cast<unsigned char>(xml[at]) < 0x20 && xml[at] != '\n') {
-      return false;
-    }
-    if (xml[at] != '<') {
-      ++at;
-      continue;
-    }
-    const std::size_t end = xml.find('>', at);
-    const std::string tag = xml.substr(at + 1, end - at - 1);
-    if (end == std::string::npos || tag.find('<') != std::string::npos ||
-        std::count(tag.begin(), tag.end(), '"') % 2 != 0) {
-      return false;
-    }
-    if (tag[0] == '/') {
-      if (open.empty() || open.back() != tag.substr(1)) return false;
-      open.pop_back();
-    } else if (tag[0] != '?' && tag.back() != '/') {
-      open.push_back(tag.substr(0, tag.find(' ')));
-    }
-    at = end + 1;
-  }
-  return open.empty();
 }
 
 const char* const kHostileNames[] = {

@@ -144,34 +144,6 @@ bool IsPlain(const std::string& text) {
   });
 }
 
-// Elements open and close in order, and nothing else is between brackets.
-bool IsWellFormed(const std::string& xml) {
-  std::vector<std::string> open;
-  for (std::size_t at = 0; (at = xml.find('<', at)) != std::string::npos;) {
-    const std::size_t end = xml.find('>', at);
-    if (end == std::string::npos) return false;
-    const std::string tag = xml.substr(at + 1, end - at - 1);
-    at = end;
-    if (tag.starts_with('?') || tag.ends_with('/')) continue;
-    if (tag.starts_with('/')) {
-      if (open.empty() || open.back() != tag.substr(1)) return false;
-      open.pop_back();
-      continue;
-    }
-    open.push_back(tag.substr(0, tag.find(' ')));
-  }
-  for (std::size_t at = 0; (at = xml.find('&', at)) != std::string::npos;) {
-    const std::size_t end = xml.find(';', at);
-    const std::string name = xml.substr(at + 1, end - at - 1);
-    if (name != "amp" && name != "lt" && name != "gt" && name != "quot" &&
-        name != "apos") {
-      return false;
-    }
-    at = end;
-  }
-  return open.empty();
-}
-
 // Braces pair up outside of quotes, and every quote is closed.
 bool IsDot(const std::string& dot) {
   int depth = 0;

@@ -14,13 +14,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 std::size_t Columns(const std::string& line) {
   return static_cast<std::size_t>(std::count_if(
       line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));

@@ -16,7 +16,7 @@ using ::testing::UnorderedElementsAre;
 
 // x -> a -> b -> y, a function, a branch that captures a weight, and more
 // weights than any part needs.
-constexpr const char* kModel = R"pb(
+constexpr const char* kWholeModel = R"pb(
   ir_version: 8
   opset_import { version: 17 }
   opset_import { domain: "local" version: 1 }
@@ -128,8 +128,8 @@ std::vector<std::string> Names(const Items& items) {
 }
 
 TEST(PartTest, KeepsWhatItsNodesNeedAndNoMore) {
-  const schema::ModelProto part =
-      Cut(test::BytesFromText(kModel), {{true, false, false}, {"x"}, {"va"}});
+  const schema::ModelProto part = Cut(test::BytesFromText(kWholeModel),
+                                      {{true, false, false}, {"x"}, {"va"}});
   EXPECT_THAT(Names(part.graph().node()), ElementsAre("a"));
   EXPECT_THAT(Names(part.graph().initializer()), ElementsAre("wa"));
   EXPECT_EQ(part.graph().initializer(0).raw_data(), "0123456789abcdef");
@@ -144,21 +144,21 @@ TEST(PartTest, KeepsWhatItsNodesNeedAndNoMore) {
 
 TEST(PartTest, BranchesBringTheWeightsTheyCaptureOrReturn) {
   const schema::ModelProto part =
-      Cut(test::BytesFromText(kModel),
+      Cut(test::BytesFromText(kWholeModel),
           {{false, true, false}, {"flag", "va"}, {"vb"}});
   EXPECT_THAT(Names(part.graph().initializer()), ElementsAre("wb", "wc"));
   EXPECT_THAT(Names(part.graph().input()), ElementsAre("flag", "va"));
 }
 
 TEST(PartTest, FunctionsThatAreCalledComeAlongWithThoseTheyCall) {
-  const schema::ModelProto part =
-      Cut(test::BytesFromText(kModel), {{false, false, true}, {"vb"}, {"y"}});
+  const schema::ModelProto part = Cut(test::BytesFromText(kWholeModel),
+                                      {{false, false, true}, {"vb"}, {"y"}});
   EXPECT_THAT(Names(part.functions()), ElementsAre("F", "G"));
 }
 
 TEST(PartTest, InputsAndOutputsHaveTheTypesOfTheFileOrOfTheOperators) {
   const schema::ModelProto part =
-      Cut(test::BytesFromText(kModel),
+      Cut(test::BytesFromText(kWholeModel),
           {{true, true, false}, {"x", "flag"}, {"vb"}});
   for (const schema::ValueInfoProto& input : part.graph().input()) {
     if (input.name() != "x") continue;
@@ -192,7 +192,7 @@ TEST(PartTest, EveryPartOfGeneratedModelsIsAModel) {
 }
 
 TEST(PartTest, NothingLeftOutGivesTheFileBack) {
-  const std::string bytes = test::BytesFromText(kModel);
+  const std::string bytes = test::BytesFromText(kWholeModel);
   const Model model = ReadModel(bytes);
   GraphEdit edit(model);
   edit.Keep([](const GraphEdit::Part&) { return true; });

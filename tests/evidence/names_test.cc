@@ -92,7 +92,7 @@ TEST(PlaceFunctions, AFunctionIsTheModuleWhoseParametersItsCallPasses) {
       AddFunction(file.proto(), "pkg.torch.2.1.2", linear, {"i", "w"}, {"o"}),
       "MatMul", {"i", "w"}, {"o"});
   const Model& model = file.Read();
-  FunctionTable functions(model);
+  FunctionTable functions(model, file.graph().calls);
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
   PlaceFunctions(model, file.scopes(), parameters, modules, functions);

@@ -32,7 +32,7 @@ constexpr int kKills = kSanitized ? 100 : 500;
 constexpr int kMostSteps = 2000;
 constexpr int kModels = 6;
 
-std::string ModelBytes(int number) {
+std::string SlowModel(int number) {
   schema::ModelProto model;
   model.set_ir_version(8);
   for (int i = 0; i < 400; ++i) {
@@ -52,7 +52,7 @@ class KillTest : public testing::Test {
   KillTest() {
     for (int i = 0; i < kModels; ++i) {
       names_.push_back(std::to_string(i) + ".onnx");
-      untagged_.push_back(ModelBytes(i));
+      untagged_.push_back(SlowModel(i));
       folder_.Write(names_.back(), untagged_.back());
     }
     EXPECT_EQ(Process(Args()).Wait(), 0);

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-MappingFacts With(std::string_view modules) {
+MappingFacts WithModules(std::string_view modules) {
   ModuleMap map = ReadModuleMap("{\"modules\": " + std::string(modules) + "}");
   map.name = "h.json";
   MappingFacts facts;
@@ -49,7 +49,7 @@ std::string ErrorOf(const schema::ModelProto& model,
 }
 
 TEST(Hierarchy, GivesEveryModuleItsClass) {
-  const Mapped mapped(ScopedModel(), With(R"({"": "Net", "body": "Mine",
+  const Mapped mapped(ScopedModel(), WithModules(R"({"": "Net", "body": "Mine",
       "body.up": "MyLinear", "body.act": "Swoosh", "body.down": "Linear"})"));
   EXPECT_EQ(mapped.tagging().root.name, "Net");
   EXPECT_EQ(mapped.tagging().root.confidence, Confidence::kCertain);
@@ -61,7 +61,7 @@ TEST(Hierarchy, GivesEveryModuleItsClass) {
 
 TEST(Hierarchy, FindsAModuleBelowOneThatIsNotCalled) {
   // body.extras is held and never called: scopes leave it out.
-  const Mapped mapped(ScopedModel(), With(R"({"": "Net", "body": "Body",
+  const Mapped mapped(ScopedModel(), WithModules(R"({"": "Net", "body": "Body",
       "body.up": "Linear", "body.down": "Linear", "body.extras": "Extras",
       "body.extras.act": "ReLU"})"));
   EXPECT_EQ(mapped.Module("", 1), "body.extras.act");
@@ -70,7 +70,7 @@ TEST(Hierarchy, FindsAModuleBelowOneThatIsNotCalled) {
 }
 
 TEST(Hierarchy, RulesOutAModuleThatItDoesNotHave) {
-  const Mapped mapped(ScopedModel(), With(R"({"": "Net", "body": "Body",
+  const Mapped mapped(ScopedModel(), WithModules(R"({"": "Net", "body": "Body",
       "body.up": "Linear", "body.down": "Linear"})"));
   EXPECT_EQ(mapped.Module("", 1), "body");
   EXPECT_EQ(mapped.tagging().tags[NodeId{1}].source, Source::kHierarchy);
@@ -78,8 +78,9 @@ TEST(Hierarchy, RulesOutAModuleThatItDoesNotHave) {
 }
 
 TEST(Hierarchy, OfAnotherToolRulesNothingOut) {
-  const Mapped mapped(ScopedModel(),
-                      With(R"({"": {"class_name": "Net", "traced_tag": "/Net"},
+  const Mapped mapped(
+      ScopedModel(),
+      WithModules(R"({"": {"class_name": "Net", "traced_tag": "/Net"},
       "body": {"class_name": "Body", "traced_tag": "/Net/Body"}})"));
   EXPECT_EQ(mapped.Module("", 1), "body.act");
   EXPECT_EQ(mapped.Class("body"), "Body");
@@ -91,12 +92,13 @@ TEST(Hierarchy, TellsAnAttributeFromASecondCall) {
   AddNode(model.mutable_graph(), "Relu", {"y"}, {"z"}, "/body/act_1/Relu");
   const std::string modules = R"("": "Net", "body": "Body",
       "body.up": "Linear", "body.down": "Linear", "body.act": "ReLU")";
-  EXPECT_EQ(Mapped(model, With("{" + modules + "}")).Module("", 3), "body.act");
+  EXPECT_EQ(Mapped(model, WithModules("{" + modules + "}")).Module("", 3),
+            "body.act");
 }
 
 TEST(Hierarchy, OfTheWrappedModelFits) {
-  const Mapped mapped(ScopedModel(),
-                      With(R"({"": "Inner", "up": "Linear", "act": "ReLU",
+  const Mapped mapped(
+      ScopedModel(), WithModules(R"({"": "Inner", "up": "Linear", "act": "ReLU",
       "down": "Linear"})"));
   EXPECT_EQ(mapped.Class("body"), "Inner");
   EXPECT_EQ(mapped.Class("body.act"), "ReLU");
@@ -104,8 +106,9 @@ TEST(Hierarchy, OfTheWrappedModelFits) {
 }
 
 TEST(Hierarchy, OfTheWholeFitsAnExportedPart) {
-  const Mapped mapped(ScopedModel(),
-                      With(R"({"": "All", "text": "Text", "text.body": "Body",
+  const Mapped mapped(
+      ScopedModel(),
+      WithModules(R"({"": "All", "text": "Text", "text.body": "Body",
       "text.body.up": "Linear", "text.body.act": "ReLU",
       "text.body.down": "Linear", "vision": "Vision"})"));
   EXPECT_EQ(mapped.tagging().root.name, "Text");
@@ -113,17 +116,18 @@ TEST(Hierarchy, OfTheWholeFitsAnExportedPart) {
 }
 
 TEST(Hierarchy, OfAnotherModelIsRefusedWithTheFirstConflict) {
-  EXPECT_THAT(ErrorOf(ScopedModel(), With(R"({"": "ResNet", "conv1": "Conv2d",
+  EXPECT_THAT(
+      ErrorOf(ScopedModel(), WithModules(R"({"": "ResNet", "conv1": "Conv2d",
       "layer1": "Sequential"})")),
-              HasSubstr("h.json: belongs to another model: the file has the "
-                        "module body.up"));
-  EXPECT_NE(ErrorOf(ScopedModel(), With(R"({"": {"class_name": "ResNet"},
+      HasSubstr("h.json: belongs to another model: the file has the "
+                "module body.up"));
+  EXPECT_NE(ErrorOf(ScopedModel(), WithModules(R"({"": {"class_name": "ResNet"},
       "conv1": {"class_name": "Conv2d"}})")),
             "");
 }
 
 TEST(Hierarchy, ThatLacksSomeModulesIsAWarning) {
-  const Mapped mapped(ScopedModel(), With(R"({"": "Net", "body": "Body",
+  const Mapped mapped(ScopedModel(), WithModules(R"({"": "Net", "body": "Body",
       "body.act": "ReLU", "body.down": "Linear"})"));
   EXPECT_THAT(
       mapped.tagging().notes,
@@ -141,7 +145,7 @@ TEST(Hierarchy, BeatsWhatTheFileRecordsAndSaysSo) {
   add("pkg.torch.onnx.name_scopes", "['', 'body', 'body.up', 'linear']");
   add("pkg.torch.onnx.class_hierarchy",
       "['m.Net', 'm.Body', 'm.Linear', 'aten.linear.default']");
-  const Mapped mapped(model, With(R"({"": "Net", "body": "Other",
+  const Mapped mapped(model, WithModules(R"({"": "Net", "body": "Other",
       "body.up": "Linear", "body.act": "ReLU", "body.down": "Linear"})"));
   EXPECT_EQ(mapped.Class("body"), "Other");
   EXPECT_THAT(mapped.tagging().notes,

@@ -34,17 +34,17 @@ std::string ErrorOf(std::string_view json) {
   return "";
 }
 
-MappingFacts With(std::string_view json) {
+MappingFacts WithRules(std::string_view json) {
   MappingFacts facts;
   facts.rules = std::make_shared<const Rules>(ReadRules(json, "r.json"));
   return facts;
 }
 
 MappingFacts WithRule(const std::string& rule) {
-  return With("{\"rules\": [" + rule + "]}");
+  return WithRules("{\"rules\": [" + rule + "]}");
 }
 
-schema::ModelProto SmallModel() {
+schema::ModelProto OneLayer() {
   schema::ModelProto model;
   model.set_producer_name("pytorch");
   auto* graph = model.mutable_graph();
@@ -77,7 +77,7 @@ TEST(Pattern, CapturesWhatStarsStandFor) {
 }
 
 TEST(Rules, PlaceNodesByNameWithWhatTheStarStandsFor) {
-  const Mapped mapped(SmallModel(), WithRule(R"({"name": "fused",
+  const Mapped mapped(OneLayer(), WithRule(R"({"name": "fused",
       "match": {"op": "Custom", "name": "blk_*_fused"},
       "module": "blocks.$1.attn", "class": "Attn$1",
       "role": "attention/output"})"));
@@ -92,18 +92,18 @@ TEST(Rules, PlaceNodesByNameWithWhatTheStarStandsFor) {
 }
 
 TEST(Rules, MatchOutputsAndParameters) {
-  EXPECT_EQ(Mapped(SmallModel(), WithRule(R"({"match": {"value": "hid*"},
+  EXPECT_EQ(Mapped(OneLayer(), WithRule(R"({"match": {"value": "hid*"},
       "module": "x"})"))
                 .Module("", 1),
             "x");
-  EXPECT_EQ(Mapped(SmallModel(), WithRule(R"({"match":
+  EXPECT_EQ(Mapped(OneLayer(), WithRule(R"({"match":
       {"parameter": "body.*.up.weight"}, "module": "y.$1"})"))
                 .Module("", 0),
             "y.0");
 }
 
 TEST(Rules, MoveNodesByTheModuleTheyWouldGet) {
-  const Mapped mapped(SmallModel(), WithRule(R"({"match":
+  const Mapped mapped(OneLayer(), WithRule(R"({"match":
       {"module": "body.*.act"}, "module": "blocks.$1.act", "class": "Swish"})"));
   EXPECT_EQ(mapped.Module("", 1), "blocks.0.act");
   EXPECT_EQ(mapped.Module("", 0), "body.0.up");
@@ -111,7 +111,7 @@ TEST(Rules, MoveNodesByTheModuleTheyWouldGet) {
 }
 
 TEST(Rules, GiveModulesClassAndTag) {
-  const Mapped mapped(SmallModel(), With(R"({"rules": [
+  const Mapped mapped(OneLayer(), WithRules(R"({"rules": [
       {"match": {"module": "<root>"}, "class": "MyModel"},
       {"match": {"module": "body.*"}, "class": "MyBlock"},
       {"match": {"module": "head"}, "tag": "/MyModel/Head"}]})"));
@@ -123,7 +123,7 @@ TEST(Rules, GiveModulesClassAndTag) {
 }
 
 TEST(Rules, TheFirstThatFitsDecides) {
-  const Mapped mapped(SmallModel(), With(R"({"rules": [
+  const Mapped mapped(OneLayer(), WithRules(R"({"rules": [
       {"match": {"op": "Relu"}, "module": "first", "role": "mask"},
       {"match": {"op": "*"}, "module": "second", "role": "shape"},
       {"match": {"module": "head"}, "class": "A"},
@@ -136,7 +136,7 @@ TEST(Rules, TheFirstThatFitsDecides) {
 }
 
 TEST(Rules, AddToTheCatalogue) {
-  const Mapped mapped(SmallModel(), With(R"({"catalogue": {
+  const Mapped mapped(OneLayer(), WithRules(R"({"catalogue": {
       "Mine": {"body.*": "MyBlock", "head": "MyHead", "extra": "Extra"},
       "MyBlock": {"up": "UpProjection"}}})"));
   EXPECT_EQ(mapped.tagging().root.name, "Mine");
@@ -146,7 +146,7 @@ TEST(Rules, AddToTheCatalogue) {
 }
 
 TEST(Rules, AddToExceptionsAndVocabulary) {
-  const Mapped mapped(SmallModel(), With(R"({
+  const Mapped mapped(OneLayer(), WithRules(R"({
       "torch_nn_exceptions": ["Linear"],
       "vocabulary": ["name up attention/query in=any"]})"));
   const Tagging& tagging = mapped.tagging();
@@ -155,7 +155,7 @@ TEST(Rules, AddToExceptionsAndVocabulary) {
 }
 
 TEST(Rules, ThatMatchNothingAreSaid) {
-  const Mapped mapped(SmallModel(), WithRule(R"({"name": "lost",
+  const Mapped mapped(OneLayer(), WithRule(R"({"name": "lost",
       "match": {"op": "Nothing"}, "module": "a"})"));
   EXPECT_THAT(mapped.tagging().notes,
               ElementsAre("r.json: rule \"lost\" (line 1) matches nothing"));

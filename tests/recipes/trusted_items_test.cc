@@ -104,7 +104,7 @@ TEST(TrustedItems, PartsOfASequentialWithANamedPart) {
 }
 
 // A stack without a name in its layers, the last of which runs so many norms.
-Stack Nameless(int layers, int norms) {
+Stack NamelessNorms(int layers, int norms) {
   Stack stack;
   std::string at = "x";
   for (const std::string name : {"embed", "type", "place", "project"}) {
@@ -129,8 +129,8 @@ Stack Nameless(int layers, int norms) {
 }
 
 TEST(TrustedItems, WhatATokenReadsIsCutWithIt) {
-  const ListBook book = BookOf(Nameless(2, 0));
-  const Stack other = Nameless(2, 2);
+  const ListBook book = BookOf(NamelessNorms(2, 0));
+  const Stack other = NamelessNorms(2, 2);
   const std::vector<std::string> paths = Ask(other, book);
   ASSERT_TRUE(std::any_of(paths.begin(), paths.end(),
                           [](const std::string& path) { return path != "-"; }));

@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "graph/data_values.h"
+#include "graph/graph_facts.h"
 #include "structure/small_nets.h"
 #include "structure/truth_files.h"
 
@@ -86,9 +86,9 @@ TEST(OrderTest, NinetyEightOfAHundredNodesOfRealModelsStayInTheirLayer) {
     const Found sorted(model);
     std::vector<std::uint32_t> place;
     const Found shuffled(Shuffled(model, place));
-    const DataValues data(sorted.model());
+    const GraphFacts graph(sorted.model());
     for (std::uint32_t i = 0; i < place.size(); ++i) {
-      if (!data.IsMadeBy(MakeId<NodeId>(i))) continue;
+      if (!graph.data.IsMadeBy(MakeId<NodeId>(i))) continue;
       ++nodes;
       same +=
           LayerOf(sorted.Path(i)) == LayerOf(shuffled.Path(place[i])) ? 1u : 0u;

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "graph/data_values.h"
+#include "graph/graph_facts.h"
 #include "structure/structure.h"
 #include "structure/truth_files.h"
 
@@ -23,10 +23,10 @@ Exact Score(const TruthFile& file) {
   const Structure structure = FindStructure(model);
   std::map<std::string, std::set<NodeId>> layers;
   std::set<NodeId> scored;
-  const DataValues data(model);
+  const GraphFacts graph(model);
   for (const NodeId node : model[MakeId<GraphId>(0)].nodes) {
     const auto module = file.module_of.find(model[node].index);
-    if (module == file.module_of.end() || !data.IsMadeBy(node)) continue;
+    if (module == file.module_of.end() || !graph.data.IsMadeBy(node)) continue;
     scored.insert(node);
     const std::string layer = LayerOf(module->second);
     if (!layer.empty()) layers[layer].insert(node);

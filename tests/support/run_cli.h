@@ -17,6 +17,11 @@ struct CliResult {
 CliResult RunCli(const std::vector<std::string>& args,
                  const std::string& input = "", bool piped = false);
 
+std::vector<std::string> Lines(const std::string& text);
+
+// Tags open and close in order, and nothing needs escaping that is not.
+bool IsWellFormed(const std::string& xml);
+
 }  // namespace onnx_tag::test
 
 #endif  // ONNX_TAG_TESTS_SUPPORT_RUN_CLI_H_

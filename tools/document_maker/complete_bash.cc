@@ -59,7 +59,7 @@ std::string Options(std::span<const DescribedCommand> commands) {
   return text + "  esac\n}\n\n";
 }
 
-constexpr std::string_view kFunctions =
+constexpr std::string_view kBashFunctions =
     R"bash(# Files of these kinds and folders; all files where there are none.
 _onnx_tag_models() {
   local file
@@ -162,7 +162,7 @@ std::string BashCompletion(std::span<const DescribedCommand> commands) {
              "_onnx_tag_asking='{}'\n"
              "_onnx_tag_query='{}'\n\n",
              names, asking, query) +
-         Values(commands) + Options(commands) + std::string(kFunctions);
+         Values(commands) + Options(commands) + std::string(kBashFunctions);
 }
 
 }  // namespace onnx_tag::cli

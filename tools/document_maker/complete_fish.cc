@@ -43,7 +43,7 @@ std::string OptionLine(std::string_view command,
   return line + " -d " + Quoted(option.help) + "\n";
 }
 
-constexpr std::string_view kFunctions = R"fish(
+constexpr std::string_view kFishFunctions = R"fish(
 # The words after the program, without the one that is being typed.
 function __onnx_tag_words
     set -l words (commandline -opc)
@@ -86,7 +86,7 @@ std::string FishCompletion(std::span<const DescribedCommand> commands) {
     text += fmt::format(" {}", command.command->name);
   }
   text += "\n";
-  text += kFunctions;
+  text += kFishFunctions;
   for (const DescribedCommand& command : commands) {
     text += fmt::format(
         "complete -c onnx-tag -n __onnx_tag_no_command -a {} -d {}\n",

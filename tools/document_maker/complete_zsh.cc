@@ -8,7 +8,7 @@ namespace {
 
 // Text inside the [...] or between the colons of an _arguments specification,
 // in single quotes.
-std::string Escaped(std::string_view text) {
+std::string ZshEscaped(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
     if (c == '\'') {
@@ -55,9 +55,9 @@ std::string Specification(const DescribedOption& option) {
     }
     braces += "}";
   }
-  std::string text = before + braces + "'[" + Escaped(option.help) + "]";
+  std::string text = before + braces + "'[" + ZshEscaped(option.help) + "]";
   if (!option.value.empty()) {
-    text += ":" + Escaped(option.value) + ":" + Action(option);
+    text += ":" + ZshEscaped(option.value) + ":" + Action(option);
   }
   return text + "'";
 }
@@ -72,7 +72,7 @@ std::string Arguments(const DescribedCommand& command) {
     // A query may be in several words; a model that can be left out is one.
     text += fmt::format(" \\\n      '{}:{}:{}'",
                         query || positional.repeats ? "*" : ":",
-                        Escaped(positional.name),
+                        ZshEscaped(positional.name),
                         query ? "_onnx_tag_expression" : "_onnx_tag_models");
   }
   return text + "\n";
@@ -101,7 +101,7 @@ std::string ZshCompletion(std::span<const DescribedCommand> commands) {
   text += "_onnx_tag() {\n  local -a commands\n  commands=(\n";
   for (const DescribedCommand& command : commands) {
     text += fmt::format("    '{}:{}'\n", command.command->name,
-                        Escaped(command.command->help));
+                        ZshEscaped(command.command->help));
   }
   text +=
       "  )\n"

@@ -14,7 +14,7 @@ namespace {
 
 // Text as roff takes it: no escapes, no requests, and hyphens that can be
 // copied from the page.
-std::string Escaped(std::string_view text) {
+std::string Roff(std::string_view text) {
   std::string escaped;
   bool line_start = true;
   for (const char c : text) {
@@ -39,23 +39,22 @@ std::string Head(std::string_view page, std::string_view help) {
   return fmt::format(
       ".TH {} 1 \"\" \"onnx\\-tag {}\" \"User Commands\"\n.SH NAME\n{} \\- "
       "{}\n",
-      Escaped(title), ToolVersion(), Escaped(page), Escaped(help));
+      Roff(title), ToolVersion(), Roff(page), Roff(help));
 }
 
 std::string Names(const DescribedOption& option) {
   std::string names;
   const auto add = [&](const std::string& name) {
-    names +=
-        fmt::format("{}\\fB{}\\fR", names.empty() ? "" : ", ", Escaped(name));
+    names += fmt::format("{}\\fB{}\\fR", names.empty() ? "" : ", ", Roff(name));
   };
   for (const std::string& name : option.shorts) add("-" + name);
   for (const std::string& name : option.longs) add("--" + name);
-  if (!option.value.empty()) names += " \\fI" + Escaped(option.value) + "\\fR";
+  if (!option.value.empty()) names += " \\fI" + Roff(option.value) + "\\fR";
   return names;
 }
 
 std::string Item(std::string_view term, std::string_view text) {
-  return fmt::format(".TP\n{}\n{}\n", term, Escaped(text));
+  return fmt::format(".TP\n{}\n{}\n", term, Roff(text));
 }
 
 std::string OptionItems(const DescribedCommand& command) {
@@ -67,7 +66,7 @@ std::string OptionItems(const DescribedCommand& command) {
     }
   }
   for (const std::string& group : groups) {
-    if (group != "Options") text += ".SS " + Escaped(group) + "\n";
+    if (group != "Options") text += ".SS " + Roff(group) + "\n";
     for (const DescribedOption& option : command.options) {
       if (option.group != group) continue;
       std::string help = option.help;
@@ -101,7 +100,7 @@ std::string Fields() {
       help += std::string(before) + std::string(word);
       before = ", ";
     }
-    text += Item("\\fB" + Escaped(field.name) + "\\fR", help);
+    text += Item("\\fB" + Roff(field.name) + "\\fR", help);
   }
   return text;
 }
@@ -148,11 +147,11 @@ std::string CommandPage(const DescribedCommand& described) {
   std::string text =
       Head(fmt::format("onnx-tag-{}", command.name), command.help);
   text += fmt::format(".SH SYNOPSIS\n\\fBonnx\\-tag {}\\fR {}\n", command.name,
-                      Escaped(command.usage));
+                      Roff(command.usage));
   if (!described.positionals.empty()) {
     text += ".SH ARGUMENTS\n";
     for (const DescribedPositional& positional : described.positionals) {
-      text += Item("\\fI" + Escaped(positional.name) + "\\fR", positional.help);
+      text += Item("\\fI" + Roff(positional.name) + "\\fR", positional.help);
     }
   }
   text += ".SH OPTIONS\n" + OptionItems(described);
@@ -161,7 +160,7 @@ std::string CommandPage(const DescribedCommand& described) {
   for (std::string_view line : Split(command.examples, '\n')) {
     if (line.empty()) continue;
     if (line.starts_with("  ")) line.remove_prefix(2);
-    text += Escaped(line) + "\n";
+    text += Roff(line) + "\n";
   }
   text += ".fi\n";
   text += kExitStatus;

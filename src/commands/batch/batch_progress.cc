@@ -10,7 +10,7 @@ namespace onnx_tag {
 namespace {
 
 // "0:07", "12:34", "3:00:00"
-std::string Clock(double seconds) {
+std::string ClockText(double seconds) {
   const auto all = static_cast<std::uint64_t>(seconds + 0.5);
   const std::uint64_t hours = all / 3600;
   const std::string rest = fmt::format("{:02}", all % 60);
@@ -46,7 +46,7 @@ std::string BatchProgress::Line(double seconds) const {
   if (done_ > 0 && seconds > 0) {
     const double rate = static_cast<double>(done_) / seconds;
     line += fmt::format(", {:.3g} files/s, {} left", rate,
-                        Clock(static_cast<double>(files_ - done_) / rate));
+                        ClockText(static_cast<double>(files_ - done_) / rate));
   }
   std::string_view separator = ": ";
   for (const auto& [index, name] : running_) {

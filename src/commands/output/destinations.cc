@@ -13,8 +13,8 @@ namespace onnx_tag {
 namespace {
 
 // `path`, or its name in --out-dir.
-std::string Placed(const std::string& path, const WriteOptions& options,
-                   const std::string& subfolder) {
+std::string UnderFolder(const std::string& path, const WriteOptions& options,
+                        const std::string& subfolder) {
   if (options.folder.empty()) return path;
   return JoinPath(JoinPath(options.folder, subfolder), FileName(path));
 }
@@ -36,7 +36,7 @@ std::string SidecarDestination(const std::string& input,
   if (input == "-" && write.folder.empty()) {
     return options.sidecar_only ? "-" : "";
   }
-  return Placed(Stem(input) + ".tags.json", write, subfolder);
+  return UnderFolder(Stem(input) + ".tags.json", write, subfolder);
 }
 
 }  // namespace
@@ -62,8 +62,8 @@ std::string ModelDestination(const std::string& input,
   if (options.in_place) return input;
   if (!options.path.empty()) return options.path;
   if (input == "-" && options.folder.empty()) return "-";
-  return Placed(Stem(input) + "." + std::string(word) + ".onnx", options,
-                subfolder);
+  return UnderFolder(Stem(input) + "." + std::string(word) + ".onnx", options,
+                     subfolder);
 }
 
 Destinations DestinationsOf(const std::string& input, const TagOptions& options,
@@ -133,7 +133,7 @@ std::vector<DataFile> FindData(const ModelFile& file) {
 }
 
 // "a.data", "a.data and 3 more"
-std::string Names(const std::vector<std::string>& names) {
+std::string NamesText(const std::vector<std::string>& names) {
   std::string text = Message("{}", Short{names.front(), 200});
   if (names.size() > 1) text += fmt::format(" and {} more", names.size() - 1);
   return text;
@@ -151,11 +151,11 @@ std::vector<std::string> ExternalDataWarnings(const ModelFile& file) {
     if (data.reach == Reach::kOutside) outside.push_back(data.location);
   }
   if (!missing.empty()) {
-    warnings.push_back("weights are missing: " + Names(missing));
+    warnings.push_back("weights are missing: " + NamesText(missing));
   }
   if (!outside.empty()) {
     warnings.push_back("weights are outside the model's folder: " +
-                       Names(outside));
+                       NamesText(outside));
   }
   return warnings;
 }
@@ -196,7 +196,7 @@ void CarryExternalData(const ModelFile& file, const std::string& output,
          "{}: the weights are in {}; a model in {}/ cannot find them\n  write "
          "the output beside the input, or add --data keep (do not change the "
          "references), --data link or --data copy",
-         output, Names(names), folder);
+         output, NamesText(names), folder);
   }
   for (const DataFile& data : found) {
     if (data.reach != Reach::kInside) continue;  // warned of

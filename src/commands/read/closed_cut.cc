@@ -10,7 +10,7 @@
 namespace onnx_tag {
 namespace {
 
-using Names = std::unordered_set<std::string_view>;
+using NameSet = std::unordered_set<std::string_view>;
 constexpr std::uint32_t kNobody = 0xffffffff;
 
 // The main graph as places 0 to n - 1. A node reads what its subgraphs capture,
@@ -114,7 +114,7 @@ class MainGraph {
 
   void ReadCaptures(std::uint32_t place, const std::vector<NodeId>& inner) {
     const NodeList& nodes = model_.nodes();
-    Names made;
+    NameSet made;
     for (const NodeId node : inner) {
       for (const std::string_view output : nodes.Outputs(node)) {
         made.insert(output);
@@ -183,12 +183,12 @@ class MainGraph {
   std::vector<NodeId> nodes_;
   std::unordered_map<std::uint32_t, std::uint32_t> places_;
   std::unordered_map<std::string_view, std::uint32_t> producers_;
-  Names inputs_;
-  mutable Names main_weights_;  // looked up where there are captures
+  NameSet inputs_;
+  mutable NameSet main_weights_;  // looked up where there are captures
   std::vector<std::vector<std::string_view>> reads_;
   std::vector<std::vector<std::string_view>> captures_;
   // By place, of nodes with captures: all of reads_.
-  std::unordered_map<std::uint32_t, Names> known_reads_;
+  std::unordered_map<std::uint32_t, NameSet> known_reads_;
   std::vector<std::vector<std::uint32_t>> readers_;
 };
 
@@ -196,8 +196,8 @@ using Flags = std::vector<char>;
 
 // Everything that can be reached from `start`, itself included; where `among`
 // is given, over such nodes only.
-Flags Reach(const MainGraph& graph, const Flags& start, bool forward,
-            const Flags* among = nullptr) {
+Flags Reached(const MainGraph& graph, const Flags& start, bool forward,
+              const Flags* among = nullptr) {
   Flags reached = start;
   std::vector<std::uint32_t> open;
   for (std::uint32_t place = 0; place < graph.size(); ++place) {
@@ -237,7 +237,7 @@ Flags Constants(const MainGraph& graph, const NodeList& nodes) {
       if (graph.IsInput(value)) fed[place] = 1;
     }
   }
-  Flags constant = Reach(graph, fed, true);
+  Flags constant = Reached(graph, fed, true);
   for (char& flag : constant) flag = !flag;
   return constant;
 }
@@ -269,9 +269,9 @@ Flags SelectedPlaces(const MainGraph& graph, const NodeList& nodes,
 void FindBoundary(const MainGraph& graph, const Flags& inside, const Flags& own,
                   const std::vector<std::string>& returned, CutBy by,
                   Cut& cut) {
-  Names ins;
-  Names outs;
-  const auto add = [](Names& seen, std::vector<std::string>& list,
+  NameSet ins;
+  NameSet outs;
+  const auto add = [](NameSet& seen, std::vector<std::string>& list,
                       std::string_view value) {
     if (seen.insert(value).second) list.emplace_back(value);
   };
@@ -318,14 +318,14 @@ Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected,
   Cut cut;
   const MainGraph graph(model);
   const Flags chosen = SelectedPlaces(graph, model.nodes(), selected, cut);
-  const Flags after = Reach(graph, chosen, true);
-  const Flags before = Reach(graph, chosen, false);
+  const Flags after = Reached(graph, chosen, true);
+  const Flags before = Reached(graph, chosen, false);
   Flags own = chosen;  // and what is between: on a way out and back in
   for (std::uint32_t place = 0; place < graph.size(); ++place) {
     if (after[place] && before[place]) own[place] = 1;
   }
   const Flags constant = Constants(graph, model.nodes());
-  const Flags inside = Reach(graph, own, false, &constant);
+  const Flags inside = Reached(graph, own, false, &constant);
   for (std::uint32_t place = 0; place < graph.size(); ++place) {
     if (!inside[place]) continue;
     cut.nodes.push_back(graph.Node(place));

@@ -17,7 +17,7 @@ namespace onnx_tag {
 namespace {
 
 // How many of several nodes an error lists.
-constexpr std::size_t kListed = 10;
+constexpr std::size_t kListedNodes = 10;
 
 // `GRAPH#INDEX`; nothing if it does not read like one.
 std::optional<NodeId> ByAddress(const Model& model, std::string_view selector) {
@@ -108,7 +108,7 @@ NodeId SelectNode(const Model& model, std::string_view selector) {
                             Short{nodes.Name(node), 60}));
   }
   Fail(ErrorKind::kUsage, "'{}' matches {}; choose one:{}", selector,
-       Count(found.size(), "node"), Ours{ListLines(lines, kListed)});
+       Count(found.size(), "node"), Ours{ListLines(lines, kListedNodes)});
 }
 
 Selection SelectNodes(const std::string& model, const std::string& query,

@@ -13,8 +13,6 @@
 namespace onnx_tag {
 namespace {
 
-constexpr std::size_t kListed = 20;
-
 // What a tool gets, or why it cannot have it.
 struct ToolInput {
   std::string text;
@@ -435,14 +433,14 @@ Result RunSelect(const SelectOptions& options, Terminal& terminal) {
       terminal.Report("the tool cannot find {} by name{}{}",
                       Count(nameless.size(), "node"),
                       options.skip_unaddressable ? "; omitted" : "",
-                      Ours{ListLines(nameless, kListed)});
+                      Ours{ListLines(nameless)});
       if (!options.skip_unaddressable || selection.nodes.empty()) return result;
     }
   }
   ToolInput input = tool.write(selection, options);
   if (!input.obstacles.empty()) {
     terminal.Report("the tool cannot use this selection{}",
-                    Ours{ListLines(input.obstacles, kListed)});
+                    Ours{ListLines(input.obstacles)});
     return result;
   }
   result.exit_code = ExitCode::kOk;

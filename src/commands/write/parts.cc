@@ -18,8 +18,6 @@
 namespace onnx_tag {
 namespace {
 
-constexpr std::size_t kListed = 20;
-
 // Nodes of a model cut out as a model of its own.
 struct CutPart {
   std::size_t nodes = 0;
@@ -43,8 +41,7 @@ std::optional<CutPart> CutPartOut(const TaggedModel& model,
     obstacles.emplace_back("nothing comes out of this part");
   }
   if (!obstacles.empty()) {
-    terminal.Report("{} cannot be cut out{}", name,
-                    Ours{ListLines(obstacles, kListed)});
+    terminal.Report("{} cannot be cut out{}", name, Ours{ListLines(obstacles)});
     return std::nullopt;
   }
   const Model& whole = *model.model();

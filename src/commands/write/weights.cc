@@ -23,8 +23,6 @@ namespace {
 using weights::Change;
 using weights::Weight;
 
-constexpr std::size_t kListed = 20;
-
 std::string ShapeText(std::span<const std::int64_t> dims) {
   std::string text = "[";
   for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -112,7 +110,7 @@ void AddList(std::string_view title, const std::vector<std::string>& names,
   for (const std::string& name : names) {
     lines.push_back(Message("{}", Short{name, 300}));
   }
-  result.Line("{} {}{}", names.size(), title, Ours{ListLines(lines, kListed)});
+  result.Line("{} {}{}", names.size(), title, Ours{ListLines(lines)});
 }
 
 void AddCheck(const weights::CheckResult& check, Result& result) {

@@ -47,7 +47,7 @@ std::vector<Path> Prefixes(const PathSet& paths) {
   return prefixes;
 }
 
-PathSet Below(const PathSet& paths, const Path& prefix) {
+PathSet PathsBelow(const PathSet& paths, const Path& prefix) {
   PathSet below;
   for (const Path& path : paths) {
     if (StartsWith(path, prefix)) below.insert(Rest(path, prefix.size()));
@@ -117,9 +117,9 @@ void CompareNames(const FileNames& file, Candidate& candidate) {
   for (const auto& [ours, here] : file.parts) {
     for (const Path& theirs : recorded_prefixes) {
       if (!ours.empty() && ours == theirs) continue;
-      const PathSet all = Below(recorded.all, theirs);
+      const PathSet all = PathsBelow(recorded.all, theirs);
       const std::size_t known = CountIn(file, ours, all);
-      const PathSet visible = Below(recorded.visible, theirs);
+      const PathSet visible = PathsBelow(recorded.visible, theirs);
       const std::size_t unseen = visible.size() - CountIn(file, ours, visible);
       double score = static_cast<double>(known) -
                      0.5 * static_cast<double>(here - known) -

@@ -8,7 +8,7 @@ namespace onnx_tag::recipes {
 namespace {
 
 // The operations of an item, in order.
-struct Item {
+struct ItemOperations {
   std::vector<std::uint64_t> solid;
   std::size_t convolutions = 0;
   bool ended = false;  // another item has begun since
@@ -40,7 +40,7 @@ class Truster {
 
  private:
   struct List {
-    std::map<Atom, Item> items;
+    std::map<Atom, ItemOperations> items;
     Atom current = kAnyIndex;
   };
 
@@ -82,7 +82,7 @@ class Truster {
         list.items[list.current].ended = true;
       }
       list.current = path[k];
-      Item& item = list.items[path[k]];
+      ItemOperations& item = list.items[path[k]];
       item.torn = item.torn || item.ended;
       item.solid.push_back(step.label);
       item.convolutions += step.convolution || step.batch_norm;
@@ -92,7 +92,7 @@ class Truster {
   static bool Repeats(const List& list) {
     constexpr std::size_t kLeastSolid = 4;
     if (list.items.size() < 2) return false;
-    const Item& first = list.items.begin()->second;
+    const ItemOperations& first = list.items.begin()->second;
     std::uint32_t expected = 0;
     for (const auto& [index, item] : list.items) {
       if (IndexOf(index) != expected++ || item.torn ||

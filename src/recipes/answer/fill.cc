@@ -4,6 +4,8 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace onnx_tag::recipes {
 namespace {
 
@@ -11,14 +13,10 @@ constexpr std::string_view kRunsBothSides = "runs its producers and consumers";
 constexpr std::string_view kRunsConsumers = "runs its consumers";
 constexpr std::string_view kRunsNeighbours = "runs its neighbours";
 
-bool Has(std::initializer_list<std::string_view> words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 // Whether its module runs nothing else, so that the next token belongs to the
 // caller.
 bool IsLeaf(const Token& token) {
-  return Has({"LIN", "LN", "RMS", "CONV", "BN", "Gather:cd"}, token.label);
+  return IsOneOf(token.label, {"LIN", "LN", "RMS", "CONV", "BN", "Gather:cd"});
 }
 bool EndsLeaf(const Token& token) {
   return IsLeaf(token) || token.label == "GELU" || token.label == "SILU";
@@ -275,7 +273,7 @@ class SidePlacer {
     const std::uint32_t token = file_.graph.token_of()[reader];
     const bool is_input =
         token != kNone && !inputs.empty() && inputs[0] == value &&
-        Has({"CONV", "LIN"}, file_.graph.tokens()[token].label) &&
+        IsOneOf(file_.graph.tokens()[token].label, {"CONV", "LIN"}) &&
         file_.graph.tokens()[token].main_node() == reader;
     if (is_index || is_input) path.pop_back();
     return path;

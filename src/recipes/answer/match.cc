@@ -46,7 +46,7 @@ constexpr double kLeastAligned = 0.45;
 // operations. The roles of the whole file may place them.
 constexpr double kGoodPartFit = 0.9;
 // With this fit, no other recipe is likely to be better.
-constexpr double kSameFit = 0.97;
+constexpr double kFitOfSame = 0.97;
 constexpr double kNearRank = 0.05;
 // The minimum fit of other recipes of the same family, for side nodes.
 constexpr double kSidesFit = 0.9;
@@ -113,7 +113,7 @@ class Matcher {
       // Label trigrams depend on the order of the file; names do not.
       if (rank < enough && candidate->names <= names) continue;
       AlignOne(*candidate, true, matches_);
-      if (!matches_.empty() && matches_.back().fit >= kSameFit) {
+      if (!matches_.empty() && matches_.back().fit >= kFitOfSame) {
         enough = std::max(enough, rank - kNearRank);
         names = matches_.back().candidate->names;
       }
@@ -195,7 +195,7 @@ class Matcher {
         best = std::move(match);
       }
       // The other order cannot be much better.
-      if (best->fit >= kSameFit) break;
+      if (best->fit >= kFitOfSame) break;
     }
     if (best) matches.push_back(std::move(*best));
   }

@@ -11,7 +11,7 @@ namespace {
 
 // The parameters of the file below a recorded module, and their recorded
 // counterparts.
-struct Below {
+struct BelowModule {
   std::set<Path> parameters;
   std::set<Path> recorded;
 };
@@ -33,7 +33,7 @@ Path OwnerOfAll(const std::set<Path>& paths) {
 }
 
 // The module of the file that corresponds to `role` in the recipe.
-Path FillRole(const Path& role, const Below& below) {
+Path FillRole(const Path& role, const BelowModule& below) {
   Path owner = OwnerOfAll(below.parameters);
   const Path recorded = OwnerOfAll(below.recorded);
   // If they are all in one part of it, climb as far as in the recipe.
@@ -95,12 +95,12 @@ std::vector<Answer> TransferRoles(const File& file, const Match& match) {
   const Program& program = match.candidate->ProgramIn(match.order);
   const auto& steps = file.steps[static_cast<std::size_t>(match.order)];
   const auto paths = Decode(program, match.alignment);
-  std::map<Path, Below> below;
+  std::map<Path, BelowModule> below;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Path& anchor = file.anchors[steps[i].token];
     if (!paths[i] || anchor.empty()) continue;
     for (std::size_t k = 0; k < paths[i]->size(); ++k) {
-      Below& there = below[First(*paths[i], k)];
+      BelowModule& there = below[First(*paths[i], k)];
       there.parameters.insert(anchor);
       there.recorded.insert(*paths[i]);
     }

@@ -11,9 +11,9 @@ namespace onnx_tag::recipes {
 namespace {
 
 // The number of recipes that are read and searched for the module.
-constexpr std::size_t kShortList = 16;
+constexpr std::size_t kPartShortList = 16;
 // With fewer products, convolutions and norms, a module would fit anywhere.
-constexpr std::size_t kLeastSolid = 4;
+constexpr std::size_t kLeastSolidBelow = 4;
 
 // The summary of the labels, and of names whose last two atoms are in the part.
 Summary SummaryOf(const File& file, const FilePart& part) {
@@ -53,7 +53,7 @@ class ModuleFinder {
   Found Best(const PathSet& names) const {
     Found best;
     for (std::uint32_t i = 0; i < below_.size(); ++i) {
-      if (below_[i].solid < kLeastSolid) continue;
+      if (below_[i].solid < kLeastSolidBelow) continue;
       const double score = Compare(names, below_[i]);
       if (best.module == kNone || score > best.names) best = {i, score};
     }
@@ -121,7 +121,7 @@ Candidates RankParts(const File& file, const FilePart& part, const Book& book,
         Share(CommonCount(mine.names, other.names), mine.names.size()));
   }
   Candidates candidates;
-  for (const std::size_t index : HighestOf(scores, kShortList)) {
+  for (const std::size_t index : HighestOf(scores, kPartShortList)) {
     const Recipe recipe = book.Read(index);
     const RecordedPaths paths(recipe, atoms);
     const auto found = ModuleFinder(recipe, paths).Best(part.names);

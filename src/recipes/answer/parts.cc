@@ -11,10 +11,10 @@
 namespace onnx_tag::recipes {
 namespace {
 
-constexpr std::size_t kCandidates = 5;
+constexpr std::size_t kPartCandidates = 5;
 // Fewer common names may be a coincidence.
 constexpr std::size_t kLeastNames = 3;
-constexpr std::size_t kLeastSolid = 6;
+constexpr std::size_t kLeastSolidOfPart = 6;
 // The maximum number of walks through the file.
 constexpr std::size_t kMostLooks = 40;
 // The maximum number of searches; each compares the summaries of all
@@ -23,7 +23,7 @@ constexpr std::size_t kMostSearches = 12;
 // The maximum number of operations in all alignments with candidates.
 constexpr std::size_t kMostSteps = 40'000;
 // No recorded module is so deep. Each level copies the rest of every path.
-constexpr std::size_t kDeepest = 24;
+constexpr std::size_t kDeepestPart = 24;
 // The number of operations without a parameter before and after the part.
 constexpr std::ptrdiff_t kMargin = 64;
 
@@ -86,18 +86,20 @@ class PartFinder {
     std::vector<bool> own(file_.anchors.size(), false);
     for (const std::uint32_t token : module.tokens) own[token] = true;
     std::vector<Step> steps = StepsOf(file_.steps[0], own);
-    if (CountSolid(steps) < kLeastSolid || steps_ + steps.size() > kMostSteps) {
+    if (CountSolid(steps) < kLeastSolidOfPart ||
+        steps_ + steps.size() > kMostSteps) {
       return {};
     }
     steps_ += steps.size();
     ++searches_;
     const File stretch = StretchOf(module, own, std::move(steps));
-    return MatchPart(
-        stretch, RankParts(stretch, part, book_, atoms_, kCandidates), atoms_);
+    return MatchPart(stretch,
+                     RankParts(stretch, part, book_, atoms_, kPartCandidates),
+                     atoms_);
   }
 
   void OpenChildren(const Module& module) {
-    if (module.path.size() >= kDeepest) return;
+    if (module.path.size() >= kDeepestPart) return;
     std::map<Atom, Tokens> children;
     for (const std::uint32_t token : module.tokens) {
       const Path& anchor = file_.anchors[token];

@@ -4,66 +4,59 @@
 #include <array>
 #include <initializer_list>
 
+#include "base/text.h"
+
 namespace onnx_tag::recipes {
-namespace {
-
-bool Has(std::initializer_list<std::string_view> words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Weight LabelWeight(std::string_view label) {
   const std::string_view op = label.substr(0, label.find(':'));
-  if (label == "Gather:cd" || Has({"LIN",
-                                   "CONV",
-                                   "LN",
-                                   "RMS",
-                                   "SOFTMAX",
-                                   "MatMul",
-                                   "GELU",
-                                   "SILU",
-                                   "QGELU",
-                                   "BN",
-                                   "ATTN",
-                                   "Einsum",
-                                   "LSTM",
-                                   "GRU",
-                                   "RNN",
-                                   "Relu",
-                                   "Tanh",
-                                   "Sigmoid",
-                                   "Erf",
-                                   "TopK",
-                                   "MaxPool",
-                                   "GlobalAveragePool",
-                                   "ConvTranspose",
-                                   "AveragePool",
-                                   "InstanceNormalization",
-                                   "GroupNormalization"},
-                                  op)) {
+  if (label == "Gather:cd" || IsOneOf(op, {"LIN",
+                                           "CONV",
+                                           "LN",
+                                           "RMS",
+                                           "SOFTMAX",
+                                           "MatMul",
+                                           "GELU",
+                                           "SILU",
+                                           "QGELU",
+                                           "BN",
+                                           "ATTN",
+                                           "Einsum",
+                                           "LSTM",
+                                           "GRU",
+                                           "RNN",
+                                           "Relu",
+                                           "Tanh",
+                                           "Sigmoid",
+                                           "Erf",
+                                           "TopK",
+                                           "MaxPool",
+                                           "GlobalAveragePool",
+                                           "ConvTranspose",
+                                           "AveragePool",
+                                           "InstanceNormalization",
+                                           "GroupNormalization"})) {
     return Weight::kHeavy;
   }
   if (label == "Gather:dc" ||
-      Has({"Reshape", "Transpose", "Cast", "Identity", "Squeeze", "Unsqueeze",
-           "Slice", "Expand", "Flatten", "Split", "Dropout", "Concat",
-           "SplitToSequence", "SequenceAt"},
-          op)) {
+      IsOneOf(op, {"Reshape", "Transpose", "Cast", "Identity", "Squeeze",
+                   "Unsqueeze", "Slice", "Expand", "Flatten", "Split",
+                   "Dropout", "Concat", "SplitToSequence", "SequenceAt"})) {
     return Weight::kLight;
   }
   return Weight::kMiddle;
 }
 
 bool IsSolid(std::string_view label) {
-  return Has(
-      {"LIN", "CONV", "MatMul", "LN", "RMS", "BN", "ConvTranspose", "ATTN"},
-      label);
+  return IsOneOf(label, {"LIN", "CONV", "MatMul", "LN", "RMS", "BN",
+                         "ConvTranspose", "ATTN"});
 }
 
 bool IsActivation(std::string_view label) {
-  return Has({"GELU", "QGELU", "SILU", "HSWISH", "Relu", "LeakyRelu", "Elu",
-              "Clip", "Tanh", "Sigmoid", "HardSigmoid", "Softplus", "Mish"},
-             label);
+  return IsOneOf(
+      label, {"GELU", "QGELU", "SILU", "HSWISH", "Relu", "LeakyRelu", "Elu",
+              "Clip", "Tanh", "Sigmoid", "HardSigmoid", "Softplus", "Mish"});
 }
 
 std::uint32_t SoftClasses(std::string_view label) {

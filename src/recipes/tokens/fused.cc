@@ -6,17 +6,12 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "base/text.h"
 #include "model/onnx_fields.h"
 #include "wire/field_reader.h"
 
 namespace onnx_tag::recipes {
 namespace {
-
-using Owner = Fused::Owner;
-
-bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> ops) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
 
 struct Attributes {
   std::string_view activation;
@@ -55,7 +50,7 @@ bool IsOne(float number) { return std::abs(number - 1) < 1e-4F; }
 
 // A product with its activation.
 Fused WithActivation(std::string label, const Attributes& attributes) {
-  Fused fused{{std::move(label)}, 0, Owner::kMain};
+  Fused fused{{std::move(label)}, 0, Fused::Owner::kMain};
   if (attributes.activation == "HardSigmoid") {
     fused.labels.emplace_back("HSWISH");
   } else if (!attributes.activation.empty()) {
@@ -74,35 +69,36 @@ Fused ReadFused(std::string_view op, Bytes node, std::size_t operands,
   if (op == "FusedGemm") return WithActivation("LIN", ReadAttributes(node));
   if (op == "FusedMatMul") {
     if (has_weight || IsOne(ReadAttributes(node).alpha)) return {};
-    return {{"MatMul", "Mul:dc"}, 0, Owner::kMain};
+    return {{"MatMul", "Mul:dc"}, 0, Fused::Owner::kMain};
   }
   if (op == "QuickGelu") {
     // x sigmoid(a x) with a = 1 is SiLU.
     const bool silu = IsOne(ReadAttributes(node).alpha);
-    return {{silu ? "SILU" : "QGELU"}, 0, Owner::kMain};
+    return {{silu ? "SILU" : "QGELU"}, 0, Fused::Owner::kMain};
   }
   if (op == "BiasGelu" || (op == "FastGelu" && operands > 1)) {
-    return {{"GELU"}, 0, Owner::kProductBefore};
+    return {{"GELU"}, 0, Fused::Owner::kProductBefore};
   }
-  if (op == "BiasSoftmax") return {{"Add:dd", "SOFTMAX"}, 1, Owner::kMain};
+  if (op == "BiasSoftmax")
+    return {{"Add:dd", "SOFTMAX"}, 1, Fused::Owner::kMain};
   if (op == "SkipLayerNormalization") {
-    return {{"Add:dd", "LN"}, 1, Owner::kMain};
+    return {{"Add:dd", "LN"}, 1, Fused::Owner::kMain};
   }
   if (op == "SkipSimplifiedLayerNormalization") {
-    return {{"Add:dd", "RMS"}, 1, Owner::kMain};
+    return {{"Add:dd", "RMS"}, 1, Fused::Owner::kMain};
   }
   if (op == "EmbedLayerNormalization") {
-    return {{"Gather:cd", "Add:dd", "LN"}, 2, Owner::kNobody};
+    return {{"Gather:cd", "Add:dd", "LN"}, 2, Fused::Owner::kNobody};
   }
   if (op == "QAttention" || (op == "Attention" && has_weight)) {
     return {{"LIN", "LIN", "LIN", "MatMul", "SOFTMAX", "MatMul"},
             4,
-            Owner::kNobody};
+            Fused::Owner::kNobody};
   }
   if (IsOneOf(op, {"Attention", "MultiHeadAttention", "GroupQueryAttention",
                    "PackedMultiHeadAttention",
                    "DecoderMaskedMultiHeadAttention"})) {
-    return {{"MatMul", "SOFTMAX", "MatMul"}, 1, Owner::kNobody};
+    return {{"MatMul", "SOFTMAX", "MatMul"}, 1, Fused::Owner::kNobody};
   }
   return {};
 }

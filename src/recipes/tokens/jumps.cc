@@ -18,7 +18,7 @@ struct Span {
 // By index, where the list's items run.
 using Items = std::map<std::uint32_t, Span>;
 
-struct Item {
+struct ListItem {
   Span span;
   Path list;  // with indices
   std::uint32_t index = 0;
@@ -38,7 +38,7 @@ class JumpFinder {
         if (span.end < end) Add({span.end, end, kJumpCost, false, {}, {}});
       }
     }
-    std::map<Path, std::vector<Item>> alike;
+    std::map<Path, std::vector<ListItem>> alike;
     for (const auto& [list, items] : lists_) {
       for (const auto& [index, span] : items) {
         alike[Generic(list)].push_back({span, list, index});
@@ -162,10 +162,10 @@ class JumpFinder {
     return 10 * both >= 6 * (a.size() + b.size() - both);
   }
 
-  void JumpBetween(const Path& generic, const std::vector<Item>& items) {
-    const std::vector<Item> entries = Entries(items);
-    for (const Item& item : items) {
-      for (const Item& entry : entries) {
+  void JumpBetween(const Path& generic, const std::vector<ListItem>& items) {
+    const std::vector<ListItem> entries = Entries(items);
+    for (const ListItem& item : items) {
+      for (const ListItem& entry : entries) {
         const bool next =
             entry.list == item.list && entry.index == item.index + 1;
         if (next || entry.span.begin == item.span.end) continue;
@@ -179,9 +179,9 @@ class JumpFinder {
   }
 
   // For items with equal operations, the first two and the last are enough.
-  std::vector<Item> Entries(const std::vector<Item>& items) const {
-    std::map<std::vector<std::uint64_t>, std::vector<const Item*>> kinds;
-    for (const Item& item : items) {
+  std::vector<ListItem> Entries(const std::vector<ListItem>& items) const {
+    std::map<std::vector<std::uint64_t>, std::vector<const ListItem*>> kinds;
+    for (const ListItem& item : items) {
       std::vector<std::uint64_t> kind;
       for (std::uint32_t i = item.span.begin; i < item.span.end; ++i) {
         kind.push_back(program_.steps[i].label);
@@ -190,7 +190,7 @@ class JumpFinder {
       }
       kinds[std::move(kind)].push_back(&item);
     }
-    std::map<std::uint32_t, Item> entries;  // by start
+    std::map<std::uint32_t, ListItem> entries;  // by start
     for (const auto& [kind, alike] : kinds) {
       for (const std::size_t i :
            {std::size_t{0}, std::min<std::size_t>(1, alike.size() - 1),
@@ -198,7 +198,7 @@ class JumpFinder {
         entries.try_emplace(alike[i]->span.begin, *alike[i]);
       }
     }
-    std::vector<Item> sorted;
+    std::vector<ListItem> sorted;
     for (auto& [begin, item] : entries) sorted.push_back(std::move(item));
     return sorted;
   }

@@ -138,4 +138,10 @@ Dim NodeView::Product(const Shape& shape, std::size_t first) const {
   return product;
 }
 
+std::size_t NodeView::WeightInput() const {
+  const std::size_t weight =
+      row().FindInput({Operand::kWeight, Operand::kQuantized});
+  return weight == Operator::kMostInputs ? 1 : weight;
+}
+
 }  // namespace onnx_tag::sizes

@@ -33,6 +33,8 @@ class NodeView {
 
   Op op() const { return op_; }
   const Operator& row() const { return Describe(op_); }
+  // The position of the weight; of quantized operators it is not the second.
+  std::size_t WeightInput() const;
   std::string_view name() const { return model_.OpType(node_); }
   const Attributes& attributes() const { return attributes_; }
   Formulas& formulas() const { return facts_.formulas(); }

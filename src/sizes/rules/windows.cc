@@ -59,15 +59,10 @@ Dim Positions(Formulas& formulas, const Window& window, std::size_t axis,
                                                         : positions;
 }
 
-// The position of the weight; of quantized operators it is not the second.
-std::size_t WeightInput(const NodeView& node) {
-  return node.row().FindInput({Operand::kWeight, Operand::kQuantized});
-}
-
 // `last`: the image is [batch, height, width, channels]; so is the weight.
 Facts ConvolutionOver(const NodeView& node, bool last) {
   const Shape* const data = node.Input(0);
-  const Shape* const weight = node.Input(WeightInput(node));
+  const Shape* const weight = node.Input(node.WeightInput());
   if (data == nullptr) return {};
   if (weight == nullptr || data->size() < 3 || weight->size() != data->size()) {
     return GivesRank(data->size());
@@ -145,7 +140,7 @@ Facts CausalConvolution(const NodeView& node) {
 
 Facts TransposedConvolution(const NodeView& node) {
   const Shape* const data = node.Input(0);
-  const Shape* const weight = node.Input(WeightInput(node));
+  const Shape* const weight = node.Input(node.WeightInput());
   if (data == nullptr) return {};
   if (weight == nullptr || data->size() < 3 || weight->size() != data->size()) {
     return GivesRank(data->size());
