@@ -45,10 +45,6 @@ struct Options {
   bool calibrate = false;
 };
 
-constexpr std::array<std::string_view, 9> kHowNames = {
-    "replay", "side", "loose", "instead", "between",
-    "serves", "gap",  "role",  "nothing"};
-
 // "ts" of "ts-noscope", "ts@ge1.13".
 std::string ExporterOf(const std::string& variant) {
   return variant.substr(0, variant.find_first_of("-@"));
@@ -158,8 +154,7 @@ class Bench {
       const auto at = truth.find(node.node);
       if (at == truth.end()) continue;
       Score& score = kinds_[fmt::format(
-          "{} {}{}{}{} fit {:.2f} names {}",
-          kHowNames[static_cast<std::size_t>(node.how)],
+          "{} {}{}{}{} fit {:.2f} names {}", node.because,
           node.confirmed ? "confirmed" : "-", node.tied ? " tied" : "",
           node.cut ? " cut" : "", node.in_list ? " in list" : "",
           std::floor(answer.fit * 20) / 20,

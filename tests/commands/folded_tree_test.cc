@@ -1,7 +1,7 @@
-#include "commands/read/modules.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "commands/read/modules.h"
 
 namespace onnx_tag {
 namespace {

@@ -1,8 +1,7 @@
-#include "commands/show/explain.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "commands/show/explain.h"
 #include "support/onnx_models.h"
 
 namespace onnx_tag {
