@@ -3,13 +3,22 @@
 # Builds src/NAME (or FOLDER/NAME) with all folders below it as a static library
 # and links the layers it uses. The build stops when one of its files includes a
 # layer that DEPENDS leaves out. The rule and the build cannot disagree: they are
-# the same line. A main.cc belongs to a program, not to the library; it keeps the
+# the same line. Files of another system (x_win32.cc, x_posix.cc, x_linux.cc,
+# x_macos.cc) are left out. A main.cc belongs to a program, not to the library; it keeps the
 # layer's rule. ROOMS are the folders below it, in the order in which they build
 # on each other: none may include a later one.
 
 # Which layer each public header belongs to.
 set(ONNX_TAG_HEADER_LAYERS error=base model=model hierarchy=hierarchy tagging=tagging mapping=ladder
   recording=recording transfer=transfer)
+
+if(WIN32)
+  set(ONNX_TAG_OTHER_SYSTEMS "posix|linux|macos")
+elseif(APPLE)
+  set(ONNX_TAG_OTHER_SYSTEMS "win32|linux")
+else()
+  set(ONNX_TAG_OTHER_SYSTEMS "win32|macos")
+endif()
 
 function(onnx_tag_layer layer)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "DEPENDS;EXCEPT;LINK;ROOMS")
@@ -45,6 +54,7 @@ set(files @files@)
   add_custom_target(onnx_tag_${layer}_rule DEPENDS ${rule}.checked)
 
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(${ONNX_TAG_OTHER_SYSTEMS})\\.cc$")
   foreach(file IN LISTS arg_EXCEPT)
     list(REMOVE_ITEM sources ${folder}/${file})
   endforeach()

@@ -3,26 +3,21 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 
 #include "base/text.h"
 #include "cli/command_table.h"
 #include "cli/options.h"
 #include "commands/commands.h"
+#include "io/paths.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::cli {
 namespace {
 
-bool FileExists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(std::filesystem::symlink_status(path, error));
-}
-
 // A first word without a dot or a slash is more likely a mistyped command than
 // a missing file. For "tag.onnx", the command `tag` reports the missing file.
 bool CouldBeFile(const std::string& word) {
-  return word.starts_with('-') || FileExists(word) ||
+  return word.starts_with('-') || Exists(word) ||
          word.find_first_of("./") != std::string::npos;
 }
 
@@ -87,17 +82,6 @@ std::unique_ptr<CLI::App> NewApp(const Command& command) {
   return app;
 }
 
-Invocation PrintText(const std::string& text) {
-  return {text,
-          [text](Terminal&) {
-            Result result;
-            result.document = text;
-            return result;
-          },
-          Format::kText,
-          {}};
-}
-
 Invocation ParseCommand(const Command& command, Words words) {
   const std::unique_ptr<CLI::App> app = NewApp(command);
   try {
@@ -115,12 +99,23 @@ std::string MissingWord(const CLI::App& app) {
     const std::string name = option->get_name(true);
     if (name == "EXPR") return "expression";
     if (name == "NODE") return "node";
+    if (name == "SHELL") return "shell";
     return name == "PROFILE" ? "profile" : "model";
   }
   return "model";
 }
 
 }  // namespace
+
+Invocation PrintText(const std::string& text, TerminalOptions terminal) {
+  return {text,
+          [text](Terminal&) {
+            Result result;
+            result.document = text;
+            return result;
+          },
+          Format::kText, std::move(terminal)};
+}
 
 std::unique_ptr<CLI::App> OptionsOf(const Command& command) {
   std::unique_ptr<CLI::App> app = NewApp(command);
@@ -163,7 +158,7 @@ Invocation ParseArgs(std::vector<std::string> args) {
     Fail(ErrorKind::kUsage, "no model given\n  see onnx-tag --help");
   }
   const std::string& first = args.front();
-  const bool help = first == "help" && !FileExists(first);
+  const bool help = first == "help" && !Exists(first);
   if (first == "--help" || first == "-h" || (help && args.size() == 1)) {
     return PrintText(OverviewText());
   }

@@ -33,6 +33,9 @@ Invocation Invoke(Result (*command)(const Options&, Terminal&), Options options,
           format, std::move(terminal)};
 }
 
+// Prints `text` and does nothing else.
+Invocation PrintText(const std::string& text, TerminalOptions terminal = {});
+
 // `args` are the words after the program's name. The first word is the command.
 // If it is not a command, `tag` is assumed. Throws Error(kUsage) with one line
 // and the nearest valid word. Throws Error(kInput) if the first word is not a

@@ -1,10 +1,12 @@
 #include <unistd.h>
 
 #include "cli/run.h"
+#include "io/console.h"
 #include "io/signals.h"
 
 int main(int argc, char** argv) {
   onnx_tag::InstallSignalHandlers();
-  return onnx_tag::cli::Run({argv + (argc > 0 ? 1 : 0), argv + argc},
-                            STDOUT_FILENO, STDERR_FILENO);
+  onnx_tag::io::PrepareStandardStreams();
+  return onnx_tag::cli::Run(onnx_tag::io::Arguments(argc, argv), STDOUT_FILENO,
+                            STDERR_FILENO);
 }

@@ -1,7 +1,5 @@
 #include "cli/run.h"
 
-#include <signal.h>
-
 #include <exception>
 
 #include "cli/app.h"
@@ -18,7 +16,7 @@ int Run(std::vector<std::string> args, int out, int err) {
     return static_cast<int>(result.exit_code);
   } catch (const BrokenPipe&) {
     // A shell shows 128 + 13 for a program that SIGPIPE ended.
-    return 128 + SIGPIPE;
+    return 128 + 13;
   } catch (const std::exception& error) {
     Terminal(out, err, {}).Complain(ErrorText(error));
     return static_cast<int>(ExitCodeOf(error));

@@ -3,6 +3,7 @@
 #define ONNX_TAG_IO_FOLDER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,15 @@ std::pair<std::uint64_t, std::uint64_t> FolderIdentity(const std::string& path);
 // "zoo" and "a.onnx" -> "zoo/a.onnx"; "" and "a.onnx" -> "a.onnx".
 std::string JoinPath(std::string_view folder, std::string_view name);
 
+namespace io {
+
+// In the system's order; none, and errno, where it cannot be read.
+std::optional<std::vector<FolderEntry>> ListFolder(const std::string& path);
+
+// One folder. -1, and errno, where it fails.
+int MakeFolder(const std::string& path);
+
+}  // namespace io
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_IO_FOLDER_H_

@@ -1,6 +1,5 @@
 #include "io/inputs.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -9,15 +8,14 @@
 namespace onnx_tag {
 
 void Inputs::Add(const std::string& path, std::string_view what) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) return;
-  files_.emplace(std::pair(status.st_dev, status.st_ino), what);
+  if (const auto status = io::StatusOf(path)) files_.emplace(status->id, what);
 }
 
 void Inputs::Add(const MappedFile& file, std::string_view what) {
-  struct stat status;
-  if (file.fd() < 0 || fstat(file.fd(), &status) != 0) return;
-  files_.emplace(std::pair(status.st_dev, status.st_ino), what);
+  if (file.fd() < 0) return;
+  if (const auto status = io::StatusOf(file.fd())) {
+    files_.emplace(status->id, what);
+  }
 }
 
 void Inputs::Add(const Inputs& others) {
@@ -25,17 +23,17 @@ void Inputs::Add(const Inputs& others) {
 }
 
 std::string_view Inputs::Find(const std::string& path) const {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) return {};
-  const auto found = files_.find({status.st_dev, status.st_ino});
+  const auto status = io::StatusOf(path);
+  if (!status) return {};
+  const auto found = files_.find(status->id);
   return found == files_.end() ? std::string_view() : found->second;
 }
 
 std::string_view Inputs::FindDescriptor(int fd) const {
-  struct stat status;
+  const auto status = io::StatusOf(fd);
   // Two programs that share a terminal do not share a file.
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  const auto found = files_.find({status.st_dev, status.st_ino});
+  if (!status || !status->regular()) return {};
+  const auto found = files_.find(status->id);
   return found == files_.end() ? std::string_view() : found->second;
 }
 
@@ -48,13 +46,10 @@ void Inputs::Refuse(const std::string& path) const {
 namespace io {
 namespace {
 
-void RefuseAsStandardOutput(const struct stat& file, const std::string& name) {
-  struct stat out;
-  if (!S_ISREG(file.st_mode) || file.st_size == 0 ||
-      fstat(STDOUT_FILENO, &out) != 0 || out.st_dev != file.st_dev ||
-      out.st_ino != file.st_ino) {
-    return;
-  }
+void Refuse(const std::optional<FileStatus>& file, const std::string& name) {
+  if (!file || !file->regular() || file->size == 0) return;
+  const std::optional<FileStatus> out = StatusOf(STDOUT_FILENO);
+  if (!out || out->id != file->id) return;
   Fail(ErrorKind::kOutput,
        "{}: is an input of this command, and standard output writes to it\n  "
        "redirect standard output to another file",
@@ -64,13 +59,11 @@ void RefuseAsStandardOutput(const struct stat& file, const std::string& name) {
 }  // namespace
 
 void RefuseAsStandardOutput(const std::string& path) {
-  struct stat file;
-  if (stat(path.c_str(), &file) == 0) RefuseAsStandardOutput(file, path);
+  Refuse(StatusOf(path), path);
 }
 
 void RefuseAsStandardOutput(int fd, const std::string& name) {
-  struct stat file;
-  if (fstat(fd, &file) == 0) RefuseAsStandardOutput(file, name);
+  Refuse(StatusOf(fd), name);
 }
 
 }  // namespace io

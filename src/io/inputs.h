@@ -9,13 +9,11 @@
 #ifndef ONNX_TAG_IO_INPUTS_H_
 #define ONNX_TAG_IO_INPUTS_H_
 
-#include <sys/types.h>
-
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "io/file_status.h"
 #include "io/mapped_file.h"
 
 namespace onnx_tag {
@@ -37,7 +35,7 @@ class Inputs {
   void Refuse(const std::string& path) const;
 
  private:
-  std::map<std::pair<dev_t, ino_t>, std::string> files_;
+  std::map<io::FileId, std::string> files_;
 };
 
 namespace io {

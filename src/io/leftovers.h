@@ -17,6 +17,12 @@ std::string RandomTemporaryName();
 // RemoveLeftovers(), unless this process has done it for `folder` before.
 void RemoveLeftoversOnce(const std::string& folder);
 
+// Removes a file with a temporary name if its writer is gone. Never fails.
+void RemoveIfLeftOver(const std::string& path);
+
+// Bytes that nobody can foretell. False where the system has none.
+bool FillRandom(void* bytes, std::size_t size);
+
 }  // namespace onnx_tag::io
 
 #endif  // ONNX_TAG_IO_LEFTOVERS_H_

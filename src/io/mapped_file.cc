@@ -1,17 +1,16 @@
 // Tested by tests/io/mapped_file_test.cc.
 #include "io/mapped_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "io/bus_guard.h"
 #include "io/inputs.h"
+#include "io/mapping.h"
 #include "io/paths.h"
+#include "io/system_calls.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -26,38 +25,31 @@ constexpr std::size_t kMaxPiped = std::size_t{1} << 31;
        io::SystemMessage(error));
 }
 
-std::int64_t Nanoseconds(const timespec& time) {
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-const char* KindOf(mode_t mode) {
-  if (S_ISDIR(mode)) return "a folder";
-  if (S_ISFIFO(mode)) return "a pipe";
-  if (S_ISSOCK(mode)) return "a socket";
-  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+const char* KindName(io::FileKind kind) {
+  if (kind == io::FileKind::kFolder) return "a folder";
+  if (kind == io::FileKind::kPipe) return "a pipe";
+  if (kind == io::FileKind::kSocket) return "a socket";
+  if (kind == io::FileKind::kDevice) return "a device";
   return "not a regular file";
 }
 
 }  // namespace
 
 MappedFile MappedFile::Open(const std::string& path) {
-  // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
   MappedFile file;
   file.path_ = path;
   file.has_name_ = true;
-  file.fd_ = io::Descriptor(io::Retry([&] {
-    return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  }));
+  file.fd_ = io::Descriptor(io::OpenForReading(path.c_str()));
   // A socket cannot be opened at all: say so as for its like.
   if (file.fd() < 0 && errno == ENXIO) {
     Fail(ErrorKind::kInput, "{}: is a socket or a pipe, not a file", path);
   }
   if (file.fd() < 0) FailToRead(path, errno);
-  struct stat status;
-  if (fstat(file.fd(), &status) != 0) FailToRead(path, errno);
-  if (!S_ISREG(status.st_mode)) {
+  const std::optional<io::FileStatus> status = io::StatusOf(file.fd());
+  if (!status) FailToRead(path, errno);
+  if (!status->regular()) {
     Fail(ErrorKind::kInput, "{}: is {}, not a file", path,
-         KindOf(status.st_mode));
+         KindName(status->kind));
   }
   file.Map();
   return file;
@@ -70,14 +62,14 @@ MappedFile MappedFile::FromStdin() {
 MappedFile MappedFile::FromDescriptor(int fd, const std::string& path) {
   MappedFile file;
   file.path_ = path;
-  struct stat status;
-  if (fstat(fd, &status) != 0) FailToRead(path, errno);
-  if (S_ISDIR(status.st_mode)) {
+  const std::optional<io::FileStatus> status = io::StatusOf(fd);
+  if (!status) FailToRead(path, errno);
+  if (status->kind == io::FileKind::kFolder) {
     Fail(ErrorKind::kInput, "{}: is a folder, not a file", path);
   }
   // `onnx-tag - < model.onnx` is as cheap as naming the file.
-  if (S_ISREG(status.st_mode) && lseek(fd, 0, SEEK_CUR) == 0) {
-    file.fd_ = io::Descriptor(fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  if (status->regular() && lseek(fd, 0, SEEK_CUR) == 0) {
+    file.fd_ = io::Descriptor(io::DuplicateDescriptor(fd));
     if (file.fd() < 0) FailToRead(path, errno);
     file.Map();
   } else {
@@ -90,11 +82,10 @@ MappedFile MappedFile::FromBytes(Bytes bytes, const std::string& path) {
   MappedFile file;
   file.path_ = path;
   if (bytes.empty()) return file;
-  void* const memory = mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) FailToRead(path, errno);
+  char* const memory = io::AllocatePages(bytes.size());
+  if (memory == nullptr) FailToRead(path, errno);
   std::memcpy(memory, bytes.data(), bytes.size());
-  file.data_ = static_cast<const char*>(memory);
+  file.data_ = memory;
   file.size_ = file.mapped_ = bytes.size();
   return file;
 }
@@ -113,37 +104,24 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   fd_ = std::move(other.fd_);
   path_ = std::move(other.path_);
   has_name_ = other.has_name_;
-  mode_ = other.mode_;
-  modified_ = other.modified_;
-  device_ = other.device_;
-  inode_ = other.inode_;
+  status_ = other.status_;
   return *this;
 }
 
 MappedFile::~MappedFile() { Unmap(); }
 
 void MappedFile::Map() {
-  struct stat status;
-  if (fstat(fd(), &status) != 0) FailToRead(path_, errno);
+  const std::optional<io::FileStatus> status = io::StatusOf(fd());
+  if (!status) FailToRead(path_, errno);
   io::RefuseAsStandardOutput(fd(), path_);
-  mode_ = status.st_mode & 0777;
-  modified_ = Nanoseconds(status.st_mtim);
-  device_ = status.st_dev;
-  inode_ = status.st_ino;
-  size_ = static_cast<std::size_t>(status.st_size);
-  if (size_ == 0) return;
-  void* const memory = mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd(), 0);
-  if (memory == MAP_FAILED) {
-    const int error = errno;
-    size_ = 0;
-    FailToRead(path_, error);
-  }
-  data_ = static_cast<const char*>(memory);
-  mapped_ = size_;
+  status_ = *status;
+  const auto size = static_cast<std::size_t>(status_.size);
+  if (size == 0) return;
+  data_ = io::MapFile(fd(), size);
+  if (data_ == nullptr) FailToRead(path_, errno);
+  size_ = mapped_ = size;
   slot_ = io::GuardMapping(data_, size_);
   if (slot_ < 0) Fail(ErrorKind::kInput, "{}: too many files are open", path_);
-  // See FileWalk for what is read ahead instead.
-  madvise(memory, size_, MADV_RANDOM);
 }
 
 // Grows by moving pages, not by copying them.
@@ -152,19 +130,16 @@ void MappedFile::ReadAll(int fd) {
   for (;;) {
     if (size_ == capacity) {
       const std::size_t wanted = capacity == 0 ? 1 << 20 : capacity * 2;
-      void* const memory =
+      char* const memory =
           capacity == 0
-              ? mmap(nullptr, wanted, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-              : mremap(const_cast<char*>(data_), capacity, wanted,
-                       MREMAP_MAYMOVE);
-      if (memory == MAP_FAILED) FailToRead(path_, errno);
-      data_ = static_cast<const char*>(memory);
+              ? io::AllocatePages(wanted)
+              : io::GrowPages(const_cast<char*>(data_), capacity, wanted);
+      if (memory == nullptr) FailToRead(path_, errno);
+      data_ = memory;
       capacity = mapped_ = wanted;
     }
-    const ssize_t count = io::Retry([&] {
-      return read(fd, const_cast<char*>(data_) + size_, capacity - size_);
-    });
+    const std::ptrdiff_t count =
+        io::ReadSome(fd, const_cast<char*>(data_) + size_, capacity - size_);
     if (count < 0) FailToRead(path_, errno);
     if (count == 0) return;
     size_ += static_cast<std::size_t>(count);
@@ -177,23 +152,26 @@ void MappedFile::ReadAll(int fd) {
 
 void MappedFile::Unmap() {
   if (slot_ >= 0) io::UnguardMapping(std::exchange(slot_, -1));
-  if (mapped_ != 0) munmap(const_cast<char*>(data_), mapped_);
+  if (mapped_ != 0 && fd() >= 0) {
+    io::UnmapFile(data_, mapped_);
+  } else if (mapped_ != 0) {
+    io::FreePages(const_cast<char*>(data_), mapped_);
+  }
   data_ = nullptr;
   size_ = mapped_ = 0;
 }
 
 void MappedFile::CheckUnchanged() const {
   if (fd() < 0) return;
-  struct stat now;
-  bool same = slot_ < 0 || !io::MappingFaulted(slot_);
-  same = same && fstat(fd(), &now) == 0 &&
-         static_cast<std::uint64_t>(now.st_size) == size_ &&
-         Nanoseconds(now.st_mtim) == modified_;
+  const std::optional<io::FileStatus> now = io::StatusOf(fd());
+  bool same = (slot_ < 0 || !io::MappingFaulted(slot_)) && now &&
+              now->size == size_ && now->modified == status_.modified;
   // A new file under the old name: what we read is whole, but writing in place
   // would throw the new file away.
-  same =
-      same && (!has_name_ || (stat(path_.c_str(), &now) == 0 &&
-                              now.st_dev == device_ && now.st_ino == inode_));
+  if (same && has_name_) {
+    const std::optional<io::FileStatus> named = io::StatusOf(path_);
+    same = named && named->id == status_.id;
+  }
   if (!same) {
     Fail(ErrorKind::kInput,
          "{}: the file changed while it was read\n  try again when no program "
@@ -205,23 +183,20 @@ void MappedFile::CheckUnchanged() const {
 void MappedFile::Release(std::uint64_t begin, std::uint64_t end) const {
   // In memory only, the pages are the sole copy.
   if (fd() < 0) return;
-  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto page = io::PageSize();
   begin = (begin + page - 1) / page * page;
   end = end / page * page;
   if (begin >= end || end > mapped_) return;
-  // Advice: nothing is lost where the system does not take it.
-  madvise(const_cast<char*>(data_) + begin,
-          static_cast<std::size_t>(end - begin), MADV_DONTNEED);
+  io::ReleasePages(data_ + begin, static_cast<std::size_t>(end - begin));
 }
 
 void MappedFile::Prefetch(std::uint64_t begin, std::uint64_t end) const {
   if (fd() < 0) return;
-  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto page = io::PageSize();
   begin = begin / page * page;
   end = std::min<std::uint64_t>(end, mapped_);
   if (begin >= end) return;
-  madvise(const_cast<char*>(data_) + begin,
-          static_cast<std::size_t>(end - begin), MADV_WILLNEED);
+  io::PrefetchPages(data_ + begin, static_cast<std::size_t>(end - begin));
 }
 
 void FileWalk::Advance(std::uint64_t offset) {

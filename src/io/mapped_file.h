@@ -3,17 +3,17 @@
 // A mapping is a view of a file that others may change. When it shrinks, the
 // pages behind its new end raise SIGBUS: they then read as zeros, and
 // CheckUnchanged() throws. So a walk over the bytes never crashes, may see
-// nonsense, and must not be believed before CheckUnchanged().
+// nonsense, and must not be believed before CheckUnchanged(). Windows lets
+// nobody shrink a mapped file; bus_guard.h says what happens when a share goes.
 #ifndef ONNX_TAG_IO_MAPPED_FILE_H_
 #define ONNX_TAG_IO_MAPPED_FILE_H_
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <string>
 
 #include "base/bytes.h"
 #include "io/descriptor.h"
+#include "io/file_status.h"
 
 namespace onnx_tag {
 
@@ -45,10 +45,10 @@ class MappedFile {
   const std::string& path() const { return path_; }
 
   // Permission bits of the file; 0666 where the bytes are in memory only.
-  mode_t mode() const { return mode_; }
+  unsigned mode() const { return status_.mode; }
 
   // Nanoseconds since the epoch; 0 if the bytes are in memory only.
-  std::int64_t modified() const { return modified_; }
+  std::int64_t modified() const { return status_.modified; }
 
   // Throws Error(kInput) if the file is not what it was when it was opened,
   // or its name leads to another file by now.
@@ -75,10 +75,7 @@ class MappedFile {
   io::Descriptor fd_;
   std::string path_;
   bool has_name_ = false;
-  mode_t mode_ = 0666;
-  std::int64_t modified_ = 0;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
+  io::FileStatus status_;  // when it was opened
 };
 
 // Tells the system what a walk from front to back needs next and no more:

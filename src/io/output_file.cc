@@ -1,13 +1,11 @@
 // Tested by tests/io/output_file_test.cc and tests/io/output_crash_test.cc.
 #include "io/output_file.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
+#include "io/file_status.h"
 #include "io/leftovers.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"
@@ -65,49 +63,36 @@ bool OutputFile::OpenUnnamed() {
   // With a mode of its own the file gets it last: until then it is nobody
   // else's. Without one the kernel applies the umask, which cannot be asked
   // for without changing it under other threads.
-  const mode_t mode = options_.mode ? 0600 : 0666;
-  fd_ = io::Descriptor(io::Retry([&] {
-    return options_.calls->open(folder_.c_str(),
-                                O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
-  }));
+  const unsigned mode = options_.mode ? 0600 : 0666;
+  fd_ = io::Descriptor(io::Retry(
+      [&] { return options_.calls->open_unnamed(folder_.c_str(), mode); }));
   if (fd_.get() < 0) {
-    // EISDIR and EINVAL: a kernel or file system that never heard of it.
-    if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return false;
+    if (errno == EOPNOTSUPP) return false;
     FailToWrite(errno);
   }
   // Locked before it has a name: nobody can take it for a leftover then.
-  options_.calls->flock(fd_.get(), LOCK_EX | LOCK_NB);
-  // Without /proc it could never get a name.
-  if (access(("/proc/self/fd/" + std::to_string(fd_.get())).c_str(), F_OK) !=
-      0) {
-    fd_.Reset();
-    return false;
-  }
+  options_.calls->lock(fd_.get());
   return true;
 }
 
 void OutputFile::OpenNamed() {
-  const mode_t mode = options_.mode ? 0600 : 0666;
+  const unsigned mode = options_.mode ? 0600 : 0666;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     // Registered before it exists, or a signal in between would leave it.
     io::TemporaryName name(folder_ + "/" + io::RandomTemporaryName());
     io::Descriptor fd(io::Retry([&] {
       const io::NamingScope naming;
-      return options_.calls->open(
-          name.path().c_str(),
-          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+      return options_.calls->open_new(name.path().c_str(), mode);
     }));
     if (fd.get() < 0) {
       if (errno == EEXIST) continue;
       FailToWrite(errno);
     }
     // Between open and lock another run may have taken it for a leftover.
-    const int locked = options_.calls->flock(fd.get(), LOCK_EX | LOCK_NB);
-    struct stat status;
-    if ((locked != 0 && errno == EWOULDBLOCK) ||
-        (fstat(fd.get(), &status) == 0 && status.st_nlink == 0)) {
-      continue;
-    }
+    const bool taken =
+        options_.calls->lock(fd.get()) != 0 && errno == EWOULDBLOCK;
+    const std::optional<io::FileStatus> status = io::StatusOf(fd.get());
+    if (taken || (status && !status->named)) continue;
     fd_ = std::move(fd);
     temporary_ = std::move(name);
     return;
@@ -123,11 +108,11 @@ OutputFile::~OutputFile() {
 void OutputFile::Reserve(std::uint64_t size) {
   if (size == 0) return;
   const int result = io::Retry([&] {
-    return options_.calls->fallocate(fd_.get(), 0, 0, static_cast<off_t>(size));
+    return options_.calls->reserve(fd_.get(), static_cast<std::int64_t>(size));
   });
   if (result == 0) {
     reserved_ = size;
-  } else if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) {
+  } else if (io::MeansFull(errno)) {
     FailToWrite(errno);
   }
 }
@@ -163,9 +148,9 @@ void OutputFile::CopyFrom(const MappedFile& source, std::uint64_t offset,
   while (size > 0) {
     const auto count = static_cast<std::size_t>(
         std::min<std::uint64_t>(size, buffer_.size() - buffered_));
-    const ssize_t read = io::Retry([&] {
+    const std::ptrdiff_t read = io::Retry([&] {
       return options_.calls->pread(source.fd(), buffer_.data() + buffered_,
-                                   count, static_cast<off_t>(offset));
+                                   count, static_cast<std::int64_t>(offset));
     });
     if (read <= 0) {
       Fail(ErrorKind::kInput, "{}: {}", source.path(),
@@ -187,14 +172,13 @@ std::uint64_t OutputFile::CopyRange(const MappedFile& source,
   Flush();
   std::uint64_t copied = 0;
   while (copied < size) {
-    auto at = static_cast<off_t>(offset + copied);
+    const auto at = static_cast<std::int64_t>(offset + copied);
     const auto piece = static_cast<std::size_t>(
         std::min<std::uint64_t>(size - copied, kRangeSize));
-    const ssize_t count = io::Retry([&] {
-      return options_.calls->copy_range(source.fd(), &at, fd_.get(), piece);
+    const std::ptrdiff_t count = io::Retry([&] {
+      return options_.calls->copy_range(source.fd(), at, fd_.get(), piece);
     });
-    if (count < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG ||
-                      errno == EIO)) {
+    if (count < 0 && (io::MeansFull(errno) || errno == EIO)) {
       FailToWrite(errno);
     }
     if (count <= 0) {
@@ -209,7 +193,7 @@ std::uint64_t OutputFile::CopyRange(const MappedFile& source,
 
 void OutputFile::Flush() {
   for (std::size_t done = 0; done < buffered_;) {
-    const ssize_t count = io::Retry([&] {
+    const std::ptrdiff_t count = io::Retry([&] {
       return options_.calls->write(fd_.get(), buffer_.data() + done,
                                    buffered_ - done);
     });
@@ -241,20 +225,18 @@ void OutputFile::Finish() {
   const io::SystemCalls& calls = *options_.calls;
   Flush();
   if (reserved_ > flushed_ &&
-      calls.ftruncate(fd_.get(), static_cast<off_t>(flushed_)) != 0) {
+      calls.truncate(fd_.get(), static_cast<std::int64_t>(flushed_)) != 0) {
     FailToWrite(errno);
   }
-  if (options_.mode && calls.fchmod(fd_.get(), *options_.mode & 0777) != 0) {
+  if (options_.mode && calls.chmod(fd_.get(), *options_.mode & 0777) != 0) {
     FailToWrite(errno);
   }
   if (options_.fsync &&
       io::Retry([&] { return calls.fsync(fd_.get()); }) != 0) {
     FailToWrite(errno);
   }
-  // Network file systems tell of a full disk when a descriptor is closed. It
-  // must be known before the rename, and the lock must stay: close a copy.
-  const int copy = fcntl(fd_.get(), F_DUPFD_CLOEXEC, 3);
-  if (copy >= 0 && close(copy) != 0 && errno != EINTR) FailToWrite(errno);
+  // It must be known before the rename, and the lock must stay.
+  if (io::CloseCopy(fd_.get()) != 0) FailToWrite(errno);
 }
 
 // Gives the unnamed file its final name, or a temporary one where the final
@@ -291,8 +273,8 @@ bool OutputFile::RenameIntoPlace() {
 }
 
 void OutputFile::SyncFolder() {
-  const io::Descriptor folder(
-      open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const io::Descriptor folder(io::OpenFolder(folder_.c_str()));
+  if (folder.get() < 0 && errno == EINVAL) return;
   if (folder.get() < 0) FailToWrite(errno);
   const int result =
       io::Retry([&] { return options_.calls->fsync(folder.get()); });
@@ -301,8 +283,7 @@ void OutputFile::SyncFolder() {
 }
 
 void OutputFile::FailToWrite(int error) const {
-  struct stat status;
-  if (error == ENOENT && stat(folder_.c_str(), &status) != 0) {
+  if (error == ENOENT && !io::StatusOf(folder_)) {
     Fail(ErrorKind::kOutput,
          "{}: could not write: the folder {} does not exist", path_, folder_);
   }

@@ -7,14 +7,12 @@
 //   input.CheckUnchanged();
 //   out.Commit();
 //
-// Until Commit() the file has no name (O_TMPFILE) where the file system can do
-// that, else a name `.onnx-tag-XXXXXX` in the same folder, locked with flock as
-// long as its writer lives. A crash leaves nothing in the first case; in the
+// Until Commit() the file has no name (O_TMPFILE) where the system can do that,
+// else a name `.onnx-tag-XXXXXX` in the same folder, locked as long as its
+// writer lives. A crash leaves nothing in the first case; in the
 // second a later run that finds the lock free removes it.
 #ifndef ONNX_TAG_IO_OUTPUT_FILE_H_
 #define ONNX_TAG_IO_OUTPUT_FILE_H_
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
@@ -32,7 +30,7 @@ namespace onnx_tag {
 
 struct OutputOptions {
   // Permission bits of the new file; without, 0666 less the umask.
-  std::optional<mode_t> mode;
+  std::optional<unsigned> mode;
   // Whether Commit() returns only after the disk has file and name.
   bool fsync = false;
   // Whether a file of that name may be replaced. Without, Commit() fails if

@@ -1,78 +1,99 @@
 #include "io/paths.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <system_error>
 
 #include "io/descriptor.h"
+#include "io/file_status.h"
 #include "io/inputs.h"
+#include "io/system_calls.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
 
+std::filesystem::path ToPath(std::string_view name) {
+  return std::filesystem::path(std::u8string(name.begin(), name.end()));
+}
+
+std::string ToText(const std::filesystem::path& path) {
+  const std::u8string text = path.generic_u8string();
+  return std::string(text.begin(), text.end());
+}
+
+bool IsRegularFile(const std::string& path) {
+  const auto status = io::StatusOf(path);
+  return status && status->regular();
+}
+
+bool IsSymlink(const std::string& path) {
+  const auto status = io::StatusOfLink(path);
+  return status && status->kind == io::FileKind::kLink;
+}
+
+bool Exists(const std::string& path) {
+  return io::StatusOfLink(path).has_value();
+}
+
 std::string ParentFolder(std::string_view path) {
-  const std::size_t slash = path.find_last_of('/');
-  if (slash == std::string_view::npos) return ".";
-  return slash == 0 ? "/" : std::string(path.substr(0, slash));
+  std::size_t end = path.size();
+  while (end > 0 && !IsSeparator(path[end - 1])) --end;
+  if (end == 0) return ".";
+  return std::string(path.substr(0, end == 1 ? 1 : end - 1));
 }
 
 bool SameFile(const std::string& a, const std::string& b) {
-  struct stat first, second;
-  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  const auto first = io::StatusOf(a);
+  const auto second = io::StatusOf(b);
+  return first && second && first->id == second->id;
 }
 
 std::string FileKeys::Of(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (fs::is_symlink(fs::symlink_status(path, error))) {
-    const fs::path target = fs::canonical(path, error);
-    if (!error) return target.string();
+  if (IsSymlink(path)) {
+    if (const auto target = RealPath(path)) return io::FoldName(*target);
   }
   const std::string parent = ParentFolder(path);
   const auto [at, added] = folders_.try_emplace(parent);
   if (added) {
-    const fs::path real = fs::weakly_canonical(parent, error);
-    at->second = error ? parent : real.string();
+    // A folder that is still to be made: the part of its name that exists.
+    std::filesystem::path above = ToPath(parent);
+    std::filesystem::path below;
+    std::optional<std::string> real = RealPath(parent);
+    while (!real && above.has_filename()) {
+      below = above.filename() / below;
+      above = above.parent_path();
+      real = RealPath(above.empty() ? "." : ToText(above));
+    }
+    at->second =
+        real ? ToText((ToPath(*real) / below).lexically_normal()) : parent;
   }
-  return (fs::path(at->second) / fs::path(path).filename()).string();
+  return io::FoldName(ToText(ToPath(at->second) / ToPath(path).filename()));
 }
 
 std::optional<FileStamp> StampOf(const std::string& path) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return std::nullopt;
-  }
-  return FileStamp{static_cast<std::uint64_t>(status.st_size),
-                   std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 +
-                       status.st_mtim.tv_nsec};
+  const auto status = io::StatusOf(path);
+  if (!status || !status->regular()) return std::nullopt;
+  return FileStamp{status->size, status->modified};
 }
 
 std::string ReadWholeFile(const std::string& path, std::uint64_t limit) {
-  const io::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const io::Descriptor file(io::OpenStream(path.c_str()));
   if (file.get() < 0) {
     Fail(ErrorKind::kInput, "{}: could not read: {}", path,
          io::SystemMessage(errno));
   }
   io::RefuseAsStandardOutput(file.get(), path);
   std::string content;
-  struct stat status;
-  if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-      static_cast<std::uint64_t>(status.st_size) <= limit) {
-    content.reserve(static_cast<std::size_t>(status.st_size) + 1);
+  const auto status = io::StatusOf(file.get());
+  if (status && status->regular() && status->size <= limit) {
+    content.reserve(static_cast<std::size_t>(status->size) + 1);
   }
   for (;;) {
     constexpr std::size_t kChunk = 64 * 1024;
     const std::size_t before = content.size();
     content.resize(std::max(content.capacity(), before + kChunk));
-    const ssize_t count = io::Retry([&] {
-      return read(file.get(), content.data() + before, content.size() - before);
-    });
+    const std::ptrdiff_t count = io::ReadSome(
+        file.get(), content.data() + before, content.size() - before);
     if (count < 0) {
       Fail(ErrorKind::kInput, "{}: could not read: {}", path,
            io::SystemMessage(errno));
@@ -85,11 +106,4 @@ std::string ReadWholeFile(const std::string& path, std::uint64_t limit) {
   }
 }
 
-namespace io {
-
-std::string SystemMessage(int error) {
-  return std::generic_category().message(error);
-}
-
-}  // namespace io
 }  // namespace onnx_tag

@@ -1,14 +1,33 @@
-// Questions about names of files, and whole small files.
+// Questions about names of files, and whole small files. Names are UTF-8 on
+// every system, and any bytes but '\\0' on POSIX.
 #ifndef ONNX_TAG_IO_PATHS_H_
 #define ONNX_TAG_IO_PATHS_H_
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 namespace onnx_tag {
+
+// '/', and on Windows '\\' too.
+bool IsSeparator(char c);
+
+// For work on the text of a name. A std::string would be read in the code page
+// of the user on Windows.
+std::filesystem::path ToPath(std::string_view name);
+// With '/' on every system.
+std::string ToText(const std::filesystem::path& path);
+
+// A regular file, through links; a link itself; anything of that name.
+bool IsRegularFile(const std::string& path);
+bool IsSymlink(const std::string& path);
+bool Exists(const std::string& path);
+
+// The absolute name without links; none where there is no such file.
+std::optional<std::string> RealPath(const std::string& path);
 
 // The folder a name stands in: "out" for "out/x", "." for "x", "/" for "/x".
 std::string ParentFolder(std::string_view path);
@@ -42,6 +61,13 @@ namespace io {
 
 // What the system says about an errno value: "No space left on device".
 std::string SystemMessage(int error);
+
+// A second name for a file. -1, and errno, where it fails.
+int MakeHardLink(const std::string& source, const std::string& target);
+int MakeSymbolicLink(const std::string& source, const std::string& target);
+
+// A name as the file system compares it.
+std::string FoldName(std::string_view name);
 
 }  // namespace io
 }  // namespace onnx_tag

@@ -2,8 +2,6 @@
 #ifndef ONNX_TAG_IO_SIGNALS_H_
 #define ONNX_TAG_IO_SIGNALS_H_
 
-#include <signal.h>
-
 #include <string>
 
 namespace onnx_tag {
@@ -11,7 +9,9 @@ namespace onnx_tag {
 // SIGINT, SIGTERM and SIGHUP remove temporary files and end the program with
 // 128 + the signal's number, unless they were ignored when it started (nohup, a
 // job in the background). SIGPIPE and SIGXFSZ are ignored: a closed pipe and a
-// file past the user's limit are failed writes.
+// file past the user's limit are failed writes. On Windows Ctrl-C and
+// Ctrl-Break end it with 130, a closed window and the end of the session with
+// 143.
 void InstallSignalHandlers();
 
 namespace io {
@@ -47,10 +47,10 @@ class NamingScope {
   ~NamingScope();
   NamingScope(const NamingScope&) = delete;
   NamingScope& operator=(const NamingScope&) = delete;
-
- private:
-  sigset_t before_;
 };
+
+// The files of all temporary names; for handlers.
+void RemoveTemporaryFiles();
 
 }  // namespace io
 }  // namespace onnx_tag

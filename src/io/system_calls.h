@@ -1,25 +1,31 @@
 // The system calls an OutputFile makes, so that tests can let each of them
-// fail, do half its work, or be the last thing the process does.
+// fail, do half its work, or be the last thing the process does. They fail as
+// POSIX's do: -1, and errno.
 #ifndef ONNX_TAG_IO_SYSTEM_CALLS_H_
 #define ONNX_TAG_IO_SYSTEM_CALLS_H_
 
-#include <sys/types.h>
-
 #include <cstddef>
+#include <cstdint>
 
 namespace onnx_tag::io {
 
 struct SystemCalls {
-  int (*open)(const char* path, int flags, mode_t mode);
-  ssize_t (*write)(int fd, const void* bytes, std::size_t size);
-  ssize_t (*pread)(int fd, void* bytes, std::size_t size, off_t offset);
-  // From `*offset` of `in` to the end of what is written to `out`.
-  ssize_t (*copy_range)(int in, off_t* offset, int out, std::size_t size);
-  int (*fallocate)(int fd, int mode, off_t offset, off_t size);
-  int (*ftruncate)(int fd, off_t size);
-  int (*fchmod)(int fd, mode_t mode);
+  // A file without a name; EOPNOTSUPP where the folder can have none.
+  int (*open_unnamed)(const char* folder, unsigned mode);
+  // Fails with EEXIST if `path` exists.
+  int (*open_new)(const char* path, unsigned mode);
+  std::ptrdiff_t (*write)(int fd, const void* bytes, std::size_t size);
+  std::ptrdiff_t (*pread)(int fd, void* bytes, std::size_t size,
+                          std::int64_t offset);
+  // From `offset` of `in` to the end of what is written to `out`.
+  std::ptrdiff_t (*copy_range)(int in, std::int64_t offset, int out,
+                               std::size_t size);
+  int (*reserve)(int fd, std::int64_t size);
+  int (*truncate)(int fd, std::int64_t size);
+  int (*chmod)(int fd, unsigned mode);
   int (*fsync)(int fd);
-  int (*flock)(int fd, int operation);
+  // Until the file is closed; EWOULDBLOCK if another process has the lock.
+  int (*lock)(int fd);
   // Gives the unnamed file `fd` the name `path`; never replaces one.
   int (*link)(int fd, const char* path);
   int (*rename)(const char* from, const char* to);
@@ -29,6 +35,30 @@ struct SystemCalls {
 };
 
 extern const SystemCalls kRealCalls;
+
+// The rest never fails in tests.
+
+// Whether the disk, a quota or a limit of the user ended the writing.
+bool MeansFull(int error);
+
+// Network file systems tell of a full disk when a descriptor is closed: closes
+// a copy of `fd`, which stays open and locked.
+int CloseCopy(int fd);
+
+// For fsync; EINVAL on systems whose folders need none.
+int OpenFolder(const char* path);
+
+// A file for reading, never waiting for a pipe; what is a folder opens too.
+int OpenForReading(const char* path);
+
+// The same, but waits until somebody writes to a pipe.
+int OpenStream(const char* path);
+
+// Up to `size` bytes, again after a signal; 0 at the end.
+std::ptrdiff_t ReadSome(int fd, void* bytes, std::size_t size);
+
+// A second descriptor that programs started from here do not get.
+int DuplicateDescriptor(int fd);
 
 }  // namespace onnx_tag::io
 

@@ -1,8 +1,6 @@
 // Tested by tests/io/terminal_test.cc, through pipes and a pseudo-terminal.
 #include "io/terminal.h"
 
-#include <poll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +8,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
-#include "io/descriptor.h"
+#include "io/console.h"
 #include "io/paths.h"
 
 namespace onnx_tag {
@@ -20,35 +18,12 @@ constexpr std::size_t kPendingLimit = 64 * 1024;
 constexpr auto kRefresh = std::chrono::milliseconds(1000 / 6);
 constexpr std::string_view kEraseLine = "\r\x1b[K";
 
-// 0, or the errno of what went wrong.
-int WriteAll(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count =
-        io::Retry([&] { return write(fd, text.data(), text.size()); });
-    if (count < 0 && errno == EAGAIN) {
-      // Somebody made the pipe non-blocking; we have nothing else to do.
-      pollfd wait = {fd, POLLOUT, 0};
-      poll(&wait, 1, -1);
-    } else if (count < 0) {
-      return errno;
-    } else {
-      text.remove_prefix(static_cast<std::size_t>(count));
-    }
-  }
-  return 0;
-}
-
 bool WantsColor(ColorMode mode, bool is_terminal) {
   if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
   const char* const no_color = std::getenv("NO_COLOR");
   if (no_color != nullptr && *no_color != '\0') return false;
   const char* const term = std::getenv("TERM");
   return is_terminal && (term == nullptr || std::string_view(term) != "dumb");
-}
-
-std::size_t ColumnsOf(int fd) {
-  winsize size = {};
-  return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 // The first `columns` characters of `text`, taking each as one column wide.
@@ -71,13 +46,13 @@ Terminal::Terminal(const TerminalOptions& options)
 
 Terminal::Terminal(int out, int err, const TerminalOptions& options)
     : out_(out), err_(err), options_(options) {
-  out_is_terminal_ = isatty(out) == 1;
-  err_is_terminal_ = isatty(err) == 1;
+  out_is_terminal_ = io::IsTerminal(out);
+  err_is_terminal_ = io::IsTerminal(err);
   color_out_ = WantsColor(options.color, out_is_terminal_);
   color_err_ = WantsColor(options.color, err_is_terminal_);
   shows_progress_ = !options.quiet && (err_is_terminal_ || options.progress);
   for (const int fd : {out, err}) {
-    if (const std::size_t columns = ColumnsOf(fd); columns > 0) {
+    if (const std::size_t columns = io::ColumnsOf(fd); columns > 0) {
       width_ = columns;
       break;
     }
@@ -106,7 +81,7 @@ void Terminal::Complain(std::string_view text) {
   EraseProgress();
   // On one screen, in the order in which they were said.
   if (out_is_terminal_) WriteOut();
-  WriteAll(err_, text);
+  io::WriteAll(err_, text);
 }
 
 void Terminal::Progress(std::string_view line) {
@@ -124,7 +99,7 @@ void Terminal::Progress(std::string_view line) {
   } else {
     drawn.append(line).append("\n");
   }
-  WriteAll(err_, drawn);
+  io::WriteAll(err_, drawn);
 }
 
 void Terminal::EndProgress() {
@@ -144,13 +119,13 @@ void Terminal::Flush() {
 }
 
 void Terminal::WriteOut() {
-  if (error_ == 0) error_ = WriteAll(out_, pending_);
+  if (error_ == 0) error_ = io::WriteAll(out_, pending_);
   pending_.clear();
 }
 
 void Terminal::EraseProgress() {
   if (!progress_drawn_) return;
-  WriteAll(err_, kEraseLine);
+  io::WriteAll(err_, kEraseLine);
   progress_drawn_ = false;
 }
 

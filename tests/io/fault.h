@@ -3,9 +3,7 @@
 #ifndef ONNX_TAG_TESTS_IO_FAULT_H_
 #define ONNX_TAG_TESTS_IO_FAULT_H_
 
-#include <fcntl.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -57,40 +55,43 @@ inline bool FailsAlways(const std::string& call) {
 inline constexpr const io::SystemCalls& kReal = io::kRealCalls;
 
 inline const io::SystemCalls kFaultyCalls = {
-    [](const char* path, int flags, mode_t mode) {
-      if ((flags & O_TMPFILE) == O_TMPFILE && fault.no_unnamed_files) {
+    [](const char* folder, unsigned mode) {
+      if (fault.no_unnamed_files) {
         errno = EOPNOTSUPP;
         return -1;
       }
-      return Fails("open") ? -1 : kReal.open(path, flags, mode);
+      return Fails("open") ? -1 : kReal.open_unnamed(folder, mode);
     },
-    [](int fd, const void* bytes, std::size_t size) -> ssize_t {
+    [](const char* path, unsigned mode) {
+      return Fails("open") ? -1 : kReal.open_new(path, mode);
+    },
+    [](int fd, const void* bytes, std::size_t size) -> std::ptrdiff_t {
       if (Fails("write")) return -1;
       return kReal.write(fd, bytes, std::min(size, fault.longest_write));
     },
-    [](int fd, void* bytes, std::size_t size, off_t offset) -> ssize_t {
+    [](int fd, void* bytes, std::size_t size,
+       std::int64_t offset) -> std::ptrdiff_t {
       if (Fails("pread")) return -1;
       return kReal.pread(fd, bytes, std::min(size, fault.longest_write),
                          offset);
     },
-    [](int in, off_t* offset, int out, std::size_t size) -> ssize_t {
+    [](int in, std::int64_t offset, int out,
+       std::size_t size) -> std::ptrdiff_t {
       if (Fails("copy_range")) return -1;
       return kReal.copy_range(in, offset, out,
                               std::min(size, fault.longest_write));
     },
-    [](int fd, int mode, off_t offset, off_t size) {
-      return Fails("fallocate") ? -1 : kReal.fallocate(fd, mode, offset, size);
+    [](int fd, std::int64_t size) {
+      return Fails("fallocate") ? -1 : kReal.reserve(fd, size);
     },
-    [](int fd, off_t size) {
-      return FailsAlways("ftruncate") ? -1 : kReal.ftruncate(fd, size);
+    [](int fd, std::int64_t size) {
+      return FailsAlways("ftruncate") ? -1 : kReal.truncate(fd, size);
     },
-    [](int fd, mode_t mode) {
-      return FailsAlways("fchmod") ? -1 : kReal.fchmod(fd, mode);
+    [](int fd, unsigned mode) {
+      return FailsAlways("fchmod") ? -1 : kReal.chmod(fd, mode);
     },
     [](int fd) { return Fails("fsync") ? -1 : kReal.fsync(fd); },
-    [](int fd, int operation) {
-      return FailsAlways("flock") ? -1 : kReal.flock(fd, operation);
-    },
+    [](int fd) { return FailsAlways("flock") ? -1 : kReal.lock(fd); },
     [](int fd, const char* path) {
       return FailsAlways("link") ? -1 : kReal.link(fd, path);
     },

@@ -1,12 +1,10 @@
 // The command `tag`, for one model and for many. Tested by
 // tests/commands/batch_test.cc and tests/cli/cases/batch.txt.
 #include <fmt/core.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <map>
 #include <thread>
 #include <unordered_map>
@@ -20,6 +18,7 @@
 #include "commands/read/tagged_model.h"
 #include "commands/write/tag_file.h"
 #include "io/inputs.h"
+#include "io/limits.h"
 #include "io/paths.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"
@@ -34,12 +33,7 @@ namespace {
 // model. The models are read only if there is a file to replace.
 void RefuseWeights(const std::vector<FoundModel>& models,
                    const std::vector<std::string>& outputs) {
-  std::error_code error;
-  if (std::none_of(outputs.begin(), outputs.end(), [&](const auto& output) {
-        return std::filesystem::is_regular_file(output, error);
-      })) {
-    return;
-  }
+  if (std::none_of(outputs.begin(), outputs.end(), IsRegularFile)) return;
   Inputs inputs;
   AddModelInputs(models, inputs);
   for (const std::string& output : outputs) {
@@ -97,16 +91,13 @@ double SecondsSince(Clock::time_point start) {
 
 // Threads beyond the files that may be open would only fail.
 std::size_t ThreadsFor(const TagOptions& options) {
-  constexpr rlim_t kOthers = 16;
-  constexpr rlim_t kOfAThread = 6;
+  constexpr std::size_t kOthers = 16;
+  constexpr std::size_t kOfAThread = 6;
   std::size_t threads = options.jobs;
   if (threads == 0) threads = std::thread::hardware_concurrency();
-  rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-      limit.rlim_cur != RLIM_INFINITY) {
-    const rlim_t free = limit.rlim_cur > kOthers ? limit.rlim_cur - kOthers : 0;
-    threads = std::min<std::size_t>(threads, free / kOfAThread);
-  }
+  const std::size_t limit = OpenFileLimit();
+  const std::size_t free = limit > kOthers ? limit - kOthers : 0;
+  threads = std::min(threads, free / kOfAThread);
   return std::max<std::size_t>(threads, 1);
 }
 

@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -9,6 +8,7 @@
 #include "commands/read/coverage.h"
 #include "commands/read/nodes.h"
 #include "commands/read/tagged_model.h"
+#include "io/paths.h"
 #include "onnx_tag/error.h"
 #include "protobuf/verify.h"
 #include "render/reports.h"
@@ -49,8 +49,7 @@ std::string SidecarToCheck(const CheckOptions& options) {
   if (!options.source.sidecar.empty()) return options.source.sidecar;
   if (options.model == "-") return "";
   for (const std::string& path : SidecarsBeside(options.model)) {
-    std::error_code error;
-    if (std::filesystem::is_regular_file(path, error)) return path;
+    if (IsRegularFile(path)) return path;
   }
   return "";
 }

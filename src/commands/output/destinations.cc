@@ -50,7 +50,7 @@ std::string WithoutOnnx(const std::string& path) {
 }
 
 std::string FileName(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
+  return ToText(ToPath(path).filename());
 }
 
 std::string ModelDestination(const std::string& input,
@@ -102,32 +102,32 @@ bool HasDotDot(const fs::path& path) {
 }
 
 Reach ReachOf(const std::string& model, const std::string& location,
-              const fs::path& path) {
-  if (location.find('\0') != std::string::npos ||
-      fs::path(location).is_absolute() || HasDotDot(location)) {
+              const std::string& path) {
+  const fs::path named = ToPath(location);
+  if (location.find('\0') != std::string::npos || named.has_root_path() ||
+      HasDotDot(named)) {
     return Reach::kOutside;
   }
-  std::error_code error;
-  if (!fs::is_regular_file(fs::status(path, error))) return Reach::kMissing;
-  const fs::path real = fs::canonical(path, error);
-  if (error) return Reach::kMissing;
+  if (!IsRegularFile(path)) return Reach::kMissing;
+  const std::optional<std::string> found = RealPath(path);
+  if (!found) return Reach::kMissing;
+  const fs::path real = ToPath(*found);
   // Where a cache holds model and weights as links into one folder of blobs,
   // that folder is the model's, too.
-  const fs::path folder = fs::canonical(ParentFolder(model), error);
-  const fs::path real_folder = fs::canonical(model, error).parent_path();
-  return IsUnder(folder, real) || (!error && IsUnder(real_folder, real))
-             ? Reach::kInside
-             : Reach::kOutside;
+  const std::optional<std::string> folder = RealPath(ParentFolder(model));
+  const std::optional<std::string> target = RealPath(model);
+  const bool inside = (folder && IsUnder(ToPath(*folder), real)) ||
+                      (target && IsUnder(ToPath(*target).parent_path(), real));
+  return inside ? Reach::kInside : Reach::kOutside;
 }
 
 std::vector<DataFile> FindData(const ModelFile& file) {
   std::vector<DataFile> found;
-  const fs::path folder = ParentFolder(file.path());
+  const std::string folder = ParentFolder(file.path());
   for (const std::string_view name : file.model().external_files()) {
     const std::string location(name);
-    const fs::path path = folder / location;
-    found.push_back(
-        {location, path.string(), ReachOf(file.path(), location, path)});
+    const std::string path = ToText(ToPath(folder) / ToPath(location));
+    found.push_back({location, path, ReachOf(file.path(), location, path)});
   }
   return found;
 }
@@ -200,7 +200,7 @@ void CarryExternalData(const ModelFile& file, const std::string& output,
   }
   for (const DataFile& data : found) {
     if (data.reach != Reach::kInside) continue;  // warned of
-    outputs.AddData(data.path, (fs::path(folder) / data.location).string(),
+    outputs.AddData(data.path, JoinPath(folder, data.location),
                     choice == DataChoice::kLink);
   }
 }

@@ -5,9 +5,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <unordered_map>
 
+#include "io/file_status.h"
 #include "io/folder.h"
 #include "io/link_file.h"
 #include "io/paths.h"
@@ -18,7 +18,6 @@
 namespace onnx_tag {
 namespace {
 
-namespace fs = std::filesystem;
 using Kind = PendingOutputs::Kind;
 
 // Large spans go in steps: memory behind a step is given back, and the
@@ -138,18 +137,11 @@ bool IsModel(Kind kind) {
   return kind == Kind::kTaggedModel || kind == Kind::kModel;
 }
 
-bool IsSymlink(const std::string& path) {
-  std::error_code error;
-  return fs::is_symlink(fs::symlink_status(path, error));
-}
-
 // The file a name stands for. A link stays a link, and what it leads to is
 // replaced, as `cp` and the shell do it.
 std::string TargetOf(const std::string& path) {
   if (!IsSymlink(path)) return path;
-  std::error_code error;
-  const fs::path target = fs::canonical(path, error);
-  return error ? path : target.string();
+  return RealPath(path).value_or(path);
 }
 
 // The option that gives an output another name.
@@ -267,15 +259,14 @@ PendingOutputs::Fate PendingOutputs::JudgeStreamed(const Output& output) const {
 
 PendingOutputs::Fate PendingOutputs::Judge(const Output& output) const {
   if (output.path == "-") return JudgeStreamed(output);
-  std::error_code error;
-  const fs::file_status status = fs::symlink_status(output.target, error);
-  if (!fs::exists(status)) return Fate::kCreated;
-  if (fs::is_directory(status)) {
+  const auto status = io::StatusOfLink(output.target);
+  if (!status) return Fate::kCreated;
+  if (status->kind == io::FileKind::kFolder) {
     Fail(ErrorKind::kOutput,
          "{}: is a folder\n  name a file in it, or give --out-dir",
          output.path);
   }
-  if (!fs::is_regular_file(status) && !fs::is_symlink(status)) {
+  if (!status->regular() && status->kind != io::FileKind::kLink) {
     // Renamed over /dev/null, a file would break the whole system.
     Fail(ErrorKind::kOutput,
          "{}: is a device or a pipe; it is never replaced\n  write to "

@@ -40,11 +40,13 @@ bool IsOurOutput(std::string_view name) {
 // "../a/./b" -> "a/b", "/a/b" -> "a/b": never out of --out-dir.
 std::string Mirrored(const std::string& folder) {
   fs::path inside;
-  for (const fs::path& part : fs::path(folder).lexically_normal()) {
-    if (part == ".." || part == "." || part == "/" || part.empty()) continue;
+  for (const fs::path& part : ToPath(folder).lexically_normal()) {
+    if (part == ".." || part == "." || part.empty()) continue;
+    // "/", and a drive of Windows.
+    if (part == part.root_directory() || part == part.root_name()) continue;
     inside /= part;
   }
-  return inside.string();
+  return ToText(inside);
 }
 
 class Finder {
@@ -90,7 +92,7 @@ class Finder {
 
   void AddModel(const std::string& path, const std::string& folder) {
     // By name, not by file: two links to one model are two models.
-    const std::string key = fs::path(path).lexically_normal().string();
+    const std::string key = ToText(ToPath(path).lexically_normal());
     if (!seen_.insert(key).second) return;
     io::RefuseAsStandardOutput(path);
     found_.push_back({path, folder, ""});

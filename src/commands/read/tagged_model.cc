@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <optional>
 
 #include "base/interner.h"
@@ -86,8 +85,7 @@ std::optional<FoundSidecar> FindSidecar(const std::string& path,
     candidates = SidecarsBeside(path);
   }
   for (const std::string& candidate : candidates) {
-    std::error_code error;
-    if (!named && !std::filesystem::is_regular_file(candidate, error)) continue;
+    if (!named && !IsRegularFile(candidate)) continue;
     try {
       Sidecar sidecar = ReadMapped(candidate, ReadSidecar);
       if (model == nullptr || BelongsTo(sidecar, *model)) {

@@ -1,5 +1,3 @@
-#include <filesystem>
-
 #include "commands/commands.h"
 #include "commands/output/destinations.h"
 #include "commands/output/pending_outputs.h"
@@ -83,25 +81,24 @@ class Pages {
     return loaded;
   }
   std::string Inside(const std::string& name) const {
-    return (std::filesystem::path(options_.folder) / name).string();
+    return JoinPath(options_.folder, name);
   }
 
   ZooEntry Entry(const FoundModel& found) {
     ZooEntry entry;
-    const std::filesystem::path inside =
-        std::filesystem::path(found.folder) / FileName(found.path);
+    const std::string inside = JoinPath(found.folder, FileName(found.path));
     try {
       if (!found.error.empty()) throw Error(ErrorKind::kInput, found.error);
       const ReportedModel reported = Load(found.path);
       entry = DescribeForZoo(reported);
-      const std::string page = WithoutOnnx(inside.string()) + ".report.html";
+      const std::string page = WithoutOnnx(inside) + ".report.html";
       Write(Inside(page), ModelReportJson(reported), true);
       entry.page = page;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInput) throw;
       entry.error = error.what();
     }
-    entry.file = inside.string();
+    entry.file = inside;
     return entry;
   }
 

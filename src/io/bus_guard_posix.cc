@@ -1,6 +1,4 @@
 // Tested by tests/io/mapped_file_test.cc.
-#include "io/bus_guard.h"
-
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +8,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <mutex>
+
+#include "io/bus_guard.h"
 
 namespace onnx_tag::io {
 namespace {

@@ -1,0 +1,52 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "io/mapping.h"
+#include "io/system_posix.h"
+
+namespace onnx_tag::io {
+namespace {
+
+char* PointerOrNull(void* memory) {
+  return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
+}
+
+}  // namespace
+
+std::uint64_t PageSize() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+const char* MapFile(int fd, std::size_t size) {
+  char* const data =
+      PointerOrNull(mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0));
+  // See FileWalk for what is read ahead instead.
+  if (data != nullptr) madvise(data, size, MADV_RANDOM);
+  return data;
+}
+
+void UnmapFile(const char* data, std::size_t size) {
+  munmap(const_cast<char*>(data), size);
+}
+
+char* AllocatePages(std::size_t size) {
+  return PointerOrNull(mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                            0));
+}
+
+char* GrowPages(char* data, std::size_t size, std::size_t wanted) {
+  return PointerOrNull(MoveMemory(data, size, wanted));
+}
+
+void FreePages(char* data, std::size_t size) { munmap(data, size); }
+
+void ReleasePages(const char* begin, std::size_t size) {
+  madvise(const_cast<char*>(begin), size, MADV_DONTNEED);
+}
+
+void PrefetchPages(const char* begin, std::size_t size) {
+  madvise(const_cast<char*>(begin), size, MADV_WILLNEED);
+}
+
+}  // namespace onnx_tag::io
