@@ -1,0 +1,4 @@
+set(CMAKE_SYSTEM_NAME Darwin)
+set(CMAKE_SYSTEM_PROCESSOR arm64)
+set(ONNX_TAG_ZIG_TARGET aarch64-macos.12.0)
+include(${CMAKE_CURRENT_LIST_DIR}/zig.cmake)

@@ -1,0 +1,4 @@
+set(CMAKE_SYSTEM_NAME Windows)
+set(CMAKE_SYSTEM_PROCESSOR ARM64)
+set(ONNX_TAG_ZIG_TARGET aarch64-windows-gnu)
+include(${CMAKE_CURRENT_LIST_DIR}/zig.cmake)
