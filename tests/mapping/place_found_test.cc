@@ -131,5 +131,51 @@ TEST(PlaceFoundTest, AnExplanationSaysThatNamesAreInvented) {
                                   HasSubstr("invented")));
 }
 
+TEST(PlaceFoundTest, GraphsWithoutDataAreMapped) {
+  Net empty;
+  EXPECT_EQ(CountTags(Mapped(empty.model(), NoBook()).tagging()).nodes, 0u);
+
+  Net constants;
+  for (int i = 0; i < 3; ++i) constants.Node("Constant", {});
+  EXPECT_EQ(CountTags(Mapped(constants.model(), NoBook()).tagging()).nodes, 3u);
+}
+
+TEST(PlaceFoundTest, OneLayerAloneIsInModules) {
+  Net net;
+  net.Output(net.Layer("x", 8));
+  const Coverage coverage = CountTags(Mapped(net.model(), NoBook()).tagging());
+  EXPECT_EQ(coverage.found(), coverage.nodes);
+}
+
+TEST(PlaceFoundTest, PartsThatAreNotConnectedAreBothInModules) {
+  Net net;
+  net.graph()->add_input()->set_name("y");
+  std::string x = "x";
+  std::string y = "y";
+  for (int i = 0; i < 3; ++i) x = net.Layer(x, 8);
+  for (int i = 0; i < 3; ++i) y = net.Block(y, 8, 8);
+  net.Output(x);
+  net.Output(y);
+  const Mapped mapped(net.model(), NoBook());
+  const Coverage coverage = CountTags(mapped.tagging());
+  EXPECT_EQ(coverage.found(), coverage.nodes);
+}
+
+TEST(PlaceFoundTest, ManyEqualBlocksAreOneList) {
+  Net net;
+  std::string x = "x";
+  for (int i = 0; i < 2000; ++i) x = net.Block(x, 8, 8);
+  net.Output(x);
+  const Mapped mapped(net.model(), NoBook());
+  const Tagging& tagging = mapped.tagging();
+  EXPECT_EQ(CountTags(tagging).found(), CountTags(tagging).nodes);
+  std::size_t last = 0;
+  for (const FoundBlock& block : tagging.found) {
+    last += block.description.find(" 1999 of 2000 equal blocks") !=
+            std::string::npos;
+  }
+  EXPECT_EQ(last, 1u);
+}
+
 }  // namespace
 }  // namespace onnx_tag::test
