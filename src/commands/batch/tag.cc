@@ -124,6 +124,7 @@ class Sums {
     any_ = true;
     coverage_.nodes += one.nodes;
     coverage_.tagged += one.tagged;
+    coverage_.sure += one.sure;
     const auto add = [](auto& sums, const auto& counts) {
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += counts[i];
     };
@@ -151,7 +152,7 @@ class Sums {
   std::map<std::string, std::uint64_t> without_tags_;
 };
 
-// "5 nodes, ... 0 untagged; wrote out/bert.tagged.onnx"
+// "5 nodes: ... 0 untagged; wrote out/bert.tagged.onnx"
 std::string LineOf(const TagReport& report) {
   const std::string line = CoverageText(report.coverage);
   if (report.current) return line + "; up to date";

@@ -142,9 +142,8 @@ void AddText(const CheckOptions& options, const Checked& checked,
                 WithThousands(count - kMostOfRule), rule);
   }
   const Coverage coverage = CountTags(checked.tagging);
-  result.Line("{}: {}, {} tagged ({}), {}: {}", options.model,
-              Count(coverage.nodes, "node"), WithThousands(coverage.tagged),
-              PercentText(coverage.tagged, coverage.nodes), checked.tags_from,
+  result.Line("{}: {}, {}: {}", options.model, CoverageText(coverage),
+              checked.tags_from,
               checked.findings.empty()
                   ? "no findings"
                   : Count(checked.findings.size(), "finding"));

@@ -151,6 +151,12 @@ std::string ConfidenceText(const Coverage& coverage) {
   return text;
 }
 
+std::string SureText(const Coverage& coverage) {
+  return fmt::format(
+      "{} sure, {} found, {} guessed", WithThousands(coverage.sure),
+      WithThousands(coverage.found()), WithThousands(coverage.guessed()));
+}
+
 std::string PercentText(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0 || part == whole) return "100 %";
   if (part == 0) return "0 %";
@@ -161,11 +167,7 @@ std::string PercentText(std::uint64_t part, std::uint64_t whole) {
 
 std::string CoverageText(const Coverage& coverage) {
   std::string text =
-      fmt::format("{}, {} tagged ({})", Count(coverage.nodes, "node"),
-                  WithThousands(coverage.tagged),
-                  PercentText(coverage.tagged, coverage.nodes));
-  const std::string confidence = ConfidenceText(coverage);
-  if (!confidence.empty()) text += ": " + confidence;
+      fmt::format("{}: {}", Count(coverage.nodes, "node"), SureText(coverage));
   // Tagged, since the strategy promises it, but no module was found for them.
   const std::uint64_t auxiliary =
       coverage.by_source[static_cast<std::size_t>(Source::kAuxiliary)];
@@ -173,7 +175,7 @@ std::string CoverageText(const Coverage& coverage) {
     text += fmt::format(" ({} of them auxiliary)", WithThousands(auxiliary));
   }
   return text +
-         fmt::format("; {} untagged", WithThousands(coverage.untagged()));
+         fmt::format(", {} untagged", WithThousands(coverage.untagged()));
 }
 
 Datum::Members TaggedMembers(const Coverage& coverage) {

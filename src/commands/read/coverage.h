@@ -14,8 +14,12 @@
 
 namespace onnx_tag {
 
-// "5 nodes, 4 tagged (80.0 %): 4 certain; 1 untagged"
+// "9 nodes: 4 sure, 3 found, 1 guessed, 1 untagged"
 std::string CoverageText(const Coverage& coverage);
+
+// "4 sure, 3 found, 1 guessed": medium or better, in blocks found in the graph
+// alone, low.
+std::string SureText(const Coverage& coverage);
 
 // "120 certain, 16 high"; "" where nothing is tagged.
 std::string ConfidenceText(const Coverage& coverage);

@@ -240,10 +240,13 @@ std::string Sentence(const Model& model, const Tagging& tagging, NodeId node) {
   std::string does = WhatItDoes(tagging.roles[tag.role], model.OpType(node));
   if (does.empty()) does = "belongs to a module";
   const std::string class_text = ClassText(tagging, tag.module);
-  return Message("This {} {}: {}{}{}; {}", op, does,
+  return Message("This {} {}: {}{}{}; {}{}", op, does,
                  tagging.modules.Shown(tag.module),
                  class_text.empty() ? "" : ", ", class_text,
-                 EnumToWord(kConfidenceNames, tag.confidence));
+                 EnumToWord(kConfidenceNames, tag.confidence),
+                 tag.source == Source::kStructure
+                     ? "; found in the graph, the name is invented"
+                     : "");
 }
 
 Result ExplainNode(const Model& model, const Tagging& tagging, NodeId node,

@@ -158,8 +158,10 @@ void AddHeader(const View& view, Result& result) {
   result.Line("  tagged      {} of {} ({}){}{}", WithThousands(coverage.tagged),
               WithThousands(coverage.nodes),
               PercentText(coverage.tagged, coverage.nodes),
-              coverage.tagged == 0 ? "" : ": ", ConfidenceText(coverage));
+              coverage.tagged == 0 ? "" : ": ",
+              coverage.tagged == 0 ? "" : SureText(coverage));
   if (coverage.tagged > 0) {
+    result.Line("  confidence  {}", ConfidenceText(coverage));
     result.Line("  evidence    {}",
                 CountsText(kSourceNames, coverage.by_source));
     result.Line("  roles       {}",
@@ -297,6 +299,13 @@ class TreeTable {
     if (row.modules.size() > 1) {
       (name.empty() ? label : name) += fmt::format(" ×{}", row.modules.size());
     }
+    // The modules below a found one are found, too.
+    const Tagging& tagging = view_->tagging;
+    if (tagging.FindFound(module) != nullptr &&
+        (row.depth == 0 ||
+         tagging.FindFound(tagging.modules.Parent(module)) == nullptr)) {
+      name += name.empty() ? "(found)" : " (found)";
+    }
     use(Row(NumbersOf(*view_, row.modules),
             {row.branch + label, Datum(name).Colored("36")}));
   }
@@ -366,13 +375,21 @@ void AddTotals(const View& view, Result& result) {
 std::uint64_t PlacedNodes(const Tagging& tagging) {
   return static_cast<std::uint64_t>(std::count_if(
       tagging.tags.begin(), tagging.tags.end(), [](const Tag& tag) {
-        return tag.tagged() && (tag.module != ModuleTree::kRoot ||
-                                tag.confidence > Confidence::kLow);
+        return tag.tagged() && tag.source != Source::kStructure &&
+               (tag.module != ModuleTree::kRoot ||
+                tag.confidence > Confidence::kLow);
       }));
 }
 
 void AddAdvice(const View& view, Result& result) {
   const Coverage& coverage = view.coverage;
+  if (!view.tagging.found.empty()) {
+    result.Line(
+        "\n{} found in the graph alone: the names are invented.",
+        view.tagging.found.size() == 1
+            ? "1 module is"
+            : WithThousands(view.tagging.found.size()) + " modules are");
+  }
   const std::uint64_t placed = PlacedNodes(view.tagging);
   if (2 * placed >= coverage.nodes) return;
   if (view.tagging.strategy == "usage_based") {
@@ -385,11 +402,12 @@ void AddAdvice(const View& view, Result& result) {
   }
   // Most nodes may be tagged, and still only the root may be known.
   const std::string share =
-      2 * coverage.tagged < coverage.nodes
-          ? "less than half of the nodes have a module"
-          : fmt::format("{} of {} tags only name the root, with low confidence",
-                        WithThousands(coverage.tagged - placed),
-                        WithThousands(coverage.tagged));
+      2 * (coverage.tagged - coverage.found()) < coverage.nodes
+          ? "less than half of the nodes have evidence of a module"
+          : fmt::format(
+                "{} of {} tags only name the root, with low confidence",
+                WithThousands(coverage.tagged - coverage.found() - placed),
+                WithThousands(coverage.tagged));
   const SidecarModel& about = view.model.about();
   result.Line("\n{}: the names say little about modules\n(dialect {}). {}",
               share, OrUnknown(about.dialect),
@@ -417,6 +435,12 @@ Datum ModuleValue(const View& view, ModuleId module) {
        {"total_nodes", view.counts.Total(module)},
        {"parameters", view.parameters.own[module]},
        {"total_parameters", view.total_parameters[module]}});
+  if (const FoundBlock* const block = tagging.FindFound(module)) {
+    object.Set("found", true);
+    if (!block->description.empty()) {
+      object.Set("description", block->description);
+    }
+  }
   if (view.sizes) {
     object.Add({{"bytes", view.sizes->own[module].bytes},
                 {"total_bytes", view.totals[module].bytes},
