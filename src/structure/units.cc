@@ -311,7 +311,7 @@ std::vector<Unit> Units::Classify(std::vector<Unit> units) const {
 }
 
 void Units::GiveClasses(std::vector<Unit>& units) const {
-  constexpr std::size_t kMostCompared = 256;
+  constexpr std::size_t kMostUnitsCompared = 256;
   struct Class {
     Role role;
     bool residual;
@@ -348,7 +348,8 @@ void Units::GiveClasses(std::vector<Unit>& units) const {
     Bag bag(atoms_, unit.atoms, once);
     double best = unit.residual ? 0.6 : 0.8;
     std::uint32_t found = static_cast<std::uint32_t>(classes.size());
-    for (std::size_t i = 0; i < std::min(classes.size(), kMostCompared); ++i) {
+    for (std::size_t i = 0; i < std::min(classes.size(), kMostUnitsCompared);
+         ++i) {
       const Class& other = classes[i];
       if (other.role != unit.role || other.residual != unit.residual) continue;
       if (!unit.residual &&
