@@ -240,6 +240,10 @@ GraphFacts GatherGraph(const Model& model);
 Evidence GatherEvidence(const GraphFacts& graph,
                         const WantedFacts& wanted = {});
 
+// Evidence for modules that another source names, such as another version of
+// the file: what the file shows without its own modules.
+Evidence GatherUnnamed(const GraphFacts& graph, ModuleTree modules);
+
 // What is left of the evidence when the nodes are placed: the facts about
 // modules. With a module for each node, scopes alone are 120 bytes a node, and
 // classes need as much.

@@ -6,14 +6,17 @@
 namespace onnx_tag {
 namespace {
 
-// If scopes and metadata of a file contain only the root, they are ignored.
-void SetAside(ScopeFacts& scopes, MetadataFacts& metadata) {
-  std::erase_if(metadata.metadata, [](const Claim& fact) {
-    return fact.module == ModuleTree::kRoot;
-  });
+void SetAside(ScopeFacts& scopes) {
   for (auto* const found : {&scopes.node_scope, &scopes.value_scope}) {
     for (ScopeId& scope : *found) scope = kNo<ScopeId>;
   }
+}
+
+// If scopes and metadata of a file contain only the root, they are ignored.
+void SetAside(MetadataFacts& metadata) {
+  std::erase_if(metadata.metadata, [](const Claim& fact) {
+    return fact.module == ModuleTree::kRoot;
+  });
 }
 
 }  // namespace
@@ -34,7 +37,8 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   if (std::optional<DialectFacts> keras = GatherKerasOnTorch(
           model, exporter, scopes, parameters, metadata, modules)) {
     names = std::move(*keras);
-    SetAside(scopes, metadata);
+    SetAside(scopes);
+    SetAside(metadata);
   }
   RecordedFacts recorded;
   if (!wanted.anchored) {
@@ -70,6 +74,37 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
           {std::move(attention)},
           {std::move(recipes)},
           {std::move(rules)},
+          {std::move(uses)},
+          model,
+          graph,
+          std::move(modules)};
+}
+
+Evidence GatherUnnamed(const GraphFacts& graph, ModuleTree modules) {
+  const Model& model = graph.model;
+  ExporterFacts exporter = RecognizeExporter(model);
+  ScopeFacts scopes = GatherScopes(model, exporter);
+  const FunctionTable functions(model, graph.calls);
+  ModuleTree own;
+  ParameterFacts parameters =
+      GatherParameters(graph, exporter, scopes, functions, own);
+  parameters.parameters = {};
+  for (ParameterId& id : parameters.value_parameter) id = kNo<ParameterId>;
+  parameters.module_has_parameter.assign(modules.size(), false);
+  SetAside(scopes);
+  ModuleUses uses = DescribeModules(modules, {}, parameters, {});
+  return {{std::move(exporter)},
+          {std::move(scopes)},
+          {std::move(parameters)},
+          {FunctionTable(model, graph.calls)},
+          {},
+          {},
+          {},
+          {},
+          {},
+          {},
+          {},
+          {},
           {std::move(uses)},
           model,
           graph,

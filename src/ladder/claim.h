@@ -25,6 +25,9 @@ enum StrategySet : std::uint8_t {
   kUsageBased = 2,
   kHtp = 4,
   kFxGraph = 8,
+  // Of a transfer: what belongs to nodes with a counterpart, and the rest.
+  kInserted = 16,
+  kNearby = 32,
 };
 
 struct Rung {

@@ -18,7 +18,8 @@ Confidence AfterAGuess(Confidence known) {
 
 }  // namespace
 
-Placing::Placing(const Matching& matching, const Tagging& tags)
+Placing::Placing(const Matching& matching, const Tagging& tags,
+                 const Model& model)
     : matching_(matching),
       to_(matching.to()),
       from_(matching.from()),
@@ -32,13 +33,13 @@ Placing::Placing(const Matching& matching, const Tagging& tags)
   PlaceByNames();
   PlaceByParameters();
   PlaceByResults();
-  PlaceQuantized();
   if (!strangers) {
-    PlaceGemmReshapes();
+    const GraphFacts graph = GatherGraph(model);
+    const Evidence evidence = GatherUnnamed(graph, tags.modules);
+    Climb(evidence, kInserted, &TransferCounts::helpers, Confidence::kHigh);
     PlaceInserted();
     PlaceByRegion();
-    PlaceHelpers();
-    PlaceNearby();
+    Climb(evidence, kNearby, &TransferCounts::nearby, Confidence::kLow);
   }
   FindOrigins();
 }
@@ -61,13 +62,6 @@ bool Placing::PlaceLike(NodeId to, NodeId from, FoundBy found,
   // If the old node has no tag, the new node gets none.
   places_[to] = {found, tag.module, from, std::min(limit, tag.confidence)};
   stands_in_[from] = true;
-  return true;
-}
-
-bool Placing::PlaceIn(NodeId to, ModuleId module, FoundBy found,
-                      Confidence confidence) {
-  if (!IsOpen(to)) return false;
-  places_[to] = {found, module, kNo<NodeId>, confidence};
   return true;
 }
 
@@ -297,57 +291,6 @@ void Placing::PlaceByParameters() {
   }
 }
 
-// A Gemm that was a MatMul with a bias stands between two Reshapes.
-void Placing::PlaceGemmReshapes() {
-  const auto join = [&](NodeId node, NodeId gemm) {
-    if (node == kNo<NodeId> || texts_[to_[node].op] != "Reshape") return;
-    PlaceLike(node, places_[gemm].like, &TransferCounts::helpers,
-              std::min(places_[gemm].confidence, Confidence::kHigh));
-  };
-  for (const NodeId to : to_.Nodes()) {
-    const NodeId like = places_[to].like;
-    if (like == kNo<NodeId> || texts_[to_[to].op] != "Gemm" ||
-        texts_[from_[like].op] == "Gemm" || to_.Inputs(to).empty() ||
-        to_.Outputs(to).empty()) {
-      continue;
-    }
-    const ValueId data = to_.Inputs(to)[0];
-    const ValueId result = to_.Outputs(to)[0];
-    if (data != kNo<ValueId> && to_.Consumers(data).size() == 1) {
-      join(to_[data].producer, to);
-    }
-    if (result != kNo<ValueId> && to_.Consumers(result).size() == 1) {
-      join(to_.Consumers(result)[0], to);
-    }
-  }
-}
-
-// Places the nodes of a quantized product together.
-void Placing::PlaceQuantized() {
-  for (const QuantizedProduct& product : matching_.quantized()) {
-    NodeId known = kNo<NodeId>;
-    for (const NodeId node : {product.product, product.result}) {
-      if (known == kNo<NodeId> && places_[node].like != kNo<NodeId>) {
-        known = node;
-      }
-    }
-    if (known == kNo<NodeId>) continue;
-    const Place place = places_[known];
-    const auto join = [&](NodeId node, FoundBy found) {
-      PlaceLike(node, place.like, found,
-                std::min(place.confidence, Confidence::kHigh));
-    };
-    join(product.product, &TransferCounts::fused);
-    join(product.result, &TransferCounts::fused);
-    // A bias that the old product did not add has its own counterpart.
-    if (product.bias != kNo<NodeId> && from_.Inputs(place.like).size() > 2) {
-      join(product.bias, &TransferCounts::fused);
-    }
-    for (const NodeId helper : product.helpers)
-      join(helper, &TransferCounts::helpers);
-  }
-}
-
 // Places nodes that were inserted between two neighbours: the counterpart of
 // their consumer read the same value in the old version.
 void Placing::PlaceInserted() {
@@ -377,8 +320,44 @@ void Placing::PlaceInserted() {
       between &= std::find(inputs.begin(), inputs.end(), old) != inputs.end();
     });
     if (!between) continue;
-    if (!PlaceByConsumers(to, Confidence::kHigh)) PlaceByProducers(to);
+    PlaceByConsumers(to, Confidence::kHigh);
   }
+}
+
+// The ladder places what the pairs do not say.
+void Placing::Climb(const Evidence& evidence, StrategySet rungs, FoundBy found,
+                    Confidence limit) {
+  Placed placed(places_.size());
+  for (const NodeId to : to_.Nodes()) {
+    const Place& place = places_[to];
+    if (place.module == kNo<ModuleId>) continue;
+    Accept({to, place.module, place.confidence, Source::kTransfer, ""}, placed);
+  }
+  for (const Rung& rung : RungsOf(rungs)) {
+    for (const Claim& claim : onnx_tag::Climb(evidence, rung, placed)) {
+      if (!IsOpen(claim.node)) continue;  // its counterpart has no tag
+      places_[claim.node] = {found, claim.module,
+                             LikeBeside(claim.node, claim.module),
+                             std::min(claim.confidence, limit)};
+    }
+  }
+}
+
+// The counterpart of a neighbour in the module.
+NodeId Placing::LikeBeside(NodeId to, ModuleId module) const {
+  NodeId like = kNo<NodeId>;
+  const auto look = [&](NodeId neighbour) {
+    if (like == kNo<NodeId> && places_[neighbour].module == module) {
+      like = places_[neighbour].like;
+    }
+  };
+  ForEachReader(to, look);
+  for (const ValueId input : to_.Inputs(to)) {
+    if (input != kNo<ValueId> && to_[input].producer != kNo<NodeId>) {
+      look(to_[input].producer);
+    }
+  }
+  return like;
 }
 
 bool Placing::PlaceByConsumers(NodeId to, Confidence limit) {
@@ -401,73 +380,6 @@ bool Placing::PlaceByConsumers(NodeId to, Confidence limit) {
   places_[to] = {&TransferCounts::helpers, module, like,
                  std::min(AfterAGuess(weakest), limit)};
   return true;
-}
-
-bool Placing::PlaceByProducers(NodeId to) {
-  ModuleId module = kNo<ModuleId>;
-  NodeId like = kNo<NodeId>;
-  Confidence weakest = Confidence::kCertain;
-  for (const ValueId input : to_.Inputs(to)) {
-    if (input == kNo<ValueId> || to_[input].producer == kNo<NodeId>) continue;
-    const Place& place = places_[to_[input].producer];
-    if (place.module == kNo<ModuleId> ||
-        (module != kNo<ModuleId> && module != place.module)) {
-      return false;
-    }
-    module = place.module;
-    like = place.like;
-    weakest = std::min(weakest, place.confidence);
-  }
-  if (module == kNo<ModuleId>) return false;
-  places_[to] = {&TransferCounts::helpers, module, like,
-                 std::min(AfterAGuess(weakest), Confidence::kMedium)};
-  return true;
-}
-
-// Places nodes that a tool inserted in the module of their consumers. If these
-// are in several modules, the node belongs to its producer.
-void Placing::PlaceHelpers() {
-  for (std::size_t i = to_.node_count(); i-- > 0;) {
-    const auto to = MakeId<NodeId>(i);
-    if (!IsOpen(to)) continue;
-    const bool helper = IsPassThrough(texts_[to_[to].op]);
-    if (PlaceByConsumers(to, helper ? Confidence::kMedium : Confidence::kLow) &&
-        !helper) {
-      places_[to].found = &TransferCounts::nearby;
-    }
-  }
-  for (const NodeId to : to_.Nodes()) {
-    if (IsOpen(to) && IsPassThrough(texts_[to_[to].op])) PlaceByProducers(to);
-  }
-}
-
-// Places a node between different modules in their common ancestor.
-void Placing::PlaceNearby() {
-  const auto place = [&](NodeId to) {
-    if (!IsOpen(to)) return;
-    ModuleId common = kNo<ModuleId>;
-    const auto add = [&](NodeId neighbour) {
-      const ModuleId module = places_[neighbour].module;
-      if (module == kNo<ModuleId>) return;
-      common = common == kNo<ModuleId>
-                   ? module
-                   : tags_.modules.CommonAncestor(common, module);
-    };
-    for (const ValueId input : to_.Inputs(to)) {
-      if (input != kNo<ValueId> && to_[input].producer != kNo<NodeId>) {
-        add(to_[input].producer);
-      }
-    }
-    ForEachReader(to, add);
-    if (common != kNo<ModuleId>) {
-      PlaceIn(to, common, &TransferCounts::nearby, Confidence::kLow);
-    }
-  };
-  for (const NodeId to : to_.Nodes()) {
-    if (IsOpen(to)) PlaceByProducers(to);
-  }
-  for (const NodeId to : to_.Nodes()) place(to);
-  for (std::size_t i = to_.node_count(); i-- > 0;) place(MakeId<NodeId>(i));
 }
 
 }  // namespace onnx_tag::transfer

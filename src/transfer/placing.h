@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "ladder/ladder.h"
 #include "onnx_tag/transfer.h"
 #include "transfer/matching.h"
 #include "transfer/names.h"
@@ -23,7 +24,7 @@ struct Place {
 class Placing {
  public:
   // All must outlive it.
-  Placing(const Matching& matching, const Tagging& tags);
+  Placing(const Matching& matching, const Tagging& tags, const Model& model);
 
   const Place& operator[](NodeId to) const { return places_[to]; }
   // By node.
@@ -40,19 +41,16 @@ class Placing {
   void PlaceByResults();
   void PlaceNamed(NodeId to, NodeId from, bool by_name, bool helper);
   void PlaceByParameters();
-  void PlaceGemmReshapes();
-  void PlaceQuantized();
+  void Climb(const Evidence& evidence, StrategySet rungs, FoundBy found,
+             Confidence limit);
+  NodeId LikeBeside(NodeId to, ModuleId module) const;
   void PlaceInserted();
-  void PlaceHelpers();
   void PlaceByRegion();
-  void PlaceNearby();
   void FindOrigins();
 
   bool AreStrangers() const;
   // Places `to` like the old node, unless the old node has no tag.
   bool PlaceLike(NodeId to, NodeId from, FoundBy found, Confidence limit);
-  bool PlaceIn(NodeId to, ModuleId module, FoundBy found,
-               Confidence confidence);
   bool GivesTheSame(NodeId to, NodeId from) const;
   // Whether `input` is a setting of `node`: a shape, axes, indices. Tools merge
   // such constants of all modules.
@@ -61,7 +59,6 @@ class Placing {
   NodeId NamedAfter(NodeId to, bool& helper) const;
   NodeId GaveTheSame(NodeId to) const;
   bool PlaceByConsumers(NodeId to, Confidence limit);
-  bool PlaceByProducers(NodeId to);
   void CollectCone(NodeId first, NodeId to, std::vector<ModuleId>& modules);
   bool IsOpen(NodeId to) const { return places_[to].found == nullptr; }
   // The node that contains a subgraph counts as consumer of its outputs.

@@ -130,7 +130,7 @@ Tagging TransferTags(const Version& version, const Tagging& tags,
   const transfer::Outline to(model, texts);
   transfer::Matching matching(from, to, texts);
   FindPairs(matching);
-  const transfer::Placing placing(matching, tags);
+  const transfer::Placing placing(matching, tags, model);
 
   Tagging result;
   result.modules = tags.modules;

@@ -27,13 +27,14 @@ std::vector<Claim> ProposeForCarriers(const Evidence& evidence,
 
 namespace {
 
-// Whether the tag comes from what an exporter or a recording says of the node.
+// Whether the tag comes from what an exporter, a recording or another version
+// says of the node.
 bool IsDirect(const Tag& tag) {
   return tag.tagged() &&
          (tag.source == Source::kScope || tag.source == Source::kMetadata ||
           tag.source == Source::kScopeAndParameter ||
           tag.source == Source::kTrace || tag.source == Source::kFx ||
-          tag.source == Source::kValueName);
+          tag.source == Source::kTransfer || tag.source == Source::kValueName);
 }
 
 bool IsConversion(std::string_view op) {
@@ -115,11 +116,12 @@ std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
          OnlyConsumer(model, gemm) != reshape)) {
       return;
     }
-    claims.push_back(
-        {reshape, placed[gemm].module,
-         IsDirect(placed[gemm]) ? Confidence::kHigh : Confidence::kMedium,
-         Source::kOperation,
-         "it reshapes the input or output of this module's Gemm"});
+    claims.push_back({reshape, placed[gemm].module,
+                      std::min(placed[gemm].confidence,
+                               IsDirect(placed[gemm]) ? Confidence::kHigh
+                                                      : Confidence::kMedium),
+                      Source::kOperation,
+                      "it reshapes the input or output of this module's Gemm"});
   };
   // Gemms with the same input share its Reshape.
   const auto before_of = [&](NodeId gemm) {
@@ -191,10 +193,13 @@ std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
   std::vector<Claim> claims;
   const IdVector<NodeId, bool> hidden = PartsOfHidden(evidence, placed);
   IdVector<NodeId, ModuleId> found(model.node_count(), kNo<ModuleId>);
+  // A claim is no surer than those of its consumers.
+  IdVector<NodeId, Confidence> sure(model.node_count(), Confidence::kHigh);
   for (std::size_t i = model.node_count(); i-- > 0;) {
     const auto node = MakeId<NodeId>(i);
     if (placed[node].tagged()) {
       if (IsDirect(placed[node])) found[node] = placed[node].module;
+      sure[node] = std::min(sure[node], placed[node].confidence);
       continue;
     }
     ModuleId module = kNo<ModuleId>;
@@ -205,6 +210,7 @@ std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
       for (const NodeId consumer : model.Consumers(output)) {
         if (module == kNo<ModuleId>) module = found[consumer];
         agree &= found[consumer] != kNo<ModuleId> && found[consumer] == module;
+        sure[node] = std::min(sure[node], sure[consumer]);
       }
     }
     if (!agree || module == kNo<ModuleId>) continue;
@@ -218,10 +224,9 @@ std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
           IsDirect(placed[producer]) && placed[producer].module != module;
     }
     found[node] = module;
+    if (contradicted) sure[node] = std::min(sure[node], Confidence::kMedium);
     claims.push_back({node, module,
-                      hidden[node]   ? Confidence::kLow
-                      : contradicted ? Confidence::kMedium
-                                     : Confidence::kHigh,
+                      hidden[node] ? Confidence::kLow : sure[node],
                       Source::kLocality,
                       "all nodes that read its result are in this module"});
   }
