@@ -12,9 +12,9 @@ namespace onnx_tag::cli {
 
 std::span<const Command> Commands() {
   static const std::array commands = {
-      kTag,     kShow,     kQuery,   kSelect, kExplain,   kExport,
-      kStrip,   kTransfer, kDiff,    kReport, kCheck,     kProfile,
-      kWeights, kTap,      kExtract, kSplit,  kStrategies};
+      kTag,      kShow,  kQuery,      kSelect,     kExplain, kExport,  kStrip,
+      kTransfer, kDiff,  kReport,     kCheck,      kProfile, kWeights, kTap,
+      kExtract,  kSplit, kStrategies, kCompletion, kMan};
   return commands;
 }
 

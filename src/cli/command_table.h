@@ -27,10 +27,11 @@ struct Command {
   Invocation (*parse)(CLI::App& app, Words words);
 };
 
-// Each beside its parser, in reading_commands.cc and writing_commands.cc.
+// Each beside its parser: reading_commands.cc, writing_commands.cc,
+// documents/commands.cc.
 extern const Command kTag, kShow, kQuery, kSelect, kExplain, kExport, kStrip,
     kTransfer, kDiff, kReport, kCheck, kProfile, kWeights, kTap, kExtract,
-    kSplit, kStrategies;
+    kSplit, kStrategies, kCompletion, kMan;
 
 // All of them, in the order of the help.
 std::span<const Command> Commands();

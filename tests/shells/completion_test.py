@@ -1,6 +1,6 @@
 """Types into real shells and looks what completion makes of it: completion_test.py SHELL FOLDER
 
-FOLDER has the scripts that make_documents wrote. Exit 77 where the shell or a pseudo-terminal is missing.
+FOLDER has the scripts that onnx-tag completion printed. Exit 77 where the shell or a pseudo-terminal is missing.
 """
 from __future__ import annotations
 

@@ -1,46 +1,58 @@
 #include "support/run_cli.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
 
 #include "cli/run.h"
+#include "io/system_calls.h"
+#include "support/pipe.h"
 
 namespace onnx_tag::test {
 namespace {
 
-// A file in memory that closes itself.
-class MemoryFile {
- public:
-  explicit MemoryFile(const std::string& content = "")
-      : fd_(memfd_create("test", MFD_CLOEXEC)) {
-    if (fd_ < 0) throw std::runtime_error("memfd_create");
-    for (std::size_t done = 0; done < content.size();) {
-      const ssize_t count =
-          write(fd_, content.data() + done, content.size() - done);
-      if (count <= 0) throw std::runtime_error("write");
-      done += static_cast<std::size_t>(count);
-    }
-    lseek(fd_, 0, SEEK_SET);
+// False if nobody reads any more.
+bool WriteWhole(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const std::ptrdiff_t count =
+        io::kRealCalls.write(fd, content.data(), content.size());
+    if (count <= 0) return false;
+    content.remove_prefix(static_cast<std::size_t>(count));
   }
-  ~MemoryFile() { close(fd_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
+  return true;
+}
 
-  int fd() const { return fd_; }
+// A file without a name that goes when it is closed.
+class ScratchFile {
+ public:
+  explicit ScratchFile(const std::string& content = "")
+      : file_(std::tmpfile()) {
+    if (file_ == nullptr) throw std::runtime_error("tmpfile");
+    if (!WriteWhole(fd(), content)) throw std::runtime_error("write");
+    lseek(fd(), 0, SEEK_SET);
+  }
+  ~ScratchFile() { std::fclose(file_); }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  int fd() const { return fileno(file_); }
   std::string Content() const {
-    std::string content(static_cast<std::size_t>(lseek(fd_, 0, SEEK_END)), 0);
-    const ssize_t count = pread(fd_, content.data(), content.size(), 0);
-    content.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
-    return content;
+    std::string content;
+    char piece[4096];
+    for (;;) {
+      const std::ptrdiff_t count = io::kRealCalls.pread(
+          fd(), piece, sizeof piece, static_cast<std::int64_t>(content.size()));
+      if (count <= 0) return content;
+      content.append(piece, static_cast<std::size_t>(count));
+    }
   }
 
  private:
-  int fd_;
+  std::FILE* file_;
 };
 
 // Standard input is another file as long as this lives.
@@ -64,19 +76,14 @@ class StandardInput {
 
 CliResult RunCli(const std::vector<std::string>& args, const std::string& input,
                  bool piped) {
-  const MemoryFile out;
-  const MemoryFile err;
+  const ScratchFile out;
+  const ScratchFile err;
   CliResult result;
   if (piped) {
     int ends[2];
-    if (pipe(ends) != 0) throw std::runtime_error("pipe");
+    if (MakePipe(ends) != 0) throw std::runtime_error("pipe");
     std::thread writer([&] {
-      for (std::size_t done = 0; done < input.size();) {
-        const ssize_t count =
-            write(ends[1], input.data() + done, input.size() - done);
-        if (count <= 0) break;
-        done += static_cast<std::size_t>(count);
-      }
+      WriteWhole(ends[1], input);
       close(ends[1]);
     });
     {
@@ -86,7 +93,7 @@ CliResult RunCli(const std::vector<std::string>& args, const std::string& input,
     close(ends[0]);
     writer.join();
   } else {
-    const MemoryFile in(input);
+    const ScratchFile in(input);
     const StandardInput replaced(in.fd());
     result.exit = cli::Run(args, out.fd(), err.fd());
   }

@@ -3,12 +3,12 @@
 #define ONNX_TAG_TESTS_SUPPORT_TEMPORARY_FOLDER_H_
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,8 +18,15 @@ namespace onnx_tag::test {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(testing::TempDir() + "/onnx_tag_test_XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  TemporaryFolder() {
+    std::random_device random;
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      path_ = std::filesystem::path(testing::TempDir()).generic_string() +
+              "/onnx_tag_test_" + std::to_string(random());
+      std::error_code error;
+      if (std::filesystem::create_directory(path_, error)) return;
+    }
+    throw std::runtime_error("could not make " + path_);
   }
   ~TemporaryFolder() {
     std::error_code ignored;

@@ -1,6 +1,4 @@
 // Man pages and completions, as text; tests/shells tries them in real shells.
-#include "document_maker/completions.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +6,8 @@
 #include <stdexcept>
 
 #include "cli/app.h"
-#include "document_maker/man_page.h"
+#include "cli/documents/completions.h"
+#include "cli/documents/man_page.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::cli {
@@ -58,8 +57,11 @@ TEST(DescribedTest, EveryWordThatIsOfferedIsTaken) {
   for (const DescribedCommand& command : DescribeCommands()) {
     std::vector<std::string> needed = {std::string(command.command->name)};
     for (std::size_t i = 0; i < command.positionals.size(); ++i) {
-      needed.push_back(command.positionals[i].name == "EXPR" ? "untagged"
-                                                             : "m.onnx");
+      const std::string& name = command.positionals[i].name;
+      needed.push_back(name == "EXPR"      ? "untagged"
+                       : name == "SHELL"   ? "bash"
+                       : name == "COMMAND" ? "tag"
+                                           : "m.onnx");
     }
     for (const DescribedOption& option : command.options) {
       for (const std::string& word : option.words) {
@@ -87,9 +89,9 @@ TEST(DescribedTest, QueriesHaveFieldsAndTheirWords) {
 
 TEST(CompletionsTest, EveryShellKnowsEveryCommandAndOption) {
   const auto commands = DescribeCommands();
-  const std::string scripts[] = {BashCompletion(commands),
-                                 FishCompletion(commands),
-                                 ZshCompletion(commands)};
+  const std::string scripts[] = {
+      BashCompletion(commands), FishCompletion(commands),
+      ZshCompletion(commands), PowershellCompletion(commands)};
   for (const std::string& script : scripts) {
     for (const DescribedCommand& command : commands) {
       EXPECT_THAT(script, HasSubstr(command.command->name));
@@ -103,6 +105,28 @@ TEST(CompletionsTest, EveryShellKnowsEveryCommandAndOption) {
     EXPECT_THAT(script, HasSubstr("type=attention"));
     EXPECT_THAT(script, HasSubstr("ort-quant"));
   }
+}
+
+TEST(CompletionsTest, TheCommandPrintsTheScriptOfEachShell) {
+  const auto commands = DescribeCommands();
+  const std::pair<std::string, std::string> scripts[] = {
+      {"bash", BashCompletion(commands)},
+      {"zsh", ZshCompletion(commands)},
+      {"fish", FishCompletion(commands)},
+      {"powershell", PowershellCompletion(commands)}};
+  for (const auto& [shell, script] : scripts) {
+    const Invocation invocation = ParseArgs({"completion", shell});
+    EXPECT_EQ(std::any_cast<std::string>(invocation.options), script);
+  }
+  EXPECT_THROW(ParseArgs({"completion", "tcsh"}), Error);
+}
+
+TEST(ManPageTest, TheCommandPrintsThePage) {
+  EXPECT_EQ(std::any_cast<std::string>(ParseArgs({"man"}).options),
+            OverviewPage());
+  EXPECT_EQ(std::any_cast<std::string>(ParseArgs({"man", "select"}).options),
+            CommandPage(Find(DescribeCommands(), "select")));
+  EXPECT_THROW(ParseArgs({"man", "selct"}), Error);
 }
 
 TEST(ManPageTest, ACommandHasItsPage) {

@@ -1,10 +1,10 @@
 // man pages in roff, from the same descriptions as --help.
-#ifndef ONNX_TAG_DOCUMENT_MAKER_MAN_PAGE_H_
-#define ONNX_TAG_DOCUMENT_MAKER_MAN_PAGE_H_
+#ifndef ONNX_TAG_CLI_DOCUMENTS_MAN_PAGE_H_
+#define ONNX_TAG_CLI_DOCUMENTS_MAN_PAGE_H_
 
 #include <string>
 
-#include "document_maker/described.h"
+#include "cli/documents/described.h"
 
 namespace onnx_tag::cli {
 
@@ -16,4 +16,4 @@ std::string CommandPage(const DescribedCommand& command);
 
 }  // namespace onnx_tag::cli
 
-#endif  // ONNX_TAG_DOCUMENT_MAKER_MAN_PAGE_H_
+#endif  // ONNX_TAG_CLI_DOCUMENTS_MAN_PAGE_H_

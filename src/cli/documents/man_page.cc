@@ -1,5 +1,5 @@
-// Tested by tests/document_maker/completions_test.cc.
-#include "document_maker/man_page.h"
+// Tested by tests/cli/documents_test.cc.
+#include "cli/documents/man_page.h"
 
 #include <fmt/core.h>
 

@@ -1,8 +1,8 @@
 // The commands with their options as plain data: what man pages and completions
 // are made of. It comes from the table of commands and from the parsers
 // themselves.
-#ifndef ONNX_TAG_DOCUMENT_MAKER_DESCRIBED_H_
-#define ONNX_TAG_DOCUMENT_MAKER_DESCRIBED_H_
+#ifndef ONNX_TAG_CLI_DOCUMENTS_DESCRIBED_H_
+#define ONNX_TAG_CLI_DOCUMENTS_DESCRIBED_H_
 
 #include <string>
 #include <string_view>
@@ -49,4 +49,4 @@ std::vector<std::string> QueryWords();
 
 }  // namespace onnx_tag::cli
 
-#endif  // ONNX_TAG_DOCUMENT_MAKER_DESCRIBED_H_
+#endif  // ONNX_TAG_CLI_DOCUMENTS_DESCRIBED_H_

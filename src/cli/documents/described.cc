@@ -1,5 +1,5 @@
-// Tested by tests/document_maker/completions_test.cc.
-#include "document_maker/described.h"
+// Tested by tests/cli/documents_test.cc.
+#include "cli/documents/described.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,7 +1,7 @@
-// Tested by tests/document_maker/completions_test.cc and tests/shells.
+// Tested by tests/cli/documents_test.cc and tests/shells.
 #include <fmt/core.h>
 
-#include "document_maker/completions.h"
+#include "cli/documents/completions.h"
 
 namespace onnx_tag::cli {
 namespace {

@@ -1,0 +1,21 @@
+# cmake -DPROGRAM=onnx-tag -DFOLDER=folder -P WriteDocuments.cmake
+#
+# Has the program write its man pages and completion scripts: FOLDER/man, bash, zsh, fish, powershell.
+file(REMOVE_RECURSE ${FOLDER})
+function(write name)
+  get_filename_component(parent ${FOLDER}/${name} DIRECTORY)
+  file(MAKE_DIRECTORY ${parent})
+  execute_process(COMMAND ${PROGRAM} ${ARGN} OUTPUT_FILE ${FOLDER}/${name} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+write(bash/onnx-tag completion bash)
+write(zsh/_onnx-tag completion zsh)
+write(fish/onnx-tag.fish completion fish)
+write(powershell/onnx-tag.ps1 completion powershell)
+write(man/onnx-tag.1 man)
+execute_process(COMMAND ${PROGRAM} --help OUTPUT_VARIABLE help COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCH "commands:\n(.*)\n\n  onnx-tag COMMAND" help "${help}")
+string(REGEX MATCHALL "\n  [a-z]+ " names "\n${CMAKE_MATCH_1}")
+foreach(name IN LISTS names)
+  string(STRIP "${name}" name)
+  write(man/onnx-tag-${name}.1 man ${name})
+endforeach()
