@@ -5,7 +5,7 @@
 #
 #   scripts/cross-x86_64.sh [--program] [ctest arguments]
 #
-#   --program     build build-x86_64/onnx-tag only: what scripts/wheels.sh needs
+#   --program     build build-x86_64/onnx-tag only
 #
 # For Debian, as root: it installs a cross compiler and amd64 libraries, and tells the kernel to run x86-64 programs with
 # qemu. Best done in a chroot or container, since amd64 packages may replace some of the machine's own.

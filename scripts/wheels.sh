@@ -1,39 +1,63 @@
 #!/usr/bin/env bash
-# Makes the source archive and the wheels of onnx-tag, and checks each as a user would use it.
+# Makes the source archive and the wheels of onnx-tag for six platforms, and checks them.
 #
-#   scripts/wheels.sh [PLATFORM=PROGRAM...]
+#   scripts/wheels.sh [PLATFORM...]
 #
-#   scripts/wheels.sh                                        the machine it runs on, with the program in build/
-#   scripts/wheels.sh x86_64=build-x86_64/onnx-tag           and the wheel of another platform
+#   scripts/wheels.sh                                 all six
+#   scripts/wheels.sh windows_arm64 macos_x86_64      some: linux_ or windows_ or macos_, then x86_64, aarch64 or arm64
 #
-# A PROGRAM must be static (-DONNX_TAG_STATIC=ON). Needs python3 with venv, and PyPI for the build tools. The results are
-# in build/wheels/dist. A wheel of another platform is checked with qemu-user, if that is installed.
+# The wheel of this machine's Linux has a static program made by g++; scripts/cross.sh makes the others with zig. The
+# same commit gives the same bytes. Needs python3 with venv, and PyPI for the tools. The results are in
+# build/wheels/dist.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup.sh build
 
 work=$PWD/build/wheels
-here=$(uname -m)
+here=linux_$(uname -m)
 python=$work/tools/bin/python
 version=$(sed -n 's/^__version__ = "\(.*\)"/\1/p' python/onnx_tag/_version.py)
 # The time of the last commit: the same commit gives the same bytes.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
-step() { printf '\n== %s\n' "$1"; }
-# Exits unless the program is static and of this platform.
-check_program() {
-  file -L "$2" 2>/dev/null | grep -q "statically linked" || command -v file >/dev/null ||
-    echo "wheels.sh: 'file' is not installed; $2 is not checked" >&2
-  if command -v file >/dev/null && ! file -L "$2" | grep -q "statically linked"; then
-    echo "wheels.sh: $2 is not static; configure with -DONNX_TAG_STATIC=ON" >&2
-    exit 1
-  fi
+platforms=("$@")
+[ $# -gt 0 ] || platforms=(linux_x86_64 linux_aarch64 macos_x86_64 macos_arm64 windows_x86_64 windows_arm64)
+step() { printf '\n== %s (%d:%02d)\n' "$1" $((SECONDS / 60)) $((SECONDS % 60)); }
+# The tag that pip compares with the machine.
+tag_of() {
+  case $1 in
+    # Static: every Linux can run it, with any C library.
+    linux_*) echo "manylinux2014_${1#*_}.manylinux_2_17_${1#*_}.musllinux_1_1_${1#*_}" ;;
+    macos_*) echo "macosx_12_0_${1#*_}" ;;
+    windows_x86_64) echo win_amd64 ;;
+    windows_arm64) echo win_arm64 ;;
+    *) echo "wheels.sh: unknown platform: $1" >&2; exit 2 ;;
+  esac
 }
+# What `file` must say of the program: static on Linux, the right system and processor elsewhere.
+description_of() {
+  case $1 in
+    linux_*) echo "ELF 64-bit.*${2}.*static" ;;
+    macos_x86_64) echo "Mach-O 64-bit x86_64 executable" ;;
+    macos_arm64) echo "Mach-O 64-bit arm64 executable" ;;
+    windows_x86_64) echo "PE32+ executable.*x86-64" ;;
+    windows_arm64) echo "PE32+ executable.*Aarch64" ;;
+  esac
+}
+for platform in "${platforms[@]}"; do tag_of "$platform" >/dev/null; done
 
-step "program"
+step "program for $here, man pages and completions"
 configure release -DBUILD_TESTING=OFF -DONNX_TAG_BENCH=OFF -B build/wheels/program
-cmake --build build/wheels/program --target onnx-tag
-programs=("$here=build/wheels/program/onnx-tag" "$@")
+cmake --build build/wheels/program --target onnx-tag documents
+
+cross=()
+for platform in "${platforms[@]}"; do
+  [ "$platform" = "$here" ] || cross+=("$(sed 's/arm64/aarch64/; s/\(.*\)_\(aarch64\|x86_64\)$/\2-\1/' <<<"$platform")")
+done
+if [ ${#cross[@]} -gt 0 ]; then
+  step "programs for ${cross[*]}"
+  scripts/cross.sh "${cross[@]}"
+fi
 
 step "tools"
 [ -x "$python" ] || python3 -m venv "$work/tools"
@@ -45,64 +69,70 @@ mkdir -p "$work/dist" "$work/made"
 step "source archive"
 "$python" -m build --quiet --no-isolation --sdist --outdir "$work/dist" .
 
-for entry in "${programs[@]}"; do
-  platform=${entry%%=*} program=$(realpath "${entry#*=}")
+for platform in "${platforms[@]}"; do
   step "wheel for $platform"
-  check_program "$platform" "$program"
-  cp "$program" "$work/made/onnx-tag"
-  strip "$work/made/onnx-tag" 2>/dev/null || "$platform-linux-gnu-strip" "$work/made/onnx-tag" 2>/dev/null || true
+  processor=${platform#*_}
+  program=$work/made/onnx-tag
+  if [ "$platform" = "$here" ]; then
+    cp build/wheels/program/onnx-tag "$program"
+    strip "$program"
+  else
+    target=${processor/arm64/aarch64}-${platform%%_*}
+    case $platform in windows_*) program+=.exe ;; esac
+    cp "build/cross/$target/$(basename "$program")" "$program"
+  fi
+  if command -v file >/dev/null && ! file "$program" | grep -q "$(description_of "$platform" "${processor/_/.}")"; then
+    echo "wheels.sh: this is no program for $platform: $(file "$program")" >&2
+    exit 1
+  fi
   "$python" -m build --quiet --no-isolation --wheel --outdir "$work/made" \
-    -Ccmake.define.ONNX_TAG_PREBUILT="$work/made/onnx-tag" .
-  # The program is static: every Linux can run it, with any C library.
-  "$python" -m wheel tags --remove --platform-tag \
-    "manylinux_2_17_$platform.manylinux2014_$platform.musllinux_1_1_$platform" "$work/made"/*.whl
+    -Ccmake.define.ONNX_TAG_PREBUILT="$program" -Ccmake.define.ONNX_TAG_DOCUMENTS="$PWD/build/wheels/program/documents" .
+  "$python" -m wheel tags --remove --platform-tag "$(tag_of "$platform")" "$work/made"/*.whl
   mv "$work/made"/*.whl "$work/dist/"
+  rm "$program"
 done
 
 step "twine check"
 "$python" -m twine check --strict "$work/dist"/*
 
-for entry in "${programs[@]}"; do
-  platform=${entry%%=*}
-  wheel=$(echo "$work/dist"/*"musllinux_1_1_$platform.whl")
+step "which wheel pip takes"
+for platform in "${platforms[@]}"; do
+  tags=$(tag_of "$platform")
+  for tag in ${tags//./ }; do
+    rm -rf "$work/taken"
+    "$python" -m pip download --quiet --no-index --find-links "$work/dist" --only-binary :all: --no-deps \
+      --platform "$tag" --dest "$work/taken" onnx-tag
+    taken=$(basename "$work/taken"/*.whl)
+    echo "$tag: $taken"
+    case $taken in *"$tags.whl") ;; *) echo "wheels.sh: pip takes the wrong wheel for $tag" >&2; exit 1 ;; esac
+  done
+done
+
+for wheel in "$work/dist"/*"musllinux_1_1_$(uname -m).whl"; do
+  [ -e "$wheel" ] || continue
   step "try $(basename "$wheel")"
-  model=$PWD/tests/models/bert_tiny/model.onnx
   rm -rf "$work/try"
-  if [ "$platform" = "$here" ]; then
-    python3 -m venv "$work/try"
-    "$work/try/bin/pip" install --quiet --no-index "$wheel"
-    (
-      cd "$work/try"
-      PATH=$work/try/bin:/usr/bin:/bin
-      onnx-tag --version | grep -Fx "onnx-tag $version"
-      onnx-tag "$model" -o tagged.onnx
-      python -m onnx_tag query tagged.onnx 'layer=0 and component=query and op=MatMul'
-      python -c '
+  python3 -m venv "$work/try"
+  "$work/try/bin/pip" install --quiet --no-index "$wheel"
+  (
+    model=$PWD/tests/models/bert_tiny/model.onnx
+    PATH=$work/try/bin:/usr/bin:/bin
+    scripts/try.sh onnx-tag
+    cd "$work/try"
+    onnx-tag --version | grep -Fx "onnx-tag $version"
+    [ -s share/man/man1/onnx-tag.1 ] && [ -s share/bash-completion/completions/onnx-tag ]
+    python -c '
 import sys, onnx_tag
-tags = onnx_tag.tag(sys.argv[1], "again.onnx")
-assert tags.nodes == onnx_tag.Tags.load("again.onnx").nodes == onnx_tag.Tags.load("tagged.onnx").nodes
+tags = onnx_tag.tag(sys.argv[1], "tagged.onnx")
+assert tags.nodes == onnx_tag.Tags.load("tagged.onnx").nodes
 print(tags, [n.module for n in tags.query("layer=1 and component=value and op=MatMul")])' "$model"
-      pip uninstall --quiet --yes onnx-tag
-    )
-    [ ! -e "$work/try/bin/onnx-tag" ] || { echo "wheels.sh: the command is left after uninstalling" >&2; exit 1; }
-  else
-    python3 -m pip install --quiet --no-index --no-deps --target "$work/try" --only-binary :all: \
-      --platform "manylinux2014_$platform" "$wheel"
-    emulator=$(command -v "qemu-$platform-static" || command -v "qemu-$platform" || true)
-    if [ -z "$emulator" ]; then
-      echo "wheels.sh: no qemu for $platform; the program was not run" >&2
-      continue
-    fi
-    "$emulator" "$work/try/bin/onnx-tag" --version | grep -Fx "onnx-tag $version"
-    "$emulator" "$work/try/bin/onnx-tag" "$model" -o "$work/try/tagged.onnx"
-    # The Python package, with the program run by the emulator.
-    printf '#!/bin/sh\nexec %s %s "$@"\n' "$emulator" "$work/try/bin/onnx-tag" >"$work/try/run"
-    chmod +x "$work/try/run"
-    ONNX_TAG_PROGRAM=$work/try/run PYTHONPATH=$work/try python3 -c '
-import sys, onnx_tag
-print(onnx_tag.Tags.load(sys.argv[1]))' "$work/try/tagged.onnx"
+    pip uninstall --quiet --yes onnx-tag
+  )
+  if [ -e "$work/try/bin/onnx-tag" ] || [ -e "$work/try/share/man/man1/onnx-tag.1" ]; then
+    echo "wheels.sh: files are left after uninstalling" >&2
+    exit 1
   fi
 done
 
 step "made"
-ls -l "$work/dist"
+(cd "$work/dist" && ls -l -- * && sha256sum -- * | tee "$work/sums")

@@ -13,7 +13,7 @@ from typing import Any, Iterator, List, NamedTuple, Sequence
 
 from .errors import ProgramError
 
-NAME = "onnx-tag"
+NAME = "onnx-tag.exe" if os.name == "nt" else "onnx-tag"
 _LISTS = ("keys", "torch_nn_exceptions")
 
 
