@@ -101,8 +101,14 @@ void FollowAttention(RoleFacts& facts) {
   MarkBeforeSoftmax(facts);
   for (const NodeId node : facts.model.Nodes()) {
     if ((facts.flow[node] & kFromShape) != 0) continue;
-    if (IsMeaning(facts, node, RoleType::kPosition, Component::kRelative)) {
-      facts.flow[node] |= kRelativeBias;
+    const bool relative =
+        IsMeaning(facts, node, RoleType::kPosition, Component::kRelative);
+    const ModuleId around = facts.Attention(node);
+    const std::uint8_t line = relative && around != kNo<ModuleId>
+                                  ? LineOf(facts, node, around) & kScores
+                                  : 0;
+    if (relative) {
+      facts.flow[node] |= line != 0 ? line : std::uint8_t{kRelativeBias};
     } else if (IsRotaryTable(facts, node)) {
       facts.flow[node] |= kRotaryTable;
     } else if (const ModuleId attention = facts.Attention(node);

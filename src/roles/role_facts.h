@@ -69,6 +69,7 @@ struct RoleFacts {
   IdVector<NodeId, std::uint8_t> flow;
   IdVector<NodeId, std::uint16_t> reach;
   std::vector<bool> in_activation;  // by node: in a decomposed activation
+  std::vector<bool> in_norm;        // by node: in a decomposed normalization
   IdVector<ModuleId, ModuleMeaning> modules;
   // By module: the innermost module around it that has the products of an
   // attention, or kNo.
@@ -81,6 +82,10 @@ struct RoleFacts {
   }
   bool Is(NodeId node, OpKinds kinds) const {
     return graph.ops.Is(node, kinds);
+  }
+  // A normalization, as one node or as one of several.
+  bool IsNorm(NodeId node) const {
+    return Is(node, OpKind::kNorm) || in_norm[Index(node)];
   }
   // Neither computed while the model runs nor a size.
   bool IsConstant(ValueId value) const {

@@ -46,6 +46,9 @@ class RoleRules {
     }
     if (IsCache(node)) return Of(RoleType::kCache, KeyOrValue(node));
     const ModuleMeaning& module = *facts_.Module(node);
+    if (facts_.IsNorm(node) && module.own.type != RoleType::kAttention) {
+      return Of(RoleType::kNormalization, SideOf(node));
+    }
     if (const Meaning aside = MaskOrPosition(node, module); aside.typed()) {
       return aside;
     }
@@ -69,6 +72,8 @@ class RoleRules {
         return WithParameter(node, module.own);
       case RoleType::kEmbedding:
         return containers_.InEmbedding(node, module);
+      case RoleType::kPooling:
+        return facts_.IsJoin(node) ? Of(RoleType::kResidual) : module.own;
       case RoleType::kHead:
         return containers_.IsTokenPick(node) ? Of(RoleType::kPooling)
                                              : module.own;
@@ -110,6 +115,10 @@ class RoleRules {
     const std::uint8_t flow = facts_.flow[node];
     const bool relative = (flow & kRelativeBias) != 0;
     if (reach == kToMask && !relative) return Of(RoleType::kMask);
+    // A bias is added to the scores inside the module that makes the bias.
+    if ((flow & kScores) != 0 && module.own.type == RoleType::kPosition) {
+      return Of(RoleType::kAttention, Component::kScores);
+    }
     if (module.own.type == RoleType::kPosition) return module.own;
     if (relative || reach == kToRelativeBias) {
       return Of(RoleType::kPosition, Component::kRelative);
@@ -232,14 +241,24 @@ class RoleRules {
     }
     int inside = 0;
     int outside = 0;
+    int projected = 0;
+    int apart = 0;  // inside, but not made by the attention
     for (const ValueId input : model_.Inputs(node)) {
       if (!facts_.IsData(input)) continue;
       const NodeId producer = facts_.Producer(input);
       const ModuleMeaning* from =
           producer == kNo<NodeId> ? nullptr : facts_.Module(producer);
-      ++(from != nullptr && from->region == module.region ? inside : outside);
+      const bool is_inside = from != nullptr && from->region == module.region;
+      ++(is_inside ? inside : outside);
+      if (!is_inside) continue;
+      const std::uint8_t flow = facts_.flow[producer];
+      if ((flow & kProjected) != 0) ++projected;
+      if ((flow & (kScores | kProbabilities | kContext | kProjected)) == 0) {
+        ++apart;
+      }
     }
-    return inside == 1 && outside == 1;
+    return inside == 1 ? outside == 1
+                       : attention && projected == 1 && apart == 1;
   }
 
   // ---- feed-forward and others

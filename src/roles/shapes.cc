@@ -40,11 +40,14 @@ void GatherOps(RoleFacts& facts) {
 void GatherShapes(RoleFacts& facts) {
   const Model& model = facts.model;
   facts.in_activation.assign(model.node_count(), false);
+  facts.in_norm.assign(model.node_count(), false);
   const Composites& composites = facts.graph.composites();
   for (const Composites::Composite& composite : composites) {
-    if (!IsActivation(composite.kind)) continue;
+    if (!IsActivation(composite.kind) && !IsNorm(composite.kind)) continue;
+    std::vector<bool>& marks =
+        IsNorm(composite.kind) ? facts.in_norm : facts.in_activation;
     for (const NodeId node : composites.Nodes(composite)) {
-      facts.in_activation[Index(node)] = true;
+      marks[Index(node)] = true;
     }
   }
   facts.flow.resize(model.node_count(), 0);

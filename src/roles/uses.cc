@@ -93,6 +93,7 @@ class Uses {
       return fused;
     }
     if (module->own.type == RoleType::kPosition &&
+        (facts_.flow[reader] & facts_.flow[producer] & kScores) == 0 &&
         (from == nullptr || from->own != module->own)) {
       return module->own.component == Component::kRelative ? kToRelativeBias
                                                            : kToPositionIds;

@@ -323,6 +323,58 @@ TEST(RolesTest, ClassesSayWhatNamesDoNot) {
 }
 
 // No projection has a name that helps.
+TEST(RolesTest, AWrapperNamedAfterItsNormIsNoNorm) {
+  Sketch sketch;
+  for (const std::string block : {"blocks.0.", "blocks.1."}) {
+    sketch.Add("Conv", {"x", block + "conv_norm.conv.weight"}, block + "conv",
+               block + "conv_norm.conv");
+    sketch.Add("BatchNormalization",
+               {block + "conv", block + "conv_norm.bn.weight"}, block + "bn",
+               block + "conv_norm.bn");
+    sketch.Linear(block + "bn", block + "ln.linear");
+    sketch.Add("BatchNormalization",
+               {block + "ln.linear", block + "ln.bn.weight"}, block + "lnbn",
+               block + "ln.bn");
+    sketch.SetClass(block + "conv_norm", "ConvNormAct");
+  }
+  EXPECT_THAT(sketch.Roles(), IsSupersetOf({
+                                  Pair("blocks.0.conv", "convolution/"),
+                                  Pair("blocks.0.bn", "normalization/"),
+                                  Pair("blocks.0.ln.linear", "other/"),
+                                  Pair("blocks.0.lnbn", "normalization/"),
+                              }));
+}
+
+TEST(RolesTest, WhatANormHoldsIsNotANorm) {
+  Sketch sketch;
+  sketch.Add("LayerNormalization", {"x", "net.0.norm.norm.weight"}, "normed",
+             "net.0.norm.norm");
+  sketch.Linear("normed", "net.0.norm.fn.w1");
+  sketch.Add("Relu", {"net.0.norm.fn.w1"}, "relu", "net.0.norm.fn");
+  sketch.Linear("relu", "net.0.norm.fn.w2");
+  sketch.SetClass("net.0.norm", "PreNorm");
+  EXPECT_THAT(sketch.Roles(), IsSupersetOf({
+                                  Pair("normed", "normalization/"),
+                                  Pair("net.0.norm.fn.w1", "feed_forward/up"),
+                                  Pair("relu", "activation/"),
+                                  Pair("net.0.norm.fn.w2", "feed_forward/down"),
+                              }));
+}
+
+TEST(RolesTest, SqueezeAndExcitationDoesNotAttend) {
+  Sketch sketch;
+  sketch.Add("GlobalAveragePool", {"x"}, "pooled", "blocks.0.attn");
+  sketch.Add("Conv", {"pooled", "blocks.0.attn.fc.weight"}, "squeezed",
+             "blocks.0.attn.fc");
+  sketch.Add("Sigmoid", {"squeezed"}, "gate", "blocks.0.attn.gate");
+  sketch.Add("Mul", {"x", "gate"}, "scaled", "blocks.0.attn");
+  EXPECT_THAT(sketch.Roles(), IsSupersetOf({
+                                  Pair("pooled", "pooling/"),
+                                  Pair("squeezed", "convolution/"),
+                                  Pair("gate", "activation/"),
+                              }));
+}
+
 TEST(RolesTest, AttentionIsFollowedAlongItsData) {
   Sketch sketch;
   for (const std::string side : {"a", "b", "c"}) {
