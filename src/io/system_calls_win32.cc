@@ -194,22 +194,26 @@ bool ReplaceMapped(const std::wstring& from, const std::wstring& to,
 int Rename(const char* from, const char* to) {
   const std::wstring wide_from = WidePath(from);
   const std::wstring wide_to = WidePath(to);
+  const DWORD attributes = GetFileAttributesW(wide_to.c_str());
+  const bool exists = attributes != INVALID_FILE_ATTRIBUTES;
+  // Windows refuses this; wine does not.
+  if (exists && (attributes & FILE_ATTRIBUTE_READONLY) != 0) {
+    errno = EACCES;
+    return -1;
+  }
   if (RenameLikePosix(wide_from, wide_to)) return 0;
   if (MoveFileExW(wide_from.c_str(), wide_to.c_str(),
                   MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) != 0) {
     return 0;
   }
-  const DWORD error = GetLastError();
-  const DWORD attributes = GetFileAttributesW(wide_to.c_str());
-  if (attributes == INVALID_FILE_ATTRIBUTES ||
-      (attributes & (FILE_ATTRIBUTE_READONLY | FILE_ATTRIBUTE_DIRECTORY)) !=
-          0) {
-    SetLastError(error);
-    return FailWithLastError();
+  const int error = ErrnoOf(GetLastError());
+  if (exists && (attributes & FILE_ATTRIBUTE_DIRECTORY) == 0) {
+    if (ReplaceMapped(wide_from, wide_to, ParentFolder(to) + "/")) return 0;
+    // What cannot be replaced, and is neither read-only nor a folder, is open.
+    errno = error == EACCES ? EBUSY : error;
+    return -1;
   }
-  if (ReplaceMapped(wide_from, wide_to, ParentFolder(to) + "/")) return 0;
-  // What cannot be replaced, and is neither read-only nor a folder, is open.
-  errno = ErrnoOf(error) == EACCES ? EBUSY : ErrnoOf(error);
+  errno = error;
   return -1;
 }
 

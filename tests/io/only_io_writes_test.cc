@@ -32,7 +32,7 @@ int ForEachSource(Use use) {
     const fs::path path =
         fs::relative(entry.path(), fs::path(ONNX_TAG_SOURCE_FOLDER));
     if (path.extension() != ".cc" && path.extension() != ".h") continue;
-    use(entry.path(), path.string());
+    use(entry.path(), path.generic_string());
     ++count;
   }
   return count;
