@@ -324,6 +324,11 @@ void TagSourceWords::Add(CLI::App& app) {
   mapping.Add(app);
 }
 
+void TagSourceWords::AddStrict(CLI::App& app) {
+  app.add_flag("--strict", options.strict,
+               "refuse if the result rests on tags of low\nconfidence");
+}
+
 TagSourceOptions TagSourceWords::Take() const {
   TagSourceOptions result = options;
   result.mapping = mapping.Take();

@@ -96,6 +96,8 @@ struct TagSourceWords {
   MappingWords mapping;
 
   void Add(CLI::App& app);
+  // For commands whose result rests on the tags.
+  void AddStrict(CLI::App& app);
   TagSourceOptions Take() const;
 };
 

@@ -157,6 +157,7 @@ static Invocation ParseSelect(CLI::App& app, Words words) {
   app.add_flag("--skip-unaddressable", options.skip_unaddressable,
                "omit nodes that the tool cannot find by name");
   source.Add(app);
+  source.AddStrict(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
   options.query = expression.Take();
@@ -254,7 +255,7 @@ const Command kExplain = {
 
 static Invocation ParseProfile(CLI::App& app, Words words) {
   ProfileOptions options;
-  MappingWords mapping;
+  TagSourceWords source;
   TerminalWords terminal;
   std::string by = "module";
   std::string format = "table";
@@ -279,15 +280,11 @@ static Invocation ParseProfile(CLI::App& app, Words words) {
   app.add_option("--top", top, "rows of the table; default 40; 0 prints all")
       ->type_name("N");
   terminal.AddJson(app, "the same as --format json");
-  app.add_option("--sidecar", options.source.sidecar,
-                 "read the tags from this sidecar")
-      ->type_name("FILE");
-  app.add_flag("--remap", options.source.remap,
-               "ignore existing tags and map the model");
-  mapping.Add(app);
+  source.Add(app);
+  source.AddStrict(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
-  options.source.mapping = mapping.Take();
+  options.source = source.Take();
   options.by = Chosen<ProfileKey>("choice for --by", by, kProfileKeyNames);
   Choose("format", format, kProfileFormatNames);
   if (!terminal.json) {

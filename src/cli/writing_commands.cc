@@ -205,6 +205,7 @@ Invocation ReadNewModel(CLI::App& app, Words words, Options& options,
   TerminalWords terminal;
   terminal.AddJson(app)->group("Terminal");
   source.Add(app);
+  source.AddStrict(app);
   terminal.AddProgress(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));

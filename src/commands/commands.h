@@ -74,6 +74,7 @@ Result RunStrip(const StripOptions& options, Terminal& terminal);
 struct TagSourceOptions {
   std::string sidecar;
   bool remap = false;
+  bool strict = false;  // refuse a result that rests on low confidence
   MappingOptions mapping;
 };
 

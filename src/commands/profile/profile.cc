@@ -11,6 +11,7 @@
 #include "commands/commands.h"
 #include "commands/profile/kernels.h"
 #include "commands/read/modules.h"
+#include "commands/read/nodes.h"
 #include "commands/read/tagged_model.h"
 #include "render/render.h"
 #include "tagging/version.h"
@@ -730,6 +731,11 @@ std::string Speedscope(const ProfileReport& report) {
 Result RunProfile(const ProfileOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
+  std::vector<NodeId> all;
+  for (std::size_t i = 0; i < model.tagging().tags.size(); ++i) {
+    all.push_back(MakeId<NodeId>(i));
+  }
+  WarnOfGuesses(model, all, options.source, terminal);
   std::vector<Profile> profiles;
   std::vector<std::string> files = {options.profile.file};
   if (!options.against.empty()) files.push_back(options.against);

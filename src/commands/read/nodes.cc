@@ -189,4 +189,33 @@ Datum NodeValue(const NodeList& nodes, NodeId node) {
                         {"op", nodes.Op(node)}});
 }
 
+void WarnOfGuesses(const TaggedModel& model, const std::vector<NodeId>& nodes,
+                   const TagSourceOptions& options, Terminal& terminal) {
+  constexpr std::size_t kNamed = 3;
+  const Tagging& tagging = model.tagging();
+  std::size_t guessed = 0;
+  std::vector<std::string> modules;
+  for (const NodeId node : nodes) {
+    const Tag& tag = tagging.tags[node];
+    if (!tag.tagged() || tag.confidence > Confidence::kLow) continue;
+    ++guessed;
+    const std::string path = tagging.modules.Shown(tag.module);
+    const bool is_new =
+        std::find(modules.begin(), modules.end(), path) == modules.end();
+    if (modules.size() <= kNamed && is_new) modules.push_back(path);
+  }
+  if (guessed == 0) return;
+  const bool more = modules.size() > kNamed;
+  if (more) modules.resize(kNamed);
+  const std::string text = Message("the confidence of {} of {} is low, in {}{}",
+                                   guessed, Count(nodes.size(), "node"),
+                                   Join(modules), more ? " and others" : "");
+  if (options.strict) {
+    Fail(ErrorKind::kInput,
+         "{}\n  --strict refuses that; see the reasons with: onnx-tag explain",
+         Ours{text});
+  }
+  terminal.Note("{}; --strict refuses that", Ours{text});
+}
+
 }  // namespace onnx_tag

@@ -44,6 +44,11 @@ class NodeTable {
   ModuleFormat format_;
 };
 
+// Says how many of the nodes that a result rests on have tags of low
+// confidence, and in which modules. With --strict throws Error(kInput).
+void WarnOfGuesses(const TaggedModel& model, const std::vector<NodeId>& nodes,
+                   const TagSourceOptions& options, Terminal& terminal);
+
 // "#17  /encoder/MatMul: it has no module"
 std::string NodeLine(const NodeList& nodes, NodeId node, std::string_view why);
 

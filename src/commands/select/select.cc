@@ -426,6 +426,7 @@ Result RunSelect(const SelectOptions& options, Terminal& terminal) {
   Result result;
   result.exit_code = ExitCode::kFindings;
   if (selection.nodes.empty()) return result;
+  WarnOfGuesses(selection.model, selection.nodes, options.source, terminal);
   const Tool& tool = kTools[static_cast<std::size_t>(options.tool)];
   if (tool.by_name) {
     const std::vector<std::string> nameless = DropNameless(selection);

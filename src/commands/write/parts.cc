@@ -252,6 +252,7 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
                    ShownPath(options.module));
     return result;
   }
+  WarnOfGuesses(model, nodes, options.source, terminal);
   const sizes::Shapes shapes(file.model(), {});
   const std::optional<CutPart> part =
       CutPartOut(model, shapes, nodes, options.module, terminal);
@@ -281,6 +282,13 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
   RefuseInputOnlyOutputs(file.model());
   const std::vector<Border> borders =
       FindBorders(options, file.model(), model.tagging());
+  std::vector<NodeId> behind;  // what decides where the cuts are
+  for (const Border& border : borders) {
+    for (const NodeId node : NodesUnder(model.tagging(), border.module)) {
+      behind.push_back(node);
+    }
+  }
+  WarnOfGuesses(model, behind, options.source, terminal);
   const std::vector<std::vector<NodeId>> nodes = NodesOfParts(model, borders);
   const sizes::Shapes shapes(file.model(), {});
   Result result;

@@ -7,6 +7,7 @@
 #include "base/glob.h"
 #include "commands/commands.h"
 #include "commands/output/destinations.h"
+#include "commands/read/nodes.h"
 #include "commands/write/new_models.h"
 #include "edit/graph_edit.h"
 #include "edit/part.h"
@@ -358,6 +359,12 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
         options.model, options.inputs ? "inputs" : "outputs");
     return result;
   }
+  std::vector<NodeId> tapped;
+  for (const Tap& tap : taps.list) {
+    const NodeId maker = file.model().Producer(tap.value);
+    if (maker != kNo<NodeId>) tapped.push_back(maker);
+  }
+  WarnOfGuesses(model, tapped, options.source, terminal);
   const sizes::Shapes shapes(file.model(), {});
   edit::GraphEdit edit(file.model());
   edit.Keep([](const edit::GraphEdit::Part&) { return true; },

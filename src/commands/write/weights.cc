@@ -235,6 +235,22 @@ Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
   }
   const auto list = std::make_shared<const std::vector<Weight>>(
       weights::MapWeights(*model->model(), model->tagging()));
+  const auto guessed = static_cast<std::size_t>(
+      std::count_if(list->begin(), list->end(), [](const Weight& weight) {
+        return !weight.parameters.empty() &&
+               weight.confidence == Confidence::kLow;
+      }));
+  if (guessed > 0) {
+    constexpr std::string_view kGuessed =
+        "{} of {} have names of low confidence";
+    const std::string text =
+        fmt::format(kGuessed, guessed, Count(list->size(), "initializer"));
+    if (options.source.strict) {
+      Fail(ErrorKind::kInput, "{}: {}\n  --strict refuses that", options.model,
+           text);
+    }
+    terminal.Note("{}; --strict refuses that", text);
+  }
   if (options.rename) return Rename(options, *model, *list, terminal);
   Result result;
   const Table table = WeightTable(model, list);
