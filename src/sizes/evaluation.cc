@@ -1,14 +1,11 @@
 #include "sizes/evaluation.h"
 
+#include "sizes/wide.h"
+
 namespace onnx_tag::sizes {
 namespace {
 
 using Kind = Symbol::Kind;
-__extension__ using Wide = __int128;
-
-constexpr Wide kFar = Wide{1} << 63;
-
-bool IsFar(Wide number) { return number >= kFar || number <= -kFar; }
 
 }  // namespace
 
@@ -47,7 +44,7 @@ Dim Evaluation::Compute(Dim dim) const {
         continue;
       }
       for (std::uint32_t i = 0; i < factor.power && !IsFar(product); ++i) {
-        product *= value.number();
+        product = Product(product, value.number());
       }
     }
     if (IsFar(product)) {

@@ -10,12 +10,12 @@
 
 #include "base/hash.h"
 #include "sizes/formula_text.h"
+#include "sizes/wide.h"
 
 namespace onnx_tag::sizes {
 namespace {
 
 using Kind = Symbol::Kind;
-__extension__ using Wide = __int128;
 
 constexpr MonomialId kOne{0};  // of a number
 
@@ -510,12 +510,11 @@ Formulas::Bounds Formulas::BoundsOf(Dim dim) const {
       const Symbol& symbol = symbols_[factor.symbol];
       if (!symbol.least || *symbol.least < 0) return {};
       for (std::uint32_t i = 0; i < factor.power; ++i) {
-        constexpr Wide kFar = Wide{1} << 62;
-        if (low) *low = std::min(*low * *symbol.least, kFar);
+        if (low) *low = std::min(Product(*low, *symbol.least), kFar - 1);
         if (high) {
           if (symbol.most) {
-            *high *= *symbol.most;
-            if (*high > kFar) high.reset();
+            *high = Product(*high, *symbol.most);
+            if (IsFar(*high)) high.reset();
           } else {
             high.reset();
           }
@@ -525,16 +524,15 @@ Formulas::Bounds Formulas::BoundsOf(Dim dim) const {
     const bool positive = term.coefficient > 0;
     const std::optional<Wide>& down = positive ? low : high;
     const std::optional<Wide>& up = positive ? high : low;
-    if (least && down) {
-      *least += *down * term.coefficient;
-    } else {
-      least.reset();
-    }
-    if (most && up) {
-      *most += *up * term.coefficient;
-    } else {
-      most.reset();
-    }
+    const auto add = [&](std::optional<Wide>& sum,
+                         const std::optional<Wide>& factor) {
+      if (!sum || !factor) return sum.reset();
+      const Wide part = Product(*factor, term.coefficient);
+      if (IsFar(part)) return sum.reset();
+      *sum += part;
+    };
+    add(least, down);
+    add(most, up);
   }
   Bounds bounds;
   const auto keep = [](std::optional<Wide> number) {
