@@ -264,12 +264,12 @@ std::vector<Unit> Units::Find(Range range) const {
   for (Unit& unit : joined) {
     if (unit.atoms.first < unit.atoms.last) unit.role = RoleOf(unit.atoms);
   }
-  return CloseBranches(std::move(joined));
+  return CloseBranches(joined);
 }
 
 // A convolution, branches, their concatenation and a convolution of it are one
 // module: C2f, C3, ELAN, SPPF.
-std::vector<Unit> Units::CloseBranches(std::vector<Unit> units) const {
+std::vector<Unit> Units::CloseBranches(const std::vector<Unit>& units) const {
   const auto is_pointwise = [&](const Unit& unit) {
     return unit.role == Role::kConv && !unit.residual && Heavies(unit) == 1 &&
            MainKind(unit) == AtomKind::kPointwise;
@@ -411,6 +411,7 @@ std::vector<Unit> Units::JoinBodies(std::vector<Unit> units) const {
                      return a.first.size() > b.first.size();
                    });
   std::vector<AtomKind> kinds;
+  kinds.reserve(units.size());
   for (const Unit& unit : units) {
     kinds.push_back(unit.residual ? AtomKind::kJoin : MainKind(unit));
   }

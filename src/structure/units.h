@@ -77,7 +77,7 @@ class Units {
   bool HasNorm(const Unit& unit,
                const std::unordered_map<std::uint64_t, Followed>& followed,
                bool otherwise) const;
-  std::vector<Unit> CloseBranches(std::vector<Unit> units) const;
+  std::vector<Unit> CloseBranches(const std::vector<Unit>& units) const;
   std::vector<Unit> JoinBodies(std::vector<Unit> units) const;
   void GiveClasses(std::vector<Unit>& units) const;
   bool StartsWith(const Unit& unit, AtomKind kind) const;

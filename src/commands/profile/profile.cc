@@ -390,6 +390,7 @@ std::string UnplacedOperators(const ProfileReport& report,
     if (kernel.why == why) times[kernel.op] += kernel.self;
   }
   std::vector<std::pair<std::int64_t, std::string>> sorted;
+  sorted.reserve(times.size());
   for (const auto& [op, time] : times) sorted.emplace_back(-time, op);
   std::sort(sorted.begin(), sorted.end());
   std::string text;
