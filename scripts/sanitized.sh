@@ -5,6 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup.sh ci
 
+# The build and the tests start the program thousands of times; to look for leaks each time takes longer than the rest.
+export ASAN_OPTIONS=detect_leaks=0
 configure asan
 cmake --build build-asan
 logs=$PWD/build-asan/logs
@@ -23,8 +25,6 @@ run() {
 }
 export -f run
 export logs
-# Tests start the program thousands of times; to look for leaks each time takes longer than the tests.
-export ASAN_OPTIONS=detect_leaks=0
 # onnx_checker_test is no GoogleTest; ctest runs it, the fuzz corpora and the scripts.
 find . -maxdepth 1 -name '*_test' ! -name onnx_checker_test -printf '%f\n' | sort |
   xargs -P "$(nproc)" -I{} bash -c 'run {}'

@@ -24,7 +24,7 @@ cd "$root/python"
 # As a user gets it: the package with the program, which is built already.
 rm -rf "$work/companion"
 "$python" -m pip install --quiet --no-deps --no-build-isolation --target "$work/companion/installed" \
-    -Ccmake.define.ONNX_TAG_PREBUILT="$binary" "$root"
+    -Ccmake.define.ONNX_TAG_PREBUILT="$binary" -Ccmake.define.ONNX_TAG_DOCUMENTS="$(dirname "$binary")/documents" "$root"
 (cd / && PYTHONPATH="$work/companion/installed" "$python" -m onnx_tag --version)
 (cd / && PYTHONPATH="$work/companion/installed" "$python" -m onnx_tag strategies >/dev/null)
 [ -e "$work/companion/installed/onnx_tag/py.typed" ]
