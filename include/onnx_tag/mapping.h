@@ -37,6 +37,8 @@ struct MappingOptions {
   // Whether nodes that no rung places get blocks found in the graph alone.
   // usage_based and fx_graph never use them.
   bool structure = true;
+  // Whether to keep all frames of tracebacks, not only the line of the model.
+  bool frames = false;
 
   // Files with facts; empty: none. commands/read/fact_files.h reads them into
   // MappingFacts. Mapping with a file name whose file was not read is a

@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -138,6 +139,9 @@ class Model {
   std::span<const MetadataEntry> Metadata(NodeId id) const;
   std::string_view OpType(NodeId id) const { return Name(nodes_[id].op_type); }
   std::string_view Domain(NodeId id) const { return Name(nodes_[id].domain); }
+  // Empty if the node has none.
+  std::string_view DocString(NodeId id) const;
+  bool has_doc_strings() const { return !doc_strings_.empty(); }
   // The encoded NodeProto.
   Bytes NodeBytes(NodeId id) const;
   // The graphs in the node's attributes, in file order.
@@ -199,6 +203,7 @@ class Model {
   IdVector<GraphId, Graph> graphs_;
   std::vector<ValueId> operands_;  // of each node: inputs, then outputs
   std::vector<MetadataEntry> node_metadata_;
+  std::vector<std::pair<NodeId, std::string_view>> doc_strings_;  // by node
   std::vector<NodeId> subgraph_nodes_;         // sorted; parallel to ...
   std::vector<GraphId> subgraph_graphs_;       // ... these
   std::vector<std::uint32_t> first_consumer_;  // value_count + 1

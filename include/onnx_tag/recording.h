@@ -23,6 +23,9 @@ inline constexpr std::string_view kRecordCommand =
 // A tensor that flows between operations.
 enum class FlowId : std::uint32_t {};
 
+// Where in the Python code an operation ran.
+enum class TracebackId : std::uint32_t {};
+
 enum class FlowKind : std::uint8_t {
   kMade,       // by an operation
   kInput,      // an input of the model
@@ -42,6 +45,7 @@ struct RecordedOperation {
   std::string op;      // "addmm": namespace and overload left out
   std::string module;  // dotted path; "" is the root
   std::string name;    // of an FX node
+  TracebackId traceback = kNo<TracebackId>;  // kNo: none was recorded
   std::vector<FlowId> inputs;
   std::vector<FlowId> outputs;
 };
@@ -67,6 +71,14 @@ struct Recording {
   std::string file;       // for messages
   RecordedProgram trace;  // the section "events"
   RecordedProgram fx;     // the section "fx"
+  // As Python prints them. Operations may name ones that do not exist.
+  IdVector<TracebackId, std::string> tracebacks;
+
+  // Empty: none.
+  std::string_view Traceback(TracebackId id) const {
+    return Index(id) < tracebacks.size() ? std::string_view(tracebacks[id])
+                                         : std::string_view();
+  }
 };
 
 // Throws Error(kUsage) with line and column if `json` is not a recording. If a

@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
+#include "tagging/source_lines.h"
 
 namespace onnx_tag {
 
@@ -161,6 +162,7 @@ struct Tagging {
   std::vector<Origin> origins;           // by node
   std::vector<FoundBlock> found;         // by module
   std::vector<CallSite> call_sites;
+  SourceLines lines;
   RootClass root;
   // The prefixes of classes of the model's families ("Bert"). Role paths omit
   // them. If empty, the prefix is taken from the root class.
@@ -215,6 +217,8 @@ struct KeyChoice {
   bool name_space = false;  // `namespace`, as Model Explorer reads it
   bool layer_ann = false;   // as ONNX Runtime reads it
   bool class_hierarchy = false;
+  // The line of code of each node. It is private, so only on request.
+  bool source_line = false;
 };
 
 // Whether the model has tags of onnx-tag.

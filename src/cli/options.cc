@@ -46,7 +46,7 @@ void ParseShape(const std::string& word,
 KeyChoice ParseKeys(const std::string& list) {
   KeyChoice keys;
   bool* const choices[] = {&keys.tags, &keys.name_space, &keys.layer_ann,
-                           &keys.class_hierarchy};
+                           &keys.class_hierarchy, &keys.source_line};
   keys.tags = false;
   for (const std::string_view word : Split(list, ',')) {
     *choices[Choose("key", word, kKeyNames)] = true;
@@ -265,8 +265,13 @@ WriteOptions WriteWords::Take(bool recursive) const {
 void TagWords::AddOutput(CLI::App& app, TagOptions& options) {
   app.add_option("--keys", keys,
                  "metadata to write: tags (default), namespace,\n"
-                 "layer_ann, class_hierarchy; separated by commas")
+                 "layer_ann, class_hierarchy, source_line (file and\n"
+                 "line of the Python code); separated by commas")
       ->type_name("LIST")
+      ->group("Output");
+  app.add_flag("--frames", frames,
+               "all frames of tracebacks in the sidecar, not only\nthe line of "
+               "the model's own code")
       ->group("Output");
   app.add_option("--sidecar", options.sidecar,
                  "sidecar (JSON); default MODEL.tags.json")
@@ -307,6 +312,7 @@ void TagWords::Take(const CLI::App& app, TagOptions& options) const {
   if (app.get_option_no_throw("--keys") != nullptr && app.count("--keys") > 0) {
     options.keys = ParseKeys(keys);
   }
+  options.mapping.frames = frames;
   if (app.count("--min-coverage") > 0) {
     options.min_coverage = ParsePercent("--min-coverage", min_coverage);
   }

@@ -82,6 +82,7 @@ struct WriteWords {
 // `transfer`.
 struct TagWords {
   std::string keys;
+  bool frames = false;
   std::string min_coverage;
   std::string max_untagged;
 
@@ -140,8 +141,8 @@ inline constexpr std::array<std::string_view, 3> kDiffFormatNames = {
     "text", "markdown", "json"};
 inline constexpr std::array<std::string_view, 3> kColorNames = {
     "auto", "always", "never"};
-inline constexpr std::array<std::string_view, 4> kKeyNames = {
-    "tags", "namespace", "layer_ann", "class_hierarchy"};
+inline constexpr std::array<std::string_view, 5> kKeyNames = {
+    "tags", "namespace", "layer_ann", "class_hierarchy", "source_line"};
 inline constexpr std::array<std::string_view, 4> kProfileFormatNames = {
     "table", "json", "folded", "speedscope"};
 // Data types of TensorRT.

@@ -242,6 +242,8 @@ static Invocation ParseExplain(CLI::App& app, Words words) {
                  "or only a name or an output")
       ->required()
       ->type_name("");
+  app.add_flag("--frames", options.frames,
+               "show all frames of the node's traceback");
   return ReadMapping(app, std::move(words), options, RunExplain);
 }
 
@@ -272,7 +274,9 @@ static Invocation ParseProfile(CLI::App& app, Words words) {
   app.add_option("--skip-runs", skip_runs, "ignore the first N runs")
       ->type_name("N");
   AddProfileWords(app, options.profile);
-  app.add_option("--by", by, "group by module, class, layer, role or node")
+  app.add_option(
+         "--by", by,
+         "group by module, class, layer, role, node or line\n(of Python code)")
       ->type_name("NAME");
   app.add_option("--format", format,
                  "output format: table, json, folded or speedscope")

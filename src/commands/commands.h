@@ -169,9 +169,9 @@ struct CheckOptions {
 };
 Result RunCheck(const CheckOptions& options, Terminal& terminal);
 
-enum class ProfileKey { kModule, kClass, kLayer, kRole, kNode };
-constexpr std::array<std::string_view, 5> kProfileKeyNames = {
-    "module", "class", "layer", "role", "node"};
+enum class ProfileKey { kModule, kClass, kLayer, kRole, kNode, kLine };
+constexpr std::array<std::string_view, 6> kProfileKeyNames = {
+    "module", "class", "layer", "role", "node", "line"};
 // Formats of other programs, for the modules around each kernel.
 enum class StackFormat { kNone, kFolded, kSpeedscope };
 
@@ -197,6 +197,7 @@ Result RunProfile(const ProfileOptions& options, Terminal& terminal);
 struct ExplainOptions {
   std::string model;
   std::string node;
+  bool frames = false;  // all frames of the traceback
   MappingOptions mapping;
 };
 Result RunExplain(const ExplainOptions& options, Terminal& terminal);

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -146,6 +147,8 @@ struct DialectFacts {
 struct RecordedFacts {
   Claims recorded;        // the main node of each operation
   Claims recorded_parts;  // the other nodes that an operation became
+  // By node, in no order: where its operation ran. Views of the recording.
+  std::vector<std::pair<NodeId, std::string_view>> tracebacks;
 };
 
 // The user's hierarchy.

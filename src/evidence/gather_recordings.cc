@@ -50,6 +50,10 @@ RecordedFacts Gather(const Model& model, const Recording* trace,
                                                : facts.recorded_parts)
           .push_back({node.node, modules.Add(node.module), node.confidence,
                       source, node.because});
+      const std::string_view traceback = from.Traceback(node.traceback);
+      if (!traceback.empty()) {
+        facts.tracebacks.emplace_back(node.node, traceback);
+      }
     }
   };
   if (trace != nullptr) add(trace->trace, *trace, Source::kTrace);

@@ -1,9 +1,14 @@
 // Runs evidence, ladder, classes and roles, in this order.
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "classes/assign_classes.h"
+#include "exporters/source_lines.h"
+#include "exporters/traceback.h"
 #include "ladder/ladder.h"
 #include "mapping/observed_mapping.h"
 #include "mapping/place_found.h"
@@ -49,6 +54,28 @@ void ListCallSites(const FunctionTable& functions, Tagging& tagging) {
   }
 }
 
+using RecordedTracebacks = std::vector<std::pair<NodeId, std::string_view>>;
+
+// The file's own tracebacks precede: they are of this very export.
+void AddRecordedLines(RecordedTracebacks& recorded, bool all_frames,
+                      SourceLines& lines) {
+  if (recorded.empty()) return;
+  // Of a trace and an FX graph, the trace comes first.
+  std::stable_sort(
+      recorded.begin(), recorded.end(),
+      [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto frames_of = [&](NodeId node) {
+    const auto at = std::lower_bound(
+        recorded.begin(), recorded.end(), node,
+        [](const auto& entry, NodeId id) { return entry.first < id; });
+    return at == recorded.end() || at->first != node
+               ? std::vector<SourceLine>()
+               : ParseTraceback(at->second);
+  };
+  AddSourceLines(Index(recorded.back().first) + 1, frames_of, all_frames,
+                 lines);
+}
+
 void Climb(const Evidence& evidence, std::span<const Rung> rungs,
            MappingObserver* observer, Placed& placed) {
   auto open = placed.begin();  // all before it are tagged
@@ -67,11 +94,14 @@ void Climb(const Evidence& evidence, std::span<const Rung> rungs,
 
 // Tags the nodes, and gives the tagging the modules of the evidence. Returns
 // what the following steps need of the evidence; the rest ends here. `open`
-// gets the nodes for which blocks may be found.
+// gets the nodes for which blocks may be found, `recorded` where the recorded
+// operations ran.
 ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
                           Confidence least, RuleApplication& rules,
                           MappingObserver* observer, Tagging& tagging,
-                          std::vector<NodeId>& open) {
+                          std::vector<NodeId>& open,
+                          RecordedTracebacks& recorded) {
+  recorded = std::move(evidence.tracebacks);
   const Model& model = evidence.model;
   tagging.tags.resize(model.node_count());
   tagging.dialect = hierarchy::DialectName(evidence.dialect);
@@ -130,12 +160,14 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
                                      facts.rules->exceptions.end());
   }
   std::vector<NodeId> open;
+  RecordedTracebacks recorded;
   ParameterFacts parameters;  // only rules ask for them after the classes
   {
     ModuleEvidence evidence = PlaceNodes(
         GatherEvidence(graph,
                        WantedBy(strategy, model, options.recipes, facts)),
-        strategy, options.min_confidence, rules, observer, tagging, open);
+        strategy, options.min_confidence, rules, observer, tagging, open,
+        recorded);
     AssignClasses(evidence, tagging);
     rules.Classify(model, evidence.parameters, tagging);
     if (strategy.prune != nullptr) strategy.prune(tagging);
@@ -160,6 +192,8 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
                 RoleVocabulary::WithBuiltIn(facts.rules->vocabulary));
   }
   rules.Finish(model, parameters, tagging);
+  AddSourceLines(model, options.frames, tagging.lines);
+  AddRecordedLines(recorded, options.frames, tagging.lines);
   return tagging;
 }
 

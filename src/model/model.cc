@@ -12,6 +12,15 @@ std::span<const MetadataEntry> Model::Metadata(NodeId id) const {
       .subspan(node.first_metadata, node.metadata_count);
 }
 
+std::string_view Model::DocString(NodeId id) const {
+  // If a node has two, the second one counts.
+  const auto after = std::upper_bound(
+      doc_strings_.begin(), doc_strings_.end(), id,
+      [](NodeId node, const auto& entry) { return node < entry.first; });
+  if (after == doc_strings_.begin() || std::prev(after)->first != id) return {};
+  return std::prev(after)->second;
+}
+
 Bytes Model::NodeBytes(NodeId id) const {
   const wire::Message& message = spine_[nodes_[id].message];
   return bytes_.substr(message.begin, message.size);

@@ -219,6 +219,12 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
       case onnx::NodeProto::kMetadataProps:
         model_.node_metadata_.push_back(ReadEntry(field, place.depth));
         break;
+      case onnx::NodeProto::kDocString:
+        // Subgraphs are read later, so these are in the order of nodes.
+        if (!field.bytes.empty()) {
+          model_.doc_strings_.emplace_back(id, field.bytes);
+        }
+        break;
       default:
         break;
     }

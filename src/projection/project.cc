@@ -50,7 +50,8 @@ class Projector {
         for (const NodeId between : gap) {
           nodes.push_back({between, program_[step].module, Confidence::kHigh,
                            "it runs between recorded operations of this "
-                           "module"});
+                           "module",
+                           SharedTraceback(last, step)});
         }
       } else if (const RunStep* const missed = OnlyMissed(last, step)) {
         for (const NodeId between : gap) {
@@ -59,7 +60,8 @@ class Projector {
             continue;
           nodes.push_back({between, missed->module, Confidence::kMedium,
                            "recorded operations of this module, and of no "
-                           "other, have no node here"});
+                           "other, have no node here",
+                           missed->traceback});
         }
       }
       gap.clear();
@@ -69,7 +71,8 @@ class Projector {
            IsHead(id) ? Confidence::kCertain : Confidence::kHigh,
            IsHead(id) ? "its operation was recorded in this module"
                       : "it is one of the nodes that a recorded operation of "
-                        "this module became"});
+                        "this module became",
+           program_[step].traceback});
     }
     return nodes;
   }
@@ -84,6 +87,18 @@ class Projector {
       if (step.module != program_[last].module) return false;
     }
     return program_[first].module == program_[last].module;
+  }
+
+  // If all steps from one to the other ran in the same line, what is between
+  // them did, too.
+  TracebackId SharedTraceback(StepId first, StepId last) const {
+    const TracebackId shared = program_[first].traceback;
+    for (std::size_t i = Index(first) + 1; i <= Index(last); ++i) {
+      if (program_[MakeId<StepId>(i)].traceback != shared) {
+        return kNo<TracebackId>;
+      }
+    }
+    return shared;
   }
 
   bool IsHead(NodeTokenId id) const {

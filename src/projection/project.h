@@ -18,6 +18,8 @@ struct ProjectedNode {
   std::string_view module;  // lives as long as the recording
   Confidence confidence;
   std::string_view because;
+  // Of its operation; kNo: unknown, also if it only runs between operations.
+  TracebackId traceback = kNo<TracebackId>;
 };
 
 struct Projection {

@@ -66,6 +66,7 @@ class StepMaker {
     RunStep step;
     step.module = operation.module;
     step.name = operation.name;
+    step.traceback = operation.traceback;
     if (const TorchPattern* const pattern = ops_.Find(name)) {
       step.pattern = *pattern;
       step.known = true;

@@ -22,8 +22,9 @@ struct RunStep {
   TorchPattern pattern;     // empty: unknown, or it becomes no operator
   std::string_view module;  // dotted path
   std::string_view name;    // of an FX node
-  bool known = false;       // its operation is in data/torch_ops.txt
-  bool fed = false;         // depends on the inputs of the model
+  TracebackId traceback = kNo<TracebackId>;  // of its first operation
+  bool known = false;  // its operation is in data/torch_ops.txt
+  bool fed = false;    // depends on the inputs of the model
   bool has_shape = false;
   Shape shape;                  // of its first result
   std::vector<StepId> sources;  // steps whose results it reads, as it does

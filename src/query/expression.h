@@ -27,6 +27,8 @@ enum class Field : std::uint8_t {
   kName,
   kConfidence,
   kSource,
+  kFile,
+  kLine,
   kUntagged,
 };
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 2> kAttentionWords = {"self", "cross"};
 
 // In the order of Field.
-constexpr std::array<FieldInfo, 16> kFields = {{
+constexpr std::array<FieldInfo, 18> kFields = {{
     {"module", Field::kModule, '.', false, false, {}, "the module of the node"},
     {"under",
      Field::kUnder,
@@ -60,6 +60,21 @@ constexpr std::array<FieldInfo, 16> kFields = {{
      "low < medium < high < certain"},
     {"source", Field::kSource, 0, false, false, kSourceNames,
      "the kind of evidence for the tag"},
+    // No separator: the folders above a file depend on the machine.
+    {"file",
+     Field::kFile,
+     0,
+     false,
+     true,
+     {},
+     "the file of Python code that made the node"},
+    {"line",
+     Field::kLine,
+     0,
+     true,
+     true,
+     {},
+     "the line in that file; line=350..420 is a range"},
     {"untagged",
      Field::kUntagged,
      0,

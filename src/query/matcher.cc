@@ -1,9 +1,11 @@
 #include "query/matcher.h"
 
 #include <charconv>
+#include <optional>
 
 #include "base/glob.h"
 #include "query/fields.h"
+#include "query/parser.h"
 #include "tagging/words.h"
 
 namespace onnx_tag::query {
@@ -56,6 +58,19 @@ bool FitsLayer(const Condition& condition, std::int32_t layer) {
     std::from_chars(value.text.data(), value.text.data() + value.text.size(),
                     number);
     if (layer >= 0 && Compare(condition.comparison, layer, number)) return true;
+  }
+  return false;
+}
+
+bool FitsLine(const Condition& condition, std::uint32_t line) {
+  for (const Value& value : condition.values) {
+    if (IsNone(value)) continue;
+    const std::optional<LineRange> range = ParseLineRange(value.text);
+    if (!range) continue;
+    const bool fits = condition.comparison == Operator::kEqual
+                          ? line >= range->first && line <= range->last
+                          : Compare(condition.comparison, line, range->first);
+    if (fits) return true;
   }
   return false;
 }
@@ -130,6 +145,9 @@ Matcher::Table Matcher::TableFor(const Condition& condition) const {
     case Field::kAttention:
     case Field::kLayer:
       return ByRole(condition);
+    case Field::kFile:
+    case Field::kLine:
+      return ByLine(condition);
     case Field::kOp:
     case Field::kName:
     case Field::kConfidence:
@@ -222,6 +240,20 @@ Matcher::Table Matcher::ByRole(const Condition& condition) const {
   return table;
 }
 
+Matcher::Table Matcher::ByLine(const Condition& condition) const {
+  const SourceLines& lines = tagging_.lines;
+  Table table(lines.line_count() + 1);
+  for (const LineId id : AllIds<LineId>(lines.line_count())) {
+    table[Index(id)] = condition.field == Field::kFile
+                           ? FitsText(condition, lines[id].file)
+                           : FitsLine(condition, lines[id].line);
+  }
+  for (const Value& value : condition.values) {
+    if (IsNone(value)) table.back() = 1;
+  }
+  return table;
+}
+
 bool Matcher::FitsCondition(std::size_t index, NodeId node) const {
   const Condition& condition = expression_.conditions[index];
   const Table& table = tables_[index];
@@ -235,6 +267,11 @@ bool Matcher::FitsCondition(std::size_t index, NodeId node) const {
       return !tag.tagged();
     case Field::kOrigin:
       return table[Index(node)] != 0;
+    case Field::kFile:
+    case Field::kLine: {
+      const LineId line = tagging_.lines.IdOf(node);
+      return line == kNo<LineId> ? table.back() != 0 : table[Index(line)] != 0;
+    }
     default:
       break;
   }

@@ -38,6 +38,8 @@ class Matcher {
   Table ByClass(const Condition& condition) const;
   Table ByRole(const Condition& condition) const;
   Table ByOrigin(const Condition& condition) const;
+  // By LineId; the last entry is for nodes without a line.
+  Table ByLine(const Condition& condition) const;
 
   const Expression& expression_;
   const Tagging& tagging_;

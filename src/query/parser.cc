@@ -163,10 +163,13 @@ class Parser {
     if (text == "=" || text == "==") return false;
     if (text == "!") Complain("expected '!='; use not to negate a condition");
     if (!info.ordered) {
+      std::vector<std::string_view> ordered;
+      for (const FieldInfo& other : Fields()) {
+        if (other.ordered) ordered.push_back(other.name);
+      }
       Complain(
-          fmt::format("{} has no order; use = or != (only layer and confidence "
-                      "have an order)",
-                      info.name));
+          fmt::format("{} has no order; use = or != (only {} have an order)",
+                      info.name, Join(ordered)));
     }
     condition.comparison = text == "<"    ? Operator::kLess
                            : text == "<=" ? Operator::kLessEqual
@@ -218,6 +221,17 @@ class Parser {
       }
       return;
     }
+    if (info.field == Field::kLine) {
+      const std::optional<LineRange> range = ParseLineRange(now_.text);
+      if (!range) {
+        Complain(
+            "expected a number, a range such as 350..420, or none as the line");
+      }
+      if (!equal && range->first != range->last) {
+        Complain("a range takes = or !=");
+      }
+      return;
+    }
     if (info.words.empty()) return;
     if (!quoted && equal && HasWildcards(now_.text)) return;
     for (const std::string_view word : info.words) {
@@ -235,6 +249,19 @@ class Parser {
 };
 
 }  // namespace
+
+std::optional<LineRange> ParseLineRange(std::string_view text) {
+  LineRange range;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, range.first);
+  if (error != std::errc()) return std::nullopt;
+  range.last = range.first;
+  if (stop == end) return range;
+  if (!std::string_view(stop, end).starts_with("..")) return std::nullopt;
+  const auto [last, wrong] = std::from_chars(stop + 2, end, range.last);
+  if (wrong != std::errc() || last != end) return std::nullopt;
+  return range;
+}
 
 Expression Parse(const std::string& text) { return Parser(text).Run(); }
 

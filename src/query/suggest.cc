@@ -28,6 +28,9 @@ Values ValuesOf(Field field, const Tagging& tagging, const NodeList& nodes) {
     const Tag& tag = tagging.tags[node];
     if (field == Field::kOp) values.emplace(nodes.Op(node));
     if (field == Field::kName) values.emplace(nodes.Name(node));
+    if (field == Field::kFile) {
+      if (const auto line = tagging.lines.Of(node)) values.emplace(line->file);
+    }
     if (!tag.tagged()) continue;
     const Role& role = tagging.roles[tag.role];
     if (field == Field::kClass) values.emplace(ClassOf(tagging, tag.module));
@@ -114,6 +117,12 @@ std::string BelowText(const ModuleTree& tree, std::string_view path) {
 std::string HintFor(const Condition& condition, const Tagging& tagging,
                     const NodeList& nodes) {
   if (condition.field == Field::kLayer) return LayersText(tagging);
+  const bool by_line =
+      condition.field == Field::kFile || condition.field == Field::kLine;
+  if (by_line && tagging.lines.empty()) {
+    return "; the file has no lines of code: export with dynamo, or give a "
+           "recording with --trace";
+  }
   const Value& value = condition.values.front();
   if (!value.quoted && HasWildcards(value.text)) return "";
   if (value.quoted && HasWildcards(value.text)) {

@@ -46,6 +46,8 @@ class Reader {
         ReadOperations(recording_.trace, &Reader::ReadEvent);
       } else if (key == "fx") {
         ReadOperations(recording_.fx, &Reader::ReadFxNode);
+      } else if (key == "tracebacks") {
+        ForEachItem([&] { recording_.tracebacks.Add(json_.String()); });
       } else {
         known = known || key == "modules";
         json_.Skip();
@@ -248,6 +250,8 @@ class Reader {
         ForEachItem([&] { ReadEventInput(event.outputs); });
       } else if (key == "shapes") {
         has_shape = ReadShape(shape);
+      } else if (key == "traceback") {
+        event.traceback = MakeId<TracebackId>(json_.Count());
       } else {
         json_.Skip();
       }
@@ -298,6 +302,8 @@ class Reader {
         ForEachMember([&](const std::string&) { ReadFxInput(node.inputs); });
       } else if (key == "shape") {
         flow.has_shape = ReadShape(flow.shape);
+      } else if (key == "traceback") {
+        node.traceback = MakeId<TracebackId>(json_.Count());
       } else {
         parameter = parameter || key == "parameter";
         json_.Skip();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tagging/line_json.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {
@@ -50,14 +51,29 @@ void NodeJson::AddMembers(NodeId node, JsonWriter& json) {
   const Tag& tag = tagging_.tags[node];
   if (tag.tagged()) {
     AddTag(node, tag, json);
-    return;
+  } else {
+    for (const std::string_view key :
+         {"module", "class", "hierarchy_tag", "tag_module", "semantic",
+          "confidence", "source"}) {
+      json.Key(key).Null();
+    }
+    json.Key("origins").BeginArray().EndArray();
   }
-  for (const std::string_view key :
-       {"module", "class", "hierarchy_tag", "tag_module", "semantic",
-        "confidence", "source"}) {
-    json.Key(key).Null();
+  AddLines(node, json);
+}
+
+void NodeJson::AddLines(NodeId node, JsonWriter& json) const {
+  json.Key("source_line");
+  if (const std::optional<SourceLine> line = tagging_.lines.Of(node)) {
+    AddSourceLine(*line, json);
+  } else {
+    json.Null();
   }
-  json.Key("origins").BeginArray().EndArray();
+  const std::vector<SourceLine> frames = tagging_.lines.FramesOf(node);
+  if (frames.empty()) return;
+  json.Key("frames").BeginArray();
+  for (const SourceLine& frame : frames) AddSourceLine(frame, json);
+  json.EndArray();
 }
 
 void NodeJson::AddTag(NodeId node, const Tag& tag, JsonWriter& json) {

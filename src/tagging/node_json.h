@@ -24,6 +24,7 @@ class NodeJson {
 
  private:
   void AddTag(NodeId node, const Tag& tag, JsonWriter& json);
+  void AddLines(NodeId node, JsonWriter& json) const;
   void AddValues(std::span<const ValueId> values, JsonWriter& json) const;
 
   const Model& model_;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "json/reader.h"
 #include "onnx_tag/error.h"
+#include "tagging/line_json.h"
 #include "tagging/role_index.h"
 #include "tagging/sidecar.h"
 #include "tagging/words.h"
@@ -215,6 +216,7 @@ class Reader {
 
   void ReadModule();
   void ReadNode();
+  void ReadFrames(NodeId node);
 
   json::Reader json_;
   Sidecar sidecar_;
@@ -327,6 +329,12 @@ void Reader::ReadNode() {
       for (const std::string& origin : Texts(json_)) {
         tagging.origins.push_back({id, tagging.modules.Add(origin)});
       }
+    } else if (key == "source_line") {
+      if (const auto line = TakeSourceLine(json_)) {
+        tagging.lines.Set(id, line->view());
+      }
+    } else if (key == "frames") {
+      ReadFrames(id);
     } else {
       return false;
     }
@@ -339,6 +347,19 @@ void Reader::ReadNode() {
   }
   sidecar_.nodes.push_back(std::move(node));
   tagging.tags.Add(tag);
+}
+
+void Reader::ReadFrames(NodeId node) {
+  std::vector<ReadSourceLine> frames;
+  json_.BeginArray();
+  while (json_.NextItem()) {
+    if (std::optional<ReadSourceLine> frame = TakeSourceLine(json_)) {
+      frames.push_back(std::move(*frame));
+    }
+  }
+  std::vector<SourceLine> views;
+  for (const ReadSourceLine& frame : frames) views.push_back(frame.view());
+  sidecar_.tagging.lines.SetFrames(node, views);
 }
 
 // What GlanceAtSidecar() looks through at each end.

@@ -25,6 +25,8 @@ inline constexpr std::string_view kAttentionKind =
     "pkg.onnx_tag.attention_kind";
 inline constexpr std::string_view kConfidence = "pkg.onnx_tag.confidence";
 inline constexpr std::string_view kSource = "pkg.onnx_tag.source";
+// The line of code, as `source_line` in the sidecar.
+inline constexpr std::string_view kSourceLine = "pkg.onnx_tag.source_line";
 // Lists the keys for other programs that we wrote on this node.
 inline constexpr std::string_view kWrote = "pkg.onnx_tag.wrote";
 

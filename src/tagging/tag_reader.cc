@@ -3,7 +3,9 @@
 #include <charconv>
 #include <optional>
 
+#include "onnx_tag/error.h"
 #include "onnx_tag/tagging.h"
+#include "tagging/line_json.h"
 #include "tagging/role_index.h"
 #include "tagging/tag_format.h"
 #include "tagging/words.h"
@@ -28,6 +30,17 @@ void ShareTag(Tagging& tagging, ModuleId module, std::string_view tag_module) {
     module = tagging.modules.Parent(module);
     if (tagging.given[module].hierarchy_tag == tag) return;
     tagging.given[module].hierarchy_tag = tag;
+  }
+}
+
+// A damaged entry is no line.
+void ReadLine(std::string_view value, NodeId node, SourceLines& lines) {
+  try {
+    json::Reader json(value, ErrorKind::kInput);
+    if (const std::optional<ReadSourceLine> line = TakeSourceLine(json)) {
+      lines.Set(node, line->view());
+    }
+  } catch (const Error&) {
   }
 }
 
@@ -74,6 +87,8 @@ Tagging ReadTagging(const Model& model) {
       } else if (entry.key == keys::kConfidence) {
         tag.confidence = WordToEnum<Confidence>(kConfidenceNames, entry.value)
                              .value_or(Confidence::kLow);
+      } else if (entry.key == keys::kSourceLine) {
+        ReadLine(entry.value, node, tagging.lines);
       } else if (entry.key == keys::kSource) {
         tag.source = WordToEnum<Source>(kSourceNames, entry.value)
                          .value_or(Source::kScope);

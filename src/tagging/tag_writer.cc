@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 #include "hierarchy/name_parts.h"
+#include "json/writer.h"
+#include "tagging/line_json.h"
 #include "tagging/tag_format.h"
 #include "tagging/version.h"
 #include "tagging/words.h"
@@ -177,7 +179,7 @@ void TagWriter::RestoreNames() {
 void TagWriter::AppendTags() {
   std::string entries;
   for (const NodeId node : model_.Nodes()) {
-    if (!tagging_->tags[node].tagged()) continue;
+    if (!tagging_->tags[node].tagged() && !keys_.source_line) continue;
     entries.clear();
     Generate(node, entries);
     if (entries.empty()) continue;
@@ -229,7 +231,15 @@ void TagWriter::Write(wire::Rewrite::Sink& sink) {
 }
 
 void TagWriter::Generate(NodeId node, std::string& out) {
+  if (keys_.source_line) {
+    if (const std::optional<SourceLine> line = tagging_->lines.Of(node)) {
+      JsonWriter json;
+      AddSourceLine(*line, json);
+      AppendEntry(out, kNodeMetadata, keys::kSourceLine, json.text());
+    }
+  }
   const Tag& tag = tagging_->tags[node];
+  if (!tag.tagged()) return;
   if (keys_.tags) {
     if (tag.source == Source::kAuxiliary) {
       AppendModuleEntries(tag, out);

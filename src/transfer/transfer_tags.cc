@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -63,6 +64,15 @@ bool IsFound(const Place& place, const Tagging& tags) {
   return tags.FindFound(place.module) != nullptr ||
          (place.like != kNo<NodeId> &&
           tags.tags[place.like].source == Source::kStructure);
+}
+
+void CarryLine(const SourceLines& from, NodeId old, NodeId node,
+               SourceLines& lines) {
+  const std::optional<SourceLine> line = from.Of(old);
+  if (!line) return;
+  lines.Set(node, *line);
+  const std::vector<SourceLine> frames = from.FramesOf(old);
+  if (!frames.empty()) lines.SetFrames(node, frames);
 }
 
 void CountPlace(const Place& place, TransferCounts& counts) {
@@ -148,6 +158,9 @@ Tagging TransferTags(const Version& version, const Tagging& tags,
   for (const NodeId node : model.Nodes()) {
     const Place& place = placing[node];
     if (counts != nullptr) CountPlace(place, *counts);
+    if (place.like != kNo<NodeId>) {
+      CarryLine(tags.lines, place.like, node, result.lines);
+    }
     if (place.module == kNo<ModuleId>) continue;
     result.tags[node] = {
         .module = place.module,

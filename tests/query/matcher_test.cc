@@ -45,6 +45,9 @@ class MatcherTest : public testing::Test {
     Set(2, "enc.layer.10.q", tenth, Confidence::kMedium, "Linear");
     Set(3, "enc.layer.0", other, Confidence::kLow, "TinyLayer");
     Set(4, "", other, Confidence::kLow, "");
+    tagging_.lines.Set(NodeId{0}, {"nets/tiny/model.py", 350, "f", ""});
+    tagging_.lines.Set(NodeId{1}, {"nets/tiny/model.py", 420, "f", ""});
+    tagging_.lines.Set(NodeId{5}, {"head.py", 421, "f", ""});
     tagging_.origins = {{NodeId{3}, tagging_.modules.Add("enc.layer.0.act")}};
   }
 
@@ -82,6 +85,16 @@ class MatcherTest : public testing::Test {
   const NodeList nodes_;
   Tagging tagging_;
 };
+
+TEST_F(MatcherTest, FilesAndLinesMatchUntaggedNodesToo) {
+  EXPECT_THAT(Ask("file=*/model.py and line=350..420"), ElementsAre(0, 1));
+  EXPECT_THAT(Ask("file=*/model.py and line=351..420"), ElementsAre(1));
+  EXPECT_THAT(Ask("line>=420"), ElementsAre(1, 5));
+  EXPECT_THAT(Ask("line in (350, 421..500)"), ElementsAre(0, 5));
+  EXPECT_THAT(Ask("file=head.py"), ElementsAre(5));
+  EXPECT_THAT(Ask("file=none"), ElementsAre(2, 3, 4));
+  EXPECT_THAT(Ask("line!=350..420"), ElementsAre(2, 3, 4, 5));
+}
 
 TEST_F(MatcherTest, ModuleIsExactAndUnderIsTheSubtree) {
   EXPECT_THAT(Ask("module=enc.layer.0"), ElementsAre(3));

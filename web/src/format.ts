@@ -62,8 +62,12 @@ export interface ModelData {
     inputs: IdLists;
     outputs: IdLists;
     flops: number[]; // ids of `flops`; -1: unknown
+    line: number[] | null; // ids of `lines`; -1: unknown
     profile: number[] | null; // in parts of `measure`; -1: unknown
   };
+  /** Lines of Python code that made nodes. All but `line` are ids of `code`; -1: unknown. */
+  lines: { file: number[]; line: number[]; function: number[]; text: number[] };
+  code: string[];
   claims: { node: number[]; module: number[]; confidence: number[]; source: number[]; reason: number[] };
   origins: { node: number[]; module: number[] };
   /** Numbers of operations that nodes have, each once. */

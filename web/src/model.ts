@@ -21,7 +21,7 @@ function byte(c: string): string {
 
 /** Makes visible every text of the file that is not in a table of strings: operators, the producer, reasons. */
 function showHidden(data: ModelData): void {
-  for (const list of [data.ops.name, data.ops.domain, data.reasons, data.roles.component, data.notes, data.root_alternatives]) {
+  for (const list of [data.ops.name, data.ops.domain, data.reasons, data.roles.component, data.notes, data.root_alternatives, data.code]) {
     list.forEach((text, i) => (list[i] = visible(text)));
   }
   data.producer = data.producer && visible(data.producer);
@@ -321,6 +321,26 @@ export class Model {
   }
   otherClaims(node: number): OtherClaim[] {
     return this.claimsOf.get(node) ?? [];
+  }
+  /** The id of the line of code that made the node, or NONE. */
+  line(node: number): number {
+    return this.data.nodes.line?.[node] ?? NONE;
+  }
+  lineFile(line: number): string {
+    return this.data.code[this.data.lines.file[line]!]!;
+  }
+  lineNumber(line: number): number {
+    return this.data.lines.line[line]!;
+  }
+  /** `modeling_bert.py:238`, with its folders. */
+  linePlace(line: number): string {
+    return this.lineFile(line) + ":" + this.lineNumber(line);
+  }
+  lineFunction(line: number): string {
+    return this.data.code[this.data.lines.function[line]!] ?? "";
+  }
+  lineText(line: number): string {
+    return this.data.code[this.data.lines.text[line]!] ?? "";
   }
   origins(node: number): number[] {
     return this.originsOf.get(node) ?? [];

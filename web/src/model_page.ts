@@ -1,5 +1,6 @@
 // The page of one model: tree and icicle, node table, data flow, doubts, and a panel that explains.
 
+import { CodeView } from "./code_view";
 import { Context, type Engine, type Part } from "./context";
 import { h, link, replace } from "./dom";
 import { DoubtsView } from "./doubts_view";
@@ -15,7 +16,7 @@ import { TableView } from "./table_view";
 import { themeButton } from "./theme";
 import { TreeView } from "./tree_view";
 
-const TAB_LABELS: Record<TabName, string> = { nodes: "Nodes", flow: "Data flow", doubts: "Doubts" };
+const TAB_LABELS: Record<TabName, string> = { nodes: "Nodes", flow: "Data flow", code: "Code", doubts: "Doubts" };
 
 export class ModelPage {
   private readonly context: Context;
@@ -45,9 +46,10 @@ export class ModelPage {
     const icicle = new IcicleView(this.context);
     const table = new TableView(this.context);
     const flow = new FlowView(this.context);
+    const code = new CodeView(this.context);
     this.doubts = new DoubtsView(this.context);
     const panel = new PanelView(this.context, engine);
-    this.parts = [tree, icicle, table, flow, this.doubts, panel];
+    this.parts = [tree, icicle, table, flow, code, this.doubts, panel];
 
     this.searchBox = h("input", {
       type: "search",
@@ -74,6 +76,7 @@ export class ModelPage {
     this.tabs = {
       nodes: this.tab("nodes", table.element),
       flow: this.tab("flow", flow.element),
+      code: this.tab("code", code.element),
       doubts: this.tab("doubts", this.doubts.element),
     };
     replace(

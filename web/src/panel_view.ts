@@ -185,6 +185,7 @@ export class PanelView implements Part {
         ["Name", [h("span", { class: "name" }, model.nodeName(node) || "–")]],
         ...sizes,
       ]),
+      this.code(node),
       h("h3", {}, "Why"),
       this.why(node, tagged),
       this.claims(node),
@@ -194,6 +195,25 @@ export class PanelView implements Part {
       h("h3", {}, "Outputs"),
       this.values(model.outputs.of(node), false),
       this.weights(node),
+    );
+  }
+
+  private code(node: number): HTMLElement | null {
+    const { model } = this.context;
+    const line = model.line(node);
+    if (line === NONE) return null;
+    const name = model.lineFunction(line);
+    return h(
+      "div",
+      {},
+      h("h3", {}, "Code"),
+      h(
+        "p",
+        { class: "name" },
+        link(model.linePlace(line), () => this.context.go({ find: `code:"${model.linePlace(line)} "`, tab: "nodes" })),
+        name === "" ? "" : ", in " + name,
+      ),
+      model.lineText(line) === "" ? null : h("pre", {}, model.lineText(line)),
     );
   }
 

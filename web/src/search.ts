@@ -13,7 +13,7 @@ export const FIELD_LABELS: Record<Field, string> = {
   name: "Name",
 };
 /** Fields that a term may name beside those that are searched without a name. */
-const NAMED_ONLY = ["level", "source", "layer", "why"] as const;
+const NAMED_ONLY = ["level", "source", "layer", "why", "code"] as const;
 type NamedOnly = (typeof NAMED_ONLY)[number];
 
 export interface Term {
@@ -51,6 +51,8 @@ export class Search {
   private readonly roles: string[];
   private readonly ops: string[];
   private readonly reasons: string[];
+  private readonly places: string[]; // of lines of code, ended by a blank
+  private readonly lineOf: Int32Array; // by node
 
   constructor(private readonly model: Model) {
     const lines: string[] = new Array(model.nodeCount);
@@ -78,6 +80,8 @@ export class Search {
     });
     this.ops = model.data.ops.name.map((name, i) => (model.data.ops.domain[i] + "::" + name).toLowerCase());
     this.reasons = model.data.reasons.map((reason) => reason.toLowerCase());
+    this.places = model.data.lines.line.map((_, line) => model.linePlace(line).toLowerCase() + " ");
+    this.lineOf = Int32Array.from({ length: model.nodeCount }, (_, n) => model.line(n));
   }
 
   /** The nodes that the program selected. */
@@ -143,6 +147,8 @@ export class Search {
         return this.matchNames(text);
       case "why":
         return spread(model.reason, flag(this.reasons));
+      case "code":
+        return spread(this.lineOf, flag(this.places));
       case "source":
         return spread(model.source, flag(model.words.source));
       case "level":

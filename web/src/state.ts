@@ -5,7 +5,7 @@ import { Model, NONE } from "./model";
 
 export const COLOURS = ["confidence", "role", "class"] as const;
 export type ColourName = (typeof COLOURS)[number];
-export const TABS = ["nodes", "flow", "doubts"] as const;
+export const TABS = ["nodes", "flow", "code", "doubts"] as const;
 export type TabName = (typeof TABS)[number];
 export const SORTS = ["file", "name", "op", "module", "role", "level", "size"] as const;
 export type SortName = (typeof SORTS)[number];

@@ -21,6 +21,7 @@ export interface TestNode {
   source?: number;
   reason?: string;
   flops?: number;
+  line?: [string, number];
   time?: number;
 }
 
@@ -73,6 +74,8 @@ export function makeModel(test: TestModel): ModelData {
   const verdicts = new Table<[number, number, number]>();
   const words = new Table<string>();
   const flops = new Table<number>();
+  const code = new Table<string>();
+  const lines = new Table<[number, number]>();
   const sizes = new Table<[number, number]>();
   const roles = new Table<[string, string, number]>();
   roles.id(["other", "", -1]);
@@ -121,6 +124,9 @@ export function makeModel(test: TestModel): ModelData {
     inputs,
     outputs,
     flops: test.nodes.map((node) => (node.flops === undefined ? -1 : flops.id(node.flops))),
+    line: test.nodes.some((node) => node.line !== undefined)
+      ? test.nodes.map((node) => (node.line === undefined ? -1 : lines.id([code.id(node.line[0]), node.line[1]])))
+      : null,
     profile: test.nodes.some((node) => node.time !== undefined) ? test.nodes.map((node) => node.time ?? -1) : null,
   };
   const weightValues = weights.map(([name]) => values.id(name));
@@ -164,6 +170,13 @@ export function makeModel(test: TestModel): ModelData {
       layer: roles.items.map(([, , layer]) => layer),
     },
     nodes,
+    lines: {
+      file: lines.items.map(([file]) => file),
+      line: lines.items.map(([, line]) => line),
+      function: lines.items.map(() => -1),
+      text: lines.items.map(() => -1),
+    },
+    code: code.items,
     claims: { node: [], module: [], confidence: [], source: [], reason: [] },
     origins: { node: [], module: [] },
     flops: flops.items,

@@ -105,6 +105,19 @@ test("a name is found by the tensor it makes, and each node once", () => {
   assert.deepEqual([...new Search(m).run("name:a")!.mask], [1, 1, 0]);
 });
 
+test("a node is found by its line of code, and by no longer number", () => {
+  const m = new Model(makeModel({ nodes: [
+    { op: "A", name: "a", module: "", line: ["net/model.py", 12] },
+    { op: "B", name: "b", module: "", line: ["net/model.py", 120] },
+    { op: "C", name: "c", module: "" },
+  ] }), WORDS);
+  const search = new Search(m);
+  assert.deepEqual([...search.run('code:"net/model.py:12 "')!.mask], [1, 0, 0]);
+  assert.deepEqual([...search.run("code:model.py")!.mask], [1, 1, 0]);
+  assert.equal(m.linePlace(m.line(0)), "net/model.py:12");
+  assert.equal(m.line(2), -1);
+});
+
 test("the address says what is seen and is read back", () => {
   const m = model();
   const view = { ...START, module: m.findModule("a"), node: 1, by: "flops" as const, find: "x & y", sort: "size" as const, down: true };

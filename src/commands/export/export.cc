@@ -48,6 +48,9 @@ class Attachment {
       if (role.layer >= 0) Add(keys::kLayer, std::to_string(role.layer));
       Add(keys::kConfidence, EnumToWord(kConfidenceNames, tag.confidence));
       Add(keys::kSource, EnumToWord(kSourceNames, tag.source));
+      if (const auto line = tagging_.lines.Of(node)) {
+        Add(keys::kSourceLine, fmt::format("{}:{}", line->file, line->line));
+      }
     }
   }
 

@@ -181,10 +181,11 @@ constexpr std::string_view kHead =
 
 // What a node may say of itself, and of which type.
 constexpr std::string_view kStringKeys[] = {
-    "kind", "label", "op",   "domain",    "graph",     "module",     "class",
-    "tag",  "role",  "type", "component", "attention", "confidence", "source"};
-constexpr std::string_view kIntegerKeys[] = {"index", "layer", "nodes",
-                                             "total_nodes", "parameters"};
+    "kind",       "label",  "op",   "domain",  "graph",     "module",
+    "class",      "tag",    "role", "type",    "component", "attention",
+    "confidence", "source", "file", "function"};
+constexpr std::string_view kIntegerKeys[] = {
+    "index", "layer", "nodes", "total_nodes", "parameters", "line"};
 
 class GraphmlWriter {
  public:
@@ -258,6 +259,11 @@ class GraphmlWriter {
       if (role.layer >= 0) AddData(out, "layer", std::to_string(role.layer));
       AddData(out, "confidence", EnumToWord(kConfidenceNames, tag.confidence));
       AddData(out, "source", EnumToWord(kSourceNames, tag.source));
+    }
+    if (const auto line = tagging_.lines.Of(node)) {
+      AddData(out, "file", line->file);
+      AddData(out, "line", std::to_string(line->line));
+      AddData(out, "function", line->function);
     }
     write_(out + "</node>\n");
   }

@@ -210,7 +210,8 @@ class RollUp {
       row.name = "[one of several nodes]";
       return row;
     }
-    if (!tag.tagged() && options_.by != ProfileKey::kNode) {
+    if (!tag.tagged() && options_.by != ProfileKey::kNode &&
+        options_.by != ProfileKey::kLine) {
       row.name = "[untagged]";
       return row;
     }
@@ -247,6 +248,13 @@ class RollUp {
         row.name =
             fmt::format("{} {}", model_.nodes().Address(node), kernel.name);
         row.detail = module;
+        return;
+      case ProfileKey::kLine:
+        row.name = "[no line]";
+        if (const std::optional<SourceLine> line = tagging.lines.Of(node)) {
+          row.name = fmt::format("{}:{}", line->file, line->line);
+          row.detail = line->text;
+        }
         return;
     }
   }
@@ -563,6 +571,7 @@ void AddText(const TaggedModel& model, const ProfileReport& report,
   Table table = numbers.Make(EnumToWord(kProfileKeyNames, options.by),
                              tree                              ? "class"
                              : options.by == ProfileKey::kNode ? "module"
+                             : options.by == ProfileKey::kLine ? "code"
                                                                : "");
   Line rest;
   for (Line& line : lines) {
@@ -631,6 +640,8 @@ Datum RowValue(const ProfileRow& row, ProfileKey by,
   } else if (by == ProfileKey::kNode) {
     value.Set("module",
               row.detail == "-" ? Datum() : Datum::OrNull(row.detail));
+  } else if (by == ProfileKey::kLine) {
+    value.Set("text", Datum::OrNull(row.detail));
   }
   value.Add(NumberMembers(row, 0, report));
   if (report.two()) {

@@ -146,7 +146,11 @@ std::vector<Column> NodeTable::Columns() {
           {"semantic.layer", "layer"},
           {"confidence", "confidence"},
           {"source", "source"},
-          {"origins", "origins"}};
+          {"origins", "origins"},
+          {"source_line", "", For::kJson},
+          {"", "file", For::kPrograms},
+          {"", "line", For::kPrograms},
+          {"", "function", For::kPrograms}};
 }
 
 Table::Row NodeTable::Row(NodeId node) const {
@@ -174,7 +178,22 @@ Table::Row NodeTable::Row(NodeId node) const {
     row.resize(row.size() + 11);
   }
   row.emplace_back(OriginsOf(tagging_, node));
+  if (const std::optional<SourceLine> line = tagging_.lines.Of(node)) {
+    row.push_back(LineValue(*line));
+    row.emplace_back(line->file);
+    row.emplace_back(line->line);
+    row.emplace_back(line->function);
+  } else {
+    row.resize(row.size() + 4);
+  }
   return row;
+}
+
+Datum LineValue(const SourceLine& line) {
+  return Datum::Object({{"file", line.file},
+                        {"line", line.line},
+                        {"function", Datum::OrNull(line.function)},
+                        {"text", Datum::OrNull(line.text)}});
 }
 
 std::string NodeLine(const NodeList& nodes, NodeId node, std::string_view why) {

@@ -52,6 +52,9 @@ void WarnOfGuesses(const TaggedModel& model, const std::vector<NodeId>& nodes,
 // "#17  /encoder/MatMul: it has no module"
 std::string NodeLine(const NodeList& nodes, NodeId node, std::string_view why);
 
+// {"file", "line", "function", "text"}
+Datum LineValue(const SourceLine& line);
+
 // `"graph": ..., "index": ..., "name": ..., "op": ...`
 Datum NodeValue(const NodeList& nodes, NodeId node);
 

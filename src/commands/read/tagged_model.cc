@@ -6,6 +6,7 @@
 
 #include "base/interner.h"
 #include "commands/output/destinations.h"
+#include "exporters/source_lines.h"
 #include "hierarchy/module_map.h"
 #include "io/mapped_file.h"
 #include "io/paths.h"
@@ -187,6 +188,10 @@ TaggedModel TaggedModel::Load(const std::string& path,
     }
   }
   if (result.file_ != nullptr) {
+    if (result.source_ != kMapped) {
+      AddSourceLines(*result.model(), options.mapping.frames,
+                     result.tagging_.lines);
+    }
     result.about_ =
         AboutModel(FileName(path), *result.model(), result.tagging_);
     result.file_->file().CheckUnchanged();

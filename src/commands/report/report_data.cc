@@ -228,7 +228,7 @@ class ModelJson {
   }
 
   void WriteNodes() {
-    Column graphs, names, ops, modules, roles, verdicts, flops;
+    Column graphs, names, ops, modules, roles, verdicts, flops, lines;
     Column input_counts, inputs, output_counts, outputs;
     for (const NodeId node : nodes_.All()) {
       const std::int64_t graph = graphs_.IdOf(Shortened(nodes_.Graph(node)));
@@ -251,6 +251,7 @@ class ModelJson {
       const sizes::Dim count =
           reported_.sizes ? reported_.sizes->flops[node] : sizes::kUnknownDim;
       flops.push_back(count.IsNumber() ? flops_.IdOf({count.number()}) : -1);
+      lines.push_back(LineOf(node));
     }
     json_.Key("nodes").BeginObject();
     json_.Key("graph").Numbers(graphs);
@@ -262,6 +263,12 @@ class ModelJson {
     WriteLists("inputs", input_counts, inputs);
     WriteLists("outputs", output_counts, outputs);
     json_.Key("flops").Numbers(flops);
+    json_.Key("line");
+    if (tagging_.lines.empty()) {
+      json_.Null();
+    } else {
+      json_.Numbers(lines);
+    }
     json_.Key("profile");
     if (reported_.numbers) {
       json_.Numbers(reported_.numbers->numbers);
@@ -269,6 +276,14 @@ class ModelJson {
       json_.Null();
     }
     json_.EndObject();
+  }
+
+  std::int64_t LineOf(NodeId node) {
+    const std::optional<SourceLine> line = tagging_.lines.Of(node);
+    if (!line) return -1;
+    return lines_.IdOf({code_.IdOf(Shortened(line->file)), line->line,
+                        code_.IdOrNone(Shortened(line->function)),
+                        code_.IdOrNone(Shortened(line->text))});
   }
 
   void WriteLists(std::string_view key, const Column& counts,
@@ -436,6 +451,13 @@ class ModelJson {
     json_.Key("source").Numbers(verdicts_.Column(1));
     json_.Key("reason").Numbers(verdicts_.Column(2));
     json_.EndObject();
+    table("code", code_);
+    json_.Key("lines").BeginObject();
+    json_.Key("file").Numbers(lines_.Column(0));
+    json_.Key("line").Numbers(lines_.Column(1));
+    json_.Key("function").Numbers(lines_.Column(2));
+    json_.Key("text").Numbers(lines_.Column(3));
+    json_.EndObject();
   }
 
   const ReportedModel& reported_;
@@ -448,6 +470,8 @@ class ModelJson {
   TupleTable<3> verdicts_;
   TupleTable<2> sizes_;
   TupleTable<1> flops_;
+  TextTable code_;
+  TupleTable<4> lines_;  // file, line, function, text
   std::map<std::pair<std::string, std::string>, std::int64_t> op_ids_;
   std::vector<std::string> op_names_, op_domains_;
   IdVector<NodeId, std::int64_t> reason_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "commands/commands.h"
 #include "commands/read/modules.h"
@@ -177,6 +178,29 @@ std::string RoleText(const Role& role) {
   return text;
 }
 
+// "model.py:25, in forward", and the code.
+std::string LineText(const SourceLine& line) {
+  std::string text = Message("{}:{}", Short{line.file, 200}, line.line);
+  if (!line.function.empty()) {
+    text += Message(", in {}", Short{line.function, 100});
+  }
+  return text;
+}
+
+void AddLines(const SourceLines& lines, NodeId node, Result& result) {
+  const std::optional<SourceLine> line = lines.Of(node);
+  if (!line) return;
+  result.Line("  code   {}", Ours{LineText(*line)});
+  if (!line->text.empty()) result.Line("           {}", Short{line->text, 200});
+  const std::vector<SourceLine> frames = lines.FramesOf(node);
+  if (frames.empty()) return;
+  result.Line("\nframes, the innermost first");
+  for (const SourceLine& frame : frames) {
+    result.Line("  {}", Ours{LineText(frame)});
+    if (!frame.text.empty()) result.Line("      {}", Short{frame.text, 200});
+  }
+}
+
 void AddText(const Model& model, const Tagging& tagging, NodeId node,
              const Explanation& explanation, Result& result) {
   result.Line("{}", Ours{Sentence(model, tagging, node)});
@@ -187,6 +211,7 @@ void AddText(const Model& model, const Tagging& tagging, NodeId node,
                 RoleText(tagging.roles[tag.role]), name.empty() ? "-" : name,
                 ModuleFormat(tagging).HierarchyTag(tag));
   }
+  AddLines(tagging.lines, node, result);
   result.Line("\nnode {}  {}{}{}  {}", NodeList(model).Address(node),
               model.Domain(node),
               model.Domain(node).empty() ? "" : "::", model.OpType(node),
@@ -256,9 +281,16 @@ Result ExplainNode(const Model& model, const Tagging& tagging, NodeId node,
   const NodeList nodes(model);
   const NodeTable table(nodes, tagging);
   std::vector<Column> columns = NodeTable::Columns();
-  columns.pop_back();  // without the origins
   result.data = Datum::Object({{"sentence", Sentence(model, tagging, node)}});
-  result.data.Add(MembersOf(columns, table.Row(node)));
+  for (auto& [key, value] : MembersOf(columns, table.Row(node))) {
+    if (key != "origins") result.data.Set(key, value);
+  }
+  const std::vector<SourceLine> frames = tagging.lines.FramesOf(node);
+  if (!frames.empty()) {
+    Datum::List values;
+    for (const SourceLine& frame : frames) values.push_back(LineValue(frame));
+    result.data.Set("frames", std::move(values));
+  }
   Datum::List claims;
   for (const ExplainedClaim& claim : explanation.claims) {
     claims.push_back(ClaimValue(claim));
@@ -269,11 +301,13 @@ Result ExplainNode(const Model& model, const Tagging& tagging, NodeId node,
 }
 
 Result RunExplain(const ExplainOptions& options, Terminal&) {
-  const MappingFacts facts = ReadFacts(options.mapping);
+  MappingOptions mapping = options.mapping;
+  mapping.frames = options.frames;
+  const MappingFacts facts = ReadFacts(mapping);
   const ModelFile file = ModelFile::Open(options.model);
   const NodeId node = SelectNode(file.model(), options.node);
   const auto [tagging, explanation] = file.Map([&](const Model& model) {
-    return MapAndExplain(model, options.mapping, facts, node);
+    return MapAndExplain(model, mapping, facts, node);
   });
   file.file().CheckUnchanged();
   return ExplainNode(file.model(), tagging, node, explanation);

@@ -31,12 +31,13 @@ std::string Choices(const TagOptions& options,
   for (const std::string& name : options.mapping.format.exceptions) {
     choices += fmt::format("{}:{},", name.size(), name);
   }
-  choices += fmt::format(";{};{}{}{}{}",
-                         static_cast<int>(options.mapping.min_confidence),
-                         options.keys.tags, options.keys.name_space,
-                         options.keys.layer_ann, options.keys.class_hierarchy);
+  choices += fmt::format(
+      ";{};{}{}{}{}{}", static_cast<int>(options.mapping.min_confidence),
+      options.keys.tags, options.keys.name_space, options.keys.layer_ann,
+      options.keys.class_hierarchy, options.keys.source_line);
   choices += options.mapping.recipes ? ";recipes" : ";";
   choices += options.mapping.structure ? ";structure" : ";";
+  if (options.mapping.frames) choices += ";frames";
   // Files of facts count by what is in them: their names say nothing, and
   // their times would make the same input give other bytes.
   return choices + fmt::format(";{};{};{};{}", facts.hierarchy, facts.rules,

@@ -97,11 +97,31 @@ std::optional<Tagging> MappedAgain(const Model& model, const Tagging& from,
   mapping.structure = false;
   if (!from.strategy.empty()) mapping.strategy = from.strategy;
   mapping.format = from.format;
+  mapping.frames = options.frames;
   try {
     return MapNodes(model, mapping);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUsage) throw;
     return std::nullopt;
+  }
+}
+
+// Whether both are the same line, also if one has fewer folders: the folder
+// that all files share may be another where few tracebacks are left.
+bool IsSameLine(const SourceLine& a, const SourceLine& b) {
+  return a.line == b.line &&
+         (a.file.ends_with(b.file) || b.file.ends_with(a.file));
+}
+
+// A traceback in the file itself is surer than the line of a counterpart.
+void TakeLines(const SourceLines& own, const Model& model, SourceLines& lines) {
+  for (const NodeId node : model.Nodes()) {
+    const std::optional<SourceLine> line = own.Of(node);
+    if (!line) continue;
+    const std::optional<SourceLine> carried = lines.Of(node);
+    if (carried && IsSameLine(*carried, *line)) continue;
+    lines.Set(node, *line);
+    lines.SetFrames(node, own.FramesOf(node));
   }
 }
 
@@ -141,8 +161,9 @@ void WarnOfStrangers(const TransferOptions& options,
 }  // namespace
 
 Result RunTransfer(const TransferOptions& options, Terminal& terminal) {
-  const TaggedModel from =
-      TaggedModel::Load(options.from, options.source, terminal);
+  TagSourceOptions source = options.source;
+  source.mapping.frames = options.tag.mapping.frames;
+  const TaggedModel from = TaggedModel::Load(options.from, source, terminal);
   const ModelFile file = ModelFile::Open(options.tag.models.front());
   TransferCounts counts;
   Tagging tagging = TransferTags({from.nodes(), from.model()}, from.tagging(),
@@ -153,6 +174,7 @@ Result RunTransfer(const TransferOptions& options, Terminal& terminal) {
         return MappedAgain(model, from.tagging(), options.tag.mapping);
       })) {
     mapped = TakeSurer(*again, WeakestLevel(from.tagging()), tagging);
+    TakeLines(again->lines, file.model(), tagging.lines);
   }
   ObeyLaws(CheckLaws(file.model(), tagging), tagging.tags);
   DropWeaker(options.tag.mapping.min_confidence, tagging);

@@ -1,0 +1,89 @@
+// Tested by tests/exporters/source_lines_test.cc.
+#include "exporters/source_lines.h"
+
+#include <string>
+#include <unordered_map>
+
+#include "exporters/traceback.h"
+#include "tagging/tag_format.h"
+
+namespace onnx_tag {
+namespace {
+
+constexpr std::string_view kStackTrace = "pkg.torch.onnx.stack_trace";
+
+// Files are asked for often, and there are few of them.
+class KnownFiles {
+ public:
+  CodeOwner Owner(std::string_view file) {
+    const auto [at, added] = owners_.try_emplace(std::string(file));
+    if (added) {
+      at->second = OwnerOf(file);
+      if (at->second == CodeOwner::kModel) names_.Learn(file);
+    }
+    return at->second;
+  }
+
+  std::string_view Shorten(std::string_view file) {
+    const auto [at, added] = short_.try_emplace(std::string(file));
+    if (added) at->second = names_.Shorten(file);
+    return at->second;
+  }
+
+ private:
+  FileNames names_;
+  std::unordered_map<std::string, CodeOwner> owners_;
+  std::unordered_map<std::string, std::string> short_;
+};
+
+std::string_view TracebackOf(const Model& model, NodeId node) {
+  if (model[node].metadata_count > 0) {
+    const std::string_view trace = ForeignMetadata(model, node, kStackTrace);
+    if (!trace.empty()) return trace;
+  }
+  return model.has_doc_strings() ? model.DocString(node) : std::string_view();
+}
+
+}  // namespace
+
+void AddSourceLines(std::size_t node_count, const FramesOfNode& frames_of,
+                    bool all_frames, SourceLines& lines) {
+  KnownFiles files;
+  // The innermost frame of the model's own code; null if there is none. What
+  // is around the entry of an export is not read.
+  const auto find_own = [&](const std::vector<SourceLine>& frames) {
+    const SourceLine* own = nullptr;
+    for (const SourceLine& frame : frames) {
+      const CodeOwner owner = files.Owner(frame.file);
+      if (owner == CodeOwner::kEntry) break;
+      if (own == nullptr && owner == CodeOwner::kModel) own = &frame;
+    }
+    return own;
+  };
+  std::vector<NodeId> found;
+  for (const NodeId node : AllIds<NodeId>(node_count)) {
+    if (lines.IdOf(node) != kNo<LineId>) continue;
+    if (find_own(frames_of(node)) != nullptr) found.push_back(node);
+  }
+  for (const NodeId node : found) {
+    std::vector<SourceLine> frames = frames_of(node);
+    const SourceLine* const own = find_own(frames);
+    for (SourceLine& frame : frames) frame.file = files.Shorten(frame.file);
+    lines.Set(node, *own);
+    if (all_frames) lines.SetFrames(node, frames);
+  }
+}
+
+void AddSourceLines(const Model& model, bool all_frames, SourceLines& lines) {
+  bool any = model.has_doc_strings();
+  for (const NodeId node : model.Nodes()) {
+    any = any || model[node].metadata_count > 0;
+  }
+  if (!any) return;
+  AddSourceLines(
+      model.node_count(),
+      [&](NodeId node) { return ParseTraceback(TracebackOf(model, node)); },
+      all_frames, lines);
+}
+
+}  // namespace onnx_tag

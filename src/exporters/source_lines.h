@@ -1,0 +1,29 @@
+// The lines of code in the tracebacks of a model's nodes: dynamo's
+// `pkg.torch.onnx.stack_trace`, and the doc strings of TorchScript exports.
+#ifndef ONNX_TAG_EXPORTERS_SOURCE_LINES_H_
+#define ONNX_TAG_EXPORTERS_SOURCE_LINES_H_
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "onnx_tag/model.h"
+#include "tagging/source_lines.h"
+
+namespace onnx_tag {
+
+// The frames of each node, innermost first; empty: none. Called twice for a
+// node: names of files are shortened when all of them are known.
+using FramesOfNode = std::function<std::vector<SourceLine>(NodeId)>;
+
+// Gives lines to the nodes that have none yet, and with `all_frames` the rest
+// of the frames, too.
+void AddSourceLines(std::size_t node_count, const FramesOfNode& frames_of,
+                    bool all_frames, SourceLines& lines);
+
+// The same with the tracebacks in the file.
+void AddSourceLines(const Model& model, bool all_frames, SourceLines& lines);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_EXPORTERS_SOURCE_LINES_H_
