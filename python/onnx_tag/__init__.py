@@ -12,7 +12,7 @@ from .document import RecordingError
 from .errors import GateError, ProgramError, TagsError, UnknownWord
 from .semantic import SemanticQueryInterface
 from .tagging import tag
-from .tags import BoundTags, Module, Node, Tags
+from .tags import BoundTags, Module, Node, SourceLine, Tags
 
 if TYPE_CHECKING:
     from .api import Recorder as Recorder
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .reference import record_reference as record_reference
 
 __all__ = ["BoundTags", "GateError", "Module", "Node", "ProgramError", "Recorder", "RecordingError",
-           "SemanticQueryInterface", "Tags",
+           "SemanticQueryInterface", "SourceLine", "Tags",
            "TagsError", "UnknownWord", "__version__", "export_and_record", "export_and_tag", "record",
            "record_reference", "tag"]
 _NEED_TORCH = ("Recorder", "export_and_record", "export_and_tag", "record")

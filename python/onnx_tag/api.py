@@ -12,13 +12,14 @@ from . import document, program
 from ._version import __version__
 from .errors import OutputError
 from .exporting import without_cache, without_unused_inputs
-from .fx import fx_dump, program_dump
+from .fx import Dump, fx_dump, program_dump
 from .modules import module_map
 from .outputs import Inputs, exported, judge
 from .recorder import Recorder
 from .running import evaluating, run_recorded, twin
 from .tagging import tag
 from .tags import Tags
+from .tracebacks import Tracebacks
 
 if TYPE_CHECKING:
     from torch import nn
@@ -60,10 +61,21 @@ def record(model: "nn.Module", args: Any = None, kwargs: Optional[Mapping[str, A
             with evaluating(copy), without_cache(copy, named):
                 dump = fx_dump(copy, positional, named, required=fx == "required")
             if dump is not None:
-                recording["fx_source"], recording["fx"] = dump
+                _add_fx(recording, dump)
     if path is not None:
         document.save(recording, path, force=force)
     return recording
+
+
+def _add_fx(recording: Dict[str, Any], dump: Dump) -> None:
+    recording["fx_source"], recording["fx"] = dump
+    tracebacks = Tracebacks(recording.get("tracebacks", ()))
+    for node in recording["fx"]:
+        number = tracebacks.add(node.pop("stack_trace", None))
+        if number is not None:
+            node["traceback"] = number
+    if tracebacks.texts:
+        recording["tracebacks"] = tracebacks.texts
 
 
 def export_and_record(model: "nn.Module", inputs: Any, onnx_path: document.PathLike, *, dynamo: bool = True,
@@ -89,7 +101,7 @@ def export_and_record(model: "nn.Module", inputs: Any, onnx_path: document.PathL
                 exported_program = torch.onnx.export(model, args, staged, kwargs=named, dynamo=True, **export_options)
                 translated = getattr(exported_program, "exported_program", None)
                 if translated is not None:
-                    recording["fx_source"], recording["fx"] = program_dump(translated, "torch.onnx")
+                    _add_fx(recording, program_dump(translated, "torch.onnx"))
             else:
                 with without_unused_inputs(model, args, named) as (given, names):
                     export_options.setdefault("input_names", names)

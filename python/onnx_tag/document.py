@@ -14,7 +14,7 @@ from .outputs import PathLike as PathLike
 FORMAT = "onnx-tag-recording/1"
 HEAD = b'{"format":"onnx-tag-recording/'
 # Sections with one entry per line: a recording can be read, grepped and compared by lines.
-LINES = ("modules", "inputs", "outputs", "values", "calls", "functions", "events", "fx")
+LINES = ("modules", "inputs", "outputs", "values", "calls", "functions", "events", "fx", "tracebacks")
 
 
 class RecordingError(Exception):

@@ -118,6 +118,8 @@ def _node(node: Any) -> Dict[str, Any]:
     if stack:
         entry["module"] = stack[-1][0]
         entry["stack"] = stack
+    if node.meta.get("stack_trace"):
+        entry["stack_trace"] = node.meta["stack_trace"]
     shape = _shapes(node.meta.get("val"))
     if shape is not None:
         entry["shape"], entry["dtype"] = shape

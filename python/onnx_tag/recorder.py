@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import math
+import sys
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import torch
@@ -16,9 +17,12 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .modules import first_paths, module_map, named_tensors
+from .tracebacks import Tracebacks
 from .values import Values, dtype_name, storage_key
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from torch import Tensor, nn
 
 
@@ -57,6 +61,15 @@ def constant(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [constant(item) for item in value]
     return type(value).__name__
+
+
+def _caller_of_forward() -> Optional["FrameType"]:
+    """The frame that called the module whose hook is running: the first one outside of torch and of this file."""
+    frame: Optional["FrameType"] = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename == __file__ or
+                                 frame.f_code.co_filename == torch.nn.modules.module.__file__):
+        frame = frame.f_back
+    return frame
 
 
 _tracer: Any = torch._C
@@ -102,6 +115,8 @@ class Recorder:
         self.events: List[Dict[str, Any]] = []
         self.inputs: List[Dict[str, Any]] = []
         self.outputs: List[Dict[str, Any]] = []
+        self.tracebacks = Tracebacks()
+        self._outside: Optional[FrameType] = None           # the frame that called the outermost module
         self._paths = first_paths(model)
         self._times: Dict[str, int] = {}
         self._stack: List[int] = []
@@ -129,6 +144,7 @@ class Recorder:
         self._undo.close()
         self._stack.clear()
         self._asked = False
+        self._outside = None
 
     def _hook(self, module: "nn.Module") -> None:
         def before(_: "nn.Module", args: object) -> None:
@@ -154,9 +170,20 @@ class Recorder:
         self._times[path] = number + 1
         self.modules[path].setdefault("order", len(self.calls))
         self.modules[path]["calls"] = number + 1
+        if not self._stack:
+            self._outside = _caller_of_forward()
         self._stack.append(len(self.calls))
-        self.calls.append({"module": path, "number": number,
-                           "parent": self._stack[-2] if len(self._stack) > 1 else None})
+        call = {"module": path, "number": number, "parent": self._stack[-2] if len(self._stack) > 1 else None}
+        self._add_place(call)
+        self.calls.append(call)
+
+    def _add_place(self, entry: Dict[str, Any]) -> None:
+        """Where in the code of the model this happens."""
+        if not self._stack:
+            return
+        number = self.tracebacks.here(sys._getframe(1), self._outside)
+        if number is not None:
+            entry["traceback"] = number
 
     def _end(self, module: "nn.Module") -> None:
         path = self._paths[id(module)]
@@ -201,6 +228,7 @@ class Recorder:
         with self._unseen():
             event: Dict[str, Any] = {"op": str(func), "call": call, "inputs": [self._argument(a) for a in args],
                                      "module": self.calls[call]["module"] if call is not None else None}
+            self._add_place(event)
             if kwargs:
                 event["kwargs"] = {name: self._argument(a) for name, a in kwargs.items()}
             before = list(tensors_in([args, kwargs]))
@@ -306,4 +334,6 @@ class Recorder:
             sections["run"] = {"mode": self.mode}
             sections.update(inputs=self.inputs, outputs=self.outputs, values=self.values.table, calls=self.calls,
                             functions=self.functions, events=self.events)
+        if self.tracebacks.texts:
+            sections["tracebacks"] = self.tracebacks.texts
         return sections

@@ -49,6 +49,30 @@ def _texts(entry: Dict[str, Any], key: str) -> Tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class SourceLine:
+    """A line of Python code; `text` is the code, where the file has it."""
+    file: str
+    line: int
+    function: Optional[str]
+    text: Optional[str]
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @staticmethod
+    def from_json(entry: Dict[str, Any]) -> "SourceLine":
+        return SourceLine(_field(entry, "file", _TEXT), _field(entry, "line", (int,)),
+                          _field(entry, "function", _TEXT_OR_NONE), _field(entry, "text", _TEXT_OR_NONE))
+
+
+def _frames(entry: Dict[str, Any]) -> Tuple[SourceLine, ...]:
+    frames = _field(entry, "frames", (list,), [])
+    if not all(isinstance(frame, dict) for frame in frames):
+        raise TagsError("'frames' has something else than lines")
+    return tuple(SourceLine.from_json(frame) for frame in frames)
+
+
+@dataclass(frozen=True)
 class Node:
     """One node of the ONNX file; `module` is None if the node is untagged."""
     graph: str
@@ -69,6 +93,8 @@ class Node:
     source: Optional[str]
     origins: Tuple[str, ...]
     tag_module: Optional[str] = None
+    source_line: Optional[SourceLine] = None      # the innermost line of the model's own code
+    frames: Tuple[SourceLine, ...] = ()           # all of them, with `onnx-tag --frames`
 
     @property
     def id(self) -> str:
@@ -78,6 +104,7 @@ class Node:
     @staticmethod
     def from_json(entry: Dict[str, Any]) -> "Node":
         role = _field(entry, "semantic", (dict, type(None))) or {}
+        line = _field(entry, "source_line", (dict, type(None)))
         return Node(_field(entry, "graph", _TEXT), _field(entry, "index", (int,)), _field(entry, "name", _TEXT),
                     _field(entry, "op", _TEXT), _field(entry, "domain", _TEXT, ""), _texts(entry, "inputs"),
                     _texts(entry, "outputs"), _field(entry, "module", _TEXT_OR_NONE),
@@ -85,7 +112,8 @@ class Node:
                     _field(role, "type", _TEXT_OR_NONE), _field(role, "component", _TEXT_OR_NONE),
                     _field(role, "attention_kind", _TEXT_OR_NONE), _field(role, "layer", _LAYER),
                     _field(entry, "confidence", _TEXT_OR_NONE), _field(entry, "source", _TEXT_OR_NONE),
-                    _texts(entry, "origins"), _field(entry, "tag_module", _TEXT_OR_NONE))
+                    _texts(entry, "origins"), _field(entry, "tag_module", _TEXT_OR_NONE),
+                    SourceLine.from_json(line) if line else None, _frames(entry))
 
 
 @dataclass(frozen=True)

@@ -448,3 +448,33 @@ def test_the_module_map_needs_no_weights():
     with torch.device("meta"):
         model = nn.Sequential(nn.Linear(100000, 100000), nn.ReLU())
     assert record(model)["modules"]["0"]["parameters"] == {"weight": [100000, 100000], "bias": [100000]}
+
+
+def innermost(recording, entry):
+    """File and code of the innermost frame."""
+    frame, code = recording["tracebacks"][entry["traceback"]].splitlines()[-2:]
+    return frame.split('"')[1], code.strip()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_operation_knows_its_line(mode):
+    recording = record(Net(), IDS, run=mode)
+    scaled = [e for e in recording["events"] if e["op"] == "aten.mul.Tensor" and e["module"] == "blocks.0"]
+    for event in scaled:
+        assert innermost(recording, event) == (__file__, "return self.act(self.fc(x)) * scale")
+    fc = next(e for e in recording["events"] if e["module"] == "blocks.0.fc")
+    lines = recording["tracebacks"][fc["traceback"]].splitlines()
+    assert 'torch/nn/modules/linear.py"' in lines[-2] and "self.act(self.fc(x))" in lines[-3]
+    assert lines[0].startswith(f'File "{__file__}"') and lines[0].endswith("in forward"), "not the test, not torch"
+    call = next(c for c in recording["calls"] if c["module"] == "blocks.0.fc")
+    assert innermost(recording, call) == (__file__, "return self.act(self.fc(x)) * scale")
+    root = next(c for c in recording["calls"] if c["module"] == "")
+    assert "traceback" not in root, "what calls the model is not the model"
+    assert len(set(recording["tracebacks"])) == len(recording["tracebacks"]), "each once"
+
+
+def test_fx_nodes_have_tracebacks_of_the_same_table():
+    recording = record(Block(), torch.ones(1, 4), fx=True)
+    nodes = [n for n in recording["fx"] if n["op"] == "call_function"]
+    assert nodes and all("traceback" in n and "stack_trace" not in n for n in nodes)
+    assert innermost(recording, nodes[-1]) == (__file__, "return self.act(self.fc(x)) * scale")
