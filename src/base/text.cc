@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace onnx_tag {
@@ -120,6 +121,24 @@ std::string WithThousands(std::uint64_t number) {
     digits.insert(at, 1, ',');
   }
   return digits;
+}
+
+std::string Compact(std::uint64_t number) {
+  constexpr std::array<std::string_view, 6> kUnits = {"",  "k", "M",
+                                                      "G", "T", "P"};
+  if (number < 1000) return std::to_string(number);
+  auto value = static_cast<double>(number);
+  std::size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  const int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", value, decimals, kUnits[unit]);
+}
+
+std::string BytesText(std::uint64_t number) {
+  return Compact(number) + (number < 1000 ? " B" : "B");
 }
 
 std::string Count(std::uint64_t number, std::string_view noun) {

@@ -94,6 +94,10 @@ std::string Join(const Words& words, std::string_view separator = ", ") {
 // "1,234,567"
 std::string WithThousands(std::uint64_t number);
 
+// 23041234567 is "23.0 G", and as bytes "23.0 GB".
+std::string Compact(std::uint64_t number);
+std::string BytesText(std::uint64_t number);
+
 // "3 nodes", "1 node"
 std::string Count(std::uint64_t number, std::string_view noun);
 

@@ -8,11 +8,20 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/parse_double.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::cli {
 namespace {
+
+std::int64_t ParseSize(std::string_view word) {
+  const std::uint64_t size = ParseCount("--shape", std::string(word));
+  if (size > (std::uint64_t{1} << 62)) {
+    Fail(ErrorKind::kUsage, "--shape: {} is too large", size);
+  }
+  return static_cast<std::int64_t>(size);
+}
 
 // "input_ids=1,128" or "batch=1,sequence=128"; names may have '=' in them,
 // numbers may not.
@@ -29,16 +38,21 @@ void ParseShape(const std::string& word,
            word);
     }
     if (equals != std::string_view::npos) {
-      shapes.push_back({std::string(part.substr(0, equals)), {}});
+      shapes.push_back(
+          {.name = std::string(part.substr(0, equals)), .dims = {}});
     }
     const std::string_view number =
         equals == std::string_view::npos ? part : part.substr(equals + 1);
     if (number.empty()) continue;  // a scalar
-    const std::uint64_t dim = ParseCount("--shape", std::string(number));
-    if (dim > (std::uint64_t{1} << 62)) {
-      Fail(ErrorKind::kUsage, "--shape: {} is too large", dim);
+    const std::size_t dots = number.find("..");
+    shapes.back().dims.push_back(ParseSize(number.substr(0, dots)));
+    if (dots == std::string_view::npos) continue;
+    shapes.back().last = ParseSize(number.substr(dots + 2));
+    if (shapes.back().last <= shapes.back().dims.front() ||
+        shapes.back().dims.size() > 1) {
+      Fail(ErrorKind::kUsage,
+           "--shape: '{}' is not a range of one dimension: NAME=1..4096", part);
     }
-    shapes.back().dims.push_back(static_cast<std::int64_t>(dim));
   }
 }
 
@@ -233,7 +247,6 @@ void WriteWords::AddNew(CLI::App& app, const std::string& default_name) {
 
 void WriteWords::AddNewFolder(CLI::App& app) {
   AddFolder(app);
-  folder_option->required();
   AddCare(app);
 }
 
@@ -341,11 +354,11 @@ TagSourceOptions TagSourceWords::Take() const {
   return result;
 }
 
-void ExpressionWords::Add(CLI::App& app) {
+void ExpressionWords::Add(CLI::App& app, bool required) {
   app.add_option("EXPR", words,
                  "a query, such as: type=attention and layer=0;\n"
                  "see docs/query.md")
-      ->required()
+      ->required(required)
       ->type_name("");
 }
 
@@ -364,9 +377,16 @@ void ShapeWords::Add(CLI::App& app) {
       ->type_name("NAME=128");
 }
 
-std::vector<sizes::GivenShape> ShapeWords::Take() const {
+std::vector<sizes::GivenShape> ShapeWords::Take(std::size_t ranges) const {
   std::vector<sizes::GivenShape> shapes;
   for (const std::string& word : words) ParseShape(word, shapes);
+  for (const sizes::GivenShape& shape : shapes) {
+    if (shape.last == 0) continue;
+    if (ranges-- > 0) continue;
+    Fail(ErrorKind::kUsage,
+         "--shape {}={}..{}: only show takes a range, and only one", shape.name,
+         shape.dims.front(), shape.last);
+  }
   return shapes;
 }
 
@@ -433,6 +453,15 @@ void AddProfileWords(CLI::App& app, ProfileSource& profile) {
       ->type_name("FILE");
 }
 
+void AddPlanWords(CLI::App& app, PlanWords& words,
+                  const std::string& measures) {
+  app.add_option("--budget", words.budget,
+                 "the most bytes of a part: 500MB, 2GB, 1.5GiB")
+      ->type_name("SIZE");
+  app.add_option("--by", words.by, "what is compared: " + measures)
+      ->type_name("MEASURE");
+}
+
 void AddModel(CLI::App& app, std::string& model, const std::string& help) {
   app.add_option("MODEL", model, help)->required()->type_name("");
 }
@@ -457,6 +486,36 @@ std::uint64_t ParseCount(std::string_view option, const std::string& word) {
     Fail(ErrorKind::kUsage, "{}: '{}' is not a number", option, word);
   }
   return count;
+}
+
+std::uint64_t ParseBytes(std::string_view option, const std::string& word) {
+  std::size_t digits = 0;
+  while (
+      digits < word.size() &&
+      ((word[digits] >= '0' && word[digits] <= '9') || word[digits] == '.')) {
+    ++digits;
+  }
+  std::string unit = word.substr(digits);
+  unit.erase(std::remove(unit.begin(), unit.end(), ' '), unit.end());
+  double factor = unit.empty() || unit == "B" ? 1 : 0;
+  double decimal = 1;
+  double binary = 1;
+  for (const char letter : std::string_view("kMGT")) {
+    decimal *= 1000;
+    binary *= 1024;
+    std::string name(1, letter);
+    if (unit == name || unit == name + "B") factor = decimal;
+    if (letter == 'k') name = "K";
+    if (unit == name || unit == name + "B") factor = decimal;
+    if (unit == name + "i" || unit == name + "iB") factor = binary;
+  }
+  const std::optional<double> number = ParseAllAsDouble(word.substr(0, digits));
+  if (!number || factor == 0 || *number <= 0 || *number * factor > 9e18) {
+    Fail(ErrorKind::kUsage,
+         "{}: '{}' is not a size: 500MB, 2GB, 1.5GiB or a number of bytes",
+         option, word);
+  }
+  return static_cast<std::uint64_t>(*number * factor);
 }
 
 }  // namespace onnx_tag::cli

@@ -106,7 +106,7 @@ struct TagSourceWords {
 struct ExpressionWords {
   std::vector<std::string> words;
 
-  void Add(CLI::App& app);
+  void Add(CLI::App& app, bool required = true);
   std::string Take() const;
 };
 
@@ -115,7 +115,8 @@ struct ShapeWords {
   std::vector<std::string> words;
 
   void Add(CLI::App& app);
-  std::vector<sizes::GivenShape> Take() const;
+  // At most so many ranges.
+  std::vector<sizes::GivenShape> Take(std::size_t ranges = 0) const;
 };
 
 // Options for several models.
@@ -130,6 +131,13 @@ struct BatchWords {
 
 // Which numbers of a profile are taken.
 void AddProfileWords(CLI::App& app, ProfileSource& profile);
+
+// How a model is cut by what its parts cost.
+struct PlanWords {
+  std::string budget;
+  std::string by = "weights";
+};
+void AddPlanWords(CLI::App& app, PlanWords& words, const std::string& measures);
 
 void AddModel(CLI::App& app, std::string& model, const std::string& help);
 
@@ -164,6 +172,8 @@ Enum Chosen(std::string_view what, std::string_view word,
 // 0 to 100.
 double ParsePercent(std::string_view option, const std::string& word);
 std::uint64_t ParseCount(std::string_view option, const std::string& word);
+// "2GB", "1.5 GiB", "512": bytes.
+std::uint64_t ParseBytes(std::string_view option, const std::string& word);
 
 }  // namespace onnx_tag::cli
 

@@ -14,7 +14,7 @@ static Invocation ParseShow(CLI::App& app, Words words) {
   TagSourceWords source;
   ShapeWords shapes;
   TerminalWords terminal;
-  std::string depth;
+  std::string depth, by;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
   app.add_option("--depth", depth, "number of levels of the tree")
       ->type_name("N");
@@ -25,20 +25,32 @@ static Invocation ParseShow(CLI::App& app, Words words) {
   app.add_flag("--unfold", options.unfold,
                "print one row for each of the repeated layers");
   app.add_flag("--nodes", options.nodes, "list the nodes of each module");
+  app.add_option("--by", by,
+                 "numbers, shares and formulas of one measure:\n"
+                 "flops, parameters, bytes, memory or nodes")
+      ->type_name("MEASURE");
   shapes.Add(app);
+  bool tsv = false;
+  app.add_flag("--tsv", tsv, "print a table of modules for programs");
   terminal.AddJson(app);
   source.Add(app);
   terminal.Add(app);
   ReadWords(app, std::move(words));
   options.source = source.Take();
-  options.shapes = shapes.Take();
+  options.shapes = shapes.Take(1);
+  if (app.count("--by") > 0) {
+    options.by = Chosen<ShowBy>("measure for --by", by, kShowByNames);
+  }
+  if (tsv && terminal.json) {
+    Fail(ErrorKind::kUsage, "use only one of --tsv and --json");
+  }
   if (app.count("--depth") > 0) {
     const std::uint64_t levels = ParseCount("--depth", depth);
     options.depth =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(levels, 1'000'000));
   }
-  return Invoke(RunShow, std::move(options), terminal.format(),
-                terminal.Take());
+  return Invoke(RunShow, std::move(options),
+                tsv ? Format::kTsv : terminal.format(), terminal.Take());
 }
 
 const Command kShow = {
@@ -47,6 +59,9 @@ const Command kShow = {
     "  onnx-tag show model.onnx\n"
     "  onnx-tag show model.onnx --depth 3 --unfold\n"
     "  onnx-tag show model.onnx --module encoder.layer.0 --nodes\n"
+    "  onnx-tag show model.onnx --by flops --shape batch=1,sequence=512\n"
+    "  onnx-tag show model.onnx --shape sequence=1..4096\n"
+    "  onnx-tag show model.onnx --by memory --shape sequence=512\n"
     "  onnx-tag show model.tags.json --json\n",
     ParseShow};
 
@@ -103,6 +118,7 @@ static void CheckSelect(const CLI::App& app, const SelectOptions& options) {
   };
   const SelectTool tool = options.tool;
   given_without("--device", tool == SelectTool::kLayerAnn, "layer-ann");
+  given_without("--budget", tool == SelectTool::kLayerAnn, "layer-ann");
   given_without("--precision", tool == SelectTool::kPolygraphy, "polygraphy");
   const bool treats =
       tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive ||
@@ -134,10 +150,12 @@ static Invocation ParseSelect(CLI::App& app, Words words) {
   TagSourceWords source;
   ExpressionWords expression;
   TerminalWords terminal;
+  PlanWords plan;
+  ShapeWords shapes;
   std::string tool;
   std::string format;
   AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
-  expression.Add(app);
+  expression.Add(app, false);
   app.add_option("--for", tool,
                  "names, ort-quant, layer-ann, olive, polygraphy,\nextract, "
                  "modelopt, nncf, neural-compressor or fp16")
@@ -151,6 +169,8 @@ static Invocation ParseSelect(CLI::App& app, Words words) {
   app.add_option("--device", options.device,
                  "layer-ann: cpu (default), gpu, cuda, npu, ...")
       ->type_name("NAME");
+  AddPlanWords(app, plan, "weights (default)\nor memory, with --budget");
+  shapes.Add(app);
   app.add_option("--precision", options.precision,
                  "polygraphy: float32 (default), float16, ...")
       ->type_name("NAME");
@@ -161,6 +181,21 @@ static Invocation ParseSelect(CLI::App& app, Words words) {
   terminal.Add(app);
   ReadWords(app, std::move(words));
   options.query = expression.Take();
+  if (app.count("--budget") > 0) {
+    options.budget = ParseBytes("--budget", plan.budget);
+    options.shapes = shapes.Take();
+    // Without a query, every module counts.
+    if (options.query.empty()) options.query = "not untagged";
+  } else if (options.query.empty()) {
+    Fail(ErrorKind::kUsage, "EXPR is required");
+  } else if (app.count("--by") + app.count("--shape") > 0) {
+    Fail(ErrorKind::kUsage, "--by and --shape need --budget");
+  }
+  options.by = Chosen<PlanBy>("measure for --by", plan.by, kPlanByNames);
+  if (options.by != PlanBy::kWeights && options.by != PlanBy::kMemory) {
+    Fail(ErrorKind::kUsage,
+         "--budget is in bytes: use it with --by weights or --by memory");
+  }
   options.source = source.Take();
   options.tool = Chosen<SelectTool>("tool for --for", tool, kSelectToolNames);
   options.format =
@@ -179,6 +214,8 @@ const Command kSelect = {
     "print selected nodes in the format of another tool",
     "  onnx-tag select model.onnx type=attention --for ort-quant\n"
     "  onnx-tag select model.onnx 'layer<6' --for layer-ann --device cuda\n"
+    "  onnx-tag select model.onnx --for layer-ann --device cuda --budget "
+    "2GB\n"
     "  onnx-tag select model.onnx under=encoder.layer.0 --for extract\n"
     "  onnx-tag select model.onnx type=normalization --for polygraphy\n"
     "  onnx-tag select model.onnx type=head --for olive --exclude\n"

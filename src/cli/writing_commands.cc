@@ -261,12 +261,60 @@ const Command kExtract = {
 static Invocation ParseSplit(CLI::App& app, Words words) {
   SplitOptions options;
   WriteWords write;
+  PlanWords plan;
+  ShapeWords shapes;
+  std::string parts;
   AddModel(app, options.model, "the ONNX file, or - for stdin");
   app.add_option("--at", options.at, "the modules that begin a part")
-      ->required()
       ->type_name("PATH...");
+  app.add_option("--parts", parts,
+                 "cut into so many parts: the largest as small as\n"
+                 "possible, then the fewest bytes across")
+      ->type_name("N");
+  AddPlanWords(app, plan, "weights (default), flops,\nmemory or time");
+  app.add_option("--profile", options.profile.file, "the profile for --by time")
+      ->type_name("FILE");
+  shapes.Add(app);
   write.AddNewFolder(app);
-  return ReadNewModel(app, std::move(words), options, write, RunSplit);
+  Invocation invocation =
+      ReadNewModel(app, std::move(words), options, write, RunSplit);
+  const bool planned = app.count("--parts") + app.count("--budget") > 0;
+  const int ways = (app.count("--at") > 0 ? 1 : 0) +
+                   (app.count("--parts") > 0 ? 1 : 0) +
+                   (app.count("--budget") > 0 ? 1 : 0);
+  if (ways == 0) {
+    Fail(ErrorKind::kUsage, "--at, --parts or --budget is required");
+  }
+  if (ways > 1) {
+    Fail(ErrorKind::kUsage, "use only one of --at, --parts and --budget");
+  }
+  if (!planned && app.count("--by") + app.count("--shape") > 0) {
+    Fail(ErrorKind::kUsage, "--by and --shape need --parts or --budget");
+  }
+  options.by = Chosen<PlanBy>("measure for --by", plan.by, kPlanByNames);
+  options.shapes = shapes.Take();
+  if (app.count("--parts") > 0) {
+    options.parts = ParseCount("--parts", parts);
+    if (options.parts < 2) {
+      Fail(ErrorKind::kUsage, "--parts: a model is cut into 2 parts or more");
+    }
+  }
+  if (app.count("--budget") > 0) {
+    options.budget = ParseBytes("--budget", plan.budget);
+    if (options.by == PlanBy::kFlops || options.by == PlanBy::kTime) {
+      Fail(ErrorKind::kUsage,
+           "--budget is in bytes: use it with --by weights or --by memory");
+    }
+  }
+  if ((options.by == PlanBy::kTime) != !options.profile.file.empty()) {
+    Fail(ErrorKind::kUsage, "--by time and --profile FILE need each other");
+  }
+  if (options.write.folder.empty() && !options.write.dry_run) {
+    Fail(ErrorKind::kUsage, "no --out-dir given\n  see onnx-tag split --help");
+  }
+  // ReadNewModel() took the options before these were known.
+  return Invoke(RunSplit, std::move(options), invocation.format,
+                std::move(invocation.terminal));
 }
 
 const Command kSplit = {
@@ -274,7 +322,9 @@ const Command kSplit = {
     "cut the model into parts that run one after another",
     "  onnx-tag split model.onnx --at encoder.layer.6 --out-dir parts\n"
     "  onnx-tag split model.onnx --at encoder decoder --out-dir parts "
-    "--json\n",
+    "--json\n"
+    "  onnx-tag split model.onnx --parts 4 --by flops --dry-run\n"
+    "  onnx-tag split model.onnx --budget 2GB --by memory --out-dir parts\n",
     ParseSplit};
 
 static Invocation ParseWeights(CLI::App& app, Words words) {

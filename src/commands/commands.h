@@ -78,6 +78,11 @@ struct TagSourceOptions {
   MappingOptions mapping;
 };
 
+// What `show` tells of modules; kAll: a little of each.
+enum class ShowBy { kFlops, kParameters, kBytes, kMemory, kNodes, kAll };
+constexpr std::array<std::string_view, 5> kShowByNames = {
+    "flops", "parameters", "bytes", "memory", "nodes"};
+
 struct ShowOptions {
   std::string model;
   TagSourceOptions source;
@@ -86,6 +91,7 @@ struct ShowOptions {
   std::string module;                  // the subtree to show; a pattern
   bool nodes = false;
   bool unfold = false;
+  ShowBy by = ShowBy::kAll;
 };
 Result RunShow(const ShowOptions& options, Terminal& terminal);
 
@@ -119,6 +125,11 @@ enum class SelectFormat { kText, kJson, kPython };
 constexpr std::array<std::string_view, 3> kSelectFormatNames = {"text", "json",
                                                                 "python"};
 
+// What parts of a model are compared by.
+enum class PlanBy { kWeights, kFlops, kMemory, kTime };
+constexpr std::array<std::string_view, 4> kPlanByNames = {"weights", "flops",
+                                                          "memory", "time"};
+
 struct SelectOptions {
   std::string model;
   std::string query;
@@ -127,7 +138,11 @@ struct SelectOptions {
   SelectFormat format = SelectFormat::kText;
   bool exclude = false;  // quantizers: all but the selection
   bool skip_unaddressable = false;
-  std::string device = "cpu";         // layer-ann
+  std::string device = "cpu";  // layer-ann
+  // layer-ann: only the first modules that fit into so many bytes.
+  std::optional<std::uint64_t> budget = {};
+  PlanBy by = PlanBy::kWeights;
+  std::vector<sizes::GivenShape> shapes = {};
   std::string precision = "float32";  // polygraphy
 };
 Result RunSelect(const SelectOptions& options, Terminal& terminal);
@@ -229,6 +244,12 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal);
 struct SplitOptions {
   std::string model;
   std::vector<std::string> at;  // modules that begin a part
+  // Or where the parts are best: so many, or as many as fit.
+  std::size_t parts = 0;
+  std::optional<std::uint64_t> budget;
+  PlanBy by = PlanBy::kWeights;
+  std::vector<sizes::GivenShape> shapes;
+  ProfileSource profile;
   TagSourceOptions source;
   WriteOptions write;
 };

@@ -191,22 +191,19 @@ bool Assumptions::IsBatch(SymbolId symbol) const {
 }
 
 std::string Assumptions::Text() const {
-  std::string text;
+  std::string given, assumed;
+  // In the order in which they were set: what follows from given sizes comes
+  // before the first default.
+  bool is_assumed = false;
   for (const Assumption& one : list_) {
+    is_assumed |= one.from == Assumption::From::kDefault;
+    std::string& text = is_assumed ? assumed : given;
     text += fmt::format("{}{}={}", text.empty() ? "" : ", ",
                         QuotedName(one.name), one.number);
   }
-  return text;
-}
-
-std::string Assumptions::DefaultText() const {
-  std::string text;
-  for (const Assumption& one : list_) {
-    if (one.from != Assumption::From::kDefault) continue;
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ",
-                        QuotedName(one.name), one.number);
-  }
-  return text;
+  if (assumed.empty()) return given;
+  return fmt::format("{}{}assumed {}", given, given.empty() ? "" : " and ",
+                     assumed);
 }
 
 }  // namespace onnx_tag::sizes

@@ -36,10 +36,8 @@ class Assumptions {
   const Evaluation& numbers() const { return numbers_; }
   // Of the dimensions of inputs, and of others that were given, in their order.
   const std::vector<Assumption>& list() const { return list_; }
-  // "batch=1, sequence=128"; empty if there are none.
+  // "sequence=512 and assumed batch=1"; empty if there are none.
   std::string Text() const;
-  // The same of those that nobody gave.
-  std::string DefaultText() const;
 
  private:
   void Give(const GivenShape& given);

@@ -71,10 +71,11 @@ GraphId Shapes::CalledBody(NodeId node) const {
   return kNo<GraphId>;
 }
 
-std::uint32_t Shapes::AddRun(GraphId graph, const Scope& scope, Dim times) {
+std::uint32_t Shapes::AddRun(GraphId graph, const Scope& scope, Dim times,
+                             NodeId node) {
   const auto run = static_cast<std::uint32_t>(runs_.size());
   runs_.push_back({.graph = graph});
-  runs_[scope.run].inside.emplace_back(run, times);
+  runs_[scope.run].inside.push_back({run, times, node});
   return run;
 }
 
@@ -152,11 +153,11 @@ void Shapes::InferCall(NodeId node, GraphId body, const Scope& scope) {
   }
   const auto [known, added] = calls_.try_emplace(Signature(node, body));
   if (!added) {
-    runs_[scope.run].inside.emplace_back(known->second, 1);
+    runs_[scope.run].inside.push_back({known->second, 1, node});
     return LearnOutputs(node, runs_[known->second].results);
   }
   const bool again = first_run_[Index(body)] != kNoRun;
-  const std::uint32_t run = AddRun(body, scope, 1);
+  const std::uint32_t run = AddRun(body, scope, 1, node);
   known->second = run;
   // The body keeps the shapes of its first call.
   std::vector<std::pair<ValueId, Fact>> saved;
@@ -215,7 +216,7 @@ void Shapes::InferBodies(NodeId node, Op op, const Scope& scope) {
       if (model_.InitializerOf(value) == nullptr) SetParameter(value, {});
     }
     const Dim times = facts_.OwnDim(node, kTrips, i);
-    InferGraph(bodies[i], {.run = AddRun(bodies[i], inside, times),
+    InferGraph(bodies[i], {.run = AddRun(bodies[i], inside, times, node),
                            .call = scope.call,
                            .depth = inside.depth});
   }
@@ -233,7 +234,7 @@ void Shapes::InferIf(NodeId node, const Scope& scope) {
     const bool is_then = model_[branch].attribute == "then_branch";
     // A branch that never runs costs nothing.
     const bool runs = !condition.IsNumber() || condition.Is(0) != is_then;
-    InferGraph(branch, {.run = AddRun(branch, scope, runs ? 1 : 0),
+    InferGraph(branch, {.run = AddRun(branch, scope, runs ? 1 : 0, node),
                         .call = scope.call,
                         .depth = scope.depth});
     if (!runs) continue;
@@ -276,7 +277,7 @@ void Shapes::InferLoop(NodeId node, GraphId body, const Scope& scope) {
     }
     before[i].numbers.reset();
   }
-  const std::uint32_t run = AddRun(body, scope, kUnknownDim);
+  const std::uint32_t run = AddRun(body, scope, kUnknownDim, node);
   const auto infer = [&] {
     if (!parameters.empty() && parameters[0] != kNo<ValueId>) {
       SetParameter(parameters[0], {.shape = Shape(), .type = kInt64});
@@ -333,7 +334,7 @@ void Shapes::InferLoop(NodeId node, GraphId body, const Scope& scope) {
   constexpr std::int64_t kForever = std::int64_t{1} << 31;
   if (trips.IsNumber() && trips.number() >= kForever) trips = kUnknownDim;
   trips = trips.known() ? formulas().Max(trips, 0) : view.Own(kTrips, 0);
-  runs_[scope.run].inside.back().second = spent ? kUnknownDim : trips;
+  runs_[scope.run].inside.back().times = spent ? kUnknownDim : trips;
 
   Facts facts;
   for (std::size_t i = 0; i < view.outputs(); ++i) {
@@ -397,7 +398,7 @@ void Shapes::InferScan(NodeId node, GraphId body, const Scope& scope) {
     SetParameter(parameters[i], std::move(fact));
   }
   if (!trips.known()) trips = view.Own(kTrips, 0);
-  InferGraph(body, {.run = AddRun(body, scope, trips),
+  InferGraph(body, {.run = AddRun(body, scope, trips, node),
                     .call = scope.call,
                     .depth = scope.depth});
   Facts facts;
@@ -439,7 +440,7 @@ void Shapes::InferSequenceMap(NodeId node, GraphId body, const Scope& scope) {
     SetParameter(parameters[i], std::move(fact));
   }
   if (!length.known()) length = view.Own(kTrips, 0);
-  InferGraph(body, {.run = AddRun(body, scope, length),
+  InferGraph(body, {.run = AddRun(body, scope, length, node),
                     .call = scope.call,
                     .depth = scope.depth});
   Facts facts;

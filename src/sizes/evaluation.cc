@@ -28,33 +28,39 @@ Dim Evaluation::operator()(Dim dim) const {
 }
 
 Dim Evaluation::Compute(Dim dim) const {
-  // Definitions refer to earlier symbols, so each is computed once.
-  values_.resize(formulas_.symbol_count());
-  is_computed_.resize(formulas_.symbol_count());
   Term room;
   Wide sum = 0;
   bool over = false;
   for (const Term& term : formulas_.Terms(dim, room)) {
-    Wide product = term.coefficient;
-    for (const Factor& factor : formulas_.Factors(term.monomial)) {
-      const Dim value = ValueOf(factor.symbol);
-      if (!value.known()) return kUnknownDim;
-      if (value.IsOver()) {
-        over = true;
-        continue;
-      }
-      for (std::uint32_t i = 0; i < factor.power && !IsFar(product); ++i) {
-        product = Product(product, value.number());
-      }
-    }
-    if (IsFar(product)) {
-      over = true;
-    } else {
-      sum += product;
-    }
+    const Dim product = (*this)(term);
+    if (!product.known()) return kUnknownDim;
+    over |= product.IsOver();
+    if (!over) sum += product.number();
   }
   if (over || IsFar(sum)) return Dim::Over();
   const Dim result(static_cast<std::int64_t>(sum));
+  return result.IsNumber() ? result : Dim::Over();
+}
+
+Dim Evaluation::operator()(const Term& term) const {
+  // Definitions refer to earlier symbols, so each is computed once.
+  values_.resize(formulas_.symbol_count());
+  is_computed_.resize(formulas_.symbol_count());
+  Wide product = term.coefficient;
+  bool over = false;
+  for (const Factor& factor : formulas_.Factors(term.monomial)) {
+    const Dim value = ValueOf(factor.symbol);
+    if (!value.known()) return kUnknownDim;
+    if (value.IsOver()) {
+      over = true;
+      continue;
+    }
+    for (std::uint32_t i = 0; i < factor.power && !IsFar(product); ++i) {
+      product = Product(product, value.number());
+    }
+  }
+  if (over || IsFar(product)) return Dim::Over();
+  const Dim result(static_cast<std::int64_t>(product));
   return result.IsNumber() ? result : Dim::Over();
 }
 

@@ -19,6 +19,7 @@ class Evaluation {
 
   // A number, over 2^63, or unknown.
   Dim operator()(Dim dim) const;
+  Dim operator()(const Term& term) const;
 
  private:
   Dim ValueOf(SymbolId symbol) const;

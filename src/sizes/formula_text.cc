@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace onnx_tag::sizes {
 namespace {
 
@@ -31,7 +33,10 @@ std::string SymbolText(const Symbol& symbol) {
                                          : symbol.name;
 }
 
-std::string SumText(const Formulas& formulas, std::vector<Term> terms) {
+std::string Digits(std::uint64_t number) { return std::to_string(number); }
+
+std::string SumText(const Formulas& formulas, std::vector<Term> terms,
+                    std::string (*text_of)(std::uint64_t) = Digits) {
   const auto degree = [&](const Term& term) {
     std::uint32_t sum = 0;
     for (const Factor& factor : formulas.Factors(term.monomial)) {
@@ -51,7 +56,7 @@ std::string SumText(const Formulas& formulas, std::vector<Term> terms) {
     const auto bits = static_cast<std::uint64_t>(term.coefficient);
     const std::uint64_t size = negative ? 0 - bits : bits;
     std::string product;
-    if (size != 1 || factors.empty()) product = std::to_string(size);
+    if (size != 1 || factors.empty()) product = text_of(size);
     for (const Factor& factor : factors) {
       if (!product.empty()) product += "·";
       product += SymbolText(formulas[factor.symbol]) + PowerText(factor.power);
@@ -179,6 +184,42 @@ std::string FormulaText(const Formulas& formulas, Dim dim) {
   if (dim.IsOver()) return "over 2^63";
   if (dim.IsNumber()) return std::to_string(dim.number());
   return SumText(formulas, TermsOf(formulas, dim));
+}
+
+std::string LeadingText(const Formulas& formulas, Dim dim,
+                        const Evaluation& numbers, std::size_t most) {
+  if (!dim.IsFormula()) {
+    return dim.IsNumber() && dim.number() >= 0
+               ? Compact(static_cast<std::uint64_t>(dim.number()))
+               : FormulaText(formulas, dim);
+  }
+  // What has no number, or too large a one, comes first.
+  struct Sized {
+    Term term;
+    std::uint64_t size;
+  };
+  std::vector<Sized> sized;
+  for (const Term& term : TermsOf(formulas, dim)) {
+    const Dim number = numbers(term);
+    const auto bits = static_cast<std::uint64_t>(number.number());
+    sized.push_back({term, !number.IsNumber()    ? ~std::uint64_t{0}
+                           : number.number() < 0 ? 0 - bits
+                                                 : bits});
+  }
+  std::stable_sort(
+      sized.begin(), sized.end(),
+      [](const Sized& a, const Sized& b) { return a.size > b.size; });
+  std::vector<Term> leading;
+  for (const Sized& one : sized) {
+    // Less than a hundredth of the largest says nothing.
+    const bool small = one.size < sized.front().size / 100;
+    if (leading.size() < most && !small) leading.push_back(one.term);
+  }
+  std::string text = SumText(formulas, leading, Compact);
+  if (sized.size() > leading.size()) {
+    text += " + " + Count(sized.size() - leading.size(), "smaller term");
+  }
+  return text;
 }
 
 std::string DefinitionText(const Formulas& formulas, const Symbol& symbol) {

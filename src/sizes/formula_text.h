@@ -5,12 +5,18 @@
 #include <string>
 #include <string_view>
 
+#include "sizes/evaluation.h"
 #include "sizes/formulas.h"
 
 namespace onnx_tag::sizes {
 
 // Every digit: "2·batch·sequence² + 1"; "?" for unknown, "over 2^63".
 std::string FormulaText(const Formulas& formulas, Dim dim);
+
+// The terms that are largest for these numbers, at most so many, with short
+// numbers: "1.31 M·batch·sequence + 512·batch·sequence² + 3 smaller terms".
+std::string LeadingText(const Formulas& formulas, Dim dim,
+                        const Evaluation& numbers, std::size_t most = 3);
 
 // What a derived symbol stands for: "ceil(height/16)", "min(sequence, 512)".
 // Its name for other symbols.

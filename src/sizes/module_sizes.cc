@@ -8,18 +8,14 @@
 namespace onnx_tag::sizes {
 namespace {
 
-std::uint64_t Plus(std::uint64_t a, std::uint64_t b) {
-  return a >= kOver || b >= kOver || a + b >= kOver ? kOver : a + b;
-}
-
 // Adds a number to a sum, or counts it as unknown.
 void AddTo(std::uint64_t& sum, std::uint64_t& unknown, Dim number) {
   if (!number.known() || (number.IsNumber() && number.number() < 0)) {
     ++unknown;
   } else {
-    sum = Plus(sum, number.IsOver()
-                        ? kOver
-                        : static_cast<std::uint64_t>(number.number()));
+    sum = CappedSum(sum, number.IsOver()
+                             ? kOver
+                             : static_cast<std::uint64_t>(number.number()));
   }
 }
 
@@ -28,9 +24,9 @@ void AddTo(std::uint64_t& sum, std::uint64_t& unknown, Dim number) {
 Sums& Sums::operator+=(const Sums& other) {
   parameters += other.parameters;
   bytes += other.bytes;
-  flops = Plus(flops, other.flops);
+  flops = CappedSum(flops, other.flops);
   unknown_flops += other.unknown_flops;
-  written = Plus(written, other.written);
+  written = CappedSum(written, other.written);
   unknown_written += other.unknown_written;
   return *this;
 }

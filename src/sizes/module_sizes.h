@@ -28,6 +28,10 @@ using BytesByType = std::map<std::string_view, std::uint64_t>;
 // Sums stop here: they are "over 2^63" then.
 inline constexpr std::uint64_t kOver = std::uint64_t{1} << 63;
 
+constexpr std::uint64_t CappedSum(std::uint64_t a, std::uint64_t b) {
+  return a >= kOver || b >= kOver || a + b >= kOver ? kOver : a + b;
+}
+
 struct Sums {
   std::uint64_t parameters = 0;
   std::uint64_t bytes = 0;
@@ -52,7 +56,8 @@ struct ModelSizes {
   Sums untagged;
   Sums all;
   BytesByType bytes_by_type;
-  std::string dimensions;  // "batch=1, sequence=128": what the numbers are for
+  std::string dimensions;  // "sequence=512 and assumed batch=1": the numbers
+                           // are for these
 
   // Adds up what is below each module.
   IdVector<ModuleId, Sums> Totals(const ModuleTree& tree) const;

@@ -273,6 +273,27 @@ void Shapes::InferNode(NodeId node, const Scope& scope) {
 }
 
 // How often each run happens, from the outermost inwards.
+// What each node of the main graph runs. `order`: inner runs first.
+void Shapes::AddUpInside(const std::vector<std::uint32_t>& order) {
+  std::vector<Dim> whole(runs_.size());
+  for (const std::uint32_t at : order) {
+    const Run& run = runs_[at];
+    const bool main = model_[run.graph].kind == GraphKind::kMain;
+    FormulaSum sum(formulas());
+    for (std::size_t i = 0; i < run.flops.size() && !main; ++i) {
+      sum.Add(uncounted_[Index(run.graph)] ? kUnknownDim : run.flops[i]);
+    }
+    for (const auto& [inside, repeated, node] : run.inside) {
+      const Dim flops = formulas().Times(whole[inside], repeated);
+      sum.Add(flops);
+      if (!main) continue;
+      const auto [place, added] = inside_flops_.try_emplace(node, flops);
+      if (!added) place->second = formulas().Plus(place->second, flops);
+    }
+    whole[at] = main ? Dim(0) : sum.Total();
+  }
+}
+
 void Shapes::AddUp() {
   for (const NodeId node : model_.Nodes()) {
     // A graph that nothing runs: an unused function, training.
@@ -292,20 +313,21 @@ void Shapes::AddUp() {
         path.pop_back();
         continue;
       }
-      const std::uint32_t inside = runs_[run].inside[next++].first;
+      const std::uint32_t inside = runs_[run].inside[next++].run;
       if (state[inside] == 0) {
         state[inside] = 1;
         path.emplace_back(inside, 0);
       }
     }
   }
+  AddUpInside(order);
   std::vector<Dim> times(runs_.size(), 0);
   std::vector<bool> seen(model_.graph_count());
   for (auto at = order.rbegin(); at != order.rend(); ++at) {
     const Run& run = runs_[*at];
     if (model_[run.graph].kind == GraphKind::kMain) times[*at] = 1;
     const Dim count = times[*at];
-    for (const auto& [inside, repeated] : run.inside) {
+    for (const auto& [inside, repeated, node] : run.inside) {
       times[inside] =
           formulas().Plus(times[inside], formulas().Times(count, repeated));
     }

@@ -31,6 +31,8 @@ namespace onnx_tag::sizes {
 struct GivenShape {
   std::string name;
   std::vector<std::int64_t> dims;
+  // `--shape sequence=1..4096`: from the one number of `dims` to this; 0: none.
+  std::int64_t last = 0;
 };
 
 struct Contradiction {
@@ -62,6 +64,11 @@ class Shapes {
   // Floating-point operations of a node when the model runs once: nodes of a
   // function count each call, nodes of a loop each round.
   Dim Flops(NodeId node) const { return flops_[node]; }
+  // Those of the bodies and functions that a node of the main graph runs.
+  Dim FlopsInside(NodeId node) const {
+    const auto found = inside_flops_.find(node);
+    return found == inside_flops_.end() ? Dim(0) : found->second;
+  }
   // Bytes that the node writes when the model runs once.
   Dim Written(NodeId node) const { return written_[node]; }
 
@@ -84,8 +91,13 @@ class Shapes {
   struct Run {
     GraphId graph;
     std::vector<Dim> flops = {}, written = {};  // by index of the node
-    // The runs inside, and how often they happen.
-    std::vector<std::pair<std::uint32_t, Dim>> inside = {};
+    // The runs inside, how often they happen, and the node that runs them.
+    struct Inside {
+      std::uint32_t run;
+      Dim times;
+      NodeId node;
+    };
+    std::vector<Inside> inside = {};
     Facts results = {};
   };
   static constexpr std::uint32_t kNoRun = 0xffffffff;
@@ -116,8 +128,9 @@ class Shapes {
   void InferLoop(NodeId node, GraphId body, const Scope& scope);
   void InferScan(NodeId node, GraphId body, const Scope& scope);
   void InferSequenceMap(NodeId node, GraphId body, const Scope& scope);
-  // Starts a run of a graph inside the scope's, so many times.
-  std::uint32_t AddRun(GraphId graph, const Scope& scope, Dim times);
+  // Starts a run of a graph inside the scope's by `node`, so many times.
+  std::uint32_t AddRun(GraphId graph, const Scope& scope, Dim times,
+                       NodeId node);
   void Learn(ValueId value, Fact fact);
   void LearnOutputs(NodeId node, Facts facts);
   // What a body's parameter gets; what the file records if that is nothing.
@@ -127,6 +140,7 @@ class Shapes {
   std::vector<std::int64_t> Signature(NodeId node, GraphId body) const;
   const std::vector<ValueId>& ValuesWithin(GraphId body);
   void AddUp();
+  void AddUpInside(const std::vector<std::uint32_t>& order);
 
   const Model& model_;
   const Operators ops_;
@@ -144,6 +158,7 @@ class Shapes {
   std::size_t work_left_ = 0;
   bool dynamic_ = false;  // an input has a dimension without a number
   IdVector<NodeId, Dim> flops_, written_;
+  std::map<NodeId, Dim> inside_flops_;
   std::vector<Contradiction> contradictions_;
   std::size_t contradiction_count_ = 0;
 };

@@ -83,7 +83,7 @@ TEST(ShowTest, CountsFlopsWhereShapesAreKnown) {
   const std::string path = ModelWithNamedDimension(folder);
   const std::string assumed = RunCli({"show", path}).out;
   EXPECT_THAT(assumed, HasSubstr("  weights     64 B\n"));
-  EXPECT_THAT(assumed, HasSubstr("  FLOPs       36 for N=1\n"));
+  EXPECT_THAT(assumed, HasSubstr("  FLOPs       36 for assumed N=1\n"));
   const std::string known = RunCli({"show", path, "--shape", "x=3,4"}).out;
   // 2 * 3 * 4 * 4 for the product, 3 * 4 for Relu.
   EXPECT_THAT(known, HasSubstr("  FLOPs       108 for N=3\n"));

@@ -27,20 +27,22 @@ Maker Decoder() {
 TEST(AssumptionsTest, ABatchIsOneAndOtherSizesAre128) {
   Maker maker;
   maker.Input("x", "N 3 height width").Node("Relu", {"x"}, {"y"});
-  EXPECT_EQ(Assumed(maker), "N=1, height=128, width=128");
+  EXPECT_EQ(Assumed(maker), "assumed N=1, height=128, width=128");
   Maker unnamed;
   unnamed.Input("x", "? 3 ?").Node("Relu", {"x"}, {"y"});
-  EXPECT_EQ(Assumed(unnamed), "x[0]=1, x[2]=128");
+  EXPECT_EQ(Assumed(unnamed), "assumed x[0]=1, x[2]=128");
   Maker numbered;
   numbered.Input("x", "s0 s1").Input("y", "s0 7").Node("Relu", {"x"}, {"z"});
-  EXPECT_EQ(Assumed(numbered), "s0=1, s1=128") << "s0 is the first axis only";
+  EXPECT_EQ(Assumed(numbered), "assumed s0=1, s1=128")
+      << "s0 is the first axis only";
 }
 
 TEST(AssumptionsTest, ASizeThatFollowsFromOthersFits) {
   Maker maker = Decoder();
-  EXPECT_EQ(Assumed(maker), "batch=1, sequence=128, past=128, total=256");
+  EXPECT_EQ(Assumed(maker),
+            "assumed batch=1, sequence=128, past=128, total=256");
   EXPECT_EQ(Assumed(maker, {{"past", {7}}, {"sequence", {3}}}),
-            "past=7, sequence=3, total=10, batch=1");
+            "past=7, sequence=3, total=10 and assumed batch=1");
 }
 
 TEST(AssumptionsTest, InputsAndDimensionsMayBeGiven) {

@@ -34,6 +34,8 @@ export interface ModelData {
   notes: string[];
   profile: string | null;
   measure: ProfileMeasure | null; // null: time in microseconds
+  sizes_for: string | null; // the sizes that FLOPs are for; null: all are numbers
+  flops_formula: string | null; // the leading terms
   strings: StringTable;
   graphs: string[];
   ops: { name: string[]; domain: string[] };

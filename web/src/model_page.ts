@@ -165,6 +165,8 @@ export class ModelPage {
       data.dialect === null ? null : "dialect " + data.dialect,
       data.strategy,
       data.tags_from,
+      data.sizes_for === null ? null
+        : `FLOPs for ${data.sizes_for}${data.flops_formula === null ? "" : `: ${data.flops_formula}`}`,
       data.profile === null ? null : `${data.measure?.name ?? "times"} from ${data.profile}`,
     ].filter((word): word is string => word !== null && word !== "");
     return h(

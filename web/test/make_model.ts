@@ -139,6 +139,8 @@ export function makeModel(test: TestModel): ModelData {
     ir_version: 8,
     strategy: "enhanced_semantic",
     tags_from: "mapped",
+    sizes_for: null,
+    flops_formula: null,
     root_confidence: "high",
     root_alternatives: [],
     notes: [],

@@ -357,7 +357,7 @@ Datum SideValue(const Side& side, std::uint64_t modules) {
                      {"untagged", coverage.untagged()},
                      {"modules", modules}});
   if (side.sizes) value.Set("parameters", side.sizes->all.parameters);
-  value.Add(SizeMembers(side.sizes));
+  value.Add(SizeMembers(side.sizes ? &*side.sizes : nullptr));
   return value;
 }
 

@@ -3,29 +3,38 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <unordered_map>
 
 #include "base/text.h"
+#include "sizes/formula_text.h"
+#include "tagging/words.h"
 
 namespace onnx_tag {
 namespace {
 
-// 23041234567 is "23.0 G".
-std::string Compact(std::uint64_t number) {
-  constexpr std::array<std::string_view, 6> kUnits = {"",  "k", "M",
-                                                      "G", "T", "P"};
-  if (number < 1000) return std::to_string(number);
-  auto value = static_cast<double>(number);
-  std::size_t unit = 0;
-  while (value >= 999.5 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  const int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f} {}", value, decimals, kUnits[unit]);
-}
+// In the order of sizes::Assumption::From.
+constexpr std::array<std::string_view, 3> kFromNames = {"given", "default",
+                                                        "equal"};
 
-std::string BytesText(std::uint64_t number) {
-  return Compact(number) + (number < 1000 ? " B" : "B");
+// The symbols of a formula, and of their definitions.
+void MarkSymbols(const sizes::Formulas& formulas, sizes::Dim dim,
+                 std::vector<bool>& used) {
+  std::vector<sizes::Dim> open = {dim};
+  while (!open.empty()) {
+    const sizes::Dim at = open.back();
+    open.pop_back();
+    if (!at.IsFormula()) continue;
+    sizes::Term room;
+    for (const sizes::Term& term : formulas.Terms(at, room)) {
+      for (const sizes::Factor& factor : formulas.Factors(term.monomial)) {
+        if (used[Index(factor.symbol)]) continue;
+        used[Index(factor.symbol)] = true;
+        const sizes::Symbol& symbol = formulas[factor.symbol];
+        open.push_back(symbol.a);
+        open.push_back(symbol.b);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -37,6 +46,20 @@ std::optional<sizes::ModelSizes> SizesOf(
   return sizes::CountSizes(
       *model.model(), model.tagging(), inferred,
       sizes::Assumptions(*model.model(), inferred, shapes));
+}
+
+ModelCosts::ModelCosts(const TaggedModel& model,
+                       std::span<const sizes::GivenShape> given)
+    : shapes(*model.model(), given),
+      formulas(sizes::SumFormulas(*model.model(), model.tagging(), shapes)),
+      assumptions(*model.model(), shapes, given),
+      sizes(sizes::CountSizes(*model.model(), model.tagging(), shapes,
+                              assumptions)) {}
+
+std::unique_ptr<ModelCosts> CostsOf(const TaggedModel& model,
+                                    std::span<const sizes::GivenShape> given) {
+  if (model.model() == nullptr) return nullptr;
+  return std::make_unique<ModelCosts>(model, given);
 }
 
 bool FlopsKnown(const sizes::ModelSizes& sizes) {
@@ -70,8 +93,71 @@ std::string FlopsText(const sizes::ModelSizes& sizes) {
   return text;
 }
 
-Datum::Members SizeMembers(const std::optional<sizes::ModelSizes>& sizes) {
-  if (!sizes) return {};
+std::string FormulaText(const ModelCosts& costs, sizes::Dim dim) {
+  if (!dim.IsFormula()) return "";
+  return Printable(sizes::LeadingText(costs.shapes.formulas(), dim,
+                                      costs.assumptions.numbers()),
+                   300);
+}
+
+Datum FormulaValue(const sizes::Formulas& formulas, sizes::Dim dim) {
+  if (!dim.known() || dim.IsOver()) return {};
+  sizes::Term room;
+  Datum::List terms;
+  for (const sizes::Term& term : formulas.Terms(dim, room)) {
+    Datum powers = Datum::Object({});
+    for (const sizes::Factor& factor : formulas.Factors(term.monomial)) {
+      powers.Set(formulas[factor.symbol].name, factor.power);
+    }
+    terms.push_back(Datum::List{term.coefficient, std::move(powers)});
+  }
+  return Datum::Object({{"terms", std::move(terms)}});
+}
+
+Datum DimensionsValue(const ModelCosts& costs) {
+  const sizes::Formulas& formulas = costs.shapes.formulas();
+  const sizes::Evaluation& numbers = costs.assumptions.numbers();
+  std::unordered_map<std::string_view, std::string_view> from;
+  for (const sizes::Assumption& one : costs.assumptions.list()) {
+    from[one.name] = EnumToWord(kFromNames, one.from);
+  }
+  std::vector<bool> used(formulas.symbol_count());
+  MarkSymbols(formulas, costs.formulas.all.flops, used);
+  MarkSymbols(formulas, costs.formulas.all.written, used);
+  for (const sizes::FormulaSums& sums : costs.formulas.totals) {
+    MarkSymbols(formulas, sums.flops, used);
+    MarkSymbols(formulas, sums.written, used);
+  }
+  for (const sizes::FormulaSums& sums : costs.formulas.own) {
+    MarkSymbols(formulas, sums.flops, used);
+    MarkSymbols(formulas, sums.written, used);
+  }
+  Datum dimensions = Datum::Object({});
+  for (std::size_t i = 0; i < formulas.symbol_count(); ++i) {
+    const auto id = MakeId<sizes::SymbolId>(i);
+    const sizes::Symbol& symbol = formulas[id];
+    const auto given = from.find(symbol.name);
+    if (!used[i] && given == from.end()) continue;
+    const sizes::Dim number = numbers(formulas.Find(symbol.name));
+    const bool derived = symbol.kind != sizes::Symbol::Kind::kDimension &&
+                         symbol.kind != sizes::Symbol::Kind::kData;
+    dimensions.Set(
+        symbol.name,
+        Datum::Object(
+            {{"size", number.IsNumber() ? Datum(number.number()) : Datum()},
+             {"from", given != from.end() ? given->second
+                      : derived           ? "definition"
+                      : number.known()    ? "equal"
+                                          : "data"},
+             {"definition", derived
+                                ? Datum(sizes::DefinitionText(formulas, symbol))
+                                : Datum()}}));
+  }
+  return dimensions;
+}
+
+Datum::Members SizeMembers(const sizes::ModelSizes* sizes) {
+  if (sizes == nullptr) return {};
   Datum by_type = Datum::Object({});
   for (const auto& [type, bytes] : sizes->bytes_by_type) {
     by_type.Set(std::string(type), bytes);

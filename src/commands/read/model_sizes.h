@@ -2,6 +2,7 @@
 #ifndef ONNX_TAG_COMMANDS_READ_MODEL_SIZES_H_
 #define ONNX_TAG_COMMANDS_READ_MODEL_SIZES_H_
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,21 @@ namespace onnx_tag {
 std::optional<sizes::ModelSizes> SizesOf(
     const TaggedModel& model, std::span<const sizes::GivenShape> shapes);
 
+// The same with the formulas that the numbers come from.
+struct ModelCosts {
+  ModelCosts(const TaggedModel& model,
+             std::span<const sizes::GivenShape> given);
+
+  sizes::Shapes shapes;
+  const sizes::ModelFormulas formulas;
+  const sizes::Assumptions assumptions;
+  const sizes::ModelSizes sizes;
+};
+
+// Null if the tags came from a sidecar without its model.
+std::unique_ptr<ModelCosts> CostsOf(const TaggedModel& model,
+                                    std::span<const sizes::GivenShape> given);
+
 // At least 19 of 20 nodes have a count. Shares of a smaller part of the model
 // would mislead.
 bool FlopsKnown(const sizes::ModelSizes& sizes);
@@ -27,8 +43,20 @@ std::string WeightsText(const sizes::ModelSizes& sizes);
 // "23.0 G, unknown for 12 nodes"
 std::string FlopsText(const sizes::ModelSizes& sizes);
 
+// "1.31 M·batch·sequence + 512·batch·sequence²", safe to print; "" if it is a
+// number.
+std::string FormulaText(const ModelCosts& costs, sizes::Dim dim);
+
+// `{"terms": [[1310720, {"batch": 1, "sequence": 1}]]}`; null if it is unknown
+// or over 2^63.
+Datum FormulaValue(const sizes::Formulas& formulas, sizes::Dim dim);
+
+// What the symbols of the formulas are: for each its number, where that comes
+// from, and the definition of a derived one.
+Datum DimensionsValue(const ModelCosts& costs);
+
 // `bytes`, `bytes_by_type`, `flops` and `unknown_flops`; nothing without sizes.
-Datum::Members SizeMembers(const std::optional<sizes::ModelSizes>& sizes);
+Datum::Members SizeMembers(const sizes::ModelSizes* sizes);
 
 }  // namespace onnx_tag
 

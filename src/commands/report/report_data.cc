@@ -162,6 +162,9 @@ class ModelJson {
     json_.Key("root_alternatives").Strings(tagging_.root.alternatives);
     json_.Key("notes").Strings(tagging_.notes);
     json_.Key("profile").StringOrNull(reported_.profile);
+    json_.Key("sizes_for")
+        .StringOrNull(reported_.sizes ? reported_.sizes->dimensions : "");
+    json_.Key("flops_formula").StringOrNull(reported_.flops_formula);
     json_.Key("measure");
     if (!reported_.numbers || reported_.numbers->measure.IsTime()) {
       json_.Null();
@@ -556,9 +559,15 @@ ReportedModel LoadReported(const std::string& path,
     }
     reported.claims = gatherer.Take();
     reported.shapes.emplace(*model.model(), shapes);
-    reported.sizes = sizes::CountSizes(
-        *model.model(), model.tagging(), *reported.shapes,
-        sizes::Assumptions(*model.model(), *reported.shapes, shapes));
+    const sizes::ModelFormulas formulas =
+        sizes::SumFormulas(*model.model(), model.tagging(), *reported.shapes);
+    const sizes::Assumptions assumed(*model.model(), *reported.shapes, shapes);
+    reported.sizes = sizes::CountSizes(*model.model(), model.tagging(),
+                                       *reported.shapes, assumed);
+    if (formulas.all.flops.IsFormula()) {
+      reported.flops_formula = sizes::LeadingText(
+          reported.shapes->formulas(), formulas.all.flops, assumed.numbers());
+    }
   }
   if (!profile.file.empty()) {
     reported.numbers = ReadNodeNumbers(model, profile);

@@ -22,6 +22,7 @@ struct ReportedModel {
   std::optional<GatheredClaims> claims = {};
   std::optional<sizes::Shapes> shapes = {};
   std::optional<sizes::ModelSizes> sizes = {};
+  std::string flops_formula = {};  // its leading terms
   // Of a profile, which is this file.
   std::optional<NodeNumbers> numbers = {};
   std::string profile = {};

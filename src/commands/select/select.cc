@@ -7,8 +7,11 @@
 #include "commands/commands.h"
 #include "commands/read/closed_cut.h"
 #include "commands/read/nodes.h"
+#include "commands/read/part_plan.h"
 #include "commands/select/layer_rules.h"
+#include "onnx_tag/error.h"
 #include "render/render.h"
+#include "tagging/words.h"
 
 namespace onnx_tag {
 namespace {
@@ -299,6 +302,41 @@ ToolInput WriteLayerAnn(const Selection& selection,
   return input;
 }
 
+// Leaves the first modules that fit; false if none does.
+bool KeepWithinBudget(const SelectOptions& options, Selection& selection,
+                      Terminal& terminal) {
+  const TaggedModel& model = selection.model;
+  if (model.model() == nullptr) {
+    Fail(ErrorKind::kUsage,
+         "{}: a sidecar has no shapes: --budget needs the model",
+         options.model);
+  }
+  const ModelCosts costs(model, options.shapes);
+  const PartPlanner planner(model, costs, options.by, nullptr);
+  PartPlanner::Prefix prefix =
+      planner.ModulesWithin(*options.budget, selection.nodes);
+  selection.nodes = std::move(prefix.nodes);
+  const std::string next =
+      prefix.next == kNo<ModuleId>
+          ? "all of them"
+          : Message("with {} {}",
+                    Short{model.tagging().modules.Path(prefix.next), 200},
+                    CostText(options.by, prefix.with_next));
+  if (selection.nodes.empty()) {
+    terminal.Report("no module fits into {}: {}",
+                    CostText(options.by, *options.budget), next);
+    return false;
+  }
+  terminal.Note("{} of {} on {} by {}{}; {}", CostText(options.by, prefix.cost),
+                CostText(options.by, *options.budget), options.device,
+                EnumToWord(kPlanByNames, options.by),
+                options.by == PlanBy::kMemory && !costs.sizes.dimensions.empty()
+                    ? " for " + costs.sizes.dimensions
+                    : "",
+                next);
+  return true;
+}
+
 // ---------------------------------------------------------------- extract
 std::string Added(const NodeList& nodes, const std::vector<NodeId>& added,
                   std::string_view what) {
@@ -426,6 +464,9 @@ Result RunSelect(const SelectOptions& options, Terminal& terminal) {
   Result result;
   result.exit_code = ExitCode::kFindings;
   if (selection.nodes.empty()) return result;
+  if (options.budget && !KeepWithinBudget(options, selection, terminal)) {
+    return result;
+  }
   WarnOfGuesses(selection.model, selection.nodes, options.source, terminal);
   const Tool& tool = kTools[static_cast<std::size_t>(options.tool)];
   if (tool.by_name) {

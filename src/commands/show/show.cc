@@ -12,6 +12,10 @@
 #include "commands/read/modules.h"
 #include "commands/read/nodes.h"
 #include "commands/read/tagged_model.h"
+#include "commands/show/memory_view.h"
+#include "commands/show/size_range.h"
+#include "onnx_tag/error.h"
+#include "sizes/formula_text.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {
@@ -60,8 +64,11 @@ struct View {
         tree(tagging, counts),
         parameters(model.parameters()),
         total_parameters(parameters.Totals(tagging.modules)),
-        sizes(SizesOf(model, asked.shapes)) {
-    if (sizes) totals = sizes->Totals(tagging.modules);
+        costs(CostsOf(model, asked.shapes)),
+        sizes(costs ? &costs->sizes : nullptr) {
+    if (sizes == nullptr) return;
+    totals = sizes->Totals(tagging.modules);
+    if (asked.by == ShowBy::kMemory) memory.emplace(model, *costs);
   }
 
   bool whole() const { return tops == std::vector{ModuleTree::kRoot}; }
@@ -76,8 +83,10 @@ struct View {
   const FoldedTree tree;
   const ParameterCounts parameters;
   const IdVector<ModuleId, std::uint64_t> total_parameters;
-  const std::optional<sizes::ModelSizes> sizes;  // none for a sidecar
-  IdVector<ModuleId, sizes::Sums> totals;  // of a module and its submodules
+  const std::unique_ptr<ModelCosts> costs;  // null for a sidecar
+  const sizes::ModelSizes* const sizes;     // likewise
+  std::optional<MemoryView> memory;         // with --by memory
+  IdVector<ModuleId, sizes::Sums> totals;   // of a module and its submodules
 };
 
 // ---------------------------------------------------------------- the header
@@ -145,11 +154,17 @@ void AddHeader(const View& view, Result& result) {
               view.parameters.all == 0
                   ? ""
                   : ", " + Count(view.parameters.all, "parameter"));
-  if (view.sizes && coverage.nodes > 0) {
+  if (view.costs && coverage.nodes > 0) {
     result.Line("  weights     {}\n  FLOPs       {}",
                 Ours{Wrapped(WeightsText(*view.sizes))},
                 FlopsText(*view.sizes));
+    const std::string formula =
+        FlopsKnown(*view.sizes)
+            ? FormulaText(*view.costs, view.costs->formulas.all.flops)
+            : "";
+    if (!formula.empty()) result.Line("              = {}", Ours{formula});
   }
+  if (view.memory) view.memory->AddHeader(result);
   // Tags in a file do not say what they were read from.
   const bool in_file = view.model.source() == TaggedModel::kInFile;
   result.Line("  root class  {}", RootText(view.tagging.root, !in_file));
@@ -176,6 +191,16 @@ struct Numbers {
   Datum::Levels by_confidence = {};
   std::uint64_t parameters = 0;
   std::uint64_t flops = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t memory = 0;  // the most, not the sum
+
+  std::uint64_t Of(ShowBy by) const {
+    return by == ShowBy::kFlops        ? flops
+           : by == ShowBy::kMemory     ? memory
+           : by == ShowBy::kParameters ? parameters
+           : by == ShowBy::kBytes      ? bytes
+                                       : nodes;
+  }
 };
 
 Numbers NumbersOf(const View& view, const std::vector<ModuleId>& modules) {
@@ -183,7 +208,14 @@ Numbers NumbersOf(const View& view, const std::vector<ModuleId>& modules) {
   for (const ModuleId id : modules) {
     numbers.nodes += view.counts.Total(id);
     numbers.parameters += view.total_parameters[id];
-    if (view.sizes) numbers.flops += view.totals[id].flops;
+    if (view.sizes != nullptr) {
+      numbers.flops =
+          std::min(sizes::kOver, numbers.flops + view.totals[id].flops);
+      numbers.bytes += view.totals[id].bytes;
+      if (view.memory) {
+        numbers.memory = std::max(numbers.memory, view.memory->PeakOf(id));
+      }
+    }
     for (std::size_t level = 0; level < 4; ++level) {
       numbers.by_confidence[level] += view.counts.ByConfidence(id)[level];
     }
@@ -241,12 +273,17 @@ class TreeTable {
       : view_(std::move(view)), folding_(folding) {
     all_.nodes = view_->coverage.nodes;
     all_.parameters = view_->parameters.all;
-    if (view_->sizes && FlopsKnown(*view_->sizes)) {
-      all_.flops = view_->sizes->all.flops;
+    if (view_->sizes != nullptr) {
+      all_.bytes = view_->sizes->all.bytes;
+      if (view_->memory) all_.memory = view_->memory->peak();
+      if (FlopsKnown(*view_->sizes) || view_->options.by == ShowBy::kFlops) {
+        all_.flops = view_->sizes->all.flops;
+      }
     }
   }
 
   Table Make() const {
+    if (IsByOne()) return MakeByOne();
     const std::size_t digits = std::to_string(all_.nodes).size();
     Table table{{Right("nodes", std::max<std::size_t>(digits, 5))}, {}, {}};
     if (HasShare()) table.columns.push_back(Right("share", 7));
@@ -263,6 +300,46 @@ class TreeTable {
  private:
   static Column Right(std::string heading, std::size_t width) {
     return {.heading = std::move(heading), .right = true, .width = width};
+  }
+
+  bool IsByOne() const { return view_->options.by != ShowBy::kAll; }
+
+  // Numbers, shares and formulas of one measure.
+  Table MakeByOne() const {
+    Table table{
+        {Right(std::string(EnumToWord(kShowByNames, view_->options.by)), 12),
+         Right("share", 8),
+         {.heading = "module", .ragged = true, .longest = std::string::npos},
+         {.heading = "class", .ragged = true}},
+        {},
+        {}};
+    if (view_->options.by == ShowBy::kMemory) {
+      table.columns.insert(table.columns.begin() + 2, Right("weights", 10));
+    }
+    if (view_->options.by == ShowBy::kFlops) {
+      table.columns.push_back({.heading = "formula", .longest = 400});
+    }
+    table.more = [self = *this](const Table::Use& use) { self.Rows(use); };
+    return table;
+  }
+
+  std::string NumberText(std::uint64_t number) const {
+    if (number >= sizes::kOver) return "over 2^63";
+    return view_->options.by == ShowBy::kBytes ||
+                   view_->options.by == ShowBy::kMemory
+               ? BytesText(number)
+               : Compact(number);
+  }
+
+  // Of a row's modules together.
+  std::string FormulaOf(const std::vector<ModuleId>& modules) const {
+    if (view_->options.by != ShowBy::kFlops || !view_->costs) return "";
+    sizes::FormulaSum sum(view_->costs->shapes.formulas());
+    for (const ModuleId id : modules) {
+      sum.Add(id == kNo<ModuleId> ? view_->costs->formulas.untagged.flops
+                                  : view_->costs->formulas.totals[id].flops);
+    }
+    return FormulaText(*view_->costs, sum.Total());
   }
 
   // Where the shares of parameters and FLOPs are known, that of nodes says
@@ -282,8 +359,15 @@ class TreeTable {
     Numbers untagged;
     untagged.nodes = view_->coverage.untagged();
     untagged.parameters = view_->parameters.unplaced;
-    if (view_->sizes) untagged.flops = view_->sizes->untagged.flops;
-    use(Row(untagged, {Datum("[untagged]").Colored("33")}));
+    if (view_->sizes != nullptr) {
+      untagged.flops = view_->sizes->untagged.flops;
+      untagged.bytes = view_->sizes->untagged.bytes;
+      if (view_->memory) {
+        untagged.memory = view_->memory->PeakOf(kNo<ModuleId>);
+      }
+    }
+    use(Row(untagged, {Datum("[untagged]").Colored("33"), "",
+                       FormulaOf({kNo<ModuleId>})}));
     Nodes(kNo<ModuleId>, "  ", use);
   }
 
@@ -307,7 +391,8 @@ class TreeTable {
       name += name.empty() ? "(found)" : " (found)";
     }
     use(Row(NumbersOf(*view_, row.modules),
-            {row.branch + label, Datum(name).Colored("36")}));
+            {row.branch + label, Datum(name).Colored("36"),
+             FormulaOf(row.modules)}));
   }
 
   void Nodes(ModuleId module, const std::string& before,
@@ -319,16 +404,37 @@ class TreeTable {
       for (const std::string_view word : {nodes.Op(node), nodes.Name(node)}) {
         if (!word.empty()) line += Message(" {}", Short{word, 200});
       }
-      Table::Row row(1u + (HasShare() ? 1u : 0u) +
-                     (all_.parameters > 0 ? 1u : 0u) +
-                     (all_.flops > 0 ? 1u : 0u));
-      row.emplace_back(Datum::Levels{});
+      Table::Row row(IsByOne() ? (view_->memory ? 3u : 2u)
+                               : 1u + (HasShare() ? 1u : 0u) +
+                                     (all_.parameters > 0 ? 1u : 0u) +
+                                     (all_.flops > 0 ? 1u : 0u));
+      if (!IsByOne()) row.emplace_back(Datum::Levels{});
       row.emplace_back(std::move(line));
+      if (view_->options.by == ShowBy::kFlops && view_->costs) {
+        const sizes::Dim flops = view_->sizes->flops[node];
+        row[0] =
+            flops.IsNumber() && flops.number() >= 0
+                ? NumberText(static_cast<std::uint64_t>(flops.number()))
+                : sizes::FormulaText(view_->costs->shapes.formulas(), flops);
+        row.emplace_back("");
+        row.emplace_back(
+            FormulaText(*view_->costs, view_->costs->shapes.Flops(node)));
+      }
       use(row);
     }
   }
 
+  // `names`: the module, its class, the formula.
   Table::Row Row(const Numbers& numbers, Table::Row names) const {
+    if (IsByOne()) {
+      const ShowBy by = view_->options.by;
+      Table::Row row = {NumberText(numbers.Of(by)),
+                        ShareText(numbers.Of(by), all_.Of(by))};
+      if (by == ShowBy::kMemory) row.emplace_back(BytesText(numbers.bytes));
+      row.insert(row.end(), names.begin(), names.end());
+      return row;
+    }
+    names.resize(2);
     Table::Row row = {numbers.nodes};
     if (HasShare()) row.emplace_back(ShareText(numbers.nodes, all_.nodes));
     const auto share = [&](std::uint64_t part, std::uint64_t whole) {
@@ -418,7 +524,22 @@ void AddAdvice(const View& view, Result& result) {
 Datum NodesValue(const View& view, ModuleId module) {
   Datum::List list;
   for (const NodeId node : view.nodes.Of(module)) {
-    list.push_back(NodeValue(view.model.nodes(), node));
+    Datum value = NodeValue(view.model.nodes(), node);
+    if (view.costs) {
+      const sizes::Formulas& formulas = view.costs->shapes.formulas();
+      const auto number = [&](sizes::Dim dim) {
+        const sizes::Dim size = view.costs->assumptions.numbers()(dim);
+        return size.IsNumber() ? Datum(size.number()) : Datum();
+      };
+      const sizes::Dim flops = view.costs->shapes.Flops(node);
+      const sizes::Dim written = view.costs->shapes.Written(node);
+      value.Add(
+          {{"flops", number(flops)},
+           {"flops_formula", FormulaValue(formulas, flops)},
+           {"activation_bytes", number(written)},
+           {"activation_bytes_formula", FormulaValue(formulas, written)}});
+    }
+    list.push_back(std::move(value));
   }
   return list;
 }
@@ -441,12 +562,28 @@ Datum ModuleValue(const View& view, ModuleId module) {
       object.Set("description", block->description);
     }
   }
-  if (view.sizes) {
-    object.Add({{"bytes", view.sizes->own[module].bytes},
-                {"total_bytes", view.totals[module].bytes},
-                {"flops", view.sizes->own[module].flops},
-                {"total_flops", view.totals[module].flops},
-                {"total_unknown_flops", view.totals[module].unknown_flops}});
+  if (view.costs) {
+    const sizes::Formulas& formulas = view.costs->shapes.formulas();
+    const sizes::Sums& own = view.sizes->own[module];
+    const sizes::Sums& total = view.totals[module];
+    const sizes::FormulaSums& own_formula = view.costs->formulas.own[module];
+    const sizes::FormulaSums& formula = view.costs->formulas.totals[module];
+    object.Add({{"bytes", own.bytes},
+                {"total_bytes", total.bytes},
+                {"flops", own.flops},
+                {"flops_formula", FormulaValue(formulas, own_formula.flops)},
+                {"total_flops", total.flops},
+                {"total_flops_formula", FormulaValue(formulas, formula.flops)},
+                {"total_unknown_flops", total.unknown_flops},
+                {"activation_bytes", own.written},
+                {"activation_bytes_formula",
+                 FormulaValue(formulas, own_formula.written)},
+                {"total_activation_bytes", total.written},
+                {"total_activation_bytes_formula",
+                 FormulaValue(formulas, formula.written)}});
+    if (view.memory) {
+      object.Set("peak_memory", view.memory->PeakOf(module));
+    }
   }
   object.Set("by_confidence",
              CountsValue(kConfidenceNames, view.counts.ByConfidence(module)));
@@ -464,6 +601,15 @@ Datum Data(const std::shared_ptr<const View>& view) {
             {"parameters", view->parameters.all},
             {"unplaced_parameters", view->parameters.unplaced}});
   data.Add(SizeMembers(view->sizes));
+  if (view->costs) {
+    const sizes::Formulas& formulas = view->costs->shapes.formulas();
+    const sizes::FormulaSums& all = view->costs->formulas.all;
+    data.Add({{"flops_formula", FormulaValue(formulas, all.flops)},
+              {"activation_bytes", view->sizes->all.written},
+              {"activation_bytes_formula", FormulaValue(formulas, all.written)},
+              {"dimensions", DimensionsValue(*view->costs)}});
+    if (view->memory) data.Set("memory", view->memory->Data());
+  }
   data.Add({{"producer", Datum::OrNull(about.producer)},
             {"dialect", Datum::OrNull(about.dialect)},
             {"root_class", Datum::OrNull(root.name)},
@@ -485,22 +631,83 @@ Datum Data(const std::shared_ptr<const View>& view) {
   return data;
 }
 
+// The modules for --tsv: each with what is below it.
+Table ModuleRows(const std::shared_ptr<const View>& view) {
+  Table table{{{.heading = "module"},
+               {.heading = "class"},
+               {.heading = "nodes"},
+               {.heading = "parameters"},
+               {.heading = "bytes"},
+               {.heading = "flops"},
+               {.heading = "activation_bytes"},
+               {.heading = "flops_formula"}},
+              {},
+              {}};
+  table.more = [view](const Table::Use& use) {
+    FoldOptions all{false, std::nullopt};
+    if (view->options.depth) all.depth = *view->options.depth;
+    for (const ModuleId top : view->tops) {
+      view->tree.ForEachRow(top, all, [&](const FoldedRow& row) {
+        const ModuleId id = row.modules.front();
+        Table::Row cells = {Datum::Module(view->tagging.modules.Path(id)),
+                            Datum::OrNull(ClassOf(view->tagging, id)),
+                            view->counts.Total(id), view->total_parameters[id]};
+        if (view->costs) {
+          const sizes::Sums& total = view->totals[id];
+          cells.insert(
+              cells.end(),
+              {total.bytes, total.flops, total.written,
+               sizes::FormulaText(view->costs->shapes.formulas(),
+                                  view->costs->formulas.totals[id].flops)});
+        }
+        use(cells);
+      });
+    }
+  };
+  return table;
+}
+
+bool HasRange(const ShowOptions& options) {
+  return std::any_of(options.shapes.begin(), options.shapes.end(),
+                     [](const auto& shape) { return shape.last != 0; });
+}
+
 }  // namespace
 
 Result RunShow(const ShowOptions& options, Terminal& terminal) {
   const auto view = std::make_shared<const View>(options, terminal);
   const Extent extent = FindExtent(*view);
   Result result;
+  if (HasRange(options)) {
+    if (!view->costs) {
+      Fail(ErrorKind::kUsage,
+           "{}: a sidecar has no shapes: --shape needs the model",
+           options.model);
+    }
+    const SizeRange range(view->model, view->tree, extent.folding, *view->costs,
+                          options.shapes);
+    range.AddText(result);
+    result.rows.push_back(range.Rows());
+    result.data = Data(view);
+    result.data.Set("range", range.Data());
+    return result;
+  }
+  result.rows.push_back(ModuleRows(view));
   AddHeader(*view, result);
   result.Add(TreeTable(view, extent.folding).Make());
   AddTotals(*view, result);
-  result.Line("sure: █ certain  ▓ high  ▒ medium  ░ low{}",
-              extent.doubtful ? "; Class?: other classes also fit" : "");
+  if (options.by == ShowBy::kAll) {
+    result.Line("sure: █ certain  ▓ high  ▒ medium  ░ low{}",
+                extent.doubtful ? "; Class?: other classes also fit" : "");
+  } else if (extent.doubtful) {
+    result.Line("Class?: other classes also fit");
+  }
   if (extent.cut) {
     result.Line(
         "{} levels are shown; --depth N shows more, --module PATH a part",
         *extent.folding.depth);
   }
+  if (view->memory) view->memory->AddPeak(result);
   AddAdvice(*view, result);
   result.data = Data(view);
   return result;

@@ -7,13 +7,16 @@
 
 #include "commands/commands.h"
 #include "commands/output/destinations.h"
+#include "commands/profile/kernels.h"
 #include "commands/read/closed_cut.h"
 #include "commands/read/modules.h"
 #include "commands/read/nodes.h"
+#include "commands/read/part_plan.h"
 #include "commands/write/new_models.h"
 #include "edit/part.h"
 #include "onnx_tag/error.h"
 #include "sizes/element_types.h"
+#include "tagging/words.h"
 
 namespace onnx_tag {
 namespace {
@@ -222,6 +225,61 @@ std::vector<std::vector<NodeId>> NodesOfParts(
   return nodes;
 }
 
+// A constant that is a result is in the last part.
+void AddConstantOutputs(const TaggedModel& tagged, std::vector<NodeId>& last) {
+  const Model& model = *tagged.model();
+  const std::vector<bool> constant = ConstantNodes(tagged);
+  for (const NodeId node : model[GraphId{0}].nodes) {
+    if (constant[model[node].index] && GivesOutput(model, node)) {
+      last.push_back(node);
+    }
+  }
+}
+
+// ---------------------------------------------------------------- by cost
+std::optional<PartPlan> PlanOf(const SplitOptions& options,
+                               const TaggedModel& model) {
+  if (!options.at.empty()) return std::nullopt;
+  const ModelCosts costs(model, options.shapes);
+  std::optional<NodeNumbers> times;
+  if (options.by == PlanBy::kTime) {
+    times = ReadNodeNumbers(model, options.profile);
+  }
+  const PartPlanner planner(model, costs, options.by,
+                            times ? &times->numbers : nullptr);
+  PartPlan plan = options.budget ? planner.Within(*options.budget)
+                                 : planner.InParts(options.parts);
+  if (options.by == PlanBy::kFlops || options.by == PlanBy::kMemory) {
+    plan.dimensions = costs.sizes.dimensions;
+  }
+  return plan;
+}
+
+// ", best by memory for assumed batch=1: 1.2 MB at most, 3.4 kB across"
+std::string PlanText(const SplitOptions& options, const PartPlan& plan) {
+  std::uint64_t most = 0;
+  std::uint64_t across = 0;
+  for (const PlannedPart& part : plan.parts) {
+    most = std::max(most, part.cost);
+    across = sizes::CappedSum(across, part.across);
+  }
+  std::string text =
+      fmt::format(" by {}", EnumToWord(kPlanByNames, options.by));
+  if (!plan.dimensions.empty()) {
+    text += " for " + Printable(plan.dimensions, 200);
+  }
+  text += fmt::format(": {} at most, {} across", CostText(options.by, most),
+                      BytesText(across));
+  if (plan.unknown > 0) {
+    text += fmt::format("; {} without a number", WithThousands(plan.unknown));
+  }
+  if (plan.only_outer) {
+    text += fmt::format("\n  of {}, those of outer modules alone",
+                        Count(plan.borders, "border"));
+  }
+  return text;
+}
+
 std::string PathOfPart(const SplitOptions& options, std::size_t part) {
   return ModelDestination(options.model, options.write,
                           fmt::format("part{}", part));
@@ -280,23 +338,38 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
       TaggedModel::Load(options.model, options.source, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
   RefuseInputOnlyOutputs(file.model());
-  const std::vector<Border> borders =
-      FindBorders(options, file.model(), model.tagging());
-  std::vector<NodeId> behind;  // what decides where the cuts are
-  for (const Border& border : borders) {
-    for (const NodeId node : NodesUnder(model.tagging(), border.module)) {
+  const std::optional<PartPlan> plan = PlanOf(options, model);
+  std::vector<std::string> starts = {""};  // the modules that begin the parts
+  std::vector<NodeId> behind;              // what decides where the cuts are
+  std::vector<std::vector<NodeId>> nodes;
+  const auto begin_with = [&](ModuleId module) {
+    starts.push_back(model.tagging().modules.Path(module));
+    for (const NodeId node : NodesUnder(model.tagging(), module)) {
       behind.push_back(node);
     }
+  };
+  if (plan) {
+    for (const PlannedPart& part : plan->parts) {
+      if (part.at != kNo<ModuleId>) begin_with(part.at);
+      nodes.push_back(part.nodes);
+    }
+    AddConstantOutputs(model, nodes.back());
+  } else {
+    const std::vector<Border> borders =
+        FindBorders(options, file.model(), model.tagging());
+    for (const Border& border : borders) begin_with(border.module);
+    nodes = NodesOfParts(model, borders);
   }
   WarnOfGuesses(model, behind, options.source, terminal);
-  const std::vector<std::vector<NodeId>> nodes = NodesOfParts(model, borders);
   const sizes::Shapes shapes(file.model(), {});
   Result result;
   std::vector<CutPart> parts;
   std::vector<NewModel> models;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const std::string name =
-        i == 0 ? "the part before " + borders[0].path : borders[i - 1].path;
+    const std::string name = i > 0 ? starts[i]
+                             : starts.size() == 1
+                                 ? "the whole model"
+                                 : "the part before " + starts[1];
     if (nodes[i].empty()) {
       result.Finding("{}: nothing is in {}", options.model, name);
       return result;
@@ -312,20 +385,35 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
   }
   WriteNewModels(model, options.write, terminal, models, result);
 
-  result.Line("{}: {}", ShownInput(options.model), Count(parts.size(), "part"));
+  result.Line("{}: {}{}", ShownInput(options.model),
+              Count(parts.size(), "part"),
+              Ours{plan ? PlanText(options, *plan) : ""});
   Datum::List list;
   for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (plan && i > 0) {
+      result.Line("    {} across", BytesText(plan->parts[i].across));
+    }
     AddDeed(models[i], options.write, result);
-    result.Line("    {}, {}, from {}", Count(parts[i].nodes, "node"),
+    result.Line("    {}{}, {}, from {}",
+                plan ? CostText(options.by, plan->parts[i].cost) + ": " : "",
+                Count(parts[i].nodes, "node"),
                 Count(parts[i].writer->weights(), "weight"),
-                i == 0 ? "the start" : borders[i - 1].path);
-    Datum part =
-        Datum::Object({{"at", i == 0 ? Datum() : Datum(borders[i - 1].path)}});
+                i == 0 ? "the start" : starts[i]);
+    Datum part = Datum::Object({{"at", Datum::OrNull(starts[i])}});
+    if (plan) {
+      part.Add({{"cost", plan->parts[i].cost},
+                {"bytes_across", plan->parts[i].across}});
+    }
     part.Add(PartMembers(parts[i], models[i]));
     list.push_back(std::move(part));
   }
-  result.data =
-      Datum::Object({{"file", options.model}, {"parts", std::move(list)}});
+  result.data = Datum::Object({{"file", options.model}});
+  if (plan) {
+    result.data.Add({{"by", EnumToWord(kPlanByNames, options.by)},
+                     {"borders", plan->borders},
+                     {"unknown", plan->unknown}});
+  }
+  result.data.Set("parts", std::move(list));
   return result;
 }
 

@@ -1,0 +1,185 @@
+// What `show` and `split` say about costs: formulas, ranges, memory, plans.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/json_schema.h"
+#include "support/onnx_models.h"
+#include "support/run_cli.h"
+#include "support/temporary_folder.h"
+
+namespace onnx_tag::test {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+// Four layers: three products with [8, 8], and one whose cost is quadratic in
+// the sequence.
+constexpr const char* kCostlyModel = R"(
+  ir_version: 8 producer_name: "pytorch" producer_version: "2.5"
+  opset_import { version: 17 }
+  graph {
+    input { name: "x" type { tensor_type { elem_type: 1 shape {
+      dim { dim_param: "batch" } dim { dim_param: "sequence" }
+      dim { dim_value: 8 } } } } }
+    output { name: "y" type { tensor_type { elem_type: 1 } } }
+    initializer { name: "in.weight" data_type: 1 dims: 8 dims: 8 }
+    initializer { name: "mid.weight" data_type: 1 dims: 8 dims: 8 }
+    initializer { name: "out.weight" data_type: 1 dims: 8 dims: 8 }
+    node { op_type: "MatMul" name: "/in/MatMul" input: "x"
+           input: "in.weight" output: "/in/MatMul_output_0" }
+    node { op_type: "Transpose" name: "/attend/Transpose"
+           input: "/in/MatMul_output_0" output: "/attend/Transpose_output_0"
+           attribute { name: "perm" type: 7 ints: 0 ints: 2 ints: 1 } }
+    node { op_type: "MatMul" name: "/attend/MatMul"
+           input: "/in/MatMul_output_0" input: "/attend/Transpose_output_0"
+           output: "/attend/MatMul_output_0" }
+    node { op_type: "MatMul" name: "/attend/MatMul_1"
+           input: "/attend/MatMul_output_0" input: "/in/MatMul_output_0"
+           output: "/attend/MatMul_1_output_0" }
+    node { op_type: "MatMul" name: "/mid/MatMul"
+           input: "/attend/MatMul_1_output_0" input: "mid.weight"
+           output: "/mid/MatMul_output_0" }
+    node { op_type: "MatMul" name: "/out/MatMul"
+           input: "/mid/MatMul_output_0" input: "out.weight" output: "y" }
+  })";
+
+class ShowSizesTest : public testing::Test {
+ protected:
+  Json Show(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"show", model_, "--json"});
+    const CliResult result = RunCli(words);
+    EXPECT_EQ(result.exit, 0) << result.err;
+    const JsonSchema checker(Json::parse(
+        ReadFile(std::string(ONNX_TAG_DOCS) + "/show.schema.json")));
+    Json data = Json::parse(result.out);
+    EXPECT_THAT(checker.Violations(data), testing::IsEmpty()) << result.out;
+    return data;
+  }
+  Json Split(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"split", model_, "--dry-run", "--json"});
+    const CliResult result = RunCli(words);
+    EXPECT_EQ(result.exit, 0) << result.err;
+    const JsonSchema checker(Json::parse(
+        ReadFile(std::string(ONNX_TAG_DOCS) + "/split.schema.json")));
+    Json data = Json::parse(result.out);
+    EXPECT_THAT(checker.Violations(data), testing::IsEmpty()) << result.out;
+    return data;
+  }
+
+  TemporaryFolder folder_;
+  std::string model_ = folder_.Write("m.onnx", BytesFromText(kCostlyModel));
+};
+
+TEST_F(ShowSizesTest, TheHeaderHasANumberTheSizesAndTheFormula) {
+  const std::string text = RunCli({"show", model_}).out;
+  // 3 x 2·8·8 and 2 x 2·8 for each pair of tokens.
+  EXPECT_THAT(text, HasSubstr("  FLOPs       573 k for assumed batch=1, "
+                              "sequence=128\n"
+                              "              = 384·batch·sequence + "
+                              "32·batch·sequence²\n"));
+  EXPECT_THAT(RunCli({"show", model_, "--shape", "sequence=2"}).out,
+              HasSubstr("  FLOPs       896 for sequence=2 and assumed "
+                        "batch=1\n"));
+  EXPECT_THAT(RunCli({"show", model_, "--shape", "batch=1,sequence=2"}).out,
+              HasSubstr("  FLOPs       896 for batch=1, sequence=2\n"));
+}
+
+TEST_F(ShowSizesTest, JsonHasTheTermsAndTheDimensions) {
+  const Json data = Show({"--shape", "sequence=4", "--nodes"});
+  EXPECT_EQ(data["flops"], 384 * 4 + 32 * 16);
+  const Json terms = data["flops_formula"]["terms"];
+  EXPECT_THAT(terms, testing::UnorderedElementsAre(
+                         Json::parse(R"([384, {"batch": 1, "sequence": 1}])"),
+                         Json::parse(R"([32, {"batch": 1, "sequence": 2}])")));
+  EXPECT_EQ(data["dimensions"]["sequence"]["size"], 4);
+  EXPECT_EQ(data["dimensions"]["sequence"]["from"], "given");
+  EXPECT_EQ(data["dimensions"]["batch"]["from"], "default");
+}
+
+TEST_F(ShowSizesTest, ByFlopsShowsAFormulaForEachModule) {
+  const std::string text = RunCli({"show", model_, "--by", "flops"}).out;
+  EXPECT_THAT(text, HasSubstr("  32·batch·sequence²\n"));
+  EXPECT_THAT(text, HasSubstr("128·batch·sequence"));
+  const CliResult wrong = RunCli({"show", model_, "--by", "flop"});
+  EXPECT_EQ(wrong.exit, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("flops"));
+}
+
+TEST_F(ShowSizesTest, ARangeTellsWhichModuleCostsMostFromWhere) {
+  const CliResult text =
+      RunCli({"show", model_, "--shape", "sequence=1..1024"});
+  // 32·s² > 128·s from s = 5 on.
+  EXPECT_THAT(text.out, HasSubstr("from sequence=5: most is in attend\n"));
+  const Json data = Show({"--shape", "sequence=1..1024"});
+  EXPECT_EQ(data["range"]["leads"][1]["from"], 5);
+  EXPECT_EQ(data["range"]["points"].back()["flops"],
+            384 * 1024 + 32 * 1024 * 1024);
+  const std::string tsv =
+      RunCli({"show", model_, "--shape", "sequence=1..2", "--tsv"}).out;
+  EXPECT_THAT(tsv, HasSubstr("sequence\tmodule\tclass\tflops\tshare\n"));
+  EXPECT_THAT(tsv, HasSubstr("\t128\t0.142857\n"));
+}
+
+TEST_F(ShowSizesTest, WrongRangesAndNamesAreRefused) {
+  EXPECT_EQ(RunCli({"show", model_, "--shape", "sequence=9..3"}).exit, 2);
+  EXPECT_EQ(RunCli({"show", model_, "--shape", "sequence=1..2", "--shape",
+                    "batch=1..2"})
+                .exit,
+            2);
+  EXPECT_EQ(RunCli({"diff", model_, model_, "--shape", "batch=1..2"}).exit, 2);
+  const CliResult wrong = RunCli({"show", model_, "--shape", "sequnce=3"});
+  EXPECT_EQ(wrong.exit, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean 'sequence'?"));
+}
+
+TEST_F(ShowSizesTest, MemoryIsWhatIsHeldAtOnce) {
+  const Json data = Show({"--by", "memory", "--shape", "batch=1,sequence=100"});
+  // Scores of 100 x 100 and three times 100 x 8: the input, the keys and their
+  // transpose or the context.
+  EXPECT_EQ(data["memory"]["peak"], 4 * (100 * 100 + 3 * 100 * 8));
+  EXPECT_EQ(data["memory"]["held"][0]["value"], "/attend/MatMul_output_0");
+  EXPECT_THAT(RunCli({"show", model_, "--by", "memory"}).out,
+              HasSubstr("held at the peak:"));
+}
+
+TEST_F(ShowSizesTest, PartsAreBalancedByTheMeasure) {
+  const Json by_weights = Split({"--parts", "3"});
+  EXPECT_EQ(by_weights["parts"][1]["cost"], 256);
+  EXPECT_EQ(by_weights["parts"][2]["at"], "out");
+  EXPECT_EQ(by_weights["parts"][0]["cost"], 256);
+  const Json by_flops =
+      Split({"--parts", "2", "--by", "flops", "--shape", "sequence=64"});
+  EXPECT_EQ(by_flops["parts"][1]["at"], "mid");
+  EXPECT_EQ(by_flops["parts"][0]["cost"], 128 * 64 + 32 * 64 * 64);
+  EXPECT_EQ(by_flops["parts"][1]["bytes_across"], 4 * 64 * 8);
+}
+
+TEST_F(ShowSizesTest, ABudgetTakesTheFewestPartsOrNamesWhatDoesNotFit) {
+  EXPECT_EQ(Split({"--budget", "600B"})["parts"].size(), 2u);
+  EXPECT_EQ(Split({"--budget", "1kB"})["parts"].size(), 1u);
+  const CliResult small =
+      RunCli({"split", model_, "--budget", "100", "--dry-run"});
+  EXPECT_EQ(small.exit, 2);
+  EXPECT_THAT(small.err, HasSubstr("mid: 256 B"));
+  EXPECT_EQ(RunCli({"split", model_, "--parts", "9", "--dry-run"}).exit, 2);
+  EXPECT_EQ(RunCli({"split", model_, "--budget", "two", "--dry-run"}).exit, 2);
+  EXPECT_EQ(RunCli({"split", model_, "--dry-run"}).exit, 2);
+}
+
+TEST_F(ShowSizesTest, ABudgetPlacesTheFirstModulesOnTheDevice) {
+  const CliResult result =
+      RunCli({"select", model_, "--for", "layer-ann", "--device", "cuda",
+              "--budget", "600", "--format", "text"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  EXPECT_EQ(result.out, "cuda(=in, =mid, =attend)\n");
+  EXPECT_THAT(result.err, HasSubstr("512 B of 600 B"));
+  EXPECT_EQ(
+      RunCli({"select", model_, "--for", "layer-ann", "--budget", "9"}).exit,
+      1);
+}
+
+}  // namespace
+}  // namespace onnx_tag::test
