@@ -12,9 +12,9 @@ namespace onnx_tag::cli {
 
 std::span<const Command> Commands() {
   static const std::array commands = {
-      kTag,      kShow,  kQuery,      kSelect,     kExplain, kExport,  kStrip,
-      kTransfer, kDiff,  kReport,     kCheck,      kProfile, kWeights, kTap,
-      kExtract,  kSplit, kStrategies, kCompletion, kMan};
+      kTag,     kShow,     kQuery,   kSelect, kExplain,    kExport,     kStrip,
+      kScrub,   kTransfer, kDiff,    kReport, kCheck,      kProfile,    kFilt,
+      kWeights, kTap,      kExtract, kSplit,  kStrategies, kCompletion, kMan};
   return commands;
 }
 

@@ -30,8 +30,8 @@ struct Command {
 // Each beside its parser: reading_commands.cc, writing_commands.cc,
 // documents/commands.cc.
 extern const Command kTag, kShow, kQuery, kSelect, kExplain, kExport, kStrip,
-    kTransfer, kDiff, kReport, kCheck, kProfile, kWeights, kTap, kExtract,
-    kSplit, kStrategies, kCompletion, kMan;
+    kScrub, kTransfer, kDiff, kReport, kCheck, kProfile, kFilt, kWeights, kTap,
+    kExtract, kSplit, kStrategies, kCompletion, kMan;
 
 // All of them, in the order of the help.
 std::span<const Command> Commands();

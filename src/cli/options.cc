@@ -425,7 +425,7 @@ void BatchWords::Add(CLI::App& app, TagOptions& options) {
                "if a model fails, continue (default) or stop")
       ->group(kGroup);
   app.add_option("--format", format,
-                 "output format: text, junit, github or json")
+                 "output format: text, junit, github, sarif or json")
       ->type_name("NAME")
       ->group("Terminal");
 }

@@ -355,6 +355,40 @@ const Command kProfile = {
     "  onnx-tag profile model.onnx profile.json --format folded > out.txt\n",
     ParseProfile};
 
+static Invocation ParseFilt(CLI::App& app, Words words) {
+  FiltOptions options;
+  TagSourceWords source;
+  TerminalWords terminal;
+  std::string format = "text";
+  AddModel(app, options.model, "an ONNX file or its sidecar");
+  app.add_flag("--only", options.only, "print only lines with a name");
+  app.add_option("--format", format,
+                 "text (default): the text with its names explained;\n"
+                 "json: one JSON line for each name")
+      ->type_name("NAME");
+  terminal.AddJson(app, "the same as --format json");
+  source.Add(app);
+  terminal.AddQuiet(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source = source.Take();
+  options.json =
+      Choose("format", format, kFiltFormatNames) == 1 || terminal.json;
+  if (options.json && options.only) {
+    Fail(ErrorKind::kUsage, "use only one of --only and --format json");
+  }
+  return Invoke(RunFilt, std::move(options), Format::kText, terminal.Take());
+}
+
+const Command kFilt = {
+    "filt", "MODEL [options] < TEXT",
+    "explain the names of nodes and values in any text",
+    "  trtexec --onnx=model.onnx --verbose 2>&1 | onnx-tag filt model.onnx\n"
+    "  python run.py 2>&1 | onnx-tag filt model.onnx --only\n"
+    "  onnx-tag filt model.tags.json < engine.log\n"
+    "  onnx-tag filt model.onnx --format json < engine.log > names.jsonl\n",
+    ParseFilt};
+
 static Invocation ParseStrategies(CLI::App& app, Words words) {
   StrategiesOptions options;
   app.add_option("MODEL", options.model,
@@ -424,7 +458,7 @@ static Invocation ParseCheck(CLI::App& app, Words words) {
                "also parse the whole file with protobuf and\n"
                "compare; loads the file, 2 GiB at most");
   app.add_option("--format", format,
-                 "output format: text, junit, github or json")
+                 "output format: text, junit, github, sarif or json")
       ->type_name("NAME");
   terminal.AddJson(app);
   words_of_tag.AddGates(app, options.gates);

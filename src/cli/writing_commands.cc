@@ -10,11 +10,10 @@
 namespace onnx_tag::cli {
 
 static void CheckStandardOutput(const TagOptions& options, bool json) {
-  const bool report = options.format == ReportFormat::kJunit ||
-                      options.format == ReportFormat::kGithub;
+  const bool report = IsForCi(options.format);
   if (report && (json || options.json_nodes)) {
     Fail(ErrorKind::kUsage, "use only one of --format {} and {}",
-         options.format == ReportFormat::kJunit ? "junit" : "github",
+         kReportFormatNames[static_cast<std::size_t>(options.format)],
          json ? "--json" : "--json-nodes");
   }
   const bool streams = options.write.path == "-" || options.sidecar == "-";
@@ -45,8 +44,7 @@ static void CheckBatch(const TagOptions& options) {
   }
   const bool piped = std::find(options.models.begin(), options.models.end(),
                                "-") != options.models.end();
-  if (piped && (many || options.format == ReportFormat::kJunit ||
-                options.format == ReportFormat::kGithub)) {
+  if (piped && (many || IsForCi(options.format))) {
     Fail(ErrorKind::kUsage, "standard input (-) must be the only model");
   }
   if (piped && options.json_nodes && options.write.folder.empty() &&
@@ -148,6 +146,52 @@ const Command kStrip = {"strip", "MODEL [options]",
                         "  onnx-tag strip model.tagged.onnx -o model.onnx\n"
                         "  onnx-tag strip model.onnx --in-place\n",
                         ParseStrip};
+
+static Invocation ParseScrub(CLI::App& app, Words words) {
+  ScrubOptions options;
+  WriteWords write;
+  TerminalWords terminal;
+  std::string format = "text";
+  AddModel(app, options.model, "the ONNX file, or - for stdin");
+  app.add_flag("--all", options.all,
+               "also all doc strings and the producer strings");
+  app.add_flag("--check", options.check,
+               "write nothing; exit code 1 on private text");
+  app.add_option("--format", format,
+                 "output format: text, github, junit, sarif or json")
+      ->type_name("NAME");
+  terminal.AddJson(app, "the same as --format json");
+  write.Add(app, "none: only list", "");
+  terminal.AddProgress(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.write = write.Take();
+  options.format = Chosen<ReportFormat>("format", format, kReportFormatNames);
+  if (terminal.json) options.format = ReportFormat::kJson;
+  terminal.json = options.format == ReportFormat::kJson;
+  const bool writes = options.write.in_place || !options.write.path.empty() ||
+                      !options.write.folder.empty();
+  if (options.check && writes) {
+    Fail(ErrorKind::kUsage,
+         "--check writes nothing, so -o, --out-dir and --in-place have no "
+         "effect");
+  }
+  if (options.write.path == "-" && options.format != ReportFormat::kText) {
+    Fail(ErrorKind::kUsage,
+         "--format and -o - cannot both use standard output");
+  }
+  return Invoke(RunScrub, std::move(options), terminal.format(),
+                terminal.Take());
+}
+
+const Command kScrub = {
+    "scrub", "MODEL [options]",
+    "list and remove private text: paths, user names, tracebacks",
+    "  onnx-tag scrub model.onnx\n"
+    "  onnx-tag scrub model.onnx -o public.onnx\n"
+    "  onnx-tag scrub model.onnx --all --in-place\n"
+    "  onnx-tag scrub model.onnx --check --format sarif > scrub.sarif\n",
+    ParseScrub};
 
 static Invocation ParseTransfer(CLI::App& app, Words words) {
   TransferOptions options;

@@ -70,6 +70,16 @@ struct StripOptions {
 };
 Result RunStrip(const StripOptions& options, Terminal& terminal);
 
+// Private text: what there is, and a model without it.
+struct ScrubOptions {
+  std::string model;
+  bool all = false;    // doc strings and producers, too
+  bool check = false;  // exit code 1 on findings
+  ReportFormat format = ReportFormat::kText;
+  WriteOptions write;  // no destination: only list
+};
+Result RunScrub(const ScrubOptions& options, Terminal& terminal);
+
 // Where tags come from, for the commands that read them.
 struct TagSourceOptions {
   std::string sidecar;
@@ -208,6 +218,14 @@ struct ProfileOptions {
   std::uint64_t top = 40;  // rows of the table; 0: all
 };
 Result RunProfile(const ProfileOptions& options, Terminal& terminal);
+
+struct FiltOptions {
+  std::string model;
+  TagSourceOptions source;
+  bool only = false;  // lines with a name alone
+  bool json = false;  // a record for each name, instead of the text
+};
+Result RunFilt(const FiltOptions& options, Terminal& terminal);
 
 struct ExplainOptions {
   std::string model;

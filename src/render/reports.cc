@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <numeric>
+#include <set>
 
 #include "io/paths.h"
 #include "render/markup.h"
@@ -238,6 +239,87 @@ class GithubReporter : public Reporter {
   Terminal& terminal_;
 };
 
+// ---------------------------------------------------------------- SARIF
+// A path as a URI reference.
+std::string UriText(std::string_view path) {
+  std::string uri;
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       (c >= '0' && c <= '9') ||
+                       std::string_view("-._~/").find(c) != uri.npos;
+    if (plain) {
+      uri += c;
+    } else {
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return uri;
+}
+
+// SARIF 2.1.0, as GitHub's code scanning and editors read it.
+class SarifReporter : public Reporter {
+ public:
+  explicit SarifReporter(Terminal& terminal) : terminal_(terminal) {}
+
+  void File(const FileReport& report) override {
+    for (const std::string& warning : report.warnings) {
+      Add(report.path, "warning", {"weights", "", warning});
+    }
+    for (const Finding& finding : report.findings) {
+      Add(report.path, "error", finding);
+    }
+    if (report.status == FileStatus::kFailed) {
+      Add(report.path, "error", {"failed", "", report.error});
+    }
+  }
+
+  void End(const RunTotals&) override {
+    terminal_.EndProgress();
+    Datum::List rules;
+    for (const std::string& rule : rules_) {
+      rules.push_back(Datum::Object({{"id", rule}}));
+    }
+    const Datum driver =
+        Datum::Object({{"name", "onnx-tag"}, {"rules", std::move(rules)}});
+    const Datum run =
+        Datum::Object({{"tool", Datum::Object({{"driver", driver}})},
+                       {"results", std::move(results_)}});
+    terminal_.Out(
+        JsonText(Datum::Object(
+            {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+             {"version", "2.1.0"},
+             {"runs", Datum::List{run}}})) +
+        "\n");
+  }
+
+ private:
+  void Add(const std::string& path, std::string_view level,
+           const Finding& finding) {
+    const std::string rule = finding.rule.empty() ? "gate" : finding.rule;
+    rules_.insert(rule);
+    // A model has no lines, but code scanning asks for one.
+    Datum location = Datum::Object(
+        {{"physicalLocation",
+          Datum::Object(
+              {{"artifactLocation", Datum::Object({{"uri", UriText(path)}})},
+               {"region", Datum::Object({{"startLine", 1}})}})}});
+    if (!finding.where.empty()) {
+      location.Set(
+          "logicalLocations",
+          Datum::List{Datum::Object({{"fullyQualifiedName", finding.where}})});
+    }
+    results_.push_back(
+        Datum::Object({{"ruleId", rule},
+                       {"level", level},
+                       {"message", Datum::Object({{"text", finding.message}})},
+                       {"locations", Datum::List{std::move(location)}}}));
+  }
+
+  Terminal& terminal_;
+  std::set<std::string> rules_;
+  Datum::List results_;
+};
+
 }  // namespace
 
 std::string Finding::Text() const {
@@ -263,6 +345,8 @@ std::unique_ptr<Reporter> MakeReporter(ReportFormat format, Terminal& terminal,
       return std::make_unique<JunitReporter>(terminal);
     case ReportFormat::kGithub:
       return std::make_unique<GithubReporter>(terminal);
+    case ReportFormat::kSarif:
+      return std::make_unique<SarifReporter>(terminal);
     case ReportFormat::kText:
       break;
   }

@@ -15,9 +15,13 @@
 
 namespace onnx_tag {
 
-enum class ReportFormat { kText, kJunit, kGithub, kJson };
-constexpr std::array<std::string_view, 4> kReportFormatNames = {
-    "text", "junit", "github", "json"};
+enum class ReportFormat { kText, kJunit, kGithub, kJson, kSarif };
+constexpr std::array<std::string_view, 5> kReportFormatNames = {
+    "text", "junit", "github", "json", "sarif"};
+// Formats that a Reporter writes, and no Result.
+constexpr bool IsForCi(ReportFormat format) {
+  return format != ReportFormat::kText && format != ReportFormat::kJson;
+}
 
 enum class FileStatus { kOk, kFindings, kCurrent, kFailed, kNotRun };
 constexpr std::array<std::string_view, 5> kFileStatusNames = {

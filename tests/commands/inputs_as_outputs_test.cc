@@ -54,6 +54,7 @@ const std::vector<Row>& Rows() {
        kBoth,
        true},
       {"strip", {"@m.onnx"}, {"m.onnx", "w.bin"}, kOne},
+      {"scrub", {"@m.onnx", "--all"}, {"m.onnx", "w.bin"}, kOne},
       {"export", {"@m.onnx", "--to", "dot"}, {"m.onnx", "w.bin"}, kOne},
       {"export", {"@s.json", "--to", "tsv"}, {"s.json"}, kOne},
       {"export",

@@ -75,7 +75,24 @@ TEST_P(JsonOutputTest, IsWhatTheSchemaSays) {
   }
 }
 
+// A line for each name in a text that has all names of the model.
+TEST_P(JsonOutputTest, OfNamesInATextIsWhatTheSchemaSays) {
+  const Json nodes =
+      Parsed(RunCli({"query", path_, "op=** or untagged", "--json"}).out);
+  std::string text;
+  for (const Json& node : nodes["nodes"]) {
+    text += "'" + node["name"].get<std::string>() + "'\n";
+  }
+  const std::string out =
+      RunCli({"filt", path_, "--format", "json"}, text, true).out;
+  for (const std::string& line : Lines(out)) {
+    EXPECT_THAT(SchemaOf("filt").Violations(Parsed(line)), ElementsAre())
+        << line;
+  }
+}
+
 TEST_P(JsonOutputTest, OfNewModelsIsWhatTheSchemaSays) {
+  ExpectFits("scrub", {"scrub", "--all", "--json"});
   ExpectFits("weights", {"weights", "--json"});
   ExpectFits("tap", {"tap", "--module", "**", "-o", folder_ / "tap", "--json"});
   ExpectFits("tap", {"tap", "--module", "**", "--inputs", "-o",

@@ -69,6 +69,8 @@ const std::vector<Command>& Commands() {
       {"diff", {"diff", "@a.tagged.onnx", "@b.tags.json"}},
       {"check", {"check", "@a.tagged.onnx"}},
       {"strip", {"strip", "@a.tagged.onnx", "-o", "-"}},
+      {"scrub", {"scrub", "@a.tagged.onnx", "--all", "-o", "-"}},
+      {"filt", {"filt", "@a.onnx"}},
       {"transfer", {"transfer", "@a.tagged.onnx", "@b.onnx", "-o", "-"}},
       {"profile", {"profile", "@a.tagged.onnx", "@profile.json"}},
       {"dot", {"export", "@a.tagged.onnx", "--to", "dot"}},

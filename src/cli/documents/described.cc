@@ -43,6 +43,8 @@ const std::vector<Choices>& AllChoices() {
       {"", "color", kColorNames},
       {"tag", "format", kReportFormatNames},
       {"check", "format", kReportFormatNames},
+      {"scrub", "format", kReportFormatNames},
+      {"filt", "format", kFiltFormatNames},
       {"diff", "format", kDiffFormatNames},
       {"select", "for", kSelectToolNames},
       {"select", "format", kSelectFormatNames},

@@ -214,8 +214,7 @@ Result RunCheck(const CheckOptions& options, Terminal& terminal) {
   CheckGates(options, checked);
   Result result;
   if (!checked.findings.empty()) result.exit_code = ExitCode::kFindings;
-  if (options.format == ReportFormat::kJunit ||
-      options.format == ReportFormat::kGithub) {
+  if (IsForCi(options.format)) {
     Report(options, checked, terminal);
     return result;
   }

@@ -4,58 +4,103 @@
 #include <charconv>
 #include <optional>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "exporters/tools/original_name.h"
+#include "hierarchy/name_parts.h"
 #include "io/mapped_file.h"
 #include "onnx_tag/error.h"
 #include "profile/read_profile.h"
 
 namespace onnx_tag {
+namespace {
+
+bool IsPlain(char c) { return hierarchy::IsWordChar(c); }
+
+// Qualcomm's and others' tools write names with underscores for all bytes that
+// C does not allow, with or without the one for the first slash.
+std::string_view WithoutFirstBars(std::string_view name) {
+  while (!name.empty() && (name[0] == '_' || !IsPlain(name[0]))) {
+    name.remove_prefix(1);
+  }
+  return name;
+}
+
+std::uint64_t SanitizedHash(std::string_view name) {
+  std::uint64_t hash = kHashSeed;
+  for (const char c : WithoutFirstBars(name)) {
+    hash = HashMix(hash, static_cast<unsigned char>(IsPlain(c) ? c : '_'));
+  }
+  return hash;
+}
+
+bool EqualsSanitized(std::string_view name, std::string_view text) {
+  name = WithoutFirstBars(name);
+  text = WithoutFirstBars(text);
+  return std::equal(name.begin(), name.end(), text.begin(), text.end(),
+                    [](char a, char b) { return b == (IsPlain(a) ? a : '_'); });
+}
+
+// What ONNX Runtime's profiler and TensorRT's parser add to names.
+std::string_view WithoutEngineWords(std::string_view name) {
+  for (const std::string_view suffix :
+       {"_kernel_time", "_fence_before", "_fence_after"}) {
+    if (hierarchy::ConsumeSuffix(name, suffix)) break;
+  }
+  hierarchy::ConsumePrefix(name, "node_of_");
+  return name;
+}
+
+// A name of more nodes says nothing about one of them.
+constexpr std::size_t kMostNodes = 1000;
+
+void AddBounded(NodeId node, std::vector<NodeId>& nodes) {
+  if (nodes.size() < kMostNodes) nodes.push_back(node);
+}
+
+}  // namespace
+
 KernelPlaces::KernelPlaces(const TaggedModel& model) : model_(model) {
   const NodeList& nodes = model.nodes();
   for (const NodeId node : nodes.All()) {
     const std::string_view name = nodes.Name(node);
     if (name.empty()) {
-      unnamed_[nodes.IndexOf(node)].push_back(node);
+      AddBounded(node, unnamed_[nodes.IndexOf(node)]);
     } else {
-      by_name_[name].push_back(node);
+      AddBounded(node, by_name_[name]);
+      AddSanitized(name, node);
+    }
+    for (const std::string_view output : nodes.Outputs(node)) {
+      if (output.empty()) continue;
+      AddBounded(node, by_output_[output]);
+      AddSanitized(output, node);
     }
   }
   if (const Model* file = model.model()) {
-    for (const NodeId node : file->Nodes()) {
-      for (const ValueId value : file->Outputs(node)) {
-        if (value == kNo<ValueId>) continue;
-        by_output_[file->ValueName(value)].push_back(node);
+    for (const Initializer& initializer : file->initializers()) {
+      if ((*file)[initializer.value].is_input) continue;
+      auto& users = by_weight_[file->ValueName(initializer.value)];
+      for (const NodeId user : file->Consumers(initializer.value)) {
+        AddBounded(user, users);
       }
     }
   }
 }
 
-KernelPlaces::Place KernelPlaces::Choose(const std::vector<NodeId>& nodes,
-                                         std::string_view op) const {
-  std::vector<NodeId> fitting;
-  for (const NodeId node : nodes) {
-    if (model_.nodes().Op(node) == op) fitting.push_back(node);
-  }
-  if (fitting.empty()) fitting = nodes;
-  // Names that repeat are harmless where all are of one module.
-  const auto& tags = model_.tagging().tags;
-  const bool one =
-      std::all_of(fitting.begin(), fitting.end(), [&](NodeId node) {
-        return tags[node].module == tags[fitting.front()].module;
-      });
-  return {one ? Kind::kNode : Kind::kSeveral, fitting.front()};
+void KernelPlaces::AddSanitized(std::string_view name, NodeId node) {
+  if (std::all_of(name.begin(), name.end(), IsPlain)) return;
+  sanitized_.emplace(SanitizedHash(name), node);
 }
 
 // The runtime calls a nameless node "MatMul_12": its operator, and its index,
 // which optimizers leave alone.
-KernelPlaces::Place KernelPlaces::FindUnnamed(
-    const profile::Kernel& kernel) const {
-  const std::string_view name = kernel.name;
+std::vector<NodeId> KernelPlaces::Unnamed(std::string_view name,
+                                          std::string_view op) const {
+  if (unnamed_.empty()) return {};
   const std::size_t bar = name.rfind('_');
-  if (bar == std::string_view::npos || name.substr(0, bar) != kernel.op) {
-    return {};
-  }
+  if (bar == std::string_view::npos) return {};
+  if (op.empty()) op = name.substr(0, bar);
+  if (name.substr(0, bar) != op) return {};
   std::uint32_t index = 0;
   const char* const end = name.data() + name.size();
   const auto [stop, error] = std::from_chars(name.data() + bar + 1, end, index);
@@ -64,28 +109,80 @@ KernelPlaces::Place KernelPlaces::FindUnnamed(
   if (at == unnamed_.end()) return {};
   std::vector<NodeId> fitting;
   for (const NodeId node : at->second) {
-    if (model_.nodes().Op(node) == kernel.op) fitting.push_back(node);
+    if (model_.nodes().Op(node) == op) fitting.push_back(node);
   }
-  return fitting.empty() ? Place() : Choose(fitting, kernel.op);
+  return fitting;
+}
+
+std::vector<NodeId> KernelPlaces::Rewritten(std::string_view name) const {
+  const std::string_view bare = WithoutEngineWords(name);
+  for (const std::string_view text : {bare, hierarchy::UndoNodeName(bare).name,
+                                      hierarchy::UndoTensorName(bare).name}) {
+    if (text == name) continue;
+    for (const Names* names : {&by_name_, &by_output_, &by_weight_}) {
+      const auto at = names->find(text);
+      if (at != names->end()) return at->second;
+    }
+  }
+  return {};
+}
+
+std::vector<NodeId> KernelPlaces::Sanitized(std::string_view name) const {
+  // Shorter ones could be any word.
+  constexpr std::size_t kShortest = 6;
+  name = WithoutEngineWords(name);
+  if (name.size() < kShortest ||
+      !std::all_of(name.begin(), name.end(), IsPlain)) {
+    return {};
+  }
+  std::vector<NodeId> nodes;
+  const auto [begin, end] = sanitized_.equal_range(SanitizedHash(name));
+  for (auto at = begin; at != end && nodes.size() < kMostNodes; ++at) {
+    const NodeId node = at->second;
+    bool fits = EqualsSanitized(model_.nodes().Name(node), name);
+    for (const std::string_view output : model_.nodes().Outputs(node)) {
+      fits |= EqualsSanitized(output, name);
+    }
+    if (fits) nodes.push_back(node);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+std::vector<NodeId> KernelPlaces::NodesOf(std::string_view name,
+                                          std::string_view op) const {
+  const auto named = by_name_.find(name);
+  if (named != by_name_.end()) return named->second;
+  if (std::vector<NodeId> nodes = Unnamed(name, op); !nodes.empty()) {
+    return nodes;
+  }
+  // A table or a log may name values.
+  if (op.empty()) {
+    for (const Names* names : {&by_output_, &by_weight_}) {
+      const auto at = names->find(name);
+      if (at != names->end()) return at->second;
+    }
+  }
+  if (std::vector<NodeId> nodes = Rewritten(name); !nodes.empty()) return nodes;
+  return Sanitized(name);
 }
 
 KernelPlaces::Place KernelPlaces::Find(const profile::Kernel& kernel) const {
-  const auto named = by_name_.find(kernel.name);
-  if (named != by_name_.end()) return Choose(named->second, kernel.op);
-  const Place unnamed = FindUnnamed(kernel);
-  if (unnamed.kind != Kind::kNone) return unnamed;
-  // A table may name values.
-  const auto output = by_output_.find(kernel.name);
-  if (kernel.op.empty() && output != by_output_.end()) {
-    return Choose(output->second, kernel.op);
+  const std::vector<NodeId> nodes = NodesOf(kernel.name, kernel.op);
+  if (nodes.empty()) return {};
+  std::vector<NodeId> fitting;
+  for (const NodeId node : nodes) {
+    if (model_.nodes().Op(node) == kernel.op) fitting.push_back(node);
   }
-  const std::string_view undone = hierarchy::UndoNodeName(kernel.name).name;
-  if (undone == kernel.name) return {};
-  for (const auto* names : {&by_name_, &by_output_}) {
-    const auto at = names->find(undone);
-    if (at != names->end()) return Choose(at->second, kernel.op);
-  }
-  return {};
+  if (fitting.empty()) fitting = nodes;
+  // Names that repeat are harmless where all are of one module.
+  const auto& tags = model_.tagging().tags;
+  const bool one =
+      std::all_of(fitting.begin(), fitting.end(), [&](NodeId node) {
+        return tags[node].module == tags[fitting.front()].module;
+      });
+  return {one && nodes.size() < kMostNodes ? Kind::kNode : Kind::kSeveral,
+          fitting.front()};
 }
 
 using profile::KernelId;

@@ -13,8 +13,8 @@
 namespace onnx_tag {
 
 // Finds the node of a kernel by the name the runtime gave it: the node's own,
-// one that an optimizer made out of it, or its operator and index where it has
-// none.
+// that of its output or of its weights, one that an optimizer or an engine made
+// out of these, or its operator and index where it has none.
 class KernelPlaces {
  public:
   // `model` must outlive it.
@@ -27,14 +27,24 @@ class KernelPlaces {
   };
   Place Find(const profile::Kernel& kernel) const;
 
+  // All nodes that `name` can mean. `op` may be empty: it is not known.
+  std::vector<NodeId> NodesOf(std::string_view name, std::string_view op) const;
+
  private:
-  Place Choose(const std::vector<NodeId>& nodes, std::string_view op) const;
-  Place FindUnnamed(const profile::Kernel& kernel) const;
+  using Names = std::unordered_map<std::string_view, std::vector<NodeId>>;
+
+  std::vector<NodeId> Unnamed(std::string_view name, std::string_view op) const;
+  std::vector<NodeId> Rewritten(std::string_view name) const;
+  std::vector<NodeId> Sanitized(std::string_view name) const;
+  void AddSanitized(std::string_view name, NodeId node);
 
   const TaggedModel& model_;
-  std::unordered_map<std::string_view, std::vector<NodeId>> by_name_;
-  std::unordered_map<std::string_view, std::vector<NodeId>> by_output_;
+  Names by_name_;
+  Names by_output_;
+  Names by_weight_;                                                 // consumers
   std::unordered_map<std::uint32_t, std::vector<NodeId>> unnamed_;  // by index
+  // By the hash of a name or output whose other bytes became underscores.
+  std::unordered_multimap<std::uint64_t, NodeId> sanitized_;
 };
 
 // See profile::ReadProfile().

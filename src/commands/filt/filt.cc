@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/commands.h"
+#include "commands/filt/annotate_text.h"
+#include "commands/profile/kernels.h"
+#include "commands/read/modules.h"
+#include "commands/read/nodes.h"
+#include "commands/read/tagged_model.h"
+#include "io/console.h"
+#include "io/system_calls.h"
+#include "onnx_tag/error.h"
+#include "render/render.h"
+#include "tagging/words.h"
+
+namespace onnx_tag {
+namespace {
+
+constexpr int kStandardInput = 0;
+
+// What to say of the names of a model. There is one note for each set of nodes
+// that a name can mean, however many names a text makes out of it.
+class NoteBook {
+ public:
+  NoteBook(const TaggedModel& model, bool color)
+      : model_(model), places_(model), color_(color) {
+    const NodeList& nodes = model.nodes();
+    for (const NodeId node : nodes.All()) {
+      filter_.AddOperator(nodes.Op(node));
+      filter_.Add(nodes.Name(node));
+      // A nameless node is "MatMul_12" for ONNX Runtime.
+      if (nodes.Name(node).empty()) filter_.AddStart(nodes.Op(node));
+      for (const std::string_view output : nodes.Outputs(node)) {
+        filter_.Add(output);
+      }
+    }
+    if (const Model* file = model.model()) {
+      for (const Initializer& initializer : file->initializers()) {
+        filter_.Add(file->ValueName(initializer.value));
+      }
+    }
+  }
+
+  const NameFilter& filter() const { return filter_; }
+
+  // Null if `name` is not one of the model, or its nodes have no tag.
+  const NameNote* Find(std::string_view name) {
+    std::vector<NodeId> nodes = places_.NodesOf(name, "");
+    const auto& tags = model_.tagging().tags;
+    std::erase_if(nodes, [&](NodeId node) { return !tags[node].tagged(); });
+    if (nodes.empty()) return nullptr;
+    const auto [at, added] = notes_.try_emplace(nodes);
+    if (added) {
+      at->second.text = TextOf(nodes);
+      at->second.nodes = std::move(nodes);
+    }
+    return &at->second;
+  }
+
+  // The module of all of them, or the one around them.
+  ModuleId ModuleOf(const std::vector<NodeId>& nodes) const {
+    const Tagging& tagging = model_.tagging();
+    ModuleId module = tagging.tags[nodes.front()].module;
+    for (const NodeId node : nodes) {
+      module =
+          tagging.modules.CommonAncestor(module, tagging.tags[node].module);
+    }
+    return module;
+  }
+
+  bool AreOfOneModule(const std::vector<NodeId>& nodes) const {
+    const auto& tags = model_.tagging().tags;
+    return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+      return tags[node].module == tags[nodes.front()].module;
+    });
+  }
+
+  bool HaveOneLine(const std::vector<NodeId>& nodes) const {
+    const SourceLines& lines = model_.tagging().lines;
+    return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+      return lines.IdOf(node) == lines.IdOf(nodes.front());
+    });
+  }
+
+ private:
+  // " [encoder.layer.0.attention.self.query Linear modeling_bert.py:238]"
+  std::string TextOf(const std::vector<NodeId>& nodes) const {
+    constexpr std::size_t kLongest = 300;
+    const Tagging& tagging = model_.tagging();
+    const ModuleId module = ModuleOf(nodes);
+    std::string text = "[";
+    if (!AreOfOneModule(nodes)) {
+      text += Count(nodes.size(), "node") + " in ";
+    }
+    text += Message("{}", Short{tagging.modules.Shown(module), kLongest});
+    if (const std::string_view name = ClassOf(tagging, module); !name.empty()) {
+      text += Message(" {}", Short{name, kLongest});
+    }
+    // Nodes of one module may have several lines.
+    const std::optional<SourceLine> line = tagging.lines.Of(nodes.front());
+    if (line && HaveOneLine(nodes)) {
+      text += Message(" {}", Short{ShortPlace(*line), kLongest});
+    }
+    const Tag& tag = tagging.tags[nodes.front()];
+    if (tag.source == Source::kStructure) {
+      text += " found";
+    } else if (tag.confidence == Confidence::kLow) {
+      text += " guessed";
+    }
+    text += "]";
+    return color_ ? " \x1b[36m" + text + "\x1b[0m" : " " + text;
+  }
+
+  const TaggedModel& model_;
+  const KernelPlaces places_;
+  const bool color_;
+  NameFilter filter_;
+  std::map<std::vector<NodeId>, NameNote> notes_;
+};
+
+// A line of docs/filt.schema.json.
+Datum Record(const TextAnnotator::Found& found, const TaggedModel& model,
+             const NoteBook& notes) {
+  const std::vector<NodeId>& nodes = found.note->nodes;
+  const Tagging& tagging = model.tagging();
+  const ModuleId module = notes.ModuleOf(nodes);
+  const Tag& tag = tagging.tags[nodes.front()];
+  constexpr std::size_t kMostListed = 20;
+  Datum::List list;
+  for (std::size_t i = 0; i < std::min(nodes.size(), kMostListed); ++i) {
+    list.push_back(NodeValue(model.nodes(), nodes[i]));
+  }
+  const std::optional<SourceLine> line = tagging.lines.Of(nodes.front());
+  return Datum::Object(
+      {{"line", found.line},
+       {"column", found.column},
+       {"name", found.name},
+       {"module", tagging.modules.Path(module)},
+       {"class", Datum::OrNull(ClassOf(tagging, module))},
+       {"confidence", EnumToWord(kConfidenceNames, tag.confidence)},
+       {"source", EnumToWord(kSourceNames, tag.source)},
+       {"exact", notes.AreOfOneModule(nodes)},
+       {"source_line",
+        line && notes.HaveOneLine(nodes) ? LineValue(*line) : Datum()},
+       {"nodes", std::move(list)}});
+}
+
+}  // namespace
+
+Result RunFilt(const FiltOptions& options, Terminal& terminal) {
+  if (options.model == "-") {
+    Fail(ErrorKind::kUsage,
+         "standard input is the text to explain\n  give the model as a file");
+  }
+  const TaggedModel model =
+      TaggedModel::Load(options.model, options.source, terminal);
+  NoteBook notes(model, terminal.color_out());
+  TextAnnotator::Options how;
+  how.only = options.only;
+  if (options.json) {
+    how.each = [&](const TextAnnotator::Found& found) {
+      terminal.Out(JsonText(Record(found, model, notes)) + "\n");
+    };
+  }
+  TextAnnotator annotator(
+      notes.filter(), [&](std::string_view name) { return notes.Find(name); },
+      std::move(how), [&](std::string_view text) { terminal.Out(text); });
+  if (io::IsTerminal(kStandardInput)) {
+    terminal.Note("reads a text from standard input");
+  }
+  std::vector<char> buffer(std::size_t{1} << 18);
+  for (;;) {
+    const std::ptrdiff_t count =
+        io::ReadSome(kStandardInput, buffer.data(), buffer.size());
+    if (count < 0) Fail(ErrorKind::kInput, "<stdin>: could not read");
+    if (count == 0) break;
+    annotator.Add({buffer.data(), static_cast<std::size_t>(count)});
+    // Whoever watches a program sees each line at once.
+    terminal.Flush();
+  }
+  annotator.Finish();
+  terminal.Flush();
+  terminal.Note("{} in {}", Count(annotator.names(), "name"),
+                Count(annotator.lines(), "line"));
+  return {};
+}
+
+}  // namespace onnx_tag
