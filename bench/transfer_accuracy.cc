@@ -2,7 +2,7 @@
 //
 //   transfer_accuracy TRUTH_DIR [--from VARIANT] [--model GLOB]
 //                     [--variant GLOB] [--files] [--worst N] [--nodes]
-//                     [--sidecar] [--seed N] [--floors FILE]
+//                     [--sidecar] [--seed N] [--floors FILE] [--beside-tag]
 //
 // The truth of FROM (default ts) is carried onto every other variant of the
 // same model and compared with that variant's own truth. Neither mapping TO
@@ -10,6 +10,10 @@
 // is first replaced by nonsense, one for one (indices stay indices, so that
 // layers can be told), and TO's nodes are put into another order that its
 // edges allow.
+//
+// --beside-tag does what a user does instead: FROM is tagged as `tag` does it,
+// the whole command is run, and its tags stand beside those of `tag` on TO.
+// Exit 1 if a row of the table has fewer exact tags or fewer tags than `tag`.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -23,6 +27,7 @@
 #include "base/interner.h"
 #include "base/text.h"
 #include "command_line.h"
+#include "onnx_tag/mapping.h"
 #include "onnx_tag/transfer.h"
 #include "onnx_tag_schema.pb.h"
 #include "score_report.h"
@@ -43,6 +48,7 @@ struct Options {
   bool files = false;
   bool nodes = false;
   bool sidecar = false;
+  bool beside_tag = false;
 };
 
 std::string Nonsense(const std::string& path) {
@@ -174,6 +180,117 @@ std::string Place(const Model& model, NodeId node) {
   return fmt::format("{}\t{}", model.GraphPath(model[node].graph),
                      model[node].index);
 }
+
+// The tags of `transfer` beside those of `tag`.
+class BesideTag {
+ public:
+  explicit BesideTag(const Options& options) : options_(options) {}
+
+  int Run() {
+    for (const TruthFile& from :
+         FindTruth(options_.truth, options_.model, options_.from)) {
+      const std::string bytes = ReadAll(from.onnx);
+      const Model model = ReadModel(bytes);
+      const Tagging tags = MapNodes(model, {});
+      const NodeList nodes(model);
+      for (const TruthFile& to :
+           FindTruth(options_.truth, from.model, options_.variant)) {
+        if (to.variant == options_.from) continue;
+        const std::string to_bytes = ReadAll(to.onnx);
+        const Model to_model = ReadModel(to_bytes);
+        const auto rows = ReadTruth(ReadAll(to.truth), to_model);
+        const Tagging mapped = MapNodes(to_model, {});
+        const Tagging carried =
+            TransferOrMap({nodes, &model}, tags, to_model, {}).tagging;
+        Pair pair{ScoreOf(mapped, rows), ScoreOf(carried, rows)};
+        if (options_.files && pair.IsLower()) {
+          Print(to.model + "/" + to.variant, pair);
+        }
+        if (options_.nodes) PrintLost(to, to_model, mapped, carried, rows);
+        by_variant_[to.variant].tag.Add(pair.tag);
+        by_variant_[to.variant].transfer.Add(pair.transfer);
+        all_.tag.Add(pair.tag);
+        all_.transfer.Add(pair.transfer);
+      }
+    }
+    fmt::print("{:24} {:>4} {:>7}  {:>6} {:>6} {:>6}  {:>6} {:>6} {:>6}\n",
+               "onto", "file", "nodes", "tag", "tagged", "wrong", "exact",
+               "tagged", "wrong");
+    bool lower = false;
+    for (const auto& [variant, pair] : by_variant_) {
+      Print(variant, pair);
+      lower |= pair.IsLower();
+    }
+    Print("all", all_);
+    return lower ? 1 : 0;
+  }
+
+ private:
+  struct Pair {
+    Score tag;
+    Score transfer;
+
+    bool IsLower() const {
+      return transfer.exact < tag.exact || transfer.untagged > tag.untagged;
+    }
+  };
+
+  static Score ScoreOf(const Tagging& tagging,
+                       const std::vector<TruthRow>& rows) {
+    Score score;
+    score.files = 1;
+    for (const TruthRow& row : rows) {
+      ++score.rows;
+      const Tag& tag = tagging.tags[row.node];
+      if (!tag.tagged()) {
+        ++score.untagged;
+      } else {
+        score.Add(Judge(tagging.modules.Path(tag.module), row), tag.confidence);
+      }
+    }
+    return score;
+  }
+
+  // The nodes that `tag` places right and `transfer` does not.
+  static void PrintLost(const TruthFile& file, const Model& model,
+                        const Tagging& mapped, const Tagging& carried,
+                        const std::vector<TruthRow>& rows) {
+    const auto say = [](const Tagging& tagging, NodeId node) {
+      const Tag& tag = tagging.tags[node];
+      if (!tag.tagged()) return std::string("-");
+      return fmt::format("{} ({} {})", tagging.modules.Path(tag.module),
+                         kConfidenceNames[static_cast<int>(tag.confidence)],
+                         kSourceNames[static_cast<int>(tag.source)]);
+    };
+    const auto right = [](const Tagging& tagging, const TruthRow& row) {
+      const Tag& tag = tagging.tags[row.node];
+      return tag.tagged() &&
+             Judge(tagging.modules.Path(tag.module), row) == Verdict::kExact;
+    };
+    for (const TruthRow& row : rows) {
+      if (!right(mapped, row) || right(carried, row)) continue;
+      fmt::print("  {}/{} {} {}: tag {} transfer {}\n", file.model,
+                 file.variant, row.op, model[row.node].name,
+                 say(mapped, row.node), say(carried, row.node));
+    }
+  }
+
+  static void Print(const std::string& name, const Pair& pair) {
+    const auto& [tag, transfer] = pair;
+    fmt::print("{:24} {:4} {:7}  {:>6} {:>6} {:>6}  {:>6} {:>6} {:>6}{}\n",
+               name, tag.files, tag.rows, Percent(tag.exact, tag.rows),
+               Percent(tag.rows - tag.untagged, tag.rows),
+               Percent(tag.wrong, tag.rows),
+               Percent(transfer.exact, transfer.rows),
+               Percent(transfer.rows - transfer.untagged, transfer.rows),
+               Percent(transfer.wrong, transfer.rows),
+               pair.IsLower() ? "  lower" : "");
+  }
+
+  const Options& options_;
+  std::map<std::string, Pair> by_variant_;
+  Pair all_;
+};
 
 class TransferAccuracy {
  public:
@@ -315,6 +432,8 @@ int main(int argc, char** argv) {
   line.Flag("--sidecar", options.sidecar);
   line.Number("--seed", options.seed);
   line.Value("--floors", options.floors, "FILE");
+  line.Flag("--beside-tag", options.beside_tag);
   if (!line.Parse(argc, argv, options.truth)) return line.Usage();
+  if (options.beside_tag) return BesideTag(options).Run();
   return TransferAccuracy(options).Run();
 }

@@ -17,6 +17,8 @@
 
 namespace onnx_tag {
 
+struct MappingOptions;  // onnx_tag/mapping.h
+
 // A version of a model: the model itself, or the nodes of a sidecar.
 struct Version {
   const NodeList& nodes;
@@ -38,16 +40,30 @@ struct TransferCounts {
   std::uint64_t nearby = 0;          // no counterpart; tagged by neighbours
   std::uint64_t no_counterpart = 0;  // untagged
   std::uint64_t open_in_from = 0;    // untagged, as its counterpart is
+
+  std::uint64_t counterparts() const { return by_name + by_structure + fused; }
 };
 
 Tagging TransferTags(const Version& from, const Tagging& tags, const Model& to,
                      TransferCounts* counts = nullptr);
 
-// Replaces carried tags that are missing or below high by surer tags of a new
-// mapping of the same file, of level `least` or better. It takes nothing if the
-// two name modules differently. Returns the number of tags it took.
-std::uint64_t TakeSurer(const Tagging& mapped, Confidence least,
-                        Tagging& carried);
+// Gives untagged nodes the tags of a new mapping of the same file, and replaces
+// carried tags that are less sure, unless the two name modules differently or
+// the mapping only found a block. Returns the number of tags it took.
+std::uint64_t TakeSurer(const Tagging& mapped, Tagging& carried);
+
+struct Transferred {
+  Tagging tagging;
+  TransferCounts counts;
+  std::uint64_t mapped = 0;  // tags that a mapping of `to` gave
+  // Whether most nodes of one version have a counterpart in the other.
+  bool same_model = true;
+};
+
+// TransferTags, then the tags of a mapping of `to` where those are surer.
+// Of the options, recipes and frames count; the rest is as in `tags`.
+Transferred TransferOrMap(const Version& from, const Tagging& tags,
+                          const Model& to, const MappingOptions& options);
 
 }  // namespace onnx_tag
 

@@ -36,6 +36,10 @@ class Matching {
   // Returns whether it found a pair.
   bool PairCalls();
 
+  // The numbers in names mean the same in both versions.
+  void TrustCountedNames() { trusts_counted_names_ = true; }
+  bool trusts_counted_names() const { return trusts_counted_names_; }
+
   NodeId Of(NodeId to) const { return nodes_[to].from; }
   ValueId Of(ValueId to) const { return values_[to].from; }
   Confidence ConfidenceOf(NodeId to) const { return nodes_[to].confidence; }
@@ -91,6 +95,7 @@ class Matching {
   // with those that give them; sorted.
   std::vector<std::pair<ValueId, std::uint32_t>> quantized_readers_;
   std::vector<std::pair<ValueId, std::uint32_t>> quantized_results_;
+  bool trusts_counted_names_ = false;
   std::deque<ValueId> upstream_;
   std::deque<ValueId> downstream_;
   std::vector<std::pair<GraphId, GraphId>> graphs_;

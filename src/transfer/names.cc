@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exporters/tools/original_name.h"
+#include "transfer/operators.h"
 
 namespace onnx_tag::transfer {
 namespace {
@@ -47,6 +48,21 @@ struct NodePair {
   NodeId from;
 };
 
+// The maximum number of consecutive nodes between a value and its reader.
+constexpr std::size_t kMostBetween = 6;
+
+// The name without what a quantizer appended: "w_quantized" is "w".
+std::string_view BeforeQuantizing(std::string_view name) {
+  for (const std::string_view end :
+       {"_DequantizeLinear_Output", "_QuantizeLinear_Output",
+        "_QuantizeLinear_Input", "_quantized"}) {
+    if (name.size() > end.size() && name.ends_with(end)) {
+      return name.substr(0, name.size() - end.size());
+    }
+  }
+  return name;
+}
+
 class NamePairs {
  public:
   template <typename Nodes>
@@ -63,6 +79,7 @@ class NamePairs {
   void Pair() {
     PairEqualNodes();
     const bool counted = CountedNamesAgree();
+    if (counted) matching_.TrustCountedNames();
     // Values first, because pairing nodes also pairs their outputs.
     for (const NodeId node : nodes_) {
       for (const ValueId value : to_.Outputs(node)) {
@@ -117,8 +134,26 @@ class NamePairs {
                         if (a == kNo<ValueId> || b == kNo<ValueId>) {
                           return a == b;
                         }
-                        return to_[a].name == from_[b].name;
+                        return SameName(Source(to_, a), Source(from_, b));
                       });
+  }
+
+  // The value that was read before a tool put a conversion between.
+  ValueId Source(const Outline& outline, ValueId value) const {
+    for (std::size_t steps = 0; steps < kMostBetween; ++steps) {
+      const NodeId node = outline[value].producer;
+      if (node == kNo<NodeId> || !IsConversion(texts_[outline[node].op])) break;
+      const auto inputs = outline.Inputs(node);
+      if (inputs.empty() || inputs[0] == kNo<ValueId>) break;
+      value = inputs[0];
+    }
+    return value;
+  }
+
+  bool SameName(ValueId to, ValueId from) const {
+    if (to_[to].name == from_[from].name) return true;
+    return BeforeQuantizing(texts_[to_[to].name]) ==
+           BeforeQuantizing(texts_[from_[from].name]);
   }
 
   ValueId OldValue(ValueId value) const {
@@ -162,12 +197,14 @@ class NamePairs {
     for (std::size_t i = 0; i < std::min(inputs.size(), old_inputs.size());
          ++i) {
       if (inputs[i] == kNo<ValueId> || old_inputs[i] == kNo<ValueId>) continue;
-      const OutlineValue& a = to_[inputs[i]];
-      const OutlineValue& b = from_[old_inputs[i]];
+      const ValueId source = Source(to_, inputs[i]);
+      const ValueId old_source = Source(from_, old_inputs[i]);
+      const OutlineValue& a = to_[source];
+      const OutlineValue& b = from_[old_source];
       const auto op = [&](const Outline& outline, NodeId producer) {
         return producer == kNo<NodeId> ? kNo<TextId> : outline[producer].op;
       };
-      const bool same = a.name == b.name &&
+      const bool same = SameName(source, old_source) &&
                         op(to_, a.producer) == op(from_, b.producer) &&
                         (a.shape == 0 || b.shape == 0 || a.shape == b.shape);
       balance += same ? 1 : -1;

@@ -42,6 +42,12 @@ bool IsPassThrough(std::string_view op) {
   return Has(kOps, op);
 }
 
+bool IsConversion(std::string_view op) {
+  static constexpr std::array<std::string_view, 5> kOps = {
+      "Identity", "Cast", "CastLike", "QuantizeLinear", "DequantizeLinear"};
+  return Has(kOps, op);
+}
+
 bool TakesSettings(std::string_view op) {
   static constexpr std::array<std::string_view, 14> kOps = {
       "Expand",  "Pad",    "ReduceMax", "ReduceMean", "ReduceSum",

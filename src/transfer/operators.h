@@ -12,6 +12,10 @@ bool IsCommutative(std::string_view op);
 // Returns its first input in another form. Tools insert and remove such nodes.
 bool IsPassThrough(std::string_view op);
 
+// Returns its first input as another type. Tools put such nodes between two
+// nodes, and nothing else about them changes.
+bool IsConversion(std::string_view op);
+
 // All inputs except the first are settings: a shape, axes, bounds.
 bool TakesSettings(std::string_view op);
 

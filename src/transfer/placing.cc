@@ -165,7 +165,9 @@ bool Placing::IsSetting(const Outline& outline, NodeId node,
 }
 
 NodeId Placing::OldNodeNamed(std::string_view name) const {
-  if (IsCounted(name)) return kNo<NodeId>;
+  if (IsCounted(name) && !matching_.trusts_counted_names()) {
+    return kNo<NodeId>;
+  }
   const NodeId node = names_.Node(name);
   if (node != kNo<NodeId>) return node;
   // Quantizers name a node after the value that it quantizes.

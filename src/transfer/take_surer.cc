@@ -26,32 +26,31 @@ class Taking {
     }
   }
 
-  // Whether both name modules alike. FROM may have names of its own.
+  // Whether both name modules alike: FROM may have names of its own, or a
+  // wrapper around them. Then it has few of the modules that the mapping found.
   bool NamesAgree() const {
-    std::uint64_t both = 0;
-    std::uint64_t same = 0;
+    std::uint64_t known = 0;
+    std::uint64_t all = 0;
     bool any = false;
     for (const NodeId node : AllIds<NodeId>(carried_.tags.size())) {
-      const Tag& carried = carried_.tags[node];
       const Tag& mapped = mapped_.tags[node];
-      any |= carried.tagged();
-      if (!carried.tagged() || !mapped.tagged() ||
-          carried.confidence < Confidence::kHigh ||
-          mapped.confidence < Confidence::kHigh) {
+      any |= carried_.tags[node].tagged();
+      if (!mapped.tagged() || mapped.module == ModuleTree::kRoot ||
+          mapped.source == Source::kStructure) {
         continue;
       }
-      ++both;
-      if (in_carried_[mapped.module] == carried.module) ++same;
+      ++all;
+      known += in_carried_[mapped.module] != kNo<ModuleId> ? 1 : 0;
     }
-    return both == 0 ? !any : 10 * same >= 9 * both;
+    return !any || 2 * known > all;
   }
 
-  bool IsSurer(NodeId node, Confidence least) const {
+  bool IsSurer(NodeId node, bool names_agree) const {
     const Tag& carried = carried_.tags[node];
     const Tag& mapped = mapped_.tags[node];
-    if (!mapped.tagged() || mapped.confidence < least) return false;
+    if (!mapped.tagged()) return false;
     if (!carried.tagged()) return true;
-    return carried.confidence < Confidence::kHigh &&
+    return names_agree && mapped.source != Source::kStructure &&
            mapped.confidence > carried.confidence;
   }
 
@@ -100,19 +99,19 @@ class Taking {
 
 }  // namespace
 
-std::uint64_t TakeSurer(const Tagging& mapped, Confidence least,
-                        Tagging& carried) {
+std::uint64_t TakeSurer(const Tagging& mapped, Tagging& carried) {
   Taking taking(mapped, carried);
-  if (!taking.NamesAgree()) return 0;
+  const bool names_agree = taking.NamesAgree();
   IdVector<NodeId, bool> taken(carried.tags.size(), false);
   std::uint64_t count = 0;
   for (const NodeId node : AllIds<NodeId>(carried.tags.size())) {
-    if (!taking.IsSurer(node, least)) continue;
+    if (!taking.IsSurer(node, names_agree)) continue;
     taking.Take(node);
     taken[node] = true;
     ++count;
   }
   taking.TakeOrigins(taken);
+  if (count > 0) ListFound(carried);
   return count;
 }
 

@@ -208,17 +208,28 @@ TEST(TakeSurer, TakesSurerTagsAndFillsOpenNodes) {
   const Tagging mapped = Given({{"a", Confidence::kHigh},
                                 {"b.c", Confidence::kHigh},
                                 {"a", Confidence::kMedium}});
-  EXPECT_EQ(TakeSurer(mapped, Confidence::kMedium, carried), 2u);
+  EXPECT_EQ(TakeSurer(mapped, carried), 2u);
   EXPECT_EQ(carried.modules.Path(carried.tags[NodeId{1}].module), "b.c");
   EXPECT_EQ(carried.modules.Path(carried.tags[NodeId{2}].module), "a");
 }
 
-TEST(TakeSurer, TakesNothingBelowTheWeakestTagOfTheOldVersion) {
+// What it cannot carry is tagged as `tag` would tag it.
+TEST(TakeSurer, FillsOpenNodesWithLowTags) {
   Tagging carried = Given({{"a", Confidence::kHigh}, {"-", Confidence::kLow}});
   const Tagging mapped =
       Given({{"a", Confidence::kHigh}, {"a", Confidence::kLow}});
-  EXPECT_EQ(TakeSurer(mapped, Confidence::kMedium, carried), 0u);
-  EXPECT_FALSE(carried.tags[NodeId{1}].tagged());
+  EXPECT_EQ(TakeSurer(mapped, carried), 1u);
+  EXPECT_TRUE(carried.tags[NodeId{1}].tagged());
+}
+
+// If no tag is sure, the names of the modules tell whether they are the same.
+TEST(TakeSurer, ComparesTheNamesOfAllModulesIfNoTagIsSure) {
+  Tagging carried = Given({{"a", Confidence::kLow}, {"b", Confidence::kHigh}});
+  const Tagging mapped =
+      Given({{"b", Confidence::kMedium}, {"b", Confidence::kMedium}});
+  EXPECT_EQ(TakeSurer(mapped, carried), 1u);
+  Tagging other = Given({{"x", Confidence::kLow}, {"y", Confidence::kHigh}});
+  EXPECT_EQ(TakeSurer(mapped, other), 0u);
 }
 
 // The old version may have been exported from a wrapper.
@@ -227,7 +238,7 @@ TEST(TakeSurer, TakesNothingIfModulesAreNamedDifferently) {
       Given({{"w.a", Confidence::kHigh}, {"w.a", Confidence::kLow}});
   const Tagging mapped =
       Given({{"a", Confidence::kHigh}, {"a", Confidence::kHigh}});
-  EXPECT_EQ(TakeSurer(mapped, Confidence::kLow, carried), 0u);
+  EXPECT_EQ(TakeSurer(mapped, carried), 0u);
 }
 
 TEST(Transfer, LeavesUntaggedWhatWasUntagged) {

@@ -87,52 +87,6 @@ Datum Data(const TransferOptions& options, const TagReport& report,
   return data;
 }
 
-// TO, mapped with the strategy of FROM. Nothing if the strategy needs a
-// recording.
-std::optional<Tagging> MappedAgain(const Model& model, const Tagging& from,
-                                   const MappingOptions& options) {
-  MappingOptions mapping;
-  mapping.recipes = options.recipes;
-  // Invented names of two versions do not mix.
-  mapping.structure = false;
-  if (!from.strategy.empty()) mapping.strategy = from.strategy;
-  mapping.format = from.format;
-  mapping.frames = options.frames;
-  try {
-    return MapNodes(model, mapping);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kUsage) throw;
-    return std::nullopt;
-  }
-}
-
-// Whether both are the same line, also if one has fewer folders: the folder
-// that all files share may be another where few tracebacks are left.
-bool IsSameLine(const SourceLine& a, const SourceLine& b) {
-  return a.line == b.line &&
-         (a.file.ends_with(b.file) || b.file.ends_with(a.file));
-}
-
-// A traceback in the file itself is surer than the line of a counterpart.
-void TakeLines(const SourceLines& own, const Model& model, SourceLines& lines) {
-  for (const NodeId node : model.Nodes()) {
-    const std::optional<SourceLine> line = own.Of(node);
-    if (!line) continue;
-    const std::optional<SourceLine> carried = lines.Of(node);
-    if (carried && IsSameLine(*carried, *line)) continue;
-    lines.Set(node, *line);
-    lines.SetFrames(node, own.FramesOf(node));
-  }
-}
-
-Confidence WeakestLevel(const Tagging& tagging) {
-  Confidence weakest = Confidence::kCertain;
-  for (const Tag& tag : tagging.tags) {
-    if (tag.tagged()) weakest = std::min(weakest, tag.confidence);
-  }
-  return weakest;
-}
-
 // Removes tags below `least`, and their origins.
 void DropWeaker(Confidence least, Tagging& tagging) {
   for (Tag& tag : tagging.tags) {
@@ -143,21 +97,6 @@ void DropWeaker(Confidence least, Tagging& tagging) {
   });
 }
 
-// Two versions of one model share something; two models share a few names of
-// inputs, and carrying tags from one to the other would be nonsense.
-void WarnOfStrangers(const TransferOptions& options,
-                     const TransferCounts& counts, std::uint64_t nodes,
-                     Terminal& terminal) {
-  const std::uint64_t counterparts =
-      counts.by_name + counts.by_structure + counts.fused;
-  if (4 * counterparts >= nodes) return;
-  terminal.Report(
-      "{}: only {} of {} have a counterpart in {}\n  are they versions of the "
-      "same model?",
-      options.tag.models.front(), WithThousands(counterparts),
-      Count(nodes, "node"), options.from);
-}
-
 }  // namespace
 
 Result RunTransfer(const TransferOptions& options, Terminal& terminal) {
@@ -165,16 +104,18 @@ Result RunTransfer(const TransferOptions& options, Terminal& terminal) {
   source.mapping.frames = options.tag.mapping.frames;
   const TaggedModel from = TaggedModel::Load(options.from, source, terminal);
   const ModelFile file = ModelFile::Open(options.tag.models.front());
-  TransferCounts counts;
-  Tagging tagging = TransferTags({from.nodes(), from.model()}, from.tagging(),
-                                 file.model(), &counts);
-  WarnOfStrangers(options, counts, file.model().node_count(), terminal);
-  std::uint64_t mapped = 0;
-  if (const std::optional<Tagging> again = file.Map([&](const Model& model) {
-        return MappedAgain(model, from.tagging(), options.tag.mapping);
-      })) {
-    mapped = TakeSurer(*again, WeakestLevel(from.tagging()), tagging);
-    TakeLines(again->lines, file.model(), tagging.lines);
+  Transferred transferred = file.Map([&](const Model& model) {
+    return TransferOrMap({from.nodes(), from.model()}, from.tagging(), model,
+                         options.tag.mapping);
+  });
+  Tagging& tagging = transferred.tagging;
+  if (!transferred.same_model) {
+    const TransferCounts& counts = transferred.counts;
+    terminal.Report(
+        "{}: only {} of {} have a counterpart in {}\n  are they versions of "
+        "the same model?",
+        options.tag.models.front(), WithThousands(counts.counterparts()),
+        Count(file.model().node_count(), "node"), options.from);
   }
   ObeyLaws(CheckLaws(file.model(), tagging), tagging.tags);
   DropWeaker(options.tag.mapping.min_confidence, tagging);
@@ -187,8 +128,9 @@ Result RunTransfer(const TransferOptions& options, Terminal& terminal) {
   Result result;
   result.streams = report.streams;
   AddSummary(report, result);
-  AddCounts(counts, mapped, report.coverage.untagged(), result);
-  result.data = Data(options, report, counts, mapped);
+  AddCounts(transferred.counts, transferred.mapped, report.coverage.untagged(),
+            result);
+  result.data = Data(options, report, transferred.counts, transferred.mapped);
   for (const std::string& finding : report.findings) {
     result.Finding("{}: {}", report.file, Ours{finding});
   }

@@ -1,0 +1,68 @@
+// The whole command: what a transfer cannot carry, a mapping of the new version
+// gives.
+#include <optional>
+
+#include "onnx_tag/error.h"
+#include "onnx_tag/mapping.h"
+#include "onnx_tag/transfer.h"
+
+namespace onnx_tag {
+namespace {
+
+// TO, mapped with the strategy of FROM. Nothing if the strategy needs a
+// recording.
+std::optional<Tagging> MappedAgain(const Model& model, const Tagging& from,
+                                   const MappingOptions& options) {
+  MappingOptions mapping;
+  mapping.recipes = options.recipes;
+  mapping.frames = options.frames;
+  // Invented names of two versions do not mix.
+  mapping.structure = from.found.empty();
+  if (!from.strategy.empty()) mapping.strategy = from.strategy;
+  mapping.format = from.format;
+  try {
+    return MapNodes(model, mapping);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage) throw;
+    return std::nullopt;
+  }
+}
+
+// Whether both are the same line, also if one has fewer folders: the folder
+// that all files share may be another where few tracebacks are left.
+bool IsSameLine(const SourceLine& a, const SourceLine& b) {
+  return a.line == b.line &&
+         (a.file.ends_with(b.file) || b.file.ends_with(a.file));
+}
+
+// A traceback in the file itself is surer than the line of a counterpart.
+void TakeLines(const SourceLines& own, const Model& model, SourceLines& lines) {
+  for (const NodeId node : model.Nodes()) {
+    const std::optional<SourceLine> line = own.Of(node);
+    if (!line) continue;
+    const std::optional<SourceLine> carried = lines.Of(node);
+    if (carried && IsSameLine(*carried, *line)) continue;
+    lines.Set(node, *line);
+    lines.SetFrames(node, own.FramesOf(node));
+  }
+}
+
+}  // namespace
+
+Transferred TransferOrMap(const Version& from, const Tagging& tags,
+                          const Model& to, const MappingOptions& options) {
+  Transferred result;
+  result.tagging = TransferTags(from, tags, to, &result.counts);
+  // Tools fuse nodes and insert nodes: a version has many nodes without a
+  // counterpart, but then most nodes of the smaller one have theirs.
+  const std::uint64_t smaller =
+      std::min<std::uint64_t>(from.nodes.size(), to.node_count());
+  result.same_model = 4 * result.counts.counterparts() >= smaller;
+  if (const std::optional<Tagging> again = MappedAgain(to, tags, options)) {
+    result.mapped = TakeSurer(*again, result.tagging);
+    TakeLines(again->lines, to, result.tagging.lines);
+  }
+  return result;
+}
+
+}  // namespace onnx_tag
