@@ -12,9 +12,11 @@
 #include "edit/graph_edit.h"
 #include "edit/part.h"
 #include "graph/graph_facts.h"
+#include "graph/order.h"
 #include "model/onnx_fields.h"
 #include "protobuf/messages.h"
 #include "sizes/element_types.h"
+#include "sizes/formula_text.h"
 #include "wire/encoding.h"
 
 namespace onnx_tag {
@@ -25,13 +27,17 @@ namespace {
 class ModuleValues {
  public:
   // Takes time in edges and the depth of the module tree.
-  ModuleValues(const Model& model, const Tagging& tagging);
+  ModuleValues(const Model& model, const Tagging& tagging,
+               const sizes::Shapes& shapes);
 
-  // In the order in which they are made, or first read. Shapes and masks are
-  // left out where the module has other values.
+  // The module's result first: of the values that others read, the one made
+  // last. Then the others in the order in which they are made. Masks, sizes and
+  // constants are left out where the module has other values.
   const std::vector<ValueId>& Outputs(ModuleId id) const {
     return outputs_[id];
   }
+  // In the order in which they are first read, without masks, sizes and
+  // constants likewise.
   const std::vector<ValueId>& Inputs(ModuleId id) const { return inputs_[id]; }
 
   // Where the nodes of the module and of those below it are. Only values of the
@@ -48,19 +54,26 @@ class ModuleValues {
   void FindPlaces();
   void FindOutputs();
   void FindInputs();
+  template <typename IsPreferred>
+  static void Prefer(Lists& lists, IsPreferred is_preferred);
   void PreferData(Lists& lists) const;
+  void PutResultsFirst();
+  bool IsMask(ValueId value) const;
   ModuleId ModuleOf(NodeId node) const;
 
   const Model& model_;
   const Tagging& tagging_;
+  const sizes::Shapes& shapes_;
   Lists outputs_;
   Lists inputs_;
   IdVector<ModuleId, Places> places_;
 };
 
-ModuleValues::ModuleValues(const Model& model, const Tagging& tagging)
+ModuleValues::ModuleValues(const Model& model, const Tagging& tagging,
+                           const sizes::Shapes& shapes)
     : model_(model),
       tagging_(tagging),
+      shapes_(shapes),
       outputs_(tagging.modules.size()),
       inputs_(tagging.modules.size()),
       places_(tagging.modules.size()) {
@@ -69,6 +82,7 @@ ModuleValues::ModuleValues(const Model& model, const Tagging& tagging)
   FindInputs();
   PreferData(outputs_);
   PreferData(inputs_);
+  PutResultsFirst();
 }
 
 void ModuleValues::FindPlaces() {
@@ -149,16 +163,57 @@ void ModuleValues::FindInputs() {
   }
 }
 
+// Leaves out what is not preferred, where a list has something that is.
+template <typename IsPreferred>
+void ModuleValues::Prefer(Lists& lists, IsPreferred is_preferred) {
+  for (std::vector<ValueId>& list : lists) {
+    if (std::none_of(list.begin(), list.end(), is_preferred)) continue;
+    list.erase(
+        std::remove_if(list.begin(), list.end(),
+                       [&](ValueId value) { return !is_preferred(value); }),
+        list.end());
+  }
+}
+
+// A mask depends on data of an input, but it is not what the module computes.
+bool ModuleValues::IsMask(ValueId value) const {
+  const NodeId maker = model_.Producer(value);
+  if (maker == kNo<NodeId> || !tagging_.tags[maker].tagged()) return false;
+  switch (tagging_.roles[tagging_.tags[maker].role].type) {
+    case RoleType::kMask:
+    case RoleType::kShape:
+    case RoleType::kConstant:
+      return true;
+    default:
+      return false;
+  }
+}
+
 void ModuleValues::PreferData(Lists& lists) const {
   const GraphFacts graph(model_);
-  for (std::vector<ValueId>& list : lists) {
-    const auto is_data = [&](ValueId value) {
-      return graph.data.Contains(value);
-    };
-    if (std::none_of(list.begin(), list.end(), is_data)) continue;
-    list.erase(std::remove_if(list.begin(), list.end(),
-                              [&](ValueId value) { return !is_data(value); }),
-               list.end());
+  Prefer(lists, [&](ValueId value) { return graph.data.Contains(value); });
+  Prefer(lists, [&](ValueId value) {
+    const std::int32_t type = shapes_.TypeOf(value);
+    return type != sizes::kBool && !sizes::IsInteger(type);
+  });
+  Prefer(lists, [&](ValueId value) { return !IsMask(value); });
+}
+
+// What the first layer makes for all layers, such as a mask or an activated
+// embedding, is made before the layer's own result.
+void ModuleValues::PutResultsFirst() {
+  IdVector<NodeId, std::uint32_t> made(model_.node_count(), 0);
+  std::uint32_t count = 0;
+  for (const NodeId node : ExecutionOrder(model_, GraphId{0})) {
+    made[node] = ++count;
+  }
+  for (std::vector<ValueId>& list : outputs_) {
+    // Of the results of one node, the first is the main one.
+    const auto last =
+        std::max_element(list.begin(), list.end(), [&](ValueId a, ValueId b) {
+          return made[model_.Producer(a)] < made[model_.Producer(b)];
+        });
+    if (last != list.end()) std::rotate(list.begin(), last, last + 1);
   }
 }
 
@@ -238,8 +293,8 @@ std::string WhySkipped(const ModuleValues& values, const ModuleTree& tree,
 }
 
 Taps FindTaps(const TapOptions& options, const Model& model,
-              const Tagging& tagging) {
-  const ModuleValues values(model, tagging);
+              const Tagging& tagging, const sizes::Shapes& shapes) {
+  const ModuleValues values(model, tagging, shapes);
   OutputNames names(model);
   Taps taps;
   for (const ModuleId id : tagging.modules.All()) {
@@ -283,8 +338,20 @@ std::string EncodeTaps(const Taps& taps, const Model& model,
   return encoded;
 }
 
+// "float32 [batch, 8, 32]"; only the type if the rank is unknown.
+std::string TypeAndShape(const sizes::Shapes& shapes, ValueId value) {
+  std::string text(sizes::TypeName(shapes.TypeOf(value)));
+  if (!shapes.Of(value)) return text;
+  std::vector<std::string> dims;
+  for (const sizes::Dim dim : *shapes.Of(value)) {
+    dims.push_back(sizes::FormulaText(shapes.formulas(), dim));
+  }
+  return fmt::format("{}{}[{}]", text, text.empty() ? "" : " ", Join(dims));
+}
+
 void AddText(const Taps& taps, const TaggedModel& model,
-             const TapOptions& options, Result& result) {
+             const sizes::Shapes& shapes, const TapOptions& options,
+             Result& result) {
   const ModuleTree& tree = model.tagging().modules;
   std::unordered_set<ModuleId> modules;
   for (const Tap& tap : taps.list) modules.insert(tap.module);
@@ -293,9 +360,24 @@ void AddText(const Taps& taps, const TaggedModel& model,
               Count(modules.size(), "module"));
   for (const Tap& tap : taps.list) {
     const std::string_view name = tree.Class(tap.module);
-    result.Line("  {}  {}{}", Short{tap.output, 200}, name.empty() ? "-" : name,
+    const std::string shape = TypeAndShape(shapes, tap.value);
+    result.Line("  {}  {}{}{}{}", Short{tap.output, 200},
+                name.empty() ? "-" : name, shape.empty() ? "" : "  ",
+                Short{shape, 200},
                 tap.is_new ? "" : "  (was an output of the graph already)");
   }
+}
+
+// Numbers, and formulas as text; null if the rank is unknown.
+Datum ShapeDatum(const sizes::Shapes& shapes, ValueId value) {
+  if (!shapes.Of(value)) return Datum();
+  Datum::List dims;
+  for (const sizes::Dim dim : *shapes.Of(value)) {
+    dims.push_back(dim.IsNumber()
+                       ? Datum(dim.number())
+                       : Datum(sizes::FormulaText(shapes.formulas(), dim)));
+  }
+  return Datum(std::move(dims));
 }
 
 Datum Data(const Taps& taps, const TaggedModel& model,
@@ -312,6 +394,7 @@ Datum Data(const Taps& taps, const TaggedModel& model,
          {"output", tap.output},
          {"value", file.ValueName(tap.value)},
          {"type", sizes::TypeNameOrUnknown(shapes.TypeOf(tap.value))},
+         {"shape", ShapeDatum(shapes, tap.value)},
          {"node", maker == kNo<NodeId> ? Datum() : Datum(file[maker].index)},
          {"new", tap.is_new}}));
   }
@@ -346,7 +429,8 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
-  const Taps taps = FindTaps(options, file.model(), model.tagging());
+  const sizes::Shapes shapes(file.model(), {});
+  const Taps taps = FindTaps(options, file.model(), model.tagging(), shapes);
   for (const Skipped& skipped : taps.skipped) {
     terminal.Note("{}: {}", model.tagging().modules.Shown(skipped.module),
                   skipped.why);
@@ -365,7 +449,6 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
     if (maker != kNo<NodeId>) tapped.push_back(maker);
   }
   WarnOfGuesses(model, tapped, options.source, terminal);
-  const sizes::Shapes shapes(file.model(), {});
   edit::GraphEdit edit(file.model());
   edit.Keep([](const edit::GraphEdit::Part&) { return true; },
             ReleaserOf(file));
@@ -377,7 +460,7 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
       {ModelDestination(options.model, options.write, "tapped"),
        edit.new_size(), [&](wire::Rewrite::Sink& sink) { edit.Write(sink); }}};
   WriteNewModels(model, options.write, terminal, models, result);
-  AddText(taps, model, options, result);
+  AddText(taps, model, shapes, options, result);
   AddDeed(models.front(), options.write, result);
   result.data = Data(taps, model, shapes, models.front(), options);
   return result;
