@@ -149,6 +149,8 @@ inline constexpr std::array<std::string_view, 3> kDiffFormatNames = {
     "text", "markdown", "json"};
 inline constexpr std::array<std::string_view, 2> kFiltFormatNames = {"text",
                                                                      "json"};
+inline constexpr std::array<std::string_view, 2> kDiffByNames = {"module",
+                                                                 "role"};
 inline constexpr std::array<std::string_view, 3> kColorNames = {
     "auto", "always", "never"};
 inline constexpr std::array<std::string_view, 5> kKeyNames = {

@@ -412,6 +412,7 @@ static Invocation ParseDiff(CLI::App& app, Words words) {
   ShapeWords shapes;
   TerminalWords terminal;
   std::string format = "text";
+  std::string by = "module";
   app.add_option("A", options.a, "an ONNX file or a sidecar")
       ->required()
       ->type_name("");
@@ -420,6 +421,11 @@ static Invocation ParseDiff(CLI::App& app, Words words) {
       ->type_name("");
   app.add_option("--format", format, "output format: text, markdown or json")
       ->type_name("NAME");
+  app.add_option("--by", by,
+                 "compare by module, or by role across architectures")
+      ->type_name("NAME");
+  app.add_flag("--weights", options.weights,
+               "compare the values of weights, too");
   shapes.Add(app);
   terminal.AddJson(app);
   app.add_flag("--remap", options.source.remap,
@@ -430,6 +436,7 @@ static Invocation ParseDiff(CLI::App& app, Words words) {
   options.source.mapping = mapping.Take();
   options.shapes = shapes.Take();
   Choose("format", format, kDiffFormatNames);
+  options.by = Chosen<DiffBy>("by", by, kDiffByNames);
   if (format == "json") terminal.json = true;
   return Invoke(RunDiff, std::move(options),
                 format == "markdown" && !terminal.json ? Format::kMarkdown
@@ -441,7 +448,9 @@ const Command kDiff = {
     "diff", "A B [options]", "compare two models module by module",
     "  onnx-tag diff model.onnx model.quant.onnx\n"
     "  onnx-tag diff old.tags.json new.tags.json --json\n"
-    "  onnx-tag diff model.onnx model.opt.onnx --format markdown\n",
+    "  onnx-tag diff model.onnx model.opt.onnx --format markdown\n"
+    "  onnx-tag diff model.onnx finetuned.onnx --weights\n"
+    "  onnx-tag diff bert.onnx gpt2.onnx --by role\n",
     ParseDiff};
 
 static Invocation ParseCheck(CLI::App& app, Words words) {

@@ -177,9 +177,13 @@ struct TransferOptions {
 };
 Result RunTransfer(const TransferOptions& options, Terminal& terminal);
 
+enum class DiffBy { kModule, kRole };
+
 struct DiffOptions {
   std::string a;
   std::string b;
+  DiffBy by = DiffBy::kModule;
+  bool weights = false;  // compare the values of weights, too
   TagSourceOptions source;
   std::vector<sizes::GivenShape> shapes;
 };

@@ -1,5 +1,8 @@
 #include "model/attributes.h"
 
+#include <bit>
+#include <cstring>
+
 #include "model/field_kinds.h"
 #include "model/onnx_fields.h"
 #include "wire/field_reader.h"
@@ -22,6 +25,25 @@ bool HasName(Bytes attribute, std::string_view name) {
   return same;
 }
 
+float RealOf(std::uint64_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+}
+
+void AppendReals(const Field& part, std::vector<float>& reals) {
+  constexpr std::size_t kMostReals = 16;
+  if (!part.IsBytes()) {
+    if (reals.size() < kMostReals) reals.push_back(RealOf(part.varint));
+    return;
+  }
+  for (std::size_t at = 0;
+       at + sizeof(float) <= part.bytes.size() && reals.size() < kMostReals;
+       at += sizeof(float)) {
+    float real = 0;
+    std::memcpy(&real, part.bytes.data() + at, sizeof real);
+    reals.push_back(real);
+  }
+}
+
 }  // namespace
 
 Attribute ReadAttribute(Bytes bytes) {
@@ -36,8 +58,10 @@ Attribute ReadAttribute(Bytes bytes) {
       });
     } else if (part.number == AttributeProto::kFloats) {
       attribute.floats += part.IsBytes() ? part.bytes.size() / 4 : 1;
+      AppendReals(part, attribute.reals);
     } else if (part.number == AttributeProto::kF) {
       attribute.is_float = true;
+      attribute.real = RealOf(part.varint);
     } else if (Is(part, AttributeProto::kS)) {
       attribute.text = part.bytes;
     } else if (Is(part, AttributeProto::kT)) {

@@ -15,7 +15,9 @@ struct Attribute {
   std::optional<std::int64_t> number;  // `i`
   std::vector<std::int64_t> numbers;   // `ints`
   std::size_t floats = 0;              // how many
+  std::vector<float> reals;            // the first of them, at most 16
   bool is_float = false;               // `f` is set
+  float real = 0;                      // `f`
   std::string_view text;               // `s`
   Bytes tensor;                        // `t`, encoded
 };

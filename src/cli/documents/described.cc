@@ -46,6 +46,7 @@ const std::vector<Choices>& AllChoices() {
       {"scrub", "format", kReportFormatNames},
       {"filt", "format", kFiltFormatNames},
       {"diff", "format", kDiffFormatNames},
+      {"diff", "by", kDiffByNames},
       {"select", "for", kSelectToolNames},
       {"select", "format", kSelectFormatNames},
       {"select", "precision", kPrecisionNames},

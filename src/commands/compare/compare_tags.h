@@ -59,13 +59,22 @@ struct TagDifference {
   std::uint64_t altered = 0;
   std::uint64_t roles = 0;
   std::vector<std::string> opsets;  // "ai.onnx 17 -> 18"
+  // "input x float32 [1, 3] -> float32 [1, 4]"
+  std::vector<std::string> interface;
+  // If weights were compared: pairs of tensors.
+  std::uint64_t equal_weights = 0;
+  std::uint64_t changed_weights = 0;
+  std::uint64_t unread_weights = 0;
 
   bool empty() const {
-    return modules.empty() && moved.empty() && opsets.empty();
+    return modules.empty() && moved.empty() && opsets.empty() &&
+           interface.empty();
   }
 };
 
-TagDifference CompareTags(const TaggedModel& a, const TaggedModel& b);
+// `weights`: also the values of weights. Then both must be models.
+TagDifference CompareTags(const TaggedModel& a, const TaggedModel& b,
+                          bool weights = false);
 
 }  // namespace onnx_tag
 

@@ -10,8 +10,10 @@
 
 #include "commands/commands.h"
 #include "commands/compare/compare_tags.h"
+#include "commands/compare/diff_roles.h"
 #include "commands/read/model_sizes.h"
 #include "commands/read/nodes.h"
+#include "onnx_tag/error.h"
 
 namespace onnx_tag {
 namespace {
@@ -19,6 +21,8 @@ namespace {
 // Rows of text that are shown; --json has all.
 constexpr std::size_t kMostRows = 60;
 constexpr std::size_t kMostMoves = 20;
+// Paths of layers that one row holds.
+constexpr std::size_t kMostLayers = 1000;
 
 bool IsIndex(std::string_view atom) {
   return !atom.empty() && atom.size() < 10 &&
@@ -216,6 +220,9 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
   struct Move {
     std::uint64_t count = 0;
     std::string example;
+    std::string op;
+    std::vector<std::string> from;
+    std::vector<std::string> to;
   };
   const auto module = [](const TaggedModel& model, NodeId node) {
     const Tag& tag = model.tagging().tags[node];
@@ -232,10 +239,29 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
     const auto [at, added] = index.try_emplace(key, moves.size());
     if (added) {
       moves.push_back({key,
-                       {0, Message("{} {}", b.nodes().Address(node.b),
-                                   Short{b.nodes().Name(node.b), 100})}});
+                       {0,
+                        Message("{} {}", b.nodes().Address(node.b),
+                                Short{b.nodes().Name(node.b), 100}),
+                        Message("{}", b.nodes().Op(node.b)),
+                        {},
+                        {}}});
     }
-    ++moves[at->second].second.count;
+    Move& move = moves[at->second].second;
+    ++move.count;
+    const auto add = [](std::vector<std::string>& paths, const auto& path) {
+      if (std::find(paths.begin(), paths.end(), path) == paths.end() &&
+          paths.size() < kMostLayers) {
+        paths.push_back(path);
+      }
+    };
+    add(move.from, from);
+    add(move.to, to);
+  }
+  // Stars would hide what is different: only the layers are.
+  for (auto& [what, move] : moves) {
+    if (WithoutIndices(move.from[0]) != WithoutIndices(move.to[0])) continue;
+    what = Message("{}: {} -> {}", move.op, FoldPaths(move.from),
+                   FoldPaths(move.to));
   }
   std::stable_sort(moves.begin(), moves.end(),
                    [](const auto& x, const auto& y) {
@@ -280,11 +306,12 @@ std::string Totals(const TagDifference& difference) {
   add(difference.removed, "removed");
   add(difference.changed, "with a different operator");
   add(difference.moved.size(), "in a different module");
-  add(difference.altered, "other attributes, types or shapes");
+  add(difference.altered, "other attributes, constants, types or shapes");
   add(difference.roles, "with a different role");
   for (const std::string& opset : difference.opsets) {
     AppendWord(text, "opset " + opset);
   }
+  add(difference.interface.size(), "other inputs or outputs");
   if (text.empty()) text = "all nodes are equal";
   return fmt::format(
       "{}; {}", text,
@@ -296,7 +323,7 @@ std::string Totals(const TagDifference& difference) {
 
 // All rows in Markdown; in text, those that still make a picture.
 void AddText(const Side& a, const Side& b, const TagDifference& difference,
-             Result& result) {
+             bool weights, Result& result) {
   const std::vector<DiffRow> rows = FoldRows(difference);
   const std::vector<std::string> moves =
       FoldMoves(*a.model, *b.model, difference);
@@ -342,7 +369,26 @@ void AddText(const Side& a, const Side& b, const TagDifference& difference,
     result.Line("  and {} more; --json lists all",
                 Count(moves.size() - kMostMoves, "kind"));
   }
-  if (!rows.empty() || !moves.empty()) result.Line("");
+  if (!difference.interface.empty()) {
+    result.Line("\ninputs and outputs:");
+    markdown.Line("\nInputs and outputs:\n");
+  }
+  for (const std::string& difference_line : difference.interface) {
+    result.Line("  {}", Ours{difference_line});
+    markdown.Line("- {}", Ours{difference_line});
+  }
+  if (!rows.empty() || !moves.empty() || !difference.interface.empty()) {
+    result.Line("");
+  }
+  if (weights) {
+    result.Line("weights: {} equal, {} changed{}",
+                WithThousands(difference.equal_weights),
+                WithThousands(difference.changed_weights),
+                difference.unread_weights == 0
+                    ? std::string()
+                    : fmt::format(", {} without values at hand",
+                                  WithThousands(difference.unread_weights)));
+  }
   result.Line("{}", Ours{totals});
 }
 
@@ -400,7 +446,8 @@ Datum MovedValue(const TaggedModel& model, NodeId node) {
 
 // Lists are made item by item, for there may be many.
 Datum Data(const Side& a, const Side& b,
-           const std::shared_ptr<const TagDifference>& difference) {
+           const std::shared_ptr<const TagDifference>& difference,
+           bool weights) {
   return Datum::Object(
       {{"a", SideValue(a, difference->modules_a)},
        {"b", SideValue(b, difference->modules_b)},
@@ -411,6 +458,12 @@ Datum Data(const Side& a, const Side& b,
        {"altered", difference->altered},
        {"other_role", difference->roles},
        {"opsets", difference->opsets},
+       {"interface", difference->interface},
+       {"weights",
+        weights ? Datum::Object({{"equal", difference->equal_weights},
+                                 {"changed", difference->changed_weights},
+                                 {"unread", difference->unread_weights}})
+                : Datum()},
        {"modules", Datum::Stream([difference](const Datum::Use& use) {
           for (const auto& row : difference->modules) use(ModuleValue(row));
         })},
@@ -436,11 +489,19 @@ Side Load(const std::string& path, const DiffOptions& options,
 Result RunDiff(const DiffOptions& options, Terminal& terminal) {
   const Side a = Load(options.a, options, terminal);
   const Side b = Load(options.b, options, terminal);
-  const auto difference =
-      std::make_shared<const TagDifference>(CompareTags(*a.model, *b.model));
+  for (const Side* side : {&a, &b}) {
+    if (options.weights && side->model->file() == nullptr) {
+      Fail(ErrorKind::kUsage,
+           "{}: --weights needs two models; a sidecar has no weights",
+           side->model->about().file);
+    }
+  }
+  if (options.by == DiffBy::kRole) return DiffRoles(*a.model, *b.model);
+  const auto difference = std::make_shared<const TagDifference>(
+      CompareTags(*a.model, *b.model, options.weights));
   Result result;
-  AddText(a, b, *difference, result);
-  result.data = Data(a, b, difference);
+  AddText(a, b, *difference, options.weights, result);
+  result.data = Data(a, b, difference, options.weights);
   if (!difference->empty()) result.exit_code = ExitCode::kFindings;
   return result;
 }
