@@ -46,6 +46,7 @@ class Maker:
         """Weights and biases of convolutions with each normalization that could have gone into them."""
         folds: dict[str, list[np.ndarray]] = defaultdict(list)
         norms = [name[:-len(".running_var")] for name in self.state if name.endswith(".running_var")]
+        self.norms = norms
         for name, weight in self.state.items():
             if not name.endswith(".weight") or weight.ndim < 3:
                 continue
@@ -137,6 +138,9 @@ class Maker:
             return change, alone + ([frozenset(names)] if len(names) > 1 else [])
         # A bias that was none before holds the normalization alone, so several convolutions may fit.
         folded = [frozenset([name]) for name in self.folds if any(close(value, fold, 1e-4) for fold in self.folds[name])]
+        if folded and value.ndim == 1:                      # a bias: the normalization's, or nobody's; no invented name
+            folded = [frozenset(), *(frozenset(f"{norm}.{end}" for end in ("weight", "bias", "running_mean", "running_var"))
+                                     for norm in self.norms)]
         if folded:
             return "folded", folded
         for found, word in ((self.merged(value), "merged"), (self.gates(value), "merged"), (self.scaled(value), "folded")):

@@ -12,8 +12,11 @@ namespace onnx_tag::weights {
 
 struct CheckResult {
   std::size_t fit = 0;
-  // Of the reference: no initializer holds it. Buffers that a graph needs not
-  // (num_batches_tracked) count, too.
+  // Of the reference: no initializer holds it, and it must not: a counter of
+  // training steps, and normalizations that were folded into a convolution.
+  std::size_t counters = 0;
+  std::size_t folded = 0;
+  // Of the reference: no initializer holds it.
   std::vector<std::string> missing;
   // Of the model: the reference has no such parameter.
   std::vector<std::string> left_over;

@@ -49,6 +49,7 @@ bool EndsWithAny(std::string_view text,
 struct Reading {
   Change change = Change::kComputed;
   std::vector<std::string> parameters;
+  std::string may_hold = {};
   ModuleId module = kNo<ModuleId>;
   Confidence confidence = Confidence::kLow;
   std::string_view why;
@@ -130,6 +131,7 @@ class Mapper {
     const Reading reading = Read(tensor, uses);
     weight.change = reading.change;
     weight.parameters = reading.parameters;
+    weight.may_hold = reading.may_hold;
     weight.module = reading.module;
     weight.confidence = reading.confidence;
     weight.why = reading.why;
@@ -334,12 +336,12 @@ class Mapper {
     reading.confidence = Confidence::kCertain;
     // Dynamo's name for the bias of a convolution that a BatchNorm went into.
     constexpr std::string_view kFoldedBias = ".weight_bias";
-    if (name.ends_with(kFoldedBias)) {
-      parameter = name.substr(0, name.size() - kFoldedBias.size()) + ".bias";
-      reading.change =
-          IsQuantized(tensor, uses) ? Change::kQuantized : Change::kFolded;
-      reading.why = "its name is that of a bias that a normalization went into";
-    } else if (fused || HasFoldedBias(tensor, uses)) {
+    if (name.ends_with(kFoldedBias) && !uses.empty()) {
+      const std::string conv = name.substr(0, name.size() - kFoldedBias.size());
+      reading.module = tagging_.modules.Find(conv);
+      return FoldedBias(tensor, uses[0], conv, std::move(reading));
+    }
+    if (fused || HasFoldedBias(tensor, uses)) {
       reading.change = Change::kFolded;
       reading.why = "a normalization went into the convolution that reads it";
     } else if (IsQuantized(tensor, uses)) {
@@ -525,10 +527,12 @@ class Mapper {
         return ReadWeight(tensor, use, op, give);
       case Kind::kBias:
         if (IsPlainNorm(op, tag.module)) return std::nullopt;
-        return give(
-            "bias",
-            op == "Conv" || op == "FusedConv" ? Change::kFolded : Change::kSame,
-            "the node of this module reads it as its bias");
+        // A bias of the convolution itself keeps its name.
+        if (op == "Conv" || op == "FusedConv") {
+          return FoldedBias(tensor, use, path, std::move(reading));
+        }
+        return give("bias", Change::kSame,
+                    "the node of this module reads it as its bias");
       case Kind::kMean:
         return give("running_mean", Change::kSame,
                     "BatchNormalization reads it as its mean");
@@ -549,6 +553,32 @@ class Mapper {
       default:
         return ReadElementwise(tensor, use, op, give);
     }
+  }
+
+  // A folded normalization gives the convolution a bias, whether it had one of
+  // its own or not. The normalization is among the node's origins if the file
+  // says which it was.
+  Reading FoldedBias(const Initializer& tensor, const Use& use,
+                     const std::string& conv, Reading reading) const {
+    reading.change =
+        IsQuantized(tensor, {use}) ? Change::kQuantized : Change::kFolded;
+    reading.parameters.clear();
+    reading.may_hold = Join(conv, "bias");
+    reading.confidence = std::min(reading.confidence, Confidence::kHigh);
+    reading.why = "a normalization that went into the convolution gave it";
+    for (auto at = std::lower_bound(
+             tagging_.origins.begin(), tagging_.origins.end(), use.node,
+             [](const Origin&a, NodeId node) { return a.node < node; });
+         at != tagging_.origins.end() && at->node == use.node; ++at) {
+      if (ClassOf(at->module).find("Norm") == std::string_view::npos) continue;
+      const std::string norm = tagging_.modules.Path(at->module);
+      for (const std::string_view atom :
+           {"weight", "bias", "running_mean", "running_var"}) {
+        reading.parameters.push_back(Join(norm, atom));
+      }
+      break;
+    }
+    return reading;
   }
 
   // Modules that are made of others seldom have a weight of their own: more
@@ -685,10 +715,15 @@ class Mapper {
     if (dims.size() > 2 && dims.back() != 1) return std::nullopt;
     if (op == "Add" || op == "Sum") {
       // TorchScript names what it folds after the convolution that read it.
-      const bool folded =
-          model_.ValueName(tensor.value).starts_with("onnx::Conv_");
-      return give(BiasAtom(use), folded ? Change::kFolded : Change::kSame,
-                  "this module adds it");
+      if (model_.ValueName(tensor.value).starts_with("onnx::Conv_")) {
+        const Tag& tag = TagOf(use.node);
+        Reading reading;
+        reading.module = tag.module;
+        reading.confidence = tag.confidence;
+        return FoldedBias(tensor, use, tagging_.modules.Path(tag.module),
+                          std::move(reading));
+      }
+      return give(BiasAtom(use), Change::kSame, "this module adds it");
     }
     if (op == "Mul") {
       return give("weight", Change::kSame, "this module multiplies with it");

@@ -148,7 +148,9 @@ TEST(WeightMapTest, ConvolutionsWithoutNamesAreFolded) {
     initializer { name: "onnx::Conv_1" data_type: 1 dims: 8 dims: 3 dims: 3 dims: 3 }
     initializer { name: "onnx::Conv_2" data_type: 1 dims: 8 })");
   EXPECT_WEIGHT(told.at("onnx::Conv_1"), "folded", "conv1.weight");
-  EXPECT_WEIGHT(told.at("onnx::Conv_2"), "folded", "conv1.bias");
+  // Whether the convolution had a bias of its own, the file does not say.
+  EXPECT_EQ(told.at("onnx::Conv_2").change, "folded");
+  EXPECT_THAT(told.at("onnx::Conv_2").parameters, IsEmpty());
 }
 
 TEST(WeightMapTest, NumbersAndTablesAreNoParameters) {
@@ -217,7 +219,8 @@ TEST(WeightMapTest, QuantizedConstantsAndCopiesAreTold) {
   EXPECT_WEIGHT(told.at("val_8_quantized"), "quantized", "fc.weight");
   EXPECT_WEIGHT(told.at("val_8_scale"), "scale", "fc.weight");
   EXPECT_WEIGHT(told.at("n.bias0_quantized"), "quantized", "n.bias");
-  EXPECT_WEIGHT(told.at("onnx::Conv_9"), "folded", "conv.bias");
+  EXPECT_EQ(told.at("onnx::Conv_9").change, "folded");
+  EXPECT_THAT(told.at("onnx::Conv_9").parameters, IsEmpty());
 }
 
 TEST(WeightMapTest, WhatIsInDoubtHasTheLowestLevel) {
@@ -275,6 +278,49 @@ TEST(ReferenceTest, ReadsTheHeadOfSafetensors) {
   for (std::size_t size = 0; size < file.size(); ++size) {
     EXPECT_ANY_THROW(ReadSafetensorsHead(Bytes(file).substr(0, size)));
   }
+}
+
+TEST(CheckTest, ExplainsFoldedNormsAndCounters) {
+  const std::string bytes = test::BytesFromText(
+      R"(graph {
+    node { op_type: "Conv" name: "conv/Conv" input: "x" input: "onnx::Conv_1" input: "onnx::Conv_2" output: "y" }
+    initializer { name: "onnx::Conv_1" data_type: 1 dims: 8 dims: 3 dims: 3 dims: 3 }
+    initializer { name: "onnx::Conv_2" data_type: 1 dims: 8 } })");
+  const Model model = ReadModel(bytes);
+  Tagging tagging =
+      TagByName(model, {{"conv", "Conv2d"}, {"bn", "BatchNorm2d"}});
+  const auto norm = [](const std::string& path) {
+    std::vector<ReferenceTensor> tensors;
+    for (const std::string end :
+         {"weight", "bias", "running_mean", "running_var"}) {
+      tensors.push_back({path + "." + end, true, {8}});
+    }
+    tensors.push_back({path + ".num_batches_tracked", true, {}});
+    return tensors;
+  };
+  std::vector<ReferenceTensor> reference = norm("bn");
+  reference.push_back({"conv.weight", true, {8, 3, 3, 3}});
+  const CheckResult check = Check(model, MapWeights(model, tagging), reference);
+  EXPECT_TRUE(check.ok());
+  EXPECT_EQ(check.fit, 1u);
+  EXPECT_EQ(check.folded, 4u);
+  EXPECT_EQ(check.counters, 1u);
+
+  // A bias of the convolution's own is in the tensor, too.
+  reference.push_back({"conv.bias", true, {8}});
+  EXPECT_TRUE(Check(model, MapWeights(model, tagging), reference).ok());
+
+  // One folded bias explains one normalization.
+  for (const ReferenceTensor& tensor : norm("bn2")) reference.push_back(tensor);
+  EXPECT_THAT(Check(model, MapWeights(model, tagging), reference).missing,
+              ElementsAre("bn2.weight", "bn2.bias", "bn2.running_mean",
+                          "bn2.running_var"));
+
+  // If the file says which normalization it was, the weight names it.
+  tagging.origins.push_back({NodeId{0}, tagging.modules.Find("bn")});
+  EXPECT_THAT(
+      MapWeights(model, tagging)[1].parameters,
+      ElementsAre("bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"));
 }
 
 TEST(CheckTest, TellsWhatFitsWhatIsMissingAndWhatIsLeftOver) {

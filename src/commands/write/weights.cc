@@ -125,10 +125,20 @@ void AddCheck(const weights::CheckResult& check, Result& result) {
                                      {"found", misfit.found}}));
   }
   result.Line("{} fit", Count(check.fit, "parameter"));
+  if (check.folded > 0) {
+    result.Line("{} of normalizations that were folded into convolutions",
+                check.folded);
+  }
+  if (check.counters > 0) {
+    result.Line("{} that only training uses (num_batches_tracked)",
+                check.counters);
+  }
   AddList("are missing from the model", check.missing, result);
   AddList("are not in the file", check.left_over, result);
   AddList("have another shape", shapes, result);
   result.data.Set("check", Datum::Object({{"fit", check.fit},
+                                          {"folded", check.folded},
+                                          {"counters", check.counters},
                                           {"missing", check.missing},
                                           {"left_over", check.left_over},
                                           {"shapes", std::move(misfits)}}));
