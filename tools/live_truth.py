@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Scores `tap` and `weights --check` against living PyTorch models with random weights.
 
-    live_truth.py tap BINARY [--model GLOB] [--verbose]
-    live_truth.py weights BINARY [--model GLOB] [--verbose]
+    live_truth.py tap BINARY [--model GLOB] [--export ts|dyn] [--verbose]
+    live_truth.py weights BINARY [--model GLOB] [--export ts|dyn] [--verbose]
 
 tap: the model runs in PyTorch with a hook on every module, and its exports (TorchScript and dynamo) run in ONNX Runtime
 with every module tapped. The plain name of a module must have the values that the module returned (of several tensors,
@@ -24,7 +24,7 @@ import tempfile
 from collections import Counter
 from typing import Callable, Dict, Iterator, List, Optional, Tuple
 
-from library_setup import limit, stand_in_for_operators
+from library_setup import Late, limit, stand_in_for_operators
 
 stand_in_for_operators()
 
@@ -119,10 +119,10 @@ def exports(name: str, make: Callable[[], Example], folder: pathlib.Path) -> Ite
     for kind, export in EXPORTS.items():
         path = folder / f"{kind}.onnx"
         try:
-            with quiet(), limit(120):
+            with quiet(), limit(400):
                 example = zoo.build(make)
                 export(example, str(path))
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, Late) as error:
             print(f"{name}/{kind}: not exported: {str(error).splitlines()[0][:100] if str(error) else error!r}",
                   file=sys.stderr)
             continue
@@ -203,8 +203,11 @@ def main() -> None:
     parser.add_argument("what", choices=("tap", "weights"))
     parser.add_argument("binary")
     parser.add_argument("--model", default="*")
+    parser.add_argument("--export", choices=tuple(EXPORTS))
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
+    for kind in [kind for kind in EXPORTS if arguments.export not in (None, kind)]:
+        del EXPORTS[kind]
     score = {"tap": score_tap, "weights": score_weights}[arguments.what]
     total: Dict[str, Counter] = {kind: Counter() for kind in EXPORTS}
     used = set()
@@ -215,9 +218,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as scratch:
             for kind, example, path in exports(name, make, pathlib.Path(scratch)):
                 try:
-                    with limit(240):
+                    with limit(400):
                         count = score(arguments.binary, name, kind, example, path, arguments.verbose)
-                except Exception as error:
+                except (Exception, Late) as error:
                     print(f"{name}/{kind}: not scored: {str(error).splitlines()[0][:150]}", file=sys.stderr)
                     continue
                 if not count:

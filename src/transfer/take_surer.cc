@@ -50,8 +50,9 @@ class Taking {
     const Tag& mapped = mapped_.tags[node];
     if (!mapped.tagged()) return false;
     if (!carried.tagged()) return true;
-    return names_agree && mapped.source != Source::kStructure &&
-           mapped.confidence > carried.confidence;
+    if (!names_agree || mapped.source == Source::kStructure) return false;
+    return mapped.confidence > carried.confidence ||
+           (mapped.confidence == carried.confidence && IsBetterBased(mapped));
   }
 
   void Take(NodeId node) {
@@ -80,6 +81,24 @@ class Taking {
   }
 
  private:
+  // Which of two equal claims is the surer one: what the new version itself
+  // spells, and below high what its operations show. A carried tag of that
+  // level is a guess by neighbours.
+  static bool IsBetterBased(const Tag& tag) {
+    switch (tag.source) {
+      case Source::kMetadata:
+      case Source::kScope:
+      case Source::kScopeAndParameter:
+      case Source::kValueName:
+        return tag.confidence < Confidence::kCertain;
+      case Source::kParameter:
+      case Source::kOperation:
+        return tag.confidence < Confidence::kHigh;
+      default:
+        return false;
+    }
+  }
+
   ModuleId ModuleOf(ModuleId id) {
     ModuleId& known = in_carried_[id];
     if (known == kNo<ModuleId>) {
