@@ -1,5 +1,6 @@
 // The whole command: what a transfer cannot carry, a mapping of the new version
 // gives.
+#include <algorithm>
 #include <optional>
 
 #include "onnx_tag/error.h"

@@ -73,9 +73,9 @@ std::string With(std::string text, const std::string& old_part,
 CliResult Diff(const std::string& a, const std::string& b,
                std::vector<std::string> more = {}) {
   const TemporaryFolder folder;
-  std::vector<std::string> args = {
-      "diff", folder.Write("a.onnx", BytesFromText(a)),
-      folder.Write("b.onnx", BytesFromText(b))};
+  std::vector<std::string> args = {"diff",
+                                   folder.Write("a.onnx", BytesFromText(a)),
+                                   folder.Write("b.onnx", BytesFromText(b))};
   args.insert(args.end(), more.begin(), more.end());
   return RunCli(args);
 }

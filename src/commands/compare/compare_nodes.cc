@@ -33,7 +33,7 @@ std::string ListText(std::span<const std::int64_t> numbers) {
   return text + "]";
 }
 
-std::string TypeText(std::int32_t data_type) {
+std::string NamedType(std::int32_t data_type) {
   const std::string_view name = sizes::TypeName(data_type);
   return name.empty() ? fmt::format("type {}", data_type) : std::string(name);
 }
@@ -202,7 +202,7 @@ void CompareWeights(const Model& a, NodeId node_a, const Model& b,
     }
     if (x->data_type != y->data_type) {
       differences.push_back(fmt::format(
-          "weight {} -> {}", TypeText(x->data_type), TypeText(y->data_type)));
+          "weight {} -> {}", NamedType(x->data_type), NamedType(y->data_type)));
     }
   }
 }
@@ -220,8 +220,8 @@ void CompareTypes(const Model& a, NodeId node_a, const Model& b, NodeId node_b,
         y->data_type == 0 || x->data_type == y->data_type) {
       continue;
     }
-    differences.push_back(fmt::format("output {} -> {}", TypeText(x->data_type),
-                                      TypeText(y->data_type)));
+    differences.push_back(fmt::format(
+        "output {} -> {}", NamedType(x->data_type), NamedType(y->data_type)));
   }
 }
 
@@ -318,7 +318,7 @@ std::string InterfaceText(const Model& model, ValueId value) {
   if (info == nullptr) return "no type";
   sizes::Formulas formulas;
   const sizes::Fact fact = sizes::ReadRecorded(formulas, info->type);
-  std::string text = TypeText(fact.type);
+  std::string text = NamedType(fact.type);
   if (!fact.shape) return text;
   std::vector<std::string> dims;
   for (const sizes::Dim dim : *fact.shape) {

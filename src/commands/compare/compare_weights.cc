@@ -12,22 +12,22 @@ namespace onnx_tag {
 namespace {
 
 // What is compared before the pages behind are given back.
-constexpr std::size_t kStep = std::size_t{1} << 20;
+constexpr std::size_t kComparedAtOnce = std::size_t{1} << 20;
 
 bool HaveSameBytes(const WeightFile::Piece& a, const WeightFile::Piece& b) {
   if (a.bytes.size() != b.bytes.size()) return false;
   const auto release = [](const WeightFile::Piece& piece, std::size_t at,
                           std::size_t size) {
-    if (piece.file == nullptr || size < kStep) return;
+    if (piece.file == nullptr || size < kComparedAtOnce) return;
     const auto begin = static_cast<std::uint64_t>(piece.bytes.data() -
                                                   piece.file->bytes().data()) +
                        at;
     piece.file->Release(begin, begin + size);
   };
   bool same = true;
-  for (std::size_t at = 0; same && at < a.bytes.size(); at += kStep) {
-    const Bytes x = a.bytes.substr(at, kStep);
-    const Bytes y = b.bytes.substr(at, kStep);
+  for (std::size_t at = 0; same && at < a.bytes.size(); at += kComparedAtOnce) {
+    const Bytes x = a.bytes.substr(at, kComparedAtOnce);
+    const Bytes y = b.bytes.substr(at, kComparedAtOnce);
     same = x == y;
     release(a, at, x.size());
     release(b, at, y.size());
