@@ -22,6 +22,8 @@ import numpy
 import onnx
 import onnx_tool
 
+from feeds import fill_weights
+
 PRODUCTS = {"MatMul", "Gemm", "Conv", "ConvTranspose"}
 
 
@@ -44,19 +46,6 @@ def ours(program: str, model: str, shapes: List[str]) -> Tuple[Dict[str, int], i
             by_op[name] = by_op.get(name, 0) + data["flops"][count]
     parameters = sum(data["sizes"]["elements"][size] for size in data["weights"]["size"])
     return by_op, unknown, parameters
-
-
-def fill_weights(proto: onnx.ModelProto) -> None:
-    """Gives zeros to weights whose data is missing or in another file: onnx-tool reads all of it, counts need none."""
-    for tensor in proto.graph.initializer:
-        elements = 1
-        for dim in tensor.dims:
-            elements *= dim
-        missing = not (tensor.raw_data or tensor.float_data or tensor.int32_data or tensor.int64_data or tensor.double_data)
-        if elements and (missing or tensor.data_location == onnx.TensorProto.EXTERNAL):
-            tensor.ClearField("data_location")
-            tensor.ClearField("external_data")
-            tensor.raw_data = bytes(elements * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
 
 
 def theirs(model: str, shapes: List[str]) -> Tuple[Dict[str, float], int, int]:

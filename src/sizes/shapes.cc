@@ -142,12 +142,17 @@ Shape Shapes::Reconciled(ValueId value, const Shape& inferred,
   // Exporters write the sizes of their example for the graph's outputs.
   const bool example =
       dynamic_ && model_[value].is_output && model_[value].graph == kMain;
+  // Where the branches of an If differ, no one name holds for both: exporters
+  // that merge two decoders record that of one.
+  const NodeId maker = model_.Producer(value);
+  const bool branches = maker != kNo<NodeId> && model_.OpType(maker) == "If";
   bool contradicts = inferred.size() != recorded.size();
   Shape shape = inferred;
   for (std::size_t i = 0; i < shape.size() && !contradicts; ++i) {
     const Dim ours = inferred[i];
     const Dim theirs = recorded[i];
     if (ours == theirs || !theirs.known() || ours.IsOver()) continue;
+    if (branches && ours.known() && formulas().HasData(ours)) continue;
     if (!ours.known() || formulas().HasData(ours)) {
       // A name tells more than "some size that depends on data".
       if (!theirs.IsNumber() || !example) shape[i] = theirs;
@@ -272,7 +277,6 @@ void Shapes::InferNode(NodeId node, const Scope& scope) {
   run.written[index] = body == kNo<GraphId> ? written : Dim(0);
 }
 
-// How often each run happens, from the outermost inwards.
 // What each node of the main graph runs. `order`: inner runs first.
 void Shapes::AddUpInside(const std::vector<std::uint32_t>& order) {
   std::vector<Dim> whole(runs_.size());
@@ -294,6 +298,7 @@ void Shapes::AddUpInside(const std::vector<std::uint32_t>& order) {
   }
 }
 
+// How often each run happens, from the outermost inwards.
 void Shapes::AddUp() {
   for (const NodeId node : model_.Nodes()) {
     // A graph that nothing runs: an unused function, training.

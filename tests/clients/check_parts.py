@@ -8,7 +8,7 @@ With --models: each DIR/*/model.onnx, on random inputs, and what ONNX Runtime's 
 
 For each model: initializers renamed and `strip` of that compared with the model; all modules tapped, the whole results and
 each new output compared; each module of up to three levels extracted and run on what the whole model feeds it; the model
-split at modules and the parts run in turn. Prints a line a model. Exit 1 where anything differs.
+split at modules and by cost, and the parts run in turn. Prints a line a model. Exit 1 where anything differs.
 """
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ class Checker:
         at = [m for m in modules if m.rpartition(".")[2].isdigit()] or modules
         for chosen in (at[len(at) // 2:len(at) // 2 + 1], at[1:3]):
             if chosen:
-                self.split(chosen, whole)
+                self.split(["--at", *chosen], whole)
+        for measure in ("weights", "flops", "memory"):
+            self.split(["--parts", "3", "--by", measure], whole)
 
     def rename(self, whole: dict[str, np.ndarray]) -> None:
         beside = os.path.dirname(os.path.abspath(self.model))       # where its external data is
@@ -150,25 +152,25 @@ class Checker:
             if name in values and not same(value, values[name]):
                 self.problems.append(f"extract {module}: {name} differs")
 
-    def split(self, at: list[str], whole: dict[str, np.ndarray]) -> None:
+    def split(self, how: list[str], whole: dict[str, np.ndarray]) -> None:
         folder = os.path.join(self.folder, "parts")
-        code, said, err = self.tool("split", self.model, "--at", *at, "--out-dir", folder, "--data", "copy", "--force")
+        code, said, err = self.tool("split", self.model, *how, "--out-dir", folder, "--data", "copy", "--force")
         if code != 0:
             self.counts["refused"] += 1
             if code not in (1, 2):
-                self.problems.append(f"split at {at}: exit {code}: {err[-200:]}")
+                self.problems.append(f"split {how}: exit {code}: {err[-200:]}")
             return
         values = dict(self.inputs)
         try:
             for part in said["parts"]:
                 values.update(run(part["output"], values, self.valid))
         except Exception as error:
-            self.problems.append(f"split at {at}: {str(error)[:200]}")
+            self.problems.append(f"split {how}: {str(error)[:200]}")
             return
         self.counts["splits"] += 1
         for name, value in whole.items():
             if not same(value, values[name]):
-                self.problems.append(f"split at {at}: {name} differs")
+                self.problems.append(f"split {how}: {name} differs")
 
 
 def check(binary: str, model: str, inputs: dict[str, np.ndarray]) -> bool:

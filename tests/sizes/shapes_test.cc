@@ -489,5 +489,20 @@ TEST(ShapesTest, OperatorsWithoutARuleAreUnknown) {
   EXPECT_EQ(known.ShapeOf("z"), "?") << "another domain's Relu";
 }
 
+TEST(ShapesTest, ANameIsNotBelievedWhereTheBranchesOfAnIfDiffer) {
+  Maker maker;
+  maker.Input("x", "batch 4").Input("c", "", 9).Output("y", "batch 4");
+  maker.Ints("empty", {0, 4}).Node("If", {"c"}, {"y"});
+  schema::GraphProto& one = maker.Body("then_branch");
+  AddNode(one, "Relu", "Relu", {"x"}, {"a"});
+  one.add_output()->set_name("a");
+  schema::GraphProto& other = maker.Body("else_branch");
+  AddNode(other, "ConstantOfShape", "ConstantOfShape", {"empty"}, {"b"});
+  other.add_output()->set_name("b");
+  const Known known(maker);
+  EXPECT_NE(known.ShapeOf("y"), "[batch, 4]");
+  EXPECT_THAT(known.ShapeOf("y"), testing::EndsWith(", 4]"));
+}
+
 }  // namespace
 }  // namespace onnx_tag::test
