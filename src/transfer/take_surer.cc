@@ -52,7 +52,9 @@ class Taking {
     if (!carried.tagged()) return true;
     if (!names_agree || mapped.source == Source::kStructure) return false;
     return mapped.confidence > carried.confidence ||
-           (mapped.confidence == carried.confidence && IsBetterBased(mapped));
+           (mapped.confidence == carried.confidence &&
+            in_carried_[mapped.module] != carried.module &&
+            IsBetterBased(mapped));
   }
 
   void Take(NodeId node) {
