@@ -61,6 +61,18 @@ def test_the_root_is_an_empty_path_and_an_untagged_node_is_none(tags):
     assert tags.module_of("lost") is None
 
 
+def test_a_node_has_its_line_of_code(tags):
+    assert tags.node(0).source_line is None and tags.node(0).frames == ()     # a sidecar of 0.2
+    line = {"file": "net.py", "line": 7, "function": "forward", "text": None}
+    row = {**SIDECAR["nodes"][0], "source_line": line, "frames": [{**line, "file": "torch/a.py"}, line]}
+    node = Tags({**SIDECAR, "nodes": [row]}).node(0)
+    assert str(node.source_line) == "net.py:7" and node.source_line.function == "forward"
+    assert [frame.file for frame in node.frames] == ["torch/a.py", "net.py"]
+    for damaged in ({"source_line": "net.py:7"}, {"source_line": {"file": "net.py"}}, {"frames": ["net.py"]}):
+        with pytest.raises(TagsError):
+            Tags({**SIDECAR, "nodes": [{**row, **damaged}]})
+
+
 def test_a_name_that_fits_two_nodes_is_refused_with_both(tags):
     with pytest.raises(KeyError, match="2 nodes are '/twice'.*#1, #2"):
         tags.module_of("/twice")

@@ -12,11 +12,12 @@ namespace {
 
 constexpr std::string_view kStackTrace = "pkg.torch.onnx.stack_trace";
 
-// Files are asked for often, and there are few of them.
+// Files are asked for often, and there are few of them. Their names are views
+// of the tracebacks.
 class KnownFiles {
  public:
   CodeOwner Owner(std::string_view file) {
-    const auto [at, added] = owners_.try_emplace(std::string(file));
+    const auto [at, added] = owners_.try_emplace(file);
     if (added) {
       at->second = OwnerOf(file);
       if (at->second == CodeOwner::kModel) names_.Learn(file);
@@ -25,15 +26,15 @@ class KnownFiles {
   }
 
   std::string_view Shorten(std::string_view file) {
-    const auto [at, added] = short_.try_emplace(std::string(file));
+    const auto [at, added] = short_.try_emplace(file);
     if (added) at->second = names_.Shorten(file);
     return at->second;
   }
 
  private:
   FileNames names_;
-  std::unordered_map<std::string, CodeOwner> owners_;
-  std::unordered_map<std::string, std::string> short_;
+  std::unordered_map<std::string_view, CodeOwner> owners_;
+  std::unordered_map<std::string_view, std::string> short_;
 };
 
 std::string_view TracebackOf(const Model& model, NodeId node) {
@@ -49,28 +50,34 @@ std::string_view TracebackOf(const Model& model, NodeId node) {
 void AddSourceLines(std::size_t node_count, const FramesOfNode& frames_of,
                     bool all_frames, SourceLines& lines) {
   KnownFiles files;
-  // The innermost frame of the model's own code; null if there is none. What
-  // is around the entry of an export is not read.
-  const auto find_own = [&](const std::vector<SourceLine>& frames) {
+  struct Found {
+    NodeId node;
+    SourceLine line;
+  };
+  // Names of files are shortened when all of them are known.
+  std::vector<Found> found;
+  std::vector<SourceLine> frames;
+  for (const NodeId node : AllIds<NodeId>(node_count)) {
+    if (lines.IdOf(node) != kNo<LineId>) continue;
+    frames.clear();
+    frames_of(node, frames);
+    // What is around the entry of an export is not read.
     const SourceLine* own = nullptr;
     for (const SourceLine& frame : frames) {
       const CodeOwner owner = files.Owner(frame.file);
       if (owner == CodeOwner::kEntry) break;
       if (own == nullptr && owner == CodeOwner::kModel) own = &frame;
     }
-    return own;
-  };
-  std::vector<NodeId> found;
-  for (const NodeId node : AllIds<NodeId>(node_count)) {
-    if (lines.IdOf(node) != kNo<LineId>) continue;
-    if (find_own(frames_of(node)) != nullptr) found.push_back(node);
+    if (own != nullptr) found.push_back({node, *own});
   }
-  for (const NodeId node : found) {
-    std::vector<SourceLine> frames = frames_of(node);
-    const SourceLine* const own = find_own(frames);
+  for (Found& each : found) {
+    each.line.file = files.Shorten(each.line.file);
+    lines.Set(each.node, each.line);
+    if (!all_frames) continue;
+    frames.clear();
+    frames_of(each.node, frames);
     for (SourceLine& frame : frames) frame.file = files.Shorten(frame.file);
-    lines.Set(node, *own);
-    if (all_frames) lines.SetFrames(node, frames);
+    lines.SetFrames(each.node, frames);
   }
 }
 
@@ -82,7 +89,9 @@ void AddSourceLines(const Model& model, bool all_frames, SourceLines& lines) {
   if (!any) return;
   AddSourceLines(
       model.node_count(),
-      [&](NodeId node) { return ParseTraceback(TracebackOf(model, node)); },
+      [&](NodeId node, std::vector<SourceLine>& frames) {
+        ParseTraceback(TracebackOf(model, node), frames);
+      },
       all_frames, lines);
 }
 

@@ -12,9 +12,9 @@
 
 namespace onnx_tag {
 
-// The frames of each node, innermost first; empty: none. Called twice for a
-// node: names of files are shortened when all of them are known.
-using FramesOfNode = std::function<std::vector<SourceLine>(NodeId)>;
+// Adds the frames of a node to a list, the innermost first. Their texts must
+// outlive the call of AddSourceLines.
+using FramesOfNode = std::function<void(NodeId, std::vector<SourceLine>&)>;
 
 // Gives lines to the nodes that have none yet, and with `all_frames` the rest
 // of the frames, too.

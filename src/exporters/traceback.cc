@@ -172,8 +172,7 @@ std::string_view FolderOf(std::string_view name) {
 
 }  // namespace
 
-std::vector<SourceLine> ParseTraceback(std::string_view text) {
-  std::vector<SourceLine> frames;
+void ParseTraceback(std::string_view text, std::vector<SourceLine>& frames) {
   bool outermost_first = false;
   bool wants_code = false;
   while (!text.empty()) {
@@ -199,7 +198,6 @@ std::vector<SourceLine> ParseTraceback(std::string_view text) {
     }
   }
   if (outermost_first) std::reverse(frames.begin(), frames.end());
-  return frames;
 }
 
 CodeOwner OwnerOf(std::string_view file) {

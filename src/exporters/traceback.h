@@ -11,14 +11,15 @@
 
 namespace onnx_tag {
 
-// The frames of a traceback, the innermost first; files as they are written.
-// Takes both forms, in linear time; other lines are skipped.
+// Adds the frames of a traceback to an empty list, the innermost first; files
+// as they are written. Takes both forms, in linear time; other lines are
+// skipped.
 //
 //   File "/x/model.py", line 25, in forward      dynamo: outermost first
 //       x = self.conv1(x)
 //
 //   /x/model.py(25): forward                     TorchScript: innermost first
-std::vector<SourceLine> ParseTraceback(std::string_view text);
+void ParseTraceback(std::string_view text, std::vector<SourceLine>& frames);
 
 enum class CodeOwner : std::uint8_t {
   kModel,  // the user's code, and libraries of models

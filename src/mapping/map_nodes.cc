@@ -64,13 +64,12 @@ void AddRecordedLines(RecordedTracebacks& recorded, bool all_frames,
   std::stable_sort(
       recorded.begin(), recorded.end(),
       [](const auto& a, const auto& b) { return a.first < b.first; });
-  const auto frames_of = [&](NodeId node) {
+  const auto frames_of = [&](NodeId node, std::vector<SourceLine>& frames) {
     const auto at = std::lower_bound(
         recorded.begin(), recorded.end(), node,
         [](const auto& entry, NodeId id) { return entry.first < id; });
-    return at == recorded.end() || at->first != node
-               ? std::vector<SourceLine>()
-               : ParseTraceback(at->second);
+    if (at == recorded.end() || at->first != node) return;
+    ParseTraceback(at->second, frames);
   };
   AddSourceLines(Index(recorded.back().first) + 1, frames_of, all_frames,
                  lines);

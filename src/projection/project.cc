@@ -72,7 +72,7 @@ class Projector {
            IsHead(id) ? "its operation was recorded in this module"
                       : "it is one of the nodes that a recorded operation of "
                         "this module became",
-           program_[step].traceback});
+           TracebackOf(id)});
     }
     return nodes;
   }
@@ -99,6 +99,29 @@ class Projector {
       }
     }
     return shared;
+  }
+
+  // torch does not run a cast to the type that a tensor has, so it is recorded
+  // nowhere and becomes a part of the next operation. If the operation before
+  // it may end with a cast, as in `softmax(x).to(t)`, it ran there.
+  TracebackId TracebackOf(NodeTokenId id) const {
+    const RunStep& step = program_[steps_[id]];
+    if (model_.Name(tokens_[id].op) != "Cast" || IsHead(id) ||
+        tokens_[id].sources.size() != 1) {
+      return step.traceback;
+    }
+    const NodeTokenId source = tokens_[id].sources.front();
+    if (modules_[source] != modules_[id]) return step.traceback;
+    const RunStep& before = program_[steps_[source]];
+    return EndsWithCast(before.pattern) ? before.traceback : step.traceback;
+  }
+
+  bool EndsWithCast(const TorchPattern& pattern) const {
+    if (pattern.size == 0) return false;
+    const auto last =
+        MakeId<ElementId>(Index(pattern.first) + pattern.size - 1);
+    const std::vector<std::string_view>& ends = ops_.elements()[last].operators;
+    return std::find(ends.begin(), ends.end(), "Cast") != ends.end();
   }
 
   bool IsHead(NodeTokenId id) const {

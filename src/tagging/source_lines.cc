@@ -65,10 +65,12 @@ void SourceLines::SetFrames(NodeId node, std::span<const SourceLine> frames) {
 }
 
 std::uint32_t SourceLines::Intern(std::string_view text) {
-  const auto [at, added] = text_index_.try_emplace(
-      std::string(text), static_cast<std::uint32_t>(texts_.size()));
-  if (added) texts_.emplace_back(text);
-  return at->second;
+  const auto known = text_index_.find(text);
+  if (known != text_index_.end()) return known->second;
+  const auto id = static_cast<std::uint32_t>(texts_.size());
+  text_index_.emplace(text, id);
+  texts_.emplace_back(text);
+  return id;
 }
 
 LineId SourceLines::Add(const SourceLine& line) {

@@ -4,8 +4,8 @@
 #ifndef ONNX_TAG_TAGGING_SOURCE_LINES_H_
 #define ONNX_TAG_TAGGING_SOURCE_LINES_H_
 
-#include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -72,7 +72,15 @@ class SourceLines {
   LineId Add(const SourceLine& line);
 
   std::vector<std::string> texts_;
-  std::unordered_map<std::string, std::uint32_t> text_index_;
+  // Finds a text without copying it.
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>>
+      text_index_;
   IdVector<LineId, Row> lines_;
   std::map<Row, LineId> line_index_;
   IdVector<NodeId, LineId> of_node_;  // may be shorter than the model

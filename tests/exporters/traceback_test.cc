@@ -10,8 +10,10 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 std::vector<std::string> Places(std::string_view traceback) {
+  std::vector<SourceLine> frames;
+  ParseTraceback(traceback, frames);
   std::vector<std::string> places;
-  for (const SourceLine& frame : ParseTraceback(traceback)) {
+  for (const SourceLine& frame : frames) {
     places.push_back(
         std::string(frame.file) + ":" + std::to_string(frame.line) + " " +
         std::string(frame.function) + "|" + std::string(frame.text));

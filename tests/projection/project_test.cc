@@ -31,6 +31,7 @@ class Rehearsal {
     operation.name = op + "_" + std::to_string(program_.operations.size());
     operation.inputs = std::move(inputs);
     operation.outputs = {output};
+    operation.traceback = MakeId<TracebackId>(program_.operations.size());
     program_.operations.push_back(std::move(operation));
     return output;
   }
@@ -98,6 +99,33 @@ TEST(TorchOps, EveryPatternHasOneHead) {
     }
     EXPECT_EQ(heads, 1) << name;
   }
+}
+
+// A cast to the type that a tensor has is recorded nowhere.
+TEST(Project, SaysWhereTheOperationOfANodeRan) {
+  Rehearsal run;
+  const FlowId soft = run.Do("softmax", "a", {Rehearsal::kInput});
+  const FlowId product = run.Do("matmul", "a", {soft, run.Weight({2, 2})});
+  run.Do("mul", "a", {product, run.Weight({2})});
+
+  schema::ModelProto model;
+  AddInput(model, "x");
+  AddWeight(model, "w", {2, 2});
+  AddWeight(model, "v", {2});
+  schema::GraphProto* const graph = model.mutable_graph();
+  AddNode(graph, "Softmax", {"x"}, {"s"});
+  AddNode(graph, "Cast", {"s"}, {"c"});
+  AddNode(graph, "MatMul", {"c", "w"}, {"p"});
+  AddNode(graph, "Cast", {"p"}, {"d"});
+  AddNode(graph, "Mul", {"v", "d"}, {"y"});
+  const std::string bytes = model.SerializeAsString();
+  const Model read = ReadModel(bytes);
+  std::vector<std::size_t> steps;
+  for (const ProjectedNode& node : Project(read, run.program()).nodes) {
+    steps.push_back(Index(node.traceback));
+  }
+  // softmax(x).to(t), but v * p.to(t)
+  EXPECT_THAT(steps, ElementsAre(0, 0, 1, 2, 2));
 }
 
 TEST(Project, TakesOperationsApart) {

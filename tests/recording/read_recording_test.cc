@@ -71,6 +71,27 @@ TEST(Recording, HasFxNodesByName) {
   EXPECT_EQ(fx.flows[fx.operations[0].inputs[1]].kind, FlowKind::kParameter);
 }
 
+TEST(Recording, SaysWhereOperationsRan) {
+  const Recording recording = ReadRecording(R"({
+    "modules": {"": "Net"}, "tracebacks": ["File \"a.py\", line 1, in f"],
+    "events": [{"op": "aten.mm.default", "traceback": 0},
+               {"op": "aten.mm.default", "traceback": 7},
+               {"op": "aten.mm.default"}],
+    "fx": [{"name": "mm", "op": "call_function", "target": "aten.mm.default",
+            "inputs": [], "traceback": 0}]})");
+  const auto traceback_of = [&](const RecordedOperation& operation) {
+    return recording.Traceback(operation.traceback);
+  };
+  EXPECT_EQ(traceback_of(recording.trace.operations[0]),
+            "File \"a.py\", line 1, in f");
+  EXPECT_EQ(traceback_of(recording.trace.operations[1]), "");
+  EXPECT_EQ(traceback_of(recording.trace.operations[2]), "");
+  EXPECT_EQ(traceback_of(recording.fx.operations[0]),
+            "File \"a.py\", line 1, in f");
+  EXPECT_THAT(ErrorOf(R"({"modules": {}, "events": [{"traceback": "a"}]})"),
+              HasSubstr("number"));
+}
+
 TEST(Recording, RefusesWhatIsNone) {
   EXPECT_THAT(ErrorOf("[]"), HasSubstr("line 1"));
   EXPECT_THAT(ErrorOf("{}"), HasSubstr("modules"));
