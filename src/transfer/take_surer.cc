@@ -40,7 +40,7 @@ class Taking {
         continue;
       }
       ++all;
-      known += in_carried_[mapped.module] != kNo<ModuleId> ? 1 : 0;
+      if (in_carried_[mapped.module] != kNo<ModuleId>) ++known;
     }
     return !any || 2 * known > all;
   }
