@@ -313,7 +313,8 @@ static Invocation ParseProfile(CLI::App& app, Words words) {
   AddProfileWords(app, options.profile);
   app.add_option(
          "--by", by,
-         "group by module, class, layer, role, node or line\n(of Python code)")
+         "group by module, class, layer, role, node, op,\n"
+         "line (of Python code) or provider, with what falls\nback to the CPU")
       ->type_name("NAME");
   app.add_option("--format", format,
                  "output format: table, json, folded or speedscope")
@@ -349,6 +350,7 @@ const Command kProfile = {
     "print time, memory or other numbers per module",
     "  onnx-tag profile model.onnx onnxruntime_profile.json --skip-runs 1\n"
     "  onnx-tag profile model.onnx before.json after.json\n"
+    "  onnx-tag profile model.onnx profile.json --by provider\n"
     "  onnx-tag profile model.onnx profile.json --measure mem_in_use_peak\n"
     "  onnx-tag profile model.onnx trt.json --layers trt_layers.json\n"
     "  onnx-tag profile model.onnx sensitivity.tsv --by layer\n"

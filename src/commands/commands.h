@@ -198,9 +198,18 @@ struct CheckOptions {
 };
 Result RunCheck(const CheckOptions& options, Terminal& terminal);
 
-enum class ProfileKey { kModule, kClass, kLayer, kRole, kNode, kLine };
-constexpr std::array<std::string_view, 6> kProfileKeyNames = {
-    "module", "class", "layer", "role", "node", "line"};
+enum class ProfileKey {
+  kModule,
+  kClass,
+  kLayer,
+  kRole,
+  kNode,
+  kLine,
+  kOp,
+  kProvider,
+};
+constexpr std::array<std::string_view, 8> kProfileKeyNames = {
+    "module", "class", "layer", "role", "node", "line", "op", "provider"};
 // Formats of other programs, for the modules around each kernel.
 enum class StackFormat { kNone, kFolded, kSpeedscope };
 

@@ -181,6 +181,8 @@ class Reader {
     std::string key = name_;
     key += '\0';
     key += op_;
+    key += '\0';
+    key += provider_;
     const auto [at, added] = kernels_.try_emplace(std::move(key), KernelId{0});
     if (added) at->second = profile_.kernels.Add({name_, op_, provider_});
     return at->second;

@@ -10,9 +10,11 @@
 
 #include "commands/commands.h"
 #include "commands/profile/kernels.h"
+#include "commands/profile/placement.h"
 #include "commands/read/modules.h"
 #include "commands/read/nodes.h"
 #include "commands/read/tagged_model.h"
+#include "profile/run_spreads.h"
 #include "render/render.h"
 #include "tagging/version.h"
 #include "tagging/words.h"
@@ -20,8 +22,12 @@
 namespace onnx_tag {
 namespace {
 
+using profile::KernelGroups;
 using profile::KernelId;
 using profile::Profile;
+using profile::Spread;
+
+constexpr std::string_view kNotInModel = "[not in the model]";
 
 // Times are microseconds; other numbers are counted in Measure::parts.
 struct ProfileNumbers {
@@ -40,11 +46,13 @@ struct ProfileNumbers {
 using ProfilePair = std::array<ProfileNumbers, 2>;
 
 struct ProfileRow {
-  std::string name;    // the module, class, ... or "[not in the model]"
-  std::string detail;  // a module's class, a node's module
+  std::string name;      // the module, class, ... or "[not in the model]"
+  std::string detail;    // a module's class, a node's module
+  std::string provider;  // of a node
   bool placed = false;
   ModuleId module = kNo<ModuleId>;
   ProfilePair numbers;
+  std::array<Spread, 2> spreads;  // of modules: with all below
 };
 
 // A kernel that no node could be found for.
@@ -72,6 +80,7 @@ struct ProfileSide {
   // Of the runs, what no kernel took; none if it is not known.
   std::optional<std::int64_t> outside;
   bool cut_off = false;
+  Spread spread;  // of all kernels
 };
 
 struct ProfileReport {
@@ -85,6 +94,9 @@ struct ProfileReport {
   // With --by module: of each module, calls with all below.
   IdVector<ModuleId, ProfilePair> modules;
   std::vector<UnplacedKernel> unplaced;
+  Placement placement;  // of the first side
+  // Of the first side: the module of each kernel; kNo if it has none.
+  IdVector<KernelId, ModuleId> module_of_kernel;
   std::vector<ProfileStack> stacks;  // of the first side
 };
 
@@ -111,10 +123,19 @@ class RollUp {
     side.cut_off = profile.cut_off;
     side.outside = Outside(profile, side.total);
     report_.sides.push_back(std::move(side));
-    const IdVector<KernelId, Sum> sums = SumKernels(profile);
+    const IdVector<KernelId, KernelSum> sums = SumKernels(profile);
+    IdVector<KernelId, ProfileRow*> rows;
     for (const KernelId id : AllIds<KernelId>(profile.kernels.size())) {
-      if (sums[id].calls == 0) continue;
-      AddKernel(profile.kernels[id], places[id], sums[id]);
+      rows.Add(sums[id].calls == 0
+                   ? nullptr
+                   : AddKernel(profile.kernels[id], places[id], sums[id]));
+    }
+    AddSpreads(profile, rows);
+    if (report_.two()) return;
+    report_.placement = PlacementOf(model_, profile, places, sums);
+    for (const ProfileRow* row : rows) {
+      report_.module_of_kernel.Add(
+          row != nullptr && row->placed ? row->module : kNo<ModuleId>);
     }
   }
 
@@ -129,10 +150,45 @@ class RollUp {
   }
 
  private:
-  struct Sum {
-    std::int64_t self = 0;
-    std::uint64_t calls = 0;
-  };
+  // Group 0 is all kernels. With --by module, a group for each module comes
+  // next, then the rows without a module.
+  void AddSpreads(const Profile& profile,
+                  const IdVector<KernelId, ProfileRow*>& rows) {
+    const bool tree = options_.by == ProfileKey::kModule;
+    const ModuleTree& modules = model_.tagging().modules;
+    KernelGroups groups;
+    groups.parents = {KernelGroups::kNone};
+    if (tree) {
+      for (std::size_t i = 0; i < modules.size(); ++i) {
+        const auto id = MakeId<ModuleId>(i);
+        groups.parents.push_back(i == 0 ? 0 : GroupOf(modules.Parent(id)));
+      }
+    }
+    std::map<const ProfileRow*, std::uint32_t> of_row;
+    for (const ProfileRow* row : rows) {
+      if (row == nullptr) {
+        groups.of_kernel.Add(KernelGroups::kNone);
+      } else if (tree && row->placed) {
+        groups.of_kernel.Add(GroupOf(row->module));
+        of_row.emplace(row, GroupOf(row->module));
+      } else {
+        const auto [at, added] = of_row.try_emplace(
+            row, static_cast<std::uint32_t>(groups.parents.size()));
+        if (added) groups.parents.push_back(0);
+        groups.of_kernel.Add(at->second);
+      }
+    }
+    const std::vector<Spread> spreads = SpreadsOf(profile, groups);
+    const std::size_t side = report_.sides.size() - 1;
+    report_.sides[side].spread = spreads[0];
+    for (auto& [key, row] : rows_) {
+      const auto at = of_row.find(&row);
+      if (at != of_row.end()) row.spreads[side] = spreads[at->second];
+    }
+  }
+  static std::uint32_t GroupOf(ModuleId module) {
+    return static_cast<std::uint32_t>(Index(module)) + 1;
+  }
 
   bool IsInner(const KernelPlaces::Place& place) const {
     if (place.kind == KernelPlaces::Kind::kNone) return false;
@@ -168,18 +224,19 @@ class RollUp {
     return runs - kernels;
   }
 
-  static IdVector<KernelId, Sum> SumKernels(const Profile& profile) {
-    IdVector<KernelId, Sum> sums(profile.kernels.size());
+  static IdVector<KernelId, KernelSum> SumKernels(const Profile& profile) {
+    IdVector<KernelId, KernelSum> sums(profile.kernels.size());
     for (const profile::KernelRun& run : profile.runs) {
-      Sum& sum = sums[run.kernel];
+      KernelSum& sum = sums[run.kernel];
       sum.self = profile.measure.Add(sum.self, run.self);
       sum.calls += profile.calls_each;
     }
     return sums;
   }
 
-  void AddKernel(const profile::Kernel& kernel,
-                 const KernelPlaces::Place& place, const Sum& sum) {
+  ProfileRow* AddKernel(const profile::Kernel& kernel,
+                        const KernelPlaces::Place& place,
+                        const KernelSum& sum) {
     const std::size_t side = report_.sides.size() - 1;
     ProfileRow row = RowOf(kernel, place);
     if (side == 0) {
@@ -187,21 +244,36 @@ class RollUp {
       stack.frames.push_back(kernel.op.empty() ? kernel.name : kernel.op);
       report_.stacks.push_back(std::move(stack));
     }
-    if (!row.placed) {
+    const bool in_model = place.kind != KernelPlaces::Kind::kNone;
+    if (!row.placed || !in_model) {
       report_.unplaced.push_back(
-          {kernel.name, kernel.op, side, sum.self, sum.calls, row.name});
+          {kernel.name, kernel.op, side, sum.self, sum.calls,
+           in_model ? row.name : std::string(kNotInModel)});
     }
     const auto at =
         rows_.try_emplace(std::pair(!row.placed, row.name), row).first;
     at->second.numbers[side].Add({sum.self, sum.self, sum.calls},
                                  report_.measure);
+    return &at->second;
   }
 
   ProfileRow RowOf(const profile::Kernel& kernel,
                    const KernelPlaces::Place& place) const {
     ProfileRow row;
+    row.provider = kernel.provider;
+    // The runtime says these two, also of kernels that the model lacks.
+    if (options_.by == ProfileKey::kProvider) {
+      row.placed = !kernel.provider.empty();
+      row.name = row.placed ? kernel.provider : "[not recorded]";
+      return row;
+    }
+    if (options_.by == ProfileKey::kOp && !kernel.op.empty()) {
+      row.placed = true;
+      row.name = kernel.op;
+      return row;
+    }
     if (place.kind == KernelPlaces::Kind::kNone) {
-      row.name = "[not in the model]";
+      row.name = kNotInModel;
       return row;
     }
     const Tagging& tagging = model_.tagging();
@@ -211,7 +283,7 @@ class RollUp {
       return row;
     }
     if (!tag.tagged() && options_.by != ProfileKey::kNode &&
-        options_.by != ProfileKey::kLine) {
+        options_.by != ProfileKey::kLine && options_.by != ProfileKey::kOp) {
       row.name = "[untagged]";
       return row;
     }
@@ -255,6 +327,11 @@ class RollUp {
           row.name = fmt::format("{}:{}", line->file, line->line);
           row.detail = line->text;
         }
+        return;
+      case ProfileKey::kOp:
+        row.name = model_.nodes().Op(node);
+        return;
+      case ProfileKey::kProvider:
         return;
     }
   }
@@ -416,6 +493,7 @@ struct Line {
   ProfilePair numbers;
   bool placed = true;
   bool shown = true;
+  Spread spread = {};
 };
 
 void Add(const ProfilePair& from, const ProfileReport& report,
@@ -427,11 +505,16 @@ void Add(const ProfilePair& from, const ProfileReport& report,
 
 // The rows of the tree, parents first.
 std::vector<Line> TreeLines(const TaggedModel& model,
-                            const ProfileReport& report) {
+                            const ProfileReport& report,
+                            const Profile& profile) {
   const Tagging& tagging = model.tagging();
   const ModuleCounts counts(tagging);
   const FoldedTree tree(tagging, counts);
   std::vector<Line> lines;
+  std::vector<std::uint32_t> of_module(tagging.modules.size(),
+                                       KernelGroups::kNone);
+  KernelGroups groups;
+  std::vector<std::pair<std::size_t, std::uint32_t>> around;  // depth, line
   tree.ForEachRow(ModuleTree::kRoot, {}, [&](const FoldedRow& row) {
     Line line;
     for (const ModuleId id : row.modules) {
@@ -445,8 +528,28 @@ std::vector<Line> TreeLines(const TaggedModel& model,
     if (row.modules.size() > 1) {
       line.detail += fmt::format(" ×{}", row.modules.size());
     }
+    const auto number = static_cast<std::uint32_t>(lines.size());
+    for (const ModuleId id : row.modules) of_module[Index(id)] = number;
+    while (!around.empty() && around.back().first >= row.depth) {
+      around.pop_back();
+    }
+    groups.parents.push_back(around.empty() ? KernelGroups::kNone
+                                            : around.back().second);
+    around.emplace_back(row.depth, number);
     lines.push_back(std::move(line));
   });
+  // A module without a row is in that of the module around it.
+  for (std::size_t i = 1; i < of_module.size(); ++i) {
+    if (of_module[i] != KernelGroups::kNone) continue;
+    of_module[i] =
+        of_module[Index(tagging.modules.Parent(MakeId<ModuleId>(i)))];
+  }
+  for (const ModuleId module : report.module_of_kernel) {
+    groups.of_kernel.Add(module == kNo<ModuleId> ? KernelGroups::kNone
+                                                 : of_module[Index(module)]);
+  }
+  const std::vector<Spread> spreads = SpreadsOf(profile, groups);
+  for (std::size_t i = 0; i < lines.size(); ++i) lines[i].spread = spreads[i];
   return lines;
 }
 
@@ -455,7 +558,7 @@ std::vector<Line> RowLines(const ProfileReport& report) {
   for (const ProfileRow& row : report.rows) {
     lines.push_back({Message("{}", Short{row.name, 70}),
                      Message("{}", Short{row.detail, 70}), row.numbers,
-                     row.placed});
+                     row.placed, true, row.spreads[0]});
   }
   return lines;
 }
@@ -499,6 +602,9 @@ class NumbersTable {
       if (tree_) heads.push_back(ProfileUnit("total", report_));
       heads.insert(heads.end(),
                    {"share", "calls", ProfileUnit("mean", report_)});
+      if (has_spreads()) {
+        heads.insert(heads.end(), {"p10", "p50", "p90", "max"});
+      }
     }
     Table table;
     for (const std::string& head : heads) {
@@ -532,6 +638,7 @@ class NumbersTable {
       row.insert(row.end(),
                  {ProfileShare(number, report_.sides[0].total),
                   WithThousands(first.calls), Mean(number, first.calls)});
+      if (has_spreads()) AddSpread(line.spread, row);
     }
     row.emplace_back(line.label);
     row.emplace_back(line.detail);
@@ -539,6 +646,15 @@ class NumbersTable {
   }
 
  private:
+  bool has_spreads() const { return report_.sides[0].spread.runs > 1; }
+
+  void AddSpread(const Spread& spread, Table::Row& row) const {
+    for (const std::int64_t number :
+         {spread.p10, spread.p50, spread.p90, spread.max}) {
+      row.emplace_back(spread.runs == 0 ? "-" : ProfileNumber(number, report_));
+    }
+  }
+
   std::int64_t NumberOf(const ProfileNumbers& numbers) const {
     return tree_ ? numbers.total : numbers.self;
   }
@@ -555,15 +671,131 @@ class NumbersTable {
   const bool tree_;
 };
 
+// ---------------------------------------------------------------- advice
+// Of the first side: the kernels that the model does not have.
+double ShareNotInModel(const ProfileReport& report) {
+  std::int64_t self = 0;
+  for (const UnplacedKernel& kernel : report.unplaced) {
+    if (kernel.side != 0 || kernel.why != kNotInModel) continue;
+    self = report.measure.Add(self, kernel.self);
+  }
+  return report.measure.level ? 0.0 : ShareOf(self, report.sides[0].total);
+}
+
+// Why kernels are not in the model, and what to do. The last lines are
+// commands.
+struct KernelAdvice {
+  std::string why;
+  std::vector<std::string> steps;
+};
+
+KernelAdvice ProfileAdvice(const ProfileReport& report,
+                           const ProfileOptions& options) {
+  const Placement& placement = report.placement;
+  if (placement.providers.empty()) {
+    return {"its names are not names of this model", {}};
+  }
+  if (placement.providers.front().name == "TensorRT") {
+    return {"TensorRT made layers of several nodes, with names of their own",
+            {"trtexec --onnx=" + options.model +
+                 " --profilingVerbosity=detailed --exportProfile=" +
+                 options.profile.file + " --exportLayerInfo=layers.json",
+             fmt::format("onnx-tag profile {} {} --layers layers.json",
+                         options.model, options.profile.file)}};
+  }
+  std::string base = options.model;
+  if (base.ends_with(".onnx")) base.resize(base.size() - 5);
+  return {
+      "ONNX Runtime made them while it optimized the model; save that model "
+      "(Python: options.optimized_model_filepath = \"" +
+          base + ".opt.onnx\") and copy the tags to it",
+      {fmt::format("onnx-tag transfer {} {}.opt.onnx", options.model, base),
+       fmt::format("onnx-tag profile {}.opt.tagged.onnx {}", base,
+                   options.profile.file)}};
+}
+
+// Above this share of the time, a row without modules needs an explanation.
+constexpr double kMuch = 0.05;
+
+void AddAdvice(const ProfileReport& report, const ProfileOptions& options,
+               Result& result) {
+  const double share = ShareNotInModel(report);
+  if (share <= kMuch) return;
+  const KernelAdvice advice = ProfileAdvice(report, options);
+  result.Line("\n{:.1f}% is in kernels that are not in the model: {}",
+              100 * share,
+              Ours{UnplacedOperators(report, std::string(kNotInModel))});
+  result.Line("  {}", advice.why);
+  for (const std::string& step : advice.steps) result.Line("  {}", step);
+}
+
+// ---------------------------------------------------------------- placement
+std::string FallbackName(const TaggedModel& model,
+                         const Placement::Fallback& fallback) {
+  if (fallback.module == kNo<ModuleId>) return "[no module]";
+  return model.tagging().modules.Shown(fallback.module);
+}
+
+void AddPlacement(const TaggedModel& model, const ProfileReport& report,
+                  const ProfileOptions& options, Result& result) {
+  const Placement& placement = report.placement;
+  const std::int64_t total = report.sides[0].total;
+  if (options.by != ProfileKey::kProvider) {
+    if (!placement.has_fallbacks()) return;
+    std::int64_t self = 0;
+    std::uint64_t kernels = 0;
+    for (const Placement::Fallback& fallback : placement.fallbacks) {
+      self += fallback.self;
+      kernels += fallback.kernels;
+    }
+    result.Line(
+        "\n{} fell back to {}: {} of the time; --by provider shows them",
+        Count(kernels, "kernel"), Placement::kCpu, ProfileShare(self, total));
+    return;
+  }
+  if (!placement.is_mixed()) {
+    if (!placement.providers.empty()) {
+      result.Line("\nall kernels run on {}", placement.providers[0].name);
+    }
+    return;
+  }
+  result.Line("\nbetween providers: {}, {} of copies: {} ({})",
+              Count(placement.borders, "value"),
+              Count(placement.copy_calls, "call"),
+              ProfileNumber(placement.copy_self, report) +
+                  (report.measure.IsTime() ? " ms" : ""),
+              ProfileShare(placement.copy_self, total));
+  if (placement.fallbacks.empty()) return;
+  result.Line("\non {}:", Placement::kCpu);
+  Table table;
+  table.columns = {
+      {.heading = ProfileUnit("self", report), .right = true, .width = 10},
+      {.heading = "share", .right = true, .width = 11},
+      {.heading = "kernels", .right = true, .width = 11},
+      {.heading = "module", .ragged = true}};
+  constexpr std::size_t kMostFallbacks = 40;
+  for (const Placement::Fallback& fallback : placement.fallbacks) {
+    if (options.top != 0 && table.rows.size() == kMostFallbacks) break;
+    table.rows.push_back(
+        {ProfileNumber(fallback.self, report),
+         ProfileShare(fallback.self, total), WithThousands(fallback.kernels),
+         Message("{}", Short{FallbackName(model, fallback), 70}) +
+             (fallback.whole ? "" : " (others in it do not)")});
+  }
+  result.Add(std::move(table));
+}
+
 void AddText(const TaggedModel& model, const ProfileReport& report,
-             const ProfileOptions& options, Result& result) {
+             const Profile& profile, const ProfileOptions& options,
+             Result& result) {
   const bool tree = options.by == ProfileKey::kModule;
-  std::vector<Line> lines = tree ? TreeLines(model, report) : RowLines(report);
+  std::vector<Line> lines =
+      tree ? TreeLines(model, report, profile) : RowLines(report);
   const std::size_t hidden = Hide(lines, options.top, tree);
   if (tree) {
     for (const ProfileRow& row : report.rows) {
       if (row.placed) continue;
-      lines.push_back({row.name, "", row.numbers, false});
+      lines.push_back({row.name, "", row.numbers, false, true, row.spreads[0]});
     }
   }
   AddHead(report, result);
@@ -591,17 +823,31 @@ void AddText(const TaggedModel& model, const ProfileReport& report,
     const ProfileSide& side = report.sides[i];
     all.numbers[i] = {side.total, side.total, side.calls};
   }
+  all.spread = report.sides[0].spread;
   table.rows.push_back(numbers.Row(all));
   result.Add(std::move(table));
   if (hidden > 0 && tree) {
     result.Line("\n{} not shown; --top 0 shows all", Count(hidden, "row"));
   }
+  AddPlacement(model, report, options, result);
+  AddAdvice(report, options, result);
 }
 
 // ---------------------------------------------------------------- for programs
 // Of a time "self_us", of another number "self".
 std::string KeyOf(std::string_view key, const ProfileReport& report) {
   return std::string(key) + (report.measure.IsTime() ? "_us" : "");
+}
+
+// What runs took; null if runs are not known.
+Datum SpreadValue(const Spread& spread, const ProfileReport& report) {
+  if (spread.runs == 0) return {};
+  return Datum::Object({{"runs", spread.runs},
+                        {KeyOf("p10", report), spread.p10},
+                        {KeyOf("p50", report), spread.p50},
+                        {KeyOf("p90", report), spread.p90},
+                        {KeyOf("max", report), spread.max},
+                        {"exact", spread.exact}});
 }
 
 Datum::Members SideMembers(const ProfileSide& side,
@@ -614,6 +860,7 @@ Datum::Members SideMembers(const ProfileSide& side,
     members.emplace_back("outside_us",
                          side.outside ? Datum(*side.outside) : Datum());
   }
+  members.emplace_back("per_run", SpreadValue(side.spread, report));
   members.emplace_back("cut_off", side.cut_off);
   return members;
 }
@@ -629,6 +876,7 @@ Datum::Members NumberMembers(const ProfileRow& row, std::size_t side,
   members.emplace_back(
       "share", Datum::Share(ShareOf(numbers.self, report.sides[side].total)));
   members.emplace_back("calls", numbers.calls);
+  members.emplace_back("per_run", SpreadValue(row.spreads[side], report));
   return members;
 }
 
@@ -640,6 +888,7 @@ Datum RowValue(const ProfileRow& row, ProfileKey by,
   } else if (by == ProfileKey::kNode) {
     value.Set("module",
               row.detail == "-" ? Datum() : Datum::OrNull(row.detail));
+    value.Set("provider", Datum::OrNull(row.provider));
   } else if (by == ProfileKey::kLine) {
     value.Set("text", Datum::OrNull(row.detail));
   }
@@ -658,7 +907,56 @@ Datum UnplacedValue(const UnplacedKernel& kernel, const ProfileReport& report) {
   return value;
 }
 
-Datum Data(const std::shared_ptr<const ProfileReport>& report, ProfileKey by) {
+// Null if the profile does not say where kernels ran.
+Datum PlacementValue(const TaggedModel& model, const ProfileReport& report) {
+  const Placement& placement = report.placement;
+  if (placement.providers.empty()) return {};
+  const std::int64_t total = report.sides[0].total;
+  Datum::List providers;
+  for (const Placement::Provider& provider : placement.providers) {
+    providers.push_back(Datum::Object(
+        {{"name", provider.name},
+         {"kernels", provider.kernels},
+         {"calls", provider.calls},
+         {KeyOf("self", report), provider.self},
+         {"share", Datum::Share(ShareOf(provider.self, total))}}));
+  }
+  Datum::List fallbacks;
+  for (const Placement::Fallback& fallback : placement.fallbacks) {
+    fallbacks.push_back(Datum::Object(
+        {{"module", fallback.module == kNo<ModuleId>
+                        ? Datum()
+                        : Datum(FallbackName(model, fallback))},
+         {"whole", fallback.whole},
+         {"kernels", fallback.kernels},
+         {KeyOf("self", report), fallback.self},
+         {"share", Datum::Share(ShareOf(fallback.self, total))}}));
+  }
+  return Datum::Object(
+      {{"providers", std::move(providers)},
+       {"borders", placement.borders},
+       {"copies",
+        Datum::Object({{"calls", placement.copy_calls},
+                       {KeyOf("self", report), placement.copy_self}})},
+       {"cpu_fallbacks", std::move(fallbacks)}});
+}
+
+Datum NotInModelValue(const ProfileReport& report,
+                      const ProfileOptions& options) {
+  const double share = ShareNotInModel(report);
+  Datum value = Datum::Object({{"share", Datum::Share(share)}});
+  const bool much = share > kMuch;
+  const KernelAdvice advice =
+      much ? ProfileAdvice(report, options) : KernelAdvice();
+  value.Set("why", Datum::OrNull(advice.why));
+  value.Set("commands", Datum(advice.steps));
+  return value;
+}
+
+Datum Data(const TaggedModel& model,
+           const std::shared_ptr<const ProfileReport>& report,
+           const ProfileOptions& options) {
+  const ProfileKey by = options.by;
   Datum data = Datum::Object({{"model", report->model},
                               {"tags_from", report->tags_from},
                               {"by", EnumToWord(kProfileKeyNames, by)},
@@ -668,6 +966,8 @@ Datum Data(const std::shared_ptr<const ProfileReport>& report, ProfileKey by) {
   if (report->two()) {
     data.Set("against", Datum::Object(SideMembers(report->sides[1], *report)));
   }
+  data.Set("placement", PlacementValue(model, *report));
+  data.Set("not_in_model", NotInModelValue(*report, options));
   data.Add({{"rows", Datum::Stream([report, by](const Datum::Use& use) {
                for (const auto& row : report->rows) {
                  use(RowValue(row, by, *report));
@@ -772,8 +1072,8 @@ Result RunProfile(const ProfileOptions& options, Terminal& terminal) {
                           : Speedscope(*report);
     return result;
   }
-  AddText(model, *report, options, result);
-  result.data = Data(report, options.by);
+  AddText(model, *report, profiles.front(), options, result);
+  result.data = Data(model, report, options);
   return result;
 }
 
