@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# Runs before a release: all that .ci/run does, then counted work (tests/growth) and the long tests with real clients.
+# Runs before a release: all that .ci/run does, then counted work (tests/growth), the long tests with real clients, and every
+# command on every hostile file.
+#
+# ONNX_TAG_HOSTILE: further folders and .tar.xz archives of hostile files.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 .ci/run
@@ -8,3 +11,5 @@ configure growth
 cmake --build --preset growth
 ctest --preset growth --no-tests=error -j "$(nproc)"
 ctest --test-dir build -L release --output-on-failure -j "$(nproc)"
+# shellcheck disable=SC2086
+tools/check_verdicts.py build/onnx-tag tests/fuzz/corpus/model ${ONNX_TAG_HOSTILE:-}

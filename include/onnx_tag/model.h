@@ -186,6 +186,11 @@ class Model {
   const std::vector<std::string_view>& external_files() const {
     return external_files_;
   }
+  // The weights and constants whose numbers cannot be read: names of
+  // initializers, and of the first outputs of nodes that hold tensors.
+  const std::vector<std::string_view>& unreadable() const {
+    return unreadable_;
+  }
 
   Bytes bytes() const { return bytes_; }
   // Every message whose length changes when something inside is tagged.
@@ -216,6 +221,7 @@ class Model {
   std::vector<OpsetImport> opsets_;
   std::vector<MetadataEntry> metadata_;
   std::vector<std::string_view> external_files_;
+  std::vector<std::string_view> unreadable_;
   std::vector<wire::Message> spine_;
   std::int64_t ir_version_ = 0;
   std::string_view producer_name_;

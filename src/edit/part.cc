@@ -111,6 +111,11 @@ void PartWriter::FindUses(const Part& part) {
       ends_[Index(id)] = true;
     }
   }
+  // A weight may be an output itself.
+  for (const std::string& name : part.outputs) {
+    const ValueId value = ValueNamed(name);
+    if (value != kNo<ValueId>) used_[Index(value)] = true;
+  }
   for (const Initializer& tensor : model_.initializers()) {
     if (!IsOfMain(model_, tensor.value)) continue;
     const bool kept = used_[Index(tensor.value)];
@@ -152,13 +157,14 @@ void PartWriter::Call(NodeId node) {
   }
 }
 
+ValueId PartWriter::ValueNamed(std::string_view name) const {
+  const NameId id = model_.FindName(name);
+  return id == kNo<NameId> || Index(id) >= named_.size() ? kNo<ValueId>
+                                                         : named_[Index(id)];
+}
+
 bool PartWriter::Keeps(const GraphEdit::Part& field, const Part& part) const {
-  const auto value = [&] {
-    const NameId name = model_.FindName(field.name);
-    return name == kNo<NameId> || Index(name) >= named_.size()
-               ? kNo<ValueId>
-               : named_[Index(name)];
-  };
+  const auto value = [&] { return ValueNamed(field.name); };
   const auto is_kept_weight = [&](ValueId id) {
     return id != kNo<ValueId> && used_[Index(id)] &&
            model_.InitializerOf(id) != nullptr;
@@ -197,12 +203,10 @@ std::vector<PartValue> PartWriter::AppendValues(
   std::vector<PartValue> values;
   std::string encoded;
   for (const std::string& name : names) {
-    const NameId id = model_.FindName(name);
-    const bool known = id != kNo<NameId> && Index(id) < named_.size() &&
-                       named_[Index(id)] != kNo<ValueId>;
-    const protobuf::TensorType type =
-        known ? TensorTypeOf(shapes, named_[Index(id)])
-              : protobuf::TensorType();
+    const ValueId value = ValueNamed(name);
+    const protobuf::TensorType type = value != kNo<ValueId>
+                                          ? TensorTypeOf(shapes, value)
+                                          : protobuf::TensorType();
     const Bytes info = edit_.InfoOf(name);
     wire::AppendLengthDelimited(encoded, field,
                                 protobuf::BuildValueInfo(name, info, type));

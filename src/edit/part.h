@@ -53,6 +53,7 @@ class PartWriter {
   void FindUses(const Part& part);
   void UseNode(NodeId node);
   void Call(NodeId node);
+  ValueId ValueNamed(std::string_view name) const;  // kNo: none
   bool Keeps(const GraphEdit::Part& field, const Part& part) const;
   std::vector<PartValue> AppendValues(std::uint32_t field,
                                       const std::vector<std::string>& names,

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include "onnx_tag/model.h"
+
 namespace onnx_tag::model {
 namespace {
 
@@ -63,6 +65,10 @@ Kind KindOfField(Kind message, std::uint32_t number) {
           return Kind::kIntegers;
         case 4:  // float_data
           return Kind::kFixed32s;
+        case 5:   // int32_data
+        case 7:   // int64_data
+        case 11:  // uint64_data
+          return Kind::kNumbers;
         case 10:  // double_data
           return Kind::kFixed64s;
         case 13:  // external_data
@@ -106,17 +112,24 @@ int Deeper(const Field& field, int depth) {
   return depth + 1;
 }
 
-void CheckTensorField(const Field& field, int depth) {
-  CheckField(field, KindOfField(Kind::kTensor, field.number), depth);
+void CheckTensorField(const Field& field, int depth, bool& unreadable) {
+  CheckField(field, KindOfField(Kind::kTensor, field.number), depth,
+             unreadable);
 }
 
-void CheckField(const Field& field, Kind kind, int depth) {
+void CheckField(const Field& field, Kind kind, int depth, bool& unreadable) {
   if (!field.IsBytes()) return;
   switch (kind) {
     case Kind::kOther:
       return;
     case Kind::kIntegers:
       wire::ForEachVarint(field, [](std::uint64_t) {});
+      return;
+    case Kind::kNumbers:
+      if (field.bytes.size() <= Initializer::kMostSmall &&
+          !wire::TryForEachVarint(field, [](std::uint64_t) {})) {
+        unreadable = true;
+      }
       return;
     case Kind::kFixed32s:
       CheckLength(field, 4);
@@ -130,11 +143,11 @@ void CheckField(const Field& field, Kind kind, int depth) {
   const int inside = Deeper(field, depth);
   FieldReader reader(field.bytes, inside);
   for (Field part; reader.Next(part);) {
-    CheckField(part, KindOfField(kind, part.number), inside);
+    CheckField(part, KindOfField(kind, part.number), inside, unreadable);
   }
 }
 
-bool CheckAttribute(const Field& field, int depth) {
+bool CheckAttribute(const Field& field, int depth, bool& unreadable) {
   constexpr std::uint32_t kG = 6;
   constexpr std::uint32_t kGraphs = 11;
   const int inside = Deeper(field, depth);
@@ -144,7 +157,8 @@ bool CheckAttribute(const Field& field, int depth) {
     if (part.number == kG || part.number == kGraphs) {
       holds_graph |= part.IsBytes();
     } else {
-      CheckField(part, KindOfField(Kind::kAttribute, part.number), inside);
+      CheckField(part, KindOfField(Kind::kAttribute, part.number), inside,
+                 unreadable);
     }
   }
   return holds_graph;

@@ -38,6 +38,7 @@ void ModelReader::ReadTensorHeader(const Field& whole, Initializer& tensor,
   const int inside = Deeper(whole, depth);
   std::vector<std::int64_t> dims;
   bool external = false;
+  bool unreadable = false;
   std::string_view location;
   FieldReader reader(whole.bytes, inside);
   for (Field field; reader.Next(field);) {
@@ -56,11 +57,14 @@ void ModelReader::ReadTensorHeader(const Field& whole, Initializer& tensor,
       if (Is(field, onnx::TensorProto::kRawData)) {
         tensor.uniform = IsUniform(field.bytes);
       }
-      model::CheckTensorField(field, inside);
+      model::CheckTensorField(field, inside, unreadable);
     }
   }
   tensor.external = external;
-  if (!external && whole.bytes.size() <= Initializer::kMostSmall) {
+  if (unreadable) {
+    model_.unreadable_.push_back(name == kNo<NameId> ? std::string_view()
+                                                     : model_.Name(name));
+  } else if (!external && whole.bytes.size() <= Initializer::kMostSmall) {
     tensor.small = whole.bytes;
   }
   tensor.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
@@ -95,7 +99,8 @@ void ModelReader::ReadSparseInitializer(const Field& whole, GraphId graph,
     if (Is(field, onnx::SparseTensorProto::kValues)) {
       ReadTensorHeader(field, tensor, name, inside);
     } else if (Is(field, onnx::SparseTensorProto::kIndices)) {
-      model::CheckField(field, model::MessageKind::kTensor, inside);
+      bool unread = false;  // indices are not needed
+      model::CheckField(field, model::MessageKind::kTensor, inside, unread);
     } else if (field.number == onnx::SparseTensorProto::kDims) {
       AppendInts(field, dims);
     }

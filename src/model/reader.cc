@@ -37,7 +37,9 @@ Model ModelReader::Read() {
     ReadModelProto();
   } catch (const wire::WireError& error) {
     const std::string other = WhatElseItIs(bytes_);
-    if (!other.empty()) Fail(ErrorKind::kInput, "not an ONNX model: {}", other);
+    if (!other.empty()) {
+      Fail(ErrorKind::kInput, "not an ONNX model: {}", Ours{other});
+    }
     Fail(ErrorKind::kInput, "not an ONNX model: {} ({})", error.what(),
          WhereAmI(error.position()));
   }
@@ -86,9 +88,9 @@ void ModelReader::ReadModelProto() {
   if (!has_graph) {
     const std::string other = WhatElseItIs(bytes_);
     Fail(ErrorKind::kInput, "not an ONNX model: {}",
-         !other.empty()   ? other
-         : bytes_.empty() ? "the file is empty"
-                          : "the file has no graph");
+         Ours{!other.empty()   ? other
+              : bytes_.empty() ? "the file is empty"
+                               : "the file has no graph"});
   }
 }
 
@@ -190,6 +192,7 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
   NameId op_type = kNo<NameId>;
   NameId domain = kNo<NameId>;
   std::string_view name;
+  bool unreadable = false;
   FieldReader reader(place.bytes, place.depth);
   for (Field field; reader.Next(field);) {
     if (!field.IsBytes()) continue;
@@ -212,7 +215,7 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
         break;
       case onnx::NodeProto::kAttribute:
         // Checks attributes of any operator, not only of If, Loop and Scan.
-        if (model::CheckAttribute(field, place.depth)) {
+        if (model::CheckAttribute(field, place.depth, unreadable)) {
           with_graphs.push_back(field);
         }
         break;
@@ -228,6 +231,12 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
       default:
         break;
     }
+  }
+  if (unreadable) {
+    model_.unreadable_.push_back(
+        scratch_outputs_.empty()
+            ? name
+            : model_.names_[MakeId<NameId>(Index(scratch_outputs_.front()))]);
   }
   Node& node = model_.nodes_[id];
   node.name = name;
@@ -286,6 +295,7 @@ void ModelReader::ReadFunction(const Place& place) {
   model_.graphs_[body].function =
       static_cast<std::uint32_t>(model_.functions_.size());
   Function function;
+  bool unreadable = false;
   function.body = body;
   function.bytes = place.bytes;
   model_.functions_.push_back(function);
@@ -318,7 +328,8 @@ void ModelReader::ReadFunction(const Place& place) {
         model::CheckField(field, MessageKind::kOpset, place.depth);
         break;
       case onnx::FunctionProto::kAttributeProto:
-        model::CheckField(field, MessageKind::kAttribute, place.depth);
+        model::CheckField(field, MessageKind::kAttribute, place.depth,
+                          unreadable);
         break;
       case onnx::FunctionProto::kMetadataProps:
         function.metadata.push_back(ReadEntry(field, place.depth));
@@ -327,6 +338,7 @@ void ModelReader::ReadFunction(const Place& place) {
         break;
     }
   }
+  if (unreadable) model_.unreadable_.push_back(function.name);
   model_.graphs_[body].name = function.name;
   model_.functions_[model_.graphs_[body].function] = std::move(function);
 }

@@ -192,6 +192,7 @@ Bytes Attributes::Tensor(std::string_view name) const {
 SmallTensor ReadSmallTensor(Bytes bytes) {
   SmallTensor tensor;
   std::vector<Number> numbers;
+  bool readable = true;
   Bytes raw;
   FieldReader reader(bytes);
   for (Field field; reader.Next(field);) {
@@ -212,7 +213,7 @@ SmallTensor ReadSmallTensor(Bytes bytes) {
     } else if (field.number == onnx::TensorProto::kInt64Data ||
                field.number == onnx::TensorProto::kInt32Data) {
       if (field.bytes.size() > 10 * kMostElements) continue;
-      wire::ForEachVarint(field, [&](std::uint64_t number) {
+      readable &= wire::TryForEachVarint(field, [&](std::uint64_t number) {
         numbers.push_back(
             tensor.data_type == kFloat16
                 ? NumberOf(HalfOf(static_cast<std::uint16_t>(number)))
@@ -225,7 +226,7 @@ SmallTensor ReadSmallTensor(Bytes bytes) {
   if (raw.size() <= 8 * kMostElements) {
     AppendRaw(tensor.data_type, raw, numbers);
   }
-  if (numbers.size() == elements) {
+  if (readable && numbers.size() == elements) {
     tensor.numbers = NumbersOf(std::move(numbers));
   }
   return tensor;

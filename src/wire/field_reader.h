@@ -104,9 +104,10 @@ const char* ParseVarint(const char* at, const char* end, std::uint64_t& value);
 [[noreturn]] void FailInPacked(const char* position);
 
 // Calls `use` with each number of a repeated integer field, packed or not. For
-// protobuf and for us, a field of another type contains no numbers.
+// protobuf and for us, a field of another type contains no numbers. False where
+// a packed field ends inside a number.
 template <typename Use>
-void ForEachVarint(const Field& field, Use&& use) {
+bool TryForEachVarint(const Field& field, Use&& use) {
   if (field.type == WireType::kVarint) {
     use(field.varint);
   } else if (field.type == WireType::kLengthDelimited) {
@@ -115,10 +116,17 @@ void ForEachVarint(const Field& field, Use&& use) {
     while (at != end) {
       std::uint64_t value = 0;
       at = ParseVarint(at, end, value);
-      if (at == nullptr) FailInPacked(field.whole.data());
+      if (at == nullptr) return false;
       use(value);
     }
   }
+  return true;
+}
+
+// The same, but throws there.
+template <typename Use>
+void ForEachVarint(const Field& field, Use&& use) {
+  if (!TryForEachVarint(field, use)) FailInPacked(field.whole.data());
 }
 
 }  // namespace onnx_tag::wire

@@ -161,7 +161,7 @@ TEST_F(CarryTest, ARecordOfNewNamesIsCheckedBeforeItIsUndone) {
   folder_.Write("stale.onnx", model.SerializeAsString());
   const CliResult strip =
       RunCli({"strip", In("stale.onnx"), "-o", In("broken.onnx")});
-  EXPECT_EQ(strip.exit, 3);
+  EXPECT_EQ(strip.exit, 4);
   EXPECT_THAT(strip.err, HasSubstr("stale.onnx: its record of renamed"));
   EXPECT_THAT(strip.err, HasSubstr("that name is taken"));
   EXPECT_FALSE(std::filesystem::exists(In("broken.onnx")));

@@ -7,6 +7,7 @@
 #include "commands/commands.h"
 #include "commands/read/coverage.h"
 #include "commands/read/nodes.h"
+#include "commands/read/open_model.h"
 #include "commands/read/tagged_model.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"
@@ -205,7 +206,7 @@ Result RunCheck(const CheckOptions& options, Terminal& terminal) {
     }
     checked = CheckSidecarAlone(options);
   } else {
-    file.emplace(ModelFile::Open(options.model));
+    file.emplace(OpenModel(options.model, terminal));
     checked = CheckModel(options, *file);
   }
   if (checked.tags_from == TaggedModel::kMapped) {

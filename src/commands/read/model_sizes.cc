@@ -42,10 +42,11 @@ void MarkSymbols(const sizes::Formulas& formulas, sizes::Dim dim,
 std::optional<sizes::ModelSizes> SizesOf(
     const TaggedModel& model, std::span<const sizes::GivenShape> shapes) {
   if (model.model() == nullptr) return std::nullopt;
-  const sizes::Shapes inferred(*model.model(), shapes);
-  return sizes::CountSizes(
-      *model.model(), model.tagging(), inferred,
-      sizes::Assumptions(*model.model(), inferred, shapes));
+  return model.file()->Map([&](const Model& file) {
+    const sizes::Shapes inferred(file, shapes);
+    return sizes::CountSizes(file, model.tagging(), inferred,
+                             sizes::Assumptions(file, inferred, shapes));
+  });
 }
 
 ModelCosts::ModelCosts(const TaggedModel& model,

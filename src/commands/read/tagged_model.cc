@@ -6,6 +6,7 @@
 
 #include "base/interner.h"
 #include "commands/output/destinations.h"
+#include "commands/read/open_model.h"
 #include "exporters/source_lines.h"
 #include "hierarchy/module_map.h"
 #include "io/mapped_file.h"
@@ -144,7 +145,7 @@ TaggedModel TaggedModel::Load(const std::string& path,
   TaggedModel result;
   const std::string_view remap = OptionToMap(options);
   if (!IsSidecarName(path)) {
-    result.file_ = std::make_unique<const ModelFile>(ModelFile::Open(path));
+    result.file_ = std::make_unique<const ModelFile>(OpenModel(path, terminal));
     AddModelInputs(*result.file_, result.inputs_);
     AddFactFiles(options.mapping, result.inputs_);
     result.inputs_.Add(options.sidecar, "--sidecar");

@@ -10,6 +10,7 @@
 #include "commands/commands.h"
 #include "commands/read/modules.h"
 #include "commands/read/nodes.h"
+#include "commands/read/open_model.h"
 #include "commands/read/tagged_model.h"
 #include "mapping/observed_mapping.h"
 #include "model/model_file.h"
@@ -300,11 +301,11 @@ Result ExplainNode(const Model& model, const Tagging& tagging, NodeId node,
   return result;
 }
 
-Result RunExplain(const ExplainOptions& options, Terminal&) {
+Result RunExplain(const ExplainOptions& options, Terminal& terminal) {
   MappingOptions mapping = options.mapping;
   mapping.frames = options.frames;
   const MappingFacts facts = ReadFacts(mapping);
-  const ModelFile file = ModelFile::Open(options.model);
+  const ModelFile file = OpenModel(options.model, terminal);
   const NodeId node = SelectNode(file.model(), options.node);
   const auto [tagging, explanation] = file.Map([&](const Model& model) {
     return MapAndExplain(model, mapping, facts, node);

@@ -6,6 +6,7 @@
 #include "commands/commands.h"
 #include "commands/output/destinations.h"
 #include "commands/read/coverage.h"
+#include "commands/read/open_model.h"
 #include "commands/read/tagged_model.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"
@@ -170,11 +171,11 @@ Result List() {
 
 }  // namespace
 
-Result RunStrategies(const StrategiesOptions& options, Terminal&) {
+Result RunStrategies(const StrategiesOptions& options, Terminal& terminal) {
   if (options.model.empty()) return List();
   // Files that cannot be read are wrong usage, whoever they are for.
   const MappingFacts facts = ReadFacts(options.mapping);
-  const ModelFile file = ModelFile::Open(options.model);
+  const ModelFile file = OpenModel(options.model, terminal);
   const std::vector<Outcome> outcomes = file.Map([&](const Model& model) {
     return RunAll(model, options.mapping, facts);
   });

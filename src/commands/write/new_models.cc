@@ -36,6 +36,10 @@ Release ReleaserOf(const ModelFile& file) {
   };
 }
 
+sizes::Shapes ShapesOf(const ModelFile& file) {
+  return file.Map([](const Model& model) { return sizes::Shapes(model, {}); });
+}
+
 const ModelFile& ModelToWrite(const TaggedModel& model,
                               const std::string& path) {
   if (model.file() == nullptr) {

@@ -31,6 +31,8 @@ void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
 // Tells the system that the pages of a file will not be read again soon.
 Release ReleaserOf(const ModelFile& file);
 
+sizes::Shapes ShapesOf(const ModelFile& file);
+
 // The model of a command that writes. Throws Error(kUsage) for a sidecar.
 const ModelFile& ModelToWrite(const TaggedModel& model,
                               const std::string& path);

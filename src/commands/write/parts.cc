@@ -29,18 +29,39 @@ struct CutPart {
   std::unique_ptr<const edit::PartWriter> writer;
 };
 
-// The part of `nodes`, closed so that it runs on its own. Where it cannot be
-// cut out, says why and gives nothing. `name` is for messages.
+// Outputs of the model that no node makes: inputs and weights.
+struct Passed {
+  std::vector<std::string> inputs;  // those of `outputs` that are inputs
+  std::vector<std::string> outputs;
+};
+
+Passed FindPassed(const Model& model) {
+  Passed passed;
+  for (const ValueId output : model[GraphId{0}].outputs) {
+    if (output == kNo<ValueId> || model.Producer(output) != kNo<NodeId>) {
+      continue;
+    }
+    const std::string name(model.ValueName(output));
+    if (model.InitializerOf(output) == nullptr) passed.inputs.push_back(name);
+    passed.outputs.push_back(name);
+  }
+  return passed;
+}
+
+// The part of `nodes`, closed so that it runs on its own, with what it passes
+// on. Where it cannot be cut out, says why and gives nothing. `name` is for
+// messages.
 std::optional<CutPart> CutPartOut(const TaggedModel& model,
                                   const sizes::Shapes& shapes,
                                   const std::vector<NodeId>& nodes,
-                                  const std::string& name, Terminal& terminal) {
+                                  const std::string& name, Terminal& terminal,
+                                  const Passed& passed = {}) {
   const Cut cut = CutOut(model, nodes, CutBy::kOurselves);
   std::vector<std::string> obstacles;
   for (const Cut::Obstacle& obstacle : cut.obstacles) {
     obstacles.push_back(NodeLine(model.nodes(), obstacle.node, obstacle.why));
   }
-  if (obstacles.empty() && cut.outputs.empty()) {
+  if (obstacles.empty() && cut.outputs.empty() && passed.outputs.empty()) {
     obstacles.emplace_back("nothing comes out of this part");
   }
   if (!obstacles.empty()) {
@@ -53,6 +74,13 @@ std::optional<CutPart> CutPartOut(const TaggedModel& model,
   for (const NodeId node : cut.nodes) part.nodes[whole[node].index] = true;
   part.inputs = cut.inputs;
   part.outputs = cut.outputs;
+  for (const std::string& input : passed.inputs) {
+    if (!std::count(part.inputs.begin(), part.inputs.end(), input)) {
+      part.inputs.push_back(input);
+    }
+  }
+  part.outputs.insert(part.outputs.end(), passed.outputs.begin(),
+                      passed.outputs.end());
   CutPart result;
   result.nodes = cut.nodes.size();
   result.between = cut.between.size();
@@ -285,17 +313,6 @@ std::string PathOfPart(const SplitOptions& options, std::size_t part) {
                           fmt::format("part{}", part));
 }
 
-void RefuseInputOnlyOutputs(const Model& model) {
-  for (const ValueId output : model[GraphId{0}].outputs) {
-    if (output == kNo<ValueId> || model.Producer(output) != kNo<NodeId>) {
-      continue;
-    }
-    Fail(ErrorKind::kInput,
-         "the output {} is an input or a weight, which no part makes",
-         model.ValueName(output));
-  }
-}
-
 }  // namespace
 
 Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
@@ -311,7 +328,7 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
     return result;
   }
   WarnOfGuesses(model, nodes, options.source, terminal);
-  const sizes::Shapes shapes(file.model(), {});
+  const sizes::Shapes shapes = ShapesOf(file);
   const std::optional<CutPart> part =
       CutPartOut(model, shapes, nodes, options.module, terminal);
   if (!part) {
@@ -337,7 +354,6 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
-  RefuseInputOnlyOutputs(file.model());
   const std::optional<PartPlan> plan = PlanOf(options, model);
   std::vector<std::string> starts = {""};  // the modules that begin the parts
   std::vector<NodeId> behind;              // what decides where the cuts are
@@ -361,7 +377,7 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
     nodes = NodesOfParts(model, borders);
   }
   WarnOfGuesses(model, behind, options.source, terminal);
-  const sizes::Shapes shapes(file.model(), {});
+  const sizes::Shapes shapes = ShapesOf(file);
   Result result;
   std::vector<CutPart> parts;
   std::vector<NewModel> models;
@@ -375,7 +391,8 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
       return result;
     }
     std::optional<CutPart> part =
-        CutPartOut(model, shapes, nodes[i], name, terminal);
+        CutPartOut(model, shapes, nodes[i], name, terminal,
+                   i + 1 == nodes.size() ? FindPassed(file.model()) : Passed());
     if (!part) {
       result.exit_code = ExitCode::kFindings;
       return result;

@@ -1,6 +1,6 @@
 #include "commands/commands.h"
 #include "commands/output/destinations.h"
-#include "model/model_file.h"
+#include "commands/read/open_model.h"
 #include "onnx_tag/error.h"
 #include "tagging/renames.h"
 #include "tagging/tag_format.h"
@@ -9,10 +9,10 @@
 namespace onnx_tag {
 
 Result RunStrip(const StripOptions& options, Terminal& terminal) {
-  const ModelFile file = ModelFile::Open(options.model);
+  const ModelFile file = OpenModel(options.model, terminal);
   const std::string fault = ReadRenames(file.model()).fault;
   if (!fault.empty()) {
-    Fail(ErrorKind::kInput,
+    Fail(ErrorKind::kOutput,
          "{}: its record of renamed initializers ({}) does not fit the file: "
          "{}\n  strip the file that `weights --rename` wrote, before another "
          "program changes it",

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "commands/read/coverage.h"
+#include "commands/read/open_model.h"
 #include "commands/read/tagged_model.h"
 #include "io/folder.h"
 #include "io/mapped_file.h"
@@ -217,7 +218,10 @@ void TagFile(const std::string& input, const Destinations& destinations,
     return MapNodes(model, options.mapping, facts);
   });
   tagging.options = OptionsDigest(options, facts.digests);
-  report.warnings = ExternalDataWarnings(file);
+  report.warnings = ReadingWarnings(file.model());
+  for (std::string& warning : ExternalDataWarnings(file)) {
+    report.warnings.push_back(std::move(warning));
+  }
   for (const std::string& note : tagging.notes) {
     report.warnings.push_back(Message("{}", Short{note, kLongestNote}));
   }

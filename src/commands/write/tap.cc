@@ -429,11 +429,11 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
-  const sizes::Shapes shapes(file.model(), {});
+  const sizes::Shapes shapes = ShapesOf(file);
   const Taps taps = FindTaps(options, file.model(), model.tagging(), shapes);
   for (const Skipped& skipped : taps.skipped) {
-    terminal.Note("{}: {}", model.tagging().modules.Shown(skipped.module),
-                  skipped.why);
+    terminal.Note("{}: {}: {}", ShownInput(options.model),
+                  model.tagging().modules.Shown(skipped.module), skipped.why);
   }
   Result result;
   if (taps.list.empty()) {

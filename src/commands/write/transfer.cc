@@ -10,6 +10,7 @@
 #include "commands/commands.h"
 #include "commands/output/destinations.h"
 #include "commands/read/coverage.h"
+#include "commands/read/open_model.h"
 #include "commands/read/tagged_model.h"
 #include "commands/write/tag_file.h"
 #include "mapping/laws.h"
@@ -103,7 +104,7 @@ Result RunTransfer(const TransferOptions& options, Terminal& terminal) {
   TagSourceOptions source = options.source;
   source.mapping.frames = options.tag.mapping.frames;
   const TaggedModel from = TaggedModel::Load(options.from, source, terminal);
-  const ModelFile file = ModelFile::Open(options.tag.models.front());
+  const ModelFile file = OpenModel(options.tag.models.front(), terminal);
   Transferred transferred = file.Map([&](const Model& model) {
     return TransferOrMap({from.nodes(), from.model()}, from.tagging(), model,
                          options.tag.mapping);

@@ -197,7 +197,7 @@ Result Rename(const WeightsOptions& options, const TaggedModel& model,
   const Model& file = *model.model();
   for (const MetadataEntry& entry : file.metadata()) {
     if (entry.key != keys::kRenamed && entry.key != keys::kLayout) continue;
-    Fail(ErrorKind::kInput,
+    Fail(ErrorKind::kOutput,
          "{}: {}\n  make it as it was first: onnx-tag strip {}", options.model,
          entry.key == keys::kRenamed
              ? "its initializers were renamed before"
