@@ -1,6 +1,7 @@
 """The Model Explorer extension, with the real package where it is installed."""
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, Dict
 
@@ -58,3 +59,29 @@ def test_model_explorer_loads_the_extension() -> None:
     manager = ExtensionManager(["onnx_tag.model_explorer"])
     manager.load_extensions()
     assert "onnx_tag" in {extension.metadata.id for extension in manager.extensions}
+
+
+def test_work_grows_with_the_branches(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lines_for(count: int) -> int:
+        nodes = [{"graph": "", "index": i, "op": "If", "inputs": ["x"], "outputs": [f"v{i}"]} for i in range(count)]
+        nodes += [{"graph": f"{i}:then_branch", "index": 0, "op": "Relu", "inputs": ["x"], "outputs": ["y"]}
+                  for i in range(count)]
+        many: Dict[str, Any] = {"model": {"file": "m.onnx"}, "modules": [], "nodes": nodes}
+        monkeypatch.setattr(model_explorer, "sidecar_of", lambda path: many)
+        lines = 0
+
+        def trace(frame: Any, event: str, argument: Any) -> Any:
+            nonlocal lines
+            lines += 1
+            return trace
+
+        sys.settrace(trace)
+        try:
+            graphs = model_explorer.OnnxTagAdapter().convert("m.onnx", {})["graphs"]
+        finally:
+            sys.settrace(None)
+        assert len(graphs) == count + 1
+        assert graphs[0].nodes[3].subgraphIds == ["3:then_branch"]
+        return lines
+
+    assert lines_for(400) < 2.2 * lines_for(200)

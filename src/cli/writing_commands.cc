@@ -119,7 +119,7 @@ const Command kTag = {
     "tag", "MODEL... [options]",
     "write the module of each node into the model and a JSON file",
     "  onnx-tag model.onnx\n"
-    "  onnx-tag model.onnx -o out/tagged.onnx --data link\n"
+    "  onnx-tag model.onnx -o out/tagged.onnx --data copy\n"
     "  onnx-tag model.onnx --in-place --min-coverage 95\n"
     "  onnx-tag big.onnx --sidecar-only\n"
     "  onnx-tag *.onnx --out-dir out --json\n"
@@ -299,7 +299,7 @@ const Command kExtract = {
     "write one module as a model of its own",
     "  onnx-tag extract model.onnx --module encoder.layer.0 -o layer.onnx\n"
     "  onnx-tag extract big.onnx --module encoder -o out/encoder.onnx "
-    "--data link\n",
+    "--data copy\n",
     ParseExtract};
 
 static Invocation ParseSplit(CLI::App& app, Words words) {

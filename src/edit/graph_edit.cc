@@ -29,7 +29,7 @@ std::string_view FirstText(Bytes message) {
   return text;
 }
 
-std::optional<GraphEdit::Kind> KindInGraph(std::uint32_t number) {
+GraphEdit::Kind KindInGraph(std::uint32_t number) {
   switch (number) {
     case GraphProto::kNode:
       return GraphEdit::Kind::kNode;
@@ -45,11 +45,11 @@ std::optional<GraphEdit::Kind> KindInGraph(std::uint32_t number) {
     case kQuantizationAnnotation:
       return GraphEdit::Kind::kAnnotation;
     default:
-      return std::nullopt;
+      return GraphEdit::Kind::kOther;
   }
 }
 
-std::optional<GraphEdit::Kind> KindInModel(std::uint32_t number) {
+GraphEdit::Kind KindInModel(std::uint32_t number) {
   switch (number) {
     case ModelProto::kFunctions:
       return GraphEdit::Kind::kFunction;
@@ -58,22 +58,22 @@ std::optional<GraphEdit::Kind> KindInModel(std::uint32_t number) {
     case ModelProto::kMetadataProps:
       return GraphEdit::Kind::kMetadata;
     default:
-      return std::nullopt;
+      return GraphEdit::Kind::kOther;
   }
 }
 
 bool HasName(GraphEdit::Kind kind) {
   return kind != GraphEdit::Kind::kNode &&
          kind != GraphEdit::Kind::kInitializer &&
-         kind != GraphEdit::Kind::kTraining;
-}
-
-bool IsInfo(GraphEdit::Kind kind) {
-  return kind == GraphEdit::Kind::kInput || kind == GraphEdit::Kind::kOutput ||
-         kind == GraphEdit::Kind::kValueInfo;
+         kind != GraphEdit::Kind::kTraining && kind != GraphEdit::Kind::kOther;
 }
 
 }  // namespace
+
+bool GraphEdit::IsInfo(Kind kind) {
+  return kind == Kind::kInput || kind == Kind::kOutput ||
+         kind == Kind::kValueInfo;
+}
 
 GraphEdit::GraphEdit(const Model& model) : model_(model) {
   const Bytes file = model.bytes();
@@ -90,43 +90,50 @@ GraphEdit::GraphEdit(const Model& model) : model_(model) {
   rewrite_.emplace(file, tree_);
 }
 
-void GraphEdit::Keep(const std::function<bool(const Part&)>& keep,
-                     const Release& release) {
+void GraphEdit::ForEach(const Model& model,
+                        const std::function<void(const Part&)>& use,
+                        const Release& release) {
+  std::uint32_t counts[static_cast<std::size_t>(Kind::kOther) + 1] = {};
+  std::uint64_t released = 0;
+  const auto give = [&](const Field& field, Kind kind, wire::MessageId in) {
+    if (!field.IsBytes()) kind = Kind::kOther;
+    use({kind, counts[static_cast<std::size_t>(kind)]++,
+         HasName(kind) ? FirstText(field.bytes) : "", field.bytes, field.whole,
+         in});
+    if (!release || kind != Kind::kInitializer) return;
+    const auto end = static_cast<std::uint64_t>(
+        field.whole.data() + field.whole.size() - model.bytes().data());
+    if (end - released < kReleaseStep) return;
+    release(released, end);
+    released = end;
+  };
   wire::MessageId graph = 0;
-  FieldReader reader(model_.bytes());
+  FieldReader reader(model.bytes());
   for (Field field; reader.Next(field);) {
-    if (Is(field, ModelProto::kGraph)) {
-      KeepInGraph({field.bytes, ++graph}, keep, release);
+    if (!Is(field, ModelProto::kGraph)) {
+      give(field, KindInModel(field.number), 0);
       continue;
     }
-    const std::optional<Kind> kind = KindInModel(field.number);
-    if (!kind || !field.IsBytes()) continue;
-    const Part part{*kind, counts_[static_cast<std::size_t>(*kind)]++,
-                    HasName(*kind) ? FirstText(field.bytes) : ""};
-    if (!keep(part)) rewrite_->Erase(0, field.whole);
+    ++graph;
+    FieldReader inner(field.bytes);
+    for (Field part; inner.Next(part);) {
+      give(part, KindInGraph(part.number), graph);
+    }
   }
 }
 
-void GraphEdit::KeepInGraph(const Place& graph,
-                            const std::function<bool(const Part&)>& keep,
-                            const Release& release) {
-  FieldReader reader(graph.bytes);
-  for (Field field; reader.Next(field);) {
-    const std::optional<Kind> kind = KindInGraph(field.number);
-    if (!kind || !field.IsBytes()) continue;
-    const Part part{*kind, counts_[static_cast<std::size_t>(*kind)]++,
-                    HasName(*kind) ? FirstText(field.bytes) : ""};
-    // An input may have the type that an output or value_info leaves out; the
-    // first that says one counts.
-    if (IsInfo(*kind)) infos_.try_emplace(part.name, field.bytes);
-    if (!keep(part)) rewrite_->Erase(graph.message, field.whole);
-    if (!release || *kind != Kind::kInitializer) continue;
-    const auto end = static_cast<std::uint64_t>(
-        field.whole.data() + field.whole.size() - model_.bytes().data());
-    if (end - released_ < kReleaseStep) continue;
-    release(released_, end);
-    released_ = end;
-  }
+void GraphEdit::Keep(const std::function<bool(const Part&)>& keep,
+                     const Release& release) {
+  ForEach(
+      model_,
+      [&](const Part& part) {
+        if (part.kind == Kind::kOther) return;
+        // An input may have the type that an output or value_info leaves out;
+        // the first that says one counts.
+        if (IsInfo(part.kind)) infos_.try_emplace(part.name, part.bytes);
+        if (!keep(part)) rewrite_->Erase(part.message, part.whole);
+      },
+      release);
 }
 
 Bytes GraphEdit::InfoOf(std::string_view value) const {

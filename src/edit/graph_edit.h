@@ -27,7 +27,7 @@ namespace onnx_tag::edit {
 
 class GraphEdit {
  public:
-  // A field that may be left out.
+  // A field of the file, or of its main graph.
   enum class Kind {
     kNode,
     kInitializer,  // dense or sparse
@@ -38,18 +38,31 @@ class GraphEdit {
     kFunction,
     kTraining,
     kMetadata,  // of the model
+    kOther,     // never left out
   };
   struct Part {
     Kind kind;
-    std::uint32_t index;    // among those of its kind, in file order
-    std::string_view name;  // of the value; of metadata, the key
+    std::uint32_t index;      // among those of its kind, in file order
+    std::string_view name;    // of the value; of metadata, the key
+    Bytes bytes;              // the encoded message
+    Bytes whole;              // and its tag and length
+    wire::MessageId message;  // what it is a field of: 0 is the file
   };
+
+  // Calls `use` with every field but the graph, in file order. `release` is
+  // told what the walk has left behind.
+  static void ForEach(const Model& model,
+                      const std::function<void(const Part&)>& use,
+                      const Release& release = {});
+
+  // Whether it is a ValueInfoProto.
+  static bool IsInfo(Kind kind);
 
   // `model` must outlive this.
   explicit GraphEdit(const Model& model);
 
-  // Walks the main graph once and leaves out what `keep` says no to. `release`
-  // is told what the walk has left behind.
+  // Walks over the file once and leaves out what `keep` says no to; it is not
+  // asked of kOther.
   void Keep(const std::function<bool(const Part&)>& keep,
             const Release& release = {});
 
@@ -67,21 +80,11 @@ class GraphEdit {
   void Write(wire::Rewrite::Sink& sink) const;
 
  private:
-  struct Place {
-    Bytes bytes;
-    wire::MessageId message;
-  };
-  void KeepInGraph(const Place& graph,
-                   const std::function<bool(const Part&)>& keep,
-                   const Release& release);
-
   const Model& model_;
   std::vector<wire::Message> tree_;  // the file, and each piece of its graph
   std::optional<wire::Rewrite> rewrite_;
   std::unordered_map<std::string_view, Bytes> infos_;
   std::string appended_;
-  std::uint32_t counts_[9] = {};
-  std::uint64_t released_ = 0;
 };
 
 }  // namespace onnx_tag::edit

@@ -1,8 +1,14 @@
 #include "edit/part.h"
 
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "model/field_kinds.h"
 #include "model/onnx_fields.h"
 #include "tagging/tag_format.h"
 #include "wire/encoding.h"
+#include "wire/field_reader.h"
 
 namespace onnx_tag::edit {
 namespace {
@@ -71,130 +77,262 @@ protobuf::TensorType TensorTypeOf(const sizes::Shapes& shapes, ValueId value) {
   return type;
 }
 
-PartWriter::PartWriter(const Model& model, const sizes::Shapes& shapes,
-                       const Part& part, const Release& release)
-    : model_(model), edit_(model) {
-  FindUses(part);
-  edit_.Keep([&](const GraphEdit::Part& field) { return Keeps(field, part); },
-             release);
-  inputs_ = AppendValues(onnx::GraphProto::kInput, part.inputs, shapes);
-  outputs_ = AppendValues(onnx::GraphProto::kOutput, part.outputs, shapes);
-  edit_.Finish();
-}
-
-void PartWriter::FindUses(const Part& part) {
-  used_.assign(model_.value_count(), false);
-  made_.assign(model_.value_count(), false);
-  called_.assign(model_.functions().size(), false);
-  for (std::size_t i = 0; i < called_.size(); ++i) {
-    functions_[model_.functions()[i].name].push_back(i);
+PartSource::PartSource(const Model& model, const Release& release)
+    : model_(model) {
+  using Kind = GraphEdit::Kind;
+  wire::FieldReader reader(model.bytes());
+  for (wire::Field field; reader.Next(field);) {
+    if (!model::Is(field, onnx::ModelProto::kGraph)) continue;
+    graph_begin_ =
+        static_cast<std::uint64_t>(field.whole.data() - model.bytes().data());
+    break;
   }
-  const std::vector<NodeId>& nodes = model_[GraphId{0}].nodes;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!part.nodes[i]) continue;
-    UseNode(nodes[i]);
-    for (const ValueId output : model_.Outputs(nodes[i])) {
-      if (output != kNo<ValueId>) made_[Index(output)] = true;
-    }
+  GraphEdit::ForEach(
+      model,
+      [&](const GraphEdit::Part& field) {
+        if (GraphEdit::IsInfo(field.kind)) {
+          infos_.try_emplace(field.name, field.bytes);
+        }
+        switch (field.kind) {
+          case Kind::kNode:
+            nodes_.push_back(field.whole);
+            break;
+          case Kind::kInitializer:
+            initializers_.push_back(field.whole);
+            break;
+          case Kind::kInput:
+            inputs_.emplace(field.name, field.whole);
+            break;
+          case Kind::kValueInfo:
+            value_infos_.emplace(field.name, field.whole);
+            break;
+          case Kind::kAnnotation:
+            annotations_.emplace(field.name, field.whole);
+            break;
+          case Kind::kFunction:
+            functions_.push_back(field.whole);
+            break;
+          case Kind::kOutput:
+          case Kind::kTraining:
+            break;
+          case Kind::kMetadata:
+            // That record counts messages of the whole file.
+            if (field.name != keys::kLayout) rest_.push_back(field.whole);
+            break;
+          case Kind::kOther:
+            (field.message == 0 ? rest_ : rest_of_graph_)
+                .push_back(field.whole);
+            break;
+        }
+      },
+      release);
+  for (std::size_t i = 0; i < model.functions().size(); ++i) {
+    by_name_[model.functions()[i].name].push_back(i);
   }
-  for (const ValueId id : AllIds<ValueId>(model_.value_count())) {
-    const std::size_t name = Index(model_[id].name);
-    if (!IsOfMain(model_, id)) continue;
+  for (const ValueId id : AllIds<ValueId>(model.value_count())) {
+    const std::size_t name = Index(model[id].name);
+    if (!IsOfMain(model, id)) continue;
     if (name >= named_.size()) named_.resize(name + 1, kNo<ValueId>);
     named_[name] = id;
   }
-  ends_.assign(named_.size(), false);
-  for (const auto* names : {&part.inputs, &part.outputs}) {
-    for (const std::string& name : *names) {
-      const NameId id = model_.FindName(name);
-      if (id == kNo<NameId> || Index(id) >= ends_.size()) continue;
-      ends_[Index(id)] = true;
-    }
-  }
-  // A weight may be an output itself.
-  for (const std::string& name : part.outputs) {
-    const ValueId value = ValueNamed(name);
-    if (value != kNo<ValueId>) used_[Index(value)] = true;
-  }
-  for (const Initializer& tensor : model_.initializers()) {
-    if (!IsOfMain(model_, tensor.value)) continue;
-    const bool kept = used_[Index(tensor.value)];
-    kept_.push_back(kept);
-    weights_ += kept;
+  constexpr std::uint32_t kNone = 0xffffffff;
+  first_weight_.assign(model.value_count(), kNone);
+  for (const Initializer& tensor : model.initializers()) {
+    if (!IsOfMain(model, tensor.value)) continue;
+    std::uint32_t& first = first_weight_[Index(tensor.value)];
+    const auto own = static_cast<std::uint32_t>(next_weight_.size());
+    next_weight_.push_back(std::exchange(first, own));
   }
 }
 
-void PartWriter::UseNode(NodeId node) {
-  ForEachInside(model_, node, [&](NodeId inner) {
-    for (const ValueId input : model_.Inputs(inner)) {
-      if (input != kNo<ValueId>) used_[Index(input)] = true;
-    }
-    ForEachReturned(model_, inner, [&](ValueId value) {
-      if (value != kNo<ValueId>) used_[Index(value)] = true;
-    });
-    Call(inner);
-  });
-}
-
-// Marks the functions that `node` and their bodies call.
-void PartWriter::Call(NodeId node) {
-  if (called_.empty()) return;
-  std::vector<NodeId> open = {node};
-  while (!open.empty()) {
-    const NodeId at = open.back();
-    open.pop_back();
-    const auto named = functions_.find(model_.OpType(at));
-    if (named == functions_.end()) continue;
-    for (const std::size_t i : named->second) {
-      const Function& function = model_.functions()[i];
-      if (called_[i] || function.domain != model_.Domain(at)) continue;
-      called_[i] = true;
-      for (const NodeId inside : model_[function.body].nodes) {
-        ForEachInside(model_, inside,
-                      [&](NodeId inner) { open.push_back(inner); });
-      }
-    }
-  }
-}
-
-ValueId PartWriter::ValueNamed(std::string_view name) const {
+ValueId PartSource::ValueNamed(std::string_view name) const {
   const NameId id = model_.FindName(name);
   return id == kNo<NameId> || Index(id) >= named_.size() ? kNo<ValueId>
                                                          : named_[Index(id)];
 }
 
-bool PartWriter::Keeps(const GraphEdit::Part& field, const Part& part) const {
-  const auto value = [&] { return ValueNamed(field.name); };
-  const auto is_kept_weight = [&](ValueId id) {
-    return id != kNo<ValueId> && used_[Index(id)] &&
-           model_.InitializerOf(id) != nullptr;
-  };
-  switch (field.kind) {
-    case GraphEdit::Kind::kNode:
-      return part.nodes[field.index];
-    case GraphEdit::Kind::kInitializer:
-      return kept_[field.index];
-    case GraphEdit::Kind::kInput:
-      // Old files list weights among the inputs.
-      return is_kept_weight(value());
-    case GraphEdit::Kind::kOutput:
-    case GraphEdit::Kind::kTraining:
-      return false;
-    case GraphEdit::Kind::kValueInfo:
-    case GraphEdit::Kind::kAnnotation: {
-      const ValueId id = value();
-      if (id == kNo<ValueId>) return false;
-      if (is_kept_weight(id)) return true;
-      return made_[Index(id)] && (field.kind == GraphEdit::Kind::kAnnotation ||
-                                  !ends_[Index(model_[id].name)]);
+// What the nodes of a part use and make.
+class PartWriter::Uses {
+ public:
+  Uses(const PartSource& source, const Part& part) : source_(source) {
+    const std::vector<NodeId>& nodes = source.model_[GraphId{0}].nodes;
+    for (const std::uint32_t index : part.nodes) {
+      UseNode(nodes[index]);
+      for (const ValueId output : source.model_.Outputs(nodes[index])) {
+        if (output != kNo<ValueId>) made_.push_back(output);
+      }
     }
-    case GraphEdit::Kind::kFunction:
-      return called_[field.index];
-    case GraphEdit::Kind::kMetadata:
-      // It counts messages of the whole file.
-      return field.name != keys::kLayout;
+    // A weight may be an output itself.
+    for (const std::string& name : part.outputs) {
+      const ValueId value = source.ValueNamed(name);
+      if (value != kNo<ValueId>) used_.push_back(value);
+    }
+    for (std::vector<ValueId>* const list : {&used_, &made_}) {
+      std::sort(list->begin(), list->end());
+      list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
   }
-  return true;
+
+  const std::vector<ValueId>& used() const { return used_; }
+  const std::vector<ValueId>& made() const { return made_; }
+  const std::unordered_set<std::size_t>& called() const { return called_; }
+
+ private:
+  void UseNode(NodeId node) {
+    const Model& model = source_.model_;
+    ForEachInside(model, node, [&](NodeId inner) {
+      for (const ValueId input : model.Inputs(inner)) {
+        if (input != kNo<ValueId>) used_.push_back(input);
+      }
+      ForEachReturned(model, inner, [&](ValueId value) {
+        if (value != kNo<ValueId>) used_.push_back(value);
+      });
+      Call(inner);
+    });
+  }
+
+  // Marks the functions that `node` and their bodies call.
+  void Call(NodeId node) {
+    const Model& model = source_.model_;
+    if (source_.by_name_.empty()) return;
+    std::vector<NodeId> open = {node};
+    while (!open.empty()) {
+      const NodeId at = open.back();
+      open.pop_back();
+      const auto named = source_.by_name_.find(model.OpType(at));
+      if (named == source_.by_name_.end()) continue;
+      for (const std::size_t i : named->second) {
+        const Function& function = model.functions()[i];
+        if (function.domain != model.Domain(at) || !called_.insert(i).second) {
+          continue;
+        }
+        for (const NodeId inside : model[function.body].nodes) {
+          ForEachInside(model, inside,
+                        [&](NodeId inner) { open.push_back(inner); });
+        }
+      }
+    }
+  }
+
+  const PartSource& source_;
+  std::vector<ValueId> used_;
+  std::vector<ValueId> made_;
+  std::unordered_set<std::size_t> called_;
+};
+
+PartWriter::PartWriter(const PartSource& source, const sizes::Shapes& shapes,
+                       const Part& part, WeightPacker* packer)
+    : source_(source) {
+  const Uses uses(source, part);
+  std::vector<Bytes> file = source.rest_;
+  for (const std::size_t function : uses.called()) {
+    file.push_back(source.functions_[function]);
+  }
+  spans_ = SpansOf(std::move(file));
+  std::vector<Bytes> graph = source.rest_of_graph_;
+  for (const std::uint32_t index : part.nodes) {
+    graph.push_back(source.nodes_[index]);
+  }
+  KeepWeights(uses, graph, packer);
+  KeepInfos(uses, part, graph);
+  graph_spans_ = SpansOf(std::move(graph));
+  inputs_ = AppendValues(onnx::GraphProto::kInput, part.inputs, shapes);
+  outputs_ = AppendValues(onnx::GraphProto::kOutput, part.outputs, shapes);
+
+  std::uint64_t size = appended_.size();
+  for (const Span& span : graph_spans_) size += span.size;
+
+  wire::AppendVarint(graph_head_,
+                     wire::MakeTag(onnx::ModelProto::kGraph,
+                                   wire::WireType::kLengthDelimited));
+  wire::AppendVarint(graph_head_, size);
+  new_size_ = graph_head_.size() + size;
+  for (const Span& span : spans_) new_size_ += span.size;
+}
+
+void PartWriter::KeepWeights(const Uses& uses, std::vector<Bytes>& kept,
+                             WeightPacker* packer) {
+  for (const ValueId value : uses.used()) {
+    for (std::uint32_t i = source_.first_weight_[Index(value)];
+         i < source_.initializers_.size(); i = source_.next_weight_[i]) {
+      ++weights_;
+      const Bytes whole = source_.initializers_[i];
+      wire::Field field;
+      wire::FieldReader(whole).Next(field);
+      const std::string moved =
+          packer == nullptr ? "" : packer->Move(field.bytes);
+      if (moved.empty()) {
+        kept.push_back(whole);
+      } else {
+        wire::AppendLengthDelimited(appended_, onnx::GraphProto::kInitializer,
+                                    moved);
+      }
+    }
+  }
+}
+
+// What the file says of the values inside.
+void PartWriter::KeepInfos(const Uses& uses, const Part& part,
+                           std::vector<Bytes>& kept) {
+  const Model& model = source_.model_;
+  const auto keep = [&](const PartSource::Fields& fields,
+                        std::string_view name) {
+    const auto [begin, end] = fields.equal_range(name);
+    for (auto at = begin; at != end; ++at) kept.push_back(at->second);
+  };
+  std::unordered_set<std::string_view> ends(part.inputs.begin(),
+                                            part.inputs.end());
+  ends.insert(part.outputs.begin(), part.outputs.end());
+  // A value may have two makers; it is told of once, by its name.
+  std::unordered_set<std::string_view> told;
+  for (const ValueId value : uses.used()) {
+    if (!IsOfMain(model, value) || model.InitializerOf(value) == nullptr) {
+      continue;
+    }
+    const std::string_view name = model.ValueName(value);
+    if (!told.insert(name).second) continue;
+    // Old files list weights among the inputs.
+    keep(source_.inputs_, name);
+    keep(source_.value_infos_, name);
+    keep(source_.annotations_, name);
+  }
+  for (const ValueId value : uses.made()) {
+    const std::string_view name = model.ValueName(value);
+    if (!told.insert(name).second) continue;
+    if (!ends.contains(name)) keep(source_.value_infos_, name);
+    keep(source_.annotations_, name);
+  }
+}
+
+std::vector<PartWriter::Span> PartWriter::SpansOf(
+    std::vector<Bytes> fields) const {
+  std::sort(fields.begin(), fields.end(),
+            [](Bytes a, Bytes b) { return a.data() < b.data(); });
+  std::vector<Span> spans;
+  for (const Bytes field : fields) {
+    const auto begin = static_cast<std::uint64_t>(
+        field.data() - source_.model_.bytes().data());
+    if (!spans.empty() && spans.back().begin + spans.back().size == begin) {
+      spans.back().size += field.size();
+    } else {
+      spans.push_back({begin, field.size()});
+    }
+  }
+  return spans;
+}
+
+void PartWriter::Write(wire::Rewrite::Sink& sink) const {
+  std::size_t i = 0;
+  const auto copy = [&](std::uint64_t end) {
+    for (; i < spans_.size() && spans_[i].begin < end; ++i) {
+      sink.Copy(spans_[i].begin, spans_[i].size);
+    }
+  };
+  copy(source_.graph_begin_);
+  sink.Write(graph_head_);
+  for (const Span& span : graph_spans_) sink.Copy(span.begin, span.size);
+  sink.Write(appended_);
+  copy(source_.model_.bytes().size());
 }
 
 std::vector<PartValue> PartWriter::AppendValues(
@@ -203,16 +341,17 @@ std::vector<PartValue> PartWriter::AppendValues(
   std::vector<PartValue> values;
   std::string encoded;
   for (const std::string& name : names) {
-    const ValueId value = ValueNamed(name);
+    const ValueId value = source_.ValueNamed(name);
     const protobuf::TensorType type = value != kNo<ValueId>
                                           ? TensorTypeOf(shapes, value)
                                           : protobuf::TensorType();
-    const Bytes info = edit_.InfoOf(name);
+    const auto said = source_.infos_.find(name);
+    const Bytes info = said == source_.infos_.end() ? Bytes() : said->second;
     wire::AppendLengthDelimited(encoded, field,
                                 protobuf::BuildValueInfo(name, info, type));
     values.push_back({name, type, protobuf::IsCompleteInfo(info, type)});
   }
-  edit_.Append(std::move(encoded));
+  appended_ += encoded;
   return values;
 }
 

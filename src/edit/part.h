@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "edit/graph_edit.h"
+#include "edit/pack_weights.h"
 #include "protobuf/messages.h"
 #include "sizes/shapes.h"
 
@@ -18,7 +19,7 @@ namespace onnx_tag::edit {
 std::vector<ValueId> ReadsOf(const Model& model, NodeId node);
 
 struct Part {
-  std::vector<bool> nodes;  // of the main graph, by index: those that it has
+  std::vector<std::uint32_t> nodes;  // indices in the main graph, ascending
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
 };
@@ -34,40 +35,73 @@ struct PartValue {
 // one dimension is left open, and so is one that only the file's example has.
 protobuf::TensorType TensorTypeOf(const sizes::Shapes& shapes, ValueId value);
 
-// The edits that leave of `model` what `part` needs: its nodes, the weights
-// and functions they use, and new inputs and outputs.
+// Where everything stands in a file, found in one walk. All parts of a model
+// are made of it, each in time that depends on the part alone.
+class PartSource {
+ public:
+  // `model` must outlive it. `release` is told what the walk has left behind.
+  explicit PartSource(const Model& model, const Release& release = {});
+
+ private:
+  friend class PartWriter;
+  using Fields = std::unordered_multimap<std::string_view, Bytes>;
+
+  ValueId ValueNamed(std::string_view name) const;  // kNo: none
+
+  const Model& model_;
+  std::vector<Bytes> rest_;           // whole fields of the file, always kept
+  std::vector<Bytes> rest_of_graph_;  // the same, of its graph
+  std::uint64_t graph_begin_ = 0;
+  // Whole fields.
+  std::vector<Bytes> nodes_;
+  std::vector<Bytes> initializers_;
+  std::vector<Bytes> functions_;
+  Fields inputs_, value_infos_, annotations_;          // by name
+  std::unordered_map<std::string_view, Bytes> infos_;  // what is said first
+  std::unordered_map<std::string_view, std::vector<std::size_t>> by_name_;
+  std::vector<ValueId> named_;  // by name: the value of the main graph
+  // By value: its first initializer; by initializer: the next of the same.
+  std::vector<std::uint32_t> first_weight_, next_weight_;
+};
+
+// The file of a part: its nodes, the weights and functions they use, and new
+// inputs and outputs.
 class PartWriter {
  public:
-  // `model` must outlive the writer.
-  PartWriter(const Model& model, const sizes::Shapes& shapes, const Part& part,
-             const Release& release = {});
+  // `source` must outlive the writer. With `packer`, weights that lie in files
+  // of their own are moved to another.
+  PartWriter(const PartSource& source, const sizes::Shapes& shapes,
+             const Part& part, WeightPacker* packer = nullptr);
 
-  std::uint64_t new_size() const { return edit_.new_size(); }
-  void Write(wire::Rewrite::Sink& sink) const { edit_.Write(sink); }
+  std::uint64_t new_size() const { return new_size_; }
+  void Write(wire::Rewrite::Sink& sink) const;
 
   const std::vector<PartValue>& inputs() const { return inputs_; }
   const std::vector<PartValue>& outputs() const { return outputs_; }
   std::size_t weights() const { return weights_; }
 
  private:
-  void FindUses(const Part& part);
-  void UseNode(NodeId node);
-  void Call(NodeId node);
-  ValueId ValueNamed(std::string_view name) const;  // kNo: none
-  bool Keeps(const GraphEdit::Part& field, const Part& part) const;
+  struct Span {
+    std::uint64_t begin;
+    std::uint64_t size;
+  };
+  class Uses;
+
+  void KeepWeights(const Uses& uses, std::vector<Bytes>& kept,
+                   WeightPacker* packer);
+  void KeepInfos(const Uses& uses, const Part& part, std::vector<Bytes>& kept);
   std::vector<PartValue> AppendValues(std::uint32_t field,
                                       const std::vector<std::string>& names,
                                       const sizes::Shapes& shapes);
+  // In file order, neighbours joined.
+  std::vector<Span> SpansOf(std::vector<Bytes> fields) const;
 
-  const Model& model_;
-  GraphEdit edit_;
-  std::vector<bool> used_;    // by value
-  std::vector<bool> made_;    // by value: a kept node makes it
-  std::vector<bool> called_;  // by function
-  std::unordered_map<std::string_view, std::vector<std::size_t>> functions_;
-  std::vector<bool> kept_;      // by initializer of the main graph
-  std::vector<ValueId> named_;  // by name: the value of the main graph
-  std::vector<bool> ends_;      // by name: an input or output of the part
+  const PartSource& source_;
+  std::vector<Span> spans_;        // of the file
+  std::vector<Span> graph_spans_;  // of its graph
+  std::string graph_head_;         // tag and length
+  std::string appended_;           // to the graph
+  std::uint64_t new_size_ = 0;
   std::vector<PartValue> inputs_;
   std::vector<PartValue> outputs_;
   std::size_t weights_ = 0;

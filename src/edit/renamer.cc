@@ -1,5 +1,7 @@
 #include "edit/renamer.h"
 
+#include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -45,6 +47,7 @@ Renamer::Renamer(const Model& model, const std::vector<Rename>& renames)
 
 void Renamer::ChooseNames(const std::vector<Rename>& renames) {
   std::unordered_set<std::string> given;
+  std::unordered_map<std::string_view, std::uint32_t> numbers;
   for (const Rename& rename : renames) {
     const Initializer& tensor = model_.initializers()[rename.initializer];
     const std::string old_name(model_.ValueName(tensor.value));
@@ -55,8 +58,11 @@ void Renamer::ChooseNames(const std::vector<Rename>& renames) {
       continue;
     }
     std::string name = rename.name;
-    for (int i = 2;
-         model_.FindName(name) != kNo<NameId> || given.contains(name); ++i) {
+    // The numbers that others of this name have are not tried again.
+    std::uint32_t& last = numbers[rename.name];
+    for (std::uint32_t i = std::max(last, 1u);
+         model_.FindName(name) != kNo<NameId> || given.contains(name);) {
+      last = ++i;
       name = rename.name + "~" + std::to_string(i);
     }
     given.insert(name);

@@ -164,6 +164,14 @@ void OutputFile::CopyFrom(const MappedFile& source, std::uint64_t offset,
   }
 }
 
+bool OutputFile::ShareFrom(const MappedFile& source) {
+  if (source.fd() < 0 || io::ShareBytes(source.fd(), fd_.get()) != 0) {
+    return false;
+  }
+  flushed_ = source.size();
+  return true;
+}
+
 // Copies within the kernel, and returns how much: less than `size` where that
 // cannot be done, or where reading will tell what is wrong.
 std::uint64_t OutputFile::CopyRange(const MappedFile& source,

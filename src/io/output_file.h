@@ -67,6 +67,11 @@ class OutputFile {
   void CopyFrom(const MappedFile& source, std::uint64_t offset,
                 std::uint64_t size);
 
+  // All of `source`, at once and without taking the disk twice: a file system
+  // with copy-on-write can do that. False, and nothing written, where it
+  // cannot. Before anything else is written.
+  bool ShareFrom(const MappedFile& source);
+
   // Bytes written so far.
   std::uint64_t size() const { return flushed_ + buffered_; }
   const std::string& path() const { return path_; }

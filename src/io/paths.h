@@ -62,10 +62,6 @@ namespace io {
 // What the system says about an errno value: "No space left on device".
 std::string SystemMessage(int error);
 
-// A second name for a file. -1, and errno, where it fails.
-int MakeHardLink(const std::string& source, const std::string& target);
-int MakeSymbolicLink(const std::string& source, const std::string& target);
-
 // A name as the file system compares it.
 std::string FoldName(std::string_view name);
 

@@ -22,14 +22,6 @@ std::string SystemMessage(int error) {
   return std::generic_category().message(error);
 }
 
-int MakeHardLink(const std::string& source, const std::string& target) {
-  return link(source.c_str(), target.c_str());
-}
-
-int MakeSymbolicLink(const std::string& source, const std::string& target) {
-  return symlink(source.c_str(), target.c_str());
-}
-
 std::string FoldName(std::string_view name) { return std::string(name); }
 
 }  // namespace io

@@ -43,20 +43,6 @@ std::string SystemMessage(int error) {
   return std::generic_category().message(error);
 }
 
-int MakeHardLink(const std::string& source, const std::string& target) {
-  return CreateHardLinkW(WidePath(target).c_str(), WidePath(source).c_str(),
-                         nullptr) != 0
-             ? 0
-             : FailWithLastError();
-}
-
-int MakeSymbolicLink(const std::string& source, const std::string& target) {
-  return CreateSymbolicLinkW(WidePath(target).c_str(), WidePath(source).c_str(),
-                             SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE) != 0
-             ? 0
-             : FailWithLastError();
-}
-
 std::string FoldName(std::string_view name) {
   std::wstring wide = ToWide(name);
   CharLowerBuffW(wide.data(), static_cast<DWORD>(wide.size()));

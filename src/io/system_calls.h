@@ -57,6 +57,11 @@ int OpenStream(const char* path);
 // Up to `size` bytes, again after a signal; 0 at the end.
 std::ptrdiff_t ReadSome(int fd, void* bytes, std::size_t size);
 
+// Lets `out`, which is empty, share the bytes of `in`: until one of the two is
+// written, they take the disk once. Fails where the file system, or the system
+// for open files, cannot do that.
+int ShareBytes(int in, int out);
+
 // A second descriptor that programs started from here do not get.
 int DuplicateDescriptor(int fd);
 

@@ -262,6 +262,11 @@ std::ptrdiff_t ReadSome(int fd, void* bytes, std::size_t size) {
   return static_cast<std::ptrdiff_t>(count);
 }
 
+int ShareBytes(int, int) {
+  errno = EOPNOTSUPP;
+  return -1;
+}
+
 int DuplicateDescriptor(int fd) {
   HANDLE copy = INVALID_HANDLE_VALUE;
   if (DuplicateHandle(GetCurrentProcess(), HandleOf(fd), GetCurrentProcess(),

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "io/leftovers.h"
+#include "io/system_calls.h"
 #include "io/system_posix.h"
 
 namespace onnx_tag::io {
@@ -25,6 +26,12 @@ int NameUnnamedFile(int, const char*) {
 }
 
 ssize_t CopyInKernel(int, off_t*, int, std::size_t) {
+  errno = EOPNOTSUPP;
+  return -1;
+}
+
+// macOS clones by name alone, and an output has none of its own yet.
+int ShareBytes(int, int) {
   errno = EOPNOTSUPP;
   return -1;
 }

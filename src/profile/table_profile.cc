@@ -16,13 +16,17 @@ constexpr std::string_view kForms =
     "a profile is JSON of ONNX Runtime or TensorRT, or lines of "
     "NODE<tab>NUMBER";
 
+// The first cell of `line`, which loses it; behind the last, nothing is left.
+std::string_view TakeCell(std::string_view& line) {
+  const std::size_t tab = line.find('\t');
+  const std::string_view cell = line.substr(0, tab);
+  line.remove_prefix(tab == std::string_view::npos ? line.size() : tab + 1);
+  return cell;
+}
+
 std::string_view Cell(std::string_view line, std::size_t column) {
-  for (; column > 0; --column) {
-    const std::size_t tab = line.find('\t');
-    if (tab == std::string_view::npos) return {};
-    line.remove_prefix(tab + 1);
-  }
-  return line.substr(0, line.find('\t'));
+  for (; column > 0; --column) TakeCell(line);
+  return TakeCell(line);
 }
 
 // Where the numbers are, and what they are called.
@@ -39,12 +43,14 @@ Column FindColumn(std::string_view first, std::string_view second,
       static_cast<std::size_t>(std::count(first.begin(), first.end(), '\t')) +
       1;
   const bool named = measure != Measure::kTime;
+  TakeCell(first);
+  TakeCell(second);
   for (std::size_t i = 1; i < cells; ++i) {
-    const bool number = ParseAllAsDouble(Cell(first, i)).has_value();
+    const std::string_view head = TakeCell(first);
+    const bool number = ParseAllAsDouble(head).has_value();
     if (!named && number) return {i, "value", false};
-    const std::string_view head = Cell(first, i);
     if (named ? head == measure
-              : ParseAllAsDouble(Cell(second, i)).has_value()) {
+              : ParseAllAsDouble(TakeCell(second)).has_value()) {
       return {i, std::string(head), true};
     }
   }

@@ -198,7 +198,7 @@ TEST_F(EditTest, PartsAreWrittenAllOrNone) {
   EXPECT_FALSE(std::filesystem::exists(Path("parts/m.part0.onnx")));
 }
 
-TEST_F(EditTest, WeightsBesideTheModelAreKeptLinkedOrCopied) {
+TEST_F(EditTest, WeightsBesideTheModelNeedAChoiceAndAreCopied) {
   schema::ModelProto model = ModelFromText(kModel);
   schema::TensorProto& weight = *model.mutable_graph()->mutable_initializer(1);
   weight.clear_raw_data();
@@ -215,7 +215,7 @@ TEST_F(EditTest, WeightsBesideTheModelAreKeptLinkedOrCopied) {
   std::vector<std::string> copy = words;
   copy.insert(copy.end(), {"--data", "copy"});
   EXPECT_EQ(RunCli(copy).exit, 0);
-  EXPECT_EQ(ReadFile(Path("out/w.bin")), "fedcba9876543210");
+  EXPECT_EQ(ReadFile(Path("out/e.onnx.data")), "fedcba9876543210");
 }
 
 // Whatever the names and edges, a command ends with a verdict, and what it

@@ -12,6 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string ModelWithData(const std::vector<std::string>& locations) {
   schema::ModelProto model =
@@ -67,14 +68,20 @@ TEST_F(ExternalDataTest, KeepLeavesTheReferences) {
   EXPECT_FALSE(fs::exists(folder_ / "out/w.bin"));
 }
 
-TEST_F(ExternalDataTest, LinkMakesHardLinksInTheirFolders) {
-  EXPECT_EQ(Tag({"--out-dir", folder_ / "out", "--data", "link"}), 0)
-      << last_.err;
-  EXPECT_TRUE(fs::equivalent(folder_ / "in/w.bin", folder_ / "out/w.bin"));
-  EXPECT_TRUE(
-      fs::equivalent(folder_ / "in/sub/v.bin", folder_ / "out/sub/v.bin"));
-  EXPECT_EQ(Tag({"--out-dir", folder_ / "out", "--data", "link"}), 0)
-      << "again: nothing to do";
+// A second name of the weights would make others refuse both.
+TEST_F(ExternalDataTest, LinkSharesBytesOrIsRefusedWithTheOtherChoices) {
+  const int exit = Tag({"--out-dir", folder_ / "out", "--data", "link"});
+  EXPECT_EQ(fs::hard_link_count(folder_ / "in/w.bin"), 1u);
+  if (exit == 0) {  // this file system has reflinks
+    EXPECT_EQ(ReadFile(folder_ / "out/w.bin"), "weights");
+    EXPECT_FALSE(fs::is_symlink(folder_ / "out/w.bin"));
+    return;
+  }
+  EXPECT_EQ(exit, 4);
+  EXPECT_THAT(last_.err, HasSubstr("cannot share the 7 bytes of "));
+  EXPECT_THAT(last_.err, HasSubstr("--data copy"));
+  EXPECT_THAT(last_.err, HasSubstr("--data keep"));
+  EXPECT_TRUE(fs::is_empty(folder_ / "out"));
 }
 
 TEST_F(ExternalDataTest, CopyCopies) {
@@ -82,6 +89,48 @@ TEST_F(ExternalDataTest, CopyCopies) {
   EXPECT_FALSE(fs::equivalent(folder_ / "in/w.bin", folder_ / "out/w.bin"));
   EXPECT_EQ(ReadFile(folder_ / "out/w.bin"), "weights");
   EXPECT_EQ(ReadFile(folder_ / "out/sub/v.bin"), "more weights");
+}
+
+// Three weights of two files; the part reads two of them, one of which is the
+// rest of its file.
+TEST_F(ExternalDataTest, APartTakesTheWeightsAlongThatItNeeds) {
+  folder_.Write("in/p.onnx", BytesFromText(R"(
+    ir_version: 8 opset_import { version: 17 }
+    graph {
+      node { op_type: 'Add' name: '/a/Add' input: 'x' input: 'a.weight'
+             output: 'y' }
+      node { op_type: 'Mul' name: '/a/Mul' input: 'y' input: 'a.bias'
+             output: 'u' }
+      node { op_type: 'Add' name: '/b/Add' input: 'u' input: 'b.weight'
+             output: 'z' }
+      initializer { name: 'b.weight' dims: 1 data_type: 1 data_location: 1
+        external_data { key: 'location' value: 'w.bin' }
+        external_data { key: 'length' value: '4' } }
+      initializer { name: 'a.weight' dims: 3 data_type: 3 data_location: 1
+        external_data { key: 'location' value: 'w.bin' }
+        external_data { key: 'offset' value: '4' } }
+      initializer { name: 'a.bias' dims: 4 data_type: 3 data_location: 1
+        external_data { key: 'location' value: 'sub/v.bin' }
+        external_data { key: 'offset' value: '5' }
+        external_data { key: 'length' value: '4' } }
+      input { name: 'x' type { tensor_type { elem_type: 3 shape {} } } }
+      output { name: 'z' type { tensor_type { elem_type: 3 shape {} } } }
+    })"));
+  const std::string out = folder_ / "out/a.onnx";
+  const CliResult cut = RunCli({"extract", folder_ / "in/p.onnx", "--module",
+                                "a", "-o", out, "--data", "copy"});
+  EXPECT_EQ(cut.exit, 0) << cut.err;
+  EXPECT_EQ(ReadFile(out + ".data"), "hts" + std::string(61, '\0') + "weig");
+  EXPECT_FALSE(fs::exists(folder_ / "out/w.bin"));
+  const std::string part = ReadFile(out);
+  EXPECT_THAT(part, HasSubstr("a.onnx.data"));
+  EXPECT_THAT(part, Not(HasSubstr("w.bin")));
+  EXPECT_THAT(part, Not(HasSubstr("b.weight")));
+  // Again: equal bytes are left alone.
+  EXPECT_EQ(RunCli({"extract", folder_ / "in/p.onnx", "--module", "a", "-o",
+                    out, "--data", "copy"})
+                .exit,
+            0);
 }
 
 TEST_F(ExternalDataTest, OtherWeightsAreNotReplaced) {
@@ -92,7 +141,7 @@ TEST_F(ExternalDataTest, OtherWeightsAreNotReplaced) {
     EXPECT_EQ(ReadFile(folder_ / "out/w.bin"), "somebody's");
     EXPECT_FALSE(fs::exists(folder_ / "out/m.tagged.onnx"));
   }
-  EXPECT_EQ(Tag({"--out-dir", folder_ / "out", "--data", "link", "--force"}),
+  EXPECT_EQ(Tag({"--out-dir", folder_ / "out", "--data", "copy", "--force"}),
             0);
   EXPECT_EQ(ReadFile(folder_ / "out/w.bin"), "weights");
 }
@@ -125,10 +174,11 @@ TEST_F(ExternalDataTest, LinksIntoTheRealModelsFolderAreInside) {
   fs::create_symlink("../blobs/aaa", folder_ / "snapshot/m.onnx");
   fs::create_symlink("../blobs/bbb", folder_ / "snapshot/w.bin");
   const CliResult result = RunCli({folder_ / "snapshot/m.onnx", "--out-dir",
-                                   folder_ / "out", "--data", "link"});
+                                   folder_ / "out", "--data", "copy"});
   EXPECT_EQ(result.exit, 0);
   EXPECT_EQ(result.err, "");
-  EXPECT_TRUE(fs::equivalent(folder_ / "blobs/bbb", folder_ / "out/w.bin"));
+  EXPECT_EQ(ReadFile(folder_ / "out/w.bin"), "weights");
+  EXPECT_FALSE(fs::is_symlink(folder_ / "out/w.bin"));
 }
 
 TEST_F(ExternalDataTest, WeightsAreNeverWrittenOver) {

@@ -111,7 +111,8 @@ constexpr const char* kWholeModel = R"pb(
 schema::ModelProto Cut(const std::string& bytes, const Part& part) {
   const Model model = ReadModel(bytes);
   const sizes::Shapes shapes(model, {});
-  const PartWriter writer(model, shapes, part);
+  const PartSource source(model);
+  const PartWriter writer(source, shapes, part);
   test::StringSink sink(bytes);
   writer.Write(sink);
   EXPECT_EQ(sink.text().size(), writer.new_size());
@@ -128,8 +129,8 @@ std::vector<std::string> Names(const Items& items) {
 }
 
 TEST(PartTest, KeepsWhatItsNodesNeedAndNoMore) {
-  const schema::ModelProto part = Cut(test::BytesFromText(kWholeModel),
-                                      {{true, false, false}, {"x"}, {"va"}});
+  const schema::ModelProto part =
+      Cut(test::BytesFromText(kWholeModel), {{0}, {"x"}, {"va"}});
   EXPECT_THAT(Names(part.graph().node()), ElementsAre("a"));
   EXPECT_THAT(Names(part.graph().initializer()), ElementsAre("wa"));
   EXPECT_EQ(part.graph().initializer(0).raw_data(), "0123456789abcdef");
@@ -144,22 +145,20 @@ TEST(PartTest, KeepsWhatItsNodesNeedAndNoMore) {
 
 TEST(PartTest, BranchesBringTheWeightsTheyCaptureOrReturn) {
   const schema::ModelProto part =
-      Cut(test::BytesFromText(kWholeModel),
-          {{false, true, false}, {"flag", "va"}, {"vb"}});
+      Cut(test::BytesFromText(kWholeModel), {{1}, {"flag", "va"}, {"vb"}});
   EXPECT_THAT(Names(part.graph().initializer()), ElementsAre("wb", "wc"));
   EXPECT_THAT(Names(part.graph().input()), ElementsAre("flag", "va"));
 }
 
 TEST(PartTest, FunctionsThatAreCalledComeAlongWithThoseTheyCall) {
-  const schema::ModelProto part = Cut(test::BytesFromText(kWholeModel),
-                                      {{false, false, true}, {"vb"}, {"y"}});
+  const schema::ModelProto part =
+      Cut(test::BytesFromText(kWholeModel), {{2}, {"vb"}, {"y"}});
   EXPECT_THAT(Names(part.functions()), ElementsAre("F", "G"));
 }
 
 TEST(PartTest, InputsAndOutputsHaveTheTypesOfTheFileOrOfTheOperators) {
   const schema::ModelProto part =
-      Cut(test::BytesFromText(kWholeModel),
-          {{true, true, false}, {"x", "flag"}, {"vb"}});
+      Cut(test::BytesFromText(kWholeModel), {{0, 1}, {"x", "flag"}, {"vb"}});
   for (const schema::ValueInfoProto& input : part.graph().input()) {
     if (input.name() != "x") continue;
     // As the file says, names of dimensions included.
@@ -180,13 +179,12 @@ TEST(PartTest, EveryPartOfGeneratedModelsIsAModel) {
         test::GeneratedModel(random, false).SerializeAsString();
     const Model model = ReadModel(bytes);
     Part part;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < model[GraphId{0}].nodes.size(); ++i) {
-      part.nodes.push_back(test::Below(random, 2) == 0);
-      kept += part.nodes.back();
+    for (std::uint32_t i = 0; i < model[GraphId{0}].nodes.size(); ++i) {
+      if (test::Below(random, 2) == 0) part.nodes.push_back(i);
     }
     const schema::ModelProto result = Cut(bytes, part);
-    EXPECT_EQ(static_cast<std::size_t>(result.graph().node_size()), kept);
+    EXPECT_EQ(static_cast<std::size_t>(result.graph().node_size()),
+              part.nodes.size());
     EXPECT_EQ(result.graph().output_size(), 0);
   }
 }

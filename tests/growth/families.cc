@@ -762,6 +762,47 @@ std::string ManyAttributes(U32 n, U32 seed) {
   return graph.Model();
 }
 
+// One parameter in n initializers, as after constants were folded.
+std::string OneParameter(U32 n, U32 seed) {
+  Graph graph(seed);
+  for (U32 i = 0; i < n; ++i) {
+    const std::string weight =
+        i == 0 ? "fc.weight" : fmt::format("onnx::MatMul_{}", i);
+    graph.Weight(weight, {4, 4});
+    graph.Add("MatMul", {V(i), weight}, {V(i + 1)},
+              i == 0 ? "/fc/MatMul" : fmt::format("/fc/MatMul_{}", i));
+  }
+  graph.Input("v0");
+  graph.Output(V(n));
+  return graph.Model();
+}
+
+// A sum of the first value and the last of n modules.
+std::string LongResidual(U32 n, U32 seed) {
+  Graph graph(seed);
+  graph.Step("Relu", "x", "v0", "/a/Relu");
+  for (U32 i = 0; i < n; ++i) {
+    graph.Step("Relu", V(i), V(i + 1), fmt::format("/m.{}/Relu", i));
+  }
+  graph.Add("Add", {"v0", V(n)}, {"y"}, "/a/Add");
+  graph.Input("x");
+  graph.Output("y");
+  return graph.Model();
+}
+
+// n heads that share one weight.
+std::string OneWeight(U32 n, U32 seed) {
+  Graph graph(seed);
+  graph.Weight("heads.0.weight", {4, 4});
+  for (U32 i = 0; i < n; ++i) {
+    graph.Add("MatMul", {"x", "heads.0.weight"}, {V(i)},
+              fmt::format("/heads.{}/MatMul", i));
+    graph.Output(V(i));
+  }
+  graph.Input("x");
+  return graph.Model();
+}
+
 constexpr auto kFamilies = std::to_array<Family>({
     {"chain_same",
      [](U32 n, U32 seed) {
@@ -905,6 +946,9 @@ constexpr auto kFamilies = std::to_array<Family>({
     {"shared_mean", SharedMean},
     {"many_operators", ManyOpTypes},
     {"many_attributes", ManyAttributes},
+    {"one_parameter", OneParameter},
+    {"long_residual", LongResidual},
+    {"one_weight", OneWeight},
 });
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Every command over every shape at three sizes: the work it does grows no
-// faster than the file. A shape that grows faster there is tried at larger
-// sizes, too: a name that becomes too long to be a module, or a window that
-// fills, bends the line once.
+// faster than the file. Then dimensions that a file does not have: columns of a
+// table, parts, patterns, modules that are asked for. A shape that grows faster
+// there is tried at larger sizes, too: a name that becomes too long to be a
+// module, or a window that fills, bends the line once.
 // ONNX_TAG_GROWTH_SIZES="1000,10000,100000" takes other sizes; the table that
 // is printed has the work and the exponents.
 #include <fmt/core.h>
@@ -18,6 +19,7 @@
 #include "growth/families.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"
+#include "support/wire_builder.h"
 
 namespace onnx_tag::test {
 namespace {
@@ -66,6 +68,9 @@ const std::vector<Command>& Commands() {
        {"query", "@a.tags.json", "layer>=0 or within=*M* or untagged"}},
       {"select", {"select", "@a.tagged.onnx", "op=Relu", "--for", "ort-quant"}},
       {"extract", {"select", "@a.tagged.onnx", "op=Relu", "--for", "extract"}},
+      {"layer_ann",
+       {"select", "@a.tagged.onnx", "op=MatMul or op=Relu", "--for",
+        "layer-ann"}},
       {"diff", {"diff", "@a.tagged.onnx", "@b.tags.json"}},
       {"check", {"check", "@a.tagged.onnx"}},
       {"strip", {"strip", "@a.tagged.onnx", "-o", "-"}},
@@ -205,6 +210,125 @@ TEST_P(GrowthTest, WorkGrowsWithTheFile) {
         << command.name;
   }
 }
+
+// What grows beside the nodes of a graph.
+struct Dimension {
+  std::string_view name;
+  // Writes files of a size and gives the words of a command.
+  std::vector<std::string> (*prepare)(const TemporaryFolder& folder,
+                                      std::uint32_t size);
+};
+
+// A chain of modules m.0, m.1, ...; every node a module.
+std::string ModuleChain(std::uint32_t size) {
+  std::string nodes;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    nodes += BytesField(1, Wire(BytesField(1, fmt::format("v{}", i)),
+                                BytesField(2, fmt::format("v{}", i + 1)),
+                                BytesField(3, fmt::format("/m.{}/Relu", i)),
+                                BytesField(4, "Relu")));
+  }
+  return BytesField(
+      7, Wire(nodes, BytesField(11, BytesField(1, "v0")),
+              BytesField(12, BytesField(1, fmt::format("v{}", size)))));
+}
+
+std::vector<std::string> AllModules(std::uint32_t size, std::uint32_t first,
+                                    std::string_view after = "") {
+  std::vector<std::string> modules;
+  for (std::uint32_t i = first; i < size; ++i) {
+    modules.push_back(fmt::format("m.{}{}", i, after));
+  }
+  return modules;
+}
+
+std::vector<std::string> Joined(std::vector<std::string> words,
+                                const std::vector<std::string>& more,
+                                const std::vector<std::string>& last = {}) {
+  words.insert(words.end(), more.begin(), more.end());
+  words.insert(words.end(), last.begin(), last.end());
+  return words;
+}
+
+const std::vector<Dimension>& Dimensions() {
+  static const std::vector<Dimension> dimensions = {
+      {"columns",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         std::string table = "name";
+         for (std::uint32_t i = 0; i < size; ++i) {
+           table += fmt::format("\tcolumn{}", i);
+         }
+         table += "\ta";
+         for (std::uint32_t i = 1; i < size; ++i) table += "\tx";
+         return std::vector<std::string>{
+             "profile", folder.Write("m.onnx", ModuleChain(10)),
+             folder.Write("table.tsv", table + "\t1\n")};
+       }},
+      {"rows",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         std::string table = "name\tms\n";
+         for (std::uint32_t i = 0; i < size; ++i) {
+           table += fmt::format("/m.{}/Relu\t1\n", i);
+         }
+         return std::vector<std::string>{
+             "profile", folder.Write("m.onnx", ModuleChain(10)),
+             folder.Write("table.tsv", table)};
+       }},
+      {"parts",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return Joined({"split", folder.Write("m.onnx", ModuleChain(size)),
+                        "--dry-run", "--out-dir", folder / "parts", "--at"},
+                       AllModules(size, 1));
+       }},
+      {"modules asked for",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return Joined({"tap", folder.Write("m.onnx", ModuleChain(size)), "-o",
+                        folder / "t.onnx", "--force", "--module"},
+                       AllModules(size, 0));
+       }},
+      {"patterns",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return Joined({"tap", folder.Write("m.onnx", ModuleChain(100)), "-o",
+                        folder / "t.onnx", "--force", "--module"},
+                       AllModules(size, 0, "*"));
+       }},
+      {"heads",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return std::vector<std::string>{
+             "select", folder.Write("m.onnx", ModuleChain(size)), "op=Relu",
+             "--for", "layer-ann"};
+       }},
+  };
+  return dimensions;
+}
+
+class DimensionTest : public testing::TestWithParam<Dimension> {};
+
+TEST_P(DimensionTest, WorkGrowsWithTheDimension) {
+  std::vector<Measured> at;
+  std::string line = fmt::format("{:24} {:13}", GetParam().name, "");
+  for (const std::uint32_t size : {1000u, 1000u, 4000u, 16000u}) {
+    const TemporaryFolder folder;
+    const std::vector<std::string> words = GetParam().prepare(folder, size);
+    const std::uint64_t before = WorkSoFar();
+    LimitWork(kMostWork * size);
+    const CliResult result = RunCli(words);
+    EXPECT_LE(result.exit, 1) << result.err.substr(0, 500);
+    at.push_back({size, size, {{"", WorkSoFar() - before}}});
+    line += fmt::format(" {:>14}", at.back().work.at(""));
+  }
+  LimitWork(~std::uint64_t{0} - WorkSoFar());
+  at.erase(at.begin());  // tables are read once
+  fmt::print("{} {:5.2f}\n", line, Exponent(at, 2, ""));
+  EXPECT_LE(Exponent(at, 2, ""), kMostExponent);
+}
+
+INSTANTIATE_TEST_SUITE_P(Dimensions, DimensionTest,
+                         testing::ValuesIn(Dimensions()), [](const auto& info) {
+                           std::string name(info.param.name);
+                           std::replace(name.begin(), name.end(), ' ', '_');
+                           return name;
+                         });
 
 INSTANTIATE_TEST_SUITE_P(Shapes, GrowthTest, testing::ValuesIn(Families()),
                          [](const auto& info) {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterable, List, Optional
 
 from model_explorer import Adapter, AdapterMetadata, ModelExplorerGraphs, graph_builder
 
@@ -75,21 +75,20 @@ def _attributes(node: Dict[str, Any]) -> Dict[str, str]:
     return {key: value for key, value in known.items() if value}
 
 
-def _inside(paths: List[str], graph_path: str) -> Dict[int, List[str]]:
-    """The graphs that the nodes of a graph hold: `12:then_branch` is held by node 12 of the main graph."""
-    held: Dict[int, List[str]] = {}
+def _inside(paths: Iterable[str]) -> Dict[str, Dict[int, List[str]]]:
+    """By graph, by node: the graphs that it holds. `12:then_branch` is held by node 12 of the main graph."""
+    held: Dict[str, Dict[int, List[str]]] = {}
     for path in paths:
         parent, _, last = path.rpartition("/")
         index = last.partition(":")[0]
-        if parent == graph_path and index.isdigit():
-            held.setdefault(int(index), []).append(path)
+        if index.isdigit():
+            held.setdefault(parent, {}).setdefault(int(index), []).append(path)
     return held
 
 
-def _build(document: Dict[str, Any], graph_path: str, paths: List[str], groups: Dict[str, str]) -> graph_builder.Graph:
-    graph = graph_builder.Graph(id=graph_path or document["model"]["file"])
-    held = _inside(paths, graph_path)
-    nodes = [node for node in document["nodes"] if node["graph"] == graph_path]
+def _build(name: str, nodes: List[Dict[str, Any]], held: Dict[int, List[str]],
+           groups: Dict[str, str]) -> graph_builder.Graph:
+    graph = graph_builder.Graph(id=name)
     producer: Dict[str, tuple[str, str]] = {}
     for node in nodes:
         for place, value in enumerate(node["outputs"]):
@@ -134,5 +133,9 @@ class OnnxTagAdapter(Adapter):  # type: ignore[misc]
         del settings
         document = sidecar_of(model_path)
         groups = namespaces(document)
-        paths = list(dict.fromkeys(node["graph"] for node in document["nodes"])) or [""]
-        return {"graphs": [_build(document, path, paths, groups) for path in paths]}
+        graphs: Dict[str, List[Dict[str, Any]]] = {}
+        for node in document["nodes"]:
+            graphs.setdefault(node["graph"], []).append(node)
+        held = _inside(graphs)
+        return {"graphs": [_build(path or document["model"]["file"], nodes, held.get(path, {}), groups)
+                           for path, nodes in (graphs or {"": []}).items()]}

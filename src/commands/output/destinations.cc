@@ -205,4 +205,17 @@ void CarryExternalData(const ModelFile& file, const std::string& output,
   }
 }
 
+std::unordered_map<std::string, std::string> CopiedData(
+    const ModelFile& file, const std::string& output, DataChoice choice) {
+  std::unordered_map<std::string, std::string> copied;
+  if (choice != DataChoice::kCopy || output == "-" || file.path() == "-" ||
+      SameFile(ParentFolder(file.path()), ParentFolder(output))) {
+    return copied;
+  }
+  for (const DataFile& data : FindData(file)) {
+    if (data.reach == Reach::kInside) copied.emplace(data.location, data.path);
+  }
+  return copied;
+}
+
 }  // namespace onnx_tag

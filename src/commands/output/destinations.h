@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "commands/commands.h"
@@ -59,6 +60,11 @@ void AddModelInputs(const ModelFile& file, Inputs& inputs);
 // says. Throws Error(kOutput) if it would not and nobody said what to do.
 void CarryExternalData(const ModelFile& file, const std::string& output,
                        DataChoice choice, PendingOutputs& outputs);
+
+// The files of weights that are copied for `output`, by the name that the model
+// has for them. None where nothing is copied.
+std::unordered_map<std::string, std::string> CopiedData(
+    const ModelFile& file, const std::string& output, DataChoice choice);
 
 }  // namespace onnx_tag
 

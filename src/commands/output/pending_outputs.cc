@@ -9,7 +9,6 @@
 
 #include "io/file_status.h"
 #include "io/folder.h"
-#include "io/link_file.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/model.h"
@@ -131,7 +130,8 @@ bool IsSidecar(const MappedFile& file) {
   return file.bytes().starts_with("{\n  \"format\": \"onnx-tag/");
 }
 
-bool IsData(Kind kind) { return kind == Kind::kLink || kind == Kind::kCopy; }
+// Whole files of weights.
+bool IsData(Kind kind) { return kind == Kind::kShare || kind == Kind::kCopy; }
 
 bool IsModel(Kind kind) {
   return kind == Kind::kTaggedModel || kind == Kind::kModel;
@@ -153,6 +153,7 @@ std::string_view NameOption(Kind kind) {
 
 void PendingOutputs::Add(Kind kind, const std::string& path,
                          std::optional<std::uint64_t> size, Produce produce) {
+  by_path_.try_emplace(path, outputs_.size());
   outputs_.push_back({.kind = kind,
                       .path = path,
                       .size = size,
@@ -184,10 +185,31 @@ void PendingOutputs::AddDocument(const std::string& path, std::string_view head,
 }
 
 void PendingOutputs::AddData(const std::string& from, const std::string& to,
-                             bool link) {
-  Add(link ? Kind::kLink : Kind::kCopy, to, std::nullopt, {});
+                             bool share) {
+  Add(share ? Kind::kShare : Kind::kCopy, to, std::nullopt, {});
   outputs_.back().data = from;
   outputs_.back().target = to;
+}
+
+void PendingOutputs::AddPacked(const std::string& path,
+                               std::vector<DataPiece> pieces) {
+  const std::uint64_t size =
+      pieces.empty() ? 0 : pieces.back().at + pieces.back().size;
+  Add(Kind::kPacked, path, size,
+      [pieces = std::move(pieces)](wire::Rewrite::Sink& sink) {
+        std::uint64_t at = 0;
+        for (const DataPiece& piece : pieces) {
+          const MappedFile file = MappedFile::Open(piece.file);
+          sink.Write(std::string(piece.at - at, '\0'));
+          InSteps(piece.offset, piece.size,
+                  [&](std::uint64_t offset, std::uint64_t step) {
+                    sink.Write(file.bytes().substr(offset, step));
+                    file.Release(offset, offset + step);
+                  });
+          file.CheckUnchanged();
+          at = piece.at + piece.size;
+        }
+      });
 }
 
 bool PendingOutputs::EqualsExisting(const Output& output) const {
@@ -220,8 +242,9 @@ bool PendingOutputs::IsOurs(const Output& output,
     case Kind::kDocument:
       return !output.head.empty() && existing.bytes().starts_with(output.head);
     case Kind::kModel:
-    case Kind::kLink:
+    case Kind::kShare:
     case Kind::kCopy:
+    case Kind::kPacked:
       break;
   }
   return false;
@@ -328,7 +351,7 @@ void PendingOutputs::Judge() {
 }
 
 void PendingOutputs::WriteFile(Output& output) {
-  const bool copies = output.kind == Kind::kCopy;
+  const bool copies = IsData(output.kind);
   // A folder that -o misspells is not made.
   if (copies || !options_.folder.empty()) {
     MakeFolders(ParentFolder(output.target));
@@ -342,11 +365,18 @@ void PendingOutputs::WriteFile(Output& output) {
   options.replace = output.fate == Fate::kReplaced;
   options.in_place = IsInPlace(output);
   OutputFile file = OutputFile::Create(output.target, inputs_, options);
+  if (output.kind == Kind::kShare && !file.ShareFrom(source)) {
+    Fail(ErrorKind::kOutput,
+         "{}: --data link: this file system cannot share the {} bytes of {} "
+         "between two files\n  copy them with --data copy, or leave the "
+         "references as they are with --data keep",
+         output.path, source.size(), output.data);
+  }
   const std::uint64_t size = copies ? source.size() : output.size.value_or(0);
-  if (size > 0) file.Reserve(size);
+  if (size > file.size()) file.Reserve(size);
   FileSink sink(source, file, size, terminal_);
   if (copies) {
-    sink.Copy(0, source.size());
+    if (file.size() == 0) sink.Copy(0, source.size());
     source.CheckUnchanged();
     // One by one: a model may have more weight files than a process may open.
     Name(output, file);
@@ -363,13 +393,7 @@ void PendingOutputs::Write() {
     if (output.fate != Fate::kCreated && output.fate != Fate::kReplaced) {
       continue;
     }
-    if (output.kind == Kind::kLink) {
-      MakeFolders(ParentFolder(output.target));
-      LinkFile(output.data, output.target, inputs_,
-               output.fate == Fate::kReplaced);
-    } else {
-      WriteFile(output);
-    }
+    WriteFile(output);
   }
   terminal_.EndProgress();
 }
@@ -405,10 +429,8 @@ void PendingOutputs::Name(Output& output, OutputFile& file) {
 }
 
 PendingOutputs::Fate PendingOutputs::FateOf(const std::string& path) const {
-  for (const Output& output : outputs_) {
-    if (output.path == path) return output.fate;
-  }
-  return Fate::kUnknown;
+  const auto at = by_path_.find(path);
+  return at == by_path_.end() ? Fate::kUnknown : outputs_[at->second].fate;
 }
 
 std::string_view Deed(PendingOutputs::Fate fate, bool dry_run) {

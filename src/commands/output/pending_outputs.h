@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "commands/commands.h"
@@ -32,6 +33,14 @@ namespace onnx_tag {
 // what exists, and to write.
 using Produce = std::function<void(wire::Rewrite::Sink&)>;
 
+// Bytes of a file, and where they go. Pieces are in the order of `at`.
+struct DataPiece {
+  std::string file;
+  std::uint64_t offset;
+  std::uint64_t size;
+  std::uint64_t at;
+};
+
 class PendingOutputs {
  public:
   // What becomes of an output.
@@ -44,8 +53,9 @@ class PendingOutputs {
     kModel,        // a model without them: replaces nothing
     kSidecar,      // replaces a sidecar
     kDocument,     // replaces what begins like it
-    kLink,
+    kShare,
     kCopy,
+    kPacked,
   };
 
   // `source` is what the sinks copy from; no output is ever one of `inputs`,
@@ -66,8 +76,13 @@ class PendingOutputs {
   // if that does not tell ours from others'.
   void AddDocument(const std::string& path, std::string_view head,
                    Produce produce);
-  // A file of weights: by a link, or by a copy.
-  void AddData(const std::string& from, const std::string& to, bool link);
+  // A file of weights: a copy, or where `share` is set one that shares its
+  // bytes with the original. Write() throws where the file system cannot do
+  // that. (Further names of one file would do harm: onnx refuses weights with
+  // hard links, also the original, and ONNX Runtime refuses symbolic ones.)
+  void AddData(const std::string& from, const std::string& to, bool share);
+  // A new file of weights, put together out of pieces of others.
+  void AddPacked(const std::string& path, std::vector<DataPiece> pieces);
 
   // Compares each with what stands there. Equal bytes are left alone; what
   // onnx-tag wrote is replaced; for anything else throws Error(kOutput)
@@ -93,7 +108,7 @@ class PendingOutputs {
     std::string path;
     std::optional<std::uint64_t> size;  // where it is known beforehand
     Produce produce;
-    std::string data;    // kLink, kCopy: the file it is of
+    std::string data;    // kShare, kCopy: the file it is of
     std::string head;    // kDocument
     std::string target;  // where `path` leads, when it is a link
     Fate fate = Fate::kUnknown;
@@ -117,6 +132,7 @@ class PendingOutputs {
   const WriteOptions& options_;
   Terminal& terminal_;
   std::vector<Output> outputs_;
+  std::unordered_map<std::string, std::size_t> by_path_;  // the first of a path
 };
 
 // "wrote", "would replace", "unchanged"

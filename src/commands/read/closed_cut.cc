@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <compare>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -34,9 +35,9 @@ class MainGraph {
     ReadValues();
     readers_.resize(nodes_.size());
     for (std::uint32_t place = 0; place < size(); ++place) {
-      for (const std::string_view value : reads_[place]) {
-        const std::uint32_t producer = Producer(value);
-        if (producer != kNobody) readers_[producer].push_back(place);
+      for (std::uint32_t i = 0; i < reads_[place].size(); ++i) {
+        const std::uint32_t producer = Producer(reads_[place][i]);
+        if (producer != kNobody) readers_[producer].push_back({place, i});
       }
     }
   }
@@ -63,7 +64,13 @@ class MainGraph {
   const std::vector<std::string_view>& Captures(std::uint32_t place) const {
     return captures_[place];
   }
-  const std::vector<std::uint32_t>& Readers(std::uint32_t place) const {
+  // Who reads what a node makes, and which of the reader's reads that is.
+  struct Reader {
+    std::uint32_t place;
+    std::uint32_t read;
+    auto operator<=>(const Reader&) const = default;
+  };
+  const std::vector<Reader>& Readers(std::uint32_t place) const {
     return readers_[place];
   }
 
@@ -189,7 +196,7 @@ class MainGraph {
   std::vector<std::vector<std::string_view>> captures_;
   // By place, of nodes with captures: all of reads_.
   std::unordered_map<std::uint32_t, NameSet> known_reads_;
-  std::vector<std::vector<std::uint32_t>> readers_;
+  std::vector<std::vector<Reader>> readers_;
 };
 
 using Flags = std::vector<char>;
@@ -212,7 +219,9 @@ Flags Reached(const MainGraph& graph, const Flags& start, bool forward,
     const std::uint32_t place = open.back();
     open.pop_back();
     if (forward) {
-      for (const std::uint32_t reader : graph.Readers(place)) visit(reader);
+      for (const MainGraph::Reader& reader : graph.Readers(place)) {
+        visit(reader.place);
+      }
       continue;
     }
     for (const std::string_view value : graph.Reads(place)) {
@@ -307,6 +316,90 @@ void FindBoundary(const MainGraph& graph, const Flags& inside, const Flags& own,
 }
 
 }  // namespace
+
+struct PartCutter::State {
+  explicit State(const TaggedModel& model)
+      : graph(model),
+        constant(Constants(graph, model.nodes())),
+        own(graph.size()),
+        inside(graph.size()),
+        returned(graph.size()) {
+    for (std::uint32_t i = 0; i < model.about().outputs.size(); ++i) {
+      const std::uint32_t producer = graph.Producer(model.about().outputs[i]);
+      if (producer != kNobody) returned[producer].push_back(i);
+    }
+  }
+
+  MainGraph graph;
+  Flags constant;
+  std::vector<std::uint32_t> own, inside;  // by place: the last part it was in
+  std::uint32_t part = 0;
+  std::vector<std::vector<std::uint32_t>> returned;  // by place: outputs
+};
+
+PartCutter::PartCutter(const TaggedModel& model)
+    : model_(model), state_(std::make_unique<State>(model)) {}
+
+PartCutter::~PartCutter() = default;
+
+Cut PartCutter::CutOut(const std::vector<NodeId>& nodes) {
+  State& state = *state_;
+  const MainGraph& graph = state.graph;
+  const std::uint32_t part = ++state.part;
+  const auto is_inside = [&](std::uint32_t place) {
+    return place != kNobody && state.inside[place] == part;
+  };
+  std::vector<std::uint32_t> places;
+  for (const NodeId node : nodes) {
+    const std::uint32_t place = graph.PlaceOf(model_.nodes().IndexOf(node));
+    if (is_inside(place)) continue;
+    state.own[place] = state.inside[place] = part;
+    places.push_back(place);
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {  // which grow
+    for (const std::string_view value : graph.Reads(places[i])) {
+      const std::uint32_t producer = graph.Producer(value);
+      if (producer == kNobody || !state.constant[producer] ||
+          is_inside(producer)) {
+        continue;
+      }
+      state.inside[producer] = part;
+      places.push_back(producer);
+    }
+  }
+  std::sort(places.begin(), places.end());
+  Cut cut;
+  NameSet ins;
+  std::vector<MainGraph::Reader> readers;
+  std::vector<std::uint32_t> returned;
+  for (const std::uint32_t place : places) {
+    cut.nodes.push_back(graph.Node(place));
+    for (const std::string_view value : graph.Reads(place)) {
+      if (is_inside(graph.Producer(value)) || graph.IsWeight(value)) continue;
+      if (ins.insert(value).second) cut.inputs.emplace_back(value);
+    }
+    if (state.own[place] != part) {
+      cut.constants.push_back(graph.Node(place));
+      continue;
+    }
+    for (const MainGraph::Reader& reader : graph.Readers(place)) {
+      if (!is_inside(reader.place)) readers.push_back(reader);
+    }
+    returned.insert(returned.end(), state.returned[place].begin(),
+                    state.returned[place].end());
+  }
+  std::sort(readers.begin(), readers.end());
+  std::sort(returned.begin(), returned.end());
+  NameSet outs;
+  const auto add = [&](std::string_view value) {
+    if (outs.insert(value).second) cut.outputs.emplace_back(value);
+  };
+  for (const MainGraph::Reader& reader : readers) {
+    add(graph.Reads(reader.place)[reader.read]);
+  }
+  for (const std::uint32_t i : returned) add(model_.about().outputs[i]);
+  return cut;
+}
 
 std::vector<bool> ConstantNodes(const TaggedModel& model) {
   const Flags flags = Constants(MainGraph(model), model.nodes());

@@ -3,6 +3,7 @@
 #ifndef ONNX_TAG_COMMANDS_READ_CLOSED_CUT_H_
 #define ONNX_TAG_COMMANDS_READ_CLOSED_CUT_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,24 @@ enum class CutBy { kExtractModel, kOurselves };
 // that onnx.utils.extract_model and a sidecar know.
 Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected,
            CutBy by = CutBy::kExtractModel);
+
+// Cuts many parts out of one model, for our own writer. What leaves such a part
+// must not come back into it, as with parts that run one after another: then
+// the time for a part depends on the part alone.
+class PartCutter {
+ public:
+  // `model` must outlive it.
+  explicit PartCutter(const TaggedModel& model);
+  ~PartCutter();
+
+  // `nodes` are of the main graph.
+  Cut CutOut(const std::vector<NodeId>& nodes);
+
+ private:
+  struct State;
+  const TaggedModel& model_;
+  std::unique_ptr<State> state_;
+};
 
 // The nodes of the main graph that depend on no input, by place: a part that
 // reads them may have them again. Random numbers are not among them.

@@ -70,18 +70,18 @@ LayerRules LayerRulesFor(const Tagging& tagging,
     }
   }
   const std::vector<Counts> counts = CountModules(tagging, selected);
+  std::vector<std::uint32_t> children(counts.size());  // those with nodes
+  for (std::size_t i = 1; i < counts.size(); ++i) {
+    const ModuleId parent = tree.Parent(MakeId<ModuleId>(i));
+    children[Index(parent)] += counts[i].total > 0;
+  }
   // A rule for the whole subtree below a module; where all of it is in one
   // child, the child's says more.
   const auto has_prefix = [&](ModuleId id) {
     const Counts& count = counts[Index(id)];
-    if (id == ModuleTree::kRoot || !count.whole() || count.total == count.own) {
-      return false;
-    }
-    std::size_t children = 0;
-    for (const ModuleId child : tree.Children(id)) {
-      children += counts[Index(child)].total > 0;
-    }
-    return count.own > 0 || children > 1;
+    return id != ModuleTree::kRoot && count.whole() &&
+           count.total != count.own &&
+           (count.own > 0 || children[Index(id)] > 1);
   };
   std::vector<char> covered(counts.size());
   for (std::size_t i = 1; i < counts.size(); ++i) {

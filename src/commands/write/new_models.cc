@@ -21,9 +21,13 @@ void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
            "weights in a file of their own (external data)",
            made.path, made.size, kMaxModelBytes);
     }
+    // First, so that a model never stands there without its weights.
+    if (!made.data.empty()) outputs.AddPacked(made.data_path, made.data);
     outputs.AddModel(made.path, made.size, made.produce);
   }
-  CarryExternalData(file, models.front().path, options.data, outputs);
+  if (!models.front().packs) {
+    CarryExternalData(file, models.front().path, options.data, outputs);
+  }
   WarnOfExternalData(file, terminal);
   outputs.Finish();
   for (NewModel& made : models) made.fate = outputs.FateOf(made.path);
@@ -34,6 +38,24 @@ Release ReleaserOf(const ModelFile& file) {
   return [&file](std::uint64_t begin, std::uint64_t end) {
     file.file().Release(begin, end);
   };
+}
+
+edit::WeightPacker::Files FilesToPack(const ModelFile& file,
+                                      const std::string& path,
+                                      DataChoice choice) {
+  const Model& model = file.model();
+  edit::WeightPacker::Files files;
+  for (const Initializer& tensor : model.initializers()) {
+    const bool in_main = model[tensor.value].graph == GraphId{0};
+    if (tensor.external && (!in_main || tensor.sparse)) return files;
+  }
+  const auto copied = CopiedData(file, path, choice);
+  for (const std::string_view location : model.external_files()) {
+    const auto at = copied.find(std::string(location));
+    if (at == copied.end()) continue;
+    files[location] = {at->second, MappedFile::Open(at->second).size()};
+  }
+  return files;
 }
 
 sizes::Shapes ShapesOf(const ModelFile& file) {

@@ -2,6 +2,7 @@
 #ifndef ONNX_TAG_COMMANDS_WRITE_NEW_MODELS_H_
 #define ONNX_TAG_COMMANDS_WRITE_NEW_MODELS_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct NewModel {
   std::string path;
   std::uint64_t size;
   Produce produce;
+  // Weights that were packed for it; `packs` where all are that can be.
+  std::string data_path = {};
+  std::vector<DataPiece> data = {};
+  bool packs = false;
   PendingOutputs::Fate fate = PendingOutputs::Fate::kUnknown;
 };
 
@@ -30,6 +35,13 @@ void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
 
 // Tells the system that the pages of a file will not be read again soon.
 Release ReleaserOf(const ModelFile& file);
+
+// The files whose weights are packed for parts that are written to the folder
+// of `path`; none where they are not copied, or where a subgraph has some: that
+// is copied as it stands.
+edit::WeightPacker::Files FilesToPack(const ModelFile& file,
+                                      const std::string& path,
+                                      DataChoice choice);
 
 sizes::Shapes ShapesOf(const ModelFile& file);
 

@@ -14,6 +14,8 @@
 #include "commands/read/part_plan.h"
 #include "commands/write/new_models.h"
 #include "edit/part.h"
+#include "io/folder.h"
+#include "io/paths.h"
 #include "onnx_tag/error.h"
 #include "sizes/element_types.h"
 #include "tagging/words.h"
@@ -26,6 +28,7 @@ struct CutPart {
   std::size_t nodes = 0;
   std::size_t between = 0;    // nodes that were not asked for and come along
   std::size_t constants = 0;  // the same, for constants
+  std::unique_ptr<edit::WeightPacker> packer;  // null: weights stay apart
   std::unique_ptr<const edit::PartWriter> writer;
 };
 
@@ -48,15 +51,13 @@ Passed FindPassed(const Model& model) {
   return passed;
 }
 
-// The part of `nodes`, closed so that it runs on its own, with what it passes
-// on. Where it cannot be cut out, says why and gives nothing. `name` is for
-// messages.
-std::optional<CutPart> CutPartOut(const TaggedModel& model,
-                                  const sizes::Shapes& shapes,
-                                  const std::vector<NodeId>& nodes,
-                                  const std::string& name, Terminal& terminal,
-                                  const Passed& passed = {}) {
-  const Cut cut = CutOut(model, nodes, CutBy::kOurselves);
+// The part of a cut, with what it passes on. Where it cannot be cut out, says
+// why and gives nothing. `name` is for messages.
+std::optional<CutPart> CutPartOut(
+    const TaggedModel& model, const Cut& cut, const edit::PartSource& source,
+    const sizes::Shapes& shapes, const std::string& name,
+    const std::string& path, const edit::WeightPacker::Files& files,
+    Terminal& terminal, const Passed& passed = {}) {
   std::vector<std::string> obstacles;
   for (const Cut::Obstacle& obstacle : cut.obstacles) {
     obstacles.push_back(NodeLine(model.nodes(), obstacle.node, obstacle.why));
@@ -70,8 +71,7 @@ std::optional<CutPart> CutPartOut(const TaggedModel& model,
   }
   const Model& whole = *model.model();
   edit::Part part;
-  part.nodes.assign(whole[GraphId{0}].nodes.size(), false);
-  for (const NodeId node : cut.nodes) part.nodes[whole[node].index] = true;
+  for (const NodeId node : cut.nodes) part.nodes.push_back(whole[node].index);
   part.inputs = cut.inputs;
   part.outputs = cut.outputs;
   for (const std::string& input : passed.inputs) {
@@ -85,8 +85,12 @@ std::optional<CutPart> CutPartOut(const TaggedModel& model,
   result.nodes = cut.nodes.size();
   result.between = cut.between.size();
   result.constants = cut.constants.size();
-  result.writer = std::make_unique<const edit::PartWriter>(
-      whole, shapes, part, ReleaserOf(*model.file()));
+  if (!files.empty()) {
+    result.packer =
+        std::make_unique<edit::WeightPacker>(files, FileName(path) + ".data");
+  }
+  result.writer = std::make_unique<const edit::PartWriter>(source, shapes, part,
+                                                           result.packer.get());
   WarnOfUntyped(model.file()->path(), result.writer->inputs(), terminal);
   WarnOfUntyped(model.file()->path(), result.writer->outputs(), terminal);
   return result;
@@ -150,18 +154,34 @@ Datum::Members PartMembers(const CutPart& part, const NewModel& written) {
 
 NewModel ModelOf(const CutPart& part, std::string path) {
   const edit::PartWriter* const writer = part.writer.get();
-  return {std::move(path), writer->new_size(),
-          [writer](wire::Rewrite::Sink& sink) { writer->Write(sink); }};
+  NewModel made = {
+      .path = std::move(path),
+      .size = writer->new_size(),
+      .produce = [writer](wire::Rewrite::Sink& sink) { writer->Write(sink); }};
+  if (part.packer != nullptr) {
+    made.packs = true;
+    made.data_path = JoinPath(ParentFolder(made.path), part.packer->location());
+    for (const edit::WeightPacker::Piece& piece : part.packer->pieces()) {
+      made.data.push_back(
+          {std::string(piece.path), piece.offset, piece.size, piece.at});
+    }
+  }
+  return made;
 }
 
 // ---------------------------------------------------------------- extract
-std::vector<NodeId> NodesUnder(const Tagging& tagging, ModuleId module) {
+std::vector<NodeId> NodesUnder(const Tagging& tagging,
+                               const std::vector<ModuleId>& modules) {
+  std::vector<bool> inside(tagging.modules.size());
+  for (const ModuleId module : modules) inside[Index(module)] = true;
+  for (std::size_t i = 1; i < inside.size(); ++i) {
+    const ModuleId parent = tagging.modules.Parent(MakeId<ModuleId>(i));
+    if (inside[Index(parent)]) inside[i] = true;
+  }
   std::vector<NodeId> nodes;
   for (const NodeId node : AllIds<NodeId>(tagging.tags.size())) {
     const Tag& tag = tagging.tags[node];
-    if (tag.tagged() && tagging.modules.IsAncestor(module, tag.module)) {
-      nodes.push_back(node);
-    }
+    if (tag.tagged() && inside[Index(tag.module)]) nodes.push_back(node);
   }
   return nodes;
 }
@@ -173,23 +193,37 @@ struct Border {
   std::size_t first;  // index of its first node in the main graph
 };
 
+// By module: the index of the first node of the main graph that is in it or
+// below it; the number of nodes if there is none.
+std::vector<std::size_t> FirstNodes(const Model& model,
+                                    const Tagging& tagging) {
+  const std::vector<NodeId>& nodes = model[GraphId{0}].nodes;
+  std::vector<std::size_t> first(tagging.modules.size(), nodes.size());
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    const Tag& tag = tagging.tags[nodes[i]];
+    if (tag.tagged()) first[Index(tag.module)] = i;
+  }
+  // A module's id is greater than its parent's.
+  for (std::size_t i = first.size(); i-- > 1;) {
+    std::size_t& around =
+        first[Index(tagging.modules.Parent(MakeId<ModuleId>(i)))];
+    around = std::min(around, first[i]);
+  }
+  return first;
+}
+
 // The modules that begin a part, in the order in which they run.
 std::vector<Border> FindBorders(const SplitOptions& options, const Model& model,
                                 const Tagging& tagging) {
   std::vector<Border> borders;
+  const std::vector<std::size_t> first = FirstNodes(model, tagging);
   for (const std::string& path : options.at) {
     const ModuleId module = FindModule(tagging.modules, path);
-    const std::vector<NodeId>& nodes = model[GraphId{0}].nodes;
-    std::size_t first = 0;
-    for (; first < nodes.size(); ++first) {
-      const Tag& tag = tagging.tags[nodes[first]];
-      if (tag.tagged() && tagging.modules.IsAncestor(module, tag.module)) break;
-    }
-    if (first == nodes.size()) {
+    if (first[Index(module)] == model[GraphId{0}].nodes.size()) {
       Fail(ErrorKind::kUsage, "the module '{}' has no node in the main graph",
            path);
     }
-    borders.push_back({path, module, first});
+    borders.push_back({path, module, first[Index(module)]});
   }
   std::stable_sort(
       borders.begin(), borders.end(),
@@ -209,15 +243,19 @@ std::vector<Border> FindBorders(const SplitOptions& options, const Model& model,
 std::vector<std::size_t> PartsOfNodes(const Model& model,
                                       const Tagging& tagging,
                                       const std::vector<Border>& borders) {
+  std::vector<std::size_t> behind(tagging.modules.size(), 0);  // by module
+  for (std::size_t i = 0; i < borders.size(); ++i) {
+    behind[Index(borders[i].module)] = i + 1;
+  }
+  for (std::size_t i = 1; i < behind.size(); ++i) {
+    const ModuleId parent = tagging.modules.Parent(MakeId<ModuleId>(i));
+    behind[i] = std::max(behind[i], behind[Index(parent)]);
+  }
   std::vector<std::size_t> parts(model.node_count(), 0);
   for (const NodeId node : model[GraphId{0}].nodes) {
     std::size_t& part = parts[Index(node)];
     const Tag& tag = tagging.tags[node];
-    for (std::size_t i = 0; i < borders.size() && tag.tagged(); ++i) {
-      if (tagging.modules.IsAncestor(borders[i].module, tag.module)) {
-        part = i + 1;
-      }
-    }
+    if (tag.tagged()) part = behind[Index(tag.module)];
     for (const ValueId value : edit::ReadsOf(model, node)) {
       const NodeId maker = model.Producer(value);
       if (maker != kNo<NodeId>) part = std::max(part, parts[Index(maker)]);
@@ -320,7 +358,7 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
       TaggedModel::Load(options.model, options.source, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
   const ModuleId module = FindModule(model.tagging().modules, options.module);
-  const std::vector<NodeId> nodes = NodesUnder(model.tagging(), module);
+  const std::vector<NodeId> nodes = NodesUnder(model.tagging(), {module});
   Result result;
   if (nodes.empty()) {
     result.Finding("{}: the module {} has no node", options.model,
@@ -329,14 +367,19 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
   }
   WarnOfGuesses(model, nodes, options.source, terminal);
   const sizes::Shapes shapes = ShapesOf(file);
+  const std::string path =
+      ModelDestination(options.model, options.write, "extracted");
+  const edit::WeightPacker::Files files =
+      FilesToPack(file, path, options.write.data);
+  const edit::PartSource source(file.model(), ReleaserOf(file));
   const std::optional<CutPart> part =
-      CutPartOut(model, shapes, nodes, options.module, terminal);
+      CutPartOut(model, CutOut(model, nodes, CutBy::kOurselves), source, shapes,
+                 options.module, path, files, terminal);
   if (!part) {
     result.exit_code = ExitCode::kFindings;
     return result;
   }
-  std::vector<NewModel> models = {ModelOf(
-      *part, ModelDestination(options.model, options.write, "extracted"))};
+  std::vector<NewModel> models = {ModelOf(*part, path)};
   WriteNewModels(model, options.write, terminal, models, result);
   result.Line("{}: {}, {}, {}", ShownInput(options.model),
               ShownPath(options.module), Count(part->nodes, "node"),
@@ -356,13 +399,11 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
   const ModelFile& file = ModelToWrite(model, options.model);
   const std::optional<PartPlan> plan = PlanOf(options, model);
   std::vector<std::string> starts = {""};  // the modules that begin the parts
-  std::vector<NodeId> behind;              // what decides where the cuts are
+  std::vector<ModuleId> behind;            // what decides where the cuts are
   std::vector<std::vector<NodeId>> nodes;
   const auto begin_with = [&](ModuleId module) {
     starts.push_back(model.tagging().modules.Path(module));
-    for (const NodeId node : NodesUnder(model.tagging(), module)) {
-      behind.push_back(node);
-    }
+    behind.push_back(module);
   };
   if (plan) {
     for (const PlannedPart& part : plan->parts) {
@@ -376,8 +417,13 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
     for (const Border& border : borders) begin_with(border.module);
     nodes = NodesOfParts(model, borders);
   }
-  WarnOfGuesses(model, behind, options.source, terminal);
+  WarnOfGuesses(model, NodesUnder(model.tagging(), behind), options.source,
+                terminal);
   const sizes::Shapes shapes = ShapesOf(file);
+  const edit::WeightPacker::Files files =
+      FilesToPack(file, PathOfPart(options, 0), options.write.data);
+  PartCutter cutter(model);
+  const edit::PartSource source(file.model(), ReleaserOf(file));
   Result result;
   std::vector<CutPart> parts;
   std::vector<NewModel> models;
@@ -391,7 +437,8 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
       return result;
     }
     std::optional<CutPart> part =
-        CutPartOut(model, shapes, nodes[i], name, terminal,
+        CutPartOut(model, cutter.CutOut(nodes[i]), source, shapes, name,
+                   PathOfPart(options, i), files, terminal,
                    i + 1 == nodes.size() ? FindPassed(file.model()) : Passed());
     if (!part) {
       result.exit_code = ExitCode::kFindings;

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -236,12 +237,32 @@ struct Taps {
   std::vector<Skipped> skipped;
 };
 
-bool IsAsked(const TapOptions& options, const std::string& path) {
-  for (const std::string& pattern : options.modules) {
-    if (MatchesPattern(pattern, path, '.')) return true;
+// The modules that the user names. Names without wildcards are looked up: a
+// script may give as many as there are modules.
+class Asked {
+ public:
+  explicit Asked(const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+      if (HasWildcards(word)) {
+        patterns_.push_back(word);
+      } else {
+        names_.insert(word);
+      }
+    }
   }
-  return false;
-}
+
+  bool Contains(const std::string& path) const {
+    return names_.contains(path) ||
+           std::any_of(patterns_.begin(), patterns_.end(),
+                       [&](std::string_view pattern) {
+                         return MatchesPattern(pattern, path, '.');
+                       });
+  }
+
+ private:
+  std::unordered_set<std::string_view> names_;
+  std::vector<std::string_view> patterns_;
+};
 
 // Names for new outputs: after the module, and no value's yet.
 class OutputNames {
@@ -253,7 +274,11 @@ class OutputNames {
     if (input) base += ".input";
     if (number > 0) base += fmt::format(":{}", number);
     std::string name = base;
-    for (int i = 2; IsTaken(name); ++i) name = fmt::format("{}~{}", base, i);
+    if (IsTaken(name)) {
+      // The numbers that others of this name have are not tried again.
+      std::uint32_t& last = numbers_.try_emplace(base, 1).first->second;
+      while (IsTaken(name)) name = fmt::format("{}~{}", base, ++last);
+    }
     given_.insert(name);
     return name;
   }
@@ -265,6 +290,7 @@ class OutputNames {
 
   const Model& model_;
   std::unordered_set<std::string> given_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
 std::string WhySkipped(const ModuleValues& values, const ModuleTree& tree,
@@ -296,10 +322,11 @@ Taps FindTaps(const TapOptions& options, const Model& model,
               const Tagging& tagging, const sizes::Shapes& shapes) {
   const ModuleValues values(model, tagging, shapes);
   OutputNames names(model);
+  const Asked asked(options.modules);
   Taps taps;
   for (const ModuleId id : tagging.modules.All()) {
     const std::string path = tagging.modules.Path(id);
-    if (!IsAsked(options, path)) continue;
+    if (!asked.Contains(path)) continue;
     const std::vector<ValueId>& list =
         options.inputs ? values.Inputs(id) : values.Outputs(id);
     if (list.empty()) {
