@@ -1,15 +1,16 @@
 #!/bin/sh
 # Renames, taps, extracts and splits models of every kind with BINARY, and runs the results.
 #
-#   run_parts.sh BINARY [WORK_DIR [one|many]]
+#   run_parts.sh BINARY [WORK_DIR [one|many|graphs|random|loss]]
 #
-# WORK_DIR as in run_clients.sh. `one` takes tests/models/bert_tiny alone; default: many. One line per model; exit 1 if any
-# check fails, 77 if the environment cannot be made.
+# WORK_DIR as in run_clients.sh. `one` takes tests/models/bert_tiny alone; default: many. `graphs`: 60 of the models in tests/ with
+# random weights, inside the file and beside it. `random`: 200 random models. `loss`: no command writes over what it reads. One
+# line per model; exit 1 if any check fails, 77 if the environment cannot be made.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-[ $# -ge 1 ] || { echo "usage: run_parts.sh BINARY [WORK_DIR [one|many]]" >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: run_parts.sh BINARY [WORK_DIR [one|many|graphs|random|loss]]" >&2; exit 2; }
 binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 work=${2:-$root/build/clients-venv}
 mkdir -p "$work"
@@ -22,6 +23,13 @@ if [ "${3:-many}" = one ]; then
     cp "$root/tests/models/bert_tiny/model.onnx" "$work/parts-one/bert_tiny"
     exec "$python" "$here/check_parts.py" "$binary" --models "$work/parts-one"
 fi
+case ${3:-many} in
+    graphs)
+        exec "$python" "$here/check_parts.py" "$binary" --graphs 60 "$root/tests/truth" "$root/tests/own" \
+            "$root/tests/recordings" "$root/tests/parts" ;;
+    random) exec "$python" "$here/fuzz_parts.py" "$binary" 200 ;;
+    loss) exec "$python" "$here/check_data_loss.py" "$binary" ;;
+esac
 stamp=$(cat "$here/requirements.txt" "$root"/tools/*.py | cksum | tr ' ' -)
 models=$work/parts-$stamp
 if [ ! -d "$models" ]; then

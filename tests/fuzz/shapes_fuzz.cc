@@ -1,0 +1,53 @@
+// Any bytes as a model: shapes, formulas and sizes are worked out without an
+// error, whatever the operators are given, and sums add up.
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+
+#include "onnx_tag/error.h"
+#include "onnx_tag/tagging.h"
+#include "sizes/assumptions.h"
+#include "sizes/module_sizes.h"
+#include "sizes/shapes.h"
+
+namespace onnx_tag {
+namespace {
+
+void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void CheckSizes(const Model& model) {
+  sizes::Shapes shapes(model);
+  for (const ValueId value : AllIds<ValueId>(model.value_count())) {
+    if (!shapes.Of(value)) continue;
+    for (const sizes::Dim dim : *shapes.Of(value)) {
+      Require(!dim.IsNumber() || dim.number() >= 0);
+    }
+    shapes.BytesOf(value);
+  }
+  Tagging tagging;
+  tagging.tags.resize(model.node_count());
+  const sizes::ModelSizes sizes = sizes::CountSizes(
+      model, tagging, shapes, sizes::Assumptions(model, shapes, {}));
+  Require(sizes.flops.size() == model.node_count());
+  // Nothing is tagged: all of it is untagged.
+  Require(sizes.untagged.flops == sizes.all.flops);
+  sizes::SumFormulas(model, tagging, shapes);
+}
+
+}  // namespace
+}  // namespace onnx_tag
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  using namespace onnx_tag;
+  std::optional<Model> model;
+  try {
+    model = ReadModel(Bytes(reinterpret_cast<const char*>(data), size));
+  } catch (const Error&) {
+    return 0;
+  }
+  CheckSizes(*model);
+  return 0;
+}

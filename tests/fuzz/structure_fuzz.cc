@@ -1,0 +1,43 @@
+// Any bytes as a model: blocks are found in whatever graph it is, and form a
+// tree that holds every node at most once.
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+
+#include "onnx_tag/error.h"
+#include "structure/structure.h"
+
+namespace onnx_tag {
+namespace {
+
+void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void CheckStructure(const Model& model) {
+  const Structure found = FindStructure(model);
+  std::size_t inside = 0;
+  for (const NodeId node : model.Nodes()) {
+    const FoundId module = found.ModuleOf(node);
+    if (module == kNo<FoundId>) continue;
+    ++inside;
+    Require(!found.Path(module).empty());
+  }
+  Require(inside <= model.node_count());
+}
+
+}  // namespace
+}  // namespace onnx_tag
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  using namespace onnx_tag;
+  std::optional<Model> model;
+  try {
+    model = ReadModel(Bytes(reinterpret_cast<const char*>(data), size));
+  } catch (const Error&) {
+    return 0;
+  }
+  CheckStructure(*model);
+  return 0;
+}
