@@ -219,8 +219,7 @@ void WriteWords::AddCare(CLI::App& app) {
       ->group("Output");
   app.add_option("--data", data,
                  "external weights of an output in another folder:\n"
-                 "keep the references, link (share the bytes: needs reflinks)\n"
-                 "or copy the files")
+                 "keep the references, link or copy the files")
       ->type_name("CHOICE")
       ->group("Output");
   app.add_flag("-n,--dry-run", options.dry_run,

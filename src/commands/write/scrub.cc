@@ -4,6 +4,7 @@
 
 #include "commands/commands.h"
 #include "commands/output/destinations.h"
+#include "commands/read/open_model.h"
 #include "commands/write/new_models.h"
 #include "edit/private_text.h"
 #include "model/model_file.h"
@@ -191,7 +192,7 @@ std::string WriteScrubbed(const ScrubOptions& options, const ModelFile& file,
 }  // namespace
 
 Result RunScrub(const ScrubOptions& options, Terminal& terminal) {
-  const ModelFile file = ModelFile::Open(options.model);
+  const ModelFile file = OpenModel(options.model, terminal);
   const PrivateTexts texts(file.model(), {.all = options.all},
                            ReleaserOf(file));
   file.file().CheckUnchanged();
