@@ -84,7 +84,8 @@ struct Role {
   RoleType type = RoleType::kOther;
   std::string component;  // "query", "output", ...; may be empty
   AttentionKind attention_kind = AttentionKind::kNone;
-  std::int32_t layer = -1;  // -1: none
+  std::int32_t layer = -1;                   // -1: none
+  Confidence confidence = Confidence::kLow;  // in the type
 
   bool operator==(const Role&) const = default;
 };

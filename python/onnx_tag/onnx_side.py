@@ -88,8 +88,10 @@ class Graph:
     """The nodes of the main graph and the modules that they belong to."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
+        # A module that was found in the graph alone has an invented name: at best a guess at a name of A.
         self.nodes = [Node(row["index"], row["op"], tuple(row["inputs"]), tuple(row["outputs"]), row["module"],
-                           row["confidence"]) for row in document["nodes"] if row["graph"] == ""]
+                           "low" if row["source"] == "structure" else row["confidence"])
+                      for row in document["nodes"] if row["graph"] == ""]
         self.producer = {value: node for node in self.nodes for value in node.outputs if value}
         self.readers: Dict[str, List[Node]] = {}
         for node in self.nodes:

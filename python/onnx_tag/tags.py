@@ -95,6 +95,7 @@ class Node:
     tag_module: Optional[str] = None
     source_line: Optional[SourceLine] = None      # the innermost line of the model's own code
     frames: Tuple[SourceLine, ...] = ()           # all of them, with `onnx-tag --frames`
+    type_confidence: Optional[str] = None
 
     @property
     def id(self) -> str:
@@ -113,7 +114,8 @@ class Node:
                     _field(role, "attention_kind", _TEXT_OR_NONE), _field(role, "layer", _LAYER),
                     _field(entry, "confidence", _TEXT_OR_NONE), _field(entry, "source", _TEXT_OR_NONE),
                     _texts(entry, "origins"), _field(entry, "tag_module", _TEXT_OR_NONE),
-                    SourceLine.from_json(line) if line else None, _frames(entry))
+                    SourceLine.from_json(line) if line else None, _frames(entry),
+                    _field(role, "confidence", _TEXT_OR_NONE))
 
 
 @dataclass(frozen=True)

@@ -329,7 +329,7 @@ bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
 
 // Modules without parts that neither the catalogue nor a recipe explains.
 void GuessLeafClasses(const catalogue::Observation& seen,
-                      const RecipeBookClasses& recipes,
+                      const RecipeBookClasses& recipes, bool other_framework,
                       IdVector<ModuleId, ClassAnswer>& answers) {
   const ModuleTree& tree = seen.modules;
   for (const ModuleId id : tree.All()) {
@@ -338,6 +338,8 @@ void GuessLeafClasses(const catalogue::Observation& seen,
       continue;
     }
     answers[id] = catalogue::GuessLeafClass(seen.seen[id]);
+    // Keras has other classes: its ReLU may be an Activation.
+    if (other_framework) answers[id].confidence = Confidence::kLow;
   }
 }
 
@@ -370,7 +372,7 @@ void AssignClasses(const ModuleEvidence& evidence, Tagging& tagging,
     const catalogue::Observation seen = Observer(evidence, tagging).Observe();
     answers = IdentifyAdapted(seen, hidden).modules;
     if (hidden.empty()) NoteContradictions(seen, tagging);
-    GuessLeafClasses(seen, recipes, answers);
+    GuessLeafClasses(seen, recipes, evidence.other_framework, answers);
     adapters_only_scale = AdaptersOnlyScale(seen);
   }
   tagging.facts.resize(tree.size());

@@ -259,6 +259,7 @@ struct ModuleEvidence {
   std::vector<bool> called_modules;
   std::vector<RecipeClasses> recipe_classes;
   std::vector<std::string> warnings;
+  bool other_framework;  // the file is not from PyTorch
 };
 
 // The steps of GatherEvidence. Each step adds the modules in its facts to

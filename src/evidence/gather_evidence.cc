@@ -116,6 +116,7 @@ ModuleEvidence::ModuleEvidence(Evidence&& evidence)
       parameters(std::move(static_cast<ParameterFacts&>(evidence))),
       called_modules(std::move(evidence.called_modules)),
       recipe_classes(std::move(evidence.recipe_classes)),
-      warnings(std::move(evidence.known.warnings)) {}
+      warnings(std::move(evidence.known.warnings)),
+      other_framework(evidence.other_framework) {}
 
 }  // namespace onnx_tag

@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 2> kAttentionWords = {"self", "cross"};
 
 // In the order of Field.
-constexpr std::array<FieldInfo, 18> kFields = {{
+constexpr std::array<FieldInfo, 20> kFields = {{
     {"module", Field::kModule, '.', false, false, {}, "the module of the node"},
     {"under",
      Field::kUnder,
@@ -27,6 +27,8 @@ constexpr std::array<FieldInfo, 18> kFields = {{
      {},
      "another module of a fused node"},
     {"class", Field::kClass, 0, false, true, {}, "the module's class"},
+    {"class_confidence", Field::kClassConfidence, 0, true, false,
+     kConfidenceNames, "how sure the class is"},
     {"within",
      Field::kWithin,
      0,
@@ -44,6 +46,8 @@ constexpr std::array<FieldInfo, 18> kFields = {{
      "the role path: the tag without the family name"},
     {"type", Field::kType, 0, false, false, kRoleTypeNames,
      "the purpose of the node"},
+    {"type_confidence", Field::kTypeConfidence, 0, true, false,
+     kConfidenceNames, "how sure the type is"},
     {"component",
      Field::kComponent,
      0,

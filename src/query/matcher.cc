@@ -134,6 +134,8 @@ Matcher::Table Matcher::TableFor(const Condition& condition) const {
       return ByOrigin(condition);
     case Field::kClass:
       return ByClass(condition);
+    case Field::kClassConfidence:
+      return ByClassConfidence(condition);
     case Field::kWithin:
       return WithDescendants(ByClass(condition));
     case Field::kTag:
@@ -141,6 +143,7 @@ Matcher::Table Matcher::TableFor(const Condition& condition) const {
     case Field::kRole:
       return ByText(condition, true);
     case Field::kType:
+    case Field::kTypeConfidence:
     case Field::kComponent:
     case Field::kAttention:
     case Field::kLayer:
@@ -209,6 +212,16 @@ Matcher::Table Matcher::ByClass(const Condition& condition) const {
   return table;
 }
 
+Matcher::Table Matcher::ByClassConfidence(const Condition& condition) const {
+  Table table(tagging_.modules.size());
+  for (const ModuleId id : AllIds<ModuleId>(table.size())) {
+    if (tagging_.modules.Class(id).empty()) continue;
+    table[Index(id)] =
+        FitsConfidence(condition, tagging_.facts[id].class_confidence);
+  }
+  return table;
+}
+
 Matcher::Table Matcher::ByText(const Condition& condition,
                                bool role_paths) const {
   const ModuleFormat format(tagging_);
@@ -229,6 +242,8 @@ Matcher::Table Matcher::ByRole(const Condition& condition) const {
       fits = FitsLayer(condition, role.layer);
     } else if (condition.field == Field::kType) {
       fits = FitsText(condition, EnumToWord(kRoleTypeNames, role.type));
+    } else if (condition.field == Field::kTypeConfidence) {
+      fits = FitsConfidence(condition, role.confidence);
     } else if (condition.field == Field::kComponent) {
       fits = FitsText(condition, role.component);
     } else {
@@ -282,6 +297,7 @@ bool Matcher::FitsCondition(std::size_t index, NodeId node) const {
     case Field::kSource:
       return FitsText(condition, EnumToWord(kSourceNames, tag.source));
     case Field::kType:
+    case Field::kTypeConfidence:
     case Field::kComponent:
     case Field::kAttention:
     case Field::kLayer:

@@ -36,6 +36,7 @@ class Matcher {
   Table WithDescendants(Table table) const;
   Table ByText(const Condition& condition, bool role_paths) const;
   Table ByClass(const Condition& condition) const;
+  Table ByClassConfidence(const Condition& condition) const;
   Table ByRole(const Condition& condition) const;
   Table ByOrigin(const Condition& condition) const;
   // By LineId; the last entry is for nodes without a line.

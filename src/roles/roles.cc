@@ -34,7 +34,46 @@ class RoleRules {
     return meaning;
   }
 
+  // How sure the type is. The operator shows it, or the structure of the module
+  // that the node is said to be in, or only words.
+  Confidence Sureness(NodeId node, const Meaning& meaning) const {
+    if (IsShown(node, meaning.type)) return Confidence::kCertain;
+    const bool structured =
+        meaning.type == RoleType::kAttention
+            ? facts_.core[facts_.tagging.tags[node].module] != kNo<ModuleId>
+            : meaning.type == RoleType::kMask ||
+                  meaning.type == RoleType::kPosition ||
+                  meaning.type == RoleType::kResidual ||
+                  meaning.type == RoleType::kFeedForward;
+    return std::min(facts_.tagging.tags[node].confidence,
+                    structured ? Confidence::kHigh : Confidence::kMedium);
+  }
+
  private:
+  bool IsShown(NodeId node, RoleType type) const {
+    switch (type) {
+      case RoleType::kConstant:
+      case RoleType::kQuantization:
+      case RoleType::kShape:
+        return true;
+      case RoleType::kNormalization:
+        return facts_.IsNorm(node);
+      case RoleType::kConvolution:
+        return facts_.Is(node, OpKind::kConvolution);
+      case RoleType::kPooling:
+        return facts_.Is(node, OpKind::kPool);
+      case RoleType::kActivation:
+        if (facts_.in_activation[Index(node)]) return true;
+        break;
+      default:
+        break;
+    }
+    const auto& lines = facts_.OpLines(node);
+    return std::any_of(lines.begin(), lines.end(), [&](std::uint16_t number) {
+      return facts_.words.line(number).meaning.type == type;
+    });
+  }
+
   Meaning Decide(NodeId node) {
     if (facts_.Is(node, OpKind::kConstant)) return Of(RoleType::kConstant);
     if (facts_.Is(node, {OpKind::kQuantizer, OpKind::kDequantizer})) {
@@ -344,9 +383,12 @@ void AssignRoles(const GraphFacts& graph, Tagging& tagging,
     if (!tag.tagged()) continue;
     const Meaning meaning = rules.Classify(node);
     const std::int32_t layer = facts.modules[tag.module].layer;
+    const Confidence confidence = rules.Sureness(node, meaning);
     // Most nodes have the same role as the previous node.
-    if (meaning != last || layer != role.layer) {
+    if (meaning != last || layer != role.layer ||
+        confidence != role.confidence) {
       last = meaning;
+      role.confidence = confidence;
       role.type = meaning.type;
       role.component =
           kComponentNames[static_cast<std::size_t>(meaning.component)];

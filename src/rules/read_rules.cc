@@ -233,6 +233,7 @@ class RulesReader {
           start, "component \"{}\": use only lower-case letters, digits and _",
           role.component);
     }
+    role.confidence = Confidence::kCertain;
     rule.gives_role = role;
   }
 

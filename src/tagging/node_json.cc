@@ -22,6 +22,7 @@ std::string SemanticJson(const Role& role) {
   } else {
     json.Number(role.layer);
   }
+  json.Key("confidence").String(EnumToWord(kConfidenceNames, role.confidence));
   json.EndObject();
   return json.Take();
 }

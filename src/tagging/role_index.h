@@ -37,7 +37,8 @@ class RoleIndex {
  private:
   static std::uint32_t Hash(const Role& role) {
     std::uint64_t hash = HashBytes(role.component);
-    hash = HashMix(hash, static_cast<std::uint64_t>(role.type) << 8 |
+    hash = HashMix(hash, static_cast<std::uint64_t>(role.type) << 16 |
+                             static_cast<std::uint64_t>(role.confidence) << 8 |
                              static_cast<std::uint64_t>(role.attention_kind));
     return static_cast<std::uint32_t>(
         HashMix(hash, static_cast<std::uint64_t>(role.layer)) >> 32);

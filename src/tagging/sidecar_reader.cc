@@ -61,6 +61,8 @@ Role ReadRole(json::Reader& json) {
           Word(json, kAttentionKindNames, AttentionKind::kNone);
     } else if (key == "layer" && json.Peek() == Kind::kNumber) {
       role.layer = static_cast<std::int32_t>(json.Whole(INT32_MAX));
+    } else if (key == "confidence") {
+      role.confidence = ReadConfidence(json);
     } else {
       return false;
     }

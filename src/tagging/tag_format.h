@@ -23,6 +23,8 @@ inline constexpr std::string_view kSemantic = "pkg.onnx_tag.semantic";
 inline constexpr std::string_view kLayer = "pkg.onnx_tag.layer";
 inline constexpr std::string_view kAttentionKind =
     "pkg.onnx_tag.attention_kind";
+inline constexpr std::string_view kSemanticConfidence =
+    "pkg.onnx_tag.semantic_confidence";
 inline constexpr std::string_view kConfidence = "pkg.onnx_tag.confidence";
 inline constexpr std::string_view kSource = "pkg.onnx_tag.source";
 // The line of code, as `source_line` in the sidecar.

@@ -84,6 +84,9 @@ Tagging ReadTagging(const Model& model) {
       } else if (entry.key == keys::kLayer) {
         std::from_chars(entry.value.data(),
                         entry.value.data() + entry.value.size(), role.layer);
+      } else if (entry.key == keys::kSemanticConfidence) {
+        role.confidence = WordToEnum<Confidence>(kConfidenceNames, entry.value)
+                              .value_or(Confidence::kLow);
       } else if (entry.key == keys::kConfidence) {
         tag.confidence = WordToEnum<Confidence>(kConfidenceNames, entry.value)
                              .value_or(Confidence::kLow);

@@ -285,6 +285,8 @@ void TagWriter::AppendRoleEntries(RoleId id, std::string& out) const {
     AppendEntry(out, kNodeMetadata, keys::kAttentionKind,
                 EnumToWord(kAttentionKindNames, role.attention_kind));
   }
+  AppendEntry(out, kNodeMetadata, keys::kSemanticConfidence,
+              EnumToWord(kConfidenceNames, role.confidence));
 }
 
 namespace {

@@ -73,6 +73,7 @@ TEST(TagWriterTest, WritesTheKeysOfTheFormat) {
                   Pair("pkg.onnx_tag.semantic", "attention/query"),
                   Pair("pkg.onnx_tag.layer", "0"),
                   Pair("pkg.onnx_tag.attention_kind", "self"),
+                  Pair("pkg.onnx_tag.semantic_confidence", "low"),
                   Pair("pkg.onnx_tag.confidence", "certain"),
                   Pair("pkg.onnx_tag.source", "scope+parameter")));
   EXPECT_THAT(EntriesOf(proto.graph().node(1)), ElementsAre());

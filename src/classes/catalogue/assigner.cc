@@ -123,8 +123,7 @@ bool Assigner::IsExact(const std::vector<Below>& modules,
     const ShapeId shape = shapes_.Of(modules[i].id);
     if (shape == kNo<ShapeId>) continue;
     if (places[i].target != kNo<ClassId> &&
-        Fit(table_.Kind(places[i].target), shapes_[shape].operators,
-            observation_.scopes) < 0) {
+        matcher_.IsExcluded(places[i].target, shapes_[shape])) {
       return false;
     }
     if (shapes_[shape].child_count == 0) continue;

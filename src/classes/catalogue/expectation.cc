@@ -59,6 +59,17 @@ bool Matcher::IsSurprise(ClassId id, const Shape& shape) const {
          std::binary_search(seen.begin(), seen.end(), weight_);
 }
 
+bool Matcher::IsExcluded(ClassId id, const Shape& shape) const {
+  if (Fit(table_.Kind(id), shape.operators, observation_.scopes) < 0) {
+    return true;
+  }
+  // A Linear whose weight was transposed is not a Conv1D.
+  const std::span<const TextId> seen = shapes_.Parameters(shape);
+  return table_.Name(id) == "Conv1D" && observation_.linear_weights_lost &&
+         std::binary_search(seen.begin(), seen.end(), bias_) &&
+         !std::binary_search(seen.begin(), seen.end(), weight_);
+}
+
 // Whether a member has parameters, so that it leaves traces in a file. A member
 // without parameters may leave no node.
 bool Matcher::IsSubstantial(const MemberRecord& member) const {

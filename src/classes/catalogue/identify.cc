@@ -164,23 +164,30 @@ class Identifier {
       result_.explained = share;
     }
     if (!IsEnough(top, anchor, equals[0].root, share)) return false;
-    // Without scopes half of the names are missing, so there is no proof.
-    const bool firm = top == ModuleTree::kRoot && observation_.scopes &&
-                      share >= kAllExplained && whole >= kFewestNames &&
-                      assigner_.IsExact(modules, best) &&
-                      assigner_.IsDistinct(modules, best);
-    Write(modules, best, equals, firm);
+    Write(modules, best, equals, IsProven(top, modules, best, share));
     if (!assigner_.IsExact(modules, best)) {
       ClassAnswer& answer = result_.modules[anchor];
       for (const ClassId other : near) AddCandidate(other, answer);
       if (!answer.candidates.empty()) {
-        answer.confidence = std::min(answer.confidence, Confidence::kMedium);
+        answer.confidence = Confidence::kLow;
       }
     }
     if (result_.family_word.empty()) {
       result_.family_word = table_.Text(table_[equals[0].root].word);
     }
     return true;
+  }
+
+  // Whether the classes of a family are proven. Anybody may write a model with
+  // the names of GPT-2 that is not GPT-2. Without scopes half of the names are
+  // missing, so there is no proof.
+  bool IsProven(ModuleId top, const std::vector<Below>& modules,
+                const Assignment& best, double share) {
+    return top == ModuleTree::kRoot && observation_.scopes &&
+           share >= kAllExplained &&
+           shapes_[shapes_.Of(top)].size >= kFewestNames &&
+           assigner_.IsExact(modules, best) &&
+           assigner_.IsDistinct(modules, best);
   }
 
   bool IsEnough(ModuleId top, ModuleId anchor, ClassId best, double share) {
@@ -199,13 +206,6 @@ class Identifier {
     return share >= kAllExplained && table_.IsTorch(best);
   }
 
-  // Classes that models of all families use: torch.nn, activations.
-  bool IsOfNoFamily(ClassId id) const {
-    return table_.IsTorch(id) ||
-           table_.Text(table_[table_[id].section].module) ==
-               "transformers.activations";
-  }
-
   // Model libraries have their own norms (BatchNormAct2d, LayerNorm2d) with the
   // same names and operators as torch's norms. Only scopes show the difference.
   bool HasTwins(LeafKind kind) const {
@@ -213,16 +213,18 @@ class Identifier {
   }
 
   Confidence ConfidenceIn(const Assigned& place, ShapeId shape,
-                          const ClassAnswer& answer, bool exact) const {
-    if (!answer.candidates.empty()) return Confidence::kMedium;
+                          const ClassAnswer& answer, bool proven) const {
+    // The first of several is right in four of five cases.
+    if (!answer.candidates.empty()) return Confidence::kLow;
     if (shape == kNo<ShapeId>) return Confidence::kMedium;
-    const bool leaf = IsOfNoFamily(place.target) &&
+    const bool leaf = table_.IsTorch(place.target) &&
                       Fit(table_.Kind(place.target), shapes_[shape].operators,
                           observation_.scopes) > 0 &&
                       !matcher_.IsSurprise(place.target, shapes_[shape]) &&
                       !HasTwins(table_.Kind(place.target));
-    if (leaf || exact) return Confidence::kCertain;
-    return Confidence::kHigh;
+    if (leaf || proven) return Confidence::kCertain;
+    return table_.IsTorch(place.target) ? Confidence::kHigh
+                                        : Confidence::kMedium;
   }
 
   void AddCandidate(ClassId other, ClassAnswer& answer) const {
@@ -238,12 +240,17 @@ class Identifier {
   // The other equal roots are laid over the modules one after the other: with
   // a module for each of 10^6 nodes, one assignment takes 20 MB.
   void Write(const std::vector<Below>& modules, const Assignment& best,
-             const std::vector<Ranked>& equals, bool firm) {
+             const std::vector<Ranked>& equals, bool proven) {
     // Not before: a model may be refused, and an answer for each of its
     // modules takes as much memory as all that led to it.
     result_.modules.resize(tree_.size());
     for (std::size_t i = 0; i < modules.size(); ++i) {
       if (best[i].target == kNo<ClassId>) continue;
+      const ShapeId shape = shapes_.Of(modules[i].id);
+      if (shape != kNo<ShapeId> &&
+          matcher_.IsExcluded(best[i].target, shapes_[shape])) {
+        continue;
+      }
       result_.modules[modules[i].id].name = table_.Name(best[i].target);
     }
     for (const Ranked& equal : equals) {
@@ -253,20 +260,21 @@ class Identifier {
     for (std::size_t k = 1; k < compared; ++k) {
       const Assignment other = assigner_.Assign(equals[k].root, modules);
       for (std::size_t i = 1; i < modules.size(); ++i) {
-        if (best[i].target == kNo<ClassId>) continue;
+        if (!result_.modules[modules[i].id].known()) continue;
         AddCandidate(other[i].target, result_.modules[modules[i].id]);
       }
     }
     std::vector<bool> exact(modules.size());
     for (std::size_t i = 0; i < modules.size(); ++i) {
       const Assigned& first = best[i];
-      if (first.target == kNo<ClassId>) continue;
       ClassAnswer& answer = result_.modules[modules[i].id];
+      if (!answer.known()) continue;
       AddCandidate(first.rival, answer);
       const ShapeId shape = shapes_.Of(modules[i].id);
       exact[i] = shape != kNo<ShapeId> && (i == 0 || exact[modules[i].owner]) &&
                  matcher_.FitsExactly(first.target, first.container, shape);
-      answer.confidence = ConfidenceIn(first, shape, answer, firm && exact[i]);
+      answer.confidence =
+          ConfidenceIn(first, shape, answer, proven && exact[i]);
     }
   }
 

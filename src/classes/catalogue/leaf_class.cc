@@ -48,11 +48,12 @@ constexpr std::array<Guess, 25> kGuesses = {{
 ClassAnswer GuessLeafClass(const SeenModule& module) {
   int weight_rank = static_cast<int>(module.weight_rank);
   bool others = false;
+  bool recurrent = false;
   for (const SeenParameter& parameter : module.parameters) {
     if (parameter.name == "weight") {
       weight_rank = static_cast<int>(parameter.rank);
     } else if (RecurrentKind(parameter.name) == Recurrent::kLayer) {
-      continue;
+      recurrent = true;
     } else if (parameter.name != "bias" && parameter.name != "running_mean" &&
                parameter.name != "running_var") {
       others = true;
@@ -65,7 +66,7 @@ ClassAnswer GuessLeafClass(const SeenModule& module) {
       return {name, Confidence::kHigh, {}};
     }
   }
-  if (others) return {};
+  if (others || recurrent) return {};
   const bool bare = module.parameters.empty();
   for (const Guess& guess : kGuesses) {
     if (Fit(guess.kind, module.operators, false) <= 0) continue;

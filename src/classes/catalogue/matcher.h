@@ -66,6 +66,9 @@ class Matcher {
   // may be GPT-2's Conv1D, which needs no transposition.
   bool IsSurprise(ClassId id, const Shape& shape) const;
 
+  // Whether the operators or parameters of the module exclude the class.
+  bool IsExcluded(ClassId id, const Shape& shape) const;
+
   // The usual alternative of the member in these versions.
   const AlternativeRecord& Usual(const MemberRecord& member,
                                  VersionMask versions) const;

@@ -52,6 +52,7 @@ enum Op : std::uint8_t {
   kDiv,
   kTranspose,
   kConcat,
+  kReduceSum,
 };
 
 constexpr Operators Bits() { return 0; }
@@ -65,7 +66,7 @@ struct NamedOp {
   Op op;
 };
 // Sorted by name.
-constexpr std::array<NamedOp, 65> kOps = {{
+constexpr std::array<NamedOp, 66> kOps = {{
     {"Add", kAdd},
     {"AveragePool", kAveragePool},
     {"BatchNormalization", kBatchNormOp},
@@ -116,6 +117,7 @@ constexpr std::array<NamedOp, 65> kOps = {{
     {"RMSNormalization", kRmsNormOp},
     {"RNN", kRnn},
     {"ReduceMean", kReduceMean},
+    {"ReduceSum", kReduceSum},
     {"Relu", kRelu},
     {"Resize", kResize},
     {"Selu", kSelu},
@@ -193,6 +195,7 @@ constexpr NamedKind kKinds[] = {
     {"convtranspose3d", LeafKind::kConvTranspose},
     {"conv2d", LeafKind::kConv},
     {"conv3d", LeafKind::kConv},
+    {"embeddingbag", LeafKind::kEmbeddingBag},
     {"embedding", LeafKind::kEmbedding},
     {"linear", LeafKind::kLinear},
     {"adaptiveavgpool1d", LeafKind::kAdaptivePool},
@@ -205,6 +208,9 @@ constexpr NamedKind kKinds[] = {
     {"maxpool1d", LeafKind::kMaxPool},
     {"maxpool2d", LeafKind::kMaxPool},
     {"maxpool3d", LeafKind::kMaxPool},
+    {"lstmcell", LeafKind::kLstmCell},
+    {"grucell", LeafKind::kGruCell},
+    {"rnncell", LeafKind::kRnnCell},
     {"lstm", LeafKind::kLstm},
     {"gru", LeafKind::kGru},
     {"flatten", LeafKind::kFlatten},
@@ -229,7 +235,10 @@ Pattern PatternOf(LeafKind kind) {
     case LeafKind::kConvTranspose:
       return {Bits(kConvTranspose), Bits(kConv, kMatMul)};
     case LeafKind::kEmbedding:
-      return {Bits(kGather), kArithmetic | kNorms};
+      return {Bits(kGather),
+              kArithmetic | kNorms | Bits(kReduceMean, kReduceSum)};
+    case LeafKind::kEmbeddingBag:
+      return {Bits(kReduceMean, kReduceSum), kArithmetic | kNorms};
     case LeafKind::kLayerNorm:
       return {Bits(kLayerNormOp, kSub),
               kArithmetic | Bits(kRmsNormOp, kBatchNormOp, kGroupNormOp,
@@ -295,6 +304,13 @@ Pattern PatternOf(LeafKind kind) {
       return {Bits(kGru)};
     case LeafKind::kRnn:
       return {Bits(kRnn)};
+    // A GRU mixes the old state with the new one: (1 - z) n + z h.
+    case LeafKind::kGruCell:
+      return {Bits(kSub), kNorms};
+    case LeafKind::kLstmCell:
+      return {Bits(kSigmoid), kNorms | Bits(kSub)};
+    case LeafKind::kRnnCell:
+      return {Bits(kTanh, kRelu), kNorms | Bits(kSub, kSigmoid)};
     case LeafKind::kFlatten:
       return {Bits(kFlatten), kArithmetic | kNorms};
     case LeafKind::kResize:
@@ -327,6 +343,8 @@ LeafKind KindOf(std::string_view class_name) {
   // Conv1D of GPT-2 is a Linear with a transposed weight.
   if (class_name == "Conv1D") return LeafKind::kLinear;
   if (class_name.ends_with("Conv1d")) return LeafKind::kConv;
+  // It multiplies tables, and looks nothing up.
+  if (class_name.ends_with("RotaryEmbedding")) return LeafKind::kUnknown;
   // Its statistics are buffers, and it is decomposed into arithmetic.
   if (class_name.find("Frozen") != std::string_view::npos) {
     return LeafKind::kUnknown;
@@ -359,12 +377,22 @@ int Fit(LeafKind kind, Operators seen, bool complete) {
       (seen & Bits(kTranspose)) == 0) {
     return -1;
   }
+  // A batch norm is one operator, or folded. Others are arithmetic.
+  if (kind == LeafKind::kBatchNorm && complete &&
+      (seen & Bits(kBatchNormOp)) == 0 && (seen & Bits(kMul, kAdd)) != 0) {
+    return -1;
+  }
   // Any module may use arithmetic; an average indicates a norm.
   constexpr Operators kCommon =
       Bits(kMul, kAdd, kSub, kDiv, kPow, kSqrt, kTranspose);
   const Pattern pattern = PatternOf(kind);
   if ((seen & pattern.none) != 0) return -1;
   if ((seen & pattern.any) != 0) return 1;
+  // An exporter may have decomposed it.
+  if (kind == LeafKind::kLstm || kind == LeafKind::kGru ||
+      kind == LeafKind::kRnn) {
+    return 0;
+  }
   return (seen & ~kCommon) != 0 ? -1 : 0;
 }
 

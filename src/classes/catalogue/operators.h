@@ -55,6 +55,10 @@ enum class LeafKind : std::uint8_t {
   kLstm,
   kGru,
   kRnn,
+  kLstmCell,  // the cells are arithmetic
+  kGruCell,
+  kRnnCell,
+  kEmbeddingBag,
   kFlatten,
   kResize,
 };

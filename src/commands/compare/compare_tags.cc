@@ -116,6 +116,7 @@ class Comparison {
   // Attention kinds are in sidecars and not in tagged models.
   static Role Comparable(Role role) {
     role.attention_kind = AttentionKind::kNone;
+    role.confidence = Confidence::kLow;
     return role;
   }
   Role RoleA(NodeId node) const {

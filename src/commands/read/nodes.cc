@@ -137,6 +137,7 @@ std::vector<Column> NodeTable::Columns() {
           {"domain", "domain"},
           {.key = "module", .heading = "module", .none = "-"},
           {"class", "class"},
+          {"class_confidence", "class_confidence", For::kJson},
           {"hierarchy_tag", "hierarchy_tag"},
           {"tag_module", "tag_module", For::kJson},
           {"role_path", "role_path"},
@@ -144,6 +145,7 @@ std::vector<Column> NodeTable::Columns() {
           {"semantic.component", "component"},
           {"semantic.attention_kind", "attention"},
           {"semantic.layer", "layer"},
+          {"semantic.confidence", "type_confidence", For::kJson},
           {"confidence", "confidence"},
           {"source", "source"},
           {"origins", "origins"},
@@ -163,6 +165,11 @@ Table::Row NodeTable::Row(NodeId node) const {
     for (Datum value :
          {Datum::Module(tree.Path(tag.module)),
           Datum::OrNull(tree.Class(tag.module)),
+          Datum::OrNull(
+              tree.Class(tag.module).empty()
+                  ? std::string_view()
+                  : EnumToWord(kConfidenceNames,
+                               tagging_.facts[tag.module].class_confidence)),
           Datum(format_.HierarchyTag(tag)),
           Datum(tree.Path(format_.TagModule(tag.module))),
           Datum(format_.RolePath(tag.module)),
@@ -170,12 +177,13 @@ Table::Row NodeTable::Row(NodeId node) const {
           Datum::OrNull(role.component),
           Datum::OrNull(EnumToWord(kAttentionKindNames, role.attention_kind)),
           role.layer < 0 ? Datum() : Datum(role.layer),
+          Datum(EnumToWord(kConfidenceNames, role.confidence)),
           Datum(EnumToWord(kConfidenceNames, tag.confidence)),
           Datum(EnumToWord(kSourceNames, tag.source))}) {
       row.push_back(std::move(value));
     }
   } else {
-    row.resize(row.size() + 11);
+    row.resize(row.size() + 13);
   }
   row.emplace_back(OriginsOf(tagging_, node));
   if (const std::optional<SourceLine> line = tagging_.lines.Of(node)) {

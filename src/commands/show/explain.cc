@@ -176,7 +176,30 @@ std::string RoleText(const Role& role) {
     text += EnumToWord(kAttentionKindNames, role.attention_kind);
   }
   if (role.layer >= 0) text += fmt::format(", layer {}", role.layer);
-  return text;
+  return text +
+         fmt::format(" ({})", EnumToWord(kConfidenceNames, role.confidence));
+}
+
+// "Linear (certain)", "MistralMLP (low; LlamaMLP fits as well)"
+std::string ClassLine(const Tagging& tagging, ModuleId module) {
+  const std::string_view name = tagging.modules.Class(module);
+  if (name.empty()) return "-";
+  const ModuleFacts& facts = tagging.facts[module];
+  std::string others;
+  if (!facts.candidates.empty()) {
+    std::vector<std::string> shown;
+    for (const std::string& candidate : facts.candidates) {
+      if (shown.size() == 4) break;
+      shown.push_back(Message("{}", Short{candidate, 60}));
+    }
+    const std::size_t more = facts.candidates.size() - shown.size();
+    others = fmt::format("; {}{} {} as well", Join(shown),
+                         more > 0 ? fmt::format(" and {} more", more) : "",
+                         facts.candidates.size() == 1 ? "fits" : "fit");
+  }
+  return Message("{} ({}{})", name,
+                 EnumToWord(kConfidenceNames, facts.class_confidence),
+                 Ours{others});
 }
 
 // "model.py:25, in forward", and the code.
@@ -207,9 +230,9 @@ void AddText(const Model& model, const Tagging& tagging, NodeId node,
   result.Line("{}", Ours{Sentence(model, tagging, node)});
   const Tag& tag = tagging.tags[node];
   if (tag.tagged()) {
-    const std::string_view name = tagging.modules.Class(tag.module);
     result.Line("  role   {}\n  class  {}\n  tag    {}",
-                RoleText(tagging.roles[tag.role]), name.empty() ? "-" : name,
+                RoleText(tagging.roles[tag.role]),
+                Ours{ClassLine(tagging, tag.module)},
                 ModuleFormat(tagging).HierarchyTag(tag));
   }
   AddLines(tagging.lines, node, result);
@@ -266,10 +289,15 @@ std::string Sentence(const Model& model, const Tagging& tagging, NodeId node) {
   std::string does = WhatItDoes(tagging.roles[tag.role], model.OpType(node));
   if (does.empty()) does = "belongs to a module";
   const std::string class_text = ClassText(tagging, tag.module);
+  std::string sure(EnumToWord(kConfidenceNames, tag.confidence));
+  if (const Confidence of_class = tagging.facts[tag.module].class_confidence;
+      !class_text.empty() && of_class != tag.confidence) {
+    sure = fmt::format("module {}, class {}", sure,
+                       EnumToWord(kConfidenceNames, of_class));
+  }
   return Message("This {} {}: {}{}{}; {}{}", op, does,
                  tagging.modules.Shown(tag.module),
-                 class_text.empty() ? "" : ", ", class_text,
-                 EnumToWord(kConfidenceNames, tag.confidence),
+                 class_text.empty() ? "" : ", ", class_text, sure,
                  tag.source == Source::kStructure
                      ? "; found in the graph, the name is invented"
                      : "");
