@@ -96,7 +96,7 @@ class Cases:
 
     def companion(self, text: str, **options: object) -> None:
         def run() -> int:
-            env = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "ONNX_TAG_BINARY": self.binary}
+            env = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "ONNX_TAG_PROGRAM": self.binary}
             return subprocess.run([sys.executable, "-m", "onnx_tag", *text.split()], capture_output=True,
                                   stdin=subprocess.DEVNULL, env=env).returncode
         self.case("companion: " + text, run, **options)  # type: ignore[arg-type]
