@@ -247,8 +247,16 @@ Recording TwoOperations() {
   const FlowId x = program.flows.Add(input);
   const FlowId a = program.flows.Add({});
   const FlowId b = program.flows.Add({});
-  program.operations.push_back({"relu", "net.act", "", {x}, {a}});
-  program.operations.push_back({"softmax", "net.out", "", {a}, {b}});
+  program.operations.push_back({.op = "relu",
+                                .module = "net.act",
+                                .name = {},
+                                .inputs = {x},
+                                .outputs = {a}});
+  program.operations.push_back({.op = "softmax",
+                                .module = "net.out",
+                                .name = {},
+                                .inputs = {a},
+                                .outputs = {b}});
   return recording;
 }
 

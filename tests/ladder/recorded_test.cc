@@ -29,7 +29,11 @@ std::shared_ptr<const Recording> BlockRun(std::int64_t width) {
   const auto step = [&](const std::string& op, const std::string& module,
                         std::vector<FlowId> inputs) {
     const FlowId out = flow(FlowKind::kMade, {});
-    program.operations.push_back({op, module, "", std::move(inputs), {out}});
+    program.operations.push_back({.op = op,
+                                  .module = module,
+                                  .name = {},
+                                  .inputs = std::move(inputs),
+                                  .outputs = {out}});
     return out;
   };
   at = step("convolution", "block.conv_a",

@@ -343,8 +343,6 @@ LeafKind KindOf(std::string_view class_name) {
   // Conv1D of GPT-2 is a Linear with a transposed weight.
   if (class_name == "Conv1D") return LeafKind::kLinear;
   if (class_name.ends_with("Conv1d")) return LeafKind::kConv;
-  // It multiplies tables, and looks nothing up.
-  if (class_name.ends_with("RotaryEmbedding")) return LeafKind::kUnknown;
   // Its statistics are buffers, and it is decomposed into arithmetic.
   if (class_name.find("Frozen") != std::string_view::npos) {
     return LeafKind::kUnknown;

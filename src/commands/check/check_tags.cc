@@ -17,10 +17,11 @@
 namespace onnx_tag {
 namespace {
 
-constexpr std::array<std::string_view, 10> kNodeKeys = {
-    keys::kHierarchyTag, keys::kModule, keys::kClass,         keys::kTagModule,
-    keys::kSemantic,     keys::kLayer,  keys::kAttentionKind, keys::kConfidence,
-    keys::kSource,       keys::kWrote};
+constexpr std::array<std::string_view, 12> kNodeKeys = {
+    keys::kHierarchyTag, keys::kModule,        keys::kClass,
+    keys::kTagModule,    keys::kSemantic,      keys::kSemanticConfidence,
+    keys::kLayer,        keys::kAttentionKind, keys::kConfidence,
+    keys::kSource,       keys::kSourceLine,    keys::kWrote};
 constexpr std::array<std::string_view, 4> kModelKeys = {
     keys::kVersion, keys::kStrategy, keys::kLayout, keys::kRenamed};
 
