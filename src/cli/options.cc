@@ -496,7 +496,7 @@ std::uint64_t ParseBytes(std::string_view option, const std::string& word) {
     ++digits;
   }
   std::string unit = word.substr(digits);
-  unit.erase(std::remove(unit.begin(), unit.end(), ' '), unit.end());
+  std::erase(unit, ' ');
   double factor = unit.empty() || unit == "B" ? 1 : 0;
   double decimal = 1;
   double binary = 1;

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "commands/show/explain.h"
 #include "support/onnx_models.h"
 
@@ -33,9 +35,13 @@ class SentenceTest : public testing::Test {
     tagging_.tags[NodeId{0}] = {tagging_.modules.Add(path),
                                 tagging_.roles.Add(role), confidence,
                                 Source::kScope};
+    tagging_.facts.resize(tagging_.modules.size());
+    tagging_.facts[tagging_.tags[NodeId{0}].module].class_confidence =
+        of_class_.value_or(confidence);
     return Sentence(model, tagging_, NodeId{0});
   }
 
+  std::optional<Confidence> of_class_;  // as the module's if not given
   Tagging tagging_;
 };
 
@@ -46,6 +52,16 @@ TEST_F(SentenceTest, AProjectionIsNamedWithItsLayerAndClass) {
       "This MatMul is the query projection of layer 0's self-attention: "
       "encoder.layer.0.attention.self.query, a Linear in BertSelfAttention; "
       "certain");
+}
+
+TEST_F(SentenceTest, AGuessedClassIsSaidToBeOne) {
+  of_class_ = Confidence::kLow;
+  EXPECT_EQ(
+      Say("MatMul", "encoder.layer.0.attention.self.query",
+          {RoleType::kAttention, "query", AttentionKind::kSelf, 0}),
+      "This MatMul is the query projection of layer 0's self-attention: "
+      "encoder.layer.0.attention.self.query, a Linear in BertSelfAttention; "
+      "module certain, class low");
 }
 
 TEST_F(SentenceTest, AHelperBelongsToWhatItHelps) {
