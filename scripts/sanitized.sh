@@ -14,7 +14,7 @@ mkdir -p "$logs"
 cd build-asan
 
 # run PROGRAM: prints a line, and all that it said where it failed. OnlyIoWrites searches the sources with regular
-# expressions, which takes two minutes here and tests nothing that sanitizers see.
+# expressions, which takes half a minute here and tests nothing that sanitizers see.
 run() {
   local log=$logs/$1.log
   if ./"$1" --gtest_brief=1 --gtest_filter='-OnlyIoWrites.*' >"$log" 2>&1; then

@@ -152,6 +152,12 @@ class LawChecker {
     return tensor.data_type != kInt32 && tensor.data_type != kInt64;
   }
 
+  // Whether the node may be fused of several modules and nothing says of which:
+  // a tagged model, unlike its sidecar, holds no origins.
+  bool HasLostOrigins(NodeId node) const {
+    return origins_.empty() && model_.Domain(node) == "com.microsoft";
+  }
+
   void CheckInput(NodeId node, ValueId input, LawFinding& worst) const {
     if (input == kNo<ValueId>) return;
     const Initializer* const tensor = model_.InitializerOf(input);
@@ -164,7 +170,7 @@ class LawChecker {
     // An optimizer fuses nodes of several modules, not of several layers.
     const bool layer = tree_.InOtherLayer(tag.module, parameter.module);
     if (!layer && (tag.confidence < Confidence::kHigh ||
-                   IsOrigin(node, parameter.module))) {
+                   IsOrigin(node, parameter.module) || HasLostOrigins(node))) {
       return;
     }
     LawFinding finding{.node = node,

@@ -250,7 +250,8 @@ def exports_parse(tool: Tool, model: pathlib.Path, scratch: pathlib.Path) -> str
         assert here == there, f"{words[0]} says something else of the sidecar"
     # A sidecar knows no bytes and no FLOPs.
     unknown = {"bytes", "bytes_by_type", "flops", "unknown_flops", "tags_from", "total_bytes", "total_flops",
-               "total_unknown_flops"}
+               "total_unknown_flops", "flops_formula", "total_flops_formula", "activation_bytes", "total_activation_bytes",
+               "activation_bytes_formula", "total_activation_bytes_formula", "dimensions"}
     here, there = (without(json.loads(tool.run("show", path, "--json")), unknown) for path in (model, side))
     assert here == there, "show says something else of the sidecar"
     return f"{shown['nodes']} nodes, {len(shown['modules'])} modules; the sidecar says the same"
