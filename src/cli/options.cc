@@ -5,10 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
-#include "base/parse_double.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"
 
@@ -467,25 +466,20 @@ void AddModel(CLI::App& app, std::string& model, const std::string& help) {
 }
 
 double ParsePercent(std::string_view option, const std::string& word) {
-  double percent = 0;
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, percent);
-  if (error != std::errc() || stop != end || !std::isfinite(percent) ||
-      percent < 0 || percent > 100) {
+  const std::optional<double> percent = ParseAllAsDouble(word);
+  if (!percent || !std::isfinite(*percent) || *percent < 0 || *percent > 100) {
     Fail(ErrorKind::kUsage, "{}: '{}' is not a percentage from 0 to 100",
          option, word);
   }
-  return percent;
+  return *percent;
 }
 
 std::uint64_t ParseCount(std::string_view option, const std::string& word) {
-  std::uint64_t count = 0;
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, count);
-  if (error != std::errc() || stop != end) {
+  const auto count = ParseWhole<std::uint64_t>(word);
+  if (!count) {
     Fail(ErrorKind::kUsage, "{}: '{}' is not a number", option, word);
   }
-  return count;
+  return *count;
 }
 
 std::uint64_t ParseBytes(std::string_view option, const std::string& word) {

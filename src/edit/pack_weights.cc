@@ -1,10 +1,11 @@
 // Tested by tests/commands/external_data_test.cc.
 #include "edit/pack_weights.h"
 
-#include <charconv>
 #include <optional>
 
+#include "base/parse_number.h"
 #include "model/field_kinds.h"
+#include "model/metadata_entry.h"
 #include "model/onnx_fields.h"
 #include "protobuf/messages.h"
 #include "wire/encoding.h"
@@ -22,31 +23,6 @@ using wire::FieldReader;
 // Of small pieces, and of those that readers map into memory: a page.
 constexpr std::uint64_t kSmallAlignment = 64;
 constexpr std::uint64_t kPage = 4096;
-
-struct Entry {
-  std::string_view key;
-  std::string_view value;
-};
-
-Entry ReadEntry(Bytes bytes) {
-  Entry entry;
-  FieldReader reader(bytes);
-  for (Field field; reader.Next(field);) {
-    if (Is(field, onnx::BytesField{1})) entry.key = field.bytes;
-    if (Is(field, onnx::BytesField{2})) entry.value = field.bytes;
-  }
-  return entry;
-}
-
-std::optional<std::uint64_t> NumberIn(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return number;
-}
 
 }  // namespace
 
@@ -78,11 +54,11 @@ std::string WeightPacker::Move(Bytes tensor) {
       kept += field.whole;
       continue;
     }
-    const Entry entry = ReadEntry(field.bytes);
+    const MetadataEntry entry = model::ReadEntry(field);
     if (entry.key == "location") location = entry.value;
-    if (entry.key == "offset") offset = NumberIn(entry.value);
+    if (entry.key == "offset") offset = ParseWhole<std::uint64_t>(entry.value);
     if (entry.key == "length") {
-      size = NumberIn(entry.value);
+      size = ParseWhole<std::uint64_t>(entry.value);
       sized = true;
     }
   }

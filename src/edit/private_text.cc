@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "model/field_kinds.h"
+#include "model/metadata_entry.h"
 #include "model/onnx_fields.h"
 #include "tagging/tag_format.h"
 #include "wire/field_reader.h"
@@ -376,7 +377,7 @@ class PrivateTexts::Walk {
           Kept(field.bytes, "string_data");
           break;
         case TensorProto::kExternalData:
-          ExternalData(field.bytes);
+          ExternalData(field);
           break;
         case TensorProto::kDocString:
           DocString(field);
@@ -477,9 +478,7 @@ class PrivateTexts::Walk {
   }
 
   void Metadata(const Field& field) {
-    std::string_view key;
-    std::string_view value;
-    Entry(field.bytes, key, value);
+    const auto [key, value, whole] = model::ReadEntry(field);
     if (key == kStackTrace || key == keys::kSourceLine) {
       NoteUser(FindPath(value));
       const std::string_view frame = FindFrame(value);
@@ -490,17 +489,6 @@ class PrivateTexts::Walk {
     // Tags begin with a slash, as paths do, and are not private.
     if (keys::IsOurs(key)) return;
     if (!Judge(field, key, value)) Judge(field, key, key);
-  }
-
-  static void Entry(Bytes bytes, std::string_view& key,
-                    std::string_view& value) {
-    FieldReader reader(bytes);
-    for (Field part; reader.Next(part);) {
-      if (model::Is(part, onnx::StringStringEntryProto::kKey)) key = part.bytes;
-      if (model::Is(part, onnx::StringStringEntryProto::kValue)) {
-        value = part.bytes;
-      }
-    }
   }
 
   // Removes `field` if `text`, which it holds, is private.
@@ -524,10 +512,8 @@ class PrivateTexts::Walk {
     return false;
   }
 
-  void ExternalData(Bytes bytes) {
-    std::string_view key;
-    std::string_view value;
-    Entry(bytes, key, value);
+  void ExternalData(const Field& field) {
+    const auto [key, value, whole] = model::ReadEntry(field);
     if (result_ == nullptr || key != "location") return;
     const std::string_view path = FindPath(value);
     if (!path.empty()) {

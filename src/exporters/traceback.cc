@@ -2,9 +2,9 @@
 #include "exporters/traceback.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "base/parse_number.h"
 #include "base/text.h"
 
 namespace onnx_tag {
@@ -37,15 +37,12 @@ std::string_view Cut(std::string_view text, std::size_t limit) {
 std::optional<SourceLine> MakeFrame(std::string_view file,
                                     std::string_view digits,
                                     std::string_view function) {
-  SourceLine frame{file, 0, function, {}};
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, frame.line);
+  const auto number = ParseWhole<decltype(SourceLine::line)>(digits);
   if (file.empty() || file.size() > kLongestFile ||
-      function.size() > kLongestFunction || error != std::errc() ||
-      stop != end) {
+      function.size() > kLongestFunction || !number) {
     return std::nullopt;
   }
-  return frame;
+  return SourceLine{file, *number, function, {}};
 }
 
 // `File "/x/model.py", line 25, in forward`, without its indentation.

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "base/parse_double.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 
 namespace onnx_tag::json {

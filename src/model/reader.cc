@@ -6,6 +6,7 @@
 
 #include "model/check_message.h"
 #include "model/field_kinds.h"
+#include "model/metadata_entry.h"
 #include "model/onnx_fields.h"
 #include "onnx_tag/error.h"
 
@@ -366,17 +367,7 @@ void ModelReader::ReadTrainingInfo(const Place& place, std::uint32_t position) {
 }
 
 MetadataEntry ModelReader::ReadEntry(const Field& field, int depth) const {
-  MetadataEntry entry;
-  entry.whole = field.whole;
-  FieldReader reader(field.bytes, Deeper(field, depth));
-  for (Field part; reader.Next(part);) {
-    if (Is(part, onnx::StringStringEntryProto::kKey)) {
-      entry.key = part.bytes;
-    } else if (Is(part, onnx::StringStringEntryProto::kValue)) {
-      entry.value = part.bytes;
-    }
-  }
-  return entry;
+  return model::ReadEntry(field, Deeper(field, depth));
 }
 
 void ModelReader::SortSubgraphs() {

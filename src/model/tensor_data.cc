@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 
+#include "base/parse_number.h"
 #include "model/field_kinds.h"
+#include "model/metadata_entry.h"
 #include "model/onnx_fields.h"
 #include "wire/field_reader.h"
 
@@ -61,25 +62,15 @@ void AppendTyped(const Field& field, std::size_t width, std::string& to) {
       field, [&](std::uint64_t number) { AppendNumber(number, width, to); });
 }
 
-std::optional<std::uint64_t> ParseSize(std::string_view text) {
-  std::uint64_t size = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, size);
-  return error == std::errc() && stop == end ? std::optional(size)
-                                             : std::nullopt;
-}
-
-void ReadExternal(Bytes entry, TensorData& tensor) {
-  std::string_view key;
-  std::string_view value;
-  FieldReader reader(entry);
-  for (Field part; reader.Next(part);) {
-    if (Is(part, onnx::StringStringEntryProto::kKey)) key = part.bytes;
-    if (Is(part, onnx::StringStringEntryProto::kValue)) value = part.bytes;
+void ReadExternal(const Field& field, TensorData& tensor) {
+  const MetadataEntry entry = model::ReadEntry(field);
+  if (entry.key == "location") tensor.location = entry.value;
+  if (entry.key == "offset") {
+    tensor.offset = ParseWhole<std::uint64_t>(entry.value).value_or(0);
   }
-  if (key == "location") tensor.location = value;
-  if (key == "offset") tensor.offset = ParseSize(value).value_or(0);
-  if (key == "length") tensor.length = ParseSize(value);
+  if (entry.key == "length") {
+    tensor.length = ParseWhole<std::uint64_t>(entry.value);
+  }
 }
 
 template <typename Number>
@@ -126,7 +117,7 @@ TensorData ReadTensorData(Bytes bytes) {
     } else if (Is(field, TensorProto::kRawData)) {
       tensor.raw = field.bytes;
     } else if (Is(field, TensorProto::kExternalData)) {
-      ReadExternal(field.bytes, tensor);
+      ReadExternal(field, tensor);
     }
   }
   // The width of an element must be known before.

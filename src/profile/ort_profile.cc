@@ -1,11 +1,11 @@
 // The file can have hundreds of megabytes. It is read in one pass and not
 // stored; a kernel run needs 32 bytes.
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/parse_number.h"
 #include "base/text.h"
 #include "json/reader.h"
 #include "onnx_tag/error.h"
@@ -124,11 +124,9 @@ class Reader {
 
   // The runtime writes numbers as strings: "32768".
   static std::optional<std::int64_t> NumberIn(std::string_view text) {
-    std::int64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc() || stop != end) return std::nullopt;
-    return std::clamp(number, -kMost, kMost);
+    const std::optional<std::int64_t> number = ParseWhole<std::int64_t>(text);
+    if (!number) return std::nullopt;
+    return std::clamp(*number, -kMost, kMost);
   }
 
   std::int64_t Number() {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "base/parse_double.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"
 #include "profile/read_profile.h"

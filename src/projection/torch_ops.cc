@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/parse_double.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 #include "generated/torch_ops.h"
 

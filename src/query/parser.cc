@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/glob.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 #include "query/fields.h"
 #include "query/lexer.h"
@@ -213,10 +214,7 @@ class Parser {
     const bool quoted = now_.kind == LexemeKind::kQuoted;
     if (!quoted && equal && info.has_none && now_.text == "none") return;
     if (info.field == Field::kLayer) {
-      std::uint32_t number = 0;
-      const char* const end = now_.text.data() + now_.text.size();
-      const auto [stop, error] = std::from_chars(now_.text.data(), end, number);
-      if (error != std::errc() || stop != end) {
+      if (!ParseWhole<std::uint32_t>(now_.text)) {
         Complain("expected a number or none as the layer");
       }
       return;

@@ -1,22 +1,17 @@
 // Finds the layer: the index in the first list on the path from the root that
 // has at least two elements of similar structure.
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "base/parse_number.h"
 #include "roles/role_facts.h"
 
 namespace onnx_tag {
 namespace {
 
 std::optional<std::int32_t> ElementIndex(std::string_view atom) {
-  std::int32_t index = 0;
-  const auto [end, error] =
-      std::from_chars(atom.data(), atom.data() + atom.size(), index);
-  if (error != std::errc() || end != atom.data() + atom.size() || index < 0) {
-    return std::nullopt;
-  }
-  return index;
+  const auto index = ParseWhole<std::int32_t>(atom);
+  return index && *index >= 0 ? index : std::nullopt;
 }
 
 // The sorted names of a module's children; all numbers count as one name.

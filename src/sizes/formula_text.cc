@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/parse_number.h"
 #include "base/text.h"
 
 namespace onnx_tag::sizes {
@@ -155,12 +155,8 @@ class Parser {
     text_.remove_prefix(size);
     if (word.empty()) return kUnknownDim;
     if (word.front() >= '0' && word.front() <= '9') {
-      std::int64_t number = 0;
-      const auto [end, error] =
-          std::from_chars(word.data(), word.data() + word.size(), number);
-      return error == std::errc() && end == word.data() + word.size()
-                 ? Dim(number)
-                 : kUnknownDim;
+      const auto number = ParseWhole<std::int64_t>(word);
+      return number ? Dim(*number) : kUnknownDim;
     }
     return formulas_.Find(word);
   }

@@ -1,19 +1,12 @@
 // Any bytes as a model: refused with an error, or read and mapped, and what is
 // said of it adds up.
-#include <cstdint>
-#include <cstdlib>
-#include <optional>
-
-#include "onnx_tag/error.h"
+#include "fuzz/read_any.h"
+#include "fuzz/require.h"
 #include "onnx_tag/mapping.h"
 #include "tagging/sidecar.h"
 
 namespace onnx_tag {
 namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void CheckEdges(const Model& model) {
   for (const NodeId node : model.Nodes()) {
@@ -44,13 +37,8 @@ void CheckSidecar(const Model& model, const Tagging& tagging) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   using namespace onnx_tag;
-  const Bytes file(reinterpret_cast<const char*>(data), size);
-  std::optional<Model> model;
-  try {
-    model = ReadModel(file);
-  } catch (const Error&) {
-    return 0;
-  }
+  const std::optional<Model> model = ReadAny(data, size);
+  if (!model) return 0;
   // A file is judged once: from here on nothing may throw.
   CheckEdges(*model);
   const Tagging tagging = MapNodes(*model, MappingOptions());

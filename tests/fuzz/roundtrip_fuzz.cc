@@ -1,18 +1,14 @@
 // Any bytes that are a model, tagged and stripped: the laws of tagging.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
+#include "fuzz/require.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "tagging/tag_writer.h"
 
 namespace onnx_tag {
 namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
 
 class StringSink : public wire::Rewrite::Sink {
  public:

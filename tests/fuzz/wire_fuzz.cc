@@ -1,18 +1,14 @@
 // Any bytes, read as nested messages and rewritten. The laws of rewriting hold
 // for all that can be read at all.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
+#include "fuzz/require.h"
 #include "wire/field_reader.h"
 #include "wire/toy_tagging.h"
 
 namespace onnx_tag {
 namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
 
 // Reads every field as if it were a message, as far as that goes.
 void Walk(Bytes message, int depth) {

@@ -62,10 +62,11 @@ bool Matcher::IsSurprise(ClassId id, const Shape& shape) const {
 bool Matcher::IsExcluded(ClassId id, const Shape& shape) const {
   // It multiplies tables, and looks nothing up.
   if (table_.Name(id).ends_with("RotaryEmbedding")) return false;
-  if (Fit(table_.Kind(id), shape.operators, observation_.scopes) < 0) {
-    return true;
-  }
-  // A Linear whose weight was transposed is not a Conv1D.
+  return Fit(table_.Kind(id), shape.operators, observation_.scopes) < 0 ||
+         IsTransposed(id, shape);
+}
+
+bool Matcher::IsTransposed(ClassId id, const Shape& shape) const {
   const std::span<const TextId> seen = shapes_.Parameters(shape);
   return table_.Name(id) == "Conv1D" && observation_.linear_weights_lost &&
          std::binary_search(seen.begin(), seen.end(), bias_) &&

@@ -164,8 +164,9 @@ class Identifier {
       result_.explained = share;
     }
     if (!IsEnough(top, anchor, equals[0].root, share)) return false;
-    Write(modules, best, equals, IsProven(top, modules, best, share));
-    if (!assigner_.IsExact(modules, best)) {
+    const bool exact = assigner_.IsExact(modules, best);
+    Write(modules, best, equals, exact && IsProven(top, modules, best, share));
+    if (!exact) {
       ClassAnswer& answer = result_.modules[anchor];
       for (const ClassId other : near) AddCandidate(other, answer);
       if (!answer.candidates.empty()) {
@@ -178,15 +179,14 @@ class Identifier {
     return true;
   }
 
-  // Whether the classes of a family are proven. Anybody may write a model with
-  // the names of GPT-2 that is not GPT-2. Without scopes half of the names are
-  // missing, so there is no proof.
+  // Whether the classes of a family are proven if every module has the members
+  // of its class. Anybody may write a model with the names of GPT-2 that is not
+  // GPT-2. Without scopes half of the names are missing, so there is no proof.
   bool IsProven(ModuleId top, const std::vector<Below>& modules,
                 const Assignment& best, double share) {
     return top == ModuleTree::kRoot && observation_.scopes &&
            share >= kAllExplained &&
            shapes_[shapes_.Of(top)].size >= kFewestNames &&
-           assigner_.IsExact(modules, best) &&
            assigner_.IsDistinct(modules, best);
   }
 

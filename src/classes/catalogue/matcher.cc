@@ -87,9 +87,9 @@ double Matcher::Score(ClassId id, ShapeId at, int depth) {
     score += table_[id].name == shape.recorded ? kMatched : -kWrongRecord;
   }
   const int fit = Fit(table_.Kind(id), shape.operators, observation_.scopes);
-  score += fit > 0                            ? kMatched
-           : fit < 0 || IsExcluded(id, shape) ? -kUnexpected
-                                              : 0;
+  score += fit > 0                              ? kMatched
+           : fit < 0 || IsTransposed(id, shape) ? -kUnexpected
+                                                : 0;
   score += ScoreMembers(table_.Members(id), versions, shape, depth);
   scores_.emplace(key, score);
   return score;

@@ -68,6 +68,8 @@ class Matcher {
 
   // Whether the operators or parameters of the module exclude the class.
   bool IsExcluded(ClassId id, const Shape& shape) const;
+  // Whether it is a Linear whose weight was transposed, and so no Conv1D.
+  bool IsTransposed(ClassId id, const Shape& shape) const;
 
   // The usual alternative of the member in these versions.
   const AlternativeRecord& Usual(const MemberRecord& member,

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <unordered_map>
 
+#include "base/parse_number.h"
 #include "base/text.h"
 #include "commands/read/modules.h"
 #include "mapping/laws.h"
@@ -96,10 +96,7 @@ class NodeEntries {
     } else if (entry.key == keys::kHierarchyTag) {
       good = value.starts_with('/');
     } else if (entry.key == keys::kLayer) {
-      std::uint32_t layer = 0;
-      const char* const end = value.data() + value.size();
-      const auto [stop, error] = std::from_chars(value.data(), end, layer);
-      good = error == std::errc() && stop == end;
+      good = ParseWhole<std::uint32_t>(value).has_value();
     }
     if (!good) {
       Add("bad-value", Message("{} has the invalid value {}", Quoted(entry.key),

@@ -1,10 +1,10 @@
 #include "commands/profile/kernels.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/hash.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 #include "exporters/tools/original_name.h"
 #include "hierarchy/name_parts.h"
@@ -101,11 +101,9 @@ std::vector<NodeId> KernelPlaces::Unnamed(std::string_view name,
   if (bar == std::string_view::npos) return {};
   if (op.empty()) op = name.substr(0, bar);
   if (name.substr(0, bar) != op) return {};
-  std::uint32_t index = 0;
-  const char* const end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + bar + 1, end, index);
-  if (error != std::errc() || stop != end) return {};
-  const auto at = unnamed_.find(index);
+  const auto index = ParseWhole<std::uint32_t>(name.substr(bar + 1));
+  if (!index) return {};
+  const auto at = unnamed_.find(*index);
   if (at == unnamed_.end()) return {};
   std::vector<NodeId> fitting;
   for (const NodeId node : at->second) {

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "base/parse_number.h"
 #include "onnx_tag/error.h"
 #include "query/fields.h"
 #include "query/matcher.h"
@@ -23,15 +23,12 @@ constexpr std::size_t kListedNodes = 10;
 std::optional<NodeId> ByAddress(const Model& model, std::string_view selector) {
   const std::size_t hash = selector.rfind('#');
   if (hash == std::string_view::npos) return std::nullopt;
-  const std::string_view digits = selector.substr(hash + 1);
-  std::uint32_t index = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, index);
-  if (error != std::errc() || stop != end) return std::nullopt;
+  const auto index = ParseWhole<std::uint32_t>(selector.substr(hash + 1));
+  if (!index) return std::nullopt;
   for (const GraphId graph : model.Graphs()) {
     if (model.GraphPath(graph) != selector.substr(0, hash)) continue;
     const std::vector<NodeId>& nodes = model[graph].nodes;
-    if (index < nodes.size()) return nodes[index];
+    if (*index < nodes.size()) return nodes[*index];
     Fail(ErrorKind::kUsage, "no node {}: the graph has {}", selector,
          Count(nodes.size(), "node"));
   }

@@ -6,6 +6,7 @@
 #include "commands/output/destinations.h"
 #include "commands/read/open_model.h"
 #include "commands/write/new_models.h"
+#include "commands/write/write_changed.h"
 #include "edit/private_text.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"
@@ -163,32 +164,6 @@ void Report(const ScrubOptions& options, const PrivateTexts& texts, bool bad,
   reporter->End(totals);
 }
 
-std::string WriteScrubbed(const ScrubOptions& options, const ModelFile& file,
-                          const PrivateTexts& texts, Terminal& terminal,
-                          Result& result) {
-  edit::ScrubWriter writer(file.model(), texts);
-  const std::string path =
-      ModelDestination(options.model, options.write, "scrubbed");
-  Inputs inputs;
-  AddModelInputs(file, inputs);
-  PendingOutputs outputs(file.file(), inputs, options.write, terminal);
-  outputs.AddModel(path, writer.new_size(),
-                   [&](wire::Rewrite::Sink& sink) { writer.Write(sink); });
-  if (!options.write.in_place) {
-    CarryExternalData(file, path, options.write.data, outputs);
-  }
-  WarnOfExternalData(file, terminal);
-  outputs.Finish();
-  result.streams = path == "-" && !options.write.dry_run;
-  const bool same = outputs.FateOf(path) == PendingOutputs::Fate::kUnchanged;
-  result.Line("  {} {}",
-              same                    ? "unchanged"
-              : options.write.dry_run ? "would write"
-                                      : "wrote",
-              ShownOutput(path));
-  return path;
-}
-
 }  // namespace
 
 Result RunScrub(const ScrubOptions& options, Terminal& terminal) {
@@ -202,7 +177,14 @@ Result RunScrub(const ScrubOptions& options, Terminal& terminal) {
   Result result;
   AddTexts(options.model, texts, result);
   std::string output;
-  if (writes) output = WriteScrubbed(options, file, texts, terminal, result);
+  if (writes) {
+    edit::ScrubWriter writer(file.model(), texts);
+    output =
+        WriteChanged(options.model, file,
+                     {"scrubbed", writer.new_size(),
+                      [&](wire::Rewrite::Sink& sink) { writer.Write(sink); }},
+                     options.write, terminal, result);
+  }
   AddEvidence(options.model, lost, writes && !options.write.dry_run, result);
   result.data = Data(options, texts, lost, output);
   if (options.check && texts.removable() + texts.kept() > 0) {

@@ -1,6 +1,6 @@
-// A floating-point number from text.
-#ifndef ONNX_TAG_BASE_PARSE_DOUBLE_H_
-#define ONNX_TAG_BASE_PARSE_DOUBLE_H_
+// A number from text.
+#ifndef ONNX_TAG_BASE_PARSE_NUMBER_H_
+#define ONNX_TAG_BASE_PARSE_NUMBER_H_
 
 #include <charconv>
 #include <cstdlib>
@@ -9,6 +9,16 @@
 #include <string_view>
 
 namespace onnx_tag {
+
+// nullopt unless all of `text` is a number that an Integer can hold.
+template <typename Integer>
+std::optional<Integer> ParseWhole(std::string_view text) {
+  Integer number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
 
 // 0 if `text` starts with no number.
 inline double ParseDouble(std::string_view text) {
@@ -46,4 +56,4 @@ inline std::optional<double> ParseAllAsDouble(std::string_view text) {
 
 }  // namespace onnx_tag
 
-#endif  // ONNX_TAG_BASE_PARSE_DOUBLE_H_
+#endif  // ONNX_TAG_BASE_PARSE_NUMBER_H_
