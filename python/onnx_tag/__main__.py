@@ -10,7 +10,7 @@ from typing import List, Optional
 from . import compare, program, reference_command
 from ._version import __version__
 from .document import RecordingError
-from .errors import ProgramError, TagsError
+from .errors import ProgramError, TagsError, printable
 from .outputs import Inputs, judge
 from .user_function import call, source_file
 
@@ -93,6 +93,29 @@ def is_for_program(words: List[str], top: argparse.ArgumentParser) -> bool:
     return bool(words) and words[0] not in ("-h", "--help", "--version", *own)
 
 
+def complain(error: BaseException) -> None:
+    lines = str(error).split("\n")
+    print("onnx_tag: " + "\n".join(printable(line) for line in lines), file=sys.stderr)
+
+
+def blame(error: Exception, options: argparse.Namespace) -> int:
+    """An error in the user's code, or inputs that do not fit it."""
+    import traceback
+    if options.command == "record":
+        traceback.print_exc()
+        print(f"onnx_tag: {options.source}: {type(error).__name__} while the model was built or run; nothing written",
+              file=sys.stderr)
+        return 1
+    source = getattr(options, "source", None) or options.a
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if not any(f"{os.sep}{name}{os.sep}" in frame.filename for name in ("torch", "onnx_tag", "importlib"))]
+    place = f" ({frames[-1].filename}:{frames[-1].lineno}, in {frames[-1].name})" if frames else ""
+    said = (str(error).strip().splitlines() or [""])[0][:300]
+    complain(TagsError(f"{source}: {type(error).__name__} while the model was built or run: {said}{place}\n"
+                       "  nothing written; do the inputs fit the model?"))
+    return 3
+
+
 def main(argv: Optional[List[str]] = None) -> int:
     top = parser()
     words = sys.argv[1:] if argv is None else argv
@@ -101,7 +124,7 @@ def main(argv: Optional[List[str]] = None) -> int:
             path = program.find()
             os.execv(path, [path, *words])
         except ProgramError as error:
-            print(f"onnx_tag: {error}", file=sys.stderr)
+            complain(error)
         except OSError as error:
             print(f"onnx_tag: {path}: {error.strerror}", file=sys.stderr)
         return 2
@@ -118,20 +141,15 @@ def main(argv: Optional[List[str]] = None) -> int:
             return 0
         print(run_record(options))
     except (RecordingError, TagsError) as error:
-        print(f"onnx_tag: {error}", file=sys.stderr)
+        complain(error)
         code = getattr(error, "exit_code", 2)
         # 1 means that a comparison has findings, or that a model could not be recorded.
         return code if code in (3, 4) or (code == 1 and options.command == "record") else 2
     except OSError as error:
-        print(f"onnx_tag: {error}", file=sys.stderr)
+        complain(error)
         return 4
     except Exception as error:                              # an error in the user's code
-        import traceback
-        traceback.print_exc()
-        source = getattr(options, "source", options.command)
-        print(f"onnx_tag: {source}: {type(error).__name__} while the model was built or run; nothing written",
-              file=sys.stderr)
-        return 1 if options.command == "record" else 3
+        return blame(error, options)
     return 0
 
 

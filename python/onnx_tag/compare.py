@@ -9,22 +9,22 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
-import json
 import math
 import os
 import sys
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
+from . import odd_bytes
 from .arrays import read_npz
-from .errors import InputError, TagsError
+from .errors import InputError, TagsError, printable
 from .globs import matcher
 from .measures import CLASSES, Errors
 from .onnx_side import Found, FoundValues, OnnxSide, Tap
 from .outputs import Inputs, judge, write
 from .reference import MAX_SIZE, Recorded, Reference, Values, is_reference, record_reference
-from .tags import is_under
+from .tags import SourceLine, is_under
 from .user_function import call, source_file
 
 
@@ -97,6 +97,7 @@ class Row:
     values: List[str] = field(default_factory=list)         # in B
     folded: List[str] = field(default_factory=list)         # modules of A that B has inside this one
     confidence: Optional[str] = None                        # of the tags of these values, the lowest
+    line: Optional[SourceLine] = None                       # of code: made the value of B, or calls the module in A
     added: float = 0.0                                      # relative error that its inputs do not have
     lost: float = 0.0                                       # dB of SQNR that its inputs still have
     within: bool = True
@@ -165,6 +166,7 @@ class Comparison:
                          "not_finite_b": row.errors.not_finite_b, "unlike": row.errors.unlike,
                          "sampled": row.errors.sampled, "added": number(row.added), "lost_db": number(row.lost),
                          "values": row.values, "folded": row.folded, "confidence": row.confidence,
+                         "source_line": asdict(row.line) if row.line else None,
                          "within": row.within} for row in self.rows],
             "only_a": self.only_a, "only_b": self.only_b, "other_shapes": self.shapes, "not_real": self.not_real,
             "not_found": self.not_found,
@@ -172,11 +174,12 @@ class Comparison:
         }
 
     def to_text(self, all_rows: bool = False, sort: str = "lost", color: bool = False, most: int = 30) -> str:
-        lines = [f"A  {self.a}", f"B  {self.b} ({self.precision.name})", ""]
+        lines = [f"A  {printable(self.a)}", f"B  {printable(self.b)} ({self.precision.name})", ""]
         shown = sorted((row for row in self.rows if all_rows or not row.within), key=SORTS[sort])
         left = 0 if all_rows else len(shown) - most
         if shown:
-            lines.append(f"{'max':>9} {'mean':>9} {'cosine':>8} {'SQNR dB':>8} {'lost dB':>8} {'errors':>8}  module")
+            lines.append(f"{'max':>9} {'mean':>9} {'cosine':>8} {'SQNR dB':>8} {'lost dB':>8} {'errors':>8}  module"
+                         + ("  code" if any(row.line for row in shown) else ""))
             lines += [_line(row, color) for row in (shown if left <= 0 else shown[:most])]
             if left > 0:
                 lines.append(f"... and {left} more; list them with --all")
@@ -187,9 +190,11 @@ class Comparison:
                                ("with other shapes", self.shapes), ("with integers of unknown scale", self.not_real),
                                ("whose result has the tag of another in B", self.not_found)):
             if modules:
-                lines.append(f"{len(modules)} {title}: {', '.join(modules[:5])}{', ...' if len(modules) > 5 else ''}")
+                names = ", ".join(printable(module) for module in modules[:5])
+                lines.append(f"{len(modules)} {title}: {names}{', ...' if len(modules) > 5 else ''}")
         if self.first is not None:
             lines.append(f"first out of tolerance: {_named(self.first)}")
+            lines += _code(self.first.line)
         if self.worst:
             lines.append("adds most: " + ", ".join(_named(row) for row in self.worst))
         if self.first_not_finite is not None:
@@ -203,11 +208,13 @@ class Comparison:
         for row in self.rows:                               # deeper modules come first
             for value in row.values:
                 numbers = (row.errors.relative, row.errors.noise, row.lost)
-                lines.setdefault(value, value + "".join(f"\t{min(number, 1e12):.9g}" for number in numbers) + "\n")
-        return TABLE_HEAD + "".join(lines.values())
+                code = printable(str(row.line)) if row.line else ""
+                lines.setdefault(value, value + "".join(f"\t{min(number, 1e12):.9g}" for number in numbers)
+                                 + f"\t{code}\n")
+        return TABLE_HEAD + "\tcode\n" + "".join(lines.values())
 
 
-TABLE_HEAD = "value\trelative_error\tnoise_to_signal\tlost_db\n"
+TABLE_HEAD = "value\trelative_error\tnoise_to_signal\tlost_db"
 SORTS: Dict[str, Any] = {
     "lost": lambda row: (-row.lost, row.order), "order": lambda row: row.order,
     "sqnr": lambda row: (row.errors.sqnr, row.order), "max": lambda row: (-row.errors.max, row.order),
@@ -216,7 +223,15 @@ SORTS: Dict[str, Any] = {
 
 
 def _named(row: Row) -> str:
-    return f"{row.module or '<root>'} ({row.cls})" if row.cls else row.module or "<root>"
+    return printable(f"{row.module or '<root>'} ({row.cls})" if row.cls else row.module or "<root>")
+
+
+def _code(line: Optional[SourceLine]) -> List[str]:
+    """A line of code as `explain` shows it."""
+    if line is None:
+        return []
+    place = printable(f"{line}, in {line.function}" if line.function else str(line))
+    return [f"  code  {place}", *([f"          {printable(line.text)}"] if line.text else [])]
 
 
 def _classes(histogram: Sequence[int]) -> str:
@@ -227,7 +242,8 @@ def _classes(histogram: Sequence[int]) -> str:
 
 def _line(row: Row, color: bool) -> str:
     errors = row.errors
-    notes = "".join([f"  with {', '.join(row.folded)}" if row.folded else "",
+    notes = "".join([f"  {printable(row.line.place)}" if row.line else "",
+                     f"  with {', '.join(printable(module) for module in row.folded)}" if row.folded else "",
                      f"  {errors.not_finite_b} NaN or Inf" if errors.not_finite_b else "",
                      "  sampled" if errors.sampled else "", "  guessed" if row.confidence == "low" else ""])
     text = (f"{errors.max:9.3g} {errors.mean:9.3g} {errors.cosine:8.5f} {errors.sqnr:8.1f} {row.lost:8.1f} "
@@ -259,6 +275,10 @@ class OnnxReference:
 
     def readers(self, module: str) -> List[str]:
         return self._readers.get(module, [])
+
+    def line(self, module: str) -> Optional[SourceLine]:
+        found = (self.side.graph.line_of(tap.candidates[0].value) for tap in self.side.by_module.get(module, []))
+        return next((line for line in found if line is not None), None)
 
     def identities(self, module: str) -> Set[Any]:
         return {tap.candidates[0].value for tap in self.side.by_module.get(module, [])}
@@ -409,6 +429,8 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
             if row is not None and _is_of_part(row, a, b):
                 not_found.append(path)
             elif row is not None:
+                found = (b.graph.line_of(value) for value in row.values)
+                row.line = next((line for line in found if line is not None), None) or a.line(path)
                 rows.append(row)
             elif any(found.array is None for _, candidates in out_b.get(path, []) for found in candidates):
                 not_real.append(path)
@@ -625,7 +647,9 @@ def run(options: Any) -> int:
                 raise CompareError(f"{options.a}: has inputs of its own, and --inputs has others")
         elif os.path.exists(options.a) or ":" not in options.a:
             if given is None:
-                raise CompareError(f"{options.a} and {options.b} need --inputs X.npz")
+                raise CompareError(f"{options.a} and {options.b} need --inputs X.npz: "
+                                   + (f"{options.a} is not a reference" if os.path.exists(options.a)
+                                      else f"there is no file {options.a}"))
             a = OnnxSide(options.a, words, options.optimize)
         else:
             a = stack.enter_context(_live(options.a, given, options.module))
@@ -652,8 +676,9 @@ def _tell(found: Comparison, options: Any, files: Inputs) -> int:
         guessed = f"{len(found.guessed)} of {len(found.rows)} modules rest on guessed tags" if found.guessed else ""
         sure = f"{found.sure} of {found.nodes} nodes of {found.b} have sure tags" if found.weak else ""
         first = found.a if found.a.endswith(".onnx") else "FLOAT.onnx"
-        print(f"onnx_tag: warning: {', '.join(filter(None, (sure, guessed)))}\n  carry tags over from the float model "
-              f"first: onnx-tag transfer {first} {found.b} -o TAGGED.onnx", file=sys.stderr)
+        what = printable(", ".join(filter(None, (sure, guessed))))
+        command = printable(f"onnx-tag transfer {first} {found.b} -o TAGGED.onnx")
+        print(f"onnx_tag: warning: {what}\n  carry tags over from the float model first: {command}", file=sys.stderr)
     if options.strict and found.guessed:
         print("onnx_tag: --strict: the result rests on guessed tags", file=sys.stderr)
         return 1
@@ -661,7 +686,7 @@ def _tell(found: Comparison, options: Any, files: Inputs) -> int:
         write(options.tsv, found.to_table().encode("utf-8", "surrogateescape"), files, TABLE_HEAD.encode(),
               options.force)
     if options.json:
-        print(json.dumps(found.to_json()))
+        print(odd_bytes.dumps(found.to_json()))
     else:
         color = options.color == "always" or (options.color == "auto" and sys.stdout.isatty()
                                               and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb")

@@ -46,6 +46,14 @@ class GateError(TagsError):
         self.tags = tags
 
 
+def printable(text: str) -> str:
+    """Names as a terminal may show them: control characters, marks of direction and bytes that are no text escaped."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else "".join(f"\\x{byte:02x}" for byte in c.encode("utf-8", "surrogateescape"))
+                   for c in text)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`, did you mean 'attention'?`, or nothing."""
     words = list(known)

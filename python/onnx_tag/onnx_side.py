@@ -34,7 +34,7 @@ from typing import (
 from . import odd_bytes, program
 from .errors import InputError
 from .onnx_file import with_outputs
-from .tags import CONFIDENCE
+from .tags import CONFIDENCE, SourceLine
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,6 +64,7 @@ class Node(NamedTuple):
     outputs: Tuple[str, ...]
     module: Optional[str]
     confidence: Optional[str]
+    line: Optional[SourceLine]                              # of the Python code that made it
 
 
 class Real(NamedTuple):
@@ -90,7 +91,8 @@ class Graph:
     def __init__(self, document: Mapping[str, Any]) -> None:
         # A module that was found in the graph alone has an invented name: at best a guess at a name of A.
         self.nodes = [Node(row["index"], row["op"], tuple(row["inputs"]), tuple(row["outputs"]), row["module"],
-                           "low" if row["source"] == "structure" else row["confidence"])
+                           "low" if row["source"] == "structure" else row["confidence"],
+                           SourceLine.from_json(row["source_line"]) if row.get("source_line") else None)
                       for row in document["nodes"] if row["graph"] == ""]
         self.producer = {value: node for node in self.nodes for value in node.outputs if value}
         self.readers: Dict[str, List[Node]] = {}
@@ -216,6 +218,17 @@ class Graph:
         inside = self.nodes_of.get(module, [])
         made = {value for node in inside for value in node.outputs}
         return {value for node in inside for value in node.inputs if value and value not in made}
+
+    def line_of(self, value: str) -> Optional[SourceLine]:
+        """The line of code that made a value; of what was converted or rounded, the line of the original."""
+        for _ in range(len(self.nodes)):
+            node = self.producer.get(value)
+            if node is None or node.line is not None:
+                return node.line if node is not None else None
+            if node.op not in _QUANTIZERS and node.op not in ("DequantizeLinear", "Cast"):
+                return None
+            value = node.inputs[0]
+        return None
 
     def spread(self, known: Mapping[str, float]) -> Dict[str, float]:
         """By value: its own number, or else the largest among the values that it is made of."""

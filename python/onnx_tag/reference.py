@@ -9,9 +9,11 @@ from __future__ import annotations
 import io
 import platform
 import re
+import sys
 import weakref
 import zipfile
 from dataclasses import dataclass
+from types import FrameType
 from typing import IO, TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from . import odd_bytes
@@ -21,6 +23,7 @@ from .errors import InputError, OutputError
 from .globs import matcher
 from .measures import SAMPLE, Counts, positions, statistics
 from .outputs import Inputs, Output, PathLike
+from .tags import SourceLine
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,9 +63,14 @@ class Values(NamedTuple):
 # ------------------------------------------------------------ recording
 def watch(model: "nn.Module", paths: Sequence[str], run: Callable[[], Any],
           made: "Callable[[str, int, int, str, Tensor], None]",
-          read: "Callable[[str, int, int, str, Tensor], None]") -> None:
-    """Runs the model. `made` gets every tensor that a module returns, `read` every one that a module is given."""
+          read: "Callable[[str, int, int, str, Tensor], None]",
+          called: "Callable[[str, int, FrameType, FrameType], None]") -> None:
+    """Runs the model. `made` gets every tensor that a module returns, `read` every one that a module is given.
+
+    `called` gets each call, the frame that it comes from, and the frame around the whole run.
+    """
     from .recorder import named_leaves
+    outside = sys._getframe()
     modules = dict(model.named_modules())
     calls: Dict[str, int] = {}
     hooks = []
@@ -70,6 +78,7 @@ def watch(model: "nn.Module", paths: Sequence[str], run: Callable[[], Any],
     def before(path: str) -> Callable[..., None]:
         def hook(module: Any, args: Any) -> None:
             calls[path] = calls.get(path, -1) + 1
+            called(path, calls[path], sys._getframe(1), outside)
             for place, (name, tensor) in enumerate(named_leaves("", args)):
                 read(path, calls[path], place, name, tensor)
         return hook
@@ -151,6 +160,7 @@ def record_reference(model: "nn.Module", inputs: Any, path: PathLike, *, kwargs:
     from .modules import module_map
     from .recorder import Recorder, named_leaves
     from .running import evaluating
+    from .tracebacks import CallLines
     args, named = split_inputs(inputs, kwargs)
     chosen, whole = matcher(modules or ["**", ""]), matcher(tensors)
     paths = [name for name, _ in model.named_modules() if chosen(name)]
@@ -161,6 +171,8 @@ def record_reference(model: "nn.Module", inputs: Any, path: PathLike, *, kwargs:
                                    "python": platform.python_version()},
         "source": source, "modules": module_map(model), "inputs": [], "outputs": [], "given": []}
     rows_of: Dict[int, Tuple[Any, List[Dict[str, Any]]]] = {}   # by id of a tensor, while it lives
+    code = CallLines()
+    lines: Dict[Tuple[str, int], Optional[Dict[str, Any]]] = {}     # by module and call
 
     with Output(path, files or Inputs(), HEAD, force) as file:
         writer = _Writer(file, max_size)
@@ -178,7 +190,8 @@ def record_reference(model: "nn.Module", inputs: Any, path: PathLike, *, kwargs:
 
         def made(module: str, call: int, place: int, name: str, tensor: "Tensor") -> None:
             number = len(document["outputs"])
-            row = {**described(module, call, "output", place, name, tensor), "identity": number, "read_by": []}
+            row = {**described(module, call, "output", place, name, tensor), "identity": number, "read_by": [],
+                   "source_line": lines.get((module, call))}
             document["outputs"].append(row)
             known = rows_of.get(id(tensor))
             if known is not None and known[0]() is tensor:  # a module returns what its last part returned
@@ -196,8 +209,12 @@ def record_reference(model: "nn.Module", inputs: Any, path: PathLike, *, kwargs:
             elif module and tensor.is_floating_point():     # made by code between modules
                 document["given"].append(described(module, call, "input", place, name, tensor))
 
+        def called(module: str, call: int, frame: FrameType, outside: FrameType) -> None:
+            lines[module, call] = code.here(frame, outside)
+
         with evaluating(model), without_cache(model, named):
-            watch(model, paths, lambda: model(*args, **named), made, read)
+            watch(model, paths, lambda: model(*args, **named), made, read, called)
+        code.shorten(line for line in lines.values() if line is not None)
         document["left_out"] = writer.left_out
         writer.close(document)
     return document
@@ -228,6 +245,7 @@ class Reference:
         self._inputs: List[Dict[str, Any]] = _typed(document, "inputs", list)
         self._rows: Dict[str, Dict[str, List[Dict[str, Any]]]] = {"outputs": {}, "given": {}}
         self._chain: Dict[str, List[str]] = {}
+        self._lines: Dict[str, SourceLine] = {}
         for list_name, rows in self._rows.items():
             for row in _typed(document, list_name, list):
                 module = _typed(row, "module", str)
@@ -238,6 +256,8 @@ class Reference:
                 if not all(isinstance(size, int) and size >= 0 for size in _typed(row, "shape", list)) or not (
                         isinstance(readers, list) and all(isinstance(reader, str) for reader in readers)):
                     raise ValueError(f"a value of {module!r} is malformed")
+                if row.get("source_line") is not None:
+                    self._lines.setdefault(module, SourceLine.from_json(_typed(row, "source_line", dict)))
                 rows.setdefault(module, []).append(row)
                 self._chain.setdefault(module, []).extend(readers)
 
@@ -270,6 +290,10 @@ class Reference:
     def readers(self, module: str) -> List[str]:
         """Modules that were given what this one returned."""
         return self._chain.get(module, [])
+
+    def line(self, module: str) -> Optional[SourceLine]:
+        """Where the module was called first."""
+        return self._lines.get(module)
 
     def identities(self, module: str) -> Set[Any]:
         """Which tensors the module returned: numbers, equal for one tensor."""

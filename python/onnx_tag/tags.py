@@ -59,6 +59,11 @@ class SourceLine:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
+    @property
+    def place(self) -> str:
+        """`modeling_bert.py:238`: the file without its folders."""
+        return f"{self.file.rpartition('/')[2]}:{self.line}"
+
     @staticmethod
     def from_json(entry: Dict[str, Any]) -> "SourceLine":
         return SourceLine(_field(entry, "file", _TEXT), _field(entry, "line", (int,)),

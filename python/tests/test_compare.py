@@ -18,8 +18,11 @@ from torch import nn
 
 from onnx_tag import program
 from onnx_tag.__main__ import main
-from onnx_tag.compare import OnnxSide, Tolerance, compare, live, same_order
+from onnx_tag.compare import FLOAT, Comparison, OnnxSide, Row, Tolerance, compare, live, same_order
 from onnx_tag.errors import InputError
+from onnx_tag.measures import Errors
+from onnx_tag.reference import record_reference
+from onnx_tag.tags import SourceLine
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif("ONNX_TAG_BINARY" not in os.environ, reason="needs the program")
@@ -248,10 +251,48 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "\033[31m" in said_text and said_text.index(" blocks.0.up ") < said_text.index(" blocks.1.up ")
     table = tmp_path / "errors.tsv"
     assert main(["compare", good, bad, "--inputs", arrays, "--tsv", str(table)]) == 1
-    assert table.read_text().startswith("value\trelative_error\tnoise_to_signal\tlost_db\n")
+    assert table.read_text().startswith("value\trelative_error\tnoise_to_signal\tlost_db\tcode\n")
     command = [program.find(), "profile", bad, str(table), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["measure"] == "relative_error"
+
+
+@pytest.mark.parametrize("dynamo", [False, True])
+def test_the_line_of_code_is_said(tmp_path: Path, dynamo: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """From the file if it has tracebacks (dynamo), else from the run of the PyTorch model."""
+    model, inputs = make()
+    reference = str(tmp_path / "run.ref")
+    record_reference(model, torch.from_numpy(inputs["x"]), reference)
+    wrong = copy.deepcopy(model)
+    epsilon("blocks.1.norm1")(wrong)
+    bad = export(wrong, inputs, tmp_path / "bad.onnx", dynamo)
+    assert main(["compare", reference, bad, "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    jsonschema.validate(said, json.loads((ROOT / "docs/compare.schema.json").read_text()))
+    lines = {row["module"]: row["source_line"] for row in said["modules"]}
+    for module, code in (("blocks.1.norm1", "x = x + self.attention(self.norm1(x))"),
+                         ("blocks.0.up", "return x + self.down(self.act(self.up(self.norm2(x))))"),
+                         ("stem", "x = self.stem(x)")):
+        assert lines[module]["text"] == code and lines[module]["file"].endswith("test_compare.py")
+        assert Path(__file__).read_text().splitlines()[lines[module]["line"] - 1].strip() == code
+    number = lines["blocks.1.norm1"]["line"]
+    assert main(["compare", reference, bad, "--tsv", str(tmp_path / "errors.tsv")]) == 1
+    text = capsys.readouterr().out
+    assert f"first out of tolerance: blocks.1.norm1 (LayerNorm)\n  code  test_compare.py:{number}, in forward\n" in text
+    assert f"blocks.1.norm1 (LayerNorm)  test_compare.py:{number}\n" in text
+    assert f"\ttest_compare.py:{number}\n" in (tmp_path / "errors.tsv").read_text()
+
+
+def test_names_and_code_of_others_are_harmless_on_a_terminal() -> None:
+    errors = Errors()
+    errors.add(np.ones(3), np.zeros(3))
+    line = SourceLine("a\x1b]8;;x.py", 3, "f\x07", "\x1b[2J\u202eevil")
+    row = Row("bad\x1b[31m\udcff\n", "Cl\x9bass", errors, [(0, errors)], folded=["x\r"], line=line, within=False)
+    found = Comparison("a\x1b", "b", [row], ["\x1b[1m"], [], [], [], [], FLOAT, Tolerance(1, 1), 1, 1, [row])
+    text = found.to_text()
+    text.encode("utf-8")
+    assert all(c.isprintable() for line in text.splitlines() for c in line)
+    assert "bad\\x1b[31m\\xff\\x0a (Cl\\xc2\\x9bass)" in text and "\\x1b[2J\\xe2\\x80\\xaeevil" in text
 
 
 def test_missing_inputs_are_said(tmp_path: Path) -> None:

@@ -84,6 +84,22 @@ def test_a_reference_has_every_output_of_every_module(tmp_path: Path) -> None:
     assert reference.classes()["blocks.0.conv"] == "Conv1d"
 
 
+def test_the_line_that_calls_a_module_is_known_and_no_path_of_the_machine(tmp_path: Path) -> None:
+    document = record_reference(make(), X, tmp_path / "run.ref")
+    lines = {(row["module"], row["call"]): row["source_line"] for row in document["outputs"]}
+    texts = Path(__file__).read_text().splitlines()
+    for module, code in (("blocks.0.conv", "y = self.act(self.norm(self.conv(x)))"),
+                         ("blocks.0", 'return self.twice(self.twice(self.blocks[0](x)["logits"]))')):
+        line = lines[module, 0]
+        assert line["text"] == code == texts[line["line"] - 1].strip() and line["function"] == "forward"
+        assert line["file"] == "test_reference.py"
+    assert lines["", 0] is None                             # called by the recorder
+    assert str(Path(__file__).parent) not in json.dumps(document)
+    # Code of torch between the model and a module is left out.
+    document = record_reference(nn.Sequential(nn.Sequential(nn.Linear(3, 3))), torch.ones(1, 3), tmp_path / "two.ref")
+    assert all(row["source_line"] is None for row in document["outputs"])
+
+
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a.ref", "b.ref"):
         record_reference(make(), X, tmp_path / name)
@@ -173,6 +189,7 @@ def test_damaged_references_are_one_line(tmp_path: Path, binary: str, capsys: py
         "other size": rewritten(path, edited(lambda d: d["outputs"][0].update(shape=[1, 2]))),
         "missing array": rewritten(path, edited(lambda d: d["outputs"][0].update(sample="../etc/passwd"))),
         "array is no name": rewritten(path, edited(lambda d: d["outputs"][0].update(sample={"a": 1}))),
+        "line": rewritten(path, edited(lambda d: d["outputs"][0].update(source_line={"file": 7}))),
         "statistics": rewritten(path, edited(lambda d: d["outputs"][0]["statistics"].update(nan="x"))),
         "pickle": rewritten(path, lambda data: pickled.getvalue(), "samples/0.npy"),
         "bomb": rewritten(path, lambda data: bomb.getvalue(), "samples/0.npy"),
@@ -189,6 +206,27 @@ def test_damaged_references_are_one_line(tmp_path: Path, binary: str, capsys: py
         said = capsys.readouterr()
         assert code in (2, 3) and said.out == "", name
         assert said.err.startswith("onnx_tag: ") and "Traceback" not in said.err, name
+
+
+def test_what_is_no_reference_and_inputs_of_other_shapes_are_one_error(
+        tmp_path: Path, binary: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "build_shapes.py").write_text(CODE)
+    model = str(ROOT / "tests/models/bert_tiny/model.onnx")
+    for name, data in (("empty.ref", b""), ("text.ref", b"not a zip"), ("other.ref", b"PK\x03\x04" + bytes(80))):
+        (tmp_path / name).write_bytes(data)
+        np.savez("wrong.npz", input=np.ones((2, 9), np.float32))
+        for words in ([name, model], [name, model, "--inputs", "wrong.npz"]):
+            assert main(["compare", *words, "--tsv", "out.tsv"]) in (2, 3)
+            said = capsys.readouterr()
+            assert said.out == "" and name in said.err and len(said.err.splitlines()) <= 3, said.err
+    for words in (["reference", "build_shapes.py:make", "--inputs", "wrong.npz", "-o", "out.ref"],
+                  ["compare", "build_shapes.py:make", model, "--inputs", "wrong.npz", "--tsv", "out.tsv"]):
+        assert main(words) == 3
+        said = capsys.readouterr()
+        assert "build_shapes.py:make: RuntimeError" in said.err and "mat1 and mat2" in said.err
+        assert said.out == "" and len(said.err.splitlines()) == 2
+    assert not (tmp_path / "out.tsv").exists() and not (tmp_path / "out.ref").exists()
 
 
 def test_a_reference_of_another_model_is_refused(tmp_path: Path, binary: str,
