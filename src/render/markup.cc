@@ -1,6 +1,8 @@
 // Tested by tests/render/markup_test.cc.
 #include "render/markup.h"
 
+#include <fmt/core.h>
+
 #include "base/text.h"
 
 namespace onnx_tag {
@@ -36,6 +38,21 @@ std::string XmlText(std::string_view text, std::size_t longest) {
     }
   }
   return xml;
+}
+
+std::string UriText(std::string_view path) {
+  std::string uri;
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       (c >= '0' && c <= '9') ||
+                       std::string_view("-._~/").find(c) != uri.npos;
+    if (plain) {
+      uri += c;
+    } else {
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return uri;
 }
 
 }  // namespace onnx_tag

@@ -1,4 +1,4 @@
-// Text as XML can hold it.
+// Text as XML and URIs can hold it.
 #ifndef ONNX_TAG_RENDER_MARKUP_H_
 #define ONNX_TAG_RENDER_MARKUP_H_
 
@@ -11,6 +11,9 @@ namespace onnx_tag {
 // which XML cannot hold, become \xNN, and U+FFFE and U+FFFF become U+FFFD. A
 // text of more than `longest` bytes is cut.
 std::string XmlText(std::string_view text, std::size_t longest = 4000);
+
+// A path as a URI reference: all but letters, digits and "-._~/" as %XX.
+std::string UriText(std::string_view path);
 
 }  // namespace onnx_tag
 

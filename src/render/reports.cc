@@ -240,22 +240,6 @@ class GithubReporter : public Reporter {
 };
 
 // ---------------------------------------------------------------- SARIF
-// A path as a URI reference.
-std::string UriText(std::string_view path) {
-  std::string uri;
-  for (const char c : path) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       (c >= '0' && c <= '9') ||
-                       std::string_view("-._~/").find(c) != uri.npos;
-    if (plain) {
-      uri += c;
-    } else {
-      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return uri;
-}
-
 // SARIF 2.1.0, as GitHub's code scanning and editors read it.
 class SarifReporter : public Reporter {
  public:

@@ -123,6 +123,38 @@ TEST(FiltTest, ASidecarIsEnough) {
             std::string(kQuery) + kQueryNote + "\n");
 }
 
+// `--color always` is what a terminal gets.
+TEST(FiltTest, ATerminalGetsALinkToALineThatIsThere) {
+  const TemporaryFolder folder;
+  const std::string code = folder.Write("a net.py", "pass\n");
+  const auto model = [&](const std::string& file) {
+    schema::ModelProto proto = ModelFromText(
+        ReadFile(std::string(ONNX_TAG_TEST_MODELS) + "/traced.textproto"));
+    schema::NodeProto& node = *proto.mutable_graph()->mutable_node(0);
+    node.mutable_metadata_props(2)->set_value(
+        "File \"" + file + "\", line 12, in forward\n    y = self.fc(x)");
+    return folder.Write("m.onnx", proto.SerializeAsString());
+  };
+  const auto noted = [&](const std::string& file, const std::string& color) {
+    return RunCli({"filt", model(file), "-q", "--color", color},
+                  "node_linear\n")
+        .out;
+  };
+  std::string path = fs::canonical(code).string();
+  path.replace(path.find(' '), 1, "%20");
+  EXPECT_EQ(noted(code, "always"),
+            "node_linear \x1b[36m[head.fc Linear \x1b]8;;file://" + path +
+                "#12\x1b\\a net.py:12\x1b]8;;\x1b\\]\x1b[0m\n");
+  EXPECT_EQ(noted(code, "never"), "node_linear [head.fc Linear a net.py:12]\n");
+  // Not here, not a file, on another machine, and what only looks like a path.
+  for (const std::string& file :
+       {folder / "gone.py", folder / ".", "/" + code,
+        std::string("/x\x1b]8;;http://evil\x07/net.py")}) {
+    const std::string text = noted(file, "always");
+    EXPECT_EQ(text.find("\x1b]"), text.npos) << text;
+  }
+}
+
 TEST(FiltTest, TheModelCannotBeStandardInput) {
   EXPECT_EQ(RunCli({"filt", "-"}, "text").exit, 2);
   EXPECT_EQ(RunCli({"filt", "missing.onnx"}, "text").exit, 3);

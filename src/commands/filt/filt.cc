@@ -10,9 +10,12 @@
 #include "commands/read/modules.h"
 #include "commands/read/nodes.h"
 #include "commands/read/tagged_model.h"
+#include "exporters/source_lines.h"
 #include "io/console.h"
+#include "io/paths.h"
 #include "io/system_calls.h"
 #include "onnx_tag/error.h"
+#include "render/markup.h"
 #include "render/render.h"
 #include "tagging/words.h"
 
@@ -25,8 +28,9 @@ constexpr int kStandardInput = 0;
 // that a name can mean, however many names a text makes out of it.
 class NoteBook {
  public:
-  NoteBook(const TaggedModel& model, bool color)
-      : model_(model), places_(model), color_(color) {
+  // `terminal`: a person reads them, so colours and links are welcome.
+  NoteBook(const TaggedModel& model, bool terminal)
+      : model_(model), places_(model), terminal_(terminal) {
     const NodeList& nodes = model.nodes();
     for (const NodeId node : nodes.All()) {
       filter_.AddOperator(nodes.Op(node));
@@ -102,7 +106,9 @@ class NoteBook {
     // Nodes of one module may have several lines.
     const std::optional<SourceLine> line = tagging.lines.Of(nodes.front());
     if (line && HaveOneLine(nodes)) {
-      text += Message(" {}", Short{ShortPlace(*line), kLongest});
+      const std::string place =
+          Message("{}", Short{ShortPlace(*line), kLongest});
+      text += " " + Linked(place, TargetOf(nodes.front(), *line));
     }
     const Tag& tag = tagging.tags[nodes.front()];
     if (tag.source == Source::kStructure) {
@@ -111,12 +117,38 @@ class NoteBook {
       text += " guessed";
     }
     text += "]";
-    return color_ ? " \x1b[36m" + text + "\x1b[0m" : " " + text;
+    return terminal_ ? " \x1b[36m" + text + "\x1b[0m" : " " + text;
+  }
+
+  // "file:///work/net.py#41", which editors and terminals open at the line.
+  // Empty if the file is not here: a link must lead somewhere.
+  std::string TargetOf(NodeId node, const SourceLine& line) const {
+    if (!terminal_) return {};
+    const Model* const file = model_.model();
+    std::string name(line.file);  // below the folder of the user
+    if (file != nullptr) {
+      const std::string_view whole = WholeFileName(*file, node, line);
+      if (!whole.empty()) name = whole;
+    }
+    // Asking for a file on another machine would tell that machine.
+    if (name.starts_with("//") || name.starts_with("\\\\")) return {};
+    if (name.find('\0') != name.npos || !IsRegularFile(name)) return {};
+    const std::optional<std::string> real = RealPath(name);
+    if (!real) return {};
+    return std::string(real->starts_with('/') ? "file://" : "file:///") +
+           UriText(*real) + "#" + std::to_string(line.line);
+  }
+
+  // OSC 8: https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda
+  static std::string Linked(const std::string& text,
+                            const std::string& target) {
+    if (target.empty()) return text;
+    return "\x1b]8;;" + target + "\x1b\\" + text + "\x1b]8;;\x1b\\";
   }
 
   const TaggedModel& model_;
   const KernelPlaces places_;
-  const bool color_;
+  const bool terminal_;
   NameFilter filter_;
   std::map<std::vector<NodeId>, NameNote> notes_;
 };
