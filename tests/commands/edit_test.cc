@@ -143,6 +143,111 @@ TEST_F(EditTest, TapAddsOutputsAndChangesNothingElse) {
   EXPECT_EQ(tapped.SerializeAsString(), BytesFromText(kModel));
 }
 
+// A pass that removes equal nodes leaves the mask of all layers in one of them.
+TEST_F(EditTest, AResultOnEightBitsComesBeforeAMaskForOthers) {
+  const std::string model = folder_.Write(
+      "q.onnx", BytesFromText(R"pb(
+        ir_version: 8
+        opset_import { version: 17 }
+        graph {
+          name: "g"
+          input {
+            name: "x"
+            type {
+              tensor_type {
+                elem_type: 1
+                shape {
+                  dim { dim_value: 2 }
+                  dim { dim_value: 4 }
+                }
+              }
+            }
+          }
+          output {
+            name: "y"
+            type { tensor_type { elem_type: 1 } }
+          }
+          initializer {
+            name: "blocks.0.fc.weight"
+            data_type: 1
+            dims: 4
+            dims: 4
+          }
+          initializer {
+            name: "blocks.1.fc.weight"
+            data_type: 1
+            dims: 4
+            dims: 4
+          }
+          initializer { name: "s" data_type: 1 float_data: 1 }
+          initializer { name: "z" data_type: 3 int32_data: 0 }
+          initializer { name: "low" data_type: 1 float_data: -1e38 }
+          initializer { name: "zero" data_type: 1 float_data: 0 }
+          node {
+            op_type: "IsNaN"
+            name: "/blocks.0/IsNaN"
+            input: "x"
+            output: "nan"
+          }
+          node {
+            op_type: "Where"
+            name: "/blocks.0/Where"
+            input: "nan"
+            input: "low"
+            input: "zero"
+            output: "mask"
+          }
+          node {
+            op_type: "MatMul"
+            name: "/blocks.0/fc/MatMul"
+            input: "x"
+            input: "blocks.0.fc.weight"
+            output: "p"
+          }
+          node {
+            op_type: "Add"
+            name: "/blocks.0/Add"
+            input: "p"
+            input: "mask"
+            output: "a"
+          }
+          node {
+            op_type: "QuantizeLinear"
+            name: "/blocks.0/QuantizeLinear"
+            input: "a"
+            input: "s"
+            input: "z"
+            output: "q"
+          }
+          node {
+            op_type: "DequantizeLinear"
+            name: "/blocks.1/DequantizeLinear"
+            input: "q"
+            input: "s"
+            input: "z"
+            output: "d"
+          }
+          node {
+            op_type: "MatMul"
+            name: "/blocks.1/fc/MatMul"
+            input: "d"
+            input: "blocks.1.fc.weight"
+            output: "r"
+          }
+          node {
+            op_type: "Add"
+            name: "/blocks.1/Add"
+            input: "r"
+            input: "mask"
+            output: "y"
+          }
+        })pb"));
+  const CliResult result =
+      RunCli({"tap", model, "--module", "blocks.0", "--dry-run", "--json"});
+  ASSERT_EQ(result.exit, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr(R"("output": "blocks.0", "value": "q")"));
+}
+
 TEST_F(EditTest, PartsHaveTheirOwnWeightsAndFitTogether) {
   const CliResult result = RunCli({"split", model_, "--at", "blocks.1",
                                    "--out-dir", Path("parts"), "--json"});

@@ -192,12 +192,38 @@ bool ModuleValues::IsMask(ValueId value) const {
 
 void ModuleValues::PreferData(Lists& lists) const {
   const GraphFacts graph(model_);
+  const auto quantizer_of = [&](ValueId value) {
+    const NodeId maker = model_.Producer(value);
+    return maker != kNo<NodeId> && graph.ops.Is(maker, {OpKind::kQuantizer})
+               ? maker
+               : kNo<NodeId>;
+  };
   Prefer(lists, [&](ValueId value) { return graph.data.Contains(value); });
+  // Not the scale and the zero point that a quantizer gives beside its result.
+  Prefer(lists, [&](ValueId value) {
+    const NodeId quantizer = quantizer_of(value);
+    return quantizer == kNo<NodeId> || model_.Outputs(quantizer)[0] == value;
+  });
+  // A result may be on 8 bits; wider integers are indices and sums.
   Prefer(lists, [&](ValueId value) {
     const std::int32_t type = shapes_.TypeOf(value);
-    return type != sizes::kBool && !sizes::IsInteger(type);
+    return type != sizes::kBool &&
+           (!sizes::IsInteger(type) || sizes::BitsPerElement(type) <= 8);
   });
   Prefer(lists, [&](ValueId value) { return !IsMask(value); });
+  // What is there before a quantizer is not listed again behind it.
+  IdVector<ValueId, std::size_t> listed(model_.value_count(), 0);
+  std::size_t number = 0;
+  for (std::vector<ValueId>& list : lists) {
+    ++number;
+    for (const ValueId value : list) listed[value] = number;
+    std::erase_if(list, [&](ValueId value) {
+      const NodeId quantizer = quantizer_of(value);
+      return quantizer != kNo<NodeId> && !model_.Inputs(quantizer).empty() &&
+             model_.Inputs(quantizer)[0] != kNo<ValueId> &&
+             listed[model_.Inputs(quantizer)[0]] == number;
+    });
+  }
 }
 
 // What the first layer makes for all layers, such as a mask or an activated
