@@ -467,12 +467,15 @@ void AddHead(const ProfileReport& report, Result& result) {
   result.Line("");
 }
 
-// "ReorderInput, Cast": the kernels without a node in the row `why`.
+// "ReorderInput, Cast": the kernels without a node in the row `why`. Layers of
+// TensorRT and lines of a table have a name, but no operator.
 std::string UnplacedOperators(const ProfileReport& report,
                               const std::string& why) {
   std::map<std::string, std::int64_t> times;
   for (const UnplacedKernel& kernel : report.unplaced) {
-    if (kernel.why == why) times[kernel.op] += kernel.self;
+    if (kernel.why != why) continue;
+    std::int64_t& time = times[kernel.op.empty() ? kernel.name : kernel.op];
+    time = report.measure.Add(time, kernel.self);
   }
   std::vector<std::pair<std::int64_t, std::string>> sorted;
   sorted.reserve(times.size());
@@ -689,13 +692,22 @@ struct KernelAdvice {
   std::vector<std::string> steps;
 };
 
+// A table has names and numbers, but neither providers nor operators.
+bool IsTable(const ProfileReport& report) {
+  return report.placement.providers.empty() &&
+         std::all_of(
+             report.unplaced.begin(), report.unplaced.end(),
+             [](const UnplacedKernel& kernel) { return kernel.op.empty(); });
+}
+
 KernelAdvice ProfileAdvice(const ProfileReport& report,
                            const ProfileOptions& options) {
-  const Placement& placement = report.placement;
-  if (placement.providers.empty()) {
-    return {"its names are not names of this model", {}};
+  const auto& providers = report.placement.providers;
+  if (IsTable(report)) {
+    return {"the table is of another version of the model, or of another tool",
+            {}};
   }
-  if (placement.providers.front().name == "TensorRT") {
+  if (!providers.empty() && providers.front().name == "TensorRT") {
     return {"TensorRT made layers of several nodes, with names of their own",
             {"trtexec --onnx=" + options.model +
                  " --profilingVerbosity=detailed --exportProfile=" +
@@ -722,8 +734,8 @@ void AddAdvice(const ProfileReport& report, const ProfileOptions& options,
   const double share = ShareNotInModel(report);
   if (share <= kMuch) return;
   const KernelAdvice advice = ProfileAdvice(report, options);
-  result.Line("\n{:.1f}% is in kernels that are not in the model: {}",
-              100 * share,
+  result.Line("\n{:.1f}% is in {} that are not in the model: {}", 100 * share,
+              Ours{IsTable(report) ? "names" : "kernels"},
               Ours{UnplacedOperators(report, std::string(kNotInModel))});
   result.Line("  {}", advice.why);
   for (const std::string& step : advice.steps) result.Line("  {}", step);
