@@ -63,6 +63,9 @@ TEST_P(JsonOutputTest, IsWhatTheSchemaSays) {
   ExpectFits("query", {"query", "op=** or untagged", "--json"});
   ExpectFits("query", {"query", "op=Nothing", "--json"});
   ExpectFits("explain", {"explain", "#0", "--json"});
+  ExpectFits("explain", {"explain", "#0", "--frames", "--json"});
+  ExpectFits("diff", {"diff", path_, "--json"});
+  ExpectFits("diff-roles", {"diff", path_, "--by", "role", "--json"});
   ExpectFits("strategies", {"strategies", "--json"});
   ExpectFits("netron-attachment", {"export", "--to", "netron"});
   for (const std::string tool :
@@ -107,11 +110,37 @@ TEST_P(JsonOutputTest, OfNewModelsIsWhatTheSchemaSays) {
   ExpectFits("profile", {"profile", numbers, "--json"});
   ExpectFits("profile",
              {"profile", numbers, numbers, "--by", "node", "--json"});
+  // Two runs on two providers, and a kernel that the model does not have.
+  std::string events;
+  for (const char* const begin : {"0", "100"}) {
+    events += std::string(R"({"cat":"Session","name":"model_run","ts":)") +
+              begin + R"(,"dur":90,"args":{}},)";
+    for (const char* const kernel :
+         {R"("/encoder/layer.0/attention/self/Softmax","dur":30,"args":{)"
+          R"("op_name":"Softmax","provider":"CPUExecutionProvider"})",
+          R"("/encoder/layer.0/attention/self/query/MatMul","dur":40,"args":{)"
+          R"("op_name":"MatMul","provider":"CUDAExecutionProvider"})",
+          R"("Memcpy","dur":20,"args":{)"
+          R"("op_name":"MemcpyToHost","provider":"CUDAExecutionProvider"})"}) {
+      std::string text = kernel;
+      text.insert(text.find("\","), "_kernel_time");
+      events += R"({"cat":"Node","ts":)" + std::string(begin) + R"(,"name":)" +
+                text + "},";
+    }
+  }
+  events.back() = ']';
+  const std::string profile = folder_.Write("profile.json", "[" + events);
+  for (const std::string by :
+       {"module", "class", "layer", "role", "node", "line", "op", "provider"}) {
+    ExpectFits("profile", {"profile", profile, "--by", by, "--json"});
+    ExpectFits("profile", {"profile", profile, profile, "--by", by, "--json"});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, JsonOutputTest,
                          testing::Values("bert_layer", "control_flow",
-                                         "hostile_names", "no_scopes"));
+                                         "hostile_names", "no_scopes",
+                                         "traced"));
 
 TEST(StrategiesTest, TheListIsWhatTheSchemaSays) {
   const Json list = Parsed(RunCli({"strategies", "--json"}).out);
