@@ -145,7 +145,12 @@ class Comparison:
     @property
     def weak(self) -> bool:
         """Whether the tags of B are too weak to trust the names of modules."""
-        return self.sure < 0.8 * self.nodes
+        return self.sure < 0.8 * self.nodes or self.lacks_many
+
+    @property
+    def lacks_many(self) -> bool:
+        """B merges some modules of A into others; if it has less than half, tags are missing."""
+        return len(self.only_a) > len(self.rows)
 
     def to_json(self) -> Dict[str, Any]:
         def number(value: float) -> Any:
@@ -453,9 +458,10 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
     deepest = [row for row in lossy if not any(other.module.startswith(row.module + ".") or (not row.module and other
                is not row) for other in lossy)]
     worst = sorted((row for row in deepest if row.lost > 0), key=SORTS["lost"])[:5]
-    return Comparison(a.name, b.name, rows, [path for path in of_a if path not in of_b and path],
-                      [path for path in of_b if path not in of_a and path], shapes, not_real, not_found, precision,
-                      wanted, *b.sure(), worst)
+    only_a = [path for path in of_a if path not in of_b and path and chosen(path)]
+    only_b = [path for path in of_b if path not in of_a and path and chosen(path)]
+    return Comparison(a.name, b.name, rows, only_a, only_b, shapes, not_real, not_found, precision, wanted, *b.sure(),
+                      worst)
 
 
 def _row(path: str, cls: Optional[str], chain: Sequence[str], out_a: Mapping[str, List[Recorded]],
@@ -675,6 +681,8 @@ def _tell(found: Comparison, options: Any, files: Inputs) -> int:
     if found.weak or found.guessed:
         guessed = f"{len(found.guessed)} of {len(found.rows)} modules rest on guessed tags" if found.guessed else ""
         sure = f"{found.sure} of {found.nodes} nodes of {found.b} have sure tags" if found.weak else ""
+        if found.lacks_many:
+            sure += f", and {len(found.only_a)} modules of A have none"
         first = found.a if found.a.endswith(".onnx") else "FLOAT.onnx"
         what = printable(", ".join(filter(None, (sure, guessed))))
         command = printable(f"onnx-tag transfer {first} {found.b} -o TAGGED.onnx")
