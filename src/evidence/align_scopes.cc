@@ -39,7 +39,7 @@ class ScopeAligner {
   void Run() {
     calls_indices_.resize(scopes_.size(), false);
     for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) {
-      if (id != ScopeId{0} && IsFolded(id, scopes_.Segment(id))) {
+      if (scopes_.IsFolded(id)) {
         calls_indices_[scopes_[id].parent] = true;
       }
     }
@@ -57,32 +57,11 @@ class ScopeAligner {
     bool folded = false;  // `layer/layer.0`: the list itself was called
   };
 
-  // Whether the segment repeats that of the scope around it, with an index.
-  bool IsFolded(ScopeId id, std::string_view segment) const {
-    const ScopeId parent = scopes_[id].parent;
-    if (parent == ScopeId{0}) return false;
-    const std::string_view outer = scopes_.Segment(parent);
-    return !outer.empty() && segment.size() > outer.size() + 1 &&
-           segment.starts_with(outer) && segment[outer.size()] == '.' &&
-           hierarchy::IsNumeric(segment.substr(outer.size() + 1));
-  }
-
   // Into `group`, whose memory is used again: there is one for each scope, and
   // for each scope around it.
   void ReadGroup(ScopeId id, Group& group) const {
-    std::string_view segment = scopes_.Segment(id);
-    group.atoms.clear();
-    group.folded = IsFolded(id, segment);
-    if (group.folded) {
-      group.atoms.push_back(segment.substr(segment.rfind('.') + 1));
-      return;
-    }
-    while (!segment.empty()) {
-      const std::size_t dot = segment.find('.');
-      if (dot != 0) group.atoms.push_back(segment.substr(0, dot));
-      segment.remove_prefix(dot == std::string_view::npos ? segment.size()
-                                                          : dot + 1);
-    }
+    group.folded = scopes_.IsFolded(id);
+    scopes_.ReadAtoms(id, group.atoms);
   }
 
   Group GroupOf(ScopeId id) const {
@@ -91,10 +70,27 @@ class ScopeAligner {
     return group;
   }
 
-  bool IsAdapter(ScopeId id) const {
-    return scopes_.Find(std::string(scopes_[scopes_[id].parent].text) +
-                        "/base_layer") != kNo<ScopeId>;
+  bool HasBaseLayer(ScopeId id) const {
+    return scopes_.Find(std::string(scopes_[id].text) + "/base_layer") !=
+           kNo<ScopeId>;
   }
+
+  // The layer that an adapter of PEFT changes, if the scope is in it. The
+  // magnitude vector of DoRA calls the matrices itself: `q/default/default_1`
+  // is a part of `q`. kNo if it is no adapter.
+  ScopeId AdaptedLayer(ScopeId id) const {
+    const ScopeId parent = scopes_[id].parent;
+    if (parent == kNo<ScopeId> || HasBaseLayer(parent)) return parent;
+    const ScopeId layer = scopes_[parent].parent;
+    const bool same_name =
+        hierarchy::SplitReuseSuffix(scopes_.Segment(id)).base ==
+        scopes_.Segment(parent);
+    return same_name && layer != kNo<ScopeId> && HasBaseLayer(layer)
+               ? layer
+               : kNo<ScopeId>;
+  }
+
+  bool IsAdapter(ScopeId id) const { return AdaptedLayer(id) != kNo<ScopeId>; }
 
   // If `act` is also a scope and no module is called through `act_1`, then
   // `act_1` is the second call of `act`, unless a parameter shows that `act_1`
@@ -287,6 +283,7 @@ class ScopeAligner {
     if (twins_[id].module != kNo<ModuleId>) {
       scope.module = twins_[id].module;
       scope.proven = twins_[id].proven;
+      scope.by_order = twins_[id].by_order;
       scope.first_call = kNo<ScopeId>;
       return;
     }
@@ -351,8 +348,10 @@ class ScopeAligner {
         scope.module = same;
       }
     }
-    if (const ModuleId held = FindHeld(id, scope.module, group.atoms);
-        held != kNo<ModuleId>) {
+    // An index that repeats the name of its list stands right below it.
+    const ModuleId held =
+        group.folded ? kNo<ModuleId> : FindHeld(id, scope.module, group.atoms);
+    if (held != kNo<ModuleId>) {
       scope.module = held;
       return;
     }
@@ -405,17 +404,21 @@ class ScopeAligner {
   // lora_A.default is `default`; the scope of lora_B.default is `default_1`.
   bool PlaceAdapter(ScopeId id) {
     Scope& scope = scopes_[id];
-    if (!IsAdapter(id)) return false;
-    if (scopes_.Segment(id) == "base_layer") return false;
+    const ScopeId layer = AdaptedLayer(id);
+    if (layer == kNo<ScopeId> || scopes_.Segment(id) == "base_layer") {
+      return false;
+    }
     const hierarchy::Reuse reuse = hierarchy::SplitReuseSuffix(scope.text);
-    const bool second =
-        reuse.call == 1 && scopes_.Find(reuse.base) != kNo<ScopeId>;
+    const bool again =
+        reuse.call != 0 && scopes_.Find(reuse.base) != kNo<ScopeId>;
     const bool first =
         scopes_.Find(std::string(scope.text) + "_1") != kNo<ScopeId>;
-    if (!first && !second) return false;
-    const std::string_view text = second ? reuse.base : scope.text;
+    if (!first && !again) return false;
+    // A and B are called in turn.
+    const bool is_b = again && reuse.call % 2 == 1;
+    const std::string_view text = again ? reuse.base : scope.text;
     scope.module =
-        tree_.Child(scopes_[scope.parent].module, second ? "lora_B" : "lora_A");
+        tree_.Child(scopes_[layer].module, is_b ? "lora_B" : "lora_A");
     scope.module = tree_.Child(scope.module, text.substr(text.rfind('/') + 1));
     return true;
   }
@@ -424,9 +427,7 @@ class ScopeAligner {
   // registered elsewhere first, and the scope has that name.
   bool PlaceShared(ScopeId id) {
     Scope& scope = scopes_[id];
-    if (!calls_indices_[scope.parent] || IsFolded(id, scopes_.Segment(id))) {
-      return false;
-    }
+    if (!calls_indices_[scope.parent] || scopes_.IsFolded(id)) return false;
     const hierarchy::Reuse reuse =
         hierarchy::SplitReuseSuffix(scopes_.Segment(id));
     for (ScopeId at = scope.parent; at != ScopeId{0};) {

@@ -31,4 +31,27 @@ ScopeId ScopeTable::Intern(std::string_view text) {
   return last_ = id;
 }
 
+bool ScopeTable::IsFolded(ScopeId id) const {
+  const ScopeId parent = scopes_[id].parent;
+  if (parent == kNo<ScopeId> || parent == ScopeId{0}) return false;
+  const std::string_view segment = Segment(id);
+  const std::string_view outer = Segment(parent);
+  return !outer.empty() && segment.size() > outer.size() + 1 &&
+         segment.starts_with(outer) && segment[outer.size()] == '.' &&
+         hierarchy::IsNumeric(segment.substr(outer.size() + 1));
+}
+
+void ScopeTable::ReadAtoms(ScopeId id,
+                           std::vector<std::string_view>& atoms) const {
+  std::string_view segment = Segment(id);
+  atoms.clear();
+  if (IsFolded(id)) segment.remove_prefix(segment.rfind('.') + 1);
+  while (!segment.empty()) {
+    const std::size_t dot = segment.find('.');
+    if (dot != 0) atoms.push_back(segment.substr(0, dot));
+    segment.remove_prefix(dot == std::string_view::npos ? segment.size()
+                                                        : dot + 1);
+  }
+}
+
 }  // namespace onnx_tag

@@ -20,6 +20,7 @@ struct Scope {
   ModuleId module = ModuleId{0};  // its module
   bool proven = false;            // a trusted parameter confirms the module
   bool settled = false;           // the user's hierarchy gave the module
+  bool by_order = false;          // only the order of calls gave the module
   bool has_children = false;
   std::uint32_t segment = 0;  // where the last segment begins: "attention"
   // `act_1` as the second call of `act`: the scope of the first.
@@ -47,6 +48,14 @@ class ScopeTable {
   std::string_view Segment(ScopeId id) const {
     return scopes_[id].text.substr(scopes_[id].segment);
   }
+
+  // Whether the last segment repeats the one around it, with an index:
+  // `layer/layer.0`, because the list itself was called.
+  bool IsFolded(ScopeId id) const;
+
+  // The atoms that the last segment adds to the path of the scope around it:
+  // "layer", "0". Into `atoms`, whose memory is used again.
+  void ReadAtoms(ScopeId id, std::vector<std::string_view>& atoms) const;
 
  private:
   Interner<ScopeId> interner_;

@@ -6,9 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
 #include "exporters/torchscript/torchscript.h"
-#include "hierarchy/name_parts.h"
 
 namespace onnx_tag {
 namespace {
@@ -50,6 +48,7 @@ class TwinCalls {
         PlaceByOrder(family->second, modules, AtomsOf(child));
       }
     }
+    PlaceBesideTwins();
     return std::move(twins_);
   }
 
@@ -105,16 +104,9 @@ class TwinCalls {
 
   // What the scope's last segment adds to the path around it.
   std::vector<std::string_view> AtomsOf(ScopeId scope) const {
-    const std::string_view segment = scopes_.Segment(scope);
-    const ScopeId parent = scopes_[scope].parent;
-    const std::string_view outer =
-        parent == ScopeId{0} ? std::string_view() : scopes_.Segment(parent);
-    if (!outer.empty() && segment.size() > outer.size() + 1 &&
-        segment.starts_with(outer) && segment[outer.size()] == '.' &&
-        hierarchy::IsNumeric(segment.substr(outer.size() + 1))) {
-      return {segment.substr(outer.size() + 1)};
-    }
-    return Split(segment, '.');
+    std::vector<std::string_view> atoms;
+    scopes_.ReadAtoms(scope, atoms);
+    return atoms;
   }
 
   // The module around `module` when the atoms are taken from its end; kNo
@@ -152,6 +144,39 @@ class TwinCalls {
       twins_[family[i].scope] = {modules[i], true};
     }
     Climb(family.front().scope, atoms, modules);
+    FindHolders(family.front().scope, atoms, modules);
+  }
+
+  // `down` and `down_1` are `stages.0.down` and `stages.1.down`: something that
+  // is never called holds each of them, as a ModuleDict in a list does.
+  void FindHolders(ScopeId scope, const std::vector<std::string_view>& atoms,
+                   std::vector<ModuleId> modules) {
+    for (ModuleId& module : modules) module = Without(module, atoms);
+    if (!IsAllDistinct(modules)) return;
+    std::vector<ModuleId>& holders = holders_[scopes_[scope].parent];
+    if (modules.size() > holders.size()) holders = std::move(modules);
+  }
+
+  // What is called as often as twins beside it, in the same scope, is held by
+  // the same holders.
+  void PlaceBesideTwins() {
+    for (const auto& [first, family] : families_) {
+      if (twins_[first].module != kNo<ModuleId>) continue;
+      std::vector<std::string_view> atoms = AtomsOf(first);
+      for (ScopeId at = scopes_[first].parent; at != kNo<ScopeId>;
+           at = scopes_[at].parent) {
+        const auto holders = holders_.find(at);
+        if (holders != holders_.end()) {
+          if (family.size() == holders->second.size()) {
+            PlaceByOrder(family, holders->second, atoms, /*by_order=*/true);
+          }
+          break;
+        }
+        if (instances_.contains(at)) break;
+        const std::vector<std::string_view> outer = AtomsOf(at);
+        atoms.insert(atoms.begin(), outer.begin(), outer.end());
+      }
+    }
   }
 
   // The scopes around a family of twins have an instance for each twin.
@@ -181,13 +206,15 @@ class TwinCalls {
 
   // Calls in their order, as many for each instance.
   void PlaceByOrder(const Family& family, const std::vector<ModuleId>& modules,
-                    const std::vector<std::string_view>& atoms) {
+                    const std::vector<std::string_view>& atoms,
+                    bool by_order = false) {
     if (family.size() % modules.size() != 0) return;
     const std::size_t calls = family.size() / modules.size();
     for (std::size_t i = 0; i < family.size(); ++i) {
       TwinScope& twin = twins_[family[i].scope];
       if (twin.module != kNo<ModuleId>) continue;
       twin.module = modules[i / calls];
+      twin.by_order = by_order;
       for (const std::string_view atom : atoms) {
         twin.module = tree_.Child(twin.module, atom);
       }
@@ -204,6 +231,7 @@ class TwinCalls {
   std::map<ScopeId, Family> families_;  // by the scope without a number
   std::map<ScopeId, std::vector<ScopeId>> children_;  // with a family
   std::map<ScopeId, std::vector<ModuleId>> instances_;
+  std::map<ScopeId, std::vector<ModuleId>> holders_;  // by the scope around
 };
 
 }  // namespace

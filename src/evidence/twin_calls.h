@@ -17,6 +17,9 @@ namespace onnx_tag {
 struct TwinScope {
   ModuleId module = kNo<ModuleId>;  // kNo: the scope is no twin
   bool proven = false;              // a parameter of its own says so
+  // Only its place among twins says so: one module that is called as often
+  // would print the same.
+  bool by_order = false;
 };
 
 // By scope. Expects `first_call` of the scopes to be filled in.

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "evidence/evidence.h"
+#include "exporters/torchscript/torchscript.h"
 #include "hierarchy/name_parts.h"
 
 namespace onnx_tag {
@@ -33,12 +34,13 @@ bool ConfirmsModules(Source source) {
 class LawChecker {
  public:
   LawChecker(const Model& model, const ModuleTree& modules,
-             const ParameterFacts& parameters,
+             const ParameterFacts& parameters, const ScopeFacts& scopes,
              const IdVector<NodeId, Tag>& tags,
              const std::vector<Origin>& origins)
       : model_(model),
         tree_(modules),
         parameters_(parameters),
+        scopes_(scopes),
         tags_(tags),
         origins_(origins),
         has_nodes_(modules.size(), false),
@@ -67,6 +69,7 @@ class LawChecker {
       std::vector<ModuleId>& alike = by_atom_[tree_.Atom(id)];
       if (alike.size() < kMostAlike) alike.push_back(id);
     }
+    SpellScopes();
   }
 
   std::vector<LawFinding> Check() {
@@ -82,10 +85,11 @@ class LawChecker {
                        .exemption = Exemption::kNone,
                        .owner = kNo<ModuleId>,
                        .below = false,
-                       .parameter = ""};
+                       .said_by = ""};
       for (const ValueId input : model_.Inputs(node)) {
         CheckInput(node, input, worst);
       }
+      if (worst.owner == kNo<ModuleId>) CheckScope(node, worst);
       if (worst.owner == kNo<ModuleId>) CheckPath(node, worst);
       if (worst.owner != kNo<ModuleId>) findings.push_back(std::move(worst));
     }
@@ -96,6 +100,12 @@ class LawChecker {
   // A path that many modules share is compared with this many of them.
   static constexpr std::size_t kMostAlike = 16;
   static constexpr ModuleId kUnknown = static_cast<ModuleId>(0xfffffffe);
+
+  // What a scope says.
+  struct Spelled {
+    ModuleId module = kNo<ModuleId>;  // kNo: the tags have no such module
+    bool complete = false;
+  };
 
   bool IsOrigin(NodeId node, ModuleId module) const {
     const auto first = std::lower_bound(
@@ -155,7 +165,11 @@ class LawChecker {
   // Whether the node may be fused of several modules and nothing says of which:
   // a tagged model, unlike its sidecar, holds no origins.
   bool HasLostOrigins(NodeId node) const {
-    return origins_.empty() && model_.Domain(node) == "com.microsoft";
+    return origins_.empty() && IsFusedOperator(node);
+  }
+
+  bool IsFusedOperator(NodeId node) const {
+    return model_.Domain(node) == "com.microsoft";
   }
 
   void CheckInput(NodeId node, ValueId input, LawFinding& worst) const {
@@ -178,12 +192,56 @@ class LawChecker {
                        .exemption = ExemptionOf(node, parameter, input),
                        .owner = parameter.module,
                        .below = tree_.IsAncestor(tag.module, parameter.module),
-                       .parameter = std::string(parameter.name)};
+                       .said_by = std::string(parameter.name)};
     const bool worse =
         worst.owner == kNo<ModuleId> ||
         (finding.is_breach() && !worst.is_breach()) ||
         (finding.is_breach() && layer && worst.law == Law::kOwner);
     if (worse) worst = std::move(finding);
+  }
+
+  // Finds the modules of the scopes that are complete.
+  void SpellScopes() {
+    const ScopeTable& scopes = scopes_.scopes;
+    spelled_.resize(scopes.size());
+    spelled_[ScopeId{0}] = {.module = ModuleTree::kRoot, .complete = true};
+    std::vector<std::string_view> atoms;
+    // The id of a parent is smaller than the ids of its children.
+    for (const ScopeId id : AllIds<ScopeId>(scopes.size())) {
+      if (id == ScopeId{0} || IsRepeatedCall(id)) continue;
+      const Spelled& outer = spelled_[scopes[id].parent];
+      if (!outer.complete) continue;
+      scopes.ReadAtoms(id, atoms);
+      ModuleId at = outer.module;
+      for (const std::string_view atom : atoms) {
+        if (at != kNo<ModuleId>) at = tree_.FindChild(at, atom);
+      }
+      const bool confirmed = at != kNo<ModuleId> && confirmed_[at];
+      spelled_[id] = {at, confirmed || scopes.IsFolded(id)};
+    }
+  }
+
+  // `act_1` beside `act` may be a second call of it.
+  bool IsRepeatedCall(ScopeId id) const {
+    const hierarchy::Reuse reuse =
+        hierarchy::SplitReuseSuffix(scopes_.scopes[id].text);
+    return reuse.call != 0 && scopes_.scopes.Find(reuse.base) != kNo<ScopeId>;
+  }
+
+  void CheckScope(NodeId node, LawFinding& worst) const {
+    const ScopeId scope = scopes_.node_scope[node];
+    if (scope == kNo<ScopeId> || scope == ScopeId{0} ||
+        scopes_.IsFusedName(node) || IsFusedOperator(node)) {
+      return;
+    }
+    const Spelled& spelled = spelled_[scope];
+    if (!spelled.complete || spelled.module == tags_[node].module) return;
+    worst.law = Law::kScope;
+    // No module of the tags is the one that the scope spells: any other
+    // contradicts it.
+    worst.owner =
+        spelled.module == kNo<ModuleId> ? ModuleTree::kRoot : spelled.module;
+    worst.said_by = scopes_.scopes[scope].text;
   }
 
   // Another confirmed module that this one, which nothing confirms, stands
@@ -228,12 +286,14 @@ class LawChecker {
   const Model& model_;
   const ModuleTree& tree_;
   const ParameterFacts& parameters_;
+  const ScopeFacts& scopes_;
   const IdVector<NodeId, Tag>& tags_;
   const std::vector<Origin>& origins_;
   std::unordered_set<std::string_view> functions_;
   IdVector<ModuleId, bool> has_nodes_;  // it or a module below
   IdVector<ModuleId, bool> confirmed_;  // by a parameter of it or below
   IdVector<ModuleId, ModuleId> other_path_;
+  IdVector<ScopeId, Spelled> spelled_;
   std::unordered_map<std::string_view, std::vector<ModuleId>> by_atom_;
 };
 
@@ -241,9 +301,10 @@ class LawChecker {
 
 std::vector<LawFinding> CheckLaws(const Model& model, const ModuleTree& modules,
                                   const ParameterFacts& parameters,
+                                  const ScopeFacts& scopes,
                                   const IdVector<NodeId, Tag>& tags,
                                   const std::vector<Origin>& origins) {
-  return LawChecker(model, modules, parameters, tags, origins).Check();
+  return LawChecker(model, modules, parameters, scopes, tags, origins).Check();
 }
 
 std::vector<LawFinding> CheckLaws(const Model& model, Tagging& tagging) {
@@ -256,7 +317,7 @@ std::vector<LawFinding> CheckLaws(const Model& model, Tagging& tagging) {
   ModuleTree modules = tagging.modules;  // keeps its classes
   const MetadataFacts metadata = GatherMetadata(model, parameters, modules);
   parameters = DistrustShared(model, metadata, std::move(parameters));
-  return CheckLaws(model, tagging.modules, parameters, tagging.tags,
+  return CheckLaws(model, tagging.modules, parameters, scopes, tagging.tags,
                    tagging.origins);
 }
 
@@ -281,8 +342,12 @@ std::string LawText(const LawFinding& finding, const ModuleTree& modules,
         "parameters have {}",
         modules.Shown(tag.module), modules.Shown(finding.owner));
   }
+  if (finding.law == Law::kScope) {
+    return Message("the tag names {}, but the scope of the node is {}",
+                   modules.Shown(tag.module), finding.said_by);
+  }
   return Message("the tag names {}, but the node reads {}, a parameter of {}",
-                 modules.Shown(tag.module), finding.parameter,
+                 modules.Shown(tag.module), finding.said_by,
                  modules.Shown(finding.owner));
 }
 

@@ -4,7 +4,9 @@
 //   owner  a node that reads a parameter of module X has the tag X, or is a
 //          fused node with X among its origins, or is below high;
 //   layer  no node that reads a parameter of layer j has a tag of layer i;
-//   path   no module is above medium if no parameter confirms it while the
+//   scope  a node whose scope spells a path of modules has the tag of that
+//   path; path   no module is above medium if no parameter confirms it while
+//   the
 //          parameters spell another path to the same place.
 #ifndef ONNX_TAG_MAPPING_LAWS_H_
 #define ONNX_TAG_MAPPING_LAWS_H_
@@ -20,10 +22,11 @@
 namespace onnx_tag {
 
 struct ParameterFacts;  // evidence/evidence.h
+struct ScopeFacts;      // evidence/evidence.h
 
-enum class Law : std::uint8_t { kOwner, kLayer, kPath };
-constexpr std::array<std::string_view, 3> kLawNames = {"law-owner", "law-layer",
-                                                       "law-path"};
+enum class Law : std::uint8_t { kOwner, kLayer, kScope, kPath };
+constexpr std::array<std::string_view, 4> kLawNames = {"law-owner", "law-layer",
+                                                       "law-scope", "law-path"};
 
 // Why a node that contradicts a parameter breaks no law.
 enum class Exemption : std::uint8_t {
@@ -41,9 +44,9 @@ struct LawFinding {
   NodeId node;
   Law law;
   Exemption exemption = Exemption::kNone;
-  ModuleId owner;         // the module that the parameters indicate
-  bool below = false;     // the owner is a part of the tag's module
-  std::string parameter;  // "" for kPath
+  ModuleId owner;       // the module that the parameters or the scope indicate
+  bool below = false;   // the owner is a part of the tag's module
+  std::string said_by;  // the parameter or the scope; "" for kPath
 
   bool is_breach() const { return exemption == Exemption::kNone; }
 };
@@ -51,6 +54,7 @@ struct LawFinding {
 // By node, at most one finding each; breaches come before exemptions.
 std::vector<LawFinding> CheckLaws(const Model& model, const ModuleTree& modules,
                                   const ParameterFacts& parameters,
+                                  const ScopeFacts& scopes,
                                   const IdVector<NodeId, Tag>& tags,
                                   const std::vector<Origin>& origins);
 

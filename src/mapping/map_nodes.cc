@@ -107,7 +107,7 @@ ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
   if (observer != nullptr) observer->Begin(evidence, rules);
   Climb(evidence, strategy.rungs, observer, tagging.tags);
   const std::vector<LawFinding> findings =
-      CheckLaws(model, evidence.modules, evidence, tagging.tags,
+      CheckLaws(model, evidence.modules, evidence, evidence, tagging.tags,
                 FindOrigins(evidence, tagging.tags));
   if (observer != nullptr) observer->BeforeLaws(findings, tagging.tags);
   ObeyLaws(findings, tagging.tags);

@@ -60,6 +60,78 @@ TEST(AlignScopes, ASuffixIsASecondCallUnlessAParameterHasThatName) {
   EXPECT_EQ(ModuleOf(facts, modules, "act_1"), "act");
 }
 
+// The modules of the scopes of a file, from its names and parameters alone.
+class Aligned {
+ public:
+  explicit Aligned(SmallFile& file) {
+    const Model& model = file.Read();
+    const ParameterFacts parameters = file.parameters(modules_);
+    KnownModules known;
+    facts_ = AlignScopes(model, parameters, file.scopes(), known, modules_);
+  }
+
+  std::string operator[](std::string_view scope) const {
+    return ModuleOf(facts_, modules_, scope);
+  }
+  bool IsByOrder(std::string_view scope) const {
+    return facts_.scopes[facts_.scopes.Find(scope)].by_order;
+  }
+
+ private:
+  ModuleTree modules_;
+  ScopeFacts facts_;
+};
+
+TEST(AlignScopes, AnIndexOfACalledListStandsRightBelowIt) {
+  SmallFile file;
+  // A tool folded the norms: most convolutions have lost their names.
+  AddParameters(file.proto(), {"blocks.8.1.fc.weight"});
+  file.Node("Relu", {"x"}, "a", "/blocks/blocks.1/blocks.1.0/act/Relu");
+  file.Node("MatMul", {"a", "blocks.8.1.fc.weight"}, "b",
+            "/blocks/blocks.8/blocks.8.1/fc/MatMul");
+  const Aligned modules(file);
+  EXPECT_EQ(modules["blocks/blocks.1/blocks.1.0"], "blocks.1.0");
+  EXPECT_EQ(modules["blocks/blocks.1/blocks.1.0/act"], "blocks.1.0.act");
+  EXPECT_EQ(modules["blocks/blocks.8/blocks.8.1"], "blocks.8.1!");
+}
+
+TEST(AlignScopes, WhatIsCalledAsOftenAsTwinsBesideItHasTheirHolders) {
+  SmallFile file;
+  AddParameters(file.proto(), {"stages.0.down.weight", "stages.1.down.weight"});
+  file.Node("MatMul", {"x", "stages.0.down.weight"}, "a", "/down/MatMul");
+  file.Node("Relu", {"a"}, "b", "/body/body.0/act/Relu");
+  file.Node("Relu", {"b"}, "c", "/once/Relu");
+  file.Node("MatMul", {"c", "stages.1.down.weight"}, "d", "/down_1/MatMul");
+  file.Node("Relu", {"d"}, "e", "/body/body.0/act_1/Relu");
+  const Aligned modules(file);
+  EXPECT_EQ(modules["down_1"], "stages.1.down!");
+  EXPECT_EQ(modules["body/body.0/act"], "stages.0.body.0.act");
+  EXPECT_EQ(modules["body/body.0/act_1"], "stages.1.body.0.act");
+  // One activation that is called twice prints the same.
+  EXPECT_TRUE(modules.IsByOrder("body/body.0/act_1"));
+  EXPECT_EQ(modules["once"], "once");
+}
+
+TEST(AlignScopes, DoraCallsTheMatricesOfItsLayerInTurn) {
+  SmallFile file;
+  AddParameters(file.proto(), {"q.base_layer.weight",
+                               "q.lora_magnitude_vector.default.weight"});
+  file.Node("MatMul", {"x", "q.base_layer.weight"}, "a",
+            "/q/base_layer/MatMul");
+  file.Node("MatMul", {"x", "u"}, "b", "/q/default/default/MatMul");
+  file.Node("MatMul", {"b", "v"}, "c", "/q/default/default_1/MatMul");
+  file.Node("Mul", {"c", "q.lora_magnitude_vector.default.weight"}, "d",
+            "/q/default/Mul");
+  file.Node("MatMul", {"x", "u"}, "e", "/q/default/default_2/MatMul");
+  file.Node("MatMul", {"e", "v"}, "f", "/q/default/default_3/MatMul");
+  const Aligned modules(file);
+  EXPECT_EQ(modules["q/default"], "q.lora_magnitude_vector.default!");
+  EXPECT_EQ(modules["q/default/default"], "q.lora_A.default");
+  EXPECT_EQ(modules["q/default/default_1"], "q.lora_B.default");
+  EXPECT_EQ(modules["q/default/default_2"], "q.lora_A.default");
+  EXPECT_EQ(modules["q/default/default_3"], "q.lora_B.default");
+}
+
 TEST(FitHierarchy, FindsTheModelInsideAWrapper) {
   SmallFile file;
   AddParameters(file.proto(), {"model.enc.fc.weight", "model.dec.fc.weight"});

@@ -93,8 +93,9 @@ TEST(ClaimGatherer, TellsTheLawAndWhatItOverruled) {
   Placed placed(model.node_count());
   Accept(wrong, placed);
   gatherer.AfterRung({&wrong, 1});
-  gatherer.BeforeLaws(CheckLaws(model, evidence.modules, evidence, placed, {}),
-                      placed);
+  gatherer.BeforeLaws(
+      CheckLaws(model, evidence.modules, evidence, evidence, placed, {}),
+      placed);
   const GatheredClaims gathered = gatherer.Take();
   ASSERT_THAT(gathered.winners, SizeIs(1));
   EXPECT_EQ(evidence.modules.Path(gathered.winners[0].module), "layers.1.fc");

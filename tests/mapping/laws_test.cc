@@ -188,6 +188,51 @@ TEST_F(LawsByHand, AnotherModuleAboveMediumBreaksTheFirstLaw) {
   EXPECT_THAT(Check(), IsEmpty());
 }
 
+// A node whose scope is `scope`, with a tag of `module`.
+std::vector<LawFinding> CheckScope(const std::string& scope,
+                                   const std::string& module,
+                                   const std::string& op = "Relu",
+                                   Source source = Source::kScope) {
+  schema::ModelProto proto;
+  AddParameters(proto, {"blocks.8.1.fc.weight", "fc.weight"});
+  schema::GraphProto* const graph = proto.mutable_graph();
+  AddNode(graph, "MatMul", {"x", "blocks.8.1.fc.weight"}, {"a"});
+  AddNode(graph, "MatMul", {"a", "fc.weight"}, {"b"}, "/fc/MatMul");
+  AddNode(graph, op, {"b"}, {"c"}, scope + op);
+  const std::string bytes = proto.SerializeAsString();
+  const Model model = ReadModel(bytes);
+  Tagging tagging;
+  tagging.tags.resize(model.node_count());
+  tagging.roles.Add(Role());
+  tagging.tags[NodeId{2}] = {.module = tagging.modules.Add(module),
+                             .confidence = Confidence::kHigh,
+                             .source = source};
+  return CheckLaws(model, tagging);
+}
+
+TEST(ScopeLaw, ATagMayNotContradictACompleteScope) {
+  // An index of a called list needs no parameter.
+  EXPECT_THAT(CheckScope("/blocks/blocks.1/", "blocks.1"), IsEmpty());
+  const std::vector<LawFinding> findings =
+      CheckScope("/blocks/blocks.1/", "blocks.8.1");
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].law, Law::kScope);
+  EXPECT_TRUE(findings[0].is_breach());
+  EXPECT_THAT(CheckScope("/blocks/blocks.8/blocks.8.1/", "blocks.8"),
+              SizeIs(1));
+}
+
+TEST(ScopeLaw, AScopeThatParametersDoNotConfirmIsNotComplete) {
+  EXPECT_THAT(CheckScope("/head/", "blocks.8.head"), IsEmpty());
+  EXPECT_THAT(CheckScope("/head/head.0/", "blocks.8.head.0"), IsEmpty());
+}
+
+TEST(ScopeLaw, FusedNodesRulesAndRepeatedCallsAreExempt) {
+  EXPECT_THAT(CheckScope("/fc/", "blocks.8", "Relu", Source::kRule), IsEmpty());
+  EXPECT_THAT(CheckScope("/fc_1/", "blocks.8"), IsEmpty());
+  EXPECT_THAT(CheckScope("/fc/", "blocks.8"), SizeIs(1));
+}
+
 TEST_F(LawsByHand, AFusedNodeMayHaveTheOwnerAmongItsOrigins) {
   Give(2, "head", Confidence::kHigh);
   tagging_.origins.push_back(

@@ -13,8 +13,12 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
     const bool sure = evidence.scopes[scope].proven;
     const bool own = evidence.Proves(evidence.model, node, module);
     const bool settled = !own && evidence.scopes[scope].settled;
+    const bool by_order = !own && evidence.scopes[scope].by_order;
     claims.push_back(
-        {node, module, sure || own ? Confidence::kCertain : Confidence::kHigh,
+        {node, module,
+         sure || own ? Confidence::kCertain
+         : by_order  ? Confidence::kMedium
+                     : Confidence::kHigh,
          own       ? Source::kScopeAndParameter
          : settled ? Source::kHierarchy
                    : Source::kScope,
@@ -24,6 +28,9 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
                "matches it"
          : sure && evidence.known.map != nullptr
              ? "its name contains the scope, and the hierarchy has this module"
+         : by_order
+             ? "its name contains the scope, which is called as often as "
+               "modules beside it that lists hold"
          : scope == ScopeId{0} ? "its name has the scope of the root module"
          : sure ? "its name contains the scope, and parameters confirm it"
                 : "its name contains the scope"});
