@@ -1059,7 +1059,10 @@ Result RunProfile(const ProfileOptions& options, Terminal& terminal) {
   for (std::size_t i = 0; i < model.tagging().tags.size(); ++i) {
     all.push_back(MakeId<NodeId>(i));
   }
-  WarnOfGuesses(model, all, options.source, terminal);
+  if (Result refused; !MayRestOn(all, model, options.model, options.source,
+                                 terminal, refused)) {
+    return refused;
+  }
   std::vector<Profile> profiles;
   std::vector<std::string> files = {options.profile.file};
   if (!options.against.empty()) files.push_back(options.against);

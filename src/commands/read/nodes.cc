@@ -213,8 +213,9 @@ Datum NodeValue(const NodeList& nodes, NodeId node) {
                         {"op", nodes.Op(node)}});
 }
 
-void WarnOfGuesses(const TaggedModel& model, const std::vector<NodeId>& nodes,
-                   const TagSourceOptions& options, Terminal& terminal) {
+bool MayRestOn(const std::vector<NodeId>& nodes, const TaggedModel& model,
+               const std::string& file, const TagSourceOptions& options,
+               Terminal& terminal, Result& result) {
   constexpr std::size_t kNamed = 3;
   const Tagging& tagging = model.tagging();
   std::size_t guessed = 0;
@@ -228,18 +229,21 @@ void WarnOfGuesses(const TaggedModel& model, const std::vector<NodeId>& nodes,
         std::find(modules.begin(), modules.end(), path) == modules.end();
     if (modules.size() <= kNamed && is_new) modules.push_back(path);
   }
-  if (guessed == 0) return;
+  if (guessed == 0) return true;
   const bool more = modules.size() > kNamed;
   if (more) modules.resize(kNamed);
   const std::string text = Message("the confidence of {} of {} is low, in {}{}",
                                    guessed, Count(nodes.size(), "node"),
                                    Join(modules), more ? " and others" : "");
   if (options.strict) {
-    Fail(ErrorKind::kInput,
-         "{}\n  --strict refuses that; see the reasons with: onnx-tag explain",
-         Ours{text});
+    result.Finding(
+        "{}: {}\n  --strict refuses that; see the reasons with: onnx-tag "
+        "explain",
+        file, Ours{text});
+    return false;
   }
   terminal.Note("{}; --strict refuses that", Ours{text});
+  return true;
 }
 
 }  // namespace onnx_tag

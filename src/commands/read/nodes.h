@@ -45,9 +45,12 @@ class NodeTable {
 };
 
 // Says how many of the nodes that a result rests on have tags of low
-// confidence, and in which modules. With --strict throws Error(kInput).
-void WarnOfGuesses(const TaggedModel& model, const std::vector<NodeId>& nodes,
-                   const TagSourceOptions& options, Terminal& terminal);
+// confidence, and in which modules. With --strict that is a finding of `result`
+// and gives false: nothing may be written.
+[[nodiscard]] bool MayRestOn(const std::vector<NodeId>& nodes,
+                             const TaggedModel& model, const std::string& file,
+                             const TagSourceOptions& options,
+                             Terminal& terminal, Result& result);
 
 // "#17  /encoder/MatMul: it has no module"
 std::string NodeLine(const NodeList& nodes, NodeId node, std::string_view why);

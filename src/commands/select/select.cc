@@ -467,7 +467,10 @@ Result RunSelect(const SelectOptions& options, Terminal& terminal) {
   if (options.budget && !KeepWithinBudget(options, selection, terminal)) {
     return result;
   }
-  WarnOfGuesses(selection.model, selection.nodes, options.source, terminal);
+  if (!MayRestOn(selection.nodes, selection.model, options.model,
+                 options.source, terminal, result)) {
+    return result;
+  }
   const Tool& tool = kTools[static_cast<std::size_t>(options.tool)];
   if (tool.by_name) {
     const std::vector<std::string> nameless = DropNameless(selection);

@@ -313,8 +313,13 @@ std::optional<PartPlan> PlanOf(const SplitOptions& options,
   }
   const PartPlanner planner(model, costs, options.by,
                             times ? &times->numbers : nullptr);
-  PartPlan plan = options.budget ? planner.Within(*options.budget)
-                                 : planner.InParts(options.parts);
+  PartPlan plan;
+  try {
+    plan = options.budget ? planner.Within(*options.budget)
+                          : planner.InParts(options.parts);
+  } catch (const Error& error) {
+    throw error.In(options.model);
+  }
   if (options.by == PlanBy::kFlops || options.by == PlanBy::kMemory) {
     plan.dimensions = costs.sizes.dimensions;
   }
@@ -340,7 +345,7 @@ std::string PlanText(const SplitOptions& options, const PartPlan& plan) {
     text += fmt::format("; {} without a number", WithThousands(plan.unknown));
   }
   if (plan.only_outer) {
-    text += fmt::format("\n  of {}, those of outer modules alone",
+    text += fmt::format("\n  of {}, those of outer modules first",
                         Count(plan.borders, "border"));
   }
   return text;
@@ -365,7 +370,10 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
                    ShownPath(options.module));
     return result;
   }
-  WarnOfGuesses(model, nodes, options.source, terminal);
+  if (!MayRestOn(nodes, model, options.model, options.source, terminal,
+                 result)) {
+    return result;
+  }
   const sizes::Shapes shapes = ShapesOf(file);
   const std::string path =
       ModelDestination(options.model, options.write, "extracted");
@@ -417,8 +425,11 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
     for (const Border& border : borders) begin_with(border.module);
     nodes = NodesOfParts(model, borders);
   }
-  WarnOfGuesses(model, NodesUnder(model.tagging(), behind), options.source,
-                terminal);
+  if (Result refused;
+      !MayRestOn(NodesUnder(model.tagging(), behind), model, options.model,
+                 options.source, terminal, refused)) {
+    return refused;
+  }
   const sizes::Shapes shapes = ShapesOf(file);
   const edit::WeightPacker::Files files =
       FilesToPack(file, PathOfPart(options, 0), options.write.data);

@@ -501,7 +501,13 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
     const NodeId maker = file.model().Producer(tap.value);
     if (maker != kNo<NodeId>) tapped.push_back(maker);
   }
-  WarnOfGuesses(model, tapped, options.source, terminal);
+  // A value is that of every module that it leaves.
+  std::sort(tapped.begin(), tapped.end());
+  tapped.erase(std::unique(tapped.begin(), tapped.end()), tapped.end());
+  if (!MayRestOn(tapped, model, options.model, options.source, terminal,
+                 result)) {
+    return result;
+  }
   edit::GraphEdit edit(file.model());
   edit.Keep([](const edit::GraphEdit::Part&) { return true; },
             ReleaserOf(file));

@@ -250,19 +250,19 @@ Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
         return !weight.parameters.empty() &&
                weight.confidence == Confidence::kLow;
       }));
+  Result result;
   if (guessed > 0) {
     constexpr std::string_view kGuessed =
         "{} of {} have names of low confidence";
     const std::string text =
         fmt::format(kGuessed, guessed, Count(list->size(), "initializer"));
     if (options.source.strict) {
-      Fail(ErrorKind::kInput, "{}: {}\n  --strict refuses that", options.model,
-           text);
+      result.Finding("{}: {}\n  --strict refuses that", options.model, text);
+      return result;
     }
     terminal.Note("{}; --strict refuses that", text);
   }
   if (options.rename) return Rename(options, *model, *list, terminal);
-  Result result;
   const Table table = WeightTable(model, list);
   result.rows.push_back(table);
   result.data = Datum::Object({{"file", options.model}, {"weights", table}});
