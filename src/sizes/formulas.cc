@@ -36,7 +36,7 @@ constexpr std::size_t kLongestName = 48;
 constexpr int kMostSteps = 6;
 
 std::uint32_t HashOf(std::span<const Factor> factors) {
-  std::uint64_t hash = kHashSeed;
+  std::uint64_t hash = 0;
   for (const Factor& factor : factors) {
     hash = HashMix(hash, Index(factor.symbol) << 32 | factor.power);
   }
@@ -44,7 +44,7 @@ std::uint32_t HashOf(std::span<const Factor> factors) {
 }
 
 std::uint32_t HashOf(std::span<const Term> terms) {
-  std::uint64_t hash = kHashSeed;
+  std::uint64_t hash = 0;
   for (const Term& term : terms) {
     hash = HashMix(hash, static_cast<std::uint64_t>(term.coefficient));
     hash = HashMix(hash, Index(term.monomial));

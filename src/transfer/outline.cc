@@ -11,7 +11,7 @@ namespace onnx_tag::transfer {
 namespace {
 
 std::uint64_t HashShape(const Model& model, const Initializer& weight) {
-  std::uint64_t hash = HashMix(kHashSeed, weight.rank);
+  std::uint64_t hash = HashMix(0, weight.rank);
   for (const std::int64_t dim : model.Dims(weight)) {
     hash = HashMix(hash, static_cast<std::uint64_t>(dim));
   }

@@ -157,6 +157,32 @@ TEST_F(ShowSizesTest, PartsAreBalancedByTheMeasure) {
   EXPECT_EQ(by_flops["parts"][1]["bytes_across"], 4 * 64 * 8);
 }
 
+// More than are compared: evenly spaced ones are taken.
+TEST_F(ShowSizesTest, AListOfManyModulesIsCutInEqualParts) {
+  schema::ModelProto model;
+  model.set_ir_version(8);
+  schema::GraphProto& graph = *model.mutable_graph();
+  for (int i = 0; i < 4000; ++i) {
+    const std::string module = "m." + std::to_string(i);
+    schema::TensorProto& weight = *graph.add_initializer();
+    weight.set_name(module + ".weight");
+    weight.set_data_type(1);
+    weight.add_dims(2);
+    weight.add_dims(2);
+    AddNode(graph, "MatMul", "/" + module + "/MatMul",
+            {"v" + std::to_string(i), weight.name()},
+            {"v" + std::to_string(i + 1)});
+  }
+  graph.add_input()->set_name("v0");
+  graph.add_output()->set_name("v4000");
+  model_ = folder_.Write("list.onnx", model.SerializeAsString());
+  const Json parts = Split({"--parts", "4"})["parts"];
+  ASSERT_EQ(parts.size(), 4u);
+  for (const Json& part : parts) {
+    EXPECT_NEAR(part["cost"].get<double>(), 16000, 100);
+  }
+}
+
 TEST_F(ShowSizesTest, ABudgetTakesTheFewestPartsOrNamesWhatDoesNotFit) {
   EXPECT_EQ(Split({"--budget", "600B"})["parts"].size(), 2u);
   EXPECT_EQ(Split({"--budget", "1kB"})["parts"].size(), 1u);

@@ -52,6 +52,7 @@ TEST(ShowTest, AThousandModulesAreShownAsDeepAsFits) {
   EXPECT_LT(lines.size(), 230u);
   EXPECT_GT(lines.size(), 100u);
   EXPECT_THAT(result.out, HasSubstr("--depth N shows more"));
+  EXPECT_THAT(result.out, HasSubstr(" 1,000\n\n")) << "the nodes of a role";
   EXPECT_GT(Lines(RunCli({"show", path, "--depth", "9"}).out).size(), 1000u);
   for (const std::string& line : lines) EXPECT_LE(Columns(line), 80u) << line;
 }

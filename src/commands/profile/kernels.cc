@@ -27,7 +27,7 @@ std::string_view WithoutFirstBars(std::string_view name) {
 }
 
 std::uint64_t SanitizedHash(std::string_view name) {
-  std::uint64_t hash = kHashSeed;
+  std::uint64_t hash = 0;
   for (const char c : WithoutFirstBars(name)) {
     hash = HashMix(hash, static_cast<unsigned char>(IsPlain(c) ? c : '_'));
   }

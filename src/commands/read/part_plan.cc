@@ -70,15 +70,21 @@ void PartPlanner::FindBorders() {
   const std::size_t most = std::clamp<std::size_t>(
       kMostWork / (steps.size() + 1), 100, kMostBorders);
   if (borders_.size() > most) {
-    // Without the modules that are furthest inside.
-    std::size_t depth = 1;
-    std::size_t kept = 1 + at_depth[1];
+    // Without the modules that are furthest inside; where a level does not fit
+    // as a whole (a list of 10,000 layers), evenly spaced ones of it.
+    std::size_t depth = 0;
+    std::size_t kept = 1;
     while (kept + at_depth[depth + 1] <= most) kept += at_depth[++depth];
+    const std::size_t some = most - kept;
+    const std::size_t all = at_depth[depth + 1];
+    std::size_t seen = 0;
     std::erase_if(borders_, [&](const Border& border) {
-      return border.module != kNo<ModuleId> &&
-             depths[Index(border.module)] > depth;
+      if (border.module == kNo<ModuleId>) return false;
+      const std::size_t at = depths[Index(border.module)];
+      if (at != depth + 1) return at > depth + 1;
+      const std::size_t before = seen++;
+      return before * some / all == seen * some / all;
     });
-    if (borders_.size() > most) borders_.resize(most);
     only_outer_ = true;
   }
   Sweep();

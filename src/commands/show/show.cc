@@ -101,8 +101,11 @@ std::string Wrapped(std::string_view list) {
   constexpr std::size_t kWidth = 80;
   std::string text;
   std::size_t column = kIndent;
-  for (const std::string_view part : Split(list, ',')) {
-    const std::string_view item = part.substr(text.empty() ? 0 : 1);
+  while (!list.empty()) {
+    // A comma alone is inside a number: 1,000.
+    const std::size_t end = std::min(list.find(", "), list.size());
+    const std::string_view item = list.substr(0, end);
+    list.remove_prefix(std::min(end + 2, list.size()));
     if (!text.empty()) {
       // The comma stays on the line before.
       const bool fits = column + 2 + item.size() + 1 <= kWidth;
