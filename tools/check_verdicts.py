@@ -45,7 +45,17 @@ def commands(file: str, out: str) -> Dict[str, List[str]]:
         "tap": ["tap", file, "--module", "**", "-o", f"{out}/tap.onnx", *keep],
         "extract": ["extract", file, "--module", "", "-o", f"{out}/part.onnx", *keep],
         "split": ["split", file, "--at", "", "--out-dir", f"{out}/parts", *keep],
+        "split --parts": ["split", file, "--parts", "2", "--by", "flops", "--dry-run"],
+        "split --budget": ["split", file, "--budget", "1kB", "--by", "memory", "--dry-run"],
+        "select --budget": ["select", file, "--for", "layer-ann", "--device", "gpu", "--budget", "1kB"],
+        "diff --weights": ["diff", file, file, "--weights"],
+        "show --by memory": ["show", file, "--by", "memory", "--shape", "batch=2"],
+        "show --shape": ["show", file, "--shape", "batch=1..4096"],
         "profile": ["profile", file, f"{out}/numbers.tsv"],
+        "profile --by op": ["profile", file, f"{out}/numbers.tsv", "--by", "op"],
+        "filt": ["filt", file],
+        "scrub": ["scrub", file],
+        "scrub -o": ["scrub", file, "--all", "-o", f"{out}/scrubbed.onnx", *keep],
     }
 
 

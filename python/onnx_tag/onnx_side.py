@@ -359,7 +359,10 @@ class OnnxSide:
             array = np.asarray(inputs[value.name])
             kind = {"tensor(float16)": np.float16, "tensor(float)": np.float32, "tensor(double)": np.float64,
                     "tensor(int64)": np.int64, "tensor(int32)": np.int32}.get(value.type)
-            feed[value.name] = array.astype(kind) if kind is not None and array.dtype != kind else array
+            try:
+                feed[value.name] = array.astype(kind) if kind is not None and array.dtype != kind else array
+            except (TypeError, ValueError):
+                raise InputError(f"{self.name}: the input {value.name!r} takes numbers, not {array.dtype}") from None
         try:
             arrays = dict(zip(needed, session.run(list(needed), feed)))
         except Exception as error:

@@ -210,8 +210,10 @@ def test_wrong_input_files_and_numbers_are_one_line(tmp_path: Path, capsys: pyte
     np.save(tmp_path / "x.npy", inputs["x"])
     np.savez(tmp_path / "objects.npz", x=np.array([{"a": 1}], dtype=object))
     np.savez(tmp_path / "shape.npz", x=np.zeros((7, 7, 7), np.float32))
+    np.savez(tmp_path / "words.npz", x=np.array(["a", "b"]))
     (tmp_path / "short.npz").write_bytes(whole.replace(b"(1, 5, 8)", b"(9, 5, 8)"))
-    for name in ("cut.npz", "bits.npz", "x.npy", "objects.npz", "shape.npz", "short.npz", "missing.npz"):
+    for name in ("cut.npz", "bits.npz", "x.npy", "objects.npz", "shape.npz", "short.npz", "words.npz",
+                 "missing.npz"):
         assert main(["compare", path, path, "--inputs", str(tmp_path / name)]) == 3, name
         said = capsys.readouterr()
         assert said.out == "" and said.err.startswith("onnx_tag: ") and "Traceback" not in said.err, name

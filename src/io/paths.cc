@@ -88,19 +88,24 @@ std::string ReadWholeFile(const std::string& path, std::uint64_t limit) {
   if (status && status->regular() && status->size <= limit) {
     content.reserve(static_cast<std::size_t>(status->size) + 1);
   }
-  for (;;) {
+  // A pipe gives 64 KB at a time: what is not read yet is cleared only once.
+  for (std::size_t used = 0;;) {
     constexpr std::size_t kChunk = 64 * 1024;
-    const std::size_t before = content.size();
-    content.resize(std::max(content.capacity(), before + kChunk));
-    const std::ptrdiff_t count = io::ReadSome(
-        file.get(), content.data() + before, content.size() - before);
+    if (used == content.size()) {
+      content.resize(std::max(content.capacity(), 2 * used + kChunk));
+    }
+    const std::ptrdiff_t count =
+        io::ReadSome(file.get(), content.data() + used, content.size() - used);
     if (count < 0) {
       Fail(ErrorKind::kInput, "{}: could not read: {}", path,
            io::SystemMessage(errno));
     }
-    content.resize(before + static_cast<std::size_t>(count));
-    if (count == 0) return content;
-    if (content.size() > limit) {
+    used += static_cast<std::size_t>(count);
+    if (count == 0) {
+      content.resize(used);
+      return content;
+    }
+    if (used > limit) {
       Fail(ErrorKind::kInput, "{}: larger than {} bytes", path, limit);
     }
   }

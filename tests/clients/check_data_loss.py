@@ -164,6 +164,8 @@ def standard_output(cases: Cases) -> None:
                               ("tag m.onnx -o -", "m.onnx"), ("strip m.tagged.onnx -o -", "m.tagged.onnx"),
                               ("weights x.onnx", WEIGHTS), ("profile m.onnx numbers.tsv", "numbers.tsv"),
                               ("diff m.onnx other.onnx", "other.onnx"), ("report m.onnx -o -", "m.onnx"),
+                              ("scrub m.onnx", "m.onnx"), ("filt m.onnx", "m.onnx"),
+                              ("split m.onnx --parts 2 --dry-run", "m.onnx"),
                               ("check m.onnx --sidecar m.tags.json", "m.tags.json"),
                               ("tap x.onnx --module ** -o - --data keep", WEIGHTS)):
             cases.printed(command, onto, mode)

@@ -75,6 +75,20 @@ TEST(ReportPageTest, NothingInTheDataCanEndItsElement) {
             "</script><script>alert(1)</script>&\xe2\x80\xa8");
 }
 
+TEST(ReportPageTest, NothingInTheDataHidesOrTurnsTextInThePagesSource) {
+  // DEL, a control, a soft hyphen, marks of direction, a byte order mark.
+  for (const std::string hidden :
+       {"\x7f", "\xc2\x85", "\xc2\xad", "\xd8\x9c", "\xe2\x80\x8b",
+        "\xe2\x80\x8f", "\xe2\x80\xa9", "\xe2\x80\xae", "\xe2\x81\xa6",
+        "\xef\xbb\xbf"}) {
+    const std::string page = MakeReportPage("{\"name\":\"a" + hidden + "b\"}");
+    EXPECT_THAT(page, Not(HasSubstr("a" + hidden)));
+    EXPECT_EQ(DataOf(page)["name"], "a" + hidden + "b");
+  }
+  EXPECT_THAT(MakeReportPage("\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""),
+              HasSubstr("\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""));
+}
+
 TEST(ReportPageTest, APageHasItsMarkAndAStrictPolicy) {
   const std::string page = MakeReportPage("{}");
   EXPECT_THAT(page, StartsWith(std::string(ReportHead())));

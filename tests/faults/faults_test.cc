@@ -314,6 +314,22 @@ TEST_F(FaultsTest, AStandardInputThatEndsEarlyIsNoModel) {
   EXPECT_FALSE(fs::exists(folder_ / "out.onnx"));
 }
 
+// It would read what it writes until the disk is full.
+TEST_F(FaultsTest, ATextIsNotExplainedIntoItself) {
+  const std::string text = "at /m/Relu_0\n";
+  const std::string log = folder_.Write("log", text);
+  for (const int flags : {O_WRONLY | O_APPEND, O_RDWR}) {
+    const int in = open(log.c_str(), O_RDONLY | O_CLOEXEC);
+    const int out = open(log.c_str(), flags | O_CLOEXEC);
+    Process run({"filt", Add("m.onnx", 3)}, {.in = in, .out = out});
+    EXPECT_EQ(run.Wait(), 4);
+    EXPECT_THAT(run.err(), HasSubstr("standard output writes to it"));
+    EXPECT_EQ(ReadFile(log), text);
+    close(in);
+    close(out);
+  }
+}
+
 // Somebody puts a link where an output is about to be: what it leads to is
 // never written to, only what is ours is replaced.
 TEST_F(FaultsTest, ALinkSwappedIntoTheOutputFolderLeadsNowhere) {

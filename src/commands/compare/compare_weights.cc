@@ -78,7 +78,11 @@ const MappedFile* WeightFile::External(std::string_view location) {
 bool WeightFile::Read(ValueId value, TensorData& tensor, Piece& piece) {
   const auto at = tensors_.find(file_.model().ValueName(value));
   if (at == tensors_.end()) return false;
-  tensor = ReadTensorData(at->second);
+  try {
+    tensor = ReadTensorData(at->second);
+  } catch (const wire::WireError&) {
+    return false;  // a warning named it when the model was read
+  }
   if (tensor.location.empty()) {
     piece = {tensor.elements(),
              tensor.converted.empty() ? &file_.file() : nullptr};

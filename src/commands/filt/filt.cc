@@ -12,6 +12,7 @@
 #include "commands/read/tagged_model.h"
 #include "exporters/source_lines.h"
 #include "io/console.h"
+#include "io/inputs.h"
 #include "io/paths.h"
 #include "io/system_calls.h"
 #include "onnx_tag/error.h"
@@ -200,6 +201,8 @@ Result RunFilt(const FiltOptions& options, Terminal& terminal) {
   TextAnnotator annotator(
       notes.filter(), [&](std::string_view name) { return notes.Find(name); },
       std::move(how), [&](std::string_view text) { terminal.Out(text); });
+  // `<log >>log` would read what it writes, without end.
+  io::RefuseAsStandardOutput(kStandardInput, "<stdin>");
   if (io::IsTerminal(kStandardInput)) {
     terminal.Note("reads a text from standard input");
   }
