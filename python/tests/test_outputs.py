@@ -1,6 +1,7 @@
 """The gate: no input is lost, no foreign file is replaced, and what is written is complete or not there."""
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import resource
@@ -155,6 +156,84 @@ def test_a_kill_leaves_the_old_file_and_the_program_removes_the_rest(tmp_path: P
     assert path.read_bytes() == before
     left = [name for name in os.listdir(tmp_path) if name.startswith(".onnx-tag-")]
     assert len(left) == 1 and len(left[0]) == len(".onnx-tag-") + 6
+
+
+def killer(point: int) -> Callable[..., None]:
+    calls = itertools.count()
+
+    def stop(*_: object) -> None:
+        if next(calls) == point:                            # once: the kill is a call, too
+            os.kill(os.getpid(), signal.SIGKILL)
+    return stop
+
+
+def kills(work: Callable[[Callable[[], None]], None], check: Callable[[], None]) -> int:
+    """How often `work` was killed: before each call of the system that Python reports, and where it calls the hook."""
+    for point in range(1000):
+        child = os.fork()
+        if child == 0:
+            try:
+                stop = killer(point)
+                sys.addaudithook(stop)
+                work(stop)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        check()
+        if not os.WIFSIGNALED(status):
+            assert os.WEXITSTATUS(status) == 0
+            return point
+    raise AssertionError("too many calls")
+
+
+def test_a_kill_at_any_call_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
+    table, reference, old = tmp_path / "t.tsv", tmp_path / "run.ref", tmp_path / "export" / "m.onnx"
+    fresh = tmp_path / "fresh"
+    for folder in (fresh, old.parent):
+        folder.mkdir()
+    sources = [model(fresh, "m.onnx", 2.0), fresh / "m.onnx.data"]
+    model(old.parent, "m.onnx")
+    before = contents(old.parent)
+    after = {path.name: path.read_bytes() for path in sources}
+
+    def tables(_: Callable[[], None]) -> None:
+        write(table, b"new table", Inputs(), force=True)
+
+    def references(stop: Callable[[], None]) -> None:
+        with Output(reference, Inputs(), force=True) as out:
+            for part in (b"new ", b"reference"):
+                out.write(part)
+                out.flush()
+                stop()
+
+    def exports(_: Callable[[], None]) -> None:
+        with exported(old) as name:
+            for source in sources:
+                Path(name).with_name(source.name).write_bytes(source.read_bytes())
+
+    def one_of(path: Path, *allowed: bytes) -> Callable[[], None]:
+        def check() -> None:
+            assert path.read_bytes() in allowed
+            path.write_bytes(allowed[0])
+        return check
+
+    def export_is_whole() -> None:
+        now = {name: data for name, data in contents(old.parent).items() if not name.startswith(".onnx-tag-")}
+        assert now.keys() == before.keys()
+        assert all(data in (before[name], after[name]) for name, data in now.items())
+        # New weights may stand beside the old model, never the other way round.
+        assert now["m.onnx"] == before["m.onnx"] or now == after
+        for name, data in before.items():
+            (old.parent / name).write_bytes(data)
+
+    table.write_bytes(b"old table")
+    reference.write_bytes(b"old reference")
+    killed = [kills(tables, one_of(table, b"old table", b"new table")),
+              kills(references, one_of(reference, b"old reference", b"new reference")),
+              kills(exports, export_is_whole)]
+    print(f"{killed} kills")
+    assert min(killed) >= 4
 
 
 # ------------------------------------------------------------ exports

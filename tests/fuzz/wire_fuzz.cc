@@ -10,8 +10,14 @@
 namespace onnx_tag {
 namespace {
 
-// Reads every field as if it were a message, as far as that goes.
-void Walk(Bytes message, int depth) {
+// A field that is no message costs an exception, 0.1 ms with AddressSanitizer;
+// a file of nothing else made ten runs a second. What lies behind the 16th such
+// field is reached in other files.
+constexpr int kMostErrors = 16;
+
+// Reads every field as if it were a message, as far as that goes. Counts those
+// that are none.
+void Walk(Bytes message, int depth, int& errors) {
   const char* at = message.data();
   wire::FieldReader reader(message, depth);
   try {
@@ -22,11 +28,13 @@ void Walk(Bytes message, int depth) {
       Require(at <= message.data() + message.size() && at == reader.position());
       Require(field.number != 0);
       std::uint64_t sum = 0;
-      wire::ForEachVarint(field, [&](std::uint64_t value) { sum += value; });
-      if (field.IsBytes() && depth < 20) Walk(field.bytes, depth + 1);
+      wire::TryForEachVarint(field, [&](std::uint64_t value) { sum += value; });
+      if (field.IsBytes() && depth < 20) Walk(field.bytes, depth + 1, errors);
+      if (errors > kMostErrors) return;
     }
     Require(at == message.data() + message.size());
   } catch (const wire::WireError& error) {
+    ++errors;
     Require(error.position() >= message.data() &&
             error.position() <= message.data() + message.size());
   }
@@ -61,7 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const std::string file(reinterpret_cast<const char*>(data), size);
   // Reading is bounded by depth times size; this bounds size.
   if (size > 1 << 20) return 0;
-  onnx_tag::Walk(file, 0);
-  onnx_tag::CheckLaws(file);
+  int errors = 0;
+  onnx_tag::Walk(file, 0, errors);
+  if (errors <= onnx_tag::kMostErrors) onnx_tag::CheckLaws(file);
   return 0;
 }

@@ -217,7 +217,19 @@ struct Dimension {
   // Writes files of a size and gives the words of a command.
   std::vector<std::string> (*prepare)(const TemporaryFolder& folder,
                                       std::uint32_t size);
+  // What the command reads from standard input.
+  std::string (*input)(std::uint32_t size) = [](std::uint32_t) {
+    return std::string();
+  };
 };
+
+// The type of floats of [s, 4].
+std::string OpenType() {
+  return BytesField(
+      1, Wire(VarintField(1, 1),
+              BytesField(2, Wire(BytesField(1, BytesField(2, "s")),
+                                 BytesField(1, VarintField(1, 4))))));
+}
 
 // A chain of modules m.0, m.1, ...; every node a module.
 std::string ModuleChain(std::uint32_t size) {
@@ -229,8 +241,17 @@ std::string ModuleChain(std::uint32_t size) {
                                 BytesField(4, "Relu")));
   }
   return BytesField(
-      7, Wire(nodes, BytesField(11, BytesField(1, "v0")),
-              BytesField(12, BytesField(1, fmt::format("v{}", size)))));
+      7,
+      Wire(nodes,
+           BytesField(11, Wire(BytesField(1, "v0"), BytesField(2, OpenType()))),
+           BytesField(12, BytesField(1, fmt::format("v{}", size)))));
+}
+
+const Family& FamilyOf(std::string_view name) {
+  const auto families = Families();
+  return *std::find_if(
+      families.begin(), families.end(),
+      [&](const Family& family) { return family.name == name; });
 }
 
 std::vector<std::string> AllModules(std::uint32_t size, std::uint32_t first,
@@ -248,6 +269,13 @@ std::vector<std::string> Joined(std::vector<std::string> words,
   words.insert(words.end(), more.begin(), more.end());
   words.insert(words.end(), last.begin(), last.end());
   return words;
+}
+
+std::vector<std::string> LayerAnnotation(const TemporaryFolder& folder,
+                                         std::string_view family,
+                                         std::uint32_t size) {
+  return {"select", folder.Write("m.onnx", FamilyOf(family).make(size, 1)),
+          "op=MatMul or op=Relu", "--for", "layer-ann"};
 }
 
 const std::vector<Dimension>& Dimensions() {
@@ -292,11 +320,82 @@ const std::vector<Dimension>& Dimensions() {
                         folder / "t.onnx", "--force", "--module"},
                        AllModules(size, 0, "*"));
        }},
-      {"heads",
+      {"patterns of a query",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         std::string query = "module in (";
+         for (const std::string& module : AllModules(size, 1, "*")) {
+           query += module + ", ";
+         }
+         return std::vector<std::string>{
+             "select", folder.Write("m.onnx", ModuleChain(100)), query + "m.0)",
+             "--for", "names"};
+       }},
+      {"parts that are written",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         // A part takes a file.
+         return Joined({"split", folder.Write("m.onnx", ModuleChain(size / 8)),
+                        "--out-dir", folder / "parts", "--at"},
+                       AllModules(size / 8, 1));
+       }},
+      {"parts that are planned",
        [](const TemporaryFolder& folder, std::uint32_t size) {
          return std::vector<std::string>{
-             "select", folder.Write("m.onnx", ModuleChain(size)), "op=Relu",
-             "--for", "layer-ann"};
+             "split", folder.Write("m.onnx", ModuleChain(1000)), "--dry-run",
+             "--parts", std::to_string(size / 32)};
+       }},
+      {"borders of parts",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return std::vector<std::string>{
+             "split", folder.Write("m.onnx", ModuleChain(size)), "--dry-run",
+             "--parts", "4"};
+       }},
+      {"heads",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return LayerAnnotation(folder, "one_weight", size);
+       }},
+      {"length of a residual",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return LayerAnnotation(folder, "long_residual", size);
+       }},
+      {"initializers of a parameter",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return std::vector<std::string>{
+             "weights",
+             folder.Write("m.onnx", FamilyOf("one_parameter").make(size, 1)),
+             "--rename",
+             "-o",
+             folder / "r.onnx",
+             "--force"};
+       }},
+      {"weights compared",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         const Family& family = FamilyOf("one_parameter");
+         return std::vector<std::string>{
+             "diff", folder.Write("a.onnx", family.make(size, 1)),
+             folder.Write("b.onnx", family.make(size, 2)), "--weights"};
+       }},
+      {"lines of a log",
+       [](const TemporaryFolder& folder, std::uint32_t) {
+         return std::vector<std::string>{
+             "filt", folder.Write("m.onnx", ModuleChain(100))};
+       },
+       [](std::uint32_t size) {
+         std::string log;
+         for (std::uint32_t i = 0; i < size; ++i) {
+           log += fmt::format("at /m.{}/Relu: v{} is NaN\n", i % 100, i % 100);
+         }
+         return log;
+       }},
+      {"layers with an open dimension",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return std::vector<std::string>{
+             "show", folder.Write("m.onnx", ModuleChain(size))};
+       }},
+      {"sizes of a range",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return std::vector<std::string>{
+             "show", folder.Write("m.onnx", ModuleChain(10)), "--shape",
+             fmt::format("s=1..{}", size)};
        }},
   };
   return dimensions;
@@ -312,7 +411,7 @@ TEST_P(DimensionTest, WorkGrowsWithTheDimension) {
     const std::vector<std::string> words = GetParam().prepare(folder, size);
     const std::uint64_t before = WorkSoFar();
     LimitWork(kMostWork * size);
-    const CliResult result = RunCli(words);
+    const CliResult result = RunCli(words, GetParam().input(size));
     EXPECT_LE(result.exit, 1) << result.err.substr(0, 500);
     at.push_back({size, size, {{"", WorkSoFar() - before}}});
     line += fmt::format(" {:>14}", at.back().work.at(""));
