@@ -17,6 +17,7 @@ One line for each model and form; exit 1 if one of these does not hold.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import math
 import os
@@ -142,8 +143,30 @@ class Companion:
 
 
 # ---------------------------------------------------------------- checks
-def check(name: str, exporter: str, forms: Tuple[str, ...], companion: Companion) -> Tuple[List[str], List[str]]:
-    """The lines of a model, and what does not hold."""
+@dataclasses.dataclass
+class Figures:
+    """Of one form of a model, or of several models."""
+    files: int = 0
+    modules: int = 0
+    lowest: float = math.inf                                # dB
+    known: int = 0                                          # modules whose true SQNR is known
+    most: float = 0.0                                       # dB by which the truth is above what was shown
+    hits: int = 0
+    damaged: int = 0
+
+    def add(self, other: "Figures") -> None:
+        for name in ("files", "modules", "known", "hits", "damaged"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.lowest, self.most = min(self.lowest, other.lowest), max(self.most, other.most)
+
+    def __str__(self) -> str:
+        return (f"{self.modules:4} modules  lowest {self.lowest:6.1f} dB  true SQNR known for {self.known:3}, above "
+                f"the one shown by at most {self.most:4.2f} dB  damaged module first {self.hits} of {self.damaged}")
+
+
+def check(name: str, exporter: str, forms: Tuple[str, ...], companion: Companion
+          ) -> Tuple[Dict[str, Figures], List[str]]:
+    """The figures of a model by form, and what does not hold."""
     example = compare_models.make(name)
     inputs = compare_models.arrays(example.inputs)
     folder = companion.work / exporter / name
@@ -154,15 +177,15 @@ def check(name: str, exporter: str, forms: Tuple[str, ...], companion: Companion
                for place, where in enumerate(example.damaged)}
     reference = companion.reference(name)
     modules, plain = returned(example), values(folder / "intact" / "model.onnx", inputs)
-    lines, wrong = [], []
+    figures: Dict[str, Figures] = {}
+    wrong: List[str] = []
     for form in forms:
         said = companion.compare(reference, intact[form])
         if not said["equal"]:
             wrong.append(f"{name} {exporter} {form}: the intact model is out of tolerance at {said['first']!r}")
         found = values(intact[form], inputs)
         shown = {row["module"]: math.inf if row["sqnr_db"] is None else row["sqnr_db"] for row in said["modules"]}
-        known = short = 0
-        most = -math.inf
+        known, most = 0, 0.0
         for module, figure in shown.items():
             if form == "float" or not modules.get(module):
                 continue
@@ -172,7 +195,6 @@ def check(name: str, exporter: str, forms: Tuple[str, ...], companion: Companion
             known += 1
             most = max(most, truth - figure)
             if figure < truth - SLACK:
-                short += 1
                 wrong.append(f"{name} {exporter} {form}: {module} shows {figure:.1f} dB, the truth is {truth:.1f}")
         hits = 0
         for where, files in damaged.items():
@@ -181,10 +203,8 @@ def check(name: str, exporter: str, forms: Tuple[str, ...], companion: Companion
             if said["first"] != where or said["worst"][:1] != [where]:
                 wrong.append(f"{name} {exporter} {form}: {where} is damaged; first {said['first']!r}, adds most "
                              f"{said['worst'][:1]}")
-        lines.append(f"{name:8} {exporter:11} {form:8} {len(shown):4} modules  lowest {min(shown.values()):6.1f} dB  "
-                     f"true SQNR known for {known:3}, above the one shown by at most {max(most, 0):4.2f} dB  "
-                     f"damaged module first {hits} of {len(damaged)}")
-    return lines, wrong
+        figures[form] = Figures(1, len(shown), min(shown.values()), known, most, hits, len(damaged))
+    return figures, wrong
 
 
 def main() -> int:
@@ -198,11 +218,17 @@ def main() -> int:
     companion = Companion(os.path.abspath(options.binary), options.work.resolve())
     forms = tuple(options.form or ("float", "dynamic", "qdq", "half"))
     failures: List[str] = []
+    totals = {form: Figures() for form in forms}
     for exporter in options.exporter or ("torchscript", "dynamo"):
         for name in options.model or compare_models.MODELS:
-            lines, wrong = check(name, exporter, forms, companion)
-            print("\n".join([*lines, *(f"  WRONG {text}" for text in wrong)]), flush=True)
+            figures, wrong = check(name, exporter, forms, companion)
+            for form, found in figures.items():
+                totals[form].add(found)
+                print(f"{name:8} {exporter:11} {form:8} {found}")
+            print("".join(f"  WRONG {text}\n" for text in wrong), end="", flush=True)
             failures += wrong
+    for form, found in totals.items():
+        print(f"{found.files:3} files of form {form:8} {found}")
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 
