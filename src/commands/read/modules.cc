@@ -177,7 +177,8 @@ void FoldedTree::ForEachRow(
   }
 }
 
-ModuleId FindModule(const ModuleTree& tree, const std::string& path) {
+ModuleId FindModule(const ModuleTree& tree, const std::string& path,
+                    const std::string& file) {
   const ModuleId found =
       path == kRootText ? ModuleTree::kRoot : tree.Find(path);
   if (found != kNo<ModuleId>) return found;
@@ -186,13 +187,14 @@ ModuleId FindModule(const ModuleTree& tree, const std::string& path) {
     if (paths.size() < 10'000) paths.push_back(tree.Path(id));
   }
   const std::vector<std::string_view> views(paths.begin(), paths.end());
-  Fail(ErrorKind::kUsage, "no module '{}'{}", path,
+  Fail(ErrorKind::kUsage, "{}: no module '{}'{}", file, path,
        Ours{DidYouMean(path, views,
                        "\n  see its modules with: onnx-tag show MODEL")});
 }
 
 std::vector<ModuleId> FindModules(const ModuleTree& tree,
-                                  const std::string& pattern) {
+                                  const std::string& pattern,
+                                  const std::string& file) {
   std::vector<ModuleId> found;
   std::vector<char> inside(tree.size());  // below one that fits
   for (const ModuleId module : tree.All()) {
@@ -204,7 +206,7 @@ std::vector<ModuleId> FindModules(const ModuleTree& tree,
     covered = 1;
     found.push_back(module);
   }
-  if (found.empty()) found.push_back(FindModule(tree, pattern));
+  if (found.empty()) found.push_back(FindModule(tree, pattern, file));
   return found;
 }
 

@@ -14,12 +14,15 @@
 
 namespace onnx_tag {
 
-// The module with this path. Throws Error(kUsage) with the nearest path.
-ModuleId FindModule(const ModuleTree& tree, const std::string& path);
+// The module with this path. Throws Error(kUsage) with the model's file and the
+// nearest path.
+ModuleId FindModule(const ModuleTree& tree, const std::string& path,
+                    const std::string& file);
 
 // The same for a pattern: the outermost modules that fit it.
 std::vector<ModuleId> FindModules(const ModuleTree& tree,
-                                  const std::string& pattern);
+                                  const std::string& pattern,
+                                  const std::string& file);
 
 // The class of a module; "" if it is not known.
 inline std::string_view ClassOf(const Tagging& tagging, ModuleId id) {

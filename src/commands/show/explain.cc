@@ -334,7 +334,13 @@ Result RunExplain(const ExplainOptions& options, Terminal& terminal) {
   mapping.frames = options.frames;
   const MappingFacts facts = ReadFacts(mapping);
   const ModelFile file = OpenModel(options.model, terminal);
-  const NodeId node = SelectNode(file.model(), options.node);
+  const NodeId node = [&] {
+    try {
+      return SelectNode(file.model(), options.node);
+    } catch (const Error& error) {
+      throw error.In(options.model);
+    }
+  }();
   const auto [tagging, explanation] = file.Map([&](const Model& model) {
     return MapAndExplain(model, mapping, facts, node);
   });

@@ -57,7 +57,7 @@ struct View {
       : options(asked),
         model(TaggedModel::Load(asked.model, asked.source, terminal)),
         tagging(model.tagging()),
-        tops(FindModules(tagging.modules, asked.module)),
+        tops(FindModules(tagging.modules, asked.module, asked.model)),
         coverage(CountTags(tagging)),
         counts(tagging),
         nodes(tagging),

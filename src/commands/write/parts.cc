@@ -218,9 +218,10 @@ std::vector<Border> FindBorders(const SplitOptions& options, const Model& model,
   std::vector<Border> borders;
   const std::vector<std::size_t> first = FirstNodes(model, tagging);
   for (const std::string& path : options.at) {
-    const ModuleId module = FindModule(tagging.modules, path);
+    const ModuleId module = FindModule(tagging.modules, path, options.model);
     if (first[Index(module)] == model[GraphId{0}].nodes.size()) {
-      Fail(ErrorKind::kUsage, "the module '{}' has no node in the main graph",
+      Fail(ErrorKind::kUsage,
+           "{}: the module '{}' has no node in the main graph", options.model,
            path);
     }
     borders.push_back({path, module, first[Index(module)]});
@@ -362,7 +363,8 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
-  const ModuleId module = FindModule(model.tagging().modules, options.module);
+  const ModuleId module =
+      FindModule(model.tagging().modules, options.module, options.model);
   const std::vector<NodeId> nodes = NodesUnder(model.tagging(), {module});
   Result result;
   if (nodes.empty()) {
