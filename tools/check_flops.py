@@ -74,10 +74,10 @@ def main() -> None:
     for name in options.names:
         try:
             truth = by_torch(name)
+            notes = json.loads((options.models / f"{name}.json").read_text())
         except Exception as error:
-            print(f"{name}: torch: {str(error)[:120]}", flush=True)
+            print(f"{name}: {str(error)[:120]}", flush=True)
             continue
-        notes = json.loads((options.models / f"{name}.json").read_text())
         for path in sorted(options.models.glob(f"{name}.*.onnx")):
             for choice in (0, 1):
                 counted, unknown = ours(options.program, path, numbers_for(onnx.load(path), notes, choice))

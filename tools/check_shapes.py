@@ -7,7 +7,8 @@ values of the main graph as outputs. `build/shapes` evaluates its formulas for t
 equal, as unknown (no rule, or it depends on data), or as different; one that differs fails the check.
 `--peer` also counts the values whose shapes onnxruntime's symbolic_shape_infer knows.
 `--each` takes a folder of folders instead, such as the truth files, and of each folder the first file with named dimensions that
-runs; missing weights become zeros.
+runs; missing weights become zeros. `--all` takes all files with named dimensions that run, and counts them by kind: with
+If, Loop or Scan, with functions, with operators of ONNX Runtime, quantized, in float16.
 """
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ import onnx
 import onnxruntime
 
 from feeds import TYPES, fill_weights
+from library_setup import Late, limit
 
 
 def with_all_outputs(model: onnx.ModelProto) -> Tuple[bytes, List[str]]:
@@ -143,25 +145,48 @@ def check(program: str, path: pathlib.Path, notes: Dict[str, object]) -> Counter
     return counts
 
 
-def check_each(program: str, folders: pathlib.Path) -> None:
+def kinds_of(model: onnx.ModelProto) -> List[str]:
+    operators = {(node.domain, node.op_type) for node in model.graph.node}
+    names = {name for _, name in operators}
+    functions = {(function.domain, function.name) for function in model.functions}
+    return [kind for kind, holds in [
+        ("If", "If" in names), ("Loop", "Loop" in names), ("Scan", "Scan" in names), ("functions", operators & functions),
+        ("contrib", any(domain == "com.microsoft" for domain, _ in operators)),
+        ("quantized", any("Quantize" in name or "Integer" in name or name.startswith("QLinear") for name in names)),
+        ("float16", any(tensor.data_type == onnx.TensorProto.FLOAT16 for tensor in model.graph.initializer))] if holds]
+
+
+def check_each(program: str, folders: List[pathlib.Path], every_file: bool) -> None:
     notes = {"axes": {}, "numbers": {"batch": [2, 3], "batch_size": [2, 3], "sequence": [7, 12], "sequence_length": [7, 12],
                                      "height": [64, 96], "width": [96, 64]}}
     total: Counter = Counter()
-    for folder in sorted(path for path in folders.iterdir() if path.is_dir()):
-        for path in sorted(folder.rglob("*.onnx"), reverse=True)[:40]:
+    by_kind: Dict[str, Counter] = {}
+    for folder in folders:
+        found = 0
+        for path in sorted(folder.rglob("*.onnx"), reverse=True)[:None if every_file else 40]:
             try:
-                if not names_of(onnx.load(path, load_external_data=False)):
+                model = onnx.load(path, load_external_data=False)
+                if not names_of(model):
                     continue
-                counts = check(program, path, notes)
-            except Exception:
+                with limit(300):
+                    counts = check(program, path, notes)
+            except (Exception, Late):
+                total["files that do not run"] += 1
                 continue
             if counts["runs"] < 2:
                 continue
             total.update(counts)
-            total["models"] += 1
-            print(f"{path.relative_to(folders)}: {dict(counts)}", flush=True)
-            break
+            total["files"] += 1
+            found += 1
+            for kind in kinds_of(model):
+                by_kind.setdefault(kind, Counter()).update(files=1, equal=counts["equal"], different=counts["different"])
+            print(f"{path.relative_to(folder.parent)}: {dict(counts)}", flush=True)
+            if not every_file:
+                break
+        total["models"] += found > 0
     print(dict(total))
+    for kind, counts in by_kind.items():
+        print(f"  {kind}: {dict(counts)}")
     sys.exit(1 if total["different"] or not total["equal"] else 0)
 
 
@@ -172,9 +197,11 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--peer", action="store_true")
     parser.add_argument("--each", action="store_true")
+    parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
-    if options.each:
-        return check_each(options.program, options.models)
+    if options.each or options.all:
+        folders = sorted(path for path in options.models.iterdir() if path.is_dir()) or [options.models]
+        return check_each(options.program, folders, options.all)
     total: Counter = Counter()
     models = set()
     peers: List[float] = []

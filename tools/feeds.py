@@ -29,14 +29,28 @@ def random_feeds(session: onnxruntime.InferenceSession, seed: int = 0) -> Dict[s
     return feeds
 
 
+def fill(tensor: onnx.TensorProto) -> None:
+    elements = 1
+    for dim in tensor.dims:
+        elements *= dim
+    missing = not (tensor.raw_data or tensor.float_data or tensor.int32_data or tensor.int64_data or tensor.double_data or
+                   tensor.uint64_data or tensor.string_data)
+    if elements and (missing or tensor.data_location == onnx.TensorProto.EXTERNAL):
+        tensor.ClearField("data_location")
+        tensor.ClearField("external_data")
+        tensor.raw_data = bytes(elements * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
+
+
 def fill_weights(proto: onnx.ModelProto) -> None:
     """Gives zeros to weights whose data is missing or in another file: other tools read all of it, shapes need none."""
-    for tensor in proto.graph.initializer:
-        elements = 1
-        for dim in tensor.dims:
-            elements *= dim
-        missing = not (tensor.raw_data or tensor.float_data or tensor.int32_data or tensor.int64_data or tensor.double_data)
-        if elements and (missing or tensor.data_location == onnx.TensorProto.EXTERNAL):
-            tensor.ClearField("data_location")
-            tensor.ClearField("external_data")
-            tensor.raw_data = bytes(elements * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
+    open_graphs = [proto.graph]
+    while open_graphs:
+        graph = open_graphs.pop()
+        for tensor in graph.initializer:
+            fill(tensor)
+        for node in graph.node:
+            for attribute in node.attribute:
+                if attribute.HasField("t"):
+                    fill(attribute.t)
+                if attribute.HasField("g"):
+                    open_graphs.append(attribute.g)

@@ -4,7 +4,7 @@
 
 Counts the nodes of every file in the folders, and of those files whose inputs have named dimensions. `--every N` takes every N-th
 file. `--before` is an older onnx-tag: its report shows the shapes that it knows. `--peer` runs onnxruntime's symbolic_shape_infer on
-the same files; a dimension that it invents a name for (unk__) is unknown.
+the same files; a dimension that it invents a name for (unk__) is unknown. A file on which it takes over 15 minutes counts as failed.
 """
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from typing import Dict, List
 import onnx
 
 from feeds import fill_weights
+from library_setup import Late, limit
 
 
 def after(program: str, paths: List[pathlib.Path]) -> Dict[str, Counter]:
@@ -65,8 +66,9 @@ def peer(path: pathlib.Path) -> Counter:
     nodes = [[name for name in node.output if name] for node in model.graph.node]
     try:
         fill_weights(model)
-        inferred = SymbolicShapeInference.infer_shapes(model, auto_merge=True, guess_output_rank=False)
-    except Exception:
+        with limit(900):
+            inferred = SymbolicShapeInference.infer_shapes(model, auto_merge=True, guess_output_rank=False)
+    except (Exception, Late):
         inferred = None
     if inferred is None:
         return Counter(nodes=len(nodes), unknown=len(nodes), failed=1)

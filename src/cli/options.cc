@@ -15,11 +15,15 @@ namespace onnx_tag::cli {
 namespace {
 
 std::int64_t ParseSize(std::string_view word) {
-  const std::uint64_t size = ParseCount("--shape", std::string(word));
-  if (size > (std::uint64_t{1} << 62)) {
-    Fail(ErrorKind::kUsage, "--shape: {} is too large", size);
+  std::int64_t size = 0;
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, size);
+  if (error != std::errc() || stop != end || size < 0 ||
+      size > (std::int64_t{1} << 62)) {
+    Fail(ErrorKind::kUsage,
+         "--shape: '{}' is not a size: a whole number from 0 to 2^62", word);
   }
-  return static_cast<std::int64_t>(size);
+  return size;
 }
 
 // "input_ids=1,128" or "batch=1,sequence=128"; names may have '=' in them,

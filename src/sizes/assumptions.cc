@@ -13,6 +13,9 @@ namespace {
 
 constexpr GraphId kMain{0};
 
+// Of an equality; more are not looked at.
+constexpr std::size_t kMostDimensions = 64;
+
 std::string Lower(std::string_view text) {
   std::string lower;
   for (const char c : text) {
@@ -38,29 +41,60 @@ Assumptions::Assumptions(const Model& model, const Shapes& shapes,
       shapes_(shapes),
       formulas_(shapes.formulas()),
       numbers_(formulas_),
-      is_set_(formulas_.symbol_count()) {
+      is_set_(formulas_.symbol_count()),
+      equal_(formulas_.symbol_count()),
+      places_(formulas_.symbol_count()),
+      follows_(formulas_.symbol_count()),
+      equalities_of_(formulas_.symbol_count()) {
+  ReadInputs();
   for (const GivenShape& one : given) Give(one);
   AddDefaults();
+}
+
+// Once: a model may have as many inputs as dimensions.
+void Assumptions::ReadInputs() {
+  for (const ValueId input : model_[kMain].inputs) {
+    if (model_.InitializerOf(input) != nullptr) continue;
+    const std::optional<Shape>& shape = shapes_.Of(input);
+    if (!shape) continue;
+    for (std::size_t i = 0; i < shape->size(); ++i) {
+      const SymbolId symbol = formulas_.OnlySymbol((*shape)[i]);
+      if (symbol == kNo<SymbolId>) continue;
+      const bool first = i == 0 && shape->size() > 1;
+      Place& place = places_[Index(symbol)];
+      if (!first) {
+        place = Place::kElsewhere;
+      } else if (place == Place::kNowhere) {
+        place = Place::kFirst;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < shapes_.equalities().size(); ++i) {
+    const ValueFacts::Equality& equality = shapes_.equalities()[i];
+    const SymbolId a = formulas_.OnlySymbol(equality.a);
+    const SymbolId b = formulas_.OnlySymbol(equality.b);
+    if (a != kNo<SymbolId> && b == kNo<SymbolId>) follows_[Index(a)] = true;
+    if (b != kNo<SymbolId> && a == kNo<SymbolId>) follows_[Index(b)] = true;
+    std::vector<SymbolId> symbols;
+    if (!AddDimensionsOf(equality.a, symbols) ||
+        !AddDimensionsOf(equality.b, symbols)) {
+      continue;
+    }
+    for (const SymbolId symbol : symbols) {
+      equalities_of_[Index(symbol)].push_back(static_cast<std::uint32_t>(i));
+    }
+  }
 }
 
 void Assumptions::Set(SymbolId symbol, std::int64_t number,
                       Assumption::From from) {
   numbers_.Set(symbol, number);
   is_set_[Index(symbol)] = true;
-  if (from != Assumption::From::kEqual || IsOfInput(symbol)) {
+  changed_.push_back(symbol);
+  if (from != Assumption::From::kEqual ||
+      places_[Index(symbol)] != Place::kNowhere) {
     list_.push_back({formulas_[symbol].name, number, from});
   }
-}
-
-bool Assumptions::IsOfInput(SymbolId symbol) const {
-  for (const ValueId input : model_[kMain].inputs) {
-    const std::optional<Shape>& shape = shapes_.Of(input);
-    if (!shape || model_.InitializerOf(input) != nullptr) continue;
-    for (const Dim dim : *shape) {
-      if (formulas_.OnlySymbol(dim) == symbol) return true;
-    }
-  }
-  return false;
 }
 
 void Assumptions::Give(const GivenShape& given) {
@@ -69,6 +103,12 @@ void Assumptions::Give(const GivenShape& given) {
   if (symbol != kNo<SymbolId> && given.dims.size() == 1) {
     const Symbol::Kind kind = formulas_[symbol].kind;
     if (kind == Symbol::Kind::kDimension || kind == Symbol::Kind::kData) {
+      if (is_set_[Index(symbol)]) {
+        const Dim before = numbers_(formulas_.Find(given.name));
+        if (before.Is(given.dims[0])) return;
+        Fail(ErrorKind::kUsage, "--shape {}: {} and {} given", given.name,
+             before.number(), given.dims[0]);
+      }
       return Set(symbol, given.dims[0], Assumption::From::kGiven);
     }
   }
@@ -78,9 +118,14 @@ void Assumptions::Give(const GivenShape& given) {
     if (model_.ValueName(input) == given.name) return GiveInput(input, given);
     inputs.push_back(model_.ValueName(input));
   }
+  if (symbol != kNo<SymbolId>) {
+    Fail(ErrorKind::kUsage, "--shape {}: a dimension has one size, not {}",
+         given.name, given.dims.size());
+  }
+  // A file may have thousands of names for what depends on its inputs.
   for (std::size_t i = 0; i < formulas_.symbol_count(); ++i) {
     const Symbol& one = formulas_[MakeId<SymbolId>(i)];
-    if (one.kind == Symbol::Kind::kDimension) dims.push_back(one.name);
+    if (places_[i] != Place::kNowhere) dims.push_back(one.name);
   }
   std::vector<std::string_view> all = dims;
   all.insert(all.end(), inputs.begin(), inputs.end());
@@ -120,12 +165,37 @@ void Assumptions::GiveInput(ValueId input, const GivenShape& given) {
   }
 }
 
-// A dimension by itself that must equal what is known.
+// The dimensions that a formula is made of; false if there are many.
+bool Assumptions::AddDimensionsOf(Dim dim, std::vector<SymbolId>& symbols) {
+  std::vector<Dim> open = {dim};
+  for (std::size_t steps = 0; !open.empty(); ++steps) {
+    if (steps > kMostDimensions) return false;
+    const Dim next = open.back();
+    open.pop_back();
+    if (!next.IsFormula()) continue;
+    Term room;
+    for (const Term& term : formulas_.Terms(next, room)) {
+      for (const Factor& factor : formulas_.Factors(term.monomial)) {
+        const Symbol& symbol = formulas_[factor.symbol];
+        if (symbol.kind == Symbol::Kind::kDimension ||
+            symbol.kind == Symbol::Kind::kData) {
+          symbols.push_back(factor.symbol);
+        } else {
+          open.insert(open.end(), {symbol.a, symbol.b});
+        }
+      }
+    }
+  }
+  return true;
+}
+
+// Dimensions by themselves that must equal what is known.
 void Assumptions::Propagate() {
-  bool found = true;
-  while (found) {
-    found = false;
-    for (const ValueFacts::Equality& equality : shapes_.equalities()) {
+  while (!changed_.empty()) {
+    const SymbolId set = changed_.back();
+    changed_.pop_back();
+    for (const std::uint32_t i : equalities_of_[Index(set)]) {
+      const ValueFacts::Equality& equality = shapes_.equalities()[i];
       for (const auto& [one, other] : {std::pair(equality.a, equality.b),
                                        std::pair(equality.b, equality.a)}) {
         const SymbolId symbol = formulas_.OnlySymbol(one);
@@ -136,7 +206,7 @@ void Assumptions::Propagate() {
         const Dim number = numbers_(other);
         if (!number.IsNumber() || number.number() < 1) continue;
         Set(symbol, number.number(), Assumption::From::kEqual);
-        found = true;
+        equal_[Index(symbol)] = other;
       }
     }
   }
@@ -153,15 +223,7 @@ void Assumptions::AddDefaults() {
       for (const Dim dim : *shape) {
         const SymbolId symbol = formulas_.OnlySymbol(dim);
         if (symbol == kNo<SymbolId> || is_set_[Index(symbol)]) continue;
-        const bool follows = std::any_of(
-            shapes_.equalities().begin(), shapes_.equalities().end(),
-            [&](const ValueFacts::Equality& equality) {
-              return (equality.a == dim &&
-                      formulas_.OnlySymbol(equality.b) == kNo<SymbolId>) ||
-                     (equality.b == dim &&
-                      formulas_.OnlySymbol(equality.a) == kNo<SymbolId>);
-            });
-        if (follows && !explained) continue;
+        if (follows_[Index(symbol)] && !explained) continue;
         Set(symbol, IsBatch(symbol) ? 1 : kDefaultSize,
             Assumption::From::kDefault);
         Propagate();
@@ -177,17 +239,7 @@ bool Assumptions::IsBatch(SymbolId symbol) const {
       name == "bs") {
     return true;
   }
-  bool first = false;
-  for (const ValueId input : model_[kMain].inputs) {
-    const std::optional<Shape>& shape = shapes_.Of(input);
-    if (!shape || model_.InitializerOf(input) != nullptr) continue;
-    for (std::size_t i = 0; i < shape->size(); ++i) {
-      if (formulas_.OnlySymbol((*shape)[i]) != symbol) continue;
-      if (i > 0 || shape->size() == 1) return false;
-      first = true;
-    }
-  }
-  return first;
+  return places_[Index(symbol)] == Place::kFirst;
 }
 
 std::string Assumptions::Text() const {

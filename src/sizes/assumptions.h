@@ -36,16 +36,27 @@ class Assumptions {
   const Evaluation& numbers() const { return numbers_; }
   // Of the dimensions of inputs, and of others that were given, in their order.
   const std::vector<Assumption>& list() const { return list_; }
+  // What it must equal, for a symbol whose number comes from there; else
+  // unknown.
+  Dim EqualOf(SymbolId symbol) const { return equal_[Index(symbol)]; }
   // "sequence=512 and assumed batch=1"; empty if there are none.
   std::string Text() const;
 
  private:
+  // Where a symbol is in the shapes of inputs.
+  enum class Place : std::uint8_t {
+    kNowhere,
+    kFirst,  // always the first axis of several
+    kElsewhere,
+  };
+
+  void ReadInputs();
   void Give(const GivenShape& given);
   void GiveInput(ValueId input, const GivenShape& given);
   void Set(SymbolId symbol, std::int64_t number, Assumption::From from);
+  bool AddDimensionsOf(Dim dim, std::vector<SymbolId>& symbols);
   void Propagate();
   void AddDefaults();
-  bool IsOfInput(SymbolId symbol) const;
   bool IsBatch(SymbolId symbol) const;
 
   const Model& model_;
@@ -54,6 +65,11 @@ class Assumptions {
   Evaluation numbers_;
   std::vector<Assumption> list_;
   std::vector<bool> is_set_;  // by symbol
+  std::vector<Dim> equal_;    // by symbol
+  std::vector<Place> places_;
+  std::vector<bool> follows_;  // it must equal a formula
+  std::vector<std::vector<std::uint32_t>> equalities_of_;  // by symbol
+  std::vector<SymbolId> changed_;  // since Propagate looked
 };
 
 }  // namespace onnx_tag::sizes

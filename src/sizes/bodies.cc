@@ -370,9 +370,14 @@ void Shapes::InferScan(NodeId node, GraphId body, const Scope& scope) {
   const NodeView view(model_, facts_, node, Op::kScan, scope.call);
   const auto scanned = static_cast<std::size_t>(std::clamp<std::int64_t>(
       view.attributes().Int("num_scan_inputs", 1), 0, 1 << 20));
-  const auto inputs = model_.Inputs(node);
+  auto inputs = model_.Inputs(node);
   const std::vector<ValueId>& parameters = model_[body].inputs;
   const std::vector<ValueId>& results = model_[body].outputs;
+  // Opset 8: the first input has the lengths, and all others have a batch as
+  // their first axis, which the body does not see.
+  const bool batched = inputs.size() == parameters.size() + 1;
+  if (batched) inputs = inputs.subspan(1);
+  Dim batch;
   const std::size_t states =
       inputs.size() < scanned ? 0 : inputs.size() - scanned;
   const auto in_axes = view.attributes().IntList("scan_input_axes");
@@ -383,6 +388,14 @@ void Shapes::InferScan(NodeId node, GraphId body, const Scope& scope) {
                     ? facts_.FactOf(inputs[i])
                     : Fact();
     fact.numbers.reset();
+    if (batched && fact.shape) {
+      if (fact.shape->empty()) {
+        fact.shape.reset();
+      } else {
+        batch = view.SameDim(batch, fact.shape->front());
+        fact.shape->erase(fact.shape->begin());
+      }
+    }
     if (i >= states && fact.shape) {
       const std::size_t k = i - states;
       const auto axis = Axis(in_axes && k < in_axes->size() ? (*in_axes)[k] : 0,
@@ -398,7 +411,8 @@ void Shapes::InferScan(NodeId node, GraphId body, const Scope& scope) {
     SetParameter(parameters[i], std::move(fact));
   }
   if (!trips.known()) trips = view.Own(kTrips, 0);
-  InferGraph(body, {.run = AddRun(body, scope, trips, node),
+  const Dim rounds = batched ? view.formulas().Times(trips, batch) : trips;
+  InferGraph(body, {.run = AddRun(body, scope, rounds, node),
                     .call = scope.call,
                     .depth = scope.depth});
   Facts facts;
@@ -417,6 +431,7 @@ void Shapes::InferScan(NodeId node, GraphId body, const Scope& scope) {
             fact.shape->begin() + static_cast<std::ptrdiff_t>(*axis), trips);
       }
     }
+    if (batched && fact.shape) fact.shape->insert(fact.shape->begin(), batch);
     facts.push_back(std::move(fact));
   }
   LearnOutputs(node, std::move(facts));

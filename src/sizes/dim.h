@@ -26,6 +26,11 @@ class Dim {
     dim.bits_ = kFormulas + static_cast<std::int64_t>(Index(formula));
     return dim;
   }
+  static constexpr Dim OfBits(std::int64_t bits) {
+    Dim dim;
+    dim.bits_ = bits;
+    return dim;
+  }
   // A number that 63 bits do not hold.
   static constexpr Dim Over() {
     Dim dim;

@@ -35,8 +35,9 @@ EinsumSizes::EinsumSizes(const NodeView& node) {
     for (std::size_t at = 0; at < term.size();) {
       if (IsLetter(term[at])) {
         if (axis >= shape->size()) return;
-        Dim& size = letters[term[at]];
-        size = node.BroadcastDim(size, (*shape)[axis++]);
+        const Dim here = (*shape)[axis++];
+        const auto [known, added] = letters.try_emplace(term[at], here);
+        if (!added) known->second = node.BroadcastDim(known->second, here);
         ++uses[term[at++]];
       } else if (term.compare(at, 3, "...") == 0) {
         const std::size_t count = shape->size() - named;

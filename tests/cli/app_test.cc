@@ -199,6 +199,19 @@ TEST(ParseArgsTest, ValuesAreChecked) {
   EXPECT_EQ(what({"-o", ""}), "-o: the file name is empty");
 }
 
+TEST(ParseArgsTest, SizesAreWholeNumbersUpToTwoToThe62) {
+  for (const char* const size :
+       {"-1", "-9223372036854775808", "4611686018427387905",
+        "99999999999999999999", "1.5", "x", "1e3", "+1", " 1"}) {
+    const Refused refused =
+        Refusal({"show", "m", "--shape", std::string("batch=") + size});
+    EXPECT_EQ(refused.kind, ErrorKind::kUsage);
+    EXPECT_THAT(refused.what, HasSubstr("is not a size: a whole number"));
+  }
+  EXPECT_NO_THROW(
+      ParseArgs({"show", "m", "--shape", "batch=4611686018427387904"}));
+}
+
 TEST(ParseArgsTest, ContradictionsAreRefused) {
   for (const std::vector<std::string>& args :
        std::vector<std::vector<std::string>>{

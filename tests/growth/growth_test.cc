@@ -254,6 +254,85 @@ const Family& FamilyOf(std::string_view name) {
       [&](const Family& family) { return family.name == name; });
 }
 
+// An input of one dimension that has this name.
+std::string NamedInput(std::string_view name, std::string_view dimension) {
+  const std::string dim = BytesField(1, BytesField(2, dimension));
+  return BytesField(
+      11, Wire(BytesField(1, name),
+               BytesField(2, BytesField(1, Wire(VarintField(1, 1),
+                                                BytesField(2, dim))))));
+}
+
+std::string NodeOf(std::string_view op, const std::vector<std::string>& inputs,
+                   std::string_view output, std::string_view more = "") {
+  std::string node;
+  for (const std::string& input : inputs) node += BytesField(1, input);
+  return BytesField(1, Wire(node, BytesField(2, output), BytesField(4, op),
+                            std::string(more)));
+}
+
+std::string NumberAttribute(std::string_view name, std::uint64_t number) {
+  return BytesField(
+      5, Wire(BytesField(1, name), VarintField(3, number), VarintField(20, 2)));
+}
+
+std::string ModelOf(const std::string& graph) {
+  return Wire(VarintField(1, 10), BytesField(7, graph),
+              BytesField(8, VarintField(2, 17)));
+}
+
+// Sizes that are polynomials of more and more names: x0 is n0 long, and each
+// node joins one more input to the last result.
+std::string SumOfNames(std::uint32_t size) {
+  std::string graph = NamedInput("x0", "n0");
+  std::string last = "x0";
+  for (std::uint32_t i = 1; i < size; ++i) {
+    const std::string input = fmt::format("x{}", i);
+    const std::string output = fmt::format("y{}", i);
+    graph += NamedInput(input, fmt::format("n{}", i));
+    graph +=
+        NodeOf("Concat", {last, input}, output, NumberAttribute("axis", 0));
+    graph += NodeOf("Relu", {output}, fmt::format("r{}", i));
+    last = output;
+  }
+  return ModelOf(graph + BytesField(12, BytesField(1, last)));
+}
+
+// Sizes that must be equal, the last pair first: each node adds two inputs.
+std::string EqualNames(std::uint32_t size) {
+  std::string graph = NamedInput("x0", "n0");
+  for (std::uint32_t i = 1; i < size; ++i) {
+    graph += NamedInput(fmt::format("x{}", i), fmt::format("n{}", i));
+  }
+  for (std::uint32_t i = size; i-- > 1;) {
+    graph += NodeOf("Add", {fmt::format("x{}", i - 1), fmt::format("x{}", i)},
+                    fmt::format("y{}", i));
+  }
+  return ModelOf(graph + BytesField(12, BytesField(1, "y1")));
+}
+
+// Shape arithmetic: each step reads the last size, doubles it by joining, adds
+// and multiplies names, and reshapes.
+std::string ShapeArithmetic(std::uint32_t size) {
+  std::string graph = NamedInput("a", "n") + NamedInput("b", "m");
+  graph += NodeOf("Shape", {"a"}, "n");
+  graph += NodeOf("Shape", {"b"}, "m");
+  std::string last = "n";
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const auto value = [&](std::string_view kind) {
+      return fmt::format("{}{}", kind, i);
+    };
+    graph += NodeOf("Add", {last, "m"}, value("s"));
+    graph += NodeOf("Mul", {value("s"), "n"}, value("p"));
+    graph += NodeOf("Div", {value("p"), "m"}, value("d"));
+    graph += NodeOf("ConstantOfShape", {value("d")}, value("c"));
+    graph += NodeOf("Relu", {value("c")}, value("r"));
+    graph += NodeOf("Shape", {value("r")}, value("q"));
+    last = value("q");
+  }
+  return ModelOf(graph + BytesField(12, BytesField(1, last)));
+}
+
 std::vector<std::string> AllModules(std::uint32_t size, std::uint32_t first,
                                     std::string_view after = "") {
   std::vector<std::string> modules;
@@ -396,6 +475,30 @@ const std::vector<Dimension>& Dimensions() {
          return std::vector<std::string>{
              "show", folder.Write("m.onnx", ModuleChain(10)), "--shape",
              fmt::format("s=1..{}", size)};
+       }},
+      {"terms of a formula",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return std::vector<std::string>{
+             "show", folder.Write("m.onnx", SumOfNames(size)), "--by", "memory",
+             "--json"};
+       }},
+      {"equal names",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return std::vector<std::string>{
+             "show", folder.Write("m.onnx", EqualNames(size)), "--by", "flops"};
+       }},
+      {"shape arithmetic",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return std::vector<std::string>{
+             "show",    folder.Write("m.onnx", ShapeArithmetic(size)),
+             "--by",    "flops",
+             "--shape", "n=1..4096",
+             "--json"};
+       }},
+      {"formulas in a report",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return std::vector<std::string>{
+             "report", folder.Write("m.onnx", SumOfNames(size)), "-o", "-"};
        }},
   };
   return dimensions;

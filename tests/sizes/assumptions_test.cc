@@ -72,7 +72,53 @@ TEST(AssumptionsTest, AShapeThatFitsNothingIsRefused) {
               HasSubstr("1 dimension given, but the input has 3"));
   EXPECT_THAT(refusal({"x", {1, 2, 4}}),
               HasSubstr("dimension 2 is 3 in the model, not 4"));
-  EXPECT_THAT(refusal({"sequence", {1, 2}}), HasSubstr("no such dimension"));
+  EXPECT_THAT(refusal({"sequence", {1, 2}}),
+              HasSubstr("a dimension has one size, not 2"));
+  EXPECT_THAT(refusal({"sequence", {}}),
+              HasSubstr("a dimension has one size, not 0"));
+}
+
+TEST(AssumptionsTest, OneDimensionCannotHaveTwoSizes) {
+  Maker maker;
+  maker.Input("x", "batch 3").Node("Relu", {"x"}, {"y"});
+  EXPECT_EQ(Assumed(maker, {{"batch", {2}}, {"batch", {2}}}), "batch=2");
+  EXPECT_THROW(Assumed(maker, {{"batch", {2}}, {"batch", {3}}}), Error);
+  EXPECT_THROW(Assumed(maker, {{"batch", {2}}, {"x", {4, 3}}}), Error);
+}
+
+TEST(AssumptionsTest, OnlyDimensionsOfInputsAreListed) {
+  Maker maker;
+  maker.Input("x", "batch 3").Node("Opaque", {"x"}, {"y"});
+  maker.Info("y", "unk__17 3");
+  try {
+    Assumed(maker, {{"z", {1}}});
+    FAIL() << "z is unknown";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("its dimensions: batch\n"));
+  }
+}
+
+TEST(AssumptionsTest, AnInputOfTheNameOfADimensionTakesAWholeShape) {
+  Maker both;
+  both.Input("n", "n m").Node("Relu", {"n"}, {"y"});
+  EXPECT_EQ(Assumed(both, {{"n", {5}}}), "n=5 and assumed m=128");
+  EXPECT_EQ(Assumed(both, {{"n", {5, 6}}}), "n=5, m=6");
+}
+
+TEST(AssumptionsTest, SizesThatMustBeEqualAreFoundInAnyOrder) {
+  Maker maker;
+  maker.Input("x0", "n0");
+  for (int i = 1; i < 20; ++i) {
+    maker.Input("x" + std::to_string(i), "n" + std::to_string(i));
+  }
+  for (int i = 19; i > 0; --i) {
+    maker.Node("Add", {"x" + std::to_string(i - 1), "x" + std::to_string(i)},
+               {"y" + std::to_string(i)});
+  }
+  const std::string text = Assumed(maker, {{"n7", {5}}});
+  EXPECT_THAT(text, HasSubstr("n0=5"));
+  EXPECT_THAT(text, HasSubstr("n19=5"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("128")));
 }
 
 TEST(AssumptionsTest, WhatDependsOnDataHasNoNumberUntilGiven) {

@@ -41,6 +41,33 @@ TEST(BadInputTest, AShapeThatIsMadeOfItselfIsUnknown) {
   EXPECT_EQ(costs.run.steps().size(), 3u);
 }
 
+TEST(BadInputTest, SizesInACircleOfThreeAreUnknown) {
+  Maker maker;
+  maker.Input("x", "batch 4");
+  maker.Node("Shape", {"c"}, {"s"});
+  maker.Node("Add", {"s", "s"}, {"t"});
+  maker.Node("ConstantOfShape", {"t"}, {"c"});
+  maker.Node("Expand", {"x", "t"}, {"y"});
+  const Costs costs(maker);
+  EXPECT_EQ(costs.run.steps().size(), 4u);
+  EXPECT_FALSE(costs.Flops().IsOver());
+}
+
+TEST(BadInputTest, APowerOfANameIsExactOrOver) {
+  Maker maker;
+  maker.Input("x", "n n").Node("MatMul", {"x", "x"}, {"y"});
+  const Known known(maker);
+  const auto flops = [&](std::int64_t n) {
+    const sizes::Assumptions assumed(
+        known.model, known.shapes, std::vector<sizes::GivenShape>{{"n", {n}}});
+    return assumed.numbers()(known.shapes.Flops(NodeId{0}));
+  };
+  EXPECT_TRUE(flops(1 << 20).Is(std::int64_t{1} << 61)) << "2·n³";
+  EXPECT_TRUE(flops((1 << 20) + 1).Is(2305849606289752066));
+  EXPECT_TRUE(flops(1 << 21).IsOver());
+  EXPECT_TRUE(flops(std::int64_t{1} << 62).IsOver());
+}
+
 TEST(BadInputTest, ProductsOfLargeSizesAreOver) {
   Maker maker;
   maker.Input("x", "4611686018427387904 4611686018427387904");

@@ -257,6 +257,34 @@ TEST(ShapesTest, EinsumsMayLeaveOutTheirResult) {
   EXPECT_EQ(known.Flops(0), "2·batch·i·j·k");
 }
 
+TEST(ShapesTest, EinsumsOfOneKeepIt) {
+  Maker maker;
+  maker.Input("a", "s s batch 1").Node("Einsum", {"a"}, {"y"});
+  maker.TextAttribute("equation", "ijbn->bnij");
+  const Known known(maker);
+  EXPECT_EQ(known.ShapeOf("y"), "[batch, 1, s, s]");
+}
+
+TEST(ShapesTest, AnInverseOfHalfTheFrequenciesHasTheWholeLength) {
+  Maker maker;
+  maker.Input("x", "batch bins 2").Scalar("one", 1).Scalar("length", 16);
+  for (const char* const length : {"", "length"}) {
+    maker.Node("DFT", {"x", length, "one"}, {std::string("y") + length})
+        .Attribute("inverse", 1)
+        .Attribute("onesided", 1);
+  }
+  const Known known(maker);
+  EXPECT_EQ(known.ShapeOf("y"), "[batch, 2·bins - 2, 1]");
+  EXPECT_EQ(known.ShapeOf("ylength"), "[batch, 16, 1]");
+}
+
+TEST(ShapesTest, AZeroPastTheInputsRankIsWhatTheOthersLeave) {
+  Maker maker;
+  maker.Input("x", "batch 1 4").Ints("shape", {0, 1, 2, 0});
+  maker.Node("Reshape", {"x", "shape"}, {"y"});
+  EXPECT_EQ(Known(maker).ShapeOf("y"), "[batch, 1, 2, 2]");
+}
+
 // ---------------------------------------------------------------- bodies
 
 TEST(ShapesTest, AConditionThatIsKnownChoosesItsBranch) {
@@ -350,6 +378,24 @@ TEST(ShapesTest, AScanRunsOverAnAxis) {
   const Known known(maker);
   EXPECT_EQ(known.ShapeOf("last"), "[batch, 4]");
   EXPECT_EQ(known.ShapeOf("all"), "[steps, batch, 4]");
+  EXPECT_EQ(known.Flops(1), "4·batch·steps");
+}
+
+TEST(ShapesTest, AScanOfOpset8HasLengthsAndABatch) {
+  Maker maker;
+  maker.Input("state", "batch 4").Input("x", "batch steps 4");
+  maker.Node("Scan", {"", "state", "x"}, {"last", "all"})
+      .Attribute("num_scan_inputs", 1);
+  schema::GraphProto& body = maker.Body("body");
+  body.add_input()->set_name("s");
+  body.add_input()->set_name("e");
+  AddNode(body, "Add", "", {"s", "e"}, {"t"});
+  AddNode(body, "Identity", "", {"t"}, {"u"});
+  body.add_output()->set_name("t");
+  body.add_output()->set_name("u");
+  const Known known(maker);
+  EXPECT_EQ(known.ShapeOf("last"), "[batch, 4]");
+  EXPECT_EQ(known.ShapeOf("all"), "[batch, steps, 4]");
   EXPECT_EQ(known.Flops(1), "4·batch·steps");
 }
 

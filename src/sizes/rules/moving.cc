@@ -94,9 +94,13 @@ Facts Reshape(const NodeView& node) {
   const bool keeps = node.attributes().Int("allowzero", 0) == 0;
   std::vector<std::size_t> open;  // what the others leave
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i].Is(0) && keeps) {
-      shape[i] = data != nullptr && i < data->size() ? (*data)[i] : kUnknownDim;
-    } else if (!shape[i].known() || shape[i].Is(-1)) {
+    const bool copies = shape[i].Is(0) && keeps;
+    // A zero where the input has no dimension: a number that was removed with
+    // the weights.
+    const bool lost = copies && data != nullptr && i >= data->size();
+    if (copies && !lost) {
+      shape[i] = data != nullptr ? (*data)[i] : kUnknownDim;
+    } else if (!shape[i].known() || shape[i].Is(-1) || lost) {
       shape[i] = kUnknownDim;
       open.push_back(i);
     }

@@ -34,10 +34,14 @@ Facts Fourier(const NodeView& node) {
   const auto axis = Axis(place, data->size());
   if (!axis) return {};
   Shape shape = *data;
-  Dim length = shape[*axis];
-  if (node.Has(1)) length = node.InputSize(1);
   const bool inverse = node.attributes().Int("inverse", 0) != 0;
   const bool onesided = node.attributes().Int("onesided", 0) != 0;
+  Dim length = shape[*axis];
+  if (node.Has(1)) {
+    length = node.InputSize(1);
+  } else if (inverse && onesided) {
+    length = node.formulas().Times(node.formulas().Minus(length, 1), 2);
+  }
   shape[*axis] = inverse ? length : Frequencies(node, length, 0);
   shape.back() = inverse && onesided ? 1 : 2;
   return Gives(std::move(shape));
