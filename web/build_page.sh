@@ -39,5 +39,6 @@ emcmake cmake -S "$web/.." -B "$build/build" -G Ninja -DCMAKE_BUILD_TYPE=Release
     -Dfmt_DIR="$build/packages" -DCLI11_DIR="$build/packages" -Dnlohmann_json_DIR="$build/packages" >"$build/configure.log"
 cmake --build "$build/build" --target onnx-tag-page
 cp "$build/build/onnx-tag-page.js" "$build/build/onnx-tag-page.wasm" "$out/"
+cp "$web/../tests/models/bert_tiny/model.onnx" "$out/example.onnx"
 "$web/build.sh" >/dev/null
 node "$web/build.mjs" --page "$out"

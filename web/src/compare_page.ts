@@ -19,6 +19,44 @@ interface Row {
   children: Row[];
   parent: Row | null;
   open: boolean;
+  like: number; // rows with the same number changed alike
+}
+
+/** Layers that changed alike: neighbours whose names are numbers. One row stands for all. */
+export interface Folded {
+  row: Row;
+  rows: Row[];
+}
+
+/** Gives equal rows, what is below them included, equal numbers. */
+export function numberAlike(root: Row, a: Model, b: Model): void {
+  const numbers = new Map<string, number>();
+  const order = [root];
+  for (let i = 0; i < order.length; i++) order.push(...order[i]!.children);
+  for (const row of order.reverse()) {
+    const key = JSON.stringify([
+      changeWords(row.change),
+      row.a === NONE ? null : [a.className(row.a), a.ownNodes[row.a]!.length],
+      row.b === NONE ? null : [b.className(row.b), b.ownNodes[row.b]!.length],
+      row.children.map((child) => [/^\d+$/.test(child.name) ? "" : child.name, child.like]),
+    ]);
+    let number = numbers.get(key);
+    if (number === undefined) numbers.set(key, (number = numbers.size));
+    row.like = number;
+  }
+}
+
+export function fold(rows: Row[], folding: boolean): Folded[] {
+  const folded: Folded[] = [];
+  for (const row of rows) {
+    const last = folded.at(-1);
+    if (folding && last !== undefined && last.row.like === row.like && /^\d+$/.test(row.name) && /^\d+$/.test(last.row.name)) {
+      last.rows.push(row);
+    } else {
+      folded.push({ row, rows: [row] });
+    }
+  }
+  return folded;
 }
 
 /** What changed in a module, in words. */
@@ -57,6 +95,7 @@ export function mergeTrees(a: Model, b: Model, changes: Map<string, ModuleChange
         children: [],
         parent,
         open: false,
+        like: 0,
       };
       rows.set(path, row);
       parent?.children.push(row);
@@ -86,6 +125,8 @@ export class ComparePage {
   private rows: Row[] = [];
   private selected: Row;
   private all: boolean;
+  private folding: boolean;
+  private groups = new Map<Row, Row[]>(); // rows that stand for several
 
   constructor(root: HTMLElement, report: ReportData) {
     this.a = new Model(report.models[0]!, report.words);
@@ -95,12 +136,14 @@ export class ComparePage {
       difference.modules.map((change) => [change.path === null ? "[untagged]" : visible(change.path), change]),
     );
     this.root = mergeTrees(this.a, this.b, changes);
+    numberAlike(this.root, this.a, this.b);
     this.sizes = {
       a: (["nodes", "parameters"] as const).map((name) => measure(this.a, name)),
       b: (["nodes", "parameters"] as const).map((name) => measure(this.b, name)),
     };
     const words = new URLSearchParams(location.hash.replace(/^#/, ""));
     this.all = words.get("show") === "all" || this.root.changesBelow === 0;
+    this.folding = words.get("fold") !== "no";
     this.selected = this.root;
     this.openFirst();
     this.body = h("div", {
@@ -114,6 +157,8 @@ export class ComparePage {
     this.list = new VirtualRows(this.body, ROW, (place) => this.row(this.rows[place]!));
     const box = h("input", { type: "checkbox", id: "all", change: () => this.showAll(box.checked) });
     box.checked = this.all;
+    const foldBox = h("input", { type: "checkbox", id: "fold", change: () => ((this.folding = foldBox.checked), this.collect()) });
+    foldBox.checked = this.folding;
     const sum = (count: number, word: string, kind: string): HTMLElement | null =>
       count === 0 ? null : h("span", { class: "change " + kind }, `${grouped(count)} ${word}`);
     replace(
@@ -137,13 +182,19 @@ export class ComparePage {
           sum(difference.roles, "with another role", "moved"),
           this.root.changesBelow === 0 ? h("span", {}, "No difference") : null,
         ),
-        h("div", { class: "find" }, h("label", { class: "check" }, box, " Show modules that did not change")),
+        h(
+          "div",
+          { class: "find" },
+          h("label", { class: "check" }, box, " Show modules that did not change"),
+          h("label", { class: "check" }, foldBox, " Fold layers that changed alike"),
+        ),
         h("div", { class: "end" }, themeButton(() => {}), h("span", { class: "faint" }, `${report.tool.name} ${report.tool.version}`)),
       ),
       h("main", { class: "compare" }, h("section", { class: "middle", "aria-label": "Comparison" }, this.body), this.details),
     );
     const wanted = words.get("module");
     if (wanted !== null) this.openPath(wanted);
+    if (this.selected !== this.root) this.unfoldTo(this.selected);
     this.collect();
   }
 
@@ -191,6 +242,15 @@ export class ComparePage {
     for (let at = found.parent; at !== null; at = at.parent) at.open = true;
   }
 
+  /** A row that stands in a fold is seen only without it. */
+  private unfoldTo(row: Row): void {
+    for (let at: Row | null = row; at?.parent; at = at.parent) {
+      const here: Row = at;
+      if (fold(at.parent.children, true).every(({ row: first }) => first !== here)) this.folding = false;
+    }
+    (document.getElementById("fold") as HTMLInputElement).checked = this.folding;
+  }
+
   private showAll(all: boolean): void {
     this.all = all;
     this.collect();
@@ -198,12 +258,17 @@ export class ComparePage {
 
   private collect(): void {
     this.rows = [];
+    this.groups.clear();
     const stack = [this.root];
     while (stack.length > 0) {
       const row = stack.pop()!;
-      if (!this.all && row.changesBelow === 0 && row !== this.root) continue;
       this.rows.push(row);
-      if (row.open) for (let i = row.children.length - 1; i >= 0; i--) stack.push(row.children[i]!);
+      if (!row.open) continue;
+      const shown = row.children.filter((child) => this.all || child.changesBelow > 0);
+      for (const group of fold(shown, this.folding).reverse()) {
+        stack.push(group.row);
+        if (group.rows.length > 1) this.groups.set(group.row, group.rows);
+      }
     }
     this.list.setCount(this.rows.length);
     this.select(this.rows.includes(this.selected) ? this.selected : this.root);
@@ -214,6 +279,7 @@ export class ComparePage {
     const words = new URLSearchParams();
     if (row !== this.root) words.set("module", row.path);
     if (this.all && this.root.changesBelow > 0) words.set("show", "all");
+    if (!this.folding) words.set("fold", "no");
     history.replaceState(null, "", "#" + words.toString());
     this.list.draw();
     this.list.show(this.rows.indexOf(row));
@@ -222,6 +288,7 @@ export class ComparePage {
   }
 
   private row(row: Row): HTMLElement {
+    const group = this.groups.get(row);
     const [nodesA, parametersA] = this.sizes.a;
     const [nodesB, parametersB] = this.sizes.b;
     const number = (value: number | null): HTMLElement =>
@@ -240,7 +307,8 @@ export class ComparePage {
         "aria-hidden": "true",
         click: () => this.toggle(row),
       }),
-      h("span", { class: "word" }, row.name),
+      h("span", { class: "word" }, group === undefined ? row.name : `${row.name}–${group.at(-1)!.name}`),
+      group === undefined ? null : h("span", { class: "times", title: "each of them" }, `× ${group.length}`),
     );
     name.style.paddingInlineStart = 6 + 14 * row.depth + "px";
     const what = h("div", { class: "cell d-what", role: "gridcell" });

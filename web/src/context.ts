@@ -4,6 +4,7 @@ import { Palette } from "./colours";
 import { levelCounts, measure, partition, type Measure, type MeasureName } from "./measures";
 import { Model } from "./model";
 import { Search, type Hits } from "./search";
+import { readSizes } from "./sizes";
 import type { ColourName, View } from "./state";
 
 /** What only the program itself can answer: the page has it, a report does not. Both reject with the program's reason. */
@@ -42,6 +43,14 @@ export class Context {
   }
   measure(name: MeasureName = this.view.by): Measure {
     return this.computed(name).measure;
+  }
+  /** Sizes by the address's words: FLOPs are counted again. */
+  setSizes(text: string): void {
+    const { sizes } = this.model;
+    if (sizes === null) return;
+    sizes.set(readSizes(sizes, text));
+    this.model.recount();
+    this.measures.delete("flops");
   }
   start(): Float64Array {
     return this.computed(this.view.by).start;

@@ -21,6 +21,20 @@ export interface ProfileMeasure {
   parts: number; // a number was multiplied by this
 }
 
+/** A polynomial: each term is its coefficient, then dimensions and their powers. */
+export type Terms = number[][];
+
+/** A symbol of formulas. */
+export interface Dimension {
+  name: string;
+  kind: "dimension" | "data" | "floor" | "max" | "min" | "sum" | "product" | "scaled";
+  number: number | null; // that FLOPs are for; null: it depends on data
+  equal: Terms | null; // what its number comes from
+  // What it is made of, for kinds after "data". The b of "scaled" has the bits of a float32.
+  a: Terms | null;
+  b: Terms | null;
+}
+
 export interface ModelData {
   file: string;
   bytes: number | null;
@@ -72,8 +86,11 @@ export interface ModelData {
   code: string[];
   claims: { node: number[]; module: number[]; confidence: number[]; source: number[]; reason: number[] };
   origins: { node: number[]; module: number[] };
-  /** Numbers of operations that nodes have, each once. */
+  /** Numbers of operations that nodes have, each once; -1: unknown. */
   flops: number[];
+  /** Their formulas; null: just the number. The whole is null if no number has one. */
+  flops_formulas: (Terms | null)[] | null;
+  dimensions: Dimension[];
   values: { name: number[]; type: number[] }; // name: delta
   types: string[];
   weights: { value: number[]; module: number[]; size: number[] }; // value: delta

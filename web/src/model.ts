@@ -1,6 +1,7 @@
 // A model of the page: the columns of the data, decoded once, and what is computed from them.
 
 import type { IdLists, ModelData, StringTable, Words } from "./format";
+import { Sizes } from "./sizes";
 
 /** What `visible` replaces, and some characters that it leaves; most texts have none. */
 const HIDDEN = /[^\u0020-\u007e\u00a1-\u00ac]/;
@@ -114,7 +115,8 @@ export class Model {
   readonly reason: Int32Array;
   readonly inputs: Lists;
   readonly outputs: Lists;
-  readonly flops: Float64Array; // -1: unknown
+  readonly flops: Float64Array; // for the present sizes; -1: unknown
+  readonly sizes: Sizes | null; // null: no FLOPs depend on them
   readonly ownNodes: number[][]; // by module
   // Values.
   readonly valueName: Int32Array;
@@ -143,6 +145,7 @@ export class Model {
     this.source = Int32Array.from(nodes.verdict, (id) => data.verdicts.source[id]!);
     this.reason = Int32Array.from(nodes.verdict, (id) => data.verdicts.reason[id]!);
     this.flops = Float64Array.from(nodes.flops, (id) => (id < 0 ? NONE : data.flops[id]!));
+    this.sizes = data.flops_formulas === null ? null : new Sizes(data.dimensions, data.flops_formulas, data.flops);
     this.inputs = new Lists(nodes.inputs);
     this.outputs = new Lists(nodes.outputs);
     this.module = decodeDeltas(nodes.module);
@@ -226,6 +229,12 @@ export class Model {
       });
     });
     data.origins.node.forEach((node, i) => push(this.originsOf, node, data.origins.module[i]!));
+  }
+
+  /** Counts FLOPs again, after `sizes` has changed. */
+  recount(): void {
+    const counts = this.sizes!.counts();
+    this.data.nodes.flops.forEach((id, n) => (this.flops[n] = id < 0 ? NONE : counts[id]!));
   }
 
   private orderModules(): void {

@@ -11,18 +11,22 @@ import { atLeast, availableMeasures, compact, grouped, measureLabel, measureText
 import { Model, NONE, UNTAGGED, visible } from "./model";
 import { PanelView } from "./panel_view";
 import { FIELD_LABELS, FIELDS } from "./search";
+import { SizesView } from "./sizes_view";
 import { COLOURS, readAddress, START, TABS, writeAddress, type TabName, type View } from "./state";
 import { TableView } from "./table_view";
 import { themeButton } from "./theme";
 import { TreeView } from "./tree_view";
 
-const TAB_LABELS: Record<TabName, string> = { nodes: "Nodes", flow: "Data flow", code: "Code", doubts: "Doubts" };
+const TAB_LABELS: Record<TabName, string> = { nodes: "Nodes", flow: "Data flow", sizes: "Sizes", code: "Code", doubts: "Doubts" };
 
 export class ModelPage {
   private readonly context: Context;
   private readonly parts: Part[];
   private readonly found = h("div", { class: "found", "aria-live": "polite" });
   private readonly legend = h("div", { class: "legend" });
+  private readonly facts = h("div", { class: "sums" });
+  private readonly about = h("p", { class: "faint" });
+  private readonly sizesFor = h("p", { class: "sizes-for" });
   private readonly tabs: Record<TabName, { button: HTMLButtonElement; panel: HTMLElement }>;
   private readonly searchBox: HTMLInputElement;
   private readonly measureBox: HTMLSelectElement;
@@ -42,14 +46,16 @@ export class ModelPage {
     this.context = new Context(model, available, { ...view, find: view.find }, (change, replacing) =>
       this.go(change, replacing ?? false),
     );
+    if (view.sizes !== "") this.context.setSizes(view.sizes);
     const tree = new TreeView(this.context);
     const icicle = new IcicleView(this.context);
     const table = new TableView(this.context);
     const flow = new FlowView(this.context);
+    const sizes = new SizesView(this.context);
     const code = new CodeView(this.context);
     this.doubts = new DoubtsView(this.context);
     const panel = new PanelView(this.context, engine);
-    this.parts = [tree, icicle, table, flow, code, this.doubts, panel];
+    this.parts = [tree, icicle, table, flow, sizes, code, this.doubts, panel];
 
     this.searchBox = h("input", {
       type: "search",
@@ -76,6 +82,7 @@ export class ModelPage {
     this.tabs = {
       nodes: this.tab("nodes", table.element),
       flow: this.tab("flow", flow.element),
+      sizes: this.tab("sizes", sizes.element),
       code: this.tab("code", code.element),
       doubts: this.tab("doubts", this.doubts.element),
     };
@@ -144,7 +151,8 @@ export class ModelPage {
     };
   }
 
-  private header(report: ReportData, recolour: () => void): HTMLElement {
+  /** What is known of the file, and its sums: some change with the sizes. */
+  private drawAbout(): void {
     const { model, available, levels } = this.context;
     const { data } = model;
     const tagged = model.nodeCount - levels[UNTAGGED]!;
@@ -165,10 +173,27 @@ export class ModelPage {
       data.dialect === null ? null : "dialect " + data.dialect,
       data.strategy,
       data.tags_from,
-      data.sizes_for === null ? null
-        : `FLOPs for ${data.sizes_for}${data.flops_formula === null ? "" : `: ${data.flops_formula}`}`,
-      data.profile === null ? null : `${data.measure?.name ?? "times"} from ${data.profile}`,
     ].filter((word): word is string => word !== null && word !== "");
+    replace(this.facts, ...facts);
+    this.about.textContent = rest.map(visible).join(" · ");
+    this.about.title = this.about.textContent;
+    this.sizesFor.textContent = visible(this.sizesText());
+    this.sizesFor.title = visible(data.flops_formula ?? "");
+    this.sizesFor.hidden = this.sizesFor.textContent === "";
+  }
+
+  /** The sizes that FLOPs are for; nothing where all are numbers. */
+  private sizesText(): string {
+    const { model, view } = this.context;
+    const { sizes, data } = model;
+    if (sizes === null || view.sizes === "") return data.sizes_for === null ? "" : "FLOPs for " + data.sizes_for;
+    const words = sizes.free().filter((i) => sizes.value(i) !== null).map((i) => `${sizes.dimensions[i]!.name}=${sizes.value(i)}`);
+    return "FLOPs for " + words.join(", ");
+  }
+
+  private header(report: ReportData, recolour: () => void): HTMLElement {
+    const { data } = this.context.model;
+    this.drawAbout();
     return h(
       "header",
       {},
@@ -176,10 +201,14 @@ export class ModelPage {
         "div",
         { class: "title" },
         h("h1", {}, visible(data.file)),
-        h("p", { class: "faint" }, rest.map(visible).join(" · ")),
+        data.profile === null
+          ? null
+          : h("p", { class: "profile", title: data.profile }, visible(`${data.measure?.name ?? "Times"} from ${data.profile}`)),
+        this.sizesFor,
+        this.about,
         ...data.notes.map((note) => h("p", { class: "note" }, visible(note))),
       ),
-      h("div", { class: "sums" }, ...facts),
+      this.facts,
       h(
         "div",
         { class: "find" },
@@ -213,6 +242,11 @@ export class ModelPage {
     const changed = new Set<keyof View | "hits">();
     for (const key of Object.keys(START) as (keyof View)[]) if (before[key] !== view[key]) changed.add(key);
     this.context.view = view;
+    if (changed.has("sizes")) {
+      this.context.setSizes(view.sizes);
+      this.drawAbout();
+      changed.add("by"); // the numbers of all parts
+    }
     if (changed.has("find")) {
       this.search(view.find);
       changed.add("hits");

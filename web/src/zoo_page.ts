@@ -96,7 +96,7 @@ export class ZooPage {
         h("div", { class: "find" }, this.box, this.count),
         h("div", { class: "end" }, themeButton(() => {}), h("span", { class: "faint" }, `${report.tool.name} ${report.tool.version}`)),
       ),
-      h("main", { class: "zoo-main" }, this.body),
+      h("main", { class: "zoo-main" }, this.body, this.legend()),
     );
     addEventListener("keydown", (event) => {
       if (event.key === "/" && event.target !== this.box) {
@@ -107,6 +107,16 @@ export class ZooPage {
     this.collect();
   }
 
+  /** What the colours of the strips mean. */
+  private legend(): HTMLElement {
+    const names = [...this.report.words.confidence].reverse();
+    return h("div", { class: "legend" }, "How sure the tags are:", ...[...names, "untagged"].map((name) => {
+      const dot = h("i", { class: "dot" });
+      dot.style.background = `var(--level-${name})`;
+      return h("span", {}, dot, name);
+    }));
+  }
+
   private name(row: ZooRow): Node {
     if (row.page === null) return h("span", { class: "lost" }, visible(row.file));
     const address = "./" + row.page.split("/").map(encodeURIComponent).join("/");
@@ -114,7 +124,6 @@ export class ZooPage {
   }
 
   private levels(row: ZooRow): Node {
-    if (row.error !== null) return h("span", { class: "lost" }, visible(row.error));
     const strip = h("span", { class: "strip" });
     const names = this.report.words.confidence;
     const tagged = row.by_confidence.reduce((a, b) => a + b, 0);
@@ -184,6 +193,16 @@ export class ZooPage {
 
   private row(place: number): HTMLElement {
     const row = this.rows[place]!;
+    if (row.error !== null) {
+      // Nothing else is known: the reason has the width of all other columns.
+      const error = visible(row.error);
+      return h(
+        "div",
+        { class: "zoo-row", role: "row", "aria-rowindex": place + 2 },
+        h("div", { role: "gridcell", class: "cell z-file" }, this.name(row)),
+        h("div", { role: "gridcell", class: "cell z-error lost", "aria-colspan": this.columns.length - 1, title: error }, error),
+      );
+    }
     return h(
       "div",
       { class: "zoo-row", role: "row", "aria-rowindex": place + 2 },

@@ -94,6 +94,44 @@ try {
     await noSeriousFault(page);
   });
 
+  await check("a BERT: FLOPs follow the sliders, as the program counts them", async () => {
+    const counted = (sequence) => JSON.parse(execFileSync(binary, ["show", bert, "--json", "--shape", `sequence=${sequence}`])).flops;
+    const shown = (page) => page.locator(".sums .fact", { hasText: "FLOPs" }).locator("b").innerText();
+    const short = (number) => (number >= 1e9 ? (number / 1e9).toPrecision(3) + "\u00a0G" : (number / 1e6).toPrecision(3) + "\u00a0M");
+    const page = await openFile(bertPage, "tab=sizes");
+    assert.deepEqual(await page.locator(".slider label").allInnerTexts(), ["batch", "sequence"]);
+    assert.equal(await shown(page), short(counted(128)));
+    assert.ok((await page.locator(".plot polygon").count()) > 1);
+    const sequence = page.locator(".slider").nth(1);
+    await sequence.locator(".number").fill("512");
+    await sequence.locator(".number").press("Enter");
+    assert.equal(await shown(page), short(counted(512)));
+    assert.match(await page.locator("header .sizes-for").innerText(), /^FLOPs for batch=1, sequence=512$/);
+    // By keyboard: a slider moves by one.
+    await sequence.locator("input[type=range]").press("ArrowRight");
+    assert.equal(await shown(page), short(counted(513)));
+    await page.getByRole("button", { name: "plot" }).first().click();
+    assert.match(await page.locator(".picture h3").innerText(), /along batch$/);
+    const again = await openFile(bertPage, page.url().split("#")[1]);
+    assert.equal(await again.locator(".slider .number").nth(1).inputValue(), "513");
+    assert.equal(await shown(again), short(counted(513)));
+    // The table says what the program says along the same range.
+    const row = again.locator(".along-table tbody tr").last();
+    assert.match(await row.innerText(), /^64\s/);
+    await again.getByRole("button", { name: "as the program counted" }).click();
+    assert.equal(await shown(again), short(counted(128)));
+    const types = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).models[0].types);
+    assert.ok(types.some((type) => type.includes("batch×sequence")), "named dimensions are named");
+    assert.deepEqual(types.filter((type) => type.includes("?")), []);
+    await noSeriousFault(page);
+  });
+
+  await check("a model without named dimensions has no sliders", async () => {
+    const page = await openFile(report(write("plain", layered(1))), "tab=sizes");
+    assert.equal(await page.locator(".slider").count(), 0);
+    assert.match(await page.locator(".sizes .hint").innerText(), /All sizes are numbers/);
+  });
+
   await check("a BERT: by keyboard alone", async () => {
     const page = await openFile(bertPage);
     await page.keyboard.press("/");
@@ -207,6 +245,46 @@ try {
     assert.ok((await page.locator(".compare-row").count()) >= rows);
   });
 
+  await check("layers that changed alike are one row, and the other one stands out", async () => {
+    const a = write("twelve", layered(12));
+    const changed = layered(12);
+    const last = changed.nodes.length;
+    for (let i = 0; i < 12; i++) {
+      const input = changed.nodes.find((one) => one.name.startsWith(`/encoder/layer.${i}/`)).outputs[0];
+      changed.nodes.push({ op: i === 7 ? "Cast" : "Identity", name: `/encoder/layer.${i}/Extra`, inputs: [input], outputs: ["extra" + i] });
+    }
+    assert.equal(changed.nodes.length, last + 12);
+    const page = await openFile(report(a, write("twelve_b", changed)));
+    const rows = await page.locator(".compare-row:not(.head)").allInnerTexts();
+    // Layers 0 to 6, 8 to 10, and the last one, whose output is the model's.
+    assert.equal(rows.filter((text) => text.includes("+ Identity")).length, 3, rows.join("\n"));
+    assert.equal(rows.filter((text) => text.includes("+ Cast")).length, 1);
+    assert.ok(rows.some((text) => /0–6\s*× 7/.test(text)), rows.join("\n"));
+    await page.locator("#fold").uncheck();
+    const unfolded = await page.locator(".compare-row:not(.head)").allInnerTexts();
+    assert.equal(unfolded.filter((text) => text.includes("+ Identity")).length, 11);
+    assert.match(page.url(), /fold=no/);
+  });
+
+  await check("a low screen shows rows, a profile opens the page by time and names its file", async () => {
+    const times = join(folder, "a_rather_long_name_of_a_profile.tsv");
+    writeFileSync(times, "name\tms\n/encoder/layer.0/attention/self/MatMul\t1\n/encoder/layer.0/attention/self/MatMul_1\t2\n");
+    const made = report(bert, "--profile", times);
+    const page = await openFile(made);
+    await page.setViewportSize({ width: 800, height: 600 });
+    assert.equal(await page.locator("#by").inputValue(), "profile");
+    assert.match(await page.locator(".title .profile").innerText(), /from a_rather_long_name_of_a_profile\.tsv/);
+    assert.ok(!page.url().includes("by="));
+    const seen = await page.evaluate(() => {
+      const box = document.querySelector("#panel-nodes .scroller").getBoundingClientRect();
+      const head = document.querySelector("#panel-nodes .table-head").getBoundingClientRect().height;
+      const tree = document.querySelector(".tree").getBoundingClientRect().height;
+      return { rows: Math.floor((Math.min(box.bottom, innerHeight) - box.top - head) / 28), tree: Math.floor(tree / 26) };
+    });
+    console.log(`   800x600: ${seen.rows} rows of nodes, ${seen.tree} of modules`);
+    assert.ok(seen.rows >= 4 && seen.tree >= 8, JSON.stringify(seen));
+  });
+
   await check("a zoo sorts and filters", async () => {
     const zoo = join(folder, "zoo");
     mkdirSync(join(zoo, "sub"), { recursive: true });
@@ -224,6 +302,10 @@ try {
     assert.equal(code, 5, "one of the files could not be read");
     const page = await openFile(join(out, "index.html"));
     assert.equal(await page.locator(".rows .zoo-row").count(), 4);
+    // The reason is not cut, and the colours are explained.
+    assert.match(await page.locator(".z-error").innerText(), /not an ONNX model/);
+    assert.ok(await page.locator(".z-error").evaluate((cell) => cell.scrollHeight <= cell.clientHeight + 1 && cell.scrollWidth <= cell.clientWidth + 1));
+    assert.match(await page.locator(".legend").innerText(), /certain\s*high\s*medium\s*low\s*untagged/);
     await page.getByRole("button", { name: "Nodes" }).click();
     assert.match(await page.locator(".rows .zoo-row").first().innerText(), /three/);
     await page.locator("#find").fill("two");

@@ -1,6 +1,6 @@
 // Makes the data of a model for tests, as the program would write it.
 
-import type { IdLists, ModelData, ReportData, Words } from "../src/format";
+import type { Dimension, IdLists, ModelData, ReportData, Terms, Words } from "../src/format";
 
 export const WORDS: Words = {
   confidence: ["low", "medium", "high", "certain"],
@@ -30,6 +30,8 @@ export interface TestModel {
   classes?: Record<string, string>; // by module path
   nodes: TestNode[];
   weights?: Record<string, { module: string | null; elements: number; bytes: number }>;
+  formulas?: (Terms | null)[]; // of the numbers of FLOPs, in the order of first use
+  dimensions?: Dimension[];
 }
 
 class Table<T> {
@@ -182,6 +184,8 @@ export function makeModel(test: TestModel): ModelData {
     claims: { node: [], module: [], confidence: [], source: [], reason: [] },
     origins: { node: [], module: [] },
     flops: flops.items,
+    flops_formulas: test.formulas ?? null,
+    dimensions: test.dimensions ?? [],
     values: { name: valueNames, type: values.items.map(() => -1) },
     types: [],
     weights: {

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { findFlow } from "../src/flow";
+import type { Dimension, Terms } from "../src/format";
 import { atLeast, measure, partition, compact, percent, measureText } from "../src/measures";
 import { decodeDeltas, decodeRuns, decodeStrings, Model, visible } from "../src/model";
 import { narrow } from "../src/model_page";
 import { changeWords, mergeTrees } from "../src/compare_page";
 import { parseQuery, Search } from "../src/search";
+import { readSizes, samples, Sizes, writeSizes } from "../src/sizes";
 import { readAddress, START, writeAddress } from "../src/state";
 import { embed, frontCode, makeModel, WORDS, type TestModel } from "./make_model";
 import { transformer } from "./synthetic";
@@ -163,3 +165,55 @@ test("numbers are short", () => {
   assert.equal(percent(1, 3), "33.3\u00a0%");
   assert.equal(percent(0, 0), "\u2013");
 });
+
+test("FLOPs follow the sizes of dimensions, those that come from others included", () => {
+  const of = (name: string, kind: Dimension["kind"], rest: Partial<Dimension> = {}): Dimension => ({
+    name, kind, number: null, equal: null, a: null, b: null, ...rest,
+  });
+  const made = sizedModel([
+    of("batch", "dimension", { number: 1 }),
+    of("sequence", "dimension", { number: 128 }),
+    of("total", "dimension", { number: 128, equal: [[1, 3, 1], [1, 1, 1]] }),
+    of("past", "dimension", { number: 0 }),
+    of("ceil(sequence/16)", "floor", { number: 8, a: [[1, 1, 1], [15]], b: [[16]] }),
+    of("nonzero_1", "data"),
+    of("floor(0.5·sequence)", "scaled", { number: 64, a: [[1, 1, 1]], b: [[0x3f000000]] }),
+  ], [[[2, 0, 1, 1, 2], [5]], [[1, 2, 1]], [[10, 4, 1]], [[3, 5, 1]], null, [[1, 6, 1]]]);
+  const sizes = made.sizes!;
+  const counted = (): number[] => [...made.flops];
+  assert.deepEqual(sizes.free().map((i) => sizes.dimensions[i]!.name), ["batch", "sequence", "past", "nonzero_1"]);
+  made.recount();
+  assert.deepEqual(counted(), [2 * 128 * 128 + 5, 128, 80, -1, 7, 64]);
+  sizes.set(readSizes(sizes, "batch=3,sequence=33,past=4,nonzero_1=2,unknown=7,total=9"));
+  made.recount();
+  assert.deepEqual(counted(), [2 * 3 * 33 * 33 + 5, 37, 30, 6, 7, 16]);
+  sizes.set(new Map());
+  made.recount();
+  assert.deepEqual(counted(), [2 * 128 * 128 + 5, 128, 80, -1, 7, 64]);
+});
+
+test("sizes in the address come back, and nonsense in it is left out", () => {
+  const sizes = new Sizes([{ name: "a,b=c", kind: "dimension", number: 4, equal: null, a: null, b: null }], [[[1, 0, 1]]], [4]);
+  const given = new Map([[0, 12]]);
+  assert.deepEqual(readSizes(sizes, writeSizes(sizes, given)), given);
+  for (const text of ["", "a=1", "a%2Cb%3Dc=0", "a%2Cb%3Dc=-1", "a%2Cb%3Dc=1.5", "=", "%", "a%2Cb%3Dc=1e30"]) {
+    assert.equal(readSizes(sizes, text).size, 0, text);
+  }
+});
+
+test("a dimension that follows from itself stays unknown", () => {
+  const loop: Dimension = { name: "d", kind: "floor", number: null, equal: null, a: [[1, 0, 1]], b: [[2]] };
+  assert.deepEqual([...new Sizes([loop], [[[1, 0, 1]]], [-1]).counts()], [-1]);
+});
+
+test("samples reach from 1 to the end, each number once", () => {
+  assert.deepEqual(samples(4, 96), [1, 2, 3, 4]);
+  assert.equal(samples(4096, 96).length, 97);
+  assert.equal(samples(4096, 96).at(-1), 4096);
+  assert.deepEqual(samples(1, 96), [1]);
+});
+
+function sizedModel(dimensions: Dimension[], formulas: (Terms | null)[]): Model {
+  const nodes = formulas.map((_, i) => ({ op: "MatMul", module: "a", inputs: ["x"], outputs: ["y" + i], flops: i === 4 ? 7 : 1000 + i }));
+  return new Model(makeModel({ nodes, formulas, dimensions }), WORDS);
+}

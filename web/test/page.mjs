@@ -71,6 +71,14 @@ try {
     await noSeriousFault(page);
   });
 
+  await check("an example is offered to who has no file", async () => {
+    const page = await welcome();
+    page.allowed.push("/example.onnx");
+    await page.locator("#example").click();
+    await drawn(page);
+    assert.match(await page.locator(".sums").innerText(), /236\s+nodes/);
+  });
+
   await check("what is no model is refused", async () => {
     const page = await welcome();
     await page.locator("#file").setInputFiles({ name: "x.onnx", mimeType: "", buffer: Buffer.from("not a model") });

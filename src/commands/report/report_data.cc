@@ -251,9 +251,7 @@ class ModelJson {
       // Names of outputs first: they share most with the node's.
       AddValues(node, false, output_counts, outputs);
       AddValues(node, true, input_counts, inputs);
-      const sizes::Dim count =
-          reported_.sizes ? reported_.sizes->flops[node] : sizes::kUnknownDim;
-      flops.push_back(count.IsNumber() ? flops_.IdOf({count.number()}) : -1);
+      flops.push_back(FlopsOf(node));
       lines.push_back(LineOf(node));
     }
     json_.Key("nodes").BeginObject();
@@ -279,6 +277,16 @@ class ModelJson {
       json_.Null();
     }
     json_.EndObject();
+  }
+
+  // -1: unknown; a count that depends on data gets a row without a number.
+  std::int64_t FlopsOf(NodeId node) {
+    if (!reported_.sizes) return -1;
+    const sizes::Dim count = reported_.sizes->flops[node];
+    const sizes::Dim formula = reported_.shapes->Flops(node);
+    if (!count.IsNumber() && !formula.IsFormula()) return -1;
+    return flops_.IdOf(
+        {count.IsNumber() ? count.number() : -1, formula.bits()});
   }
 
   std::int64_t LineOf(NodeId node) {
@@ -429,6 +437,109 @@ class ModelJson {
     json_.EndObject();
   }
 
+  // The formulas that are no numbers, and the symbols in them, those in
+  // definitions included.
+  void WriteFlops() {
+    json_.Key("flops").Numbers(flops_.Column(0));
+    std::vector<sizes::Dim> formulas;
+    bool any = false;
+    for (const std::int64_t bits : flops_.Column(1)) {
+      formulas.push_back(sizes::Dim::OfBits(bits));
+      any |= formulas.back().IsFormula();
+    }
+    if (!any) {
+      json_.Key("flops_formulas").Null();
+      json_.Key("dimensions").BeginArray().EndArray();
+      return;
+    }
+    const std::vector<std::int64_t> rows = RowsOfSymbols(formulas);
+    json_.Key("flops_formulas").BeginArray();
+    for (const sizes::Dim formula : formulas) {
+      if (formula.IsFormula()) {
+        WriteTerms(formula, rows);
+      } else {
+        json_.Null();
+      }
+    }
+    json_.EndArray();
+    json_.Key("dimensions").BeginArray();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i] >= 0) WriteDimension(MakeId<sizes::SymbolId>(i), rows);
+    }
+    json_.EndArray();
+  }
+
+  // By SymbolId: its row in `dimensions`; -1: not needed.
+  std::vector<std::int64_t> RowsOfSymbols(
+      std::vector<sizes::Dim> formulas) const {
+    const sizes::Formulas& all = reported_.shapes->formulas();
+    std::vector<std::int64_t> rows(all.symbol_count(), -1);
+    while (!formulas.empty()) {
+      const sizes::Dim formula = formulas.back();
+      formulas.pop_back();
+      if (!formula.IsFormula()) continue;
+      sizes::Term room;
+      for (const sizes::Term& term : all.Terms(formula, room)) {
+        for (const sizes::Factor& factor : all.Factors(term.monomial)) {
+          std::int64_t& row = rows[Index(factor.symbol)];
+          if (row >= 0) continue;
+          row = 0;
+          formulas.insert(formulas.end(),
+                          {all[factor.symbol].a, all[factor.symbol].b,
+                           reported_.symbols[Index(factor.symbol)].equal});
+        }
+      }
+    }
+    std::int64_t next = 0;
+    for (std::int64_t& row : rows) {
+      if (row == 0) row = next++;
+    }
+    return rows;
+  }
+
+  // Each term: its coefficient, then symbols and their powers.
+  void WriteTerms(sizes::Dim dim, const std::vector<std::int64_t>& rows) {
+    if (!dim.IsFormula() && !dim.IsNumber()) {
+      json_.Null();
+      return;
+    }
+    const sizes::Formulas& all = reported_.shapes->formulas();
+    json_.BeginArray();
+    sizes::Term room;
+    for (const sizes::Term& term : all.Terms(dim, room)) {
+      json_.BeginArray().Number(term.coefficient);
+      for (const sizes::Factor& factor : all.Factors(term.monomial)) {
+        json_.Number(rows[Index(factor.symbol)]).Number(factor.power);
+      }
+      json_.EndArray();
+    }
+    json_.EndArray();
+  }
+
+  void WriteDimension(sizes::SymbolId id,
+                      const std::vector<std::int64_t>& rows) {
+    static constexpr std::array<std::string_view, 8> kKinds = {
+        "dimension", "data", "floor", "max", "min", "sum", "product", "scaled"};
+    const sizes::Symbol& symbol = reported_.shapes->formulas()[id];
+    const ReportedModel::Symbol& number = reported_.symbols[Index(id)];
+    json_.BeginObject();
+    json_.Key("name").String(Shortened(symbol.name));
+    json_.Key("kind").String(kKinds[static_cast<std::size_t>(symbol.kind)]);
+    json_.Key("number");
+    if (number.number.IsNumber()) {
+      json_.Number(number.number.number());
+    } else {
+      json_.Null();
+    }
+    json_.Key("equal");
+    WriteTerms(number.equal, rows);
+    json_.Key("a");
+    WriteTerms(symbol.a, rows);
+    json_.Key("b");
+    WriteTerms(symbol.b, rows);
+    json_.EndObject();
+  }
+
   // What the columns point to, complete only now.
   void WriteTables() {
     json_.Key("strings");
@@ -444,7 +555,7 @@ class ModelJson {
     tags_.WriteFrontCoded(json_);
     table("reasons", reasons_);
     table("types", types_);
-    json_.Key("flops").Numbers(flops_.Column(0));
+    WriteFlops();
     json_.Key("ops").BeginObject();
     json_.Key("name").Strings(op_names_);
     json_.Key("domain").Strings(op_domains_);
@@ -472,7 +583,7 @@ class ModelJson {
   TextTable strings_, graphs_, words_, classes_, tags_, reasons_, types_;
   TupleTable<3> verdicts_;
   TupleTable<2> sizes_;
-  TupleTable<1> flops_;
+  TupleTable<2> flops_;  // number, bits of its formula
   TextTable code_;
   TupleTable<4> lines_;  // file, line, function, text
   std::map<std::pair<std::string, std::string>, std::int64_t> op_ids_;
@@ -564,6 +675,12 @@ ReportedModel LoadReported(const std::string& path,
     const sizes::Assumptions assumed(*model.model(), *reported.shapes, shapes);
     reported.sizes = sizes::CountSizes(*model.model(), model.tagging(),
                                        *reported.shapes, assumed);
+    const sizes::Formulas& all = reported.shapes->formulas();
+    for (std::size_t i = 0; i < all.symbol_count(); ++i) {
+      const auto id = MakeId<sizes::SymbolId>(i);
+      reported.symbols.push_back(
+          {assumed.numbers()(all.Find(all[id].name)), assumed.EqualOf(id)});
+    }
     if (formulas.all.flops.IsFormula()) {
       reported.flops_formula = sizes::LeadingText(
           reported.shapes->formulas(), formulas.all.flops, assumed.numbers());

@@ -23,6 +23,11 @@ struct ReportedModel {
   std::optional<sizes::Shapes> shapes = {};
   std::optional<sizes::ModelSizes> sizes = {};
   std::string flops_formula = {};  // its leading terms
+  // By SymbolId: the number that sizes are for, and what it must equal.
+  struct Symbol {
+    sizes::Dim number, equal;
+  };
+  std::vector<Symbol> symbols = {};
   // Of a profile, which is this file.
   std::optional<NodeNumbers> numbers = {};
   std::string profile = {};

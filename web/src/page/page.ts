@@ -65,11 +65,22 @@ function welcome(): void {
       h("h1", {}, "onnx-tag"),
       h("p", {}, "Shows which module of the source model made each node of an ONNX file."),
       h("label", { class: "drop", for: "file" }, h("b", {}, "Drop an ONNX file here"), " or choose one", chooser),
+      h("button", { type: "button", class: "quiet", id: "example", click: () => void openExample() }, "Open a small example: BERT, 2 layers"),
       bar,
       state,
       h("p", { class: "faint" }, "The file stays on this machine. The browser reads the graph and leaves out the weights."),
     ),
   );
+}
+
+async function openExample(): Promise<void> {
+  try {
+    const answer = await fetch("example.onnx");
+    if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
+    open(new File([await answer.blob()], "example.onnx"));
+  } catch (error) {
+    fail(`The example cannot be read: ${(error as Error).message}`);
+  }
 }
 
 function open(file: File): void {
