@@ -230,18 +230,34 @@ class LawChecker {
 
   void CheckScope(NodeId node, LawFinding& worst) const {
     const ScopeId scope = scopes_.node_scope[node];
-    if (scope == kNo<ScopeId> || scope == ScopeId{0} ||
-        scopes_.IsFusedName(node) || IsFusedOperator(node)) {
+    if (scope == kNo<ScopeId> || scopes_.IsFusedName(node) ||
+        IsFusedOperator(node) || ReadsOwn(node)) {
       return;
     }
-    const Spelled& spelled = spelled_[scope];
-    if (!spelled.complete || spelled.module == tags_[node].module) return;
+    ScopeId complete = scope;
+    while (!spelled_[complete].complete) {
+      complete = scopes_.scopes[complete].parent;
+    }
+    if (complete == ScopeId{0}) return;
+    const ModuleId spelled = spelled_[complete].module;
+    if (spelled != kNo<ModuleId> &&
+        MayStandFor(tags_[node].module, spelled, complete == scope)) {
+      return;
+    }
     worst.law = Law::kScope;
     // No module of the tags is the one that the scope spells: any other
     // contradicts it.
-    worst.owner =
-        spelled.module == kNo<ModuleId> ? ModuleTree::kRoot : spelled.module;
+    worst.owner = spelled == kNo<ModuleId> ? ModuleTree::kRoot : spelled;
     worst.said_by = scopes_.scopes[scope].text;
+  }
+
+  // Whether a tag of `module` agrees with a scope that spells `spelled`. Below
+  // that, the scope may leave out what is not called, or print the first name
+  // of something that was registered further outside.
+  bool MayStandFor(ModuleId module, ModuleId spelled, bool is_whole) const {
+    if (is_whole || module == ModuleTree::kRoot) return module == spelled;
+    return tree_.IsAncestor(spelled, module) ||
+           tree_.IsAncestor(tree_.Parent(module), spelled);
   }
 
   // Another confirmed module that this one, which nothing confirms, stands

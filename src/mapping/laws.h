@@ -4,9 +4,11 @@
 //   owner  a node that reads a parameter of module X has the tag X, or is a
 //          fused node with X among its origins, or is below high;
 //   layer  no node that reads a parameter of layer j has a tag of layer i;
-//   scope  a node whose scope spells a path of modules has the tag of that
-//   path; path   no module is above medium if no parameter confirms it while
-//   the
+//   scope  a node whose scope is complete has the tag of that path, and what
+//          stands in a complete scope has a tag inside it. A scope is complete
+//          if parameters confirm each of its modules, or the module is an index
+//          right below its list: `blocks/blocks.1`;
+//   path   no module is above medium if no parameter confirms it while the
 //          parameters spell another path to the same place.
 #ifndef ONNX_TAG_MAPPING_LAWS_H_
 #define ONNX_TAG_MAPPING_LAWS_H_

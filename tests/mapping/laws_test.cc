@@ -222,6 +222,16 @@ TEST(ScopeLaw, ATagMayNotContradictACompleteScope) {
               SizeIs(1));
 }
 
+TEST(ScopeLaw, WhatStandsInACompleteScopeHasATagInsideIt) {
+  EXPECT_THAT(CheckScope("/blocks/blocks.1/act/", "blocks.1.act"), IsEmpty());
+  // A container that is not called is not in the scope.
+  EXPECT_THAT(CheckScope("/blocks/blocks.1/act/", "blocks.1.parts.act"),
+              IsEmpty());
+  // Registered first outside the list.
+  EXPECT_THAT(CheckScope("/blocks/blocks.8/act/", "act"), IsEmpty());
+  EXPECT_THAT(CheckScope("/blocks/blocks.1/act/", "blocks.8.1.act"), SizeIs(1));
+}
+
 TEST(ScopeLaw, AScopeThatParametersDoNotConfirmIsNotComplete) {
   EXPECT_THAT(CheckScope("/head/", "blocks.8.head"), IsEmpty());
   EXPECT_THAT(CheckScope("/head/head.0/", "blocks.8.head.0"), IsEmpty());
