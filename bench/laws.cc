@@ -134,7 +134,7 @@ class Laws {
     ++examples_[fmt::format("{} {} [{}] tag {} parameter {} of {}", kind,
                             model.OpType(finding.node),
                             kSourceNames[static_cast<std::size_t>(tag.source)],
-                            Generic(module), Generic(finding.parameter),
+                            Generic(module), Generic(finding.said_by),
                             Generic(owner))];
   }
 
