@@ -106,7 +106,10 @@ Dim CostOfRecurrent(const NodeView& node) {
 Dim CostOfEinsum(const NodeView& node) {
   const EinsumSizes sizes(node);
   if (!sizes.known()) return kUnknownDim;
-  return node.formulas().Times(sizes.volume(), node.inputs() > 1 ? 2 : 1);
+  if (node.inputs() > 1) return node.formulas().Times(sizes.volume(), 2);
+  // Of one operand: a sum, or only another order.
+  return sizes.volume() == node.Product(sizes.result()) ? Dim(0)
+                                                        : sizes.volume();
 }
 
 // Scores and context: queries times keys, and that times values.

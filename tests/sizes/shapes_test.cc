@@ -263,6 +263,7 @@ TEST(ShapesTest, EinsumsOfOneKeepIt) {
   maker.TextAttribute("equation", "ijbn->bnij");
   const Known known(maker);
   EXPECT_EQ(known.ShapeOf("y"), "[batch, 1, s, s]");
+  EXPECT_EQ(known.Flops(0), "0") << "a permutation";
 }
 
 TEST(ShapesTest, AnInverseOfHalfTheFrequenciesHasTheWholeLength) {
