@@ -10,7 +10,7 @@
 
 # Which layer each public header belongs to.
 set(ONNX_TAG_HEADER_LAYERS error=base model=model hierarchy=hierarchy tagging=tagging mapping=ladder
-  recording=recording transfer=transfer)
+  query=query recording=recording transfer=transfer)
 
 if(WIN32)
   set(ONNX_TAG_OTHER_SYSTEMS "posix|linux|macos")

@@ -14,12 +14,11 @@ done
 cmake -S "$here" -B "$work/build" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/tree" \
   -Donnx_tag_INCLUDE_DIR="$work/tree/include" >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/build" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
-"$work/build/consumer" "$model" >"$work/modules.txt"
 # The library and the program give the same answer.
-"$work/tree/bin/onnx-tag" query "$model" 'layer=0 and component=query and op=MatMul' --tsv 2>/dev/null |
-  tail -n +2 | cut -f 3,6 >"$work/expected.txt"
-[ -s "$work/expected.txt" ] || { echo "run_consumer.sh: the program found no node" >&2; exit 1; }
-while read -r line; do
-  grep -qxF "$line" "$work/modules.txt" || { echo "run_consumer.sh: '$line' is missing" >&2; exit 1; }
-done <"$work/expected.txt"
+for query in 'layer=0 and component=query and op=MatMul' 'layer=0'; do
+  "$work/build/consumer" "$model" "$query" >"$work/modules.txt"
+  "$work/tree/bin/onnx-tag" query "$model" "$query" --tsv 2>/dev/null | tail -n +2 | cut -f 3,6 >"$work/expected.txt"
+  [ -s "$work/expected.txt" ] || { echo "run_consumer.sh: the program found no node" >&2; exit 1; }
+  cmp "$work/modules.txt" "$work/expected.txt"
+done
 echo "consumer: $(wc -l <"$work/modules.txt") nodes"
