@@ -14,20 +14,58 @@ namespace {
 
 constexpr std::string_view kForms =
     "a profile is JSON of ONNX Runtime or TensorRT, or lines of "
-    "NODE<tab>NUMBER";
+    "NODE<tab>NUMBER or NODE,NUMBER";
 
-// The first cell of `line`, which loses it; behind the last, nothing is left.
-std::string_view TakeCell(std::string_view& line) {
-  const std::size_t tab = line.find('\t');
-  const std::string_view cell = line.substr(0, tab);
-  line.remove_prefix(tab == std::string_view::npos ? line.size() : tab + 1);
-  return cell;
+// The end of a cell in quotes, of which two stand for one.
+std::size_t EndOfQuoted(std::string_view line) {
+  std::size_t end = line.find('"', 1);
+  while (
+      line.substr(end == line.npos ? line.size() : end).starts_with("\"\"")) {
+    end = line.find('"', end + 2);
+  }
+  return end == line.npos ? line.size() : end + 1;
 }
 
-std::string_view Cell(std::string_view line, std::size_t column) {
-  for (; column > 0; --column) TakeCell(line);
-  return TakeCell(line);
+std::string Unquoted(std::string_view cell) {
+  if (cell.size() < 2 || !cell.starts_with('"') || !cell.ends_with('"')) {
+    return std::string(cell);
+  }
+  std::string text;
+  cell = cell.substr(1, cell.size() - 2);
+  for (std::size_t i = 0; i < cell.size(); ++i) {
+    text += cell[i];
+    if (cell.substr(i).starts_with("\"\"")) ++i;
+  }
+  return text;
 }
+
+// A line of a table with tabs or commas between its cells.
+class Row {
+ public:
+  Row(std::string_view line, char separator)
+      : line_(line), separator_(separator) {}
+
+  // The next cell, which is then left; behind the last, "".
+  std::string_view Take() {
+    const bool quoted = separator_ == ',' && line_.starts_with('"');
+    const std::size_t end =
+        line_.find(separator_, quoted ? EndOfQuoted(line_) : 0);
+    const std::string_view cell = line_.substr(0, end);
+    done_ = end == std::string_view::npos;
+    line_.remove_prefix(done_ ? line_.size() : end + 1);
+    return cell;
+  }
+  std::string_view Take(std::size_t column) {
+    for (; column > 0; --column) Take();
+    return Take();
+  }
+  bool done() const { return done_; }
+
+ private:
+  std::string_view line_;
+  char separator_;
+  bool done_ = false;
+};
 
 // Where the numbers are, and what they are called.
 struct Column {
@@ -37,21 +75,16 @@ struct Column {
 };
 
 // REQUIRES: `first` is a line of the table, `second` the next one or "".
-Column FindColumn(std::string_view first, std::string_view second,
-                  std::string_view measure) {
-  const auto cells =
-      static_cast<std::size_t>(std::count(first.begin(), first.end(), '\t')) +
-      1;
+Column FindColumn(Row first, Row second, std::string_view measure) {
   const bool named = measure != Measure::kTime;
-  TakeCell(first);
-  TakeCell(second);
-  for (std::size_t i = 1; i < cells; ++i) {
-    const std::string_view head = TakeCell(first);
-    const bool number = ParseAllAsDouble(head).has_value();
-    if (!named && number) return {i, "value", false};
-    if (named ? head == measure
-              : ParseAllAsDouble(TakeCell(second)).has_value()) {
-      return {i, std::string(head), true};
+  first.Take();
+  second.Take();
+  for (std::size_t i = 1; !first.done(); ++i) {
+    const std::string_view cell = first.Take();
+    if (!named && ParseAllAsDouble(cell)) return {i, "value", false};
+    const std::string head = Unquoted(cell);
+    if (named ? head == measure : ParseAllAsDouble(second.Take()).has_value()) {
+      return {i, head, true};
     }
   }
   if (named) {
@@ -97,14 +130,16 @@ Profile ReadTableProfile(Bytes tsv, std::string_view measure) {
          Ours{kForms});
   }
   const auto second = std::find_if(first + 1, lines.end(), IsData);
+  const char separator = first->find('\t') != first->npos ? '\t' : ',';
+  const auto row = [&](std::string_view line) { return Row(line, separator); };
   const Column column = FindColumn(
-      *first, second == lines.end() ? std::string_view() : *second, measure);
+      row(*first), row(second == lines.end() ? "" : *second), measure);
   std::vector<std::pair<std::string_view, double>> rows;
   double most = 0;
   for (auto line = first + (column.has_heads ? 1 : 0); line != lines.end();
        ++line) {
     if (!IsData(*line)) continue;
-    const std::string_view cell = Cell(*line, column.index);
+    const std::string_view cell = row(*line).Take(column.index);
     const std::optional<double> value = ParseAllAsDouble(cell);
     if (!value || !(std::abs(*value) <= kMost)) {
       Fail(ErrorKind::kInput,
@@ -112,14 +147,14 @@ Profile ReadTableProfile(Bytes tsv, std::string_view measure) {
            line - lines.begin() + 1, cell, Ours{kForms});
     }
     most = std::max(most, std::abs(*value));
-    rows.emplace_back(Cell(*line, 0), *value);
+    rows.emplace_back(row(*line).Take(), *value);
   }
   Profile profile;
   profile.measure = {column.name, false, PartsFor(most, rows.size())};
   std::unordered_map<std::string_view, KernelId> kernels;
   for (const auto& [name, value] : rows) {
     const auto [at, added] = kernels.try_emplace(name, KernelId{0});
-    if (added) at->second = profile.kernels.Add({std::string(name), "", ""});
+    if (added) at->second = profile.kernels.Add({Unquoted(name), "", ""});
     const std::int64_t parts =
         std::llround(value * static_cast<double>(profile.measure.parts));
     profile.runs.push_back({.kernel = at->second,

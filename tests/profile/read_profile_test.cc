@@ -92,6 +92,21 @@ TEST(TableProfile, TakesTheColumnThatIsAskedFor) {
               HasSubstr("no column 'nan'"));
 }
 
+TEST(TableProfile, CommasSeparateCellsWhereThereAreNoTabs) {
+  const Profile profile = ReadProfile(
+      "node,\"the, kind\",sqnr\na,conv,1\n\"b,\"\"c\"\"\",fc,2\na,fc,3\n");
+  EXPECT_EQ(profile.measure.name, "sqnr");
+  const std::int64_t parts = profile.measure.parts;
+  EXPECT_THAT(Sums(profile), UnorderedElementsAre(Pair("a", 4 * parts),
+                                                  Pair("b,\"c\"", 2 * parts)));
+  EXPECT_THAT(Sums(ReadProfile("a,b\t1\n")),
+              UnorderedElementsAre(Pair("a,b", testing::Gt(0))));
+  EXPECT_THAT(ErrorOf([] { ReadProfile("a,1\n\"b,2\n"); }),
+              HasSubstr("line 2"));
+  EXPECT_THAT(ErrorOf([] { ReadProfile("a,x\n\"\"\"\n"); }),
+              HasSubstr("no numbers"));
+}
+
 TEST(TableProfile, SmallNumbersAreNotLost) {
   const Profile profile = ReadProfile("a\t1e-12\nb\t2e-12\n");
   EXPECT_EQ(profile.measure.name, "value");
