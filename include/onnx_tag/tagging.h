@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,7 +120,7 @@ struct GivenPaths {
 struct FoundBlock {
   ModuleId module;
   // "block 3 of 12 equal blocks; operators 41-63"; empty if it is no copy, or
-  // if the tags were read from a model.
+  // if version 0.2 tagged the model.
   std::string description;
 };
 
@@ -154,7 +155,9 @@ struct TagFormat {
 
 struct Tagging {
   ModuleTree modules;
-  IdVector<ModuleId, ModuleFacts> facts;  // may be shorter than the tree
+  // May be shorter than the tree. Empty in a model that version 0.2 tagged: it
+  // does not say how sure classes are.
+  IdVector<ModuleId, ModuleFacts> facts;
   // Empty where the model is mapped: with a module for each node, it would be
   // 90 bytes a node.
   IdVector<ModuleId, GivenPaths> given;  // may be shorter than the tree
@@ -175,6 +178,16 @@ struct Tagging {
   // Warnings for the user: contradicting facts, a hierarchy that does not fit,
   // rules that match nothing.
   std::vector<std::string> notes;
+
+  // Null if nothing is known besides the class.
+  const ModuleFacts* FactsOf(ModuleId module) const {
+    return Index(module) < facts.size() ? &facts[module] : nullptr;
+  }
+  // "high"; "" if the class or its confidence is unknown.
+  std::string_view ClassConfidenceName(ModuleId module) const;
+
+  // The other modules of a fused node.
+  std::span<const Origin> OriginsOf(NodeId node) const;
 
   // Null if the module is not a found one.
   const FoundBlock* FindFound(ModuleId module) const;

@@ -11,6 +11,8 @@
 #define ONNX_TAG_TRANSFER_H_
 
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "onnx_tag/tagging.h"
 #include "tagging/node_list.h"
@@ -23,6 +25,9 @@ struct MappingOptions;  // onnx_tag/mapping.h
 struct Version {
   const NodeList& nodes;
   const Model* model;  // null if there is only the sidecar
+  // Inputs and outputs of the main graph, if there is only the sidecar.
+  std::span<const std::string> inputs = {};
+  std::span<const std::string> outputs = {};
 };
 
 // For each node of `to`, the corresponding node of `from`, or kNo. Each node of

@@ -255,24 +255,10 @@ const Command kExport = {
     "  onnx-tag export model.tagged.onnx --to sidecar -o model.tags.json\n",
     ParseExport};
 
-// The shared part of commands that always map the model. Call it after the
-// command's own options are bound to `options`.
-template <typename Options>
-Invocation ReadMapping(CLI::App& app, Words words, Options& options,
-                       Result (*command)(const Options&, Terminal&)) {
-  MappingWords mapping;
-  TerminalWords terminal;
-  terminal.AddJson(app);
-  mapping.Add(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.mapping = mapping.Take();
-  return Invoke(command, std::move(options), terminal.format(),
-                terminal.Take());
-}
-
 static Invocation ParseExplain(CLI::App& app, Words words) {
   ExplainOptions options;
+  TagSourceWords source;
+  TerminalWords terminal;
   AddModel(app, options.model, "the ONNX file, or - for stdin");
   app.add_option("NODE", options.node,
                  "#INDEX, GRAPH#INDEX, name=NAME, output=VALUE,\n"
@@ -281,7 +267,13 @@ static Invocation ParseExplain(CLI::App& app, Words words) {
       ->type_name("");
   app.add_flag("--frames", options.frames,
                "show all frames of the node's traceback");
-  return ReadMapping(app, std::move(words), options, RunExplain);
+  terminal.AddJson(app);
+  source.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.source = source.Take();
+  return Invoke(RunExplain, std::move(options), terminal.format(),
+                terminal.Take());
 }
 
 const Command kExplain = {
@@ -303,7 +295,7 @@ static Invocation ParseProfile(CLI::App& app, Words words) {
   AddModel(app, options.model, "an ONNX file or its sidecar");
   app.add_option("PROFILE", options.profile.file,
                  "JSON of ONNX Runtime or TensorRT, or lines of\n"
-                 "NODE<tab>NUMBER")
+                 "NODE<tab>NUMBER or NODE,NUMBER")
       ->required()
       ->type_name("");
   app.add_option("SECOND", options.against, "a profile to print beside it")
@@ -393,10 +385,18 @@ const Command kFilt = {
 
 static Invocation ParseStrategies(CLI::App& app, Words words) {
   StrategiesOptions options;
+  MappingWords mapping;
+  TerminalWords terminal;
   app.add_option("MODEL", options.model,
                  "compare the strategies on this model; - is stdin")
       ->type_name("");
-  return ReadMapping(app, std::move(words), options, RunStrategies);
+  terminal.AddJson(app);
+  mapping.Add(app);
+  terminal.Add(app);
+  ReadWords(app, std::move(words));
+  options.mapping = mapping.Take();
+  return Invoke(RunStrategies, std::move(options), terminal.format(),
+                terminal.Take());
 }
 
 const Command kStrategies = {

@@ -244,7 +244,7 @@ struct ExplainOptions {
   std::string model;
   std::string node;
   bool frames = false;  // all frames of the traceback
-  MappingOptions mapping;
+  TagSourceOptions source;
 };
 Result RunExplain(const ExplainOptions& options, Terminal& terminal);
 

@@ -486,8 +486,13 @@ class PrivateTexts::Walk {
              frame.empty() ? value : frame);
       return;
     }
-    // Tags begin with a slash, as paths do, and are not private.
-    if (keys::IsOurs(key)) return;
+    // Tags begin with a slash, as paths do, and are not private. A list of
+    // modules that names a file is not ours.
+    if (keys::IsOurs(key) &&
+        (key != keys::kModules ||
+         (FindPath(value).empty() && FindFrame(value).empty()))) {
+      return;
+    }
     if (!Judge(field, key, value)) Judge(field, key, key);
   }
 

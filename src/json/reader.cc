@@ -507,6 +507,13 @@ std::uint64_t Reader::Whole(std::uint64_t most) {
   return number;
 }
 
+std::vector<std::string> Reader::Strings() {
+  std::vector<std::string> texts;
+  BeginArray();
+  while (NextItem()) texts.push_back(String());
+  return texts;
+}
+
 std::string Reader::StringOrNull() {
   if (Peek() != Kind::kNull) return String();
   Null();

@@ -31,6 +31,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "onnx_tag/error.h"
 
@@ -86,6 +87,8 @@ class Reader {
   }
   // A string, or "" for null.
   std::string StringOrNull();
+  // A list of them.
+  std::vector<std::string> Strings();
 
   // Passes over one value of any kind and returns its text in the document.
   std::string_view Skip();

@@ -163,7 +163,7 @@ class LawChecker {
   }
 
   // Whether the node may be fused of several modules and nothing says of which:
-  // a tagged model, unlike its sidecar, holds no origins.
+  // a model that version 0.2 tagged holds no origins.
   bool HasLostOrigins(NodeId node) const {
     return origins_.empty() && IsFusedOperator(node);
   }

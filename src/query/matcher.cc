@@ -215,9 +215,9 @@ Matcher::Table Matcher::ByClass(const Condition& condition) const {
 Matcher::Table Matcher::ByClassConfidence(const Condition& condition) const {
   Table table(tagging_.modules.size());
   for (const ModuleId id : AllIds<ModuleId>(table.size())) {
-    if (tagging_.modules.Class(id).empty()) continue;
-    table[Index(id)] =
-        FitsConfidence(condition, tagging_.facts[id].class_confidence);
+    const ModuleFacts* const facts = tagging_.FactsOf(id);
+    if (facts == nullptr || tagging_.modules.Class(id).empty()) continue;
+    table[Index(id)] = FitsConfidence(condition, facts->class_confidence);
   }
   return table;
 }

@@ -96,11 +96,8 @@ void NodeJson::AddTag(NodeId node, const Tag& tag, JsonWriter& json) {
   json.Key("confidence").String(EnumToWord(kConfidenceNames, tag.confidence));
   json.Key("source").String(EnumToWord(kSourceNames, tag.source));
   json.Key("origins").BeginArray();
-  auto at = std::lower_bound(
-      tagging_.origins.begin(), tagging_.origins.end(), node,
-      [](const Origin& origin, NodeId id) { return origin.node < id; });
-  for (; at != tagging_.origins.end() && at->node == node; ++at) {
-    json.String(tagging_.modules.Path(at->module));
+  for (const Origin& origin : tagging_.OriginsOf(node)) {
+    json.String(tagging_.modules.Path(origin.module));
   }
   json.EndArray();
 }

@@ -27,13 +27,6 @@ void ForEachMember(json::Reader& json, Use&& use) {
   }
 }
 
-std::vector<std::string> Texts(json::Reader& json) {
-  std::vector<std::string> texts;
-  json.BeginArray();
-  while (json.NextItem()) texts.push_back(json.String());
-  return texts;
-}
-
 // Below zero in a model that is broken; such a sidecar is read all the same.
 std::int64_t SignedNumber(json::Reader& json) {
   const double number = json.Number();
@@ -138,9 +131,9 @@ void Head::TakeModel(json::Reader& json) {
     } else if (key == "dialect") {
       model.dialect = json.StringOrNull();
     } else if (key == "inputs") {
-      model.inputs = Texts(json);
+      model.inputs = json.Strings();
     } else if (key == "outputs") {
-      model.outputs = Texts(json);
+      model.outputs = json.Strings();
     } else if (key == "unplaced_parameters") {
       model.unplaced_parameters = json.Whole();
     } else {
@@ -157,7 +150,7 @@ void Head::TakeRoot(json::Reader& json) {
     } else if (key == "confidence") {
       root.confidence = ReadConfidence(json);
     } else if (key == "alternatives") {
-      root.alternatives = Texts(json);
+      root.alternatives = json.Strings();
     } else {
       return false;
     }
@@ -262,7 +255,7 @@ void Reader::ReadModule() {
     } else if (key == "class_confidence") {
       facts.class_confidence = ReadConfidence(json_);
     } else if (key == "candidates") {
-      facts.candidates = Texts(json_);
+      facts.candidates = json_.Strings();
     } else if (key == "hierarchy_tag") {
       given.hierarchy_tag = json_.StringOrNull();
     } else if (key == "role_path") {
@@ -316,9 +309,9 @@ void Reader::ReadNode() {
     } else if (key == "domain") {
       node.domain = json_.String();
     } else if (key == "inputs") {
-      node.inputs = Texts(json_);
+      node.inputs = json_.Strings();
     } else if (key == "outputs") {
-      node.outputs = Texts(json_);
+      node.outputs = json_.Strings();
     } else if (key == "module" && json_.Peek() != Kind::kNull) {
       tag.module = ReadModuleOf();
     } else if (key == "semantic") {
@@ -328,7 +321,7 @@ void Reader::ReadNode() {
     } else if (key == "source") {
       source = Word(json_, kSourceNames, Source::kScope);
     } else if (key == "origins") {
-      for (const std::string& origin : Texts(json_)) {
+      for (const std::string& origin : json_.Strings()) {
         tagging.origins.push_back({id, tagging.modules.Add(origin)});
       }
     } else if (key == "source_line") {

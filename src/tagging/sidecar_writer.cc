@@ -78,19 +78,15 @@ class Writer {
     }
     Member("modules").BeginArray();
     for (const ModuleId id : tree.All()) {
-      const std::string_view name = tree.Class(id);
-      const bool known = Index(id) < tagging_.facts.size();
+      const ModuleFacts* const facts = tagging_.FactsOf(id);
       json_.Break(4).BeginObject();
       json_.Key("path").String(tree.Path(id));
-      json_.Key("class").StringOrNull(name);
+      json_.Key("class").StringOrNull(tree.Class(id));
       json_.Key("class_confidence")
-          .StringOrNull(name.empty() || !known
-                            ? ""
-                            : EnumToWord(kConfidenceNames,
-                                         tagging_.facts[id].class_confidence));
+          .StringOrNull(tagging_.ClassConfidenceName(id));
       json_.Key("candidates")
-          .Strings(known ? tagging_.facts[id].candidates
-                         : std::vector<std::string>());
+          .Strings(facts == nullptr ? std::vector<std::string>()
+                                    : facts->candidates);
       json_.Key("hierarchy_tag").String(format_.HierarchyTag(id));
       json_.Key("role_path").String(format_.RolePath(id));
       json_.Key("nodes").Number(own[Index(id)]);

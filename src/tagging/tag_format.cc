@@ -4,6 +4,8 @@
 #include <array>
 
 #include "base/text.h"
+#include "json/reader.h"
+#include "onnx_tag/error.h"
 
 namespace onnx_tag {
 namespace {
@@ -73,6 +75,14 @@ std::string_view ForeignMetadata(const Model& model, NodeId node,
     }
   }
   return {};
+}
+
+std::optional<std::vector<std::string>> ReadPaths(std::string_view value) {
+  try {
+    return json::Reader(value, ErrorKind::kInput).Strings();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace onnx_tag

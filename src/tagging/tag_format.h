@@ -3,6 +3,7 @@
 #ifndef ONNX_TAG_TAGGING_TAG_FORMAT_H_
 #define ONNX_TAG_TAGGING_TAG_FORMAT_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,12 +30,16 @@ inline constexpr std::string_view kConfidence = "pkg.onnx_tag.confidence";
 inline constexpr std::string_view kSource = "pkg.onnx_tag.source";
 // The line of code, as `source_line` in the sidecar.
 inline constexpr std::string_view kSourceLine = "pkg.onnx_tag.source_line";
+// The other modules of a fused node, a JSON list of paths.
+inline constexpr std::string_view kOrigins = "pkg.onnx_tag.origins";
 // Lists the keys for other programs that we wrote on this node.
 inline constexpr std::string_view kWrote = "pkg.onnx_tag.wrote";
 
 // On the model.
 inline constexpr std::string_view kVersion = "pkg.onnx_tag.version";
 inline constexpr std::string_view kStrategy = "pkg.onnx_tag.strategy";
+// What a sidecar says of modules and of the root (tagging/module_table.h).
+inline constexpr std::string_view kModules = "pkg.onnx_tag.modules";
 // Initializers that were renamed, {"new name": "old name"}: strip undoes it.
 inline constexpr std::string_view kRenamed = "pkg.onnx_tag.renamed";
 // Widths of padded length prefixes that cannot be computed from the lengths:
@@ -63,6 +68,9 @@ bool HasForeignKey(const Model& model, NodeId node, std::string_view key);
 // A metadata value that the exporter wrote; "" if we wrote it.
 std::string_view ForeignMetadata(const Model& model, NodeId node,
                                  std::string_view key);
+
+// The value of `origins`; none if it is damaged.
+std::optional<std::vector<std::string>> ReadPaths(std::string_view value);
 
 }  // namespace onnx_tag
 

@@ -3,9 +3,12 @@
 #include <charconv>
 #include <optional>
 
+#include "base/text.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/tagging.h"
 #include "tagging/line_json.h"
+#include "tagging/module_format.h"
+#include "tagging/module_table.h"
 #include "tagging/role_index.h"
 #include "tagging/tag_format.h"
 #include "tagging/words.h"
@@ -44,11 +47,69 @@ void ReadLine(std::string_view value, NodeId node, SourceLines& lines) {
   }
 }
 
+// What nodes say of their modules. Views of the file.
+struct SaidPaths {
+  std::string_view hierarchy_tag;
+  std::string_view tag_module;
+};
+
+// Gives the modules the tags that their nodes have, except those that are made
+// from the classes anyway.
+void GiveTags(const IdVector<ModuleId, SaidPaths>& said, Tagging& tagging) {
+  std::vector<ModuleId> others;
+  {
+    const ModuleFormat format(tagging);
+    for (const ModuleId id : AllIds<ModuleId>(said.size())) {
+      if (!said[id].hierarchy_tag.empty() &&
+          (tagging.facts.empty() ||
+           format.HierarchyTag(id) != said[id].hierarchy_tag)) {
+        others.push_back(id);
+      }
+    }
+  }
+  for (const ModuleId id : others) {
+    tagging.Give(id).hierarchy_tag = said[id].hierarchy_tag;
+    if (said[id].tag_module.data() != nullptr) {
+      ShareTag(tagging, id, said[id].tag_module);
+    }
+  }
+}
+
+// What a model of version 0.2 does not say itself: the root's class, and which
+// modules were found in the graph.
+void CompleteOld(Tagging& tagging) {
+  // The first segment of any tag is the root's class.
+  for (const GivenPaths& given : tagging.given) {
+    if (!tagging.root.name.empty() || given.hierarchy_tag.size() < 2) continue;
+    const std::string_view tag = given.hierarchy_tag;
+    const std::string_view root = tag.substr(1, tag.find('/', 1) - 1);
+    if (root != "Model") tagging.root.name = root;
+  }
+  ListFound(tagging);
+}
+
 }  // namespace
+
+std::string ReadModuleTable(const Model& model, Tagging& tagging) {
+  for (const MetadataEntry& entry : model.metadata()) {
+    if (entry.key != keys::kModules) continue;
+    return ReadModuleTable(entry.value, tagging);
+  }
+  return "";
+}
 
 Tagging ReadTagging(const Model& model) {
   Tagging tagging;
+  const std::string fault = ReadModuleTable(model, tagging);
+  if (!fault.empty()) {
+    tagging.notes.push_back(
+        Message("the model entry '{}' cannot be read, so the classes of "
+                "modules without nodes are not known; tag the model again: {}",
+                keys::kModules, Short{fault, 200}));
+  }
+  const bool old = tagging.facts.empty();
   RoleIndex roles(tagging);
+  IdVector<ModuleId, SaidPaths> said;
   tagging.tags.resize(model.node_count());
   for (const MetadataEntry& entry : model.metadata()) {
     if (entry.key == keys::kStrategy) tagging.strategy = entry.value;
@@ -58,7 +119,7 @@ Tagging ReadTagging(const Model& model) {
     Role role;
     std::string_view name;
     std::string_view hierarchy_tag;
-    const MetadataEntry* tag_module = nullptr;
+    std::string_view tag_module;
     for (const MetadataEntry& entry : model.Metadata(node)) {
       if (!keys::IsOurs(entry.key)) continue;
       if (entry.key == keys::kModule) {
@@ -76,7 +137,7 @@ Tagging ReadTagging(const Model& model) {
           role.component = entry.value.substr(slash + 1);
         }
       } else if (entry.key == keys::kTagModule) {
-        tag_module = &entry;
+        tag_module = entry.value;
       } else if (entry.key == keys::kAttentionKind) {
         role.attention_kind =
             WordToEnum<AttentionKind>(kAttentionKindNames, entry.value)
@@ -90,6 +151,12 @@ Tagging ReadTagging(const Model& model) {
       } else if (entry.key == keys::kConfidence) {
         tag.confidence = WordToEnum<Confidence>(kConfidenceNames, entry.value)
                              .value_or(Confidence::kLow);
+      } else if (entry.key == keys::kOrigins) {
+        // A damaged entry names none.
+        for (const std::string& path :
+             ReadPaths(entry.value).value_or(std::vector<std::string>())) {
+          tagging.origins.push_back({node, tagging.modules.Add(path)});
+        }
       } else if (entry.key == keys::kSourceLine) {
         ReadLine(entry.value, node, tagging.lines);
       } else if (entry.key == keys::kSource) {
@@ -100,26 +167,17 @@ Tagging ReadTagging(const Model& model) {
     if (!tag.tagged()) continue;
     tag.role = roles.Add(role);
     if (!name.empty()) tagging.modules.SetClass(tag.module, name);
-    if (tagging.facts.size() < tagging.modules.size()) {
-      tagging.facts.resize(tagging.modules.size());
-    }
     // An auxiliary operation has its own tag, not the tag of its module.
     if (tag.source != Source::kAuxiliary) {
-      tagging.Give(tag.module).hierarchy_tag = hierarchy_tag;
-      if (tag_module != nullptr) {
-        ShareTag(tagging, tag.module, tag_module->value);
+      if (said.size() < tagging.modules.size()) {
+        said.resize(tagging.modules.size());
       }
+      said[tag.module] = {hierarchy_tag, tag_module};
     }
-    if (tag.module == ModuleId{0}) tagging.root.name = name;
+    if (old && tag.module == ModuleTree::kRoot) tagging.root.name = name;
   }
-  // The first segment of any tag is the root's class.
-  for (const GivenPaths& given : tagging.given) {
-    if (!tagging.root.name.empty() || given.hierarchy_tag.size() < 2) continue;
-    const std::string_view tag = given.hierarchy_tag;
-    const std::string_view root = tag.substr(1, tag.find('/', 1) - 1);
-    if (root != "Model") tagging.root.name = root;
-  }
-  ListFound(tagging);
+  GiveTags(said, tagging);
+  if (old) CompleteOld(tagging);
   return tagging;
 }
 

@@ -10,6 +10,7 @@
 #include "hierarchy/name_parts.h"
 #include "json/writer.h"
 #include "tagging/line_json.h"
+#include "tagging/module_table.h"
 #include "tagging/tag_format.h"
 #include "tagging/version.h"
 #include "tagging/words.h"
@@ -95,6 +96,7 @@ TagWriter::TagWriter(const Model& model, const Tagging& tagging,
       AppendEntry(entries, kNodeMetadata, keys::kSource, source);
     }
   }
+  if (keys.tags) module_table_ = WriteModuleTable(tagging);
   EraseOurs();
   RestoreWidths();
   AppendTags();
@@ -202,6 +204,9 @@ std::string TagWriter::ModelEntries() const {
   std::string entries;
   AppendEntry(entries, kModelMetadata, keys::kVersion, kVersion);
   AppendEntry(entries, kModelMetadata, keys::kStrategy, tagging_->strategy);
+  if (!module_table_.empty()) {
+    AppendEntry(entries, kModelMetadata, keys::kModules, module_table_);
+  }
   for (const MetadataEntry& entry : model_.metadata()) {
     // Names stay as they are until they are stripped.
     if (entry.key == keys::kRenamed) entries += entry.whole;
@@ -254,10 +259,23 @@ void TagWriter::Generate(NodeId node, std::string& out) {
     out += sureness_entries_[static_cast<std::size_t>(tag.confidence) *
                                  kSourceNames.size() +
                              static_cast<std::size_t>(tag.source)];
+    AppendOrigins(node, out);
   }
   if (keys_.name_space || keys_.layer_ann || keys_.class_hierarchy) {
     AppendForeignKeys(node, tag.module, out);
   }
+}
+
+void TagWriter::AppendOrigins(NodeId node, std::string& out) const {
+  const std::span<const Origin> origins = tagging_->OriginsOf(node);
+  if (origins.empty()) return;
+  JsonWriter json;
+  json.BeginArray();
+  for (const Origin& origin : origins) {
+    json.String(tagging_->modules.Path(origin.module));
+  }
+  json.EndArray();
+  AppendEntry(out, kNodeMetadata, keys::kOrigins, json.text());
 }
 
 void TagWriter::AppendModuleEntries(const Tag& tag, std::string& out) const {

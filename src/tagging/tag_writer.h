@@ -51,6 +51,7 @@ class TagWriter {
   // The encoded entries of one node.
   void Generate(NodeId node, std::string& out);
   void AppendForeignKeys(NodeId node, ModuleId module, std::string& out) const;
+  void AppendOrigins(NodeId node, std::string& out) const;
   void AppendModuleEntries(const Tag& tag, std::string& out) const;
   void AppendRoleEntries(RoleId role, std::string& out) const;
   std::string ModelEntries() const;
@@ -63,6 +64,7 @@ class TagWriter {
   wire::Rewrite rewrite_;
   bool changes_ = false;
   std::vector<ModuleFormat> format_;           // one, or none: strip
+  std::string module_table_;                   // empty: none
   RecentTexts<ModuleId> module_entries_;       // encoded
   RecentTexts<RoleId> role_entries_;           // encoded
   std::vector<std::string> sureness_entries_;  // by confidence x source

@@ -9,6 +9,21 @@ GivenPaths& Tagging::Give(ModuleId module) {
   return given[module];
 }
 
+std::string_view Tagging::ClassConfidenceName(ModuleId module) const {
+  const ModuleFacts* const known = FactsOf(module);
+  if (known == nullptr || modules.Class(module).empty()) return "";
+  return kConfidenceNames[static_cast<std::size_t>(known->class_confidence)];
+}
+
+std::span<const Origin> Tagging::OriginsOf(NodeId node) const {
+  const auto first = std::lower_bound(
+      origins.begin(), origins.end(), node,
+      [](const Origin& origin, NodeId id) { return origin.node < id; });
+  auto last = first;
+  while (last != origins.end() && last->node == node) ++last;
+  return {first, last};
+}
+
 const FoundBlock* Tagging::FindFound(ModuleId module) const {
   const auto at = std::lower_bound(
       found.begin(), found.end(), module,

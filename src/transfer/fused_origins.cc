@@ -59,11 +59,8 @@ void Placing::FindOrigins() {
   for (const NodeId to : to_.Nodes()) {
     const NodeId from = matching_.Of(to);
     if (from == kNo<NodeId>) continue;
-    auto at = std::lower_bound(
-        tags_.origins.begin(), tags_.origins.end(), from,
-        [](const Origin& origin, NodeId node) { return origin.node < node; });
-    for (; at != tags_.origins.end() && at->node == from; ++at) {
-      origins_.push_back({to, at->module});
+    for (const Origin& origin : tags_.OriginsOf(from)) {
+      origins_.push_back({to, origin.module});
     }
   }
   std::stable_sort(

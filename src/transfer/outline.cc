@@ -120,7 +120,8 @@ Outline::Outline(const Model& model, Texts& texts) {
   Link();
 }
 
-Outline::Outline(const NodeList& rows, Texts& texts) {
+Outline::Outline(const NodeList& rows, std::span<const std::string> inputs,
+                 std::span<const std::string> outputs, Texts& texts) {
   const SidecarGraphs graphs(rows);
   std::vector<GraphId> outer;
   for (const std::string_view path : graphs.paths()) {
@@ -158,14 +159,14 @@ Outline::Outline(const NodeList& rows, Texts& texts) {
   }
   for (const NodeId node : rows.All()) {
     const GraphId graph = graphs.Find(rows.Graph(node));
-    const std::vector<std::string_view> inputs = rows.Inputs(node);
-    const std::vector<std::string_view> outputs = rows.Outputs(node);
+    const std::vector<std::string_view> reads = rows.Inputs(node);
+    const std::vector<std::string_view> gives = rows.Outputs(node);
     nodes_.Add({.op = texts.Intern(rows.Op(node)),
                 .name = texts.Intern(rows.Name(node)),
                 .graph = graph,
                 .first_operand = static_cast<std::uint32_t>(operands_.size()),
-                .input_count = static_cast<std::uint32_t>(inputs.size()),
-                .output_count = static_cast<std::uint32_t>(outputs.size())});
+                .input_count = static_cast<std::uint32_t>(reads.size()),
+                .output_count = static_cast<std::uint32_t>(gives.size())});
     graphs_[graph].nodes.push_back(node);
     const auto add = [&](const std::vector<std::string_view>& names,
                          bool define) {
@@ -175,8 +176,15 @@ Outline::Outline(const NodeList& rows, Texts& texts) {
                                 : find(graph, texts.Intern(name), define));
       }
     };
-    add(inputs, false);
-    add(outputs, true);
+    add(reads, false);
+    add(gives, true);
+  }
+  constexpr GraphId kMain{0};
+  for (const std::string& name : inputs) {
+    graphs_[kMain].inputs.push_back(find(kMain, texts.Intern(name), false));
+  }
+  for (const std::string& name : outputs) {
+    graphs_[kMain].outputs.push_back(find(kMain, texts.Intern(name), false));
   }
   Link();
   // A value without a consumer must be an output of its graph.
@@ -184,6 +192,7 @@ Outline::Outline(const NodeList& rows, Texts& texts) {
     values_[id].is_output =
         Consumers(id).empty() && values_[id].producer != kNo<NodeId>;
   }
+  for (const ValueId id : graphs_[kMain].outputs) values_[id].is_output = true;
 }
 
 std::vector<GraphId> Outline::Subgraphs(NodeId id) const {

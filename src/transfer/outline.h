@@ -1,10 +1,11 @@
 // The part of a graph that a transfer uses. It is the same for a model and for
-// a sidecar, which has names and edges, but no weights and no order of outputs.
+// a sidecar, which has names and edges, but no weights.
 #ifndef ONNX_TAG_TRANSFER_OUTLINE_H_
 #define ONNX_TAG_TRANSFER_OUTLINE_H_
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -48,7 +49,9 @@ class Outline {
  public:
   // Keeps views of the texts of the model or of the list.
   Outline(const Model& model, Texts& texts);
-  Outline(const NodeList& nodes, Texts& texts);
+  // `inputs` and `outputs` are of the main graph.
+  Outline(const NodeList& nodes, std::span<const std::string> inputs,
+          std::span<const std::string> outputs, Texts& texts);
 
   std::size_t node_count() const { return nodes_.size(); }
   std::size_t value_count() const { return values_.size(); }

@@ -44,8 +44,10 @@ void FindPairs(transfer::Matching& matching) {
 }
 
 transfer::Outline OutlineOf(const Version& version, transfer::Texts& texts) {
-  return version.model != nullptr ? transfer::Outline(*version.model, texts)
-                                  : transfer::Outline(version.nodes, texts);
+  return version.model != nullptr
+             ? transfer::Outline(*version.model, texts)
+             : transfer::Outline(version.nodes, version.inputs, version.outputs,
+                                 texts);
 }
 
 // The role of a quantizer's helper; else the role of the old node.

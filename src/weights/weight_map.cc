@@ -566,12 +566,10 @@ class Mapper {
     reading.may_hold = Join(conv, "bias");
     reading.confidence = std::min(reading.confidence, Confidence::kHigh);
     reading.why = "a normalization that went into the convolution gave it";
-    for (auto at = std::lower_bound(
-             tagging_.origins.begin(), tagging_.origins.end(), use.node,
-             [](const Origin&a, NodeId node) { return a.node < node; });
-         at != tagging_.origins.end() && at->node == use.node; ++at) {
-      if (ClassOf(at->module).find("Norm") == std::string_view::npos) continue;
-      const std::string norm = tagging_.modules.Path(at->module);
+    for (const Origin& origin : tagging_.OriginsOf(use.node)) {
+      const ModuleId module = origin.module;
+      if (ClassOf(module).find("Norm") == std::string_view::npos) continue;
+      const std::string norm = tagging_.modules.Path(module);
       for (const std::string_view atom :
            {"weight", "bias", "running_mean", "running_var"}) {
         reading.parameters.push_back(Join(norm, atom));

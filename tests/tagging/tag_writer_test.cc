@@ -79,7 +79,12 @@ TEST(TagWriterTest, WritesTheKeysOfTheFormat) {
   EXPECT_THAT(EntriesOf(proto.graph().node(1)), ElementsAre());
   EXPECT_THAT(EntriesOf(proto),
               ElementsAre(Pair("pkg.onnx_tag.version", ONNX_TAG_VERSION),
-                          Pair("pkg.onnx_tag.strategy", "enhanced_semantic")));
+                          Pair("pkg.onnx_tag.strategy", "enhanced_semantic"),
+                          Pair("pkg.onnx_tag.modules",
+                               R"({"root":["Bert",0,[]],)"
+                               R"("classes":["BertLayer","Linear"],)"
+                               R"("modules":[[0,0],[0,"layer",0,0],)"
+                               R"([1,"0",1,0],[2,"query",2,0]]})")));
 }
 
 TEST(TagWriterTest, TheRootsEmptyPathIsWritten) {

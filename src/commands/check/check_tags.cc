@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "commands/read/modules.h"
 #include "mapping/laws.h"
+#include "tagging/module_format.h"
+#include "tagging/module_table.h"
 #include "tagging/renames.h"
 #include "tagging/tag_format.h"
 #include "tagging/words.h"
@@ -17,13 +19,15 @@
 namespace onnx_tag {
 namespace {
 
-constexpr std::array<std::string_view, 12> kNodeKeys = {
+constexpr std::array<std::string_view, 13> kNodeKeys = {
     keys::kHierarchyTag, keys::kModule,        keys::kClass,
     keys::kTagModule,    keys::kSemantic,      keys::kSemanticConfidence,
     keys::kLayer,        keys::kAttentionKind, keys::kConfidence,
-    keys::kSource,       keys::kSourceLine,    keys::kWrote};
-constexpr std::array<std::string_view, 4> kModelKeys = {
-    keys::kVersion, keys::kStrategy, keys::kLayout, keys::kRenamed};
+    keys::kSource,       keys::kSourceLine,    keys::kOrigins,
+    keys::kWrote};
+constexpr std::array<std::string_view, 5> kModelKeys = {
+    keys::kVersion, keys::kStrategy, keys::kModules, keys::kLayout,
+    keys::kRenamed};
 
 template <std::size_t kCount>
 bool Has(const std::array<std::string_view, kCount>& words,
@@ -85,7 +89,8 @@ class NodeEntries {
   void CheckValue(const MetadataEntry& entry) {
     const std::string_view value = entry.value;
     bool good = true;
-    if (entry.key == keys::kConfidence) {
+    if (entry.key == keys::kConfidence ||
+        entry.key == keys::kSemanticConfidence) {
       good = WordToEnum<Confidence>(kConfidenceNames, value).has_value();
     } else if (entry.key == keys::kSource) {
       good = WordToEnum<Source>(kSourceNames, value).has_value();
@@ -93,6 +98,8 @@ class NodeEntries {
       good =
           WordToEnum<RoleType>(kRoleTypeNames, value.substr(0, value.find('/')))
               .has_value();
+    } else if (entry.key == keys::kOrigins) {
+      good = ReadPaths(value).has_value();
     } else if (entry.key == keys::kHierarchyTag) {
       good = value.starts_with('/');
     } else if (entry.key == keys::kLayer) {
@@ -158,6 +165,44 @@ void CheckModelEntries(const Model& model, bool tagged,
   }
 }
 
+// The list of modules in the model's metadata.
+class ModuleEntry {
+ public:
+  ModuleEntry(const Model& model, std::vector<TagFinding>& findings)
+      : fault_(ReadModuleTable(model, listed_)), format_(listed_) {
+    if (fault_.empty()) return;
+    findings.push_back(
+        {"bad-value", kNo<NodeId>,
+         Message("{}: {}", Quoted(keys::kModules), Short{fault_, 200})});
+  }
+
+  // What the first node of a module says of it.
+  void Compare(NodeId node, std::string_view path, std::string_view class_name,
+               std::string_view tag, std::vector<TagFinding>& findings) const {
+    if (listed_.facts.empty()) return;
+    const ModuleId id = listed_.modules.Find(path);
+    if (id == kNo<ModuleId>) {
+      findings.push_back({"missing-module", node,
+                          Message("its module {} is not in {}", ShownPath(path),
+                                  Quoted(keys::kModules))});
+      return;
+    }
+    const std::string_view listed_class = listed_.modules.Class(id);
+    const std::string listed_tag = format_.HierarchyTag(id);
+    if (class_name == listed_class && tag == listed_tag) return;
+    findings.push_back(
+        {"module-conflict", node,
+         Message("module {} has {} {} here, but {} {} in {}", ShownPath(path),
+                 Quoted(class_name), Quoted(tag), Quoted(listed_class),
+                 Quoted(listed_tag), Quoted(keys::kModules))});
+  }
+
+ private:
+  Tagging listed_;
+  const std::string fault_;
+  const ModuleFormat format_;
+};
+
 // Sources that the file's own names cannot contradict.
 bool IsFromOutside(Source source) {
   return source == Source::kTransfer || source == Source::kRule ||
@@ -175,18 +220,27 @@ void CheckEntries(const Model& model, std::vector<TagFinding>& findings) {
     std::string_view tag;
   };
   std::unordered_map<std::string_view, Said> modules;
+  const ModuleEntry listed(model, findings);
   bool tagged = false;
   for (const NodeId node : model.Nodes()) {
     NodeEntries entries(model, node, findings);
     if (!entries.any()) continue;
     tagged = true;
     entries.Check();
-    if (!entries.Has(keys::kModule)) continue;
+    // An auxiliary operation has its own tag, not the tag of its module.
+    if (!entries.Has(keys::kModule) ||
+        entries.Value(keys::kSource) ==
+            EnumToWord(kSourceNames, Source::kAuxiliary)) {
+      continue;
+    }
     const Said said{node, entries.Value(keys::kClass),
                     entries.Value(keys::kHierarchyTag)};
     const auto [at, added] =
         modules.try_emplace(entries.Value(keys::kModule), said);
-    if (added) continue;
+    if (added) {
+      listed.Compare(node, at->first, said.class_name, said.tag, findings);
+      continue;
+    }
     if (said.class_name != at->second.class_name ||
         said.tag != at->second.tag) {
       findings.push_back(

@@ -81,7 +81,11 @@ class Comparison {
       for (const NodeId node : b_.nodes().All()) same.Add(node);
       return same;
     }
-    return FindCounterparts({a_.nodes(), a_.model()}, {b_.nodes(), b_.model()});
+    const auto version = [](const TaggedModel& model) {
+      return Version{model.nodes(), model.model(), model.about().inputs,
+                     model.about().outputs};
+    };
+    return FindCounterparts(version(a_), version(b_));
   }
 
   void ComparePair(NodeId a, NodeId b) {

@@ -288,10 +288,13 @@ void AddHead(std::string_view letter, const Side& side, std::uint64_t modules,
               side.model->about().file, Count(coverage.nodes, "node"),
               Count(modules, "module"), WithThousands(coverage.untagged()),
               side.model->source());
+  const std::string parameters =
+      Count(side.model->parameters().all, "parameter");
   if (side.sizes) {
-    result.Line("   {}, {}; FLOPs {}",
-                Count(side.sizes->all.parameters, "parameter"),
-                WeightsText(*side.sizes), FlopsText(*side.sizes));
+    result.Line("   {}, {}; FLOPs {}", parameters, WeightsText(*side.sizes),
+                FlopsText(*side.sizes));
+  } else {
+    result.Line("   {}", parameters);
   }
 }
 
@@ -402,7 +405,7 @@ Datum SideValue(const Side& side, std::uint64_t modules) {
                      {"nodes", coverage.nodes},
                      {"untagged", coverage.untagged()},
                      {"modules", modules}});
-  if (side.sizes) value.Set("parameters", side.sizes->all.parameters);
+  value.Set("parameters", side.model->parameters().all);
   value.Add(SizeMembers(side.sizes ? &*side.sizes : nullptr));
   return value;
 }

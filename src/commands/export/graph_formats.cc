@@ -12,6 +12,7 @@
 #include "commands/read/modules.h"
 #include "render/markup.h"
 #include "tagging/module_format.h"
+#include "tagging/module_table.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {
@@ -91,6 +92,7 @@ class DotWriter {
         tagging_(model.tagging()),
         write_(write),
         counts_(model.tagging()),
+        places_(PlacesOf(model.tagging().modules)),
         of_module_(model.tagging().modules.size()) {}
 
   void Run() {
@@ -125,7 +127,7 @@ class DotWriter {
       if (!tree.Class(id).empty()) {
         label += " (" + std::string(tree.Class(id)) + ")";
       }
-      write_(fmt::format("  subgraph cluster_{} {{\n  label={};\n", Index(id),
+      write_(fmt::format("  subgraph cluster_{} {{\n  label={};\n", places_[id],
                          DotText(label)));
     }
     for (const NodeId node : of_module_[Index(id)]) Node(node, "");
@@ -164,6 +166,7 @@ class DotWriter {
   const Tagging& tagging_;
   const Sink& write_;
   const ModuleCounts counts_;
+  const IdVector<ModuleId, std::uint32_t> places_;
   std::vector<std::vector<NodeId>> of_module_;
 };
 
@@ -193,7 +196,8 @@ class GraphmlWriter {
       : model_(model),
         tagging_(model.tagging()),
         write_(write),
-        format_(model.tagging()) {}
+        format_(model.tagging()),
+        places_(PlacesOf(model.tagging().modules)) {}
 
   void Run() {
     write_(kHead);
@@ -221,7 +225,7 @@ class GraphmlWriter {
     const ParameterCounts parameters = model_.parameters();
     const ModuleTree& tree = tagging_.modules;
     for (const ModuleId id : tree.All()) {
-      std::string out = fmt::format("<node id=\"m{}\">", Index(id));
+      std::string out = fmt::format("<node id=\"m{}\">", places_[id]);
       const std::string path = tree.Path(id);
       AddData(out, "kind", "module");
       AddData(out, "label", path.empty() ? kRootText : tree.Atom(id));
@@ -280,13 +284,13 @@ class GraphmlWriter {
     const ModuleTree& tree = tagging_.modules;
     for (const ModuleId id : tree.All()) {
       if (id == ModuleTree::kRoot) continue;
-      Edge("contains", fmt::format("m{}", Index(tree.Parent(id))),
-           fmt::format("m{}", Index(id)));
+      Edge("contains", fmt::format("m{}", places_[tree.Parent(id)]),
+           fmt::format("m{}", places_[id]));
     }
     for (const NodeId node : model_.nodes().All()) {
       const Tag& tag = tagging_.tags[node];
       if (!tag.tagged()) continue;
-      Edge("contains", fmt::format("m{}", Index(tag.module)),
+      Edge("contains", fmt::format("m{}", places_[tag.module]),
            fmt::format("n{}", Index(node)));
     }
     for (const auto& [from, to] : DataEdges(model_.nodes())) {
@@ -299,6 +303,7 @@ class GraphmlWriter {
   const Tagging& tagging_;
   const Sink& write_;
   const ModuleFormat format_;
+  const IdVector<ModuleId, std::uint32_t> places_;
 };
 
 }  // namespace

@@ -45,23 +45,24 @@ bool HasOutput(const Model& model, NodeId node, std::string_view name) {
 // The further modules of a fused node.
 std::vector<std::string> OriginsOf(const Tagging& tagging, NodeId node) {
   std::vector<std::string> paths;
-  auto at = std::lower_bound(
-      tagging.origins.begin(), tagging.origins.end(), node,
-      [](const Origin& origin, NodeId id) { return origin.node < id; });
-  for (; at != tagging.origins.end() && at->node == node; ++at) {
-    paths.push_back(tagging.modules.Path(at->module));
+  for (const Origin& origin : tagging.OriginsOf(node)) {
+    paths.push_back(tagging.modules.Path(origin.module));
   }
   return paths;
 }
 
-// A tagged file has no room for origins; a sidecar and a mapping do.
+// Version 0.2 wrote no origins into files.
 void WarnOfMissingFields(const query::Expression& expression,
                          const TaggedModel& model, Terminal& terminal) {
-  if (model.source() != "tags in the file") return;
+  if (!model.tagging().facts.empty()) return;
   for (const query::Condition& condition : expression.conditions) {
-    if (condition.field != query::Field::kOrigin) continue;
+    if (condition.field != query::Field::kOrigin &&
+        condition.field != query::Field::kClassConfidence) {
+      continue;
+    }
     terminal.Note(
-        "tags in a file do not contain {}; query the sidecar, or add --remap",
+        "the tags in this file do not contain {}; tag it again, query its "
+        "sidecar, or add --remap",
         query::InfoOf(condition.field).name);
     return;
   }
@@ -162,11 +163,7 @@ Table::Row NodeTable::Row(NodeId node) const {
     for (Datum value :
          {Datum::Module(tree.Path(tag.module)),
           Datum::OrNull(tree.Class(tag.module)),
-          Datum::OrNull(
-              tree.Class(tag.module).empty()
-                  ? std::string_view()
-                  : EnumToWord(kConfidenceNames,
-                               tagging_.facts[tag.module].class_confidence)),
+          Datum::OrNull(tagging_.ClassConfidenceName(tag.module)),
           Datum(format_.HierarchyTag(tag)),
           Datum(tree.Path(format_.TagModule(tag.module))),
           Datum(format_.RolePath(tag.module)),

@@ -109,8 +109,19 @@ std::optional<FoundSidecar> FindSidecar(const std::string& path,
 // none. Facts are for the mapping: tags made without them would ignore them.
 std::string_view OptionToMap(const TagSourceOptions& options) {
   if (options.remap) return "--remap";
-  if (!options.mapping.hierarchy_file.empty()) return "--hierarchy";
-  return options.mapping.rules_file.empty() ? "" : "--rules";
+  const MappingOptions& mapping = options.mapping;
+  if (!mapping.hierarchy_file.empty()) return "--hierarchy";
+  if (!mapping.trace_file.empty()) return "--trace";
+  if (!mapping.fx_file.empty()) return "--fx";
+  return mapping.rules_file.empty() ? "" : "--rules";
+}
+
+void PrintNotes(const std::string& path, const Tagging& tagging,
+                Terminal& terminal) {
+  for (const std::string& note : tagging.notes) {
+    terminal.Note("{}: warning: {}", ShownInput(path),
+                  Short{note, kLongestNote});
+  }
 }
 
 }  // namespace
@@ -139,42 +150,62 @@ ParameterCounts TaggedModel::parameters() const {
   return counts;
 }
 
+std::optional<ExistingTags> FindTags(const std::string& path,
+                                     const TagSourceOptions& options,
+                                     const Model* model, Terminal& terminal) {
+  const std::string_view remap = OptionToMap(options);
+  if (!remap.empty() && model == nullptr) {
+    Fail(ErrorKind::kUsage, "{} needs the model, but {} is a sidecar", remap,
+         path);
+  }
+  if (!remap.empty()) return std::nullopt;
+  ExistingTags tags;
+  if (model != nullptr && HasTags(*model)) tags.tagging = ReadTagging(*model);
+  // None where only keys for other programs were written.
+  if (CountTags(tags.tagging).tagged > 0) {
+    tags.source = TaggedModel::kInFile;
+    terminal.Note("{}", TaggedModel::kInFile);
+  } else if (std::optional<FoundSidecar> found =
+                 FindSidecar(path, options, model)) {
+    Sidecar& sidecar = found->sidecar;
+    terminal.Note("tags of the sidecar {}{}", found->path,
+                  IsOldFingerprint(sidecar.model.fingerprint)
+                      ? " (fingerprint made the old way, by 0.1)"
+                      : "");
+    tags = {.tagging = std::move(sidecar.tagging),
+            .source = TaggedModel::kSidecar,
+            .sidecar = std::move(found->path),
+            .about = std::move(sidecar.model),
+            .nodes = std::move(sidecar.nodes)};
+  } else {
+    return std::nullopt;
+  }
+  PrintNotes(path, tags.tagging, terminal);
+  if (model != nullptr) {
+    AddSourceLines(*model, options.mapping.frames, tags.tagging.lines);
+  }
+  return tags;
+}
+
 TaggedModel TaggedModel::Load(const std::string& path,
                               const TagSourceOptions& options,
                               Terminal& terminal, MappingObserver* observer) {
   TaggedModel result;
-  const std::string_view remap = OptionToMap(options);
   if (!IsSidecarName(path)) {
     result.file_ = std::make_unique<const ModelFile>(OpenModel(path, terminal));
     AddModelInputs(*result.file_, result.inputs_);
     AddFactFiles(options.mapping, result.inputs_);
     result.inputs_.Add(options.sidecar, "--sidecar");
     result.nodes_ = NodeList(*result.model());
-    if (remap.empty() && HasTags(*result.model())) {
-      result.tagging_ = ReadTagging(*result.model());
-    }
-  } else if (!remap.empty()) {
-    Fail(ErrorKind::kUsage, "{} needs the model, but {} is a sidecar", remap,
-         path);
   }
-  // None where only keys for other programs were written.
-  if (CountTags(result.tagging_).tagged > 0) {
-    result.source_ = kInFile;
-    terminal.Note("{}", kInFile);
-  } else if (std::optional<FoundSidecar> found =
-                 remap.empty() ? FindSidecar(path, options, result.model())
-                               : std::nullopt) {
-    result.source_ = kSidecar;
-    result.inputs_.Add(found->path, "the sidecar");
-    Sidecar& sidecar = found->sidecar;
-    terminal.Note("tags of the sidecar {}{}", found->path,
-                  IsOldFingerprint(sidecar.model.fingerprint)
-                      ? " (fingerprint made the old way, by 0.1)"
-                      : "");
-    result.tagging_ = std::move(sidecar.tagging);
+  if (std::optional<ExistingTags> tags =
+          FindTags(path, options, result.model(), terminal)) {
+    result.source_ = tags->source;
+    result.inputs_.Add(tags->sidecar, "the sidecar");
+    result.tagging_ = std::move(tags->tagging);
     if (result.file_ == nullptr) {
-      result.about_ = std::move(sidecar.model);
-      result.nodes_ = NodeList(std::move(sidecar.nodes));
+      result.about_ = std::move(tags->about);
+      result.nodes_ = NodeList(std::move(tags->nodes));
     }
   } else {
     const MappingFacts facts = ReadFacts(options.mapping);
@@ -183,16 +214,9 @@ TaggedModel TaggedModel::Load(const std::string& path,
     });
     result.source_ = kMapped;
     terminal.Note("mapped with strategy {}", result.tagging_.strategy);
-    for (const std::string& note : result.tagging_.notes) {
-      terminal.Note("{}: warning: {}", ShownInput(path),
-                    Short{note, kLongestNote});
-    }
+    PrintNotes(path, result.tagging_, terminal);
   }
   if (result.file_ != nullptr) {
-    if (result.source_ != kMapped) {
-      AddSourceLines(*result.model(), options.mapping.frames,
-                     result.tagging_.lines);
-    }
     result.about_ =
         AboutModel(FileName(path), *result.model(), result.tagging_);
     result.file_->file().CheckUnchanged();

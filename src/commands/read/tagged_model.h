@@ -64,6 +64,22 @@ inline bool IsSidecarName(std::string_view path) {
 // "bert.tagged.onnx" have "bert.tags.json", and `-o X.onnx` made "X.tags.json".
 std::vector<std::string> SidecarsBeside(const std::string& path);
 
+// Tags that a model has already.
+struct ExistingTags {
+  Tagging tagging;
+  std::string_view source;  // kInFile or kSidecar
+  std::string sidecar;      // the file that was read
+  SidecarModel about;       // what it says of the model
+  std::vector<SidecarNode> nodes;
+};
+
+// The tags in the model at `path`, else those of its sidecar; none if it must
+// be mapped. `model` is null if `path` itself is a sidecar. Says on stderr
+// where they are from.
+std::optional<ExistingTags> FindTags(const std::string& path,
+                                     const TagSourceOptions& options,
+                                     const Model* model, Terminal& terminal);
+
 // What `read` makes of the bytes of a file. An error names the file.
 template <typename Read>
 auto ReadMapped(const std::string& path, const Read& read) {

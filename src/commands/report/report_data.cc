@@ -187,10 +187,10 @@ class ModelJson {
       parents.push_back(root ? -1 : row_[tree.Parent(id)]);
       names.push_back(words_.IdOf(root ? "" : Shortened(tree.Atom(id))));
       classes.push_back(classes_.IdOrNone(Shortened(ClassOf(tagging_, id))));
-      const bool known = Index(id) < tagging_.facts.size();
-      levels.push_back(
-          known ? static_cast<std::int64_t>(tagging_.facts[id].class_confidence)
-                : 0);
+      const ModuleFacts* const facts = tagging_.FactsOf(id);
+      levels.push_back(facts == nullptr ? 0
+                                        : static_cast<std::int64_t>(
+                                              facts->class_confidence));
       tags.push_back(tags_.IdOrNone(Shortened(format.HierarchyTag(id))));
     }
     json_.Key("modules").BeginObject();
@@ -651,6 +651,21 @@ void WriteDifference(JsonWriter& json, const TagDifference& difference) {
   json.EndArray().EndObject();
 }
 
+// The claims of a mapping for modules of `to`; those for others are left out.
+void TakeOver(const ModuleTree& from, const ModuleTree& to,
+              std::vector<GatheredClaim>& claims) {
+  constexpr auto kUnknown = static_cast<ModuleId>(0xfffffffe);
+  IdVector<ModuleId, ModuleId> same(from.size(), kUnknown);
+  for (GatheredClaim& claim : claims) {
+    ModuleId& module = same[claim.module];
+    if (module == kUnknown) module = to.Find(from.Path(claim.module));
+    claim.module = module;
+  }
+  std::erase_if(claims, [](const GatheredClaim& claim) {
+    return claim.module == kNo<ModuleId>;
+  });
+}
+
 }  // namespace
 
 ReportedModel LoadReported(const std::string& path,
@@ -661,14 +676,20 @@ ReportedModel LoadReported(const std::string& path,
   ReportedModel reported{TaggedModel::Load(path, source, terminal, &gatherer)};
   const TaggedModel& model = reported.model;
   if (model.file() != nullptr) {
-    if (model.source() != TaggedModel::kMapped) {
+    if (model.source() == TaggedModel::kMapped) {
+      reported.claims = gatherer.Take();
+    } else {
       const MappingFacts facts = ReadFacts(source.mapping);
-      model.file()->Map([&](const Model& read) {
+      const Tagging mapped = model.file()->Map([&](const Model& read) {
         return MapNodes(read, source.mapping, facts, &gatherer);
       });
       model.file()->file().CheckUnchanged();
+      reported.claims = gatherer.Take();
+      TakeOver(mapped.modules, model.tagging().modules,
+               reported.claims->winners);
+      TakeOver(mapped.modules, model.tagging().modules,
+               reported.claims->others);
     }
-    reported.claims = gatherer.Take();
     reported.shapes.emplace(*model.model(), shapes);
     const sizes::ModelFormulas formulas =
         sizes::SumFormulas(*model.model(), model.tagging(), *reported.shapes);

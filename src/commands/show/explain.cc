@@ -184,21 +184,22 @@ std::string RoleText(const Role& role) {
 std::string ClassLine(const Tagging& tagging, ModuleId module) {
   const std::string_view name = tagging.modules.Class(module);
   if (name.empty()) return "-";
-  const ModuleFacts& facts = tagging.facts[module];
+  const ModuleFacts* const facts = tagging.FactsOf(module);
+  if (facts == nullptr) return Message("{}", name);
   std::string others;
-  if (!facts.candidates.empty()) {
+  if (!facts->candidates.empty()) {
     std::vector<std::string> shown;
-    for (const std::string& candidate : facts.candidates) {
+    for (const std::string& candidate : facts->candidates) {
       if (shown.size() == 4) break;
       shown.push_back(Message("{}", Short{candidate, 60}));
     }
-    const std::size_t more = facts.candidates.size() - shown.size();
+    const std::size_t more = facts->candidates.size() - shown.size();
     others = fmt::format("; {}{} {} as well", Join(shown),
                          more > 0 ? fmt::format(" and {} more", more) : "",
-                         facts.candidates.size() == 1 ? "fits" : "fit");
+                         facts->candidates.size() == 1 ? "fits" : "fit");
   }
   return Message("{} ({}{})", name,
-                 EnumToWord(kConfidenceNames, facts.class_confidence),
+                 EnumToWord(kConfidenceNames, facts->class_confidence),
                  Ours{others});
 }
 
@@ -290,10 +291,11 @@ std::string Sentence(const Model& model, const Tagging& tagging, NodeId node) {
   if (does.empty()) does = "belongs to a module";
   const std::string class_text = ClassText(tagging, tag.module);
   std::string sure(EnumToWord(kConfidenceNames, tag.confidence));
-  if (const Confidence of_class = tagging.facts[tag.module].class_confidence;
-      !class_text.empty() && of_class != tag.confidence) {
+  if (const ModuleFacts* const facts = tagging.FactsOf(tag.module);
+      facts != nullptr && !class_text.empty() &&
+      facts->class_confidence != tag.confidence) {
     sure = fmt::format("module {}, class {}", sure,
-                       EnumToWord(kConfidenceNames, of_class));
+                       EnumToWord(kConfidenceNames, facts->class_confidence));
   }
   return Message("This {} {}: {}{}{}; {}{}", op, does,
                  tagging.modules.Shown(tag.module),
@@ -330,9 +332,9 @@ Result ExplainNode(const Model& model, const Tagging& tagging, NodeId node,
 }
 
 Result RunExplain(const ExplainOptions& options, Terminal& terminal) {
-  MappingOptions mapping = options.mapping;
-  mapping.frames = options.frames;
-  const MappingFacts facts = ReadFacts(mapping);
+  TagSourceOptions source = options.source;
+  source.mapping.frames = options.frames;
+  const MappingFacts facts = ReadFacts(source.mapping);
   const ModelFile file = OpenModel(options.model, terminal);
   const NodeId node = [&] {
     try {
@@ -341,11 +343,24 @@ Result RunExplain(const ExplainOptions& options, Terminal& terminal) {
       throw error.In(options.model);
     }
   }();
-  const auto [tagging, explanation] = file.Map([&](const Model& model) {
-    return MapAndExplain(model, mapping, facts, node);
+  std::optional<ExistingTags> existing =
+      FindTags(options.model, source, &file.model(), terminal);
+  auto [tagging, explanation] = file.Map([&](const Model& model) {
+    return MapAndExplain(model, source.mapping, facts, node);
   });
   file.file().CheckUnchanged();
-  return ExplainNode(file.model(), tagging, node, explanation);
+  if (!existing) return ExplainNode(file.model(), tagging, node, explanation);
+  const auto module = [&](const Tagging& tags) {
+    return tags.tags[node].tagged() ? tags.modules.Shown(tags.tags[node].module)
+                                    : std::string("no module");
+  };
+  if (module(tagging) != module(existing->tagging)) {
+    explanation.notes.push_back(
+        Message("the tag ({}) names {}, but the claims, made now, lead to {}: "
+                "the tag was made with other options, or the file was changed",
+                existing->source, module(existing->tagging), module(tagging)));
+  }
+  return ExplainNode(file.model(), existing->tagging, node, explanation);
 }
 
 }  // namespace onnx_tag

@@ -168,9 +168,8 @@ void AddHeader(const View& view, Result& result) {
     if (!formula.empty()) result.Line("              = {}", Ours{formula});
   }
   if (view.memory) view.memory->AddHeader(result);
-  // Tags in a file do not say what they were read from.
-  const bool in_file = view.model.source() == TaggedModel::kInFile;
-  result.Line("  root class  {}", RootText(view.tagging.root, !in_file));
+  result.Line("  root class  {}",
+              RootText(view.tagging.root, !view.tagging.facts.empty()));
   result.Line("  producer    {}{}", OrUnknown(about.producer),
               about.dialect.empty() ? "" : ", dialect " + about.dialect);
   result.Line("  tagged      {} of {} ({}){}{}", WithThousands(coverage.tagged),
@@ -227,8 +226,8 @@ Numbers NumbersOf(const View& view, const std::vector<ModuleId>& modules) {
 }
 
 bool HasOtherClasses(const Tagging& tagging, ModuleId module) {
-  return Index(module) < tagging.facts.size() &&
-         !tagging.facts[module].candidates.empty() &&
+  const ModuleFacts* const facts = tagging.FactsOf(module);
+  return facts != nullptr && !facts->candidates.empty() &&
          !ClassOf(tagging, module).empty();
 }
 
@@ -549,16 +548,16 @@ Datum NodesValue(const View& view, ModuleId module) {
 
 Datum ModuleValue(const View& view, ModuleId module) {
   const Tagging& tagging = view.tagging;
-  Datum object = Datum::Object(
-      {{"path", tagging.modules.Path(module)},
-       {"class", Datum::OrNull(tagging.modules.Class(module))},
-       {"candidates", Index(module) < tagging.facts.size()
-                          ? Datum(tagging.facts[module].candidates)
-                          : Datum(Datum::List())},
-       {"nodes", view.counts.Own(module)},
-       {"total_nodes", view.counts.Total(module)},
-       {"parameters", view.parameters.own[module]},
-       {"total_parameters", view.total_parameters[module]}});
+  const ModuleFacts* const facts = tagging.FactsOf(module);
+  Datum object =
+      Datum::Object({{"path", tagging.modules.Path(module)},
+                     {"class", Datum::OrNull(tagging.modules.Class(module))},
+                     {"candidates", facts != nullptr ? Datum(facts->candidates)
+                                                     : Datum(Datum::List())},
+                     {"nodes", view.counts.Own(module)},
+                     {"total_nodes", view.counts.Total(module)},
+                     {"parameters", view.parameters.own[module]},
+                     {"total_parameters", view.total_parameters[module]}});
   if (const FoundBlock* const block = tagging.FindFound(module)) {
     object.Set("found", true);
     if (!block->description.empty()) {
