@@ -127,7 +127,7 @@ TEST(ModuleTableTest, UnknownMembersAreIgnored) {
   EXPECT_EQ(read.modules.size(), 2u);
 }
 
-constexpr char kTwoNodes[] =
+constexpr char kTableNodes[] =
     "graph { node { op_type: 'MatMul' } node { op_type: 'Add' } }";
 
 std::string Tagged(const std::string& bytes, const Tagging& tagging) {
@@ -152,7 +152,7 @@ Tagging TwoTags() {
 }
 
 TEST(ModuleTableTest, ATaggedModelKnowsWhatItsTagsKnew) {
-  const std::string tagged = Tagged(BytesFromText(kTwoNodes), TwoTags());
+  const std::string tagged = Tagged(BytesFromText(kTableNodes), TwoTags());
   const Model model = ReadModel(tagged);
   const Tagging read = ReadTagging(model);
   EXPECT_THAT(read.notes, IsEmpty());
@@ -167,7 +167,7 @@ TEST(ModuleTableTest, ATaggedModelKnowsWhatItsTagsKnew) {
 TEST(ModuleTableTest, TagsOfNodesPrevailOverTheEntry) {
   schema::ModelProto proto;
   ASSERT_TRUE(
-      proto.ParseFromString(Tagged(BytesFromText(kTwoNodes), TwoTags())));
+      proto.ParseFromString(Tagged(BytesFromText(kTableNodes), TwoTags())));
   for (auto& entry :
        *proto.mutable_graph()->mutable_node(0)->mutable_metadata_props()) {
     if (entry.key() == keys::kClass) entry.set_value("OtherLayer");
@@ -184,7 +184,7 @@ TEST(ModuleTableTest, TagsOfNodesPrevailOverTheEntry) {
 TEST(ModuleTableTest, ADamagedEntryIsANoteAndTheTagsAreRead) {
   schema::ModelProto proto;
   ASSERT_TRUE(
-      proto.ParseFromString(Tagged(BytesFromText(kTwoNodes), TwoTags())));
+      proto.ParseFromString(Tagged(BytesFromText(kTableNodes), TwoTags())));
   for (auto& entry : *proto.mutable_metadata_props()) {
     if (entry.key() == keys::kModules) entry.set_value("{\"root\": 1}");
   }
