@@ -53,7 +53,7 @@ fi
 
 # The tables of the catalogue and of the recipe book are the same on every system.
 configure release -DBUILD_TESTING=OFF -DONNX_TAG_BENCH=OFF -B "$work/host"
-cmake --build "$work/host" --target generated/recipes.table generated/catalogue.table
+cmake --build "$work/host" --target tables
 
 for target in "$@"; do
   [ -e "cmake/$target.cmake" ] || { echo "cross.sh: no such target: $target" >&2; exit 2; }

@@ -4,13 +4,15 @@
 #   scripts/tidy.sh [COMMIT]    default: HEAD~1; the twelve files with the most changed lines
 #   scripts/tidy.sh all         every file of src/: an hour on two cores
 #
-# Takes the compiler's options from build-asan, the build with clang. .ci/run runs it on the last commit.
+# Takes the compiler's options from build-asan, the build with clang, so that files of other systems are left out. .ci/run
+# runs it on the last commit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+of=('src/*.cc' ':!*_win32.cc' ':!*_macos.cc')
 if [ "${1:-}" = all ]; then
-  mapfile -t files < <(git ls-files 'src/*.cc')
+  mapfile -t files < <(git ls-files "${of[@]}")
 else
-  mapfile -t files < <(git diff --numstat --diff-filter=d --no-renames "${1:-HEAD~1}" -- 'src/*.cc' | sort -rn | head -12 | cut -f 3)
+  mapfile -t files < <(git diff --numstat --diff-filter=d --no-renames "${1:-HEAD~1}" -- "${of[@]}" | sort -rn | head -12 | cut -f 3)
 fi
 if [ ${#files[@]} -eq 0 ]; then
   echo "tidy.sh: no file of src/ changed"

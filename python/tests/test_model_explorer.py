@@ -36,6 +36,20 @@ def test_groups_read_well() -> None:
         "encoder.layer.0.act": "BertModel/encoder: BertEncoder/layer.0: BertLayer/act"}
 
 
+def test_found_modules_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = document()
+    found["modules"][3:] = [
+        {"path": "encoder.blocks", "class": None, "found": True},
+        {"path": "encoder.blocks.1", "class": None, "found": True, "description": "block 1 of 2 equal blocks"},
+        {"path": "encoder.blocks.1.conv", "class": "Conv2d", "found": True}]
+    found["nodes"][0]["module"] = "encoder.blocks.1.conv"
+    monkeypatch.setattr(model_explorer, "sidecar_of", lambda path: found)
+    conv = model_explorer.OnnxTagAdapter().convert("m.onnx", {})["graphs"][0].nodes[0]
+    assert conv.namespace == "BertModel/encoder: BertEncoder/blocks.1 (found)/conv: Conv2d"
+    assert {"found in the graph": "block 1 of 2 equal blocks; the name is invented"}.items() <= {
+        pair.key: pair.value for pair in conv.attrs}.items()
+
+
 def test_nodes_have_groups_edges_and_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_explorer, "sidecar_of", lambda path: document())
     graph = model_explorer.OnnxTagAdapter().convert("m.onnx", {})["graphs"][0]

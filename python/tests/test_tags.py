@@ -124,6 +124,8 @@ def test_classes_mean_what_they_mean_in_a_query(tags):
 def test_a_module_is_found_by_its_path(tags):
     assert tags.module("layer.0.attn.q").class_name == "Linear"
     assert tags.module("").path == ""
+    found = Tags({**SIDECAR, "modules": [module("", "M"), {**module("blocks", None), "found": True}], "nodes": []})
+    assert found.module("blocks").found and not found.module("").found
 
 
 @pytest.mark.parametrize("ask, near", [

@@ -79,6 +79,9 @@ std::unique_ptr<CLI::App> NewApp(const Command& command) {
       std::string(command.help), fmt::format("onnx-tag {}", command.name));
   app->set_help_flag("-h,--help", "print this help")->group("Terminal");
   app->allow_extras();
+  // On Windows CLI11 would take the name of a node, /layer/MatMul, for an
+  // option.
+  app->allow_windows_style_options(false);
   return app;
 }
 

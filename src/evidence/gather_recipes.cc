@@ -106,8 +106,11 @@ class Reasons {
       if (known == because) return reason;
     }
     all_.push_back(fmt::format(
-        "recipe {}, fit {:.2f} with {}: this module {}", answer_.recipe,
-        answer_.fit, Count(answer_.anchors, "named parameter"), because));
+        "the file matches the recipe {} with a fit of {:.2f}, and has {}; in "
+        "the recipe this module {}",
+        // Equal names add to the fit.
+        answer_.recipe, std::min(answer_.fit, 1.0),
+        Count(answer_.anchors, "named parameter"), because));
     return mine_.emplace_back(because, all_.back()).second;
   }
 

@@ -130,6 +130,10 @@ enum class Operand : std::uint8_t {
   kBound,
   kSetting,  // sizes, axes, ranges: no data
 };
+// Whether it is a parameter of a layer, or a part of one.
+constexpr bool IsParameter(Operand operand) {
+  return operand >= Operand::kWeight && operand <= Operand::kQkvBias;
+}
 
 // How the shapes of the outputs follow from the inputs; src/sizes/rules has
 // the function of each.

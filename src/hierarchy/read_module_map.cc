@@ -26,7 +26,7 @@ class MapReader {
                      json::KindName(reader_.Peek()), "should be");
     }
     reader_.BeginObject();
-    std::string key;
+    std::string_view key;
     bool found = false;
     while (reader_.NextMember(key)) {
       if (key == "format") {
@@ -93,7 +93,7 @@ class MapReader {
     reader_.BeginArray();
     while (reader_.NextItem()) {
       Call call;
-      std::string key;
+      std::string_view key;
       reader_.BeginObject();
       while (reader_.NextMember(key)) {
         if (key == "module" && reader_.Peek() == Kind::kString) {
@@ -144,7 +144,7 @@ class MapReader {
     }
     const bool nested = IsNested(reader_);
     reader_.BeginObject();
-    std::string key;
+    std::string_view key;
     Found root;
     while (reader_.NextMember(key)) {
       if (nested) {
@@ -162,7 +162,7 @@ class MapReader {
   // Works on a copy of the reader.
   static bool IsNested(json::Reader reader) {
     reader.BeginObject();
-    std::string key;
+    std::string_view key;
     while (reader.NextMember(key)) {
       if (key == "class_name") return reader.Peek() == Kind::kString;
       reader.Skip();
@@ -193,11 +193,11 @@ class MapReader {
                        path, json::KindName(reader_.Peek()));
     }
     reader_.BeginObject();
-    std::string key;
+    std::string_view key;
     while (reader_.NextMember(key)) ReadField(key, found, path);
   }
 
-  void ReadField(const std::string& key, Found& found, std::string_view path) {
+  void ReadField(std::string_view key, Found& found, std::string_view path) {
     if (key == "class" || key == "class_name") {
       map_.complete &= key == "class";
       found.class_name = StringOf(key, path);
@@ -237,10 +237,10 @@ class MapReader {
       return;
     }
     if (reader_.Peek() == Kind::kObject) {  // with shapes
-      std::string name;
+      std::string_view name;
       reader_.BeginObject();
       while (reader_.NextMember(name)) {
-        found.module.parameters.push_back(name);
+        found.module.parameters.emplace_back(name);
         found.module.shapes.push_back(ReadShape());
       }
       return;
@@ -277,7 +277,7 @@ class MapReader {
   // The keys are class and index; only `scope` has the path of a child.
   void ReadChildren(std::string_view around) {
     reader_.BeginObject();
-    std::string key;
+    std::string_view key;
     while (reader_.NextMember(key)) {
       const Place place = reader_.KeyPlace();
       Found child;

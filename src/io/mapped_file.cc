@@ -25,6 +25,13 @@ constexpr std::size_t kMaxPiped = std::size_t{1} << 31;
        io::SystemMessage(error));
 }
 
+[[noreturn]] void FailAsChanged(const std::string& path) {
+  Fail(ErrorKind::kInput,
+       "{}: the file changed while it was read\n  try again when no program "
+       "writes to it",
+       path);
+}
+
 const char* KindName(io::FileKind kind) {
   if (kind == io::FileKind::kFolder) return "a folder";
   if (kind == io::FileKind::kPipe) return "a pipe";
@@ -118,6 +125,7 @@ void MappedFile::Map() {
   const auto size = static_cast<std::size_t>(status_.size);
   if (size == 0) return;
   data_ = io::MapFile(fd(), size);
+  if (data_ == nullptr && errno == ERANGE) FailAsChanged(path_);
   if (data_ == nullptr) FailToRead(path_, errno);
   size_ = mapped_ = size;
   slot_ = io::GuardMapping(data_, size_);
@@ -172,12 +180,7 @@ void MappedFile::CheckUnchanged() const {
     const std::optional<io::FileStatus> named = io::StatusOf(path_);
     same = named && named->id == status_.id;
   }
-  if (!same) {
-    Fail(ErrorKind::kInput,
-         "{}: the file changed while it was read\n  try again when no program "
-         "writes to it",
-         path_);
-  }
+  if (!same) FailAsChanged(path_);
 }
 
 void MappedFile::Release(std::uint64_t begin, std::uint64_t end) const {

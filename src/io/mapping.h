@@ -10,7 +10,7 @@ namespace onnx_tag::io {
 std::uint64_t PageSize();
 
 // The first `size` bytes of the file, to be read in no order; nullptr and errno
-// where it cannot.
+// where it cannot: on Windows ERANGE where the file has become shorter.
 const char* MapFile(int fd, std::size_t size);
 void UnmapFile(const char* data, std::size_t size);
 

@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <cstring>
 
 #include "io/mapping.h"
@@ -18,7 +19,13 @@ const char* MapFile(int fd, std::size_t size) {
   const void* const view =
       mapping.valid() ? MapViewOfFile(mapping.get(), FILE_MAP_READ, 0, 0, size)
                       : nullptr;
-  if (view == nullptr) FailWithLastError();
+  if (view == nullptr) {
+    // What Windows says of an empty file, and of a view beyond the end.
+    const DWORD error = GetLastError();
+    const bool shorter = mapping.valid() ? error == ERROR_ACCESS_DENIED
+                                         : error == ERROR_FILE_INVALID;
+    errno = shorter ? ERANGE : ErrnoOf(error);
+  }
   return static_cast<const char*>(view);
 }
 

@@ -2,26 +2,56 @@
 
 #include <cerrno>
 
+#include "base/text.h"
+#include "base/utf8.h"
 #include "io/win32.h"
 
 namespace onnx_tag::io {
 
+// Debian's wine 8.0 for arm64 overwrites x18 in MultiByteToWideChar and
+// WideCharToMultiByte. Windows keeps that register for the thread, so the next
+// exception crashed. Hence our own conversions; what is no UTF-8 becomes
+// U+FFFD, as there.
 std::wstring ToWide(std::string_view text) {
-  if (text.empty()) return {};
-  const int size = static_cast<int>(text.size());
-  std::wstring wide(text.size(), L'\0');
-  wide.resize(static_cast<std::size_t>(
-      MultiByteToWideChar(CP_UTF8, 0, text.data(), size, wide.data(), size)));
+  constexpr wchar_t kReplacement = 0xfffd;
+  std::wstring wide;
+  wide.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const std::string_view rest = text.substr(i);
+    const auto first = static_cast<unsigned char>(rest[0]);
+    const std::size_t length = Utf8Length(rest);
+    if (length == 0) {
+      wide += kReplacement;
+      ++i;
+      continue;
+    }
+    char32_t c = length == 1 ? first : first & (0x7fu >> length);
+    for (std::size_t k = 1; k < length; ++k) {
+      c = c << 6 | (static_cast<unsigned char>(rest[k]) & 0x3f);
+    }
+    if (c < 0x10000) {
+      wide += static_cast<wchar_t>(c);
+    } else {
+      wide += static_cast<wchar_t>(0xd800 + ((c - 0x10000) >> 10));
+      wide += static_cast<wchar_t>(0xdc00 + (c & 0x3ff));
+    }
+    i += length;
+  }
   return wide;
 }
 
 std::string ToUtf8(std::wstring_view text) {
-  if (text.empty()) return {};
-  const int size = static_cast<int>(text.size());
-  std::string bytes(text.size() * 3, '\0');
-  bytes.resize(static_cast<std::size_t>(
-      WideCharToMultiByte(CP_UTF8, 0, text.data(), size, bytes.data(),
-                          static_cast<int>(bytes.size()), nullptr, nullptr)));
+  const auto is_low = [](wchar_t c) { return c >= 0xdc00 && c < 0xe000; };
+  std::string bytes;
+  bytes.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char32_t c = text[i];
+    if (c >= 0xd800 && c < 0xdc00 && i + 1 < text.size() &&
+        is_low(text[i + 1])) {
+      c = 0x10000 + ((c - 0xd800) << 10) + (text[++i] - 0xdc00u);
+    }
+    AppendUtf8(c, bytes);
+  }
   return bytes;
 }
 

@@ -41,11 +41,21 @@ int OpenUnnamed(const char*, unsigned) {
 int OpenNew(const char* path, unsigned) {
   // Nobody else may write to it, and that is the lock: as long as it is open,
   // RemoveIfLeftOver() cannot have it for itself.
-  return ToDescriptor(
+  const int fd = ToDescriptor(
       CreateFileW(WidePath(path).c_str(), GENERIC_READ | GENERIC_WRITE,
                   FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr, CREATE_NEW,
                   FILE_ATTRIBUTE_NORMAL, nullptr),
       0);
+  if (fd < 0 && errno == ENOENT) {
+    // Windows says of a file that it is no path; POSIX, that it is no folder.
+    const DWORD attributes =
+        GetFileAttributesW(WidePath(ParentFolder(path)).c_str());
+    if (attributes != INVALID_FILE_ATTRIBUTES &&
+        (attributes & FILE_ATTRIBUTE_DIRECTORY) == 0) {
+      errno = ENOTDIR;
+    }
+  }
+  return fd;
 }
 
 std::ptrdiff_t Write(int fd, const void* bytes, std::size_t size) {
@@ -129,7 +139,8 @@ int Unlink(const char* path) {
   if (GetLastError() == ERROR_ACCESS_DENIED &&
       attributes != INVALID_FILE_ATTRIBUTES &&
       (attributes & FILE_ATTRIBUTE_READONLY) != 0) {
-    SetFileAttributesW(wide.c_str(), attributes & ~FILE_ATTRIBUTE_READONLY);
+    SetFileAttributesW(wide.c_str(),
+                       attributes & ~DWORD{FILE_ATTRIBUTE_READONLY});
     if (DeleteFileW(wide.c_str()) != 0) return 0;
   }
   return FailWithLastError();

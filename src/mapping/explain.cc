@@ -160,6 +160,13 @@ void DescribeEvidence(const Evidence& evidence, NodeId node,
     const ParameterId id = evidence.ParameterOf(input);
     if (id == kNo<ParameterId>) continue;
     const Parameter& parameter = evidence.parameters[id];
+    if (parameter.name.ends_with(".weight_bias")) {
+      notes.push_back(
+          fmt::format("it reads {}: the exporter folded a normalization into "
+                      "the layer and kept the result under this name",
+                      parameter.name));
+      continue;
+    }
     notes.push_back(fmt::format(
         "it reads the parameter {}{}", parameter.name,
         parameter.trusted

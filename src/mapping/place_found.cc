@@ -98,11 +98,10 @@ class Placer {
   }
 
   FoundClaims Place(const std::vector<NodeId>& open, Confidence least) {
-    // Constants may stand before all others; the modules are in the order in
-    // which they run.
+    // Constants and copies of shared weights may precede all others; the
+    // modules are in the order in which they run.
     for (const NodeId node : open) {
-      if (!model_.Inputs(node).empty() &&
-          found_.ModuleOf(node) != kNo<FoundId>) {
+      if (found_.ModuleOf(node) != kNo<FoundId> && ReadsComputed(node)) {
         ModuleOf(found_.ModuleOf(node));
       }
     }
@@ -131,6 +130,13 @@ class Placer {
     std::uint32_t first = 0;  // in their graph
     std::uint32_t last = 0;
   };
+
+  bool ReadsComputed(NodeId node) const {
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      return input != kNo<ValueId> && model_.InitializerOf(input) == nullptr;
+    });
+  }
 
   // The common module of the tagged nodes in each found module. If all of them
   // are in one part of it, the module around that part.

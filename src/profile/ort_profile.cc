@@ -31,7 +31,7 @@ class Reader {
 
   void Read() {
     if (json_.Peek() == Kind::kObject) {
-      std::string key;
+      std::string_view key;
       json_.BeginObject();
       while (json_.NextMember(key)) {
         if (key == "traceEvents") {
@@ -198,7 +198,7 @@ class Reader {
   Profile& profile_;
   std::unordered_map<std::string, KernelId> kernels_;
   std::unordered_map<std::int64_t, std::uint32_t> threads_;
-  std::string key_;
+  std::string_view key_;
   std::string name_;
   std::string category_;
   std::string op_;

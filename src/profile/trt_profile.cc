@@ -75,7 +75,7 @@ Names NodesInName(std::string_view layer) {
 void ReadLayer(json::Reader& reader, NodesOfLayers& nodes) {
   std::string name;
   std::string metadata;
-  std::string key;
+  std::string_view key;
   reader.BeginObject();
   while (reader.NextMember(key)) {
     if (key == "Name" && reader.Peek() == Kind::kString) {
@@ -92,7 +92,7 @@ void ReadLayer(json::Reader& reader, NodesOfLayers& nodes) {
 NodesOfLayers ReadLayers(Bytes json) {
   NodesOfLayers nodes;
   json::Reader reader(json, ErrorKind::kInput);
-  std::string key;
+  std::string_view key;
   reader.BeginObject();
   while (reader.NextMember(key)) {
     if (key != "Layers" || reader.Peek() != Kind::kArray) {
@@ -135,7 +135,7 @@ class TrtReader {
   void ReadEntry() {
     std::string name;
     double milliseconds = -1;
-    std::string key;
+    std::string_view key;
     json_.BeginObject();
     while (json_.NextMember(key)) {
       const Kind kind = json_.Peek();

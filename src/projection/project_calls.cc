@@ -105,7 +105,10 @@ class CallProjector {
     IdVector<NodeTokenId, bool> kept(tokens_.size(), false);
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
-      if (!IsHead(id) && ops_.WeightOf(Operator(id)) < kTelling) continue;
+      if (!IsHead(id) &&
+          (ops_.WeightOf(Operator(id)) < kTelling || IsBefore(id))) {
+        continue;
+      }
       kept[id] = true;
       queue.push_back(id);
     }
@@ -113,7 +116,7 @@ class CallProjector {
       const NodeTokenId at = queue[i];
       const auto keep = [&](NodeTokenId id, bool reads) {
         if (kept[id] || steps_[id] != steps_[at]) return;
-        if (reads && MeetsOthers(id)) return;
+        if (reads ? MeetsOthers(id) : IsBefore(id)) return;
         kept[id] = true;
         queue.push_back(id);
       };
@@ -133,6 +136,19 @@ class CallProjector {
     return std::any_of(
         tokens_[id].sources.begin(), tokens_[id].sources.end(),
         [&](NodeTokenId source) { return steps_[source] != step; });
+  }
+
+  // Whether it prepares what others made for the module: it joins several
+  // values, or turns one for a Linear. The caller does so.
+  bool IsBefore(NodeTokenId id) const {
+    const auto& sources = tokens_[id].sources;
+    const bool from_others = std::any_of(
+        sources.begin(), sources.end(),
+        [&](NodeTokenId source) { return steps_[source] != steps_[id]; });
+    if (!from_others) return false;
+    if (Operator(id) == "Concat") return sources.size() > 1;
+    return Operator(id) == "Transpose" &&
+           calls_[program_.call[steps_[id]]].kind == "Linear";
   }
 
   // What runs between two modules belongs to the module of unknown class that

@@ -6,6 +6,7 @@
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "generated/torch_ops.h"
+#include "graph/operators.h"
 
 namespace onnx_tag {
 namespace {
@@ -119,27 +120,9 @@ float TorchOps::WeightOf(std::string_view onnx_operator) const {
 }
 
 std::string_view PlainOperator(std::string_view op) {
-  static constexpr std::pair<std::string_view, std::string_view> kPlain[] = {
-      {"FusedConv", "Conv"},
-      {"NhwcFusedConv", "Conv"},
-      {"QLinearConv", "Conv"},
-      {"ConvInteger", "Conv"},
-      {"FusedMatMul", "MatMul"},
-      {"QLinearMatMul", "MatMul"},
-      {"MatMulInteger", "MatMul"},
-      {"MatMulIntegerToFloat", "MatMul"},
-      {"DynamicQuantizeMatMul", "MatMul"},
-      {"MatMulNBits", "MatMul"},
-      {"FusedGemm", "Gemm"},
-      {"DynamicQuantizeLSTM", "LSTM"},
-      {"SkipLayerNormalization", "LayerNormalization"},
-      {"BiasGelu", "Gelu"},
-      {"FastGelu", "Gelu"},
-      {"QuickGelu", "Sigmoid"}};
-  for (const auto& [fused, plain] : kPlain) {
-    if (op == fused) return plain;
-  }
-  return op;
+  if (op == "QuickGelu") return "Sigmoid";  // torch has no such operator
+  const Op like = Describe(FindOp(op)).like;
+  return like == Op::kNone ? op : Describe(like).name;
 }
 
 const TorchOps& BuiltInTorchOps() {

@@ -31,7 +31,7 @@ class Reader {
 
   Recording Read() {
     bool known = false;
-    std::string key;
+    std::string_view key;
     json_.BeginObject();
     while (json_.NextMember(key)) {
       if (key == "format") {
@@ -80,7 +80,7 @@ class Reader {
 
   template <typename Use>
   void ForEachMember(const Use& use) {
-    std::string key;
+    std::string_view key;
     json_.BeginObject();
     while (json_.NextMember(key)) use(key);
   }
@@ -139,7 +139,7 @@ class Reader {
       auto& flows = recording_.trace.flows;
       if (number >= flows.size()) flows.resize(number + 1);
       RecordedFlow flow;
-      ForEachMember([&](const std::string& key) {
+      ForEachMember([&](std::string_view key) {
         if (key == "shape") {
           flow.has_shape = ReadShape(flow.shape);
         } else if (key == "kind" && json_.Peek() == json::Kind::kString) {
@@ -162,7 +162,7 @@ class Reader {
 
   void ReadInputs() {
     ForEachItem([&] {
-      ForEachMember([&](const std::string& key) {
+      ForEachMember([&](std::string_view key) {
         if (key == "value" && json_.Peek() == json::Kind::kNumber) {
           recording_.trace.flows[Flow()].kind = FlowKind::kInput;
         } else {
@@ -175,7 +175,7 @@ class Reader {
   void ReadFunctions() {
     ForEachItem([&] {
       RecordedFunction function;
-      ForEachMember([&](const std::string& key) {
+      ForEachMember([&](std::string_view key) {
         if (key == "name" && json_.Peek() == json::Kind::kString) {
           function.name = OperationName(json_.String());
         } else if (key == "events") {
@@ -236,7 +236,7 @@ class Reader {
     keep_ = true;
     std::vector<std::int64_t> shape;
     bool has_shape = false;
-    ForEachMember([&](const std::string& key) {
+    ForEachMember([&](std::string_view key) {
       if (key == "op" && json_.Peek() == json::Kind::kString) {
         event.op = OperationName(json_.String());
       } else if (key == "module" && json_.Peek() == json::Kind::kString) {
@@ -244,8 +244,7 @@ class Reader {
       } else if (key == "inputs") {
         ReadEventInput(event.inputs);
       } else if (key == "kwargs") {
-        ForEachMember(
-            [&](const std::string&) { ReadEventInput(event.inputs); });
+        ForEachMember([&](std::string_view) { ReadEventInput(event.inputs); });
       } else if (key == "outputs" || key == "writes") {
         ForEachItem([&] { ReadEventInput(event.outputs); });
       } else if (key == "shapes") {
@@ -286,7 +285,7 @@ class Reader {
     std::string kind;
     RecordedFlow flow;
     bool parameter = false;
-    ForEachMember([&](const std::string& key) {
+    ForEachMember([&](std::string_view key) {
       const bool text = json_.Peek() == json::Kind::kString;
       if (key == "name" && text) {
         node.name = json_.String();
@@ -299,7 +298,7 @@ class Reader {
       } else if (key == "inputs") {
         ReadFxInput(node.inputs);
       } else if (key == "kwargs") {
-        ForEachMember([&](const std::string&) { ReadFxInput(node.inputs); });
+        ForEachMember([&](std::string_view) { ReadFxInput(node.inputs); });
       } else if (key == "shape") {
         flow.has_shape = ReadShape(flow.shape);
       } else if (key == "traceback") {

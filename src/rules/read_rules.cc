@@ -32,7 +32,7 @@ class RulesReader {
   }
 
   Rules Read() {
-    Object(kTopKeys, "rules file", [&](const std::string& key) {
+    Object(kTopKeys, "rules file", [&](std::string_view key) {
       if (key == "format") ReadFormat();
       if (key == "rules") ReadList([&] { ReadRule(); });
       if (key == "catalogue") ReadCatalogue();
@@ -48,7 +48,7 @@ class RulesReader {
   template <typename Member>
   void Object(Words keys, std::string_view what, Member member) {
     reader_.BeginObject();
-    std::string key;
+    std::string_view key;
     while (reader_.NextMember(key)) {
       Choose(reader_.KeyPlace(), fmt::format("key of a {}", what), key, keys);
       member(key);
@@ -110,7 +110,7 @@ class RulesReader {
     std::string name;
     bool matches = false;
     asked_ = 0;
-    Object(kRuleKeys, "rule", [&](const std::string& key) {
+    Object(kRuleKeys, "rule", [&](std::string_view key) {
       if (key == "name") name = reader_.String();
       if (key == "match") {
         matches = true;
@@ -156,7 +156,7 @@ class RulesReader {
   void ReadMatch(Rule& rule) {
     const Place start = reader_.Here();
     bool any = false;
-    Object(kMatchKeys, "match", [&](const std::string& key) {
+    Object(kMatchKeys, "match", [&](std::string_view key) {
       any = true;
       const Place place = reader_.Here();
       std::string text = reader_.String();
@@ -210,7 +210,7 @@ class RulesReader {
       if (slash != std::string::npos) role.component = text.substr(slash + 1);
       SetType(start, type, role);
     } else {
-      Object(kRoleKeys, "role", [&](const std::string& key) {
+      Object(kRoleKeys, "role", [&](std::string_view key) {
         const Place place = reader_.Here();
         if (key == "type") SetType(place, type = reader_.String(), role);
         if (key == "component") role.component = reader_.String();
@@ -251,11 +251,11 @@ class RulesReader {
 
   void ReadCatalogue() {
     reader_.BeginObject();
-    std::string owner;
+    std::string_view owner;
     while (reader_.NextMember(owner)) {
-      std::vector<AddedMember>& members = rules_.classes[owner];
+      std::vector<AddedMember>& members = rules_.classes[std::string(owner)];
       reader_.BeginObject();
-      std::string path;
+      std::string_view path;
       while (reader_.NextMember(path)) {
         const Place place = reader_.KeyPlace();
         for (const std::string_view atom : Split(path, '.')) {

@@ -82,14 +82,30 @@ class StructureFinder {
     return module;
   }
 
+  // A name has all names above it, so a chain of a thousand functions that
+  // call each other would have a million names.
+  bool IsTooDeep(FoundId module) const {
+    constexpr int kDeepest = 64;
+    int depth = 0;
+    while (module != kNo<FoundId> && depth < kDeepest) {
+      module = structure_[module].parent;
+      ++depth;
+    }
+    return module != kNo<FoundId>;
+  }
+
+  void PutAll(GraphId graph, FoundId module) {
+    for (const NodeId node : model_[graph].nodes) {
+      structure_.module_of_[node] = module;
+    }
+  }
+
   void FindInSubgraph(GraphId graph) {
     const NodeId holder = model_[graph].parent_node;
     FoundId parent = structure_.module_of_[holder];
-    if (!heavy_[holder] || parent == kNo<FoundId>) {
-      // Too little for a module of its own.
-      for (const NodeId node : model_[graph].nodes) {
-        structure_.module_of_[node] = parent;
-      }
+    // Too little for a module of its own.
+    if (!heavy_[holder] || parent == kNo<FoundId> || IsTooDeep(parent)) {
+      PutAll(graph, parent);
       return;
     }
     if (ops_[holder] == Op::kIf) {
@@ -122,7 +138,12 @@ class StructureFinder {
         continue;
       }
       done[Index(body)] = true;
-      FindIn(body, Below(calls[i], FoundKind::kCall));
+      const FoundId caller = structure_.module_of_[calls[i]];
+      if (IsTooDeep(caller)) {
+        PutAll(body, caller);
+      } else {
+        FindIn(body, Below(calls[i], FoundKind::kCall));
+      }
       // The graphs in the body's nodes, too, and the calls in all of these.
       std::vector<GraphId> graphs = {body};
       for (std::size_t g = 0; g < graphs.size(); ++g) {

@@ -18,7 +18,7 @@ std::optional<ReadSourceLine> TakeSourceLine(json::Reader& json) {
     return std::nullopt;
   }
   ReadSourceLine line;
-  std::string key;
+  std::string_view key;
   json.BeginObject();
   while (json.NextMember(key)) {
     if (key == "file") {

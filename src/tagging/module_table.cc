@@ -94,7 +94,7 @@ class TableReader {
         most_candidate_bytes_(kMostExpansion * (entry.size() + 1024)) {}
 
   void Read() {
-    std::string key;
+    std::string_view key;
     json_.BeginObject();
     while (json_.NextMember(key)) {
       if (key == "root") {
@@ -172,7 +172,7 @@ class TableReader {
       while (json_.NextItem()) AddCandidate(id);
       return;
     }
-    std::string key;
+    std::string_view key;
     json_.BeginObject();
     while (json_.NextMember(key)) {
       if (key == "found") {

@@ -94,7 +94,7 @@ std::vector<std::pair<std::string, std::string>> ParseRenames(
   std::vector<std::pair<std::string, std::string>> renames;
   json::Reader reader(record);
   reader.BeginObject();
-  std::string name;
+  std::string_view name;
   while (reader.NextMember(name)) renames.emplace_back(name, reader.String());
   return renames;
 }

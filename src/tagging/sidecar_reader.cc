@@ -20,7 +20,7 @@ using json::Kind;
 // if it does not take the value.
 template <typename Use>
 void ForEachMember(json::Reader& json, Use&& use) {
-  std::string key;
+  std::string_view key;
   json.BeginObject();
   while (json.NextMember(key)) {
     if (!use(key)) json.Skip();
@@ -44,7 +44,7 @@ Confidence ReadConfidence(json::Reader& json) {
 
 Role ReadRole(json::Reader& json) {
   Role role;
-  ForEachMember(json, [&](const std::string& key) {
+  ForEachMember(json, [&](std::string_view key) {
     if (key == "type") {
       role.type = Word(json, kRoleTypeNames, RoleType::kOther);
     } else if (key == "component") {
@@ -93,7 +93,7 @@ bool Head::Take(json::Reader& json, std::string_view key) {
     has_format = json.Peek() == Kind::kString && json.String() == "onnx-tag/1";
     if (!has_format) RefuseFormat();
   } else if (key == "tool") {
-    ForEachMember(json, [&](const std::string& member) {
+    ForEachMember(json, [&](std::string_view member) {
       if (member != "version") return false;
       version = json.StringOrNull();
       return true;
@@ -117,7 +117,7 @@ bool Head::Take(json::Reader& json, std::string_view key) {
 }
 
 void Head::TakeModel(json::Reader& json) {
-  ForEachMember(json, [&](const std::string& key) {
+  ForEachMember(json, [&](std::string_view key) {
     if (key == "file") {
       model.file = json.StringOrNull();
     } else if (key == "bytes") {
@@ -144,7 +144,7 @@ void Head::TakeModel(json::Reader& json) {
 }
 
 void Head::TakeRoot(json::Reader& json) {
-  ForEachMember(json, [&](const std::string& key) {
+  ForEachMember(json, [&](std::string_view key) {
     if (key == "class") {
       root.name = json.StringOrNull();
     } else if (key == "confidence") {
@@ -167,7 +167,7 @@ class Reader {
     bool modules = false;
     bool nodes = false;
     if (json_.Peek() != Kind::kObject) RefuseFormat();
-    ForEachMember(json_, [&](const std::string& key) {
+    ForEachMember(json_, [&](std::string_view key) {
       if (key == "modules") {
         modules = true;
         json_.BeginArray();
@@ -221,9 +221,12 @@ class Reader {
 };
 
 ModuleId Reader::ReadModuleOf() {
-  json::Reader at_path = json_;
+  const json::Reader::Position start = json_.position();
   const auto [at, added] = module_texts_.try_emplace(json_.Skip());
-  if (added) at->second = sidecar_.tagging.modules.Add(at_path.String());
+  if (added) {
+    json_.Return(start);
+    at->second = sidecar_.tagging.modules.Add(json_.String());
+  }
   return at->second;
 }
 
@@ -232,9 +235,12 @@ RoleId Reader::ReadRoleOf() {
     json_.Null();
     return RoleId{0};
   }
-  json::Reader at_role = json_;
+  const json::Reader::Position start = json_.position();
   const auto [at, added] = role_texts_.try_emplace(json_.Skip());
-  if (added) at->second = roles_.Add(ReadRole(at_role));
+  if (added) {
+    json_.Return(start);
+    at->second = roles_.Add(ReadRole(json_));
+  }
   return at->second;
 }
 
@@ -247,7 +253,7 @@ void Reader::ReadModule() {
   SidecarCounts counts;
   FoundBlock block;
   bool is_found = false;
-  ForEachMember(json_, [&](const std::string& key) {
+  ForEachMember(json_, [&](std::string_view key) {
     if (key == "path") {
       path = json_.String();
     } else if (key == "class") {
@@ -297,7 +303,7 @@ void Reader::ReadNode() {
   Confidence confidence = Confidence::kLow;
   Source source = Source::kScope;
   const NodeId id = MakeId<NodeId>(tagging.tags.size());
-  ForEachMember(json_, [&](const std::string& key) {
+  ForEachMember(json_, [&](std::string_view key) {
     if (key == "graph") {
       node.graph = json_.String();
     } else if (key == "index") {
@@ -365,7 +371,7 @@ template <std::size_t kCount>
 void ReadCounts(json::Reader& json,
                 const std::array<std::string_view, kCount>& words,
                 std::array<std::uint64_t, kCount>& counts) {
-  ForEachMember(json, [&](const std::string& key) {
+  ForEachMember(json, [&](std::string_view key) {
     const auto at = std::find(words.begin(), words.end(), key);
     if (at == words.end()) return false;
     counts[static_cast<std::size_t>(at - words.begin())] = json.Whole();
@@ -376,7 +382,7 @@ void ReadCounts(json::Reader& json,
 Coverage ReadCoverage(json::Reader& json) {
   Coverage coverage;
   bool has_sure = false;
-  ForEachMember(json, [&](const std::string& key) {
+  ForEachMember(json, [&](std::string_view key) {
     if (key == "nodes") {
       coverage.nodes = json.Whole();
     } else if (key == "tagged") {
@@ -429,8 +435,8 @@ std::optional<SidecarGlance> GlanceAtSidecar(std::string_view json) {
     json::Reader first(first_text, ErrorKind::kInput);
     json::Reader last(last_text, ErrorKind::kInput);
     Head head;
-    ForEachMember(
-        first, [&](const std::string& key) { return head.Take(first, key); });
+    ForEachMember(first,
+                  [&](std::string_view key) { return head.Take(first, key); });
     if (!head.has_format) return std::nullopt;
     SidecarGlance glance{.model = std::move(head.model),
                          .version = std::move(head.version),
@@ -439,7 +445,7 @@ std::optional<SidecarGlance> GlanceAtSidecar(std::string_view json) {
                          .options = std::move(head.options),
                          .root_class = std::move(head.root.name),
                          .coverage = {}};
-    ForEachMember(last, [&](const std::string& key) {
+    ForEachMember(last, [&](std::string_view key) {
       if (key != "statistics") return false;
       glance.coverage = ReadCoverage(last);
       return true;

@@ -32,7 +32,8 @@ const FoundBlock* Tagging::FindFound(ModuleId module) const {
 }
 
 void ListFound(Tagging& tagging) {
-  tagging.found.clear();
+  Tagging before;
+  before.found.swap(tagging.found);
   enum class Nodes : std::uint8_t { kNone, kFound, kOthers };
   const ModuleTree& tree = tagging.modules;
   IdVector<ModuleId, Nodes> nodes(tree.size(), Nodes::kNone);
@@ -53,7 +54,8 @@ void ListFound(Tagging& tagging) {
   }
   for (const ModuleId id : tree.All()) {
     if (id != ModuleTree::kRoot && nodes[id] == Nodes::kFound) {
-      tagging.found.push_back({id, ""});
+      const FoundBlock* const known = before.FindFound(id);
+      tagging.found.push_back({id, known == nullptr ? "" : known->description});
     }
   }
 }

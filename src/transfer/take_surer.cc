@@ -92,7 +92,7 @@ class Taking {
       case Source::kScope:
       case Source::kScopeAndParameter:
       case Source::kValueName:
-        return tag.confidence < Confidence::kCertain;
+        return true;
       case Source::kParameter:
       case Source::kOperation:
         return tag.confidence < Confidence::kHigh;

@@ -13,12 +13,12 @@ namespace {
 // TO, mapped with the strategy of FROM. Nothing if the strategy needs a
 // recording.
 std::optional<Tagging> MappedAgain(const Model& model, const Tagging& from,
-                                   const MappingOptions& options) {
+                                   const MappingOptions& options,
+                                   bool structure) {
   MappingOptions mapping;
   mapping.recipes = options.recipes;
   mapping.frames = options.frames;
-  // Invented names of two versions do not mix.
-  mapping.structure = from.found.empty();
+  mapping.structure = structure;
   if (!from.strategy.empty()) mapping.strategy = from.strategy;
   mapping.format = from.format;
   try {
@@ -27,6 +27,25 @@ std::optional<Tagging> MappedAgain(const Model& model, const Tagging& from,
     if (error.kind() != ErrorKind::kUsage) throw;
     return std::nullopt;
   }
+}
+
+// Whether the blocks found in the new version are those that were carried:
+// invented names of two versions do not mix.
+bool FoundAlike(const Tagging& carried, const Tagging& mapped) {
+  std::uint64_t both = 0;
+  std::uint64_t same = 0;
+  for (const NodeId node : AllIds<NodeId>(carried.tags.size())) {
+    const Tag& a = carried.tags[node];
+    const Tag& b = mapped.tags[node];
+    if (a.source != Source::kStructure || b.source != Source::kStructure) {
+      continue;
+    }
+    ++both;
+    same += carried.modules.Path(a.module) == mapped.modules.Path(b.module)
+                ? 1u
+                : 0u;
+  }
+  return both > 0 && 10 * same >= 9 * both;
 }
 
 // Whether both are the same line, also if one has fewer folders: the folder
@@ -59,7 +78,11 @@ Transferred TransferOrMap(const Version& from, const Tagging& tags,
   const std::uint64_t smaller =
       std::min<std::uint64_t>(from.nodes.size(), to.node_count());
   result.same_model = 4 * result.counts.counterparts() >= smaller;
-  if (const std::optional<Tagging> again = MappedAgain(to, tags, options)) {
+  std::optional<Tagging> again = MappedAgain(to, tags, options, true);
+  if (again && !tags.found.empty() && !FoundAlike(result.tagging, *again)) {
+    again = MappedAgain(to, tags, options, false);
+  }
+  if (again) {
     result.mapped = TakeSurer(*again, result.tagging);
     TakeLines(again->lines, to, result.tagging.lines);
   }

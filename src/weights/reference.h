@@ -14,12 +14,14 @@ namespace onnx_tag::weights {
 struct ReferenceTensor {
   std::string name;
   bool has_shape = false;
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape = {};
+  // All its values are 0. Known of vectors in a file of weights.
+  bool is_zero = false;
 };
 
-// The head of a .safetensors file; the weights behind it are not read. Throws
-// Error(kUsage) if it is none.
-std::vector<ReferenceTensor> ReadSafetensorsHead(Bytes file);
+// The head of a .safetensors file; of the weights behind it only vectors are
+// read. Throws Error(kUsage) if it is none.
+std::vector<ReferenceTensor> ReadSafetensors(Bytes file);
 
 // The parameters in a recording of the companion, or in another module map that
 // lists them with their shapes.

@@ -36,7 +36,7 @@ void Uses::Follow(ValueId value, Use so_far, int depth,
       use.slot = slot;
       if (slot != 0 || !HandsOn(op) || depth >= kMaxSteps) {
         uses.push_back(use);
-        break;
+        continue;
       }
       use.transposed ^= op == "Transpose";
       use.dequantized |= op == "DequantizeLinear";
@@ -47,7 +47,6 @@ void Uses::Follow(ValueId value, Use so_far, int depth,
       }
       // Nothing behind it computes: it is the last.
       if (uses.size() == before) uses.push_back(use);
-      break;
     }
   }
 }

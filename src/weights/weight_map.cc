@@ -7,11 +7,11 @@
 
 #include "exporters/parameter_name.h"
 #include "exporters/tools/original_name.h"
+#include "graph/operators.h"
 #include "hierarchy/name_parts.h"
 #include "model/attributes.h"
 #include "model/element_count.h"
 #include "sizes/element_types.h"
-#include "weights/slots.h"
 #include "weights/uses.h"
 
 namespace onnx_tag::weights {
@@ -191,18 +191,22 @@ class Mapper {
            (!IsFloat(tensor.data_type) && tensor.rank <= 1);
   }
 
-  Kind KindOfUse(const Use& use) const {
-    return KindOf(model_.Domain(use.node), model_.OpType(use.node), use.slot);
+  Operand OperandOf(NodeId node, std::uint32_t slot) const {
+    const Op op = FindOp(model_.OpType(node), model_.Domain(node));
+    return Describe(op).Input(slot);
+  }
+  Operand KindOfUse(const Use& use) const {
+    return OperandOf(use.node, use.slot);
   }
 
   // A scale or a zero point, by its slot or by its name.
   bool IsHelper(const Initializer& tensor, const std::vector<Use>& uses) const {
     for (const Use& use : uses) {
       switch (KindOfUse(use)) {
-        case Kind::kScale:
-        case Kind::kZeroPoint:
-        case Kind::kActivationScale:
-        case Kind::kActivationZeroPoint:
+        case Operand::kScale:
+        case Operand::kZeroPoint:
+        case Operand::kDataScale:
+        case Operand::kDataZeroPoint:
           return true;
         default:
           break;
@@ -221,8 +225,8 @@ class Mapper {
     const std::string_view raw = model_.ValueName(tensor.value);
     bool zero = EndsWithAny(raw, {"_zero_point", "_zero_points"});
     for (const Use& use : uses) {
-      const Kind kind = KindOfUse(use);
-      zero |= kind == Kind::kZeroPoint || kind == Kind::kActivationZeroPoint;
+      const Operand kind = KindOfUse(use);
+      zero |= kind == Operand::kZeroPoint || kind == Operand::kDataZeroPoint;
     }
     return {.change = zero ? Change::kZeroPoint : Change::kScale,
             .parameters = {},
@@ -307,9 +311,9 @@ class Mapper {
       const std::span<const ValueId> inputs = model_.Inputs(node);
       for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
         if (inputs[slot] == kNo<ValueId> || inputs[slot] == value) continue;
-        const Kind kind =
-            KindOf(model_.Domain(node), model_.OpType(node), slot);
-        if (kind != Kind::kQuantized && kind != Kind::kQkvWeight) continue;
+        const Operand kind = OperandOf(node, slot);
+        if (kind != Operand::kQuantized && kind != Operand::kQkvWeight)
+          continue;
         const auto at = by_value_.find(Index(inputs[slot]));
         if (at != by_value_.end() && take(at->second)) return;
       }
@@ -381,18 +385,28 @@ class Mapper {
     if (!own) return;
     for (const Use& use : uses) {
       const Tag& tag = TagOf(use.node);
-      if (!tag.tagged() || tag.module == reading.module ||
-          tagging_.modules.IsAncestor(reading.module, tag.module) ||
-          tagging_.modules.IsAncestor(tag.module, reading.module) ||
+      const Operand kind = KindOfUse(use);
+      // The statistics of a norm that was never trained are equal to its bias
+      // and its weight.
+      const bool statistics =
+          kind == Operand::kMean || kind == Operand::kVariance;
+      if (!tag.tagged() || (tag.module == reading.module && !statistics) ||
+          (tag.module != reading.module &&
+           (tagging_.modules.IsAncestor(reading.module, tag.module) ||
+            tagging_.modules.IsAncestor(tag.module, reading.module))) ||
           tag.confidence < Confidence::kHigh) {
         continue;
       }
-      const Kind kind = KindOfUse(use);
-      if (kind != Kind::kWeight && kind != Kind::kMatrix &&
-          kind != Kind::kBias) {
+      if (kind != Operand::kWeight && kind != Operand::kMatrix &&
+          kind != Operand::kBias && !statistics) {
         continue;
       }
-      const std::string other = Join(tagging_.modules.Path(tag.module), atom);
+      const std::string other =
+          Join(tagging_.modules.Path(tag.module),
+               kind == Operand::kMean       ? "running_mean"
+               : kind == Operand::kVariance ? "running_var"
+               : kind == Operand::kBias     ? "bias"
+                                            : atom);
       if (std::find(reading.parameters.begin(), reading.parameters.end(),
                     other) != reading.parameters.end()) {
         continue;
@@ -407,8 +421,8 @@ class Mapper {
                    const std::vector<Use>& uses) const {
     if (IsFloat(tensor.data_type)) return false;
     for (const Use& use : uses) {
-      if (use.dequantized || KindOfUse(use) == Kind::kQuantized ||
-          KindOfUse(use) == Kind::kQkvWeight) {
+      if (use.dequantized || KindOfUse(use) == Operand::kQuantized ||
+          KindOfUse(use) == Operand::kQkvWeight) {
         return true;
       }
     }
@@ -442,8 +456,8 @@ class Mapper {
         return false;
       }
       const std::string_view op = model_.OpType(use.node);
-      const Kind kind = KindOfUse(use);
-      turned |= (kind == Kind::kMatrix && use.slot == 1) ||
+      const Operand kind = KindOfUse(use);
+      turned |= (kind == Operand::kMatrix && use.slot == 1) ||
                 (op == "Gemm" && use.slot == 1 &&
                  IntAttribute(model_.NodeBytes(use.node), "transB", 0) == 0);
     }
@@ -457,7 +471,7 @@ class Mapper {
     best.why = "no node reads it as a parameter";
     best.confidence = Confidence::kMedium;
     for (const Use& use : uses) {
-      if (TagOf(use.node).tagged() || KindOfUse(use) == Kind::kNone) continue;
+      if (TagOf(use.node).tagged() || !IsParameter(KindOfUse(use))) continue;
       best.why = "the node that reads it has no module";
       best.confidence = Confidence::kLow;
       best.change = ChangeWithoutModule(tensor, use);
@@ -488,7 +502,7 @@ class Mapper {
     if (use.slot > 0 && (op == "Conv" || op == "FusedConv")) {
       return Change::kFolded;
     }
-    return KindOfUse(use) == Kind::kMatrix && tensor.rank == 2
+    return KindOfUse(use) == Operand::kMatrix && tensor.rank == 2
                ? use.transposed ? Change::kSame : Change::kTransposed
                : Change::kComputed;
   }
@@ -517,15 +531,15 @@ class Mapper {
       return reading;
     };
     switch (KindOfUse(use)) {
-      case Kind::kMatrix:
+      case Operand::kMatrix:
         if (tensor.rank != 2) return std::nullopt;
         return give(WeightAtom(tensor, tag.module),
                     use.transposed ? Change::kSame : Change::kTransposed,
                     "MatMul of this module reads it");
-      case Kind::kWeight:
+      case Operand::kWeight:
         if (IsPlainNorm(op, tag.module)) return std::nullopt;
         return ReadWeight(tensor, use, op, give);
-      case Kind::kBias:
+      case Operand::kBias:
         if (IsPlainNorm(op, tag.module)) return std::nullopt;
         // A bias of the convolution itself keeps its name.
         if (op == "Conv" || op == "FusedConv") {
@@ -533,22 +547,22 @@ class Mapper {
         }
         return give("bias", Change::kSame,
                     "the node of this module reads it as its bias");
-      case Kind::kMean:
+      case Operand::kMean:
         return give("running_mean", Change::kSame,
                     "BatchNormalization reads it as its mean");
-      case Kind::kVariance:
+      case Operand::kVariance:
         return give("running_var", Change::kSame,
                     "BatchNormalization reads it as its variance");
-      case Kind::kQuantized:
+      case Operand::kQuantized:
         return give(WeightAtom(tensor, tag.module), Change::kQuantized,
                     "the node of this module reads it as its weight");
-      case Kind::kGatesIn:
-      case Kind::kGatesOut:
-      case Kind::kGatesBias:
+      case Operand::kGatesIn:
+      case Operand::kGatesOut:
+      case Operand::kGatesBias:
         return ReadGates(tensor, use, path, reading);
-      case Kind::kQkvWeight:
+      case Operand::kQkvWeight:
         return ReadQkv(use, "weight", reading);
-      case Kind::kQkvBias:
+      case Operand::kQkvBias:
         return ReadQkv(use, "bias", reading);
       default:
         return ReadElementwise(tensor, use, op, give);
@@ -638,13 +652,14 @@ class Mapper {
     const std::uint32_t layer = at == recurrent_layer_.end() ? 0 : at->second;
     const std::span<const std::int64_t> dims = model_.Dims(tensor);
     const bool both = !dims.empty() && dims[0] == 2;
-    const Kind kind = KindOfUse(use);
+    const Operand kind = KindOfUse(use);
     for (int direction = 0; direction < (both ? 2 : 1); ++direction) {
       const std::string end =
           "_l" + std::to_string(layer) + (direction == 1 ? "_reverse" : "");
-      if (kind != Kind::kGatesBias) {
+      if (kind != Operand::kGatesBias) {
         reading.parameters.push_back(Join(
-            path, (kind == Kind::kGatesIn ? "weight_ih" : "weight_hh") + end));
+            path,
+            (kind == Operand::kGatesIn ? "weight_ih" : "weight_hh") + end));
       } else {
         reading.parameters.push_back(Join(path, "bias_ih" + end));
         reading.parameters.push_back(Join(path, "bias_hh" + end));

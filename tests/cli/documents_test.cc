@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 
@@ -145,8 +146,9 @@ TEST(ManPageTest, NoLineOfTextIsARequest) {
     std::istringstream lines(CommandPage(command));
     for (std::string line; std::getline(lines, line);) {
       if (!line.starts_with('.')) continue;
-      EXPECT_THAT(line,
-                  testing::MatchesRegex("\\.(TH|SH|SS|TP|nf|fi|br)( .*)?"));
+      // GoogleTest's own expressions have no alternatives on Windows.
+      static const std::regex request("\\.(TH|SH|SS|TP|nf|fi|br)( .*)?");
+      EXPECT_TRUE(std::regex_match(line, request)) << line;
     }
   }
 }

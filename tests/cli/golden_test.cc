@@ -134,7 +134,7 @@ std::string RunStep(const std::string& command) {
   if (words[0] == "ls") {
     std::vector<std::string> names;
     for (const auto& entry : fs::recursive_directory_iterator(".")) {
-      const std::string name = entry.path().string().substr(2);
+      const std::string name = entry.path().generic_string().substr(2);
       const bool ours = fs::exists(std::string(ONNX_TAG_TEST_MODELS) + "/" +
                                    entry.path().stem().string() + ".textproto");
       if (!ours && entry.is_regular_file()) names.push_back(name);

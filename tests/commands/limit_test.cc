@@ -2,7 +2,8 @@
 // kilobytes of disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
+
+#include <filesystem>
 
 #include "support/onnx_models.h"
 #include "support/run_cli.h"
@@ -33,7 +34,7 @@ void WriteSparseModel(const std::string& path, std::uint64_t size) {
   };
   const std::uint64_t weights = size - head(0).size();
   std::ofstream(path, std::ios::binary) << head(weights);
-  ASSERT_EQ(truncate(path.c_str(), static_cast<off_t>(size)), 0);
+  std::filesystem::resize_file(path, size);
 }
 
 TEST(LimitTest, TagsThatPassTwoGigabytesAreRefusedBeforeAnythingIsWritten) {

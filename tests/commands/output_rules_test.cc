@@ -1,12 +1,12 @@
 // What may be written where, and what stands there afterwards.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
 
+#include "io/file_status.h"
 #include "support/onnx_models.h"
+#include "support/pipe.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"
 
@@ -70,17 +70,17 @@ TEST_F(OutputRulesTest, ChosenParts) {
 
 TEST_F(OutputRulesTest, EqualBytesAreLeftAlone) {
   ASSERT_EQ(Tag({model_}), 0);
-  struct stat before, after;
-  ASSERT_EQ(stat(tagged_.c_str(), &before), 0);
+  const auto before = io::StatusOf(tagged_);
   EXPECT_EQ(Tag({model_}), 0);
   EXPECT_THAT(last_.out, HasSubstr("unchanged"));
-  ASSERT_EQ(stat(tagged_.c_str(), &after), 0);
-  EXPECT_EQ(before.st_ino, after.st_ino);
-  EXPECT_EQ(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
+  const auto after = io::StatusOf(tagged_);
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(before->id, after->id);
+  EXPECT_EQ(before->modified, after->modified);
 }
 
 TEST_F(OutputRulesTest, EqualBytesAreLeftAloneInAFolderThatCannotBeWritten) {
-  if (geteuid() == 0) GTEST_SKIP() << "nothing stops root";
+  if (WritesEverywhere()) GTEST_SKIP() << "nothing stops root";
   ASSERT_EQ(Tag({model_}), 0);
   fs::permissions(folder_.path(),
                   fs::perms::owner_read | fs::perms::owner_exec);
@@ -141,6 +141,7 @@ TEST_F(OutputRulesTest, InPlaceReplacesTheInput) {
 }
 
 TEST_F(OutputRulesTest, InPlaceThroughALinkNeedsFollow) {
+  if (!CanMakeLinks()) GTEST_SKIP() << "no symbolic links";
   const std::string link = folder_ / "link.onnx";
   fs::create_symlink(model_, link);
   const std::string tagged = Tagged();
@@ -153,6 +154,7 @@ TEST_F(OutputRulesTest, InPlaceThroughALinkNeedsFollow) {
 }
 
 TEST_F(OutputRulesTest, ALinkedOutputStaysALink) {
+  if (!CanMakeLinks()) GTEST_SKIP() << "no symbolic links";
   const std::string target = folder_.Write("target", "");
   const std::string link = folder_ / "out.onnx";
   fs::create_symlink(target, link);
@@ -165,18 +167,20 @@ TEST_F(OutputRulesTest, ALinkedOutputStaysALink) {
 TEST_F(OutputRulesTest, PermissionsAreKept) {
   fs::permissions(model_, fs::perms::owner_read | fs::perms::group_read);
   ASSERT_EQ(Tag({model_}), 0);
+  const fs::perms kept = fs::status(model_).permissions();
+  EXPECT_EQ(kept & fs::perms::owner_all,
+            fs::perms::owner_read | (kept & fs::perms::owner_exec));
   for (const std::string& output : {tagged_, sidecar_}) {
-    EXPECT_EQ(fs::status(output).permissions(),
-              fs::perms::owner_read | fs::perms::group_read);
+    EXPECT_EQ(fs::status(output).permissions(), kept);
   }
 }
 
 TEST_F(OutputRulesTest, FoldersAndDevicesAreNeverReplaced) {
   EXPECT_EQ(Tag({model_, "-o", folder_.path(), "--force"}), 4);
   EXPECT_THAT(last_.err, HasSubstr("is a folder"));
-  EXPECT_EQ(Tag({model_, "-o", "/dev/null", "--no-sidecar", "--force"}), 4);
+  EXPECT_EQ(Tag({model_, "-o", kNullDevice, "--no-sidecar", "--force"}), 4);
   EXPECT_THAT(last_.err, HasSubstr("is a device or a pipe"));
-  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  if (!MakeNamedPipe(folder_ / "pipe")) return;
   EXPECT_EQ(Tag({model_, "-o", folder_ / "pipe", "--force"}), 4);
   EXPECT_EQ(Tag({folder_ / "pipe"}), 3);
 }
@@ -210,7 +214,10 @@ TEST_F(OutputRulesTest, NamesInMessagesAreHarmless) {
   const std::string path = folder_ / "a\x1b[2J\nonnx-tag: fine.onnx";
   EXPECT_EQ(Tag({path}), 3);
   EXPECT_THAT(last_.err, HasSubstr("a\\x1b[2J\\x0aonnx-tag: fine.onnx"));
-  fs::copy_file(model_, path);
+  std::error_code refused;
+  if (!fs::copy_file(model_, path, refused)) {
+    GTEST_SKIP() << "no file can have such a name here";
+  }
   EXPECT_EQ(Tag({path}), 0);
   EXPECT_EQ(last_.out.find('\x1b'), std::string::npos);
 }

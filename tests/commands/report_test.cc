@@ -26,6 +26,8 @@ std::string FileText(const std::string& path) {
 }
 
 void WriteText(const std::string& path, const std::string& text) {
+  std::filesystem::create_directories(
+      std::filesystem::path(path).parent_path());
   std::ofstream(path, std::ios::binary) << text;
 }
 
@@ -113,6 +115,22 @@ TEST_F(ReportTest, APageHoldsTheModel) {
   EXPECT_EQ(model["sizes"]["elements"], nlohmann::json::parse("[6]"));
   EXPECT_EQ(model["sizes"]["bytes"], nlohmann::json::parse("[24]"));
   EXPECT_FALSE(model["reasons"].empty()) << "a reason is told";
+}
+
+TEST_F(ReportTest, FoundModulesAreMarked) {
+  WriteText(Path("zoo/m.onnx"), BytesFromText(FileText(ONNX_TAG_TEST_MODELS
+                                                       "/nameless.textproto")));
+  ASSERT_EQ(RunCli({"report", Path("zoo/m.onnx"), "-o", Path("m.html")}).exit,
+            0);
+  const nlohmann::json model = DataOf(FileText(Path("m.html")))["models"][0];
+  EXPECT_EQ(model["found"]["module"].size(),
+            model["modules"]["name"].size() - 1)
+      << "all but the root";
+  EXPECT_THAT(model["found"]["description"].dump(),
+              HasSubstr("block 1 of 3 equal blocks; operators 7-11"));
+  ASSERT_EQ(RunCli({"report", Path("zoo"), "--out-dir", Path("pages")}).exit,
+            0);
+  EXPECT_EQ(DataOf(FileText(Path("pages/index.html")))["zoo"][0]["found"], 20);
 }
 
 // As `compare --tsv` writes it: by value.

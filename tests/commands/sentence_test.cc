@@ -75,6 +75,15 @@ TEST_F(SentenceTest, AHelperBelongsToWhatItHelps) {
                 {RoleType::kActivation, "", AttentionKind::kNone, 0}),
             "This Mul belongs to an activation in layer 0: encoder.layer.0, a "
             "BertLayer; certain");
+  EXPECT_THAT(Say("Add", "encoder.layer.0",
+                  {RoleType::kFeedForward, "up", AttentionKind::kNone, 1}),
+              testing::StartsWith("This Add belongs to the up projection of "
+                                  "layer 1's feed-forward network: "));
+  EXPECT_THAT(
+      Say("Add", "embeddings",
+          {RoleType::kEmbedding, "projection", AttentionKind::kNone, -1}),
+      testing::StartsWith(
+          "This Add belongs to a projection of an embedding: "));
 }
 
 TEST_F(SentenceTest, OperatorsThatDoTheWorkAreTheirRole) {

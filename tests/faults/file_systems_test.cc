@@ -1,13 +1,10 @@
-// File systems that are read-only, ignore case or are slow, long paths, full
-// folders, and models that others write while they are tagged in place.
+// File systems that are read-only or ignore case, long paths, full folders.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
-#include <thread>
 
 #include "support/onnx_models.h"
 #include "support/process.h"
@@ -18,8 +15,6 @@ namespace onnx_tag::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AnyOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string ModelBytes(int nodes) {
@@ -90,24 +85,6 @@ TEST_F(FileSystemsTest, CaseIsNoWayAroundTheGate) {
   EXPECT_EQ(ReadFile(folder_ / "disk/zoo/m.onnx"), bytes);
 }
 
-// A pipe that gives a byte at a time is as slow as a file system gets.
-TEST_F(FileSystemsTest, ASlowInputIsWaitedFor) {
-  const std::string bytes = ModelBytes(3);
-  int ends[2];
-  // The program must not hold the end that it reads to.
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  Process run({"-", "-o", folder_ / "out.onnx", "--no-sidecar"},
-              {.in = ends[0], .out = -1});
-  close(ends[0]);
-  for (const char byte : bytes) {
-    ASSERT_EQ(write(ends[1], &byte, 1), 1);
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
-  close(ends[1]);
-  EXPECT_EQ(run.Wait(), 0) << run.err();
-  EXPECT_TRUE(fs::exists(folder_ / "out.onnx"));
-}
-
 TEST_F(FileSystemsTest, PathsMayBeAsLongAsTheSystemAllows) {
   // Components of 200 bytes, from inside, since no call takes the whole path.
   const fs::path home = fs::current_path();
@@ -152,46 +129,6 @@ TEST_F(FileSystemsTest, AFolderOf100000FilesIsSearchedAndWrittenTo) {
   Process run({"-r", folder_ / "zoo", "--in-place", "--no-sidecar", "--json"});
   EXPECT_EQ(run.Wait(), 0) << run.err();
   EXPECT_THAT(run.out(), HasSubstr("\"ok\": 2"));
-}
-
-// Others cut the model, write it again and make it longer, while we replace
-// it. Whatever they see is theirs or whole and tagged.
-TEST_F(FileSystemsTest, ModelsThatShrinkAndGrowInPlaceAreRefusedOrWhole) {
-  const std::string path = folder_.Write("m.onnx", ModelBytes(3000));
-  const std::string model = ReadFile(path);
-  {
-    Process run({path, "-o", folder_ / "whole.onnx", "--no-sidecar"});
-    ASSERT_EQ(run.Wait(), 0);
-  }
-  const std::string tagged = ReadFile(folder_ / "whole.onnx");
-  std::atomic<bool> done{false};
-  std::thread writer([&] {
-    for (unsigned round = 0; !done; ++round) {
-      std::error_code ignored;
-      fs::resize_file(path, round % 3 == 0 ? model.size() / 2 : 0, ignored);
-      std::ofstream file(path, std::ios::binary | std::ios::trunc);
-      for (std::size_t at = 0; at < model.size(); at += 16 * 1024) {
-        file << model.substr(at, 16 * 1024) << std::flush;
-      }
-      if (round % 2 == 0) file << std::string(4096, '\0') << std::flush;
-    }
-  });
-  for (int i = 0; i < 60; ++i) {
-    Process run({path, "--in-place", "--no-sidecar"});
-    const int exit = run.Wait();
-    ASSERT_TRUE(exit == 0 || exit == 3) << exit << run.err();
-    if (exit == 3) {
-      EXPECT_THAT(run.err(), AnyOf(HasSubstr("not an ONNX model"),
-                                   HasSubstr("changed while it was")));
-    }
-  }
-  done = true;
-  writer.join();
-  folder_.Write("m.onnx", model);
-  Process last({path, "--in-place", "--no-sidecar"});
-  EXPECT_EQ(last.Wait(), 0) << last.err();
-  EXPECT_EQ(ReadFile(path), tagged);
-  EXPECT_THAT(folder_.Names(), ElementsAre("m.onnx", "whole.onnx"));
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 // killed as it stands. A temporary file is one without a name (O_TMPFILE), or
 // one called .onnx-tag-XXXXXX.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>

@@ -3,12 +3,11 @@
 #ifndef ONNX_TAG_TESTS_IO_FAULT_H_
 #define ONNX_TAG_TESTS_IO_FAULT_H_
 
-#include <signal.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/system_calls.h"
@@ -20,7 +19,8 @@ struct Fault {
   std::map<std::string, int> errors;    // call -> errno, always
   std::size_t longest_write = 1 << 30;  // more is written in part
   bool interrupt = false;               // each call fails with EINTR first
-  int kill_at = -1;                     // SIGKILL instead of the n-th call
+  int kill_at = -1;                     // the n-th call is `kill` instead
+  void (*kill)() = nullptr;
   std::vector<std::string> log;
 
   bool interrupted = false;
@@ -36,7 +36,7 @@ inline bool Fails(const std::string& call) {
       return true;
     }
   }
-  if (fault.kill_at == static_cast<int>(fault.log.size())) raise(SIGKILL);
+  if (fault.kill_at == static_cast<int>(fault.log.size())) fault.kill();
   fault.log.push_back(call);
   const auto found = fault.errors.find(call);
   if (found == fault.errors.end()) return false;

@@ -57,6 +57,7 @@ TEST_P(OutputCrashTest, AKillAtAnyStepLeavesTheOldFileOrTheNewOne) {
     fault = {};
     fault.no_unnamed_files = GetParam();
     fault.kill_at = step;
+    fault.kill = [] { raise(SIGKILL); };
     const int status = Wait(Fork([&] { WriteOut(folder / "out", content); }));
     finished = !WIFSIGNALED(status);
     if (!finished) {
@@ -83,6 +84,7 @@ TEST_P(OutputCrashTest, ANewNameAppearsWholeOrNotAtAll) {
     fault = {};
     fault.no_unnamed_files = GetParam();
     fault.kill_at = step;
+    fault.kill = [] { raise(SIGKILL); };
     finished =
         !WIFSIGNALED(Wait(Fork([&] { WriteOut(folder / "out", content); })));
     if (std::filesystem::exists(folder / "out")) {

@@ -1,12 +1,11 @@
 #include "io/paths.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <thread>
 
 #include "onnx_tag/error.h"
+#include "support/pipe.h"
 #include "support/temporary_folder.h"
 
 namespace onnx_tag {
@@ -24,9 +23,11 @@ TEST(PathsTest, LinksAreTheSameFileAndCopiesAreNot) {
   const test::TemporaryFolder folder;
   const std::string file = folder.Write("file", "x");
   const std::string copy = folder.Write("copy", "x");
-  ASSERT_EQ(symlink("file", (folder / "soft").c_str()), 0);
-  ASSERT_EQ(link(file.c_str(), (folder / "hard").c_str()), 0);
-  EXPECT_TRUE(SameFile(file, folder / "soft"));
+  std::filesystem::create_hard_link(file, folder / "hard");
+  if (test::CanMakeLinks()) {
+    std::filesystem::create_symlink("file", folder / "soft");
+    EXPECT_TRUE(SameFile(file, folder / "soft"));
+  }
   EXPECT_TRUE(SameFile(file, folder / "hard"));
   EXPECT_TRUE(SameFile(file, folder.path() + "/./file"));
   EXPECT_FALSE(SameFile(file, copy));
@@ -44,7 +45,7 @@ TEST(PathsTest, AWholeFileIsReadWhateverItsSize) {
 TEST(PathsTest, APipeIsReadToItsEnd) {
   const test::TemporaryFolder folder;
   const std::string fifo = folder / "fifo";
-  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  if (!test::MakeNamedPipe(fifo)) GTEST_SKIP() << "no pipes among files";
   std::thread writer([&] { folder.Write("fifo", std::string(200000, 'p')); });
   EXPECT_EQ(ReadWholeFile(fifo).size(), 200000u);
   writer.join();

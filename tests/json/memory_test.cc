@@ -2,7 +2,6 @@
 // so that a file costs at most four times its size, whatever it holds.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,20 +16,25 @@ namespace {
 
 std::size_t held = 0;
 std::size_t most_held = 0;
+// Before each block, its size.
+constexpr std::size_t kHead = 16;
 
 }  // namespace
 
 // All that this program allocates is counted.
 void* operator new(std::size_t size) {
-  void* const memory = std::malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  held += malloc_usable_size(memory);
+  auto* const block = static_cast<std::size_t*>(std::malloc(size + kHead));
+  if (block == nullptr) throw std::bad_alloc();
+  *block = size;
+  held += size + kHead;
   most_held = std::max(most_held, held);
-  return memory;
+  return reinterpret_cast<char*>(block) + kHead;
 }
 void operator delete(void* memory) noexcept {
-  if (memory != nullptr) held -= malloc_usable_size(memory);
-  std::free(memory);
+  if (memory == nullptr) return;
+  char* const block = static_cast<char*>(memory) - kHead;
+  held -= *reinterpret_cast<std::size_t*>(block) + kHead;
+  std::free(block);
 }
 void operator delete(void* memory, std::size_t) noexcept {
   operator delete(memory);

@@ -34,7 +34,7 @@ TEST(JsonReader, ReadsMembersInOrder) {
   EXPECT_THROW(Reader(" \xEF\xBB\xBF{}"), Error);
   Reader marked("\xEF\xBB\xBF {\"b\": [1, 2.5e1, -0], \"a\": null}");
   marked.BeginObject();
-  std::string key;
+  std::string_view key;
   ASSERT_TRUE(marked.NextMember(key));
   EXPECT_EQ(key, "b");
   marked.BeginArray();
@@ -109,6 +109,23 @@ TEST(JsonReader, SaysLineAndColumnInCharacters) {
             "line 2, column 12: an object where a string should be");
 }
 
+TEST(JsonReader, FindsPlacesThoughTheParserDoesNotSeeEveryByte) {
+  EXPECT_THAT(SkipError("[,   1]"), HasSubstr("line 1, column 2: syntax"));
+  EXPECT_THAT(SkipError("[\"ab\",   ]"),
+              HasSubstr("line 1, column 10: syntax"));
+  EXPECT_THAT(SkipError("[1\"23\", 4]"), HasSubstr("line 1, column 6: syntax"));
+  EXPECT_THAT(SkipError("[\"ab\" \"c\"]"),
+              HasSubstr("line 1, column 9: syntax"));
+  Reader reader("[12,   345 , \"a b\",  \"\xC3\xA9, \\\"\",6]");
+  reader.BeginArray();
+  for (const std::string_view item :
+       {"12", "345", "\"a b\"", "\"\xC3\xA9, \\\"\"", "6"}) {
+    ASSERT_TRUE(reader.NextItem());
+    EXPECT_EQ(reader.Skip(), item);
+  }
+  EXPECT_FALSE(reader.NextItem());
+}
+
 TEST(JsonReader, RefusesWhatIsNotJson) {
   for (const std::string_view text :
        {"{",      "[1,]",    "{\"a\":1,}",  "{\"a\" 1}",   "{a:1}",
@@ -123,7 +140,7 @@ TEST(JsonReader, RefusesWhatIsNotJson) {
 TEST(JsonReader, RefusesAKeyThatStandsTwice) {
   const std::string error = ErrorOf("{\"a\": 1,\n \"a\": 2}", [](Reader& r) {
     r.BeginObject();
-    std::string key;
+    std::string_view key;
     while (r.NextMember(key)) r.Skip();
   });
   EXPECT_EQ(error, "line 2, column 2: the key \"a\" occurs a second time");
@@ -157,7 +174,7 @@ TEST(JsonReader, ReadsADocumentThatIsCutOff) {
     const std::string cut = text.substr(0, size);
     EXPECT_THROW(Reader{cut}, Error);
     Reader reader(cut, ErrorKind::kInput, Ending::kMayBeCutOff);
-    std::string key;
+    std::string_view key;
     std::size_t whole = 0;
     reader.BeginArray();
     while (reader.NextItem()) {

@@ -90,6 +90,35 @@ TEST(Called, AProductIsTheModuleWithItsShape) {
   EXPECT_EQ(mapped.Module("", 5), "mlp.down");
 }
 
+TEST(Called, WhatIsJoinedOrTurnedForALinearIsItsCallers) {
+  schema::ModelProto model;
+  schema::GraphProto* const graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddWeight(model, "val_1", {8, 4});
+  AddWeight(model, "val_2", {8, 4});
+  AddWeight(model, "val_3", {6, 2});
+  AddNode(graph, "MatMul", {"x", "val_1"}, {"1"});
+  AddNode(graph, "MatMul", {"x", "val_2"}, {"2"});
+  AddNode(graph, "Concat", {"1", "2"}, {"3"});
+  AddNode(graph, "Transpose", {"3"}, {"4"});
+  AddNode(graph, "MatMul", {"4", "val_3"}, {"y"});
+  graph->add_output()->set_name("y");
+  const Mapped mapped = MapWith(R"({"modules": {
+      "": {"class": "Net", "order": 0},
+      "net": {"class": "Two", "order": 1},
+      "net.a": {"class": "Linear", "order": 2,
+                "parameters": {"weight": [4, 8]}},
+      "net.b": {"class": "Linear", "order": 3,
+                "parameters": {"weight": [4, 8]}},
+      "net.c": {"class": "Linear", "order": 4,
+                "parameters": {"weight": [2, 6]}}}})",
+                                model);
+  EXPECT_EQ(mapped.Module("", 1), "net.b");
+  EXPECT_EQ(mapped.Module("", 2), "net");
+  EXPECT_EQ(mapped.Module("", 3), "net");
+  EXPECT_EQ(mapped.Module("", 4), "net.c");
+}
+
 // The hierarchy places the product in integers; the rest of it goes along.
 TEST(Called, WhatAQuantizerMadeOfACalledProductGoesAlong) {
   schema::ModelProto model;

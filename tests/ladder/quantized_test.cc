@@ -42,6 +42,33 @@ TEST(Quantized, AllPartsAreTheWeightsModule) {
   }
 }
 
+// A quantized embedding has a stored scale as well: the product of both scales
+// is part of the layer that multiplies by it.
+TEST(Quantized, AProductOfStoredScalesIsNotTheEmbeddings) {
+  schema::ModelProto model;
+  schema::GraphProto* const graph = model.mutable_graph();
+  graph->add_input()->set_name("ids");
+  AddParameters(model, {"embed.weight_quantized", "fc.weight_quantized"}, 2);
+  AddParameters(model,
+                {"embed.weight_scale", "embed.weight_zero_point",
+                 "fc.weight_scale", "fc.weight_zero_point"},
+                0);
+  AddNode(graph, "Gather", {"embed.weight_quantized", "ids"}, {"e"});
+  AddNode(graph, "Mul", {"embed.weight_scale", "fc.weight_scale"}, {"s"});
+  AddNode(graph, "MatMulInteger",
+          {"e", "fc.weight_quantized", "embed.weight_zero_point",
+           "fc.weight_zero_point"},
+          {"p"});
+  AddNode(graph, "Cast", {"p"}, {"f"});
+  AddNode(graph, "Mul", {"f", "s"}, {"y"});
+  graph->add_output()->set_name("y");
+  const Mapped mapped(model, test::NoBook());
+  EXPECT_EQ(mapped.Module("", 0), "embed");
+  for (const std::uint32_t node : {1u, 2u, 3u, 4u}) {
+    EXPECT_EQ(mapped.Module("", node), "fc") << node;
+  }
+}
+
 TEST(Quantized, TheBiasSaysItWhereTheWeightHasNoName) {
   const Mapped mapped(Quantized("val_7", "block.conv.bias"), test::NoBook());
   for (const std::uint32_t node : {2u, 3u, 4u, 5u, 6u}) {

@@ -12,6 +12,7 @@ namespace onnx_tag::test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Three layers without a name; 2 nodes before them, 2 behind.
@@ -46,6 +47,38 @@ TEST(PlaceFoundTest, EveryNodeOfANamelessFileIsInAFoundModule) {
   EXPECT_EQ(coverage.guessed(), 0u);
   EXPECT_EQ(mapped.Module("", kFirstOfLayers), "layers.0.norm");
   EXPECT_EQ(mapped.Module("", 0), "stem.linear");
+}
+
+// TorchScript writes a copy of a weight that modules share before all else.
+TEST(PlaceFoundTest, ModulesAreInTheOrderInWhichTheyRun) {
+  schema::ModelProto model = Nameless();
+  schema::GraphProto* const graph = model.mutable_graph();
+  std::string* weight = nullptr;  // of the last layer's first norm
+  for (schema::NodeProto& node : *graph->mutable_node()) {
+    if (node.op_type() == "LayerNormalization") weight = node.mutable_input(1);
+  }
+  schema::NodeProto copy;
+  copy.set_op_type("Identity");
+  copy.add_input(*weight);
+  copy.add_output("copied");
+  *weight = "copied";
+  graph->add_node();
+  for (int i = graph->node_size(); --i > 0;) {
+    *graph->mutable_node(i) = graph->node(i - 1);
+  }
+  *graph->mutable_node(0) = copy;
+  const Mapped mapped(model, NoBook());
+  const ModuleTree& tree = mapped.tagging().modules;
+  std::vector<std::string> names;
+  for (const ModuleId id : tree.Children(ModuleTree::kRoot)) {
+    names.emplace_back(tree.Atom(id));
+  }
+  EXPECT_THAT(names, ElementsAre("stem", "layers", "head"));
+  names.clear();
+  for (const ModuleId id : tree.Children(tree.Find("layers"))) {
+    names.emplace_back(tree.Atom(id));
+  }
+  EXPECT_THAT(names, ElementsAre("0", "1", "2"));
 }
 
 TEST(PlaceFoundTest, NoFoundTagIsBetterThanMedium) {

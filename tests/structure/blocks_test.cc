@@ -253,6 +253,34 @@ TEST(BlocksTest, AFunctionIsAModuleOfItsFirstCall) {
   EXPECT_THAT(found.Path(2), testing::HasSubstr("call"));
 }
 
+TEST(BlocksTest, FunctionsThatCallEachOtherAreNotNestedWithoutEnd) {
+  constexpr int kFunctions = 300;
+  Net net;
+  schema::ModelProto& model = net.model();
+  const auto name = [](int i) { return "F" + std::to_string(i); };
+  for (int i = 0; i < kFunctions; ++i) {
+    schema::FunctionProto* const function = model.add_functions();
+    function->set_name(name(i));
+    function->set_domain("pkg");
+    function->add_input("a");
+    function->add_output("b");
+    schema::NodeProto* const node = function->add_node();
+    const bool calls = i + 1 < kFunctions;
+    node->set_op_type(calls ? name(i + 1) : "Relu");
+    if (calls) node->set_domain("pkg");
+    node->add_input("a");
+    node->add_output("b");
+  }
+  net.Output(net.Node(name(0), {"x"}));
+  net.graph()->mutable_node(0)->set_domain("pkg");
+  const Found found(model);
+  for (const NodeId node : found.model().Nodes()) {
+    const std::string path = found.Path(node);
+    EXPECT_THAT(path, Not(IsEmpty()));
+    EXPECT_LT(std::count(path.begin(), path.end(), '.'), 70);
+  }
+}
+
 TEST(BlocksTest, GraphsWithoutDataHaveNoModules) {
   Net net;
   net.Node("Constant", {});

@@ -1,11 +1,27 @@
-// A pipe between two threads of a test.
+// Pipes, the device that is always there, and the shell.
 #ifndef ONNX_TAG_TESTS_SUPPORT_PIPE_H_
 #define ONNX_TAG_TESTS_SUPPORT_PIPE_H_
 
+#include <optional>
+#include <string>
+
 namespace onnx_tag::test {
 
-// What is written to ends[1] is read from ends[0]. -1 where it fails.
+// What is written to ends[1] is read from ends[0]; programs started from here
+// do not get them. -1 where it fails.
 int MakePipe(int (&ends)[2]);
+
+// A pipe with a name among files. False where there are none.
+bool MakeNamedPipe(const std::string& path);
+
+// All that has arrived, and comes until nothing does for a moment: a
+// pseudo-terminal takes its time.
+std::string ReadArrived(int fd);
+
+extern const char* const kNullDevice;
+
+// The exit code of a line for the shell; none where there is no such shell.
+std::optional<int> RunInShell(const std::string& command);
 
 }  // namespace onnx_tag::test
 

@@ -63,7 +63,26 @@ class TemporaryFolder {
   std::string path_;
 };
 
-inline std::string ReadFile(const std::string& path) {
+// Whether links to files can be made: Windows asks for a right, wine has none.
+inline bool CanMakeLinks() {
+  const TemporaryFolder folder;
+  std::error_code error;
+  std::filesystem::create_symlink("target", folder / "link", error);
+  return std::filesystem::is_symlink(folder / "link", error);
+}
+
+// Whether a folder without the permission to write can be written to: nothing
+// stops root, and Windows has no such permission for folders.
+inline bool WritesEverywhere() {
+  const TemporaryFolder folder;
+  std::filesystem::permissions(
+      folder.path(),
+      std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  folder.Write("file", "");
+  return std::filesystem::exists(folder / "file");
+}
+
+inline std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }

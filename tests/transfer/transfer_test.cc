@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "onnx_tag/mapping.h"
+#include "structure/small_nets.h"
 #include "support/model_builder.h"
 #include "transfer/names.h"
 
@@ -381,6 +385,72 @@ TEST(CountedNames, AreToldFromGivenOnes) {
     EXPECT_FALSE(transfer::IsCounted(name)) << name;
   }
   EXPECT_FALSE(transfer::IsCountedWord("weight"));
+}
+
+// Four layers. In the second version no name is left, and each product with its
+// bias is a Gemm between two Reshapes.
+schema::ModelProto Layers(bool changed) {
+  Net net;
+  std::string x = net.Linear("x", 4, 8);
+  for (int i = 0; i < 4; ++i) x = net.Layer(x, 8);
+  net.Output(net.Linear(x, 8, 2));
+  if (!changed) return net.model();
+  Net result;
+  std::map<std::string, std::string> renamed = {{"x", "x"}};
+  for (const auto& weight : net.graph()->initializer()) {
+    renamed[weight.name()] =
+        result.Weight({weight.dims().begin(), weight.dims().end()});
+  }
+  const auto& nodes = net.graph()->node();
+  for (int i = 0; i < nodes.size(); ++i) {
+    std::vector<std::string> inputs;
+    for (const std::string& input : nodes[i].input()) {
+      inputs.push_back(renamed.at(input));
+    }
+    std::string& output = renamed[nodes[i].output(0)];
+    if (nodes[i].op_type() == "MatMul" && i + 1 < nodes.size() &&
+        nodes[i + 1].op_type() == "Add") {
+      output = result.Node(
+          "Gemm", {result.Node("Reshape", {inputs[0], result.Weight({2})}),
+                   inputs[1], renamed.at(nodes[i + 1].input(1))});
+      ++i;
+      renamed[nodes[i].output(0)] =
+          result.Node("Reshape", {output, result.Weight({2})});
+    } else {
+      output = result.Node(nodes[i].op_type(), inputs);
+    }
+  }
+  result.Output(renamed.at(net.graph()->output(0).name()));
+  // Numbers of values mean other values now.
+  for (schema::NodeProto& node : *result.graph()->mutable_node()) {
+    for (std::string& input : *node.mutable_input()) {
+      if (input != "x") input += "_new";
+    }
+    node.set_output(0, node.output(0) + "_new");
+  }
+  for (auto& weight : *result.graph()->mutable_initializer()) {
+    weight.set_name(weight.name() + "_new");
+  }
+  result.graph()->mutable_output(0)->set_name(result.graph()->output(0).name() +
+                                              "_new");
+  return result.model();
+}
+
+TEST(TransferOrMap, FoundBlocksFillWhatHasNoCounterpart) {
+  const std::string from_bytes = Layers(false).SerializeAsString();
+  const std::string to_bytes = Layers(true).SerializeAsString();
+  const Model from = ReadModel(from_bytes);
+  const Model to = ReadModel(to_bytes);
+  const Tagging tags = MapNodes(from, NoBook());
+  const NodeList nodes(from);
+  const Transferred result = TransferOrMap({nodes, &from}, tags, to, NoBook());
+  EXPECT_GT(result.mapped, 0u) << "all nodes have counterparts";
+  EXPECT_EQ(CountTags(result.tagging).found(), to.node_count());
+  const FoundBlock* const layer =
+      result.tagging.FindFound(result.tagging.modules.Find("layers.2"));
+  ASSERT_NE(layer, nullptr);
+  EXPECT_NE(layer->description.find("layer 2 of 4"), std::string::npos)
+      << layer->description;
 }
 
 }  // namespace

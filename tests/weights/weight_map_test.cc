@@ -270,14 +270,32 @@ TEST(ReferenceTest, ReadsTheHeadOfSafetensors) {
   std::string file(8, '\0');
   file[0] = static_cast<char>(head.size());
   file += head;  // and no weights behind it
-  const auto tensors = ReadSafetensorsHead(file);
+  const auto tensors = ReadSafetensors(file);
   ASSERT_EQ(tensors.size(), 1u);
   EXPECT_EQ(tensors[0].name, "a.weight");
   EXPECT_THAT(tensors[0].shape, ElementsAre(2, 3));
   // Cut anywhere, it is refused.
   for (std::size_t size = 0; size < file.size(); ++size) {
-    EXPECT_ANY_THROW(ReadSafetensorsHead(Bytes(file).substr(0, size)));
+    EXPECT_ANY_THROW(ReadSafetensors(Bytes(file).substr(0, size)));
   }
+}
+
+TEST(ReferenceTest, KnowsWhichVectorsAreZero) {
+  const std::string head =
+      R"({"a.bias": {"shape": [2], "data_offsets": [0, 8]},)"
+      R"( "b.bias": {"shape": [2], "data_offsets": [4, 12]},)"
+      R"( "cut.bias": {"shape": [2], "data_offsets": [8, 20]},)"
+      R"( "turned.bias": {"shape": [2], "data_offsets": [8, 0]},)"
+      R"( "a.weight": {"shape": [1, 2], "data_offsets": [0, 8]}})";
+  std::string file(8, '\0');
+  file[0] = static_cast<char>(head.size() & 255);
+  file[1] = static_cast<char>(head.size() >> 8);
+  file += head + std::string(11, '\0') + '\1';
+  std::vector<std::string> zeros;
+  for (const ReferenceTensor& tensor : ReadSafetensors(file)) {
+    if (tensor.is_zero) zeros.push_back(tensor.name);
+  }
+  EXPECT_THAT(zeros, ElementsAre("a.bias"));
 }
 
 TEST(CheckTest, ExplainsFoldedNormsAndCounters) {
@@ -321,6 +339,90 @@ TEST(CheckTest, ExplainsFoldedNormsAndCounters) {
   EXPECT_THAT(
       MapWeights(model, tagging)[1].parameters,
       ElementsAre("bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"));
+}
+
+TEST(CheckTest, ExplainsFoldedNormsThatShareABiasWithALayer) {
+  // The exporter merged equal tensors: all biases are zero.
+  const std::string bytes = test::BytesFromText(
+      R"(graph {
+    node { op_type: "Identity" input: "gate.bias" output: "onnx::Conv_2" }
+    node { op_type: "Conv" name: "conv/Conv" input: "x" input: "onnx::Conv_1" input: "onnx::Conv_2" output: "y" }
+    node { op_type: "Conv" name: "gate/Conv" input: "y" input: "gate.weight" input: "gate.bias" output: "z" }
+    initializer { name: "onnx::Conv_1" data_type: 1 dims: 8 dims: 3 dims: 3 dims: 3 }
+    initializer { name: "gate.weight" data_type: 1 dims: 8 dims: 8 dims: 1 dims: 1 }
+    initializer { name: "gate.bias" data_type: 1 dims: 8 } })");
+  const Model model = ReadModel(bytes);
+  const Tagging tagging =
+      TagByName(model, {{"conv", "Conv2d"}, {"gate", "Conv2d"}});
+  std::vector<ReferenceTensor> reference = {{"conv.weight", true, {8, 3, 3, 3}},
+                                            {"gate.weight", true, {8, 8, 1, 1}},
+                                            {"gate.bias", true, {8}}};
+  // Nothing explains why conv has a bias.
+  EXPECT_THAT(Check(model, MapWeights(model, tagging), reference).left_over,
+              ElementsAre("conv.bias"));
+  for (const std::string end :
+       {"weight", "bias", "running_mean", "running_var"}) {
+    reference.push_back({"bn." + end, true, {8}});
+  }
+  const CheckResult check = Check(model, MapWeights(model, tagging), reference);
+  EXPECT_TRUE(check.ok());
+  EXPECT_EQ(check.folded, 4u);
+}
+
+TEST(CheckTest, ExplainsBiasesOfZeroThatTheExporterLeftOut) {
+  const std::string bytes = test::BytesFromText(
+      R"(graph {
+    node { op_type: "Conv" name: "conv/Conv" input: "x" input: "conv.weight" output: "y" }
+    initializer { name: "conv.weight" data_type: 1 dims: 8 dims: 3 dims: 3 dims: 3 } })");
+  const Model model = ReadModel(bytes);
+  const auto weights =
+      MapWeights(model, TagByName(model, {{"conv", "Conv2d"}}));
+  const auto check = [&](bool is_zero, const std::vector<std::string>& norms) {
+    std::vector<ReferenceTensor> reference = {
+        {"conv.weight", true, {8, 3, 3, 3}}, {"conv.bias", true, {8}, is_zero}};
+    for (const std::string& norm : norms) {
+      for (const std::string end : {".weight", ".running_var"}) {
+        reference.push_back({norm + end, true, {8}});
+      }
+      for (const std::string end : {".bias", ".running_mean"}) {
+        reference.push_back({norm + end, true, {8}, is_zero});
+      }
+    }
+    return Check(model, weights, reference);
+  };
+  EXPECT_TRUE(check(true, {"bn"}).ok());
+  EXPECT_EQ(check(true, {"bn"}).folded, 4u);
+  EXPECT_EQ(check(true, {"bn"}).zeros, 1u);
+  // A bias with values would have left a trace.
+  EXPECT_EQ(check(false, {"bn"}).missing.size(), 5u);
+  // One convolution takes one normalization.
+  EXPECT_EQ(check(true, {"bn", "bn2"}).missing.size(), 4u);
+}
+
+TEST(CheckTest, ExplainsANormFoldedIntoAConvolutionWithItsOwnBias) {
+  const auto check = [](const std::string& reader) {
+    const std::string bytes = test::BytesFromText(
+        R"(graph {
+      node { op_type: "Conv" name: "conv/Conv" input: "x" input: "conv.weight" input: "conv.bias" output: "y" }
+      node { op_type: ")" +
+        reader +
+        R"(" input: "y" output: "z" }
+      initializer { name: "conv.weight" data_type: 1 dims: 8 dims: 3 dims: 3 dims: 3 }
+      initializer { name: "conv.bias" data_type: 1 dims: 8 } })");
+    const Model model = ReadModel(bytes);
+    std::vector<ReferenceTensor> reference = {
+        {"conv.weight", true, {8, 3, 3, 3}}, {"conv.bias", true, {8}}};
+    for (const std::string end :
+         {"weight", "bias", "running_mean", "running_var"}) {
+      reference.push_back({"bn." + end, true, {8}});
+    }
+    return Check(model,
+                 MapWeights(model, TagByName(model, {{"conv", "Conv2d"}})),
+                 reference);
+  };
+  EXPECT_EQ(check("Relu").folded, 4u);
+  // The normalization behind it was not folded.
+  EXPECT_EQ(check("BatchNormalization").missing.size(), 4u);
 }
 
 TEST(CheckTest, TellsWhatFitsWhatIsMissingAndWhatIsLeftOver) {

@@ -65,6 +65,8 @@ export interface ModelData {
     class_confidence: number[];
     tag: number[];
   };
+  /** Modules found in the graph alone, with invented names. Of a copy: "block 3 of 12 equal blocks; operators 41-63". */
+  found: { module: number[]; description: string[] }; // module: delta
   classes: string[];
   tags: StringTable;
   roles: { type: number[]; component: string[]; attention: number[]; layer: number[] };
@@ -133,6 +135,7 @@ export interface ZooRow {
   dialect: string | null;
   nodes: number;
   by_confidence: number[];
+  found: number; // nodes whose module was found in the graph alone
   modules: number;
   parameters: number;
   bytes: number;

@@ -22,7 +22,7 @@ function byte(c: string): string {
 
 /** Makes visible every text of the file that is not in a table of strings: operators, the producer, reasons. */
 function showHidden(data: ModelData): void {
-  for (const list of [data.ops.name, data.ops.domain, data.reasons, data.roles.component, data.notes, data.root_alternatives, data.code]) {
+  for (const list of [data.ops.name, data.ops.domain, data.reasons, data.roles.component, data.found.description, data.notes, data.root_alternatives, data.code]) {
     list.forEach((text, i) => (list[i] = visible(text)));
   }
   data.producer = data.producer && visible(data.producer);
@@ -126,6 +126,7 @@ export class Model {
   readonly weights: Weight[];
   readonly weightOfValue: Map<number, number>;
   readonly weightNode: Int32Array; // the node that a weight is counted for, or NONE
+  private readonly found: Map<number, string>;
   private readonly claimsOf = new Map<number, OtherClaim[]>();
   private readonly originsOf = new Map<number, number[]>();
 
@@ -162,6 +163,7 @@ export class Model {
     this.parent.set(decodeDeltas(data.modules.parent));
     const parts = data.words.map(visible);
     this.moduleName = data.modules.name.map((id) => parts[id]!);
+    this.found = new Map(Array.from(decodeDeltas(data.found.module), (m, i) => [m, data.found.description[i]!]));
     if (lost) {
       this.parent[known] = 0;
       this.moduleName.push("[untagged]");
@@ -293,6 +295,15 @@ export class Model {
   className(module: number): string {
     const id = module < this.data.modules.class.length ? this.data.modules.class[module]! : NONE;
     return id < 0 ? "" : visible(this.data.classes[id]!);
+  }
+  /** Of a module that was found in the graph alone: which copy of a block it is, or ""; null for all others. */
+  foundAs(module: number): string | null {
+    return this.found.get(module) ?? null;
+  }
+  /** Nodes whose module was found in the graph alone. */
+  foundNodes(): number {
+    const structure = this.words.source.indexOf("structure");
+    return this.source.reduce((sum, source, n) => sum + (source === structure && this.level[n] !== UNTAGGED ? 1 : 0), 0);
   }
   tag(module: number): string {
     const id = module < this.data.modules.tag.length ? this.data.modules.tag[module]! : NONE;

@@ -9,7 +9,7 @@ import { FlowView } from "./flow_view";
 import { IcicleView } from "./icicle_view";
 import { atLeast, availableMeasures, compact, grouped, measureLabel, measureText, percent } from "./measures";
 import { Model, NONE, UNTAGGED, visible } from "./model";
-import { PanelView } from "./panel_view";
+import { INVENTED, PanelView } from "./panel_view";
 import { FIELD_LABELS, FIELDS } from "./search";
 import { SizesView } from "./sizes_view";
 import { COLOURS, readAddress, START, TABS, writeAddress, type TabName, type View } from "./state";
@@ -159,6 +159,8 @@ export class ModelPage {
     const fact = (label: string, value: string, title = ""): HTMLElement =>
       h("div", { class: "fact", title }, h("b", {}, value), h("span", {}, label));
     const facts = [fact("nodes", grouped(model.nodeCount)), fact("tagged", percent(tagged, model.nodeCount))];
+    const found = model.foundNodes();
+    if (found > 0) facts.push(fact("found", percent(found, model.nodeCount), INVENTED));
     for (const name of available) {
       if (name === "nodes") continue;
       const by = this.context.measure(name);

@@ -7,6 +7,9 @@ import { NONE, UNTAGGED } from "./model";
 
 const MOST_LINKS = 12;
 
+/** What a mark beside a found module says. */
+export const INVENTED = "Found in the graph alone; the name is invented";
+
 export class PanelView implements Part {
   readonly element = h("aside", { class: "panel", "aria-label": "Details", tabindex: 0 });
 
@@ -82,6 +85,7 @@ export class PanelView implements Part {
       h("p", { class: "kind" }, module === model.untagged ? "No module" : "Module"),
       h("h2", {}, title),
       this.crumbs(module),
+      this.found(module),
       module === model.untagged
         ? h("p", {}, "Nothing in the file shows which module made these nodes.")
         : this.facts([
@@ -97,6 +101,11 @@ export class PanelView implements Part {
       model.children[module]!.length > 0 ? h("h3", {}, "Modules inside") : null,
       this.moduleLinks(model.children[module]!),
     );
+  }
+
+  private found(module: number): HTMLElement | null {
+    const as = this.context.model.foundAs(module);
+    return as === null ? null : h("p", { class: "invented-text" }, sentence(as === "" ? INVENTED : `${INVENTED}: ${as}`));
   }
 
   private levelBars(counts: Uint32Array, nodes: number): HTMLElement {

@@ -4,6 +4,7 @@ import type { Context, Part } from "./context";
 import { h, VirtualRows } from "./dom";
 import { grouped, measureText, percent } from "./measures";
 import { UNTAGGED } from "./model";
+import { INVENTED } from "./panel_view";
 import type { View } from "./state";
 
 const ROW = 26;
@@ -95,6 +96,10 @@ export class TreeView implements Part {
       h("span", { class: m === model.untagged ? "word lost" : "word" }, m === 0 ? "<root>" : model.moduleName[m]!),
       hits === null ? null : h("span", { class: "hits", title: "nodes found" }, grouped(hits.modules[m]!)),
       h("span", { class: "class" }, model.className(m)),
+      // The modules below a found one are found, too.
+      model.foundAs(m) !== null && model.foundAs(model.parent[m]!) === null
+        ? h("span", { class: "invented", title: INVENTED }, "found")
+        : null,
     );
     cell.style.paddingInlineStart = 6 + 11 * model.depth[m]! + "px";
     return h(

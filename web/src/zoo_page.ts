@@ -4,6 +4,7 @@ import { h, replace, VirtualRows } from "./dom";
 import type { ReportData, ZooRow } from "./format";
 import { atLeast, compact, grouped, measureText, percent } from "./measures";
 import { visible } from "./model";
+import { INVENTED } from "./panel_view";
 import { themeButton } from "./theme";
 
 const ROW = 34;
@@ -39,6 +40,7 @@ export class ZooPage {
       { key: "file", label: "Model", value: (row) => row.file, cell: (row) => this.name(row) },
       { key: "class", label: "Class", value: (row) => row.root_class ?? "", cell: (row) => visible(row.root_class ?? "–") },
       { key: "tagged", label: "Tagged", value: sure, cell: (row) => this.levels(row) },
+      { key: "found", label: "Found", value: (row) => row.found / Math.max(1, row.nodes), cell: (row) => this.found(row), number: true },
       { key: "nodes", label: "Nodes", value: (row) => row.nodes, cell: (row) => grouped(row.nodes), number: true },
       { key: "modules", label: "Modules", value: (row) => row.modules, cell: (row) => grouped(row.modules), number: true },
       { key: "parameters", label: "Parameters", value: (row) => row.parameters, cell: (row) => compact(row.parameters), number: true },
@@ -79,6 +81,7 @@ export class ZooPage {
     const fact = (label: string, value: string): HTMLElement => h("div", { class: "fact" }, h("b", {}, value), h("span", {}, label));
     const nodes = all.reduce((sum, row) => sum + row.nodes, 0);
     const tagged = all.reduce((sum, row) => sum + row.by_confidence.reduce((a, b) => a + b, 0), 0);
+    const found = all.reduce((sum, row) => sum + row.found, 0);
     replace(
       root,
       h(
@@ -91,6 +94,7 @@ export class ZooPage {
           fact(all.length === 1 ? "model" : "models", grouped(all.length)),
           fact("nodes", grouped(nodes)),
           fact("tagged", percent(tagged, nodes)),
+          found > 0 ? fact("found in graphs alone", percent(found, nodes)) : null,
           failed > 0 ? fact("could not be read", grouped(failed)) : null,
         ),
         h("div", { class: "find" }, this.box, this.count),
@@ -136,6 +140,10 @@ export class ZooPage {
       strip.append(part);
     }
     return h("span", { class: "levels" }, strip, h("span", { class: "share" }, percent(tagged, row.nodes)));
+  }
+
+  private found(row: ZooRow): Node {
+    return h("span", { title: INVENTED }, row.found === 0 ? "–" : percent(row.found, row.nodes));
   }
 
   private collect(): void {

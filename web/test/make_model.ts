@@ -4,7 +4,7 @@ import type { Dimension, IdLists, ModelData, ReportData, Terms, Words } from "..
 
 export const WORDS: Words = {
   confidence: ["low", "medium", "high", "certain"],
-  source: ["metadata", "scope", "scope+parameter", "value_name", "parameter", "operation", "locality"],
+  source: ["metadata", "scope", "scope+parameter", "value_name", "parameter", "operation", "locality", "structure"],
   role: ["attention", "feed_forward", "normalization", "embedding", "activation", "residual", "other"],
   attention: ["", "self", "cross"],
 };
@@ -28,6 +28,7 @@ export interface TestNode {
 export interface TestModel {
   file?: string;
   classes?: Record<string, string>; // by module path
+  found?: Record<string, string>; // by module path: what is known of the copy
   nodes: TestNode[];
   weights?: Record<string, { module: string | null; elements: number; bytes: number }>;
   formulas?: (Terms | null)[]; // of the numbers of FLOPs, in the order of first use
@@ -164,6 +165,10 @@ export function makeModel(test: TestModel): ModelData {
       class: paths.map((path) => (test.classes?.[path] === undefined ? -1 : classes.id(test.classes[path]!))),
       class_confidence: paths.map(() => 3),
       tag: paths.map(() => -1),
+    },
+    found: {
+      module: deltas(paths.flatMap((path, i) => (test.found?.[path] === undefined ? [] : [i]))),
+      description: paths.flatMap((path) => test.found?.[path] ?? []),
     },
     classes: classes.items,
     tags: { prefix: [], suffix: [] },

@@ -54,6 +54,25 @@ test("nodes without a module belong to a module of their own, and all add up", (
   assert.equal(nodes.total[m.findModule("a")], 2);
 });
 
+test("found modules say which copy they are, and their nodes are counted", () => {
+  const m = new Model(
+    makeModel({
+      found: { "net.blocks": "", "net.blocks.1": "block 1 of 2 equal blocks\u0007" },
+      nodes: [
+        { op: "Conv", module: "net" },
+        { op: "Conv", module: "net.blocks.0", source: WORDS.source.indexOf("structure") },
+        { op: "Conv", module: "net.blocks.1", source: WORDS.source.indexOf("structure") },
+        { op: "Cast", module: null, source: WORDS.source.indexOf("structure") },
+      ],
+    }),
+    WORDS,
+  );
+  assert.equal(m.foundAs(m.findModule("net")), null);
+  assert.equal(m.foundAs(m.findModule("net.blocks")), "");
+  assert.equal(m.foundAs(m.findModule("net.blocks.1")), "block 1 of 2 equal blocks\\u0007");
+  assert.equal(m.foundNodes(), 2);
+});
+
 test("a weight counts for the node that reads it; unknown numbers are counted", () => {
   const m = model();
   assert.equal(measure(m, "bytes").node[0], 48);

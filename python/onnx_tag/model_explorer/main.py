@@ -32,8 +32,10 @@ def sidecar_of(model_path: str) -> Dict[str, Any]:
 def namespaces(document: Dict[str, Any]) -> Dict[str, str]:
     """The group of each module: `BertModel/encoder: BertEncoder/layer.0: BertLayer`.
 
-    A list is no group of its own: its name stands before the number. Slashes in names would make groups.
+    A list is no group of its own: its name stands before the number. Slashes in names would make groups. The outermost
+    module that was found in the graph alone is marked: its name and the names below it are invented.
     """
+    found = {module["path"] for module in document["modules"] if module.get("found")}
     classes: Dict[str, Optional[str]] = {module["path"]: module.get("class") for module in document["modules"]}
     root = (document.get("root") or {}).get("class") or "Model"
     groups: Dict[str, str] = {"": root}
@@ -43,6 +45,7 @@ def namespaces(document: Dict[str, Any]) -> Dict[str, str]:
         segments: List[str] = [root]
         waiting = ""
         at = ""
+        marked = False
         atoms = path.split(".")
         for atom, following in zip(atoms, atoms[1:] + [""]):
             at = f"{at}.{atom}" if at else atom
@@ -54,12 +57,26 @@ def namespaces(document: Dict[str, Any]) -> Dict[str, str]:
                 continue
             waiting = ""
             text = f"{name}: {class_name}" if class_name else name
+            if at in found and not marked:
+                marked = True
+                text += " (found)"
             segments.append(text.replace("/", "\u2215"))
         groups[path] = "/".join(segments)
     return groups
 
 
-def _attributes(node: Dict[str, Any]) -> Dict[str, str]:
+def _found_as(document: Dict[str, Any]) -> Dict[str, str]:
+    """What each module that was found in the graph alone is: of a copy, which of its list."""
+    found: Dict[str, str] = {}
+    for module in document["modules"]:
+        if module.get("found"):
+            copy = module.get("description")
+            found[module["path"]] = (f"{copy}; the name is invented" if copy else
+                                     found.get(module["path"].rpartition(".")[0], "the name is invented"))
+    return found
+
+
+def _attributes(node: Dict[str, Any], found_as: Dict[str, str]) -> Dict[str, str]:
     role = node.get("semantic") or {}
     known = {
         "module": node.get("module"),
@@ -70,6 +87,7 @@ def _attributes(node: Dict[str, Any]) -> Dict[str, str]:
         "layer": None if role.get("layer") is None else str(role["layer"]),
         "confidence": node.get("confidence"),
         "source": node.get("source"),
+        "found in the graph": found_as.get(node["module"]) if node.get("module") else None,
         "name": node.get("name"),
     }
     return {key: value for key, value in known.items() if value}
@@ -87,7 +105,7 @@ def _inside(paths: Iterable[str]) -> Dict[str, Dict[int, List[str]]]:
 
 
 def _build(name: str, nodes: List[Dict[str, Any]], held: Dict[int, List[str]],
-           groups: Dict[str, str]) -> graph_builder.Graph:
+           groups: Dict[str, str], found_as: Dict[str, str]) -> graph_builder.Graph:
     graph = graph_builder.Graph(id=name)
     producer: Dict[str, tuple[str, str]] = {}
     for node in nodes:
@@ -114,7 +132,7 @@ def _build(name: str, nodes: List[Dict[str, Any]], held: Dict[int, List[str]],
         for place, value in enumerate(node["outputs"]):
             shown.outputsMetadata.append(graph_builder.MetadataItem(
                 id=str(place), attrs=[graph_builder.KeyValue(key="tensor_name", value=value)]))
-        for key, text in _attributes(node).items():
+        for key, text in _attributes(node, found_as).items():
             shown.attrs.append(graph_builder.KeyValue(key=key, value=text))
         graph.nodes.append(shown)
     graph.nodes.extend(fed.values())
@@ -133,9 +151,10 @@ class OnnxTagAdapter(Adapter):  # type: ignore[misc]
         del settings
         document = sidecar_of(model_path)
         groups = namespaces(document)
+        found_as = _found_as(document)
         graphs: Dict[str, List[Dict[str, Any]]] = {}
         for node in document["nodes"]:
             graphs.setdefault(node["graph"], []).append(node)
         held = _inside(graphs)
-        return {"graphs": [_build(path or document["model"]["file"], nodes, held.get(path, {}), groups)
+        return {"graphs": [_build(path or document["model"]["file"], nodes, held.get(path, {}), groups, found_as)
                            for path, nodes in (graphs or {"": []}).items()]}

@@ -1,7 +1,10 @@
 #include "commands/compare/compare_tags.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "commands/compare/compare_nodes.h"
@@ -24,7 +27,8 @@ class Comparison {
   }
 
   TagDifference Compare() {
-    const IdVector<NodeId, NodeId> counterparts = Counterparts();
+    IdVector<NodeId, NodeId> counterparts = Counterparts();
+    PairFound(counterparts);
     IdVector<NodeId, bool> paired(a_.nodes().size(), false);
     for (const NodeId node : b_.nodes().All()) {
       const NodeId counterpart = counterparts[node];
@@ -86,6 +90,44 @@ class Comparison {
                      model.about().outputs};
     };
     return FindCounterparts(version(a_), version(b_));
+  }
+
+  // Equal blocks without names may be paired with any of their kind. A block
+  // that was found in both is paired by its position, so with the module of the
+  // same path; the operators in it are paired in their order.
+  void PairFound(IdVector<NodeId, NodeId>& counterparts) {
+    IdVector<NodeId, bool> paired(a_.nodes().size(), false);
+    for (const NodeId node : b_.nodes().All()) {
+      NodeId& counterpart = counterparts[node];
+      if (counterpart == kNo<NodeId>) continue;
+      if (IsFound(a_, counterpart) && IsFound(b_, node) &&
+          &RowA(counterpart) != &RowB(node) &&
+          (RowA(counterpart).in_b || RowB(node).in_a)) {
+        counterpart = kNo<NodeId>;
+      } else {
+        paired[counterpart] = true;
+      }
+    }
+    // By module and operator: the nodes of A without a counterpart, last first.
+    std::map<std::pair<const ModuleDifference*, std::string_view>,
+             std::vector<NodeId>>
+        open;
+    for (std::size_t i = a_.nodes().size(); i-- > 0;) {
+      const auto node = MakeId<NodeId>(i);
+      if (paired[node] || !IsFound(a_, node) || !RowA(node).in_b) continue;
+      open[{&RowA(node), a_.nodes().Op(node)}].push_back(node);
+    }
+    for (const NodeId node : b_.nodes().All()) {
+      if (counterparts[node] != kNo<NodeId> || !IsFound(b_, node)) continue;
+      const auto at = open.find({&RowB(node), b_.nodes().Op(node)});
+      if (at == open.end() || at->second.empty()) continue;
+      counterparts[node] = at->second.back();
+      at->second.pop_back();
+    }
+  }
+
+  static bool IsFound(const TaggedModel& model, NodeId node) {
+    return model.tagging().tags[node].source == Source::kStructure;
   }
 
   void ComparePair(NodeId a, NodeId b) {

@@ -531,6 +531,7 @@ std::vector<Line> TreeLines(const TaggedModel& model,
     if (row.modules.size() > 1) {
       line.detail += fmt::format(" ×{}", row.modules.size());
     }
+    line.detail += FoundMark(tagging, row);
     const auto number = static_cast<std::uint32_t>(lines.size());
     for (const ModuleId id : row.modules) of_module[Index(id)] = number;
     while (!around.empty() && around.back().first >= row.depth) {

@@ -219,12 +219,15 @@ std::vector<std::string> UnmetCounts(const Coverage& coverage,
         "coverage is {:.2f} %{}, but --min-coverage requires {:g} %", percent,
         without, options.min_coverage));
   }
-  const std::uint64_t untagged =
-      coverage.untagged() + (with_found ? 0 : coverage.found());
+  const std::uint64_t found = with_found ? 0 : coverage.found();
+  const std::uint64_t untagged = coverage.untagged() + found;
   if (options.max_untagged && untagged > *options.max_untagged) {
-    findings.push_back(fmt::format("{} untagged, but --max-untagged allows {}",
-                                   Count(untagged, "node"),
-                                   WithThousands(*options.max_untagged)));
+    findings.push_back(fmt::format(
+        "{} untagged{}, but --max-untagged allows {}", Count(untagged, "node"),
+        found == 0 ? ""
+                   : fmt::format(", with {} found in the graph alone",
+                                 WithThousands(found)),
+        WithThousands(*options.max_untagged)));
   }
   return findings;
 }
@@ -236,11 +239,19 @@ std::vector<std::string> UnmetGates(const Tagging& tagging,
     const std::vector<std::string> missing =
         RequiredModules(tagging, options, glob).FindMissing();
     if (missing.empty()) continue;
+    const bool is_found = std::any_of(
+        tagging.found.begin(), tagging.found.end(),
+        [&](const FoundBlock& block) {
+          return MatchesPattern(glob, tagging.modules.Path(block.module), '.');
+        });
     findings.push_back(
         missing.size() == 1 && missing[0] == glob
             ? Message(
-                  "no module that has nodes matches '{}' (--require-module)",
-                  glob)
+                  "no module that has nodes matches '{}' (--require-module){}",
+                  glob,
+                  Ours{is_found ? "; what was found in the graph alone does "
+                                  "not count"
+                                : ""})
             : Message("'{}' (--require-module) needs nodes in {}", glob,
                       Ours{FirstOf(missing)}));
   }

@@ -70,6 +70,14 @@ std::string RangeLabel(std::string_view first, std::string_view last,
 
 }  // namespace
 
+std::string_view FoundMark(const Tagging& tagging, const FoldedRow& row) {
+  const bool is_first =
+      row.above == kNo<ModuleId> || tagging.FindFound(row.above) == nullptr;
+  return is_first && tagging.FindFound(row.modules.front()) != nullptr
+             ? " (found)"
+             : "";
+}
+
 FoldedTree::FoldedTree(const Tagging& tagging, const ModuleCounts& counts)
     : tagging_(tagging), counts_(counts), shape_(tagging.modules.size()) {
   const ModuleTree& tree = tagging.modules;
@@ -142,18 +150,19 @@ void FoldedTree::ForEachRow(
     ModuleId top, const FoldOptions& options,
     const std::function<void(const FoldedRow&)>& use) const {
   struct Level {
+    ModuleId above;
     std::vector<Group> groups;
     std::size_t next = 0;
   };
   const auto open = [&](const Group& group) {
-    Level level{ChildGroups(group, options.fold), 0};
+    Level level{group.modules.front(), ChildGroups(group, options.fold), 0};
     if (options.fold) {
       for (Group& child : level.groups) SkipLists(child);
     }
     return level;
   };
   const Group root{{top}, ""};
-  use({root.modules, root.label, "", "", 0});
+  use({root.modules, root.label, "", "", 0, kNo<ModuleId>});
   std::vector<Level> levels;
   std::vector<char> more;  // by level: whether siblings follow
   if (options.depth.value_or(1) > 0) levels.push_back(open(root));
@@ -164,11 +173,12 @@ void FoldedTree::ForEachRow(
       if (!more.empty()) more.pop_back();
       continue;
     }
+    const ModuleId above = level.above;
     const Group group = std::move(level.groups[level.next++]);
     const bool last = level.next == level.groups.size();
     more.push_back(!last);
     use({group.modules, group.label, Branch(more, last), Below(more),
-         levels.size()});
+         levels.size(), above});
     if (options.depth && levels.size() >= *options.depth) {
       more.pop_back();
     } else {

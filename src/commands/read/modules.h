@@ -61,12 +61,17 @@ class ModuleCounts {
 //   └ layer.0-11           BertLayer ×12
 
 struct FoldedRow {
-  std::vector<ModuleId> modules;  // more than one: folded into this row
-  std::string label;              // "layer.0-11"
-  std::string branch;             // "│ ├ "
-  std::string below;              // "│ │ ": before what hangs on this row
-  std::size_t depth = 0;          // rows above it
+  std::vector<ModuleId> modules;   // more than one: folded into this row
+  std::string label;               // "layer.0-11"
+  std::string branch;              // "│ ├ "
+  std::string below;               // "│ │ ": before what hangs on this row
+  std::size_t depth = 0;           // rows above it
+  ModuleId above = kNo<ModuleId>;  // of the row above it; the root's: kNo
 };
+
+// " (found)" if the row's modules were found in the graph alone and the row
+// above does not say so: modules below a found one are found, too.
+std::string_view FoundMark(const Tagging& tagging, const FoldedRow& row);
 
 struct FoldOptions {
   bool fold = true;                  // else each module has a row

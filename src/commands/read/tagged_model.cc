@@ -213,7 +213,9 @@ TaggedModel TaggedModel::Load(const std::string& path,
       return MapNodes(model, options.mapping, facts, observer);
     });
     result.source_ = kMapped;
-    terminal.Note("mapped with strategy {}", result.tagging_.strategy);
+    if (result.tagging_.strategy != MappingOptions().strategy) {
+      terminal.Note("mapped with strategy {}", result.tagging_.strategy);
+    }
     PrintNotes(path, result.tagging_, terminal);
   }
   if (result.file_ != nullptr) {

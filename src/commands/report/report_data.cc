@@ -179,7 +179,8 @@ class ModelJson {
   void WriteModules() {
     const ModuleTree& tree = tagging_.modules;
     const ModuleFormat format(tagging_);
-    Column parents, names, classes, levels, tags;
+    Column parents, names, classes, levels, tags, found;
+    std::vector<std::string> descriptions;
     row_.resize(tree.size(), -1);
     for (const ModuleId id : tree.All()) {
       row_[id] = static_cast<std::int64_t>(names.size());
@@ -192,6 +193,10 @@ class ModelJson {
                                         : static_cast<std::int64_t>(
                                               facts->class_confidence));
       tags.push_back(tags_.IdOrNone(Shortened(format.HierarchyTag(id))));
+      if (const FoundBlock* const block = tagging_.FindFound(id)) {
+        found.push_back(row_[id]);
+        descriptions.push_back(Shortened(block->description));
+      }
     }
     json_.Key("modules").BeginObject();
     AddDeltas(json_.Key("parent"), parents);
@@ -199,6 +204,10 @@ class ModelJson {
     json_.Key("class").Numbers(classes);
     json_.Key("class_confidence").Numbers(levels);
     json_.Key("tag").Numbers(tags);
+    json_.EndObject();
+    json_.Key("found").BeginObject();
+    AddDeltas(json_.Key("module"), found);
+    json_.Key("description").Strings(descriptions);
     json_.EndObject();
   }
 
@@ -766,6 +775,7 @@ std::string ZooReportJson(std::span<const ZooEntry> entries) {
     json.Key("dialect").StringOrNull(Shortened(entry.dialect));
     json.Key("nodes").Number(entry.coverage.nodes);
     json.Key("by_confidence").Numbers(entry.coverage.by_confidence);
+    json.Key("found").Number(entry.coverage.found());
     json.Key("modules").Number(entry.modules);
     json.Key("parameters").Number(entry.sums.parameters);
     json.Key("bytes").Number(entry.sums.bytes);

@@ -12,6 +12,7 @@
 #include "commands/read/nodes.h"
 #include "commands/read/open_model.h"
 #include "commands/read/tagged_model.h"
+#include "graph/operators.h"
 #include "mapping/observed_mapping.h"
 #include "model/model_file.h"
 #include "render/render.h"
@@ -53,39 +54,35 @@ constexpr std::array<TypePhrase, kRoleTypeNames.size()> kTypePhrases = {{
     {"", false},
 }};
 
-bool IsProduct(std::string_view op) {
-  return op == "Gemm" || op == "Einsum" ||
-         op.find("MatMul") != std::string_view::npos ||
-         op.find("Conv") != std::string_view::npos;
-}
-
-bool IsProjection(const std::string& component) {
-  constexpr std::array<std::string_view, 9> kProjections = {
-      "query", "key",  "value", "qkv",       "output",
-      "gate",  "down", "up",    "projection"};
-  return std::find(kProjections.begin(), kProjections.end(), component) !=
-         kProjections.end();
+// A part that a product projects.
+bool IsProjected(std::string_view part) {
+  constexpr std::array<std::string_view, 5> kProjected = {
+      "query", "key", "value", "query, key and value", "output"};
+  return std::find(kProjected.begin(), kProjected.end(), part) !=
+         kProjected.end();
 }
 
 // Whether the operator does what the role is about, rather than helping.
 bool IsCore(const Role& role, std::string_view op) {
+  const OpKinds kinds = Describe(FindOp(op)).kinds;
+  const bool product = kinds.HasAnyOf({OpKind::kProduct, OpKind::kConvolution});
   switch (role.type) {
     case RoleType::kAttention:
     case RoleType::kFeedForward:
-      return IsProduct(op) || (role.component == "softmax" &&
-                               op.find("Softmax") != std::string_view::npos);
+      return product ||
+             (role.component == "softmax" && kinds.HasAnyOf(OpKind::kSoftmax));
     case RoleType::kNormalization:
-      return op.find("Normalization") != std::string_view::npos;
+      return kinds.HasAnyOf(OpKind::kNorm);
     case RoleType::kEmbedding:
-      return op.find("Gather") != std::string_view::npos || IsProduct(op);
+      return kinds.HasAnyOf(OpKind::kLookup) || product;
     case RoleType::kConvolution:
-      return op.find("Conv") != std::string_view::npos;
+      return kinds.HasAnyOf(OpKind::kConvolution);
     case RoleType::kResidual:
-      return op == "Add" || op == "Sum";
+      return kinds.HasAnyOf(OpKind::kSum);
     case RoleType::kActivation:
       return op != "Add" && op != "Mul" && op != "Div" && op != "Constant";
     case RoleType::kConstant:
-      return op.starts_with("Constant");
+      return kinds.HasAnyOf(OpKind::kConstant);
     default:
       return false;
   }
@@ -101,6 +98,16 @@ std::string_view Article(std::string_view noun) {
       !noun.empty() &&
       std::string_view("aeioAEIO").find(noun.front()) != std::string_view::npos;
   return vowel ? "an" : "a";
+}
+
+// "query", "up projection"
+std::string PartText(const Role& role) {
+  const std::string& part = role.component;
+  if (part == "qkv") return "query, key and value";
+  if (part == "gate" || part == "up" || part == "down") {
+    return part + " projection";
+  }
+  return Words(Message("{}", Short{part, 60}));
 }
 
 // "layer 0's self-attention", "the feed-forward network"
@@ -119,25 +126,26 @@ std::string WhatItDoes(const Role& role, std::string_view op) {
   const TypePhrase& phrase = kTypePhrases[static_cast<std::size_t>(role.type)];
   if (phrase.noun.empty()) return "";
   const bool core = IsCore(role, op);
-  const std::string part = Words(Message("{}", Short{role.component, 60}));
+  const std::string part = PartText(role);
+  const bool is_projection = part.ends_with("projection");
   if (phrase.owns_parts) {
     const std::string owner = OwnerText(role, phrase.noun);
     if (part.empty()) return "belongs to " + owner;
-    if (core && IsProjection(role.component)) {
-      const bool named = role.component == "projection";
-      return fmt::format(
-          "is the {}{} of {}",
-          role.component == "qkv" ? "query, key and value" : part,
-          named ? "" : " projection", owner);
+    if (core && IsProjected(part)) {
+      return fmt::format("is the {} projection of {}", part, owner);
     }
-    if (core && role.component != "softmax") {
+    if (core && !is_projection && part != "softmax") {
       return fmt::format("computes the {} of {}", part, owner);
     }
     return fmt::format("{} the {} of {}", core ? "is" : "belongs to", part,
                        owner);
   }
-  const std::string noun = part.empty() ? std::string(phrase.noun)
-                                        : part + " " + std::string(phrase.noun);
+  std::string noun(phrase.noun);
+  if (is_projection) {
+    noun = fmt::format("{} of {} {}", part, Article(noun), noun);
+  } else if (!part.empty()) {
+    noun = fmt::format("{} {}", part, noun);
+  }
   return fmt::format(
       "{} {} {}{}", core ? "is" : "belongs to", Article(noun), noun,
       role.layer < 0 ? std::string() : fmt::format(" in layer {}", role.layer));
@@ -241,7 +249,9 @@ void AddText(const Model& model, const Tagging& tagging, NodeId node,
               model.Domain(node),
               model.Domain(node).empty() ? "" : "::", model.OpType(node),
               model[node].name.empty() ? "(no name)" : model[node].name);
-  result.Line("  reads  {}", Ours{ValuesText(model, model.Inputs(node))});
+  if (!model.Inputs(node).empty()) {
+    result.Line("  reads  {}", Ours{ValuesText(model, model.Inputs(node))});
+  }
   result.Line("  gives  {}\n", Ours{ValuesText(model, model.Outputs(node))});
   bool tagged = false;
   int place = 0;

@@ -385,13 +385,8 @@ class TreeTable {
     if (row.modules.size() > 1) {
       (name.empty() ? label : name) += fmt::format(" ×{}", row.modules.size());
     }
-    // The modules below a found one are found, too.
-    const Tagging& tagging = view_->tagging;
-    if (tagging.FindFound(module) != nullptr &&
-        (row.depth == 0 ||
-         tagging.FindFound(tagging.modules.Parent(module)) == nullptr)) {
-      name += name.empty() ? "(found)" : " (found)";
-    }
+    const std::string_view mark = FoundMark(view_->tagging, row);
+    name += name.empty() && !mark.empty() ? mark.substr(1) : mark;
     use(Row(NumbersOf(*view_, row.modules),
             {row.branch + label, Datum(name).Colored("36"),
              FormulaOf(row.modules)}));

@@ -98,7 +98,7 @@ weights::CheckResult CheckAgainst(const std::string& path, const Model& model,
   return ReadMapped(path, [&](Bytes bytes) {
     return weights::Check(model, list,
                           weights::IsSafetensors(bytes)
-                              ? weights::ReadSafetensorsHead(bytes)
+                              ? weights::ReadSafetensors(bytes)
                               : weights::ReadModuleParameters(bytes));
   });
 }
@@ -129,6 +129,10 @@ void AddCheck(const weights::CheckResult& check, Result& result) {
     result.Line("{} of normalizations that were folded into convolutions",
                 check.folded);
   }
+  if (check.zeros > 0) {
+    result.Line("{} that are 0 everywhere, which exporters leave out",
+                check.zeros);
+  }
   if (check.counters > 0) {
     result.Line("{} that only training uses (num_batches_tracked)",
                 check.counters);
@@ -138,6 +142,7 @@ void AddCheck(const weights::CheckResult& check, Result& result) {
   AddList("have another shape", shapes, result);
   result.data.Set("check", Datum::Object({{"fit", check.fit},
                                           {"folded", check.folded},
+                                          {"zeros", check.zeros},
                                           {"counters", check.counters},
                                           {"missing", check.missing},
                                           {"left_over", check.left_over},

@@ -17,15 +17,6 @@
 namespace onnx_tag {
 namespace {
 
-// An activation without parameters.
-bool IsActivation(std::string_view op) {
-  constexpr std::array<std::string_view, 15> kOps = {
-      "Relu", "LeakyRelu",   "Clip",      "HardSwish", "Sigmoid",
-      "Tanh", "Elu",         "Selu",      "PRelu",     "Softplus",
-      "Gelu", "HardSigmoid", "QuickGelu", "Erf",       "Mish"};
-  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
-}
-
 // Where less than a tenth of a model has names, the root is no answer.
 constexpr std::size_t kLeastPlaced = 10;
 
@@ -37,6 +28,7 @@ class ExecutionOrder {
   ExecutionOrder(const Evidence& evidence, const Placed& placed)
       : evidence_(evidence),
         model_(evidence.model),
+        ops_(evidence.graph.ops),
         tree_(evidence.modules),
         placed_(placed),
         module_(evidence.model.node_count(), kNo<ModuleId>),
@@ -437,7 +429,10 @@ class ExecutionOrder {
       const bool leaves = LeavesLayer(around, flow);
       continues = continues && !leaves;
       // Who calls a layer applies the activation, too.
-      if (IsActivation(model_.OpType(node)) && !leaves) return flow;
+      if (!leaves &&
+          (ops_.Is(node, OpKind::kActivation) || ops_.Is(node, {Op::kErf}))) {
+        return flow;
+      }
       return continues || returned > 1 || active || flow != deepest ? flow
                                                                     : around;
     }
@@ -536,7 +531,7 @@ class ExecutionOrder {
   }
 
   bool IsConvolution(NodeId node) const {
-    return model_.OpType(node).find("Conv") != std::string_view::npos;
+    return ops_.Is(node, OpKind::kConvolution);
   }
 
   // Whether it only scales an input of the model, or what such a node made.
@@ -656,6 +651,7 @@ class ExecutionOrder {
 
   const Evidence& evidence_;
   const Model& model_;
+  const Operators& ops_;
   const ModuleTree& tree_;
   const Placed& placed_;
   IdVector<NodeId, ModuleId> module_;

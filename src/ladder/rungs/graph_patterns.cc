@@ -31,16 +31,13 @@ ValueId DataInput(const Evidence& evidence, NodeId node) {
 }  // namespace
 
 NodeId MatMulBefore(const Evidence& evidence, NodeId add) {
-  constexpr std::array<std::string_view, 4> kBetween = {
-      "Cast", "Reshape", "DequantizeLinear", "QuantizeLinear"};
-  constexpr std::array<std::string_view, 6> kMatMuls = {
-      "MatMul",        "Gemm",          "MatMulNBits",
-      "MatMulInteger", "QLinearMatMul", "MatMulIntegerToFloat"};
+  constexpr OpKinds kBetween = {OpKind::kCast, OpKind::kReshape,
+                                OpKind::kQuantizer, OpKind::kDequantizer};
   const Model& model = evidence.model;
+  const Operators& ops = evidence.graph.ops;
   NodeId at = ProducerOf(model, DataInput(evidence, add));
   for (int steps = 0; at != kNo<NodeId> && steps < 4; ++steps) {
-    const std::string_view op = model.OpType(at);
-    if (OneOf(op, kMatMuls)) {
+    if (ops.Is(at, OpKind::kProduct)) {
       const auto inputs = model.Inputs(at);
       const bool weight = std::any_of(
           inputs.begin(), inputs.end(),
@@ -48,7 +45,7 @@ NodeId MatMulBefore(const Evidence& evidence, NodeId add) {
       return weight && OnlyConsumer(model, at) != kNo<NodeId> ? at
                                                               : kNo<NodeId>;
     }
-    if (!OneOf(op, kBetween)) break;
+    if (!ops.Is(at, kBetween)) break;
     at = ProducerOf(model, DataInput(evidence, at));
   }
   return kNo<NodeId>;
@@ -66,27 +63,13 @@ bool IsPlainParameter(std::string_view name) {
   return OneOf(name.substr(name.rfind('.') + 1), kPlain);
 }
 
-bool IsProduct(std::string_view op) {
-  constexpr std::array<std::string_view, 18> kProducts = {
-      "MatMul",        "Gemm",
-      "Conv",          "ConvTranspose",
-      "MatMulInteger", "ConvInteger",
-      "QLinearMatMul", "QLinearConv",
-      "MatMulNBits",   "MatMulIntegerToFloat",
-      "FusedMatMul",   "FusedGemm",
-      "FusedConv",     "DynamicQuantizeMatMul",
-      "LSTM",          "GRU",
-      "RNN",           "DynamicQuantizeLSTM"};
-  return OneOf(op, kProducts);
-}
-
-bool IsPool(std::string_view op) {
-  return op == "MaxPool" || op == "AveragePool";
+bool IsPool(const Evidence& evidence, NodeId node) {
+  return evidence.graph.ops.Is(node, {Op::kMaxPool, Op::kAveragePool});
 }
 
 bool HasHiddenWeight(const Evidence& evidence, NodeId node) {
   const Model& model = evidence.model;
-  if (!IsProduct(model.OpType(node))) return false;
+  if (!evidence.graph.ops.Is(node, kWeighing)) return false;
   for (const ValueId input : model.Inputs(node)) {
     if (evidence.graph.data.IsConstant(input)) {
       return true;

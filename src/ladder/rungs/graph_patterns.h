@@ -19,12 +19,9 @@ NodeId MatMulBefore(const Evidence& evidence, NodeId add);
 // has no arithmetic but its operator's.
 bool IsPlainParameter(std::string_view name);
 
-// Whether it multiplies by matrices or kernels, quantized or not.
-bool IsProduct(std::string_view op);
-
 // Whether it pools. Between two layers it is as likely their caller's as the
 // second one's.
-bool IsPool(std::string_view op);
+bool IsPool(const Evidence& evidence, NodeId node);
 
 // Whether it is a product with a constant: a layer, with or without a name.
 bool HasHiddenWeight(const Evidence& evidence, NodeId node);

@@ -264,7 +264,7 @@ class LikeLayers : BoundsFinder {
                 ? ProducerOf(model_, inputs[slot])
                 : kNo<NodeId>;
         next.push_back(producer != kNo<NodeId> &&
-                               !IsPool(model_.OpType(producer)) &&
+                               !IsPool(evidence_, producer) &&
                                IsReadIn(producer, items[k])
                            ? producer
                            : kNo<NodeId>);

@@ -1,4 +1,5 @@
 // Nodes that use a named parameter belong to its owner.
+#include <algorithm>
 #include <unordered_map>
 
 #include "ladder/claim.h"
@@ -13,10 +14,30 @@ struct Owner {
   bool matrix = false;  // a weight of rank 2 or more confirms it
 };
 
+// Whether it multiplies two stored scales: of a weight, and of data, which may
+// be that of a quantized embedding. The product says whose they are.
+bool MultipliesScales(const Model& model, NodeId node) {
+  const std::span<const ValueId> inputs = model.Inputs(node);
+  return model.OpType(node) == "Mul" && inputs.size() == 2 &&
+         std::all_of(inputs.begin(), inputs.end(), [&](ValueId value) {
+           return value != kNo<ValueId> &&
+                  model.InitializerOf(value) != nullptr &&
+                  model.ValueName(value).ends_with("_scale");
+         });
+}
+
 Owner OwnerOf(const Evidence& evidence, NodeId node) {
   Owner owner;
-  for (const ValueId input : evidence.model.Inputs(node)) {
-    const ParameterId id = evidence.ParameterOf(input);
+  if (MultipliesScales(evidence.model, node)) return owner;
+  const Operator& op = Describe(evidence.graph.ops[node]);
+  const std::span<const ValueId> inputs = evidence.model.Inputs(node);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    // What scales data may have the name of a parameter somewhere else.
+    if (op.Input(i) == Operand::kDataScale ||
+        op.Input(i) == Operand::kDataZeroPoint) {
+      continue;
+    }
+    const ParameterId id = evidence.ParameterOf(inputs[i]);
     if (id == kNo<ParameterId>) continue;
     const Parameter& parameter = evidence.parameters[id];
     if (!parameter.trusted) continue;

@@ -294,7 +294,7 @@ class SequentialParts {
            !tree_.IsAncestor(list, placed_[reader].module) &&
            tree_.IsAncestor(tree_.Parent(list), placed_[reader].module) &&
            tree_.Parent(list) != ModuleId{0} &&
-           IsProduct(model_.OpType(reader)) &&
+           evidence_.graph.ops.Is(reader, kWeighing) &&
            (part.size() > 1 ||
             std::find(kGates.begin(), kGates.end(), model_.OpType(part[0])) ==
                 kGates.end());
@@ -346,7 +346,8 @@ class SequentialParts {
   void PlaceHead(NodeId first) {
     const ModuleId item = placed_[first].module;
     const ModuleId list = tree_.Parent(item);
-    if (NumberAt(item) != 1U || !IsProduct(model_.OpType(first))) return;
+    if (NumberAt(item) != 1U || !evidence_.graph.ops.Is(first, kWeighing))
+      return;
     const ModuleId head = tree_.FindChild(list, "0");
     if (head == kNo<ModuleId> || evidence_.HasParameterAt(head)) return;
     NodeId reader = first;

@@ -146,7 +146,7 @@ class TwinLayers : BoundsFinder {
       }
       for (std::size_t i = 0; i < std::min(begin, before.size()); ++i) {
         const NodeId node = nodes_[before.end - 1 - i];
-        if (IsPool(model_.OpType(node))) break;
+        if (IsPool(evidence_, node)) break;
         bounds_.PutInside(tree_, node, layer.module);
       }
     }

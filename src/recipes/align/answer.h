@@ -16,11 +16,11 @@ namespace onnx_tag::recipes {
 struct Answer {
   std::optional<Path> path;
   Confidence confidence = Confidence::kLow;
-  std::string_view because;  // what the module does: "runs it"
+  std::string_view because;  // what the module does: "runs this operation"
   bool cut = false;          // a module around the right one
 };
 
-inline constexpr std::string_view kRunsIt = "runs it";
+inline constexpr std::string_view kRunsIt = "runs this operation";
 
 }  // namespace onnx_tag::recipes
 

@@ -194,7 +194,7 @@ std::optional<Path> ToRecipe(const Candidate& candidate, const Path& path) {
   return Join(candidate.recorded_prefix, Rest(path, ours.size()));
 }
 
-bool IsActivation(const Recipe& recipe, std::uint32_t module) {
+bool IsActivationModule(const Recipe& recipe, std::uint32_t module) {
   return module != kNone &&
          recipe.texts[recipe.modules[module].class_name].ends_with(
              "Activation");

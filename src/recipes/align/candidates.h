@@ -41,7 +41,7 @@ std::optional<Path> ToFile(const Candidate& candidate, const Path& recorded);
 std::optional<Path> ToRecipe(const Candidate& candidate, const Path& path);
 
 // Whether the recorded module is one of transformers' activations.
-bool IsActivation(const Recipe& recipe, std::uint32_t module);
+bool IsActivationModule(const Recipe& recipe, std::uint32_t module);
 
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 

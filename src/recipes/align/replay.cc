@@ -299,7 +299,7 @@ class Replayer {
     }
     const Recipe& recipe = candidate_.recipe;
     const RecordedToken& token = recipe.tokens[program_.steps[match_[i]].token];
-    if (file_.old_activations && IsActivation(recipe, token.module) &&
+    if (file_.old_activations && IsActivationModule(recipe, token.module) &&
         !path.empty()) {
       path.pop_back();
     }

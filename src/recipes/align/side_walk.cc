@@ -18,7 +18,7 @@ bool CutAtList(std::size_t begin, Path& path) {
 }
 
 constexpr std::string_view kMakesInput =
-    "makes an input of an aligned operation";
+    "makes an input of an operation that matches";
 
 }  // namespace
 
@@ -144,7 +144,7 @@ void SideWalk::Walk(ValueId start, std::uint32_t first, const Path& recorded,
     auto answer =
         Relative(candidate_, recorded, here, *candidate_.paths.of(module));
     if (!answer) continue;
-    if (old_activations_ && IsActivation(recipe, module) &&
+    if (old_activations_ && IsActivationModule(recipe, module) &&
         !answer->path->empty()) {
       answer->path->pop_back();
     }

@@ -19,7 +19,7 @@ struct NodeAnswer {
   NodeId node;
   std::string path;
   Confidence confidence = Confidence::kLow;
-  std::string_view because;  // what its module does: "runs it"
+  std::string_view because;  // what its module does: "runs this operation"
   bool cut = false;          // shortened at a list whose index is unknown
   bool tied = false;         // recipes that fit equally well disagree
   bool confirmed = false;    // a parameter of this file is in the module

@@ -9,9 +9,11 @@
 namespace onnx_tag::recipes {
 namespace {
 
-constexpr std::string_view kRunsBothSides = "runs its producers and consumers";
-constexpr std::string_view kRunsConsumers = "runs its consumers";
-constexpr std::string_view kRunsNeighbours = "runs its neighbours";
+constexpr std::string_view kRunsBothSides =
+    "runs the operations before and after it";
+constexpr std::string_view kRunsConsumers =
+    "runs the operations that read its result";
+constexpr std::string_view kRunsNeighbours = "runs the operations around it";
 
 // Whether its module runs nothing else, so that the next token belongs to the
 // caller.

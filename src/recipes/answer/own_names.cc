@@ -116,7 +116,7 @@ std::vector<Answer> TransferRoles(const File& file, const Match& match) {
       neighbours.CutAtForeignItem(steps[i].token, owner);
       answers[steps[i].token] = {
           std::move(owner), Confidence::kLow,
-          "has the role of the recorded module that runs it"};
+          "has the role of the module that runs this operation"};
       break;
     }
   }

@@ -7,7 +7,6 @@
 #include "base/text.h"
 
 namespace onnx_tag::recipes {
-namespace {}  // namespace
 
 Weight LabelWeight(std::string_view label) {
   const std::string_view op = label.substr(0, label.find(':'));
@@ -53,7 +52,7 @@ bool IsSolid(std::string_view label) {
                          "ConvTranspose", "ATTN"});
 }
 
-bool IsActivation(std::string_view label) {
+bool IsActivationLabel(std::string_view label) {
   return IsOneOf(
       label, {"GELU", "QGELU", "SILU", "HSWISH", "Relu", "LeakyRelu", "Elu",
               "Clip", "Tanh", "Sigmoid", "HardSigmoid", "Softplus", "Mish"});

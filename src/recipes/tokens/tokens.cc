@@ -15,25 +15,17 @@ namespace {
 
 // Operators with a common label for all their forms, including quantized forms.
 // fused.h has the operators that replace several.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18>
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10>
     kLabels = {{{"LayerNormalization", "LN"},
                 {"SimplifiedLayerNormalization", "RMS"},
                 {"RMSNormalization", "RMS"},
                 {"BatchNormalization", "BN"},
-                {"Conv", "CONV"},
-                {"NhwcConv", "CONV"},
-                {"QLinearConv", "CONV"},
-                {"ConvInteger", "CONV"},
                 {"Gelu", "GELU"},
                 {"FastGelu", "GELU"},
                 {"Swish", "SILU"},
                 {"Silu", "SILU"},
                 {"HardSwish", "HSWISH"},
-                {"Softmax", "SOFTMAX"},
-                {"MatMulNBits", "LIN"},
-                {"MatMulIntegerToFloat", "LIN"},
-                {"DynamicQuantizeMatMul", "LIN"},
-                {"QGemm", "LIN"}}};
+                {"Softmax", "SOFTMAX"}}};
 
 // Empty: its nodes are tokens of their own.
 std::string_view CompositeLabel(CompositeKind kind) {
@@ -65,11 +57,6 @@ std::string_view CompositeLabel(CompositeKind kind) {
 constexpr std::array<std::string_view, 13> kByOperands = {
     "Add", "Mul",   "Sub",  "Div",     "Pow", "Gather", "Min",
     "Max", "Equal", "Less", "Greater", "And", "Or"};
-
-bool IsProduct(std::string_view op) {
-  return op == "MatMul" || op == "Gemm" || op == "FusedMatMul" ||
-         op == "MatMulInteger" || op == "QLinearMatMul";
-}
 
 // The numbers of an integer attribute, as "1,2,3"; "" if it is missing.
 struct Attribute {
@@ -258,7 +245,9 @@ std::string TokenGraph::Label(NodeId node) const {
   const Model& model = flow_.model();
   const std::string_view op = model.OpType(node);
   const auto inputs = model.Inputs(node);
-  if (IsProduct(op)) {
+  const Op like = Describe(flow_.facts().ops[node]).like;
+  if (like == Op::kConv) return "CONV";
+  if (like == Op::kMatMul || like == Op::kGemm) {
     const bool linear =
         std::any_of(inputs.begin(), inputs.end(), [this](ValueId input) {
           return input != kNo<ValueId> && !flow_.IsData(input);
