@@ -36,7 +36,7 @@ _LAYER = (int, type(None))
 def _field(entry: Dict[str, Any], key: str, kinds: Tuple[type, ...], default: Any = None) -> Any:
     """A member of a sidecar's row, of the kind that the format says."""
     value = entry.get(key, default)
-    if not isinstance(value, kinds) or isinstance(value, bool):
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         raise TagsError(f"{key!r} is {value!r:.60}" if key in entry else f"{key!r} is missing")
     return value
 
@@ -133,13 +133,14 @@ class Module:
     role_path: str
     nodes: int
     total_nodes: int
+    found: bool = False  # in the graph alone; the name is invented
 
     @staticmethod
     def from_json(entry: Dict[str, Any]) -> "Module":
         return Module(_field(entry, "path", _TEXT), _field(entry, "class", _TEXT_OR_NONE),
                       _field(entry, "class_confidence", _TEXT_OR_NONE), _field(entry, "hierarchy_tag", _TEXT, ""),
                       _field(entry, "role_path", _TEXT, ""), _field(entry, "nodes", (int,), 0),
-                      _field(entry, "total_nodes", (int,), 0))
+                      _field(entry, "total_nodes", (int,), 0), _field(entry, "found", (bool,), False))
 
 
 # A name, a place (`#17`), an index of the main graph, or an onnx.NodeProto.
@@ -398,10 +399,11 @@ class Tags:
 
 
 def _tags_in_model(name: str) -> Tags:
-    answer = program.run(["export", name, "--to", "sidecar"])
-    # The program's first line says where the tags come from.
-    if answer.err.startswith("onnx-tag: mapped"):
+    # The program maps a model without tags; `query` says where the tags that it read come from.
+    about = _parsed(program.run(["query", name, "not op=*", "--json"]).out, name)
+    if about["tags_from"] == "mapped":
         raise TagsError(f"{name}: this model has no tags; make them with onnx_tag.tag({name!r})")
+    answer = program.run(["export", name, "--to", "sidecar"])
     return Tags(_parsed(answer.out, name), name)
 
 
