@@ -113,8 +113,8 @@ class Fitter {
          "{}: belongs to another model: of {} in the file and {} in the "
          "hierarchy, only {} have the same shape\n  record the model that was "
          "exported: python -m onnx_tag record",
-         Printable(map_.name), Count(match.file, "weight"),
-         WithThousands(match.map), WithThousands(match.equal));
+         map_.name, Count(match.file, "weight"), WithThousands(match.map),
+         WithThousands(match.equal));
   }
 
   [[noreturn]] void FailOnForeign(ModuleId conflict) const {

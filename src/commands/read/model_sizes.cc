@@ -88,7 +88,7 @@ std::string FlopsText(const sizes::ModelSizes& sizes) {
   std::string text =
       sizes.all.flops >= sizes::kOver ? "over 2^63" : Compact(sizes.all.flops);
   if (!sizes.dimensions.empty()) {
-    text += " for " + Printable(sizes.dimensions, 200);
+    text += Message(" for {}", Short{sizes.dimensions, 200});
   }
   if (unknown > 0) text += ", unknown for " + Count(unknown, "node");
   return text;
@@ -96,9 +96,9 @@ std::string FlopsText(const sizes::ModelSizes& sizes) {
 
 std::string FormulaText(const ModelCosts& costs, sizes::Dim dim) {
   if (!dim.IsFormula()) return "";
-  return Printable(sizes::LeadingText(costs.shapes.formulas(), dim,
-                                      costs.assumptions.numbers()),
-                   300);
+  const std::string text = sizes::LeadingText(costs.shapes.formulas(), dim,
+                                              costs.assumptions.numbers());
+  return Message("{}", Short{text, 300});
 }
 
 Datum FormulaValue(const sizes::Formulas& formulas, sizes::Dim dim) {

@@ -116,7 +116,7 @@ void SizeRange::FindLeads() {
 
 void SizeRange::AddText(Result& result) const {
   const std::string& name = given_[ranged_].name;
-  Table table{{{.heading = Printable(name, 60),
+  Table table{{{.heading = Message("{}", Short{name, 60}),
                 .right = true,
                 .width = std::max<std::size_t>(
                     8, std::min<std::size_t>(60, name.size()))},

@@ -338,7 +338,7 @@ std::string PlanText(const SplitOptions& options, const PartPlan& plan) {
   std::string text =
       fmt::format(" by {}", EnumToWord(kPlanByNames, options.by));
   if (!plan.dimensions.empty()) {
-    text += " for " + Printable(plan.dimensions, 200);
+    text += Message(" for {}", Short{plan.dimensions, 200});
   }
   text += fmt::format(": {} at most, {} across", CostText(options.by, most),
                       BytesText(across));
