@@ -14,7 +14,8 @@ namespace onnx_tag {
 
 // The nodes that no rung placed. If the file names nothing, all whose tags say
 // nothing: those at the root (names such as w17 are parameters of the root),
-// and those of recipes that disagree.
+// those of recipes that disagree, and those of a guess that the blocks of the
+// graph contradict.
 std::vector<NodeId> FindOpen(const Model& model, const ModuleTree& modules,
                              const IdVector<NodeId, Tag>& tags);
 

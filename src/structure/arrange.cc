@@ -87,6 +87,11 @@ bool Arranger::Solve(Range range, FoundId parent, bool top) {
   if (depth_ >= kDeepest) return false;
   ++depth_;
   const std::vector<Unit> units = units_.Classify(units_.Find(range));
+  if (top && IsFlat(units)) {
+    EmitFlat(range, parent, units);
+    --depth_;
+    return true;
+  }
   Repeats repeats(units_);
   const std::vector<Item> items = repeats.Find(units, range);
   std::vector<const Item*> runs;
@@ -124,6 +129,32 @@ bool Arranger::Solve(Range range, FoundId parent, bool top) {
   }
   --depth_;
   return found;
+}
+
+// Detectors whose blocks are branches with a convolution behind them (C2f, C3,
+// ELAN) are written as one list of modules; its last one is the head.
+bool Arranger::IsFlat(UnitSpan units) const {
+  constexpr std::ptrdiff_t kFewest = 6;
+  return std::count_if(units.begin(), units.end(),
+                       [](const Unit& unit) { return unit.closed; }) >= kFewest;
+}
+
+void Arranger::EmitFlat(Range range, FoundId parent, UnitSpan units) {
+  std::size_t head = units.size();
+  while (!units[head - 1].closed) --head;
+  const FoundId list = tree_.Child(parent, FoundKind::kBlocks, 0);
+  Put(range, list);
+  const bool has_head = head < units.size();
+  const auto count = static_cast<std::uint32_t>(head + (has_head ? 1 : 0));
+  const auto emit = [&](std::uint32_t number, Range part) {
+    const FoundId copy = tree_.Child(list, FoundKind::kCopy, number);
+    tree_[copy].copies = count;
+    tree_[copy].like = CopyKind::kAlike;
+    Names names;
+    Fill(part, copy, Within(units, part), names);
+  };
+  for (std::uint32_t i = 0; i < head; ++i) emit(i, units[i].atoms);
+  if (has_head) emit(count - 1, {units[head].atoms.first, range.last});
 }
 
 void Arranger::FillNew(Range range, FoundId parent, FoundKind kind,
@@ -193,6 +224,18 @@ void Arranger::FillBody(Range range, FoundId parent, UnitSpan units) {
   FillNew(head, parent, FoundKind::kHead, 0, Within(units, head));
 }
 
+// Two copies that are equal, then two that are equal to each other only: the
+// same blocks with another expansion.
+bool Arranger::IsNewKind(const Item& run, std::size_t copy) const {
+  if (copy < 2 || copy + 1 >= run.ranges.size()) return false;
+  const auto like = [&](std::size_t a) {
+    return Compare(run.ranges[a], run.ranges[a + 1]);
+  };
+  return like(copy - 2) == CopyKind::kEqual &&
+         like(copy - 1) == CopyKind::kOtherWidth &&
+         like(copy) == CopyKind::kEqual;
+}
+
 std::vector<std::size_t> Arranger::Stages(const Item& run) const {
   bool attention = false;
   for (const Item& item : run.copies.back()) {
@@ -205,7 +248,8 @@ std::vector<std::size_t> Arranger::Stages(const Item& run) const {
     const bool known = before != 0 && width != 0;
     const bool begins_here = attention ? known && width != before
                                        : units_.IsStrided(run.ranges[i]) ||
-                                             (known && width > before);
+                                             (known && width > before) ||
+                                             IsNewKind(run, i);
     if (begins_here) begins.push_back(i);
   }
   return begins;

@@ -60,6 +60,8 @@ class Arranger {
   using UnitSpan = std::span<const Unit>;
 
   bool Solve(Range range, FoundId parent, bool top);
+  bool IsFlat(UnitSpan units) const;
+  void EmitFlat(Range range, FoundId parent, UnitSpan units);
   void FillBody(Range range, FoundId parent, UnitSpan units);
   void EmitRun(const Item& run, FoundId parent, Names& names, UnitSpan units,
                bool inside);
@@ -84,6 +86,7 @@ class Arranger {
   bool IsFresh(Range range) const;
   std::vector<ValueId> WeightsOf(Range range) const;
   CopyKind Compare(Range first, Range copy) const;
+  bool IsNewKind(const Item& run, std::size_t copy) const;
   // Where stages begin in a run: indices of copies.
   std::vector<std::size_t> Stages(const Item& run) const;
 

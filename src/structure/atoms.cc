@@ -82,7 +82,38 @@ Atoms::Atoms(const Model& model, const Flow& flow, const Operators& ops,
     ins_.End();
   }
   outs_ = ins_.Reversed(size());
+  for (Atom& atom : atoms_) {
+    if (!AddsToQueries(atom)) continue;
+    atom.kind = AtomKind::kJoin;
+    ++atom.token;  // as of a sum of two values
+  }
   Measure();
+}
+
+// The sum that ends an attention whose queries are learned: it adds to a
+// constant. A bias is a part of its linear layer.
+bool Atoms::AddsToQueries(const Atom& atom) const {
+  if (atom.kind != AtomKind::kOther || op_[atom.first] != Op::kAdd ||
+      atom.first != atom.last) {
+    return false;
+  }
+  const auto before = [&](std::uint32_t i) {
+    std::uint32_t from = i;
+    do {
+      if (ins_[from].size() != 1) return i;
+      from = ins_[from][0];
+    } while (Kind(from) == AtomKind::kNeutral && from > 0);
+    return from;
+  };
+  const std::uint32_t sum = of_[atom.first];
+  const std::uint32_t linear = before(sum);
+  if (linear == sum || Kind(linear) != AtomKind::kLinear) return false;
+  const std::uint32_t product = before(linear);
+  if (product == linear || Kind(product) != AtomKind::kMatMul) return false;
+  const auto ins = ins_[product];
+  return std::any_of(ins.begin(), ins.end(), [&](std::uint32_t from) {
+    return Kind(from) == AtomKind::kSoftmax;
+  });
 }
 
 AtomKind Atoms::ConvolutionKind(std::uint32_t p) const {

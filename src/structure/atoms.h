@@ -116,6 +116,7 @@ class Atoms {
   bool IsNormArithmetic(std::uint32_t p, std::uint32_t q) const;
   bool IsActivationArithmetic(std::uint32_t p, std::uint32_t q,
                               std::uint32_t entry) const;
+  bool AddsToQueries(const Atom& atom) const;
   AtomKind ProductKind(std::uint32_t p) const;
   AtomKind ConvolutionKind(std::uint32_t p) const;
   Token TokenOf(std::uint32_t p) const;

@@ -213,8 +213,9 @@ std::uint32_t Regions::ResidualsInside(Range range) const {
 
 Regions::Hold Regions::WhatHolds(Range range) const {
   if (atoms_.Heavies(range) < 2) return Hold::kBlock;
-  // A skip over a lower resolution.
+  // A skip over a lower resolution, or over a higher one.
   bool down = false;
+  bool up = false;
   for (const Range part : Inside(range)) {
     bool smaller = false;
     bool larger = false;
@@ -222,8 +223,11 @@ Regions::Hold Regions::WhatHolds(Range range) const {
       smaller |= atoms_.Scale(i) < 0;
       larger |= atoms_.Scale(i) > 0;
     }
-    if (part != range && down && larger) return Hold::kSkip;
+    if (part != range && ((down && larger) || (up && smaller))) {
+      return Hold::kSkip;
+    }
     down |= smaller && !larger;
+    up |= larger && !smaller;
   }
   const std::uint32_t inside = ResidualsInside(range);
   const std::optional<std::uint32_t> join = JoinOf(range);

@@ -236,6 +236,13 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
     return deep && i > 0 && i < n && items[i].transition &&
            items[i - 1].transition;
   };
+  const auto is_attention = [&](std::size_t i) {
+    return unit(i).role == Role::kAttention && unit(i).residual;
+  };
+  std::vector<std::size_t> next_queries(n + 1, n);  // at an item or behind it
+  for (std::size_t i = n; i-- > 0;) {
+    next_queries[i] = unit(i).queries ? i : next_queries[i + 1];
+  }
   std::vector<std::size_t> complete(n + 1, 0);
   std::vector<std::size_t> one_dimensional(n + 1, 0);
   for (std::size_t i = n; i-- > 0 && !deep;) {
@@ -277,16 +284,31 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
     for (std::size_t k = 1; k <= longest; ++k) {
       const std::size_t same = equal[k][i];
       // Items that are all alike have no longer period.
-      if (same == 0 || (k > 1 && equal[1][i] + 1 >= same + k)) continue;
+      const bool queries = !deep && unit(i).queries;
+      if (!queries && (same == 0 || (k > 1 && equal[1][i] + 1 >= same + k))) {
+        continue;
+      }
       double cost = kCost + kLength * static_cast<double>(k);
       if (unit(i).role == Role::kAttention) cost -= kAttentionFirst;
       if (same >= k && works.In(i, i + k) > 0 && !is_refused(i, k)) {
-        const std::size_t most = (same + k) / k;
+        // Learned queries begin a stack of their own.
+        const std::size_t most =
+            std::min((same + k) / k, (next_queries[i + 1] - i) / k);
         for (std::size_t count = most; count + 1 >= most && count >= 2;
              --count) {
           const std::size_t end = i + k * count;
           const double torn = is_torn(end) || is_torn(i + k) ? kTorn : 0;
           offer(covered(i, end) - cost + best[end] - torn, i + k, k, end);
+        }
+      }
+      // A decoder's first layer may have nothing to attend to itself.
+      if (!deep && unit(i).queries && k > 1 && i + 2 * k - 1 <= n) {
+        const std::size_t full = i + k - 1;
+        const std::size_t count = 1 + equal[k][full] / k;
+        const std::size_t end = full + k * count;
+        if (equal[k][i + 1] + 2 >= k && is_attention(full) &&
+            is_attention(full + 1) && !is_refused(full, k)) {
+          offer(covered(i, end) - cost - kIncomplete + best[end], full, k, end);
         }
       }
       if (!deep) continue;

@@ -27,7 +27,9 @@ Role Units::RoleOf(Range range) const {
   for (std::uint32_t i = range.first; i <= range.last; ++i) {
     const AtomKind kind = atoms_.Kind(i);
     only_moves &= kind == AtomKind::kNeutral || kind == AtomKind::kEmbedding;
-    attention |= kind == AtomKind::kAttention;
+    attention |=
+        kind == AtomKind::kAttention ||
+        (kind == AtomKind::kJoin && atoms_.ins(i).size() == 1 && softmax);
     conv |= IsConv(kind);
     recurrent |= kind == AtomKind::kRecurrent;
     linear |= kind == AtomKind::kLinear || kind == AtomKind::kCall;
@@ -185,6 +187,32 @@ bool Units::IsJoined(
   }
 }
 
+// A sum with learned queries ends a block: the linear layer before it, the
+// attention, and what makes keys and values for it alone.
+void Units::TakeQueries(std::vector<Unit>& before, Unit& sum) const {
+  if (sum.atoms.first != sum.atoms.last || !regions_.IsSum(sum.atoms.first) ||
+      atoms_.ins(sum.atoms.first).size() != 1) {
+    return;
+  }
+  Range range = sum.atoms;
+  std::size_t from = before.size();
+  while (from > 0) {
+    const Unit& unit = before[from - 1];
+    if (unit.residual || unit.role == Role::kConv ||
+        !IsReadOnlyBy(unit.atoms.last, {unit.atoms.first, sum.atoms.last})) {
+      break;
+    }
+    range.first = unit.atoms.first;
+    --from;
+  }
+  if (RoleOf(range) != Role::kAttention) return;
+  sum.atoms = range;
+  sum.role = Role::kAttention;
+  sum.residual = true;
+  sum.queries = true;
+  before.resize(from);
+}
+
 std::vector<Unit> Units::Find(Range range) const {
   std::vector<Unit> units;
   for (const Range region : regions_.Inside(range)) {
@@ -241,6 +269,7 @@ std::vector<Unit> Units::Find(Range range) const {
         joined.resize(from);
       }
     }
+    TakeQueries(joined, unit);
     const bool may_join =
         !joined.empty() && !(pre_activation && unit.role == Role::kActivation &&
                              joined.back().residual);
@@ -292,11 +321,19 @@ std::vector<Unit> Units::CloseBranches(const std::vector<Unit>& units) const {
     before->closed = true;
     before->residual = true;
     before->role = Role::kConv;
-    const Op op = atoms_.FirstOp(before->atoms.first);
-    if (result.size() > 1 && is_pointwise(result[result.size() - 2]) &&
-        (op == Op::kSlice || op == Op::kSplit || op == Op::kMaxPool)) {
-      const std::uint32_t last = before->atoms.last;
-      result.pop_back();
+    // The convolution whose channels are split, and the split itself.
+    const auto splits = [&](const Unit& part) {
+      const Op op = atoms_.FirstOp(part.atoms.first);
+      return op == Op::kSlice || op == Op::kSplit || op == Op::kMaxPool;
+    };
+    const std::uint32_t last = before->atoms.last;
+    std::size_t first = result.size() - 1;
+    if (!splits(result[first]) && first > 0 &&
+        result[first - 1].role == Role::kNeutral) {
+      --first;
+    }
+    if (first > 0 && splits(result[first]) && is_pointwise(result[first - 1])) {
+      result.resize(first);
       result.back().atoms.last = last;
       result.back().closed = true;
       result.back().residual = true;
@@ -352,6 +389,12 @@ void Units::GiveClasses(std::vector<Unit>& units) const {
          ++i) {
       const Class& other = classes[i];
       if (other.role != unit.role || other.residual != unit.residual) continue;
+      // A norm before a convolution is not a norm behind it.
+      if (!unit.residual && unit.role == Role::kConv &&
+          StartsWith(unit, AtomKind::kNorm) !=
+              StartsWith({.atoms = examples[i]}, AtomKind::kNorm)) {
+        continue;
+      }
       if (!unit.residual &&
           !std::all_of(
               std::begin(kSkeleton), std::end(kSkeleton), [&](AtomKind kind) {

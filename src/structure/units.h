@@ -31,7 +31,8 @@ struct Unit {
   Role role = Role::kOther;
   bool residual = false;
   bool normed = false;
-  bool closed = false;  // branches, their concatenation and its convolution
+  bool queries = false;  // an attention whose queries are learned
+  bool closed = false;   // branches, their concatenation and its convolution
   bool from_body =
       false;  // found because it is like the body of a residual one
   std::uint32_t class_of = 0;  // equal for units that are alike
@@ -77,6 +78,7 @@ class Units {
   bool HasNorm(const Unit& unit,
                const std::unordered_map<std::uint64_t, Followed>& followed,
                bool otherwise) const;
+  void TakeQueries(std::vector<Unit>& before, Unit& sum) const;
   std::vector<Unit> CloseBranches(const std::vector<Unit>& units) const;
   std::vector<Unit> JoinBodies(std::vector<Unit> units) const;
   void GiveClasses(std::vector<Unit>& units) const;

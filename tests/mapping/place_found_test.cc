@@ -1,4 +1,6 @@
 // Blocks found in the graph alone, as tags.
+#include "mapping/place_found.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +16,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // Three layers without a name; 2 nodes before them, 2 behind.
 schema::ModelProto Nameless() {
@@ -162,6 +166,72 @@ TEST(PlaceFoundTest, AnExplanationSaysThatNamesAreInvented) {
   EXPECT_EQ(last.rung, "structure");
   EXPECT_THAT(last.because, AllOf(HasSubstr("layer 0 of 3 equal layers"),
                                   HasSubstr("invented")));
+}
+
+// A guess of the recipe book: the module of each node.
+class Guess {
+ public:
+  explicit Guess(const schema::ModelProto& model)
+      : bytes_(model.SerializeAsString()), model_(ReadModel(bytes_)) {
+    tags_.resize(model_.node_count());
+  }
+  void Put(std::uint32_t first, std::uint32_t end, const std::string& module) {
+    for (std::uint32_t i = first; i < end; ++i) {
+      Tag& tag = tags_[MakeId<NodeId>(i)];
+      tag.module = modules_.Add(module);
+      tag.source = Source::kOperation;
+      tag.confidence = Confidence::kLow;
+    }
+  }
+  std::vector<NodeId> Open() const { return FindOpen(model_, modules_, tags_); }
+  std::uint32_t nodes() const {
+    return static_cast<std::uint32_t>(model_.node_count());
+  }
+
+ private:
+  std::string bytes_;
+  Model model_;
+  ModuleTree modules_;
+  IdVector<NodeId, Tag> tags_;
+};
+// Of the layers of Nameless().
+constexpr std::uint32_t kLayer = 21;
+
+TEST(PlaceFoundTest, AGuessThatTheBlocksConfirmStays) {
+  Guess guess(Nameless());
+  ASSERT_EQ(guess.nodes(), 2 + 3 * kLayer + 2);
+  guess.Put(0, 2, "embed");
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::uint32_t first = kFirstOfLayers + i * kLayer;
+    const std::string layer = "h." + std::to_string(i);
+    guess.Put(first, first + 13, layer + ".attn");
+    guess.Put(first + 13, first + kLayer, layer + ".mlp");
+  }
+  guess.Put(2 + 3 * kLayer, guess.nodes(), "head");
+  EXPECT_THAT(guess.Open(), IsEmpty());
+  // The first node of the head is not in the last layer.
+  guess.Put(2 + 3 * kLayer, 3 + 3 * kLayer, "h.2.mlp");
+  EXPECT_THAT(guess.Open(), ElementsAre(MakeId<NodeId>(2 + 3 * kLayer)));
+}
+
+TEST(PlaceFoundTest, AGuessThatTearsBlocksApartIsDropped) {
+  Guess guess(Nameless());
+  guess.Put(0, 2, "embed");
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::uint32_t first = kFirstOfLayers + i * kLayer;
+    const std::string layer = "h." + std::to_string(i);
+    guess.Put(first, first + 10, layer + ".attn");
+    guess.Put(first + 10, first + kLayer, "h." + std::to_string(i + 1));
+  }
+  guess.Put(2 + 3 * kLayer, guess.nodes(), "head");
+  EXPECT_THAT(guess.Open(), SizeIs(guess.nodes()));
+}
+
+TEST(PlaceFoundTest, AGuessWithOneModuleForAllBlocksIsDropped) {
+  Guess guess(Nameless());
+  guess.Put(0, guess.nodes() - 2, "model");
+  guess.Put(guess.nodes() - 2, guess.nodes(), "head");
+  EXPECT_THAT(guess.Open(), SizeIs(guess.nodes()));
 }
 
 TEST(PlaceFoundTest, GraphsWithoutDataAreMapped) {

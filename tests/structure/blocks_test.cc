@@ -129,6 +129,98 @@ TEST(BlocksTest, StagesBeginWhereTheWidthChanges) {
               ElementsAreArray(From(second, second + 6)));
 }
 
+TEST(BlocksTest, AStageBeginsWhereBlocksExpandOtherwise) {
+  Net net;
+  std::string x = net.Node("Relu", {net.Conv("x", 3, 8, 3)});
+  for (const std::int64_t inner : {48, 48, 24, 24}) {
+    const std::string h = net.Node("Relu", {net.Conv(x, 8, inner, 1)});
+    x = net.Node("Add", {x, net.Conv(h, inner, 8, 3)});
+  }
+  net.Output(x);
+  const auto modules = Found(net.model()).Modules();
+  EXPECT_THAT(modules, Contains(Key("blocks.1.block.1")));
+  EXPECT_THAT(modules, Not(Contains(Key("blocks.0.block.2"))));
+}
+
+// Keys and values are made of `memory`; no queries: they are learned.
+std::string Attend(Net& net, const std::string& memory,
+                   const std::string& queries = "") {
+  const std::string key = net.Linear(memory, 8, 8);
+  const std::string value = net.Linear(memory, 8, 8);
+  const std::string query =
+      queries.empty() ? net.Weight({5, 8}) : net.Linear(queries, 8, 8);
+  const std::string scores =
+      net.Node("MatMul", {query, net.Node("Transpose", {key})});
+  const std::string h =
+      net.Node("MatMul", {net.Node("Softmax", {scores}), value});
+  return net.Norm(
+      net.Node("Add", {net.Linear(h, 8, 8),
+                       queries.empty() ? net.Weight({5, 8}) : queries}),
+      8);
+}
+std::string FeedForward(Net& net, const std::string& x) {
+  const std::string h = net.Node("Relu", {net.Linear(x, 8, 32)});
+  return net.Norm(net.Node("Add", {x, net.Linear(h, 32, 8)}), 8);
+}
+
+TEST(BlocksTest, TheFirstLayerOfADecoderMayHaveLearnedQueries) {
+  Net net;
+  std::string memory = net.Linear("x", 4, 8);
+  for (int i = 0; i < 2; ++i) {
+    memory = FeedForward(net, Attend(net, memory, memory));
+  }
+  std::vector<std::uint32_t> first;
+  const auto begin = [&] {
+    first.push_back(static_cast<std::uint32_t>(net.graph()->node_size()));
+  };
+  begin();
+  std::string x = FeedForward(net, Attend(net, memory));
+  for (int i = 0; i < 2; ++i) {
+    begin();
+    x = FeedForward(net, Attend(net, memory, Attend(net, x, x)));
+  }
+  begin();
+  net.Output(net.Linear(x, 8, 2));
+  const auto modules = Found(net.model()).Modules();
+  EXPECT_THAT(modules, Contains(Key("layers.1")));
+  EXPECT_THAT(modules, Not(Contains(Key("layers.2"))));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_THAT(modules.at("layers2." + std::to_string(i)),
+                ElementsAreArray(From(first[i], first[i + 1])));
+  }
+}
+
+// C2f: a convolution, half of its channels through a block, a convolution.
+TEST(BlocksTest, ADetectorIsOneListOfModules) {
+  Net net;
+  std::vector<std::uint32_t> first;
+  const auto begin = [&] {
+    first.push_back(static_cast<std::uint32_t>(net.graph()->node_size()));
+  };
+  begin();
+  std::string x = net.Node("Relu", {net.Conv("x", 3, 8, 3, 2)});
+  for (int i = 0; i < 6; ++i) {
+    begin();
+    x = net.Node("Relu", {net.Conv(x, 8, 8, 3, 2)});
+    begin();
+    const std::string both = net.Node("Relu", {net.Conv(x, 8, 8, 1)});
+    const std::string left = net.Node("Slice", {both});
+    const std::string right = net.Node("Slice", {both});
+    const std::string h = net.Node("Relu", {net.Conv(right, 4, 4, 3)});
+    const std::string sum =
+        net.Node("Add", {right, net.Node("Relu", {net.Conv(h, 4, 4, 3)})});
+    x = net.Node("Relu",
+                 {net.Conv(net.Node("Concat", {left, right, sum}), 12, 8, 1)});
+  }
+  begin();
+  net.Output(net.Conv(x, 8, 2, 1));
+  const auto modules = Found(net.model()).Modules();
+  for (std::size_t i = 0; i + 1 < first.size(); ++i) {
+    EXPECT_THAT(modules.at("blocks." + std::to_string(i)),
+                ElementsAreArray(From(first[i], first[i + 1])));
+  }
+}
+
 TEST(BlocksTest, ACopySaysHowItDiffersFromTheFirst) {
   Net net;
   std::string x = net.Linear("x", 4, 8);
@@ -317,14 +409,14 @@ TEST(BlocksTest, PartsThatAreNotConnectedHaveModulesOfTheirOwn) {
 TEST(BlocksTest, AllNodesOfAHundredThousandEqualBlocksHaveAModule) {
   Net net;
   std::string x = net.Linear("x", 8, 8);
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 100'000; ++i) {
     const std::string h =
         net.Node("Relu", {net.Node("MatMul", {x, net.Weight({8, 8})})});
     x = net.Node("Add", {x, net.Node("MatMul", {h, net.Weight({8, 8})})});
   }
   net.Output(x);
   const Found found(net.model());
-  EXPECT_EQ(found.Module("blocks.19999").nodes, 4u);
+  EXPECT_EQ(found.Module("blocks.99999").nodes, 4u);
 }
 
 TEST(BlocksTest, WeightsInConstantsAreWeights) {
