@@ -85,7 +85,7 @@ bool IsRotaryTable(const RoleFacts& facts, NodeId node) {
   bool any = false;
   const auto inputs = facts.model.Inputs(node);
   for (std::size_t i = 0; i < inputs.size() && i < op.first_setting; ++i) {
-    if (!facts.IsData(inputs[i])) continue;
+    if (!facts.graph.data.IsComputed(inputs[i])) continue;
     const NodeId producer = facts.Producer(inputs[i]);
     if (producer == kNo<NodeId> || (facts.flow[producer] & kRotaryTable) == 0) {
       return false;

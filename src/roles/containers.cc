@@ -56,7 +56,7 @@ Meaning ContainerRules::InEmbedding(NodeId node, const ModuleMeaning& module) {
 bool ContainerRules::IsTokenPick(NodeId node) const {
   const auto inputs = model_.Inputs(node);
   return facts_.Is(node, OpKind::kLookup) && inputs.size() == 2 &&
-         facts_.IsData(inputs[0]);
+         facts_.graph.data.IsComputed(inputs[0]);
 }
 
 Meaning ContainerRules::InContainer(NodeId node, const ModuleMeaning& module) {
@@ -115,7 +115,7 @@ Meaning ContainerRules::FromInputs(NodeId node) const {
   Meaning common;
   bool first = true;
   for (const ValueId input : model_.Inputs(node)) {
-    if (!facts_.IsData(input) && !HasMeaning(input)) continue;
+    if (!facts_.graph.data.IsComputed(input) && !HasMeaning(input)) continue;
     const NodeId producer = facts_.Producer(input);
     if (producer == kNo<NodeId>) return {};
     const Meaning& before = meanings_[producer];

@@ -108,18 +108,14 @@ struct RoleFacts {
   bool IsShape(NodeId node) const {
     return (flow[node] & kFromShape) != 0 || reach[node] == kToShape;
   }
-  // Neither parameter nor constant nor shape.
-  bool IsData(ValueId value) const {
-    if (IsConstant(value)) return false;
-    const NodeId producer = model.Producer(value);
-    return producer == kNo<NodeId> || !IsShape(producer);
-  }
   int DataInputs(NodeId node) const {
     int count = 0;
-    for (const ValueId input : model.Inputs(node)) count += IsData(input);
+    for (const ValueId input : model.Inputs(node)) {
+      count += graph.data.IsComputed(input);
+    }
     return count;
   }
-  // An Add of two that are both data.
+  // An Add of two that are both computed.
   bool IsJoin(NodeId node) const {
     return Is(node, OpKind::kSum) && DataInputs(node) >= 2;
   }

@@ -283,7 +283,7 @@ class RoleRules {
     int projected = 0;
     int apart = 0;  // inside, but not made by the attention
     for (const ValueId input : model_.Inputs(node)) {
-      if (!facts_.IsData(input)) continue;
+      if (!facts_.graph.data.IsComputed(input)) continue;
       const NodeId producer = facts_.Producer(input);
       const ModuleMeaning* from =
           producer == kNo<NodeId> ? nullptr : facts_.Module(producer);

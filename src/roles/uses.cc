@@ -170,7 +170,7 @@ struct Sources {
 ValueId OnlyData(const RoleFacts& facts, NodeId node) {
   ValueId data = kNo<ValueId>;
   for (const ValueId input : facts.model.Inputs(node)) {
-    if (!facts.IsData(input)) continue;
+    if (!facts.graph.data.IsComputed(input)) continue;
     if (data != kNo<ValueId>) return kNo<ValueId>;
     data = input;
   }

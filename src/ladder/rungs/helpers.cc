@@ -1,7 +1,6 @@
 // Places helper nodes: weight carriers, conversions, Reshapes and nodes with
 // one consumer.
 #include <algorithm>
-#include <array>
 
 #include "ladder/claim.h"
 #include "ladder/rungs/graph_patterns.h"
@@ -76,24 +75,23 @@ std::vector<Claim> ProposeForConversions(const Evidence& evidence,
 namespace {
 
 // The Gemms that read what `gemm` makes, possibly through an activation.
-std::vector<NodeId> NextGemms(const Model& model, NodeId gemm) {
+std::vector<NodeId> NextGemms(const Model& model, const Operators& ops,
+                              NodeId gemm) {
   constexpr std::size_t kMostBetween = 12;
-  constexpr std::array<std::string_view, 13> kPointwise = {
-      "Relu", "Gelu", "Sigmoid",   "Tanh",  "Erf",       "Mul",      "Add",
-      "Div",  "Pow",  "QuickGelu", "Swish", "HardSwish", "LeakyRelu"};
+  const auto is_pointwise = [&](NodeId node) {
+    return ops.Is(node, OpKind::kActivation) ||
+           ops.Is(node, {Op::kErf, Op::kMul, Op::kAdd, Op::kDiv, Op::kPow});
+  };
   std::vector<NodeId> gemms;
   std::vector<NodeId> nodes = {gemm};
   for (std::size_t i = 0; i < nodes.size() && i < kMostBetween; ++i) {
     for (const ValueId output : model.Outputs(nodes[i])) {
       if (output == kNo<ValueId>) continue;
       for (const NodeId reader : model.Consumers(output)) {
-        const std::string_view op = model.OpType(reader);
-        if (op == "Gemm") {
+        if (ops[reader] == Op::kGemm) {
           gemms.push_back(reader);
-        } else if (std::find(kPointwise.begin(), kPointwise.end(), op) !=
-                       kPointwise.end() &&
-                   std::find(nodes.begin(), nodes.end(), reader) ==
-                       nodes.end()) {
+        } else if (is_pointwise(reader) && std::find(nodes.begin(), nodes.end(),
+                                                     reader) == nodes.end()) {
           nodes.push_back(reader);
         }
       }
@@ -145,7 +143,7 @@ std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
     const NodeId before = before_of(node);
     const NodeId after = after_of(node);
     if (before != kNo<NodeId> && after == kNo<NodeId>) {
-      for (const NodeId next : NextGemms(model, node)) {
+      for (const NodeId next : NextGemms(model, evidence.graph.ops, node)) {
         if (!placed[next].tagged() || before_of(next) != kNo<NodeId> ||
             after_of(next) == kNo<NodeId>) {
           continue;

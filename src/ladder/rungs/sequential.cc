@@ -25,17 +25,13 @@
 namespace onnx_tag {
 namespace {
 
-// Whether the operation is one module.
-bool IsModuleOfItsOwn(std::string_view op) {
-  static constexpr std::array<std::string_view, 30> kOps = {
-      "Relu", "LeakyRelu", "Clip", "HardSwish", "HardSigmoid", "Sigmoid",
-      "Tanh", "Elu", "Selu", "PRelu", "Softplus", "Softmax", "LogSoftmax",
-      "Gelu", "Celu", "Mish", "MaxPool", "AveragePool", "LpPool", "Flatten",
-      "GlobalAveragePool", "GlobalMaxPool", "Resize", "DepthToSpace",
-      "QuickGelu", "LayerNormalization", "BatchNormalization", "Swish",
-      // A Dropout, without optimization.
-      "Dropout", "Identity"};
-  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
+// Whether the operation is one module. An Identity is a Dropout, without
+// optimization.
+bool IsModuleOfItsOwn(const Operators& ops, NodeId node) {
+  return ops.Is(node, {OpKind::kActivation, OpKind::kSoftmax, OpKind::kPool,
+                       OpKind::kDropout, OpKind::kIdentity}) ||
+         ops.Is(node, {Op::kFlatten, Op::kResize, Op::kDepthToSpace,
+                       Op::kLayerNormalization, Op::kBatchNormalization});
 }
 
 // What one module becomes, in the order of the file; longer ones first.
@@ -77,6 +73,7 @@ class SequentialParts {
         model_(evidence.model),
         tree_(evidence.modules),
         placed_(placed),
+        ops_(evidence.graph.ops),
         data_(evidence.graph.data) {
     using hierarchy::Dialect;
     dynamo_ = evidence.dialect == Dialect::kDynamo ||
@@ -191,7 +188,7 @@ class SequentialParts {
     part.resize(PartAt(part));
     // A gate multiplies the result of a Sigmoid with something else.
     if (part.size() > 1 && HasOtherInputs(node, part) &&
-        IsModuleOfItsOwn(model_.OpType(part[0]))) {
+        IsModuleOfItsOwn(ops_, part[0])) {
       part.resize(1);
     }
     if (HasOtherInputs(node, part)) return {};
@@ -286,18 +283,13 @@ class SequentialParts {
   // Whether only another module of the Sequential's owner reads the activation.
   // A result that leaves the owner may well have an activation of the owner.
   bool LeadsToSibling(const std::vector<NodeId>& part, ModuleId list) const {
-    static constexpr std::array<std::string_view, 3> kGates = {
-        "Sigmoid", "Tanh", "Softmax"};
     const NodeId reader = OnlyConsumer(model_, part.back());
     return reader != kNo<NodeId> && placed_[reader].tagged() &&
            placed_[reader].confidence > Confidence::kMedium &&
            !tree_.IsAncestor(list, placed_[reader].module) &&
            tree_.IsAncestor(tree_.Parent(list), placed_[reader].module) &&
-           tree_.Parent(list) != ModuleId{0} &&
-           evidence_.graph.ops.Is(reader, kWeighing) &&
-           (part.size() > 1 ||
-            std::find(kGates.begin(), kGates.end(), model_.OpType(part[0])) ==
-                kGates.end());
+           tree_.Parent(list) != ModuleId{0} && ops_.Is(reader, kWeighing) &&
+           (part.size() > 1 || !IsGate(part[0]));
   }
 
   bool IsNorm(const std::vector<NodeId>& part) const {
@@ -346,8 +338,7 @@ class SequentialParts {
   void PlaceHead(NodeId first) {
     const ModuleId item = placed_[first].module;
     const ModuleId list = tree_.Parent(item);
-    if (NumberAt(item) != 1U || !evidence_.graph.ops.Is(first, kWeighing))
-      return;
+    if (NumberAt(item) != 1U || !ops_.Is(first, kWeighing)) return;
     const ModuleId head = tree_.FindChild(list, "0");
     if (head == kNo<ModuleId> || evidence_.HasParameterAt(head)) return;
     NodeId reader = first;
@@ -357,7 +348,7 @@ class SequentialParts {
       before = ProducerOf(model_, FirstInput(model_, before));
     }
     if (before == kNo<NodeId> || placed_[before].tagged() ||
-        !IsRectifier(model_.OpType(before)) ||
+        !ops_.Is(before, OpKind::kActivation) || IsGate(before) ||
         OnlyConsumer(model_, before) != reader) {
       return;
     }
@@ -369,9 +360,9 @@ class SequentialParts {
     return model_.OpType(node) == "DynamicQuantizeLinear";
   }
 
-  static bool IsRectifier(std::string_view op) {
-    return op == "Relu" || op == "LeakyRelu" || op == "Gelu" || op == "Elu" ||
-           op == "HardSwish" || op == "QuickGelu" || op == "PRelu";
+  // Often it is no module, but a call in the code of the owner.
+  bool IsGate(NodeId node) const {
+    return ops_.Is(node, {Op::kSigmoid, Op::kTanh, Op::kSoftmax});
   }
 
   std::optional<std::uint32_t> NumberAt(ModuleId module) const {
@@ -491,7 +482,7 @@ class SequentialParts {
                         MatMulBefore(evidence_, nodes[1]) == nodes[0];
       return bias ? 2 : 1;
     }
-    return IsModuleOfItsOwn(model_.OpType(nodes[0])) ? 1 : 0;
+    return IsModuleOfItsOwn(ops_, nodes[0]) ? 1 : 0;
   }
 
   // Whether the nodes read data of others than `before`.
@@ -513,6 +504,7 @@ class SequentialParts {
   const Model& model_;
   const ModuleTree& tree_;
   const Placed& placed_;
+  const Operators& ops_;
   const DataValues& data_;
   bool renames_ = false;  // TorchScript, with names such as onnx::Conv_12
   bool dynamo_ = false;   // or with names such as val_12

@@ -282,14 +282,12 @@ class TwinLayers : BoundsFinder {
   // How many nodes the activation at this place of the gap has.
   std::size_t SizeOfActivation(std::size_t at, const Gap& gap) const {
     const NodeId node = nodes_[gap.begin + at];
-    const std::string_view op = model_.OpType(node);
-    if (op == "Relu" || op == "LeakyRelu" || op == "Clip" ||
-        op == "HardSwish" || op == "PRelu" || op == "Elu" ||
-        op == "QuickGelu") {
-      return 1;
+    const Operators& ops = evidence_.graph.ops;
+    if (ops[node] != Op::kSigmoid) {
+      return ops.Is(node, OpKind::kActivation) ? 1 : 0;
     }
     // SiLU
-    if (op != "Sigmoid" || at + 1 >= gap.size()) return 0;
+    if (at + 1 >= gap.size()) return 0;
     const NodeId product = nodes_[gap.begin + at + 1];
     const auto factors = model_.Inputs(product);
     const bool silu = model_.OpType(product) == "Mul" &&

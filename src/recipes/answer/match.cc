@@ -372,7 +372,7 @@ class Matcher {
           {node, atoms_.Text(*answer.path), answer.confidence, answer.because,
            answer.cut, is_token && tied[token],
            file_.known.contains(*answer.path), HasIndex(*answer.path),
-           is_token && IsActivationLabel(file_.graph.tokens()[token].label)});
+           is_token && file_.graph.tokens()[token].is_activation});
     }
     NameClasses(answers, report);
     return report;

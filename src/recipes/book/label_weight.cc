@@ -52,12 +52,6 @@ bool IsSolid(std::string_view label) {
                          "ConvTranspose", "ATTN"});
 }
 
-bool IsActivationLabel(std::string_view label) {
-  return IsOneOf(
-      label, {"GELU", "QGELU", "SILU", "HSWISH", "Relu", "LeakyRelu", "Elu",
-              "Clip", "Tanh", "Sigmoid", "HardSigmoid", "Softplus", "Mish"});
-}
-
 std::uint32_t SoftClasses(std::string_view label) {
   static constexpr std::array<std::array<std::string_view, 5>, 10> kClasses = {{
       {"Reshape", "Flatten", "Squeeze", "Unsqueeze"},

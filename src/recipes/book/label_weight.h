@@ -18,10 +18,6 @@ Weight LabelWeight(std::string_view label);
 // and norms.
 bool IsSolid(std::string_view label);
 
-// Whether it is an activation. Some projects use a module for it, others call a
-// function.
-bool IsActivationLabel(std::string_view label);
-
 // A bit for each class of labels that may replace each other.
 std::uint32_t SoftClasses(std::string_view label);
 

@@ -136,6 +136,7 @@ void TokenGraph::Build() {
     const auto index = static_cast<std::uint32_t>(tokens_.size());
     Token& token = tokens_.emplace_back();
     token.label = CompositeLabel(composite->kind);
+    token.is_activation = IsActivation(composite->kind);
     const std::span<const NodeId> nodes = composites.Nodes(*composite);
     token.nodes.assign(nodes.begin(), nodes.end());
     token.main = static_cast<std::uint32_t>(
@@ -168,6 +169,7 @@ void TokenGraph::AddFused(NodeId node, const Fused& fused) {
     if (token.is_echo) continue;
     token_of_[node] = index;
     token.extra = Extra(token);
+    token.is_activation = flow_.facts().ops.Is(node, OpKind::kActivation);
   }
   if (fused.owner == Fused::Owner::kMain) return;
   if (fused.owner == Fused::Owner::kProductBefore) {

@@ -35,6 +35,8 @@ struct Token {
   std::uint32_t main = 0;  // in nodes
   // The token is an operation that was fused into a node with its own token.
   bool is_echo = false;
+  // Some projects use a module for an activation, others call a function.
+  bool is_activation = false;
   std::vector<std::uint32_t> inputs;
 
   NodeId main_node() const { return nodes[main]; }
