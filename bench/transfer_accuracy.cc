@@ -192,7 +192,6 @@ class BesideTag {
       const std::string bytes = ReadAll(from.onnx);
       const Model model = ReadModel(bytes);
       const Tagging tags = MapNodes(model, {});
-      const NodeList nodes(model);
       for (const TruthFile& to :
            FindTruth(options_.truth, from.model, options_.variant)) {
         if (to.variant == options_.from) continue;
@@ -201,7 +200,7 @@ class BesideTag {
         const auto rows = ReadTruth(ReadAll(to.truth), to_model);
         const Tagging mapped = MapNodes(to_model, {});
         const Tagging carried =
-            TransferOrMap({nodes, &model}, tags, to_model, {}).tagging;
+            TransferOrMap(model, tags, to_model, {}).tagging;
         Pair pair{ScoreOf(mapped, rows), ScoreOf(carried, rows)};
         if (options_.files && pair.IsLower()) {
           Print(to.model + "/" + to.variant, pair);
@@ -319,16 +318,12 @@ class TransferAccuracy {
 
  private:
   Tagging Carry(const Model& from, const Tagging& tags, const Model& to) {
-    if (!options_.sidecar) {
-      const NodeList nodes(from);
-      return TransferTags({nodes, &from}, tags, to);
-    }
+    if (!options_.sidecar) return TransferTags(from, tags, to);
     std::string json;
     WriteSidecar(from, tags, AboutModel("from.onnx", from, tags),
                  [&](Bytes bytes) { json += bytes; });
-    Sidecar sidecar = ReadSidecar(json);
-    const NodeList nodes(std::move(sidecar.nodes));
-    return TransferTags({nodes, nullptr}, sidecar.tagging, to);
+    const Sidecar sidecar = ReadSidecar(json);
+    return TransferTags(sidecar.graph, sidecar.tagging, to);
   }
 
   Score ScoreFile(const Model& from, const Tagging& tags, const TruthFile& to) {

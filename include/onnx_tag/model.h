@@ -12,7 +12,6 @@
 #define ONNX_TAG_MODEL_H_
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <span>
 #include <string>
@@ -100,6 +99,7 @@ struct Graph {
   std::string_view attribute;           // of a subgraph
   std::uint32_t position = 0xffffffff;  // in `graphs`, or of the training_info
   std::uint32_t function = 0;           // index in Model::functions()
+  std::string_view path;                // if a sidecar gives it; else empty
   bool training_algorithm = false;
   std::vector<NodeId> nodes;
   std::vector<ValueId> inputs;
@@ -172,6 +172,16 @@ class Model {
 
   // "", "12:then_branch", "fn:domain::name", ... as in the specification.
   std::string GraphPath(GraphId id) const;
+  std::string GraphPath(NodeId id) const { return GraphPath(nodes_[id].graph); }
+  // "#17", "12:then_branch#3": the form that `explain` accepts.
+  std::string Address(NodeId id) const;
+  // "" for an omitted input.
+  std::vector<std::string_view> InputNames(NodeId id) const {
+    return NamesOf(Inputs(id));
+  }
+  std::vector<std::string_view> OutputNames(NodeId id) const {
+    return NamesOf(Outputs(id));
+  }
 
   std::string_view Name(NameId id) const { return names_[id]; }
   NameId FindName(std::string_view text) const { return names_.Find(text); }
@@ -192,16 +202,21 @@ class Model {
     return unreadable_;
   }
 
+  // Empty if the model was made of a sidecar (model/model_builder.h): it has
+  // names and edges then, but no weights, types, attributes or metadata.
   Bytes bytes() const { return bytes_; }
   // Every message whose length changes when something inside is tagged.
   std::span<const wire::Message> spine() const { return spine_; }
 
  private:
+  friend class ModelBuilder;
   friend class ModelReader;
   friend class NameResolver;
 
+  std::vector<std::string_view> NamesOf(std::span<const ValueId> values) const;
+
   Bytes bytes_;
-  std::deque<std::string> owned_names_;  // copied out of the weights
+  TextStore owned_texts_;  // copied out of the weights, or of a sidecar
   Interner<NameId> names_;
   IdVector<NodeId, Node> nodes_;
   IdVector<ValueId, Value> values_;

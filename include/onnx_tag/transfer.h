@@ -5,35 +5,23 @@
 // transfer finds the corresponding node or nodes of the old version and copies
 // their tag. It never reads a scope.
 //
-//   const NodeList nodes(old_model);
-//   const Tagging carried = TransferTags({nodes, &old_model}, tags, model);
+//   const Tagging carried = TransferTags(old_model, tags, model);
+//
+// The old version may be the `graph` of a sidecar.
 #ifndef ONNX_TAG_TRANSFER_H_
 #define ONNX_TAG_TRANSFER_H_
 
 #include <cstdint>
-#include <span>
-#include <string>
 
 #include "onnx_tag/tagging.h"
-#include "tagging/node_list.h"
 
 namespace onnx_tag {
 
 struct MappingOptions;  // onnx_tag/mapping.h
 
-// A version of a model: the model itself, or the nodes of a sidecar.
-struct Version {
-  const NodeList& nodes;
-  const Model* model;  // null if there is only the sidecar
-  // Inputs and outputs of the main graph, if there is only the sidecar.
-  std::span<const std::string> inputs = {};
-  std::span<const std::string> outputs = {};
-};
-
 // For each node of `to`, the corresponding node of `from`, or kNo. Each node of
 // `from` occurs at most once.
-IdVector<NodeId, NodeId> FindCounterparts(const Version& from,
-                                          const Version& to);
+IdVector<NodeId, NodeId> FindCounterparts(const Model& from, const Model& to);
 
 // How the counterparts of the new nodes were found. The counts add up to the
 // number of new nodes.
@@ -49,7 +37,7 @@ struct TransferCounts {
   std::uint64_t counterparts() const { return by_name + by_structure + fused; }
 };
 
-Tagging TransferTags(const Version& from, const Tagging& tags, const Model& to,
+Tagging TransferTags(const Model& from, const Tagging& tags, const Model& to,
                      TransferCounts* counts = nullptr);
 
 // Gives untagged nodes the tags of a new mapping of the same file, and replaces
@@ -67,7 +55,7 @@ struct Transferred {
 
 // TransferTags, then the tags of a mapping of `to` where those are surer.
 // Of the options, recipes and frames count; the rest is as in `tags`.
-Transferred TransferOrMap(const Version& from, const Tagging& tags,
+Transferred TransferOrMap(const Model& from, const Tagging& tags,
                           const Model& to, const MappingOptions& options);
 
 }  // namespace onnx_tag

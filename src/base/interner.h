@@ -5,7 +5,10 @@
 #ifndef ONNX_TAG_BASE_INTERNER_H_
 #define ONNX_TAG_BASE_INTERNER_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -16,11 +19,43 @@ namespace onnx_tag {
 
 std::uint64_t HashBytes(std::string_view bytes);
 
+// Copies of texts that have no other owner. Views of them stay valid, also
+// after the store is moved.
+class TextStore {
+ public:
+  std::string_view Keep(std::string_view text) {
+    if (text.empty()) return {};
+    if (text.size() > left_) {
+      left_ = std::max(text.size(), kBlock);
+      // Not make_unique, which would write zeros first.
+      blocks_.emplace_back(new char[left_]);
+      next_ = blocks_.back().get();
+    }
+    std::memcpy(next_, text.data(), text.size());
+    const std::string_view kept(next_, text.size());
+    next_ += text.size();
+    left_ -= text.size();
+    return kept;
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 64 * 1024;
+
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  char* next_ = nullptr;
+  std::size_t left_ = 0;
+};
+
 template <typename Id>
 class Interner {
  public:
   // The bytes of `text` must outlive the interner.
-  Id Intern(std::string_view text);
+  Id Intern(std::string_view text) {
+    return Intern(text, [](std::string_view same) { return same; });
+  }
+  // Stores what `keep` returns for a new text: a copy of it.
+  template <typename Keep>
+  Id Intern(std::string_view text, const Keep& keep);
 
   // The id of `text`, or kNo<Id> if it was never interned.
   Id Find(std::string_view text) const;
@@ -42,12 +77,13 @@ class Interner {
 };
 
 template <typename Id>
-Id Interner<Id>::Intern(std::string_view text) {
+template <typename Keep>
+Id Interner<Id>::Intern(std::string_view text, const Keep& keep) {
   const std::uint32_t hash = Hash(text);
   const Id known = Find(text, hash);
   if (known != kNo<Id>) return known;
   const Id id = MakeId<Id>(texts_.size());
-  texts_.push_back(text);
+  texts_.push_back(keep(text));
   table_.Add(hash, id);
   return id;
 }

@@ -21,6 +21,12 @@ inline ValueId FirstInput(const Model& model, NodeId node) {
   return inputs.empty() ? kNo<ValueId> : inputs[0];
 }
 
+// A node's first output, or kNo; kNo for kNo.
+inline ValueId FirstOutput(const Model& model, NodeId node) {
+  if (node == kNo<NodeId> || model.Outputs(node).empty()) return kNo<ValueId>;
+  return model.Outputs(node)[0];
+}
+
 // The only node that reads the outputs of `node`, or kNo.
 NodeId OnlyConsumer(const Model& model, NodeId node);
 

@@ -521,9 +521,7 @@ std::string_view Reader::Text(const Token& token) {
   return decoded.substr(at_.decoded - size, size);
 }
 
-std::string Reader::String() {
-  return std::string(Text(Expect(Kind::kString)));
-}
+std::string_view Reader::StringView() { return Text(Expect(Kind::kString)); }
 
 double Reader::Number() {
   const Token token = Expect(Kind::kNumber);

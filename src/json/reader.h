@@ -76,7 +76,9 @@ class Reader {
   void BeginArray();
   bool NextItem();
 
-  std::string String();
+  std::string String() { return std::string(StringView()); }
+  // Valid as long as the reader or a copy of it.
+  std::string_view StringView();
   double Number();
   bool Bool();
   void Null();

@@ -59,6 +59,7 @@ std::span<const std::int64_t> Model::Dims(const ValueInfo& info) const {
 
 std::string Model::GraphPath(GraphId id) const {
   const Graph& graph = graphs_[id];
+  if (!graph.path.empty()) return std::string(graph.path);
   switch (graph.kind) {
     case GraphKind::kMain:
       return "";
@@ -81,6 +82,21 @@ std::string Model::GraphPath(GraphId id) const {
                   nodes_[graph.parent_node].index, graph.attribute);
   if (graph.position != 0xffffffff) path += fmt::format("[{}]", graph.position);
   return path;
+}
+
+std::string Model::Address(NodeId id) const {
+  return fmt::format("{}#{}", GraphPath(nodes_[id].graph), nodes_[id].index);
+}
+
+std::vector<std::string_view> Model::NamesOf(
+    std::span<const ValueId> values) const {
+  std::vector<std::string_view> names;
+  names.reserve(values.size());
+  for (const ValueId value : values) {
+    names.push_back(value == kNo<ValueId> ? std::string_view()
+                                          : ValueName(value));
+  }
+  return names;
 }
 
 }  // namespace onnx_tag

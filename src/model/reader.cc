@@ -170,7 +170,7 @@ NameId ModelReader::InternTensorName(Bytes text, std::size_t tensor_size) {
   }
   // A view of a name between released weights would load their pages again at
   // each access. So the name is copied.
-  return Intern(model_.owned_names_.emplace_back(text));
+  return Intern(model_.owned_texts_.Keep(text));
 }
 
 void ModelReader::ReadNode(const Place& place, GraphId graph) {

@@ -53,14 +53,14 @@ bool onnx_tag_open(const char* path) {
 bool onnx_tag_explain(const char* address) {
   using namespace onnx_tag;
   return Try([&] {
-    const Model* const model = Opened().model();
-    if (model == nullptr) {
+    if (Opened().file() == nullptr) {
       Fail(ErrorKind::kUsage, "a sidecar does not say why: open its model");
     }
-    const NodeId node = SelectNode(*model, address);
+    const Model& model = Opened().model();
+    const NodeId node = SelectNode(model, address);
     std::string explanation;
-    Render(ExplainNode(*model, Opened().tagging(), node,
-                       Explain(*model, {}, {}, node)),
+    Render(ExplainNode(model, Opened().tagging(), node,
+                       Explain(model, {}, {}, node)),
            Format::kText, false,
            [&](std::string_view piece) { explanation += piece; });
     return explanation;
@@ -72,8 +72,8 @@ bool onnx_tag_query(const char* expression) {
   return Try([&] {
     const query::Expression parsed = query::Parse(expression);
     const TaggedModel& model = Opened();
-    const query::Matcher matcher(parsed, model.tagging(), model.nodes());
-    std::string mask(model.nodes().size(), '\0');
+    const query::Matcher matcher(parsed, model.tagging(), model.model());
+    std::string mask(model.model().node_count(), '\0');
     for (const NodeId node : matcher.All()) mask[Index(node)] = '\1';
     return mask;
   });

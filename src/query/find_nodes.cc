@@ -7,8 +7,7 @@ namespace onnx_tag {
 std::vector<NodeId> FindNodes(const Model& model, const Tagging& tagging,
                               std::string_view query) {
   const query::Expression expression = query::Parse(std::string(query));
-  const NodeList nodes(model);
-  return query::Matcher(expression, tagging, nodes).All();
+  return query::Matcher(expression, tagging, model).All();
 }
 
 }  // namespace onnx_tag

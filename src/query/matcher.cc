@@ -111,10 +111,10 @@ std::string_view ClassOf(const Tagging& tagging, ModuleId module) {
 }
 
 Matcher::Matcher(const Expression& expression, const Tagging& tagging,
-                 const NodeList& nodes)
+                 const Model& model)
     : expression_(expression),
       tagging_(tagging),
-      nodes_(nodes),
+      model_(model),
       used_(tagging.modules.size()) {
   for (const Tag& tag : tagging.tags) {
     if (tag.tagged()) used_[Index(tag.module)] = 1;
@@ -197,7 +197,7 @@ Matcher::Table Matcher::WithDescendants(Table table) const {
 
 Matcher::Table Matcher::ByOrigin(const Condition& condition) const {
   const Table modules = ByModule(condition);
-  Table table(nodes_.size());
+  Table table(model_.node_count());
   for (const Origin& origin : tagging_.origins) {
     if (modules[Index(origin.module)]) table[Index(origin.node)] = 1;
   }
@@ -275,9 +275,9 @@ bool Matcher::FitsCondition(std::size_t index, NodeId node) const {
   const Tag& tag = tagging_.tags[node];
   switch (condition.field) {
     case Field::kOp:
-      return FitsOp(condition, nodes_.Op(node), nodes_.Domain(node));
+      return FitsOp(condition, model_.OpType(node), model_.Domain(node));
     case Field::kName:
-      return FitsText(condition, nodes_.Name(node));
+      return FitsText(condition, model_[node].name);
     case Field::kUntagged:
       return !tag.tagged();
     case Field::kOrigin:
@@ -332,7 +332,7 @@ bool Matcher::Fits(NodeId node) const {
 
 std::vector<NodeId> Matcher::All() const {
   std::vector<NodeId> found;
-  for (const NodeId node : nodes_.All()) {
+  for (const NodeId node : model_.Nodes()) {
     if (Fits(node)) found.push_back(node);
   }
   return found;

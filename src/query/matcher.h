@@ -1,6 +1,6 @@
-// Finds the nodes that match an expression.
+// Finds the model that match an expression.
 //
-//   const Matcher matcher(expression, tagging, nodes);
+//   const Matcher matcher(expression, tagging, model);
 //   for (NodeId node : matcher.All()) ...
 #ifndef ONNX_TAG_QUERY_MATCHER_H_
 #define ONNX_TAG_QUERY_MATCHER_H_
@@ -11,7 +11,6 @@
 #include "onnx_tag/tagging.h"
 #include "query/expression.h"
 #include "tagging/module_format.h"
-#include "tagging/node_list.h"
 
 namespace onnx_tag::query {
 
@@ -20,7 +19,7 @@ class Matcher {
   // All three must outlive the matcher. Conditions on modules and roles are
   // evaluated here, once for each module and role.
   Matcher(const Expression& expression, const Tagging& tagging,
-          const NodeList& nodes);
+          const Model& model);
 
   bool Fits(NodeId node) const;
   bool FitsCondition(std::size_t condition, NodeId node) const;
@@ -39,13 +38,13 @@ class Matcher {
   Table ByClassConfidence(const Condition& condition) const;
   Table ByRole(const Condition& condition) const;
   Table ByOrigin(const Condition& condition) const;
-  // By LineId; the last entry is for nodes without a line.
+  // By LineId; the last entry is for model without a line.
   Table ByLine(const Condition& condition) const;
 
   const Expression& expression_;
   const Tagging& tagging_;
-  const NodeList& nodes_;
-  Table used_;                 // modules that have nodes of their own
+  const Model& model_;
+  Table used_;                 // modules that have model of their own
   std::vector<Table> tables_;  // by condition; empty: evaluated for each node
 };
 

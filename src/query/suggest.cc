@@ -19,15 +19,15 @@ constexpr std::size_t kListed = 5;
 using Values = std::set<std::string>;
 
 // The values of `field` that the model has.
-Values ValuesOf(Field field, const Tagging& tagging, const NodeList& nodes) {
+Values ValuesOf(Field field, const Tagging& tagging, const Model& model) {
   Values values;
   const ModuleTree& tree = tagging.modules;
   const ModuleFormat format(tagging);
-  for (const NodeId node : nodes.All()) {
+  for (const NodeId node : model.Nodes()) {
     if (values.size() >= kMostValues) break;
     const Tag& tag = tagging.tags[node];
-    if (field == Field::kOp) values.emplace(nodes.Op(node));
-    if (field == Field::kName) values.emplace(nodes.Name(node));
+    if (field == Field::kOp) values.emplace(model.OpType(node));
+    if (field == Field::kName) values.emplace(model[node].name);
     if (field == Field::kFile) {
       if (const auto line = tagging.lines.Of(node)) values.emplace(line->file);
     }
@@ -115,7 +115,7 @@ std::string BelowText(const ModuleTree& tree, std::string_view path) {
 }
 
 std::string HintFor(const Condition& condition, const Tagging& tagging,
-                    const NodeList& nodes) {
+                    const Model& model) {
   if (condition.field == Field::kLayer) return LayersText(tagging);
   const bool by_line =
       condition.field == Field::kFile || condition.field == Field::kLine;
@@ -128,7 +128,7 @@ std::string HintFor(const Condition& condition, const Tagging& tagging,
   if (value.quoted && HasWildcards(value.text)) {
     return "; in quotes, * and ? are not wildcards";
   }
-  const Values values = ValuesOf(condition.field, tagging, nodes);
+  const Values values = ValuesOf(condition.field, tagging, model);
   const std::vector<std::string_view> closest = Closest(value.text, values);
   if (closest.size() == 1) {
     return Message(", did you mean '{}'?", closest[0]);
@@ -149,7 +149,7 @@ std::string HintFor(const Condition& condition, const Tagging& tagging,
 
 std::vector<std::string> WhyNothingFits(const Expression& expression,
                                         const Tagging& tagging,
-                                        const NodeList& nodes,
+                                        const Model& model,
                                         const Matcher& matcher) {
   std::vector<std::string> lines;
   std::string counts;
@@ -157,7 +157,7 @@ std::vector<std::string> WhyNothingFits(const Expression& expression,
     if (lines.size() == kListed) break;
     const Condition& condition = expression.conditions[i];
     std::uint64_t fitting = 0;
-    for (const NodeId node : nodes.All()) {
+    for (const NodeId node : model.Nodes()) {
       fitting += matcher.FitsCondition(i, node);
     }
     const std::string text =
@@ -165,7 +165,7 @@ std::vector<std::string> WhyNothingFits(const Expression& expression,
     if (fitting == 0) {
       lines.push_back(fmt::format(
           "no node has {}{}", text,
-          condition.values.empty() ? "" : HintFor(condition, tagging, nodes)));
+          condition.values.empty() ? "" : HintFor(condition, tagging, model)));
     } else if (i < kListed) {
       counts += fmt::format("{}{}: {}", counts.empty() ? "" : ", ", text,
                             WithThousands(fitting));

@@ -14,7 +14,7 @@ namespace onnx_tag::query {
 // to print.
 std::vector<std::string> WhyNothingFits(const Expression& expression,
                                         const Tagging& tagging,
-                                        const NodeList& nodes,
+                                        const Model& model,
                                         const Matcher& matcher);
 
 }  // namespace onnx_tag::query

@@ -37,24 +37,12 @@ class Digest {
   XXH64_state_t state_;
 };
 
-bool AreEqual(const Model& model, std::span<const ValueId> values,
-              const std::vector<std::string>& names) {
-  return std::equal(values.begin(), values.end(), names.begin(), names.end(),
-                    [&](ValueId value, const std::string& name) {
-                      return value == kNo<ValueId>
-                                 ? name.empty()
-                                 : model.ValueName(value) == name;
-                    });
-}
-
-bool HasSameNodes(const Sidecar& sidecar, const Model& model) {
-  for (const NodeId id : model.Nodes()) {
-    const SidecarNode& node = sidecar.nodes[Index(id)];
-    if (node.graph != model.GraphPath(model[id].graph) ||
-        node.name != model[id].name || node.op != model.OpType(id) ||
-        node.domain != model.Domain(id) ||
-        !AreEqual(model, model.Inputs(id), node.inputs) ||
-        !AreEqual(model, model.Outputs(id), node.outputs)) {
+bool HasSameNodes(const Model& a, const Model& b) {
+  for (const NodeId id : a.Nodes()) {
+    if (a.GraphPath(a[id].graph) != b.GraphPath(b[id].graph) ||
+        a[id].name != b[id].name || a.OpType(id) != b.OpType(id) ||
+        a.Domain(id) != b.Domain(id) || a.InputNames(id) != b.InputNames(id) ||
+        a.OutputNames(id) != b.OutputNames(id)) {
       return false;
     }
   }
@@ -70,9 +58,9 @@ bool IsOldFingerprint(std::string_view fingerprint) {
 }
 
 bool BelongsTo(const Sidecar& sidecar, const Model& model) {
-  if (sidecar.nodes.size() != model.node_count()) return false;
+  if (sidecar.graph.node_count() != model.node_count()) return false;
   return IsOldFingerprint(sidecar.model.fingerprint)
-             ? HasSameNodes(sidecar, model)
+             ? HasSameNodes(sidecar.graph, model)
              : sidecar.model.fingerprint == Fingerprint(model);
 }
 

@@ -38,17 +38,6 @@ void WriteSidecar(const Model& model, const Tagging& tagging,
                   const SidecarModel& about,
                   const std::function<void(Bytes)>& write);
 
-// A node as a sidecar describes it.
-struct SidecarNode {
-  std::string graph;
-  std::uint32_t index = 0;
-  std::string name;
-  std::string op;
-  std::string domain;
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
-};
-
 // The numbers of nodes in a row of `modules`.
 struct SidecarCounts {
   std::optional<std::uint64_t> nodes;
@@ -57,8 +46,8 @@ struct SidecarCounts {
 
 struct Sidecar {
   SidecarModel model;
-  Tagging tagging;                           // one tag for each of ...
-  std::vector<SidecarNode> nodes;            // ... these
+  Model graph;                               // names and edges, without weights
+  Tagging tagging;                           // one tag for each node of `graph`
   IdVector<ModuleId, SidecarCounts> counts;  // of the modules with a row
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "json/reader.h"
+#include "model/model_builder.h"
 #include "onnx_tag/error.h"
 #include "tagging/line_json.h"
 #include "tagging/role_index.h"
@@ -187,6 +188,8 @@ class Reader {
     Require(modules, "modules");
     Require(nodes, "nodes");
     sidecar_.model = std::move(head.model);
+    sidecar_.graph =
+        graph_.Build(sidecar_.model.inputs, sidecar_.model.outputs);
     Tagging& tagging = sidecar_.tagging;
     std::sort(tagging.found.begin(), tagging.found.end(),
               [](const FoundBlock& a, const FoundBlock& b) {
@@ -212,8 +215,12 @@ class Reader {
   void ReadModule();
   void ReadNode();
   void ReadFrames(NodeId node);
+  void ReadNames(std::vector<std::string_view>& names);
 
   json::Reader json_;
+  ModelBuilder graph_;
+  std::vector<std::string_view> inputs_;  // of the node that is read
+  std::vector<std::string_view> outputs_;
   Sidecar sidecar_;
   RoleIndex roles_{sidecar_.tagging};
   std::unordered_map<std::string_view, ModuleId> module_texts_;
@@ -297,7 +304,9 @@ void Reader::ReadModule() {
 
 void Reader::ReadNode() {
   Tagging& tagging = sidecar_.tagging;
-  SidecarNode node;
+  NodeRow node;
+  inputs_.clear();
+  outputs_.clear();
   Tag tag;
   RoleId role{0};
   Confidence confidence = Confidence::kLow;
@@ -305,19 +314,19 @@ void Reader::ReadNode() {
   const NodeId id = MakeId<NodeId>(tagging.tags.size());
   ForEachMember(json_, [&](std::string_view key) {
     if (key == "graph") {
-      node.graph = json_.String();
+      node.graph = json_.StringView();
     } else if (key == "index") {
       node.index = json_.Count();
     } else if (key == "name") {
-      node.name = json_.String();
+      node.name = json_.StringView();
     } else if (key == "op") {
-      node.op = json_.String();
+      node.op = json_.StringView();
     } else if (key == "domain") {
-      node.domain = json_.String();
+      node.domain = json_.StringView();
     } else if (key == "inputs") {
-      node.inputs = json_.Strings();
+      ReadNames(inputs_);
     } else if (key == "outputs") {
-      node.outputs = json_.Strings();
+      ReadNames(outputs_);
     } else if (key == "module" && json_.Peek() != Kind::kNull) {
       tag.module = ReadModuleOf();
     } else if (key == "semantic") {
@@ -346,8 +355,15 @@ void Reader::ReadNode() {
     tag.confidence = confidence;
     tag.source = source;
   }
-  sidecar_.nodes.push_back(std::move(node));
+  node.inputs = inputs_;
+  node.outputs = outputs_;
+  graph_.Add(node);
   tagging.tags.Add(tag);
+}
+
+void Reader::ReadNames(std::vector<std::string_view>& names) {
+  json_.BeginArray();
+  while (json_.NextItem()) names.push_back(json_.StringView());
 }
 
 void Reader::ReadFrames(NodeId node) {

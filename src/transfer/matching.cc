@@ -1,9 +1,8 @@
 #include "transfer/matching.h"
 
 #include <algorithm>
-#include <array>
 
-#include "transfer/operators.h"
+#include "graph/neighbours.h"
 
 namespace onnx_tag::transfer {
 namespace {
@@ -17,12 +16,11 @@ constexpr std::size_t kLongestDetour = 4;
 
 // The length of the longest path from the inputs to each node. Files list
 // producers first. If a file does not, the order is worse, but the loop ends.
-std::vector<std::uint32_t> Depths(const Outline& outline) {
-  std::vector<std::uint32_t> depths(outline.node_count(), 0);
-  for (const NodeId node : outline.Nodes()) {
-    for (const ValueId input : outline.Inputs(node)) {
-      if (input == kNo<ValueId>) continue;
-      const NodeId producer = outline[input].producer;
+std::vector<std::uint32_t> Depths(const Model& model) {
+  std::vector<std::uint32_t> depths(model.node_count(), 0);
+  for (const NodeId node : model.Nodes()) {
+    for (const ValueId input : model.Inputs(node)) {
+      const NodeId producer = ProducerOf(model, input);
       if (producer == kNo<NodeId>) continue;
       std::uint32_t& depth = depths[Index(node)];
       depth = std::max(depth, depths[Index(producer)] + 1);
@@ -30,6 +28,8 @@ std::vector<std::uint32_t> Depths(const Outline& outline) {
   }
   return depths;
 }
+
+using enum Versions::Shapes;
 
 // Sorts by depth; false if two nodes have the same depth.
 bool SortByDepth(std::vector<NodeId>& nodes,
@@ -56,22 +56,39 @@ void ForEachListed(const std::vector<std::pair<ValueId, std::uint32_t>>& listed,
 
 }  // namespace
 
-Matching::Matching(const Outline& from, const Outline& to, const Texts& texts)
-    : from_(from),
-      to_(to),
-      texts_(texts),
-      nodes_(to.node_count()),
-      values_(to.value_count()),
-      taken_(from.node_count(), false),
-      value_taken_(from.value_count(), false),
-      quantized_(FindQuantizedProducts(to, texts)) {
-  for (std::uint32_t i = 0; i < quantized_.size(); ++i) {
-    const QuantizedProduct& product = quantized_[i];
-    quantized_readers_.emplace_back(product.data, i);
-    quantized_readers_.emplace_back(product.weight, i);
-    quantized_results_.emplace_back(to.Outputs(product.result)[0], i);
-    if (product.bias != kNo<NodeId> && !to.Outputs(product.bias).empty()) {
-      quantized_results_.emplace_back(to.Outputs(product.bias)[0], i);
+Matching::Matching(const Versions& versions, const GraphFacts& graph)
+    : versions_(versions),
+      from_(versions.from),
+      to_(versions.to),
+      nodes_(to_.node_count()),
+      values_(to_.value_count()),
+      taken_(from_.node_count(), false),
+      value_taken_(from_.value_count(), false) {
+  FindQuantized(graph);
+}
+
+void Matching::FindQuantized(const GraphFacts& graph) {
+  for (const NodeId node : to_.Nodes()) {
+    const auto inputs = to_.Inputs(node);
+    if (!graph.ops.Is(node, OpKind::kInteger) || inputs.size() < 2) continue;
+    const QuantizedProduct parts = FindQuantizedProduct(graph.links, node);
+    Quantized found{.product = node, .data = inputs[0], .weight = inputs[1]};
+    if (parts.quantizer != kNo<NodeId>) {
+      found.data = FirstInput(to_, parts.quantizer);
+    }
+    found.scaled = FirstOutput(to_, parts.scaled);
+    found.biased = FirstOutput(to_, parts.bias);
+    if (found.data == kNo<ValueId> || found.weight == kNo<ValueId> ||
+        found.scaled == kNo<ValueId>) {
+      continue;
+    }
+    const auto i = static_cast<std::uint32_t>(quantized_.size());
+    quantized_.push_back(found);
+    quantized_readers_.emplace_back(found.data, i);
+    quantized_readers_.emplace_back(found.weight, i);
+    quantized_results_.emplace_back(found.scaled, i);
+    if (found.biased != kNo<ValueId>) {
+      quantized_results_.emplace_back(found.biased, i);
     }
   }
   std::sort(quantized_readers_.begin(), quantized_readers_.end());
@@ -92,8 +109,9 @@ void Matching::PairNodes(NodeId to, NodeId from, Confidence confidence) {
   PairInputs(to, from, confidence);
   for (const GraphId graph : to_.Subgraphs(to)) {
     for (const GraphId old : from_.Subgraphs(from)) {
-      if (to_[graph].label == from_[old].label)
+      if (LabelOf(to_, graph) == LabelOf(from_, old)) {
         PairGraphs(graph, old, confidence);
+      }
     }
   }
 }
@@ -132,9 +150,12 @@ bool Matching::InputsAreSwapped(NodeId to, NodeId from) const {
     const NodeId old_producer = from_[old[j]].producer;
     if (producer == kNo<NodeId> || old_producer == kNo<NodeId>) {
       if (producer != old_producer) return 0;
-      return to_[inputs[i]].shape == from_[old[j]].shape ? 2 : -2;
+      const bool weight = to_.InitializerOf(inputs[i]) != nullptr;
+      const bool old_weight = from_.InitializerOf(old[j]) != nullptr;
+      if (!weight && !old_weight) return 2;
+      return versions_.CompareShapes(inputs[i], old[j]) == kSame ? 2 : -2;
     }
-    return to_[producer].op == from_[old_producer].op ? 2 : 0;
+    return versions_.SameOperator(producer, old_producer) ? 2 : 0;
   };
   return likeness(0, 1) + likeness(1, 0) > likeness(0, 0) + likeness(1, 1);
 }
@@ -142,9 +163,9 @@ bool Matching::InputsAreSwapped(NodeId to, NodeId from) const {
 void Matching::PairInputs(NodeId to, NodeId from, Confidence confidence) {
   const auto inputs = to_.Inputs(to);
   const auto old = from_.Inputs(from);
-  if (to_[to].op != from_[from].op) return;
+  if (!versions_.SameOperator(to, from)) return;
   const bool swapped = inputs.size() == 2 && old.size() == 2 &&
-                       IsCommutative(texts_[to_[to].op]) &&
+                       versions_.to_ops.Is(to, OpKind::kCommutative) &&
                        InputsAreSwapped(to, from);
   // If a node with many inputs has another number of inputs than before, its
   // inputs are not followed.
@@ -171,7 +192,7 @@ void Matching::PairProducers(ValueId to, ValueId from, Confidence confidence) {
   const NodeId old = from_[from].producer;
   if (node == kNo<NodeId> || old == kNo<NodeId>) return;
   if (nodes_[node].from != kNo<NodeId>) return;
-  if (to_[node].op == from_[old].op && to_[to].output == from_[from].output) {
+  if (versions_.SameOperator(node, old) && versions_.SameOutput(to, from)) {
     PairNodes(node, old, std::min(confidence, Confidence::kHigh));
   } else {
     LookThrough(to, from);
@@ -181,21 +202,22 @@ void Matching::PairProducers(ValueId to, ValueId from, Confidence confidence) {
 // If one version has an additional Cast, Reshape or pair of quantizers, it is
 // skipped: the nearest producers with the same operator correspond.
 void Matching::LookThrough(ValueId to, ValueId from) {
-  const auto chain = [&](const Outline& outline, ValueId value) {
+  const auto chain = [&](const Model& model, const Operators& ops,
+                         ValueId value) {
     std::vector<ValueId> values = {value};
     while (values.size() <= kLongestDetour) {
-      const NodeId node = outline[values.back()].producer;
-      if (node == kNo<NodeId> || !IsPassThrough(texts_[outline[node].op]) ||
-          outline.Inputs(node).empty() ||
-          outline.Inputs(node)[0] == kNo<ValueId>) {
+      const NodeId node = model.Producer(values.back());
+      if (node == kNo<NodeId> || !ops.Is(node, kPassThrough) ||
+          FirstInput(model, node) == kNo<ValueId>) {
         break;
       }
-      values.push_back(outline.Inputs(node)[0]);
+      values.push_back(FirstInput(model, node));
     }
     return values;
   };
-  const std::vector<ValueId> values = chain(to_, to);
-  const std::vector<ValueId> old_values = chain(from_, from);
+  const std::vector<ValueId> values = chain(to_, versions_.to_ops, to);
+  const std::vector<ValueId> old_values =
+      chain(from_, versions_.from_ops, from);
   for (std::size_t steps = 1; steps <= 2 * kLongestDetour; ++steps) {
     for (std::size_t i = 0; i <= steps; ++i) {
       const std::size_t j = steps - i;
@@ -205,8 +227,8 @@ void Matching::LookThrough(ValueId to, ValueId from) {
       if (node == kNo<NodeId> || old == kNo<NodeId>) {
         // Both paths end at a weight or an input.
         if (node != old) continue;
-      } else if (to_[node].op != from_[old].op ||
-                 IsPassThrough(texts_[to_[node].op])) {
+      } else if (!versions_.SameOperator(node, old) ||
+                 versions_.to_ops.Is(node, kPassThrough)) {
         continue;
       }
       PairValues(values[i], old_values[j], Confidence::kMedium);
@@ -218,7 +240,7 @@ void Matching::LookThrough(ValueId to, ValueId from) {
 int Matching::AgreeingInputs(NodeId to, NodeId from) const {
   const auto inputs = to_.Inputs(to);
   const auto old = from_.Inputs(from);
-  const bool any_order = IsCommutative(texts_[to_[to].op]);
+  const bool any_order = versions_.to_ops.Is(to, OpKind::kCommutative);
   int agreeing = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == kNo<ValueId>) continue;
@@ -236,9 +258,8 @@ int Matching::AgreeingInputs(NodeId to, NodeId from) const {
     const bool named = values_[inputs[i]].confidence == Confidence::kCertain;
     if (known != kNo<ValueId> && (!constant || named)) return -1;
     if (i >= old.size() || old[i] == kNo<ValueId>) continue;
-    const std::uint64_t shape = to_[inputs[i]].shape;
-    const std::uint64_t old_shape = from_[old[i]].shape;
-    if (!any_order && shape != 0 && old_shape != 0 && shape != old_shape) {
+    if (!any_order &&
+        versions_.CompareShapes(inputs[i], old[i]) == kDifferent) {
       return -1;
     }
   }
@@ -260,7 +281,7 @@ bool Matching::ConsumersAlike(NodeId to, NodeId from) const {
   }
   for (const NodeId a : consumers) {
     for (const NodeId b : old_consumers) {
-      if (to_[a].op == from_[b].op) return true;
+      if (versions_.SameOperator(a, b)) return true;
     }
   }
   return false;
@@ -288,14 +309,14 @@ void Matching::PairConsumers(ValueId to, ValueId from) {
     const auto rivals =
         std::count_if(readers.begin(), readers.end(), [&](NodeId other) {
           return nodes_[other].from == kNo<NodeId> &&
-                 to_[other].op == to_[reader].op;
+                 to_[other].op_type == to_[reader].op_type;
         });
     NodeId best = kNo<NodeId>;
     int most = -1;
     int candidates = 0;
     bool tie = false;
     for (const NodeId old : old_readers) {
-      if (taken_[old] || from_[old].op != to_[reader].op || old == best) {
+      if (taken_[old] || !versions_.SameOperator(reader, old) || old == best) {
         continue;
       }
       const int agreeing = AgreeingInputs(reader, old);
@@ -315,8 +336,13 @@ void Matching::PairConsumers(ValueId to, ValueId from) {
   }
 }
 
-bool Matching::IsOldProduct(const QuantizedProduct& product, NodeId old) const {
-  if (taken_[old] || !product.WasOperator(texts_[from_[old].op])) return false;
+bool Matching::IsOldProduct(const Quantized& product, NodeId old) const {
+  const Op op = versions_.from_ops[old];
+  const bool same_kind =
+      versions_.to_ops.Is(product.product, OpKind::kConvolution)
+          ? op == Op::kConv
+          : op == Op::kMatMul || op == Op::kGemm;
+  if (taken_[old] || !same_kind) return false;
   const auto inputs = from_.Inputs(old);
   if (inputs.size() < 2 || from_.Outputs(old).empty()) return false;
   const auto agrees = [&](ValueId value, ValueId other) {
@@ -326,7 +352,7 @@ bool Matching::IsOldProduct(const QuantizedProduct& product, NodeId old) const {
   return agrees(product.data, inputs[0]) && agrees(product.weight, inputs[1]);
 }
 
-void Matching::PairQuantized(const QuantizedProduct& product, NodeId old) {
+void Matching::PairQuantized(const Quantized& product, NodeId old) {
   nodes_[product.product] = {old, Confidence::kHigh};
   taken_[old] = true;
   const auto inputs = from_.Inputs(old);
@@ -337,16 +363,15 @@ void Matching::PairQuantized(const QuantizedProduct& product, NodeId old) {
   pair(product.weight, inputs[1]);
   // The old node with a bias gave what the Add gives now.
   const bool had_bias = inputs.size() > 2 && inputs[2] != kNo<ValueId>;
-  const NodeId last =
-      had_bias && product.bias != kNo<NodeId> ? product.bias : product.result;
-  pair(to_.Outputs(last)[0], from_.Outputs(old)[0]);
+  const bool biased = had_bias && product.biased != kNo<ValueId>;
+  pair(biased ? product.biased : product.scaled, from_.Outputs(old)[0]);
 }
 
 void Matching::PairQuantizedProducer(ValueId to) {
   const NodeId old = from_[values_[to].from].producer;
   if (old == kNo<NodeId>) return;
   ForEachListed(quantized_results_, to, [&](std::uint32_t i) {
-    const QuantizedProduct& product = quantized_[i];
+    const Quantized& product = quantized_[i];
     if (nodes_[product.product].from == kNo<NodeId> &&
         IsOldProduct(product, old)) {
       PairQuantized(product, old);
@@ -362,7 +387,7 @@ void Matching::PairQuantizedReaders(ValueId to) {
   const auto readers = from_.Consumers(values_[to].from);
   if (open.size() > kMostConsumers || readers.size() > kMostConsumers) return;
   for (const std::uint32_t i : open) {
-    const QuantizedProduct& product = quantized_[i];
+    const Quantized& product = quantized_[i];
     NodeId found = kNo<NodeId>;
     int candidates = 0;
     for (const NodeId old : readers) {
@@ -384,7 +409,7 @@ bool Matching::PairCalls() {
     old_depth_ = Depths(from_);
   }
   bool found = false;
-  for (const ValueId to : to_.Values()) {
+  for (const ValueId to : AllIds<ValueId>(to_.value_count())) {
     const ValueId from = values_[to].from;
     if (from == kNo<ValueId> || to_[to].producer != kNo<NodeId> ||
         values_[to].confidence != Confidence::kCertain) {
@@ -405,7 +430,7 @@ bool Matching::PairCalls() {
     }
     const bool alike = std::equal(
         open.begin(), open.end(), old.begin(),
-        [&](NodeId a, NodeId b) { return to_[a].op == from_[b].op; });
+        [&](NodeId a, NodeId b) { return versions_.SameOperator(a, b); });
     if (!alike) continue;
     found = true;
     for (std::size_t i = 0; i < open.size(); ++i) {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "graph/graph_facts.h"
 #include "onnx_tag/tagging.h"
-#include "transfer/outline.h"
-#include "transfer/quantized_products.h"
+#include "transfer/versions.h"
 
 namespace onnx_tag::transfer {
 
@@ -20,8 +20,8 @@ namespace onnx_tag::transfer {
 // node that only one version has medium.
 class Matching {
  public:
-  // All must outlive it.
-  Matching(const Outline& from, const Outline& to, const Texts& texts);
+  // Both must outlive it. `graph` has the facts about the new version.
+  Matching(const Versions& versions, const GraphFacts& graph);
 
   // Does nothing if the new node (value, graph) already has a counterpart.
   void PairNodes(NodeId to, NodeId from, Confidence confidence);
@@ -52,14 +52,17 @@ class Matching {
     return std::exchange(graphs_, {});
   }
 
-  // The products of the new version that a quantizer wrote.
-  const std::vector<QuantizedProduct>& quantized() const { return quantized_; }
-
-  const Outline& from() const { return from_; }
-  const Outline& to() const { return to_; }
-  const Texts& texts() const { return texts_; }
+  const Versions& versions() const { return versions_; }
 
  private:
+  // A product of the new version that a quantizer wrote as several nodes.
+  struct Quantized {
+    NodeId product = kNo<NodeId>;
+    ValueId data = kNo<ValueId>;  // before it was quantized
+    ValueId weight = kNo<ValueId>;
+    ValueId scaled = kNo<ValueId>;  // the result, without a bias
+    ValueId biased = kNo<ValueId>;  // kNo if there is no bias
+  };
   template <typename Id>
   struct Pair {
     Id from = kNo<Id>;
@@ -71,26 +74,27 @@ class Matching {
   void PairProducers(ValueId to, ValueId from, Confidence confidence);
   void LookThrough(ValueId to, ValueId from);
   void PairConsumers(ValueId to, ValueId from);
+  void FindQuantized(const GraphFacts& graph);
   // Pairs quantized products with the products that they were made from: those
   // that read `to`, and the one that gives it.
   void PairQuantizedReaders(ValueId to);
   void PairQuantizedProducer(ValueId to);
-  bool IsOldProduct(const QuantizedProduct& product, NodeId old) const;
-  void PairQuantized(const QuantizedProduct& product, NodeId old);
+  bool IsOldProduct(const Quantized& product, NodeId old) const;
+  void PairQuantized(const Quantized& product, NodeId old);
   // The number of inputs that correspond; -1 if one of them contradicts.
   int AgreeingInputs(NodeId to, NodeId from) const;
   bool ConsumersAlike(NodeId to, NodeId from) const;
 
-  const Outline& from_;
-  const Outline& to_;
-  const Texts& texts_;
+  const Versions& versions_;
+  const Model& from_;
+  const Model& to_;
   IdVector<NodeId, Pair<NodeId>> nodes_;
   IdVector<ValueId, Pair<ValueId>> values_;
   IdVector<NodeId, bool> taken_;
   IdVector<ValueId, bool> value_taken_;
   std::vector<std::uint32_t> depth_;      // by new node; computed on demand
   std::vector<std::uint32_t> old_depth_;  // by old node
-  std::vector<QuantizedProduct> quantized_;
+  std::vector<Quantized> quantized_;
   // Values of the new version with the quantized products that read them, and
   // with those that give them; sorted.
   std::vector<std::pair<ValueId, std::uint32_t>> quantized_readers_;

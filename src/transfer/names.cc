@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "exporters/tools/original_name.h"
-#include "transfer/operators.h"
+#include "graph/neighbours.h"
 
 namespace onnx_tag::transfer {
 namespace {
@@ -12,32 +12,32 @@ namespace {
 template <typename Id>
 constexpr Id kSeveral = static_cast<Id>(Index(kNo<Id>) - 1);
 
-template <typename Id>
-void Note(std::unordered_map<TextId, Id>& index, TextId name, Id id) {
+template <typename Name, typename Id>
+void Note(std::unordered_map<Name, Id>& index, Name name, Id id) {
   const auto [at, added] = index.try_emplace(name, id);
   if (!added && at->second != id) at->second = kSeveral<Id>;
 }
 
-template <typename Id>
-Id Look(const std::unordered_map<TextId, Id>& index, TextId name) {
+template <typename Name, typename Id>
+Id Look(const std::unordered_map<Name, Id>& index, Name name) {
   const auto at = index.find(name);
   return at == index.end() || at->second == kSeveral<Id> ? kNo<Id> : at->second;
 }
 
 // Nodes by their names and by the names of their outputs, if unique.
+// `name_of` gives the names of outputs as those of the new version.
 struct NodeIndex {
-  std::unordered_map<TextId, NodeId> by_name;
-  std::unordered_map<TextId, ValueId> by_output;
+  std::unordered_map<std::string_view, NodeId> by_name;
+  std::unordered_map<NameId, ValueId> by_output;
 
-  template <typename Nodes>
-  NodeIndex(const Outline& outline, const Nodes& nodes, const Texts& texts) {
+  template <typename Nodes, typename NameOf>
+  NodeIndex(const Model& model, const Nodes& nodes, const NameOf& name_of) {
     for (const NodeId node : nodes) {
-      if (!texts[outline[node].name].empty()) {
-        Note(by_name, outline[node].name, node);
-      }
-      for (const ValueId value : outline.Outputs(node)) {
+      if (!model[node].name.empty()) Note(by_name, model[node].name, node);
+      for (const ValueId value : model.Outputs(node)) {
         if (value == kNo<ValueId>) continue;
-        Note(by_output, outline[value].name, value);
+        const NameId name = name_of(model[value].name);
+        if (name != kNo<NameId>) Note(by_output, name, value);
       }
     }
   }
@@ -68,11 +68,12 @@ class NamePairs {
   template <typename Nodes>
   NamePairs(Matching& matching, const Nodes& to_nodes, const Nodes& from_nodes)
       : matching_(matching),
-        to_(matching.to()),
-        from_(matching.from()),
-        texts_(matching.texts()),
-        to_index_(to_, to_nodes, texts_),
-        from_index_(from_, from_nodes, texts_) {
+        versions_(matching.versions()),
+        to_(versions_.to),
+        from_(versions_.from),
+        to_index_(to_, to_nodes, [](NameId name) { return name; }),
+        from_index_(from_, from_nodes,
+                    [this](NameId name) { return versions_.InTo(name); }) {
     for (const NodeId node : to_nodes) nodes_.push_back(node);
   }
 
@@ -86,7 +87,7 @@ class NamePairs {
         if (value == kNo<ValueId>) continue;
         const ValueId old = OldValue(value);
         if (old == kNo<ValueId>) continue;
-        if (!IsCounted(texts_[to_[value].name]) || to_[value].is_output ||
+        if (!IsCounted(to_.ValueName(value)) || to_[value].is_output ||
             (counted && SameProducers(value, old))) {
           matching_.PairValues(value, old, Confidence::kCertain);
         }
@@ -113,7 +114,8 @@ class NamePairs {
       if (value == kNo<ValueId> || to_.Inputs(node).empty()) continue;
       ++common;
       const NodeId old = from_[value].producer;
-      if (to_[node].op == from_[old].op && to_[node].name == from_[old].name &&
+      if (versions_.SameOperator(node, old) &&
+          to_[node].name == from_[old].name &&
           SameNames(to_.Inputs(node), from_.Inputs(old)) &&
           SameNames(outputs, from_.Outputs(old))) {
         equal.push_back({node, old});
@@ -121,7 +123,7 @@ class NamePairs {
     }
     const bool most = 2 * equal.size() >= common;
     for (const NodePair& pair : equal) {
-      if (most || !IsCounted(texts_[to_[pair.to].name])) {
+      if (most || !IsCounted(to_[pair.to].name)) {
         matching_.PairNodes(pair.to, pair.from, Confidence::kCertain);
       }
     }
@@ -134,30 +136,33 @@ class NamePairs {
                         if (a == kNo<ValueId> || b == kNo<ValueId>) {
                           return a == b;
                         }
-                        return SameName(Source(to_, a), Source(from_, b));
+                        return SameName(Source(to_, versions_.to_ops, a),
+                                        Source(from_, versions_.from_ops, b));
                       });
   }
 
   // The value that was read before a tool put a conversion between.
-  ValueId Source(const Outline& outline, ValueId value) const {
+  static ValueId Source(const Model& model, const Operators& ops,
+                        ValueId value) {
     for (std::size_t steps = 0; steps < kMostBetween; ++steps) {
-      const NodeId node = outline[value].producer;
-      if (node == kNo<NodeId> || !IsConversion(texts_[outline[node].op])) break;
-      const auto inputs = outline.Inputs(node);
-      if (inputs.empty() || inputs[0] == kNo<ValueId>) break;
-      value = inputs[0];
+      const NodeId node = model.Producer(value);
+      if (node == kNo<NodeId> || !ops.Is(node, kConversion) ||
+          FirstInput(model, node) == kNo<ValueId>) {
+        break;
+      }
+      value = FirstInput(model, node);
     }
     return value;
   }
 
   bool SameName(ValueId to, ValueId from) const {
-    if (to_[to].name == from_[from].name) return true;
-    return BeforeQuantizing(texts_[to_[to].name]) ==
-           BeforeQuantizing(texts_[from_[from].name]);
+    return versions_.SameName(to, from) ||
+           BeforeQuantizing(to_.ValueName(to)) ==
+               BeforeQuantizing(from_.ValueName(from));
   }
 
   ValueId OldValue(ValueId value) const {
-    const TextId name = to_[value].name;
+    const NameId name = to_[value].name;
     return Look(to_index_.by_output, name) == value
                ? Look(from_index_.by_output, name)
                : kNo<ValueId>;
@@ -170,23 +175,25 @@ class NamePairs {
       }
       const ValueId old = matching_.Of(value);
       const NodeId producer = from_[old].producer;
-      if (producer != kNo<NodeId> && from_[producer].op == to_[node].op &&
-          from_[old].output == to_[value].output) {
+      if (producer != kNo<NodeId> && versions_.SameOperator(node, producer) &&
+          versions_.SameOutput(value, old)) {
         return producer;
       }
     }
-    const TextId name = to_[node].name;
+    const std::string_view name = to_[node].name;
     if (Look(to_index_.by_name, name) != node) return kNo<NodeId>;
     const NodeId old = Look(from_index_.by_name, name);
-    if (old == kNo<NodeId> || from_[old].op != to_[node].op) return kNo<NodeId>;
-    if (!IsCounted(texts_[name])) return old;
+    if (old == kNo<NodeId> || !versions_.SameOperator(node, old)) {
+      return kNo<NodeId>;
+    }
+    if (!IsCounted(name)) return old;
     return counted && SameInputs(node, old) ? old : kNo<NodeId>;
   }
 
   bool SameProducers(ValueId value, ValueId old) const {
     const NodeId a = to_[value].producer;
     const NodeId b = from_[old].producer;
-    return to_[a].op == from_[b].op && SameInputs(a, b);
+    return versions_.SameOperator(a, b) && SameInputs(a, b);
   }
 
   // Whether more inputs have the same name and producer than not.
@@ -197,16 +204,17 @@ class NamePairs {
     for (std::size_t i = 0; i < std::min(inputs.size(), old_inputs.size());
          ++i) {
       if (inputs[i] == kNo<ValueId> || old_inputs[i] == kNo<ValueId>) continue;
-      const ValueId source = Source(to_, inputs[i]);
-      const ValueId old_source = Source(from_, old_inputs[i]);
-      const OutlineValue& a = to_[source];
-      const OutlineValue& b = from_[old_source];
-      const auto op = [&](const Outline& outline, NodeId producer) {
-        return producer == kNo<NodeId> ? kNo<TextId> : outline[producer].op;
-      };
-      const bool same = SameName(source, old_source) &&
-                        op(to_, a.producer) == op(from_, b.producer) &&
-                        (a.shape == 0 || b.shape == 0 || a.shape == b.shape);
+      const ValueId source = Source(to_, versions_.to_ops, inputs[i]);
+      const ValueId old_source =
+          Source(from_, versions_.from_ops, old_inputs[i]);
+      const NodeId a = to_.Producer(source);
+      const NodeId b = from_.Producer(old_source);
+      const bool alike = a == kNo<NodeId> || b == kNo<NodeId>
+                             ? a == b
+                             : versions_.SameOperator(a, b);
+      const bool same = SameName(source, old_source) && alike &&
+                        versions_.CompareShapes(source, old_source) !=
+                            Versions::Shapes::kDifferent;
       balance += same ? 1 : -1;
     }
     return balance > 0;
@@ -221,21 +229,21 @@ class NamePairs {
       if (to_.Inputs(node).empty()) continue;
       for (const ValueId value : to_.Outputs(node)) {
         if (value == kNo<ValueId>) continue;
-        if (!IsCounted(texts_[to_[value].name])) continue;
+        if (!IsCounted(to_.ValueName(value))) continue;
         const ValueId old = OldValue(value);
         if (old == kNo<ValueId>) continue;
         ++all;
         const NodeId producer = from_[old].producer;
-        same += from_[producer].op == to_[node].op;
+        same += versions_.SameOperator(node, producer);
       }
     }
     return 10 * same >= 9 * all;
   }
 
   Matching& matching_;
-  const Outline& to_;
-  const Outline& from_;
-  const Texts& texts_;
+  const Versions& versions_;
+  const Model& to_;
+  const Model& from_;
   NodeIndex to_index_;
   NodeIndex from_index_;
   std::vector<NodeId> nodes_;
@@ -245,14 +253,17 @@ class NamePairs {
 // is equal.
 void PairInterface(Matching& matching, const std::vector<ValueId>& to,
                    const std::vector<ValueId>& from) {
-  std::unordered_map<TextId, ValueId> old;
+  const Versions& versions = matching.versions();
+  std::unordered_map<NameId, ValueId> old;
   for (const ValueId value : from) {
-    Note(old, matching.from()[value].name, value);
+    const NameId name = versions.InTo(versions.from[value].name);
+    if (name != kNo<NameId>) Note(old, name, value);
   }
   for (const ValueId value : to) {
-    const ValueId found = Look(old, matching.to()[value].name);
-    if (found != kNo<ValueId>)
+    const ValueId found = Look(old, versions.to[value].name);
+    if (found != kNo<ValueId>) {
       matching.PairValues(value, found, Confidence::kCertain);
+    }
   }
   if (to.size() != from.size()) return;
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -271,23 +282,22 @@ bool IsQuantizersNumber(std::string_view name) {
 
 // Pairs weights and graph inputs, the values without a producer.
 void PairParameters(Matching& matching) {
-  const Outline& to = matching.to();
-  const Outline& from = matching.from();
-  const Texts& texts = matching.texts();
-  std::unordered_map<TextId, ValueId> old;
-  for (const ValueId value : from.Values()) {
+  const Versions& versions = matching.versions();
+  const Model& to = versions.to;
+  const Model& from = versions.from;
+  std::unordered_map<NameId, ValueId> old;
+  for (const ValueId value : AllIds<ValueId>(from.value_count())) {
     if (from[value].producer == kNo<NodeId>) Note(old, from[value].name, value);
   }
-  for (const ValueId value : to.Values()) {
+  for (const ValueId value : AllIds<ValueId>(to.value_count())) {
     if (to[value].producer != kNo<NodeId>) continue;
-    const std::string_view name = texts[to[value].name];
+    const std::string_view name = to.ValueName(value);
     const auto pair = [&](std::string_view called) {
-      const TextId id = texts.Find(called);
-      const ValueId found = id == kNo<TextId> ? kNo<ValueId> : Look(old, id);
+      const NameId id = from.FindName(called);
+      const ValueId found = id == kNo<NameId> ? kNo<ValueId> : Look(old, id);
       if (found == kNo<ValueId>) return;
-      const std::uint64_t shape = to[value].shape;
-      const bool same = shape == from[found].shape;
-      if (!IsCountedWord(called) || (same && shape != 0)) {
+      if (!IsCountedWord(called) ||
+          versions.CompareShapes(value, found) == Versions::Shapes::kSame) {
         matching.PairValues(value, found, Confidence::kCertain);
       }
     };
@@ -319,8 +329,8 @@ bool IsCountedWord(std::string_view name) {
 }
 
 void PairByNames(Matching& matching) {
-  const Outline& to = matching.to();
-  const Outline& from = matching.from();
+  const Model& to = matching.versions().to;
+  const Model& from = matching.versions().from;
   if (to.Graphs().begin() == to.Graphs().end() || from.node_count() == 0) {
     return;
   }
@@ -332,41 +342,29 @@ void PairByNames(Matching& matching) {
 }
 
 void PairByNames(Matching& matching, GraphId to, GraphId from) {
-  NamePairs(matching, matching.to()[to].nodes, matching.from()[from].nodes)
-      .Pair();
+  const Versions& versions = matching.versions();
+  NamePairs(matching, versions.to[to].nodes, versions.from[from].nodes).Pair();
 }
 
-NamesOf::NamesOf(const Outline& outline, const Texts& texts)
-    : texts_(texts),
-      nodes_(texts.size(), kNo<NodeId>),
-      values_(texts.size(), kNo<ValueId>) {
-  const auto note = [](auto& ids, TextId name, auto id) {
-    auto& at = ids[Index(name)];
-    using Id = decltype(id);
-    at = at == kNo<Id> ? id : kSeveral<Id>;
-  };
-  for (const NodeId node : outline.Nodes()) {
-    note(nodes_, outline[node].name, node);
+NamesOf::NamesOf(const Model& model)
+    : model_(model), values_(model.name_count(), kNo<ValueId>) {
+  for (const NodeId node : model.Nodes()) {
+    if (!model[node].name.empty()) Note(nodes_, model[node].name, node);
   }
-  for (const ValueId value : outline.Values()) {
-    note(values_, outline[value].name, value);
+  for (const ValueId value : AllIds<ValueId>(model.value_count())) {
+    ValueId& at = values_[model[value].name];
+    at = at == kNo<ValueId> ? value : kSeveral<ValueId>;
   }
 }
 
-NodeId NamesOf::Node(std::string_view name) const {
-  const TextId id = name.empty() ? kNo<TextId> : texts_.Find(name);
-  if (id == kNo<TextId> || nodes_[Index(id)] == kSeveral<NodeId>) {
-    return kNo<NodeId>;
-  }
-  return nodes_[Index(id)];
-}
+NodeId NamesOf::Node(std::string_view name) const { return Look(nodes_, name); }
 
 ValueId NamesOf::Value(std::string_view name) const {
-  const TextId id = name.empty() ? kNo<TextId> : texts_.Find(name);
-  if (id == kNo<TextId> || values_[Index(id)] == kSeveral<ValueId>) {
+  const NameId id = name.empty() ? kNo<NameId> : model_.FindName(name);
+  if (id == kNo<NameId> || values_[id] == kSeveral<ValueId>) {
     return kNo<ValueId>;
   }
-  return values_[Index(id)];
+  return values_[id];
 }
 
 }  // namespace onnx_tag::transfer

@@ -27,15 +27,15 @@ void PairByNames(Matching& matching, GraphId to, GraphId from);
 // The old nodes and values with unique names, by name.
 class NamesOf {
  public:
-  NamesOf(const Outline& outline, const Texts& texts);
+  explicit NamesOf(const Model& model);
 
   NodeId Node(std::string_view name) const;
   ValueId Value(std::string_view name) const;
 
  private:
-  const Texts& texts_;
-  std::vector<NodeId> nodes_;    // by text
-  std::vector<ValueId> values_;  // by text
+  const Model& model_;
+  std::unordered_map<std::string_view, NodeId> nodes_;
+  IdVector<NameId, ValueId> values_;
 };
 
 }  // namespace onnx_tag::transfer

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "exporters/tools/original_name.h"
-#include "transfer/operators.h"
+#include "graph/neighbours.h"
 
 namespace onnx_tag::transfer {
 namespace {
@@ -19,13 +19,13 @@ Confidence AfterAGuess(Confidence known) {
 }  // namespace
 
 Placing::Placing(const Matching& matching, const Tagging& tags,
-                 const Model& model)
+                 const GraphFacts& graph)
     : matching_(matching),
-      to_(matching.to()),
-      from_(matching.from()),
-      texts_(matching.texts()),
+      versions_(matching.versions()),
+      to_(versions_.to),
+      from_(versions_.from),
       tags_(tags),
-      names_(from_, texts_),
+      names_(from_),
       places_(to_.node_count()),
       stands_in_(from_.node_count(), false) {
   PlaceCounterparts();
@@ -34,7 +34,6 @@ Placing::Placing(const Matching& matching, const Tagging& tags,
   PlaceByParameters();
   PlaceByResults();
   if (!strangers) {
-    const GraphFacts graph = GatherGraph(model);
     const Evidence evidence = GatherUnnamed(graph, tags.modules);
     Climb(evidence, kInserted, &TransferCounts::helpers, Confidence::kHigh);
     PlaceInserted();
@@ -75,7 +74,7 @@ bool Placing::GivesTheSame(NodeId to, NodeId from) const {
   const auto outputs = to_.Outputs(to);
   const auto old = from_.Outputs(from);
   return !outputs.empty() && !old.empty() && outputs[0] != kNo<ValueId> &&
-         old[0] != kNo<ValueId> && to_[outputs[0]].name == from_[old[0]].name;
+         old[0] != kNo<ValueId> && versions_.SameName(outputs[0], old[0]);
 }
 
 // The node like `to` whose result `old_reader` reads where `reader` reads
@@ -84,12 +83,14 @@ NodeId Placing::OldProducer(NodeId to, ValueId value, NodeId reader,
                             NodeId old_reader) const {
   const auto inputs = to_.Inputs(reader);
   const auto old = from_.Inputs(old_reader);
-  const bool any_order = IsCommutative(texts_[to_[reader].op]);
+  const bool any_order = versions_.to_ops.Is(reader, OpKind::kCommutative);
   NodeId found = kNo<NodeId>;
   for (std::size_t i = 0; i < std::min(inputs.size(), old.size()); ++i) {
     if (old[i] == kNo<ValueId> || (!any_order && inputs[i] != value)) continue;
     const NodeId producer = from_[old[i]].producer;
-    if (producer == kNo<NodeId> || from_[producer].op != to_[to].op) continue;
+    if (producer == kNo<NodeId> || !versions_.SameOperator(to, producer)) {
+      continue;
+    }
     if (found != kNo<NodeId> && found != producer) return kNo<NodeId>;
     found = producer;
   }
@@ -117,10 +118,10 @@ NodeId Placing::EarliestProducer(NodeId to, NodeId known,
 IdVector<NodeId, NodeId> Placing::FirstOfMerged() const {
   IdVector<NodeId, NodeId> likes(to_.node_count(), kNo<NodeId>);
   IdVector<NodeId, bool> changed(to_.node_count(), false);
-  const auto readers = [](const Outline& outline, NodeId node) {
+  const auto readers = [](const Model& model, NodeId node) {
     std::size_t count = 0;
-    for (const ValueId value : outline.Outputs(node)) {
-      if (value != kNo<ValueId>) count += outline.Consumers(value).size();
+    for (const ValueId value : model.Outputs(node)) {
+      if (value != kNo<ValueId>) count += model.Consumers(value).size();
     }
     return count;
   };
@@ -157,11 +158,10 @@ void Placing::PlaceCounterparts() {
   }
 }
 
-bool Placing::IsSetting(const Outline& outline, NodeId node,
-                        ValueId input) const {
-  const auto inputs = outline.Inputs(node);
-  return TakesSettings(texts_[outline[node].op]) && !inputs.empty() &&
-         inputs[0] != input;
+bool Placing::IsSetting(const Model& model, const Operators& ops, NodeId node,
+                        ValueId input) {
+  return Describe(ops[node]).first_setting == 1 &&
+         !model.Inputs(node).empty() && FirstInput(model, node) != input;
 }
 
 NodeId Placing::OldNodeNamed(std::string_view name) const {
@@ -176,7 +176,7 @@ NodeId Placing::OldNodeNamed(std::string_view name) const {
 }
 
 NodeId Placing::NamedAfter(NodeId to, bool& helper) const {
-  const std::string_view name = texts_[to_[to].name];
+  const std::string_view name = to_[to].name;
   if (name.empty()) return kNo<NodeId>;
   const NodeId same = OldNodeNamed(name);
   if (same != kNo<NodeId>) return same;
@@ -200,8 +200,8 @@ NodeId Placing::GaveTheSame(NodeId to) const {
 // Places a node with another operator like the old node with its name, or with
 // the name of its output.
 void Placing::PlaceNamed(NodeId to, NodeId from, bool by_name, bool helper) {
-  const bool only_form = IsPassThrough(texts_[to_[to].op]) &&
-                         IsPassThrough(texts_[from_[from].op]);
+  const bool only_form = versions_.to_ops.Is(to, kPassThrough) &&
+                         versions_.from_ops.Is(from, kPassThrough);
   if (helper) {
     PlaceLike(to, from, &TransferCounts::helpers, Confidence::kCertain);
   } else if (only_form && by_name) {
@@ -209,8 +209,8 @@ void Placing::PlaceNamed(NodeId to, NodeId from, bool by_name, bool helper) {
   } else {
     // The other nodes that it replaces may belong to another module, above
     // all if the old node still exists.
-    const bool unsure =
-        only_form || matching_.Taken(from) || texts_[to_[to].op] == "Identity";
+    const bool unsure = only_form || matching_.Taken(from) ||
+                        versions_.to_ops[to] == Op::kIdentity;
     PlaceLike(to, from, &TransferCounts::fused,
               unsure ? Confidence::kMedium : Confidence::kHigh);
   }
@@ -253,18 +253,18 @@ void Placing::PlaceByParameters() {
   std::vector<NodeId> read;  // the old readers of the node's parameters
   for (const NodeId to : to_.Nodes()) {
     // A node that only passes a weight on belongs to its consumer.
-    if (!IsOpen(to) || IsPassThrough(texts_[to_[to].op])) continue;
+    if (!IsOpen(to) || versions_.to_ops.Is(to, kPassThrough)) continue;
     NodeId like = kNo<NodeId>;
     bool one = true;
     read.clear();
     for (const ValueId input : to_.Inputs(to)) {
       if (input == kNo<ValueId> || to_[input].producer != kNo<NodeId> ||
-          IsSetting(to_, to, input)) {
+          IsSetting(to_, versions_.to_ops, to, input)) {
         continue;
       }
       ValueId old = matching_.Of(input);
       if (old == kNo<ValueId>) {
-        const std::string_view name = texts_[to_[input].name];
+        const std::string_view name = to_.ValueName(input);
         const hierarchy::Undone undone = hierarchy::UndoTensorName(name);
         if (undone.name == name || IsCounted(undone.name)) continue;
         old = names_.Value(undone.name);
@@ -278,7 +278,8 @@ void Placing::PlaceByParameters() {
         continue;
       }
       for (const NodeId reader : readers) {
-        if (!tags_.tags[reader].tagged() || IsSetting(from_, reader, old)) {
+        if (!tags_.tags[reader].tagged() ||
+            IsSetting(from_, versions_.from_ops, reader, old)) {
           continue;
         }
         one &= like == kNo<NodeId> ||
@@ -298,16 +299,16 @@ void Placing::PlaceByParameters() {
 void Placing::PlaceInserted() {
   for (std::size_t i = to_.node_count(); i-- > 0;) {
     const auto to = MakeId<NodeId>(i);
-    if (!IsOpen(to) || !IsPassThrough(texts_[to_[to].op])) continue;
-    ValueId read = to_.Inputs(to).empty() ? kNo<ValueId> : to_.Inputs(to)[0];
+    if (!IsOpen(to) || !versions_.to_ops.Is(to, kPassThrough)) continue;
+    ValueId read = FirstInput(to_, to);
     for (std::size_t steps = 0; steps < kMostInserted; ++steps) {
       if (read == kNo<ValueId> || matching_.Of(read) != kNo<ValueId>) break;
       const NodeId producer = to_[read].producer;
-      if (producer == kNo<NodeId> || !IsPassThrough(texts_[to_[producer].op])) {
+      if (producer == kNo<NodeId> ||
+          !versions_.to_ops.Is(producer, kPassThrough)) {
         break;
       }
-      read =
-          to_.Inputs(producer).empty() ? kNo<ValueId> : to_.Inputs(producer)[0];
+      read = FirstInput(to_, producer);
     }
     if (read == kNo<ValueId> || matching_.Of(read) == kNo<ValueId>) continue;
     const ValueId old = matching_.Of(read);

@@ -23,8 +23,9 @@ struct Place {
 
 class Placing {
  public:
-  // All must outlive it.
-  Placing(const Matching& matching, const Tagging& tags, const Model& model);
+  // All must outlive it. `graph` has the facts about the new version.
+  Placing(const Matching& matching, const Tagging& tags,
+          const GraphFacts& graph);
 
   const Place& operator[](NodeId to) const { return places_[to]; }
   // By node.
@@ -54,7 +55,8 @@ class Placing {
   bool GivesTheSame(NodeId to, NodeId from) const;
   // Whether `input` is a setting of `node`: a shape, axes, indices. Tools merge
   // such constants of all modules.
-  bool IsSetting(const Outline& outline, NodeId node, ValueId input) const;
+  static bool IsSetting(const Model& model, const Operators& ops, NodeId node,
+                        ValueId input);
   NodeId OldNodeNamed(std::string_view name) const;
   NodeId NamedAfter(NodeId to, bool& helper) const;
   NodeId GaveTheSame(NodeId to) const;
@@ -68,9 +70,9 @@ class Placing {
   bool IsStandIn(NodeId from) const;
 
   const Matching& matching_;
-  const Outline& to_;
-  const Outline& from_;
-  const Texts& texts_;
+  const Versions& versions_;
+  const Model& to_;
+  const Model& from_;
   const Tagging& tags_;
   const NamesOf names_;
   IdVector<NodeId, Place> places_;
@@ -85,7 +87,7 @@ void Placing::ForEachReader(NodeId to, Use use) const {
     if (value == kNo<ValueId>) continue;
     for (const NodeId reader : to_.Consumers(value)) use(reader);
     if (to_[value].is_output) {
-      const NodeId around = to_[to_[value].graph].parent;
+      const NodeId around = to_[to_[value].graph].parent_node;
       if (around != kNo<NodeId>) use(around);
     }
   }

@@ -21,28 +21,28 @@ class Regions {
   static constexpr std::uint32_t kNone = 0xffffffff;
 
   template <typename Belongs>
-  Regions(const Outline& outline, Belongs belongs)
-      : parent_(outline.node_count(), kNone) {
-    for (const NodeId node : outline.Nodes()) {
+  Regions(const Model& model, Belongs belongs)
+      : parent_(model.node_count(), kNone) {
+    for (const NodeId node : model.Nodes()) {
       if (belongs(node)) {
         parent_[Index(node)] = static_cast<std::uint32_t>(node);
       }
     }
-    for (const NodeId node : outline.Nodes()) {
+    for (const NodeId node : model.Nodes()) {
       if (parent_[Index(node)] == kNone) continue;
-      for (const ValueId input : outline.Inputs(node)) {
+      for (const ValueId input : model.Inputs(node)) {
         if (input == kNo<ValueId>) continue;
-        const NodeId producer = outline[input].producer;
+        const NodeId producer = model.Producer(input);
         // A shared constant does not connect two regions.
         if (producer == kNo<NodeId> || parent_[Index(producer)] == kNone ||
-            outline.Inputs(producer).empty()) {
+            model.Inputs(producer).empty()) {
           continue;
         }
         parent_[Find(static_cast<std::uint32_t>(node))] =
             Find(static_cast<std::uint32_t>(producer));
       }
     }
-    for (const NodeId node : outline.Nodes()) {
+    for (const NodeId node : model.Nodes()) {
       if (parent_[Index(node)] != kNone) {
         parent_[Index(node)] = Find(static_cast<std::uint32_t>(node));
       }
@@ -79,7 +79,7 @@ struct Agreement {
 };
 
 template <typename Use>
-void ForEachOldReader(const Outline& old, NodeId from, Use use) {
+void ForEachOldReader(const Model& old, NodeId from, Use use) {
   for (const ValueId value : old.Outputs(from)) {
     if (value == kNo<ValueId>) continue;
     const auto readers = old.Consumers(value);
@@ -96,12 +96,13 @@ void Placing::PlaceByRegion() {
   // The modules of the old nodes of a region, by operator and in total.
   std::unordered_map<std::uint64_t, Agreement> by_operator;
   std::unordered_map<std::uint32_t, Agreement> of_region;
-  const auto key = [](std::uint32_t region, TextId op) {
+  const auto key = [](std::uint32_t region, NameId op) {
     return (static_cast<std::uint64_t>(region) << 32) | Index(op);
   };
   for (const NodeId node : from_.Nodes()) {
     if (old.Of(node) == Regions::kNone || !tags_.tags[node].tagged()) continue;
-    by_operator[key(old.Of(node), from_[node].op)].Add(node, tags_);
+    by_operator[key(old.Of(node), versions_.InTo(from_[node].op_type))].Add(
+        node, tags_);
     of_region[old.Of(node)].Add(node, tags_);
   }
   // The old regions between the counterparts of the neighbours.
@@ -148,7 +149,7 @@ void Placing::PlaceByRegion() {
     Agreement same_operator;
     Agreement all;
     for (const std::uint32_t region : regions->second) {
-      const auto at = by_operator.find(key(region, to_[to].op));
+      const auto at = by_operator.find(key(region, to_[to].op_type));
       if (at != by_operator.end()) same_operator.Add(at->second, tags_);
       const auto whole = of_region.find(region);
       if (whole != of_region.end()) all.Add(whole->second, tags_);

@@ -69,14 +69,14 @@ void TakeLines(const SourceLines& own, const Model& model, SourceLines& lines) {
 
 }  // namespace
 
-Transferred TransferOrMap(const Version& from, const Tagging& tags,
+Transferred TransferOrMap(const Model& from, const Tagging& tags,
                           const Model& to, const MappingOptions& options) {
   Transferred result;
   result.tagging = TransferTags(from, tags, to, &result.counts);
   // Tools fuse nodes and insert nodes: a version has many nodes without a
   // counterpart, but then most nodes of the smaller one have theirs.
   const std::uint64_t smaller =
-      std::min<std::uint64_t>(from.nodes.size(), to.node_count());
+      std::min<std::uint64_t>(from.node_count(), to.node_count());
   result.same_model = 4 * result.counts.counterparts() >= smaller;
   std::optional<Tagging> again = MappedAgain(to, tags, options, true);
   if (again && !tags.found.empty() && !FoundAlike(result.tagging, *again)) {

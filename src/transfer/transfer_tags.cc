@@ -5,7 +5,6 @@
 
 #include "onnx_tag/transfer.h"
 #include "tagging/role_index.h"
-#include "transfer/operators.h"
 #include "transfer/placing.h"
 
 namespace onnx_tag {
@@ -17,18 +16,18 @@ using transfer::Place;
 // inside the subgraphs are compared.
 void FindPairs(transfer::Matching& matching) {
   transfer::PairByNames(matching);
-  const transfer::Outline& to = matching.to();
-  const transfer::Outline& from = matching.from();
+  const Model& to = matching.versions().to;
+  const Model& from = matching.versions().from;
   // Local functions by name. The main graph is not a function.
-  std::unordered_map<transfer::TextId, GraphId> functions;
+  std::unordered_map<std::string_view, GraphId> functions;
   for (const GraphId old : from.Graphs()) {
-    if (old != GraphId{0} && from[old].parent == kNo<NodeId>) {
-      functions.emplace(from[old].label, old);
+    if (old != GraphId{0} && from[old].parent_node == kNo<NodeId>) {
+      functions.emplace(transfer::LabelOf(from, old), old);
     }
   }
   for (const GraphId graph : to.Graphs()) {
-    if (graph == GraphId{0} || to[graph].parent != kNo<NodeId>) continue;
-    const auto at = functions.find(to[graph].label);
+    if (graph == GraphId{0} || to[graph].parent_node != kNo<NodeId>) continue;
+    const auto at = functions.find(transfer::LabelOf(to, graph));
     if (at == functions.end()) continue;
     matching.PairGraphs(graph, at->second, Confidence::kCertain);
   }
@@ -43,18 +42,11 @@ void FindPairs(transfer::Matching& matching) {
   } while (matching.PairCalls());
 }
 
-transfer::Outline OutlineOf(const Version& version, transfer::Texts& texts) {
-  return version.model != nullptr
-             ? transfer::Outline(*version.model, texts)
-             : transfer::Outline(version.nodes, version.inputs, version.outputs,
-                                 texts);
-}
-
 // The role of a quantizer's helper; else the role of the old node.
-Role RoleOf(const Place& place, const Tagging& tags, std::string_view op) {
+Role RoleOf(const Place& place, const Tagging& tags, bool quantizer) {
   Role role;
   if (place.like != kNo<NodeId>) role = tags.roles[tags.tags[place.like].role];
-  if (place.found == &TransferCounts::helpers && transfer::IsQuantizer(op)) {
+  if (place.found == &TransferCounts::helpers && quantizer) {
     role.type = RoleType::kQuantization;
     role.component.clear();
   }
@@ -109,25 +101,23 @@ void ListCallSites(const Model& model, Tagging& tagging) {
 
 }  // namespace
 
-IdVector<NodeId, NodeId> FindCounterparts(const Version& from,
-                                          const Version& to) {
-  transfer::Texts texts;
-  const transfer::Outline old = OutlineOf(from, texts);
-  const transfer::Outline outline = OutlineOf(to, texts);
-  transfer::Matching matching(old, outline, texts);
+IdVector<NodeId, NodeId> FindCounterparts(const Model& from, const Model& to) {
+  const transfer::Versions versions(from, to);
+  const GraphFacts graph = GatherGraph(to);
+  transfer::Matching matching(versions, graph);
   FindPairs(matching);
-  const transfer::NamesOf names(old, texts);
-  IdVector<NodeId, NodeId> counterparts(outline.node_count(), kNo<NodeId>);
-  IdVector<NodeId, bool> given(old.node_count(), false);
+  const transfer::NamesOf names(from);
+  IdVector<NodeId, NodeId> counterparts(to.node_count(), kNo<NodeId>);
+  IdVector<NodeId, bool> given(from.node_count(), false);
   const auto give = [&](NodeId node, NodeId counterpart) {
     if (counterpart == kNo<NodeId> || given[counterpart]) return;
     given[counterpart] = true;
     counterparts[node] = counterpart;
   };
-  for (const NodeId node : outline.Nodes()) give(node, matching.Of(node));
+  for (const NodeId node : to.Nodes()) give(node, matching.Of(node));
   // Nodes that kept their name but have another operator.
-  for (const NodeId node : outline.Nodes()) {
-    const std::string_view name = texts[outline[node].name];
+  for (const NodeId node : to.Nodes()) {
+    const std::string_view name = to[node].name;
     if (counterparts[node] == kNo<NodeId> && !transfer::IsCounted(name)) {
       give(node, names.Node(name));
     }
@@ -135,14 +125,13 @@ IdVector<NodeId, NodeId> FindCounterparts(const Version& from,
   return counterparts;
 }
 
-Tagging TransferTags(const Version& version, const Tagging& tags,
-                     const Model& model, TransferCounts* counts) {
-  transfer::Texts texts;
-  const transfer::Outline from = OutlineOf(version, texts);
-  const transfer::Outline to(model, texts);
-  transfer::Matching matching(from, to, texts);
+Tagging TransferTags(const Model& from, const Tagging& tags, const Model& to,
+                     TransferCounts* counts) {
+  const transfer::Versions versions(from, to);
+  const GraphFacts graph = GatherGraph(to);
+  transfer::Matching matching(versions, graph);
   FindPairs(matching);
-  const transfer::Placing placing(matching, tags, model);
+  const transfer::Placing placing(matching, tags, graph);
 
   Tagging result;
   result.modules = tags.modules;
@@ -156,8 +145,8 @@ Tagging TransferTags(const Version& version, const Tagging& tags,
   result.dialect = tags.dialect;
   result.origins = placing.origins();
   RoleIndex roles(result);
-  result.tags.resize(model.node_count());
-  for (const NodeId node : model.Nodes()) {
+  result.tags.resize(to.node_count());
+  for (const NodeId node : to.Nodes()) {
     const Place& place = placing[node];
     if (counts != nullptr) CountPlace(place, *counts);
     if (place.like != kNo<NodeId>) {
@@ -166,13 +155,15 @@ Tagging TransferTags(const Version& version, const Tagging& tags,
     if (place.module == kNo<ModuleId>) continue;
     result.tags[node] = {
         .module = place.module,
-        .role = roles.Add(RoleOf(place, tags, model.OpType(node))),
+        .role = roles.Add(RoleOf(
+            place, tags,
+            graph.ops.Is(node, {OpKind::kQuantizer, OpKind::kDequantizer}))),
         .confidence = place.confidence,
         .source =
             IsFound(place, tags) ? Source::kStructure : Source::kTransfer};
   }
   result.found = tags.found;
-  ListCallSites(model, result);
+  ListCallSites(to, result);
   return result;
 }
 

@@ -66,8 +66,8 @@ class CutTest : public testing::Test {
     options.remap = true;
     const TaggedModel model = TaggedModel::Load(path, options, terminal);
     std::vector<NodeId> selected;
-    for (const NodeId node : model.nodes().All()) {
-      const std::string name(model.nodes().Name(node));
+    for (const NodeId node : model.model().Nodes()) {
+      const std::string name(model.model()[node].name);
       if (std::find(names.begin(), names.end(), name) != names.end()) {
         selected.push_back(node);
       }
@@ -76,10 +76,10 @@ class CutTest : public testing::Test {
     between_.clear();
     constants_.clear();
     for (const NodeId node : cut.between) {
-      between_.emplace_back(model.nodes().Name(node));
+      between_.emplace_back(model.model()[node].name);
     }
     for (const NodeId node : cut.constants) {
-      constants_.emplace_back(model.nodes().Name(node));
+      constants_.emplace_back(model.model()[node].name);
     }
     return cut;
   }

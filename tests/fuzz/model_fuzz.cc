@@ -24,10 +24,10 @@ void CheckSidecar(const Model& model, const Tagging& tagging) {
   WriteSidecar(model, tagging, SidecarModel(),
                [&](Bytes piece) { json += piece; });
   const Sidecar sidecar = ReadSidecar(json);
-  Require(sidecar.nodes.size() == model.node_count());
+  Require(sidecar.graph.node_count() == model.node_count());
   for (const NodeId node : model.Nodes()) {
-    const SidecarNode& row = sidecar.nodes[Index(node)];
-    Require(row.name == model[node].name && row.op == model.OpType(node));
+    Require(sidecar.graph[node].name == model[node].name &&
+            sidecar.graph.OpType(node) == model.OpType(node));
   }
 }
 

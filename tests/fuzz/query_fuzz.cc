@@ -7,7 +7,6 @@
 #include "onnx_tag/tagging.h"
 #include "query/matcher.h"
 #include "query/parser.h"
-#include "tagging/node_list.h"
 #include "tagging/sidecar.h"
 
 namespace {
@@ -35,12 +34,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   using namespace onnx_tag;
   static const Sidecar sidecar = ReadSidecar(kSidecar);
-  static const NodeList nodes(sidecar.nodes);
   try {
     const query::Expression expression =
         query::Parse(std::string(reinterpret_cast<const char*>(data), size));
-    const query::Matcher matcher(expression, sidecar.tagging, nodes);
-    if (matcher.All().size() > nodes.size()) __builtin_trap();
+    const query::Matcher matcher(expression, sidecar.tagging, sidecar.graph);
+    if (matcher.All().size() > sidecar.graph.node_count()) __builtin_trap();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUsage) __builtin_trap();
   }

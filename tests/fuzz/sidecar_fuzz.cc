@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const std::string text(reinterpret_cast<const char*>(data), size);
   try {
     const Sidecar sidecar = ReadSidecar(text);
-    if (sidecar.nodes.size() != sidecar.tagging.tags.size()) __builtin_trap();
+    const Model& graph = sidecar.graph;
+    if (graph.node_count() != sidecar.tagging.tags.size()) __builtin_trap();
     // What reads a sidecar whole reads its head.
     GlanceAtSidecar(text);
   } catch (const Error&) {

@@ -9,6 +9,7 @@
 #include "query/suggest.h"
 #include "support/generated_model.h"
 #include "support/onnx_models.h"
+#include "tagging/sidecar.h"
 
 namespace onnx_tag::query {
 namespace {
@@ -30,8 +31,7 @@ class MatcherTest : public testing::Test {
             node { op_type: "Identity" name: "out" }
             node { op_type: "Relu" name: "a *" }
           })pb")),
-        model_(ReadModel(bytes_)),
-        nodes_(model_) {
+        model_(ReadModel(bytes_)) {
     tagging_.root.name = "TinyModel";
     tagging_.modules.SetClass(tagging_.modules.Add("enc.layer.0"), "TinyLayer");
     tagging_.tags.resize(6);
@@ -63,7 +63,7 @@ class MatcherTest : public testing::Test {
   std::vector<std::size_t> Ask(const std::string& text) {
     const Expression expression = Parse(text);
     std::vector<std::size_t> found;
-    for (const NodeId node : Matcher(expression, tagging_, nodes_).All()) {
+    for (const NodeId node : Matcher(expression, tagging_, model_).All()) {
       found.push_back(Index(node));
     }
     return found;
@@ -71,10 +71,10 @@ class MatcherTest : public testing::Test {
 
   std::string Why(const std::string& text) {
     const Expression expression = Parse(text);
-    const Matcher matcher(expression, tagging_, nodes_);
+    const Matcher matcher(expression, tagging_, model_);
     std::string lines;
     for (const std::string& line :
-         WhyNothingFits(expression, tagging_, nodes_, matcher)) {
+         WhyNothingFits(expression, tagging_, model_, matcher)) {
       lines += line + "\n";
     }
     return lines;
@@ -82,7 +82,6 @@ class MatcherTest : public testing::Test {
 
   const std::string bytes_;
   const Model model_;
-  const NodeList nodes_;
   Tagging tagging_;
 };
 
@@ -189,15 +188,13 @@ TEST(MatcherPropertyTest, AModelAndItsSidecarAnswerAlike) {
     std::string json;
     WriteSidecar(model, tagging, AboutModel("m", model, tagging),
                  [&](Bytes part) { json.append(part); });
-    Sidecar sidecar = ReadSidecar(json);
-    const NodeList here(model);
-    const NodeList there(std::move(sidecar.nodes));
+    const Sidecar sidecar = ReadSidecar(json);
     for (const char* field : fields) {
       for (const char* value : values) {
         const std::string text = std::string(field) + "=" + value;
         const Expression expression = Parse(text);
-        EXPECT_EQ(Matcher(expression, tagging, here).All(),
-                  Matcher(expression, sidecar.tagging, there).All())
+        EXPECT_EQ(Matcher(expression, tagging, model).All(),
+                  Matcher(expression, sidecar.tagging, sidecar.graph).All())
             << text;
       }
     }

@@ -7,6 +7,7 @@
 #include "onnx_tag/mapping.h"
 #include "structure/small_nets.h"
 #include "support/model_builder.h"
+#include "tagging/sidecar.h"
 #include "transfer/names.h"
 
 namespace onnx_tag::test {
@@ -32,8 +33,7 @@ class Tagged {
   Names Onto(const schema::ModelProto& to) {
     const std::string bytes = to.SerializeAsString();
     const Model model = ReadModel(bytes);
-    const NodeList nodes(model_);
-    carried_ = TransferTags({nodes, &model_}, tagging_, model, &counts_);
+    carried_ = TransferTags(model_, tagging_, model, &counts_);
     Names modules;
     for (const Tag& tag : carried_.tags) {
       modules.push_back(tag.tagged() ? carried_.modules.Path(tag.module) : "-");
@@ -261,8 +261,7 @@ TEST(Transfer, IsNoSurerThanTheOldTag) {
     tags.tags.Add(
         {.module = tags.modules.Add("q"), .confidence = Confidence::kMedium});
   }
-  const NodeList nodes(old);
-  const Tagging carried = TransferTags({nodes, &old}, tags, old);
+  const Tagging carried = TransferTags(old, tags, old);
   EXPECT_EQ(carried.tags[NodeId{1}].confidence, Confidence::kMedium);
 }
 
@@ -366,13 +365,10 @@ TEST(Transfer, ReadsASidecarAsItsModel) {
   std::string json;
   WriteSidecar(model, tags, AboutModel("a.onnx", model, tags),
                [&](Bytes piece) { json += piece; });
-  Sidecar sidecar = ReadSidecar(json);
-  const NodeList nodes(std::move(sidecar.nodes));
-  const Tagging carried =
-      TransferTags({nodes, nullptr}, sidecar.tagging, model);
+  const Sidecar sidecar = ReadSidecar(json);
+  const Tagging carried = TransferTags(sidecar.graph, sidecar.tagging, model);
   EXPECT_EQ(carried.modules.Path(carried.tags[NodeId{2}].module), "r");
-  const auto counterparts =
-      FindCounterparts({nodes, nullptr}, {NodeList(model), &model});
+  const auto counterparts = FindCounterparts(sidecar.graph, model);
   EXPECT_EQ(counterparts[NodeId{1}], NodeId{1});
 }
 
@@ -442,8 +438,7 @@ TEST(TransferOrMap, FoundBlocksFillWhatHasNoCounterpart) {
   const Model from = ReadModel(from_bytes);
   const Model to = ReadModel(to_bytes);
   const Tagging tags = MapNodes(from, NoBook());
-  const NodeList nodes(from);
-  const Transferred result = TransferOrMap({nodes, &from}, tags, to, NoBook());
+  const Transferred result = TransferOrMap(from, tags, to, NoBook());
   EXPECT_GT(result.mapped, 0u) << "all nodes have counterparts";
   EXPECT_EQ(CountTags(result.tagging).found(), to.node_count());
   const FoundBlock* const layer =

@@ -25,9 +25,12 @@ struct Checked {
   std::string sidecar;  // the file; empty: none
   bool in_file = false;
   std::string_view tags_from;
-  NodeList nodes;
-  Tagging tagging;  // what gates are about
+  const Model* file = nullptr;  // null: a sidecar alone, and
+  Model graph;                  // ... what it says
+  Tagging tagging;              // what gates are about
   std::vector<TagFinding> findings;
+
+  const Model& model() const { return file != nullptr ? *file : graph; }
 };
 
 struct ReadSidecarFile {
@@ -61,7 +64,7 @@ Checked CheckSidecarAlone(const CheckOptions& options) {
   checked.tags_from = TaggedModel::kSidecar;
   ReadSidecarFile read = Read(options.model);
   CheckSidecar(read.sidecar, Pointer(read.glance), checked.findings);
-  checked.nodes = NodeList(std::move(read.sidecar.nodes));
+  checked.graph = std::move(read.sidecar.graph);
   checked.tagging = std::move(read.sidecar.tagging);
   return checked;
 }
@@ -69,7 +72,7 @@ Checked CheckSidecarAlone(const CheckOptions& options) {
 Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
   const Model& model = file.model();
   Checked checked;
-  checked.nodes = NodeList(model);
+  checked.file = &model;
   checked.in_file = HasTags(model);
   checked.sidecar = SidecarToCheck(options);
   if (options.verify) {
@@ -91,7 +94,8 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
     CheckSidecarOf(read.sidecar, model,
                    checked.in_file ? &checked.tagging : nullptr,
                    checked.findings);
-    if (!checked.in_file && read.sidecar.nodes.size() == model.node_count()) {
+    if (!checked.in_file &&
+        read.sidecar.graph.node_count() == model.node_count()) {
       checked.tagging = std::move(read.sidecar.tagging);
       checked.tags_from = TaggedModel::kSidecar;
     }
@@ -121,9 +125,10 @@ void CheckGates(const CheckOptions& options, Checked& checked) {
 Finding Shown(const Checked& checked, const TagFinding& finding) {
   std::string where;
   if (finding.node != kNo<NodeId>) {
-    where = Message("{}", Short{checked.nodes.Address(finding.node), 100});
+    const Model& model = checked.model();
+    where = Message("{}", Short{model.Address(finding.node), 100});
     for (const std::string_view word :
-         {checked.nodes.Op(finding.node), checked.nodes.Name(finding.node)}) {
+         {model.OpType(finding.node), model[finding.node].name}) {
       if (!word.empty()) where += Message(" {}", Short{word, 100});
     }
   }
@@ -161,7 +166,7 @@ Datum Data(const CheckOptions& options, const Checked& checked) {
         Datum::Object({{"rule", finding.rule},
                        {"node", finding.node == kNo<NodeId>
                                     ? Datum()
-                                    : NodeValue(checked.nodes, finding.node)},
+                                    : NodeValue(checked.model(), finding.node)},
                        {"message", finding.message}}));
   }
   data.Set("findings", std::move(findings));

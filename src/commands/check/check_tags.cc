@@ -375,15 +375,15 @@ void CheckSidecarOf(const Sidecar& sidecar, const Model& model,
          Message("the sidecar belongs to another graph: fingerprint {} and {}, "
                  "not {} and {}",
                  Quoted(sidecar.model.fingerprint),
-                 Count(sidecar.nodes.size(), "node"),
+                 Count(sidecar.graph.node_count(), "node"),
                  Quoted(Fingerprint(model)),
                  Count(model.node_count(), "node"))});
     return;
   }
-  if (sidecar.nodes.size() != model.node_count()) {
+  if (sidecar.graph.node_count() != model.node_count()) {
     findings.push_back({"wrong-count", kNo<NodeId>,
                         Message("the sidecar has {}, but the model has {}",
-                                Count(sidecar.nodes.size(), "node"),
+                                Count(sidecar.graph.node_count(), "node"),
                                 Count(model.node_count(), "node"))});
     return;
   }

@@ -29,26 +29,27 @@ class Comparison {
   TagDifference Compare() {
     IdVector<NodeId, NodeId> counterparts = Counterparts();
     PairFound(counterparts);
-    IdVector<NodeId, bool> paired(a_.nodes().size(), false);
-    for (const NodeId node : b_.nodes().All()) {
+    IdVector<NodeId, bool> paired(a_.model().node_count(), false);
+    for (const NodeId node : b_.model().Nodes()) {
       const NodeId counterpart = counterparts[node];
       ++RowB(node).nodes_b;
       if (counterpart == kNo<NodeId>) {
-        ++RowB(node).added[std::string(b_.nodes().Op(node))];
+        ++RowB(node).added[std::string(b_.model().OpType(node))];
       } else {
         paired[counterpart] = true;
         ComparePair(counterpart, node);
       }
     }
-    for (const NodeId node : a_.nodes().All()) {
+    for (const NodeId node : a_.model().Nodes()) {
       ++RowA(node).nodes_a;
-      if (!paired[node]) ++RowA(node).removed[std::string(a_.nodes().Op(node))];
+      if (!paired[node])
+        ++RowA(node).removed[std::string(a_.model().OpType(node))];
     }
     for (ModuleDifference& row : rows_) Finish(row);
     // Sidecars have no opsets, attributes and types.
-    if (a_.model() != nullptr && b_.model() != nullptr) {
-      result_.opsets = CompareOpsets(*a_.model(), *b_.model());
-      result_.interface = CompareInterfaces(*a_.model(), *b_.model());
+    if (a_.file() != nullptr && b_.file() != nullptr) {
+      result_.opsets = CompareOpsets(a_.model(), b_.model());
+      result_.interface = CompareInterfaces(a_.model(), b_.model());
     }
     if (weights_) {
       result_.equal_weights = weights_->equal();
@@ -80,24 +81,20 @@ class Comparison {
   IdVector<NodeId, NodeId> Counterparts() const {
     // The same graph has the same nodes, whatever they are called.
     if (a_.about().fingerprint == b_.about().fingerprint &&
-        a_.nodes().size() == b_.nodes().size()) {
+        a_.model().node_count() == b_.model().node_count()) {
       IdVector<NodeId, NodeId> same;
-      for (const NodeId node : b_.nodes().All()) same.Add(node);
+      for (const NodeId node : b_.model().Nodes()) same.Add(node);
       return same;
     }
-    const auto version = [](const TaggedModel& model) {
-      return Version{model.nodes(), model.model(), model.about().inputs,
-                     model.about().outputs};
-    };
-    return FindCounterparts(version(a_), version(b_));
+    return FindCounterparts(a_.model(), b_.model());
   }
 
   // Equal blocks without names may be paired with any of their kind. A block
   // that was found in both is paired by its position, so with the module of the
   // same path; the operators in it are paired in their order.
   void PairFound(IdVector<NodeId, NodeId>& counterparts) {
-    IdVector<NodeId, bool> paired(a_.nodes().size(), false);
-    for (const NodeId node : b_.nodes().All()) {
+    IdVector<NodeId, bool> paired(a_.model().node_count(), false);
+    for (const NodeId node : b_.model().Nodes()) {
       NodeId& counterpart = counterparts[node];
       if (counterpart == kNo<NodeId>) continue;
       if (IsFound(a_, counterpart) && IsFound(b_, node) &&
@@ -112,14 +109,14 @@ class Comparison {
     std::map<std::pair<const ModuleDifference*, std::string_view>,
              std::vector<NodeId>>
         open;
-    for (std::size_t i = a_.nodes().size(); i-- > 0;) {
+    for (std::size_t i = a_.model().node_count(); i-- > 0;) {
       const auto node = MakeId<NodeId>(i);
       if (paired[node] || !IsFound(a_, node) || !RowA(node).in_b) continue;
-      open[{&RowA(node), a_.nodes().Op(node)}].push_back(node);
+      open[{&RowA(node), a_.model().OpType(node)}].push_back(node);
     }
-    for (const NodeId node : b_.nodes().All()) {
+    for (const NodeId node : b_.model().Nodes()) {
       if (counterparts[node] != kNo<NodeId> || !IsFound(b_, node)) continue;
-      const auto at = open.find({&RowB(node), b_.nodes().Op(node)});
+      const auto at = open.find({&RowB(node), b_.model().OpType(node)});
       if (at == open.end() || at->second.empty()) continue;
       counterparts[node] = at->second.back();
       at->second.pop_back();
@@ -139,15 +136,15 @@ class Comparison {
       result_.moved.push_back({a, b});
       return;
     }
-    const std::string_view op_a = a_.nodes().Op(a);
-    const std::string_view op_b = b_.nodes().Op(b);
+    const std::string_view op_a = a_.model().OpType(a);
+    const std::string_view op_b = b_.model().OpType(b);
     if (op_a != op_b) {
       ++to.changed[{std::string(op_a), std::string(op_b)}];
       return;
     }
-    if (a_.model() != nullptr && b_.model() != nullptr) {
+    if (a_.file() != nullptr && b_.file() != nullptr) {
       for (const std::string& difference :
-           CompareNodes(*a_.model(), a, *b_.model(), b)) {
+           CompareNodes(a_.model(), a, b_.model(), b)) {
         ++to.altered[Message("{} {}", op_b, difference)];
       }
       if (weights_ && weights_->Differ(a, b)) {

@@ -234,15 +234,15 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
   for (const MovedNode& node : difference.moved) {
     const std::string from = module(a, node.a);
     const std::string to = module(b, node.b);
-    const std::string key = Message("{}: {} -> {}", b.nodes().Op(node.b),
+    const std::string key = Message("{}: {} -> {}", b.model().OpType(node.b),
                                     WithoutIndices(from), WithoutIndices(to));
     const auto [at, added] = index.try_emplace(key, moves.size());
     if (added) {
       moves.push_back({key,
                        {0,
-                        Message("{} {}", b.nodes().Address(node.b),
-                                Short{b.nodes().Name(node.b), 100}),
-                        Message("{}", b.nodes().Op(node.b)),
+                        Message("{} {}", b.model().Address(node.b),
+                                Short{b.model()[node.b].name, 100}),
+                        Message("{}", b.model().OpType(node.b)),
                         {},
                         {}}});
     }
@@ -440,7 +440,7 @@ Datum ModuleValue(const ModuleDifference& row) {
 
 Datum MovedValue(const TaggedModel& model, NodeId node) {
   const Tag& tag = model.tagging().tags[node];
-  Datum value = NodeValue(model.nodes(), node);
+  Datum value = NodeValue(model.model(), node);
   value.Set("module", tag.tagged()
                           ? Datum(model.tagging().modules.Path(tag.module))
                           : Datum());

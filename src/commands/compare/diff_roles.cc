@@ -30,7 +30,7 @@ using RoleShares = std::map<std::string, RoleShare>;
 RoleShares SharesOf(const TaggedModel& model) {
   const Tagging& tagging = model.tagging();
   RoleShares shares;
-  for (const NodeId node : model.nodes().All()) {
+  for (const NodeId node : model.model().Nodes()) {
     const Tag& tag = tagging.tags[node];
     std::string name = "[untagged]";
     if (tag.tagged()) {
@@ -40,7 +40,7 @@ RoleShares SharesOf(const TaggedModel& model) {
     }
     RoleShare& share = shares[name];
     ++share.nodes;
-    ++share.operators[std::string(model.nodes().Op(node))];
+    ++share.operators[std::string(model.model().OpType(node))];
     if (!tag.tagged()) continue;
     share.modules.insert(tag.module);
     const std::int32_t layer = tagging.roles[tag.role].layer;

@@ -15,10 +15,10 @@ namespace {
 
 // A line for each node.
 void WriteTsv(const TaggedModel& model, const Sink& write) {
-  const NodeTable nodes(model.nodes(), model.tagging());
+  const NodeTable nodes(model.model(), model.tagging());
   Result result;
   result.rows.push_back({NodeTable::Columns(), {}, [&](const Table::Use& use) {
-                           for (const NodeId node : model.nodes().All())
+                           for (const NodeId node : model.model().Nodes())
                              use(nodes.Row(node));
                          }});
   Render(result, Format::kTsv, false, write);
@@ -34,9 +34,9 @@ class Attachment {
   void AddNodes() {
     const ModuleFormat format(tagging_);
     const ModuleTree& tree = tagging_.modules;
-    for (const NodeId node : model_.nodes().All()) {
+    for (const NodeId node : model_.model().Nodes()) {
       const Tag& tag = tagging_.tags[node];
-      if (!tag.tagged() || !Aim("node", model_.nodes().Name(node))) continue;
+      if (!tag.tagged() || !Aim("node", model_.model()[node].name)) continue;
       const Role& role = tagging_.roles[tag.role];
       Add(keys::kModule, tree.Shown(tag.module));
       Add(keys::kClass, tree.Class(tag.module));
@@ -56,11 +56,11 @@ class Attachment {
 
   // The parameter that each initializer holds. A sidecar does not know them.
   void AddTensors() {
-    const Model* const file = model_.model();
-    if (file == nullptr) return;
-    for (const weights::Weight& weight : weights::MapWeights(*file, tagging_)) {
-      const ValueId value = file->initializers()[weight.initializer].value;
-      if (weight.parameters.empty() || !Aim("tensor", file->ValueName(value))) {
+    if (model_.file() == nullptr) return;
+    const Model& file = model_.model();
+    for (const weights::Weight& weight : weights::MapWeights(file, tagging_)) {
+      const ValueId value = file.initializers()[weight.initializer].value;
+      if (weight.parameters.empty() || !Aim("tensor", file.ValueName(value))) {
         continue;
       }
       Add("pkg.onnx_tag.parameter", Join(weight.parameters));
@@ -105,10 +105,10 @@ void WriteNetron(const TaggedModel& model, const Sink& write) {
 }
 
 void WriteSidecarOf(const TaggedModel& model, const Sink& write) {
-  if (model.model() == nullptr) {
+  if (model.file() == nullptr) {
     Fail(ErrorKind::kUsage, "--to sidecar needs the model, not a sidecar");
   }
-  WriteSidecar(*model.model(), model.tagging(), model.about(), write);
+  WriteSidecar(model.model(), model.tagging(), model.about(), write);
 }
 
 using Writer = void (*)(const TaggedModel&, const Sink&);

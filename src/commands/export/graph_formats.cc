@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "commands/read/modules.h"
+#include "graph/neighbours.h"
 #include "render/markup.h"
 #include "tagging/module_format.h"
 #include "tagging/module_table.h"
@@ -18,53 +19,14 @@
 namespace onnx_tag {
 namespace {
 
-// Values by the graph that makes them and their name.
-class Producers {
- public:
-  explicit Producers(const NodeList& nodes) {
-    for (const NodeId node : nodes.All()) {
-      for (const std::string_view output : nodes.Outputs(node)) {
-        if (output.empty()) continue;
-        makers_[std::string(nodes.Graph(node))].emplace(output, node);
-      }
-    }
-  }
-
-  // A subgraph sees the values of the graphs around it.
-  NodeId Find(std::string_view graph, std::string_view value) const {
-    for (;;) {
-      const auto scope = makers_.find(std::string(graph));
-      if (scope != makers_.end()) {
-        const auto at = scope->second.find(value);
-        if (at != scope->second.end()) return at->second;
-      }
-      if (graph.empty()) return kNo<NodeId>;
-      const std::size_t slash = graph.rfind('/');
-      if (slash != std::string_view::npos) {
-        graph = graph.substr(0, slash);
-      } else if (graph.front() >= '0' && graph.front() <= '9') {
-        graph = "";  // inside a node of the main graph
-      } else {
-        return kNo<NodeId>;  // a function sees its own values only
-      }
-    }
-  }
-
- private:
-  using Scope = std::unordered_map<std::string_view, NodeId>;
-  std::unordered_map<std::string, Scope> makers_;
-};
-
 // Who reads what: from the node that makes a value to the one that reads it,
 // subgraphs included, in the order of readers. Each pair once.
-std::vector<std::pair<NodeId, NodeId>> DataEdges(const NodeList& nodes) {
-  const Producers producers(nodes);
+std::vector<std::pair<NodeId, NodeId>> DataEdges(const Model& model) {
   std::vector<std::pair<NodeId, NodeId>> edges;
-  for (const NodeId node : nodes.All()) {
+  for (const NodeId node : model.Nodes()) {
     const auto first = edges.size();
-    for (const std::string_view input : nodes.Inputs(node)) {
-      if (input.empty()) continue;
-      const NodeId maker = producers.Find(nodes.Graph(node), input);
+    for (const ValueId input : model.Inputs(node)) {
+      const NodeId maker = ProducerOf(model, input);
       if (maker != kNo<NodeId>) edges.emplace_back(maker, node);
     }
     const auto begin = edges.begin() + static_cast<std::ptrdiff_t>(first);
@@ -96,7 +58,7 @@ class DotWriter {
         of_module_(model.tagging().modules.size()) {}
 
   void Run() {
-    for (const NodeId node : model_.nodes().All()) {
+    for (const NodeId node : model_.model().Nodes()) {
       const Tag& tag = tagging_.tags[node];
       if (tag.tagged()) of_module_[Index(tag.module)].push_back(node);
     }
@@ -104,10 +66,10 @@ class DotWriter {
         "digraph {} {{\n  rankdir=TB;\n  node [shape=box, style=rounded];\n",
         DotText(model_.about().file)));
     Clusters();
-    for (const NodeId node : model_.nodes().All()) {
+    for (const NodeId node : model_.model().Nodes()) {
       if (!tagging_.tags[node].tagged()) Node(node, "color=gray, ");
     }
-    for (const auto& [from, to] : DataEdges(model_.nodes())) {
+    for (const auto& [from, to] : DataEdges(model_.model())) {
       write_(fmt::format("  n{} -> n{};\n", Index(from), Index(to)));
     }
     write_("}\n");
@@ -116,8 +78,8 @@ class DotWriter {
  private:
   void Node(NodeId node, std::string_view style) {
     write_(fmt::format("  n{} [{}label={}, tooltip={}];\n", Index(node), style,
-                       DotText(model_.nodes().Op(node)),
-                       DotText(model_.nodes().Name(node))));
+                       DotText(model_.model().OpType(node)),
+                       DotText(model_.model()[node].name)));
   }
 
   void Open(ModuleId id) {
@@ -207,7 +169,7 @@ class GraphmlWriter {
         "<key id=\"edge\" for=\"edge\" attr.name=\"kind\" "
         "attr.type=\"string\"/>\n<graph id=\"G\" edgedefault=\"directed\">\n");
     Modules();
-    for (const NodeId node : model_.nodes().All()) Node(node);
+    for (const NodeId node : model_.model().Nodes()) Node(node);
     Edges();
     write_("</graph>\n</graphml>\n");
   }
@@ -241,15 +203,15 @@ class GraphmlWriter {
   }
 
   void Node(NodeId node) {
-    const NodeList& nodes = model_.nodes();
+    const Model& nodes = model_.model();
     const Tag& tag = tagging_.tags[node];
     std::string out = fmt::format("<node id=\"n{}\">", Index(node));
     AddData(out, "kind", "node");
-    AddData(out, "label", nodes.Name(node));
-    AddData(out, "op", nodes.Op(node));
+    AddData(out, "label", nodes[node].name);
+    AddData(out, "op", nodes.OpType(node));
     AddData(out, "domain", nodes.Domain(node));
-    AddData(out, "graph", nodes.Graph(node));
-    AddData(out, "index", std::to_string(nodes.IndexOf(node)));
+    AddData(out, "graph", nodes.GraphPath(node));
+    AddData(out, "index", std::to_string(nodes[node].index));
     if (tag.tagged()) {
       const Role& role = tagging_.roles[tag.role];
       AddData(out, "module", tagging_.modules.Path(tag.module));
@@ -287,13 +249,13 @@ class GraphmlWriter {
       Edge("contains", fmt::format("m{}", places_[tree.Parent(id)]),
            fmt::format("m{}", places_[id]));
     }
-    for (const NodeId node : model_.nodes().All()) {
+    for (const NodeId node : model_.model().Nodes()) {
       const Tag& tag = tagging_.tags[node];
       if (!tag.tagged()) continue;
       Edge("contains", fmt::format("m{}", places_[tag.module]),
            fmt::format("n{}", Index(node)));
     }
-    for (const auto& [from, to] : DataEdges(model_.nodes())) {
+    for (const auto& [from, to] : DataEdges(model_.model())) {
       Edge("data", fmt::format("n{}", Index(from)),
            fmt::format("n{}", Index(to)));
     }

@@ -32,20 +32,18 @@ class NoteBook {
   // `terminal`: a person reads them, so colours and links are welcome.
   NoteBook(const TaggedModel& model, bool terminal)
       : model_(model), places_(model), terminal_(terminal) {
-    const NodeList& nodes = model.nodes();
-    for (const NodeId node : nodes.All()) {
-      filter_.AddOperator(nodes.Op(node));
-      filter_.Add(nodes.Name(node));
+    const Model& nodes = model.model();
+    for (const NodeId node : nodes.Nodes()) {
+      filter_.AddOperator(nodes.OpType(node));
+      filter_.Add(nodes[node].name);
       // A nameless node is "MatMul_12" for ONNX Runtime.
-      if (nodes.Name(node).empty()) filter_.AddStart(nodes.Op(node));
-      for (const std::string_view output : nodes.Outputs(node)) {
+      if (nodes[node].name.empty()) filter_.AddStart(nodes.OpType(node));
+      for (const std::string_view output : nodes.OutputNames(node)) {
         filter_.Add(output);
       }
     }
-    if (const Model* file = model.model()) {
-      for (const Initializer& initializer : file->initializers()) {
-        filter_.Add(file->ValueName(initializer.value));
-      }
+    for (const Initializer& initializer : nodes.initializers()) {
+      filter_.Add(nodes.ValueName(initializer.value));
     }
   }
 
@@ -125,12 +123,9 @@ class NoteBook {
   // Empty if the file is not here: a link must lead somewhere.
   std::string TargetOf(NodeId node, const SourceLine& line) const {
     if (!terminal_) return {};
-    const Model* const file = model_.model();
     std::string name(line.file);  // below the folder of the user
-    if (file != nullptr) {
-      const std::string_view whole = WholeFileName(*file, node, line);
-      if (!whole.empty()) name = whole;
-    }
+    const std::string_view whole = WholeFileName(model_.model(), node, line);
+    if (!whole.empty()) name = whole;
     // Asking for a file on another machine would tell that machine.
     if (name.starts_with("//") || name.starts_with("\\\\")) return {};
     if (name.find('\0') != name.npos || !IsRegularFile(name)) return {};
@@ -164,7 +159,7 @@ Datum Record(const TextAnnotator::Found& found, const TaggedModel& model,
   constexpr std::size_t kMostListed = 20;
   Datum::List list;
   for (std::size_t i = 0; i < std::min(nodes.size(), kMostListed); ++i) {
-    list.push_back(NodeValue(model.nodes(), nodes[i]));
+    list.push_back(NodeValue(model.model(), nodes[i]));
   }
   const std::optional<SourceLine> line = tagging.lines.Of(nodes.front());
   return Datum::Object(

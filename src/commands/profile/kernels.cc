@@ -61,30 +61,34 @@ void AddBounded(NodeId node, std::vector<NodeId>& nodes) {
 }  // namespace
 
 KernelPlaces::KernelPlaces(const TaggedModel& model) : model_(model) {
-  const NodeList& nodes = model.nodes();
-  for (const NodeId node : nodes.All()) {
-    const std::string_view name = nodes.Name(node);
+  const Model& nodes = model.model();
+  for (const NodeId node : nodes.Nodes()) {
+    const std::string_view name = nodes[node].name;
     if (name.empty()) {
-      AddBounded(node, unnamed_[nodes.IndexOf(node)]);
+      AddBounded(node, unnamed_[nodes[node].index]);
     } else {
       AddBounded(node, by_name_[name]);
       AddSanitized(name, node);
     }
-    for (const std::string_view output : nodes.Outputs(node)) {
+    for (const std::string_view output : nodes.OutputNames(node)) {
       if (output.empty()) continue;
       AddBounded(node, by_output_[output]);
       AddSanitized(output, node);
     }
   }
-  if (const Model* file = model.model()) {
-    for (const Initializer& initializer : file->initializers()) {
-      if ((*file)[initializer.value].is_input) continue;
-      auto& users = by_weight_[file->ValueName(initializer.value)];
-      for (const NodeId user : file->Consumers(initializer.value)) {
-        AddBounded(user, users);
-      }
+  for (const Initializer& initializer : nodes.initializers()) {
+    if (nodes[initializer.value].is_input) continue;
+    auto& users = by_weight_[nodes.ValueName(initializer.value)];
+    for (const NodeId user : nodes.Consumers(initializer.value)) {
+      AddBounded(user, users);
     }
   }
+}
+
+bool KernelPlaces::IsInner(const Place& place) const {
+  if (place.kind == Kind::kNone) return false;
+  const std::string graph = model_.model().GraphPath(place.node);
+  return !graph.empty() && !graph.starts_with("fn:");
 }
 
 void KernelPlaces::AddSanitized(std::string_view name, NodeId node) {
@@ -107,7 +111,7 @@ std::vector<NodeId> KernelPlaces::Unnamed(std::string_view name,
   if (at == unnamed_.end()) return {};
   std::vector<NodeId> fitting;
   for (const NodeId node : at->second) {
-    if (model_.nodes().Op(node) == op) fitting.push_back(node);
+    if (model_.model().OpType(node) == op) fitting.push_back(node);
   }
   return fitting;
 }
@@ -137,8 +141,8 @@ std::vector<NodeId> KernelPlaces::Sanitized(std::string_view name) const {
   const auto [begin, end] = sanitized_.equal_range(SanitizedHash(name));
   for (auto at = begin; at != end && nodes.size() < kMostNodes; ++at) {
     const NodeId node = at->second;
-    bool fits = EqualsSanitized(model_.nodes().Name(node), name);
-    for (const std::string_view output : model_.nodes().Outputs(node)) {
+    bool fits = EqualsSanitized(model_.model()[node].name, name);
+    for (const std::string_view output : model_.model().OutputNames(node)) {
       fits |= EqualsSanitized(output, name);
     }
     if (fits) nodes.push_back(node);
@@ -170,7 +174,7 @@ KernelPlaces::Place KernelPlaces::Find(const profile::Kernel& kernel) const {
   if (nodes.empty()) return {};
   std::vector<NodeId> fitting;
   for (const NodeId node : nodes) {
-    if (model_.nodes().Op(node) == kernel.op) fitting.push_back(node);
+    if (model_.model().OpType(node) == kernel.op) fitting.push_back(node);
   }
   if (fitting.empty()) fitting = nodes;
   // Names that repeat are harmless where all are of one module.
@@ -222,14 +226,10 @@ NodeNumbers ReadNodeNumbers(const TaggedModel& model,
     CountSelfTimes(
         profile,
         [&](KernelId id) { return RunsOthers(profile.kernels[id].op); },
-        [&](KernelId id) {
-          if (place[id].kind == KernelPlaces::Kind::kNone) return false;
-          const std::string_view graph = model.nodes().Graph(place[id].node);
-          return !graph.empty() && !graph.starts_with("fn:");
-        });
+        [&](KernelId id) { return places.IsInner(place[id]); });
   }
   NodeNumbers result;
-  result.numbers.resize(model.nodes().size(), -1);
+  result.numbers.resize(model.model().node_count(), -1);
   result.measure = profile.measure;
   for (const profile::KernelRun& run : profile.runs) {
     if (run.self < 0) {

@@ -26,6 +26,8 @@ class KernelPlaces {
     NodeId node = kNo<NodeId>;  // of kSeveral one of them
   };
   Place Find(const profile::Kernel& kernel) const;
+  // Whether it is in a branch or loop body, so that another kernel runs it.
+  bool IsInner(const Place& place) const;
 
   // All nodes that `name` can mean. `op` may be empty: it is not known.
   std::vector<NodeId> NodesOf(std::string_view name, std::string_view op) const;

@@ -6,6 +6,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "graph/neighbours.h"
+
 namespace onnx_tag {
 namespace {
 
@@ -17,24 +19,18 @@ bool IsCopy(std::string_view op) { return op.starts_with("Memcpy"); }
 using ProviderOfNode = std::vector<int>;
 
 // Each value that leaves a provider counts once for each provider it goes to.
-std::uint64_t CountBorders(const NodeList& nodes,
+std::uint64_t CountBorders(const Model& model,
                            const ProviderOfNode& providers) {
-  // Values of subgraphs may have the names of others.
-  std::unordered_map<std::string_view, NodeId> makers;
-  for (const NodeId node : nodes.All()) {
-    if (providers[Index(node)] < 0) continue;
-    for (const std::string_view output : nodes.Outputs(node)) {
-      if (!output.empty()) makers.emplace(output, node);
-    }
-  }
-  std::set<std::pair<std::string_view, int>> borders;
-  for (const NodeId node : nodes.All()) {
+  std::set<std::pair<ValueId, int>> borders;
+  for (const NodeId node : model.Nodes()) {
     const int provider = providers[Index(node)];
     if (provider < 0) continue;
-    for (const std::string_view input : nodes.Inputs(node)) {
-      const auto maker = makers.find(input);
-      if (maker == makers.end()) continue;
-      if (providers[Index(maker->second)] == provider) continue;
+    for (const ValueId input : model.Inputs(node)) {
+      const NodeId maker = ProducerOf(model, input);
+      if (maker == kNo<NodeId> || providers[Index(maker)] < 0 ||
+          providers[Index(maker)] == provider) {
+        continue;
+      }
       borders.emplace(input, provider);
     }
   }
@@ -101,7 +97,7 @@ Placement PlacementOf(const TaggedModel& model, const profile::Profile& profile,
                       const IdVector<KernelId, KernelSum>& sums) {
   Placement placement;
   std::map<std::string_view, int> numbers;
-  ProviderOfNode of_node(model.nodes().size(), -1);
+  ProviderOfNode of_node(model.model().node_count(), -1);
   ModuleKernels modules(model.tagging().modules);
   Placement::Fallback without_module;
   for (const KernelId id : AllIds<KernelId>(profile.kernels.size())) {
@@ -135,7 +131,7 @@ Placement PlacementOf(const TaggedModel& model, const profile::Profile& profile,
     without_module.self += sum.self;
   }
   if (placement.is_mixed()) {
-    placement.borders = CountBorders(model.nodes(), of_node);
+    placement.borders = CountBorders(model.model(), of_node);
     if (numbers.contains(Placement::kCpu)) {
       modules.AddFallbacks(placement.fallbacks);
       if (without_module.kernels > 0) {

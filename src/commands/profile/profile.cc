@@ -190,12 +190,6 @@ class RollUp {
     return static_cast<std::uint32_t>(Index(module)) + 1;
   }
 
-  bool IsInner(const KernelPlaces::Place& place) const {
-    if (place.kind == KernelPlaces::Kind::kNone) return false;
-    const std::string_view graph = model_.nodes().Graph(place.node);
-    return !graph.empty() && !graph.starts_with("fn:");
-  }
-
   // What is not time does not contain that of others.
   std::int64_t CountSelf(
       Profile& profile,
@@ -204,7 +198,7 @@ class RollUp {
       return CountSelfTimes(
           profile,
           [&](KernelId id) { return RunsOthers(profile.kernels[id].op); },
-          [&](KernelId id) { return IsInner(places[id]); });
+          [&](KernelId id) { return finder_.IsInner(places[id]); });
     }
     std::int64_t total = 0;
     for (const profile::KernelRun& run : profile.runs) {
@@ -318,7 +312,7 @@ class RollUp {
       }
       case ProfileKey::kNode:
         row.name =
-            fmt::format("{} {}", model_.nodes().Address(node), kernel.name);
+            fmt::format("{} {}", model_.model().Address(node), kernel.name);
         row.detail = module;
         return;
       case ProfileKey::kLine:
@@ -329,7 +323,7 @@ class RollUp {
         }
         return;
       case ProfileKey::kOp:
-        row.name = model_.nodes().Op(node);
+        row.name = model_.model().OpType(node);
         return;
       case ProfileKey::kProvider:
         return;

@@ -19,13 +19,13 @@ constexpr std::uint32_t kNobody = 0xffffffff;
 class MainGraph {
  public:
   explicit MainGraph(const TaggedModel& model) : model_(model) {
-    const NodeList& nodes = model.nodes();
-    for (const NodeId node : nodes.All()) {
-      if (!nodes.Graph(node).empty()) continue;
+    const Model& nodes = model.model();
+    for (const NodeId node : nodes.Nodes()) {
+      if (nodes[node].graph != GraphId{0}) continue;
       const auto place = static_cast<std::uint32_t>(nodes_.size());
       nodes_.push_back(node);
-      places_.emplace(nodes.IndexOf(node), place);
-      for (const std::string_view output : nodes.Outputs(node)) {
+      places_.emplace(nodes[node].index, place);
+      for (const std::string_view output : nodes.OutputNames(node)) {
         if (!output.empty()) producers_.emplace(output, place);
       }
     }
@@ -77,13 +77,12 @@ class MainGraph {
   // The place of the node that a node of a subgraph is inside of; kNobody for
   // nodes of functions.
   std::uint32_t Around(NodeId node) const {
-    const std::string_view path = model_.nodes().Graph(node);
-    std::uint32_t index = 0;
-    const auto [stop, error] =
-        std::from_chars(path.data(), path.data() + path.size(), index);
-    const bool is_index = error == std::errc() &&
-                          stop != path.data() + path.size() && *stop == ':';
-    return is_index ? PlaceOf(index) : kNobody;
+    const Model& model = model_.model();
+    while (model[model[node].graph].kind == GraphKind::kSubgraph) {
+      node = model[model[node].graph].parent_node;
+    }
+    return model[node].graph == GraphId{0} ? PlaceOf(model[node].index)
+                                           : kNobody;
   }
 
   // By the node's index in the graph; kNobody where there is none.
@@ -94,9 +93,9 @@ class MainGraph {
 
  private:
   void ReadValues() {
-    const NodeList& nodes = model_.nodes();
+    const Model& nodes = model_.model();
     for (std::uint32_t place = 0; place < size(); ++place) {
-      for (const std::string_view input : nodes.Inputs(nodes_[place])) {
+      for (const std::string_view input : nodes.InputNames(nodes_[place])) {
         if (!input.empty()) reads_[place].push_back(input);
       }
     }
@@ -108,8 +107,8 @@ class MainGraph {
       if (around != kNobody) ReadCaptures(around, inner);
       inner.clear();
     };
-    for (const NodeId node : nodes.All()) {
-      if (nodes.Graph(node).empty()) continue;
+    for (const NodeId node : nodes.Nodes()) {
+      if (nodes[node].graph == GraphId{0}) continue;
       const std::uint32_t now = Around(node);
       if (now != around) finish();
       around = now;
@@ -120,15 +119,15 @@ class MainGraph {
   }
 
   void ReadCaptures(std::uint32_t place, const std::vector<NodeId>& inner) {
-    const NodeList& nodes = model_.nodes();
+    const Model& nodes = model_.model();
     NameSet made;
     for (const NodeId node : inner) {
-      for (const std::string_view output : nodes.Outputs(node)) {
+      for (const std::string_view output : nodes.OutputNames(node)) {
         made.insert(output);
       }
     }
     for (const NodeId node : inner) {
-      for (const std::string_view input : nodes.Inputs(node)) {
+      for (const std::string_view input : nodes.InputNames(node)) {
         if (!input.empty() && !made.contains(input)) AddCapture(place, input);
       }
     }
@@ -136,22 +135,15 @@ class MainGraph {
 
   // A branch may return a value of the main graph without a node in between.
   void ReadReturnedCaptures() {
-    const Model* const model = model_.model();
-    if (model == nullptr) return;
-    for (const GraphId id : model->Graphs()) {
-      const Graph& graph = (*model)[id];
+    const Model& model = model_.model();
+    for (const GraphId id : model.Graphs()) {
+      const Graph& graph = model[id];
       if (graph.kind != GraphKind::kSubgraph) continue;
-      NodeId outer = graph.parent_node;
-      while ((*model)[(*model)[outer].graph].kind == GraphKind::kSubgraph) {
-        outer = (*model)[(*model)[outer].graph].parent_node;
-      }
-      const std::uint32_t place = PlaceOf((*model)[outer].index);
-      if ((*model)[(*model)[outer].graph].kind != GraphKind::kMain) continue;
+      const std::uint32_t place = Around(graph.parent_node);
+      if (place == kNobody) continue;
       for (const ValueId output : graph.outputs) {
-        if (output == kNo<ValueId>) continue;
-        const Value& value = (*model)[output];
-        if ((*model)[value.graph].kind == GraphKind::kMain) {
-          AddCapture(place, model->ValueName(output));
+        if (output != kNo<ValueId> && model[output].graph == GraphId{0}) {
+          AddCapture(place, model.ValueName(output));
         }
       }
     }
@@ -173,13 +165,11 @@ class MainGraph {
 
   // A sidecar does not say which weights there are.
   bool IsMainWeight(std::string_view value) const {
-    const Model* const model = model_.model();
-    if (model == nullptr) return false;
+    const Model& model = model_.model();
     if (main_weights_.empty()) {
-      for (const Initializer& weight : model->initializers()) {
-        const Value& about = (*model)[weight.value];
-        if ((*model)[about.graph].kind == GraphKind::kMain) {
-          main_weights_.insert(model->Name(about.name));
+      for (const Initializer& weight : model.initializers()) {
+        if (model[weight.value].graph == GraphId{0}) {
+          main_weights_.insert(model.ValueName(weight.value));
         }
       }
     }
@@ -238,10 +228,10 @@ bool IsRandom(std::string_view op) {
 }
 
 // Nodes that depend on no input: everything an input does not reach.
-Flags Constants(const MainGraph& graph, const NodeList& nodes) {
+Flags Constants(const MainGraph& graph, const Model& nodes) {
   Flags fed(graph.size());
   for (std::uint32_t place = 0; place < graph.size(); ++place) {
-    if (IsRandom(nodes.Op(graph.Node(place)))) fed[place] = 1;
+    if (IsRandom(nodes.OpType(graph.Node(place)))) fed[place] = 1;
     for (const std::string_view value : graph.Reads(place)) {
       if (graph.IsInput(value)) fed[place] = 1;
     }
@@ -253,22 +243,22 @@ Flags Constants(const MainGraph& graph, const NodeList& nodes) {
 
 // The selected nodes of the main graph; those of subgraphs go with the node
 // around them, or not at all.
-Flags SelectedPlaces(const MainGraph& graph, const NodeList& nodes,
+Flags SelectedPlaces(const MainGraph& graph, const Model& nodes,
                      const std::vector<NodeId>& selected, Cut& cut) {
   Flags flags(graph.size());
   for (const NodeId node : selected) {
-    if (!nodes.Graph(node).empty()) continue;
-    flags[graph.PlaceOf(nodes.IndexOf(node))] = 1;
+    if (nodes[node].graph != GraphId{0}) continue;
+    flags[graph.PlaceOf(nodes[node].index)] = 1;
   }
   for (const NodeId node : selected) {
-    if (nodes.Graph(node).empty()) continue;
+    if (nodes[node].graph == GraphId{0}) continue;
     const std::uint32_t around = graph.Around(node);
     if (around == kNobody) {
       cut.obstacles.push_back({node, "it is in a function, not in the graph"});
     } else if (!flags[around]) {
       cut.obstacles.push_back(
           {node, fmt::format("it is inside node #{}, which is not selected",
-                             nodes.IndexOf(graph.Node(around)))});
+                             nodes[graph.Node(around)].index)});
     }
   }
   return flags;
@@ -320,7 +310,7 @@ void FindBoundary(const MainGraph& graph, const Flags& inside, const Flags& own,
 struct PartCutter::State {
   explicit State(const TaggedModel& model)
       : graph(model),
-        constant(Constants(graph, model.nodes())),
+        constant(Constants(graph, model.model())),
         own(graph.size()),
         inside(graph.size()),
         returned(graph.size()) {
@@ -351,7 +341,7 @@ Cut PartCutter::CutOut(const std::vector<NodeId>& nodes) {
   };
   std::vector<std::uint32_t> places;
   for (const NodeId node : nodes) {
-    const std::uint32_t place = graph.PlaceOf(model_.nodes().IndexOf(node));
+    const std::uint32_t place = graph.PlaceOf(model_.model()[node].index);
     if (is_inside(place)) continue;
     state.own[place] = state.inside[place] = part;
     places.push_back(place);
@@ -402,7 +392,7 @@ Cut PartCutter::CutOut(const std::vector<NodeId>& nodes) {
 }
 
 std::vector<bool> ConstantNodes(const TaggedModel& model) {
-  const Flags flags = Constants(MainGraph(model), model.nodes());
+  const Flags flags = Constants(MainGraph(model), model.model());
   return {flags.begin(), flags.end()};
 }
 
@@ -410,14 +400,14 @@ Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected,
            CutBy by) {
   Cut cut;
   const MainGraph graph(model);
-  const Flags chosen = SelectedPlaces(graph, model.nodes(), selected, cut);
+  const Flags chosen = SelectedPlaces(graph, model.model(), selected, cut);
   const Flags after = Reached(graph, chosen, true);
   const Flags before = Reached(graph, chosen, false);
   Flags own = chosen;  // and what is between: on a way out and back in
   for (std::uint32_t place = 0; place < graph.size(); ++place) {
     if (after[place] && before[place]) own[place] = 1;
   }
-  const Flags constant = Constants(graph, model.nodes());
+  const Flags constant = Constants(graph, model.model());
   const Flags inside = Reached(graph, own, false, &constant);
   for (std::uint32_t place = 0; place < graph.size(); ++place) {
     if (!inside[place]) continue;

@@ -41,7 +41,7 @@ void MarkSymbols(const sizes::Formulas& formulas, sizes::Dim dim,
 
 std::optional<sizes::ModelSizes> SizesOf(
     const TaggedModel& model, std::span<const sizes::GivenShape> shapes) {
-  if (model.model() == nullptr) return std::nullopt;
+  if (model.file() == nullptr) return std::nullopt;
   return model.file()->Map([&](const Model& file) {
     const sizes::Shapes inferred(file, shapes);
     return sizes::CountSizes(file, model.tagging(), inferred,
@@ -51,15 +51,15 @@ std::optional<sizes::ModelSizes> SizesOf(
 
 ModelCosts::ModelCosts(const TaggedModel& model,
                        std::span<const sizes::GivenShape> given)
-    : shapes(*model.model(), given),
-      formulas(sizes::SumFormulas(*model.model(), model.tagging(), shapes)),
-      assumptions(*model.model(), shapes, given),
-      sizes(sizes::CountSizes(*model.model(), model.tagging(), shapes,
+    : shapes(model.model(), given),
+      formulas(sizes::SumFormulas(model.model(), model.tagging(), shapes)),
+      assumptions(model.model(), shapes, given),
+      sizes(sizes::CountSizes(model.model(), model.tagging(), shapes,
                               assumptions)) {}
 
 std::unique_ptr<ModelCosts> CostsOf(const TaggedModel& model,
                                     std::span<const sizes::GivenShape> given) {
-  if (model.model() == nullptr) return nullptr;
+  if (model.file() == nullptr) return nullptr;
   return std::make_unique<ModelCosts>(model, given);
 }
 

@@ -98,12 +98,11 @@ NodeId SelectNode(const Model& model, std::string_view selector) {
          "#INDEX or GRAPH#INDEX",
          selector);
   }
-  const NodeList nodes(model);
   std::vector<std::string> lines;
   for (const NodeId node : found) {
-    lines.push_back(Message("{}  {} {}", nodes.Address(node),
-                            Short{nodes.Op(node), 40},
-                            Short{nodes.Name(node), 60}));
+    lines.push_back(Message("{}  {} {}", model.Address(node),
+                            Short{model.OpType(node), 40},
+                            Short{model[node].name, 60}));
   }
   Fail(ErrorKind::kUsage, "'{}' matches {}; choose one:{}", selector,
        Count(found.size(), "node"), Ours{ListLines(lines, kListedNodes)});
@@ -114,7 +113,7 @@ Selection SelectNodes(const std::string& model, const std::string& query,
   const query::Expression expression = query::Parse(query);
   Selection selection{TaggedModel::Load(model, source, terminal), {}};
   const Tagging& tagging = selection.model.tagging();
-  const NodeList& nodes = selection.model.nodes();
+  const Model& nodes = selection.model.model();
   WarnOfMissingFields(expression, selection.model, terminal);
   const query::Matcher matcher(expression, tagging, nodes);
   selection.nodes = matcher.All();
@@ -154,8 +153,9 @@ std::vector<Column> NodeTable::Columns() {
 }
 
 Table::Row NodeTable::Row(NodeId node) const {
-  Table::Row row = {nodes_.Graph(node), nodes_.IndexOf(node), nodes_.Name(node),
-                    nodes_.Op(node), nodes_.Domain(node)};
+  Table::Row row = {model_.GraphPath(node), model_[node].index,
+                    model_[node].name, model_.OpType(node),
+                    model_.Domain(node)};
   const Tag& tag = tagging_.tags[node];
   if (tag.tagged()) {
     const Role& role = tagging_.roles[tag.role];
@@ -198,16 +198,16 @@ Datum LineValue(const SourceLine& line) {
                         {"text", Datum::OrNull(line.text)}});
 }
 
-std::string NodeLine(const NodeList& nodes, NodeId node, std::string_view why) {
-  return Message("{}  {}: {}", nodes.Address(node),
-                 Short{nodes.Name(node), 100}, why);
+std::string NodeLine(const Model& model, NodeId node, std::string_view why) {
+  return Message("{}  {}: {}", model.Address(node),
+                 Short{model[node].name, 100}, why);
 }
 
-Datum NodeValue(const NodeList& nodes, NodeId node) {
-  return Datum::Object({{"graph", nodes.Graph(node)},
-                        {"index", nodes.IndexOf(node)},
-                        {"name", nodes.Name(node)},
-                        {"op", nodes.Op(node)}});
+Datum NodeValue(const Model& model, NodeId node) {
+  return Datum::Object({{"graph", model.GraphPath(node)},
+                        {"index", model[node].index},
+                        {"name", model[node].name},
+                        {"op", model.OpType(node)}});
 }
 
 bool MayRestOn(const std::vector<NodeId>& nodes, const TaggedModel& model,

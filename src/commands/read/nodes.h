@@ -32,14 +32,14 @@ Selection SelectNodes(const std::string& model, const std::string& query,
 class NodeTable {
  public:
   // All must outlive it.
-  NodeTable(const NodeList& nodes, const Tagging& tagging)
-      : nodes_(nodes), tagging_(tagging), format_(tagging) {}
+  NodeTable(const Model& model, const Tagging& tagging)
+      : model_(model), tagging_(tagging), format_(tagging) {}
 
   static std::vector<Column> Columns();
   Table::Row Row(NodeId node) const;
 
  private:
-  const NodeList& nodes_;
+  const Model& model_;
   const Tagging& tagging_;
   ModuleFormat format_;
 };
@@ -53,13 +53,13 @@ class NodeTable {
                              Terminal& terminal, Result& result);
 
 // "#17  /encoder/MatMul: it has no module"
-std::string NodeLine(const NodeList& nodes, NodeId node, std::string_view why);
+std::string NodeLine(const Model& model, NodeId node, std::string_view why);
 
 // {"file", "line", "function", "text"}
 Datum LineValue(const SourceLine& line);
 
 // `"graph": ..., "index": ..., "name": ..., "op": ...`
-Datum NodeValue(const NodeList& nodes, NodeId node);
+Datum NodeValue(const Model& model, NodeId node);
 
 }  // namespace onnx_tag
 

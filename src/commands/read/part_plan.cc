@@ -22,7 +22,7 @@ PartPlanner::PartPlanner(const TaggedModel& model, const ModelCosts& costs,
                          PlanBy by, const IdVector<NodeId, std::int64_t>* times)
     : model_(model),
       by_(by),
-      run_(*model.model(), costs.shapes, costs.assumptions.numbers(),
+      run_(model.model(), costs.shapes, costs.assumptions.numbers(),
            costs.sizes.weights, ConstantNodes(model)),
       costs_(0) {
   if (times != nullptr) run_.SetCosts(*times);

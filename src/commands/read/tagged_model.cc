@@ -176,7 +176,7 @@ std::optional<ExistingTags> FindTags(const std::string& path,
             .source = TaggedModel::kSidecar,
             .sidecar = std::move(found->path),
             .about = std::move(sidecar.model),
-            .nodes = std::move(sidecar.nodes)};
+            .graph = std::move(sidecar.graph)};
   } else {
     return std::nullopt;
   }
@@ -196,16 +196,15 @@ TaggedModel TaggedModel::Load(const std::string& path,
     AddModelInputs(*result.file_, result.inputs_);
     AddFactFiles(options.mapping, result.inputs_);
     result.inputs_.Add(options.sidecar, "--sidecar");
-    result.nodes_ = NodeList(*result.model());
   }
-  if (std::optional<ExistingTags> tags =
-          FindTags(path, options, result.model(), terminal)) {
+  if (std::optional<ExistingTags> tags = FindTags(
+          path, options, result.file_ ? &result.model() : nullptr, terminal)) {
     result.source_ = tags->source;
     result.inputs_.Add(tags->sidecar, "the sidecar");
     result.tagging_ = std::move(tags->tagging);
     if (result.file_ == nullptr) {
       result.about_ = std::move(tags->about);
-      result.nodes_ = NodeList(std::move(tags->nodes));
+      result.graph_ = std::move(tags->graph);
     }
   } else {
     const MappingFacts facts = ReadFacts(options.mapping);
@@ -219,8 +218,7 @@ TaggedModel TaggedModel::Load(const std::string& path,
     PrintNotes(path, result.tagging_, terminal);
   }
   if (result.file_ != nullptr) {
-    result.about_ =
-        AboutModel(FileName(path), *result.model(), result.tagging_);
+    result.about_ = AboutModel(FileName(path), result.model(), result.tagging_);
     result.file_->file().CheckUnchanged();
   }
   return result;

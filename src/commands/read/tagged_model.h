@@ -11,7 +11,6 @@
 #include "io/inputs.h"
 #include "io/terminal.h"
 #include "model/model_file.h"
-#include "tagging/node_list.h"
 #include "tagging/parameter_counts.h"
 #include "tagging/sidecar.h"
 
@@ -34,22 +33,22 @@ class TaggedModel {
                           MappingObserver* observer = nullptr);
 
   const Tagging& tagging() const { return tagging_; }
-  // One for each of tagging().tags.
-  const NodeList& nodes() const { return nodes_; }
   const SidecarModel& about() const { return about_; }
   // Of the model, or as the sidecar says.
   ParameterCounts parameters() const;
   // kInFile, kSidecar or kMapped.
   std::string_view source() const { return source_; }
+  // One node for each of tagging().tags. If only a sidecar is at hand, it has
+  // names and edges, but no weights, types and attributes.
+  const Model& model() const { return file_ ? file_->model() : graph_; }
   // Null if only a sidecar is at hand.
-  const Model* model() const { return file_ ? &file_->model() : nullptr; }
   const ModelFile* file() const { return file_.get(); }
   // Every file that Load() was given or found.
   const Inputs& inputs() const { return inputs_; }
 
  private:
   std::unique_ptr<const ModelFile> file_;  // views of it outlive a move
-  NodeList nodes_;
+  Model graph_;                            // of a sidecar
   Tagging tagging_;
   SidecarModel about_;
   std::string_view source_;
@@ -70,7 +69,7 @@ struct ExistingTags {
   std::string_view source;  // kInFile or kSidecar
   std::string sidecar;      // the file that was read
   SidecarModel about;       // what it says of the model
-  std::vector<SidecarNode> nodes;
+  Model graph;              // and of its nodes
 };
 
 // The tags in the model at `path`, else those of its sidecar; none if it must

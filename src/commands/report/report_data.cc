@@ -129,7 +129,7 @@ class ModelJson {
       : reported_(reported),
         model_(reported.model),
         tagging_(reported.model.tagging()),
-        nodes_(reported.model.nodes()),
+        nodes_(reported.model.model()),
         json_(json) {}
 
   void Write() {
@@ -231,7 +231,7 @@ class ModelJson {
   // The reason for a tag is written only if its claim names the module that the
   // node has: tags in a file may differ from a new mapping.
   void GatherReasons() {
-    reason_.resize(nodes_.size(), -1);
+    reason_.resize(nodes_.node_count(), -1);
     if (!reported_.claims) return;
     for (const GatheredClaim& claim : reported_.claims->winners) {
       if (claim.module != tagging_.tags[claim.node].module) continue;
@@ -242,14 +242,15 @@ class ModelJson {
   void WriteNodes() {
     Column graphs, names, ops, modules, roles, verdicts, flops, lines;
     Column input_counts, inputs, output_counts, outputs;
-    for (const NodeId node : nodes_.All()) {
-      const std::int64_t graph = graphs_.IdOf(Shortened(nodes_.Graph(node)));
+    for (const NodeId node : nodes_.Nodes()) {
+      const std::int64_t graph =
+          graphs_.IdOf(Shortened(nodes_.GraphPath(node)));
       if (!graphs.empty() && graphs[graphs.size() - 2] == graph) {
         ++graphs.back();
       } else {
         graphs.insert(graphs.end(), {graph, 1});
       }
-      names.push_back(strings_.IdOf(Shortened(nodes_.Name(node))));
+      names.push_back(strings_.IdOf(Shortened(nodes_[node].name)));
       ops.push_back(OpOf(node));
       const Tag& tag = tagging_.tags[node];
       modules.push_back(tag.tagged() ? row_[tag.module] : -1);
@@ -315,7 +316,7 @@ class ModelJson {
   }
 
   std::int64_t OpOf(NodeId node) {
-    const std::string name = Shortened(nodes_.Op(node));
+    const std::string name = Shortened(nodes_.OpType(node));
     const std::string domain = Shortened(nodes_.Domain(node));
     const auto [at, added] = op_ids_.try_emplace(
         std::pair(domain, name), static_cast<std::int64_t>(op_names_.size()));
@@ -328,43 +329,22 @@ class ModelJson {
 
   // Values are numbered in the order of first use; -1: left out.
   void AddValues(NodeId node, bool inputs, Column& counts, Column& ids) {
-    const Model* const model = model_.model();
-    if (model != nullptr) {
-      const auto values = inputs ? model->Inputs(node) : model->Outputs(node);
-      counts.push_back(static_cast<std::int64_t>(values.size()));
-      for (const ValueId value : values) {
-        ids.push_back(value == kNo<ValueId> ? -1 : IdOf(value));
-      }
-      return;
-    }
-    const auto names = inputs ? nodes_.Inputs(node) : nodes_.Outputs(node);
-    counts.push_back(static_cast<std::int64_t>(names.size()));
-    for (const std::string_view name : names) {
-      ids.push_back(name.empty() ? -1 : IdOfName(std::string(name)));
+    const auto values = inputs ? nodes_.Inputs(node) : nodes_.Outputs(node);
+    counts.push_back(static_cast<std::int64_t>(values.size()));
+    for (const ValueId value : values) {
+      ids.push_back(value == kNo<ValueId> ? -1 : IdOf(value));
     }
   }
 
   std::int64_t IdOf(ValueId value) {
-    if (value_ids_.empty())
-      value_ids_.resize(model_.model()->value_count(), -1);
+    if (value_ids_.empty()) value_ids_.resize(nodes_.value_count(), -1);
     std::int64_t& id = value_ids_[Index(value)];
     if (id < 0) {
       id = static_cast<std::int64_t>(value_names_.size());
-      value_names_.push_back(
-          strings_.IdOf(Shortened(model_.model()->ValueName(value))));
+      value_names_.push_back(strings_.IdOf(Shortened(nodes_.ValueName(value))));
       value_types_.push_back(types_.IdOrNone(TypeText(value)));
     }
     return id;
-  }
-
-  std::int64_t IdOfName(const std::string& name) {
-    const auto [at, added] = named_values_.try_emplace(
-        name, static_cast<std::int64_t>(value_names_.size()));
-    if (added) {
-      value_names_.push_back(strings_.IdOf(Shortened(name)));
-      value_types_.push_back(-1);
-    }
-    return at->second;
   }
 
   // "float32 1×128×768"; "?" is a dimension that is not known.
@@ -586,7 +566,7 @@ class ModelJson {
   const ReportedModel& reported_;
   const TaggedModel& model_;
   const Tagging& tagging_;
-  const NodeList& nodes_;
+  const Model& nodes_;
   JsonWriter& json_;
 
   TextTable strings_, graphs_, words_, classes_, tags_, reasons_, types_;
@@ -600,7 +580,6 @@ class ModelJson {
   IdVector<NodeId, std::int64_t> reason_;
   IdVector<ModuleId, std::int64_t> row_;  // of each module; -1: left out
   Column value_ids_;                      // by ValueId
-  std::unordered_map<std::string, std::int64_t> named_values_;
   Column value_names_, value_types_;
   Column weight_values_, weight_modules_, weight_sizes_;
 };
@@ -699,11 +678,11 @@ ReportedModel LoadReported(const std::string& path,
       TakeOver(mapped.modules, model.tagging().modules,
                reported.claims->others);
     }
-    reported.shapes.emplace(*model.model(), shapes);
+    reported.shapes.emplace(model.model(), shapes);
     const sizes::ModelFormulas formulas =
-        sizes::SumFormulas(*model.model(), model.tagging(), *reported.shapes);
-    const sizes::Assumptions assumed(*model.model(), *reported.shapes, shapes);
-    reported.sizes = sizes::CountSizes(*model.model(), model.tagging(),
+        sizes::SumFormulas(model.model(), model.tagging(), *reported.shapes);
+    const sizes::Assumptions assumed(model.model(), *reported.shapes, shapes);
+    reported.sizes = sizes::CountSizes(model.model(), model.tagging(),
                                        *reported.shapes, assumed);
     const sizes::Formulas& all = reported.shapes->formulas();
     for (std::size_t i = 0; i < all.symbol_count(); ++i) {

@@ -29,7 +29,7 @@ using Names = std::vector<std::string>;
 Names NamesOf(const Selection& selection, const std::vector<NodeId>& nodes) {
   Names names;
   for (const NodeId node : nodes) {
-    names.emplace_back(selection.model.nodes().Name(node));
+    names.emplace_back(selection.model.model()[node].name);
   }
   return names;
 }
@@ -77,7 +77,7 @@ ToolInput WriteNames(const Selection& selection, const SelectOptions& options) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (Message("{}", Short{names[i], names[i].size()}) != names[i]) {
         input.obstacles.push_back(
-            NodeLine(selection.model.nodes(), selection.nodes[i],
+            NodeLine(selection.model.model(), selection.nodes[i],
                      "its name does not fit in one line; use --format json"));
       }
       input.text += names[i] + "\n";
@@ -88,10 +88,10 @@ ToolInput WriteNames(const Selection& selection, const SelectOptions& options) {
 
 // ---------------------------------------------------------------- quantizers
 // The quantizer splits a Gemm in two before it looks at the lists.
-void AddQuantizerNames(const NodeList& nodes, NodeId node, Names& names) {
-  const std::string name(nodes.Name(node));
+void AddQuantizerNames(const Model& nodes, NodeId node, Names& names) {
+  const std::string name(nodes[node].name);
   names.push_back(name);
-  if (nodes.Op(node) != "Gemm") return;
+  if (nodes.OpType(node) != "Gemm") return;
   names.push_back(name + "_MatMul");
   names.push_back(name + "_Add");
 }
@@ -99,7 +99,7 @@ void AddQuantizerNames(const NodeList& nodes, NodeId node, Names& names) {
 Names QuantizerNames(const Selection& selection) {
   Names names;
   for (const NodeId node : selection.nodes) {
-    AddQuantizerNames(selection.model.nodes(), node, names);
+    AddQuantizerNames(selection.model.model(), node, names);
   }
   return names;
 }
@@ -155,21 +155,22 @@ struct LeftAlone {
 LeftAlone NodesLeftAlone(const Selection& selection,
                          const SelectOptions& options) {
   if (options.exclude) return {selection.nodes, {}};
-  const NodeList& nodes = selection.model.nodes();
-  std::vector<bool> selected(nodes.size(), false);
+  const Model& nodes = selection.model.model();
+  std::vector<bool> selected(nodes.node_count(), false);
   for (const NodeId node : selection.nodes) selected[Index(node)] = true;
   LeftAlone left;
   std::unordered_set<std::string_view> seen;
-  for (const NodeId node : nodes.All()) {
+  for (const NodeId node : nodes.Nodes()) {
     // The tools do not look into functions.
-    if (selected[Index(node)] || nodes.Graph(node).starts_with("fn:")) continue;
-    const std::string_view name = nodes.Name(node);
+    if (selected[Index(node)] || nodes.GraphPath(node).starts_with("fn:"))
+      continue;
+    const std::string_view name = nodes[node].name;
     if (!name.empty()) {
       if (seen.insert(name).second) left.nodes.push_back(node);
     } else if (!options.skip_unaddressable) {
       left.obstacles.push_back(
           Message("{}  {}: it has no name, so it cannot be left out",
-                  nodes.Address(node), Short{nodes.Op(node), 40}));
+                  nodes.Address(node), Short{nodes.OpType(node), 40}));
     }
   }
   return left;
@@ -196,7 +197,7 @@ ToolInput WriteNeuralCompressor(const Selection& selection,
   LeftAlone left = NodesLeftAlone(selection, options);
   Names names;
   for (const NodeId node : left.nodes) {
-    AddQuantizerNames(selection.model.nodes(), node, names);
+    AddQuantizerNames(selection.model.model(), node, names);
   }
   const Datum type = Datum::Object({{"dtype", Datum::List{"fp32"}}});
   Datum dict = Datum::Object({});
@@ -273,7 +274,7 @@ ToolInput WriteLayerAnn(const Selection& selection,
   ToolInput input;
   for (const LayerRules::Obstacle& obstacle : rules.obstacles) {
     input.obstacles.push_back(
-        NodeLine(model.nodes(), obstacle.node, obstacle.why));
+        NodeLine(model.model(), obstacle.node, obstacle.why));
   }
   for (const std::string& split : rules.split) {
     input.obstacles.push_back(split +
@@ -306,7 +307,7 @@ ToolInput WriteLayerAnn(const Selection& selection,
 bool KeepWithinBudget(const SelectOptions& options, Selection& selection,
                       Terminal& terminal) {
   const TaggedModel& model = selection.model;
-  if (model.model() == nullptr) {
+  if (model.file() == nullptr) {
     Fail(ErrorKind::kUsage,
          "{}: a sidecar has no shapes: --budget needs the model",
          options.model);
@@ -338,27 +339,27 @@ bool KeepWithinBudget(const SelectOptions& options, Selection& selection,
 }
 
 // ---------------------------------------------------------------- extract
-std::string Added(const NodeList& nodes, const std::vector<NodeId>& added,
+std::string Added(const Model& nodes, const std::vector<NodeId>& added,
                   std::string_view what) {
-  const std::string_view first = nodes.Name(added.front());
+  const std::string_view first = nodes[added.front()].name;
   return Message(
       "also extracted: {} {} ({}{})", Count(added.size(), "node"), what,
       first.empty() ? nodes.Address(added.front()) : std::string(first),
       added.size() > 1 ? ", ..." : "");
 }
 
-Datum Addresses(const NodeList& nodes, const std::vector<NodeId>& list) {
+Datum Addresses(const Model& nodes, const std::vector<NodeId>& list) {
   Datum::List addresses;
   for (const NodeId node : list) {
     addresses.push_back(Datum::Object(
-        {{"index", nodes.IndexOf(node)}, {"name", nodes.Name(node)}}));
+        {{"index", nodes[node].index}, {"name", nodes[node].name}}));
   }
   return addresses;
 }
 
 ToolInput WriteExtract(const Selection& selection,
                        const SelectOptions& options) {
-  const NodeList& nodes = selection.model.nodes();
+  const Model& nodes = selection.model.model();
   const Cut cut = CutOut(selection.model, selection.nodes);
   ToolInput input;
   for (const Cut::Obstacle& obstacle : cut.obstacles) {
@@ -419,26 +420,26 @@ constexpr std::array<Tool, kSelectToolNames.size()> kTools = {{
 // Why `node` has no name of its own in the main graph; "" if it has.
 class NodeNames {
  public:
-  explicit NodeNames(const NodeList& nodes) : nodes_(nodes) {
-    for (const NodeId node : nodes.All()) ++uses_[nodes.Name(node)];
+  explicit NodeNames(const Model& nodes) : nodes_(nodes) {
+    for (const NodeId node : nodes.Nodes()) ++uses_[nodes[node].name];
   }
   std::string Obstacle(NodeId node) const {
-    const std::string_view name = nodes_.Name(node);
+    const std::string_view name = nodes_[node].name;
     if (name.empty()) return "it has no name";
     const std::uint64_t uses = uses_.at(name);
     if (uses > 1) return fmt::format("{} share this name", Count(uses, "node"));
-    if (!nodes_.Graph(node).empty()) return "it is not in the main graph";
+    if (nodes_[node].graph != GraphId{0}) return "it is not in the main graph";
     return "";
   }
 
  private:
-  const NodeList& nodes_;
+  const Model& nodes_;
   std::unordered_map<std::string_view, std::uint64_t> uses_;
 };
 
 // Nodes that cannot be told by name, a line each; they leave the selection.
 std::vector<std::string> DropNameless(Selection& selection) {
-  const NodeList& nodes = selection.model.nodes();
+  const Model& nodes = selection.model.model();
   const NodeNames names(nodes);
   std::vector<std::string> lines;
   std::vector<NodeId> kept;
@@ -449,8 +450,8 @@ std::vector<std::string> DropNameless(Selection& selection) {
       continue;
     }
     lines.push_back(Message("{}  {} {}: {}", nodes.Address(node),
-                            Short{nodes.Op(node), 40},
-                            Short{nodes.Name(node), 100}, why));
+                            Short{nodes.OpType(node), 40},
+                            Short{nodes[node].name, 100}, why));
   }
   selection.nodes = std::move(kept);
   return lines;

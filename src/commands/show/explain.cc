@@ -245,8 +245,7 @@ void AddText(const Model& model, const Tagging& tagging, NodeId node,
                 ModuleFormat(tagging).HierarchyTag(tag));
   }
   AddLines(tagging.lines, node, result);
-  result.Line("\nnode {}  {}{}{}  {}", NodeList(model).Address(node),
-              model.Domain(node),
+  result.Line("\nnode {}  {}{}{}  {}", model.Address(node), model.Domain(node),
               model.Domain(node).empty() ? "" : "::", model.OpType(node),
               model[node].name.empty() ? "(no name)" : model[node].name);
   if (!model.Inputs(node).empty()) {
@@ -319,8 +318,7 @@ Result ExplainNode(const Model& model, const Tagging& tagging, NodeId node,
                    const Explanation& explanation) {
   Result result;
   AddText(model, tagging, node, explanation, result);
-  const NodeList nodes(model);
-  const NodeTable table(nodes, tagging);
+  const NodeTable table(model, tagging);
   std::vector<Column> columns = NodeTable::Columns();
   result.data = Datum::Object({{"sentence", Sentence(model, tagging, node)}});
   for (auto& [key, value] : MembersOf(columns, table.Row(node))) {

@@ -30,12 +30,12 @@ bool ExtendsCache(std::string_view op) {
 MemoryView::MemoryView(const TaggedModel& model, const ModelCosts& costs)
     : model_(model),
       costs_(costs),
-      run_(*model.model(), costs.shapes, costs.assumptions.numbers(),
+      run_(model.model(), costs.shapes, costs.assumptions.numbers(),
            costs.sizes.weights,
-           std::vector<bool>((*model.model())[GraphId{0}].nodes.size())),
+           std::vector<bool>(model.model()[GraphId{0}].nodes.size())),
       live_(run_.Live()),
       peaks_(model.tagging().modules.size(), 0),
-      is_cache_(model.model()->value_count()) {
+      is_cache_(model.model().value_count()) {
   const Tagging& tagging = model.tagging();
   for (std::size_t i = 0; i < live_.size(); ++i) {
     const Tag& tag = tagging.tags[run_.steps()[i].node];
@@ -57,13 +57,13 @@ void MemoryView::AddCache(ValueId value, bool is_input) {
   is_cache_[Index(value)] = true;
   const sizes::MainRun::Item* const item = run_.Find(value);
   if (item == nullptr) return;
-  caches_.push_back({model_.model()->ValueName(value), item->bytes, is_input});
+  caches_.push_back({model_.model().ValueName(value), item->bytes, is_input});
 }
 
 // An output is a cache if it is an input with more added to it, if an attention
 // operator returns it beside its result, or if exporters name it so.
 void MemoryView::FindCaches() {
-  const Model& model = *model_.model();
+  const Model& model = model_.model();
   const auto is_input = [&](ValueId value) {
     return value != kNo<ValueId> && model[value].is_input &&
            model.InitializerOf(value) == nullptr &&
@@ -128,9 +128,9 @@ std::vector<std::uint32_t> MemoryView::HeldAtPeak() const {
 }
 
 std::string MemoryView::NodeText(NodeId node) const {
-  const NodeList& nodes = model_.nodes();
+  const Model& nodes = model_.model();
   std::string text = nodes.Address(node);
-  for (const std::string_view word : {nodes.Op(node), nodes.Name(node)}) {
+  for (const std::string_view word : {nodes.OpType(node), nodes[node].name}) {
     if (!word.empty()) text += Message(" {}", Short{word, 100});
   }
   return text;
@@ -158,7 +158,7 @@ void MemoryView::AddHeader(Result& result) const {
 void MemoryView::AddPeak(Result& result) const {
   if (live_.empty()) return;
   constexpr std::size_t kShown = 8;
-  const Model& model = *model_.model();
+  const Model& model = model_.model();
   const std::vector<std::uint32_t> held = HeldAtPeak();
   result.Line("\nheld at the peak:");
   for (std::size_t i = 0; i < held.size() && i < kShown; ++i) {
@@ -185,7 +185,7 @@ void MemoryView::AddPeak(Result& result) const {
 }
 
 Datum MemoryView::Data() const {
-  const Model& model = *model_.model();
+  const Model& model = model_.model();
   Datum::List held, caches;
   for (const std::uint32_t id : HeldAtPeak()) {
     const sizes::MainRun::Item& item = run_.items()[id];
@@ -195,7 +195,7 @@ Datum MemoryView::Data() const {
          {"node",
           item.maker == sizes::MainRun::kNobody
               ? Datum()
-              : NodeValue(model_.nodes(), run_.steps()[item.maker].node)}}));
+              : NodeValue(model_.model(), run_.steps()[item.maker].node)}}));
   }
   for (const Cache& cache : caches_) {
     caches.push_back(Datum::Object({{"value", cache.name},
@@ -205,7 +205,7 @@ Datum MemoryView::Data() const {
   return Datum::Object(
       {{"peak", peak()},
        {"peak_node", live_.empty() ? Datum()
-                                   : NodeValue(model_.nodes(),
+                                   : NodeValue(model_.model(),
                                                run_.steps()[peak_step_].node)},
        {"held", std::move(held)},
        {"unknown_values", run_.unknown_values()},

@@ -11,16 +11,16 @@ Result RunQuery(const QueryOptions& options, Terminal& terminal) {
   const TaggedModel& model = selection->model;
   Table nodes{NodeTable::Columns(), {}, [selection](const Table::Use& use) {
                 const TaggedModel& from = selection->model;
-                const NodeTable table(from.nodes(), from.tagging());
+                const NodeTable table(from.model(), from.tagging());
                 for (const NodeId node : selection->nodes) use(table.Row(node));
               }};
   // For people, names alone. A node without a name is called by its place.
   Table names{{{.longest = std::string::npos}}, {}, {}};
   names.more = [selection](const Table::Use& use) {
-    const NodeList& list = selection->model.nodes();
+    const Model& list = selection->model.model();
     for (const NodeId node : selection->nodes) {
-      use({list.Name(node).empty() ? Datum(list.Address(node))
-                                   : Datum(list.Name(node))});
+      use({list[node].name.empty() ? Datum(list.Address(node))
+                                   : Datum(list[node].name)});
     }
   };
   Result result;
@@ -28,7 +28,7 @@ Result RunQuery(const QueryOptions& options, Terminal& terminal) {
   result.data = Datum::Object({{"file", model.about().file},
                                {"tags_from", model.source()},
                                {"query", options.query},
-                               {"total_nodes", model.nodes().size()},
+                               {"total_nodes", model.model().node_count()},
                                {"matched", selection->nodes.size()},
                                {"nodes", nodes}});
   result.rows.push_back(std::move(nodes));

@@ -395,10 +395,11 @@ class TreeTable {
   void Nodes(ModuleId module, const std::string& before,
              const Table::Use& use) const {
     if (!view_->options.nodes) return;
-    const NodeList& nodes = view_->model.nodes();
+    const Model& nodes = view_->model.model();
     for (const NodeId node : view_->nodes.Of(module)) {
       std::string line = before + Message("{}", nodes.Address(node));
-      for (const std::string_view word : {nodes.Op(node), nodes.Name(node)}) {
+      for (const std::string_view word :
+           {nodes.OpType(node), nodes[node].name}) {
         if (!word.empty()) line += Message(" {}", Short{word, 200});
       }
       Table::Row row(IsByOne() ? (view_->memory ? 3u : 2u)
@@ -521,7 +522,7 @@ void AddAdvice(const View& view, Result& result) {
 Datum NodesValue(const View& view, ModuleId module) {
   Datum::List list;
   for (const NodeId node : view.nodes.Of(module)) {
-    Datum value = NodeValue(view.model.nodes(), node);
+    Datum value = NodeValue(view.model.model(), node);
     if (view.costs) {
       const sizes::Formulas& formulas = view.costs->shapes.formulas();
       const auto number = [&](sizes::Dim dim) {

@@ -79,7 +79,7 @@ void SizeRange::FindRows(const FoldedTree& tree, const FoldOptions& folding,
 SizeRange::Point SizeRange::At(std::int64_t size) const {
   std::vector<sizes::GivenShape> given = given_;
   given[ranged_].dims = {size};
-  const sizes::Assumptions assumed(*model_.model(), costs_.shapes, given);
+  const sizes::Assumptions assumed(model_.model(), costs_.shapes, given);
   Point point{.size = size, .dimensions = assumed.Text()};
   for (const Row& row : rows_) {
     point.flops.push_back(Number(assumed.numbers()(row.flops)));

@@ -60,7 +60,7 @@ std::optional<CutPart> CutPartOut(
     Terminal& terminal, const Passed& passed = {}) {
   std::vector<std::string> obstacles;
   for (const Cut::Obstacle& obstacle : cut.obstacles) {
-    obstacles.push_back(NodeLine(model.nodes(), obstacle.node, obstacle.why));
+    obstacles.push_back(NodeLine(model.model(), obstacle.node, obstacle.why));
   }
   if (obstacles.empty() && cut.outputs.empty() && passed.outputs.empty()) {
     obstacles.emplace_back("nothing comes out of this part");
@@ -69,7 +69,7 @@ std::optional<CutPart> CutPartOut(
     terminal.Report("{} cannot be cut out{}", name, Ours{ListLines(obstacles)});
     return std::nullopt;
   }
-  const Model& whole = *model.model();
+  const Model& whole = model.model();
   edit::Part part;
   for (const NodeId node : cut.nodes) part.nodes.push_back(whole[node].index);
   part.inputs = cut.inputs;
@@ -276,7 +276,7 @@ bool GivesOutput(const Model& model, NodeId node) {
 // are results themselves.
 std::vector<std::vector<NodeId>> NodesOfParts(
     const TaggedModel& tagged, const std::vector<Border>& borders) {
-  const Model& model = *tagged.model();
+  const Model& model = tagged.model();
   const std::vector<std::size_t> parts =
       PartsOfNodes(model, tagged.tagging(), borders);
   const std::vector<bool> constant = ConstantNodes(tagged);
@@ -294,7 +294,7 @@ std::vector<std::vector<NodeId>> NodesOfParts(
 
 // A constant that is a result is in the last part.
 void AddConstantOutputs(const TaggedModel& tagged, std::vector<NodeId>& last) {
-  const Model& model = *tagged.model();
+  const Model& model = tagged.model();
   const std::vector<bool> constant = ConstantNodes(tagged);
   for (const NodeId node : model[GraphId{0}].nodes) {
     if (constant[model[node].index] && GivesOutput(model, node)) {

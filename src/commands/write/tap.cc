@@ -437,7 +437,7 @@ Datum Data(const Taps& taps, const TaggedModel& model,
            const sizes::Shapes& shapes, const NewModel& written,
            const TapOptions& options) {
   const ModuleTree& tree = model.tagging().modules;
-  const Model& file = *model.model();
+  const Model& file = model.model();
   Datum::List list;
   for (const Tap& tap : taps.list) {
     const NodeId maker = file.Producer(tap.value);

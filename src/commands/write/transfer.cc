@@ -106,9 +106,8 @@ Result RunTransfer(const TransferOptions& options, Terminal& terminal) {
   const TaggedModel from = TaggedModel::Load(options.from, source, terminal);
   const ModelFile file = OpenModel(options.tag.models.front(), terminal);
   Transferred transferred = file.Map([&](const Model& model) {
-    return TransferOrMap(
-        {from.nodes(), from.model(), from.about().inputs, from.about().outputs},
-        from.tagging(), model, options.tag.mapping);
+    return TransferOrMap(from.model(), from.tagging(), model,
+                         options.tag.mapping);
   });
   Tagging& tagging = transferred.tagging;
   if (!transferred.same_model) {

@@ -56,7 +56,7 @@ Table WeightTable(const std::shared_ptr<const TaggedModel>& model,
                    {"confidence", "confidence"},
                    {"why", "why", For::kPrograms}};
   table.more = [model, list](const Table::Use& use) {
-    const Model& file = *model->model();
+    const Model& file = model->model();
     for (const Weight& weight : *list) {
       const Initializer& tensor = file.initializers()[weight.initializer];
       const auto dims = file.Dims(tensor);
@@ -199,7 +199,7 @@ std::vector<edit::Rename> Wanted(const Model& model,
 // Writes the model with its initializers named after the parameters they hold.
 Result Rename(const WeightsOptions& options, const TaggedModel& model,
               const std::vector<Weight>& list, Terminal& terminal) {
-  const Model& file = *model.model();
+  const Model& file = model.model();
   for (const MetadataEntry& entry : file.metadata()) {
     if (entry.key != keys::kRenamed && entry.key != keys::kLayout) continue;
     Fail(ErrorKind::kOutput,
@@ -243,13 +243,13 @@ Result Rename(const WeightsOptions& options, const TaggedModel& model,
 Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
   const auto model = std::make_shared<const TaggedModel>(
       TaggedModel::Load(options.model, options.source, terminal));
-  if (model->model() == nullptr) {
+  if (model->file() == nullptr) {
     Fail(ErrorKind::kUsage,
          "{}: is a sidecar, which does not list initializers\n  name the model",
          options.model);
   }
   const auto list = std::make_shared<const std::vector<Weight>>(
-      weights::MapWeights(*model->model(), model->tagging()));
+      weights::MapWeights(model->model(), model->tagging()));
   const auto guessed = static_cast<std::size_t>(
       std::count_if(list->begin(), list->end(), [](const Weight& weight) {
         return !weight.parameters.empty() &&
@@ -272,7 +272,7 @@ Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
   result.rows.push_back(table);
   result.data = Datum::Object({{"file", options.model}, {"weights", table}});
   if (!options.check.empty()) {
-    AddCheck(CheckAgainst(options.check, *model->model(), *list), result);
+    AddCheck(CheckAgainst(options.check, model->model(), *list), result);
     return result;
   }
   result.Line("{}: {}\n", options.model, CountsText(*list));
