@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "recipes/book/book.h"
+#include "recipes/book/recipe.h"
 #include "recipes/book/summary.h"
 #include "truth.h"
 

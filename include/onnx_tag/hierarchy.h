@@ -16,7 +16,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/id_table.h"
 #include "base/ids.h"
 #include "base/interner.h"
 

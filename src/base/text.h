@@ -112,6 +112,11 @@ std::vector<std::string_view> Split(std::string_view text, char separator);
 // is none. Overlong forms, surrogates and values past U+10FFFF are invalid.
 std::size_t Utf8Length(std::string_view text);
 
+// Code points as UTF-8.
+
+// What is no code point becomes U+FFFD: a lone surrogate has no UTF-8 form.
+void AppendUtf8(std::uint32_t code, std::string& out);
+
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_BASE_TEXT_H_

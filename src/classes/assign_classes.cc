@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "classes/adapters.h"
 #include "classes/catalogue/identify.h"
 #include "classes/catalogue/leaf_class.h"
 #include "classes/wrapper_classes.h"

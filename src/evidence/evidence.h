@@ -15,16 +15,27 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "evidence/claim.h"
 #include "evidence/scope_table.h"
 #include "exporters/dialect_names.h"
-#include "exporters/functions/function_table.h"
+#include "exporters/functions/local_functions.h"
 #include "graph/graph_facts.h"
 #include "hierarchy/module_map.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
+#include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
+
+// What a source of knowledge says about one node.
+struct Claim {
+  NodeId node;
+  ModuleId module;
+  Confidence confidence;
+  Source source;
+  std::string_view because;  // a sentence for people
+};
+
+using Claims = std::vector<Claim>;
 
 struct Recording;  // onnx_tag/recording.h
 struct Rules;      // rules/rules.h

@@ -13,7 +13,6 @@
 #include "evidence/evidence.h"
 #include "evidence/inlined_replay.h"
 #include "exporters/dynamo/mangled_names.h"
-#include "exporters/functions/helper_calls.h"
 #include "exporters/functions/inlined_names.h"
 #include "hierarchy/name_parts.h"
 

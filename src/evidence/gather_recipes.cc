@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "evidence/evidence.h"
 #include "recipes/answer/ask_book.h"
-#include "tagging/torch_nn.h"
+#include "tagging/module_format.h"
 
 namespace onnx_tag {
 namespace {

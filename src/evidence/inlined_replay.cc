@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "exporters/functions/helper_calls.h"
+#include "exporters/functions/inlined_names.h"
 
 namespace onnx_tag {
 

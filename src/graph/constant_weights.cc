@@ -6,7 +6,7 @@
 
 #include "graph/operators.h"
 #include "model/attributes.h"
-#include "model/element_count.h"
+#include "model/tensor_data.h"
 
 namespace onnx_tag {
 namespace {

@@ -3,7 +3,6 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "io/win32.h"
 
 namespace onnx_tag::io {

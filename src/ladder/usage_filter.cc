@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "ladder/ladder.h"
-#include "tagging/torch_nn.h"
+#include "tagging/module_format.h"
 
 namespace onnx_tag {
 

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "classes/assign_classes.h"
-#include "exporters/source_lines.h"
 #include "exporters/traceback.h"
 #include "ladder/ladder.h"
 #include "mapping/observed_mapping.h"

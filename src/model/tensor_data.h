@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,11 @@ TensorData ReadTensorData(Bytes tensor);
 // The first elements as people read them: "0.125", "[1, 8, 4, 8]", "[1, 2,
 // ...]"; empty for a type that has no plain numbers.
 std::string ElementsText(const TensorData& tensor);
+
+// The number of elements of a tensor: the product of the dimensions; 0 if one
+// is unknown, or if no memory holds so many elements: such a shape is a mistake
+// or an attack.
+std::uint64_t CountElements(std::span<const std::int64_t> dims);
 
 }  // namespace onnx_tag
 

@@ -7,7 +7,7 @@
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"
-#include "profile/read_profile.h"
+#include "profile/profile.h"
 
 namespace onnx_tag::profile {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "json/reader.h"
 #include "onnx_tag/error.h"
-#include "profile/read_profile.h"
+#include "profile/profile.h"
 
 namespace onnx_tag::profile {
 namespace {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/glob.h"
+#include "onnx_tag/query.h"
 #include "query/fields.h"
 #include "query/parser.h"
 #include "tagging/words.h"
@@ -339,3 +340,13 @@ std::vector<NodeId> Matcher::All() const {
 }
 
 }  // namespace onnx_tag::query
+
+namespace onnx_tag {
+
+std::vector<NodeId> FindNodes(const Model& model, const Tagging& tagging,
+                              std::string_view query) {
+  const query::Expression expression = query::Parse(std::string(query));
+  return query::Matcher(expression, tagging, model).All();
+}
+
+}  // namespace onnx_tag

@@ -11,7 +11,6 @@
 #include "onnx_tag/model.h"
 #include "onnx_tag/tagging.h"
 #include "roles/role_vocabulary.h"
-#include "roles/role_words.h"
 
 namespace onnx_tag {
 

@@ -9,9 +9,66 @@
 #include <unordered_map>
 #include <vector>
 
-#include "roles/role_words.h"
+#include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
+
+// The words of a role as enumerators.
+enum class Component : std::uint8_t {
+  kNone,
+  kQuery,
+  kKey,
+  kValue,
+  kQkv,
+  kKv,
+  kScores,
+  kSoftmax,
+  kContext,
+  kOutput,
+  kGate,
+  kUp,
+  kDown,
+  kGateUp,
+  kWord,
+  kTokenType,
+  kPosition,
+  kPatch,
+  kProjection,
+  kRotary,
+  kRelative,
+  kIds,
+  kLm,
+  kClassifier,
+  kTransform,
+  kScale,
+  kInput,
+  kConvolution,
+  kParameters,
+  kStep,
+  kExperts,  // only for modules; nodes of experts get more specific roles
+};
+constexpr std::array<std::string_view, 31> kComponentNames = {
+    "",           "query",    "key",         "value",      "qkv",
+    "kv",         "scores",   "softmax",     "context",    "output",
+    "gate",       "up",       "down",        "gate_up",    "word",
+    "token_type", "position", "patch",       "projection", "rotary",
+    "relative",   "ids",      "lm",          "classifier", "transform",
+    "scale",      "input",    "convolution", "parameters", "step",
+    "experts"};
+
+// The purpose of a module or a node. kOther: a container, or unknown.
+struct Meaning {
+  RoleType type = RoleType::kOther;
+  Component component = Component::kNone;
+  AttentionKind kind = AttentionKind::kNone;
+
+  bool typed() const { return type != RoleType::kOther; }
+  bool operator==(const Meaning&) const = default;
+};
+
+inline Meaning Of(RoleType type, Component component = Component::kNone) {
+  return {type, component, AttentionKind::kNone};
+}
 
 enum class RoleSubject : std::uint8_t { kName, kClass, kOp, kOwn };
 

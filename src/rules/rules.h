@@ -9,10 +9,45 @@
 #include <string_view>
 #include <vector>
 
+#include "base/glob.h"
 #include "onnx_tag/tagging.h"
-#include "rules/pattern.h"
 
 namespace onnx_tag {
+
+// The patterns of rules: `*` matches any text without a dot or slash, `**` any
+// text, `?` one character that is neither a dot nor a slash.
+class Pattern {
+ public:
+  explicit Pattern(std::string_view text);
+
+  const std::string& text() const { return text_; }
+
+  // The number of `*` and `**`.
+  std::size_t captures() const { return captures_; }
+
+  bool Matches(std::string_view text) const {
+    return MatchesPattern(text_, text, "./");
+  }
+
+  // The same; what each `*` and `**` matches is added to `captures`. Views of
+  // `text`.
+  bool Matches(std::string_view text,
+               std::vector<std::string_view>& captures) const {
+    return MatchesPattern(text_, text, "./", &captures);
+  }
+
+ private:
+  std::string text_;
+  std::size_t captures_ = 0;
+};
+
+// Replaces $1 to $9 in `text` by the captures, and $$ by a dollar sign.
+std::string FillIn(std::string_view text,
+                   const std::vector<std::string_view>& captures);
+
+// The highest capture that `text` uses; -1 if a dollar sign is followed by
+// another character.
+int HighestCapture(std::string_view text);
 
 struct Rule {
   std::string title;    // "rule \"heads\" (line 3)", for people

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "model/element_count.h"
 #include "model/field_kinds.h"
 #include "model/onnx_fields.h"
+#include "model/tensor_data.h"
 #include "sizes/element_types.h"
 #include "wire/field_reader.h"
 

@@ -1,6 +1,6 @@
 #include "sizes/evaluation.h"
 
-#include "sizes/wide.h"
+#include "sizes/dim.h"
 
 namespace onnx_tag::sizes {
 namespace {

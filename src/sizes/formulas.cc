@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "base/hash.h"
+#include "sizes/dim.h"
 #include "sizes/formula_text.h"
-#include "sizes/wide.h"
 
 namespace onnx_tag::sizes {
 namespace {

@@ -20,7 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/id_table.h"
+#include "base/interner.h"
 #include "sizes/dim.h"
 
 namespace onnx_tag::sizes {

@@ -5,8 +5,8 @@
 
 #include "graph/function_calls.h"
 #include "graph/order.h"
+#include "sizes/dim.h"
 #include "sizes/element_types.h"
-#include "sizes/wide.h"
 
 namespace onnx_tag::sizes {
 namespace {

@@ -1,9 +1,9 @@
 #include "sizes/module_sizes.h"
 
 #include "graph/constant_weights.h"
-#include "model/element_count.h"
+#include "model/tensor_data.h"
 #include "sizes/element_types.h"
-#include "tagging/weight_owner.h"
+#include "tagging/parameter_counts.h"
 
 namespace onnx_tag::sizes {
 namespace {

@@ -3,7 +3,7 @@
 #define ONNX_TAG_SIZES_RECORDED_H_
 
 #include "base/bytes.h"
-#include "sizes/fact.h"
+#include "sizes/numbers.h"
 
 namespace onnx_tag::sizes {
 

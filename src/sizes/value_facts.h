@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "onnx_tag/model.h"
-#include "sizes/fact.h"
 #include "sizes/formulas.h"
+#include "sizes/numbers.h"
 
 namespace onnx_tag::sizes {
 

@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "generated/torch_nn_classes.h"
 #include "hierarchy/name_parts.h"
-#include "tagging/torch_nn.h"
 
 namespace onnx_tag {
 
@@ -169,6 +169,14 @@ std::string ModuleFormat::RoleSegment(std::string_view name,
     start = false;
   }
   return words;
+}
+
+const std::unordered_set<std::string_view>& TorchNnClasses() {
+  static const std::unordered_set<std::string_view> classes = [] {
+    const auto names = Split(kTorchNnClasses, '\n');
+    return std::unordered_set<std::string_view>(names.begin(), names.end());
+  }();
+  return classes;
 }
 
 }  // namespace onnx_tag

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "onnx_tag/tagging.h"
@@ -41,6 +42,10 @@ class ModuleFormat {
   std::vector<bool> left_out_;             // by module: not in the tag
   std::vector<std::string> family_words_;  // longest first: "Bert"
 };
+
+// The classes of torch.nn.
+
+const std::unordered_set<std::string_view>& TorchNnClasses();
 
 }  // namespace onnx_tag
 

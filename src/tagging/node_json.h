@@ -2,13 +2,17 @@
 #ifndef ONNX_TAG_TAGGING_NODE_JSON_H_
 #define ONNX_TAG_TAGGING_NODE_JSON_H_
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "json/reader.h"
 #include "json/writer.h"
 #include "onnx_tag/tagging.h"
 #include "tagging/module_format.h"
+#include "tagging/source_lines.h"
 
 namespace onnx_tag {
 
@@ -38,6 +42,24 @@ class NodeJson {
   std::string
       module_text_;  // `"module": ..., "class": ..., "hierarchy_tag"...`
 };
+
+// A line of code as JSON: {"file", "line", "function", "text"}, in sidecars,
+// in the metadata of a node, and in recordings.
+
+void AddSourceLine(const SourceLine& line, JsonWriter& json);
+
+// A line with texts of its own.
+struct ReadSourceLine {
+  std::string file;
+  std::uint32_t line = 0;
+  std::string function;
+  std::string text;
+
+  SourceLine view() const { return {file, line, function, text}; }
+};
+
+// Takes the next value. Nothing for null, and for an object without a file.
+std::optional<ReadSourceLine> TakeSourceLine(json::Reader& json);
 
 }  // namespace onnx_tag
 

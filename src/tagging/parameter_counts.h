@@ -22,6 +22,10 @@ struct ParameterCounts {
 // node that reads it. Each weight counts once. Impossible shapes count as 0.
 ParameterCounts CountParameters(const Model& model, const Tagging& tagging);
 
+// The module that the weight's name says, else that of the first tagged node
+// that reads it, else kNo.
+ModuleId OwnerOf(const Model& model, const Tagging& tagging, ValueId weight);
+
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_TAGGING_PARAMETER_COUNTS_H_

@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "base/hash.h"
-#include "base/id_table.h"
 #include "base/interner.h"
 #include "onnx_tag/tagging.h"
 

@@ -7,7 +7,7 @@
 #include "json/reader.h"
 #include "model/model_builder.h"
 #include "onnx_tag/error.h"
-#include "tagging/line_json.h"
+#include "tagging/node_json.h"
 #include "tagging/role_index.h"
 #include "tagging/sidecar.h"
 #include "tagging/words.h"

@@ -5,12 +5,19 @@
 #include "tagging/node_json.h"
 #include "tagging/parameter_counts.h"
 #include "tagging/sidecar.h"
-#include "tagging/sure_coverage.h"
 #include "tagging/version.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {
 namespace {
+
+// The share of tags that a coverage gate counts, in [0, 1]; 1 for a model
+// without nodes.
+double SureShare(const Coverage& coverage) {
+  return coverage.nodes == 0 ? 1.0
+                             : static_cast<double>(coverage.sure) /
+                                   static_cast<double>(coverage.nodes);
+}
 
 constexpr std::size_t kFlushAt = 256 * 1024;
 

@@ -10,7 +10,7 @@
 #include "graph/operators.h"
 #include "hierarchy/name_parts.h"
 #include "model/attributes.h"
-#include "model/element_count.h"
+#include "model/tensor_data.h"
 #include "sizes/element_types.h"
 #include "weights/uses.h"
 

@@ -1,6 +1,6 @@
-#include "base/id_table.h"
-
 #include <gtest/gtest.h>
+
+#include "base/interner.h"
 
 namespace onnx_tag {
 namespace {

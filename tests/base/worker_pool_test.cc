@@ -6,8 +6,6 @@
 #include <mutex>
 #include <set>
 
-#include "base/mailbox.h"
-
 namespace onnx_tag {
 namespace {
 

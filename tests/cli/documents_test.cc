@@ -7,8 +7,7 @@
 #include <stdexcept>
 
 #include "cli/app.h"
-#include "cli/documents/completions.h"
-#include "cli/documents/man_page.h"
+#include "cli/documents/described.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::cli {

@@ -5,8 +5,6 @@
 
 #include <string>
 
-#include "exporters/dynamo/python_list.h"
-
 namespace onnx_tag::hierarchy {
 namespace {
 

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "exporters/dialect.h"
+#include "exporters/dynamo/mangled_names.h"
 #include "exporters/functions/local_functions.h"
 #include "exporters/genai/genai.h"
 #include "exporters/onnxscript/onnxscript_nn.h"
 #include "exporters/tensorflow/tf2onnx.h"
-#include "exporters/tools/sanitized.h"
 
 namespace onnx_tag::hierarchy {
 namespace {

@@ -1,8 +1,7 @@
-#include "exporters/source_lines.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "exporters/traceback.h"
 #include "support/onnx_models.h"
 
 namespace onnx_tag::test {

@@ -1,5 +1,3 @@
-#include "mapping/claim_gatherer.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <map>
 
 #include "ladder/ladder.h"
+#include "mapping/observed_mapping.h"
 #include "rules/rules.h"
 #include "support/model_builder.h"
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "onnx_tag/error.h"
-#include "profile/read_profile.h"
+#include "profile/profile.h"
 #include "support/temporary_folder.h"
 
 namespace onnx_tag::profile {

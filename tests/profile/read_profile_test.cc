@@ -1,13 +1,12 @@
 // TensorRT's files are written by hand here, after the description of trtexec's
 // --exportProfile and --exportLayerInfo in its documentation.
-#include "profile/read_profile.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "onnx_tag/error.h"
+#include "profile/profile.h"
 
 namespace onnx_tag::profile {
 namespace {

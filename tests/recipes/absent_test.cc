@@ -1,8 +1,7 @@
-#include "recipes/answer/absent.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recipes/answer/file_names.h"
 #include "recipes/stack.h"
 
 namespace onnx_tag::recipes::test {

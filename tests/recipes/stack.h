@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "recipes/answer/ask_book.h"
-#include "recipes/book/book.h"
+#include "recipes/book/recipe.h"
 #include "recipes/book/summary.h"
 #include "recipes/small_model.h"
 

@@ -1,6 +1,6 @@
-#include "tagging/recent_texts.h"
-
 #include <gtest/gtest.h>
+
+#include "tagging/tag_writer.h"
 
 namespace onnx_tag {
 namespace {

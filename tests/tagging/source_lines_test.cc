@@ -6,7 +6,7 @@
 #include "json/reader.h"
 #include "onnx_tag/error.h"
 #include "support/onnx_models.h"
-#include "tagging/line_json.h"
+#include "tagging/node_json.h"
 #include "tagging/sidecar.h"
 #include "tagging/tag_writer.h"
 

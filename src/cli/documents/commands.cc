@@ -5,8 +5,7 @@
 
 #include "base/text.h"
 #include "cli/command_table.h"
-#include "cli/documents/completions.h"
-#include "cli/documents/man_page.h"
+#include "cli/documents/described.h"
 #include "cli/options.h"
 #include "onnx_tag/error.h"
 

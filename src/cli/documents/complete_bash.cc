@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "cli/documents/completions.h"
+#include "cli/documents/described.h"
 
 namespace onnx_tag::cli {
 namespace {

@@ -1,7 +1,7 @@
 // Tested by tests/cli/documents_test.cc.
 #include <fmt/core.h>
 
-#include "cli/documents/completions.h"
+#include "cli/documents/described.h"
 
 namespace onnx_tag::cli {
 namespace {

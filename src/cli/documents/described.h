@@ -1,9 +1,10 @@
-// The commands with their options as plain data: what man pages and completions
-// are made of. It comes from the table of commands and from the parsers
-// themselves.
+// The commands with their options as plain data, and the man pages and
+// completions that are made of it. The data come from the table of commands and
+// from the parsers themselves.
 #ifndef ONNX_TAG_CLI_DOCUMENTS_DESCRIBED_H_
 #define ONNX_TAG_CLI_DOCUMENTS_DESCRIBED_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,22 @@ std::vector<DescribedCommand> DescribeCommands();
 // "type=" for every field of a query, and "type=attention" for each word of a
 // field that has a list of words.
 std::vector<std::string> QueryWords();
+
+// Completion scripts for shells. Each offers commands, options, the words that
+// options take, files where files are wanted, and the fields of a query.
+
+std::string BashCompletion(std::span<const DescribedCommand> commands);
+std::string FishCompletion(std::span<const DescribedCommand> commands);
+std::string PowershellCompletion(std::span<const DescribedCommand> commands);
+std::string ZshCompletion(std::span<const DescribedCommand> commands);
+
+// man pages in roff, from the same descriptions as --help.
+
+// onnx-tag(1): the commands, exit codes and files.
+std::string OverviewPage();
+
+// onnx-tag-COMMAND(1).
+std::string CommandPage(const DescribedCommand& command);
 
 }  // namespace onnx_tag::cli
 

@@ -9,7 +9,6 @@
 #include <thread>
 #include <unordered_map>
 
-#include "base/mailbox.h"
 #include "base/worker_pool.h"
 #include "commands/batch/batch_progress.h"
 #include "commands/commands.h"

@@ -7,7 +7,6 @@
 #include "commands/commands.h"
 #include "commands/read/coverage.h"
 #include "commands/read/nodes.h"
-#include "commands/read/open_model.h"
 #include "commands/read/tagged_model.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"

@@ -10,7 +10,7 @@
 #include "commands/read/modules.h"
 #include "commands/read/nodes.h"
 #include "commands/read/tagged_model.h"
-#include "exporters/source_lines.h"
+#include "exporters/traceback.h"
 #include "io/console.h"
 #include "io/inputs.h"
 #include "io/paths.h"

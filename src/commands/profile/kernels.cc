@@ -10,7 +10,7 @@
 #include "hierarchy/name_parts.h"
 #include "io/mapped_file.h"
 #include "onnx_tag/error.h"
-#include "profile/read_profile.h"
+#include "profile/profile.h"
 
 namespace onnx_tag {
 namespace {

@@ -6,8 +6,7 @@
 
 #include "base/interner.h"
 #include "commands/output/destinations.h"
-#include "commands/read/open_model.h"
-#include "exporters/source_lines.h"
+#include "exporters/traceback.h"
 #include "hierarchy/module_map.h"
 #include "io/mapped_file.h"
 #include "io/paths.h"
@@ -273,6 +272,27 @@ void AddFactFiles(const MappingOptions& options, Inputs& inputs) {
 
 std::string DigestOf(std::string_view bytes) {
   return fmt::format("{:016x}", HashBytes(bytes));
+}
+
+// Tested by tests/commands/verdict_test.cc.
+
+std::vector<std::string> ReadingWarnings(const Model& model) {
+  const std::vector<std::string_view>& names = model.unreadable();
+  if (names.empty()) return {};
+  const std::string others =
+      names.size() == 1 ? "" : fmt::format(" and {} more", names.size() - 1);
+  return {
+      Message("the numbers of '{}'{} cannot be read: a packed field ends "
+              "inside a number; their values count as unknown",
+              Short{names.front(), 200}, others)};
+}
+
+ModelFile OpenModel(const std::string& path, Terminal& terminal) {
+  ModelFile file = ModelFile::Open(path);
+  for (const std::string& warning : ReadingWarnings(file.model())) {
+    terminal.Note("{}: warning: {}", ShownInput(path), Ours{warning});
+  }
+  return file;
 }
 
 }  // namespace onnx_tag

@@ -106,6 +106,14 @@ constexpr std::size_t kLongestNote = 4000;
 // A short text for a long one: equal for equal bytes.
 std::string DigestOf(std::string_view bytes);
 
+// Opens a model for a command: one reading, one verdict, one warning.
+
+// Warns of weights and constants that cannot be read. Throws Error(kInput).
+ModelFile OpenModel(const std::string& path, Terminal& terminal);
+
+// The warnings, for a command that has its own place for them.
+std::vector<std::string> ReadingWarnings(const Model& model);
+
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_COMMANDS_READ_TAGGED_MODEL_H_

@@ -10,7 +10,7 @@
 #include "commands/compare/compare_tags.h"
 #include "commands/profile/kernels.h"
 #include "commands/read/tagged_model.h"
-#include "mapping/claim_gatherer.h"
+#include "mapping/observed_mapping.h"
 #include "sizes/module_sizes.h"
 
 namespace onnx_tag {

@@ -10,7 +10,6 @@
 #include "commands/commands.h"
 #include "commands/read/modules.h"
 #include "commands/read/nodes.h"
-#include "commands/read/open_model.h"
 #include "commands/read/tagged_model.h"
 #include "graph/operators.h"
 #include "mapping/observed_mapping.h"

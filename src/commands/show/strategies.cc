@@ -6,7 +6,6 @@
 #include "commands/commands.h"
 #include "commands/output/destinations.h"
 #include "commands/read/coverage.h"
-#include "commands/read/open_model.h"
 #include "commands/read/tagged_model.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"

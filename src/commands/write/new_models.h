@@ -2,8 +2,11 @@
 #ifndef ONNX_TAG_COMMANDS_WRITE_NEW_MODELS_H_
 #define ONNX_TAG_COMMANDS_WRITE_NEW_MODELS_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands/commands.h"
@@ -12,6 +15,7 @@
 #include "edit/part.h"
 #include "io/terminal.h"
 #include "model/model_file.h"
+#include "wire/rewrite.h"
 
 namespace onnx_tag {
 
@@ -57,6 +61,20 @@ void WarnOfUntyped(const std::string& model,
 // "  wrote out.onnx"
 void AddDeed(const NewModel& model, const WriteOptions& options,
              Result& result);
+
+// Writes a model with some of its bytes changed: strip, scrub.
+struct ChangedModel {
+  std::string_view word;  // MODEL.stripped.onnx, unless the user names a file
+  std::uint64_t size = 0;
+  std::function<void(wire::Rewrite::Sink&)> write;
+};
+
+// Writes `changed`, a version of the model in `file`, with its external data,
+// and says so in a line of `result`. Returns the path.
+std::string WriteChanged(const std::string& model, const ModelFile& file,
+                         const ChangedModel& changed,
+                         const WriteOptions& options, Terminal& terminal,
+                         Result& result);
 
 }  // namespace onnx_tag
 

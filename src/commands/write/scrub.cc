@@ -4,9 +4,8 @@
 
 #include "commands/commands.h"
 #include "commands/output/destinations.h"
-#include "commands/read/open_model.h"
+#include "commands/read/tagged_model.h"
 #include "commands/write/new_models.h"
-#include "commands/write/write_changed.h"
 #include "edit/private_text.h"
 #include "model/model_file.h"
 #include "onnx_tag/error.h"

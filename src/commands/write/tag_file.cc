@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "commands/read/coverage.h"
-#include "commands/read/open_model.h"
 #include "commands/read/tagged_model.h"
 #include "io/folder.h"
 #include "io/mapped_file.h"

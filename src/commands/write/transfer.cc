@@ -10,7 +10,6 @@
 #include "commands/commands.h"
 #include "commands/output/destinations.h"
 #include "commands/read/coverage.h"
-#include "commands/read/open_model.h"
 #include "commands/read/tagged_model.h"
 #include "commands/write/tag_file.h"
 #include "mapping/laws.h"

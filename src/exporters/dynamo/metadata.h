@@ -3,6 +3,7 @@
 #ifndef ONNX_TAG_EXPORTERS_DYNAMO_METADATA_H_
 #define ONNX_TAG_EXPORTERS_DYNAMO_METADATA_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,14 @@ std::string NormalizeScope(std::string_view scope, bool* mangled = nullptr);
 
 // "torch.nn.modules.linear.Linear" -> "Linear"; "f.<locals>.Net" -> "Net".
 std::string_view ShortClass(std::string_view class_path);
+
+// A Python list of strings, as `repr` prints it; JSON is understood too.
+
+// The elements, unescaped, as UTF-8. An element without quotes, as in
+// `['a', slice(None, 2, None)]`, is its text; commas inside its brackets do
+// not end it. Nothing where the text is no list. Takes linear time and no
+// stack, however the brackets nest.
+std::optional<std::vector<std::string>> ParsePythonList(std::string_view text);
 
 }  // namespace onnx_tag::hierarchy
 

@@ -1,5 +1,10 @@
 #include "exporters/onnxscript/onnxscript_nn.h"
 
+#include <algorithm>
+
+#include "exporters/dialect_names.h"
+#include "exporters/parameter_name.h"
+#include "exporters/tools/original_name.h"
 #include "hierarchy/name_parts.h"
 
 namespace onnx_tag::hierarchy {
@@ -23,3 +28,53 @@ ScopedName SplitOnnxscriptValue(std::string_view name) {
 }
 
 }  // namespace onnx_tag::hierarchy
+
+// A file of onnxscript.nn's graph builder whose metadata is gone: its names
+// still contain the whole path.
+namespace onnx_tag {
+namespace {
+
+class OnnxscriptNames : public DialectNames {
+ public:
+  explicit OnnxscriptNames(const Model& model) : model_(model) {}
+
+  std::optional<NamedModule> OfNode(NodeId node) const override {
+    const auto name = hierarchy::SplitOnnxscriptNode(
+        hierarchy::UndoNodeName(model_[node].name).name);
+    if (name.ok) {
+      std::string module(name.scope);
+      std::replace(module.begin(), module.end(), '/', '.');
+      return NamedModule{std::move(module),
+                         Confidence::kHigh,
+                         "its name contains the module's path",
+                         {}};
+    }
+    for (const ValueId value : model_.Outputs(node)) {
+      if (value == kNo<ValueId>) continue;
+      const auto output = hierarchy::SplitOnnxscriptValue(
+          hierarchy::UndoTensorName(model_.ValueName(value)).name);
+      if (!output.ok) continue;
+      return NamedModule{std::string(output.scope),
+                         Confidence::kHigh,
+                         "the name of its output contains the module's path",
+                         {}};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> OwnerOf(std::string_view tensor) const override {
+    if (!hierarchy::IsParameterName(tensor)) return std::nullopt;
+    return std::string(hierarchy::SplitParameterName(tensor).module);
+  }
+
+ private:
+  const Model& model_;
+};
+
+}  // namespace
+
+std::shared_ptr<const DialectNames> ReadOnnxscriptNames(const Model& model) {
+  return std::make_shared<OnnxscriptNames>(model);
+}
+
+}  // namespace onnx_tag

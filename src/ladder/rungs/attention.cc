@@ -8,7 +8,7 @@
 #include "ladder/claim.h"
 #include "ladder/rungs/graph_patterns.h"
 #include "ladder/rungs/shared_tables.h"
-#include "tagging/torch_nn.h"
+#include "tagging/module_format.h"
 
 namespace onnx_tag {
 namespace {

@@ -5,6 +5,7 @@
 #define ONNX_TAG_RECIPES_ALIGN_ALIGN_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "recipes/tokens/program.h"
@@ -47,6 +48,12 @@ std::int64_t IdealScore(const Query& query, Stretch stretch,
 bool CanAlign(std::size_t query_steps, std::size_t program_steps);
 
 Alignment Align(const Query& query, const Program& program);
+
+// Turns an alignment into module paths. List indices are counted, not copied.
+
+// By step of the file; nullopt if it has no match.
+std::vector<std::optional<Path>> Decode(const Program& program,
+                                        const Alignment& alignment);
 
 }  // namespace onnx_tag::recipes
 

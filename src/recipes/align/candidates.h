@@ -2,10 +2,12 @@
 #ifndef ONNX_TAG_RECIPES_ALIGN_CANDIDATES_H_
 #define ONNX_TAG_RECIPES_ALIGN_CANDIDATES_H_
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "recipes/book/book.h"
+#include "recipes/book/recipe.h"
 #include "recipes/tokens/path.h"
 #include "recipes/tokens/program.h"
 #include "recipes/tokens/tokens.h"
@@ -53,6 +55,18 @@ Candidates RankByNames(const TokenGraph& graph,
 // By labels alone.
 Candidates RankByLabels(const TokenGraph& graph, const Book& book,
                         AtomTable& atoms, std::size_t limit);
+
+// Compares sorted sets of hashes, and finds the best scores.
+
+std::size_t CommonCount(std::span<const std::uint32_t> a,
+                        std::span<const std::uint32_t> b);
+
+// `part` / `whole`; 0 if `whole` is 0.
+double Share(std::size_t part, std::size_t whole);
+
+// The indices of the highest scores, in order.
+std::vector<std::size_t> HighestOf(const std::vector<double>& scores,
+                                   std::size_t limit);
 
 }  // namespace onnx_tag::recipes
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "recipes/align/decode.h"
+#include "recipes/align/align.h"
 #include "recipes/align/side_walk.h"
 #include "recipes/align/trusted_items.h"
 #include "recipes/tokens/jumps.h"

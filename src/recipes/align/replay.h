@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "recipes/align/align.h"
-#include "recipes/align/answer.h"
 #include "recipes/align/candidates.h"
+#include "recipes/align/side_walk.h"
 #include "recipes/tokens/tokens.h"
 
 namespace onnx_tag::recipes {

@@ -4,13 +4,29 @@
 #define ONNX_TAG_RECIPES_ALIGN_SIDE_WALK_H_
 
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 
-#include "recipes/align/answer.h"
+#include "onnx_tag/tagging.h"
 #include "recipes/align/candidates.h"
+#include "recipes/tokens/path.h"
 #include "recipes/tokens/tokens.h"
 
 namespace onnx_tag::recipes {
+
+// The answer for a token or node, and how it was found.
+//
+// How sure a path is, given that the recipe is right: certain if it and its
+// neighbours are aligned, high if there are gaps around it, medium if another
+// operation was recorded there, or its producers and consumers agree, else low.
+struct Answer {
+  std::optional<Path> path;
+  Confidence confidence = Confidence::kLow;
+  std::string_view because;  // what the module does: "runs this operation"
+  bool cut = false;          // a module around the right one
+};
+
+inline constexpr std::string_view kRunsIt = "runs this operation";
 
 // Converts `other`, a path of the recipe, to a path of the file, if
 // `recorded` corresponds to `here`. The part that both recorded paths share

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "recipes/align/replay.h"
-#include "recipes/book/book.h"
+#include "recipes/book/recipe.h"
 #include "recipes/tokens/tokens.h"
 
 namespace onnx_tag::recipes {

@@ -2,7 +2,9 @@
 #ifndef ONNX_TAG_RECIPES_ANSWER_FILE_NAMES_H_
 #define ONNX_TAG_RECIPES_ANSWER_FILE_NAMES_H_
 
+#include "recipes/align/candidates.h"
 #include "recipes/align/replay.h"
+#include "recipes/answer/match.h"
 
 namespace onnx_tag::recipes {
 
@@ -16,6 +18,23 @@ double NamedShare(const File& file);
 
 // The number of tokens whose parameter has a name.
 std::size_t CountAnchors(const File& file);
+
+// Modules of a recipe that a file cannot have.
+//
+// Exports keep the names of norms. If a file names its norms, but none of
+// the norms of a recorded module, that module is not in the file: Whisper's
+// decoder is not in a classifier on top of its encoder.
+class AbsentModules {
+ public:
+  AbsentModules(const File& file, const Candidate& candidate);
+
+  // Whether the module with this path in the file is absent, or in one that is.
+  bool Contains(const Path& path) const;
+
+ private:
+  const PathSet& known_;
+  PathSet normed_;  // recorded modules with norms below them
+};
 
 }  // namespace onnx_tag::recipes
 

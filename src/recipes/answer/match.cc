@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "recipes/align/candidates.h"
-#include "recipes/answer/absent.h"
 #include "recipes/answer/file_names.h"
 #include "recipes/answer/fill.h"
 #include "recipes/answer/own_names.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "recipes/align/decode.h"
+#include "recipes/align/align.h"
 
 namespace onnx_tag::recipes {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "recipes/align/candidates.h"
 #include "recipes/align/replay.h"
 #include "recipes/answer/ask_book.h"
 
@@ -15,6 +16,17 @@ namespace onnx_tag::recipes {
 // answers.
 std::vector<BookAnswer> MatchParts(const File& file, const Book& book,
                                    AtomTable& atoms);
+
+// A module of the file and the names below it.
+struct FilePart {
+  Path prefix;    // the module's path
+  PathSet names;  // generic paths below it, of modules with a parameter
+};
+
+// The best first: recipes reduced to the module whose names match the part.
+// `file` is the section around the part's parameters.
+Candidates RankParts(const File& file, const FilePart& part, const Book& book,
+                     AtomTable& atoms, std::size_t limit);
 
 }  // namespace onnx_tag::recipes
 

@@ -9,6 +9,7 @@
 #define ONNX_TAG_RECIPES_BOOK_RECIPE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,22 @@ struct Recipe {
   std::vector<std::uint32_t> outputs;  // tokens that make the graph's outputs
 
   bool operator==(const Recipe&) const = default;
+};
+
+// Many recipes, with summaries to choose one without reading it.
+
+// Sorted sets of hashes; see summary.h.
+struct SummaryView {
+  std::span<const std::uint32_t> grams;  // of three labels in a row
+  std::span<const std::uint32_t> names;  // of modules, by their last two atoms
+};
+
+class Book {
+ public:
+  virtual ~Book() = default;
+  virtual std::size_t size() const = 0;
+  virtual SummaryView Summary(std::size_t index) const = 0;
+  virtual Recipe Read(std::size_t index) const = 0;
 };
 
 }  // namespace onnx_tag::recipes

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "recipes/book/book.h"
 #include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "model/element_count.h"
+#include "model/tensor_data.h"
 #include "sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {

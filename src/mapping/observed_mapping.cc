@@ -1,4 +1,4 @@
-#include "mapping/claim_gatherer.h"
+#include "mapping/observed_mapping.h"
 
 #include <algorithm>
 #include <utility>
