@@ -3,10 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <compare>
 #include <unordered_map>
 #include <unordered_set>
+
+#include "graph/operators.h"
 
 namespace onnx_tag {
 namespace {
@@ -222,16 +223,13 @@ Flags Reached(const MainGraph& graph, const Flags& start, bool forward,
   return reached;
 }
 
-// Made again, it would be another value.
-bool IsRandom(std::string_view op) {
-  return op.starts_with("Random") || op == "Multinomial" || op == "Bernoulli";
-}
-
 // Nodes that depend on no input: everything an input does not reach.
 Flags Constants(const MainGraph& graph, const Model& nodes) {
   Flags fed(graph.size());
+  const Operators ops(nodes);
   for (std::uint32_t place = 0; place < graph.size(); ++place) {
-    if (IsRandom(nodes.OpType(graph.Node(place)))) fed[place] = 1;
+    // Made again, a random number would be another value.
+    if (ops.Is(graph.Node(place), OpKind::kRandom)) fed[place] = 1;
     for (const std::string_view value : graph.Reads(place)) {
       if (graph.IsInput(value)) fed[place] = 1;
     }

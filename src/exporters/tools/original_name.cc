@@ -305,10 +305,9 @@ bool IsMade(Undone& undone) {
 // `_q_q_q` from being read through once for each.
 constexpr int kMostAdditions = 32;
 
-}  // namespace
-
-Undone UndoNodeName(std::string_view name) {
-  static const SuffixTable table(kNodeSuffixes);
+// `undo` removes one addition that is no suffix; false if there is none.
+template <typename UndoOne>
+Undone Undo(std::string_view name, const SuffixTable& suffixes, UndoOne undo) {
   Undone undone;
   undone.name = name;
   if (name.empty() || IsMade(undone)) return undone;
@@ -316,28 +315,27 @@ Undone UndoNodeName(std::string_view name) {
   UndoInlinedFunction(undone);
   UndoInlinedBranch(undone);
   for (int i = 0; i < kMostAdditions; ++i) {
-    if (!UndoSuffix(table, undone) && !UndoFusionSegment(undone) &&
-        !UndoTrailingSlash(undone) && !UndoNodePrefix(undone)) {
-      break;
-    }
+    if (!UndoSuffix(suffixes, undone) && !undo(undone)) break;
   }
   return undone;
 }
 
+}  // namespace
+
+Undone UndoNodeName(std::string_view name) {
+  static const SuffixTable table(kNodeSuffixes);
+  return Undo(name, table, [](Undone& undone) {
+    return UndoFusionSegment(undone) || UndoTrailingSlash(undone) ||
+           UndoNodePrefix(undone);
+  });
+}
+
 Undone UndoTensorName(std::string_view name) {
   static const SuffixTable table(kTensorSuffixes);
-  Undone undone;
-  undone.name = name;
-  if (name.empty() || IsMade(undone)) return undone;
-  UndoInlinedFunction(undone);
-  UndoInlinedBranch(undone);
-  for (int i = 0; i < kMostAdditions; ++i) {
-    if (!UndoSuffix(table, undone) && !UndoProvider(undone) &&
-        !UndoWeightPrefix(undone) && !UndoNodePrefix(undone)) {
-      break;
-    }
-  }
-  return undone;
+  return Undo(name, table, [](Undone& undone) {
+    return UndoProvider(undone) || UndoWeightPrefix(undone) ||
+           UndoNodePrefix(undone);
+  });
 }
 
 }  // namespace onnx_tag::hierarchy

@@ -36,11 +36,6 @@ bool IsDirect(const Tag& tag) {
           tag.source == Source::kTransfer || tag.source == Source::kValueName);
 }
 
-bool IsConversion(std::string_view op) {
-  return op == "Cast" || op == "QuantizeLinear" || op == "DequantizeLinear" ||
-         op == "DynamicQuantizeLinear";
-}
-
 }  // namespace
 
 // Nodes that a quantizer or a float16 converter inserted belong to the producer
@@ -48,6 +43,7 @@ bool IsConversion(std::string_view op) {
 std::vector<Claim> ProposeForConversions(const Evidence& evidence,
                                          const Placed& placed) {
   const Model& model = evidence.model;
+  const Operators& ops = evidence.graph.ops;
   std::vector<Claim> claims;
   // A quantizer and a dequantizer are adjacent. This is the producer of the
   // tensor; open conversions between are skipped.
@@ -55,8 +51,9 @@ std::vector<Claim> ProposeForConversions(const Evidence& evidence,
   for (const NodeId node : model.Nodes()) {
     if (placed[node].tagged()) maker[node] = node;
     if (placed[node].tagged() || evidence.is_carrier[node]) continue;
-    if (!IsConversion(model.OpType(node))) continue;
-    if (model.OpType(node) == "Cast" && !evidence.IsConverterName(node)) {
+    const bool cast = ops.Is(node, OpKind::kCast);
+    if (cast ? !evidence.IsConverterName(node)
+             : !ops.Is(node, {OpKind::kQuantizer, OpKind::kDequantizer})) {
       continue;
     }
     const auto inputs = model.Inputs(node);

@@ -15,15 +15,14 @@ class QuantizedProducts {
 
   std::vector<Claim> Run() {
     for (const NodeId node : model_.Nodes()) {
-      const std::string_view op = model_.OpType(node);
-      if (op == "MatMulInteger" || op == "ConvInteger") Consider(node);
+      if (evidence_.graph.ops.Is(node, OpKind::kInteger)) Consider(node);
     }
     return std::move(claims_);
   }
 
  private:
   void Consider(NodeId product) {
-    // The weight knows best, then what stands for it.
+    // The part that reads the weight comes first.
     const QuantizedParts parts = PartsOfQuantized(evidence_, product);
     for (const NodeId known : parts) {
       if (known == kNo<NodeId> || !placed_[known].tagged() ||
