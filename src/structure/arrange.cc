@@ -152,6 +152,7 @@ void Arranger::EmitFlat(Range range, FoundId parent, UnitSpan units) {
     tree_[copy].like = CopyKind::kAlike;
     Names names;
     Fill(part, copy, Within(units, part), names);
+    FillSiblings(part, copy, Within(units, part), names);
   };
   for (std::uint32_t i = 0; i < head; ++i) emit(i, units[i].atoms);
   if (has_head) emit(count - 1, {units[head].atoms.first, range.last});
@@ -160,7 +161,87 @@ void Arranger::EmitFlat(Range range, FoundId parent, UnitSpan units) {
 void Arranger::FillNew(Range range, FoundId parent, FoundKind kind,
                        std::uint32_t number, UnitSpan units) {
   Names names;
-  Fill(range, tree_.Child(parent, kind, number), units, names);
+  const FoundId module = tree_.Child(parent, kind, number);
+  Fill(range, module, units, names);
+  FillSiblings(range, module, units, names);
+}
+
+// Chains that are alike, side by side, that end in the same sum or
+// concatenation, or all in outputs: the branches of a pyramid, heads.
+void Arranger::FillSiblings(Range range, FoundId module, UnitSpan units,
+                            Names& names) {
+  constexpr double kAlike = 0.7;
+  constexpr std::uint32_t kFewest = 3;  // nodes
+  struct Chain {
+    Range atoms;
+    std::uint32_t end;  // what reads it; none: the atom behind the range
+    bool whole = true;
+  };
+  std::vector<bool> taken(range.last - range.first + 1, false);
+  for (const Unit& unit : units) {
+    if ((!unit.residual || unit.closed) && unit.role != Role::kAttention) {
+      continue;
+    }
+    for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+      taken[i - range.first] = true;
+    }
+  }
+  std::vector<Chain> chains;
+  std::vector<std::size_t> of(taken.size(), chains.max_size());
+  for (std::uint32_t i = range.first; i <= range.last; ++i) {
+    if (taken[i - range.first]) continue;
+    const auto ins = atoms_.ins(i);
+    const std::uint32_t from = ins.size() == 1 ? ins[0] : i;
+    const std::size_t chain =
+        from < i && from >= range.first && atoms_.outs(from).size() == 1
+            ? of[from - range.first]
+            : chains.max_size();
+    if (chain == chains.max_size()) {
+      if (ins.size() > 1 || atoms_.Kind(i) == AtomKind::kJoin) continue;
+      of[i - range.first] = chains.size();
+      chains.push_back({{i, i}, i});
+      continue;
+    }
+    Chain& grown = chains[chain];
+    grown.whole &= grown.atoms.last + 1 == i;
+    grown.atoms.last = i;
+    of[i - range.first] = chain;
+  }
+  std::map<std::uint32_t, std::vector<Range>> groups;  // by end
+  for (Chain& chain : chains) {
+    const auto outs = atoms_.outs(chain.atoms.last);
+    if (!chain.whole || outs.size() > 1) continue;
+    const std::uint32_t end = outs.empty() ? range.last + 1 : outs[0];
+    if (end <= range.last && atoms_.ins(end).size() < 2) continue;
+    while (chain.atoms.last > chain.atoms.first &&
+           (atoms_.Kind(chain.atoms.last) == AtomKind::kNeutral ||
+            atoms_.Kind(chain.atoms.last) == AtomKind::kPool)) {
+      --chain.atoms.last;
+    }
+    if (atoms_.Heavies(chain.atoms) > 0 &&
+        atoms_.NodesIn(chain.atoms) >= kFewest) {
+      groups[end].push_back(chain.atoms);
+    }
+  }
+  for (const auto& [end, ranges] : groups) {
+    const Bag first(atoms_, ranges.front());
+    std::vector<Range> alike;
+    for (const Range other : ranges) {
+      if (Bag(atoms_, other).IsLike(first, kAlike)) alike.push_back(other);
+    }
+    if (alike.size() < 2) continue;
+    const FoundId list = New(module, names, FoundKind::kBranch);
+    for (std::uint32_t i = 0; i < alike.size(); ++i) {
+      const FoundId copy = tree_.Child(list, FoundKind::kCopy, i);
+      tree_[copy].copies = static_cast<std::uint32_t>(alike.size());
+      tree_[copy].like = Compare(alike[0], alike[i]);
+      Put(alike[i], copy);
+      Names below;
+      for (const Unit& unit : units_.Find(alike[i])) {
+        FillLeaf(unit, copy, below);
+      }
+    }
+  }
 }
 
 // Nothing is repeated: convolutions are features, linear layers behind them a
@@ -420,6 +501,39 @@ void Arranger::Fill(Range range, FoundId module, UnitSpan units, Names& names) {
   }
 }
 
+// A value, a chain that is made of it, and their sum: the blocks of a branch.
+void Arranger::FillChains(Range range, FoundId module, Names& names) {
+  std::vector<Range> blocks;
+  for (std::uint32_t i = range.first; i <= range.last; ++i) {
+    const auto ins = atoms_.ins(i);
+    if (!regions_.IsSum(i) || ins.size() != 2) continue;
+    const std::uint32_t value = std::min(ins[0], ins[1]);
+    std::uint32_t first = std::max(ins[0], ins[1]);
+    while (first > range.first && atoms_.outs(first).size() == 1 &&
+           atoms_.ins(first).size() == 1 && atoms_.ins(first)[0] + 1 == first &&
+           atoms_.ins(first)[0] != value) {
+      --first;
+    }
+    if (atoms_.ins(first).size() == 1 && atoms_.ins(first)[0] == value &&
+        first > value && atoms_.Heavies({first, i}) > 1) {
+      blocks.push_back({first, i});
+    }
+  }
+  if (blocks.empty()) return;
+  const FoundId list = New(module, names, FoundKind::kBlock);
+  for (std::uint32_t i = 0; i < blocks.size(); ++i) {
+    const FoundId copy = tree_.Child(list, FoundKind::kCopy, i);
+    tree_[copy].copies = static_cast<std::uint32_t>(blocks.size());
+    tree_[copy].like = Compare(blocks[0], blocks[i]);
+    Put(blocks[i], copy);
+    Names below;
+    for (const Unit& part :
+         units_.Find({blocks[i].first, blocks[i].last - 1})) {
+      FillLeaf(part, copy, below);
+    }
+  }
+}
+
 void Arranger::FillClosed(const Unit& unit, FoundId module, Names& names) {
   const FoundId sub = New(module, names, FoundKind::kBranches);
   Put(unit.atoms, sub);
@@ -436,6 +550,7 @@ void Arranger::FillClosed(const Unit& unit, FoundId module, Names& names) {
       FillLeaf(part, sub, below);
     }
   }
+  FillChains(unit.atoms, sub, below);
 }
 
 // [norm] core sum [activation or norm]

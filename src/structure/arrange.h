@@ -72,7 +72,9 @@ class Arranger {
   void Fill(Range range, FoundId module, UnitSpan units, Names& names);
   void FillNew(Range range, FoundId parent, FoundKind kind,
                std::uint32_t number, UnitSpan units);
+  void FillSiblings(Range range, FoundId module, UnitSpan units, Names& names);
   void FillResidual(const Unit& unit, FoundId module, Names& names, bool alone);
+  void FillChains(Range range, FoundId module, Names& names);
   void FillClosed(const Unit& unit, FoundId module, Names& names);
   void ShareActivation(const Unit& unit, UnitSpan parts, FoundId module);
   void FillInner(const Unit& unit, FoundId module, Names& names);
