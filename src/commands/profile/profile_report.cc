@@ -16,6 +16,7 @@ namespace {
 using profile::KernelGroups;
 using profile::KernelId;
 using profile::Profile;
+using profile::Spread;
 
 class RollUp {
  public:

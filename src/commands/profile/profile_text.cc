@@ -13,6 +13,7 @@
 namespace onnx_tag {
 namespace {
 
+using profile::KernelGroups;
 using profile::Profile;
 using profile::Spread;
 
