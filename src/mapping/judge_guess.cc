@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "graph/data_values.h"
@@ -23,6 +25,8 @@ class Referee {
         found_(FindStructure(model)),
         total_(modules.size(), 0),
         own_(modules.size(), 0),
+        has_copies_(modules.size(), false),
+        is_excess_(modules.size(), false),
         sizes_(found_.size(), 0),
         shares_(found_.size()),
         fitting_(found_.size(), kNo<ModuleId>),
@@ -37,7 +41,12 @@ class Referee {
         continue;
       }
       ++own_[tags[node].module];
-      ForEachAround(tags[node].module, [&](ModuleId at) { ++total_[at]; });
+      bool in_copy = false;
+      ForEachCopy(node, [&](FoundId) { in_copy = true; });
+      ForEachAround(tags[node].module, [&](ModuleId at) {
+        ++total_[at];
+        has_copies_[at] = has_copies_[at] || in_copy;
+      });
       ForEachCopy(node, [&](FoundId copy) {
         ++sizes_[copy];
         ForEachAround(tags[node].module,
@@ -46,6 +55,7 @@ class Referee {
     }
     for (const FoundId id : found_.Modules()) Compare(id);
     for (const FoundId id : found_.Modules()) CompareWithSiblings(id);
+    FindExcess();
     for (std::size_t i = model.node_count(); i-- > 0;) {
       const auto node = MakeId<NodeId>(i);
       if (tags[node].tagged()) is_stray_[node] = IsAstray(node);
@@ -100,7 +110,7 @@ class Referee {
   // cross if each has nodes that the other has not, and both have some.
   void Compare(FoundId id) {
     const std::uint32_t size = sizes_[id];
-    if (found_[id].kind != FoundKind::kCopy || size < kSmallest) return;
+    if (found_[id].kind != FoundKind::kCopy || size == 0) return;
     bool crosses = false;
     const auto take = [&](ModuleId module, ModuleId& outermost) {
       if (outermost == kNo<ModuleId> ||
@@ -122,7 +132,7 @@ class Referee {
       crosses |= share == size && own_[module] == total_[module];
     }
     if (fitting_[id] != kNo<ModuleId>) copies_.emplace(fitting_[id], id);
-    if (!IsOutermost(id)) return;
+    if (size < kSmallest || !IsOutermost(id)) return;
     compared_ += size;
     if (crosses) {
       against_ += size;
@@ -141,12 +151,9 @@ class Referee {
       return;
     }
     const List& list = at->second;
-    ModuleId usual = kNo<ModuleId>;  // the list of more than half of them
+    const ModuleId usual = UsualParent(list);
     std::uint32_t fitting = 0;
-    for (const auto& [parent, count] : list.parents) {
-      fitting += count;
-      if (2 * count > list.copies) usual = parent;
-    }
+    for (const auto& [parent, count] : list.parents) fitting += count;
     bool differs = false;
     if (like_[id] != kNo<ModuleId>) {
       differs = fitting == list.copies && modules_.Parent(like_[id]) != usual;
@@ -160,6 +167,48 @@ class Referee {
     if (differs) against_ += sizes_[id];
   }
 
+  // The list that more than half of the copies are in, or kNo.
+  static ModuleId UsualParent(const List& list) {
+    for (const auto& [parent, count] : list.parents) {
+      if (2 * count > list.copies) return parent;
+    }
+    return kNo<ModuleId>;
+  }
+
+  // The model may have fewer layers than the guess: an item that no block is
+  // like, with few of the parts of the others.
+  void FindExcess() {
+    using Parts = std::set<std::string>;
+    std::map<ModuleId, std::map<ModuleId, Parts>> items;  // by list and item
+    for (const auto& [id, list] : lists_) {
+      const ModuleId parent = UsualParent(list);
+      if (parent != kNo<ModuleId> && list.copies > 1) items[parent];
+    }
+    for (const ModuleId module : AllIds<ModuleId>(own_.size())) {
+      if (own_[module] == 0) continue;
+      std::string path;
+      ForEachAround(module, [&](ModuleId at) {
+        const auto list = items.find(modules_.Parent(at));
+        if (list != items.end()) list->second[at].insert(path);
+        path += '.';
+        path += modules_.Atom(at);
+      });
+    }
+    for (const auto& [parent, parts] : items) {
+      for (const auto& [item, few] : parts) {
+        if (has_copies_[item]) continue;
+        for (const auto& [other, many] : parts) {
+          if (!copies_.contains(other) || 2 * few.size() >= many.size()) {
+            continue;
+          }
+          is_excess_[item] =
+              is_excess_[item] ||
+              std::includes(many.begin(), many.end(), few.begin(), few.end());
+        }
+      }
+    }
+  }
+
   // In a block, but not in its module; or in its module, but neither in the
   // block nor for it.
   bool IsAstray(NodeId node) const {
@@ -170,6 +219,7 @@ class Referee {
                 !modules_.IsAncestor(fitting_[copy], module);
     });
     ForEachAround(module, [&](ModuleId at) {
+      astray |= is_excess_[at];
       const auto copy = copies_.find(at);
       astray |= copy != copies_.end() && !IsIn(node, copy->second) &&
                 !IsFor(node, copy->second, at);
@@ -196,7 +246,9 @@ class Referee {
   const Structure found_;
   IdVector<ModuleId, std::uint32_t> total_;  // nodes in a module
   IdVector<ModuleId, std::uint32_t> own_;    // and not in its parts
-  IdVector<FoundId, std::uint32_t> sizes_;   // of copies
+  IdVector<ModuleId, bool> has_copies_;      // some node is in a copy
+  IdVector<ModuleId, bool> is_excess_;
+  IdVector<FoundId, std::uint32_t> sizes_;  // of copies
   // Of each copy: how many of its nodes are in a module.
   IdVector<FoundId, std::map<ModuleId, std::uint32_t>> shares_;
   IdVector<FoundId, ModuleId> fitting_;

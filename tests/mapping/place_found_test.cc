@@ -214,6 +214,22 @@ TEST(PlaceFoundTest, AGuessThatTheBlocksConfirmStays) {
   EXPECT_THAT(guess.Open(), ElementsAre(MakeId<NodeId>(2 + 3 * kLayer)));
 }
 
+// The book knows a model with one layer more.
+TEST(PlaceFoundTest, ALayerThatNoBlockIsLikeIsDropped) {
+  Guess guess(Nameless());
+  guess.Put(0, 2, "embed");
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::uint32_t first = kFirstOfLayers + i * kLayer;
+    const std::string layer = "h." + std::to_string(i);
+    guess.Put(first, first + 1, layer + ".norm");
+    guess.Put(first + 1, first + 13, layer + ".attn");
+    guess.Put(first + 13, first + kLayer, layer + ".mlp");
+  }
+  guess.Put(2 + 3 * kLayer, guess.nodes(), "h.3.norm");
+  EXPECT_THAT(guess.Open(), ElementsAre(MakeId<NodeId>(2 + 3 * kLayer),
+                                        MakeId<NodeId>(3 + 3 * kLayer)));
+}
+
 TEST(PlaceFoundTest, AGuessThatTearsBlocksApartIsDropped) {
   Guess guess(Nameless());
   guess.Put(0, 2, "embed");
