@@ -120,8 +120,7 @@ class Observer {
     const bool is_module = module != ModuleTree::kRoot &&
                            name == tagging_.modules.Atom(module) &&
                            name.size() < path.size();
-    // Dynamo's name for the bias of a batch norm folded into a convolution.
-    return is_module || name == "weight_bias" ? kNo<ModuleId> : module;
+    return is_module || hierarchy::IsFoldedBias(path) ? kNo<ModuleId> : module;
   }
 
   // Whether the module has no parameter of that name yet. Most modules have a

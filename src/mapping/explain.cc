@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hierarchy/name_parts.h"
 #include "ladder/ladder.h"
 #include "mapping/observed_mapping.h"
 
@@ -160,7 +161,7 @@ void DescribeEvidence(const Evidence& evidence, NodeId node,
     const ParameterId id = evidence.ParameterOf(input);
     if (id == kNo<ParameterId>) continue;
     const Parameter& parameter = evidence.parameters[id];
-    if (parameter.name.ends_with(".weight_bias")) {
+    if (hierarchy::IsFoldedBias(parameter.name)) {
       notes.push_back(
           fmt::format("it reads {}: the exporter folded a normalization into "
                       "the layer and kept the result under this name",

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "model/tensor_data.h"
 #include "weights/uses.h"
 
 namespace onnx_tag::weights {
@@ -41,11 +42,7 @@ std::string_view ModuleOf(std::string_view parameter) {
 }
 
 std::int64_t SizeOf(const Model& model, const Initializer& tensor) {
-  std::int64_t size = 1;
-  for (const std::int64_t dim : model.Dims(tensor)) {
-    size *= std::max<std::int64_t>(dim, 1);
-  }
-  return size;
+  return static_cast<std::int64_t>(CountElements(model.Dims(tensor)));
 }
 
 // How many convolutions read the bias. Equal biases are one initializer: those

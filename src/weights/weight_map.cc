@@ -338,10 +338,9 @@ class Mapper {
     reading.change = Change::kSame;
     reading.why = "its name is the parameter's";
     reading.confidence = Confidence::kCertain;
-    // Dynamo's name for the bias of a convolution that a BatchNorm went into.
-    constexpr std::string_view kFoldedBias = ".weight_bias";
-    if (name.ends_with(kFoldedBias) && !uses.empty()) {
-      const std::string conv = name.substr(0, name.size() - kFoldedBias.size());
+    if (hierarchy::IsFoldedBias(name) && !uses.empty()) {
+      const std::string conv =
+          name.substr(0, name.size() - hierarchy::kFoldedBias.size());
       reading.module = tagging_.modules.Find(conv);
       return FoldedBias(tensor, uses[0], conv, std::move(reading));
     }

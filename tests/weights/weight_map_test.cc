@@ -341,6 +341,22 @@ TEST(CheckTest, ExplainsFoldedNormsAndCounters) {
       ElementsAre("bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"));
 }
 
+TEST(CheckTest, HasNoSizeForATensorThatNoMemoryHolds) {
+  const std::string bytes = test::BytesFromText(
+      R"(graph {
+    node { op_type: "Conv" name: "conv/Conv" input: "x" input: "onnx::Conv_1" input: "onnx::Conv_2" output: "y" }
+    initializer { name: "onnx::Conv_1" data_type: 1 dims: 8 dims: 3 dims: 3 dims: 3 }
+    initializer { name: "onnx::Conv_2" data_type: 1 dims: 4611686018427387904 dims: 4 dims: 8 } })");
+  const Model model = ReadModel(bytes);
+  const Tagging tagging = TagByName(model, {{"conv", "Conv2d"}});
+  const std::vector<ReferenceTensor> reference = {
+      {"conv.weight", true, {8, 3, 3, 3}},
+      {"bn.running_mean", true, {8}},
+  };
+  EXPECT_THAT(Check(model, MapWeights(model, tagging), reference).missing,
+              ElementsAre("bn.running_mean"));
+}
+
 TEST(CheckTest, ExplainsFoldedNormsThatShareABiasWithALayer) {
   // The exporter merged equal tensors: all biases are zero.
   const std::string bytes = test::BytesFromText(

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "hierarchy/name_parts.h"
+
 namespace onnx_tag {
 namespace {
 
@@ -58,9 +60,10 @@ QuantizedParts PartsOfQuantized(const Evidence& evidence, NodeId product) {
 }
 
 bool IsPlainParameter(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kPlain = {
-      "weight", "bias", "running_mean", "running_var", "weight_bias"};
-  return OneOf(name.substr(name.rfind('.') + 1), kPlain);
+  constexpr std::array<std::string_view, 4> kPlain = {
+      "weight", "bias", "running_mean", "running_var"};
+  return OneOf(hierarchy::LastPart(name, '.'), kPlain) ||
+         hierarchy::IsFoldedBias(name);
 }
 
 bool IsPool(const Evidence& evidence, NodeId node) {

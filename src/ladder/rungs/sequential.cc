@@ -19,6 +19,7 @@
 
 #include "evidence/sequential_numbers.h"
 #include "graph/data_values.h"
+#include "hierarchy/name_parts.h"
 #include "ladder/claim.h"
 #include "ladder/rungs/graph_patterns.h"
 
@@ -424,7 +425,7 @@ class SequentialParts {
       const ParameterId id = evidence_.ParameterOf(input);
       if (id == kNo<ParameterId>) continue;
       const std::string_view name = evidence_.parameters[id].name;
-      if (name.ends_with(".weight_bias")) return Folded::kYes;
+      if (hierarchy::IsFoldedBias(name)) return Folded::kYes;
       weight = weight || name.ends_with(".weight");
     }
     if (dynamo_ && !model_.Outputs(node).empty()) {
