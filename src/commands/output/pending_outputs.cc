@@ -307,14 +307,15 @@ PendingOutputs::Fate PendingOutputs::Judge(const Output& output) const {
          output.path);
   }
   if (!in_place) RefuseInput(output);
-  bool ours = in_place;
+  bool may_replace = in_place || options_.force;
   try {
     if (EqualsExisting(output)) return Fate::kUnchanged;
-    ours = ours || IsOurs(output, MappedFile::Open(output.target));
+    may_replace =
+        may_replace || IsOurs(output, MappedFile::Open(output.target));
   } catch (const Error&) {
     // It cannot be read, so it cannot be ours.
   }
-  if (ours || options_.force) return Fate::kReplaced;
+  if (may_replace) return Fate::kReplaced;
   Fail(ErrorKind::kOutput,
        "{}: exists and {}\n  replace it with --force, or give another name "
        "with {}",
