@@ -1,4 +1,4 @@
-# onnx_tag_layer(NAME [FOLDER folder] [EXCEPT file...] [DEPENDS layer...] [ROOMS room...] [LINK library...])
+# onnx_tag_layer(NAME [FOLDER folder] [DEPENDS layer...] [ROOMS room...] [LINK library...])
 #
 # Builds src/NAME (or FOLDER/NAME) with all folders below it as a static library
 # and links the layers it uses. The build stops when one of its files includes a
@@ -21,7 +21,7 @@ else()
 endif()
 
 function(onnx_tag_layer layer)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "DEPENDS;EXCEPT;LINK;ROOMS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "DEPENDS;LINK;ROOMS")
   if(NOT arg_FOLDER)
     set(arg_FOLDER src)
   endif()
@@ -55,9 +55,6 @@ set(files @files@)
 
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_(${ONNX_TAG_OTHER_SYSTEMS})\\.cc$")
-  foreach(file IN LISTS arg_EXCEPT)
-    list(REMOVE_ITEM sources ${folder}/${file})
-  endforeach()
   add_library(onnx_tag_${layer} STATIC ${sources})
   add_dependencies(onnx_tag_${layer} onnx_tag_${layer}_rule)
   target_include_directories(onnx_tag_${layer} PUBLIC

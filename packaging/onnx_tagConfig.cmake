@@ -2,4 +2,5 @@
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 find_dependency(fmt)
+find_dependency(Protobuf)
 include(${CMAKE_CURRENT_LIST_DIR}/onnx_tagTargets.cmake)

@@ -13,15 +13,6 @@ cd "$(dirname "$0")/.."
 
 work=$PWD/build/cross
 zig_version=0.17.0
-# Debian's source package of protobuf; the version of protoc in Debian 12 and 13.
-protobuf_version=3.21.12
-protobuf_sum=930c2c3b5ecc6c9c12615cf5ad93f1cd6e12d0aba862b572e076259970ac3a53
-protobuf=protobuf_$protobuf_version.orig.tar.gz
-
-if [ "$(protoc --version)" != "libprotoc $protobuf_version" ]; then
-  echo "cross.sh: protoc must be $protobuf_version; this is $(protoc --version)" >&2
-  exit 1
-fi
 
 mkdir -p "$work"
 if [ -z "${ONNX_TAG_ZIG:-}" ]; then
@@ -33,23 +24,7 @@ fi
 export ZIG_GLOBAL_CACHE_DIR=${ZIG_GLOBAL_CACHE_DIR:-$work/zig} ZIG_LOCAL_CACHE_DIR=${ZIG_LOCAL_CACHE_DIR:-$work/zig}
 
 libraries=$work/libraries
-if [ ! -e "$libraries/complete" ]; then
-  rm -rf "$libraries"
-  mkdir -p "$libraries/include"
-  python3 - "http://deb.debian.org/debian/pool/main/p/protobuf/$protobuf" "$libraries/$protobuf" <<'PYTHON'
-import sys, urllib.request
-urllib.request.urlretrieve(sys.argv[1], sys.argv[2])
-PYTHON
-  echo "$protobuf_sum  $libraries/$protobuf" | sha256sum --check --quiet
-  tar -xf "$libraries/$protobuf" -C "$libraries"
-  mv "$libraries/protobuf-$protobuf_version" "$libraries/protobuf"
-  # Headers only, and only these: the rest of /usr/include is this machine's own.
-  for header in fmt CLI nlohmann rapidjson xxhash.h xxh3.h; do
-    [ ! -e "/usr/include/$header" ] || cp -r "/usr/include/$header" "$libraries/include/"
-  done
-  [ ! -d /usr/src/googletest ] || ln -s /usr/src/googletest "$libraries/googletest"
-  touch "$libraries/complete"
-fi
+scripts/libraries.sh "$libraries"
 
 # The tables of the catalogue and of the recipe book are the same on every system.
 configure release -DBUILD_TESTING=OFF -DONNX_TAG_BENCH=OFF -B "$work/host"

@@ -6,7 +6,7 @@
 # BUILD_DIR is a build of onnx-tag. FOLDER is where to write; by default BUILD_DIR/page/site, which cpack then puts into the
 # tarball.
 #
-# Needs emscripten, CMake and Ninja, and node 20 and npm for web/build.sh.
+# Needs emscripten, CMake, Ninja and protoc, node 20 and npm for web/build.sh, and Debian's source of protobuf.
 set -eu
 web=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] || { echo "usage: web/build_page.sh BUILD_DIR [FOLDER]" >&2; exit 2; }
@@ -20,23 +20,14 @@ for table in recipes catalogue; do
     }
 done
 
-# Of the system's headers only those of our libraries: the rest is for another machine.
-mkdir -p "$build/include" "$build/packages"
-for library in fmt nlohmann CLI xxhash.h; do
-    ln -sfn "/usr/include/$library" "$build/include/$library"
-done
-for target in fmt::fmt-header-only CLI11::CLI11 nlohmann_json::nlohmann_json; do
-    package=${target%%::*}
-    printf 'add_library(%s INTERFACE IMPORTED)\ntarget_include_directories(%s INTERFACE %s)\n' \
-        "$target" "$target" "$build/include" >"$build/packages/${package}Config.cmake"
-done
+"$web/../scripts/libraries.sh" "$build/libraries"
 # Debian's emscripten asks node for packages that another node does not look for there.
 NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
 export NODE_PATH
 emcmake cmake -S "$web/.." -B "$build/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_CXX_FLAGS=-fwasm-exceptions -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
-    -DONNX_TAG_PROTOBUF=OFF -DONNX_TAG_BENCH=OFF -DBUILD_TESTING=OFF -DONNX_TAG_TABLES="$native/generated" \
-    -Dfmt_DIR="$build/packages" -DCLI11_DIR="$build/packages" -Dnlohmann_json_DIR="$build/packages" >"$build/configure.log"
+    -DONNX_TAG_LIBRARIES="$build/libraries" -DONNX_TAG_BENCH=OFF -DBUILD_TESTING=OFF \
+    -DONNX_TAG_TABLES="$native/generated" >"$build/configure.log"
 cmake --build "$build/build" --target onnx-tag-page
 cp "$build/build/onnx-tag-page.js" "$build/build/onnx-tag-page.wasm" "$out/"
 cp "$web/../tests/models/bert_tiny/model.onnx" "$out/example.onnx"

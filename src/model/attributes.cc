@@ -1,8 +1,8 @@
 #include "model/attributes.h"
 
-#include <bit>
 #include <cstring>
 
+#include "base/bit_cast.h"
 #include "model/field_kinds.h"
 #include "model/onnx_fields.h"
 #include "wire/field_reader.h"
@@ -26,7 +26,7 @@ bool HasName(Bytes attribute, std::string_view name) {
 }
 
 float RealOf(std::uint64_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  return BitCast<float>(static_cast<std::uint32_t>(bits));
 }
 
 void AppendReals(const Field& part, std::vector<float>& reals) {

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -440,7 +439,7 @@ Dim Formulas::ComputeMin(Dim a, Dim b) {
 Dim Formulas::Scaled(Dim a, float number) {
   if (!a.known() || a.IsOver() || !std::isfinite(number)) return kUnknownDim;
   if (a.IsNumber()) return ScaledDown(a.number(), number);
-  return Derived(Kind::kScaled, a, std::bit_cast<std::int32_t>(number));
+  return Derived(Kind::kScaled, a, BitCast<std::int32_t>(number));
 }
 
 Dim ScaledDown(std::int64_t size, float number) {

@@ -11,7 +11,6 @@
 #ifndef ONNX_TAG_SIZES_FORMULAS_H_
 #define ONNX_TAG_SIZES_FORMULAS_H_
 
-#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/bit_cast.h"
 #include "base/interner.h"
 #include "sizes/dim.h"
 
@@ -200,7 +200,7 @@ class FormulaSum {
 
 // Of a kScaled symbol.
 inline float ScaleOf(const Symbol& symbol) {
-  return std::bit_cast<float>(static_cast<std::int32_t>(symbol.b.number()));
+  return BitCast<float>(static_cast<std::int32_t>(symbol.b.number()));
 }
 Dim ScaledDown(std::int64_t size, float number);
 

@@ -1,7 +1,6 @@
 // Tested by tests/wire/field_reader_test.cc, which compares with protobuf.
 #include "wire/field_reader.h"
 
-#include <array>
 #include <cstring>
 
 namespace onnx_tag::wire {
@@ -35,90 +34,27 @@ void FailInPacked(const char* position) {
   FailAt(position, "a packed field ends inside a number");
 }
 
-void FieldReader::NextSlow(Field& field) {
-  const char* const start = at_;
-  const std::uint32_t tag = ReadTag(start);
-  field.number = tag >> 3;
-  field.prefix_width = 0;
-  field.varint = 0;
+void FieldReader::ReadOther(const char* start, Field& field) {
   field.bytes = Bytes();
-  switch (tag & 7) {
-    case 0:
-      field.type = WireType::kVarint;
+  switch (field.type) {
+    case WireType::kVarint:
       field.varint = ReadVarint(start);
-      break;
-    case 1:
-      field.type = WireType::kFixed64;
+      return;
+    case WireType::kFixed64:
       field.varint = ReadFixed(start, 8);
-      break;
-    case 2: {
-      field.type = WireType::kLengthDelimited;
-      const char* const prefix = at_;
-      const std::uint64_t size = ReadLength(start);
-      field.prefix_width = static_cast<std::uint8_t>(at_ - prefix);
-      field.bytes = ReadBytes(start, size);
-      break;
-    }
-    case 3:
-      field.type = WireType::kStartGroup;
-      field.bytes = ReadGroup(start, field.number);
-      break;
-    case 4:
-      FailAt(start, "group {} ends without a start", field.number);
-    case 5:
-      field.type = WireType::kFixed32;
+      return;
+    case WireType::kFixed32:
       field.varint = ReadFixed(start, 4);
-      break;
+      return;
+    case WireType::kStartGroup:
+      field.bytes = ReadGroup(start, field.number);
+      return;
+    case WireType::kEndGroup:
+      FailAt(start, "group {} ends without a start", field.number);
     default:
       FailAt(start, "field {} has the invalid wire type {}", field.number,
-             tag & 7);
+             static_cast<int>(field.type));
   }
-  field.whole = Bytes(start, static_cast<std::size_t>(at_ - start));
-}
-
-std::uint32_t FieldReader::ReadTag(const char* field) {
-  std::uint32_t tag = 0;
-  for (unsigned shift = 0;; shift += 7) {
-    if (at_ == end_)
-      FailAt(field, "the message ends inside the tag of a field");
-    if (shift == 7 * kMaxLengthWidth) {
-      FailAt(field, "a tag is longer than {} bytes", kMaxLengthWidth);
-    }
-    const std::uint64_t byte = Byte(at_++);
-    // protobuf's C++ parser also drops the bits of the fifth byte past the
-    // 32nd.
-    tag |= static_cast<std::uint32_t>((byte & 0x7f) << shift);
-    if (byte < 0x80) break;
-  }
-  if (tag < 8) FailAt(field, "invalid field number 0");
-  return tag;
-}
-
-std::uint64_t FieldReader::ReadVarint(const char* field) {
-  std::uint64_t value = 0;
-  const char* const after = ParseVarint(at_, end_, value);
-  if (after == nullptr) {
-    if (static_cast<std::size_t>(end_ - at_) >= kMaxVarintWidth) {
-      FailAt(field, "a number is longer than {} bytes", kMaxVarintWidth);
-    }
-    FailAt(field, "the message ends inside a number");
-  }
-  at_ = after;
-  return value;
-}
-
-std::uint64_t FieldReader::ReadLength(const char* field) {
-  const char* const prefix = at_;
-  const std::uint64_t length = ReadVarint(field);
-  if (length > kMaxLength) {
-    FailAt(field, "a field has {} bytes; the limit of protobuf is {}", length,
-           kMaxLength);
-  }
-  if (static_cast<std::size_t>(at_ - prefix) > kMaxLengthWidth) {
-    FailAt(field, "a length is padded to {} bytes; the limit of protobuf is {}",
-           at_ - prefix, kMaxLengthWidth);
-  }
-  return length;
 }
 
 std::uint64_t FieldReader::ReadFixed(const char* field, std::size_t width) {
@@ -129,65 +65,70 @@ std::uint64_t FieldReader::ReadFixed(const char* field, std::size_t width) {
   return value;
 }
 
-Bytes FieldReader::ReadBytes(const char* field, std::uint64_t size) {
-  const auto left = static_cast<std::size_t>(end_ - at_);
-  if (size > left) {
-    FailAt(field, "a field needs {} bytes, but its message has {} left", size,
-           left);
+// Calls itself for groups inside it, at most kMaxDepth deep.
+Bytes FieldReader::ReadGroup(const char* field, std::uint32_t number) {
+  const char* const content = position();
+  if (depth_ >= kMaxDepth) {
+    FailAt(field, "groups are nested deeper than {} levels", kMaxDepth);
   }
-  const Bytes bytes(at_, static_cast<std::size_t>(size));
-  at_ += size;
-  return bytes;
+  ++depth_;
+  for (;;) {
+    const char* const start = position();
+    if (start == end_) FailAt(field, "group {} is not closed", number);
+    const std::uint32_t tag = ReadTag(field);
+    Field inner;
+    inner.number = tag >> 3;
+    inner.type = static_cast<WireType>(tag & 7);
+    if (inner.IsBytes()) {
+      ReadBytes(field, ReadLength(field));
+    } else if (inner.type != WireType::kEndGroup) {
+      ReadOther(field, inner);
+    } else if (inner.number == number) {
+      --depth_;
+      return Bytes(content, static_cast<std::size_t>(start - content));
+    } else {
+      FailAt(field, "group {} has the end tag of group {}", number,
+             inner.number);
+    }
+  }
 }
 
-// Nested groups are skipped with an explicit stack. With recursion, a hostile
-// file could overflow the program's stack.
-Bytes FieldReader::ReadGroup(const char* field, std::uint32_t number) {
-  const char* const content = at_;
-  std::array<std::uint32_t, kMaxDepth> open;
-  int depth = 0;
-  for (;;) {
-    if (depth_ + depth >= kMaxDepth) {
-      FailAt(field, "groups are nested deeper than {} levels", kMaxDepth);
-    }
-    open[static_cast<std::size_t>(depth++)] = number;
-    while (depth > 0) {
-      const std::uint32_t opened = open[static_cast<std::size_t>(depth - 1)];
-      if (at_ == end_) FailAt(field, "group {} is not closed", opened);
-      const char* const start = at_;
-      const std::uint32_t tag = ReadTag(field);
-      number = tag >> 3;
-      switch (tag & 7) {
-        case 0:
-          ReadVarint(field);
-          continue;
-        case 1:
-          ReadBytes(field, 8);
-          continue;
-        case 2:
-          ReadBytes(field, ReadLength(field));
-          continue;
-        case 3:
-          break;
-        case 4:
-          if (number != opened) {
-            FailAt(field, "group {} has the end tag of group {}", opened,
-                   number);
-          }
-          if (--depth == 0) {
-            return Bytes(content, static_cast<std::size_t>(start - content));
-          }
-          continue;
-        case 5:
-          ReadBytes(field, 4);
-          continue;
-        default:
-          FailAt(field, "field {} has the invalid wire type {}", number,
-                 tag & 7);
-      }
-      break;
-    }
+void FieldReader::FailInTag(const char* field, const char* start) const {
+  std::size_t width = 0;
+  while (width < kMaxLengthWidth && start + width != end_ &&
+         Byte(start + width) >= 0x80) {
+    ++width;
   }
+  if (width == kMaxLengthWidth) {
+    FailAt(field, "a tag is longer than {} bytes", kMaxLengthWidth);
+  }
+  if (start + width == end_) {
+    FailAt(field, "the message ends inside the tag of a field");
+  }
+  FailAt(field, "invalid field number 0");
+}
+
+void FieldReader::FailInVarint(const char* field, const char* start) const {
+  if (static_cast<std::size_t>(end_ - start) >= kMaxVarintWidth) {
+    FailAt(field, "a number is longer than {} bytes", kMaxVarintWidth);
+  }
+  FailAt(field, "the message ends inside a number");
+}
+
+void FieldReader::FailInLength(const char* field, std::uint64_t length,
+                               std::size_t width) {
+  if (length > kMaxLength) {
+    FailAt(field, "a field has {} bytes; the limit of protobuf is {}", length,
+           kMaxLength);
+  }
+  FailAt(field, "a length is padded to {} bytes; the limit of protobuf is {}",
+         width, kMaxLengthWidth);
+}
+
+void FieldReader::FailInBytes(const char* field, std::uint64_t size,
+                              std::size_t left) {
+  FailAt(field, "a field needs {} bytes, but its message has {} left", size,
+         left);
 }
 
 }  // namespace onnx_tag::wire

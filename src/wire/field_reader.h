@@ -11,7 +11,12 @@
 #ifndef ONNX_TAG_WIRE_FIELD_READER_H_
 #define ONNX_TAG_WIRE_FIELD_READER_H_
 
+#include <google/protobuf/io/coded_stream.h>
+
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <optional>
 
 #include "base/bytes.h"
 #include "onnx_tag/error.h"
@@ -48,51 +53,111 @@ struct Field {
   bool IsVarint() const { return type == WireType::kVarint; }
 };
 
+// Walks with protobuf's CodedInputStream, over the bytes where they are.
 class FieldReader {
  public:
   // `depth` is the number of messages around `message`. protobuf counts groups
   // and messages together and stops at kMaxDepth.
   explicit FieldReader(Bytes message, int depth = 0)
-      : at_(message.data()), end_(at_ + message.size()), depth_(depth) {}
+      : end_(message.data() + message.size()), depth_(depth) {
+    Open(message.data());
+  }
 
   // Reads one field; false at the end of the message. Throws WireError.
   bool Next(Field& field) {
-    if (end_ - at_ >= 2) [[likely]] {
-      const auto tag = static_cast<unsigned char>(at_[0]);
-      const auto size = static_cast<unsigned char>(at_[1]);
-      // The fast path for nearly every field of a graph: length-delimited, with
-      // a tag of one byte (number 1 to 15) and a length of one byte.
-      if ((tag & 0x87) == 2 && tag > 7 && size < 0x80 && size <= end_ - at_ - 2)
-          [[likely]] {
-        field.number = tag >> 3;
-        field.type = WireType::kLengthDelimited;
-        field.prefix_width = 1;
-        field.varint = 0;
-        field.bytes = Bytes(at_ + 2, size);
-        field.whole = Bytes(at_, std::size_t{2} + size);
-        at_ += 2 + size;
-        return true;
-      }
+    const char* const start = position();
+    if (start == end_) return false;
+    if (stream_end_ != end_) [[unlikely]]
+      Open(start);
+    const std::uint32_t tag = ReadTag(start);
+    field.number = tag >> 3;
+    field.type = static_cast<WireType>(tag & 7);
+    field.prefix_width = 0;
+    field.varint = 0;
+    if (field.IsBytes()) [[likely]] {
+      const char* const prefix = position();
+      const std::uint64_t length = ReadLength(start);
+      field.prefix_width = static_cast<std::uint8_t>(position() - prefix);
+      field.bytes = ReadBytes(start, length);
+    } else {
+      ReadOther(start, field);
     }
-    if (at_ == end_) return false;
-    NextSlow(field);
+    field.whole = Bytes(start, static_cast<std::size_t>(position() - start));
     return true;
   }
 
   // The first byte not yet read.
-  const char* position() const { return at_; }
+  const char* position() const {
+    const void* at = nullptr;
+    int left = 0;
+    stream_->GetDirectBufferPointerInline(&at, &left);
+    return static_cast<const char*>(at);
+  }
 
  private:
-  void NextSlow(Field& field);
+  // The stream counts in int. Where more bytes are left, each field gets a
+  // stream of its own: a field is at most kMaxLength bytes long.
+  void Open(const char* at) {
+    const auto size = static_cast<int>(
+        std::min<std::ptrdiff_t>(end_ - at, std::numeric_limits<int>::max()));
+    stream_.emplace(reinterpret_cast<const std::uint8_t*>(at), size);
+    stream_end_ = at + size;
+  }
+
   // The readers below throw with the position of `field`.
-  std::uint32_t ReadTag(const char* field);
-  std::uint64_t ReadVarint(const char* field);
-  std::uint64_t ReadLength(const char* field);
+  std::uint32_t ReadTag(const char* field) {
+    const char* const start = position();
+    const std::uint32_t tag = stream_->ReadTagNoLastTag();
+    if (tag < 8 || WidthSince(start) > kMaxLengthWidth) [[unlikely]] {
+      FailInTag(field, start);
+    }
+    return tag;
+  }
+
+  std::uint64_t ReadVarint(const char* field) {
+    const char* const start = position();
+    std::uint64_t value = 0;
+    if (!stream_->ReadVarint64(&value)) [[unlikely]]
+      FailInVarint(field, start);
+    return value;
+  }
+
+  std::uint64_t ReadLength(const char* field) {
+    const char* const start = position();
+    const std::uint64_t length = ReadVarint(field);
+    const std::size_t width = WidthSince(start);
+    if (length > kMaxLength || width > kMaxLengthWidth) [[unlikely]] {
+      FailInLength(field, length, width);
+    }
+    return length;
+  }
+
+  Bytes ReadBytes(const char* field, std::uint64_t size) {
+    const char* const at = position();
+    const auto left = static_cast<std::size_t>(end_ - at);
+    if (size > left) [[unlikely]]
+      FailInBytes(field, size, left);
+    stream_->Skip(static_cast<int>(size));
+    return Bytes(at, static_cast<std::size_t>(size));
+  }
+
+  void ReadOther(const char* start, Field& field);
   std::uint64_t ReadFixed(const char* field, std::size_t width);
-  Bytes ReadBytes(const char* field, std::uint64_t size);
   Bytes ReadGroup(const char* field, std::uint32_t number);
 
-  const char* at_;
+  std::size_t WidthSince(const char* start) const {
+    return static_cast<std::size_t>(position() - start);
+  }
+  [[noreturn]] void FailInTag(const char* field, const char* start) const;
+  [[noreturn]] void FailInVarint(const char* field, const char* start) const;
+  [[noreturn]] static void FailInLength(const char* field, std::uint64_t length,
+                                        std::size_t width);
+  [[noreturn]] static void FailInBytes(const char* field, std::uint64_t size,
+                                       std::size_t left);
+
+  // protobuf's GetDirectBufferPointerInline is not const.
+  mutable std::optional<google::protobuf::io::CodedInputStream> stream_;
+  const char* stream_end_ = nullptr;
   const char* end_;
   int depth_;
 };

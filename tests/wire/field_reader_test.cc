@@ -5,6 +5,8 @@
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -124,6 +126,27 @@ TEST(FieldReaderTest, ShortFieldsEndWhereTheirLengthSays) {
     Field unused;
     EXPECT_THROW(FieldReader(cut).Next(unused), WireError) << size;
   }
+}
+
+// protobuf's stream counts in int. The payloads are never touched, so they cost
+// no memory.
+TEST(FieldReaderTest, AMessageMayBeLongerThanTheStreamCounts) {
+  constexpr std::size_t kPayload = 0x60000000;
+  const std::string head = Wire(Tag(3, 2), Varint(kPayload));
+  const std::string last = VarintField(1, 7);
+  const std::size_t size = 2 * (head.size() + kPayload) + last.size();
+  const auto bytes = std::make_unique_for_overwrite<char[]>(size);
+  std::copy(head.begin(), head.end(), bytes.get());
+  std::copy(head.begin(), head.end(), bytes.get() + head.size() + kPayload);
+  std::copy(last.begin(), last.end(), bytes.get() + size - last.size());
+  const std::vector<Field> fields = ReadAll(Bytes(bytes.get(), size));
+  ASSERT_EQ(fields.size(), 3u);
+  EXPECT_EQ(fields[0].bytes.size(), kPayload);
+  EXPECT_EQ(fields[1].whole.data(), bytes.get() + head.size() + kPayload);
+  EXPECT_EQ(fields[1].bytes.size(), kPayload);
+  EXPECT_EQ(fields[2].varint, 7u);
+  // The second payload ends before its length says.
+  EXPECT_FALSE(Accepts(Bytes(bytes.get(), size - last.size() - 1)));
 }
 
 TEST(FieldReaderTest, ErrorsSayWhatIsMissingAndWhere) {

@@ -1,0 +1,19 @@
+// std::bit_cast, which the library of Debian's emscripten does not have.
+#ifndef ONNX_TAG_BASE_BIT_CAST_H_
+#define ONNX_TAG_BASE_BIT_CAST_H_
+
+#include <type_traits>
+
+namespace onnx_tag {
+
+template <typename To, typename From>
+constexpr To BitCast(const From& from) {
+  static_assert(sizeof(To) == sizeof(From) &&
+                std::is_trivially_copyable_v<To> &&
+                std::is_trivially_copyable_v<From>);
+  return __builtin_bit_cast(To, from);
+}
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_BASE_BIT_CAST_H_
