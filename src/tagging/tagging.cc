@@ -21,7 +21,9 @@ std::span<const Origin> Tagging::OriginsOf(NodeId node) const {
       [](const Origin& origin, NodeId id) { return origin.node < id; });
   auto last = first;
   while (last != origins.end() && last->node == node) ++last;
-  return {first, last};
+  return std::span(origins).subspan(
+      static_cast<std::size_t>(first - origins.begin()),
+      static_cast<std::size_t>(last - first));
 }
 
 const FoundBlock* Tagging::FindFound(ModuleId module) const {
