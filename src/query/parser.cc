@@ -376,7 +376,8 @@ std::optional<LineRange> ParseLineRange(std::string_view text) {
   if (error != std::errc()) return std::nullopt;
   range.last = range.first;
   if (stop == end) return range;
-  if (!std::string_view(stop, end).starts_with("..")) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+  if (!text.starts_with("..")) return std::nullopt;
   const auto [last, wrong] = std::from_chars(stop + 2, end, range.last);
   if (wrong != std::errc() || last != end) return std::nullopt;
   return range;

@@ -598,7 +598,9 @@ std::optional<bool> Formulas::AreEqual(Dim a, Dim b) {
 MonomialId Formulas::Intern(std::span<const Factor> factors) {
   const std::uint32_t hash = HashOf(factors);
   const MonomialId known = monomial_table_.Find(hash, [&](MonomialId id) {
-    return std::ranges::equal(Factors(id), factors);
+    const auto others = Factors(id);
+    return std::equal(others.begin(), others.end(), factors.begin(),
+                      factors.end());
   });
   if (known != kNo<MonomialId>) return known;
   const Run run{static_cast<std::uint32_t>(factors_.size()),
@@ -664,7 +666,8 @@ Dim Formulas::InternTerms(std::span<const Term> terms) {
   const std::uint32_t hash = HashOf(terms);
   FormulaId id = formula_table_.Find(hash, [&](FormulaId known) {
     Term room;
-    return std::ranges::equal(Terms(Dim::Of(known), room), terms);
+    const auto others = Terms(Dim::Of(known), room);
+    return std::equal(others.begin(), others.end(), terms.begin(), terms.end());
   });
   if (id == kNo<FormulaId>) {
     const Run run{static_cast<std::uint32_t>(terms_.size()),

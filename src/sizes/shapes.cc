@@ -29,6 +29,13 @@ bool IsDescribed(std::string_view domain) {
          domain.starts_with("com.microsoft") || domain.starts_with("com.ms.");
 }
 
+bool AreNumbers(const Shape& shape, std::span<const std::int64_t> numbers) {
+  return std::equal(shape.begin(), shape.end(), numbers.begin(), numbers.end(),
+                    [](Dim dim, std::int64_t number) {
+                      return number >= 0 && dim.Is(number);
+                    });
+}
+
 }  // namespace
 
 Shapes::Shapes(const Model& model, std::span<const GivenShape> given)
@@ -178,12 +185,8 @@ void Shapes::Learn(ValueId value, Fact fact) {
   if (model_.InitializerOf(value) != nullptr) return;
   const ValueInfo* const info = model_.InfoOf(value);
   if (info != nullptr) {
-    const bool settled =
-        fact.shape && fact.type != 0 && info->has_shape &&
-        std::ranges::equal(*fact.shape, model_.Dims(*info),
-                           [](Dim ours, std::int64_t theirs) {
-                             return theirs >= 0 && ours.Is(theirs);
-                           });
+    const bool settled = fact.shape && fact.type != 0 && info->has_shape &&
+                         AreNumbers(*fact.shape, model_.Dims(*info));
     if (!settled) {
       Fact recorded = Recorded(value);
       if (fact.type == 0) fact.type = recorded.type;

@@ -43,7 +43,9 @@ class NodesByModule {
     const auto last = std::partition_point(
         first, nodes_.end(),
         [&](NodeId node) { return tags_[node].module == module; });
-    return {first, last};
+    return std::span(nodes_).subspan(
+        static_cast<std::size_t>(first - nodes_.begin()),
+        static_cast<std::size_t>(last - first));
   }
 
  private:
