@@ -48,13 +48,14 @@ std::size_t ColumnsOf(int fd) {
   return static_cast<std::size_t>(info.srWindow.Right - info.srWindow.Left + 1);
 }
 
-// The arguments that main() gets are in the code page of the user.
+// The arguments that main() gets are in the code page of the user. The words
+// stay in memory: LocalFree() of Debian's wine 8.0 for arm64 overwrites x18 as
+// well (names_win32.cc), and the next exception, that of --help, crashed.
 std::vector<std::string> Arguments(int, char**) {
   std::vector<std::string> arguments;
   int count = 0;
   wchar_t** const words = CommandLineToArgvW(GetCommandLineW(), &count);
   for (int i = 1; i < count; ++i) arguments.push_back(ToUtf8(words[i]));
-  LocalFree(words);
   return arguments;
 }
 

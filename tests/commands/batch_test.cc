@@ -116,10 +116,14 @@ TEST_F(BatchTest, CollisionsAreRefusedBeforeAnythingIsWritten) {
   EXPECT_EQ(result.exit, 2);
   EXPECT_THAT(result.err, HasSubstr("would both be written to"));
   EXPECT_FALSE(fs::exists(folder_ / "out"));
-  // Through different names for one folder, too.
+}
+
+TEST_F(BatchTest, TwoNamesOfOneFolderCollide) {
+  if (!CanMakeLinks()) GTEST_SKIP() << "no symbolic links";
+  Add("a/m.onnx");
   fs::create_directory_symlink("a", folder_ / "c");
   EXPECT_EQ(RunCli({folder_ / "a/m.onnx", folder_ / "c/m.onnx"}).exit, 2);
-  EXPECT_THAT(folder_.Names(), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(folder_.Names(), ElementsAre("a", "c"));
 }
 
 TEST_F(BatchTest, TwoModelsMayShareWeights) {
@@ -166,24 +170,32 @@ const char* const kHostileNames[] = {
     "\x1b[31mred.onnx", "::error::x.onnx",   "%0A,:.onnx",
     "\xff\xfe.onnx",    "\xef\xbf\xbf.onnx", "<!--.onnx"};
 
+// How many of them a file can have here.
+std::size_t AddHostile(const TemporaryFolder& folder) {
+  for (const char* const name : kHostileNames) folder.Write(name, "bad");
+  const std::vector<std::string> names = folder.Names();
+  return static_cast<std::size_t>(std::count_if(
+      names.begin(), names.end(),
+      [](const std::string& name) { return name.ends_with(".onnx"); }));
+}
+
 TEST_F(BatchTest, JunitIsWellFormedWhateverTheNames) {
-  for (const char* const name : kHostileNames) folder_.Write(name, "bad");
+  const std::string bad = std::to_string(AddHostile(folder_));
   Add("good & fine.onnx");
   const CliResult result =
       Tag({"--format", "junit", "--require-module", "<\"&>"});
   EXPECT_EQ(result.exit, 5);
   EXPECT_TRUE(IsWellFormed(result.out)) << result.out;
-  EXPECT_THAT(result.out,
-              HasSubstr("tests=\"10\" failures=\"1\" errors=\"9\""));
+  EXPECT_THAT(result.out, HasSubstr("failures=\"1\" errors=\"" + bad + "\""));
   EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
 }
 
 TEST_F(BatchTest, AnnotationsAreOneLineEachWhateverTheNames) {
-  for (const char* const name : kHostileNames) folder_.Write(name, "bad");
+  const std::size_t bad = AddHostile(folder_);
   const CliResult result = Tag({"--format", "github"});
   EXPECT_EQ(result.exit, 5);
   const auto lines = Lines(result.out);
-  ASSERT_EQ(lines.size(), std::size(kHostileNames) + 1);
+  ASSERT_EQ(lines.size(), bad + 1);
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
     EXPECT_TRUE(lines[i].starts_with("::error file=")) << lines[i];
     // The properties end at the next "::", and there is one comma in them.
@@ -192,13 +204,15 @@ TEST_F(BatchTest, AnnotationsAreOneLineEachWhateverTheNames) {
     EXPECT_EQ(std::count(properties.begin(), properties.end(), ','), 1);
     EXPECT_THAT(properties, HasSubstr(",title=onnx-tag%3A not tagged"));
   }
-  EXPECT_THAT(result.out, HasSubstr("%250A%2C%3A.onnx"));
+  if (fs::exists(folder_ / "%0A,:.onnx")) {
+    EXPECT_THAT(result.out, HasSubstr("%250A%2C%3A.onnx"));
+  }
 }
 
 TEST_F(BatchTest, TextAndJsonHoldHostileNames) {
-  for (const char* const name : kHostileNames) folder_.Write(name, "bad");
+  const std::size_t bad = AddHostile(folder_);
   const CliResult text = Tag({});
-  EXPECT_EQ(Lines(text.err).size(), std::size(kHostileNames)) << text.err;
+  EXPECT_EQ(Lines(text.err).size(), bad) << text.err;
   EXPECT_THAT(text.err, Not(HasSubstr("\x1b")));
   for (const std::string& line : Lines(Tag({"--json"}).out)) {
     EXPECT_TRUE(Json::accept(line)) << line;

@@ -140,7 +140,8 @@ TEST(FiltTest, ATerminalGetsALinkToALineThatIsThere) {
                   "node_linear\n")
         .out;
   };
-  std::string path = fs::canonical(code).string();
+  std::string path = fs::canonical(code).generic_string();
+  if (!path.starts_with('/')) path = "/" + path;
   path.replace(path.find(' '), 1, "%20");
   EXPECT_EQ(noted(code, "always"),
             "node_linear \x1b[36m[head.fc Linear \x1b]8;;file://" + path +

@@ -144,7 +144,7 @@ TEST(DocsTest, TestsThatCommentsNameExist) {
   for (const char* const folder : {"src", "include", "bench", "tools"}) {
     for (const auto& entry :
          fs::recursive_directory_iterator(kSource / folder)) {
-      const std::string extension = entry.path().extension();
+      const std::string extension = entry.path().extension().string();
       if (extension != ".cc" && extension != ".h") continue;
       const std::string text = ReadFile(entry.path().string());
       for (std::sregex_iterator at(text.begin(), text.end(), sentence), end;

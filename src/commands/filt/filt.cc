@@ -131,8 +131,10 @@ class NoteBook {
     if (name.find('\0') != name.npos || !IsRegularFile(name)) return {};
     const std::optional<std::string> real = RealPath(name);
     if (!real) return {};
-    return std::string(real->starts_with('/') ? "file://" : "file:///") +
-           UriText(*real) + "#" + std::to_string(line.line);
+    // The colon of a drive stays: "file:///C:/net.py#41".
+    const std::size_t drive = real->starts_with('/') ? 0 : 2;
+    return (drive == 0 ? "file://" : "file:///" + real->substr(0, drive)) +
+           UriText(real->substr(drive)) + "#" + std::to_string(line.line);
   }
 
   // OSC 8: https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda
