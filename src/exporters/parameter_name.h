@@ -16,7 +16,8 @@ bool IsParameterName(std::string_view name);
 bool HasParameterSuffix(std::string_view name);
 
 // Whether `name` looks like a parameter's with underscores for dots, and so is
-// for mangled_names.h: `p_model_layers_0_fc_weight`, `blocks_1_norm_bias`. A value
+// for mangled_names.h: `p_model_layers_0_fc_weight`, `blocks_1_norm_bias`. A
+// value
 // (`mul_11_weight`) may look the same.
 bool IsSanitizedParameterName(std::string_view name);
 

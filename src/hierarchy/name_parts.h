@@ -78,8 +78,8 @@ constexpr std::string_view BeforeLastPart(std::string_view text,
   return at == std::string_view::npos ? std::string_view() : text.substr(0, at);
 }
 
-// What dynamo adds to the name of a convolution for its bias, if a BatchNorm was
-// folded into a convolution that had none: "stem.conv.weight_bias".
+// What dynamo adds to the name of a convolution for its bias, if a BatchNorm
+// was folded into a convolution that had none: "stem.conv.weight_bias".
 inline constexpr std::string_view kFoldedBias = ".weight_bias";
 
 constexpr bool IsFoldedBias(std::string_view parameter) {
