@@ -17,8 +17,7 @@ bool HasParameterSuffix(std::string_view name);
 
 // Whether `name` looks like a parameter's with underscores for dots, and so is
 // for mangled_names.h: `p_model_layers_0_fc_weight`, `blocks_1_norm_bias`. A
-// value
-// (`mul_11_weight`) may look the same.
+// value (`mul_11_weight`) may look the same.
 bool IsSanitizedParameterName(std::string_view name);
 
 // ONNX Runtime's generation graphs put `e_`, `d_`, `s_` or `s_d_` before every
