@@ -195,16 +195,15 @@ class Referee {
       });
     }
     for (const auto& [parent, parts] : items) {
+      // One is enough to compare with: the one with the most parts.
+      Parts most;
+      for (const auto& [item, its] : parts) {
+        if (copies_.contains(item) && its.size() > most.size()) most = its;
+      }
       for (const auto& [item, few] : parts) {
-        if (has_copies_[item]) continue;
-        for (const auto& [other, many] : parts) {
-          if (!copies_.contains(other) || 2 * few.size() >= many.size()) {
-            continue;
-          }
-          is_excess_[item] =
-              is_excess_[item] ||
-              std::includes(many.begin(), many.end(), few.begin(), few.end());
-        }
+        is_excess_[item] =
+            !has_copies_[item] && 2 * few.size() < most.size() &&
+            std::includes(most.begin(), most.end(), few.begin(), few.end());
       }
     }
   }
