@@ -119,7 +119,7 @@ class RulesReader {
 
   std::string ClassName() {
     const Place place = reader_.Here();
-    const std::string name = reader_.String();
+    std::string name = reader_.String();
     if (name.empty() || name.find_first_of("/ \t\n") != std::string::npos) {
       reader_.FailAt(place, "\"{}\" is not a class name", name);
     }
