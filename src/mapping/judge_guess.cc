@@ -9,7 +9,6 @@
 #include "graph/data_values.h"
 #include "graph/operators.h"
 #include "hierarchy/name_parts.h"
-#include "structure/structure.h"
 
 namespace onnx_tag {
 namespace {
@@ -17,12 +16,12 @@ namespace {
 // Compares a guess of the recipe book with the blocks of the graph.
 class Referee {
  public:
-  Referee(const Model& model, const ModuleTree& modules,
-          const IdVector<NodeId, Tag>& tags)
+  Referee(const Model& model, const Structure& blocks,
+          const ModuleTree& modules, const IdVector<NodeId, Tag>& tags)
       : model_(model),
         modules_(modules),
         tags_(tags),
-        found_(FindStructure(model)),
+        found_(blocks),
         total_(modules.size(), 0),
         own_(modules.size(), 0),
         has_copies_(modules.size(), false),
@@ -242,7 +241,7 @@ class Referee {
   const Model& model_;
   const ModuleTree& modules_;
   const IdVector<NodeId, Tag>& tags_;
-  const Structure found_;
+  const Structure& found_;
   IdVector<ModuleId, std::uint32_t> total_;  // nodes in a module
   IdVector<ModuleId, std::uint32_t> own_;    // and not in its parts
   IdVector<ModuleId, bool> has_copies_;      // some node is in a copy
@@ -262,9 +261,10 @@ class Referee {
 }  // namespace
 
 IdVector<NodeId, bool> FindContradicted(const Model& model,
+                                        const Structure& blocks,
                                         const ModuleTree& modules,
                                         const IdVector<NodeId, Tag>& tags) {
-  Referee referee(model, modules, tags);
+  Referee referee(model, blocks, modules, tags);
   if (referee.Refuses()) {
     return IdVector<NodeId, bool>(model.node_count(), true);
   }

@@ -4,6 +4,7 @@
 #define ONNX_TAG_MAPPING_JUDGE_GUESS_H_
 
 #include "onnx_tag/tagging.h"
+#include "structure/structure.h"
 
 namespace onnx_tag {
 
@@ -11,6 +12,7 @@ namespace onnx_tag {
 // puts equal blocks into different lists. Else those on the wrong side of the
 // border of a block.
 IdVector<NodeId, bool> FindContradicted(const Model& model,
+                                        const Structure& blocks,
                                         const ModuleTree& modules,
                                         const IdVector<NodeId, Tag>& tags);
 

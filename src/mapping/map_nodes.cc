@@ -92,13 +92,12 @@ void Climb(const Evidence& evidence, std::span<const Rung> rungs,
 
 // Tags the nodes, and gives the tagging the modules of the evidence. Returns
 // what the following steps need of the evidence; the rest ends here. `open`
-// gets the nodes for which blocks may be found, `recorded` where the recorded
-// operations ran.
+// gets the nodes for which blocks may be found (null: none are wanted),
+// `recorded` where the recorded operations ran.
 ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
                           Confidence least, RuleApplication& rules,
                           MappingObserver* observer, Tagging& tagging,
-                          std::vector<NodeId>& open,
-                          RecordedTracebacks& recorded) {
+                          OpenNodes* open, RecordedTracebacks& recorded) {
   recorded = std::move(evidence.tracebacks);
   const Model& model = evidence.model;
   tagging.tags.resize(model.node_count());
@@ -115,7 +114,9 @@ ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
     tagging.tags[move.node].confidence = Confidence::kCertain;
     tagging.tags[move.node].source = Source::kRule;
   }
-  open = FindOpen(model, evidence.modules, tagging.tags);
+  if (open != nullptr) {
+    *open = FindOpen(model, evidence.modules, tagging.tags);
+  }
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < least) tag = Tag();
   }
@@ -157,15 +158,20 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
                                      facts.rules->exceptions.begin(),
                                      facts.rules->exceptions.end());
   }
-  std::vector<NodeId> open;
+  // A complete hierarchy of the user has no place for invented modules.
+  const bool all_known =
+      facts.hierarchy != nullptr && facts.hierarchy->complete;
+  const bool wants_blocks =
+      options.structure && strategy.structure && !all_known;
+  OpenNodes open;
   RecordedTracebacks recorded;
   ParameterFacts parameters;  // only rules ask for them after the classes
   {
     ModuleEvidence evidence = PlaceNodes(
         GatherEvidence(graph,
                        WantedBy(strategy, model, options.recipes, facts)),
-        strategy, options.min_confidence, rules, observer, tagging, open,
-        recorded);
+        strategy, options.min_confidence, rules, observer, tagging,
+        wants_blocks ? &open : nullptr, recorded);
     AssignClasses(evidence, tagging);
     rules.Classify(model, evidence.parameters, tagging);
     if (strategy.prune != nullptr) strategy.prune(tagging);
@@ -173,12 +179,9 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
                          evidence.warnings.end());
     if (facts.rules != nullptr) parameters = std::move(evidence.parameters);
   }
-  // A complete hierarchy of the user has no place for invented modules.
-  const bool all_known =
-      facts.hierarchy != nullptr && facts.hierarchy->complete;
-  if (options.structure && strategy.structure && !all_known) {
+  if (wants_blocks) {
     const FoundClaims found =
-        PlaceFound(model, open, options.min_confidence, tagging);
+        PlaceFound(model, std::move(open), options.min_confidence, tagging);
     if (observer != nullptr && !found.claims.empty()) {
       observer->AfterFound(found.claims, tagging.modules);
     }

@@ -8,7 +8,6 @@
 
 #include "graph/operators.h"
 #include "mapping/judge_guess.h"
-#include "structure/structure.h"
 
 namespace onnx_tag {
 namespace {
@@ -77,12 +76,12 @@ bool NamesNothing(const Model& model, const ModuleTree& modules,
 
 class Placer {
  public:
-  Placer(const Model& model, Tagging& tagging)
+  Placer(const Model& model, Structure blocks, Tagging& tagging)
       : model_(model),
         tagging_(tagging),
         tree_(tagging.modules),
         named_(tree_.size()),
-        found_(FindStructure(model)),
+        found_(std::move(blocks)),
         around_(found_.size(), kNo<ModuleId>),
         module_(found_.size(), kNo<ModuleId>),
         is_list_(found_.size(), false),
@@ -310,12 +309,12 @@ class Placer {
 
 }  // namespace
 
-std::vector<NodeId> FindOpen(const Model& model, const ModuleTree& modules,
-                             const IdVector<NodeId, Tag>& tags) {
-  std::vector<NodeId> open;
+OpenNodes FindOpen(const Model& model, const ModuleTree& modules,
+                   const IdVector<NodeId, Tag>& tags) {
+  OpenNodes open;
   const auto open_all = [&](auto is_open) {
     for (const NodeId node : AllIds<NodeId>(tags.size())) {
-      if (!tags[node].tagged() || is_open(node)) open.push_back(node);
+      if (!tags[node].tagged() || is_open(node)) open.nodes.push_back(node);
     }
   };
   const bool guessed =
@@ -326,18 +325,21 @@ std::vector<NodeId> FindOpen(const Model& model, const ModuleTree& modules,
   } else if (NamesNothing(model, modules, tags)) {
     open_all([](NodeId) { return true; });
   } else {
+    open.blocks = FindStructure(model);
     const IdVector<NodeId, bool> contradicted =
-        FindContradicted(model, modules, tags);
+        FindContradicted(model, *open.blocks, modules, tags);
     open_all([&](NodeId node) { return contradicted[node]; });
   }
   return open;
 }
 
-FoundClaims PlaceFound(const Model& model, const std::vector<NodeId>& open,
-                       Confidence least, Tagging& tagging) {
-  if (open.empty() || least > Confidence::kMedium) return {};
-  for (const NodeId node : open) tagging.tags[node] = Tag();
-  return Placer(model, tagging).Place(open, least);
+FoundClaims PlaceFound(const Model& model, OpenNodes open, Confidence least,
+                       Tagging& tagging) {
+  if (open.nodes.empty() || least > Confidence::kMedium) return {};
+  for (const NodeId node : open.nodes) tagging.tags[node] = Tag();
+  if (!open.blocks) open.blocks = FindStructure(model);
+  return Placer(model, *std::move(open.blocks), tagging)
+      .Place(open.nodes, least);
 }
 
 }  // namespace onnx_tag

@@ -4,20 +4,28 @@
 #define ONNX_TAG_MAPPING_PLACE_FOUND_H_
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ladder/claim.h"
 #include "onnx_tag/tagging.h"
+#include "structure/structure.h"
 
 namespace onnx_tag {
+
+struct OpenNodes {
+  std::vector<NodeId> nodes;
+  // Of the graph, if somebody needed them already.
+  std::optional<Structure> blocks;
+};
 
 // The nodes that no rung placed. If the file names nothing, all whose tags say
 // nothing: those at the root (names such as w17 are parameters of the root),
 // those of recipes that disagree, and those of a guess that the blocks of the
 // graph contradict.
-std::vector<NodeId> FindOpen(const Model& model, const ModuleTree& modules,
-                             const IdVector<NodeId, Tag>& tags);
+OpenNodes FindOpen(const Model& model, const ModuleTree& modules,
+                   const IdVector<NodeId, Tag>& tags);
 
 struct FoundClaims {
   std::vector<Claim> claims;        // by node
@@ -27,8 +35,8 @@ struct FoundClaims {
 // Tags the nodes of `open`, adds the found modules to `tagging` with what is
 // known of them, and returns the claims. A block that has tagged nodes is the
 // module around these; other blocks are new modules, inside it if there is one.
-FoundClaims PlaceFound(const Model& model, const std::vector<NodeId>& open,
-                       Confidence least, Tagging& tagging);
+FoundClaims PlaceFound(const Model& model, OpenNodes open, Confidence least,
+                       Tagging& tagging);
 
 }  // namespace onnx_tag
 

@@ -230,16 +230,22 @@ void Arranger::FillSiblings(Range range, FoundId module, UnitSpan units,
       if (Bag(atoms_, other).IsLike(first, kAlike)) alike.push_back(other);
     }
     if (alike.size() < 2) continue;
-    const FoundId list = New(module, names, FoundKind::kBranch);
-    for (std::uint32_t i = 0; i < alike.size(); ++i) {
-      const FoundId copy = tree_.Child(list, FoundKind::kCopy, i);
-      tree_[copy].copies = static_cast<std::uint32_t>(alike.size());
-      tree_[copy].like = Compare(alike[0], alike[i]);
-      Put(alike[i], copy);
-      Names below;
-      for (const Unit& unit : units_.Find(alike[i])) {
-        FillLeaf(unit, copy, below);
-      }
+    FillCopies(alike, 0, New(module, names, FoundKind::kBranch));
+  }
+}
+
+// The last `own` atoms of a copy are in none of its parts.
+void Arranger::FillCopies(const std::vector<Range>& copies, std::uint32_t own,
+                          FoundId list) {
+  for (std::uint32_t i = 0; i < copies.size(); ++i) {
+    const FoundId copy = tree_.Child(list, FoundKind::kCopy, i);
+    tree_[copy].copies = static_cast<std::uint32_t>(copies.size());
+    tree_[copy].like = Compare(copies[0], copies[i]);
+    Put(copies[i], copy);
+    Names below;
+    for (const Unit& part :
+         units_.Find({copies[i].first, copies[i].last - own})) {
+      FillLeaf(part, copy, below);
     }
   }
 }
@@ -520,18 +526,7 @@ void Arranger::FillChains(Range range, FoundId module, Names& names) {
     }
   }
   if (blocks.empty()) return;
-  const FoundId list = New(module, names, FoundKind::kBlock);
-  for (std::uint32_t i = 0; i < blocks.size(); ++i) {
-    const FoundId copy = tree_.Child(list, FoundKind::kCopy, i);
-    tree_[copy].copies = static_cast<std::uint32_t>(blocks.size());
-    tree_[copy].like = Compare(blocks[0], blocks[i]);
-    Put(blocks[i], copy);
-    Names below;
-    for (const Unit& part :
-         units_.Find({blocks[i].first, blocks[i].last - 1})) {
-      FillLeaf(part, copy, below);
-    }
-  }
+  FillCopies(blocks, 1, New(module, names, FoundKind::kBlock));
 }
 
 void Arranger::FillClosed(const Unit& unit, FoundId module, Names& names) {

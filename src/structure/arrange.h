@@ -75,6 +75,8 @@ class Arranger {
   void FillSiblings(Range range, FoundId module, UnitSpan units, Names& names);
   void FillResidual(const Unit& unit, FoundId module, Names& names, bool alone);
   void FillChains(Range range, FoundId module, Names& names);
+  void FillCopies(const std::vector<Range>& copies, std::uint32_t own,
+                  FoundId list);
   void FillClosed(const Unit& unit, FoundId module, Names& names);
   void ShareActivation(const Unit& unit, UnitSpan parts, FoundId module);
   void FillInner(const Unit& unit, FoundId module, Names& names);

@@ -183,7 +183,9 @@ class Guess {
       tag.confidence = Confidence::kLow;
     }
   }
-  std::vector<NodeId> Open() const { return FindOpen(model_, modules_, tags_); }
+  std::vector<NodeId> Open() const {
+    return FindOpen(model_, modules_, tags_).nodes;
+  }
   std::uint32_t nodes() const {
     return static_cast<std::uint32_t>(model_.node_count());
   }
