@@ -1,7 +1,9 @@
 // Every command that writes, with every file that it reads as its output. The
 // files stay as they were, whatever name the output has, with --force, too.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -9,7 +11,7 @@
 #include <sstream>
 
 #include "support/onnx_models.h"
-#include "support/pipe.h"
+#include "support/process.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"
 
@@ -18,6 +20,18 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+
+// As a shell opens a file for a program.
+struct OpenFile {
+  OpenFile(const std::string& path, int how) : fd(open(path.c_str(), how)) {
+    EXPECT_GE(fd, 0) << path;
+  }
+  ~OpenFile() { close(fd); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  const int fd;
+};
 
 struct Row {
   std::string command;
@@ -305,75 +319,75 @@ TEST_F(InputsAsOutputsTest, InPlaceReplacesTheModelAndNothingElse) {
 }
 
 TEST_F(InputsAsOutputsTest, StandardInputIsAnInput) {
-  if (!RunInShell("true")) GTEST_SKIP() << "no POSIX shell";
-  const std::string bytes = ReadFile(folder_ / "n.onnx");
-  const std::string command = "\"" ONNX_TAG_PROGRAM "\" tag - -o '" +
-                              (folder_ / "n.onnx") + "' --force -q < '" +
-                              (folder_ / "n.onnx") + "' 2> /dev/null";
-  EXPECT_EQ(RunInShell(command), 4);
-  EXPECT_EQ(ReadFile(folder_ / "n.onnx"), bytes);
+  const std::string model = folder_ / "n.onnx";
+  const std::string bytes = ReadFile(model);
+  const OpenFile in(model, O_RDONLY);
+  Process run({"tag", "-", "-o", model, "--force", "-q"}, {.in = in.fd});
+  EXPECT_EQ(run.Wait(), 4);
+  EXPECT_EQ(ReadFile(model), bytes);
 }
 
 TEST_F(InputsAsOutputsTest, StandardOutputIsAnOutput) {
-  if (!RunInShell("true")) GTEST_SKIP() << "no POSIX shell";
-  const std::string bytes = ReadFile(folder_ / "n.onnx");
-  const std::string command = "\"" ONNX_TAG_PROGRAM "\" tag '" +
-                              (folder_ / "n.onnx") + "' -o - -q >> '" +
-                              (folder_ / "n.onnx") + "' 2> /dev/null";
-  EXPECT_EQ(RunInShell(command), 4);
-  EXPECT_EQ(ReadFile(folder_ / "n.onnx"), bytes);
+  const std::string model = folder_ / "n.onnx";
+  const std::string bytes = ReadFile(model);
+  const OpenFile out(model, O_WRONLY | O_APPEND);
+  Process run({"tag", model, "-o", "-", "-q"}, {.out = out.fd});
+  EXPECT_EQ(run.Wait(), 4);
+  EXPECT_EQ(ReadFile(model), bytes);
 }
 
 // A command that only prints has no output to refuse, but the shell may have
 // opened one of its inputs for it: `show m.onnx 1<>m.onnx`.
 TEST_F(InputsAsOutputsTest, NothingIsPrintedIntoAnInput) {
-  if (!RunInShell("true")) GTEST_SKIP() << "no POSIX shell";
   struct Printing {
-    std::string words;                // run in the folder
+    std::vector<std::string> args;    // "@x" is the file x of the folder
     std::vector<std::string> inputs;  // names of the files it reads
+    std::string in = "list";          // its standard input
   };
   fs::copy_file(folder_ / "s.json", folder_ / "n.tags.json");
   folder_.Write("p.tsv", "node\tnumber\n/a/Relu\t1\n");
   for (const Printing& printing : std::vector<Printing>{
-           {"show m.onnx --json", {"m.onnx", "w.bin"}},
-           {"show - < m.onnx", {"m.onnx"}},
-           {"show n.onnx", {"n.onnx", "n.tags.json"}},
-           {"show s.json", {"s.json"}},
-           {"explain m.onnx '#0'", {"m.onnx", "w.bin"}},
-           {"query m.onnx op=Relu --sidecar s.json", {"m.onnx", "s.json"}},
-           {"select m.onnx op=Relu --for names --rules rules.json",
+           {{"show", "@m.onnx", "--json"}, {"m.onnx", "w.bin"}},
+           {{"show", "-"}, {"m.onnx"}, "m.onnx"},
+           {{"show", "@n.onnx"}, {"n.onnx", "n.tags.json"}},
+           {{"show", "@s.json"}, {"s.json"}},
+           {{"explain", "@m.onnx", "#0"}, {"m.onnx", "w.bin"}},
+           {{"query", "@m.onnx", "op=Relu", "--sidecar", "@s.json"},
+            {"m.onnx", "s.json"}},
+           {{"select", "@m.onnx", "op=Relu", "--for", "names", "--rules",
+             "@rules.json"},
             {"m.onnx", "rules.json"}},
-           {"diff m.onnx n.onnx", {"m.onnx", "n.onnx", "w.bin"}},
-           {"check m.onnx --sidecar s.json", {"m.onnx", "s.json", "w.bin"}},
-           {"profile m.onnx p.tsv", {"m.onnx", "p.tsv"}},
-           {"export m.onnx --to dot", {"m.onnx", "w.bin"}},
-           {"weights e.onnx", {"e.onnx", "w.bin"}},
-           {"strategies m.onnx", {"m.onnx"}},
-           {"tag n.onnx m.onnx --dry-run", {"m.onnx", "n.onnx"}},
-           {"tag --files-from list --dry-run", {"m.onnx"}},
-           {"tap e.onnx --module b.0 -o t.onnx --json", {"e.onnx", "w.bin"}}}) {
+           {{"diff", "@m.onnx", "@n.onnx"}, {"m.onnx", "n.onnx", "w.bin"}},
+           {{"check", "@m.onnx", "--sidecar", "@s.json"},
+            {"m.onnx", "s.json", "w.bin"}},
+           {{"profile", "@m.onnx", "@p.tsv"}, {"m.onnx", "p.tsv"}},
+           {{"export", "@m.onnx", "--to", "dot"}, {"m.onnx", "w.bin"}},
+           {{"weights", "@e.onnx"}, {"e.onnx", "w.bin"}},
+           {{"strategies", "@m.onnx"}, {"m.onnx"}},
+           {{"tag", "@n.onnx", "@m.onnx", "--dry-run"}, {"m.onnx", "n.onnx"}},
+           {{"tag", "--files-from", "@list", "--dry-run"}, {"m.onnx"}},
+           {{"tap", "@e.onnx", "--module", "b.0", "-o", "@t.onnx", "--json"},
+            {"e.onnx", "w.bin"}}}) {
     for (const std::string& input : printing.inputs) {
       for (const std::string& name : NamesOf(input)) {
-        for (const char* const redirection : {" 1<> '", " >> '"}) {
-          const std::string command =
-              "cd '" + (folder_ / "") + "' && \"" ONNX_TAG_PROGRAM "\" " +
-              printing.words + redirection + name + "' 2> /dev/null";
-          SCOPED_TRACE(command);
+        for (const int how : {O_RDWR, O_WRONLY | O_APPEND}) {
+          SCOPED_TRACE(testing::PrintToString(printing.args) + " > " + name);
           const std::map<std::string, std::string> before = Contents();
+          const OpenFile in(folder_ / printing.in, O_RDONLY);
+          const OpenFile out(name, how);
+          Process run(Expand(printing.args), {.in = in.fd, .out = out.fd});
           // A file of facts that cannot be read is wrong usage.
-          EXPECT_THAT(RunInShell(command),
-                      testing::AnyOf(std::optional(2), std::optional(4)));
+          EXPECT_THAT(run.Wait(), testing::AnyOf(2, 4)) << run.err();
           EXPECT_EQ(Contents(), before);
         }
       }
     }
   }
   // The shell has emptied the file already: nothing is left to lose.
-  const std::string command = "cd '" + (folder_ / "") +
-                              "' && \"" ONNX_TAG_PROGRAM
-                              "\" export n.onnx --to sidecar > n.tags.json "
-                              "2> /dev/null";
-  EXPECT_EQ(RunInShell(command), 0);
+  const OpenFile out(folder_ / "n.tags.json", O_WRONLY | O_TRUNC);
+  Process run({"export", folder_ / "n.onnx", "--to", "sidecar"},
+              {.out = out.fd});
+  EXPECT_EQ(run.Wait(), 0) << run.err();
 }
 
 // A page may have the name of what another model of the folder needs.

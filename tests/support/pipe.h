@@ -1,8 +1,7 @@
-// Pipes, the device that is always there, and the shell.
+// Pipes, and the device that is always there.
 #ifndef ONNX_TAG_TESTS_SUPPORT_PIPE_H_
 #define ONNX_TAG_TESTS_SUPPORT_PIPE_H_
 
-#include <optional>
 #include <string>
 
 namespace onnx_tag::test {
@@ -19,9 +18,6 @@ bool MakeNamedPipe(const std::string& path);
 std::string ReadArrived(int fd);
 
 extern const char* const kNullDevice;
-
-// The exit code of a line for the shell; none where there is no such shell.
-std::optional<int> RunInShell(const std::string& command);
 
 }  // namespace onnx_tag::test
 

@@ -1,10 +1,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <cstdlib>
 
 #include "support/pipe.h"
 
@@ -20,10 +17,6 @@ int MakePipe(int (&ends)[2]) {
 
 bool MakeNamedPipe(const std::string& path) {
   return mkfifo(path.c_str(), 0600) == 0;
-}
-
-std::optional<int> RunInShell(const std::string& command) {
-  return WEXITSTATUS(std::system(command.c_str()));
 }
 
 std::string ReadArrived(int fd) {

@@ -14,8 +14,6 @@ int MakePipe(int (&ends)[2]) {
 
 bool MakeNamedPipe(const std::string&) { return false; }
 
-std::optional<int> RunInShell(const std::string&) { return std::nullopt; }
-
 std::string ReadArrived(int fd) {
   std::string text;
   for (int waited = 0; waited < 50; ++waited) {
