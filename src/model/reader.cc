@@ -187,6 +187,7 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
   }
   model_.graphs_[graph].nodes.push_back(id);
 
+  scratch_names_.clear();
   scratch_inputs_.clear();
   scratch_outputs_.clear();
   std::vector<Field> with_graphs;
@@ -195,24 +196,22 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
   std::string_view name;
   bool unreadable = false;
   FieldReader reader(place.bytes, place.depth);
+  const auto add_name = [&](std::uint32_t number, Bytes text) {
+    scratch_names_.push_back({number, model_.names_.Prepare(text), text});
+  };
   for (Field field; reader.Next(field);) {
     if (!field.IsBytes()) continue;
     switch (field.number) {
-      // The ids of names; NameResolver replaces them by values.
       case onnx::NodeProto::kInput:
-        scratch_inputs_.push_back(MakeId<ValueId>(Index(Intern(field.bytes))));
-        break;
       case onnx::NodeProto::kOutput:
-        scratch_outputs_.push_back(MakeId<ValueId>(Index(Intern(field.bytes))));
+      case onnx::NodeProto::kOpType:
+        add_name(field.number, field.bytes);
+        break;
+      case onnx::NodeProto::kDomain:
+        add_name(field.number, field.bytes == "ai.onnx" ? "" : field.bytes);
         break;
       case onnx::NodeProto::kName:
         name = field.bytes;
-        break;
-      case onnx::NodeProto::kOpType:
-        op_type = Intern(field.bytes);
-        break;
-      case onnx::NodeProto::kDomain:
-        domain = Intern(field.bytes == "ai.onnx" ? "" : field.bytes);
         break;
       case onnx::NodeProto::kAttribute:
         // Checks attributes of any operator, not only of If, Loop and Scan.
@@ -230,6 +229,24 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
         }
         break;
       default:
+        break;
+    }
+  }
+  for (const NameField& field : scratch_names_) {
+    const NameId text = model_.names_.Intern(field.text, field.hash);
+    switch (field.field) {
+      // The ids of names; NameResolver replaces them by values.
+      case onnx::NodeProto::kInput:
+        scratch_inputs_.push_back(MakeId<ValueId>(Index(text)));
+        break;
+      case onnx::NodeProto::kOutput:
+        scratch_outputs_.push_back(MakeId<ValueId>(Index(text)));
+        break;
+      case onnx::NodeProto::kOpType:
+        op_type = text;
+        break;
+      default:
+        domain = text;
         break;
     }
   }

@@ -75,6 +75,14 @@ class ModelReader {
   std::uint64_t released_ = 0;
   Model model_;
   std::vector<GraphNames> graph_names_;
+  // A name in a node. All names of a node are found before the first is
+  // interned, so that their places are loaded at the same time.
+  struct NameField {
+    std::uint32_t field = 0;  // of NodeProto
+    std::uint32_t hash = 0;
+    Bytes text;
+  };
+  std::vector<NameField> scratch_names_;
   std::vector<ValueId> scratch_inputs_;
   std::vector<ValueId> scratch_outputs_;
   std::unordered_set<std::string_view> external_seen_;

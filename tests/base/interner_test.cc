@@ -21,6 +21,14 @@ TEST(InternerTest, EqualTextsHaveOneIdAndDifferentTextsHaveTwo) {
   EXPECT_EQ(words.Find("conv2"), kNo<WordId>);
 }
 
+TEST(InternerTest, APreparedTextHasTheSameId) {
+  Interner<WordId> words;
+  const std::uint32_t hash = words.Prepare("conv");
+  const WordId id = words.Intern("conv", hash);
+  EXPECT_EQ(words.Intern("conv"), id);
+  EXPECT_EQ(words.Intern("conv", words.Prepare("conv")), id);
+}
+
 TEST(InternerTest, IdsSurviveGrowth) {
   std::vector<std::string> texts;
   for (int i = 0; i < 5000; ++i) texts.push_back("name_" + std::to_string(i));
