@@ -110,13 +110,14 @@ class InlinedGatherer {
         continue;
       }
       if (graph.kind != GraphKind::kMain) continue;
+      const std::string_view name = model_[node].name;
+      if (!name.empty()) number_[node] = SplitNumber(name).call;
+      if (!name.empty() && number_[node] == 0) continue;
       const ValueId output = FirstOutput(node);
       const CallNumber made = output == kNo<ValueId>
                                   ? 0
                                   : SplitNumber(model_.ValueName(output)).call;
-      number_[node] = model_[node].name.empty()
-                          ? made
-                          : SplitNumber(model_[node].name).call;
+      if (name.empty()) number_[node] = made;
       if (number_[node] == 0) continue;
       ++numbered;
       shared += made == number_[node];

@@ -13,21 +13,28 @@ ScopeFacts GatherScopes(const Model& model, const ExporterFacts& exporter) {
   facts.converter_name.resize(model.node_count(), false);
   facts.fused_name.resize(model.node_count(), false);
   for (const NodeId node : model.Nodes()) {
-    const hierarchy::Undone name = hierarchy::UndoNodeName(model[node].name);
+    const bool plain = exporter.IsPlain(node);
+    const hierarchy::Undone name =
+        plain ? hierarchy::Undone{.name = model[node].name}
+              : hierarchy::UndoNodeName(model[node].name);
     facts.fused_name[node] = name.fused;
     if (exporter.names != nullptr) continue;  // they are not TorchScript scopes
     facts.converter_name[node] = name.cast || name.quantizer;
     // If two Reshapes were merged, the name of the result is correct, not the
     // name of the first.
     const bool merged = model[node].name.ends_with("_new_reshape");
-    if (const auto split = hierarchy::SplitScopedName(name.name);
-        split.ok && !merged) {
-      facts.node_scope[node] = facts.scopes.Intern(split.scope);
+    const auto scoped = hierarchy::SplitScopedName(name.name);
+    if (scoped.ok && !merged) {
+      facts.node_scope[node] = facts.scopes.Intern(scoped.scope);
     }
     for (const ValueId value : model.Outputs(node)) {
       if (value == kNo<ValueId>) continue;
-      const hierarchy::Undone output =
-          hierarchy::UndoTensorName(model.ValueName(value));
+      const std::string_view made = model.ValueName(value);
+      if (plain && scoped.ok && hierarchy::IsOutputOf(made, name.name)) {
+        facts.value_scope[node] = facts.scopes.Intern(scoped.scope);
+        break;
+      }
+      const hierarchy::Undone output = hierarchy::UndoTensorName(made);
       const auto split = hierarchy::SplitValueName(output.name);
       if (!split.ok) continue;
       facts.value_scope[node] = facts.scopes.Intern(split.scope);

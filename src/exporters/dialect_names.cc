@@ -8,6 +8,7 @@
 
 #include "exporters/functions/local_functions.h"
 #include "exporters/tools/original_name.h"
+#include "exporters/torchscript/torchscript.h"
 #include "hierarchy/name_parts.h"
 #include "tagging/tag_format.h"
 
@@ -113,18 +114,33 @@ Dialect FromCounts(const Counts& nodes, const Counts& values) {
   return best == Dialect::kDynamo ? Dialect::kDynamoStripped : best;
 }
 
-Dialect DetectDialect(const Model& model) {
+// `/<scope>/<Op>_<k>`, to which no tool added. Nothing can be undone in the
+// names of its outputs either, if they are named after it.
+bool IsPlain(std::string_view name, const hierarchy::Undone& undone) {
+  return name.starts_with('/') && !name.ends_with('/') &&
+         !name.ends_with('_') && undone.name.size() == name.size() &&
+         name.find("/constant") == std::string_view::npos;
+}
+
+Dialect DetectDialect(const Model& model, IdVector<NodeId, bool>& plain) {
   const Dialect marked = FromMetadata(model);
   if (marked != Dialect::kUnknown) return marked;
   Counts nodes;
   Counts values;
+  plain.resize(model.node_count(), false);
   for (const NodeId node : model.Nodes()) {
-    nodes.Add(OfNodeName(hierarchy::UndoNodeName(model[node].name).name,
-                         model.OpType(node)));
+    const std::string_view name = model[node].name;
+    const hierarchy::Undone undone = hierarchy::UndoNodeName(name);
+    plain[node] = IsPlain(name, undone);
+    nodes.Add(plain[node] ? Dialect::kTorchScript
+                          : OfNodeName(undone.name, model.OpType(node)));
     for (const ValueId value : model.Outputs(node)) {
       if (value == kNo<ValueId>) continue;
-      values.Add(hierarchy::ValueNameDialect(
-          hierarchy::UndoTensorName(model.ValueName(value)).name));
+      const std::string_view made = model.ValueName(value);
+      values.Add(plain[node] && hierarchy::IsOutputOf(made, name)
+                     ? Dialect::kTorchScript
+                     : hierarchy::ValueNameDialect(
+                           hierarchy::UndoTensorName(made).name));
     }
   }
   const Dialect counted = FromCounts(nodes, values);
@@ -168,7 +184,7 @@ bool IsOfOtherFramework(const Model& model) {
 
 ExporterFacts RecognizeExporter(const Model& model) {
   ExporterFacts facts;
-  facts.dialect = DetectDialect(model);
+  facts.dialect = DetectDialect(model, facts.plain);
   facts.names = ReadDialect(model, facts.dialect);
   facts.other_framework =
       facts.dialect == Dialect::kPaddle || IsOfOtherFramework(model);

@@ -46,6 +46,14 @@ struct ExporterFacts {
   // Another framework's exporter says that it made the file: the same
   // architectures, other modules.
   bool other_framework = false;
+  // By node: TorchScript's exporter gave it its name, and no tool added to it.
+  // These are most nodes of most files, so that no later step reads on. Empty:
+  // nobody looked.
+  IdVector<NodeId, bool> plain;
+
+  bool IsPlain(NodeId node) const {
+    return Index(node) < plain.size() && plain[node];
+  }
 };
 
 // Recognises the exporter: once for a file, here and nowhere else.

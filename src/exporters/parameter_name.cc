@@ -81,11 +81,12 @@ bool IsParameterName(std::string_view name) {
   if (name.empty() || name[0] == '/' || IsNumeric(name)) return false;
   if (name.find("::") != std::string_view::npos) return false;
   if (name.front() == '.' || name.back() == '.') return false;
+  // One byte is compared here, because nearly always it is another one.
   for (const std::string_view prefix : kMadePrefixes) {
-    if (name.starts_with(prefix)) return false;
+    if (name[0] == prefix[0] && name.starts_with(prefix)) return false;
   }
   for (const std::string_view suffix : kMadeSuffixes) {
-    if (name.ends_with(suffix)) return false;
+    if (name.back() == suffix.back() && name.ends_with(suffix)) return false;
   }
   // tf2onnx: `model/dense/BiasAdd/ReadVariableOp:0`, `const_fold_opt__124`.
   if (WithoutNumbered(name, ":") || WithoutNumbered(name, "__")) return false;

@@ -29,6 +29,49 @@ TEST(GatherScopes, ReadsTheScopesOfNodesAndOfTheirOutputs) {
   EXPECT_NE(facts.scopes.Find("encoder"), kNo<ScopeId>);
 }
 
+TEST(GatherScopes, PlainNamesHaveTheScopesThatAllRulesFind) {
+  const std::vector<std::string> names = {"/net/Relu",
+                                          "/net/Relu_1",
+                                          "/Relu",
+                                          "/net/Relu/",
+                                          "/net/Relu_",
+                                          "/net/_output_3",
+                                          "/net/.5",
+                                          "/a__Inline_5_",
+                                          "/a__Inline_5__/b/Relu",
+                                          "/net/x_token_3",
+                                          "/net/Relu__7",
+                                          "/net/Relu_new_reshape",
+                                          "/net/constants/Add",
+                                          "/net/Conv_quant",
+                                          "/net/Relu_QuantizeLinear",
+                                          "/net/MatMul_Grad/R",
+                                          "_inlfunc_/a/B",
+                                          "net/Relu"};
+  SmallFile file;
+  for (const std::string& name : names) {
+    file.Node("Relu", {"x"}, name + "_output_0", name);
+  }
+  file.Node("Relu", {"x"}, "/other/Relu_output_0", "/net/act/Relu");
+  const Model& model = file.Read();
+  const ExporterFacts exporter = file.exporter();
+  EXPECT_TRUE(exporter.IsPlain(file.NodeOf("/net/Relu_output_0")));
+  EXPECT_FALSE(exporter.IsPlain(file.NodeOf("/net/Relu__7_output_0")));
+  ExporterFacts none = exporter;
+  none.plain = {};
+  const ScopeFacts quick = GatherScopes(model, exporter);
+  const ScopeFacts whole = GatherScopes(model, none);
+  for (const NodeId node : model.Nodes()) {
+    SCOPED_TRACE(model[node].name);
+    EXPECT_EQ(ScopeText(quick, quick.node_scope[node]),
+              ScopeText(whole, whole.node_scope[node]));
+    EXPECT_EQ(ScopeText(quick, quick.value_scope[node]),
+              ScopeText(whole, whole.value_scope[node]));
+    EXPECT_EQ(quick.IsConverterName(node), whole.IsConverterName(node));
+    EXPECT_EQ(quick.IsFusedName(node), whole.IsFusedName(node));
+  }
+}
+
 TEST(GatherScopes, KnowsWhatAConverterNamed) {
   SmallFile file;
   file.Node("Cast", {"x"}, "a", "/net/InsertedPrecisionFreeCast_act");

@@ -56,6 +56,15 @@ TEST(TorchScriptTest, SplitsNodeAndValueNames) {
   EXPECT_FALSE(SplitValueName("_output_0").ok);
 }
 
+TEST(TorchScriptTest, AnOutputIsTheNodeWithANumber) {
+  EXPECT_TRUE(IsOutputOf("/a/MatMul_output_0", "/a/MatMul"));
+  EXPECT_TRUE(IsOutputOf("/a/MatMul_output_12", "/a/MatMul"));
+  EXPECT_FALSE(IsOutputOf("/a/MatMul_output_", "/a/MatMul"));
+  EXPECT_FALSE(IsOutputOf("/a/MatMul_1_output_0", "/a/MatMul"));
+  EXPECT_FALSE(IsOutputOf("/b/MatMul_output_0", "/a/MatMul"));
+  EXPECT_FALSE(IsOutputOf("/a/MatMul_output_0_cast", "/a/MatMul"));
+}
+
 TEST(TorchScriptTest, Pitfall03_ASlashAndAnOpIsTheRoot) {
   const ScopedName root = SplitScopedName("/Constant_3");
   EXPECT_TRUE(root.ok);

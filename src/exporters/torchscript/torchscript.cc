@@ -34,6 +34,11 @@ ScopedName SplitValueName(std::string_view name) {
   return SplitScopedName(name);
 }
 
+bool IsOutputOf(std::string_view value, std::string_view node) {
+  return ConsumePrefix(value, node) && ConsumePrefix(value, "_output_") &&
+         IsNumeric(value);
+}
+
 Reuse SplitReuseSuffix(std::string_view scope) {
   const auto base = WithoutNumbered(scope, "_");
   if (!base || base->empty() || base->ends_with('/') || base->ends_with('.')) {

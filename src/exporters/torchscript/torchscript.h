@@ -23,6 +23,10 @@ ScopedName SplitScopedName(std::string_view name);
 // For a value: only a name that ends in _output_N tells its producer.
 ScopedName SplitValueName(std::string_view name);
 
+// Whether `value` is `node` with _output_N behind it: the name of the node says
+// all that the name of the value says.
+bool IsOutputOf(std::string_view value, std::string_view node);
+
 struct Reuse {
   std::string_view base;
   int call = 0;  // 0: no suffix
