@@ -1,6 +1,8 @@
 #include "tagging/module_format.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string_view>
 #include <unordered_set>
 
@@ -70,14 +72,24 @@ ModuleFormat::ModuleFormat(const Tagging& tagging)
 }
 
 std::string ModuleFormat::HierarchyTag(ModuleId module) const {
-  const std::string_view read_back = TagReadBack(module);
-  return read_back.empty() ? Path(module, false) : std::string(read_back);
+  return HierarchyTag(Tag{.module = module});
 }
 
 std::string ModuleFormat::HierarchyTag(const Tag& tag) const {
-  std::string path = HierarchyTag(tag.module);
-  if (tag.source == Source::kAuxiliary) path += kAuxiliarySegment;
+  std::string path;
+  path.reserve(kUsualPath);
+  AppendHierarchyTag(tag, path);
   return path;
+}
+
+void ModuleFormat::AppendHierarchyTag(const Tag& tag, std::string& out) const {
+  const std::string_view read_back = TagReadBack(tag.module);
+  if (read_back.empty()) {
+    AppendPath(tag.module, false, out);
+  } else {
+    out += read_back;
+  }
+  if (tag.source == Source::kAuxiliary) out += kAuxiliarySegment;
 }
 
 std::string ModuleFormat::RolePath(ModuleId module) const {
@@ -85,7 +97,10 @@ std::string ModuleFormat::RolePath(ModuleId module) const {
       !tagging_.given[module].role_path.empty()) {
     return tagging_.given[module].role_path;
   }
-  return Path(module, true);
+  std::string path;
+  path.reserve(kUsualPath);
+  AppendPath(module, true, path);
+  return path;
 }
 
 std::string_view ModuleFormat::TagReadBack(ModuleId module) const {
@@ -106,15 +121,22 @@ ModuleId ModuleFormat::TagModule(ModuleId module) const {
   return module;
 }
 
-std::string ModuleFormat::Path(ModuleId module, bool roles) const {
+void ModuleFormat::AppendPath(ModuleId module, bool roles,
+                              std::string& path) const {
   const ModuleTree& tree = tagging_.modules;
-  std::vector<ModuleId> chain;
-  chain.reserve(tree.Depth(module));
-  for (ModuleId id = module; id != ModuleId{0}; id = tree.Parent(id)) {
-    chain.push_back(id);
+  // From the module to the root. Few are deeper, and a list on the heap for
+  // each of 10^6 modules takes longer than the text.
+  std::array<ModuleId, 32> few;
+  std::vector<ModuleId> many;
+  const std::size_t depth = tree.Depth(module);
+  if (depth > few.size()) many.resize(depth);
+  const std::span<ModuleId> chain = depth > few.size()
+                                        ? std::span<ModuleId>(many)
+                                        : std::span<ModuleId>(few).first(depth);
+  for (ModuleId& id : chain) {
+    id = module;
+    module = tree.Parent(module);
   }
-  std::string path;
-  path.reserve(kUsualPath);
   path += '/';
   path += roles || tagging_.root.name.empty() ? "Model" : tagging_.root.name;
   std::string indices;         // ".0.1": since the last printed segment
@@ -140,7 +162,6 @@ std::string ModuleFormat::Path(ModuleId module, bool roles) const {
     path += indices;
     indices.clear();
   }
-  return path;
 }
 
 std::string ModuleFormat::RoleSegment(std::string_view name,

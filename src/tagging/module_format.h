@@ -26,6 +26,7 @@ class ModuleFormat {
   // The tag of a node. For the fallback of auxiliary operations it is
   // "/BertModel/AuxiliaryOperations".
   std::string HierarchyTag(const Tag& tag) const;
+  void AppendHierarchyTag(const Tag& tag, std::string& out) const;
   // "/Model/Encoder/Layer.0"
   std::string RolePath(ModuleId module) const;
   // The module that the last segment of the hierarchy tag names: this one, or
@@ -35,7 +36,7 @@ class ModuleFormat {
  private:
   // The tag that a file or a sidecar gave the module; empty: none.
   std::string_view TagReadBack(ModuleId module) const;
-  std::string Path(ModuleId module, bool roles) const;
+  void AppendPath(ModuleId module, bool roles, std::string& path) const;
   std::string RoleSegment(std::string_view name, bool is_class) const;
 
   const Tagging& tagging_;

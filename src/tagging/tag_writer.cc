@@ -278,10 +278,11 @@ void TagWriter::AppendOrigins(NodeId node, std::string& out) const {
   AppendEntry(out, kNodeMetadata, keys::kOrigins, json.text());
 }
 
-void TagWriter::AppendModuleEntries(const Tag& tag, std::string& out) const {
+void TagWriter::AppendModuleEntries(const Tag& tag, std::string& out) {
   const ModuleTree& tree = tagging_->modules;
-  AppendEntry(out, kNodeMetadata, keys::kHierarchyTag,
-              format_.front().HierarchyTag(tag));
+  scratch_.clear();
+  format_.front().AppendHierarchyTag(tag, scratch_);
+  AppendEntry(out, kNodeMetadata, keys::kHierarchyTag, scratch_);
   const std::string path = tree.Path(tag.module);
   AppendEntry(out, kNodeMetadata, keys::kModule, path);
   const std::string_view name = tree.Class(tag.module);

@@ -80,7 +80,7 @@ class TagWriter {
   void Generate(NodeId node, std::string& out);
   void AppendForeignKeys(NodeId node, ModuleId module, std::string& out) const;
   void AppendOrigins(NodeId node, std::string& out) const;
-  void AppendModuleEntries(const Tag& tag, std::string& out) const;
+  void AppendModuleEntries(const Tag& tag, std::string& out);
   void AppendRoleEntries(RoleId role, std::string& out) const;
   std::string ModelEntries() const;
 
@@ -96,6 +96,7 @@ class TagWriter {
   RecentTexts<ModuleId> module_entries_;       // encoded
   RecentTexts<RoleId> role_entries_;           // encoded
   std::vector<std::string> sureness_entries_;  // by confidence x source
+  std::string scratch_;                        // its memory is used again
 };
 
 }  // namespace onnx_tag
