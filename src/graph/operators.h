@@ -28,6 +28,7 @@ enum class OpKind : std::uint8_t {
   kInteger,      // a product or convolution of integers: dynamic quantization
   kRecurrent,
   kAttention,  // a whole attention in one node
+  kCache,      // takes keys and values of earlier steps and returns all
 
   kActivation,
   kNorm,

@@ -1,19 +1,12 @@
 #include "weights/uses.h"
 
-#include <string_view>
+#include "graph/operators.h"
 
 namespace onnx_tag::weights {
 namespace {
 
 // Longer chains of carriers do not occur; hostile files may have them.
 constexpr int kMaxSteps = 16;
-
-bool HandsOn(std::string_view op) {
-  return op == "Identity" || op == "Cast" || op == "Transpose" ||
-         op == "Reshape" || op == "Squeeze" || op == "Unsqueeze" ||
-         op == "QuantizeLinear" || op == "DequantizeLinear" || op == "Slice" ||
-         op == "Split" || op == "Flatten" || op == "CastLike";
-}
 
 }  // namespace
 
@@ -28,19 +21,20 @@ void Uses::Follow(ValueId value, Use so_far, int depth,
   for (const NodeId node : model_.Consumers(value)) {
     if (uses.size() >= kMost) return;
     const std::span<const ValueId> inputs = model_.Inputs(node);
-    const std::string_view op = model_.OpType(node);
+    const OpKinds kinds =
+        Describe(FindOp(model_.OpType(node), model_.Domain(node))).kinds;
     for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
       if (inputs[slot] != value) continue;
       Use use = so_far;
       use.node = node;
       use.slot = slot;
-      if (slot != 0 || !HandsOn(op) || depth >= kMaxSteps) {
+      if (slot != 0 || !kinds.HasAnyOf(kCarriers) || depth >= kMaxSteps) {
         uses.push_back(use);
         continue;
       }
-      use.transposed ^= op == "Transpose";
-      use.dequantized |= op == "DequantizeLinear";
-      use.sliced |= op == "Slice" || op == "Split";
+      use.transposed ^= kinds.HasAnyOf(OpKind::kTranspose);
+      use.dequantized |= kinds.HasAnyOf(OpKind::kDequantizer);
+      use.sliced |= kinds.HasAnyOf(OpKind::kSlice);
       const std::size_t before = uses.size();
       for (const ValueId output : model_.Outputs(node)) {
         if (output != kNo<ValueId>) Follow(output, use, depth + 1, uses);

@@ -110,16 +110,12 @@ class Mapper {
 
   // Recurrent nodes of one module and one kind are its layers, in file order.
   void CountRecurrent() {
-    std::map<std::pair<ModuleId, std::string_view>, std::uint32_t> layers;
+    std::map<std::pair<ModuleId, Op>, std::uint32_t> layers;
     for (const NodeId node : model_.Nodes()) {
-      const std::string_view op = model_.OpType(node);
-      if (op != "LSTM" && op != "GRU" && op != "RNN" &&
-          op != "DynamicQuantizeLSTM") {
-        continue;
-      }
+      const Operator& op = OperatorOf(node);
+      if (!op.kinds.HasAnyOf(OpKind::kRecurrent)) continue;
       if (!TagOf(node).tagged()) continue;
-      const std::string_view kind = op.ends_with("LSTM") ? "LSTM" : op;
-      recurrent_layer_[Index(node)] = layers[{TagOf(node).module, kind}]++;
+      recurrent_layer_[Index(node)] = layers[{TagOf(node).module, op.like}]++;
     }
   }
 
@@ -191,9 +187,17 @@ class Mapper {
            (!IsFloat(tensor.data_type) && tensor.rank <= 1);
   }
 
+  const Operator& OperatorOf(NodeId node) const {
+    return Describe(FindOp(model_.OpType(node), model_.Domain(node)));
+  }
   Operand OperandOf(NodeId node, std::uint32_t slot) const {
-    const Op op = FindOp(model_.OpType(node), model_.Domain(node));
-    return Describe(op).Input(slot);
+    return OperatorOf(node).Input(slot);
+  }
+  // A convolution or a Gemm, perhaps with an activation fused into it, but not
+  // of a quantized weight.
+  bool IsLike(NodeId node, Op op) const {
+    const Operator& own = OperatorOf(node);
+    return own.like == op && own.Input(1) == Operand::kWeight;
   }
   Operand KindOfUse(const Use& use) const {
     return OperandOf(use.node, use.slot);
@@ -431,8 +435,7 @@ class Mapper {
   bool HasFoldedBias(const Initializer& tensor,
                      const std::vector<Use>& uses) const {
     for (const Use& use : uses) {
-      const std::string_view op = model_.OpType(use.node);
-      if ((op != "Conv" && op != "FusedConv") || use.slot != 1) continue;
+      if (!IsLike(use.node, Op::kConv) || use.slot != 1) continue;
       const std::span<const ValueId> inputs = model_.Inputs(use.node);
       if (inputs.size() < 3 || inputs[2] == kNo<ValueId>) continue;
       const std::string_view bias = model_.ValueName(inputs[2]);
@@ -497,8 +500,7 @@ class Mapper {
 
   // The operator alone tells that the tensor is a parameter.
   Change ChangeWithoutModule(const Initializer& tensor, const Use& use) const {
-    const std::string_view op = model_.OpType(use.node);
-    if (use.slot > 0 && (op == "Conv" || op == "FusedConv")) {
+    if (use.slot > 0 && IsLike(use.node, Op::kConv)) {
       return Change::kFolded;
     }
     return KindOfUse(use) == Operand::kMatrix && tensor.rank == 2
@@ -541,7 +543,7 @@ class Mapper {
       case Operand::kBias:
         if (IsPlainNorm(op, tag.module)) return std::nullopt;
         // A bias of the convolution itself keeps its name.
-        if (op == "Conv" || op == "FusedConv") {
+        if (IsLike(use.node, Op::kConv)) {
           return FoldedBias(tensor, use, path, std::move(reading));
         }
         return give("bias", Change::kSame,
@@ -625,7 +627,7 @@ class Mapper {
   std::optional<Reading> ReadWeight(const Initializer& tensor, const Use& use,
                                     std::string_view op,
                                     const Give& give) const {
-    if (op == "Gemm" || op == "FusedGemm") {
+    if (IsLike(use.node, Op::kGemm)) {
       const bool turned =
           IntAttribute(model_.NodeBytes(use.node), "transB", 0) != 0;
       return give(
@@ -633,7 +635,7 @@ class Mapper {
           turned != use.transposed ? Change::kSame : Change::kTransposed,
           "Gemm of this module reads it");
     }
-    if (op == "Conv" || op == "FusedConv") {
+    if (IsLike(use.node, Op::kConv)) {
       return give("weight", Change::kFolded,
                   "its name is gone, as where a normalization goes into a "
                   "convolution");

@@ -7,26 +7,9 @@
 
 #include "base/text.h"
 #include "commands/read/nodes.h"
+#include "graph/operators.h"
 
 namespace onnx_tag {
-namespace {
-
-// Operators that take the keys and values of earlier tokens and return them
-// with those of this run.
-bool KeepsCache(std::string_view op) {
-  return IsOneOf(op, {"Attention", "MultiHeadAttention", "GroupQueryAttention",
-                      "DecoderMaskedMultiHeadAttention", "SparseAttention",
-                      "DecoderAttention"});
-}
-
-// Operators that add the new ones to a cache.
-bool ExtendsCache(std::string_view op) {
-  return IsOneOf(op,
-                 {"Concat", "ScatterND", "ScatterElements", "TensorScatter"});
-}
-
-}  // namespace
-
 MemoryView::MemoryView(const TaggedModel& model, const ModelCosts& costs)
     : model_(model),
       costs_(costs),
@@ -77,12 +60,15 @@ void MemoryView::FindCaches() {
     const NodeId maker =
         output == kNo<ValueId> ? kNo<NodeId> : model.Producer(output);
     if (maker == kNo<NodeId>) continue;
-    const std::string_view op = model.OpType(maker);
+    const OpKinds kinds =
+        Describe(FindOp(model.OpType(maker), model.Domain(maker))).kinds;
     const std::string_view name = model.ValueName(output);
     const auto inputs = model.Inputs(maker);
-    const bool beside = KeepsCache(op) && model.Outputs(maker)[0] != output;
-    const bool longer = ExtendsCache(op) && !inputs.empty() &&
-                        is_input(inputs[0]) && rank_of(inputs[0]) > 2;
+    const bool beside =
+        kinds.HasAnyOf(OpKind::kCache) && model.Outputs(maker)[0] != output;
+    const bool longer = kinds.HasAnyOf({OpKind::kConcat, OpKind::kScatter}) &&
+                        !inputs.empty() && is_input(inputs[0]) &&
+                        rank_of(inputs[0]) > 2;
     if (!beside && !longer && !name.starts_with("present") &&
         !name.starts_with("past_key_values")) {
       continue;
