@@ -9,19 +9,15 @@
 namespace onnx_tag::recipes {
 namespace {
 
-constexpr std::string_view kRunsBothSides =
-    "runs the operations before and after it";
 constexpr std::string_view kRunsConsumers =
     "runs the operations that read its result";
 constexpr std::string_view kRunsNeighbours = "runs the operations around it";
 
 // Whether its module runs nothing else, so that the next token belongs to the
 // caller.
-bool IsLeaf(const Token& token) {
-  return IsOneOf(token.label, {"LIN", "LN", "RMS", "CONV", "BN", "Gather:cd"});
-}
 bool EndsLeaf(const Token& token) {
-  return IsLeaf(token) || token.label == "GELU" || token.label == "SILU";
+  return IsOneOf(token.label, {"LIN", "LN", "RMS", "CONV", "BN", "Gather:cd",
+                               "GELU", "SILU"});
 }
 
 Path CommonPath(Path a, const Path& b) {
@@ -33,117 +29,11 @@ class TokenFiller {
  public:
   TokenFiller(const File& file, const PathSet& owners,
               std::vector<Answer>& answers)
-      : tokens_(file.graph.tokens()),
-        owners_(owners),
-        answers_(answers),
-        readers_(tokens_.size()) {
-    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
-      for (const std::uint32_t input : tokens_[i].inputs) {
-        readers_[input].push_back(i);
-      }
-    }
-  }
+      : tokens_(file.graph.tokens()), owners_(owners), answers_(answers) {}
 
+  // Tokens between two placed ones are of the module that runs both, or that
+  // calls them. The ladder places the rest.
   void Run() {
-    FindStarts();
-    // Forwards and backwards, so that a chain is filled from both ends.
-    for (std::uint32_t i = 0; i < tokens_.size(); ++i) FillBetween(i);
-    for (std::size_t i = tokens_.size(); i-- > 0;) {
-      FillBetween(static_cast<std::uint32_t>(i));
-    }
-    FillChains();
-    for (std::size_t i = tokens_.size(); i-- > 0;) {
-      FillFromReaders(static_cast<std::uint32_t>(i));
-    }
-    FillGaps();
-  }
-
- private:
-  // Places a token if its producers and consumers are placed and agree.
-  void FillBetween(std::uint32_t token) {
-    if (answers_[token].path) return;
-    const auto& inputs = tokens_[token].inputs;
-    const auto& readers = readers_[token];
-    if (inputs.empty() || readers.empty()) return;
-    const Answer* agreed = nullptr;
-    for (const auto* side : {&inputs, &readers}) {
-      for (const std::uint32_t other : *side) {
-        const Answer& answer = answers_[other];
-        if (!answer.path) return;
-        if (IsLeaf(tokens_[other])) continue;
-        if (agreed != nullptr && *agreed->path != *answer.path) return;
-        agreed = &answer;
-      }
-    }
-    if (agreed == nullptr) return;
-    answers_[token] = {*agreed->path, Confidence::kMedium, kRunsBothSides,
-                       agreed->cut};
-  }
-
-  // Places chains of open tokens, if the tokens before and after the chain
-  // agree.
-  void FillChains() {
-    std::vector<std::optional<Path>> before(tokens_.size());
-    std::vector<std::optional<Path>> after(tokens_.size());
-    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
-      if (!answers_[i].path) before[i] = Agreed(tokens_[i].inputs, before);
-    }
-    for (std::size_t i = tokens_.size(); i-- > 0;) {
-      if (!answers_[i].path) after[i] = Agreed(readers_[i], after);
-    }
-    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
-      if (!before[i] || before[i] != after[i] || before[i]->empty()) continue;
-      answers_[i] = {std::move(*before[i]), Confidence::kMedium,
-                     kRunsBothSides};
-    }
-  }
-
-  // The module in which all `others` run, or the modules that call them. `open`
-  // has the module of tokens that are not placed.
-  std::optional<Path> Agreed(
-      const std::vector<std::uint32_t>& others,
-      const std::vector<std::optional<Path>>& open) const {
-    std::optional<Path> agreed;
-    for (const std::uint32_t other : others) {
-      std::optional<Path> path =
-          answers_[other].path ? answers_[other].path : open[other];
-      if (!path) return std::nullopt;
-      if (answers_[other].path && EndsLeaf(tokens_[other]) && !path->empty()) {
-        path->pop_back();
-      }
-      if (agreed && agreed != path) return std::nullopt;
-      agreed = std::move(path);
-    }
-    return agreed;
-  }
-
-  // Finds tokens that no placed token reaches.
-  void FindStarts() {
-    starts_.assign(tokens_.size(), true);
-    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
-      for (const std::uint32_t input : tokens_[i].inputs) {
-        if (answers_[input].path || !starts_[input]) starts_[i] = false;
-      }
-    }
-  }
-
-  // The first operations on the model's inputs belong to the caller of their
-  // consumers.
-  void FillFromReaders(std::uint32_t token) {
-    if (answers_[token].path || readers_[token].empty() || !starts_[token]) {
-      return;
-    }
-    std::optional<Path> common;
-    for (const std::uint32_t reader : readers_[token]) {
-      if (!answers_[reader].path) return;
-      Path path = *answers_[reader].path;
-      if (EndsLeaf(tokens_[reader]) && !path.empty()) path.pop_back();
-      common = common ? CommonPath(*common, path) : path;
-    }
-    answers_[token] = {Climb(*common), Confidence::kLow, kRunsNeighbours, true};
-  }
-
-  void FillGaps() {
     for (std::uint32_t begin = 0; begin < tokens_.size();) {
       std::uint32_t end = begin;
       while (end < tokens_.size() && !answers_[end].path) ++end;
@@ -157,6 +47,7 @@ class TokenFiller {
     }
   }
 
+ private:
   Path PathBetween(std::uint32_t before, std::uint32_t after) const {
     const Path& a = *answers_[before].path;
     const Path& b = *answers_[after].path;
@@ -182,8 +73,6 @@ class TokenFiller {
   const std::vector<Token>& tokens_;
   const PathSet& owners_;
   std::vector<Answer>& answers_;
-  std::vector<std::vector<std::uint32_t>> readers_;
-  std::vector<bool> starts_;
 };
 
 class SidePlacer {
