@@ -95,7 +95,8 @@ def score(program: pathlib.Path, model: pathlib.Path, *options: str) -> collecti
         sidecar = pathlib.Path(folder) / "tags.json"
         subprocess.run([program, "tag", model, "--quiet", "--sidecar-only", "--sidecar", sidecar, *options], check=True)
         nodes = json.loads(sidecar.read_text())["nodes"]
-    modules = {(node["graph"], node["index"]): node["module"] for node in nodes}
+    # The names of found blocks are invented: they are no answers.
+    modules = {(node["graph"], node["index"]): None if node["source"] == "structure" else node["module"] for node in nodes}
     named = spelled(nodes)
     count: collections.Counter = collections.Counter()
     with open(model.with_suffix("").as_posix() + ".truth.tsv", newline="") as file:

@@ -50,6 +50,7 @@ struct Parameter {
   std::uint32_t uses = 0;  // number of consumers, without carriers
   // Read from only one place: not shared, tied or merged with an equal tensor.
   bool trusted = false;
+  bool given = false;  // the name is from the hierarchy, not from the file
 };
 
 // The user's hierarchy, matched with the modules of the file.
@@ -93,6 +94,9 @@ struct ScopeFacts {
   ScopeTable scopes;
   IdVector<NodeId, ScopeId> node_scope;   // kNo: no scope in its name
   IdVector<NodeId, ScopeId> value_scope;  // from its outputs' names
+  // The value scope is from the name of a constant: the names of nodes and
+  // values are lost, so that a node without a scope is nothing special.
+  IdVector<NodeId, bool> named_by_constant;
   IdVector<NodeId, bool> converter_name;  // from a converter or quantizer
   IdVector<NodeId, bool> fused_name;      // from a tool that fused nodes
 
@@ -101,6 +105,9 @@ struct ScopeFacts {
   bool IsFusedName(NodeId node) const { return fused_name[node]; }
 };
 
+// Names of weights that the file does not have, in the order of their values.
+using GivenNames = std::vector<std::pair<ValueId, std::string>>;
+
 // The parameters of the source model, and the nodes that pass them on.
 struct ParameterFacts {
   IdVector<ParameterId, Parameter> parameters;
@@ -108,6 +115,7 @@ struct ParameterFacts {
   std::vector<bool> module_has_parameter;          // by module
   // Nodes that read only weights and constants, and pass one on.
   IdVector<NodeId, bool> is_carrier;
+  std::shared_ptr<const GivenNames> given;  // holds the names
 
   ParameterId ParameterOf(ValueId value) const {
     return value == kNo<ValueId> ? kNo<ParameterId> : value_parameter[value];
@@ -275,12 +283,12 @@ struct ModuleEvidence {
 
 // The steps of GatherEvidence. Each step adds the modules in its facts to
 // `modules`, and takes the results of other steps as arguments.
-ScopeFacts GatherScopes(const Model& model, const ExporterFacts& exporter);
+ScopeFacts GatherScopes(const GraphFacts& graph, const ExporterFacts& exporter);
 ParameterFacts GatherParameters(const GraphFacts& graph,
                                 const ExporterFacts& exporter,
                                 const ScopeFacts& scopes,
                                 const FunctionTable& functions,
-                                ModuleTree& modules);
+                                ModuleTree& modules, GivenNames given = {});
 // Finds the modules of the functions and their calls.
 void PlaceFunctions(const Model& model, const ScopeFacts& scopes,
                     const ParameterFacts& parameters, ModuleTree& modules,
@@ -324,6 +332,10 @@ Claims GatherCalls(const Model& model, const ExporterFacts& exporter,
                    const ScopeFacts& scopes, const ParameterFacts& parameters,
                    const MetadataFacts& metadata, const KnownModules& known,
                    ModuleTree& modules);
+// Empty if the hierarchy has no calls or no shapes.
+GivenNames NameWeights(const Model& model, const ParameterFacts& parameters,
+                       const KnownModules& known, const Claims& called,
+                       const ModuleTree& modules);
 // The facts that a hierarchy is compared with.
 struct HierarchyInputs {
   const Model& model;

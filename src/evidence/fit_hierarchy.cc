@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "evidence/evidence.h"
+#include "evidence/weight_shape.h"
 #include "graph/constant_weights.h"
 #include "hierarchy/module_map.h"
 #include "onnx_tag/error.h"
@@ -42,22 +43,10 @@ struct ShapeMatch {
 // others, nothing is.
 ShapeMatch MatchShapes(const Model& model, const ModuleMap& map);
 
-using Shape = std::vector<std::int64_t>;
-
-// Exporters transpose matrices and drop or add axes of size 1.
-Shape WithoutOrder(std::span<const std::int64_t> dims) {
-  Shape shape;
-  for (const std::int64_t dim : dims) {
-    if (dim != 1) shape.push_back(dim);
-  }
-  std::sort(shape.begin(), shape.end());
-  return shape;
-}
-
 class Shapes {
  public:
   void Add(std::span<const std::int64_t> dims, std::size_t times = 1) {
-    Shape shape = WithoutOrder(dims);
+    WeightShape shape = WithoutOnes(Sorted(dims));
     if (shape.size() < 2) return;
     counts_[std::move(shape)] += times;
     total_ += times;
@@ -73,7 +62,7 @@ class Shapes {
   }
 
  private:
-  std::map<Shape, std::size_t> counts_;
+  std::map<WeightShape, std::size_t> counts_;
   std::size_t total_ = 0;
 };
 
@@ -126,7 +115,7 @@ ShapeMatch MatchShapes(const Model& model, const ModuleMap& map) {
   if (file.packed() > file.shapes().total()) return {};
   Shapes recorded;
   for (const RecordedModule& module : map.modules) {
-    for (const Shape& shape : module.shapes) recorded.Add(shape);
+    for (const WeightShape& shape : module.shapes) recorded.Add(shape);
   }
   return {.file = file.shapes().total(),
           .map = recorded.total(),

@@ -25,7 +25,7 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   const Model& model = graph.model;
   ModuleTree modules;
   ExporterFacts exporter = RecognizeExporter(model);
-  ScopeFacts scopes = GatherScopes(model, exporter);
+  ScopeFacts scopes = GatherScopes(graph, exporter);
   FunctionTable functions(model, graph.calls);
   ParameterFacts parameters =
       GatherParameters(graph, exporter, scopes, functions, modules);
@@ -55,6 +55,13 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   }
   Claims called = GatherCalls(model, exporter, scopes, parameters, metadata,
                               known, modules);
+  if (GivenNames given = NameWeights(model, parameters, known, called, modules);
+      !given.empty()) {
+    parameters =
+        DistrustShared(model, metadata,
+                       GatherParameters(graph, exporter, scopes, functions,
+                                        modules, std::move(given)));
+  }
   AttentionGuesses attention = GuessAttentionNames(parameters, modules);
   AddMissingNumbers(modules);
   RecipeFacts recipes = GatherRecipes(
@@ -83,7 +90,7 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
 Evidence GatherUnnamed(const GraphFacts& graph, ModuleTree modules) {
   const Model& model = graph.model;
   ExporterFacts exporter = RecognizeExporter(model);
-  ScopeFacts scopes = GatherScopes(model, exporter);
+  ScopeFacts scopes = GatherScopes(graph, exporter);
   const FunctionTable functions(model, graph.calls);
   ModuleTree own;
   ParameterFacts parameters =

@@ -28,23 +28,32 @@ class ParameterGatherer {
  public:
   ParameterGatherer(const GraphFacts& graph, const ExporterFacts& exporter,
                     const ScopeFacts& scopes, const FunctionTable& functions,
-                    ModuleTree& modules)
+                    ModuleTree& modules, GivenNames given)
       : graph_(graph),
         model_(graph.model),
         exporter_(exporter),
         scopes_(scopes),
         functions_(functions),
         modules_(modules),
+        given_(std::make_shared<const GivenNames>(std::move(given))),
         generates_(graph.ops.HasAny(OpKind::kGeneration)) {}
 
   ParameterFacts Run() {
+    facts_.given = given_;
     facts_.value_parameter.resize(model_.value_count(), kNo<ParameterId>);
     facts_.is_carrier.resize(model_.node_count(), false);
     beside_.resize(model_.value_count(), false);
     by_name_.resize(model_.name_count(), kNo<ParameterId>);
     for (const Initializer& tensor : model_.initializers()) {
       if (IsShape(tensor)) continue;
-      AddParameter(tensor.value, model_.ValueName(tensor.value), tensor.rank);
+      const std::string_view given = GivenName(tensor.value);
+      if (given.empty()) {
+        AddParameter(tensor.value, model_.ValueName(tensor.value), tensor.rank);
+      } else {
+        AddParameter(tensor.value, given, tensor.rank);
+        const ParameterId id = facts_.value_parameter[tensor.value];
+        if (id != kNo<ParameterId>) facts_.parameters[id].given = true;
+      }
     }
     for (const ValueId value : graph_.left_out) {
       AddParameter(value, model_.ValueName(value), RankOfLeftOut(value));
@@ -67,6 +76,16 @@ class ParameterGatherer {
   }
 
  private:
+  // The name from the hierarchy; "" if it has none.
+  std::string_view GivenName(ValueId value) const {
+    const auto at = std::lower_bound(
+        given_->begin(), given_->end(), value,
+        [](const auto& entry, ValueId id) { return entry.first < id; });
+    return at != given_->end() && at->first == value
+               ? std::string_view(at->second)
+               : std::string_view();
+  }
+
   // Integers that optimizers add with a name: a shape, axes.
   bool IsShape(const Initializer& tensor) const {
     constexpr std::int32_t kInt32 = 6;
@@ -96,7 +115,7 @@ class ParameterGatherer {
       return;  // a bound or a scale
     }
     // Scale, zero point and quantized weight are one parameter.
-    const ParameterId id = IdOf(name.name, name.name.size() == raw.size()
+    const ParameterId id = IdOf(name.name, name.name == model_.ValueName(value)
                                                ? model_[value].name
                                                : model_.FindName(name.name));
     if (Index(id) == facts_.parameters.size()) {
@@ -326,6 +345,7 @@ class ParameterGatherer {
   const ScopeFacts& scopes_;
   const FunctionTable& functions_;
   ModuleTree& modules_;
+  std::shared_ptr<const GivenNames> given_;
   ParameterFacts facts_;
   IdVector<ParameterId, bool> uniform_;
   IdVector<ValueId, bool> beside_;          // a scale or a zero point
@@ -359,8 +379,10 @@ ParameterFacts GatherParameters(const GraphFacts& graph,
                                 const ExporterFacts& exporter,
                                 const ScopeFacts& scopes,
                                 const FunctionTable& functions,
-                                ModuleTree& modules) {
-  return ParameterGatherer(graph, exporter, scopes, functions, modules).Run();
+                                ModuleTree& modules, GivenNames given) {
+  return ParameterGatherer(graph, exporter, scopes, functions, modules,
+                           std::move(given))
+      .Run();
 }
 
 }  // namespace onnx_tag

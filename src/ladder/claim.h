@@ -19,6 +19,16 @@ using Placed = IdVector<NodeId, Tag>;
 using RungFunction = std::vector<Claim>(const Evidence& evidence,
                                         const Placed& placed);
 
+// Whether its parameter gives the node its module. The file names the
+// parameter, or the hierarchy does.
+inline bool IsPlacedByParameter(const Evidence& evidence, const Placed& placed,
+                                NodeId node) {
+  const Tag& tag = placed[node];
+  return tag.tagged() && (tag.source == Source::kParameter ||
+                          (tag.source == Source::kHierarchy &&
+                           evidence.Proves(evidence.model, node, tag.module)));
+}
+
 // The strategies that use a rung, as a set.
 enum StrategySet : std::uint8_t {
   kEnhancedSemantic = 1,  // and universal

@@ -161,6 +161,11 @@ void DescribeEvidence(const Evidence& evidence, NodeId node,
     const ParameterId id = evidence.ParameterOf(input);
     if (id == kNo<ParameterId>) continue;
     const Parameter& parameter = evidence.parameters[id];
+    if (parameter.given) {
+      notes.push_back(fmt::format("it reads {}, as the hierarchy calls it",
+                                  parameter.name));
+      continue;
+    }
     if (hierarchy::IsFoldedBias(parameter.name)) {
       notes.push_back(
           fmt::format("it reads {}: the exporter folded a normalization into "

@@ -325,8 +325,8 @@ std::vector<LawFinding> CheckLaws(const Model& model, const ModuleTree& modules,
 
 std::vector<LawFinding> CheckLaws(const Model& model, Tagging& tagging) {
   const ExporterFacts exporter = RecognizeExporter(model);
-  const ScopeFacts scopes = GatherScopes(model, exporter);
   const GraphFacts graph = GatherGraph(model);
+  const ScopeFacts scopes = GatherScopes(graph, exporter);
   ParameterFacts parameters =
       GatherParameters(graph, exporter, scopes,
                        FunctionTable(model, graph.calls), tagging.modules);

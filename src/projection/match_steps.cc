@@ -181,10 +181,14 @@ class StepMatcher {
            kSameSources * static_cast<float>(same) / static_cast<float>(asked);
   }
 
+  // Many modules have a bias of the same size: if both have a matrix, matrices
+  // decide.
   static bool SameWeights(const NodeToken& token, const RunStep& step) {
+    const std::size_t least =
+        HasMatrix(token.weights) && HasMatrix(step.weights) ? 2 : 0;
     for (const Shape& a : token.weights) {
       for (const Shape& b : step.weights) {
-        if (a == b) return true;
+        if (a == b && a.size() >= least) return true;
       }
     }
     return false;

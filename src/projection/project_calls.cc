@@ -16,10 +16,13 @@ namespace {
 // SiLU, the Erf of a GELU.
 constexpr float kTelling = 3.0F;
 
+bool IsRecurrent(std::string_view kind) {
+  return kind == "LSTM" || kind == "GRU" || kind == "RNN";
+}
+
 // Such modules pack their parameters in ways that a file does not keep.
 bool PacksWeights(std::string_view kind) {
-  return kind == "LSTM" || kind == "GRU" || kind == "RNN" ||
-         kind == "MultiheadAttention";
+  return IsRecurrent(kind) || kind == "MultiheadAttention";
 }
 
 // A step for each module that calls no other.
@@ -116,7 +119,7 @@ class CallProjector {
       const NodeTokenId at = queue[i];
       const auto keep = [&](NodeTokenId id, bool reads) {
         if (kept[id] || steps_[id] != steps_[at]) return;
-        if (reads ? MeetsOthers(id) : IsBefore(id)) return;
+        if (reads ? MeetsOthers(id) : IsBefore(id) || IsFolding(id)) return;
         kept[id] = true;
         queue.push_back(id);
       };
@@ -149,6 +152,13 @@ class CallProjector {
     if (Operator(id) == "Concat") return sources.size() > 1;
     return Operator(id) == "Transpose" &&
            calls_[program_.call[steps_[id]]].kind == "Linear";
+  }
+
+  // Whether it gives a sequence the axes that a recurrent layer takes: the
+  // caller does so.
+  bool IsFolding(NodeTokenId id) const {
+    return Operator(id) == "Reshape" &&
+           IsRecurrent(calls_[program_.call[steps_[id]]].kind);
   }
 
   // What runs between two modules belongs to the module of unknown class that

@@ -227,6 +227,85 @@ TEST(GatherCalls, FindsAnActivationBetweenTwoCalls) {
   EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "act high");
 }
 
+// Two layers with a norm of its own making and a Linear, and a scale at the end
+// of each. The file has no names.
+class NamelessLayers {
+ public:
+  // `scales`: how many of the two layers' scales are in the file.
+  explicit NamelessLayers(int scales) {
+    std::string data = "x";
+    for (int layer = 0; layer < 2; ++layer) {
+      const std::string at = std::to_string(layer);
+      AddParameters(file_.proto(), {"val_1" + at}, 1);
+      AddParameters(file_.proto(), {"val_2" + at});
+      file_.Node("Mul", {data, "val_1" + at}, "normed" + at);
+      file_.Node("MatMul", {"normed" + at, "val_2" + at}, "product" + at);
+      data = "product" + at;
+      if (layer >= scales) continue;
+      AddParameters(file_.proto(), {"val_3" + at}, 1);
+      file_.Node("Mul", {data, "val_3" + at}, "scaled" + at);
+      data = "scaled" + at;
+    }
+    for (schema::TensorProto& tensor : *file_.Main()->mutable_initializer()) {
+      tensor.set_data_type(1);  // float
+    }
+    const Model& model = file_.Read();
+    const ParameterFacts parameters = file_.parameters(modules_);
+    const ScopeFacts scopes = file_.scopes();
+    const KnownModules known =
+        FitHierarchy({model, scopes, parameters, {}, {}}, Map(R"({
+            "": {"class": "Net", "order": 0},
+            "layers": {"class": "ModuleList", "container": true},
+            "layers.0": {"class": "Layer", "order": 1,
+                         "parameters": {"scale": [2]}},
+            "layers.0.norm": {"class": "Rms", "order": 2,
+                              "parameters": {"g": [2]}},
+            "layers.0.fc": {"class": "Linear", "order": 3,
+                            "parameters": {"weight": [2, 2]}},
+            "layers.1": {"class": "Layer", "order": 4,
+                         "parameters": {"scale": [2]}},
+            "layers.1.norm": {"class": "Rms", "order": 5,
+                              "parameters": {"g": [2]}},
+            "layers.1.fc": {"class": "Linear", "order": 6,
+                            "parameters": {"weight": [2, 2]}}})"),
+                     modules_);
+    const Claims called = GatherCalls(model, file_.exporter(), scopes,
+                                      parameters, {}, known, modules_);
+    names_ = NameWeights(model, parameters, known, called, modules_);
+  }
+
+  std::string NameOf(const std::string& value) const {
+    for (const auto& [id, name] : names_) {
+      if (id == file_.Value(value)) return name;
+    }
+    return "-";
+  }
+
+ private:
+  SmallFile file_;
+  ModuleTree modules_;
+  GivenNames names_;
+};
+
+TEST(NameWeights, GivesAWeightToTheModuleThatRunsThere) {
+  const NamelessLayers layers(2);
+  EXPECT_EQ(layers.NameOf("val_20"), "layers.0.fc.weight");
+  EXPECT_EQ(layers.NameOf("val_21"), "layers.1.fc.weight");
+  EXPECT_EQ(layers.NameOf("val_10"), "layers.0.norm.g");
+  // The scale of a layer precedes the norm of the next.
+  EXPECT_EQ(layers.NameOf("val_30"), "layers.0.scale");
+  EXPECT_EQ(layers.NameOf("val_11"), "layers.1.norm.g");
+  EXPECT_EQ(layers.NameOf("val_31"), "layers.1.scale");
+}
+
+TEST(NameWeights, GivesNothingWhereAWeightIsMissing) {
+  const NamelessLayers layers(1);
+  EXPECT_EQ(layers.NameOf("val_21"), "layers.1.fc.weight");
+  // A tool has merged one scale into a product: which one is not known.
+  EXPECT_EQ(layers.NameOf("val_30"), "-");
+  EXPECT_EQ(layers.NameOf("val_11"), "-");
+}
+
 TEST(GuessAttentionNames, KnowTheAttentionBesideANorm) {
   SmallFile file;
   AddParameters(file.proto(), {"layers.0.input_layernorm.weight"}, 1);

@@ -59,8 +59,8 @@ TEST(GatherScopes, PlainNamesHaveTheScopesThatAllRulesFind) {
   EXPECT_FALSE(exporter.IsPlain(file.NodeOf("/net/Relu__7_output_0")));
   ExporterFacts none = exporter;
   none.plain = {};
-  const ScopeFacts quick = GatherScopes(model, exporter);
-  const ScopeFacts whole = GatherScopes(model, none);
+  const ScopeFacts quick = GatherScopes(file.graph(), exporter);
+  const ScopeFacts whole = GatherScopes(file.graph(), none);
   for (const NodeId node : model.Nodes()) {
     SCOPED_TRACE(model[node].name);
     EXPECT_EQ(ScopeText(quick, quick.node_scope[node]),
@@ -69,6 +69,51 @@ TEST(GatherScopes, PlainNamesHaveTheScopesThatAllRulesFind) {
               ScopeText(whole, whole.value_scope[node]));
     EXPECT_EQ(quick.IsConverterName(node), whole.IsConverterName(node));
     EXPECT_EQ(quick.IsFusedName(node), whole.IsFusedName(node));
+  }
+}
+
+TEST(GatherScopes, ReadsTheNamesOfAQuantizersConstants) {
+  SmallFile file;
+  AddParameters(
+      file.proto(),
+      {"/net/fc/MatMul_output_0_scale", "/net/act/Relu_output_0_scale", "w"},
+      0);
+  file.Node("MatMul", {"x", "w"}, "1");
+  file.Node("QuantizeLinear", {"1", "/net/fc/MatMul_output_0_scale"}, "2");
+  file.Node("DequantizeLinear", {"2", "/net/fc/MatMul_output_0_scale"}, "3");
+  // A Reshape has the scale of its input: this is not the MatMul's quantizer.
+  file.Node("Reshape", {"3", "x"}, "4");
+  file.Node("QuantizeLinear", {"4", "/net/fc/MatMul_output_0_scale"}, "5");
+  // The Relu behind this product is gone: its quantizer cuts off what is below
+  // zero.
+  file.Node("MatMul", {"5", "w"}, "6");
+  file.Node("QuantizeLinear", {"6", "/net/act/Relu_output_0_scale"}, "7");
+  file.Read();
+  const ScopeFacts facts = file.scopes();
+  const auto scope = [&](const std::string& value) {
+    return ScopeText(facts, facts.value_scope[file.NodeOf(value)]);
+  };
+  EXPECT_EQ(scope("1"), "net/fc");
+  EXPECT_EQ(scope("2"), "net/fc");
+  EXPECT_EQ(scope("3"), "net/fc");
+  EXPECT_TRUE(facts.named_by_constant[file.NodeOf("3")]);
+  EXPECT_EQ(scope("4"), "-");
+  EXPECT_EQ(scope("5"), "-");
+  EXPECT_EQ(scope("6"), "-");
+  EXPECT_EQ(scope("7"), "net/act");
+}
+
+TEST(GatherScopes, ReadsTheNameOfAnIntegerConvolutionsBias) {
+  SmallFile file;
+  const std::string shape = "/net/conv/Conv_output_0_bias_reshape_shape";
+  AddParameters(file.proto(), {"b", shape}, 1);
+  file.Node("Reshape", {"b", shape}, "1");
+  file.Node("Add", {"x", "1"}, "2");
+  file.Read();
+  const ScopeFacts facts = file.scopes();
+  for (const char* const value : {"1", "2"}) {
+    EXPECT_EQ(ScopeText(facts, facts.value_scope[file.NodeOf(value)]),
+              "net/conv");
   }
 }
 

@@ -52,7 +52,7 @@ class SmallFile {
 
   // The facts that most steps need.
   ExporterFacts exporter() const { return RecognizeExporter(*model_); }
-  ScopeFacts scopes() const { return GatherScopes(*model_, exporter()); }
+  ScopeFacts scopes() const { return GatherScopes(*graph_, exporter()); }
   ParameterFacts parameters(ModuleTree& modules) const {
     return GatherParameters(*graph_, exporter(), scopes(),
                             FunctionTable(*model_, graph_->calls), modules);

@@ -66,6 +66,7 @@ class OneRung {
     ScopeFacts scopes;
     scopes.node_scope.resize(model_->node_count(), kNo<ScopeId>);
     scopes.value_scope.resize(model_->node_count(), kNo<ScopeId>);
+    scopes.named_by_constant.resize(model_->node_count(), false);
     scopes.converter_name.resize(model_->node_count(), false);
     scopes.fused_name.resize(model_->node_count(), false);
     ModuleUses uses = DescribeModules(modules, scopes.scopes, parameters, {});

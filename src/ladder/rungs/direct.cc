@@ -40,7 +40,10 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
     if (scope == kNo<ScopeId> || placed[node].tagged()) continue;
     claims.push_back({node, evidence.scopes[scope].module, Confidence::kHigh,
                       Source::kValueName,
-                      "its output still has the name of a scoped node"});
+                      evidence.named_by_constant[node]
+                          ? "a tool named a constant after a scoped value that "
+                            "it makes or converts"
+                          : "its output still has the name of a scoped node"});
   }
   return claims;
 }

@@ -599,9 +599,8 @@ class ExecutionOrder {
   ModuleId SideReader(NodeId node) const {
     const ModuleId module = module_[node];
     const bool embedding = model_.OpType(node) == "Gather" &&
-                           placed_[node].source == Source::kParameter &&
-                           placed_[node].tagged() && module != ModuleId{0} &&
-                           !HasChildren(module);
+                           IsPlacedByParameter(evidence_, placed_, node) &&
+                           module != ModuleId{0} && !HasChildren(module);
     return embedding ? Callable(tree_.Parent(module)) : module;
   }
 

@@ -193,7 +193,9 @@ std::vector<Claim> ProposeFromConsumers(const Evidence& evidence,
   for (std::size_t i = model.node_count(); i-- > 0;) {
     const auto node = MakeId<NodeId>(i);
     if (placed[node].tagged()) {
-      if (IsDirect(placed[node])) found[node] = placed[node].module;
+      if (IsDirect(placed[node]) && !evidence.named_by_constant[node]) {
+        found[node] = placed[node].module;
+      }
       sure[node] = std::min(sure[node], placed[node].confidence);
       continue;
     }

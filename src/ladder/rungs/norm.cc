@@ -13,8 +13,7 @@ namespace {
 NodeId WeightOf(const Evidence& evidence, const Placed& placed,
                 std::span<const NodeId> nodes) {
   const auto is_known = [&](NodeId node) {
-    return node != kNo<NodeId> && placed[node].tagged() &&
-           placed[node].source == Source::kParameter;
+    return node != kNo<NodeId> && IsPlacedByParameter(evidence, placed, node);
   };
   const auto known = std::find_if(nodes.begin(), nodes.end(), is_known);
   if (known != nodes.end()) return *known;

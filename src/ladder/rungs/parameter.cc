@@ -12,6 +12,7 @@ namespace {
 struct Owner {
   ModuleId module = kNo<ModuleId>;
   bool matrix = false;  // a weight of rank 2 or more confirms it
+  bool given = false;   // the hierarchy says whose the parameter is
 };
 
 // Whether it multiplies two stored scales: of a weight, and of data, which may
@@ -48,7 +49,7 @@ Owner OwnerOf(const Evidence& evidence, NodeId node) {
     }
     if (owner.module == kNo<ModuleId> || owner.module == ModuleId{0} ||
         (matrix && !owner.matrix)) {
-      owner = {parameter.module, matrix};
+      owner = {parameter.module, matrix, parameter.given};
     } else if (owner.module != parameter.module && matrix == owner.matrix) {
       owner.module =
           evidence.modules.CommonAncestor(owner.module, parameter.module);
@@ -176,7 +177,10 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
     claims.push_back(
         {node, owner.module,
          owner.module == ModuleId{0} ? Confidence::kMedium : Confidence::kHigh,
-         Source::kParameter, "it uses a parameter of this module"});
+         owner.given ? Source::kHierarchy : Source::kParameter,
+         owner.given ? "in the hierarchy, this module runs here and has a "
+                       "parameter of this shape"
+                     : "it uses a parameter of this module"});
     // The bias of a Linear is added to its MatMul, whose weight may have been
     // transposed and renamed.
     if (model.OpType(node) != "Add") continue;
