@@ -35,9 +35,17 @@ void StopHalfway(const TemporaryFolder& folder, int signal) {
   _exit(0);
 }
 
+// A shell that starts the tests in the background ignores Ctrl-C for them.
+void TakeInterrupts() { signal(SIGINT, SIG_DFL); }
+
 TEST(SignalsDeathTest, CtrlCLeavesNothingAndExitsWith130) {
   const TemporaryFolder folder;
-  EXPECT_EXIT(StopHalfway(folder, SIGINT), ExitedWithCode(130), "");
+  EXPECT_EXIT(
+      {
+        TakeInterrupts();
+        StopHalfway(folder, SIGINT);
+      },
+      ExitedWithCode(130), "");
   EXPECT_THAT(folder.Names(), IsEmpty());
 }
 
@@ -50,6 +58,7 @@ TEST(SignalsDeathTest, TerminationLeavesNothingAndExitsWith143) {
 // A thread is making a file when another one's handler wants to end the
 // program.
 void StopWhileNaming(const TemporaryFolder& folder) {
+  TakeInterrupts();
   InstallSignalHandlers();
   std::atomic<bool> naming = false;
   std::thread maker([&] {
