@@ -303,6 +303,7 @@ class Fitter {
       }
     }
     std::vector<std::pair<int, Offset>> ordered;
+    ordered.reserve(seen.size());
     for (const auto& [offset, count] : seen)
       ordered.emplace_back(count, offset);
     std::stable_sort(
@@ -310,6 +311,7 @@ class Fitter {
         [](const auto& a, const auto& b) { return a.first > b.first; });
     if (ordered.size() > 8) ordered.resize(8);
     std::vector<Offset> offsets;
+    offsets.reserve(ordered.size());
     for (const auto& [count, offset] : ordered) offsets.push_back(offset);
     return offsets;
   }

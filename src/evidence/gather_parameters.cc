@@ -109,10 +109,10 @@ class ParameterGatherer {
       // A scalar may be merged with equal constants.
       if (rank > 0) owner = exporter_.names->OwnerOf(name.name);
       if (!owner) return;
-    } else if (!hierarchy::IsParameterName(name.name)) {
-      return;
-    } else if (rank == 0 && name.name.find('.') == std::string_view::npos) {
-      return;  // a bound or a scale
+    } else {
+      const bool is_number =  // a bound or a scale
+          rank == 0 && name.name.find('.') == std::string_view::npos;
+      if (is_number || !hierarchy::IsParameterName(name.name)) return;
     }
     // Scale, zero point and quantized weight are one parameter.
     const ParameterId id = IdOf(name.name, name.name == model_.ValueName(value)

@@ -77,19 +77,19 @@ class WeightNamer {
     const std::size_t size = map_.tree.size();
     IdVector<ModuleId, CallIndex> begins(size, 0);
     IdVector<ModuleId, CallIndex> last(size, 0);
+    IdVector<ModuleId, ModuleId> callers(size, kNo<ModuleId>);
     end_ = map_.calls.size() + 1;
     for (std::size_t i = 0; i < map_.calls.size(); ++i) {
       const ModuleCall& call = map_.calls[i];
       if (begins[call.module] == 0) begins[call.module] = i + 1;
       last[call.module] = i + 1;
       // It still runs while what it calls runs.
-      for (ModuleId at = call.caller;
-           at != kNo<ModuleId> && last[at] != i + 1;) {
+      ModuleId at = call.caller;
+      for (int depth = 0; depth < kDeepest && at != kNo<ModuleId>; ++depth) {
         last[at] = i + 1;
-        const auto caller = callers_.find(at);
-        at = caller == callers_.end() ? kNo<ModuleId> : caller->second;
+        at = callers[at];
       }
-      callers_.insert_or_assign(call.module, call.caller);
+      callers[call.module] = call.caller;
     }
     for (const ModuleId id : AllIds<ModuleId>(size)) {
       // Parents come before their children.
@@ -331,14 +331,15 @@ class WeightNamer {
 
   // Modules return nearly in the order of their calls.
   static constexpr std::size_t kMostLookedAt = 256;
+  // No model has calls nested so deep; a broken recording may.
+  static constexpr int kDeepest = 128;
 
   const Model& model_;
   const ParameterFacts& parameters_;
   const KnownModules& known_;
   const ModuleMap& map_;
   const ModuleTree& modules_;
-  IdVector<NodeId, ModuleId> found_;  // by the order of calls
-  std::map<ModuleId, ModuleId> callers_;
+  IdVector<NodeId, ModuleId> found_;      // by the order of calls
   IdVector<ModuleId, CallIndex> begins_;  // by module of the map
   CallIndex end_ = 0;                     // behind the last call
   std::vector<Recorded> recorded_;
