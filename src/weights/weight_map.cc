@@ -338,7 +338,6 @@ class Mapper {
     Reading reading;
     const hierarchy::ParameterName split = hierarchy::SplitParameterName(name);
     reading.module = tagging_.modules.Find(split.module);
-    std::string parameter = name;
     reading.change = Change::kSame;
     reading.why = "its name is the parameter's";
     reading.confidence = Confidence::kCertain;
@@ -357,9 +356,8 @@ class Mapper {
       reading.change = Change::kTransposed;
       reading.why = "its name is the parameter's, and MatMul reads it turned";
     }
-    reading.parameters.push_back(reading.change == Change::kQuantized
-                                     ? WithoutCopyNumber(parameter)
-                                     : parameter);
+    reading.parameters.push_back(
+        reading.change == Change::kQuantized ? WithoutCopyNumber(name) : name);
     if (reading.module == kNo<ModuleId>) {
       reading.module = ReaderOf(uses);
       reading.confidence = Confidence::kHigh;
