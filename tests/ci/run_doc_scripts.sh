@@ -52,21 +52,29 @@ ran github 0 "$github"
 broken=1 ran github_broken 5 "$github"
 grep -q '^::error file=models/broken.onnx,' "$work/github_broken/said"
 
-# The action, with the checkout's package instead of an installed one.
-action=$(sed -n '/# Inputs arrive/,$p' "$source/action.yml" | sed -e '1,2d' -e 's/^        //')
-[ -n "$action" ]
-export PYTHONPATH=$source/python ONNX_TAG_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1
-acted() { ran "$1" "$2" "export MODELS=$(printf %q "$3") ARGUMENTS=$(printf %q "$4"); $action"; }
-acted action 0 $'models/*.onnx\nmodels/**/bert.onnx' '--dry-run --min-coverage 50'
-# A gate on a line of its own is a gate.
-acted action_two_lines 1 'models/**/*.onnx' $'--dry-run\n--require-module no.such.module\n'
-grep -q "^::error.*it's bert.onnx" "$work/action_two_lines/said"
-grep -q "^::error.*text/bert.onnx" "$work/action_two_lines/said"
-acted action_spaces 0 "models/it's bert.onnx" "--out-dir 'tagged models'"
-[ -e "$work/action_spaces/tagged models/it's bert.tagged.onnx" ]
-acted action_open_quote 2 'models/*.onnx' "--out-dir 'tagged"
-acted action_nothing 1 'models/*.txt' ''
-unset PYTHONPATH ONNX_TAG_PROGRAM
+# The action, with the checkout's package instead of an installed one. GitHub's runners have
+# Python; this system may have none.
+try_action() {
+  action=$(sed -n '/# Inputs arrive/,$p' "$source/action.yml" | sed -e '1,2d' -e 's/^        //')
+  [ -n "$action" ]
+  export PYTHONPATH=$source/python ONNX_TAG_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1
+  acted() { ran "$1" "$2" "export MODELS=$(printf %q "$3") ARGUMENTS=$(printf %q "$4"); $action"; }
+  acted action 0 $'models/*.onnx\nmodels/**/bert.onnx' '--dry-run --min-coverage 50'
+  # A gate on a line of its own is a gate.
+  acted action_two_lines 1 'models/**/*.onnx' $'--dry-run\n--require-module no.such.module\n'
+  grep -q "^::error.*it's bert.onnx" "$work/action_two_lines/said"
+  grep -q "^::error.*text/bert.onnx" "$work/action_two_lines/said"
+  acted action_spaces 0 "models/it's bert.onnx" "--out-dir 'tagged models'"
+  [ -e "$work/action_spaces/tagged models/it's bert.tagged.onnx" ]
+  acted action_open_quote 2 'models/*.onnx' "--out-dir 'tagged"
+  acted action_nothing 1 'models/*.txt' ''
+  unset PYTHONPATH ONNX_TAG_PROGRAM
+}
+if command -v python3 >/dev/null; then
+  try_action
+else
+  echo "action: not run without python3"
+fi
 
 gitlab=$(section GitLab yaml | sed -n '/script:/,/artifacts:/s/^ *- //p')
 [ -n "$gitlab" ]
