@@ -17,6 +17,7 @@
 #include "evidence/weight_shape.h"
 #include "graph/constant_weights.h"
 #include "hierarchy/module_map.h"
+#include "model/tensor_data.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/model.h"
 
@@ -83,9 +84,6 @@ class FileShapes {
 
  private:
   // Numbers of TensorProto.DataType.
-  static bool IsNumber(std::int32_t type) {
-    return type == 1 || type == 10 || type == 11 || type == 16;
-  }
   static bool IsByte(std::int32_t type) { return type == 2 || type == 3; }
 
   void See(ValueId value, std::int32_t type,
@@ -100,7 +98,7 @@ class FileShapes {
       if (dims.size() == 3) {
         shapes_.Add(dims.subspan(1), dims[0] == 2 ? 2 : 1);
       }
-    } else if (IsNumber(type) || IsByte(type)) {
+    } else if (IsFloat(type) || IsByte(type)) {
       shapes_.Add(dims);
     }
   }

@@ -10,6 +10,7 @@ void SetAside(ScopeFacts& scopes) {
   for (auto* const found : {&scopes.node_scope, &scopes.value_scope}) {
     for (ScopeId& scope : *found) scope = kNo<ScopeId>;
   }
+  for (auto&& named : scopes.named_by_constant) named = false;
 }
 
 // If scopes and metadata of a file contain only the root, they are ignored.

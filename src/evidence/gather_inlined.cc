@@ -111,13 +111,14 @@ class InlinedGatherer {
       }
       if (graph.kind != GraphKind::kMain) continue;
       const std::string_view name = model_[node].name;
-      if (!name.empty()) number_[node] = SplitNumber(name).call;
-      if (!name.empty() && number_[node] == 0) continue;
+      const bool named = !name.empty();
+      if (named) number_[node] = SplitNumber(name).call;
+      if (named && number_[node] == 0) continue;
       const ValueId output = FirstOutput(node);
       const CallNumber made = output == kNo<ValueId>
                                   ? 0
                                   : SplitNumber(model_.ValueName(output)).call;
-      if (name.empty()) number_[node] = made;
+      if (!named) number_[node] = made;
       if (number_[node] == 0) continue;
       ++numbered;
       shared += made == number_[node];

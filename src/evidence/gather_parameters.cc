@@ -35,11 +35,11 @@ class ParameterGatherer {
         scopes_(scopes),
         functions_(functions),
         modules_(modules),
-        given_(std::make_shared<const GivenNames>(std::move(given))),
-        generates_(graph.ops.HasAny(OpKind::kGeneration)) {}
+        generates_(graph.ops.HasAny(OpKind::kGeneration)) {
+    facts_.given = std::make_shared<const GivenNames>(std::move(given));
+  }
 
   ParameterFacts Run() {
-    facts_.given = given_;
     facts_.value_parameter.resize(model_.value_count(), kNo<ParameterId>);
     facts_.is_carrier.resize(model_.node_count(), false);
     beside_.resize(model_.value_count(), false);
@@ -78,12 +78,12 @@ class ParameterGatherer {
  private:
   // The name from the hierarchy; "" if it has none.
   std::string_view GivenName(ValueId value) const {
+    const GivenNames& given = *facts_.given;
     const auto at = std::lower_bound(
-        given_->begin(), given_->end(), value,
+        given.begin(), given.end(), value,
         [](const auto& entry, ValueId id) { return entry.first < id; });
-    return at != given_->end() && at->first == value
-               ? std::string_view(at->second)
-               : std::string_view();
+    if (at == given.end() || at->first != value) return {};
+    return at->second;
   }
 
   // Integers that optimizers add with a name: a shape, axes.
@@ -345,7 +345,6 @@ class ParameterGatherer {
   const ScopeFacts& scopes_;
   const FunctionTable& functions_;
   ModuleTree& modules_;
-  std::shared_ptr<const GivenNames> given_;
   ParameterFacts facts_;
   IdVector<ParameterId, bool> uniform_;
   IdVector<ValueId, bool> beside_;          // a scale or a zero point

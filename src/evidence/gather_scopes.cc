@@ -7,6 +7,7 @@
 #include "exporters/onnxscript/onnxscript_nn.h"
 #include "exporters/tools/original_name.h"
 #include "exporters/torchscript/torchscript.h"
+#include "graph/neighbours.h"
 
 namespace onnx_tag {
 namespace {
@@ -32,10 +33,9 @@ class ConstantNames {
     for (const NodeId node : model_.Nodes()) {
       if (!graph_.ops.Is(node, OpKind::kDequantizer)) continue;
       const NodeId maker = MakerOfFirst(node);
-      if (maker != kNo<NodeId> && graph_.ops.Is(maker, OpKind::kQuantizer)) {
-        if (facts_.named_by_constant[maker]) {
-          Set(node, facts_.value_scope[maker]);
-        }
+      if (maker != kNo<NodeId> && facts_.named_by_constant[maker] &&
+          graph_.ops.Is(maker, OpKind::kQuantizer)) {
+        Set(node, facts_.value_scope[maker]);
       }
     }
   }
@@ -77,10 +77,7 @@ class ConstantNames {
   }
 
   NodeId MakerOfFirst(NodeId node) const {
-    const std::span<const ValueId> inputs = model_.Inputs(node);
-    return inputs.empty() || inputs[0] == kNo<ValueId>
-               ? kNo<NodeId>
-               : model_.Producer(inputs[0]);
+    return ProducerOf(model_, FirstInput(model_, node));
   }
 
   void Set(NodeId node, ScopeId scope) {

@@ -16,6 +16,8 @@
 
 #include "evidence/evidence.h"
 #include "evidence/weight_shape.h"
+#include "graph/neighbours.h"
+#include "model/tensor_data.h"
 
 namespace onnx_tag {
 namespace {
@@ -137,26 +139,16 @@ class WeightNamer {
     constexpr int kMostCarriers = 4;
     for (int i = 0; i < kMostCarriers && value != kNo<ValueId>; ++i) {
       if (const Initializer* const tensor = model_.InitializerOf(value)) {
-        return IsNumber(*tensor) ? tensor : nullptr;
+        const bool is_weight = tensor->rank > 0 && IsFloat(tensor->data_type);
+        return is_weight ? tensor : nullptr;
       }
       const NodeId maker = model_.Producer(value);
-      if (maker == kNo<NodeId> || !parameters_.is_carrier[maker] ||
-          model_.Inputs(maker).empty()) {
+      if (maker == kNo<NodeId> || !parameters_.is_carrier[maker]) {
         return nullptr;
       }
-      value = model_.Inputs(maker)[0];
+      value = FirstInput(model_, maker);
     }
     return nullptr;
-  }
-
-  static bool IsNumber(const Initializer& tensor) {
-    constexpr std::int32_t kFloat = 1;
-    constexpr std::int32_t kHalf = 10;
-    constexpr std::int32_t kDouble = 11;
-    constexpr std::int32_t kBfloat = 16;
-    return tensor.rank > 0 &&
-           (tensor.data_type == kFloat || tensor.data_type == kHalf ||
-            tensor.data_type == kDouble || tensor.data_type == kBfloat);
   }
 
   // The module of the map that the file or the order of calls says for the

@@ -31,6 +31,13 @@ struct TensorData {
 
 TensorData ReadTensorData(Bytes tensor);
 
+// Whether the elements are floating-point numbers, of a type that weights have:
+// TensorProto.DataType's FLOAT, FLOAT16, DOUBLE and BFLOAT16.
+inline bool IsFloat(std::int32_t data_type) {
+  return data_type == 1 || data_type == 10 || data_type == 11 ||
+         data_type == 16;
+}
+
 // The first elements as people read them: "0.125", "[1, 8, 4, 8]", "[1, 2,
 // ...]"; empty for a type that has no plain numbers.
 std::string ElementsText(const TensorData& tensor);

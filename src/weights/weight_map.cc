@@ -18,7 +18,7 @@ namespace onnx_tag::weights {
 namespace {
 
 // TensorProto.DataType.
-enum : std::int32_t { kFloat = 1, kString = 8, kHalf = 10, kDouble = 11 };
+constexpr std::int32_t kString = 8;
 
 constexpr std::array<std::string_view, 4> kQueryNames = {"query", "q_proj",
                                                          "q_lin", "q"};
@@ -26,12 +26,6 @@ constexpr std::array<std::string_view, 4> kKeyNames = {"key", "k_proj", "k_lin",
                                                        "k"};
 constexpr std::array<std::string_view, 4> kValueNames = {"value", "v_proj",
                                                          "v_lin", "v"};
-
-bool IsFloat(std::int32_t type) {
-  constexpr std::int32_t kBfloat16 = 16;
-  return type == kFloat || type == kHalf || type == kDouble ||
-         type == kBfloat16;
-}
 
 std::string Join(const std::string& module, std::string_view atom) {
   return module.empty() ? std::string(atom) : module + "." + std::string(atom);
