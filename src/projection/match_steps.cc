@@ -13,12 +13,14 @@ namespace {
 // Scores for agreement, relative to the weight of a match.
 constexpr float kSameWeights = 1.5F;
 constexpr float kOtherWeights = -3.0F;
+constexpr float kOneHasMatrix = -0.3F;
 constexpr float kSameShape = 0.3F;
 constexpr float kOtherShape = -0.3F;
 constexpr float kOtherSubstance = 0.3F;  // times
 constexpr float kSameSources = 0.8F;
 constexpr float kOtherSources = -0.4F;
 constexpr float kOwnSource = 0.3F;  // fed by another node of its step
+constexpr float kOneHasOneSource = -0.3F;
 constexpr float kPinned = 50.0F;
 constexpr float kSameModule = 1.0F;
 constexpr float kOtherModule = -2.0F;
@@ -241,6 +243,9 @@ class StepMatcher {
                  HasMatrix(step.weights)) {
         score += kOtherWeights;
       }
+    } else if (element.heads &&
+               HasMatrix(token.weights) != HasMatrix(step.weights)) {
+      score += kOneHasMatrix * weight;
     }
     if (token.has_shape && step.has_shape) {
       const int same = CompareShapes(token.shape, step.shape);
@@ -248,6 +253,11 @@ class StepMatcher {
       if (same < 0 && element.heads) score += kOtherShape * weight;
     }
     score += weight * SourceScore(id, state.step);
+    // A norm adds a number to its data, a residual connection adds data.
+    if (element.heads && step.fed &&
+        (token.sources.size() > 1) != (step.sources.size() > 1)) {
+      score += kOneHasOneSource * weight;
+    }
     if (!pins_.empty() && pins_[id] != kNo<StepId>) {
       score += pins_[id] == state.step ? kPinned : -kPinned;
     }

@@ -220,6 +220,47 @@ TEST(Project, TellsWeightsByTheirShapes) {
   EXPECT_THAT(Modules(model, run.program()), ElementsAre("b"));
 }
 
+// A tool has fused what is around an operation. Of two operations of the kind,
+// order alone would choose either.
+TEST(Project, TellsALinearLayerFromAProductOfData) {
+  for (const bool linear_first : {true, false}) {
+    Rehearsal run;
+    const FlowId a = run.Do("relu", "a", {Rehearsal::kInput});
+    const FlowId weight = run.Weight({4, 4});
+    const FlowId b = run.Do(linear_first ? "linear" : "matmul",
+                            linear_first ? "v" : "scores",
+                            {a, linear_first ? weight : Rehearsal::kInput});
+    run.Do(linear_first ? "matmul" : "linear", linear_first ? "scores" : "v",
+           {b, linear_first ? a : weight});
+    schema::ModelProto model;
+    AddInput(model, "x");
+    AddNode(model.mutable_graph(), "Relu", {"x"}, {"a"});
+    AddNode(model.mutable_graph(), "MatMul", {"x", "a"}, {"y"});
+    EXPECT_THAT(Modules(model, run.program()), ElementsAre("a", "scores"))
+        << linear_first;
+  }
+}
+
+TEST(Project, TellsAResidualSumFromAConstant) {
+  for (const bool sum_first : {true, false}) {
+    Rehearsal run;
+    const FlowId a = run.Do("relu", "a", {Rehearsal::kInput});
+    const FlowId b = run.Do("tanh", "b", {a});
+    if (sum_first) {
+      run.Do("add", "norm", {run.Do("add", "sum", {a, b})});
+    } else {
+      run.Do("add", "sum", {run.Do("add", "norm", {b}), a});
+    }
+    schema::ModelProto model;
+    AddInput(model, "x");
+    AddNode(model.mutable_graph(), "Relu", {"x"}, {"a"});
+    AddNode(model.mutable_graph(), "Tanh", {"a"}, {"b"});
+    AddNode(model.mutable_graph(), "Add", {"a", "b"}, {"y"});
+    EXPECT_THAT(Modules(model, run.program()), ElementsAre("a", "b", "sum"))
+        << sum_first;
+  }
+}
+
 TEST(Project, UsesNamesOfFxNodesOnlyWhenAsked) {
   Rehearsal run;
   const FlowId a = run.Do("relu", "a", {Rehearsal::kInput});
