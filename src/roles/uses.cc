@@ -224,8 +224,9 @@ void TellCrossAttention(RoleFacts& facts) {
     const std::uint16_t sides =
         facts.reach[node] & (kToQuery | kToKey | kToValue);
     const ModuleId core = facts.core[facts.tagging.tags[node].module];
+    if (sides == 0 || core == kNo<ModuleId>) continue;
     const ValueId source = SourceOf(facts, node);
-    if (sides == 0 || core == kNo<ModuleId> || source == kNo<ValueId>) continue;
+    if (source == kNo<ValueId>) continue;
     Sources& found = sources[core];
     if ((sides & kToQuery) != 0) Sources::Add(found.queries, source);
     if ((sides & (kToKey | kToValue)) != 0) Sources::Add(found.keys, source);
