@@ -2,10 +2,12 @@
 # Lets the programs of two systems do the same work and compares every byte that they write.
 #
 #   scripts/same-bytes.sh PROGRAM OTHER MODEL...
-#   scripts/same-bytes.sh build/onnx-tag 'wine build/cross/aarch64-windows/onnx-tag.exe' models/*.onnx
+#   export WINEDEBUG=-all
+#   scripts/same-bytes.sh $PWD/build/onnx-tag "wine $PWD/build/cross/x86_64-windows/onnx-tag.exe" $PWD/models/*.onnx
 #
+# Paths must be absolute: each program runs in a folder of its own.
 # The models get names in Cyrillic in a folder with a path of 300 characters. Each program maps them as a batch, in place
-# and one by one, strips and splits them, in a folder of its own.
+# and one by one, strips and splits them.
 set -euo pipefail
 programs=("$1" "$2")
 shift 2
