@@ -12,7 +12,6 @@ set -euo pipefail
 programs=("$1" "$2")
 shift 2
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 for which in 0 1; do
   deep=$work/$which/$(printf 'папка-из-сорока-знаков-или-около-того-%02d/' 1 2 3 4 5 6 7)
   mkdir -p "$deep"
@@ -42,7 +41,7 @@ for which in 0 1; do
   run tag original/*.onnx --in-place --no-sidecar -j 4 --keep-going
   # A batch reports in the order in which its threads finish.
   sed 's/, "seconds": [^}]*//' said | sort >"$work/said.$which"
-  rm said
+  mv said "$work/raw.$which"
 done
 echo "$count models, paths of $((${#deep} + 30)) characters"
 for which in 0 1; do
@@ -50,6 +49,8 @@ for which in 0 1; do
 done
 echo "$(wc -l <"$work/sums.0") files: $(grep -c 'tagged.onnx$' "$work/sums.0") tagged, $(grep -c 'tags.json$' "$work/sums.0") sidecars," \
   "$(grep -c 'back.onnx$' "$work/sums.0") stripped, $(grep -c 'части' "$work/sums.0") of parts, $(grep -c original "$work/sums.0") in place"
-diff "$work/sums.0" "$work/sums.1" | head || { echo "same-bytes.sh: the files differ" >&2; exit 1; }
-diff "$work/said.0" "$work/said.1" | head || { echo "same-bytes.sh: the messages differ" >&2; exit 1; }
+diff "$work/sums.0" "$work/sums.1" | head || { echo "same-bytes.sh: the files differ; they are in $work" >&2; exit 1; }
+diff "$work/said.0" "$work/said.1" | head ||
+  { echo "same-bytes.sh: the messages differ: $work/raw.0 and $work/raw.1" >&2; exit 1; }
+rm -rf "$work"
 echo "same-bytes.sh: every byte is equal"
