@@ -32,11 +32,9 @@ cmake --build "$work/host" --target tables
 
 for target in "$@"; do
   [ -e "cmake/$target.cmake" ] || { echo "cross.sh: no such target: $target" >&2; exit 2; }
-  # zig compiles its C and C++ libraries for each combination of -O and -s that links. With these flags, CMake's first look
-  # at the compiler needs the libraries of the program, not a second set.
   # shellcheck disable=SC2086  # several options
   cmake -S . -B "$work/$target" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/$target.cmake" -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_C_FLAGS="-O3 -s" -DCMAKE_CXX_FLAGS="-O3 -s -ffile-prefix-map=$PWD=." -DBUILD_TESTING=OFF \
+    -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$PWD=." -DCMAKE_EXE_LINKER_FLAGS_RELEASE=-s -DBUILD_TESTING=OFF \
     -DONNX_TAG_BENCH=OFF -DONNX_TAG_LIBRARIES="$libraries" -DONNX_TAG_TABLES="$work/host/generated" \
     ${ONNX_TAG_CROSS_OPTIONS:-} >/dev/null
   # shellcheck disable=SC2086  # several targets

@@ -18,7 +18,6 @@ constexpr double kExactShare = 0.9;
 Assigner::Assigner(const Table& table, const Observation& observation,
                    const Shapes& shapes, Matcher& matcher)
     : table_(table),
-      observation_(observation),
       tree_(observation.modules),
       shapes_(shapes),
       matcher_(matcher),

@@ -55,7 +55,6 @@ class Assigner {
   ClassId BestRecorded(ShapeId shape);
 
   const Table& table_;
-  const Observation& observation_;
   const ModuleTree& tree_;
   const Shapes& shapes_;
   Matcher& matcher_;
