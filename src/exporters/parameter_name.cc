@@ -67,6 +67,21 @@ bool IsRootParameterName(std::string_view name) {
   return !std::binary_search(std::begin(kFxNodes), std::end(kFxNodes), name);
 }
 
+// Paddle numbers its layers by class: `conv2d_12.w_0`, `batch_norm2d_3.b_0`,
+// `linear_7.w_0_deepcopy_31`. Such a layer is a module, but the name does not
+// say which.
+bool IsPaddleParameterName(std::string_view name) {
+  if (const auto copied = WithoutNumbered(name, "_deepcopy_")) name = *copied;
+  for (const std::string_view kind : {".w_", ".b_"}) {
+    const auto layer = WithoutNumbered(name, kind);
+    if (layer) {
+      return layer->find('.') == std::string_view::npos &&
+             WithoutNumbered(*layer, "_").has_value();
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool IsSanitizedParameterName(std::string_view name) {
@@ -97,7 +112,7 @@ bool IsParameterName(std::string_view name) {
   if (name.find('.') == std::string_view::npos) {
     return IsRootParameterName(name);
   }
-  return !SplitOnnxscriptValue(name).ok;
+  return !SplitOnnxscriptValue(name).ok && !IsPaddleParameterName(name);
 }
 
 bool HasParameterSuffix(std::string_view name) {

@@ -16,7 +16,8 @@ TEST(ParameterNameTest, IsOrIsNot) {
         "model.layers.0.mlp.experts.gate_up_proj", "blocks.0.gamma_1",
         "stages.0.blocks.0.attn.attention_biases",
         "features.denseblock1.norm1.running_mean", "_torch_params.dense/kernel",
-        "final_logits_bias", "0.weight", "inv_freq",
+        "final_logits_bias", "0.weight", "inv_freq", "blocks_1.w_0.weight",
+        "stage_1.block.w_0", "gate.w_1",
         "conv.parametrizations.weight.original0"}) {
     EXPECT_TRUE(IsParameterName(name)) << name;
   }
@@ -38,6 +39,8 @@ TEST(ParameterNameTest, IsOrIsNot) {
                                       "gemm_input_shape",
                                       "v_model.lm_head.Transpose_106",
                                       "MatMul_1261",
+                                      "conv2d_12.w_0",
+                                      "batch_norm2d_3.b_0_deepcopy_31",
                                       "add_12",
                                       "unsqueeze",
                                       "bitwise_and",
