@@ -74,8 +74,10 @@ def torchscript(job: Job, path: str) -> Tuple[onnx.ModelProto, List[Row]]:
     _, _, opset, varies = EXPORTERS[job.exporter]
     example = job.make()
     modules = ModuleMap(example.model)
+    # What other frameworks wrote keeps its norms; a norm that a file lacks costs little.
+    mode = torch.onnx.TrainingMode.PRESERVE if getattr(example.model, "keeps_norms", False) else torch.onnx.TrainingMode.EVAL
     with torch.no_grad(), whole_paths():
-        torch.onnx.export(example.model, tuple(example.inputs.values()), path, input_names=list(example.inputs),
+        torch.onnx.export(example.model, tuple(example.inputs.values()), path, input_names=list(example.inputs), training=mode,
                           dynamic_axes=(example.axes or None) if varies else None, opset_version=opset, dynamo=False)
     model = onnx.load(path)
     return model, torchscript_truth(model, model, modules)

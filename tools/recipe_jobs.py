@@ -13,7 +13,7 @@ from recipe_export import EXPORTERS, Job
 # decoders that are given a past.
 PARTS = ("main", "variants", "base", "heads", "past")
 LISTS = {"timm": "timm_models", "torchvision": "torchvision_models", "ultralytics": "ultralytics_models",
-         "diffusers": "diffusers_models", "torch": "torch_models"}
+         "diffusers": "diffusers_models", "paddleocr": "paddleocr_models", "yolox": "yolox_models", "torch": "torch_models"}
 LIBRARIES = ("transformers", *LISTS)
 
 

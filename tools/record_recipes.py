@@ -33,7 +33,7 @@ from typing import Dict, List, Tuple
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from recipe_plan import ENVIRONMENTS, LATEST, PLAN, TORCH, Step  # noqa: E402
+from recipe_plan import ENVIRONMENTS, LATEST, PLAN, SOURCES, TORCH, Step  # noqa: E402
 
 LIMIT = 40          # seconds of a core for one model
 
@@ -102,6 +102,19 @@ def make_environments(folder: pathlib.Path) -> None:
             packages = next(first.glob("lib/python*/site-packages"))
             (next(place.glob("lib/python*/site-packages")) / "torch.pth").write_text(f"{packages}\n")
         run(python, "--no-deps", "--ignore-installed", *ENVIRONMENTS[name])
+    fetch_sources(first)
+
+
+def fetch_sources(place: pathlib.Path) -> None:
+    """What is no package is cloned beside the packages, and put on their path."""
+    folders = []
+    for name, source in SOURCES.items():
+        folder = place / "sources" / name
+        if not folder.exists():
+            subprocess.run(["git", "clone", "--quiet", source.address, str(folder)], check=True)
+            subprocess.run(["git", "-C", str(folder), "checkout", "--quiet", source.commit], check=True)
+        folders.append(f"{folder}\n")
+    (next(place.glob("lib/python*/site-packages")) / "sources.pth").write_text("".join(folders))
 
 
 def command(step: Step, environments: pathlib.Path, args: argparse.Namespace) -> List[str]:
@@ -141,7 +154,7 @@ def main() -> None:
     parser.add_argument("--environments", type=pathlib.Path, metavar="ENVIRONMENTS", help="only make these folders")
     parser.add_argument("--failures", type=pathlib.Path, help="only write what failed to this file")
     parser.add_argument("--library", default="transformers", help="transformers, timm, torchvision, ultralytics, "
-                        "diffusers or torch")
+                        "diffusers, paddleocr, yolox or torch")
     parser.add_argument("--exporter", action="append", choices=["ts17", "st17", "ts14", "dyn"], help="default: all")
     parser.add_argument("--part", action="append", help="of transformers: main, variants, base, heads, past; default: all")
     parser.add_argument("--popular", type=int, default=0, metavar="N", help="the first N families or models only")

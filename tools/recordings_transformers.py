@@ -12,7 +12,7 @@ HEADS = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM"
          "ForImageClassification", "ForObjectDetection", "ForUniversalSegmentation", "ForInstanceSegmentation",
          "ForSemanticSegmentation", "ForDepthEstimation", "ForCTC", "ForAudioClassification", "ForVideoClassification",
          "ForSpeechToText", "ForPreTraining", "ForPrediction", "ForKeypointDetection", "ForQuestionAnswering",
-         "ForSequenceClassification", "ForImageSuperResolution", "ForTokenClassification", "DoubleHeadsModel", "Model"]
+         "ForSequenceClassification", "ForTextRecognition", "ForTableRecognition", "ForImageSuperResolution", "ForTokenClassification", "DoubleHeadsModel", "Model"]
 
 
 def classes_by_family(wanted: Callable[[str], bool]) -> Dict[str, List[Any]]:
