@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recipes/book/recipe.h"
@@ -55,6 +56,9 @@ class FolderBook : public recipes::Book {
   }
   recipes::Recipe Read(std::size_t index) const override {
     return used_[index]->recipe;
+  }
+  std::string_view Family(std::size_t index) const override {
+    return used_[index]->recipe.family;
   }
 
  private:

@@ -190,6 +190,8 @@ struct RecipeFacts {
   Claims loose_recipes;
   std::shared_ptr<const std::deque<std::string>> recipe_reasons;
   std::vector<RecipeClasses> recipe_classes;
+  // The whole file is a recording of its own framework, operation by operation.
+  bool is_recorded = false;
 };
 
 // The user's rules; by node.

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 #include "base/text.h"
 #include "evidence/evidence.h"
 #include "recipes/answer/ask_book.h"
+#include "recipes/book/book_section.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag {
@@ -196,8 +198,13 @@ RecipeFacts GatherRecipes(const GraphFacts& graph,
   RecipeFacts facts;
   if (book == nullptr ||
       NamesSayEnough(graph, exporter, scopes, named_otherwise) ||
-      exporter.other_framework) {
+      (exporter.other_framework && !exporter.paddle)) {
     return facts;
+  }
+  // Other frameworks have the same architectures, but other modules.
+  std::optional<recipes::BookSection> section;
+  if (exporter.paddle) {
+    book = &section.emplace(*book, recipes::kPaddleFamilies);
   }
   std::vector<BookAnswer> answers;
   answers.push_back(recipes::AskBook(recipes::TokenGraph(graph), *book));
@@ -205,6 +212,14 @@ RecipeFacts GatherRecipes(const GraphFacts& graph,
     answers.push_back(
         recipes::AskBook(recipes::TokenGraph(graph, body), *book));
   }
+  // Those recordings have published depths. A longer list is another network
+  // of the same blocks: a detector instead of a classifier.
+  if (exporter.paddle) {
+    std::erase_if(answers,
+                  [](const BookAnswer& answer) { return answer.beyond > 0; });
+    if (answers.empty()) return facts;
+  }
+  facts.is_recorded = exporter.paddle && answers.front().fit >= kSameProgram;
   auto reasons = std::make_shared<std::deque<std::string>>();
   for (const BookAnswer& answer : answers) {
     for (const BookAnswer& part : answer.parts) {

@@ -165,7 +165,7 @@ std::shared_ptr<const DialectNames> ReadDialect(const Model& model,
 }
 
 bool IsOfOtherFramework(const Model& model) {
-  constexpr std::array<std::string_view, 10> kOthers = {
+  constexpr std::array<std::string_view, 9> kOthers = {
       "caffe2",
       "onnx-caffe2",
       "CNTK",
@@ -173,7 +173,6 @@ bool IsOfOtherFramework(const Model& model) {
       "tf2onnx",
       "mxnet",
       "chainer",
-      "PaddlePaddle",
       "skl2onnx",
       "MATLAB Deep Learning Toolbox Converter for ONNX Model Format"};
   return std::find(kOthers.begin(), kOthers.end(), model.producer_name()) !=
@@ -186,8 +185,9 @@ ExporterFacts RecognizeExporter(const Model& model) {
   ExporterFacts facts;
   facts.dialect = DetectDialect(model, facts.plain);
   facts.names = ReadDialect(model, facts.dialect);
-  facts.other_framework =
-      facts.dialect == Dialect::kPaddle || IsOfOtherFramework(model);
+  facts.paddle = facts.dialect == Dialect::kPaddle ||
+                 model.producer_name() == "PaddlePaddle";
+  facts.other_framework = facts.paddle || IsOfOtherFramework(model);
   return facts;
 }
 

@@ -46,6 +46,8 @@ struct ExporterFacts {
   // Another framework's exporter says that it made the file: the same
   // architectures, other modules.
   bool other_framework = false;
+  // That framework is PaddlePaddle.
+  bool paddle = false;
   // By node: TorchScript's exporter gave it its name, and no tool added to it.
   // These are most nodes of most files, so that no later step reads on. Empty:
   // nobody looked.

@@ -115,7 +115,8 @@ ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
     tagging.tags[move.node].source = Source::kRule;
   }
   if (open != nullptr) {
-    *open = FindOpen(model, evidence.modules, tagging.tags);
+    *open =
+        FindOpen(model, evidence.modules, tagging.tags, evidence.is_recorded);
   }
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < least) tag = Tag();

@@ -43,6 +43,14 @@ bool IsWeak(const Tag& tag) {
          (tag.source == Source::kOperation || tag.source == Source::kLocality);
 }
 
+// Whether a tensor of the file is read here. PaddlePaddle's files have Constant
+// nodes instead of initializers.
+bool IsStored(const Model& model, const Operators& ops, ValueId value) {
+  if (model.InitializerOf(value) != nullptr) return true;
+  const NodeId producer = model[value].producer;
+  return producer != kNo<NodeId> && ops[producer] == Op::kConstant;
+}
+
 // Whether most weights are read in modules that have parts. A layer with a
 // weight has no parts: several recipes fit that agree on little.
 bool NamesNothing(const Model& model, const ModuleTree& modules,
@@ -63,11 +71,9 @@ bool NamesNothing(const Model& model, const ModuleTree& modules,
   for (const NodeId node : model.Nodes()) {
     const std::span<const ValueId> inputs = model.Inputs(node);
     if (!tags[node].tagged() || !ops.Is(node, kWeighing) || inputs.size() < 2 ||
-        inputs[1] == kNo<ValueId>) {
+        inputs[1] == kNo<ValueId> || !IsStored(model, ops, inputs[1])) {
       continue;
     }
-    const Initializer* const weight = model.InitializerOf(inputs[1]);
-    if (weight == nullptr) continue;
     ++weights;
     unplaced += has_parts[tags[node].module] ? 1u : 0u;
   }
@@ -310,7 +316,7 @@ class Placer {
 }  // namespace
 
 OpenNodes FindOpen(const Model& model, const ModuleTree& modules,
-                   const IdVector<NodeId, Tag>& tags) {
+                   const IdVector<NodeId, Tag>& tags, bool is_recorded) {
   OpenNodes open;
   const auto open_all = [&](auto is_open) {
     for (const NodeId node : AllIds<NodeId>(tags.size())) {
@@ -320,7 +326,7 @@ OpenNodes FindOpen(const Model& model, const ModuleTree& modules,
   const bool guessed =
       std::all_of(tags.begin(), tags.end(),
                   [](const Tag& tag) { return !tag.tagged() || IsWeak(tag); });
-  if (!guessed) {
+  if (!guessed || is_recorded) {
     open_all([](NodeId) { return false; });
   } else if (NamesNothing(model, modules, tags)) {
     open_all([](NodeId) { return true; });

@@ -23,9 +23,10 @@ struct OpenNodes {
 // The nodes that no rung placed. If the file names nothing, all whose tags say
 // nothing: those at the root (names such as w17 are parameters of the root),
 // those of recipes that disagree, and those of a guess that the blocks of the
-// graph contradict.
+// graph contradict. Blocks contradict no recording of the very same program
+// (`is_recorded`).
 OpenNodes FindOpen(const Model& model, const ModuleTree& modules,
-                   const IdVector<NodeId, Tag>& tags);
+                   const IdVector<NodeId, Tag>& tags, bool is_recorded = false);
 
 struct FoundClaims {
   std::vector<Claim> claims;        // by node

@@ -3,6 +3,7 @@
 #define ONNX_TAG_TESTS_RECIPES_STACK_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recipes/answer/ask_book.h"
@@ -23,6 +24,9 @@ class ListBook : public Book {
     return summaries_[index].view();
   }
   Recipe Read(std::size_t index) const override { return recipes_[index]; }
+  std::string_view Family(std::size_t index) const override {
+    return recipes_[index].family;
+  }
 
  private:
   std::vector<Recipe> recipes_;

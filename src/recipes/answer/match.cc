@@ -362,9 +362,15 @@ class Matcher {
       report.foreign +=
           !anchor.empty() && !StartsWith(anchor, best.candidate->file_prefix);
     }
+    PathSet recorded;
+    for (std::uint32_t i = 0; i < recipe.modules.size(); ++i) {
+      recorded.insert(*best.candidate->paths.of(i));
+    }
     for (const NodeId node : file_.graph.flow().Order()) {
       const Answer& answer = answers[node];
       if (!answer.path) continue;
+      const auto path = ToRecipe(*best.candidate, *answer.path);
+      report.beyond += path && !recorded.contains(*path);
       const std::uint32_t token = file_.graph.token_of()[node];
       const bool is_token = token != kNone;
       report.nodes.push_back(

@@ -104,8 +104,8 @@ class PackedBook : public Book {
   SummaryView Summary(std::size_t index) const override;
   Recipe Read(std::size_t index) const override;
 
-  // The family of one root, and the origin of its recipes.
-  std::string_view Family(std::size_t index) const;
+  std::string_view Family(std::size_t index) const override;
+
   std::size_t program_count() const { return program_classes_.size(); }
 
  private:

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace onnx_tag::recipes {
@@ -90,6 +91,7 @@ class Book {
   virtual std::size_t size() const = 0;
   virtual SummaryView Summary(std::size_t index) const = 0;
   virtual Recipe Read(std::size_t index) const = 0;
+  virtual std::string_view Family(std::size_t index) const = 0;
 };
 
 }  // namespace onnx_tag::recipes
