@@ -12,13 +12,13 @@
 #include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "book_maker/canonical.h"
 #include "book_maker/distil.h"
 #include "folder_book.h"
 #include "onnx_tag/error.h"
 #include "recipes/book/packed_book.h"
+#include "truth.h"
 
 namespace onnx_tag::bench {
 namespace {
@@ -66,14 +66,6 @@ bool IsUseful(const Recipe& recipe) {
                                    });
   return known > 2 &&
          static_cast<std::size_t>(known) * 2 > recipe.tokens.size();
-}
-
-std::string ReadAll(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) Fail(ErrorKind::kInput, "{}: cannot be read", path);
-  return text.str();
 }
 
 int Make(const std::string& folder, const std::string& out,

@@ -215,11 +215,12 @@ RecipeFacts GatherRecipes(const GraphFacts& graph,
   // Those recordings have published depths. A longer list is another network
   // of the same blocks: a detector instead of a classifier.
   if (exporter.paddle) {
+    const BookAnswer& whole = answers.front();
+    facts.is_recorded = whole.beyond == 0 && whole.fit >= kSameProgram;
     std::erase_if(answers,
                   [](const BookAnswer& answer) { return answer.beyond > 0; });
     if (answers.empty()) return facts;
   }
-  facts.is_recorded = exporter.paddle && answers.front().fit >= kSameProgram;
   auto reasons = std::make_shared<std::deque<std::string>>();
   for (const BookAnswer& answer : answers) {
     for (const BookAnswer& part : answer.parts) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "graph/neighbours.h"
 #include "graph/operators.h"
 #include "mapping/judge_guess.h"
 
@@ -47,8 +48,7 @@ bool IsWeak(const Tag& tag) {
 // nodes instead of initializers.
 bool IsStored(const Model& model, const Operators& ops, ValueId value) {
   if (model.InitializerOf(value) != nullptr) return true;
-  const NodeId producer = model[value].producer;
-  return producer != kNo<NodeId> && ops[producer] == Op::kConstant;
+  return ops[ProducerOf(model, value)] == Op::kConstant;
 }
 
 // Whether most weights are read in modules that have parts. A layer with a

@@ -40,7 +40,8 @@ struct BookAnswer {
   double names = 0;         // 1: the same names
   std::size_t anchors = 0;  // parameters that confirm the alignment
   std::size_t foreign = 0;  // parameters that the recipe does not know
-  std::size_t beyond = 0;   // nodes in items that the recipe's lists lack
+  std::size_t beyond = 0;   // nodes in items that the recipe's lists lack; 0
+                            // where these may repeat
   // The nearest recipe, if none fits.
   std::string nearest;
   double nearest_fit = 0;

@@ -14,6 +14,7 @@
 #include "recipes/answer/own_names.h"
 #include "recipes/answer/recorded_classes.h"
 #include "recipes/answer/vote.h"
+#include "recipes/book/book_section.h"
 #include "recipes/book/label_weight.h"
 #include "recipes/tokens/legacy_code.h"
 
@@ -362,15 +363,12 @@ class Matcher {
       report.foreign +=
           !anchor.empty() && !StartsWith(anchor, best.candidate->file_prefix);
     }
-    PathSet recorded;
-    for (std::uint32_t i = 0; i < recipe.modules.size(); ++i) {
-      recorded.insert(*best.candidate->paths.of(i));
+    if (recipe.family.starts_with(kPaddleFamilies)) {
+      report.beyond = CountBeyond(*best.candidate, answers);
     }
     for (const NodeId node : file_.graph.flow().Order()) {
       const Answer& answer = answers[node];
       if (!answer.path) continue;
-      const auto path = ToRecipe(*best.candidate, *answer.path);
-      report.beyond += path && !recorded.contains(*path);
       const std::uint32_t token = file_.graph.token_of()[node];
       const bool is_token = token != kNone;
       report.nodes.push_back(
@@ -381,6 +379,22 @@ class Matcher {
     }
     NameClasses(answers, report);
     return report;
+  }
+
+  // The nodes in items that the recipe's lists lack.
+  std::size_t CountBeyond(const Candidate& candidate,
+                          const IdVector<NodeId, Answer>& answers) const {
+    PathSet recorded;
+    for (std::uint32_t i = 0; i < candidate.recipe.modules.size(); ++i) {
+      recorded.insert(*candidate.paths.of(i));
+    }
+    std::size_t count = 0;
+    for (const NodeId node : file_.graph.flow().Order()) {
+      if (!answers[node].path) continue;
+      const auto path = ToRecipe(candidate, *answers[node].path);
+      count += path && !recorded.contains(*path);
+    }
+    return count;
   }
 
   void NameClasses(const IdVector<NodeId, Answer>& answers,
