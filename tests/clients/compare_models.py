@@ -279,8 +279,8 @@ def prepared(path: pathlib.Path) -> pathlib.Path:
     return done
 
 
-# `reduce_range`: weights of seven bits. With eight, sums of products overflow 16 bits on x86-64 processors without VNNI,
-# and the quantized model is really wrong.
+# `reduce_range`: weights of seven bits. With eight, sums of products overflow 16 bits on x86-64 processors without
+# VNNI, and the quantized model is really wrong.
 def dynamic(path: pathlib.Path, inputs: Dict[str, np.ndarray], out: pathlib.Path) -> None:
     quantization.quantize_dynamic(str(prepared(path)), str(out), reduce_range=True)
 
