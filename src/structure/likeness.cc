@@ -29,12 +29,6 @@ Bag::Bag(const Atoms& atoms, Range range, bool once) {
   }
 }
 
-std::uint32_t Bag::Count(Token token) const {
-  const auto at = std::lower_bound(counts_.begin(), counts_.end(),
-                                   std::pair(token, std::uint32_t{0}));
-  return at != counts_.end() && at->first == token ? at->second : 0;
-}
-
 double Bag::Likeness(const Bag& other) const {
   std::uint64_t both = 0;
   std::uint64_t either = 0;

@@ -18,7 +18,6 @@ class Bag {
   // With `once`, a token counts once, however often it occurs.
   Bag(const Atoms& atoms, Range range, bool once = false);
 
-  std::uint32_t Count(Token token) const;
   // The share of tokens that both have, of those that either has.
   bool IsLike(const Bag& other, double share) const;
   double Likeness(const Bag& other) const;

@@ -200,11 +200,6 @@ bool Regions::IsShortCut(std::uint32_t atom, Range range,
   return false;
 }
 
-bool Regions::IsResidualSum(Range range) const {
-  const std::optional<std::uint32_t> join = JoinOf(range);
-  return join && IsSum(*join) && IsResidual(range);
-}
-
 std::uint32_t Regions::ResidualsInside(Range range) const {
   const std::optional<std::uint32_t> join = JoinOf(range);
   return residual_sums_[range.last + 1] - residual_sums_[range.first] -

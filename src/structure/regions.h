@@ -34,8 +34,7 @@ class Regions {
   bool IsSum(std::uint32_t atom) const;
   // The region adds to a value, or to a projection of it, what it makes of it.
   bool IsResidual(Range range) const;
-  bool IsResidualSum(Range range) const;
-  // Sums of that kind inside a region, without the one that ends it.
+  // Residual sums inside a region, without the one that ends it.
   std::uint32_t ResidualsInside(Range range) const;
   // The heavy operators or pools that make the operands of a concatenation.
   std::size_t SourcesOf(std::uint32_t atom) const;
