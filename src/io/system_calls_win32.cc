@@ -202,13 +202,17 @@ bool ReplaceMapped(const std::wstring& from, const std::wstring& to,
   return true;
 }
 
+// 0 where there is no such file.
+DWORD AttributesOf(const std::wstring& path) {
+  const DWORD attributes = GetFileAttributesW(path.c_str());
+  return attributes == INVALID_FILE_ATTRIBUTES ? 0 : attributes;
+}
+
 int Rename(const char* from, const char* to) {
   const std::wstring wide_from = WidePath(from);
   const std::wstring wide_to = WidePath(to);
-  const DWORD attributes = GetFileAttributesW(wide_to.c_str());
-  const bool exists = attributes != INVALID_FILE_ATTRIBUTES;
   // Windows refuses this; wine does not.
-  if (exists && (attributes & FILE_ATTRIBUTE_READONLY) != 0) {
+  if ((AttributesOf(wide_to) & FILE_ATTRIBUTE_READONLY) != 0) {
     errno = EACCES;
     return -1;
   }
@@ -218,7 +222,9 @@ int Rename(const char* from, const char* to) {
     return 0;
   }
   const int error = ErrnoOf(GetLastError());
-  if (exists && (attributes & FILE_ATTRIBUTE_DIRECTORY) == 0) {
+  // Asked again: since then another run may have put its file there.
+  const DWORD attributes = AttributesOf(wide_to);
+  if (attributes != 0 && (attributes & FILE_ATTRIBUTE_DIRECTORY) == 0) {
     if (ReplaceMapped(wide_from, wide_to, ParentFolder(to) + "/")) return 0;
     // What cannot be replaced, and is neither read-only nor a folder, is open.
     errno = error == EACCES ? EBUSY : error;
