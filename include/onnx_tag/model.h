@@ -245,9 +245,12 @@ class Model {
 
 // Called with spans of the file that will not be read again soon (weights).
 using Release = std::function<void(std::uint64_t begin, std::uint64_t end)>;
+// Called with spans of the file that are read next.
+using Fetch = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
 // Throws Error(kInput) if `bytes` are not an ONNX model.
-Model ReadModel(Bytes bytes, const Release& release = {});
+Model ReadModel(Bytes bytes, const Release& release = {},
+                const Fetch& fetch = {});
 
 }  // namespace onnx_tag
 

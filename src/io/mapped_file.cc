@@ -193,32 +193,17 @@ void MappedFile::Release(std::uint64_t begin, std::uint64_t end) const {
   io::ReleasePages(data_ + begin, static_cast<std::size_t>(end - begin));
 }
 
-void MappedFile::Prefetch(std::uint64_t begin, std::uint64_t end) const {
+void MappedFile::ReadAhead(bool on) const {
+  if (mapped_ > 0) io::ReadPagesAhead(data_, mapped_, on);
+}
+
+void MappedFile::Fetch(std::uint64_t begin, std::uint64_t end) const {
   if (fd() < 0) return;
   const auto page = io::PageSize();
   begin = begin / page * page;
   end = std::min<std::uint64_t>(end, mapped_);
   if (begin >= end) return;
-  io::PrefetchPages(data_ + begin, static_cast<std::size_t>(end - begin));
-}
-
-void FileWalk::Advance(std::uint64_t offset) {
-  constexpr std::uint64_t kFirstAhead = 128 * 1024;
-  constexpr std::uint64_t kMostAhead = 2 * 1024 * 1024;
-  constexpr std::uint64_t kResident = 4 * 1024 * 1024;
-  if (offset >= last_ + kJump) {
-    // One page is all a weight needs: wait for more before reading ahead.
-    ahead_ = 0;
-    next_ = offset + kJump / 2;
-  } else {
-    ahead_ = ahead_ == 0 ? kFirstAhead : std::min(2 * ahead_, kMostAhead);
-    file_.Prefetch(offset, offset + ahead_);
-    next_ = offset + ahead_ / 2;
-  }
-  if (offset - released_ >= kResident) {
-    file_.Release(released_, offset);
-    released_ = offset;
-  }
+  io::FetchPages(data_ + begin, static_cast<std::size_t>(end - begin));
 }
 
 }  // namespace onnx_tag

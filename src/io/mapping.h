@@ -9,8 +9,8 @@ namespace onnx_tag::io {
 
 std::uint64_t PageSize();
 
-// The first `size` bytes of the file, to be read in no order; nullptr and errno
-// where it cannot: on Windows ERANGE where the file has become shorter.
+// The first `size` bytes of the file; nullptr and errno where it cannot: on
+// Windows ERANGE where the file has become shorter.
 const char* MapFile(int fd, std::size_t size);
 void UnmapFile(const char* data, std::size_t size);
 
@@ -23,7 +23,8 @@ void FreePages(char* data, std::size_t size);
 // Advice about pages of a mapped file: nothing is lost where the system does
 // not take it. `begin` is at the begin of a page.
 void ReleasePages(const char* begin, std::size_t size);
-void PrefetchPages(const char* begin, std::size_t size);
+void ReadPagesAhead(const char* begin, std::size_t size, bool on);
+void FetchPages(const char* begin, std::size_t size);
 
 }  // namespace onnx_tag::io
 

@@ -18,11 +18,7 @@ std::uint64_t PageSize() {
 }
 
 const char* MapFile(int fd, std::size_t size) {
-  char* const data =
-      PointerOrNull(mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0));
-  // See FileWalk for what is read ahead instead.
-  if (data != nullptr) madvise(data, size, MADV_RANDOM);
-  return data;
+  return PointerOrNull(mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0));
 }
 
 void UnmapFile(const char* data, std::size_t size) {
@@ -45,7 +41,11 @@ void ReleasePages(const char* begin, std::size_t size) {
   madvise(const_cast<char*>(begin), size, MADV_DONTNEED);
 }
 
-void PrefetchPages(const char* begin, std::size_t size) {
+void ReadPagesAhead(const char* begin, std::size_t size, bool on) {
+  madvise(const_cast<char*>(begin), size, on ? MADV_NORMAL : MADV_RANDOM);
+}
+
+void FetchPages(const char* begin, std::size_t size) {
   madvise(const_cast<char*>(begin), size, MADV_WILLNEED);
 }
 

@@ -53,7 +53,9 @@ void ReleasePages(const char* begin, std::size_t size) {
   VirtualUnlock(const_cast<char*>(begin), size);
 }
 
-void PrefetchPages(const char* begin, std::size_t size) {
+void ReadPagesAhead(const char*, std::size_t, bool) {}  // Windows decides
+
+void FetchPages(const char* begin, std::size_t size) {
   WIN32_MEMORY_RANGE_ENTRY range = {const_cast<char*>(begin), size};
   PrefetchVirtualMemory(GetCurrentProcess(), 1, &range, 0);
 }

@@ -8,14 +8,21 @@
 
 namespace onnx_tag {
 
+Model ReadModel(const MappedFile& file) {
+  file.ReadAhead(false);
+  Model model = ReadModel(
+      file.bytes(),
+      [&](std::uint64_t begin, std::uint64_t end) { file.Release(begin, end); },
+      [&](std::uint64_t begin, std::uint64_t end) { file.Fetch(begin, end); });
+  file.ReadAhead(true);
+  return model;
+}
+
 ModelFile ModelFile::Open(const std::string& path) {
   MappedFile file =
       path == "-" ? MappedFile::FromStdin() : MappedFile::Open(path);
   try {
-    const auto release = [&](std::uint64_t begin, std::uint64_t end) {
-      file.Release(begin, end);
-    };
-    Model model = ReadModel(file.bytes(), release);
+    Model model = ReadModel(file);
     file.CheckUnchanged();
     for (const std::string_view name : model.external_files()) {
       io::RefuseAsStandardOutput(JoinPath(ParentFolder(path), name));

@@ -10,6 +10,9 @@
 
 namespace onnx_tag {
 
+// As ReadModel() of bytes, and loads no page of the weights.
+Model ReadModel(const MappedFile& file);
+
 class ModelFile {
  public:
   // `path` may be "-" for standard input. Throws Error(kInput) with the name of

@@ -25,11 +25,14 @@ constexpr std::size_t kLargeField = 64 * 1024;
 constexpr std::uint64_t kReleaseStep = 256 * 1024;
 // By default, Linux maps this many bytes around a page fault.
 constexpr std::uint64_t kFaultAround = 64 * 1024;
+constexpr std::uint64_t kFirstPiece = 128 * 1024;
+constexpr std::uint64_t kLargestPiece = 2 * 1024 * 1024;
 
 }  // namespace
 
-ModelReader::ModelReader(Bytes bytes, const Release& release)
-    : bytes_(bytes), release_(release) {
+ModelReader::ModelReader(Bytes bytes, const Release& release,
+                         const Fetch& fetch)
+    : bytes_(bytes), release_(release), fetch_(fetch) {
   model_.bytes_ = bytes;
 }
 
@@ -147,6 +150,7 @@ void ModelReader::ReadGraph(const Place& place, GraphId graph) {
         break;
     }
     if (release_) ReleaseBehind(field);
+    if (fetch_) FetchAhead(field);
   }
 }
 
@@ -161,6 +165,21 @@ void ModelReader::ReleaseBehind(const Field& field) {
   // A page fault also loads the pages before and after it.
   release_(released_ - std::min<std::uint64_t>(released_, kFaultAround), end);
   released_ = end;
+}
+
+// Most of a model is weights that the reader jumps over, so a mapped file is
+// loaded page by page. Where no jump comes, pieces are fetched that grow.
+void ModelReader::FetchAhead(const Field& field) {
+  const std::uint64_t end = Offset(field.whole.data()) + field.whole.size();
+  if (field.whole.size() >= kLargeField) {
+    fetched_ = 0;
+    fetch_at_ = end + kLargeField / 2;
+  } else if (end >= fetch_at_) {
+    fetched_ =
+        fetched_ == 0 ? kFirstPiece : std::min(2 * fetched_, kLargestPiece);
+    fetch_(end, std::min<std::uint64_t>(end + fetched_, bytes_.size()));
+    fetch_at_ = end + fetched_ / 2;
+  }
 }
 
 NameId ModelReader::InternTensorName(Bytes text, std::size_t tensor_size) {
@@ -408,8 +427,8 @@ std::string ModelReader::WhereAmI(const char* at) const {
   return fmt::format("{}, near node {}", byte, node.index);
 }
 
-Model ReadModel(Bytes bytes, const Release& release) {
-  return ModelReader(bytes, release).Read();
+Model ReadModel(Bytes bytes, const Release& release, const Fetch& fetch) {
+  return ModelReader(bytes, release, fetch).Read();
 }
 
 }  // namespace onnx_tag

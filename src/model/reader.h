@@ -26,7 +26,7 @@ struct GraphNames {
 
 class ModelReader {
  public:
-  ModelReader(Bytes bytes, const Release& release);
+  ModelReader(Bytes bytes, const Release& release, const Fetch& fetch);
 
   // Throws Error(kInput), with the place in the file.
   Model Read();
@@ -62,6 +62,7 @@ class ModelReader {
   Place Enter(const Place& parent, const wire::Field& field);
   GraphId AddGraph(GraphKind kind);
   void ReleaseBehind(const wire::Field& field);
+  void FetchAhead(const wire::Field& field);
   NameId InternTensorName(Bytes text, std::size_t tensor_size);
   NameId Intern(Bytes text) { return model_.names_.Intern(text); }
   std::uint64_t Offset(const char* at) const {
@@ -73,6 +74,9 @@ class ModelReader {
   Bytes bytes_;
   const Release& release_;
   std::uint64_t released_ = 0;
+  const Fetch& fetch_;
+  std::uint64_t fetch_at_ = 0;  // where the next piece is fetched
+  std::uint64_t fetched_ = 0;   // size of the last piece
   Model model_;
   std::vector<GraphNames> graph_names_;
   // A name in a node. All names of a node are found before the first is

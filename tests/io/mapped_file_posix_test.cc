@@ -169,27 +169,5 @@ TEST(MappedFileTest, ReleasedPagesCostNoMemoryAndCanBeReadAgain) {
   file.Release(kSize, 0);
 }
 
-// Small steps, large ones, and both: the memory is that of a few megabytes.
-TEST(FileWalkTest, AWalkOverALargeFileTakesNoMemory) {
-  const test::TemporaryFolder folder;
-  constexpr std::size_t kSize = 128 << 20;
-  const std::string path = folder.Write("file", "");
-  ASSERT_EQ(truncate(path.c_str(), kSize), 0);
-  const MappedFile file = MappedFile::Open(path);
-  for (const std::size_t small : {std::size_t{500}, std::size_t{500'000}}) {
-    test::ResetPeak();
-    const std::size_t before = test::ResidentBytes();
-    FileWalk walk(file);
-    std::size_t sum = 0;
-    for (std::size_t at = 0; at < kSize;
-         at += at % (16 << 20) < (8 << 20) ? small : 100'000) {
-      walk.At(at);
-      sum += static_cast<unsigned char>(file.bytes()[at]);
-    }
-    EXPECT_EQ(sum, 0u);
-    EXPECT_LT(test::PeakBytes(), before + (12 << 20)) << small;
-  }
-}
-
 }  // namespace
 }  // namespace onnx_tag

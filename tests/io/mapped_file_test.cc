@@ -94,13 +94,6 @@ TEST(MappedFileTest, EveryChangeIsFound) {
             removed);
 }
 
-TEST(FileWalkTest, BytesInMemoryAreWalkedToo) {
-  const MappedFile file = MappedFile::FromBytes(std::string(1 << 20, 'x'), "");
-  FileWalk walk(file);
-  for (std::size_t at = 0; at < file.size(); at += 999) walk.At(at);
-  EXPECT_EQ(file.bytes(), std::string(1 << 20, 'x'));
-}
-
 TEST(MappedFileTest, APipeIsReadIntoMemory) {
   int ends[2];
   ASSERT_EQ(test::MakePipe(ends), 0);

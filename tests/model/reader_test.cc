@@ -398,6 +398,32 @@ TEST(ModelReaderTest, TellsOfLargeFieldsItLeavesBehind) {
   EXPECT_EQ(released, bytes.size());
 }
 
+TEST(ModelReaderTest, TellsWhatItReadsNextWhereItSkipsNothing) {
+  schema::ModelProto proto;
+  for (int i = 0; i < 2000; ++i) {
+    proto.mutable_graph()->add_node()->set_name(std::string(1000, 'n'));
+  }
+  for (int i = 0; i < 20; ++i) {
+    proto.mutable_graph()->add_initializer()->set_raw_data(
+        std::string(300'000, 'w'));
+  }
+  const std::string bytes = proto.SerializeAsString();
+  const std::uint64_t weights = bytes.find('w');
+  std::uint64_t fetched = 0;
+  std::uint64_t pieces = 0;
+  ReadModel(bytes, {}, [&](std::uint64_t begin, std::uint64_t end) {
+    EXPECT_LE(begin, fetched == 0 ? 2000 : fetched);  // without gaps
+    EXPECT_LT(begin, weights);
+    EXPECT_GT(end, fetched);
+    EXPECT_LE(end, bytes.size());
+    fetched = end;
+    ++pieces;
+  });
+  EXPECT_GE(fetched, weights);
+  EXPECT_GT(pieces, 2u);
+  EXPECT_LT(pieces, 10u);
+}
+
 TEST(ModelReaderTest, NamesOfReleasedTensorsAreNotReadFromTheFileAgain) {
   schema::ModelProto proto;
   schema::TensorProto* tensor = proto.mutable_graph()->add_initializer();

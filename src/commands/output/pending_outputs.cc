@@ -119,12 +119,7 @@ class CompareSink : public wire::Rewrite::Sink {
   bool equal_ = true;
 };
 
-bool IsTaggedModel(const MappedFile& file) {
-  return HasTags(
-      ReadModel(file.bytes(), [&](std::uint64_t begin, std::uint64_t end) {
-        file.Release(begin, end);
-      }));
-}
+bool IsTaggedModel(const MappedFile& file) { return HasTags(ReadModel(file)); }
 
 bool IsSidecar(const MappedFile& file) {
   return file.bytes().starts_with("{\n  \"format\": \"onnx-tag/");
