@@ -4,14 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
 
 #include "onnx_tag/mapping.h"
 #include "onnx_tag_schema.pb.h"
+#include "support/temporary_folder.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag {
@@ -20,9 +19,7 @@ namespace {
 using testing::Contains;
 
 std::string BertTiny() {
-  std::ifstream in(ONNX_TAG_TEST_FOLDER "/models/bert_tiny/model.onnx",
-                   std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return test::ReadFile(ONNX_TAG_TEST_FOLDER "/models/bert_tiny/model.onnx");
 }
 
 TEST(ClassesTest, BertTinyHasItsThirteenTags) {

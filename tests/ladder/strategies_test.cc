@@ -2,13 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "hierarchy/module_map.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
 #include "support/model_builder.h"
+#include "support/temporary_folder.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag {
@@ -20,9 +18,7 @@ using test::Mapped;
 using ::testing::HasSubstr;
 
 std::string ReadAll(const std::string& name) {
-  std::ifstream in(std::string(ONNX_TAG_TEST_FOLDER) + "/recordings/" + name,
-                   std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return test::ReadFile(ONNX_TAG_TEST_FOLDER "/recordings/" + name);
 }
 
 MappingOptions By(const std::string& strategy) {

@@ -2,14 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "ladder/ladder.h"
 #include "mapping/observed_mapping.h"
 #include "rules/rules.h"
 #include "support/model_builder.h"
+#include "support/temporary_folder.h"
 
 namespace onnx_tag::test {
 namespace {
@@ -60,8 +59,7 @@ TEST(ClaimGatherer, HasTheClaimOfEachTag) {
            ONNX_TAG_TEST_FOLDER "/truth")) {
     if (entry.path().extension() != ".onnx") continue;
     SCOPED_TRACE(entry.path().string());
-    std::ifstream file(entry.path(), std::ios::binary);
-    const std::string bytes(std::istreambuf_iterator<char>(file), {});
+    const std::string bytes = ReadFile(entry.path());
     ExpectAClaimForEachTag(ReadModel(bytes), {});
     ++models;
   }

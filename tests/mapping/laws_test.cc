@@ -11,13 +11,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <sstream>
 
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "support/model_builder.h"
+#include "support/temporary_folder.h"
 
 namespace onnx_tag::test {
 namespace {
@@ -25,11 +25,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-std::string ReadAll(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::vector<std::filesystem::path> AllModels() {
   std::vector<std::filesystem::path> paths;
@@ -82,7 +77,7 @@ struct Counts {
 void CheckModel(const std::filesystem::path& path, const std::string& strategy,
                 Counts& counts) {
   SCOPED_TRACE(path.string() + " " + strategy);
-  const std::string bytes = ReadAll(path);
+  const std::string bytes = ReadFile(path);
   const Model model = ReadModel(bytes);
   MappingOptions options;
   options.strategy = strategy;

@@ -4,13 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "onnx_tag/error.h"
 #include "support/json_schema.h"
 #include "support/model_builder.h"
+#include "support/temporary_folder.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag {
@@ -211,8 +210,7 @@ TEST(Rules, AreRefusedWithLineAndColumn) {
 }
 
 std::string ReadDoc(const std::string& name) {
-  std::ifstream in(ONNX_TAG_TEST_FOLDER "/../docs/" + name);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return test::ReadFile(ONNX_TAG_TEST_FOLDER "/../docs/" + name);
 }
 
 // The blocks of JSON in docs/rules.md.

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <set>
 
@@ -13,6 +11,7 @@
 #include "onnx_tag/error.h"
 #include "recipes/book/packed_book.h"
 #include "recipes/book/summary.h"
+#include "support/temporary_folder.h"
 
 namespace onnx_tag::recipes {
 namespace {
@@ -228,8 +227,7 @@ TEST(Book, RefusesWhatItCannotRead) {
 }
 
 TEST(BuiltInBook, IsTheTextOfTheSourceTree) {
-  std::ifstream in(ONNX_TAG_RECIPES, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string text = onnx_tag::test::ReadFile(ONNX_TAG_RECIPES);
   const BookSource source = ReadBook(text);
   EXPECT_EQ(PrintBook(source), text);
   EXPECT_EQ(BuiltInBook().size(), source.roots.size());
