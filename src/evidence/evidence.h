@@ -48,7 +48,8 @@ struct Parameter {
   ModuleId module = ModuleId{0};
   std::uint32_t rank = 0;
   std::uint32_t uses = 0;  // number of consumers, without carriers
-  // Read from only one place: not shared, tied or merged with an equal tensor.
+  // Read only by its owner, as far as can be seen: not tied, and not merged
+  // with an equal tensor.
   bool trusted = false;
   bool given = false;  // the name is from the hierarchy, not from the file
 };

@@ -237,15 +237,21 @@ class ParameterGatherer {
         }
         Place& place = places[id];
         ScopeId scope = scopes_.node_scope[node];
-        if (scope == kNo<ScopeId>) scope = scopes_.value_scope[node];
+        if (scope == kNo<ScopeId> && !scopes_.named_by_constant[node]) {
+          scope = scopes_.value_scope[node];
+        }
         if (place.uses++ == 0) {
           place.scope = scope;
           place.op = model_[node].op_type;
         } else if (scope == kNo<ScopeId> || scope != place.scope) {
+          const ModuleId owner = facts_.parameters[id].module;
+          if (!place.several) place.within &= IsWithin(place.scope, owner);
+          place.within &= IsWithin(scope, owner);
           place.several = true;
         }
         place.scoped |= scope != kNo<ScopeId>;
         place.alike &= place.op == model_[node].op_type;
+        place.looked_up |= graph_.ops[node] == Op::kGather && slot == 0;
       }
     }
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
@@ -268,12 +274,51 @@ class ParameterGatherer {
     NameId op = kNo<NameId>;
     bool several = false;
     bool scoped = false;
-    bool alike = true;  // the same operator in all of them
+    bool alike = true;       // the same operator in all of them
+    bool within = true;      // each reader's scope is on the owner's path
+    bool looked_up = false;  // perhaps a table that is tied to a matrix
   };
 
-  // A module that is called again uses all its parameters equally often and in
-  // the same way. A tensor that was merged with equal tensors does not, or it
-  // is missing in other layers. The norms of an untrained model are all equal.
+  // Whether a scope calls the module so: `conv`, or `conv_1` for its second
+  // call if no module has this name.
+  bool IsNameOf(std::string_view called, ModuleId module) const {
+    const std::string_view name = modules_.Atom(module);
+    if (called == name) return true;
+    return called.starts_with(name) &&
+           hierarchy::SplitReuseSuffix(called).base == name &&
+           modules_.FindChild(modules_.Parent(module), called) == kNo<ModuleId>;
+  }
+
+  // Whether the scope is that of the module or of one around it, wherever it
+  // is called: `b8/upsampler.1` is within `upsampler.1`, and `b4/conv` within
+  // `rgb.b4.conv`, an item of a ModuleDict. Another item of a list is not.
+  bool IsWithin(ScopeId scope, ModuleId module) {
+    if (scope == kNo<ScopeId>) return false;
+    called_.clear();
+    for (ScopeId at = scope; at != ScopeId{0}; at = scopes_.scopes[at].parent) {
+      scopes_.scopes.ReadAtoms(at, atoms_);
+      called_.insert(called_.end(), atoms_.rbegin(), atoms_.rend());
+    }
+    if (called_.empty()) return true;
+    for (ModuleId end = module; end != ModuleId{0};
+         end = modules_.Parent(end)) {
+      ModuleId at = end;
+      auto atom = called_.begin();
+      while (atom != called_.end() && at != ModuleId{0} &&
+             IsNameOf(*atom, at)) {
+        at = modules_.Parent(at);
+        ++atom;
+      }
+      if (atom == called_.end() || at == ModuleId{0}) return true;
+    }
+    return false;
+  }
+
+  // A module that is called again, or whose weight is used in two places, is
+  // still the owner. Not so a table that is looked up and tied to a matrix, and
+  // a tensor that was merged with equal tensors: it is missing in other layers.
+  // The norms of an untrained model are all equal. A module that is called
+  // again uses all its parameters equally often and in the same way.
   void TrustRepeatedCalls(const IdVector<ParameterId, Place>& places) {
     struct Calls {
       std::uint32_t uses = 0;
@@ -282,7 +327,7 @@ class ParameterGatherer {
     IdVector<ModuleId, Calls> by_module(modules_.size());
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
       Calls& calls = by_module[facts_.parameters[id].module];
-      calls.alike &= places[id].alike && !places[id].scoped;
+      calls.alike &= places[id].alike;
       // A recurrent cell runs once a step, on inputs projected in one go, and
       // what it multiplies with its first state, zero, is not exported.
       if (RecurrentKind(facts_.parameters[id].name) != Recurrent::kNone ||
@@ -295,8 +340,11 @@ class ParameterGatherer {
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
       Parameter& parameter = facts_.parameters[id];
       if (parameter.trusted || parameter.uses < 2) continue;
-      if (by_module[parameter.module].alike && !uniform_[id] &&
-          !OtherLayersLackIt(parameter.module)) {
+      const Place& place = places[id];
+      const bool owned =
+          place.scoped ? place.within && !place.looked_up
+                       : by_module[parameter.module].alike || !place.looked_up;
+      if (owned && !uniform_[id] && !OtherLayersLackIt(parameter.module)) {
         parameter.trusted = true;
       }
     }
@@ -310,7 +358,7 @@ class ParameterGatherer {
         return true;
       }
     }
-    return modules_.Children(a).empty() && modules_.Children(b).empty();
+    return false;
   }
 
   // Whether another index of an enclosing list exists, but has no parameter at
@@ -349,6 +397,8 @@ class ParameterGatherer {
   IdVector<ParameterId, bool> uniform_;
   IdVector<ValueId, bool> beside_;          // a scale or a zero point
   IdVector<ParameterId, bool> has_weight_;  // and not these only
+  std::vector<std::string_view> called_;    // IsWithin's memory
+  std::vector<std::string_view> atoms_;
   const bool generates_;
   IdVector<NameId, ParameterId> by_name_;
   // Names that a tool changed wherever they stood.

@@ -1,6 +1,7 @@
 #include "projection/project.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 
@@ -22,6 +23,7 @@ class Projector {
         ops_(ops),
         model_(model),
         modules_(tokens_.size(), kNo<ModuleId>),
+        joined_(model.node_count(), kNo<ModuleId>),
         readers_(tokens_.size()) {
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       for (const NodeTokenId source : tokens_[id].sources) {
@@ -29,10 +31,11 @@ class Projector {
       }
       if (steps_[id] == kNo<StepId>) continue;
       modules_[id] = tree_.Add(program_[steps_[id]].module);
+      joined_[tokens_[id].node] = modules_[id];
     }
   }
 
-  std::vector<ProjectedNode> Run() const {
+  std::vector<ProjectedNode> Run() {
     std::vector<ProjectedNode> nodes;
     std::vector<NodeId> gap;  // nodes since the last match
     StepId last = kNo<StepId>;
@@ -47,7 +50,7 @@ class Projector {
       }
       const StepId step = steps_[id];
       if (last != kNo<StepId> && RunsAlone(last, step)) {
-        for (const NodeId between : gap) {
+        for (const NodeId between : Connected(gap, modules_[id])) {
           nodes.push_back({between, program_[step].module, Confidence::kHigh,
                            "it runs between recorded operations of this "
                            "module",
@@ -87,6 +90,40 @@ class Projector {
       if (step.module != program_[last].module) return false;
     }
     return program_[first].module == program_[last].module;
+  }
+
+  // Those of the nodes that read from the module or are read by it, directly or
+  // through one another. Tools move other nodes, such as constants, to this
+  // place.
+  std::vector<NodeId> Connected(const std::vector<NodeId>& gap,
+                                ModuleId module) {
+    const auto join = [&](NodeId node) {
+      if (HasNeighbourIn(node, module)) joined_[node] = module;
+    };
+    std::for_each(gap.rbegin(), gap.rend(), join);
+    std::for_each(gap.begin(), gap.end(), join);
+    std::vector<NodeId> nodes;
+    std::copy_if(gap.begin(), gap.end(), std::back_inserter(nodes),
+                 [&](NodeId node) { return joined_[node] == module; });
+    return nodes;
+  }
+
+  bool HasNeighbourIn(NodeId node, ModuleId module) const {
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input == kNo<ValueId>) continue;
+      const NodeId producer = model_[input].producer;
+      if (producer != kNo<NodeId> && joined_[producer] == module) return true;
+    }
+    constexpr std::size_t kMostReaders = 16;  // of a value
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      std::size_t looked_at = 0;
+      for (const NodeId reader : model_.Consumers(output)) {
+        if (++looked_at > kMostReaders) break;
+        if (joined_[reader] == module) return true;
+      }
+    }
+    return false;
   }
 
   // If all steps from one to the other ran in the same line, what is between
@@ -163,6 +200,8 @@ class Projector {
   const Model& model_;
   ModuleTree tree_;
   IdVector<NodeTokenId, ModuleId> modules_;
+  // The modules of matched nodes, and of those connected with them.
+  IdVector<NodeId, ModuleId> joined_;
   IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
 };
 

@@ -142,7 +142,8 @@ class CallProjector {
   }
 
   // Whether it prepares what others made for the module: it joins several
-  // values, or turns one for a Linear. The caller does so.
+  // values, adds an axis, turns one for a Linear, or pads one that others read,
+  // too, or that needs no padding. The caller does so.
   bool IsBefore(NodeTokenId id) const {
     const auto& sources = tokens_[id].sources;
     const bool from_others = std::any_of(
@@ -150,8 +151,22 @@ class CallProjector {
         [&](NodeTokenId source) { return steps_[source] != steps_[id]; });
     if (!from_others) return false;
     if (Operator(id) == "Concat") return sources.size() > 1;
+    if (Operator(id) == "Unsqueeze") return true;
+    if (Operator(id) == "Pad") {
+      return readers_[id].size() != 1 || IsPointwise(readers_[id].front());
+    }
     return Operator(id) == "Transpose" &&
            calls_[program_.call[steps_[id]]].kind == "Linear";
+  }
+
+  // Whether its kernel, the smallest dimensions of its weight, is 1.
+  bool IsPointwise(NodeTokenId id) const {
+    return std::any_of(tokens_[id].weights.begin(), tokens_[id].weights.end(),
+                       [](const Shape& shape) {
+                         return shape.size() > 2 &&
+                                std::all_of(shape.begin(), shape.end() - 2,
+                                            [](auto dim) { return dim == 1; });
+                       });
   }
 
   // Whether it gives a sequence the axes that a recurrent layer takes: the

@@ -160,6 +160,47 @@ TEST(GatherParameters, DoesNotTrustATensorThatTwoScopesRead) {
       facts.parameters[facts.ParameterOf(file.Value("a.weight"))].trusted);
 }
 
+// Whether `name`, read by the nodes of the file, is trusted.
+bool IsTrusted(SmallFile& file, const std::string& name) {
+  file.Read();
+  ModuleTree modules;
+  const ParameterFacts facts = file.parameters(modules);
+  return facts.parameters[facts.ParameterOf(file.Value(name))].trusted;
+}
+
+TEST(GatherParameters, TrustsAWeightThatItsModuleUsesTwice) {
+  SmallFile file;
+  AddParameters(file.proto(), {"rgb.b4.conv.weight"});
+  file.Node("Conv", {"x", "rgb.b4.conv.weight"}, "y", "/b4/conv/Conv");
+  file.Node("Pow", {"rgb.b4.conv.weight", "two"}, "z", "/b4/Pow");
+  EXPECT_TRUE(IsTrusted(file, "rgb.b4.conv.weight"));
+  SmallFile nameless;
+  AddParameters(nameless.proto(), {"crf.transitions"});
+  nameless.Node("Add", {"x", "crf.transitions"}, "y");
+  nameless.Node("Sub", {"y", "crf.transitions"}, "z");
+  EXPECT_TRUE(IsTrusted(nameless, "crf.transitions"));
+  SmallFile tied;
+  AddParameters(tied.proto(), {"embed.weight"});
+  tied.Node("Gather", {"embed.weight", "ids"}, "y");
+  tied.Node("MatMul", {"y", "embed.weight"}, "z");
+  EXPECT_FALSE(IsTrusted(tied, "embed.weight"));
+}
+
+TEST(GatherParameters, TrustsAWeightOfAModuleThatIsCalledFromManyPlaces) {
+  SmallFile file;
+  AddParameters(file.proto(), {"up.1.kernel"});
+  file.Node("Conv", {"x", "up.1.kernel"}, "a", "/up/up.1/Conv");
+  file.Node("Conv", {"a", "up.1.kernel"}, "b", "/b8/up/up.1/Conv");
+  file.Node("Conv", {"b", "up.1.kernel"}, "c", "/up/up.1_1/Conv");
+  EXPECT_TRUE(IsTrusted(file, "up.1.kernel"));
+  // Equal tensors of two layers were merged.
+  SmallFile merged;
+  AddParameters(merged.proto(), {"layers.0.attn.mask"});
+  merged.Node("Add", {"x", "layers.0.attn.mask"}, "a", "/layers.0/attn/Add");
+  merged.Node("Add", {"a", "layers.0.attn.mask"}, "b", "/layers.1/attn/Add");
+  EXPECT_FALSE(IsTrusted(merged, "layers.0.attn.mask"));
+}
+
 TEST(GatherParameters, IntegersWithoutADotAreNoParameter) {
   SmallFile file;
   AddParameters(file.proto(), {"axes"}, 1);

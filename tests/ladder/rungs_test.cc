@@ -221,8 +221,6 @@ TEST(Rung, ReshapesAroundAGemmAreTheGemms) {
   EXPECT_EQ(graph.Says("gemm_reshape", "c"), "fc high");
 }
 
-// A quantizer and its inverse stand one behind the other. The second is placed
-// by the node before both: the claim on the first is not accepted yet.
 // Two Gemms read one Reshape, and behind the activation of one of them stands
 // the Gemm that turns back.
 TEST(Rung, ReshapesAroundSeveralGemmsAreOfTheOnesBesideThem) {
@@ -244,6 +242,21 @@ TEST(Rung, ReshapesAroundSeveralGemmsAreOfTheOnesBesideThem) {
   EXPECT_EQ(graph.Says("gemm_reshape", "b_back"), "b high");
 }
 
+// A MultiheadAttention uses the weight of its out_proj and does not call it.
+TEST(Rung, ReshapesAroundAGemmOfAPackedAttentionAreTheAttentions) {
+  OneRung graph;
+  graph.Parameters({"attn.in_proj_weight", "attn.out_proj.weight"});
+  graph.Node("Reshape", {"x"}, "a");
+  graph.Node("Gemm", {"a", "attn.out_proj.weight"}, "b");
+  graph.Node("Reshape", {"b"}, "c");
+  graph.Make();
+  graph.Place("b", "attn.out_proj");
+  EXPECT_EQ(graph.Says("gemm_reshape", "a"), "attn high");
+  EXPECT_EQ(graph.Says("gemm_reshape", "c"), "attn high");
+}
+
+// A quantizer and its inverse stand one behind the other. The second is placed
+// by the node before both: the claim on the first is not accepted yet.
 TEST(Rung, ConversionsAreOfWhoMadeTheTensor) {
   OneRung graph;
   graph.Node("Relu", {"x"}, "a");

@@ -191,6 +191,26 @@ TEST(Project, FindsItsWayAgainAfterAMiss) {
   EXPECT_EQ(Modules(model, run.program()), expected);
 }
 
+// Quantizers move nodes. What is moved between two operations of a module and
+// has nothing to do with them is not the module's.
+TEST(Project, LeavesOutWhatIsOnlyMovedBetweenOperations) {
+  Rehearsal run;
+  const FlowId a = run.Do("relu", "act", {Rehearsal::kInput});
+  const FlowId b = run.Do("tanh", "act", {a});
+  run.Do("sigmoid", "gate", {b});
+  schema::ModelProto model;
+  auto* graph = model.mutable_graph();
+  AddInput(model, "x");
+  AddInput(model, "other");
+  AddNode(graph, "Relu", {"x"}, {"a"});
+  AddNode(graph, "Floor", {"a"}, {"b"});
+  AddNode(graph, "Floor", {"other"}, {"moved"});
+  AddNode(graph, "Tanh", {"b"}, {"c"});
+  AddNode(graph, "Sigmoid", {"c"}, {"d"});
+  EXPECT_THAT(Modules(model, run.program()),
+              ElementsAre("act", "act", "-", "act", "gate"));
+}
+
 TEST(Project, AsksWhereDataComeFrom) {
   // Two branches of equal operations, and what joins them.
   Rehearsal run;

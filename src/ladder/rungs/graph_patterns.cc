@@ -59,6 +59,18 @@ QuantizedParts PartsOfQuantized(const Evidence& evidence, NodeId product) {
   return {product, parts.scales, parts.bias, parts.cast, parts.scaled};
 }
 
+IdVector<ModuleId, bool> ModulesThatPack(const Evidence& evidence) {
+  IdVector<ModuleId, bool> packs(evidence.modules.size(), false);
+  for (const Parameter& parameter : evidence.parameters) {
+    const std::string_view name = parameter.name;
+    const std::string_view atom = name.substr(name.rfind('.') + 1);
+    if (atom == "in_proj_weight" || atom == "in_proj_bias") {
+      packs[parameter.module] = true;
+    }
+  }
+  return packs;
+}
+
 bool IsPlainParameter(std::string_view name) {
   constexpr std::array<std::string_view, 4> kPlain = {
       "weight", "bias", "running_mean", "running_var"};

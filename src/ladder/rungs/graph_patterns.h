@@ -15,6 +15,11 @@ namespace onnx_tag {
 // kNo. A Cast, Reshape or DequantizeLinear between them is skipped.
 NodeId MatMulBefore(const Evidence& evidence, NodeId add);
 
+// By module: whether it holds the weights of several projections in one, as
+// torch.nn.MultiheadAttention does. That one never calls its out_proj: it uses
+// the weight.
+IdVector<ModuleId, bool> ModulesThatPack(const Evidence& evidence);
+
 // Whether torch.nn's own leaves have such a parameter: a module with no other
 // has no arithmetic but its operator's.
 bool IsPlainParameter(std::string_view name);

@@ -104,6 +104,8 @@ std::vector<NodeId> NextGemms(const Model& model, const Operators& ops,
 std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
                                           const Placed& placed) {
   const Model& model = evidence.model;
+  const ModuleTree& tree = evidence.modules;
+  const IdVector<ModuleId, bool> packs = ModulesThatPack(evidence);
   std::vector<Claim> claims;
   const auto claim = [&](NodeId reshape, NodeId gemm) {
     if (reshape == kNo<NodeId> || placed[reshape].tagged() ||
@@ -111,7 +113,11 @@ std::vector<Claim> ProposeForGemmReshapes(const Evidence& evidence,
          OnlyConsumer(model, gemm) != reshape)) {
       return;
     }
-    claims.push_back({reshape, placed[gemm].module,
+    ModuleId module = placed[gemm].module;
+    if (module != ModuleTree::kRoot && packs[tree.Parent(module)]) {
+      module = tree.Parent(module);
+    }
+    claims.push_back({reshape, module,
                       std::min(placed[gemm].confidence,
                                IsDirect(placed[gemm]) ? Confidence::kHigh
                                                       : Confidence::kMedium),

@@ -72,15 +72,9 @@ class PackedAttention {
   PackedAttention(const Evidence& evidence, const Placed& placed)
       : model_(evidence.model),
         placed_(placed),
-        packs_(evidence.modules.size(), false),
+        packs_(ModulesThatPack(evidence)),
         before_(evidence.modules.size()),
-        behind_(evidence.modules.size()) {
-    for (const Parameter& parameter : evidence.parameters) {
-      packs_[parameter.module] = packs_[parameter.module] ||
-                                 parameter.name.ends_with(".in_proj_weight") ||
-                                 parameter.name.ends_with(".in_proj_bias");
-    }
-  }
+        behind_(evidence.modules.size()) {}
 
   std::vector<Claim> Run() {
     for (const NodeId node : model_.Nodes()) {

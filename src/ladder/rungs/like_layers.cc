@@ -35,7 +35,8 @@ class LikeLayers : BoundsFinder {
         }
       }
       if (items.size() > kMostItems) continue;
-      // Along the list and back again, so that all hear of each.
+      // From the first item to the last and back again, so that what is known
+      // of one item reaches all of them.
       for (std::size_t i = 1; i < items.size(); ++i) {
         Carry(items[i - 1], items[i]);
       }
@@ -76,13 +77,14 @@ class LikeLayers : BoundsFinder {
     }
   }
 
-  // The path without indices.
+  // The path without numbers: those of `stages.0`, `stage1` and `stage2` are
+  // of one kind.
   std::string KindOf(ModuleId module) const {
     std::string kind;
     for (; module != ModuleId{0}; module = tree_.Parent(module)) {
-      if (!hierarchy::IsNumeric(tree_.Atom(module))) {
-        kind.append(tree_.Atom(module)).push_back('.');
-      }
+      std::string_view name = tree_.Atom(module);
+      name.remove_suffix(hierarchy::TrailingDigits(name));
+      if (!name.empty()) kind.append(name).push_back('.');
     }
     return kind;
   }

@@ -58,19 +58,6 @@ Owner OwnerOf(const Evidence& evidence, NodeId node) {
   return owner;
 }
 
-// torch.nn.MultiheadAttention never calls its out_proj: it uses the weight.
-IdVector<ModuleId, bool> ModulesThatPack(const Evidence& evidence) {
-  IdVector<ModuleId, bool> packs(evidence.modules.size(), false);
-  for (const Parameter& parameter : evidence.parameters) {
-    const std::string_view name = parameter.name;
-    const std::string_view atom = name.substr(name.rfind('.') + 1);
-    if (atom == "in_proj_weight" || atom == "in_proj_bias") {
-      packs[parameter.module] = true;
-    }
-  }
-  return packs;
-}
-
 // Checks the attribute name.
 bool LooksLikeEmbedding(const Evidence& evidence, ModuleId module) {
   const std::string_view atom = evidence.modules.Atom(module);

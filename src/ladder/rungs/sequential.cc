@@ -315,7 +315,7 @@ class SequentialParts {
     for (const NodeId node : part) {
       claims_.push_back({node, next == kNo<ModuleId> ? list : next,
                          Confidence::kLow, Source::kLocality,
-                         "a Sequential goes on like this"});
+                         "the items of a Sequential run one after the other"});
     }
   }
 
