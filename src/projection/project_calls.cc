@@ -56,14 +56,27 @@ CallProgram MakeProgram(const std::vector<CalledModule>& calls,
   return program;
 }
 
+// The one token that a token reads; kNo if it reads several.
+NodeTokenId OnlySource(const NodeToken& token) {
+  const auto& sources = token.sources;
+  const bool one =
+      !sources.empty() &&
+      std::all_of(sources.begin(), sources.end(), [&](NodeTokenId source) {
+        return source == sources.front();
+      });
+  return one ? sources.front() : kNo<NodeTokenId>;
+}
+
 class CallProjector {
  public:
   CallProjector(const Model& model, const std::vector<CalledModule>& calls,
+                const std::vector<const std::string*>& known,
                 const CallProgram& program, const NodeTokens& table,
                 IdVector<NodeTokenId, StepId> steps)
       : model_(model),
         ops_(BuiltInTorchOps()),
         calls_(calls),
+        known_(known),
         program_(program),
         tokens_(table.tokens),
         steps_(std::move(steps)),
@@ -79,11 +92,12 @@ class CallProjector {
   std::vector<ProjectedNode> Run() {
     KeepWholes();
     FillGaps();
+    const IdVector<StepId, std::string_view> modules = FollowSequences();
     std::vector<ProjectedNode> nodes;
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
       nodes.push_back(
-          {tokens_[id].node, program_.steps[steps_[id]].module,
+          {tokens_[id].node, modules[steps_[id]],
            only_[id] ? Confidence::kMedium : Confidence::kHigh,
            only_[id] ? "in the hierarchy, only this module is called here"
                      : "in the hierarchy, a module of this class is called "
@@ -236,6 +250,70 @@ class CallProjector {
     }
   }
 
+  // The modules of the steps. Branches of equal modules have equal steps, and
+  // the order of calls mixes them up. But in a Sequential a module reads what
+  // the one before it made.
+  IdVector<StepId, std::string_view> FollowSequences() const {
+    IdVector<StepId, std::string_view> modules(program_.steps.size(), "");
+    IdVector<StepId, bool> settled(program_.steps.size(), false);
+    for (const StepId step : AllIds<StepId>(modules.size())) {
+      modules[step] = program_.steps[step].module;
+    }
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      if (steps_[id] != kNo<StepId> && NameOf(id) != nullptr) {
+        settled[steps_[id]] = true;
+      }
+    }
+    std::map<std::string_view, std::size_t> first_call;
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      first_call.emplace(calls_[i].module, i);
+    }
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      const StepId step = steps_[id];
+      if (step == kNo<StepId> || settled[step]) continue;
+      settled[step] = true;  // its first node decides
+      const NodeTokenId source = OnlySource(tokens_[id]);
+      if (source == kNo<NodeTokenId>) continue;
+      std::string_view before;
+      if (const std::string* const name = NameOf(source)) {
+        before = *name;
+      } else if (steps_[source] != kNo<StepId>) {
+        before = modules[steps_[source]];
+      }
+      const auto at = first_call.find(before);
+      if (at == first_call.end()) continue;
+      const std::size_t next = NextInSequence(at->second, program_.call[step]);
+      if (next < calls_.size()) modules[step] = calls_[next].module;
+    }
+    return modules;
+  }
+
+  // The module that the file names for a token, or null.
+  const std::string* NameOf(NodeTokenId id) const {
+    return known_[Index(tokens_[id].node)];
+  }
+
+  // The call of the class of `like` that follows `call` in a Sequential, past
+  // modules that leave no node. The number of calls if there is none, or if
+  // `like` is called there, too.
+  std::size_t NextInSequence(std::size_t call, std::size_t like) const {
+    const std::size_t caller = calls_[call].caller;
+    if (caller == CalledModule::kNobody || !calls_[caller].only_calls ||
+        calls_[like].caller == caller) {
+      return calls_.size();
+    }
+    for (std::size_t i = call + 1; i < calls_.size(); ++i) {
+      if (calls_[i].caller != caller) continue;
+      if (calls_[i].kind == calls_[like].kind) return i;
+      const std::string_view kind = calls_[i].kind;
+      if (!kind.starts_with("BatchNorm") && !kind.starts_with("Dropout") &&
+          kind != "Identity") {
+        break;
+      }
+    }
+    return calls_.size();
+  }
+
   // Whether the module is elsewhere than the module that calls it: rotary
   // positions, which all layers use.
   bool IsShared(const CalledModule& call) const {
@@ -287,6 +365,7 @@ class CallProjector {
   const Model& model_;
   const TorchOps& ops_;
   const std::vector<CalledModule>& calls_;
+  const std::vector<const std::string*>& known_;  // by node
   const CallProgram& program_;
   const IdVector<NodeTokenId, NodeToken>& tokens_;
   IdVector<NodeTokenId, StepId> steps_;
@@ -295,7 +374,7 @@ class CallProjector {
 };
 
 // The call of the module that the file names for each token, or the first call
-// that needs it.
+// that needs it. In a Sequential, what reads a module's result runs at once.
 IdVector<NodeTokenId, std::size_t> CallKeys(
     const NodeTokens& table, const std::vector<CalledModule>& calls,
     const std::vector<const std::string*>& known) {
@@ -317,6 +396,21 @@ IdVector<NodeTokenId, std::size_t> CallKeys(
     for (const NodeTokenId source : table.tokens[id].sources) {
       keys[source] = std::min(keys[source], keys[id]);
     }
+  }
+  IdVector<NodeTokenId, bool> in_sequence(keys.size(), false);
+  for (const NodeTokenId id : AllIds<NodeTokenId>(keys.size())) {
+    const std::string* const module = known[Index(table.tokens[id].node)];
+    if (module != nullptr) {
+      const auto at = number.find(*module);
+      in_sequence[id] =
+          at != number.end() && calls[at->second].caller < calls.size() &&
+          calls[calls[at->second].caller].only_calls && keys[id] == at->second;
+      continue;
+    }
+    const NodeTokenId source = OnlySource(table.tokens[id]);
+    if (source == kNo<NodeTokenId> || !in_sequence[source]) continue;
+    keys[id] = keys[source];
+    in_sequence[id] = true;
   }
   return keys;
 }
@@ -375,9 +469,9 @@ Projection ProjectCalls(const Model& model,
     if (match.steps_matched <= most) continue;
     most = match.steps_matched;
     projection.score = match.score;
-    projection.nodes =
-        CallProjector(model, calls, program, table, std::move(match.steps))
-            .Run();
+    projection.nodes = CallProjector(model, calls, known, program, table,
+                                     std::move(match.steps))
+                           .Run();
   }
   return projection;
 }

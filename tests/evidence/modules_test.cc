@@ -203,6 +203,37 @@ TEST(FitHierarchy, RefusesAnotherModelsByTheShapesOfWeights) {
               ::testing::HasSubstr("belongs to another model: of 4 weights"));
 }
 
+// Two branches of equal modules, which a tool has put in another order.
+TEST(GatherCalls, FollowsTheValuesThroughASequential) {
+  SmallFile file;
+  AddParameters(file.proto(), {"left.0.weight", "right.0.weight"});
+  file.Node("Conv", {"x", "right.0.weight"}, "r");
+  file.Node("GroupNormalization", {"r"}, "r_act");
+  file.Node("Conv", {"x", "left.0.weight"}, "l");
+  file.Node("GroupNormalization", {"l"}, "l_act");
+  file.Node("Add", {"l_act", "r_act"}, "sum");
+  const Model& model = file.Read();
+  ModuleTree modules;
+  const ParameterFacts parameters = file.parameters(modules);
+  const ScopeFacts scopes = file.scopes();
+  const KnownModules known =
+      FitHierarchy({model, scopes, parameters, {}, {}},
+                   Map(R"({"": {"class": "Net", "order": 0},
+              "left": {"class": "Sequential", "order": 1},
+              "left.0": {"class": "Conv2d", "order": 2,
+                         "parameters": {"weight": [2, 2]}},
+              "left.1": {"class": "GroupNorm", "order": 4},
+              "right": {"class": "Sequential", "order": 5},
+              "right.0": {"class": "Conv2d", "order": 6,
+                          "parameters": {"weight": [2, 2]}},
+              "right.1": {"class": "GroupNorm", "order": 8}})"),
+                   modules);
+  const Claims claims = GatherCalls(model, file.exporter(), scopes, parameters,
+                                    {}, known, modules);
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("l_act")), "left.1 high");
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("r_act")), "right.1 high");
+}
+
 TEST(GatherCalls, FindsAnActivationBetweenTwoCalls) {
   SmallFile file;
   AddParameters(file.proto(), {"up.weight", "down.weight"});

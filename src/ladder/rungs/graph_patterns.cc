@@ -64,7 +64,8 @@ IdVector<ModuleId, bool> ModulesThatPack(const Evidence& evidence) {
   for (const Parameter& parameter : evidence.parameters) {
     const std::string_view name = parameter.name;
     const std::string_view atom = name.substr(name.rfind('.') + 1);
-    if (atom == "in_proj_weight" || atom == "in_proj_bias") {
+    if (atom == "in_proj_weight" || atom == "in_proj_bias" ||
+        atom == "q_proj_weight") {
       packs[parameter.module] = true;
     }
   }
