@@ -36,11 +36,7 @@ class WeightNamer {
         map_(*known.map),
         modules_(modules),
         found_(model_.node_count(), kNo<ModuleId>) {
-    for (const Claim& claim : called) {
-      if (claim.confidence >= Confidence::kHigh) {
-        found_[claim.node] = claim.module;
-      }
-    }
+    for (const Claim& claim : called) found_[claim.node] = claim.module;
   }
 
   GivenNames Run() {

@@ -6,6 +6,7 @@
 #include <queue>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "projection/match_steps.h"
 
@@ -93,13 +94,17 @@ class CallProjector {
     KeepWholes();
     FillGaps();
     const IdVector<StepId, std::string_view> modules = FollowSequences();
+    const IdVector<StepId, bool> doubtful = FindParallel();
     std::vector<ProjectedNode> nodes;
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
+      const bool beside = doubtful[steps_[id]];
       nodes.push_back(
           {tokens_[id].node, modules[steps_[id]],
-           only_[id] ? Confidence::kMedium : Confidence::kHigh,
+           only_[id] || beside ? Confidence::kMedium : Confidence::kHigh,
            only_[id] ? "in the hierarchy, only this module is called here"
+           : beside  ? "in the hierarchy, a module of this class is called "
+                       "here, beside an equal one"
                      : "in the hierarchy, a module of this class is called "
                        "here"});
     }
@@ -286,6 +291,54 @@ class CallProjector {
       if (next < calls_.size()) modules[step] = calls_[next].module;
     }
     return modules;
+  }
+
+  // Steps that another step may be mistaken for: the next call of the same
+  // class and shapes runs beside it, not behind it, and no name tells which is
+  // which.
+  IdVector<StepId, bool> FindParallel() const {
+    IdVector<StepId, NodeTokenId> heads(program_.steps.size(),
+                                        kNo<NodeTokenId>);
+    IdVector<StepId, bool> named(program_.steps.size(), false);
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      const StepId step = steps_[id];
+      if (step == kNo<StepId>) continue;
+      const NodeTokenId source = OnlySource(tokens_[id]);
+      named[step] = named[step] || NameOf(id) != nullptr ||
+                    (source != kNo<NodeTokenId> && NameOf(source) != nullptr);
+      if (IsHead(id) && heads[step] == kNo<NodeTokenId>) heads[step] = id;
+    }
+    IdVector<StepId, bool> doubtful(program_.steps.size(), false);
+    std::map<std::pair<std::string_view, std::vector<Shape>>, StepId> last;
+    for (const StepId step : AllIds<StepId>(program_.steps.size())) {
+      if (heads[step] == kNo<NodeTokenId>) continue;
+      const auto [at, is_new] = last.try_emplace(
+          {calls_[program_.call[step]].kind, program_.steps[step].weights},
+          step);
+      if (is_new) continue;
+      const StepId before = std::exchange(at->second, step);
+      if (Reaches(heads[before], heads[step])) continue;
+      doubtful[before] = doubtful[before] || !named[before];
+      doubtful[step] = !named[step];
+    }
+    return doubtful;
+  }
+
+  // Whether the second token depends on the first. Tokens are in an order of
+  // execution; a long way is taken for a dependence.
+  bool Reaches(NodeTokenId from, NodeTokenId to) const {
+    constexpr std::size_t kLongest = 256;
+    if (from > to) return false;
+    std::set<NodeTokenId> open = {to};
+    for (std::size_t seen = 0; !open.empty() && seen < kLongest; ++seen) {
+      const NodeTokenId at = *open.rbegin();
+      if (at == from) return true;
+      open.erase(at);
+      for (const NodeTokenId source : tokens_[at].sources) {
+        if (source >= from) open.insert(source);
+      }
+    }
+    return !open.empty();
   }
 
   // The module that the file names for a token, or null.

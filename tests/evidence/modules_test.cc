@@ -234,6 +234,31 @@ TEST(GatherCalls, FollowsTheValuesThroughASequential) {
   EXPECT_EQ(Says(claims, modules, file.NodeOf("r_act")), "right.1 high");
 }
 
+// No name tells which of two equal modules is which, and they run side by side.
+TEST(GatherCalls, DoubtsEqualModulesThatRunSideBySide) {
+  SmallFile file;
+  AddParameters(file.proto(), {"w1", "w2", "w3"});
+  file.Node("Conv", {"x", "w1"}, "a");
+  file.Node("Conv", {"x", "w2"}, "b");
+  file.Node("Add", {"a", "b"}, "sum");
+  file.Node("Conv", {"sum", "w3"}, "c");
+  const Model& model = file.Read();
+  ModuleTree modules;
+  const ParameterFacts parameters = file.parameters(modules);
+  const ScopeFacts scopes = file.scopes();
+  const KnownModules known = FitHierarchy(
+      {model, scopes, {}, {}, {}}, Map(R"({"": {"class": "Net", "order": 0},
+              "left": {"class": "Conv2d", "order": 1},
+              "right": {"class": "Conv2d", "order": 2},
+              "last": {"class": "Conv2d", "order": 3}})"),
+      modules);
+  const Claims claims = GatherCalls(model, file.exporter(), scopes, parameters,
+                                    {}, known, modules);
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("a")), "left medium");
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "right medium");
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("c")), "last high");
+}
+
 TEST(GatherCalls, FindsAnActivationBetweenTwoCalls) {
   SmallFile file;
   AddParameters(file.proto(), {"up.weight", "down.weight"});
