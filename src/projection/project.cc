@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "onnx_tag/hierarchy.h"
@@ -228,8 +229,15 @@ Pins FindPins(const Model& model, const NodeTokens& table,
   return pins;
 }
 
-// Of the file's matrices, those of a shape that the recording has as often.
-double WeightShare(const NodeTokens& table, const RunSteps& program) {
+// Of the file's matrices, those of a shape that the recording has as often; no
+// answer if there are few. Recurrent operators and products in a few bits pack
+// theirs.
+std::optional<double> WeightShare(const Model& model, const NodeTokens& table,
+                                  const RunSteps& program) {
+  // A vector may have axes of size 1.
+  const auto is_matrix = [](const Shape& shape) {
+    return shape.size() > 1 && shape[shape.size() - 2] > 1;
+  };
   std::map<Shape, int> recorded;
   for (const RunStep& step : program) {
     for (const Shape& shape : step.weights) ++recorded[shape];
@@ -237,14 +245,18 @@ double WeightShare(const NodeTokens& table, const RunSteps& program) {
   double found = 0;
   double total = 0;
   for (const NodeToken& token : table.tokens) {
+    const std::string_view op = model.Name(token.op);
+    if (IsRecurrent(PlainOperator(op)) || op == "MatMulNBits") continue;
     for (const Shape& shape : token.weights) {
-      if (shape.size() < 2) continue;
+      if (!is_matrix(shape)) continue;
       total += 1;
       const auto at = recorded.find(shape);
       if (at != recorded.end() && at->second-- > 0) found += 1;
     }
   }
-  return total > 0 ? found / total : 0;
+  constexpr double kFew = 4;
+  if (total < kFew) return std::nullopt;
+  return found / total;
 }
 
 Projection ProjectInOrder(const Model& model, const NodeTokens& table,
@@ -265,7 +277,7 @@ Projection ProjectInOrder(const Model& model, const NodeTokens& table,
   projection.file_share = share(match.matched, match.total);
   projection.recorded_share = share(match.steps_matched, match.steps_total);
   projection.score = match.score;
-  projection.weight_share = WeightShare(table, program);
+  projection.weight_share = WeightShare(model, table, program);
   projection.nodes = Projector(table, program, match, ops, model).Run();
   return projection;
 }

@@ -3,6 +3,7 @@
 #ifndef ONNX_TAG_PROJECTION_PROJECT_H_
 #define ONNX_TAG_PROJECTION_PROJECT_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,9 @@ struct Projection {
   double file_share = 0;      // share of the file's operations that were found
   double recorded_share = 0;  // share of the recorded operations
   double score = 0;           // of the matches
-  double weight_share = 0;    // of the file's matrices, those of a shape that
-                              // the recording has as often
+  // Of the file's matrices, those of a shape that the recording has as often;
+  // none if the file has few.
+  std::optional<double> weight_share;
 };
 
 struct ProjectionOptions {

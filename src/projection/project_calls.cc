@@ -17,10 +17,6 @@ namespace {
 // SiLU, the Erf of a GELU.
 constexpr float kTelling = 3.0F;
 
-bool IsRecurrent(std::string_view kind) {
-  return kind == "LSTM" || kind == "GRU" || kind == "RNN";
-}
-
 // Such modules pack their parameters in ways that a file does not keep.
 bool PacksWeights(std::string_view kind) {
   return IsRecurrent(kind) || kind == "MultiheadAttention";

@@ -55,6 +55,11 @@ class TorchOps {
 // What an operator was before a tool fused or quantized it.
 std::string_view PlainOperator(std::string_view op);
 
+// Whether the class, or the operator, is a recurrent layer.
+inline bool IsRecurrent(std::string_view name) {
+  return name == "LSTM" || name == "GRU" || name == "RNN";
+}
+
 // The built-in table.
 const TorchOps& BuiltInTorchOps();
 

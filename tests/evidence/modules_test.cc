@@ -490,6 +490,52 @@ TEST(GatherRecordings, RefusesARunOfAnotherModel) {
   EXPECT_THROW(GatherRecordings(model, &recording, nullptr, modules), Error);
 }
 
+// Five linear layers, one behind the other.
+Recording FiveLayers(std::int64_t width) {
+  Recording recording;
+  RecordedProgram& program = recording.trace;
+  RecordedFlow input;
+  input.kind = FlowKind::kInput;
+  FlowId value = program.flows.Add(input);
+  for (int i = 0; i < 5; ++i) {
+    RecordedFlow weight;
+    weight.kind = FlowKind::kParameter;
+    weight.has_shape = true;
+    weight.shape = {width, width};
+    RecordedOperation operation;
+    operation.op = "linear";
+    operation.module = "net." + std::to_string(i);
+    operation.inputs = {value, program.flows.Add(weight)};
+    value = program.flows.Add(RecordedFlow());
+    operation.outputs = {value};
+    program.operations.push_back(std::move(operation));
+  }
+  return recording;
+}
+
+TEST(GatherRecordings, RefusesARunOfTheSameOperationsWithOtherWeights) {
+  SmallFile file;
+  std::string value = "x";
+  for (int i = 0; i < 5; ++i) {
+    const std::string weight = "w" + std::to_string(i);
+    auto* const tensor = file.Main()->add_initializer();
+    tensor->set_name(weight);
+    tensor->set_data_type(1);
+    tensor->add_dims(8);
+    tensor->add_dims(8);
+    const std::string output = "y" + std::to_string(i);
+    file.Node("MatMul", {value, weight}, output);
+    value = output;
+  }
+  const Model& model = file.Read();
+  ModuleTree modules;
+  const Recording same = FiveLayers(8);
+  const RecordedFacts facts = GatherRecordings(model, &same, nullptr, modules);
+  EXPECT_EQ(Says(facts.recorded, modules, file.NodeOf("y3")), "net.3 certain");
+  const Recording other = FiveLayers(16);
+  EXPECT_THROW(GatherRecordings(model, &other, nullptr, modules), Error);
+}
+
 TEST(GatherRecipes, DoesNotConsultTheBookForAFileWithNames) {
   for (const bool named : {true, false}) {
     SmallFile file;
