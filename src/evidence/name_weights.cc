@@ -76,6 +76,7 @@ class WeightNamer {
     IdVector<ModuleId, CallIndex> begins(size, 0);
     IdVector<ModuleId, CallIndex> last(size, 0);
     IdVector<ModuleId, ModuleId> callers(size, kNo<ModuleId>);
+    calls_others_.resize(size, false);
     end_ = map_.calls.size() + 1;
     for (std::size_t i = 0; i < map_.calls.size(); ++i) {
       const ModuleCall& call = map_.calls[i];
@@ -88,6 +89,7 @@ class WeightNamer {
         at = callers[at];
       }
       callers[call.module] = call.caller;
+      if (call.caller != kNo<ModuleId>) calls_others_[call.caller] = true;
     }
     for (const ModuleId id : AllIds<ModuleId>(size)) {
       // Parents come before their children.
@@ -164,8 +166,9 @@ class WeightNamer {
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       const ModuleId module = ModuleOf(weights_[i]);
       if (module == kNo<ModuleId>) continue;
-      at[i] = begins_[module];
       GiveOf(module, weights_[i]);
+      // A module that calls others may read its own before or after that.
+      if (!calls_others_[module]) at[i] = begins_[module];
     }
     // The longest part of the weights whose calls follow one another.
     std::vector<std::size_t> tails;
@@ -329,7 +332,8 @@ class WeightNamer {
   const ModuleTree& modules_;
   IdVector<NodeId, ModuleId> found_;      // by the order of calls
   IdVector<ModuleId, CallIndex> begins_;  // by module of the map
-  CallIndex end_ = 0;                     // behind the last call
+  IdVector<ModuleId, bool> calls_others_;
+  CallIndex end_ = 0;  // behind the last call
   std::vector<Recorded> recorded_;
   std::map<ModuleId, std::vector<std::size_t>> of_module_;
   std::vector<Weight> weights_;
