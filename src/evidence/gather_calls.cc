@@ -44,7 +44,13 @@ class Calls {
       const auto caller = last.find(call.caller);
       if (call.caller != kNo<ModuleId> && caller != last.end()) {
         item.caller = caller->second;
-        calls_[item.caller].calls_others = true;
+        CalledModule& around = calls_[item.caller];
+        // Another one than the next item breaks the turn.
+        around.in_turn =
+            (around.in_turn || !around.calls_others) &&
+            (around.only_calls ||
+             map_.tree.Atom(name) == std::to_string(items_[item.caller]++));
+        around.calls_others = true;
       }
       last[call.module] = calls_.size();
       calls_.push_back(std::move(item));
@@ -68,6 +74,7 @@ class Calls {
   // By object and parent: the other names.
   std::map<std::pair<ModuleId, ModuleId>, ModuleId> names_;
   std::vector<CalledModule> calls_;
+  std::map<std::size_t, int> items_;  // by call: how many items it has called
 };
 
 }  // namespace

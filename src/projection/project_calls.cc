@@ -347,7 +347,7 @@ class CallProjector {
   // `like` is called there, too.
   std::size_t NextInSequence(std::size_t call, std::size_t like) const {
     const std::size_t caller = calls_[call].caller;
-    if (caller == CalledModule::kNobody || !calls_[caller].only_calls ||
+    if (caller == CalledModule::kNobody || !calls_[caller].in_turn ||
         calls_[like].caller == caller) {
       return calls_.size();
     }
@@ -453,7 +453,7 @@ IdVector<NodeTokenId, std::size_t> CallKeys(
       const auto at = number.find(*module);
       in_sequence[id] =
           at != number.end() && calls[at->second].caller < calls.size() &&
-          calls[calls[at->second].caller].only_calls && keys[id] == at->second;
+          calls[calls[at->second].caller].in_turn && keys[id] == at->second;
       continue;
     }
     const NodeTokenId source = OnlySource(table.tokens[id]);

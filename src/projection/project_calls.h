@@ -24,6 +24,9 @@ struct CalledModule {
   std::size_t caller = kNobody;  // an earlier item
   bool calls_others = false;
   bool only_calls = false;  // a Sequential: it has no operations of its own
+  // Calls its items `0`, `1`, `2` in this order, as classes derived from
+  // Sequential do: each reads the result of the one before it.
+  bool in_turn = false;
 };
 
 // `known`: by node, the module where the file says it, or null.
