@@ -9,6 +9,7 @@
 #include "evidence/evidence.h"
 #include "exporters/parameter_name.h"
 #include "exporters/tools/original_name.h"
+#include "exporters/torchscript/torchscript.h"
 #include "graph/recurrent.h"
 #include "hierarchy/name_parts.h"
 
