@@ -246,8 +246,8 @@ class ParameterGatherer {
           place.op = model_[node].op_type;
         } else if (scope == kNo<ScopeId> || scope != place.scope) {
           const ModuleId owner = facts_.parameters[id].module;
-          if (!place.several) place.within &= IsWithin(place.scope, owner);
-          place.within &= IsWithin(scope, owner);
+          if (!place.several) place.within = IsWithin(place.scope, owner);
+          place.within = place.within && IsWithin(scope, owner);
           place.several = true;
         }
         place.scoped |= scope != kNo<ScopeId>;

@@ -78,11 +78,17 @@ class CallProjector {
         tokens_(table.tokens),
         steps_(std::move(steps)),
         only_(tokens_.size(), false),
-        readers_(tokens_.size()) {
+        readers_(tokens_.size()),
+        next_(calls.size(), calls.size()) {
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       for (const NodeTokenId source : tokens_[id].sources) {
         readers_[source].push_back(id);
       }
+    }
+    std::map<std::size_t, std::size_t> last;  // by caller
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const auto [at, is_new] = last.try_emplace(calls[i].caller, i);
+      if (!is_new) next_[std::exchange(at->second, i)] = i;
     }
   }
 
@@ -323,7 +329,7 @@ class CallProjector {
   // Whether the second token depends on the first. Tokens are in an order of
   // execution; a long way is taken for a dependence.
   bool Reaches(NodeTokenId from, NodeTokenId to) const {
-    constexpr std::size_t kLongest = 256;
+    constexpr std::size_t kLongest = 64;
     if (from > to) return false;
     std::set<NodeTokenId> open = {to};
     for (std::size_t seen = 0; !open.empty() && seen < kLongest; ++seen) {
@@ -351,8 +357,10 @@ class CallProjector {
         calls_[like].caller == caller) {
       return calls_.size();
     }
-    for (std::size_t i = call + 1; i < calls_.size(); ++i) {
-      if (calls_[i].caller != caller) continue;
+    constexpr int kMostSkipped = 8;
+    int skipped = 0;
+    for (std::size_t i = next_[call];
+         i < calls_.size() && skipped < kMostSkipped; i = next_[i], ++skipped) {
       if (calls_[i].kind == calls_[like].kind) return i;
       const std::string_view kind = calls_[i].kind;
       if (!kind.starts_with("BatchNorm") && !kind.starts_with("Dropout") &&
@@ -420,6 +428,7 @@ class CallProjector {
   IdVector<NodeTokenId, StepId> steps_;
   IdVector<NodeTokenId, bool> only_;  // its caller may run there, too
   IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
+  std::vector<std::size_t> next_;  // by call: the next one of the same caller
 };
 
 // The call of the module that the file names for each token, or the first call
