@@ -260,7 +260,7 @@ class ParameterGatherer {
       parameter.uses = places[id].uses;
       parameter.trusted = places[id].uses > 0 && !places[id].several;
     }
-    TrustRepeatedCalls(places);
+    TrustSharedUses(places);
   }
 
   // Whether the value is the scale or zero point of a weight that is there,
@@ -315,12 +315,13 @@ class ParameterGatherer {
     return false;
   }
 
-  // A module that is called again, or whose weight is used in two places, is
-  // still the owner. Not so a table that is looked up and tied to a matrix, and
-  // a tensor that was merged with equal tensors: it is missing in other layers.
-  // The norms of an untrained model are all equal. A module that is called
-  // again uses all its parameters equally often and in the same way.
-  void TrustRepeatedCalls(const IdVector<ParameterId, Place>& places) {
+  // Trusts what is read in several places if its owner reads it there: the
+  // module is called again, or uses the weight twice. A tensor that was merged
+  // with equal ones is missing in other layers, or its numbers are all equal,
+  // as in the norms of an untrained model. A table that is looked up may be
+  // tied to a matrix, unless all parameters of its module are read equally
+  // often and by the same operator: then the module is called again.
+  void TrustSharedUses(const IdVector<ParameterId, Place>& places) {
     struct Calls {
       std::uint32_t uses = 0;
       bool alike = true;

@@ -112,7 +112,7 @@ class Projector {
   bool HasNeighbourIn(NodeId node, ModuleId module) const {
     for (const ValueId input : model_.Inputs(node)) {
       if (input == kNo<ValueId>) continue;
-      const NodeId producer = model_[input].producer;
+      const NodeId producer = model_.Producer(input);
       if (producer != kNo<NodeId> && joined_[producer] == module) return true;
     }
     constexpr std::size_t kMostReaders = 16;  // of a value

@@ -53,6 +53,34 @@ CallProgram MakeProgram(const std::vector<CalledModule>& calls,
   return program;
 }
 
+// The calls, and how to find them. Made once for all orders of the tokens.
+struct CallTable {
+  explicit CallTable(const std::vector<CalledModule>& of)
+      : calls(of), next(of.size(), of.size()) {
+    std::map<std::size_t, std::size_t> last;  // by caller
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      first.emplace(calls[i].module, i);
+      const auto [at, is_new] = last.try_emplace(calls[i].caller, i);
+      if (!is_new) next[std::exchange(at->second, i)] = i;
+    }
+  }
+
+  // The first call of a module; the number of calls if there is none.
+  std::size_t FirstOf(std::string_view module) const {
+    const auto at = first.find(module);
+    return at == first.end() ? calls.size() : at->second;
+  }
+  // Whether the next item of a Sequential reads what the call returns.
+  bool IsInTurn(std::size_t call) const {
+    const std::size_t caller = calls[call].caller;
+    return caller != CalledModule::kNobody && calls[caller].in_turn;
+  }
+
+  const std::vector<CalledModule>& calls;
+  std::map<std::string_view, std::size_t> first;  // by module
+  std::vector<std::size_t> next;  // by call: the next one of the same caller
+};
+
 // The one token that a token reads; kNo if it reads several.
 NodeTokenId OnlySource(const NodeToken& token) {
   const auto& sources = token.sources;
@@ -66,29 +94,24 @@ NodeTokenId OnlySource(const NodeToken& token) {
 
 class CallProjector {
  public:
-  CallProjector(const Model& model, const std::vector<CalledModule>& calls,
+  CallProjector(const Model& model, const CallTable& call_table,
                 const std::vector<const std::string*>& known,
                 const CallProgram& program, const NodeTokens& table,
                 IdVector<NodeTokenId, StepId> steps)
       : model_(model),
         ops_(BuiltInTorchOps()),
-        calls_(calls),
+        call_table_(call_table),
+        calls_(call_table.calls),
         known_(known),
         program_(program),
         tokens_(table.tokens),
         steps_(std::move(steps)),
         only_(tokens_.size(), false),
-        readers_(tokens_.size()),
-        next_(calls.size(), calls.size()) {
+        readers_(tokens_.size()) {
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       for (const NodeTokenId source : tokens_[id].sources) {
         readers_[source].push_back(id);
       }
-    }
-    std::map<std::size_t, std::size_t> last;  // by caller
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      const auto [at, is_new] = last.try_emplace(calls[i].caller, i);
-      if (!is_new) next_[std::exchange(at->second, i)] = i;
     }
   }
 
@@ -271,10 +294,6 @@ class CallProjector {
         settled[steps_[id]] = true;
       }
     }
-    std::map<std::string_view, std::size_t> first_call;
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      first_call.emplace(calls_[i].module, i);
-    }
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       const StepId step = steps_[id];
       if (step == kNo<StepId> || settled[step]) continue;
@@ -287,9 +306,9 @@ class CallProjector {
       } else if (steps_[source] != kNo<StepId>) {
         before = modules[steps_[source]];
       }
-      const auto at = first_call.find(before);
-      if (at == first_call.end()) continue;
-      const std::size_t next = NextInSequence(at->second, program_.call[step]);
+      const std::size_t call = call_table_.FirstOf(before);
+      if (call == calls_.size()) continue;
+      const std::size_t next = NextInSequence(call, program_.call[step]);
       if (next < calls_.size()) modules[step] = calls_[next].module;
     }
     return modules;
@@ -352,15 +371,15 @@ class CallProjector {
   // modules that leave no node. The number of calls if there is none, or if
   // `like` is called there, too.
   std::size_t NextInSequence(std::size_t call, std::size_t like) const {
-    const std::size_t caller = calls_[call].caller;
-    if (caller == CalledModule::kNobody || !calls_[caller].in_turn ||
-        calls_[like].caller == caller) {
+    if (!call_table_.IsInTurn(call) ||
+        calls_[like].caller == calls_[call].caller) {
       return calls_.size();
     }
     constexpr int kMostSkipped = 8;
     int skipped = 0;
-    for (std::size_t i = next_[call];
-         i < calls_.size() && skipped < kMostSkipped; i = next_[i], ++skipped) {
+    for (std::size_t i = call_table_.next[call];
+         i < calls_.size() && skipped < kMostSkipped;
+         i = call_table_.next[i], ++skipped) {
       if (calls_[i].kind == calls_[like].kind) return i;
       const std::string_view kind = calls_[i].kind;
       if (!kind.starts_with("BatchNorm") && !kind.starts_with("Dropout") &&
@@ -421,6 +440,7 @@ class CallProjector {
 
   const Model& model_;
   const TorchOps& ops_;
+  const CallTable& call_table_;
   const std::vector<CalledModule>& calls_;
   const std::vector<const std::string*>& known_;  // by node
   const CallProgram& program_;
@@ -428,18 +448,17 @@ class CallProjector {
   IdVector<NodeTokenId, StepId> steps_;
   IdVector<NodeTokenId, bool> only_;  // its caller may run there, too
   IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
-  std::vector<std::size_t> next_;  // by call: the next one of the same caller
 };
 
 // The call of the module that the file names for each token, or the first call
 // that needs it. In a Sequential, what reads a module's result runs at once.
 IdVector<NodeTokenId, std::size_t> CallKeys(
-    const NodeTokens& table, const std::vector<CalledModule>& calls,
+    const NodeTokens& table, const CallTable& call_table,
     const std::vector<const std::string*>& known) {
-  std::map<std::string_view, std::size_t> number;
+  const std::vector<CalledModule>& calls = call_table.calls;
   std::set<std::string_view> again;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (!number.emplace(calls[i].module, i).second) {
+    if (call_table.FirstOf(calls[i].module) != i) {
       again.insert(calls[i].module);
     }
   }
@@ -448,8 +467,8 @@ IdVector<NodeTokenId, std::size_t> CallKeys(
     const NodeTokenId id = MakeId<NodeTokenId>(i);
     const std::string* const module = known[Index(table.tokens[id].node)];
     if (module != nullptr && !again.contains(*module)) {
-      const auto at = number.find(*module);
-      if (at != number.end()) keys[id] = at->second;
+      const std::size_t call = call_table.FirstOf(*module);
+      if (call < calls.size()) keys[id] = call;
     }
     for (const NodeTokenId source : table.tokens[id].sources) {
       keys[source] = std::min(keys[source], keys[id]);
@@ -459,10 +478,9 @@ IdVector<NodeTokenId, std::size_t> CallKeys(
   for (const NodeTokenId id : AllIds<NodeTokenId>(keys.size())) {
     const std::string* const module = known[Index(table.tokens[id].node)];
     if (module != nullptr) {
-      const auto at = number.find(*module);
+      const std::size_t call = call_table.FirstOf(*module);
       in_sequence[id] =
-          at != number.end() && calls[at->second].caller < calls.size() &&
-          calls[calls[at->second].caller].in_turn && keys[id] == at->second;
+          call < calls.size() && call_table.IsInTurn(call) && keys[id] == call;
       continue;
     }
     const NodeTokenId source = OnlySource(table.tokens[id]);
@@ -514,6 +532,7 @@ NodeTokens SortByCalls(const NodeTokens& table,
 Projection ProjectCalls(const Model& model,
                         const std::vector<CalledModule>& calls,
                         const std::vector<const std::string*>& known) {
+  const CallTable call_table(calls);
   const CallProgram program = MakeProgram(calls, BuiltInTorchOps());
   const NodeTokens written = MakeNodeTokens(model);
   Projection projection;
@@ -521,13 +540,13 @@ Projection ProjectCalls(const Model& model,
   // Tools sort nodes anew.
   for (const NodeTokens& tokens : {written, SortDepthFirst(model, written)}) {
     const NodeTokens table =
-        SortByCalls(tokens, CallKeys(tokens, calls, known));
+        SortByCalls(tokens, CallKeys(tokens, call_table, known));
     StepMatch match = MatchSteps(model, table, program.steps, BuiltInTorchOps(),
                                  {}, KnownTokens(table, program.steps, known));
     if (match.steps_matched <= most) continue;
     most = match.steps_matched;
     projection.score = match.score;
-    projection.nodes = CallProjector(model, calls, known, program, table,
+    projection.nodes = CallProjector(model, call_table, known, program, table,
                                      std::move(match.steps))
                            .Run();
   }

@@ -203,6 +203,17 @@ TEST(FitHierarchy, RefusesAnotherModelsByTheShapesOfWeights) {
               ::testing::HasSubstr("belongs to another model: of 4 weights"));
 }
 
+// What the calls of a hierarchy say about the nodes of a file.
+Claims CallsOf(SmallFile& file, const char* hierarchy, ModuleTree& modules) {
+  const Model& model = file.Read();
+  const ParameterFacts parameters = file.parameters(modules);
+  const ScopeFacts scopes = file.scopes();
+  const KnownModules known = FitHierarchy({model, scopes, parameters, {}, {}},
+                                          Map(hierarchy), modules);
+  return GatherCalls(model, file.exporter(), scopes, parameters, {}, known,
+                     modules);
+}
+
 // Two branches of equal modules, which a tool has put in another order.
 TEST(GatherCalls, FollowsTheValuesThroughASequential) {
   SmallFile file;
@@ -212,13 +223,9 @@ TEST(GatherCalls, FollowsTheValuesThroughASequential) {
   file.Node("Conv", {"x", "left.0.weight"}, "l");
   file.Node("GroupNormalization", {"l"}, "l_act");
   file.Node("Add", {"l_act", "r_act"}, "sum");
-  const Model& model = file.Read();
   ModuleTree modules;
-  const ParameterFacts parameters = file.parameters(modules);
-  const ScopeFacts scopes = file.scopes();
-  const KnownModules known =
-      FitHierarchy({model, scopes, parameters, {}, {}},
-                   Map(R"({"": {"class": "Net", "order": 0},
+  const Claims claims = CallsOf(file,
+                                R"({"": {"class": "Net", "order": 0},
               "left": {"class": "Sequential", "order": 1},
               "left.0": {"class": "Conv2d", "order": 2,
                          "parameters": {"weight": [2, 2]}},
@@ -226,10 +233,8 @@ TEST(GatherCalls, FollowsTheValuesThroughASequential) {
               "right": {"class": "Sequential", "order": 5},
               "right.0": {"class": "Conv2d", "order": 6,
                           "parameters": {"weight": [2, 2]}},
-              "right.1": {"class": "GroupNorm", "order": 8}})"),
-                   modules);
-  const Claims claims = GatherCalls(model, file.exporter(), scopes, parameters,
-                                    {}, known, modules);
+              "right.1": {"class": "GroupNorm", "order": 8}})",
+                                modules);
   EXPECT_EQ(Says(claims, modules, file.NodeOf("l_act")), "left.1 high");
   EXPECT_EQ(Says(claims, modules, file.NodeOf("r_act")), "right.1 high");
 }
@@ -242,18 +247,13 @@ TEST(GatherCalls, DoubtsEqualModulesThatRunSideBySide) {
   file.Node("Conv", {"x", "w2"}, "b");
   file.Node("Add", {"a", "b"}, "sum");
   file.Node("Conv", {"sum", "w3"}, "c");
-  const Model& model = file.Read();
   ModuleTree modules;
-  const ParameterFacts parameters = file.parameters(modules);
-  const ScopeFacts scopes = file.scopes();
-  const KnownModules known = FitHierarchy(
-      {model, scopes, {}, {}, {}}, Map(R"({"": {"class": "Net", "order": 0},
+  const Claims claims = CallsOf(file,
+                                R"({"": {"class": "Net", "order": 0},
               "left": {"class": "Conv2d", "order": 1},
               "right": {"class": "Conv2d", "order": 2},
-              "last": {"class": "Conv2d", "order": 3}})"),
-      modules);
-  const Claims claims = GatherCalls(model, file.exporter(), scopes, parameters,
-                                    {}, known, modules);
+              "last": {"class": "Conv2d", "order": 3}})",
+                                modules);
   EXPECT_EQ(Says(claims, modules, file.NodeOf("a")), "left medium");
   EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "right medium");
   EXPECT_EQ(Says(claims, modules, file.NodeOf("c")), "last high");
@@ -265,21 +265,15 @@ TEST(GatherCalls, FindsAnActivationBetweenTwoCalls) {
   file.Node("MatMul", {"x", "up.weight"}, "a");
   file.Node("Relu", {"a"}, "b");
   file.Node("MatMul", {"b", "down.weight"}, "c");
-  const Model& model = file.Read();
   ModuleTree modules;
-  const ParameterFacts parameters = file.parameters(modules);
-  const ScopeFacts scopes = file.scopes();
-  const KnownModules known =
-      FitHierarchy({model, scopes, parameters, {}, {}},
-                   Map(R"({"": {"class": "Net", "order": 0},
+  const Claims claims = CallsOf(file,
+                                R"({"": {"class": "Net", "order": 0},
               "up": {"class": "Linear", "order": 1,
                      "parameters": {"weight": [2, 2]}},
               "act": {"class": "ReLU", "order": 2},
               "down": {"class": "Linear", "order": 3,
-                       "parameters": {"weight": [2, 2]}}})"),
-                   modules);
-  const Claims claims = GatherCalls(model, file.exporter(), scopes, parameters,
-                                    {}, known, modules);
+                       "parameters": {"weight": [2, 2]}}})",
+                                modules);
   EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "act high");
 }
 

@@ -148,24 +148,20 @@ TEST(GatherParameters, FollowsAWeightThroughItsCarriers) {
   EXPECT_FALSE(file.graph().data.IsConstant(file.Value("y")));
 }
 
-TEST(GatherParameters, DoesNotTrustATensorThatTwoScopesRead) {
-  SmallFile file;
-  AddParameters(file.proto(), {"a.weight"});
-  file.Node("MatMul", {"x", "a.weight"}, "y", "/a/MatMul");
-  file.Node("MatMul", {"y", "a.weight"}, "z", "/b/MatMul");
-  file.Read();
-  ModuleTree modules;
-  const ParameterFacts facts = file.parameters(modules);
-  EXPECT_FALSE(
-      facts.parameters[facts.ParameterOf(file.Value("a.weight"))].trusted);
-}
-
 // Whether `name`, read by the nodes of the file, is trusted.
 bool IsTrusted(SmallFile& file, const std::string& name) {
   file.Read();
   ModuleTree modules;
   const ParameterFacts facts = file.parameters(modules);
   return facts.parameters[facts.ParameterOf(file.Value(name))].trusted;
+}
+
+TEST(GatherParameters, DoesNotTrustATensorThatTwoScopesRead) {
+  SmallFile file;
+  AddParameters(file.proto(), {"a.weight"});
+  file.Node("MatMul", {"x", "a.weight"}, "y", "/a/MatMul");
+  file.Node("MatMul", {"y", "a.weight"}, "z", "/b/MatMul");
+  EXPECT_FALSE(IsTrusted(file, "a.weight"));
 }
 
 TEST(GatherParameters, TrustsAWeightThatItsModuleUsesTwice) {
