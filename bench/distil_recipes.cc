@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 
+#include "book_maker/book_source.h"
 #include "book_maker/canonical.h"
 #include "book_maker/distil.h"
 #include "folder_book.h"

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "recipes/book/recipe.h"
-#include "recipes/book/summary.h"
 #include "truth.h"
 
 namespace onnx_tag::bench {

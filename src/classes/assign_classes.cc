@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "classes/catalogue/identify.h"
-#include "classes/catalogue/leaf_class.h"
 #include "classes/wrapper_classes.h"
 #include "hierarchy/name_parts.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "classes/catalogue/leaf_class.h"
+#include "classes/catalogue/identify.h"
 
 namespace onnx_tag {
 namespace {

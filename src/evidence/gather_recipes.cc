@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "evidence/evidence.h"
 #include "recipes/answer/ask_book.h"
-#include "recipes/book/book_section.h"
+#include "recipes/book/recipe.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag {

@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "catalogue_maker/source.h"
-#include "classes/catalogue/leaf_class.h"
 
 namespace onnx_tag::catalogue {
 namespace {

@@ -6,11 +6,12 @@
 #include <random>
 #include <set>
 
+#include "book_maker/book_source.h"
 #include "book_maker/canonical.h"
 #include "book_maker/distil.h"
 #include "onnx_tag/error.h"
 #include "recipes/book/packed_book.h"
-#include "recipes/book/summary.h"
+#include "recipes/book/recipe.h"
 #include "support/temporary_folder.h"
 
 namespace onnx_tag::recipes {

@@ -1,11 +1,10 @@
 // Known modules in unknown wholes, and graphs inside graphs.
-#include "recipes/answer/parts.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "recipes/book/cut_out.h"
+#include "recipes/answer/match.h"
+#include "recipes/book/recipe.h"
 #include "recipes/stack.h"
 
 namespace onnx_tag::recipes::test {

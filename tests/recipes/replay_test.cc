@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recipes/answer/fill.h"
+#include "recipes/answer/match.h"
 #include "recipes/stack.h"
 #include "recipes/tokens/legacy_code.h"
 

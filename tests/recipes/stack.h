@@ -8,7 +8,6 @@
 
 #include "recipes/answer/ask_book.h"
 #include "recipes/book/recipe.h"
-#include "recipes/book/summary.h"
 #include "recipes/small_model.h"
 
 namespace onnx_tag::recipes::test {

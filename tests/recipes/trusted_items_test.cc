@@ -1,13 +1,12 @@
 // Which list indices are said, and which are cut.
-#include "recipes/align/trusted_items.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "recipes/align/align.h"
 #include "recipes/align/candidates.h"
-#include "recipes/answer/own_names.h"
+#include "recipes/align/replay.h"
+#include "recipes/answer/match.h"
 #include "recipes/stack.h"
 
 namespace onnx_tag::recipes::test {

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "recipes/book/summary.h"
+#include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 namespace {

@@ -5,9 +5,9 @@
 #include <unordered_map>
 
 #include "base/interner.h"
+#include "book_maker/book_words.h"
 #include "book_maker/call_frames.h"
 #include "onnx_tag/error.h"
-#include "recipes/book/book_words.h"
 
 namespace onnx_tag::recipes {
 namespace {

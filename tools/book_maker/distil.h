@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "recipes/book/book_source.h"
+#include "book_maker/book_source.h"
 #include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {

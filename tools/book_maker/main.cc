@@ -5,8 +5,8 @@
 #include <iterator>
 #include <string>
 
+#include "book_maker/book_source.h"
 #include "onnx_tag/error.h"
-#include "recipes/book/packed_book.h"
 
 namespace onnx_tag::recipes {
 namespace {

@@ -4,9 +4,10 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "book_maker/book_source.h"
 #include "onnx_tag/error.h"
 #include "recipes/book/packed_book.h"
-#include "recipes/book/summary.h"
+#include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 namespace {

@@ -1,9 +1,9 @@
 // The book as text.
 #include <algorithm>
 
+#include "book_maker/book_source.h"
+#include "book_maker/book_words.h"
 #include "onnx_tag/error.h"
-#include "recipes/book/book_source.h"
-#include "recipes/book/book_words.h"
 
 namespace onnx_tag::recipes {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "classes/catalogue/versions.h"
+#include "classes/catalogue/table.h"
 
 namespace onnx_tag::catalogue {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "classes/catalogue/versions.h"
+#include "classes/catalogue/table.h"
 
 namespace onnx_tag::catalogue {
 namespace {

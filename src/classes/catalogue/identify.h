@@ -74,6 +74,13 @@ struct Identification {
 Identification Identify(const Table& table, const Observation& observation,
                         std::string_view hidden = {});
 
+// The torch.nn class of a module that the catalogue does not explain, if its
+// operators and parameters allow only one.
+
+// `module` has no children. The answer is never certain, because another class
+// may compute the same.
+ClassAnswer GuessLeafClass(const SeenModule& module);
+
 }  // namespace onnx_tag::catalogue
 
 #endif  // ONNX_TAG_CLASSES_CATALOGUE_IDENTIFY_H_

@@ -121,6 +121,16 @@ class Table {
 // The table made from data/catalogue.txt.
 const Table& BuiltIn();
 
+// Finds the version of a library that was current when a file was exported.
+
+// The version in the catalogue that is nearest to that release of torch; the
+// newest if the release is unknown. It is a prior, not a proof: eager, Sdpa and
+// Flash classes leave the same names, and only the version distinguishes them.
+VersionMask LikelyVersions(const Table& table, std::string_view torch_version);
+
+// Whether that release of torch belongs to the newest version.
+bool IsToday(std::string_view torch_version);
+
 }  // namespace onnx_tag::catalogue
 
 #endif  // ONNX_TAG_CLASSES_CATALOGUE_TABLE_H_

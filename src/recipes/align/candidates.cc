@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "recipes/book/summary.h"
+#include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 namespace {

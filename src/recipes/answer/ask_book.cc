@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "recipes/answer/match.h"
-#include "recipes/answer/parts.h"
 #include "recipes/tokens/legacy_code.h"
 
 namespace onnx_tag::recipes {

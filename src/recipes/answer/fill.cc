@@ -1,10 +1,9 @@
-#include "recipes/answer/fill.h"
-
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
 
 #include "base/text.h"
+#include "recipes/answer/match.h"
 
 namespace onnx_tag::recipes {
 namespace {

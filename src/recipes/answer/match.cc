@@ -6,17 +6,17 @@
 #include <deque>
 #include <map>
 #include <span>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "recipes/align/candidates.h"
 #include "recipes/answer/file_names.h"
-#include "recipes/answer/fill.h"
-#include "recipes/answer/own_names.h"
-#include "recipes/answer/recorded_classes.h"
-#include "recipes/answer/vote.h"
-#include "recipes/book/book_section.h"
 #include "recipes/book/label_weight.h"
+#include "recipes/book/recipe.h"
 #include "recipes/tokens/legacy_code.h"
+#include "recipes/tokens/path.h"
 
 namespace onnx_tag::recipes {
 namespace {
@@ -56,6 +56,60 @@ constexpr double kTie = 0.01;
 constexpr double kRival = 0.02;
 // The prefix of families of plain torch.nn code in the book.
 constexpr std::string_view kPlainFamilies = "nn_";
+
+// The recorded classes of the modules of a file.
+// If `layer.1` was recorded and all layers of the recipe have the same
+// class, `layer.7` has it, too.
+class RecordedClasses {
+ public:
+  // The best recipe first; `candidate` must outlive this.
+  void Add(const Candidate& candidate);
+
+  // The best recipe's class, then those of others; empty: not known.
+  std::vector<std::string_view> Of(const Path& path) const;
+
+ private:
+  struct Known {
+    std::unordered_map<Path, std::string_view, PathHash> exact;
+    // "" if the items of a list differ.
+    std::unordered_map<Path, std::string_view, PathHash> generic;
+  };
+  std::vector<Known> known_;
+};
+
+void RecordedClasses::Add(const Candidate& candidate) {
+  Known& known = known_.emplace_back();
+  const Recipe& recipe = candidate.recipe;
+  for (std::uint32_t i = 0; i < recipe.modules.size(); ++i) {
+    const std::string_view name = recipe.texts[recipe.modules[i].class_name];
+    if (name.empty()) continue;
+    const auto path = ToFile(candidate, *candidate.paths.of(i));
+    if (!path) continue;
+    known.exact.try_emplace(*path, name);
+    const auto [at, added] = known.generic.try_emplace(Generic(*path), name);
+    if (!added && at->second != name) at->second = {};
+  }
+}
+
+std::vector<std::string_view> RecordedClasses::Of(const Path& path) const {
+  std::vector<std::string_view> names;
+  for (const Known& known : known_) {
+    std::string_view name;
+    if (const auto at = known.generic.find(Generic(path));
+        at != known.generic.end()) {
+      name = at->second;
+    }
+    if (name.empty()) {
+      const auto at = known.exact.find(path);
+      if (at != known.exact.end()) name = at->second;
+    }
+    if (!name.empty() &&
+        std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
 
 class Matcher {
  public:

@@ -1,10 +1,9 @@
-#include "recipes/answer/own_names.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "recipes/align/align.h"
+#include "recipes/answer/match.h"
 
 namespace onnx_tag::recipes {
 namespace {

@@ -1,4 +1,3 @@
-#include "recipes/answer/parts.h"
 
 #include <algorithm>
 #include <deque>
@@ -8,8 +7,7 @@
 
 #include "recipes/align/candidates.h"
 #include "recipes/answer/match.h"
-#include "recipes/book/cut_out.h"
-#include "recipes/book/summary.h"
+#include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 namespace {

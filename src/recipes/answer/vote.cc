@@ -1,7 +1,7 @@
-#include "recipes/answer/vote.h"
-
 #include <algorithm>
 #include <map>
+
+#include "recipes/answer/match.h"
 
 namespace onnx_tag::recipes {
 namespace {

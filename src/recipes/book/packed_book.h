@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "recipes/book/book_source.h"
 #include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
@@ -90,10 +89,6 @@ struct BookHeader {
 };
 constexpr std::array<char, 8> kBookMagic = {'o', 'n', 'x', 't',
                                             'r', 'e', 'c', '1'};
-
-// The tables of a book, with or without summaries of its recipes. The
-// summaries are made from the tables without summaries.
-std::string PackBook(const BookSource& source);
 
 class PackedBook : public Book {
  public:

@@ -8,6 +8,7 @@
 #ifndef ONNX_TAG_RECIPES_BOOK_RECIPE_H_
 #define ONNX_TAG_RECIPES_BOOK_RECIPE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -79,7 +80,7 @@ struct Recipe {
 
 // Many recipes, with summaries to choose one without reading it.
 
-// Sorted sets of hashes; see summary.h.
+// Sorted sets of hashes; see Summary.
 struct SummaryView {
   std::span<const std::uint32_t> grams;  // of three labels in a row
   std::span<const std::uint32_t> names;  // of modules, by their last two atoms
@@ -93,6 +94,59 @@ class Book {
   virtual Recipe Read(std::size_t index) const = 0;
   virtual std::string_view Family(std::size_t index) const = 0;
 };
+
+// Families whose name has this prefix have the module names of PaddlePaddle's
+// own projects. The book has ports of them to PyTorch.
+inline constexpr std::string_view kPaddleFamilies = "paddle_";
+
+// The recipes of some families of a book.
+class BookSection : public Book {
+ public:
+  // The families with that prefix. `book` must outlive this.
+  BookSection(const Book& book, std::string_view prefix) : book_(book) {
+    for (std::size_t i = 0; i < book.size(); ++i) {
+      if (book.Family(i).starts_with(prefix)) indices_.push_back(i);
+    }
+  }
+
+  std::size_t size() const override { return indices_.size(); }
+  SummaryView Summary(std::size_t index) const override {
+    return book_.Summary(indices_[index]);
+  }
+  Recipe Read(std::size_t index) const override {
+    return book_.Read(indices_[index]);
+  }
+  std::string_view Family(std::size_t index) const override {
+    return book_.Family(indices_[index]);
+  }
+
+ private:
+  const Book& book_;
+  std::vector<std::size_t> indices_;
+};
+
+// The summary of a program: its label trigrams and the names of its modules.
+struct Summary {
+  std::vector<std::uint32_t> grams;
+  std::vector<std::uint32_t> names;
+
+  SummaryView view() const { return {grams, names}; }
+};
+
+// Uses every module that has operations or a parameter.
+Summary Summarize(const Recipe& recipe);
+
+// The same for labels in order and paths of modules.
+Summary Summarize(std::span<const std::string_view> labels,
+                  std::span<const std::string_view> paths);
+
+// The path of a recorded module, "" for the root.
+std::string PathOf(const Recipe& recipe, std::uint32_t module);
+
+// Makes a recipe of one module of a recipe: keeps the operations of `module`
+// and its submodules; `module` becomes the root. Values that other modules
+// compute for it become inputs.
+Recipe CutOut(const Recipe& recipe, std::uint32_t module);
 
 }  // namespace onnx_tag::recipes
 

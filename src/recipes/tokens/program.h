@@ -4,6 +4,7 @@
 #define ONNX_TAG_RECIPES_TOKENS_PROGRAM_H_
 
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -86,6 +87,17 @@ class RecordedPaths {
 
 Program MakeProgram(const Recipe& recipe, const Shape& shape,
                     const RecordedPaths& paths, Order order);
+
+// The places where an alignment may leave and enter a recorded program.
+
+// After an item of a list, any item of a list with the same generic path may
+// follow (layers repeat, stages have similar layers), or the end of the list.
+std::vector<Jump> FindJumps(const Program& program);
+
+// The generic paths of nested lists whose items show where a list starts: only
+// the first item has certain operations (a stage of a ResNet starts with a
+// block with a shortcut).
+std::set<Path> FindMarkedLists(const Program& program);
 
 // Scores are in thousandths.
 inline constexpr std::int32_t kUnit = 1000;

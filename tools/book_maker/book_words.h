@@ -1,6 +1,6 @@
 // How names are written in data/recipes.txt.
-#ifndef ONNX_TAG_RECIPES_BOOK_BOOK_WORDS_H_
-#define ONNX_TAG_RECIPES_BOOK_BOOK_WORDS_H_
+#ifndef ONNX_TAG_BOOK_MAKER_BOOK_WORDS_H_
+#define ONNX_TAG_BOOK_MAKER_BOOK_WORDS_H_
 
 #include <string>
 #include <string_view>
@@ -22,4 +22,4 @@ std::string_view UsualOp(std::string_view label);
 
 }  // namespace onnx_tag::recipes
 
-#endif  // ONNX_TAG_RECIPES_BOOK_BOOK_WORDS_H_
+#endif  // ONNX_TAG_BOOK_MAKER_BOOK_WORDS_H_

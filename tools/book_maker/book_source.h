@@ -4,8 +4,8 @@
 // constants and shape arithmetic, and calls of other modules. Programs refer to
 // values by position, so that equal modules have equal programs, in any place.
 // docs/recipes-format.md explains the text.
-#ifndef ONNX_TAG_RECIPES_BOOK_BOOK_SOURCE_H_
-#define ONNX_TAG_RECIPES_BOOK_BOOK_SOURCE_H_
+#ifndef ONNX_TAG_BOOK_MAKER_BOOK_SOURCE_H_
+#define ONNX_TAG_BOOK_MAKER_BOOK_SOURCE_H_
 
 #include <cstdint>
 #include <map>
@@ -119,6 +119,10 @@ std::string PrintItems(const std::vector<Item>& items);
 std::string PrintBook(const BookSource& book);
 BookSource ReadBook(std::string_view text);
 
+// The tables of a book, with or without summaries of its recipes. The
+// summaries are made from the tables without summaries.
+std::string PackBook(const BookSource& source);
+
 }  // namespace onnx_tag::recipes
 
-#endif  // ONNX_TAG_RECIPES_BOOK_BOOK_SOURCE_H_
+#endif  // ONNX_TAG_BOOK_MAKER_BOOK_SOURCE_H_

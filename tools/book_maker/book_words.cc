@@ -1,4 +1,4 @@
-#include "recipes/book/book_words.h"
+#include "book_maker/book_words.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,8 +1,84 @@
-#include "recipes/book/cut_out.h"
+#include "recipes/book/recipe.h"
 
-#include "recipes/book/summary.h"
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/interner.h"
+#include "hierarchy/name_parts.h"
+#include "recipes/book/label_weight.h"
 
 namespace onnx_tag::recipes {
+namespace {
+
+std::uint32_t Hash(std::string_view text) {
+  return static_cast<std::uint32_t>(HashBytes(text) >> 32);
+}
+
+void MakeSet(std::vector<std::uint32_t>& hashes) {
+  std::sort(hashes.begin(), hashes.end());
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+}
+
+// The last two atoms, a list's index as "*".
+std::string LastAtoms(std::string_view path) {
+  const std::string_view last = hierarchy::LastPart(path, '.');
+  const std::string_view before =
+      hierarchy::LastPart(hierarchy::BeforeLastPart(path, '.'), '.');
+  const auto word = [](std::string_view atom) {
+    return hierarchy::IsNumeric(atom) ? std::string_view("*") : atom;
+  };
+  return std::string(word(before)) + "." + std::string(word(last));
+}
+
+}  // namespace
+
+std::string PathOf(const Recipe& recipe, std::uint32_t module) {
+  if (module == 0 || module == kNone) return "";
+  const RecordedModule& recorded = recipe.modules[module];
+  std::string path = PathOf(recipe, recorded.parent);
+  if (!path.empty()) path += '.';
+  return path + recipe.texts[recorded.atom];
+}
+
+Summary Summarize(std::span<const std::string_view> labels,
+                  std::span<const std::string_view> paths) {
+  Summary summary;
+  std::array<std::string_view, 3> last = {"^", "^", "^"};
+  const auto push = [&](std::string_view label) {
+    last = {last[1], last[2], label};
+    summary.grams.push_back(Hash(std::string(last[0]) + " " +
+                                 std::string(last[1]) + " " +
+                                 std::string(last[2])));
+  };
+  for (const std::string_view label : labels) {
+    if (LabelWeight(label) != Weight::kLight) push(label);
+  }
+  push("$");
+  for (const std::string_view path : paths) {
+    if (!path.empty()) summary.names.push_back(Hash(LastAtoms(path)));
+  }
+  MakeSet(summary.grams);
+  MakeSet(summary.names);
+  return summary;
+}
+
+Summary Summarize(const Recipe& recipe) {
+  std::vector<std::string_view> labels;
+  std::vector<bool> used(recipe.modules.size(), false);
+  for (const RecordedToken& token : recipe.tokens) {
+    labels.push_back(recipe.texts[token.label]);
+    if (token.module != kNone) used[token.module] = true;
+    if (token.anchor != kNone) used[token.anchor] = true;
+  }
+  std::vector<std::string> paths;
+  for (std::uint32_t i = 0; i < used.size(); ++i) {
+    if (used[i]) paths.push_back(PathOf(recipe, i));
+  }
+  const std::vector<std::string_view> views(paths.begin(), paths.end());
+  return Summarize(labels, views);
+}
+
 namespace {
 
 using Numbers = std::vector<std::uint32_t>;  // by old number: the new, or kNone
