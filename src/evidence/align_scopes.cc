@@ -5,14 +5,14 @@
 // that nodes of the scope use have full paths. They vote for the module of the
 // scope and of every enclosing scope. A scope without votes is placed below the
 // module of its parent.
+#include "evidence/align_scopes.h"
+
 #include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "evidence/evidence.h"
-#include "evidence/settle_scopes.h"
-#include "evidence/twin_calls.h"
 #include "exporters/torchscript/torchscript.h"
 #include "hierarchy/name_parts.h"
 

@@ -38,7 +38,8 @@ struct Claim {
 using Claims = std::vector<Claim>;
 
 struct Recording;  // onnx_tag/recording.h
-struct Rules;      // rules/rules.h
+struct Rule;       // rules/rules.h
+struct Rules;
 
 enum class ParameterId : std::uint32_t {};
 
@@ -354,6 +355,15 @@ KnownModules FitHierarchy(const HierarchyInputs& file,
 ScopeFacts AlignScopes(const Model& model, const ParameterFacts& parameters,
                        ScopeFacts scopes, KnownModules& known,
                        ModuleTree& modules);
+// With more consecutive missing numbers, a Sequential has items that were not
+// exported: the numbers of its items have no gaps.
+constexpr std::uint32_t kMostMissing = 3;
+// The number of a torch.nn.Sequential's item; nullopt if the atom is not a
+// number.
+std::optional<std::uint32_t> ItemNumber(std::string_view atom);
+// Adds the items without parameters between known items, and those that may
+// follow the last or precede the first.
+void AddMissingNumbers(ModuleTree& tree);
 AttentionGuesses GuessAttentionNames(const ParameterFacts& parameters,
                                      ModuleTree& modules);
 // Empty if there is no book, or if names are sufficient. `named_otherwise`:
@@ -362,6 +372,13 @@ RecipeFacts GatherRecipes(const GraphFacts& graph,
                           const ExporterFacts& exporter,
                           const ScopeFacts& scopes, std::size_t named_otherwise,
                           const recipes::Book* book, ModuleTree& modules);
+using Captures = std::vector<std::string_view>;
+// Which nodes a rule of the user is about: whether the conditions on the node
+// itself are true, all but that on its module. `captures` are in the order of
+// the conditions.
+bool HoldsForNode(const Rule& rule, const Model& model,
+                  const ParameterFacts& parameters, NodeId node,
+                  Captures& captures);
 // The modules in rules without a condition on the module. `rules` may be null.
 RuleFacts GatherRules(const Model& model, const ParameterFacts& parameters,
                       const Rules* rules, ModuleTree& modules);

@@ -7,7 +7,7 @@
 
 #include "evidence/evidence.h"
 #include "evidence/file_modules.h"
-#include "projection/project_calls.h"
+#include "projection/project.h"
 
 namespace onnx_tag {
 namespace {

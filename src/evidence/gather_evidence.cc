@@ -1,7 +1,6 @@
 // Gathers all facts of a file, step by step. The arguments of a step are the
 // facts that it needs.
 #include "evidence/evidence.h"
-#include "evidence/sequential_numbers.h"
 
 namespace onnx_tag {
 namespace {

@@ -1,5 +1,6 @@
 // The nodes that the user's rules give a module.
-#include "evidence/rule_match.h"
+#include "evidence/evidence.h"
+#include "rules/rules.h"
 
 namespace onnx_tag {
 namespace {

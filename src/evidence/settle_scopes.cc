@@ -1,7 +1,6 @@
-#include "evidence/settle_scopes.h"
-
 #include <vector>
 
+#include "evidence/align_scopes.h"
 #include "hierarchy/name_parts.h"
 
 namespace onnx_tag {

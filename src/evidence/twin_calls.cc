@@ -1,11 +1,10 @@
-#include "evidence/twin_calls.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
 #include <vector>
 
+#include "evidence/align_scopes.h"
 #include "exporters/torchscript/torchscript.h"
 
 namespace onnx_tag {

@@ -6,7 +6,8 @@
 
 #include "base/text.h"
 #include "classes/assign_classes.h"
-#include "evidence/rule_match.h"
+#include "evidence/evidence.h"
+#include "rules/rules.h"
 #include "tagging/role_index.h"
 
 namespace onnx_tag {

@@ -1,5 +1,3 @@
-#include "projection/project_calls.h"
-
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "projection/match_steps.h"
+#include "projection/project.h"
 
 namespace onnx_tag {
 namespace {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "evidence/evidence.h"
 #include "evidence/file_modules.h"
-#include "evidence/sequential_numbers.h"
 #include "evidence/small_file.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"

@@ -2,8 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "evidence/rule_match.h"
+#include "evidence/evidence.h"
 #include "evidence/small_file.h"
+#include "rules/rules.h"
 
 namespace onnx_tag::test {
 namespace {

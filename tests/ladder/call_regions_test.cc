@@ -1,8 +1,7 @@
 // Where the border of a module lies, by the values that cross it.
-#include "ladder/rungs/call_regions.h"
-
 #include <gtest/gtest.h>
 
+#include "ladder/rungs/layer_bounds.h"
 #include "support/model_builder.h"
 
 namespace onnx_tag {

@@ -1,5 +1,3 @@
-#include "ladder/rungs/call_regions.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "ladder/rungs/graph_patterns.h"
+#include "ladder/rungs/layer_bounds.h"
 
 namespace onnx_tag {
 namespace {

@@ -8,11 +8,25 @@
 #ifndef ONNX_TAG_LADDER_RUNGS_LAYER_BOUNDS_H_
 #define ONNX_TAG_LADDER_RUNGS_LAYER_BOUNDS_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "graph/data_values.h"
 #include "ladder/claim.h"
-#include "ladder/rungs/run_order.h"
 
 namespace onnx_tag {
+
+// In which order the nodes of a model ran.
+struct RunOrder {
+  std::vector<NodeId> nodes;             // of the main graph
+  IdVector<NodeId, std::uint32_t> rank;  // of all nodes
+  bool as_written = true;                // the file's order
+};
+
+// The file's order, or depth first from the outputs, where that keeps the named
+// nodes of modules together and the file does not: tools sort nodes anew.
+RunOrder FindRunOrder(const Evidence& evidence, const Placed& placed,
+                      const DataValues& data);
 
 // By node; kNo: nothing is known.
 struct Bounds {
@@ -65,6 +79,19 @@ void BoundByTwins(const BoundsFinder& finder);
 // Uses the dataflow: the deepest module that has a node upstream and a node
 // downstream.
 void BoundByFlow(const BoundsFinder& finder);
+
+// What lies inside a call of a module: its named nodes, and around them as many
+// as make the fewest values cross its border.
+//
+// A module takes a few values and gives a few. A cell whose gates nobody names
+// hands out four of them where its border is drawn behind its convolution, and
+// one where it is drawn behind the gates. Of equal borders the inner one is
+// taken: nothing is claimed that the flow of data does not ask for.
+void BoundByRegions(const BoundsFinder& finder);
+
+// What is known of one layer of a list is known of its twins: the nodes that
+// stand in the same place and do the same.
+void BoundByLikeness(const BoundsFinder& finder);
 
 // Uses all of them; the deeper of two answers is used.
 Bounds FindBounds(const Evidence& evidence, const Placed& placed,

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "hierarchy/name_parts.h"
-#include "ladder/rungs/call_regions.h"
 #include "ladder/rungs/graph_patterns.h"
+#include "ladder/rungs/layer_bounds.h"
 
 namespace onnx_tag {
 namespace {

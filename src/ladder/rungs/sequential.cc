@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "evidence/sequential_numbers.h"
+#include "evidence/evidence.h"
 #include "graph/data_values.h"
 #include "hierarchy/name_parts.h"
 #include "ladder/claim.h"

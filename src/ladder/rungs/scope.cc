@@ -48,4 +48,17 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
   return claims;
 }
 
+std::vector<Claim> ProposeRootWhereOnlyItIsNamed(const Evidence& evidence,
+                                                 const Placed& placed) {
+  std::vector<Claim> claims;
+  if (!evidence.only_root_is_named) return claims;
+  for (const NodeId node : evidence.model.Nodes()) {
+    if (placed[node].tagged()) continue;
+    claims.push_back(
+        {node, ModuleId{0}, Confidence::kLow, Source::kScope,
+         "its name contains only the root, as all names of this file"});
+  }
+  return claims;
+}
+
 }  // namespace onnx_tag

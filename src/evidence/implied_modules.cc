@@ -1,9 +1,13 @@
-#include "evidence/sequential_numbers.h"
-
+// Modules that no name has, but that the names beside them imply: the items
+// without parameters of a torch.nn.Sequential, and the attention after a norm.
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "base/text.h"
+#include "evidence/evidence.h"
+#include "generated/attention_names.h"
 #include "hierarchy/name_parts.h"
 
 namespace onnx_tag {
@@ -38,6 +42,29 @@ void AddMissingNumbers(ModuleTree& tree) {
   for (const auto& [list, number] : missing) {
     tree.Child(list, std::to_string(number));
   }
+}
+
+// In models without biases and scopes, the attention has no name. The name of
+// the preceding norm gives the usual name of the attention.
+
+AttentionGuesses GuessAttentionNames(const ParameterFacts& parameters,
+                                     ModuleTree& modules) {
+  AttentionGuesses guesses;
+  std::unordered_map<std::string_view, std::string_view> usual;
+  for (const std::string_view line : Split(kAttentionNames, '\n')) {
+    const std::vector<std::string_view> words = Split(line, ' ');
+    if (words.size() >= 2) usual.emplace(words[0], words[1]);
+  }
+  for (const Parameter& parameter : parameters.parameters) {
+    const ModuleId norm = parameter.module;
+    if (norm == ModuleId{0}) continue;
+    const auto at = usual.find(modules.Atom(norm));
+    if (at == usual.end()) continue;
+    guesses.usual_attention.emplace(
+        static_cast<std::uint32_t>(norm),
+        modules.Child(modules.Parent(norm), at->second));
+  }
+  return guesses;
 }
 
 }  // namespace onnx_tag

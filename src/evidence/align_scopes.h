@@ -1,6 +1,6 @@
-// Finds the module of a scope without votes in the user's hierarchy.
-#ifndef ONNX_TAG_EVIDENCE_SETTLE_SCOPES_H_
-#define ONNX_TAG_EVIDENCE_SETTLE_SCOPES_H_
+// What AlignScopes asks: which scopes are twins, and what the hierarchy has.
+#ifndef ONNX_TAG_EVIDENCE_ALIGN_SCOPES_H_
+#define ONNX_TAG_EVIDENCE_ALIGN_SCOPES_H_
 
 #include <span>
 #include <string_view>
@@ -9,6 +9,31 @@
 #include "evidence/evidence.h"
 
 namespace onnx_tag {
+
+// Scopes that tell twins from calls.
+//
+// `query_1` beside `query` is a second call of the same module, or the first
+// call of another one that has the same name in a part that the scope leaves
+// out: `blocks.1.attention.query` prints what a second call of
+// `blocks.0.attention.query` prints, because a ModuleDict and a module that is
+// called as `x.forward()` are not in the stack of calls. The parameters tell:
+// calls read the same, twins each their own. What stands between twins follows
+// from their order.
+struct TwinScope {
+  ModuleId module = kNo<ModuleId>;  // kNo: the scope is no twin
+  bool proven = false;              // a parameter of its own says so
+  // Only its place among twins says so: one module that is called as often
+  // would print the same.
+  bool by_order = false;
+};
+
+// By scope. Expects `first_call` of the scopes to be filled in.
+IdVector<ScopeId, TwinScope> FindTwinScopes(const Model& model,
+                                            const ParameterFacts& parameters,
+                                            const ScopeFacts& scopes,
+                                            ModuleTree& modules);
+
+// Finds the module of a scope without votes in the user's hierarchy.
 
 struct Settled {
   ModuleId module = kNo<ModuleId>;  // kNo: not found
@@ -50,4 +75,4 @@ class ScopeSettler {
 
 }  // namespace onnx_tag
 
-#endif  // ONNX_TAG_EVIDENCE_SETTLE_SCOPES_H_
+#endif  // ONNX_TAG_EVIDENCE_ALIGN_SCOPES_H_
