@@ -1,5 +1,3 @@
-#include "mapping/judge_guess.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,6 +7,7 @@
 #include "graph/data_values.h"
 #include "graph/operators.h"
 #include "hierarchy/name_parts.h"
+#include "mapping/place_found.h"
 
 namespace onnx_tag {
 namespace {

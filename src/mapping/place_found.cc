@@ -8,7 +8,6 @@
 
 #include "graph/neighbours.h"
 #include "graph/operators.h"
-#include "mapping/judge_guess.h"
 
 namespace onnx_tag {
 namespace {

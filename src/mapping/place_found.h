@@ -28,6 +28,17 @@ struct OpenNodes {
 OpenNodes FindOpen(const Model& model, const ModuleTree& modules,
                    const IdVector<NodeId, Tag>& tags, bool is_recorded = false);
 
+// What the blocks of the graph (structure/structure.h) say to a guess of the
+// recipe book.
+
+// All nodes if the guess tears blocks apart, has one module for several or
+// puts equal blocks into different lists. Else those on the wrong side of the
+// border of a block.
+IdVector<NodeId, bool> FindContradicted(const Model& model,
+                                        const Structure& blocks,
+                                        const ModuleTree& modules,
+                                        const IdVector<NodeId, Tag>& tags);
+
 struct FoundClaims {
   std::vector<Claim> claims;        // by node
   std::deque<std::string> reasons;  // of the claims

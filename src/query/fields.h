@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "query/expression.h"
+#include "query/parser.h"
 
 namespace onnx_tag::query {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "onnx_tag/tagging.h"
-#include "query/expression.h"
+#include "query/parser.h"
 #include "tagging/module_format.h"
 
 namespace onnx_tag::query {
@@ -54,6 +54,16 @@ std::string_view ClassOf(const Tagging& tagging, ModuleId module);
 
 // Whether `text` matches one of the values, which may be patterns.
 bool FitsText(const Condition& condition, std::string_view text);
+
+// Hints for a query that matches no node.
+
+// One sentence for each condition without a match, with the most similar
+// values. If each condition has matches, one sentence with their counts. Ready
+// to print.
+std::vector<std::string> WhyNothingFits(const Expression& expression,
+                                        const Tagging& tagging,
+                                        const Model& model,
+                                        const Matcher& matcher);
 
 }  // namespace onnx_tag::query
 

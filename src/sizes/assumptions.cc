@@ -11,7 +11,7 @@
 namespace onnx_tag::sizes {
 namespace {
 
-constexpr GraphId kMain{0};
+constexpr GraphId kGraphOfInputs{0};
 
 // Of an equality; more are not looked at.
 constexpr std::size_t kMostDimensions = 64;
@@ -53,7 +53,7 @@ Assumptions::Assumptions(const Model& model, const Shapes& shapes,
 
 // Once: a model may have as many inputs as dimensions.
 void Assumptions::ReadInputs() {
-  for (const ValueId input : model_[kMain].inputs) {
+  for (const ValueId input : model_[kGraphOfInputs].inputs) {
     if (model_.InitializerOf(input) != nullptr) continue;
     const std::optional<Shape>& shape = shapes_.Of(input);
     if (!shape) continue;
@@ -113,7 +113,7 @@ void Assumptions::Give(const GivenShape& given) {
     }
   }
   std::vector<std::string_view> dims, inputs;
-  for (const ValueId input : model_[kMain].inputs) {
+  for (const ValueId input : model_[kGraphOfInputs].inputs) {
     if (model_.InitializerOf(input) != nullptr) continue;
     if (model_.ValueName(input) == given.name) return GiveInput(input, given);
     inputs.push_back(model_.ValueName(input));
@@ -216,7 +216,7 @@ void Assumptions::AddDefaults() {
   Propagate();
   // First those that no equality explains: "total" follows from the others.
   for (const bool explained : {false, true}) {
-    for (const ValueId input : model_[kMain].inputs) {
+    for (const ValueId input : model_[kGraphOfInputs].inputs) {
       if (model_.InitializerOf(input) != nullptr) continue;
       const std::optional<Shape>& shape = shapes_.Of(input);
       if (!shape) continue;

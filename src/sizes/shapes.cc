@@ -6,9 +6,8 @@
 
 #include "graph/order.h"
 #include "sizes/element_types.h"
-#include "sizes/node_cost.h"
-#include "sizes/recorded.h"
 #include "sizes/rules/rules.h"
+#include "sizes/value_facts.h"
 
 namespace onnx_tag::sizes {
 namespace {

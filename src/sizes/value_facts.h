@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/bytes.h"
 #include "onnx_tag/model.h"
 #include "sizes/formulas.h"
 #include "sizes/numbers.h"
@@ -65,6 +66,16 @@ class ValueFacts {
   std::unordered_set<std::uint64_t> noted_;
   std::uint32_t call_ = 0;
 };
+
+// What the file records about a value's type.
+
+// A dimension that is neither number nor name is unknown. `type` is an encoded
+// TypeProto.
+Fact ReadRecorded(Formulas& formulas, Bytes type);
+
+// Makes the plain names of dimensions known, so that a formula of them in
+// another place is read as one.
+void LearnNames(Formulas& formulas, Bytes type);
 
 }  // namespace onnx_tag::sizes
 

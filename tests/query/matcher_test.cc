@@ -6,7 +6,6 @@
 #include <random>
 
 #include "query/parser.h"
-#include "query/suggest.h"
 #include "support/generated_model.h"
 #include "support/onnx_models.h"
 #include "tagging/sidecar.h"

@@ -14,7 +14,7 @@
 #include "model/tensor_data.h"
 #include "sizes/element_types.h"
 #include "sizes/formula_text.h"
-#include "sizes/recorded.h"
+#include "sizes/value_facts.h"
 #include "wire/field_reader.h"
 
 namespace onnx_tag {

@@ -10,7 +10,6 @@
 #include "query/fields.h"
 #include "query/matcher.h"
 #include "query/parser.h"
-#include "query/suggest.h"
 #include "tagging/words.h"
 
 namespace onnx_tag {

@@ -1,5 +1,4 @@
-#include "sizes/rules/attention.h"
-
+#include "sizes/rules/operand_sizes.h"
 #include "sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {

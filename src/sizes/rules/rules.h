@@ -125,6 +125,12 @@ Facts Sequences(const NodeView& node);
 Facts ConcatFromSequence(const NodeView& node);
 Facts SequenceLength(const NodeView& node);
 
+// node_cost.cc: how many floating-point operations a node does, from the shapes
+// it reads and gives. One multiply-add is two. docs/sizes.md has the rule of
+// each operator. For one run of the node; unknown where a shape or a rule is
+// missing.
+Dim CountFlops(const NodeView& node);
+
 // infer.cc: the element type of the first output; 0: unknown.
 std::int32_t FirstType(const NodeView& node);
 

@@ -1,9 +1,7 @@
-#include "sizes/node_cost.h"
-
 #include <bit>
 
-#include "sizes/einsum.h"
-#include "sizes/rules/attention.h"
+#include "sizes/rules/operand_sizes.h"
+#include "sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {
 namespace {
