@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "commands/read/nodes.h"
-#include "commands/report/report_data.h"
+#include "commands/report/report.h"
 #include "commands/show/explain.h"
 #include "io/terminal.h"
 #include "onnx_tag/error.h"

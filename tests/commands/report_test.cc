@@ -1,3 +1,5 @@
+#include "commands/report/report.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "commands/report/report_page.h"
 #include "support/onnx_models.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"

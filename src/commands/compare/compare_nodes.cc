@@ -1,5 +1,3 @@
-#include "commands/compare/compare_nodes.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "commands/compare/compare.h"
 #include "model/attributes.h"
 #include "model/field_kinds.h"
 #include "model/onnx_fields.h"

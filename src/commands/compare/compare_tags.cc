@@ -1,5 +1,3 @@
-#include "commands/compare/compare_tags.h"
-
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -7,7 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "commands/compare/compare_nodes.h"
+#include "commands/compare/compare.h"
 #include "commands/compare/compare_weights.h"
 #include "commands/read/modules.h"
 #include "onnx_tag/transfer.h"

@@ -9,8 +9,7 @@
 #include <unordered_map>
 
 #include "commands/commands.h"
-#include "commands/compare/compare_tags.h"
-#include "commands/compare/diff_roles.h"
+#include "commands/compare/compare.h"
 #include "commands/read/model_sizes.h"
 #include "commands/read/nodes.h"
 #include "onnx_tag/error.h"

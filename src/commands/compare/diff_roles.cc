@@ -1,5 +1,3 @@
-#include "commands/compare/diff_roles.h"
-
 #include <fmt/core.h>
 
 #include <map>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "commands/compare/compare.h"
 
 namespace onnx_tag {
 namespace {

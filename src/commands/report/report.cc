@@ -1,10 +1,10 @@
+#include "commands/report/report.h"
+
 #include "commands/commands.h"
 #include "commands/output/destinations.h"
 #include "commands/output/pending_outputs.h"
 #include "commands/read/find_models.h"
 #include "commands/read/tagged_model.h"
-#include "commands/report/report_data.h"
-#include "commands/report/report_page.h"
 #include "io/folder.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"

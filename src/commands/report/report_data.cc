@@ -1,5 +1,3 @@
-#include "commands/report/report_data.h"
-
 #include <fmt/core.h>
 
 #include <array>
@@ -10,6 +8,7 @@
 #include "commands/profile/kernels.h"
 #include "commands/read/modules.h"
 #include "commands/read/tagged_model.h"
+#include "commands/report/report.h"
 #include "json/writer.h"
 #include "sizes/element_types.h"
 #include "sizes/formula_text.h"

@@ -1,5 +1,3 @@
-#include "commands/report/report_page.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "base/embed.h"
 #include "base/text.h"
+#include "commands/report/report.h"
 
 ONNX_TAG_EMBED(onnx_tag_report_page, ONNX_TAG_REPORT_PAGE);
 

@@ -1,6 +1,7 @@
-// Two tagged versions of a model, module by module.
-#ifndef ONNX_TAG_COMMANDS_COMPARE_COMPARE_TAGS_H_
-#define ONNX_TAG_COMMANDS_COMPARE_COMPARE_TAGS_H_
+// What differs between two models: module by module, node by node, role by
+// role.
+#ifndef ONNX_TAG_COMMANDS_COMPARE_COMPARE_H_
+#define ONNX_TAG_COMMANDS_COMPARE_COMPARE_H_
 
 #include <cstdint>
 #include <map>
@@ -10,8 +11,11 @@
 
 #include "commands/read/tagged_model.h"
 #include "onnx_tag/model.h"
+#include "render/result.h"
 
 namespace onnx_tag {
+
+// compare_tags.cc: two tagged versions of a model, module by module.
 
 using OperatorCounts = std::map<std::string, std::uint64_t>;
 
@@ -76,6 +80,28 @@ struct TagDifference {
 TagDifference CompareTags(const TaggedModel& a, const TaggedModel& b,
                           bool weights = false);
 
+// compare_nodes.cc: what differs between two nodes, and between the outsides of
+// two models.
+
+// What differs between two nodes with the same operator: "strides [1, 1] ->
+// [2, 2]", "weight [64, 64] -> [64, 128]", "output float32 -> float16", "input
+// 1 [1, 8, 4, 8] -> [1, 8, 2, 16]". The values of weights are not compared.
+std::vector<std::string> CompareNodes(const Model& a, NodeId node_a,
+                                      const Model& b, NodeId node_b);
+
+// "ai.onnx 17 -> 18"
+std::vector<std::string> CompareOpsets(const Model& a, const Model& b);
+
+// Inputs and outputs of the graph: "input x float32 [1, 3] -> float32 [1, 4]",
+// "output y only in B".
+std::vector<std::string> CompareInterfaces(const Model& a, const Model& b);
+
+// diff_roles.cc: `diff --by role`: two models of any architecture.
+
+// For each role (`attention/query`): modules, layers and nodes of both models,
+// and the operators that differ. Neither names nor places are compared.
+Result DiffRoles(const TaggedModel& a, const TaggedModel& b);
+
 }  // namespace onnx_tag
 
-#endif  // ONNX_TAG_COMMANDS_COMPARE_COMPARE_TAGS_H_
+#endif  // ONNX_TAG_COMMANDS_COMPARE_COMPARE_H_

@@ -1,13 +1,14 @@
-// The data of a report; docs/report-format.md describes it.
-#ifndef ONNX_TAG_COMMANDS_REPORT_REPORT_DATA_H_
-#define ONNX_TAG_COMMANDS_REPORT_REPORT_DATA_H_
+// The data of a report, which docs/report-format.md describes, and its page.
+#ifndef ONNX_TAG_COMMANDS_REPORT_REPORT_H_
+#define ONNX_TAG_COMMANDS_REPORT_REPORT_H_
 
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "commands/compare/compare_tags.h"
+#include "commands/compare/compare.h"
 #include "commands/profile/kernels.h"
 #include "commands/read/tagged_model.h"
 #include "mapping/observed_mapping.h"
@@ -60,6 +61,15 @@ std::string CompareReportJson(const ReportedModel& a, const ReportedModel& b,
                               const TagDifference& difference);
 std::string ZooReportJson(std::span<const ZooEntry> entries);
 
+// report_page.cc: the page that a report is: one HTML file with its data
+// inside.
+
+// How every report begins: a file that does so was written by onnx-tag.
+std::string_view ReportHead();
+
+// `json` in the page. Nothing in it can end the element it stands in.
+std::string MakeReportPage(std::string_view json);
+
 }  // namespace onnx_tag
 
-#endif  // ONNX_TAG_COMMANDS_REPORT_REPORT_DATA_H_
+#endif  // ONNX_TAG_COMMANDS_REPORT_REPORT_H_
