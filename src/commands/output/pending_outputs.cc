@@ -10,6 +10,7 @@
 #include "io/file_status.h"
 #include "io/folder.h"
 #include "io/paths.h"
+#include "model/model_file.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/model.h"
 #include "onnx_tag/tagging.h"
