@@ -59,10 +59,4 @@ std::pair<std::uint64_t, std::uint64_t> FolderIdentity(
   return {status->id.device, status->id.file};
 }
 
-std::string JoinPath(std::string_view folder, std::string_view name) {
-  std::string path(folder);
-  if (!path.empty() && !IsSeparator(path.back())) path += '/';
-  return path.append(name);
-}
-
 }  // namespace onnx_tag

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,9 +34,6 @@ void MakeFolders(const std::string& path);
 
 // What makes two names one folder; {0, 0} where there is none.
 std::pair<std::uint64_t, std::uint64_t> FolderIdentity(const std::string& path);
-
-// "zoo" and "a.onnx" -> "zoo/a.onnx"; "" and "a.onnx" -> "a.onnx".
-std::string JoinPath(std::string_view folder, std::string_view name);
 
 namespace io {
 

@@ -2,6 +2,7 @@
 
 #include "io/file_status.h"
 #include "io/folder.h"
+#include "io/paths.h"
 #include "io/win32.h"
 
 namespace onnx_tag::io {

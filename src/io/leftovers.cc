@@ -7,6 +7,7 @@
 
 #include "io/folder.h"
 #include "io/output_file.h"
+#include "io/paths.h"
 
 namespace onnx_tag {
 namespace {

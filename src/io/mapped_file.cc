@@ -40,6 +40,18 @@ const char* KindName(io::FileKind kind) {
   return "not a regular file";
 }
 
+// Why what was opened as `fd` cannot be mapped, "" if it can. Call it before
+// errno changes.
+std::string WhyNotMapped(int fd) {
+  // A socket cannot be opened at all: say so as for its like.
+  if (fd < 0 && errno == ENXIO) return "is a socket or a pipe, not a file";
+  const std::optional<io::FileStatus> status =
+      fd < 0 ? std::nullopt : io::StatusOf(fd);
+  if (!status) return "could not read: " + io::SystemMessage(errno);
+  if (status->regular()) return "";
+  return Message("is {}, not a file", KindName(status->kind));
+}
+
 }  // namespace
 
 MappedFile MappedFile::Open(const std::string& path) {
@@ -47,16 +59,8 @@ MappedFile MappedFile::Open(const std::string& path) {
   file.path_ = path;
   file.has_name_ = true;
   file.fd_ = io::Descriptor(io::OpenForReading(path.c_str()));
-  // A socket cannot be opened at all: say so as for its like.
-  if (file.fd() < 0 && errno == ENXIO) {
-    Fail(ErrorKind::kInput, "{}: is a socket or a pipe, not a file", path);
-  }
-  if (file.fd() < 0) FailToRead(path, errno);
-  const std::optional<io::FileStatus> status = io::StatusOf(file.fd());
-  if (!status) FailToRead(path, errno);
-  if (!status->regular()) {
-    Fail(ErrorKind::kInput, "{}: is {}, not a file", path,
-         KindName(status->kind));
+  if (const std::string why = WhyNotMapped(file.fd()); !why.empty()) {
+    Fail(ErrorKind::kInput, "{}: {}", path, Ours{why});
   }
   file.Map();
   return file;

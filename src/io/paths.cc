@@ -42,6 +42,25 @@ std::string ParentFolder(std::string_view path) {
   return std::string(path.substr(0, end == 1 ? 1 : end - 1));
 }
 
+std::string FileName(std::string_view path) {
+  return ToText(ToPath(path).filename());
+}
+
+std::string JoinPath(std::string_view folder, std::string_view name) {
+  std::string path(folder);
+  if (!path.empty() && !IsSeparator(path.back())) path += '/';
+  return path.append(name);
+}
+
+std::string WithoutOnnx(std::string_view path) {
+  constexpr std::string_view kSuffix = ".onnx";
+  // A file called ".onnx" has no other name.
+  if (path.ends_with(kSuffix) && FileName(path) != kSuffix) {
+    path.remove_suffix(kSuffix.size());
+  }
+  return std::string(path);
+}
+
 bool SameFile(const std::string& a, const std::string& b) {
   const auto first = io::StatusOf(a);
   const auto second = io::StatusOf(b);

@@ -32,6 +32,13 @@ std::optional<std::string> RealPath(const std::string& path);
 // The folder a name stands in: "out" for "out/x", "." for "x", "/" for "/x".
 std::string ParentFolder(std::string_view path);
 
+// The name in it: "x" for "out/x".
+std::string FileName(std::string_view path);
+// "zoo" and "a.onnx" -> "zoo/a.onnx"; "" and "a.onnx" -> "a.onnx".
+std::string JoinPath(std::string_view folder, std::string_view name);
+// "dir/bert.onnx" -> "dir/bert"
+std::string WithoutOnnx(std::string_view path);
+
 // Whether both names lead to the same file, through links of any kind.
 bool SameFile(const std::string& a, const std::string& b);
 

@@ -1,7 +1,6 @@
 #include "model/model_file.h"
 
 #include "base/text.h"
-#include "io/folder.h"
 #include "io/inputs.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"

@@ -60,12 +60,5 @@ TEST(FolderTest, AFolderThatIsNotThereIsAnInputError) {
   }
 }
 
-TEST(FolderTest, Joins) {
-  EXPECT_EQ(JoinPath("a", "b"), "a/b");
-  EXPECT_EQ(JoinPath("a/", "b"), "a/b");
-  EXPECT_EQ(JoinPath("", "b"), "b");
-  EXPECT_EQ(JoinPath("/", "b"), "/b");
-}
-
 }  // namespace
 }  // namespace onnx_tag

@@ -11,6 +11,16 @@
 namespace onnx_tag {
 namespace {
 
+TEST(PathsTest, JoinsAndTakesApart) {
+  EXPECT_EQ(JoinPath("a", "b"), "a/b");
+  EXPECT_EQ(JoinPath("a/", "b"), "a/b");
+  EXPECT_EQ(JoinPath("", "b"), "b");
+  EXPECT_EQ(JoinPath("/", "b"), "/b");
+  EXPECT_EQ(FileName("dir/bert.onnx"), "bert.onnx");
+  EXPECT_EQ(WithoutOnnx("dir/bert.onnx"), "dir/bert");
+  EXPECT_EQ(WithoutOnnx("dir/.onnx"), "dir/.onnx");
+}
+
 TEST(PathsTest, ParentFolderIsWhereTheNameStands) {
   EXPECT_EQ(ParentFolder("x"), ".");
   EXPECT_EQ(ParentFolder(""), ".");

@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
-#include "commands/output/destinations.h"
+#include "io/paths.h"
 
 namespace onnx_tag {
 namespace {

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <vector>
 
-#include "io/folder.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"
 
@@ -40,18 +39,6 @@ std::string SidecarDestination(const std::string& input,
 }
 
 }  // namespace
-
-std::string WithoutOnnx(const std::string& path) {
-  constexpr std::string_view kSuffix = ".onnx";
-  // A file called ".onnx" has no other name.
-  return path.ends_with(kSuffix) && FileName(path) != kSuffix
-             ? path.substr(0, path.size() - kSuffix.size())
-             : path;
-}
-
-std::string FileName(const std::string& path) {
-  return ToText(ToPath(path).filename());
-}
 
 std::string ModelDestination(const std::string& input,
                              const WriteOptions& options, std::string_view word,

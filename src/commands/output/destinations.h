@@ -33,12 +33,6 @@ std::string ModelDestination(const std::string& input,
                              const WriteOptions& options, std::string_view word,
                              const std::string& subfolder = "");
 
-// "dir/bert.onnx" -> "dir/bert"
-std::string WithoutOnnx(const std::string& path);
-
-// "dir/bert.onnx" -> "bert.onnx"
-std::string FileName(const std::string& path);
-
 // The names of files in texts for people.
 inline std::string_view ShownInput(std::string_view path) {
   return path == "-" ? "standard input" : path;

@@ -7,6 +7,7 @@
 
 #include "commands/read/closed_cut.h"
 #include "onnx_tag/error.h"
+#include "tagging/words.h"
 
 namespace onnx_tag {
 namespace {
@@ -117,6 +118,7 @@ PartPlan PartPlanner::Plan(std::size_t parts) const {
   const std::vector<std::uint64_t> across = Across();
   const auto best = sizes::BestPartition(costs_, across, parts);
   PartPlan plan;
+  plan.by = by_;
   plan.borders = borders_.size() - 1;
   plan.only_outer = only_outer_;
   plan.unknown = by_ == PlanBy::kFlops    ? run_.unknown_flops()
@@ -234,6 +236,29 @@ std::string CostText(PlanBy by, std::uint64_t cost) {
       break;
   }
   return fmt::format("{:.3f} ms", static_cast<double>(cost) / 1000);
+}
+
+std::string PlanText(const PartPlan& plan) {
+  std::uint64_t most = 0;
+  std::uint64_t across = 0;
+  for (const PlannedPart& part : plan.parts) {
+    most = std::max(most, part.cost);
+    across = sizes::CappedSum(across, part.across);
+  }
+  std::string text = fmt::format(" by {}", EnumToWord(kPlanByNames, plan.by));
+  if (!plan.dimensions.empty()) {
+    text += Message(" for {}", Short{plan.dimensions, 200});
+  }
+  text += fmt::format(": {} at most, {} across", CostText(plan.by, most),
+                      BytesText(across));
+  if (plan.unknown > 0) {
+    text += fmt::format("; {} without a number", WithThousands(plan.unknown));
+  }
+  if (plan.only_outer) {
+    text += fmt::format("\n  of {}, those of outer modules first",
+                        Count(plan.borders, "border"));
+  }
+  return text;
 }
 
 }  // namespace onnx_tag

@@ -23,6 +23,7 @@ struct PlannedPart {
 };
 
 struct PartPlan {
+  PlanBy by = PlanBy::kWeights;
   std::vector<PlannedPart> parts;
   std::size_t borders = 0;      // places where a part could begin
   bool only_outer = false;      // there are more, of modules further inside
@@ -76,6 +77,8 @@ class PartPlanner {
 
 // "1.31 GB", "23.0 G", "4.2 ms"
 std::string CostText(PlanBy by, std::uint64_t cost);
+// " by memory for assumed batch=1: 1.2 MB at most, 3.4 kB across"
+std::string PlanText(const PartPlan& plan);
 
 }  // namespace onnx_tag
 

@@ -20,23 +20,21 @@ class Pages {
     inputs_.Add(options.profile.layers, "--layers");
   }
 
-  void OneModel(const std::string& input) {
+  // One model, or two beside each other.
+  void Models(const std::vector<std::string>& inputs) {
+    std::vector<ReportedModel> models;
+    for (const std::string& input : inputs) models.push_back(Load(input));
+    const bool two = models.size() == 2;
     std::string path = options_.output;
     if (path.empty()) {
-      path = input == "-" ? "-" : WithoutOnnx(input) + ".report.html";
+      path = inputs[0] == "-" ? "-"
+                              : WithoutOnnx(inputs[0]) +
+                                    (two ? ".compare.html" : ".report.html");
     }
-    Write(path, ModelReportJson(Load(input)), false);
-  }
-
-  void TwoModels(const std::string& a, const std::string& b) {
-    const ReportedModel first = Load(a);
-    const ReportedModel second = Load(b);
-    const std::string path = options_.output.empty()
-                                 ? WithoutOnnx(a) + ".compare.html"
-                                 : options_.output;
     Write(path,
-          CompareReportJson(first, second,
-                            CompareTags(first.model, second.model)),
+          two ? CompareReportJson(models[0], models[1],
+                                  CompareTags(models[0].model, models[1].model))
+              : ModelReportJson(models[0]),
           false);
   }
 
@@ -132,23 +130,18 @@ class Pages {
 Result RunReport(const ReportOptions& options, Terminal& terminal) {
   const std::string& first = options.inputs[0];
   const bool folder = IsFolder(first);
-  if (folder && options.folder.empty()) {
-    Fail(ErrorKind::kUsage,
-         "{}: is a folder\n  say where its pages go with --out-dir DIR", first);
-  }
-  if (!folder && !options.folder.empty()) {
-    Fail(ErrorKind::kUsage,
-         "{}: is not a folder, and --out-dir is for folders\n  name the page "
-         "with -o",
-         first);
+  if (folder == options.folder.empty()) {
+    Fail(
+        ErrorKind::kUsage, "{}: {}", first,
+        Ours{folder ? "is a folder\n  say where its pages go with --out-dir DIR"
+                    : "is not a folder, and --out-dir is for folders\n  name "
+                      "the page with -o"});
   }
   Pages pages(options, terminal);
   if (folder) {
     pages.Folder(first);
-  } else if (options.inputs.size() == 2) {
-    pages.TwoModels(first, options.inputs[1]);
   } else {
-    pages.OneModel(first);
+    pages.Models(options.inputs);
   }
   return pages.Take();
 }

@@ -14,7 +14,6 @@
 #include "commands/read/part_plan.h"
 #include "commands/write/new_models.h"
 #include "edit/part.h"
-#include "io/folder.h"
 #include "io/paths.h"
 #include "onnx_tag/error.h"
 #include "sizes/element_types.h"
@@ -321,40 +320,20 @@ std::optional<PartPlan> PlanOf(const SplitOptions& options,
   } catch (const Error& error) {
     throw error.In(options.model);
   }
-  if (options.by == PlanBy::kFlops || options.by == PlanBy::kMemory) {
+  if (plan.by == PlanBy::kFlops || plan.by == PlanBy::kMemory) {
     plan.dimensions = costs.sizes.dimensions;
   }
   return plan;
 }
 
-// ", best by memory for assumed batch=1: 1.2 MB at most, 3.4 kB across"
-std::string PlanText(const SplitOptions& options, const PartPlan& plan) {
-  std::uint64_t most = 0;
-  std::uint64_t across = 0;
-  for (const PlannedPart& part : plan.parts) {
-    most = std::max(most, part.cost);
-    across = sizes::CappedSum(across, part.across);
+std::vector<std::string> PathsOfParts(const SplitOptions& options,
+                                      std::size_t parts) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < parts; ++i) {
+    paths.push_back(ModelDestination(options.model, options.write,
+                                     fmt::format("part{}", i)));
   }
-  std::string text =
-      fmt::format(" by {}", EnumToWord(kPlanByNames, options.by));
-  if (!plan.dimensions.empty()) {
-    text += Message(" for {}", Short{plan.dimensions, 200});
-  }
-  text += fmt::format(": {} at most, {} across", CostText(options.by, most),
-                      BytesText(across));
-  if (plan.unknown > 0) {
-    text += fmt::format("; {} without a number", WithThousands(plan.unknown));
-  }
-  if (plan.only_outer) {
-    text += fmt::format("\n  of {}, those of outer modules first",
-                        Count(plan.borders, "border"));
-  }
-  return text;
-}
-
-std::string PathOfPart(const SplitOptions& options, std::size_t part) {
-  return ModelDestination(options.model, options.write,
-                          fmt::format("part{}", part));
+  return paths;
 }
 
 }  // namespace
@@ -433,8 +412,9 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
     return refused;
   }
   const sizes::Shapes shapes = ShapesOf(file);
+  const std::vector<std::string> paths = PathsOfParts(options, nodes.size());
   const edit::WeightPacker::Files files =
-      FilesToPack(file, PathOfPart(options, 0), options.write.data);
+      FilesToPack(file, paths[0], options.write.data);
   PartCutter cutter(model);
   const edit::PartSource source(file.model(), ReleaserOf(file));
   Result result;
@@ -449,22 +429,20 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
       result.Finding("{}: nothing is in {}", options.model, name);
       return result;
     }
-    std::optional<CutPart> part =
-        CutPartOut(model, cutter.CutOut(nodes[i]), source, shapes, name,
-                   PathOfPart(options, i), files, terminal,
-                   i + 1 == nodes.size() ? FindPassed(file.model()) : Passed());
+    std::optional<CutPart> part = CutPartOut(
+        model, cutter.CutOut(nodes[i]), source, shapes, name, paths[i], files,
+        terminal, i + 1 == nodes.size() ? FindPassed(file.model()) : Passed());
     if (!part) {
       result.exit_code = ExitCode::kFindings;
       return result;
     }
-    models.push_back(ModelOf(*part, PathOfPart(options, i)));
+    models.push_back(ModelOf(*part, paths[i]));
     parts.push_back(*std::move(part));
   }
   WriteNewModels(model, options.write, terminal, models, result);
 
   result.Line("{}: {}{}", ShownInput(options.model),
-              Count(parts.size(), "part"),
-              Ours{plan ? PlanText(options, *plan) : ""});
+              Count(parts.size(), "part"), Ours{plan ? PlanText(*plan) : ""});
   Datum::List list;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (plan && i > 0) {
@@ -472,7 +450,7 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
     }
     AddDeed(models[i], options.write, result);
     result.Line("    {}{}, {}, from {}",
-                plan ? CostText(options.by, plan->parts[i].cost) + ": " : "",
+                plan ? CostText(plan->by, plan->parts[i].cost) + ": " : "",
                 Count(parts[i].nodes, "node"),
                 Count(parts[i].writer->weights(), "weight"),
                 i == 0 ? "the start" : starts[i]);
@@ -486,7 +464,7 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
   }
   result.data = Datum::Object({{"file", options.model}});
   if (plan) {
-    result.data.Add({{"by", EnumToWord(kPlanByNames, options.by)},
+    result.data.Add({{"by", EnumToWord(kPlanByNames, plan->by)},
                      {"borders", plan->borders},
                      {"unknown", plan->unknown}});
   }
