@@ -11,8 +11,6 @@
 namespace onnx_tag::sizes {
 namespace {
 
-constexpr GraphId kGraphOfInputs{0};
-
 // Of an equality; more are not looked at.
 constexpr std::size_t kMostDimensions = 64;
 
@@ -53,7 +51,7 @@ Assumptions::Assumptions(const Model& model, const Shapes& shapes,
 
 // Once: a model may have as many inputs as dimensions.
 void Assumptions::ReadInputs() {
-  for (const ValueId input : model_[kGraphOfInputs].inputs) {
+  for (const ValueId input : model_[GraphId{0}].inputs) {
     if (model_.InitializerOf(input) != nullptr) continue;
     const std::optional<Shape>& shape = shapes_.Of(input);
     if (!shape) continue;
@@ -113,7 +111,7 @@ void Assumptions::Give(const GivenShape& given) {
     }
   }
   std::vector<std::string_view> dims, inputs;
-  for (const ValueId input : model_[kGraphOfInputs].inputs) {
+  for (const ValueId input : model_[GraphId{0}].inputs) {
     if (model_.InitializerOf(input) != nullptr) continue;
     if (model_.ValueName(input) == given.name) return GiveInput(input, given);
     inputs.push_back(model_.ValueName(input));
@@ -216,7 +214,7 @@ void Assumptions::AddDefaults() {
   Propagate();
   // First those that no equality explains: "total" follows from the others.
   for (const bool explained : {false, true}) {
-    for (const ValueId input : model_[kGraphOfInputs].inputs) {
+    for (const ValueId input : model_[GraphId{0}].inputs) {
       if (model_.InitializerOf(input) != nullptr) continue;
       const std::optional<Shape>& shape = shapes_.Of(input);
       if (!shape) continue;

@@ -295,7 +295,7 @@ class SequentialParts {
 
   bool IsNorm(const std::vector<NodeId>& part) const {
     return std::any_of(part.begin(), part.end(), [&](NodeId node) {
-      return model_.OpType(node).ends_with("Normalization");
+      return ops_.Is(node, OpKind::kNorm);
     });
   }
 

@@ -98,7 +98,8 @@ class TwinLayers : BoundsFinder {
     }
   }
 
-  // Equal for the layers of all lists of the same name.
+  // Equal for the layers of all lists of the same name. `stage1` and `stage2`
+  // are two names here: their layers often end differently.
   std::string KindOf(ModuleId module) const {
     std::string kind;
     for (ModuleId at = module; at != ModuleId{0}; at = tree_.Parent(at)) {
