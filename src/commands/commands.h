@@ -306,7 +306,7 @@ struct ReportOptions {
 };
 Result RunReport(const ReportOptions& options, Terminal& terminal);
 
-// "0.2.0"
+// "0.3.0"
 std::string_view ToolVersion();
 
 }  // namespace onnx_tag
