@@ -23,6 +23,8 @@ tests=("$@")
 runner=()
 if [ "${OS:-}" != Windows_NT ]; then
   [ "$target" = "$here" ] || { echo "windows-tests.sh: wine cannot run $target here, only $here" >&2; exit 2; }
+  command -v wine >/dev/null ||
+    { echo "windows-tests.sh: wine is not installed: apt-get install wine wine64" >&2; exit 2; }
   ONNX_TAG_CROSS_OPTIONS=-DBUILD_TESTING=ON ONNX_TAG_CROSS_TARGETS="onnx-tag ${tests[*]}" scripts/cross.sh "$target"
   export WINEPREFIX=$PWD/$programs/wine WINEDEBUG=-all
   unset DISPLAY
