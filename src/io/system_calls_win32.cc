@@ -183,29 +183,38 @@ void RemoveAtExit(const std::string& path) {
   replaced_files->push_back(path);
 }
 
-// A file that is mapped can be moved, but not deleted, so it is moved away and
-// the new one to its name. ReplaceFileW does the same, but wants to write to
-// the new file, which is still locked. Between the two moves the old file has a
-// name that no later run takes for a leftover.
+// 0 where there is no such file.
+DWORD AttributesOf(const std::wstring& path) {
+  const DWORD attributes = GetFileAttributesW(path.c_str());
+  return attributes == INVALID_FILE_ATTRIBUTES ? 0 : attributes;
+}
+
+// A file that is mapped can be moved, but not deleted: it goes when the program
+// ends.
+void Discard(const std::wstring& path, const std::string& folder) {
+  if (DeleteFileW(path.c_str()) != 0) return;
+  const std::string leftover = folder + RandomTemporaryName();
+  MoveFileExW(path.c_str(), WidePath(leftover).c_str(), 0);
+  RemoveAtExit(leftover);
+}
+
+// Moves the file away that is to be replaced, and the new one to its name.
+// ReplaceFileW does the same, but wants to write to the new file, which is
+// still locked. Between the two moves the old file has a name that no later run
+// takes for a leftover.
 bool ReplaceMapped(const std::wstring& from, const std::wstring& to,
                    const std::string& folder) {
   const std::wstring backup = WidePath(folder + RandomTemporaryName() + "-old");
   if (MoveFileExW(to.c_str(), backup.c_str(), 0) == 0) return false;
   if (MoveFileExW(from.c_str(), to.c_str(), MOVEFILE_WRITE_THROUGH) == 0) {
-    MoveFileExW(backup.c_str(), to.c_str(), 0);
+    const bool back = MoveFileExW(backup.c_str(), to.c_str(), 0) != 0;
+    // Between the moves another program has made a file of that name, so the
+    // old one has been replaced already.
+    if (!back && AttributesOf(to) != 0) Discard(backup, folder);
     return false;
   }
-  if (DeleteFileW(backup.c_str()) != 0) return true;
-  const std::string leftover = folder + RandomTemporaryName();
-  MoveFileExW(backup.c_str(), WidePath(leftover).c_str(), 0);
-  RemoveAtExit(leftover);
+  Discard(backup, folder);
   return true;
-}
-
-// 0 where there is no such file.
-DWORD AttributesOf(const std::wstring& path) {
-  const DWORD attributes = GetFileAttributesW(path.c_str());
-  return attributes == INVALID_FILE_ATTRIBUTES ? 0 : attributes;
 }
 
 int Rename(const char* from, const char* to) {
