@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "command_line.h"
-#include "hierarchy/module_map.h"
-#include "ladder/ladder.h"
+#include "core/hierarchy/module_map.h"
+#include "mapping/ladder/ladder.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/recording.h"

@@ -27,8 +27,8 @@
 
 #include "base/text.h"
 #include "command_line.h"
-#include "hierarchy/module_map.h"
-#include "ladder/ladder.h"
+#include "core/hierarchy/module_map.h"
+#include "mapping/ladder/ladder.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/recording.h"
 #include "role_paths.h"

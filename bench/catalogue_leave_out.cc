@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "classes/assign_classes.h"
-#include "classes/catalogue/table.h"
 #include "command_line.h"
+#include "mapping/classes/assign_classes.h"
+#include "mapping/classes/catalogue/table.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "role_paths.h"

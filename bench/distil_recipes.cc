@@ -16,9 +16,9 @@
 #include "book_maker/book_source.h"
 #include "book_maker/canonical.h"
 #include "book_maker/distil.h"
+#include "clues/recipes/book/packed_book.h"
 #include "folder_book.h"
 #include "onnx_tag/error.h"
-#include "recipes/book/packed_book.h"
 #include "truth.h"
 
 namespace onnx_tag::bench {

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "book_maker/make_recipe.h"
-#include "recipes/book/packed_book.h"
+#include "clues/recipes/book/packed_book.h"
 
 namespace onnx_tag::bench {
 

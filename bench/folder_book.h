@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "recipes/book/recipe.h"
+#include "clues/recipes/book/recipe.h"
 #include "truth.h"
 
 namespace onnx_tag::bench {

@@ -5,7 +5,7 @@
 //
 // --before lists the tags of the ladder, before the laws are applied. A law
 // that is still broken after mapping is a defect: the exit code is 1.
-#include "mapping/laws.h"
+#include "mapping/mapping/laws.h"
 
 #include <fmt/core.h>
 
@@ -19,7 +19,7 @@
 
 #include "base/text.h"
 #include "command_line.h"
-#include "ladder/ladder.h"
+#include "mapping/ladder/ladder.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "score_report.h"

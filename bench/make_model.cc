@@ -24,7 +24,7 @@
 #include <string>
 #include <string_view>
 
-#include "wire/encoding.h"
+#include "file/wire/encoding.h"
 
 namespace onnx_tag {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "exporters/tools/original_name.h"
-#include "wire/encoding.h"
-#include "wire/field_reader.h"
-#include "wire/rewrite.h"
+#include "clues/exporters/tools/original_name.h"
+#include "file/wire/encoding.h"
+#include "file/wire/field_reader.h"
+#include "file/wire/rewrite.h"
 
 namespace onnx_tag {
 namespace {

@@ -23,10 +23,10 @@
 #include <string>
 
 #include "base/text.h"
+#include "clues/recipes/answer/ask_book.h"
 #include "command_line.h"
 #include "folder_book.h"
 #include "onnx_tag/mapping.h"
-#include "recipes/answer/ask_book.h"
 #include "score_report.h"
 
 namespace onnx_tag::bench {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "classes/catalogue/table.h"
-#include "tagging/module_format.h"
+#include "core/tagging/module_format.h"
+#include "mapping/classes/catalogue/table.h"
 
 namespace onnx_tag::bench {
 

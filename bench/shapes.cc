@@ -4,7 +4,7 @@
 //                           shapes, known as formulas, unknown
 //   shapes MODEL [NAME=N...]  each value of the main graph: its shape, and the
 //                           numbers for these dimensions
-#include "sizes/shapes.h"
+#include "uses/sizes/shapes.h"
 
 #include <fmt/core.h>
 
@@ -16,8 +16,8 @@
 
 #include "onnx_tag/error.h"
 #include "onnx_tag/model.h"
-#include "sizes/evaluation.h"
-#include "sizes/formula_text.h"
+#include "uses/sizes/evaluation.h"
+#include "uses/sizes/formula_text.h"
 
 namespace {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "classes/assign_classes.h"
+#include "mapping/classes/assign_classes.h"
+#include "mapping/roles/roles.h"
 #include "onnx_tag/mapping.h"
-#include "roles/roles.h"
 #include "truth.h"
 
 namespace onnx_tag::bench {

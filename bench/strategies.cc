@@ -20,7 +20,7 @@
 
 #include "base/text.h"
 #include "command_line.h"
-#include "hierarchy/module_map.h"
+#include "core/hierarchy/module_map.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/recording.h"

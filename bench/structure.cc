@@ -3,7 +3,7 @@
 //   structure MODEL.onnx...            the tree of modules, with node counts
 //   structure --nodes MODEL.onnx...    a line for each node: graph, index, path
 //   structure --time RUNS MODEL.onnx   milliseconds, the median of RUNS runs
-#include "structure/structure.h"
+#include "clues/structure/structure.h"
 
 #include <fmt/core.h>
 

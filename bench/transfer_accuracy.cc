@@ -27,11 +27,11 @@
 #include "base/interner.h"
 #include "base/text.h"
 #include "command_line.h"
+#include "core/tagging/sidecar.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/transfer.h"
 #include "onnx_tag_schema.pb.h"
 #include "score_report.h"
-#include "tagging/sidecar.h"
 #include "truth.h"
 
 namespace onnx_tag::bench {

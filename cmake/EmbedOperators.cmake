@@ -1,7 +1,7 @@
 # cmake -P EmbedOperators.cmake FILE FOLDER: reads data/operators.txt and makes
 # op.h, an enumerator for each row, and operator_rows.inc, the rows as C++,
 # sorted by name. The compiler refuses an unknown word, column or operator. A
-# new column is a new member of `Operator` (src/graph/operators.h), before
+# new column is a new member of `Operator` (src/core/graph/operators.h), before
 # `like`, in the order in which rows write the columns.
 cmake_minimum_required(VERSION 3.25)
 file(STRINGS ${CMAKE_ARGV3} lines REGEX "^[^#]")

@@ -2,7 +2,7 @@
 #
 # Writes the field numbers of a .proto file as constants, `onnx::NodeProto::kOpType`, with the kind of their encoding as
 # their type. Done by CMake, not by protoc: a build without protobuf needs them, too.
-# tests/protobuf/fields_test.cc compares them with protobuf's descriptors.
+# tests/file/protobuf/fields_test.cc compares them with protobuf's descriptors.
 function(onnx_tag_fields schema header)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${schema})
   file(READ ${schema} text)
@@ -58,7 +58,7 @@ function(onnx_tag_fields schema header)
 #ifndef ONNX_TAG_MODEL_ONNX_FIELDS_H_
 #define ONNX_TAG_MODEL_ONNX_FIELDS_H_
 
-#include \"model/field_kinds.h\"
+#include \"file/model/field_kinds.h\"
 
 namespace onnx_tag::onnx {
 ${structs}

@@ -1,12 +1,16 @@
-# onnx_tag_layer(NAME [FOLDER folder] [DEPENDS layer...] [ROOMS room...] [LINK library...])
+# onnx_tag_layer([STOREY/]NAME [FOLDER folder] [DEPENDS layer...] [ROOMS room...] [LINK library...])
 #
-# Builds src/NAME (or FOLDER/NAME) with all folders below it as a static library
-# and links the layers it uses. The build stops when one of its files includes a
-# layer that DEPENDS leaves out. The rule and the build cannot disagree: they are
-# the same line. Files of another system (x_win32.cc, x_posix.cc, x_linux.cc,
+# Builds src/STOREY/NAME (or FOLDER/NAME) with all folders below it as a static
+# library and links the layers it uses. CMake stops when DEPENDS has a layer of a
+# later storey; the build stops when one of its files includes a layer that
+# DEPENDS leaves out. The rule and the build cannot disagree: they are the same
+# line. Files of another system (x_win32.cc, x_posix.cc, x_linux.cc,
 # x_macos.cc) are left out. A main.cc belongs to a program, not to the library; it keeps the
 # layer's rule. ROOMS are the folders below it, in the order in which they build
 # on each other: none may include a later one.
+
+# The storeys of src/, bottom up: each uses itself and those before it.
+set(ONNX_TAG_STOREYS base file core clues mapping uses app)
 
 # Which layer each public header belongs to.
 set(ONNX_TAG_HEADER_LAYERS error=base model=model hierarchy=hierarchy tagging=tagging mapping=ladder
@@ -20,12 +24,24 @@ else()
   set(ONNX_TAG_OTHER_SYSTEMS "win32|macos")
 endif()
 
-function(onnx_tag_layer layer)
+function(onnx_tag_layer path)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "DEPENDS;LINK;ROOMS")
+  get_filename_component(layer ${path} NAME)
   if(NOT arg_FOLDER)
     set(arg_FOLDER src)
+    string(REGEX MATCH "^[a-z]+" storey ${path})
+    list(FIND ONNX_TAG_STOREYS ${storey} own)
+    foreach(used IN LISTS arg_DEPENDS)
+      get_property(storey_of_used GLOBAL PROPERTY onnx_tag_storey_${used})
+      list(FIND ONNX_TAG_STOREYS "${storey_of_used}" at)
+      if(own EQUAL -1 OR at EQUAL -1 OR at GREATER own)
+        message(FATAL_ERROR "'${path}' may not use '${used}' of the storey '${storey_of_used}'\n"
+          "  move the code that needs it to a later storey; cmake/OnnxTagLayer.cmake has their order")
+      endif()
+    endforeach()
+    set_property(GLOBAL PROPERTY onnx_tag_storey_${layer} ${storey})
   endif()
-  set(folder ${PROJECT_SOURCE_DIR}/${arg_FOLDER}/${layer})
+  set(folder ${PROJECT_SOURCE_DIR}/${arg_FOLDER}/${path})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${folder}/*.h)
   foreach(entry IN LISTS ONNX_TAG_HEADER_LAYERS)
@@ -40,6 +56,7 @@ function(onnx_tag_layer layer)
   set(files ${headers} ${sources})
   file(CONFIGURE OUTPUT ${rule}.cmake @ONLY CONTENT
 "set(layer @layer@)
+set(storeys @ONNX_TAG_STOREYS@)
 set(allowed @layer@ @arg_DEPENDS@ generated)
 set(rooms @arg_ROOMS@)
 set(public @ONNX_TAG_HEADER_LAYERS@)

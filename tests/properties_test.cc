@@ -9,13 +9,13 @@
 #include <filesystem>
 #include <set>
 
+#include "core/tagging/tag_format.h"
+#include "core/tagging/tag_writer.h"
+#include "file/wire/field_reader.h"
 #include "onnx_tag/error.h"
 #include "support/generated_model.h"
 #include "support/onnx_models.h"
 #include "support/temporary_folder.h"
-#include "tagging/tag_format.h"
-#include "tagging/tag_writer.h"
-#include "wire/field_reader.h"
 
 namespace onnx_tag::test {
 namespace {

@@ -20,8 +20,8 @@
 
 namespace onnx_tag {
 
-struct ModuleMap;  // hierarchy/module_map.h
-struct Rules;      // rules/rules.h
+struct ModuleMap;  // core/hierarchy/module_map.h
+struct Rules;      // mapping/rules/rules.h
 namespace recipes {
 class Book;
 }  // namespace recipes
@@ -40,8 +40,8 @@ struct MappingOptions {
   // Whether to keep all frames of tracebacks, not only the line of the model.
   bool frames = false;
 
-  // Files with facts; empty: none. commands/read/fact_files.h reads them into
-  // MappingFacts. Mapping with a file name whose file was not read is a
+  // Files with facts; empty: none. app/commands/read/fact_files.h reads them
+  // into MappingFacts. Mapping with a file name whose file was not read is a
   // programming error.
   std::string hierarchy_file;
   std::string rules_file;

@@ -22,7 +22,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/interner.h"
-#include "wire/rewrite.h"
+#include "file/wire/rewrite.h"
 
 namespace onnx_tag {
 
@@ -202,8 +202,8 @@ class Model {
     return unreadable_;
   }
 
-  // Empty if the model was made of a sidecar (model/model_builder.h): it has
-  // names and edges then, but no weights, types, attributes or metadata.
+  // Empty if the model was made of a sidecar (file/model/model_builder.h): it
+  // has names and edges then, but no weights, types, attributes or metadata.
   Bytes bytes() const { return bytes_; }
   // Every message whose length changes when something inside is tagged.
   std::span<const wire::Message> spine() const { return spine_; }

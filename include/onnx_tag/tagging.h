@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "core/tagging/source_lines.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
-#include "tagging/source_lines.h"
 
 namespace onnx_tag {
 

@@ -1,5 +1,5 @@
 // Combines numbers into a hash that lives no longer than the program. What is
-// stored is hashed by xxHash (tagging/fingerprint.cc).
+// stored is hashed by xxHash (core/tagging/fingerprint.cc).
 #ifndef ONNX_TAG_BASE_HASH_H_
 #define ONNX_TAG_BASE_HASH_H_
 

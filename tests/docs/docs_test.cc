@@ -8,9 +8,9 @@
 #include <set>
 #include <sstream>
 
+#include "app/cli/command_table.h"
 #include "base/text.h"
-#include "cli/command_table.h"
-#include "ladder/ladder.h"
+#include "mapping/ladder/ladder.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"
 
@@ -33,7 +33,7 @@ using Layers = std::vector<std::pair<std::string, std::set<std::string>>>;
 Layers LayersOfCMake() {
   Layers layers;
   const std::string text = Text("src/CMakeLists.txt");
-  const std::regex call(R"(onnx_tag_layer\(\s*([a-z_]+)([^)]*)\))");
+  const std::regex call(R"(onnx_tag_layer\(\s*([a-z_/]+)([^)]*)\))");
   for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end;
        ++at) {
     std::set<std::string> uses;
@@ -56,21 +56,22 @@ Layers LayersOfCMake() {
 Layers LayersOfTheDocument() {
   Layers layers;
   std::istringstream lines(Text("docs/architecture.md"));
-  const std::regex row(R"(\| `([a-z_]+)` \| ([a-z_, –]+) \| .*)");
+  const std::regex row(R"(\| ([a-z]+) \| `([a-z_]+)` \| ([a-z_, –]+) \| .*)");
   bool table = false;
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("| layer |")) table = true;
+    if (line.starts_with("| storey | layer |")) table = true;
     if (line.empty()) table = false;
     std::smatch match;
     if (!table || !std::regex_match(line, match, row)) continue;
     std::set<std::string> uses;
-    const std::string used = match[2].str();
+    const std::string used = match[3].str();
     for (const std::string_view word : Split(used, ',')) {
       std::string name(word);
       std::erase(name, ' ');
       if (name != "–") uses.insert(name);
     }
-    layers.emplace_back(match[1], uses);
+    const std::string storey = match[1] == match[2] ? "" : match[1].str() + "/";
+    layers.emplace_back(storey + match[2].str(), uses);
   }
   return layers;
 }
@@ -80,7 +81,7 @@ std::vector<std::string> RoomsOfCMake() {
   std::vector<std::string> rooms;
   const std::string text = Text("src/CMakeLists.txt");
   const std::regex call(
-      R"(onnx_tag_layer\(\s*([a-z_]+)[^)]*ROOMS ([a-z_ ]+)[^)]*\))");
+      R"(onnx_tag_layer\(\s*[a-z]+/([a-z_]+)[^)]*ROOMS ([a-z_ ]+)[^)]*\))");
   for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end;
        ++at) {
     std::istringstream words((*at)[2].str());
@@ -208,7 +209,7 @@ TEST(DocsTest, AccuracyHasTablesAndNoOtherOutput) {
 TEST(DocsTest, EveryHelpHasAGoldenAndFitsATerminal) {
   std::string golden;
   for (const auto& entry :
-       fs::directory_iterator(kSource / "tests/cli/cases")) {
+       fs::directory_iterator(kSource / "tests/app/cli/cases")) {
     golden += ReadFile(entry.path().string());
   }
   std::vector<std::string> calls = {"--help"};
@@ -217,7 +218,7 @@ TEST(DocsTest, EveryHelpHasAGoldenAndFitsATerminal) {
   }
   for (const std::string& call : calls) {
     EXPECT_THAT(golden, HasSubstr("$ onnx-tag " + call + "\n"))
-        << "add the line to tests/cli/cases/help.txt and run cli_test with "
+        << "add the line to tests/app/cli/cases/help.txt and run cli_test with "
            "ONNX_TAG_UPDATE_GOLDEN=1";
     std::vector<std::string> words;
     for (const std::string_view word : Split(call, ' ')) {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "faults/zoo.h"
-#include "io/system_calls.h"
+#include "file/io/system_calls.h"
 #include "support/pipe.h"
 #include "support/process.h"
 

@@ -1,9 +1,9 @@
 // Any bytes as a model: refused with an error, or read and mapped, and what is
 // said of it adds up.
+#include "core/tagging/sidecar.h"
 #include "fuzz/read_any.h"
 #include "fuzz/require.h"
 #include "onnx_tag/mapping.h"
-#include "tagging/sidecar.h"
 
 namespace onnx_tag {
 namespace {

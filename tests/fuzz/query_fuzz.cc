@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <string>
 
+#include "core/query/matcher.h"
+#include "core/query/parser.h"
+#include "core/tagging/sidecar.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/tagging.h"
-#include "query/matcher.h"
-#include "query/parser.h"
-#include "tagging/sidecar.h"
 
 namespace {
 

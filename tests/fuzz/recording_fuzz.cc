@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "hierarchy/module_map.h"
+#include "core/hierarchy/module_map.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
 

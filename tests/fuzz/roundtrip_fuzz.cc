@@ -2,10 +2,10 @@
 #include <cstdint>
 #include <string>
 
+#include "core/tagging/tag_writer.h"
 #include "fuzz/require.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
-#include "tagging/tag_writer.h"
 
 namespace onnx_tag {
 namespace {

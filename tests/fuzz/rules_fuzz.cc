@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string>
 
+#include "mapping/rules/rules.h"
 #include "onnx_tag/error.h"
-#include "rules/rules.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

@@ -3,9 +3,9 @@
 #include "fuzz/read_any.h"
 #include "fuzz/require.h"
 #include "onnx_tag/tagging.h"
-#include "sizes/assumptions.h"
-#include "sizes/module_sizes.h"
-#include "sizes/shapes.h"
+#include "uses/sizes/assumptions.h"
+#include "uses/sizes/module_sizes.h"
+#include "uses/sizes/shapes.h"
 
 namespace onnx_tag {
 namespace {

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/tagging/sidecar.h"
 #include "onnx_tag/error.h"
-#include "tagging/sidecar.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

@@ -1,8 +1,8 @@
 // Any bytes as a model: blocks are found in whatever graph it is, and form a
 // tree that holds every node at most once.
+#include "clues/structure/structure.h"
 #include "fuzz/read_any.h"
 #include "fuzz/require.h"
-#include "structure/structure.h"
 
 namespace onnx_tag {
 namespace {

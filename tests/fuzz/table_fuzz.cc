@@ -5,7 +5,7 @@
 #include <string>
 
 #include "onnx_tag/error.h"
-#include "profile/profile.h"
+#include "uses/profile/profile.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string>
 
+#include "file/wire/field_reader.h"
+#include "file/wire/toy_tagging.h"
 #include "fuzz/require.h"
-#include "wire/field_reader.h"
-#include "wire/toy_tagging.h"
 
 namespace onnx_tag {
 namespace {

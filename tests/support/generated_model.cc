@@ -4,9 +4,9 @@
 
 #include <array>
 
+#include "file/wire/encoding.h"
+#include "file/wire/field_reader.h"
 #include "support/onnx_models.h"
-#include "wire/encoding.h"
-#include "wire/field_reader.h"
 
 namespace onnx_tag::test {
 namespace {

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "ladder/ladder.h"
+#include "mapping/ladder/ladder.h"
 #include "support/model_builder.h"
 
 namespace onnx_tag::test {

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "file/wire/rewrite.h"
 #include "onnx_tag/model.h"
 #include "onnx_tag_schema.pb.h"
-#include "wire/rewrite.h"
 
 namespace onnx_tag::test {
 

@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "cli/run.h"
-#include "io/system_calls.h"
+#include "app/cli/run.h"
+#include "file/io/system_calls.h"
 #include "support/pipe.h"
 
 namespace onnx_tag::test {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "wire/encoding.h"
+#include "file/wire/encoding.h"
 
 namespace onnx_tag::test {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "hierarchy/name_parts.h"
+#include "core/hierarchy/name_parts.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::recipes {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "recipes/book/recipe.h"
+#include "clues/recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "recipes/book/recipe.h"
+#include "clues/recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef ONNX_TAG_BOOK_MAKER_CANONICAL_H_
 #define ONNX_TAG_BOOK_MAKER_CANONICAL_H_
 
-#include "recipes/book/recipe.h"
+#include "clues/recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 

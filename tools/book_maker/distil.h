@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "book_maker/book_source.h"
-#include "recipes/book/recipe.h"
+#include "clues/recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 

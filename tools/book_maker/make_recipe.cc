@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "recipes/tokens/tokens.h"
+#include "clues/recipes/tokens/tokens.h"
 
 namespace onnx_tag::recipes {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "clues/recipes/book/recipe.h"
 #include "onnx_tag/model.h"
-#include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 

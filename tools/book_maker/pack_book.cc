@@ -5,9 +5,9 @@
 
 #include "base/text.h"
 #include "book_maker/book_source.h"
+#include "clues/recipes/book/packed_book.h"
+#include "clues/recipes/book/recipe.h"
 #include "onnx_tag/error.h"
-#include "recipes/book/packed_book.h"
-#include "recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 namespace {

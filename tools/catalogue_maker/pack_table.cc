@@ -6,7 +6,7 @@
 
 #include "base/interner.h"
 #include "catalogue_maker/source.h"
-#include "classes/catalogue/operators.h"
+#include "mapping/classes/catalogue/operators.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::catalogue {

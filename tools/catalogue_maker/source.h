@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "classes/catalogue/layout.h"
+#include "mapping/classes/catalogue/layout.h"
 
 namespace onnx_tag::catalogue {
 

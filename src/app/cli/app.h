@@ -1,0 +1,47 @@
+// Parses the command line. Runs nothing.
+//
+//   const Invocation invocation = ParseArgs({"model.onnx", "--force"});
+//   std::any_cast<TagOptions>(invocation.options).write.force;  // true
+//   invocation.run(terminal);
+#ifndef ONNX_TAG_APP_CLI_APP_H_
+#define ONNX_TAG_APP_CLI_APP_H_
+
+#include <any>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/render/render.h"
+#include "file/io/terminal.h"
+
+namespace onnx_tag::cli {
+
+struct Invocation {
+  std::any options;  // of the command; the text of --help and --version
+  std::function<Result(Terminal&)> run;
+  Format format = Format::kText;
+  TerminalOptions terminal;
+};
+
+// The call of a command with its options.
+template <typename Options>
+Invocation Invoke(Result (*command)(const Options&, Terminal&), Options options,
+                  Format format, TerminalOptions terminal) {
+  return {options,
+          [command, options](Terminal& to) { return command(options, to); },
+          format, std::move(terminal)};
+}
+
+// Prints `text` and does nothing else.
+Invocation PrintText(const std::string& text, TerminalOptions terminal = {});
+
+// `args` are the words after the program's name. The first word is the command.
+// If it is not a command, `tag` is assumed. Throws Error(kUsage) with one line
+// and the nearest valid word. Throws Error(kInput) if the first word is not a
+// file and not similar to a command.
+Invocation ParseArgs(std::vector<std::string> args);
+
+}  // namespace onnx_tag::cli
+
+#endif  // ONNX_TAG_APP_CLI_APP_H_

@@ -1,0 +1,314 @@
+// The commands, and what the user asked of each, as plain data: cli fills it
+// in. A command takes its options and returns a Result; render prints it. It
+// tells notes and progress to the Terminal, throws Error where it cannot go on,
+// and neither prints results nor exits.
+#ifndef ONNX_TAG_APP_COMMANDS_COMMANDS_H_
+#define ONNX_TAG_APP_COMMANDS_COMMANDS_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/render/reports.h"
+#include "app/render/result.h"
+#include "file/io/terminal.h"
+#include "onnx_tag/mapping.h"
+#include "uses/sizes/shapes.h"
+
+namespace onnx_tag {
+
+// What to do with external weights when the output goes to another folder.
+enum class DataChoice { kUnsaid, kKeep, kLink, kCopy };
+
+// Where a written model goes, and what it may replace.
+struct WriteOptions {
+  std::string path;    // -o; empty: beside the input
+  std::string folder;  // --out-dir
+  bool in_place = false;
+  bool follow = false;  // --in-place through a symbolic link
+  bool force = false;
+  bool fsync = false;
+  bool dry_run = false;
+  DataChoice data = DataChoice::kUnsaid;
+};
+
+// Which models of folders and lists are meant.
+struct InputOptions {
+  bool recursive = false;
+  std::vector<std::string> include;  // in folders; empty: *.onnx
+  std::vector<std::string> exclude;
+  std::string files_from;  // "-": standard input; empty: none
+};
+
+struct TagOptions {
+  std::vector<std::string> models;
+  InputOptions inputs;
+  MappingOptions mapping;
+  KeyChoice keys;
+  WriteOptions write;
+  std::string sidecar;  // empty: beside the output
+  bool no_sidecar = false;
+  bool sidecar_only = false;
+  double min_coverage = 0;  // per cent
+  std::vector<std::string> require_modules;
+  std::optional<std::uint64_t> max_untagged;
+  bool count_structure = false;  // gates count found blocks, too
+  std::size_t jobs = 0;          // 0: as many as there are cores
+  bool fail_fast = false;
+  bool skip_current = false;
+  ReportFormat format = ReportFormat::kText;
+  bool json_nodes = false;  // lines for nodes, while the models are tagged
+};
+Result RunTag(const TagOptions& options, Terminal& terminal);
+
+struct StripOptions {
+  std::string model;
+  WriteOptions write;
+};
+Result RunStrip(const StripOptions& options, Terminal& terminal);
+
+// Private text: what there is, and a model without it.
+struct ScrubOptions {
+  std::string model;
+  bool all = false;    // doc strings and producers, too
+  bool check = false;  // exit code 1 on findings
+  ReportFormat format = ReportFormat::kText;
+  WriteOptions write;  // no destination: only list
+};
+Result RunScrub(const ScrubOptions& options, Terminal& terminal);
+
+// Where tags come from, for the commands that read them.
+struct TagSourceOptions {
+  std::string sidecar;
+  bool remap = false;
+  bool strict = false;  // refuse a result that rests on low confidence
+  MappingOptions mapping;
+};
+
+// What `show` tells of modules; kAll: a little of each.
+enum class ShowBy { kFlops, kParameters, kBytes, kMemory, kNodes, kAll };
+constexpr std::array<std::string_view, 5> kShowByNames = {
+    "flops", "parameters", "bytes", "memory", "nodes"};
+
+struct ShowOptions {
+  std::string model;
+  TagSourceOptions source;
+  std::vector<sizes::GivenShape> shapes;
+  std::optional<std::uint32_t> depth;  // levels below the top row; none: all
+  std::string module;                  // the subtree to show; a pattern
+  bool nodes = false;
+  bool unfold = false;
+  ShowBy by = ShowBy::kAll;
+};
+Result RunShow(const ShowOptions& options, Terminal& terminal);
+
+struct QueryOptions {
+  std::string model;
+  std::string query;
+  TagSourceOptions source;
+};
+Result RunQuery(const QueryOptions& options, Terminal& terminal);
+
+// What `select` writes for.
+enum class SelectTool {
+  kNames,
+  kOrtQuant,
+  kLayerAnn,
+  kOlive,
+  kPolygraphy,
+  kExtract,
+  kModelopt,
+  kNncf,
+  kNeuralCompressor,
+  kFp16,
+};
+constexpr std::array<std::string_view, 10> kSelectToolNames = {
+    "names",    "ort-quant",  "layer-ann",
+    "olive",    "polygraphy", "extract",
+    "modelopt", "nncf",       "neural-compressor",
+    "fp16"};
+
+enum class SelectFormat { kText, kJson, kPython };
+constexpr std::array<std::string_view, 3> kSelectFormatNames = {"text", "json",
+                                                                "python"};
+
+// What parts of a model are compared by.
+enum class PlanBy { kWeights, kFlops, kMemory, kTime };
+constexpr std::array<std::string_view, 4> kPlanByNames = {"weights", "flops",
+                                                          "memory", "time"};
+
+struct SelectOptions {
+  std::string model;
+  std::string query;
+  TagSourceOptions source;
+  SelectTool tool = SelectTool::kNames;
+  SelectFormat format = SelectFormat::kText;
+  bool exclude = false;  // quantizers: all but the selection
+  bool skip_unaddressable = false;
+  std::string device = "cpu";  // layer-ann
+  // layer-ann: only the first modules that fit into so many bytes.
+  std::optional<std::uint64_t> budget = {};
+  PlanBy by = PlanBy::kWeights;
+  std::vector<sizes::GivenShape> shapes = {};
+  std::string precision = "float32";  // polygraphy
+};
+Result RunSelect(const SelectOptions& options, Terminal& terminal);
+
+enum class ExportFormat { kGraphml, kDot, kTsv, kNetron, kSidecar };
+constexpr std::array<std::string_view, 5> kExportFormatNames = {
+    "graphml", "dot", "tsv", "netron", "sidecar"};
+
+struct ExportOptions {
+  std::string model;
+  TagSourceOptions source;
+  ExportFormat format = ExportFormat::kTsv;
+  std::string output;  // empty or "-": standard output
+  bool force = false;
+};
+Result RunExport(const ExportOptions& options, Terminal& terminal);
+
+struct TransferOptions {
+  std::string from;         // a tagged model, its sidecar, or a model to map
+  TagSourceOptions source;  // how to read its tags
+  TagOptions tag;           // the one model to tag, and where it goes
+};
+Result RunTransfer(const TransferOptions& options, Terminal& terminal);
+
+enum class DiffBy { kModule, kRole };
+
+struct DiffOptions {
+  std::string a;
+  std::string b;
+  DiffBy by = DiffBy::kModule;
+  bool weights = false;  // compare the values of weights, too
+  TagSourceOptions source;
+  std::vector<sizes::GivenShape> shapes;
+};
+Result RunDiff(const DiffOptions& options, Terminal& terminal);
+
+struct CheckOptions {
+  std::string model;
+  bool verify = false;  // parse the whole file with protobuf, and compare
+  TagSourceOptions source;
+  TagOptions gates;  // its gates alone
+  ReportFormat format = ReportFormat::kText;
+};
+Result RunCheck(const CheckOptions& options, Terminal& terminal);
+
+enum class ProfileKey {
+  kModule,
+  kClass,
+  kLayer,
+  kRole,
+  kNode,
+  kLine,
+  kOp,
+  kProvider,
+};
+constexpr std::array<std::string_view, 8> kProfileKeyNames = {
+    "module", "class", "layer", "role", "node", "line", "op", "provider"};
+// Formats of other programs, for the modules around each kernel.
+enum class StackFormat { kNone, kFolded, kSpeedscope };
+
+// Which numbers of which file.
+struct ProfileSource {
+  std::string file;              // "": none
+  std::string measure = "time";  // a number of the events, a column
+  std::string layers;            // TensorRT's layer information
+};
+
+struct ProfileOptions {
+  std::string model;
+  ProfileSource profile;
+  std::string against;  // a second profile, beside the first
+  std::uint64_t skip_runs = 0;
+  TagSourceOptions source;
+  ProfileKey by = ProfileKey::kModule;
+  StackFormat stacks = StackFormat::kNone;
+  std::uint64_t top = 40;  // rows of the table; 0: all
+};
+Result RunProfile(const ProfileOptions& options, Terminal& terminal);
+
+struct FiltOptions {
+  std::string model;
+  TagSourceOptions source;
+  bool only = false;  // lines with a name alone
+  bool json = false;  // a record for each name, instead of the text
+};
+Result RunFilt(const FiltOptions& options, Terminal& terminal);
+
+struct ExplainOptions {
+  std::string model;
+  std::string node;
+  bool frames = false;  // all frames of the traceback
+  TagSourceOptions source;
+};
+Result RunExplain(const ExplainOptions& options, Terminal& terminal);
+
+struct StrategiesOptions {
+  std::string model;  // empty: only list them
+  MappingOptions mapping;
+};
+Result RunStrategies(const StrategiesOptions& options, Terminal& terminal);
+
+// The module outputs, or inputs, that `tap` adds to the graph's outputs.
+struct TapOptions {
+  std::string model;
+  std::vector<std::string> modules;  // patterns
+  bool inputs = false;
+  TagSourceOptions source;
+  WriteOptions write;
+};
+Result RunTap(const TapOptions& options, Terminal& terminal);
+
+struct ExtractOptions {
+  std::string model;
+  std::string module;
+  TagSourceOptions source;
+  WriteOptions write;
+};
+Result RunExtract(const ExtractOptions& options, Terminal& terminal);
+
+struct SplitOptions {
+  std::string model;
+  std::vector<std::string> at;  // modules that begin a part
+  // Or where the parts are best: so many, or as many as fit.
+  std::size_t parts = 0;
+  std::optional<std::uint64_t> budget;
+  PlanBy by = PlanBy::kWeights;
+  std::vector<sizes::GivenShape> shapes;
+  ProfileSource profile;
+  TagSourceOptions source;
+  WriteOptions write;
+};
+Result RunSplit(const SplitOptions& options, Terminal& terminal);
+
+struct WeightsOptions {
+  std::string model;
+  TagSourceOptions source;
+  std::string check;    // a .safetensors file or a module map; empty: none
+  bool rename = false;  // write the model with restored names
+  WriteOptions write;
+};
+Result RunWeights(const WeightsOptions& options, Terminal& terminal);
+
+struct ReportOptions {
+  std::vector<std::string> inputs;  // a model, two, or a folder
+  TagSourceOptions source;
+  std::vector<sizes::GivenShape> shapes;  // of inputs
+  ProfileSource profile;
+  std::string output;  // "": beside the model
+  std::string folder;  // --out-dir, for a folder
+  bool force = false;
+};
+Result RunReport(const ReportOptions& options, Terminal& terminal);
+
+// "0.3.0"
+std::string_view ToolVersion();
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_APP_COMMANDS_COMMANDS_H_

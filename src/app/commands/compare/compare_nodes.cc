@@ -1,0 +1,415 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "app/commands/compare/compare.h"
+#include "base/text.h"
+#include "file/model/attributes.h"
+#include "file/model/field_kinds.h"
+#include "file/model/onnx_fields.h"
+#include "file/model/tensor_data.h"
+#include "file/wire/field_reader.h"
+#include "uses/sizes/element_types.h"
+#include "uses/sizes/formula_text.h"
+#include "uses/sizes/value_facts.h"
+
+namespace onnx_tag {
+namespace {
+
+using model::Is;
+
+constexpr std::size_t kMostDims = 8;
+
+std::string ListText(std::span<const std::int64_t> numbers) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < std::min(numbers.size(), kMostDims); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", numbers[i]);
+  }
+  if (numbers.size() > kMostDims) text += ", ...";
+  return text + "]";
+}
+
+std::string NamedType(std::int32_t data_type) {
+  const std::string_view name = sizes::TypeName(data_type);
+  return name.empty() ? fmt::format("type {}", data_type) : std::string(name);
+}
+
+struct Encoded {
+  Bytes bytes;
+  bool has_graph = false;
+};
+
+// The attributes of an encoded NodeProto, by name.
+std::map<std::string_view, Encoded> AttributesOf(Bytes node) {
+  std::map<std::string_view, Encoded> attributes;
+  wire::FieldReader fields(node);
+  for (wire::Field field; fields.Next(field);) {
+    if (!Is(field, onnx::NodeProto::kAttribute)) continue;
+    Encoded encoded{field.bytes};
+    std::string_view name;
+    wire::FieldReader inner(field.bytes);
+    for (wire::Field part; inner.Next(part);) {
+      if (Is(part, onnx::AttributeProto::kName)) name = part.bytes;
+      encoded.has_graph |= Is(part, onnx::AttributeProto::kG) ||
+                           Is(part, onnx::AttributeProto::kGraphs);
+    }
+    attributes.try_emplace(name, encoded);
+  }
+  return attributes;
+}
+
+// The value as people read it; "" if only its presence can be shown.
+std::string ValueText(const Attribute& attribute) {
+  if (!attribute.numbers.empty()) return ListText(attribute.numbers);
+  if (!attribute.text.empty()) {
+    return Message("{}", Short{attribute.text, 40});
+  }
+  if (attribute.is_float) return fmt::format("{}", attribute.real);
+  if (!attribute.reals.empty()) {
+    std::vector<std::string> reals;
+    for (const float real : attribute.reals) {
+      reals.push_back(fmt::format("{}", real));
+    }
+    return fmt::format("[{}{}]", Join(reals),
+                       attribute.floats > reals.size() ? ", ..." : "");
+  }
+  return attribute.number ? std::to_string(*attribute.number) : "";
+}
+
+// Whether leaving out a number with a fraction means this value.
+bool IsDefaultReal(std::string_view op, std::string_view name, float real) {
+  struct Default {
+    std::string_view op;  // empty: any
+    std::string_view name;
+    float real;
+  };
+  static constexpr Default kDefaults[] = {
+      {"LeakyRelu", "alpha", 0.01F},
+      {"HardSigmoid", "alpha", 0.2F},
+      {"HardSigmoid", "beta", 0.5F},
+      {"LRN", "alpha", 0.0001F},
+      {"LRN", "beta", 0.75F},
+      {"Selu", "alpha", 1.67326319F},
+      {"Selu", "gamma", 1.05070102F},
+      {"Shrink", "lambd", 0.5F},
+      {"Shrink", "bias", 0},
+      {"Dropout", "ratio", 0.5F},
+      {"BatchNormalization", "momentum", 0.9F},
+      {"Resize", "cubic_coeff_a", -0.75F},
+      {"", "epsilon", 1e-05F},
+      {"", "alpha", 1},
+      {"", "beta", 1},
+      {"", "bias", 1}};
+  for (const Default& one : kDefaults) {
+    if (one.name != name || (!one.op.empty() && one.op != op)) continue;
+    return std::abs(real - one.real) <= 1e-6F * std::abs(one.real);
+  }
+  return real == 0;
+}
+
+// Whether leaving the attribute out means the same, for the attributes that
+// tools write or omit.
+bool IsDefault(std::string_view op, std::string_view name,
+               const Attribute& attribute) {
+  const auto all = [&](std::int64_t wanted) {
+    return std::all_of(attribute.numbers.begin(), attribute.numbers.end(),
+                       [&](std::int64_t number) { return number == wanted; });
+  };
+  if (name == "pads") return all(0);
+  if (name == "strides" || name == "dilations") return all(1);
+  if (!attribute.text.empty()) {
+    return attribute.text == "NOTSET" || attribute.text == "forward";
+  }
+  if (attribute.number) {
+    const bool one = name == "keepdims" || name == "group" ||
+                     name == "stash_type" || name == "saturate" ||
+                     name == "largest" || name == "sorted";
+    return *attribute.number == (one ? 1 : 0);
+  }
+  return attribute.is_float && IsDefaultReal(op, name, attribute.real);
+}
+
+// One attribute of both nodes; either may be missing.
+std::optional<std::string> CompareAttribute(std::string_view op,
+                                            std::string_view name,
+                                            const std::optional<Attribute>& a,
+                                            const std::optional<Attribute>& b) {
+  if ((!a && b && IsDefault(op, name, *b)) ||
+      (!b && a && IsDefault(op, name, *a))) {
+    return std::nullopt;
+  }
+  // Constants are compared where they are read.
+  if (a && b && (!a->tensor.empty() || !b->tensor.empty())) {
+    return std::nullopt;
+  }
+  const std::string old = a ? ValueText(*a) : "";
+  const std::string now = b ? ValueText(*b) : "";
+  // Numbers may be packed or not.
+  if (a && b && !old.empty() && old == now) return std::nullopt;
+  if (old.empty() && now.empty()) return Message("{}", name);
+  return Message("{} {} -> {}", name, old.empty() ? "none" : old,
+                 now.empty() ? "none" : now);
+}
+
+void CompareAttributes(std::string_view op, Bytes a, Bytes b,
+                       std::vector<std::string>& differences) {
+  const std::map<std::string_view, Encoded> old = AttributesOf(a);
+  const std::map<std::string_view, Encoded> now = AttributesOf(b);
+  const auto read = [](const auto& attributes, std::string_view name) {
+    const auto at = attributes.find(name);
+    return at == attributes.end()
+               ? std::nullopt
+               : std::optional(ReadAttribute(at->second.bytes));
+  };
+  const auto compare = [&](std::string_view name) {
+    if (std::optional<std::string> difference =
+            CompareAttribute(op, name, read(old, name), read(now, name))) {
+      differences.push_back(*std::move(difference));
+    }
+  };
+  for (const auto& [name, encoded] : old) {
+    const auto at = now.find(name);
+    // The nodes of graphs are compared on their own.
+    if (encoded.has_graph || (at != now.end() && at->second.has_graph)) {
+      continue;
+    }
+    if (at == now.end() || at->second.bytes != encoded.bytes) compare(name);
+  }
+  for (const auto& [name, encoded] : now) {
+    if (!encoded.has_graph && !old.contains(name)) compare(name);
+  }
+}
+
+void CompareWeights(const Model& a, NodeId node_a, const Model& b,
+                    NodeId node_b, std::vector<std::string>& differences) {
+  const auto old = a.Inputs(node_a);
+  const auto now = b.Inputs(node_b);
+  for (std::size_t i = 0; i < std::min(old.size(), now.size()); ++i) {
+    if (old[i] == kNo<ValueId> || now[i] == kNo<ValueId>) continue;
+    const Initializer* const x = a.InitializerOf(old[i]);
+    const Initializer* const y = b.InitializerOf(now[i]);
+    if (x == nullptr || y == nullptr) continue;
+    const auto dims_x = a.Dims(*x);
+    const auto dims_y = b.Dims(*y);
+    if (!std::equal(dims_x.begin(), dims_x.end(), dims_y.begin(),
+                    dims_y.end())) {
+      differences.push_back(
+          fmt::format("weight {} -> {}", ListText(dims_x), ListText(dims_y)));
+    }
+    if (x->data_type != y->data_type) {
+      differences.push_back(fmt::format(
+          "weight {} -> {}", NamedType(x->data_type), NamedType(y->data_type)));
+    }
+  }
+}
+
+// Types of results, where both files have them.
+void CompareTypes(const Model& a, NodeId node_a, const Model& b, NodeId node_b,
+                  std::vector<std::string>& differences) {
+  const auto old = a.Outputs(node_a);
+  const auto now = b.Outputs(node_b);
+  for (std::size_t i = 0; i < std::min(old.size(), now.size()); ++i) {
+    if (old[i] == kNo<ValueId> || now[i] == kNo<ValueId>) continue;
+    const ValueInfo* const x = a.InfoOf(old[i]);
+    const ValueInfo* const y = b.InfoOf(now[i]);
+    if (x == nullptr || y == nullptr || x->data_type == 0 ||
+        y->data_type == 0 || x->data_type == y->data_type) {
+      continue;
+    }
+    differences.push_back(fmt::format(
+        "output {} -> {}", NamedType(x->data_type), NamedType(y->data_type)));
+  }
+}
+
+// ---------------------------------------------------------------- constants
+template <typename Number>
+TensorData Converted(std::int32_t data_type, std::span<const Number> numbers) {
+  TensorData tensor;
+  tensor.data_type = data_type;
+  tensor.converted.assign(reinterpret_cast<const char*>(numbers.data()),
+                          numbers.size_bytes());
+  return tensor;
+}
+
+// The constant of a Constant node; nothing if it is none, or large.
+std::optional<TensorData> ConstantOf(const Model& model, NodeId node) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 16;
+  const Bytes bytes = model.NodeBytes(node);
+  if (model.OpType(node) != "Constant" || bytes.size() > kMostBytes) {
+    return std::nullopt;
+  }
+  for (const auto& [name, encoded] : AttributesOf(bytes)) {
+    const Attribute attribute = ReadAttribute(encoded.bytes);
+    if (!attribute.tensor.empty()) return ReadTensorData(attribute.tensor);
+    if (attribute.number) {
+      return Converted(sizes::kInt64, std::span(&*attribute.number, 1));
+    }
+    if (attribute.is_float) {
+      return Converted(sizes::kFloat, std::span(&attribute.real, 1));
+    }
+    if (!attribute.numbers.empty()) {
+      TensorData tensor =
+          Converted(sizes::kInt64, std::span(attribute.numbers));
+      tensor.dims = {static_cast<std::int64_t>(attribute.numbers.size())};
+      return tensor;
+    }
+  }
+  return std::nullopt;
+}
+
+// A constant that the code of the model has: a shape, an axis, a number of
+// heads, a factor. Larger ones with a fraction, and those of quantizers, are
+// weights.
+std::optional<TensorData> SettingOf(const Model& model, ValueId value) {
+  const Initializer* const weight = model.InitializerOf(value);
+  std::optional<TensorData> tensor;
+  if (weight != nullptr && !weight->small.empty()) {
+    tensor = ReadTensorData(weight->small);
+  } else if (weight == nullptr && model.Producer(value) != kNo<NodeId>) {
+    tensor = ConstantOf(model, model.Producer(value));
+  }
+  if (!tensor) return tensor;
+  std::int64_t elements = 1;
+  for (const std::int64_t dim : tensor->dims) elements *= dim;
+  const bool is_setting = tensor->data_type == sizes::kInt64 ||
+                          tensor->data_type == sizes::kInt32 ||
+                          tensor->data_type == sizes::kBool || elements == 1;
+  // Files without weights have the types alone.
+  if (!is_setting || (elements > 0 && tensor->elements().empty()))
+    tensor.reset();
+  return tensor;
+}
+
+bool IsOfQuantizer(std::string_view op) {
+  return op.find("uantize") != op.npos || op.find("Integer") != op.npos ||
+         op.starts_with("QLinear") || op.starts_with("QGemm");
+}
+
+void CompareSettings(const Model& a, NodeId node_a, const Model& b,
+                     NodeId node_b, std::vector<std::string>& differences) {
+  if (IsOfQuantizer(a.OpType(node_a))) return;
+  const auto old = a.Inputs(node_a);
+  const auto now = b.Inputs(node_b);
+  for (std::size_t i = 0; i < std::min(old.size(), now.size()); ++i) {
+    if (old[i] == kNo<ValueId> || now[i] == kNo<ValueId>) continue;
+    const std::optional<TensorData> x = SettingOf(a, old[i]);
+    if (!x) continue;
+    const std::optional<TensorData> y = SettingOf(b, now[i]);
+    if (!y || x->elements() == y->elements()) continue;
+    const std::string from = ElementsText(*x);
+    const std::string to = ElementsText(*y);
+    // Another type is told of weights.
+    if (x->data_type != y->data_type && from == to) continue;
+    differences.push_back(from == to || from.empty() || to.empty()
+                              ? fmt::format("input {} has other values", i)
+                              : fmt::format("input {} {} -> {}", i, from, to));
+  }
+}
+
+// ---------------------------------------------------------------- interfaces
+// "float32 [batch, 8]". Names of dimensions are left out: they say nothing of
+// the shape, and exporters invent them.
+std::string InterfaceText(const Model& model, ValueId value) {
+  const ValueInfo* const info = model.InfoOf(value);
+  if (info == nullptr) return "no type";
+  sizes::Formulas formulas;
+  const sizes::Fact fact = sizes::ReadRecorded(formulas, info->type);
+  std::string text = NamedType(fact.type);
+  if (!fact.shape) return text;
+  std::vector<std::string> dims;
+  for (const sizes::Dim dim : *fact.shape) {
+    dims.push_back(dim.IsNumber() ? std::to_string(dim.number()) : "any");
+  }
+  return fmt::format("{} [{}]", text, Join(dims));
+}
+
+void CompareEnds(std::string_view what, const Model& a,
+                 std::span<const ValueId> old, const Model& b,
+                 std::span<const ValueId> now,
+                 std::vector<std::string>& differences) {
+  const auto by_name = [](const Model& model, std::span<const ValueId> values) {
+    std::map<std::string_view, ValueId> result;
+    for (const ValueId value : values) {
+      // Old files list weights as inputs, too.
+      if (model.InitializerOf(value) == nullptr) {
+        result.emplace(model.ValueName(value), value);
+      }
+    }
+    return result;
+  };
+  const auto in_a = by_name(a, old);
+  const auto in_b = by_name(b, now);
+  for (const auto& [name, value] : in_a) {
+    const auto at = in_b.find(name);
+    if (at == in_b.end()) {
+      differences.push_back(Message("{} {} only in A", what, Short{name, 100}));
+      continue;
+    }
+    const std::string from = InterfaceText(a, value);
+    const std::string to = InterfaceText(b, at->second);
+    if (from == to) continue;
+    differences.push_back(
+        Message("{} {} {} -> {}", what, Short{name, 100}, from, to));
+  }
+  for (const auto& [name, value] : in_b) {
+    if (in_a.contains(name)) continue;
+    differences.push_back(Message("{} {} only in B", what, Short{name, 100}));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> CompareNodes(const Model& a, NodeId node_a,
+                                      const Model& b, NodeId node_b) {
+  std::vector<std::string> differences;
+  CompareAttributes(a.OpType(node_a), a.NodeBytes(node_a), b.NodeBytes(node_b),
+                    differences);
+  CompareWeights(a, node_a, b, node_b, differences);
+  CompareSettings(a, node_a, b, node_b, differences);
+  CompareTypes(a, node_a, b, node_b, differences);
+  return differences;
+}
+
+std::vector<std::string> CompareOpsets(const Model& a, const Model& b) {
+  const auto versions = [](const Model& model) {
+    std::map<std::string, std::int64_t> result;
+    for (const OpsetImport& opset : model.opset_imports()) {
+      const bool standard = opset.domain.empty() || opset.domain == "ai.onnx";
+      result[standard ? "ai.onnx" : Message("{}", opset.domain)] =
+          opset.version;
+    }
+    return result;
+  };
+  const std::map<std::string, std::int64_t> old = versions(a);
+  const std::map<std::string, std::int64_t> now = versions(b);
+  std::vector<std::string> differences;
+  for (const auto& [domain, version] : old) {
+    const auto at = now.find(domain);
+    if (at == now.end()) {
+      differences.push_back(fmt::format("{} {} -> none", domain, version));
+    } else if (at->second != version) {
+      differences.push_back(
+          fmt::format("{} {} -> {}", domain, version, at->second));
+    }
+  }
+  for (const auto& [domain, version] : now) {
+    if (!old.contains(domain)) {
+      differences.push_back(fmt::format("{} none -> {}", domain, version));
+    }
+  }
+  return differences;
+}
+
+std::vector<std::string> CompareInterfaces(const Model& a, const Model& b) {
+  std::vector<std::string> differences;
+  const Graph& old = a[GraphId{0}];
+  const Graph& now = b[GraphId{0}];
+  CompareEnds("input", a, old.inputs, b, now.inputs, differences);
+  CompareEnds("output", a, old.outputs, b, now.outputs, differences);
+  return differences;
+}
+
+}  // namespace onnx_tag

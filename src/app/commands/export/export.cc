@@ -1,0 +1,415 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "app/commands/commands.h"
+#include "app/commands/output/pending_outputs.h"
+#include "app/commands/read/modules.h"
+#include "app/commands/read/nodes.h"
+#include "app/commands/read/tagged_model.h"
+#include "app/render/markup.h"
+#include "app/render/render.h"
+#include "base/text.h"
+#include "core/graph/neighbours.h"
+#include "core/tagging/module_format.h"
+#include "core/tagging/module_table.h"
+#include "core/tagging/tag_format.h"
+#include "core/tagging/words.h"
+#include "onnx_tag/error.h"
+#include "uses/weights/weight_map.h"
+
+namespace onnx_tag {
+namespace {
+
+// A line for each node.
+void WriteTsv(const TaggedModel& model, const Sink& write) {
+  const NodeTable nodes(model.model(), model.tagging());
+  Result result;
+  result.rows.push_back({NodeTable::Columns(), {}, [&](const Table::Use& use) {
+                           for (const NodeId node : model.model().Nodes())
+                             use(nodes.Row(node));
+                         }});
+  Render(result, Format::kTsv, false, write);
+}
+
+// An attachment of Netron: a JSON file opened while the model is. Netron shows
+// it beside the metadata of a node or a tensor.
+class Attachment {
+ public:
+  Attachment(const TaggedModel& model, const Datum::Use& use)
+      : model_(model), tagging_(model.tagging()), use_(use) {}
+
+  void AddNodes() {
+    const ModuleFormat format(tagging_);
+    const ModuleTree& tree = tagging_.modules;
+    for (const NodeId node : model_.model().Nodes()) {
+      const Tag& tag = tagging_.tags[node];
+      if (!tag.tagged() || !Aim("node", model_.model()[node].name)) continue;
+      const Role& role = tagging_.roles[tag.role];
+      Add(keys::kModule, tree.Shown(tag.module));
+      Add(keys::kClass, tree.Class(tag.module));
+      Add(keys::kHierarchyTag, format.HierarchyTag(tag.module));
+      Add(keys::kTagModule, tree.Path(format.TagModule(tag.module)));
+      Add(keys::kSemantic,
+          fmt::format("{}{}{}", EnumToWord(kRoleTypeNames, role.type),
+                      role.component.empty() ? "" : "/", role.component));
+      if (role.layer >= 0) Add(keys::kLayer, std::to_string(role.layer));
+      Add(keys::kConfidence, EnumToWord(kConfidenceNames, tag.confidence));
+      Add(keys::kSource, EnumToWord(kSourceNames, tag.source));
+      if (const auto line = tagging_.lines.Of(node)) {
+        Add(keys::kSourceLine, fmt::format("{}:{}", line->file, line->line));
+      }
+    }
+  }
+
+  // The parameter that each initializer holds. A sidecar does not know them.
+  void AddTensors() {
+    if (model_.file() == nullptr) return;
+    const Model& file = model_.model();
+    for (const weights::Weight& weight : weights::MapWeights(file, tagging_)) {
+      const ValueId value = file.initializers()[weight.initializer].value;
+      if (weight.parameters.empty() || !Aim("tensor", file.ValueName(value))) {
+        continue;
+      }
+      Add("pkg.onnx_tag.parameter", Join(weight.parameters));
+      Add("pkg.onnx_tag.change",
+          EnumToWord(weights::kChangeNames, weight.change));
+    }
+  }
+
+ private:
+  // Netron finds a node or a tensor by the first line of its name. False if
+  // there is none.
+  bool Aim(std::string_view kind, std::string_view name) {
+    kind_ = kind;
+    target_ = name.substr(0, name.find('\n'));
+    return !target_.empty();
+  }
+  void Add(std::string_view key, std::string_view value) const {
+    if (value.empty()) return;
+    use_(Datum::Object({{"kind", kind_},
+                        {"target", target_},
+                        {"name", key},
+                        {"value", value}}));
+  }
+
+  const TaggedModel& model_;
+  const Tagging& tagging_;
+  const Datum::Use& use_;
+  std::string_view kind_;
+  std::string_view target_;
+};
+
+void WriteNetron(const TaggedModel& model, const Sink& write) {
+  Result result;
+  result.data =
+      Datum::Object({{"signature", "netron:attachment"},
+                     {"metadata", Datum::Stream([&](const Datum::Use& use) {
+                        Attachment attachment(model, use);
+                        attachment.AddNodes();
+                        attachment.AddTensors();
+                      })}});
+  Render(result, Format::kJson, false, write);
+}
+
+void WriteSidecarOf(const TaggedModel& model, const Sink& write) {
+  if (model.file() == nullptr) {
+    Fail(ErrorKind::kUsage, "--to sidecar needs the model, not a sidecar");
+  }
+  WriteSidecar(model.model(), model.tagging(), model.about(), write);
+}
+
+// Model and tags as a graph, for programs that draw or analyse graphs.
+
+// Who reads what: from the node that makes a value to the one that reads it,
+// subgraphs included, in the order of readers. Each pair once.
+std::vector<std::pair<NodeId, NodeId>> DataEdges(const Model& model) {
+  std::vector<std::pair<NodeId, NodeId>> edges;
+  for (const NodeId node : model.Nodes()) {
+    const auto first = edges.size();
+    for (const ValueId input : model.Inputs(node)) {
+      const NodeId maker = ProducerOf(model, input);
+      if (maker != kNo<NodeId>) edges.emplace_back(maker, node);
+    }
+    const auto begin = edges.begin() + static_cast<std::ptrdiff_t>(first);
+    std::sort(begin, edges.end());
+    edges.erase(std::unique(begin, edges.end()), edges.end());
+  }
+  return edges;
+}
+
+// ---------------------------------------------------------------- DOT
+// A quoted string; backslashes would start one of DOT's own escapes.
+std::string DotText(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : Message("{}", Short{text, text.size()})) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+class DotWriter {
+ public:
+  DotWriter(const TaggedModel& model, const Sink& write)
+      : model_(model),
+        tagging_(model.tagging()),
+        write_(write),
+        counts_(model.tagging()),
+        places_(PlacesOf(model.tagging().modules)),
+        of_module_(model.tagging().modules.size()) {}
+
+  void Run() {
+    for (const NodeId node : model_.model().Nodes()) {
+      const Tag& tag = tagging_.tags[node];
+      if (tag.tagged()) of_module_[Index(tag.module)].push_back(node);
+    }
+    write_(fmt::format(
+        "digraph {} {{\n  rankdir=TB;\n  node [shape=box, style=rounded];\n",
+        DotText(model_.about().file)));
+    Clusters();
+    for (const NodeId node : model_.model().Nodes()) {
+      if (!tagging_.tags[node].tagged()) Node(node, "color=gray, ");
+    }
+    for (const auto& [from, to] : DataEdges(model_.model())) {
+      write_(fmt::format("  n{} -> n{};\n", Index(from), Index(to)));
+    }
+    write_("}\n");
+  }
+
+ private:
+  void Node(NodeId node, std::string_view style) {
+    write_(fmt::format("  n{} [{}label={}, tooltip={}];\n", Index(node), style,
+                       DotText(model_.model().OpType(node)),
+                       DotText(model_.model()[node].name)));
+  }
+
+  void Open(ModuleId id) {
+    const ModuleTree& tree = tagging_.modules;
+    if (id != ModuleTree::kRoot) {
+      std::string label(tree.Atom(id));
+      if (!tree.Class(id).empty()) {
+        label += " (" + std::string(tree.Class(id)) + ")";
+      }
+      write_(fmt::format("  subgraph cluster_{} {{\n  label={};\n", places_[id],
+                         DotText(label)));
+    }
+    for (const NodeId node : of_module_[Index(id)]) Node(node, "");
+  }
+
+  // Without recursion: a hostile tree is deeper than the stack.
+  void Clusters() {
+    const ModuleTree& tree = tagging_.modules;
+    struct Level {
+      std::vector<ModuleId> children;
+      std::size_t next = 0;
+    };
+    const auto level_of = [&](ModuleId id) {
+      Level level;
+      for (const ModuleId child : tree.Children(id)) {
+        if (counts_.Total(child) > 0) level.children.push_back(child);
+      }
+      return level;
+    };
+    Open(ModuleTree::kRoot);
+    std::vector<Level> levels = {level_of(ModuleTree::kRoot)};
+    while (!levels.empty()) {
+      Level& level = levels.back();
+      if (level.next == level.children.size()) {
+        levels.pop_back();
+        if (!levels.empty()) write_("  }\n");
+        continue;
+      }
+      const ModuleId id = level.children[level.next++];
+      Open(id);
+      levels.push_back(level_of(id));
+    }
+  }
+
+  const TaggedModel& model_;
+  const Tagging& tagging_;
+  const Sink& write_;
+  const ModuleCounts counts_;
+  const IdVector<ModuleId, std::uint32_t> places_;
+  std::vector<std::vector<NodeId>> of_module_;
+};
+
+// ---------------------------------------------------------------- GraphML
+void AddData(std::string& out, std::string_view key, std::string_view value) {
+  if (value.empty()) return;
+  out += fmt::format("<data key=\"{}\">{}</data>", key,
+                     XmlText(value, value.size()));
+}
+
+constexpr std::string_view kHead =
+    R"(<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+)";
+
+// What a node may say of itself, and of which type.
+constexpr std::string_view kStringKeys[] = {
+    "kind",       "label",  "op",   "domain",  "graph",     "module",
+    "class",      "tag",    "role", "type",    "component", "attention",
+    "confidence", "source", "file", "function"};
+constexpr std::string_view kIntegerKeys[] = {
+    "index", "layer", "nodes", "total_nodes", "parameters", "line"};
+
+class GraphmlWriter {
+ public:
+  GraphmlWriter(const TaggedModel& model, const Sink& write)
+      : model_(model),
+        tagging_(model.tagging()),
+        write_(write),
+        format_(model.tagging()),
+        places_(PlacesOf(model.tagging().modules)) {}
+
+  void Run() {
+    write_(kHead);
+    for (const std::string_view key : kStringKeys) WriteKey(key, "string");
+    for (const std::string_view key : kIntegerKeys) WriteKey(key, "long");
+    write_(
+        "<key id=\"edge\" for=\"edge\" attr.name=\"kind\" "
+        "attr.type=\"string\"/>\n<graph id=\"G\" edgedefault=\"directed\">\n");
+    Modules();
+    for (const NodeId node : model_.model().Nodes()) Node(node);
+    Edges();
+    write_("</graph>\n</graphml>\n");
+  }
+
+ private:
+  void WriteKey(std::string_view key, std::string_view type) {
+    write_(
+        fmt::format("<key id=\"{0}\" for=\"node\" attr.name=\"{0}\" "
+                    "attr.type=\"{1}\"/>\n",
+                    key, type));
+  }
+
+  void Modules() {
+    const ModuleCounts counts(tagging_);
+    const ParameterCounts parameters = model_.parameters();
+    const ModuleTree& tree = tagging_.modules;
+    for (const ModuleId id : tree.All()) {
+      std::string out = fmt::format("<node id=\"m{}\">", places_[id]);
+      const std::string path = tree.Path(id);
+      AddData(out, "kind", "module");
+      AddData(out, "label", path.empty() ? kRootText : tree.Atom(id));
+      AddData(out, "module", path);
+      AddData(out, "class", tree.Class(id));
+      AddData(out, "tag", format_.HierarchyTag(id));
+      AddData(out, "role", format_.RolePath(id));
+      AddData(out, "nodes", std::to_string(counts.Own(id)));
+      AddData(out, "total_nodes", std::to_string(counts.Total(id)));
+      AddData(out, "parameters", std::to_string(parameters.own[id]));
+      write_(out + "</node>\n");
+    }
+  }
+
+  void Node(NodeId node) {
+    const Model& nodes = model_.model();
+    const Tag& tag = tagging_.tags[node];
+    std::string out = fmt::format("<node id=\"n{}\">", Index(node));
+    AddData(out, "kind", "node");
+    AddData(out, "label", nodes[node].name);
+    AddData(out, "op", nodes.OpType(node));
+    AddData(out, "domain", nodes.Domain(node));
+    AddData(out, "graph", nodes.GraphPath(node));
+    AddData(out, "index", std::to_string(nodes[node].index));
+    if (tag.tagged()) {
+      const Role& role = tagging_.roles[tag.role];
+      AddData(out, "module", tagging_.modules.Path(tag.module));
+      AddData(out, "class", tagging_.modules.Class(tag.module));
+      AddData(out, "tag", format_.HierarchyTag(tag.module));
+      AddData(out, "role", format_.RolePath(tag.module));
+      AddData(out, "type", EnumToWord(kRoleTypeNames, role.type));
+      AddData(out, "component", role.component);
+      AddData(out, "attention",
+              EnumToWord(kAttentionKindNames, role.attention_kind));
+      if (role.layer >= 0) AddData(out, "layer", std::to_string(role.layer));
+      AddData(out, "confidence", EnumToWord(kConfidenceNames, tag.confidence));
+      AddData(out, "source", EnumToWord(kSourceNames, tag.source));
+    }
+    if (const auto line = tagging_.lines.Of(node)) {
+      AddData(out, "file", line->file);
+      AddData(out, "line", std::to_string(line->line));
+      AddData(out, "function", line->function);
+    }
+    write_(out + "</node>\n");
+  }
+
+  void Edge(std::string_view kind, const std::string& from,
+            const std::string& to) {
+    write_(
+        fmt::format("<edge source=\"{}\" target=\"{}\"><data "
+                    "key=\"edge\">{}</data></edge>\n",
+                    from, to, kind));
+  }
+
+  void Edges() {
+    const ModuleTree& tree = tagging_.modules;
+    for (const ModuleId id : tree.All()) {
+      if (id == ModuleTree::kRoot) continue;
+      Edge("contains", fmt::format("m{}", places_[tree.Parent(id)]),
+           fmt::format("m{}", places_[id]));
+    }
+    for (const NodeId node : model_.model().Nodes()) {
+      const Tag& tag = tagging_.tags[node];
+      if (!tag.tagged()) continue;
+      Edge("contains", fmt::format("m{}", places_[tag.module]),
+           fmt::format("n{}", Index(node)));
+    }
+    for (const auto& [from, to] : DataEdges(model_.model())) {
+      Edge("data", fmt::format("n{}", Index(from)),
+           fmt::format("n{}", Index(to)));
+    }
+  }
+
+  const TaggedModel& model_;
+  const Tagging& tagging_;
+  const Sink& write_;
+  const ModuleFormat format_;
+  const IdVector<ModuleId, std::uint32_t> places_;
+};
+
+// Modules as nested clusters.
+void WriteDot(const TaggedModel& model, const Sink& write) {
+  DotWriter(model, write).Run();
+}
+
+// Nodes of the model and modules as nodes of one flat graph, which every reader
+// understands: `contains` edges for the tree, `data` edges for values.
+void WriteGraphml(const TaggedModel& model, const Sink& write) {
+  GraphmlWriter(model, write).Run();
+}
+
+using Writer = void (*)(const TaggedModel&, const Sink&);
+
+// In the order of ExportFormat.
+constexpr std::array<Writer, kExportFormatNames.size()> kWriters = {
+    WriteGraphml, WriteDot, WriteTsv, WriteNetron, WriteSidecarOf};
+
+}  // namespace
+
+Result RunExport(const ExportOptions& options, Terminal& terminal) {
+  const TaggedModel model =
+      TaggedModel::Load(options.model, options.source, terminal);
+  const Writer writer = kWriters[static_cast<std::size_t>(options.format)];
+  const MappedFile nothing = MappedFile::FromBytes("", options.model);
+  WriteOptions write;
+  write.force = options.force;
+  PendingOutputs outputs(
+      model.file() != nullptr ? model.file()->file() : nothing, model.inputs(),
+      write, terminal);
+  outputs.AddDocument(
+      options.output.empty() ? "-" : options.output, "",
+      [&](wire::Rewrite::Sink& sink) {
+        writer(model, [&](std::string_view text) { sink.Write(text); });
+      });
+  outputs.Finish();
+  return {};
+}
+
+}  // namespace onnx_tag

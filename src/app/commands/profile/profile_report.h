@@ -1,0 +1,141 @@
+// What a profile says of the modules of a model: counted in profile_report.cc,
+// printed for people in profile_text.cc and for programs in profile_data.cc.
+#ifndef ONNX_TAG_APP_COMMANDS_PROFILE_PROFILE_REPORT_H_
+#define ONNX_TAG_APP_COMMANDS_PROFILE_PROFILE_REPORT_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/commands/commands.h"
+#include "app/commands/profile/placement.h"
+#include "app/commands/read/tagged_model.h"
+#include "app/render/result.h"
+#include "uses/profile/run_spreads.h"
+
+namespace onnx_tag {
+
+inline constexpr std::string_view kNotInModel = "[not in the model]";
+
+// Times are microseconds; other numbers are counted in Measure::parts.
+struct ProfileNumbers {
+  void Add(const ProfileNumbers& other, const profile::Measure& measure) {
+    self = measure.Add(self, other.self);
+    total = measure.Add(total, other.total);
+    calls += other.calls;
+  }
+
+  std::int64_t self = 0;
+  std::int64_t total = 0;  // with all below; of modules
+  std::uint64_t calls = 0;
+};
+
+// The first profile, and the one beside it.
+using ProfilePair = std::array<ProfileNumbers, 2>;
+
+struct ProfileRow {
+  std::string name;      // the module, class, ... or "[not in the model]"
+  std::string detail;    // a module's class, a node's module
+  std::string provider;  // of a node
+  bool placed = false;
+  ModuleId module = kNo<ModuleId>;
+  ProfilePair numbers;
+  std::array<profile::Spread, 2> spreads;  // of modules: with all below
+};
+
+// A kernel that no node could be found for.
+struct UnplacedKernel {
+  std::string name;
+  std::string op;
+  std::size_t side = 0;
+  std::int64_t self = 0;
+  std::uint64_t calls = 0;
+  std::string why;  // the row that has it
+};
+
+// Modules around a kernel, outermost first, the operator last.
+struct ProfileStack {
+  std::vector<std::string> frames;
+  std::int64_t self = 0;
+};
+
+// One file.
+struct ProfileSide {
+  std::string file;
+  std::uint64_t model_runs = 0;
+  std::uint64_t calls = 0;
+  std::int64_t total = 0;  // of what ran at top level
+  // Of the runs, what no kernel took; none if it is not known.
+  std::optional<std::int64_t> outside;
+  bool cut_off = false;
+  profile::Spread spread;  // of all kernels
+};
+
+struct ProfileReport {
+  bool two() const { return sides.size() > 1; }
+
+  std::string model;
+  std::string tags_from;
+  profile::Measure measure;
+  std::vector<ProfileSide> sides;  // one or two
+  std::vector<ProfileRow> rows;    // by self; they add up to the total
+  // With --by module: of each module, calls with all below.
+  IdVector<ModuleId, ProfilePair> modules;
+  std::vector<UnplacedKernel> unplaced;
+  Placement placement;  // of the first side
+  // Of the first side: the module of each kernel; kNo if it has none.
+  IdVector<profile::KernelId, ModuleId> module_of_kernel;
+  std::vector<ProfileStack> stacks;  // of the first side
+};
+
+// Adds up one profile, or two beside each other, with the names of their files.
+ProfileReport RollUpProfiles(const TaggedModel& model,
+                             const ProfileOptions& options,
+                             std::vector<profile::Profile>& profiles,
+                             const std::vector<std::string>& files);
+
+inline double ShareOf(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0.0
+                    : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// Of the first side: the kernels that the model does not have.
+double ShareNotInModel(const ProfileReport& report);
+
+// Above this share of the time, a row without modules needs an explanation.
+inline constexpr double kMuchOutside = 0.05;
+
+// A table has names and numbers, but neither providers nor operators.
+bool IsTable(const ProfileReport& report);
+
+// Why kernels are not in the model, and what to do. The last lines are
+// commands.
+struct KernelAdvice {
+  std::string why;
+  std::vector<std::string> steps;
+};
+KernelAdvice ProfileAdvice(const ProfileReport& report,
+                           const ProfileOptions& options);
+
+std::string FallbackName(const TaggedModel& model,
+                         const Placement::Fallback& fallback);
+
+void AddProfileText(const TaggedModel& model, const ProfileReport& report,
+                    const profile::Profile& profile,
+                    const ProfileOptions& options, Result& result);
+
+Datum ProfileData(const TaggedModel& model,
+                  const std::shared_ptr<const ProfileReport>& report,
+                  const ProfileOptions& options);
+
+// The stacks in a format of tools that draw flame graphs.
+std::string FoldedStacks(const ProfileReport& report);
+std::string SpeedscopeStacks(const ProfileReport& report);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_APP_COMMANDS_PROFILE_PROFILE_REPORT_H_

@@ -1,0 +1,63 @@
+// A part of a model that can be cut out: nodes of the main graph with the
+// values that go in and come out, closed so that it runs on its own.
+#ifndef ONNX_TAG_APP_COMMANDS_READ_CLOSED_CUT_H_
+#define ONNX_TAG_APP_COMMANDS_READ_CLOSED_CUT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/commands/read/tagged_model.h"
+
+namespace onnx_tag {
+
+struct Cut {
+  std::vector<NodeId> nodes;  // of the main graph, in file order
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  // What was not asked for and comes along: nodes on a way from the selection
+  // back into it, and constants that it reads.
+  std::vector<NodeId> between;
+  std::vector<NodeId> constants;
+  // Nodes that cannot be cut out, and why.
+  struct Obstacle {
+    NodeId node;
+    std::string why;
+  };
+  std::vector<Obstacle> obstacles;
+};
+
+// Who cuts: onnx.utils.extract_model does not look into subgraphs, so that
+// what they capture must be an input or output; our own writer does.
+enum class CutBy { kExtractModel, kOurselves };
+
+// Takes time in nodes and edges. Values are known by their names, which is all
+// that onnx.utils.extract_model and a sidecar know.
+Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected,
+           CutBy by = CutBy::kExtractModel);
+
+// Cuts many parts out of one model, for our own writer. What leaves such a part
+// must not come back into it, as with parts that run one after another: then
+// the time for a part depends on the part alone.
+class PartCutter {
+ public:
+  // `model` must outlive it.
+  explicit PartCutter(const TaggedModel& model);
+  ~PartCutter();
+
+  // `nodes` are of the main graph.
+  Cut CutOut(const std::vector<NodeId>& nodes);
+
+ private:
+  struct State;
+  const TaggedModel& model_;
+  std::unique_ptr<State> state_;
+};
+
+// The nodes of the main graph that depend on no input, by place: a part that
+// reads them may have them again. Random numbers are not among them.
+std::vector<bool> ConstantNodes(const TaggedModel& model);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_APP_COMMANDS_READ_CLOSED_CUT_H_

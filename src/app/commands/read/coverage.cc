@@ -1,0 +1,289 @@
+#include "app/commands/read/coverage.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "app/commands/read/modules.h"
+#include "base/glob.h"
+
+namespace onnx_tag {
+namespace {
+
+// Finds the modules that a pattern requires and that have no nodes. `*` in the
+// place of an index stands for every index that the model has; other wildcards
+// are met by one module.
+class RequiredModules {
+ public:
+  RequiredModules(const Tagging& tagging, const TagOptions& options,
+                  const std::string& glob)
+      : tagging_(tagging),
+        tree_(tagging.modules),
+        with_found_(options.count_structure),
+        counts_(tagging, with_found_),
+        glob_(glob) {
+    for (const std::string_view atom : Split(glob, '.')) atoms_.push_back(atom);
+  }
+
+  // Empty if the pattern is met.
+  std::vector<std::string> FindMissing() {
+    // `**` says nothing about lists.
+    if (glob_.find("**") != std::string::npos) {
+      if (!HasMatch()) missing_.push_back(glob_);
+    } else {
+      Check(ModuleTree::kRoot, 0);
+    }
+    return std::move(missing_);
+  }
+
+ private:
+  bool HasMatch() const {
+    for (const ModuleId id : tree_.All()) {
+      if (counts_.Total(id) > 0 && MatchesPattern(glob_, tree_.Path(id), '.')) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Whether the rest of the pattern is met below `id`. Adds what is missing.
+  bool Check(ModuleId id, std::size_t place) {
+    if (place == atoms_.size()) {
+      if (counts_.Total(id) > 0) return true;
+      missing_.push_back(tree_.Path(id));
+      return false;
+    }
+    const std::string_view atom = atoms_[place];
+    bool any = false;
+    bool all = true;
+    const std::size_t before = missing_.size();
+    std::vector<std::string> missing;
+    for (const ModuleId child : tree_.Children(id)) {
+      if (!MatchesPattern(atom, tree_.Atom(child), '.')) continue;
+      if (!with_found_ && tagging_.FindFound(child) != nullptr) continue;
+      const bool met = Check(child, place + 1);
+      any |= met;
+      all &= met || !IsIndex(tree_.Atom(child));
+      std::move(missing_.begin() + static_cast<std::ptrdiff_t>(before),
+                missing_.end(), std::back_inserter(missing));
+      missing_.resize(before);
+    }
+    if (any && all) return true;
+    if (missing.empty()) missing.push_back(PathWithRest(id, place));
+    std::move(missing.begin(), missing.end(), std::back_inserter(missing_));
+    return false;
+  }
+
+  static bool IsIndex(std::string_view atom) {
+    return atom.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+
+  std::string PathWithRest(ModuleId id, std::size_t place) const {
+    std::string path = tree_.Path(id);
+    for (std::size_t i = place; i < atoms_.size(); ++i) {
+      if (!path.empty()) path += '.';
+      path += atoms_[i];
+    }
+    return path;
+  }
+
+  const Tagging& tagging_;
+  const ModuleTree& tree_;
+  const bool with_found_;
+  const ModuleCounts counts_;
+  const std::string& glob_;
+  std::vector<std::string_view> atoms_;
+  std::vector<std::string> missing_;
+};
+
+// "encoder.layer.3.attention, encoder.layer.7.attention and 4 more"
+std::string FirstOf(const std::vector<std::string>& modules) {
+  constexpr std::size_t kMost = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(modules.size(), kMost); ++i) {
+    if (!text.empty()) text += ", ";
+    text += Message("{}", Short{modules[i], 200});
+  }
+  if (modules.size() > kMost) {
+    text += fmt::format(" and {} more", WithThousands(modules.size() - kMost));
+  }
+  return text;
+}
+
+struct Framework {
+  std::string_view producer;  // how the file's producer begins
+  std::string_view name;
+};
+
+// The framework of the file, if it is not PyTorch; or "".
+std::string_view FrameworkOf(std::string_view dialect,
+                             std::string_view producer) {
+  if (dialect == "paddle") return "PaddlePaddle";
+  if (dialect == "tf2onnx") return "TensorFlow";
+  constexpr std::array<Framework, 9> kFrameworks = {{
+      {"PaddlePaddle", "PaddlePaddle"},
+      {"tf2onnx", "TensorFlow"},
+      {"keras2onnx", "Keras"},
+      {"skl2onnx", "scikit-learn"},
+      {"mxnet", "MXNet"},
+      {"CNTK", "CNTK"},
+      {"chainer", "Chainer"},
+      {"MATLAB", "MATLAB"},
+      {"OnnxMLTools", "OnnxMLTools"},
+  }};
+  for (const Framework& framework : kFrameworks) {
+    if (producer.starts_with(framework.producer)) return framework.name;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string ConfidenceText(const Coverage& coverage) {
+  std::string text;
+  for (std::size_t level = kConfidenceNames.size(); level-- > 0;) {
+    if (coverage.by_confidence[level] == 0) continue;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", WithThousands(coverage.by_confidence[level]),
+                        kConfidenceNames[level]);
+  }
+  return text;
+}
+
+std::string SureText(const Coverage& coverage) {
+  return fmt::format(
+      "{} sure, {} found, {} guessed", WithThousands(coverage.sure),
+      WithThousands(coverage.found()), WithThousands(coverage.guessed()));
+}
+
+std::string PercentText(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0 || part == whole) return "100 %";
+  if (part == 0) return "0 %";
+  const double percent =
+      100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  return fmt::format("{:.1f} %", std::clamp(percent, 0.1, 99.9));
+}
+
+std::string CoverageText(const Coverage& coverage) {
+  std::string text =
+      fmt::format("{}: {}", Count(coverage.nodes, "node"), SureText(coverage));
+  // Tagged, since the strategy promises it, but no module was found for them.
+  const std::uint64_t auxiliary =
+      coverage.by_source[static_cast<std::size_t>(Source::kAuxiliary)];
+  if (auxiliary > 0) {
+    text += fmt::format(" ({} of them auxiliary)", WithThousands(auxiliary));
+  }
+  return text +
+         fmt::format(", {} untagged", WithThousands(coverage.untagged()));
+}
+
+Datum::Members TaggedMembers(const Coverage& coverage) {
+  return {{"nodes", coverage.nodes},
+          {"tagged", coverage.tagged},
+          {"untagged", coverage.untagged()},
+          {"coverage", Datum::Share(coverage.share())}};
+}
+
+Datum::Members CoverageMembers(const Coverage& coverage) {
+  Datum::Members members = TaggedMembers(coverage);
+  members.emplace_back("by_confidence",
+                       CountsValue(kConfidenceNames, coverage.by_confidence));
+  members.emplace_back("by_source",
+                       CountsValue(kSourceNames, coverage.by_source));
+  return members;
+}
+
+std::vector<std::string> UnmetCounts(const Coverage& coverage,
+                                     const TagOptions& options) {
+  std::vector<std::string> findings;
+  const bool with_found = options.count_structure;
+  const std::uint64_t counted =
+      coverage.sure + (with_found ? coverage.found() : 0);
+  const double percent = coverage.nodes == 0
+                             ? 100.0
+                             : 100.0 * static_cast<double>(counted) /
+                                   static_cast<double>(coverage.nodes);
+  if (percent < options.min_coverage) {
+    std::string without;
+    if (coverage.guessed() > 0) {
+      without = fmt::format(" without {} of low confidence",
+                            Count(coverage.guessed(), "tag"));
+    }
+    if (!with_found && coverage.found() > 0) {
+      without += fmt::format("{} {} found in the graph alone",
+                             without.empty() ? " without" : " and",
+                             Count(coverage.found(), "tag"));
+    }
+    findings.push_back(fmt::format(
+        "coverage is {:.2f} %{}, but --min-coverage requires {:g} %", percent,
+        without, options.min_coverage));
+  }
+  const std::uint64_t found = with_found ? 0 : coverage.found();
+  const std::uint64_t untagged = coverage.untagged() + found;
+  if (options.max_untagged && untagged > *options.max_untagged) {
+    findings.push_back(fmt::format(
+        "{} untagged{}, but --max-untagged allows {}", Count(untagged, "node"),
+        found == 0 ? ""
+                   : fmt::format(", with {} found in the graph alone",
+                                 WithThousands(found)),
+        WithThousands(*options.max_untagged)));
+  }
+  return findings;
+}
+
+std::vector<std::string> UnmetGates(const Tagging& tagging,
+                                    const TagOptions& options) {
+  std::vector<std::string> findings = UnmetCounts(CountTags(tagging), options);
+  for (const std::string& glob : options.require_modules) {
+    const std::vector<std::string> missing =
+        RequiredModules(tagging, options, glob).FindMissing();
+    if (missing.empty()) continue;
+    const bool is_found = std::any_of(
+        tagging.found.begin(), tagging.found.end(),
+        [&](const FoundBlock& block) {
+          return MatchesPattern(glob, tagging.modules.Path(block.module), '.');
+        });
+    findings.push_back(
+        missing.size() == 1 && missing[0] == glob
+            ? Message(
+                  "no module that has nodes matches '{}' (--require-module){}",
+                  glob,
+                  Ours{is_found ? "; what was found in the graph alone does "
+                                  "not count"
+                                : ""})
+            : Message("'{}' (--require-module) needs nodes in {}", glob,
+                      Ours{FirstOf(missing)}));
+  }
+  return findings;
+}
+
+std::string WhyUntagged(std::uint64_t nodes, std::string_view dialect) {
+  if (nodes == 0) return "no nodes";
+  const std::string_view framework = FrameworkOf(dialect, "");
+  if (framework.empty()) {
+    return fmt::format("names say nothing about modules (dialect {})",
+                       dialect.empty() ? "unknown" : dialect);
+  }
+  return fmt::format("{}'s exporter wrote no names of modules", framework);
+}
+
+std::string AdviceFor(std::string_view dialect, std::string_view producer) {
+  const std::string_view framework = FrameworkOf(dialect, producer);
+  if (framework == "TensorFlow" || framework == "Keras") {
+    return "Convert the SavedModel again with tf2onnx: it keeps the names of\n"
+           "layers. Rules (--rules FILE) can name modules of any file.";
+  }
+  if (!framework.empty()) {
+    return fmt::format(
+        "The exporter of {} does not write paths\nof layers. Rules (--rules "
+        "FILE) can name the modules of such a file.",
+        framework);
+  }
+  return "Tag the file that the exporter wrote, before optimizers and\n"
+         "quantizers change it. Or export it again: torch.onnx.export of torch "
+         ">= 2.5 keeps\nmodule names; dynamo=True also keeps classes. A module "
+         "map (--hierarchy FILE)\nhelps with any file.";
+}
+
+}  // namespace onnx_tag

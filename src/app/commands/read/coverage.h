@@ -1,0 +1,64 @@
+// How many nodes have tags, whether that is enough, and what to do if not.
+#ifndef ONNX_TAG_APP_COMMANDS_READ_COVERAGE_H_
+#define ONNX_TAG_APP_COMMANDS_READ_COVERAGE_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/commands/commands.h"
+#include "app/render/result.h"
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+// "9 nodes: 4 sure, 3 found, 1 guessed, 1 untagged"
+std::string CoverageText(const Coverage& coverage);
+
+// "4 sure, 3 found, 1 guessed": medium or better, in blocks found in the graph
+// alone, low.
+std::string SureText(const Coverage& coverage);
+
+// "120 certain, 16 high"; "" where nothing is tagged.
+std::string ConfidenceText(const Coverage& coverage);
+
+// "99.3 %", and 100 or 0 only where it is all or nothing.
+std::string PercentText(std::uint64_t part, std::uint64_t whole);
+
+// `"nodes": 5, "tagged": 4, ..., "coverage": 0.8`
+Datum::Members TaggedMembers(const Coverage& coverage);
+// The same, with `by_confidence` and `by_source`.
+Datum::Members CoverageMembers(const Coverage& coverage);
+
+// {"attention": 12, ...}, without zeros.
+template <typename Counts, std::size_t kCount>
+Datum CountsValue(const std::array<std::string_view, kCount>& words,
+                  const Counts& counts) {
+  Datum object = Datum::Object({});
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (counts[i] != 0) object.Set(std::string(words[i]), counts[i]);
+  }
+  return object;
+}
+
+// One sentence for each gate that `tagging` does not pass.
+std::vector<std::string> UnmetGates(const Tagging& tagging,
+                                    const TagOptions& options);
+
+// The same for those that need no more than counts: all but --require-module.
+std::vector<std::string> UnmetCounts(const Coverage& coverage,
+                                     const TagOptions& options);
+
+// "names say nothing about modules (dialect torchscript-old)", for the summary
+// of many files.
+std::string WhyUntagged(std::uint64_t nodes, std::string_view dialect);
+
+// What the user of a file with few tags can do: a sentence or two, for the
+// framework that exported the file.
+std::string AdviceFor(std::string_view dialect, std::string_view producer);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_APP_COMMANDS_READ_COVERAGE_H_

@@ -1,0 +1,172 @@
+#include "app/commands/read/model_sizes.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "core/tagging/words.h"
+#include "uses/sizes/formula_text.h"
+
+namespace onnx_tag {
+namespace {
+
+// In the order of sizes::Assumption::From.
+constexpr std::array<std::string_view, 3> kFromNames = {"given", "default",
+                                                        "equal"};
+
+// The symbols of a formula, and of their definitions.
+void MarkSymbols(const sizes::Formulas& formulas, sizes::Dim dim,
+                 std::vector<bool>& used) {
+  std::vector<sizes::Dim> open = {dim};
+  while (!open.empty()) {
+    const sizes::Dim at = open.back();
+    open.pop_back();
+    if (!at.IsFormula()) continue;
+    sizes::Term room;
+    for (const sizes::Term& term : formulas.Terms(at, room)) {
+      for (const sizes::Factor& factor : formulas.Factors(term.monomial)) {
+        if (used[Index(factor.symbol)]) continue;
+        used[Index(factor.symbol)] = true;
+        const sizes::Symbol& symbol = formulas[factor.symbol];
+        open.push_back(symbol.a);
+        open.push_back(symbol.b);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<sizes::ModelSizes> SizesOf(
+    const TaggedModel& model, std::span<const sizes::GivenShape> shapes) {
+  if (model.file() == nullptr) return std::nullopt;
+  return model.file()->Map([&](const Model& file) {
+    const sizes::Shapes inferred(file, shapes);
+    return sizes::CountSizes(file, model.tagging(), inferred,
+                             sizes::Assumptions(file, inferred, shapes));
+  });
+}
+
+ModelCosts::ModelCosts(const TaggedModel& model,
+                       std::span<const sizes::GivenShape> given)
+    : shapes(model.model(), given),
+      formulas(sizes::SumFormulas(model.model(), model.tagging(), shapes)),
+      assumptions(model.model(), shapes, given),
+      sizes(sizes::CountSizes(model.model(), model.tagging(), shapes,
+                              assumptions)) {}
+
+std::unique_ptr<ModelCosts> CostsOf(const TaggedModel& model,
+                                    std::span<const sizes::GivenShape> given) {
+  if (model.file() == nullptr) return nullptr;
+  return std::make_unique<ModelCosts>(model, given);
+}
+
+bool FlopsKnown(const sizes::ModelSizes& sizes) {
+  return 20 * sizes.all.unknown_flops <= sizes.flops.size();
+}
+
+std::string WeightsText(const sizes::ModelSizes& sizes) {
+  std::string text = BytesText(sizes.all.bytes);
+  if (sizes.bytes_by_type.size() < 2) return text;
+  std::string types;
+  for (const auto& [type, bytes] : sizes.bytes_by_type) {
+    types += fmt::format("{}{} {}", types.empty() ? "" : ", ", type,
+                         BytesText(bytes));
+  }
+  return text + fmt::format(" ({})", types);
+}
+
+std::string FlopsText(const sizes::ModelSizes& sizes) {
+  const std::uint64_t unknown = sizes.all.unknown_flops;
+  if (!FlopsKnown(sizes)) {
+    return fmt::format("unknown for {} of {}: give input shapes with --shape",
+                       WithThousands(unknown),
+                       Count(sizes.flops.size(), "node"));
+  }
+  std::string text =
+      sizes.all.flops >= sizes::kOver ? "over 2^63" : Compact(sizes.all.flops);
+  if (!sizes.dimensions.empty()) {
+    text += Message(" for {}", Short{sizes.dimensions, 200});
+  }
+  if (unknown > 0) text += ", unknown for " + Count(unknown, "node");
+  return text;
+}
+
+std::string FormulaText(const ModelCosts& costs, sizes::Dim dim) {
+  if (!dim.IsFormula()) return "";
+  const std::string text = sizes::LeadingText(costs.shapes.formulas(), dim,
+                                              costs.assumptions.numbers());
+  return Message("{}", Short{text, 300});
+}
+
+Datum FormulaValue(const sizes::Formulas& formulas, sizes::Dim dim) {
+  if (!dim.known() || dim.IsOver()) return {};
+  sizes::Term room;
+  Datum::List terms;
+  for (const sizes::Term& term : formulas.Terms(dim, room)) {
+    Datum powers = Datum::Object({});
+    for (const sizes::Factor& factor : formulas.Factors(term.monomial)) {
+      powers.Set(formulas[factor.symbol].name, factor.power);
+    }
+    terms.push_back(Datum::List{term.coefficient, std::move(powers)});
+  }
+  return Datum::Object({{"terms", std::move(terms)}});
+}
+
+Datum DimensionsValue(const ModelCosts& costs) {
+  const sizes::Formulas& formulas = costs.shapes.formulas();
+  const sizes::Evaluation& numbers = costs.assumptions.numbers();
+  std::unordered_map<std::string_view, std::string_view> from;
+  for (const sizes::Assumption& one : costs.assumptions.list()) {
+    from[one.name] = EnumToWord(kFromNames, one.from);
+  }
+  std::vector<bool> used(formulas.symbol_count());
+  MarkSymbols(formulas, costs.formulas.all.flops, used);
+  MarkSymbols(formulas, costs.formulas.all.written, used);
+  for (const sizes::FormulaSums& sums : costs.formulas.totals) {
+    MarkSymbols(formulas, sums.flops, used);
+    MarkSymbols(formulas, sums.written, used);
+  }
+  for (const sizes::FormulaSums& sums : costs.formulas.own) {
+    MarkSymbols(formulas, sums.flops, used);
+    MarkSymbols(formulas, sums.written, used);
+  }
+  Datum dimensions = Datum::Object({});
+  for (std::size_t i = 0; i < formulas.symbol_count(); ++i) {
+    const auto id = MakeId<sizes::SymbolId>(i);
+    const sizes::Symbol& symbol = formulas[id];
+    const auto given = from.find(symbol.name);
+    if (!used[i] && given == from.end()) continue;
+    const sizes::Dim number = numbers(formulas.Find(symbol.name));
+    const bool derived = symbol.kind != sizes::Symbol::Kind::kDimension &&
+                         symbol.kind != sizes::Symbol::Kind::kData;
+    dimensions.Set(
+        symbol.name,
+        Datum::Object(
+            {{"size", number.IsNumber() ? Datum(number.number()) : Datum()},
+             {"from", given != from.end() ? given->second
+                      : derived           ? "definition"
+                      : number.known()    ? "equal"
+                                          : "data"},
+             {"definition", derived
+                                ? Datum(sizes::DefinitionText(formulas, symbol))
+                                : Datum()}}));
+  }
+  return dimensions;
+}
+
+Datum::Members SizeMembers(const sizes::ModelSizes* sizes) {
+  if (sizes == nullptr) return {};
+  Datum by_type = Datum::Object({});
+  for (const auto& [type, bytes] : sizes->bytes_by_type) {
+    by_type.Set(std::string(type), bytes);
+  }
+  return {{"bytes", sizes->all.bytes},
+          {"bytes_by_type", by_type},
+          {"flops", sizes->all.flops},
+          {"unknown_flops", sizes->all.unknown_flops}};
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,66 @@
+// Nodes of a tagged model: those that the user means, and what is said of each.
+#ifndef ONNX_TAG_APP_COMMANDS_READ_NODES_H_
+#define ONNX_TAG_APP_COMMANDS_READ_NODES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/commands/read/tagged_model.h"
+#include "app/render/result.h"
+#include "core/tagging/module_format.h"
+#include "file/io/terminal.h"
+
+namespace onnx_tag {
+
+// `#17`, `12:then_branch#3`, `name=...`, `output=...`, or a bare word: a name
+// or an output. Throws Error(kUsage) if none or more than one is meant.
+NodeId SelectNode(const Model& model, std::string_view selector);
+
+struct Selection {
+  TaggedModel model;
+  std::vector<NodeId> nodes;  // in the order of the file
+};
+
+// The nodes that fit a query. Where nothing fits, says on stderr why, with the
+// closest matches. A query that cannot be read is refused before the model is.
+Selection SelectNodes(const std::string& model, const std::string& query,
+                      const TagSourceOptions& source, Terminal& terminal);
+
+// Nodes as programs read them, a column for each fact. A new fact about nodes
+// is a column here: `query`, `explain` and `export` then have it.
+class NodeTable {
+ public:
+  // All must outlive it.
+  NodeTable(const Model& model, const Tagging& tagging)
+      : model_(model), tagging_(tagging), format_(tagging) {}
+
+  static std::vector<Column> Columns();
+  Table::Row Row(NodeId node) const;
+
+ private:
+  const Model& model_;
+  const Tagging& tagging_;
+  ModuleFormat format_;
+};
+
+// Says how many of the nodes that a result rests on have tags of low
+// confidence, and in which modules. With --strict that is a finding of `result`
+// and gives false: nothing may be written.
+[[nodiscard]] bool MayRestOn(const std::vector<NodeId>& nodes,
+                             const TaggedModel& model, const std::string& file,
+                             const TagSourceOptions& options,
+                             Terminal& terminal, Result& result);
+
+// "#17  /encoder/MatMul: it has no module"
+std::string NodeLine(const Model& model, NodeId node, std::string_view why);
+
+// {"file", "line", "function", "text"}
+Datum LineValue(const SourceLine& line);
+
+// `"graph": ..., "index": ..., "name": ..., "op": ...`
+Datum NodeValue(const Model& model, NodeId node);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_APP_COMMANDS_READ_NODES_H_

@@ -1,0 +1,298 @@
+#include "app/commands/read/tagged_model.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+
+#include "app/commands/output/destinations.h"
+#include "base/interner.h"
+#include "clues/exporters/traceback.h"
+#include "core/hierarchy/module_map.h"
+#include "file/io/mapped_file.h"
+#include "file/io/paths.h"
+#include "mapping/mapping/observed_mapping.h"
+#include "mapping/rules/rules.h"
+#include "onnx_tag/error.h"
+#include "onnx_tag/recording.h"
+
+namespace onnx_tag {
+namespace {
+
+// A file named on the command line that cannot be read, or is wrong, is wrong
+// usage. The message begins with its name.
+template <typename Read>
+void ReadNamed(const std::string& path, const Read& read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    const std::string place = Message("{}: ", path);
+    const std::string_view what = error.what();
+    throw Error(ErrorKind::kUsage, what.starts_with(place)
+                                       ? std::string(what)
+                                       : place + std::string(what));
+  }
+}
+
+struct OpenedRecording {
+  std::shared_ptr<const Recording> recording;
+  std::shared_ptr<const ModuleMap> modules;
+  std::string digest;
+};
+
+OpenedRecording OpenRecording(const std::string& path,
+                              std::string_view option) {
+  auto recording = std::make_shared<Recording>();
+  auto modules = std::make_shared<ModuleMap>();
+  std::string digest;
+  try {
+    ReadNamed(path, [&] {
+      const MappedFile file = MappedFile::Open(path);
+      *recording = ReadRecording(file.bytes());
+      *modules = ReadModuleMap(file.bytes());
+      digest = DigestOf(file.bytes());
+      file.CheckUnchanged();
+    });
+    const bool fx = option == "--fx";
+    if (fx ? recording->fx.empty() : recording->trace.empty()) {
+      Fail(ErrorKind::kUsage, "{}: the file has no {}", path,
+           fx ? "FX graph (section \"fx\")"
+              : "trace of a run (section \"events\")");
+    }
+  } catch (const Error& error) {
+    const bool lacks_fx = option == "--fx" && !digest.empty();
+    Fail(ErrorKind::kUsage, "{}: {}\n  record one: {}{}", option,
+         Ours{error.what()}, kRecordCommand, lacks_fx ? " --fx" : "");
+  }
+  recording->file = Message("{}", path);
+  modules->name = path;
+  return {std::move(recording), std::move(modules), std::move(digest)};
+}
+
+struct FoundSidecar {
+  std::string path;
+  Sidecar sidecar;
+};
+
+// The sidecar that the user names, or the first beside `path` that is of this
+// very graph. `model` is null if `path` itself is a sidecar.
+std::optional<FoundSidecar> FindSidecar(const std::string& path,
+                                        const TagSourceOptions& options,
+                                        const Model* model) {
+  const bool named = model == nullptr || !options.sidecar.empty();
+  std::vector<std::string> candidates;
+  if (named) {
+    candidates = {model == nullptr ? path : options.sidecar};
+  } else if (path != "-") {
+    candidates = SidecarsBeside(path);
+  }
+  for (const std::string& candidate : candidates) {
+    if (!named && !IsRegularFile(candidate)) continue;
+    try {
+      Sidecar sidecar = ReadMapped(candidate, ReadSidecar);
+      if (model == nullptr || BelongsTo(sidecar, *model)) {
+        return FoundSidecar{candidate, std::move(sidecar)};
+      }
+      Fail(ErrorKind::kInput,
+           "{}: belongs to another graph, not to {}\n  make a new one: "
+           "onnx-tag {} --sidecar-only",
+           candidate, path, path);
+    } catch (const Error& refusal) {
+      // One that is standard output is refused; another is not ours.
+      if (named || refusal.kind() == ErrorKind::kOutput) throw;
+    }
+  }
+  return std::nullopt;
+}
+
+// The option that asks for a mapping, whatever tags there are; "" if there is
+// none. Facts are for the mapping: tags made without them would ignore them.
+std::string_view OptionToMap(const TagSourceOptions& options) {
+  if (options.remap) return "--remap";
+  const MappingOptions& mapping = options.mapping;
+  if (!mapping.hierarchy_file.empty()) return "--hierarchy";
+  if (!mapping.trace_file.empty()) return "--trace";
+  if (!mapping.fx_file.empty()) return "--fx";
+  return mapping.rules_file.empty() ? "" : "--rules";
+}
+
+void PrintNotes(const std::string& path, const Tagging& tagging,
+                Terminal& terminal) {
+  for (const std::string& note : tagging.notes) {
+    terminal.Note("{}: warning: {}", ShownInput(path),
+                  Short{note, kLongestNote});
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> SidecarsBeside(const std::string& path) {
+  const std::string stem = WithoutOnnx(path);
+  std::vector<std::string> beside = {stem + ".tags.json"};
+  constexpr std::string_view kTagged = ".tagged";
+  if (stem.ends_with(kTagged)) {
+    beside.push_back(stem.substr(0, stem.size() - kTagged.size()) +
+                     ".tags.json");
+  }
+  return beside;
+}
+
+ParameterCounts TaggedModel::parameters() const {
+  if (file_ != nullptr) return CountParameters(file_->model(), tagging_);
+  ParameterCounts counts;
+  counts.own.resize(tagging_.modules.size());
+  for (const ModuleId id : AllIds<ModuleId>(tagging_.facts.size())) {
+    counts.own[id] = tagging_.facts[id].parameters;
+    counts.all += counts.own[id];
+  }
+  counts.unplaced = about_.unplaced_parameters;
+  counts.all += counts.unplaced;
+  return counts;
+}
+
+std::optional<ExistingTags> FindTags(const std::string& path,
+                                     const TagSourceOptions& options,
+                                     const Model* model, Terminal& terminal) {
+  const std::string_view remap = OptionToMap(options);
+  if (!remap.empty() && model == nullptr) {
+    Fail(ErrorKind::kUsage, "{} needs the model, but {} is a sidecar", remap,
+         path);
+  }
+  if (!remap.empty()) return std::nullopt;
+  ExistingTags tags;
+  if (model != nullptr && HasTags(*model)) tags.tagging = ReadTagging(*model);
+  // None where only keys for other programs were written.
+  if (CountTags(tags.tagging).tagged > 0) {
+    tags.source = TaggedModel::kInFile;
+    terminal.Note("{}", TaggedModel::kInFile);
+  } else if (std::optional<FoundSidecar> found =
+                 FindSidecar(path, options, model)) {
+    Sidecar& sidecar = found->sidecar;
+    terminal.Note("tags of the sidecar {}{}", found->path,
+                  IsOldFingerprint(sidecar.model.fingerprint)
+                      ? " (fingerprint made the old way, by 0.1)"
+                      : "");
+    tags = {.tagging = std::move(sidecar.tagging),
+            .source = TaggedModel::kSidecar,
+            .sidecar = std::move(found->path),
+            .about = std::move(sidecar.model),
+            .graph = std::move(sidecar.graph)};
+  } else {
+    return std::nullopt;
+  }
+  PrintNotes(path, tags.tagging, terminal);
+  if (model != nullptr) {
+    AddSourceLines(*model, options.mapping.frames, tags.tagging.lines);
+  }
+  return tags;
+}
+
+TaggedModel TaggedModel::Load(const std::string& path,
+                              const TagSourceOptions& options,
+                              Terminal& terminal, MappingObserver* observer) {
+  TaggedModel result;
+  if (!IsSidecarName(path)) {
+    result.file_ = std::make_unique<const ModelFile>(OpenModel(path, terminal));
+    AddModelInputs(*result.file_, result.inputs_);
+    AddFactFiles(options.mapping, result.inputs_);
+    result.inputs_.Add(options.sidecar, "--sidecar");
+  }
+  if (std::optional<ExistingTags> tags = FindTags(
+          path, options, result.file_ ? &result.model() : nullptr, terminal)) {
+    result.source_ = tags->source;
+    result.inputs_.Add(tags->sidecar, "the sidecar");
+    result.tagging_ = std::move(tags->tagging);
+    if (result.file_ == nullptr) {
+      result.about_ = std::move(tags->about);
+      result.graph_ = std::move(tags->graph);
+    }
+  } else {
+    const MappingFacts facts = ReadFacts(options.mapping);
+    result.tagging_ = result.file_->Map([&](const Model& model) {
+      return MapNodes(model, options.mapping, facts, observer);
+    });
+    result.source_ = kMapped;
+    if (result.tagging_.strategy != MappingOptions().strategy) {
+      terminal.Note("mapped with strategy {}", result.tagging_.strategy);
+    }
+    PrintNotes(path, result.tagging_, terminal);
+  }
+  if (result.file_ != nullptr) {
+    result.about_ = AboutModel(FileName(path), result.model(), result.tagging_);
+    result.file_->file().CheckUnchanged();
+  }
+  return result;
+}
+
+MappingFacts ReadFacts(const MappingOptions& options) {
+  MappingFacts facts;
+  if (const std::string& path = options.hierarchy_file; !path.empty()) {
+    ReadNamed(path, [&] {
+      const std::string text = ReadWholeFile(path);
+      facts.digests.hierarchy = DigestOf(text);
+      ModuleMap map = ReadModuleMap(text);
+      map.name = path;
+      facts.hierarchy = std::make_shared<const ModuleMap>(std::move(map));
+    });
+  }
+  if (const std::string& path = options.rules_file; !path.empty()) {
+    ReadNamed(path, [&] {
+      const std::string text = ReadWholeFile(path);
+      facts.digests.rules = DigestOf(text);
+      facts.rules = std::make_shared<const Rules>(ReadRules(text, path));
+    });
+  }
+  // The strategy that a recording is for also takes classes from it.
+  const auto use_modules = [&](std::string_view strategy,
+                               OpenedRecording& opened) {
+    if (options.strategy == strategy && facts.hierarchy == nullptr) {
+      facts.hierarchy = std::move(opened.modules);
+    }
+  };
+  if (!options.trace_file.empty()) {
+    OpenedRecording opened = OpenRecording(options.trace_file, "--trace");
+    facts.trace = std::move(opened.recording);
+    facts.digests.trace = opened.digest;
+    use_modules("htp", opened);
+  }
+  if (!options.fx_file.empty()) {
+    OpenedRecording opened = OpenRecording(options.fx_file, "--fx");
+    facts.fx = std::move(opened.recording);
+    facts.digests.fx = opened.digest;
+    use_modules("fx_graph", opened);
+  }
+  return facts;
+}
+
+void AddFactFiles(const MappingOptions& options, Inputs& inputs) {
+  inputs.Add(options.hierarchy_file, "--hierarchy");
+  inputs.Add(options.rules_file, "--rules");
+  inputs.Add(options.trace_file, "--trace");
+  inputs.Add(options.fx_file, "--fx");
+}
+
+std::string DigestOf(std::string_view bytes) {
+  return fmt::format("{:016x}", HashBytes(bytes));
+}
+
+// Tested by tests/app/commands/verdict_test.cc.
+
+std::vector<std::string> ReadingWarnings(const Model& model) {
+  const std::vector<std::string_view>& names = model.unreadable();
+  if (names.empty()) return {};
+  const std::string others =
+      names.size() == 1 ? "" : fmt::format(" and {} more", names.size() - 1);
+  return {
+      Message("the numbers of '{}'{} cannot be read: a packed field ends "
+              "inside a number; their values count as unknown",
+              Short{names.front(), 200}, others)};
+}
+
+ModelFile OpenModel(const std::string& path, Terminal& terminal) {
+  ModelFile file = ModelFile::Open(path);
+  for (const std::string& warning : ReadingWarnings(file.model())) {
+    terminal.Note("{}: warning: {}", ShownInput(path), Ours{warning});
+  }
+  return file;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,149 @@
+#include "app/commands/report/report.h"
+
+#include "app/commands/commands.h"
+#include "app/commands/output/destinations.h"
+#include "app/commands/output/pending_outputs.h"
+#include "app/commands/read/find_models.h"
+#include "app/commands/read/tagged_model.h"
+#include "file/io/folder.h"
+#include "file/io/paths.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+namespace {
+
+class Pages {
+ public:
+  Pages(const ReportOptions& options, Terminal& terminal)
+      : options_(options), terminal_(terminal) {
+    inputs_.Add(options.profile.file, "--profile");
+    inputs_.Add(options.profile.layers, "--layers");
+  }
+
+  // One model, or two beside each other.
+  void Models(const std::vector<std::string>& inputs) {
+    std::vector<ReportedModel> models;
+    for (const std::string& input : inputs) models.push_back(Load(input));
+    const bool two = models.size() == 2;
+    std::string path = options_.output;
+    if (path.empty()) {
+      path = inputs[0] == "-" ? "-"
+                              : WithoutOnnx(inputs[0]) +
+                                    (two ? ".compare.html" : ".report.html");
+    }
+    Write(path,
+          two ? CompareReportJson(models[0], models[1],
+                                  CompareTags(models[0].model, models[1].model))
+              : ModelReportJson(models[0]),
+          false);
+  }
+
+  // One page for each model, and an index. A model that cannot be read is a
+  // row of the index.
+  void Folder(const std::string& folder) {
+    TagOptions wanted;
+    wanted.models = {folder};
+    wanted.inputs.recursive = true;
+    std::vector<ZooEntry> entries;
+    std::size_t failed = 0;
+    const std::vector<FoundModel> models = FindModels(wanted);
+    // --force replaces a file of any kind, and it may hold the weights of a
+    // model whose turn comes later.
+    if (options_.force) {
+      AddModelInputs(models, inputs_);
+      for (const FoundModel& found : models) {
+        for (const std::string& sidecar : SidecarsBeside(found.path)) {
+          inputs_.Add(sidecar, "a sidecar");
+        }
+      }
+    }
+    for (const FoundModel& found : models) {
+      entries.push_back(Entry(found));
+      if (entries.back().error.empty()) continue;
+      ++failed;
+      terminal_.Report("{}", Ours{entries.back().error});
+    }
+    Write(Inside("index.html"), ZooReportJson(entries), true);
+    if (failed == 0) return;
+    terminal_.Report("{} of {} failed", failed, Count(entries.size(), "model"));
+    result_.exit_code = ExitCode::kSomeFailed;
+  }
+
+  Result Take() { return std::move(result_); }
+
+ private:
+  ReportedModel Load(const std::string& path) {
+    ReportedModel loaded = LoadReported(path, options_.source, options_.shapes,
+                                        options_.profile, terminal_);
+    inputs_.Add(loaded.model.inputs());
+    return loaded;
+  }
+  std::string Inside(const std::string& name) const {
+    return JoinPath(options_.folder, name);
+  }
+
+  ZooEntry Entry(const FoundModel& found) {
+    ZooEntry entry;
+    const std::string inside = JoinPath(found.folder, FileName(found.path));
+    try {
+      if (!found.error.empty()) throw Error(ErrorKind::kInput, found.error);
+      const ReportedModel reported = Load(found.path);
+      entry = DescribeForZoo(reported);
+      const std::string page = WithoutOnnx(inside) + ".report.html";
+      Write(Inside(page), ModelReportJson(reported), true);
+      entry.page = page;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kInput) throw;
+      entry.error = error.what();
+    }
+    entry.file = inside;
+    return entry;
+  }
+
+  void Write(const std::string& path, const std::string& json,
+             bool make_folder) {
+    const std::string page = MakeReportPage(json);
+    const MappedFile nothing = MappedFile::FromBytes("", path);
+    WriteOptions write;
+    write.force = options_.force;
+    PendingOutputs outputs(nothing, inputs_, write, terminal_);
+    outputs.AddDocument(path, ReportHead(),
+                        [&](wire::Rewrite::Sink& sink) { sink.Write(page); });
+    outputs.Judge();
+    if (make_folder) MakeFolders(ParentFolder(path));
+    outputs.Write();
+    outputs.Commit();
+    if (path == "-") return;
+    const bool same = outputs.FateOf(path) == PendingOutputs::Fate::kUnchanged;
+    result_.Line("{} {} ({} bytes)", same ? "unchanged" : "wrote", path,
+                 WithThousands(page.size()));
+  }
+
+  const ReportOptions& options_;
+  Terminal& terminal_;
+  Inputs inputs_;  // all that was read so far
+  Result result_;
+};
+
+}  // namespace
+
+Result RunReport(const ReportOptions& options, Terminal& terminal) {
+  const std::string& first = options.inputs[0];
+  const bool folder = IsFolder(first);
+  if (folder == options.folder.empty()) {
+    Fail(
+        ErrorKind::kUsage, "{}: {}", first,
+        Ours{folder ? "is a folder\n  say where its pages go with --out-dir DIR"
+                    : "is not a folder, and --out-dir is for folders\n  name "
+                      "the page with -o"});
+  }
+  Pages pages(options, terminal);
+  if (folder) {
+    pages.Folder(first);
+  } else {
+    pages.Models(options.inputs);
+  }
+  return pages.Take();
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,75 @@
+// The data of a report, which docs/report-format.md describes, and its page.
+#ifndef ONNX_TAG_APP_COMMANDS_REPORT_REPORT_H_
+#define ONNX_TAG_APP_COMMANDS_REPORT_REPORT_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/commands/compare/compare.h"
+#include "app/commands/profile/kernels.h"
+#include "app/commands/read/tagged_model.h"
+#include "mapping/mapping/observed_mapping.h"
+#include "uses/sizes/module_sizes.h"
+
+namespace onnx_tag {
+
+// A model with all that its page shows.
+struct ReportedModel {
+  TaggedModel model;
+  // None if only a sidecar is at hand.
+  std::optional<GatheredClaims> claims = {};
+  std::optional<sizes::Shapes> shapes = {};
+  std::optional<sizes::ModelSizes> sizes = {};
+  std::string flops_formula = {};  // its leading terms
+  // By SymbolId: the number that sizes are for, and what it must equal.
+  struct Symbol {
+    sizes::Dim number, equal;
+  };
+  std::vector<Symbol> symbols = {};
+  // Of a profile, which is this file.
+  std::optional<NodeNumbers> numbers = {};
+  std::string profile = {};
+};
+
+// Maps the model once: for its tags, or, where a file has them, for the claims.
+ReportedModel LoadReported(const std::string& path,
+                           const TagSourceOptions& source,
+                           std::span<const sizes::GivenShape> shapes,
+                           const ProfileSource& profile, Terminal& terminal);
+
+// A row of a zoo's page.
+struct ZooEntry {
+  std::string file;
+  std::string page;   // relative to the index; "": none
+  std::string error;  // why
+  std::string root_class;
+  std::string producer;
+  std::string dialect;
+  Coverage coverage;
+  std::uint64_t modules = 0;
+  sizes::Sums sums;
+  bool has_sums = false;
+};
+
+ZooEntry DescribeForZoo(const ReportedModel& reported);
+
+std::string ModelReportJson(const ReportedModel& reported);
+std::string CompareReportJson(const ReportedModel& a, const ReportedModel& b,
+                              const TagDifference& difference);
+std::string ZooReportJson(std::span<const ZooEntry> entries);
+
+// report_page.cc: the page that a report is: one HTML file with its data
+// inside.
+
+// How every report begins: a file that does so was written by onnx-tag.
+std::string_view ReportHead();
+
+// `json` in the page. Nothing in it can end the element it stands in.
+std::string MakeReportPage(std::string_view json);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_APP_COMMANDS_REPORT_REPORT_H_

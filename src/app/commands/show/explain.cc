@@ -1,0 +1,373 @@
+// Tested by tests/app/commands/sentence_test.cc.
+#include "app/commands/show/explain.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "app/commands/commands.h"
+#include "app/commands/read/modules.h"
+#include "app/commands/read/nodes.h"
+#include "app/commands/read/tagged_model.h"
+#include "app/render/render.h"
+#include "core/graph/operators.h"
+#include "core/tagging/module_format.h"
+#include "core/tagging/words.h"
+#include "file/model/model_file.h"
+#include "mapping/mapping/observed_mapping.h"
+
+namespace onnx_tag {
+namespace {
+
+// ---------------------------------------------------------------- the sentence
+// What a role's type is called. A role with an owner names the part first:
+// "the query of layer 0's self-attention".
+struct TypePhrase {
+  std::string_view noun;
+  bool owns_parts;
+};
+
+// In the order of RoleType.
+constexpr std::array<TypePhrase, kRoleTypeNames.size()> kTypePhrases = {{
+    {"attention", true},
+    {"feed-forward network", true},
+    {"normalization", false},
+    {"embedding", false},
+    {"position encoding", false},
+    {"pooling", true},
+    {"output head", true},
+    {"convolution", false},
+    {"recurrent network", true},
+    {"state-space block", true},
+    {"activation", false},
+    {"residual connection", false},
+    {"expert routing", true},
+    {"adapter", true},
+    {"cache", true},
+    {"mask", true},
+    {"computation of a shape", false},
+    {"constant", false},
+    {"quantization", false},
+    {"", false},
+}};
+
+// A part that a product projects.
+bool IsProjected(std::string_view part) {
+  constexpr std::array<std::string_view, 5> kProjected = {
+      "query", "key", "value", "query, key and value", "output"};
+  return std::find(kProjected.begin(), kProjected.end(), part) !=
+         kProjected.end();
+}
+
+// Whether the operator does what the role is about, rather than helping.
+bool IsCore(const Role& role, std::string_view op) {
+  const OpKinds kinds = Describe(FindOp(op)).kinds;
+  const bool product = kinds.HasAnyOf({OpKind::kProduct, OpKind::kConvolution});
+  switch (role.type) {
+    case RoleType::kAttention:
+    case RoleType::kFeedForward:
+      return product ||
+             (role.component == "softmax" && kinds.HasAnyOf(OpKind::kSoftmax));
+    case RoleType::kNormalization:
+      return kinds.HasAnyOf(OpKind::kNorm);
+    case RoleType::kEmbedding:
+      return kinds.HasAnyOf(OpKind::kLookup) || product;
+    case RoleType::kConvolution:
+      return kinds.HasAnyOf(OpKind::kConvolution);
+    case RoleType::kResidual:
+      return kinds.HasAnyOf(OpKind::kSum);
+    case RoleType::kActivation:
+      return op != "Add" && op != "Mul" && op != "Div" && op != "Constant";
+    case RoleType::kConstant:
+      return kinds.HasAnyOf(OpKind::kConstant);
+    default:
+      return false;
+  }
+}
+
+std::string Words(std::string text) {
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+std::string_view Article(std::string_view noun) {
+  const bool vowel =
+      !noun.empty() &&
+      std::string_view("aeioAEIO").find(noun.front()) != std::string_view::npos;
+  return vowel ? "an" : "a";
+}
+
+// "query", "up projection"
+std::string PartText(const Role& role) {
+  const std::string& part = role.component;
+  if (part == "qkv") return "query, key and value";
+  if (part == "gate" || part == "up" || part == "down") {
+    return part + " projection";
+  }
+  return Words(Message("{}", Short{part, 60}));
+}
+
+// "layer 0's self-attention", "the feed-forward network"
+std::string OwnerText(const Role& role, std::string_view noun) {
+  std::string owner(noun);
+  if (role.attention_kind != AttentionKind::kNone) {
+    owner = fmt::format(
+        "{}-{}", EnumToWord(kAttentionKindNames, role.attention_kind), noun);
+  }
+  return role.layer < 0 ? "the " + owner
+                        : fmt::format("layer {}'s {}", role.layer, owner);
+}
+
+// "is the query projection of layer 0's self-attention"
+std::string WhatItDoes(const Role& role, std::string_view op) {
+  const TypePhrase& phrase = kTypePhrases[static_cast<std::size_t>(role.type)];
+  if (phrase.noun.empty()) return "";
+  const bool core = IsCore(role, op);
+  const std::string part = PartText(role);
+  const bool is_projection = part.ends_with("projection");
+  if (phrase.owns_parts) {
+    const std::string owner = OwnerText(role, phrase.noun);
+    if (part.empty()) return "belongs to " + owner;
+    if (core && IsProjected(part)) {
+      return fmt::format("is the {} projection of {}", part, owner);
+    }
+    if (core && !is_projection && part != "softmax") {
+      return fmt::format("computes the {} of {}", part, owner);
+    }
+    return fmt::format("{} the {} of {}", core ? "is" : "belongs to", part,
+                       owner);
+  }
+  std::string noun(phrase.noun);
+  if (is_projection) {
+    noun = fmt::format("{} of {} {}", part, Article(noun), noun);
+  } else if (!part.empty()) {
+    noun = fmt::format("{} {}", part, noun);
+  }
+  return fmt::format(
+      "{} {} {}{}", core ? "is" : "belongs to", Article(noun), noun,
+      role.layer < 0 ? std::string() : fmt::format(" in layer {}", role.layer));
+}
+
+// "a Linear in BertSelfAttention"; empty if no class is known.
+std::string ClassText(const Tagging& tagging, ModuleId module) {
+  const std::string_view own = ClassOf(tagging, module);
+  if (own.empty()) return "";
+  std::string text = Message("{} {}", Article(own), own);
+  if (module == ModuleTree::kRoot) return text;
+  const ModuleFormat format(tagging);
+  const std::string_view around =
+      ClassOf(tagging, format.TagModule(tagging.modules.Parent(module)));
+  if (!around.empty()) text += Message(" in {}", around);
+  return text;
+}
+
+// ---------------------------------------------------------------- the lines
+std::string ValuesText(const Model& model, std::span<const ValueId> values) {
+  std::vector<std::string> names;
+  for (const ValueId value : values) {
+    names.push_back(value == kNo<ValueId>
+                        ? "-"
+                        : Message("{}", Short{model.ValueName(value), 60}));
+  }
+  return Join(names);
+}
+
+// The role as people write it: "attention/query, self, layer 0".
+std::string RoleText(const Role& role) {
+  std::string text(EnumToWord(kRoleTypeNames, role.type));
+  if (!role.component.empty()) text += "/" + role.component;
+  if (role.attention_kind != AttentionKind::kNone) {
+    text += ", ";
+    text += EnumToWord(kAttentionKindNames, role.attention_kind);
+  }
+  if (role.layer >= 0) text += fmt::format(", layer {}", role.layer);
+  return text +
+         fmt::format(" ({})", EnumToWord(kConfidenceNames, role.confidence));
+}
+
+// "Linear (certain)", "MistralMLP (low; LlamaMLP fits as well)"
+std::string ClassLine(const Tagging& tagging, ModuleId module) {
+  const std::string_view name = tagging.modules.Class(module);
+  if (name.empty()) return "-";
+  const ModuleFacts* const facts = tagging.FactsOf(module);
+  if (facts == nullptr) return Message("{}", name);
+  std::string others;
+  if (!facts->candidates.empty()) {
+    std::vector<std::string> shown;
+    for (const std::string& candidate : facts->candidates) {
+      if (shown.size() == 4) break;
+      shown.push_back(Message("{}", Short{candidate, 60}));
+    }
+    const std::size_t more = facts->candidates.size() - shown.size();
+    others = fmt::format("; {}{} {} as well", Join(shown),
+                         more > 0 ? fmt::format(" and {} more", more) : "",
+                         facts->candidates.size() == 1 ? "fits" : "fit");
+  }
+  return Message("{} ({}{})", name,
+                 EnumToWord(kConfidenceNames, facts->class_confidence),
+                 Ours{others});
+}
+
+// "model.py:25, in forward", and the code.
+std::string LineText(const SourceLine& line) {
+  std::string text = Message("{}:{}", Short{line.file, 200}, line.line);
+  if (!line.function.empty()) {
+    text += Message(", in {}", Short{line.function, 100});
+  }
+  return text;
+}
+
+void AddLines(const SourceLines& lines, NodeId node, Result& result) {
+  const std::optional<SourceLine> line = lines.Of(node);
+  if (!line) return;
+  result.Line("  code   {}", Ours{LineText(*line)});
+  if (!line->text.empty()) result.Line("           {}", Short{line->text, 200});
+  const std::vector<SourceLine> frames = lines.FramesOf(node);
+  if (frames.empty()) return;
+  result.Line("\nframes, the innermost first");
+  for (const SourceLine& frame : frames) {
+    result.Line("  {}", Ours{LineText(frame)});
+    if (!frame.text.empty()) result.Line("      {}", Short{frame.text, 200});
+  }
+}
+
+void AddText(const Model& model, const Tagging& tagging, NodeId node,
+             const Explanation& explanation, Result& result) {
+  result.Line("{}", Ours{Sentence(model, tagging, node)});
+  const Tag& tag = tagging.tags[node];
+  if (tag.tagged()) {
+    result.Line("  role   {}\n  class  {}\n  tag    {}",
+                RoleText(tagging.roles[tag.role]),
+                Ours{ClassLine(tagging, tag.module)},
+                ModuleFormat(tagging).HierarchyTag(tag));
+  }
+  AddLines(tagging.lines, node, result);
+  result.Line("\nnode {}  {}{}{}  {}", model.Address(node), model.Domain(node),
+              model.Domain(node).empty() ? "" : "::", model.OpType(node),
+              model[node].name.empty() ? "(no name)" : model[node].name);
+  if (!model.Inputs(node).empty()) {
+    result.Line("  reads  {}", Ours{ValuesText(model, model.Inputs(node))});
+  }
+  result.Line("  gives  {}\n", Ours{ValuesText(model, model.Outputs(node))});
+  bool tagged = false;
+  int place = 0;
+  for (const ExplainedClaim& claim : explanation.claims) {
+    tagged |= claim.wins;
+    result.Line("{} {}. {}: {}", claim.wins ? "*" : " ", ++place, claim.rung,
+                ShownPath(claim.module));
+    result.Line("     {} confidence, source {}",
+                EnumToWord(kConfidenceNames, claim.confidence),
+                EnumToWord(kSourceNames, claim.source));
+    if (!claim.because.empty()) {
+      result.Line("     because {}", claim.because);
+    }
+  }
+  if (explanation.claims.empty()) {
+    result.Line(
+        "no evidence: nothing in the file shows which module produced it");
+  }
+  for (const std::string& note : explanation.notes) {
+    result.Line("  note: {}", note);
+  }
+  result.Line("\n{}", tagged ? "* marks the claim that becomes the tag"
+                             : "the node stays untagged");
+}
+
+Datum ClaimValue(const ExplainedClaim& claim) {
+  return Datum::Object(
+      {{"rung", claim.rung},
+       {"module", claim.module},
+       {"confidence", EnumToWord(kConfidenceNames, claim.confidence)},
+       {"source", EnumToWord(kSourceNames, claim.source)},
+       {"because", claim.because},
+       {"wins", claim.wins}});
+}
+
+}  // namespace
+
+std::string Sentence(const Model& model, const Tagging& tagging, NodeId node) {
+  const std::string op = Message("{}", Short{model.OpType(node), 60});
+  const Tag& tag = tagging.tags[node];
+  if (!tag.tagged()) {
+    return fmt::format(
+        "This {} stays untagged: nothing in the file says which module made it",
+        op);
+  }
+  std::string does = WhatItDoes(tagging.roles[tag.role], model.OpType(node));
+  if (does.empty()) does = "belongs to a module";
+  const std::string class_text = ClassText(tagging, tag.module);
+  std::string sure(EnumToWord(kConfidenceNames, tag.confidence));
+  if (const ModuleFacts* const facts = tagging.FactsOf(tag.module);
+      facts != nullptr && !class_text.empty() &&
+      facts->class_confidence != tag.confidence) {
+    sure = fmt::format("module {}, class {}", sure,
+                       EnumToWord(kConfidenceNames, facts->class_confidence));
+  }
+  return Message("This {} {}: {}{}{}; {}{}", op, does,
+                 tagging.modules.Shown(tag.module),
+                 class_text.empty() ? "" : ", ", class_text, sure,
+                 tag.source == Source::kStructure
+                     ? "; found in the graph, the name is invented"
+                     : "");
+}
+
+Result ExplainNode(const Model& model, const Tagging& tagging, NodeId node,
+                   const Explanation& explanation) {
+  Result result;
+  AddText(model, tagging, node, explanation, result);
+  const NodeTable table(model, tagging);
+  std::vector<Column> columns = NodeTable::Columns();
+  result.data = Datum::Object({{"sentence", Sentence(model, tagging, node)}});
+  for (auto& [key, value] : MembersOf(columns, table.Row(node))) {
+    if (key != "origins") result.data.Set(key, value);
+  }
+  const std::vector<SourceLine> frames = tagging.lines.FramesOf(node);
+  if (!frames.empty()) {
+    Datum::List values;
+    for (const SourceLine& frame : frames) values.push_back(LineValue(frame));
+    result.data.Set("frames", std::move(values));
+  }
+  Datum::List claims;
+  for (const ExplainedClaim& claim : explanation.claims) {
+    claims.push_back(ClaimValue(claim));
+  }
+  result.data.Add(
+      {{"claims", std::move(claims)}, {"notes", explanation.notes}});
+  return result;
+}
+
+Result RunExplain(const ExplainOptions& options, Terminal& terminal) {
+  TagSourceOptions source = options.source;
+  source.mapping.frames = options.frames;
+  const MappingFacts facts = ReadFacts(source.mapping);
+  const ModelFile file = OpenModel(options.model, terminal);
+  const NodeId node = [&] {
+    try {
+      return SelectNode(file.model(), options.node);
+    } catch (const Error& error) {
+      throw error.In(options.model);
+    }
+  }();
+  std::optional<ExistingTags> existing =
+      FindTags(options.model, source, &file.model(), terminal);
+  auto [tagging, explanation] = file.Map([&](const Model& model) {
+    return MapAndExplain(model, source.mapping, facts, node);
+  });
+  file.file().CheckUnchanged();
+  if (!existing) return ExplainNode(file.model(), tagging, node, explanation);
+  const auto module = [&](const Tagging& tags) {
+    return tags.tags[node].tagged() ? tags.modules.Shown(tags.tags[node].module)
+                                    : std::string("no module");
+  };
+  if (module(tagging) != module(existing->tagging)) {
+    explanation.notes.push_back(
+        Message("the tag ({}) names {}, but the claims, made now, lead to {}: "
+                "the tag was made with other options, or the file was changed",
+                existing->source, module(existing->tagging), module(tagging)));
+  }
+  return ExplainNode(file.model(), existing->tagging, node, explanation);
+}
+
+}  // namespace onnx_tag

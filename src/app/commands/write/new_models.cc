@@ -1,0 +1,119 @@
+#include "app/commands/write/new_models.h"
+
+#include "app/commands/output/destinations.h"
+#include "core/tagging/tag_writer.h"
+#include "onnx_tag/error.h"
+#include "uses/sizes/element_types.h"
+
+namespace onnx_tag {
+
+void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
+                    Terminal& terminal, std::vector<NewModel>& models,
+                    Result& result) {
+  const ModelFile& file = *model.file();
+  Inputs inputs = model.inputs();
+  AddModelInputs(file, inputs);
+  PendingOutputs outputs(file.file(), inputs, options, terminal);
+  for (const NewModel& made : models) {
+    if (made.size > kMaxModelBytes) {
+      Fail(ErrorKind::kOutput,
+           "{}: would have {} bytes; protobuf readers stop at {}\n  keep the "
+           "weights in a file of their own (external data)",
+           made.path, made.size, kMaxModelBytes);
+    }
+    // First, so that a model never stands there without its weights.
+    if (!made.data.empty()) outputs.AddPacked(made.data_path, made.data);
+    outputs.AddModel(made.path, made.size, made.produce);
+  }
+  if (!models.front().packs) {
+    CarryExternalData(file, models.front().path, options.data, outputs);
+  }
+  WarnOfExternalData(file, terminal);
+  outputs.Finish();
+  for (NewModel& made : models) made.fate = outputs.FateOf(made.path);
+  result.streams = outputs.streams() && !options.dry_run;
+}
+
+Release ReleaserOf(const ModelFile& file) {
+  return [&file](std::uint64_t begin, std::uint64_t end) {
+    file.file().Release(begin, end);
+  };
+}
+
+edit::WeightPacker::Files FilesToPack(const ModelFile& file,
+                                      const std::string& path,
+                                      DataChoice choice) {
+  const Model& model = file.model();
+  edit::WeightPacker::Files files;
+  for (const Initializer& tensor : model.initializers()) {
+    const bool in_main = model[tensor.value].graph == GraphId{0};
+    if (tensor.external && (!in_main || tensor.sparse)) return files;
+  }
+  const auto copied = CopiedData(file, path, choice);
+  for (const std::string_view location : model.external_files()) {
+    const auto at = copied.find(std::string(location));
+    if (at == copied.end()) continue;
+    files[location] = {at->second, MappedFile::Open(at->second).size()};
+  }
+  return files;
+}
+
+sizes::Shapes ShapesOf(const ModelFile& file) {
+  return file.Map([](const Model& model) { return sizes::Shapes(model, {}); });
+}
+
+const ModelFile& ModelToWrite(const TaggedModel& model,
+                              const std::string& path) {
+  if (model.file() == nullptr) {
+    Fail(ErrorKind::kUsage, "{}: is a sidecar; a model is needed to write one",
+         path);
+  }
+  return *model.file();
+}
+
+void WarnOfUntyped(const std::string& model,
+                   const std::vector<edit::PartValue>& values,
+                   Terminal& terminal) {
+  for (const edit::PartValue& value : values) {
+    if (value.complete) continue;
+    terminal.Note(
+        "{}: warning: the {} of {} is not known; ONNX's checker asks for it\n"
+        "  infer shapes in the model first: "
+        "onnx.shape_inference.infer_shapes_path",
+        model, value.type.element == sizes::kUndefined ? "type" : "shape",
+        value.name);
+  }
+}
+
+void AddDeed(const NewModel& model, const WriteOptions& options,
+             Result& result) {
+  result.Line("  {} {}", Deed(model.fate, options.dry_run),
+              ShownOutput(model.path));
+}
+
+// Tested by tests/app/cli/cases/tag.txt and scrub.txt.
+
+std::string WriteChanged(const std::string& model, const ModelFile& file,
+                         const ChangedModel& changed,
+                         const WriteOptions& options, Terminal& terminal,
+                         Result& result) {
+  const std::string path =
+      ModelDestination(model, options, std::string(changed.word));
+  Inputs inputs;
+  AddModelInputs(file, inputs);
+  PendingOutputs outputs(file.file(), inputs, options, terminal);
+  outputs.AddModel(path, changed.size, changed.write);
+  if (!options.in_place) CarryExternalData(file, path, options.data, outputs);
+  WarnOfExternalData(file, terminal);
+  outputs.Finish();
+  result.streams = path == "-" && !options.dry_run;
+  const bool same = outputs.FateOf(path) == PendingOutputs::Fate::kUnchanged;
+  result.Line("  {} {}",
+              same              ? "unchanged"
+              : options.dry_run ? "would write"
+                                : "wrote",
+              ShownOutput(path));
+  return path;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,475 @@
+// The commands that cut a model: `extract` and `split`.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "app/commands/commands.h"
+#include "app/commands/output/destinations.h"
+#include "app/commands/profile/kernels.h"
+#include "app/commands/read/closed_cut.h"
+#include "app/commands/read/modules.h"
+#include "app/commands/read/nodes.h"
+#include "app/commands/read/part_plan.h"
+#include "app/commands/write/new_models.h"
+#include "core/tagging/words.h"
+#include "file/io/paths.h"
+#include "onnx_tag/error.h"
+#include "uses/edit/part.h"
+#include "uses/sizes/element_types.h"
+
+namespace onnx_tag {
+namespace {
+
+// Nodes of a model cut out as a model of its own.
+struct CutPart {
+  std::size_t nodes = 0;
+  std::size_t between = 0;    // nodes that were not asked for and come along
+  std::size_t constants = 0;  // the same, for constants
+  std::unique_ptr<edit::WeightPacker> packer;  // null: weights stay apart
+  std::unique_ptr<const edit::PartWriter> writer;
+};
+
+// Outputs of the model that no node makes: inputs and weights.
+struct Passed {
+  std::vector<std::string> inputs;  // those of `outputs` that are inputs
+  std::vector<std::string> outputs;
+};
+
+Passed FindPassed(const Model& model) {
+  Passed passed;
+  for (const ValueId output : model[GraphId{0}].outputs) {
+    if (output == kNo<ValueId> || model.Producer(output) != kNo<NodeId>) {
+      continue;
+    }
+    const std::string name(model.ValueName(output));
+    if (model.InitializerOf(output) == nullptr) passed.inputs.push_back(name);
+    passed.outputs.push_back(name);
+  }
+  return passed;
+}
+
+// The part of a cut, with what it passes on. Where it cannot be cut out, says
+// why and gives nothing. `name` is for messages.
+std::optional<CutPart> CutPartOut(
+    const TaggedModel& model, const Cut& cut, const edit::PartSource& source,
+    const sizes::Shapes& shapes, const std::string& name,
+    const std::string& path, const edit::WeightPacker::Files& files,
+    Terminal& terminal, const Passed& passed = {}) {
+  std::vector<std::string> obstacles;
+  for (const Cut::Obstacle& obstacle : cut.obstacles) {
+    obstacles.push_back(NodeLine(model.model(), obstacle.node, obstacle.why));
+  }
+  if (obstacles.empty() && cut.outputs.empty() && passed.outputs.empty()) {
+    obstacles.emplace_back("nothing comes out of this part");
+  }
+  if (!obstacles.empty()) {
+    terminal.Report("{} cannot be cut out{}", name, Ours{ListLines(obstacles)});
+    return std::nullopt;
+  }
+  const Model& whole = model.model();
+  edit::Part part;
+  for (const NodeId node : cut.nodes) part.nodes.push_back(whole[node].index);
+  part.inputs = cut.inputs;
+  part.outputs = cut.outputs;
+  for (const std::string& input : passed.inputs) {
+    if (!std::count(part.inputs.begin(), part.inputs.end(), input)) {
+      part.inputs.push_back(input);
+    }
+  }
+  part.outputs.insert(part.outputs.end(), passed.outputs.begin(),
+                      passed.outputs.end());
+  CutPart result;
+  result.nodes = cut.nodes.size();
+  result.between = cut.between.size();
+  result.constants = cut.constants.size();
+  if (!files.empty()) {
+    result.packer =
+        std::make_unique<edit::WeightPacker>(files, FileName(path) + ".data");
+  }
+  result.writer = std::make_unique<const edit::PartWriter>(source, shapes, part,
+                                                           result.packer.get());
+  WarnOfUntyped(model.file()->path(), result.writer->inputs(), terminal);
+  WarnOfUntyped(model.file()->path(), result.writer->outputs(), terminal);
+  return result;
+}
+
+// "  input    hidden_states  float32 [batch, sequence, 128]", a line for each
+void AddValues(std::string_view title,
+               const std::vector<edit::PartValue>& values, Result& result) {
+  for (const edit::PartValue& value : values) {
+    std::vector<std::string> dims = {"..."};
+    if (value.type.dims) {
+      dims.clear();
+      for (const protobuf::TensorDim& dim : *value.type.dims) {
+        dims.push_back(dim.number >= 0    ? std::to_string(dim.number)
+                       : dim.name.empty() ? "?"
+                                          : dim.name.substr(0, 100));
+      }
+    }
+    result.Line("  {:<8} {}  {}{} [{}]", title, Short{value.name, 200},
+                value.type.sequence ? "sequence of " : "",
+                sizes::TypeNameOrUnknown(value.type.element), Join(dims));
+  }
+}
+
+Datum DimValue(const protobuf::TensorDim& dim) {
+  return dim.number >= 0 ? Datum(dim.number) : Datum::OrNull(dim.name);
+}
+
+Datum ValuesValue(const std::vector<edit::PartValue>& values) {
+  Datum::List list;
+  for (const edit::PartValue& value : values) {
+    Datum rank;
+    Datum dims;
+    if (value.type.dims) {
+      Datum::List sizes;
+      for (const protobuf::TensorDim& dim : *value.type.dims) {
+        sizes.push_back(DimValue(dim));
+      }
+      rank = Datum(sizes.size());
+      dims = Datum(std::move(sizes));
+    }
+    list.push_back(
+        Datum::Object({{"name", value.name},
+                       {"type", sizes::TypeNameOrUnknown(value.type.element)},
+                       {"rank", std::move(rank)},
+                       {"dims", std::move(dims)}}));
+  }
+  return list;
+}
+
+Datum::Members PartMembers(const CutPart& part, const NewModel& written) {
+  return {{"output", written.path},
+          {"nodes", part.nodes},
+          {"added_between", part.between},
+          {"added_constants", part.constants},
+          {"weights", part.writer->weights()},
+          {"bytes", part.writer->new_size()},
+          {"inputs", ValuesValue(part.writer->inputs())},
+          {"outputs", ValuesValue(part.writer->outputs())}};
+}
+
+NewModel ModelOf(const CutPart& part, std::string path) {
+  const edit::PartWriter* const writer = part.writer.get();
+  NewModel made = {
+      .path = std::move(path),
+      .size = writer->new_size(),
+      .produce = [writer](wire::Rewrite::Sink& sink) { writer->Write(sink); }};
+  if (part.packer != nullptr) {
+    made.packs = true;
+    made.data_path = JoinPath(ParentFolder(made.path), part.packer->location());
+    for (const edit::WeightPacker::Piece& piece : part.packer->pieces()) {
+      made.data.push_back(
+          {std::string(piece.path), piece.offset, piece.size, piece.at});
+    }
+  }
+  return made;
+}
+
+// ---------------------------------------------------------------- extract
+std::vector<NodeId> NodesUnder(const Tagging& tagging,
+                               const std::vector<ModuleId>& modules) {
+  std::vector<bool> inside(tagging.modules.size());
+  for (const ModuleId module : modules) inside[Index(module)] = true;
+  for (std::size_t i = 1; i < inside.size(); ++i) {
+    const ModuleId parent = tagging.modules.Parent(MakeId<ModuleId>(i));
+    if (inside[Index(parent)]) inside[i] = true;
+  }
+  std::vector<NodeId> nodes;
+  for (const NodeId node : AllIds<NodeId>(tagging.tags.size())) {
+    const Tag& tag = tagging.tags[node];
+    if (tag.tagged() && inside[Index(tag.module)]) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+// ---------------------------------------------------------------- split
+struct Border {
+  std::string path;
+  ModuleId module;
+  std::size_t first;  // index of its first node in the main graph
+};
+
+// By module: the index of the first node of the main graph that is in it or
+// below it; the number of nodes if there is none.
+std::vector<std::size_t> FirstNodes(const Model& model,
+                                    const Tagging& tagging) {
+  const std::vector<NodeId>& nodes = model[GraphId{0}].nodes;
+  std::vector<std::size_t> first(tagging.modules.size(), nodes.size());
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    const Tag& tag = tagging.tags[nodes[i]];
+    if (tag.tagged()) first[Index(tag.module)] = i;
+  }
+  // A module's id is greater than its parent's.
+  for (std::size_t i = first.size(); i-- > 1;) {
+    std::size_t& around =
+        first[Index(tagging.modules.Parent(MakeId<ModuleId>(i)))];
+    around = std::min(around, first[i]);
+  }
+  return first;
+}
+
+// The modules that begin a part, in the order in which they run.
+std::vector<Border> FindBorders(const SplitOptions& options, const Model& model,
+                                const Tagging& tagging) {
+  std::vector<Border> borders;
+  const std::vector<std::size_t> first = FirstNodes(model, tagging);
+  for (const std::string& path : options.at) {
+    const ModuleId module = FindModule(tagging.modules, path, options.model);
+    if (first[Index(module)] == model[GraphId{0}].nodes.size()) {
+      Fail(ErrorKind::kUsage,
+           "{}: the module '{}' has no node in the main graph", options.model,
+           path);
+    }
+    borders.push_back({path, module, first[Index(module)]});
+  }
+  std::stable_sort(
+      borders.begin(), borders.end(),
+      [](const Border& a, const Border& b) { return a.first < b.first; });
+  for (std::size_t i = 1; i < borders.size(); ++i) {
+    if (borders[i].first == borders[i - 1].first) {
+      Fail(ErrorKind::kUsage, "'{}' and '{}' begin with the same node",
+           borders[i - 1].path, borders[i].path);
+    }
+  }
+  return borders;
+}
+
+// The part of each node of the main graph: the last border that it is behind,
+// counting what its inputs are behind. So no part needs a later one. A node
+// that no border is before goes into the first part, wherever it stands.
+std::vector<std::size_t> PartsOfNodes(const Model& model,
+                                      const Tagging& tagging,
+                                      const std::vector<Border>& borders) {
+  std::vector<std::size_t> behind(tagging.modules.size(), 0);  // by module
+  for (std::size_t i = 0; i < borders.size(); ++i) {
+    behind[Index(borders[i].module)] = i + 1;
+  }
+  for (std::size_t i = 1; i < behind.size(); ++i) {
+    const ModuleId parent = tagging.modules.Parent(MakeId<ModuleId>(i));
+    behind[i] = std::max(behind[i], behind[Index(parent)]);
+  }
+  std::vector<std::size_t> parts(model.node_count(), 0);
+  for (const NodeId node : model[GraphId{0}].nodes) {
+    std::size_t& part = parts[Index(node)];
+    const Tag& tag = tagging.tags[node];
+    if (tag.tagged()) part = behind[Index(tag.module)];
+    for (const ValueId value : edit::ReadsOf(model, node)) {
+      const NodeId maker = model.Producer(value);
+      if (maker != kNo<NodeId>) part = std::max(part, parts[Index(maker)]);
+    }
+  }
+  return parts;
+}
+
+bool GivesOutput(const Model& model, NodeId node) {
+  for (const ValueId output : model.Outputs(node)) {
+    if (output != kNo<ValueId> && model[output].is_output) return true;
+  }
+  return false;
+}
+
+// The nodes of each part. Constants go where they are read, except those that
+// are results themselves.
+std::vector<std::vector<NodeId>> NodesOfParts(
+    const TaggedModel& tagged, const std::vector<Border>& borders) {
+  const Model& model = tagged.model();
+  const std::vector<std::size_t> parts =
+      PartsOfNodes(model, tagged.tagging(), borders);
+  const std::vector<bool> constant = ConstantNodes(tagged);
+  std::vector<std::vector<NodeId>> nodes(borders.size() + 1);
+  const std::vector<NodeId>& main = model[GraphId{0}].nodes;
+  for (std::size_t i = 0; i < main.size(); ++i) {
+    if (!constant[i]) {
+      nodes[parts[Index(main[i])]].push_back(main[i]);
+    } else if (GivesOutput(model, main[i])) {
+      nodes.back().push_back(main[i]);
+    }
+  }
+  return nodes;
+}
+
+// A constant that is a result is in the last part.
+void AddConstantOutputs(const TaggedModel& tagged, std::vector<NodeId>& last) {
+  const Model& model = tagged.model();
+  const std::vector<bool> constant = ConstantNodes(tagged);
+  for (const NodeId node : model[GraphId{0}].nodes) {
+    if (constant[model[node].index] && GivesOutput(model, node)) {
+      last.push_back(node);
+    }
+  }
+}
+
+// ---------------------------------------------------------------- by cost
+std::optional<PartPlan> PlanOf(const SplitOptions& options,
+                               const TaggedModel& model) {
+  if (!options.at.empty()) return std::nullopt;
+  const ModelCosts costs(model, options.shapes);
+  std::optional<NodeNumbers> times;
+  if (options.by == PlanBy::kTime) {
+    times = ReadNodeNumbers(model, options.profile);
+  }
+  const PartPlanner planner(model, costs, options.by,
+                            times ? &times->numbers : nullptr);
+  PartPlan plan;
+  try {
+    plan = options.budget ? planner.Within(*options.budget)
+                          : planner.InParts(options.parts);
+  } catch (const Error& error) {
+    throw error.In(options.model);
+  }
+  if (plan.by == PlanBy::kFlops || plan.by == PlanBy::kMemory) {
+    plan.dimensions = costs.sizes.dimensions;
+  }
+  return plan;
+}
+
+std::vector<std::string> PathsOfParts(const SplitOptions& options,
+                                      std::size_t parts) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < parts; ++i) {
+    paths.push_back(ModelDestination(options.model, options.write,
+                                     fmt::format("part{}", i)));
+  }
+  return paths;
+}
+
+}  // namespace
+
+Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
+  const TaggedModel model =
+      TaggedModel::Load(options.model, options.source, terminal);
+  const ModelFile& file = ModelToWrite(model, options.model);
+  const ModuleId module =
+      FindModule(model.tagging().modules, options.module, options.model);
+  const std::vector<NodeId> nodes = NodesUnder(model.tagging(), {module});
+  Result result;
+  if (nodes.empty()) {
+    result.Finding("{}: the module {} has no node", options.model,
+                   ShownPath(options.module));
+    return result;
+  }
+  if (!MayRestOn(nodes, model, options.model, options.source, terminal,
+                 result)) {
+    return result;
+  }
+  const sizes::Shapes shapes = ShapesOf(file);
+  const std::string path =
+      ModelDestination(options.model, options.write, "extracted");
+  const edit::WeightPacker::Files files =
+      FilesToPack(file, path, options.write.data);
+  const edit::PartSource source(file.model(), ReleaserOf(file));
+  const std::optional<CutPart> part =
+      CutPartOut(model, CutOut(model, nodes, CutBy::kOurselves), source, shapes,
+                 options.module, path, files, terminal);
+  if (!part) {
+    result.exit_code = ExitCode::kFindings;
+    return result;
+  }
+  std::vector<NewModel> models = {ModelOf(*part, path)};
+  WriteNewModels(model, options.write, terminal, models, result);
+  result.Line("{}: {}, {}, {}", ShownInput(options.model),
+              ShownPath(options.module), Count(part->nodes, "node"),
+              Count(part->writer->weights(), "weight"));
+  AddValues("input", part->writer->inputs(), result);
+  AddValues("output", part->writer->outputs(), result);
+  AddDeed(models.front(), options.write, result);
+  result.data =
+      Datum::Object({{"file", options.model}, {"module", options.module}});
+  result.data.Add(PartMembers(*part, models.front()));
+  return result;
+}
+
+Result RunSplit(const SplitOptions& options, Terminal& terminal) {
+  const TaggedModel model =
+      TaggedModel::Load(options.model, options.source, terminal);
+  const ModelFile& file = ModelToWrite(model, options.model);
+  const std::optional<PartPlan> plan = PlanOf(options, model);
+  std::vector<std::string> starts = {""};  // the modules that begin the parts
+  std::vector<ModuleId> behind;            // what decides where the cuts are
+  std::vector<std::vector<NodeId>> nodes;
+  const auto begin_with = [&](ModuleId module) {
+    starts.push_back(model.tagging().modules.Path(module));
+    behind.push_back(module);
+  };
+  if (plan) {
+    for (const PlannedPart& part : plan->parts) {
+      if (part.at != kNo<ModuleId>) begin_with(part.at);
+      nodes.push_back(part.nodes);
+    }
+    AddConstantOutputs(model, nodes.back());
+  } else {
+    const std::vector<Border> borders =
+        FindBorders(options, file.model(), model.tagging());
+    for (const Border& border : borders) begin_with(border.module);
+    nodes = NodesOfParts(model, borders);
+  }
+  if (Result refused;
+      !MayRestOn(NodesUnder(model.tagging(), behind), model, options.model,
+                 options.source, terminal, refused)) {
+    return refused;
+  }
+  const sizes::Shapes shapes = ShapesOf(file);
+  const std::vector<std::string> paths = PathsOfParts(options, nodes.size());
+  const edit::WeightPacker::Files files =
+      FilesToPack(file, paths[0], options.write.data);
+  PartCutter cutter(model);
+  const edit::PartSource source(file.model(), ReleaserOf(file));
+  Result result;
+  std::vector<CutPart> parts;
+  std::vector<NewModel> models;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::string name = i > 0 ? starts[i]
+                             : starts.size() == 1
+                                 ? "the whole model"
+                                 : "the part before " + starts[1];
+    if (nodes[i].empty()) {
+      result.Finding("{}: nothing is in {}", options.model, name);
+      return result;
+    }
+    std::optional<CutPart> part = CutPartOut(
+        model, cutter.CutOut(nodes[i]), source, shapes, name, paths[i], files,
+        terminal, i + 1 == nodes.size() ? FindPassed(file.model()) : Passed());
+    if (!part) {
+      result.exit_code = ExitCode::kFindings;
+      return result;
+    }
+    models.push_back(ModelOf(*part, paths[i]));
+    parts.push_back(*std::move(part));
+  }
+  WriteNewModels(model, options.write, terminal, models, result);
+
+  result.Line("{}: {}{}", ShownInput(options.model),
+              Count(parts.size(), "part"), Ours{plan ? PlanText(*plan) : ""});
+  Datum::List list;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (plan && i > 0) {
+      result.Line("    {} across", BytesText(plan->parts[i].across));
+    }
+    AddDeed(models[i], options.write, result);
+    result.Line("    {}{}, {}, from {}",
+                plan ? CostText(plan->by, plan->parts[i].cost) + ": " : "",
+                Count(parts[i].nodes, "node"),
+                Count(parts[i].writer->weights(), "weight"),
+                i == 0 ? "the start" : starts[i]);
+    Datum part = Datum::Object({{"at", Datum::OrNull(starts[i])}});
+    if (plan) {
+      part.Add({{"cost", plan->parts[i].cost},
+                {"bytes_across", plan->parts[i].across}});
+    }
+    part.Add(PartMembers(parts[i], models[i]));
+    list.push_back(std::move(part));
+  }
+  result.data = Datum::Object({{"file", options.model}});
+  if (plan) {
+    result.data.Add({{"by", EnumToWord(kPlanByNames, plan->by)},
+                     {"borders", plan->borders},
+                     {"unknown", plan->unknown}});
+  }
+  result.data.Set("parts", std::move(list));
+  return result;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,271 @@
+// Tested by tests/app/commands/skip_current_test.cc.
+#include "app/commands/write/tag_file.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+
+#include "app/commands/read/coverage.h"
+#include "app/commands/read/tagged_model.h"
+#include "core/tagging/module_format.h"
+#include "core/tagging/node_json.h"
+#include "core/tagging/sidecar.h"
+#include "core/tagging/tag_writer.h"
+#include "core/tagging/version.h"
+#include "file/io/folder.h"
+#include "file/io/mapped_file.h"
+#include "file/io/paths.h"
+#include "file/json/writer.h"
+#include "mapping/ladder/ladder.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+namespace {
+
+// -------------------------------------------------------------- skipping
+// All that decides what is written, but for strategy and granularity, which
+// the sidecar names. A new option that changes an answer belongs here.
+std::string Choices(const TagOptions& options,
+                    const MappingFacts::Digests& facts) {
+  std::string choices;
+  for (const std::string& name : options.mapping.format.exceptions) {
+    choices += fmt::format("{}:{},", name.size(), name);
+  }
+  choices += fmt::format(
+      ";{};{}{}{}{}{}", static_cast<int>(options.mapping.min_confidence),
+      options.keys.tags, options.keys.name_space, options.keys.layer_ann,
+      options.keys.class_hierarchy, options.keys.source_line);
+  choices += options.mapping.recipes ? ";recipes" : ";";
+  choices += options.mapping.structure ? ";structure" : ";";
+  if (options.mapping.frames) choices += ";frames";
+  // Files of facts count by what is in them: their names say nothing, and
+  // their times would make the same input give other bytes.
+  return choices + fmt::format(";{};{};{};{}", facts.hierarchy, facts.rules,
+                               facts.trace, facts.fx);
+}
+
+// Some strategies tag every class, whatever the user said of granularity.
+bool WritesTorchNn(const MappingOptions& options) {
+  return options.format.torch_nn || FindStrategy(options.strategy).torch_nn;
+}
+
+// Stands in the sidecar for the options that shape the answer and have no
+// field of their own; "" if they are the default.
+std::string OptionsDigest(const TagOptions& options,
+                          const MappingFacts::Digests& facts) {
+  const std::string choices = Choices(options, facts);
+  if (choices == Choices(TagOptions(), {})) return "";
+  return DigestOf(choices);
+}
+
+bool SameChoices(const SidecarGlance& glance, const TagOptions& options,
+                 const MappingFacts::Digests& facts) {
+  return glance.version == ToolVersion() &&
+         glance.strategy == options.mapping.strategy &&
+         glance.torch_nn == WritesTorchNn(options.mapping) &&
+         glance.options == OptionsDigest(options, facts);
+}
+
+// What the sidecar of `input` says, where every output is newer than the input
+// and the sidecar was written for a file of that name and size, with these
+// options, by this version. The fingerprint has no say: a model that was
+// trained again has the same graph.
+std::optional<SidecarGlance> CurrentSidecar(
+    const std::string& input, const Destinations& destinations,
+    const TagOptions& options, const MappingFacts::Digests& facts) {
+  const std::optional<FileStamp> read = StampOf(input);
+  const std::optional<FileStamp> written = StampOf(destinations.sidecar);
+  if (!read || !written || written->modified <= read->modified) {
+    return std::nullopt;
+  }
+  if (!options.sidecar_only && !options.write.in_place) {
+    const std::optional<FileStamp> output = StampOf(destinations.model);
+    if (!output || output->modified <= read->modified) return std::nullopt;
+  }
+  try {
+    std::optional<SidecarGlance> glance =
+        GlanceAtSidecar(MappedFile::Open(destinations.sidecar).bytes());
+    if (!glance || glance->model.bytes != read->bytes ||
+        glance->model.file != FileName(input) ||
+        !SameChoices(*glance, options, facts)) {
+      return std::nullopt;
+    }
+    return glance;
+  } catch (const Error&) {
+    return std::nullopt;  // to be written anew
+  }
+}
+
+// The gates that a model does not meet although it is current: what an earlier
+// run found is found again.
+std::vector<std::string> FindingsOfCurrent(const std::string& sidecar,
+                                           const SidecarGlance& glance,
+                                           const TagOptions& options) {
+  if (options.require_modules.empty()) {
+    return UnmetCounts(glance.coverage, options);
+  }
+  const MappedFile file = MappedFile::Open(sidecar);
+  return UnmetGates(ReadSidecar(file.bytes()).tagging, options);
+}
+
+// Where --skip-current finds nothing to do, the sidecar has the counts.
+bool IsCurrent(const std::string& input, const Destinations& destinations,
+               const TagOptions& options, const MappingFacts::Digests& facts,
+               TagReport& report) {
+  const std::optional<SidecarGlance> glance =
+      CurrentSidecar(input, destinations, options, facts);
+  if (!glance) return false;
+  report.current = true;
+  report.coverage = glance->coverage;
+  report.dialect = glance->model.dialect;
+  report.root_class = glance->root_class;
+  report.findings = FindingsOfCurrent(destinations.sidecar, *glance, options);
+  return true;
+}
+
+// ---------------------------------------------------------------- writing
+// --json-nodes: `{"record": "node", "path": PATH, ...}` with the members of a
+// sidecar's node, as engines that work on tables read them; some hundreds of
+// lines at a time.
+void WriteNodeLines(const std::string& path, const Model& model,
+                    const Tagging& tagging, const NodeLines& lines) {
+  constexpr std::size_t kPiece = 64 * 1024;
+  const ModuleFormat format(tagging);
+  NodeJson nodes(model, tagging, format);
+  std::string piece;
+  for (const NodeId node : model.Nodes()) {
+    JsonWriter json;
+    json.BeginObject();
+    json.Key("record").String("node").Key("path").String(path);
+    nodes.AddMembers(node, json);
+    json.EndObject();
+    piece += json.Take() + "\n";
+    if (piece.size() < kPiece) continue;
+    lines(piece);
+    piece.clear();
+  }
+  if (!piece.empty()) lines(piece);
+}
+
+Produce SidecarOf(const ModelFile& file, const Tagging& tagging) {
+  const SidecarModel about =
+      AboutModel(FileName(file.path()), file.model(), tagging);
+  return [&file, &tagging, about](wire::Rewrite::Sink& sink) {
+    WriteSidecar(file.model(), tagging, about,
+                 [&](Bytes bytes) { sink.Write(bytes); });
+  };
+}
+
+}  // namespace
+
+std::string_view ToolVersion() { return kVersion; }
+
+void WriteTagged(const ModelFile& file, const Tagging& tagging, Inputs inputs,
+                 const Destinations& destinations, const TagOptions& options,
+                 Terminal& terminal, TagReport& report) {
+  report.file = file.path();
+  report.dry_run = options.write.dry_run;
+  report.output = destinations.model;
+  report.sidecar = destinations.sidecar;
+  report.coverage = CountTags(tagging);
+  report.dialect = tagging.dialect;
+  report.root_class = tagging.root.name;
+  report.findings = UnmetGates(tagging, options);
+  AddModelInputs(file, inputs);
+  // Nothing is written before Finish().
+  PendingOutputs outputs(file.file(), inputs, options.write, terminal);
+  std::optional<TagWriter> writer;
+  if (!report.output.empty()) {
+    writer.emplace(file.model(), tagging, options.keys);
+    if (writer->new_size() > kMaxModelBytes) {
+      Fail(ErrorKind::kOutput,
+           "{}: with tags the file would have {} bytes; the limit of protobuf "
+           "is {}\n  write the tags to a sidecar only: --sidecar-only",
+           file.path(), writer->new_size(), kMaxModelBytes);
+    }
+    outputs.AddTaggedModel(
+        report.output, writer->new_size(),
+        [&](wire::Rewrite::Sink& sink) { writer->Write(sink); });
+    if (!options.write.in_place) {
+      CarryExternalData(file, report.output, options.write.data, outputs);
+    }
+  }
+  if (!report.sidecar.empty()) {
+    outputs.AddSidecar(report.sidecar, SidecarOf(file, tagging));
+  }
+  outputs.Finish();
+  report.output_fate = outputs.FateOf(report.output);
+  report.sidecar_fate = outputs.FateOf(report.sidecar);
+  report.streams = outputs.streams() && !options.write.dry_run;
+}
+
+void TagFile(const std::string& input, const Destinations& destinations,
+             const TagOptions& options, const MappingFacts& facts,
+             const NodeLines& nodes, Terminal& terminal, TagReport& report) {
+  report.file = input;
+  report.dry_run = options.write.dry_run;
+  if (options.skip_current &&
+      IsCurrent(input, destinations, options, facts.digests, report)) {
+    return;
+  }
+  if (input != "-" && IsFolder(input)) {
+    Fail(ErrorKind::kInput,
+         "{}: is a folder\n  tag the models in it with --recursive", input);
+  }
+  const ModelFile file = ModelFile::Open(input);
+  Tagging tagging = file.Map([&](const Model& model) {
+    return MapNodes(model, options.mapping, facts);
+  });
+  tagging.options = OptionsDigest(options, facts.digests);
+  report.warnings = ReadingWarnings(file.model());
+  for (std::string& warning : ExternalDataWarnings(file)) {
+    report.warnings.push_back(std::move(warning));
+  }
+  for (const std::string& note : tagging.notes) {
+    report.warnings.push_back(Message("{}", Short{note, kLongestNote}));
+  }
+  Inputs inputs;
+  AddFactFiles(options.mapping, inputs);
+  inputs.Add(options.inputs.files_from, "--files-from");
+  WriteTagged(file, tagging, std::move(inputs), destinations, options, terminal,
+              report);
+  if (nodes) {
+    WriteNodeLines(input, file.model(), tagging, nodes);
+    // After --in-place the name is the new file's, and ours is as it was.
+    if (!options.write.in_place) file.file().CheckUnchanged();
+  }
+}
+
+void AddSummary(const TagReport& report, Result& result) {
+  if (report.current) {
+    result.Line("{}: up to date", report.file);
+    return;
+  }
+  result.Line("{}: {}", ShownInput(report.file), CoverageText(report.coverage));
+  const std::string_view deed = Deed(report.output_fate, report.dry_run);
+  const std::string_view sidecar_deed =
+      Deed(report.sidecar_fate, report.dry_run);
+  std::string text;
+  if (!report.output.empty()) {
+    text = Message("{} {}", deed, ShownOutput(report.output));
+  }
+  if (!report.sidecar.empty()) {
+    const bool same = !text.empty() && deed == sidecar_deed;
+    text += Message("{}{} {}", same || text.empty() ? "" : "; ",
+                    same ? " and" : sidecar_deed, ShownOutput(report.sidecar));
+  }
+  if (!text.empty()) result.Line("  {}", Ours{text});
+}
+
+Datum::Members SummaryMembers(const TagReport& report) {
+  Datum::Members members = {{"output", Datum::OrNull(report.output)},
+                            {"sidecar", Datum::OrNull(report.sidecar)}};
+  for (auto& member : CoverageMembers(report.coverage)) {
+    members.push_back(std::move(member));
+  }
+  members.emplace_back("dialect", Datum::OrNull(report.dialect));
+  members.emplace_back("root_class", Datum::OrNull(report.root_class));
+  return members;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,283 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "app/commands/commands.h"
+#include "app/commands/output/destinations.h"
+#include "app/commands/write/new_models.h"
+#include "core/tagging/tag_format.h"
+#include "core/tagging/words.h"
+#include "onnx_tag/error.h"
+#include "uses/edit/renamer.h"
+#include "uses/sizes/element_types.h"
+#include "uses/weights/check.h"
+#include "uses/weights/reference.h"
+#include "uses/weights/weight_map.h"
+
+namespace onnx_tag {
+namespace {
+
+using weights::Change;
+using weights::Weight;
+
+std::string ShapeText(std::span<const std::int64_t> dims) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : ",", dims[i]);
+  }
+  return text + "]";
+}
+
+// ---------------------------------------------------------------- the list
+// The initializers, and the parameters that they hold.
+Table WeightTable(const std::shared_ptr<const TaggedModel>& model,
+                  const std::shared_ptr<const std::vector<Weight>>& list) {
+  Table table;
+  table.columns = {{"initializer", "initializer"},
+                   {"graph", "", For::kJson},
+                   {.heading = "parameter", .whom = For::kPeople, .none = "-"},
+                   {.key = "parameters",
+                    .heading = "parameters",
+                    .whom = For::kPrograms,
+                    .none = "-"},
+                   {"change", "change"},
+                   {"", "shape"},
+                   {"shape", "", For::kJson},
+                   {.key = "type", .heading = "type", .width = 8},
+                   {"bytes", "bytes", For::kPrograms},
+                   {"external", "", For::kJson},
+                   {.key = "module",
+                    .heading = "module",
+                    .whom = For::kPrograms,
+                    .none = "-"},
+                   {"confidence", "confidence"},
+                   {"why", "why", For::kPrograms}};
+  table.more = [model, list](const Table::Use& use) {
+    const Model& file = model->model();
+    for (const Weight& weight : *list) {
+      const Initializer& tensor = file.initializers()[weight.initializer];
+      const auto dims = file.Dims(tensor);
+      use({file.ValueName(tensor.value),
+           file.GraphPath(file[tensor.value].graph), weight.parameters,
+           weight.parameters, EnumToWord(weights::kChangeNames, weight.change),
+           ShapeText(dims), std::vector<std::int64_t>(dims.begin(), dims.end()),
+           sizes::TypeNameOrUnknown(tensor.data_type),
+           weights::BytesOf(file, tensor), tensor.external,
+           weight.module == kNo<ModuleId>
+               ? Datum()
+               : Datum(model->tagging().modules.Path(weight.module)),
+           EnumToWord(kConfidenceNames, weight.confidence), weight.why});
+    }
+  };
+  return table;
+}
+
+// "39 initializers: 21 same, 12 transposed, 6 constant"
+std::string CountsText(const std::vector<Weight>& list) {
+  std::array<std::uint64_t, weights::kChangeNames.size()> counts = {};
+  for (const Weight& weight : list) {
+    ++counts[static_cast<std::size_t>(weight.change)];
+  }
+  std::string text = Count(list.size(), "initializer");
+  bool first = true;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    text += fmt::format("{}{} {}", first ? ": " : ", ", counts[i],
+                        weights::kChangeNames[i]);
+    first = false;
+  }
+  return text;
+}
+
+// ---------------------------------------------------------------- --check
+weights::CheckResult CheckAgainst(const std::string& path, const Model& model,
+                                  const std::vector<Weight>& list) {
+  return ReadMapped(path, [&](Bytes bytes) {
+    return weights::Check(model, list,
+                          weights::IsSafetensors(bytes)
+                              ? weights::ReadSafetensors(bytes)
+                              : weights::ReadModuleParameters(bytes));
+  });
+}
+
+void AddList(std::string_view title, const std::vector<std::string>& names,
+             Result& result) {
+  if (names.empty()) return;
+  std::vector<std::string> lines;
+  for (const std::string& name : names) {
+    lines.push_back(Message("{}", Short{name, 300}));
+  }
+  result.Line("{} {}{}", names.size(), title, Ours{ListLines(lines)});
+}
+
+void AddCheck(const weights::CheckResult& check, Result& result) {
+  std::vector<std::string> shapes;
+  Datum::List misfits;
+  for (const auto& misfit : check.shapes) {
+    shapes.push_back(Message("{}: {} in the file, {} in the model", misfit.name,
+                             ShapeText(misfit.expected),
+                             ShapeText(misfit.found)));
+    misfits.push_back(Datum::Object({{"name", misfit.name},
+                                     {"expected", misfit.expected},
+                                     {"found", misfit.found}}));
+  }
+  result.Line("{} fit", Count(check.fit, "parameter"));
+  if (check.folded > 0) {
+    result.Line("{} of normalizations that were folded into convolutions",
+                check.folded);
+  }
+  if (check.zeros > 0) {
+    result.Line("{} that are 0 everywhere, which exporters leave out",
+                check.zeros);
+  }
+  if (check.counters > 0) {
+    result.Line("{} that only training uses (num_batches_tracked)",
+                check.counters);
+  }
+  AddList("are missing from the model", check.missing, result);
+  AddList("are not in the file", check.left_over, result);
+  AddList("have another shape", shapes, result);
+  result.data.Set("check", Datum::Object({{"fit", check.fit},
+                                          {"folded", check.folded},
+                                          {"zeros", check.zeros},
+                                          {"counters", check.counters},
+                                          {"missing", check.missing},
+                                          {"left_over", check.left_over},
+                                          {"shapes", std::move(misfits)}}));
+  if (!check.ok()) result.exit_code = ExitCode::kFindings;
+}
+
+// ---------------------------------------------------------------- --rename
+// What a quantizer appends, as ONNX Runtime does.
+std::string_view Suffix(Change change) {
+  switch (change) {
+    case Change::kQuantized:
+      return "_quantized";
+    case Change::kScale:
+      return "_scale";
+    case Change::kZeroPoint:
+      return "_zero_point";
+    default:
+      return "";
+  }
+}
+
+// "a.query.weight+a.key.weight": every parameter it holds.
+std::string NewName(const Weight& weight) {
+  std::string name;
+  const std::size_t count =
+      weight.change == Change::kTied ? 1 : weight.parameters.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) name += '+';
+    name += weight.parameters[i];
+  }
+  return name + std::string(Suffix(weight.change));
+}
+
+// A surviving name is the exporter's own word; with what a quantizer added it
+// is as good.
+std::vector<edit::Rename> Wanted(const Model& model,
+                                 const std::vector<Weight>& list) {
+  std::vector<edit::Rename> renames;
+  for (const Weight& weight : list) {
+    if (weight.parameters.empty() || weight.confidence < Confidence::kMedium) {
+      continue;
+    }
+    const std::string_view old_name =
+        model.ValueName(model.initializers()[weight.initializer].value);
+    const bool holds = std::any_of(
+        weight.parameters.begin(), weight.parameters.end(),
+        [&](const std::string& name) { return old_name.starts_with(name); });
+    if (!holds) renames.push_back({weight.initializer, NewName(weight)});
+  }
+  return renames;
+}
+
+// Writes the model with its initializers named after the parameters they hold.
+Result Rename(const WeightsOptions& options, const TaggedModel& model,
+              const std::vector<Weight>& list, Terminal& terminal) {
+  const Model& file = model.model();
+  for (const MetadataEntry& entry : file.metadata()) {
+    if (entry.key != keys::kRenamed && entry.key != keys::kLayout) continue;
+    Fail(ErrorKind::kOutput,
+         "{}: {}\n  make it as it was first: onnx-tag strip {}", options.model,
+         entry.key == keys::kRenamed
+             ? "its initializers were renamed before"
+             : "was tagged, and lengths in it are padded",
+         options.model);
+  }
+  const edit::Renamer renamer(file, Wanted(file, list));
+  for (const edit::Renamer::Refused& refused : renamer.refused()) {
+    terminal.Note(
+        "{} keeps its name: {}",
+        file.ValueName(file.initializers()[refused.initializer].value),
+        refused.why);
+  }
+  Result result;
+  std::vector<NewModel> models = {
+      {ModelDestination(options.model, options.write, "renamed"),
+       renamer.new_size(),
+       [&](wire::Rewrite::Sink& sink) { renamer.Write(sink); }}};
+  WriteNewModels(model, options.write, terminal, models, result);
+  result.Line("{}: {} of {} renamed", options.model, renamer.names().size(),
+              Count(list.size(), "initializer"));
+  AddDeed(models.front(), options.write, result);
+  Datum::List renamed;
+  for (const Initializer& tensor : file.initializers()) {
+    const std::string name(file.ValueName(tensor.value));
+    const auto at = renamer.names().find(name);
+    if (at == renamer.names().end()) continue;
+    renamed.push_back(Datum::Object({{"from", name}, {"to", at->second}}));
+  }
+  result.data = Datum::Object({{"file", options.model},
+                               {"output", models.front().path},
+                               {"renamed", std::move(renamed)}});
+  return result;
+}
+
+}  // namespace
+
+Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
+  const auto model = std::make_shared<const TaggedModel>(
+      TaggedModel::Load(options.model, options.source, terminal));
+  if (model->file() == nullptr) {
+    Fail(ErrorKind::kUsage,
+         "{}: is a sidecar, which does not list initializers\n  name the model",
+         options.model);
+  }
+  const auto list = std::make_shared<const std::vector<Weight>>(
+      weights::MapWeights(model->model(), model->tagging()));
+  const auto guessed = static_cast<std::size_t>(
+      std::count_if(list->begin(), list->end(), [](const Weight& weight) {
+        return !weight.parameters.empty() &&
+               weight.confidence == Confidence::kLow;
+      }));
+  Result result;
+  if (guessed > 0) {
+    constexpr std::string_view kGuessed =
+        "{} of {} have names of low confidence";
+    const std::string text =
+        fmt::format(kGuessed, guessed, Count(list->size(), "initializer"));
+    if (options.source.strict) {
+      result.Finding("{}: {}\n  --strict refuses that", options.model, text);
+      return result;
+    }
+    terminal.Note("{}; --strict refuses that", text);
+  }
+  if (options.rename) return Rename(options, *model, *list, terminal);
+  const Table table = WeightTable(model, list);
+  result.rows.push_back(table);
+  result.data = Datum::Object({{"file", options.model}, {"weights", table}});
+  if (!options.check.empty()) {
+    AddCheck(CheckAgainst(options.check, model->model(), *list), result);
+    return result;
+  }
+  result.Line("{}: {}\n", options.model, CountsText(*list));
+  result.Add(table);
+  return result;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,47 @@
+// Prints results: the only code that turns one into text, JSON, TSV or
+// Markdown. It knows tables and values, and nothing of ONNX.
+#ifndef ONNX_TAG_APP_RENDER_RENDER_H_
+#define ONNX_TAG_APP_RENDER_RENDER_H_
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "app/render/result.h"
+#include "file/io/terminal.h"
+#include "file/json/writer.h"
+
+namespace onnx_tag {
+
+enum class Format { kText, kJson, kTsv, kMarkdown };
+
+using Sink = std::function<void(std::string_view)>;
+
+// In pieces, as they are made.
+void Render(const Result& result, Format format, bool color, const Sink& out);
+
+// The cells of a row as members of an object. Neighbours whose keys begin with
+// the same word and a dot are members of an inner object, which is null if it
+// has only nulls.
+Datum::Members MembersOf(const std::vector<Column>& columns,
+                         const Table::Row& row);
+
+// `value` as JSON.
+std::string JsonText(const Datum& value);
+
+// `value` as JSON. With `out`, long lists are handed over item by item, and
+// `json` has the rest.
+void AddValue(JsonWriter& json, const Datum& value, const Sink& out = nullptr);
+
+// Prints `result` for the user: results on standard output, findings on
+// standard error.
+void Print(const Result& result, Format format, Terminal& terminal);
+
+// "onnx-tag: bert.onnx: ...", ready to print, whatever bytes it quotes.
+std::string ErrorText(const std::exception& error);
+ExitCode ExitCodeOf(const std::exception& error);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_APP_RENDER_RENDER_H_

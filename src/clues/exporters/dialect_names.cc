@@ -1,0 +1,194 @@
+// Which dialect a file speaks, from fingerprints and from counts over its
+// nodes. producer_name is no help: most tools overwrite it.
+#include "clues/exporters/dialect_names.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "clues/exporters/functions/local_functions.h"
+#include "clues/exporters/tools/original_name.h"
+#include "clues/exporters/torchscript/torchscript.h"
+#include "core/hierarchy/name_parts.h"
+#include "core/tagging/tag_format.h"
+
+namespace onnx_tag {
+namespace {
+
+using hierarchy::Dialect;
+
+constexpr std::size_t kDialects =
+    static_cast<std::size_t>(Dialect::kOnnxRuntime) + 1;
+
+struct Counts {
+  std::array<std::size_t, kDialects> of = {};
+
+  void Add(Dialect dialect) { ++of[static_cast<std::size_t>(dialect)]; }
+  std::size_t operator[](Dialect dialect) const {
+    return of[static_cast<std::size_t>(dialect)];
+  }
+};
+
+// `n12` is an inlined node of dynamo's only beside others of its kind, and
+// `node_12_<scope>_Conv` the work of a tool that replaced slashes.
+Dialect OfNodeName(std::string_view name, std::string_view op_type) {
+  const Dialect dialect = hierarchy::NodeNameDialect(name, op_type);
+  if (dialect != Dialect::kDynamo) return dialect;
+  if (!hierarchy::ConsumePrefix(name, "node_")) return Dialect::kUnknown;
+  return !name.empty() && hierarchy::IsDigit(name[0]) ? Dialect::kUnknown
+                                                      : Dialect::kDynamo;
+}
+
+// What the exporter left that no name can contradict.
+Dialect FromMetadata(const Model& model) {
+  for (const NodeId node : model.Nodes()) {
+    if (model[node].metadata_count == 0) continue;
+    if (HasForeignKey(model, node, keys::kNameScopes)) return Dialect::kDynamo;
+    if (HasForeignKey(model, node, "pkg.onnxscript.name_scopes")) {
+      return Dialect::kOnnxscript;
+    }
+  }
+  for (const Function& function : model.functions()) {
+    if (hierarchy::IsPackageDomain(function.domain) &&
+        !hierarchy::SplitPackageFunction(function.name).empty()) {
+      return Dialect::kDynamoFunctions;
+    }
+    if (function.domain.find('.') != std::string_view::npos &&
+        hierarchy::IsPythonModuleDomain(function.domain)) {
+      return Dialect::kModuleFunctions;
+    }
+  }
+  for (const GraphId graph : model.Graphs()) {
+    for (const MetadataEntry& entry : model[graph].metadata) {
+      if (entry.key.starts_with("pkg.torch.export.")) {
+        return Dialect::kDynamoStripped;
+      }
+    }
+  }
+  return Dialect::kUnknown;
+}
+
+Dialect FromCounts(const Counts& nodes, const Counts& values) {
+  // Other tools write slashes too; only TensorFlow's values have ports.
+  const std::size_t all =
+      std::accumulate(nodes.of.begin(), nodes.of.end(), std::size_t{0});
+  const bool tensorflow =
+      nodes[Dialect::kTf2onnx] * 4 >= all &&
+      values[Dialect::kTf2onnx] * 4 >= nodes[Dialect::kTf2onnx];
+  const std::size_t scoped =
+      nodes[Dialect::kTorchScript] + nodes[Dialect::kGenai];
+  const std::size_t old = nodes[Dialect::kTorchScriptOld];
+  // Scoped files have scopeless nodes, scopeless ones have no scopes.
+  if (scoped > 0 && scoped * 10 >= old) {
+    const std::size_t others = nodes[Dialect::kTf2onnx] +
+                               nodes[Dialect::kDynamo] +
+                               nodes[Dialect::kOnnxscript];
+    if (scoped >= others) {
+      return values[Dialect::kGenai] > values[Dialect::kTorchScript]
+                 ? Dialect::kGenai
+                 : Dialect::kTorchScript;
+    }
+  }
+  Dialect best = Dialect::kUnknown;
+  for (const Dialect dialect :
+       {Dialect::kDynamo, Dialect::kOnnxscript, Dialect::kTf2onnx,
+        Dialect::kPaddle, Dialect::kTorchScriptOld}) {
+    if (dialect == Dialect::kTf2onnx && !tensorflow) continue;
+    if (nodes[dialect] > nodes[best] ||
+        (best == Dialect::kUnknown && nodes[dialect] > 0)) {
+      best = dialect;
+    }
+  }
+  if (best == Dialect::kDynamo) return Dialect::kDynamoStripped;
+  if (best != Dialect::kUnknown) return best;
+  // Names are gone; values may have kept theirs.
+  for (const Dialect dialect :
+       {Dialect::kTorchScript, Dialect::kGenai, Dialect::kTf2onnx,
+        Dialect::kOnnxscript, Dialect::kDynamo, Dialect::kTorchScriptOld}) {
+    if (dialect == Dialect::kTf2onnx && values[dialect] * 2 < all) continue;
+    if (values[dialect] > values[best] ||
+        (best == Dialect::kUnknown && values[dialect] > 0)) {
+      best = dialect;
+    }
+  }
+  return best == Dialect::kDynamo ? Dialect::kDynamoStripped : best;
+}
+
+// `/<scope>/<Op>_<k>`, to which no tool added. Nothing can be undone in the
+// names of its outputs either, if they are named after it.
+bool IsPlain(std::string_view name, const hierarchy::Undone& undone) {
+  return name.starts_with('/') && !name.ends_with('/') &&
+         !name.ends_with('_') && undone.name.size() == name.size() &&
+         name.find("/constant") == std::string_view::npos;
+}
+
+Dialect DetectDialect(const Model& model, IdVector<NodeId, bool>& plain) {
+  const Dialect marked = FromMetadata(model);
+  if (marked != Dialect::kUnknown) return marked;
+  Counts nodes;
+  Counts values;
+  plain.resize(model.node_count(), false);
+  for (const NodeId node : model.Nodes()) {
+    const std::string_view name = model[node].name;
+    const hierarchy::Undone undone = hierarchy::UndoNodeName(name);
+    plain[node] = IsPlain(name, undone);
+    nodes.Add(plain[node] ? Dialect::kTorchScript
+                          : OfNodeName(undone.name, model.OpType(node)));
+    for (const ValueId value : model.Outputs(node)) {
+      if (value == kNo<ValueId>) continue;
+      const std::string_view made = model.ValueName(value);
+      values.Add(plain[node] && hierarchy::IsOutputOf(made, name)
+                     ? Dialect::kTorchScript
+                     : hierarchy::ValueNameDialect(
+                           hierarchy::UndoTensorName(made).name));
+    }
+  }
+  const Dialect counted = FromCounts(nodes, values);
+  // torch to 1.4 named no node at all.
+  return counted == Dialect::kUnknown && model.producer_name() == "pytorch"
+             ? Dialect::kTorchScriptOld
+             : counted;
+}
+
+std::shared_ptr<const DialectNames> ReadDialect(const Model& model,
+                                                Dialect dialect) {
+  switch (dialect) {
+    case Dialect::kGenai:
+      return ReadGenaiNames(model);
+    case Dialect::kOnnxscript:
+      return ReadOnnxscriptNames(model);
+    case Dialect::kTf2onnx:
+      return ReadTfNames(model);
+    default:
+      return nullptr;
+  }
+}
+
+bool IsOfOtherFramework(const Model& model) {
+  constexpr std::array<std::string_view, 9> kOthers = {
+      "caffe2",
+      "onnx-caffe2",
+      "CNTK",
+      "keras2onnx",
+      "tf2onnx",
+      "mxnet",
+      "chainer",
+      "skl2onnx",
+      "MATLAB Deep Learning Toolbox Converter for ONNX Model Format"};
+  return std::find(kOthers.begin(), kOthers.end(), model.producer_name()) !=
+         kOthers.end();
+}
+
+}  // namespace
+
+ExporterFacts RecognizeExporter(const Model& model) {
+  ExporterFacts facts;
+  facts.dialect = DetectDialect(model, facts.plain);
+  facts.names = ReadDialect(model, facts.dialect);
+  facts.paddle = facts.dialect == Dialect::kPaddle ||
+                 model.producer_name() == "PaddlePaddle";
+  facts.other_framework = facts.paddle || IsOfOtherFramework(model);
+  return facts;
+}
+
+}  // namespace onnx_tag

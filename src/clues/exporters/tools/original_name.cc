@@ -1,0 +1,341 @@
+#include "clues/exporters/tools/original_name.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <span>
+
+#include "clues/exporters/tools/suffix_rules.h"
+#include "core/hierarchy/name_parts.h"
+
+namespace onnx_tag::hierarchy {
+namespace {
+
+constexpr std::string_view Letters(std::string_view rule) {
+  return rule.ends_with('#') ? rule.substr(0, rule.size() - 1) : rule;
+}
+
+constexpr std::size_t kMostRules =
+    std::size(kSharedSuffixes) +
+    std::max(std::size(kNodeSuffixes), std::size(kTensorSuffixes));
+static_assert(kMostRules < 0xff);
+
+// Nearly all names have nothing to undo, and most of those that end in a digit
+// are counters. Rules are found by the last byte that is no digit, so that
+// such a name meets two or three of them.
+class SuffixTable {
+ public:
+  template <std::size_t kCount>
+  explicit SuffixTable(const Rule (&rules)[kCount]) {
+    heads_.fill(kEnd);
+    Add(kSharedSuffixes);
+    Add(rules);
+  }
+
+  // The longest rule that `name` ends with, and in `rest` what precedes it.
+  const Rule* Match(std::string_view name, std::string_view& rest) const;
+
+ private:
+  static constexpr std::uint8_t kEnd = 0xff;
+  struct Entry {
+    Rule rule;
+    std::string_view letters;  // of rule.text, without `#`
+    std::uint8_t next;
+  };
+
+  void Add(std::span<const Rule> rules) {
+    for (const Rule& rule : rules) {
+      // A literal that ends in digits is found by what precedes them too.
+      const std::string_view literal = Letters(rule.text);
+      std::string_view letters = literal;
+      letters.remove_suffix(TrailingDigits(letters));
+      std::uint8_t& head = heads_[static_cast<unsigned char>(letters.back())];
+      entries_[count_] = {rule, literal, head};
+      head = count_++;
+    }
+  }
+
+  std::array<std::uint8_t, 256> heads_;
+  std::array<Entry, kMostRules> entries_;
+  std::uint8_t count_ = 0;
+};
+
+bool EndsInOutput(std::string_view name) {
+  return WithoutNumbered(name, "_output_").has_value();
+}
+
+bool IsOrigin(std::string_view rest) {
+  const std::size_t at = rest.find_last_of("/.:");
+  if (at == std::string_view::npos || at + 1 == rest.size()) return false;
+  if (rest[at] == '/') return IsUpper(rest[at + 1]);
+  return rest[at] == '.' || (at > 0 && rest[at - 1] == ':');
+}
+
+bool IsTensor(std::string_view rest) {
+  return rest.ends_with("weight") || rest.ends_with("bias") ||
+         rest.ends_with("_quantized") || IsNumeric(rest) ||
+         EndsInOutput(rest) || WithoutNumbered(rest, "_merged_") ||
+         rest.starts_with("onnx::");
+}
+
+bool IsGemm(std::string_view rest) {
+  if (const auto node = WithoutNumbered(rest, "_output_")) rest = *node;
+  if (const auto bare = WithoutNumbered(rest, "_")) rest = *bare;
+  return rest.ends_with("Gemm");
+}
+
+bool Allows(Rest need, std::string_view rest) {
+  switch (need) {
+    case Rest::kAny:
+      return true;
+    case Rest::kSlash:
+      return rest.find('/') != std::string_view::npos;
+    case Rest::kOrigin:
+      return IsOrigin(rest);
+    case Rest::kTensor:
+      return IsTensor(rest);
+    case Rest::kValue:
+      return EndsInOutput(rest) || WithoutNumbered(rest, "_") == "val";
+    case Rest::kGemm:
+      return IsGemm(rest);
+  }
+  return false;
+}
+
+const Rule* SuffixTable::Match(std::string_view name,
+                               std::string_view& rest) const {
+  std::string_view letters = name;
+  letters.remove_suffix(TrailingDigits(name));
+  if (letters.empty()) return nullptr;
+  const bool numbered = letters.size() != name.size();
+  const Rule* best = nullptr;
+  for (std::uint8_t at = heads_[static_cast<unsigned char>(letters.back())];
+       at != kEnd; at = entries_[at].next) {
+    const auto& [rule, suffix, next] = entries_[at];
+    if (best != nullptr && best->text.size() >= rule.text.size()) continue;
+    const bool any_digits = suffix.size() != rule.text.size();
+    if (any_digits && !numbered) continue;
+    std::string_view left = any_digits ? letters : name;
+    // The first byte is nearly always another one, and quick to compare.
+    if (left.size() <= suffix.size() ||
+        left[left.size() - suffix.size()] != suffix.front() ||
+        !ConsumeSuffix(left, suffix) || !Allows(rule.rest, left)) {
+      continue;
+    }
+    best = &rule;
+    rest = left;
+  }
+  return best;
+}
+
+void Apply(Effect effect, Undone& undone) {
+  undone.quantizer |= effect == Effect::kQuantizer || effect == Effect::kModule;
+  undone.cast |= effect == Effect::kCast;
+  undone.fused |= effect == Effect::kFused;
+  undone.module_only |= effect == Effect::kModule;
+}
+
+bool UndoSuffix(const SuffixTable& table, Undone& undone) {
+  std::string_view rest;
+  const Rule* rule = table.Match(undone.name, rest);
+  if (rule == nullptr) return false;
+  undone.name = rest;
+  Apply(rule->effect, undone);
+  return true;
+}
+
+// "<old>/MatMulAddFusion", "<old>/LayerNormFusion/".
+bool UndoFusionSegment(Undone& undone) {
+  std::string_view name = undone.name;
+  ConsumeSuffix(name, "/");
+  if (!name.ends_with("Fusion")) return false;
+  const std::size_t slash = name.rfind('/');
+  if (slash == std::string_view::npos || slash == 0) return false;
+  const std::string_view segment = name.substr(slash + 1);
+  for (const char c : segment) {
+    if (!IsUpper(c) && !IsLower(c)) return false;
+  }
+  undone.name = name.substr(0, slash);
+  undone.fused = true;
+  return true;
+}
+
+bool UndoTrailingSlash(Undone& undone) {
+  const std::size_t last = undone.name.find_last_not_of('/');
+  if (last == std::string_view::npos || last + 1 == undone.name.size()) {
+    return false;
+  }
+  undone.name = undone.name.substr(0, last + 1);
+  return true;
+}
+
+bool StripPrefix(std::string_view prefix, Undone& undone) {
+  return undone.name.size() > prefix.size() &&
+         ConsumePrefix(undone.name, prefix);
+}
+
+// ONNX Runtime inlines a function under `_inlfunc_<Op>[_token_<n>]_<name>`.
+// <Op> may hold underscores; a scoped name behind it says where it ends.
+bool UndoInlinedFunction(Undone& undone) {
+  std::string_view name = undone.name;
+  if (!ConsumePrefix(name, "_inlfunc_")) return false;
+  undone.fused = true;
+  if (const std::size_t scoped = name.find("_/");
+      scoped != std::string_view::npos) {
+    undone.name = name.substr(scoped + 1);
+    return true;
+  }
+  const std::size_t op = name.find('_');
+  if (op == std::string_view::npos || op + 1 == name.size()) return false;
+  name.remove_prefix(op + 1);
+  if (ConsumePrefix(name, "token_")) {
+    while (!name.empty() && IsDigit(name[0])) name.remove_prefix(1);
+    ConsumePrefix(name, "_");
+  }
+  if (name.empty()) return false;
+  undone.name = name;
+  return true;
+}
+
+// A model inlined into a branch has the prefix `If_0_else_branch__Inline_0__`.
+// ONNX Runtime puts `_if_else_branch_[token_<n>_]` before the names of a branch
+// that a constant condition chose.
+void UndoInlinedBranch(Undone& undone) {
+  constexpr std::string_view kMark = "__Inline_";
+  // Most names have no mark: looks for its rarest letters first.
+  const std::size_t mark = undone.name.find("Inline_") == std::string_view::npos
+                               ? std::string_view::npos
+                               : undone.name.rfind(kMark);
+  if (mark != std::string_view::npos) {
+    std::string_view rest = undone.name.substr(mark + kMark.size());
+    const std::size_t digits = rest.find_first_not_of("0123456789");
+    if (digits != 0 && digits != std::string_view::npos) {
+      rest.remove_prefix(digits);
+      if (ConsumePrefix(rest, "__") && !rest.empty()) undone.name = rest;
+    }
+  }
+  if (!undone.name.starts_with('_')) return;
+  for (const std::string_view branch :
+       {"_if_then_branch_", "_if_else_branch_"}) {
+    std::string_view rest = undone.name;
+    while (ConsumePrefix(rest, branch)) {
+      if (ConsumePrefix(rest, "token_")) {
+        while (!rest.empty() && IsDigit(rest[0])) rest.remove_prefix(1);
+        ConsumePrefix(rest, "_");
+      }
+    }
+    if (!rest.empty()) undone.name = rest;
+  }
+}
+
+bool UndoNodePrefix(Undone& undone) {
+  switch (undone.name[0]) {
+    case 'f':
+      if (!StripPrefix("fused ", undone)) return false;
+      undone.fused = true;
+      return true;
+    case 'I':
+      if (!StripPrefix("InsertedPrecisionFreeCast_", undone)) return false;
+      undone.cast = true;
+      return true;
+    case 'F':
+      if (!StripPrefix("FusedBack_", undone)) return false;
+      undone.fused = true;
+      return true;
+    default:
+      return false;
+  }
+}
+
+// "ConvBnFusion_BN_B_<bias>", "ConvMulFusion_W_<weight>".
+bool UndoWeightPrefix(Undone& undone) {
+  if (!IsUpper(undone.name[0])) return false;
+  constexpr std::size_t kLongest = 32;
+  constexpr std::string_view kMark = "Fusion_";
+  const std::size_t mark = undone.name.substr(0, kLongest).find(kMark);
+  if (mark == std::string_view::npos) return false;
+  std::string_view name = undone.name.substr(mark + kMark.size());
+  constexpr std::string_view kParts[] = {"W_",   "B_",   "BN_",    "Mul_",
+                                         "Add_", "Pad_", "GemmW_", "GemmB_"};
+  bool any = false;
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view part : kParts) {
+      if (name.size() > part.size() && ConsumePrefix(name, part)) {
+        any = again = true;
+      }
+    }
+  }
+  if (!any) return false;
+  undone.name = name;
+  undone.fused = true;
+  return true;
+}
+
+// "<value>_CUDAExecutionProvider": the copy on a device.
+bool UndoProvider(Undone& undone) {
+  constexpr std::string_view kProvider = "ExecutionProvider";
+  std::string_view name = undone.name;
+  if (!ConsumeSuffix(name, kProvider)) return false;
+  while (!name.empty() && IsWordChar(name.back()) && name.back() != '_') {
+    name.remove_suffix(1);
+  }
+  if (name.size() < 2 || name.back() != '_') return false;
+  name.remove_suffix(1);
+  undone.name = name;
+  return true;
+}
+
+// Names that tools give to what has no origin: there is nothing to undo.
+bool IsMade(Undone& undone) {
+  const std::string_view name = undone.name;
+  if (name[0] != 'g') return false;
+  if (name.starts_with("graph_input_cast") ||
+      name.starts_with("graph_output_cast")) {
+    return undone.cast = true;
+  }
+  if (name.starts_with("gemm_input_") || name.starts_with("gemm_output_")) {
+    return undone.fused = true;
+  }
+  return false;
+}
+
+// Real names carry three or four additions; a bound keeps a megabyte of
+// `_q_q_q` from being read through once for each.
+constexpr int kMostAdditions = 32;
+
+// `undo` removes one addition that is no suffix; false if there is none.
+template <typename UndoOne>
+Undone Undo(std::string_view name, const SuffixTable& suffixes, UndoOne undo) {
+  Undone undone;
+  undone.name = name;
+  if (name.empty() || IsMade(undone)) return undone;
+  // Outside the loop: they look through the whole name.
+  UndoInlinedFunction(undone);
+  UndoInlinedBranch(undone);
+  for (int i = 0; i < kMostAdditions; ++i) {
+    if (!UndoSuffix(suffixes, undone) && !undo(undone)) break;
+  }
+  return undone;
+}
+
+}  // namespace
+
+Undone UndoNodeName(std::string_view name) {
+  static const SuffixTable table(kNodeSuffixes);
+  return Undo(name, table, [](Undone& undone) {
+    return UndoFusionSegment(undone) || UndoTrailingSlash(undone) ||
+           UndoNodePrefix(undone);
+  });
+}
+
+Undone UndoTensorName(std::string_view name) {
+  static const SuffixTable table(kTensorSuffixes);
+  return Undo(name, table, [](Undone& undone) {
+    return UndoProvider(undone) || UndoWeightPrefix(undone) ||
+           UndoNodePrefix(undone);
+  });
+}
+
+}  // namespace onnx_tag::hierarchy

@@ -1,0 +1,32 @@
+// Names before optimizers, converters and quantizers added to them.
+//
+//   UndoNodeName("/x/query/MatMul_quant_scales_mul").name  // "/x/query/MatMul"
+//   UndoTensorName("a.b.weight_quantized_scale").name      // "a.b.weight"
+//
+// A suffix that could as well be a real attribute (`_q`, `_reshape`, `_scale`)
+// goes only where the rest is clearly the name of a node or tensor.
+#ifndef ONNX_TAG_CLUES_EXPORTERS_TOOLS_ORIGINAL_NAME_H_
+#define ONNX_TAG_CLUES_EXPORTERS_TOOLS_ORIGINAL_NAME_H_
+
+#include <string_view>
+
+namespace onnx_tag::hierarchy {
+
+struct Undone {
+  std::string_view name;   // a part of the name given
+  bool quantizer = false;  // a quantizer made this node or tensor
+  bool cast = false;       // a float16 converter did
+  bool fused = false;      // an optimizer made it out of others
+  // `name` is a module: the parameter was replaced by packed ones
+  // ("a.b.qweight", "a.b.scales"), and its own name is not to be had.
+  bool module_only = false;
+};
+
+Undone UndoNodeName(std::string_view name);
+
+// For values and initializers.
+Undone UndoTensorName(std::string_view name);
+
+}  // namespace onnx_tag::hierarchy
+
+#endif  // ONNX_TAG_CLUES_EXPORTERS_TOOLS_ORIGINAL_NAME_H_

@@ -1,0 +1,310 @@
+#include "clues/projection/project.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "clues/projection/match_steps.h"
+#include "onnx_tag/hierarchy.h"
+
+namespace onnx_tag {
+namespace {
+
+// Leaves out matches that contradict the dataflow.
+class Projector {
+ public:
+  Projector(const NodeTokens& table, const RunSteps& program,
+            const StepMatch& match, const TorchOps& ops, const Model& model)
+      : table_(table),
+        tokens_(table.tokens),
+        program_(program),
+        steps_(match.steps),
+        ops_(ops),
+        model_(model),
+        modules_(tokens_.size(), kNo<ModuleId>),
+        joined_(model.node_count(), kNo<ModuleId>),
+        readers_(tokens_.size()) {
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      for (const NodeTokenId source : tokens_[id].sources) {
+        readers_[source].push_back(id);
+      }
+      if (steps_[id] == kNo<StepId>) continue;
+      modules_[id] = tree_.Add(program_[steps_[id]].module);
+      joined_[tokens_[id].node] = modules_[id];
+    }
+  }
+
+  std::vector<ProjectedNode> Run() {
+    std::vector<ProjectedNode> nodes;
+    std::vector<NodeId> gap;  // nodes since the last match
+    StepId last = kNo<StepId>;
+    for (const NodeId node : table_.order) {
+      const NodeTokenId id = table_.by_node[node];
+      const bool found = id != kNo<NodeTokenId> &&
+                         modules_[id] != kNo<ModuleId> &&
+                         (IsHead(id) || !IsStray(id));
+      if (!found) {
+        gap.push_back(node);
+        continue;
+      }
+      const StepId step = steps_[id];
+      if (last != kNo<StepId> && RunsAlone(last, step)) {
+        for (const NodeId between : Connected(gap, modules_[id])) {
+          nodes.push_back({between, program_[step].module, Confidence::kHigh,
+                           "it runs between recorded operations of this "
+                           "module",
+                           SharedTraceback(last, step)});
+        }
+      } else if (const RunStep* const missed = OnlyMissed(last, step)) {
+        for (const NodeId between : gap) {
+          if (table_.by_node[between] == kNo<NodeTokenId> ||
+              !tokens_[table_.by_node[between]].fed)
+            continue;
+          nodes.push_back({between, missed->module, Confidence::kMedium,
+                           "recorded operations of this module, and of no "
+                           "other, have no node here",
+                           missed->traceback});
+        }
+      }
+      gap.clear();
+      last = step;
+      nodes.push_back(
+          {node, program_[step].module,
+           IsHead(id) ? Confidence::kCertain : Confidence::kHigh,
+           IsHead(id) ? "its operation was recorded in this module"
+                      : "it is one of the nodes that a recorded operation of "
+                        "this module became",
+           TracebackOf(id)});
+    }
+    return nodes;
+  }
+
+ private:
+  // Whether only the module of both steps has operations from `first` to
+  // `last`.
+  bool RunsAlone(StepId first, StepId last) const {
+    for (std::size_t i = Index(first) + 1; i < Index(last); ++i) {
+      const RunStep& step = program_[MakeId<StepId>(i)];
+      if (step.known && step.pattern.size == 0) continue;
+      if (step.module != program_[last].module) return false;
+    }
+    return program_[first].module == program_[last].module;
+  }
+
+  // Those of the nodes that read from the module or are read by it, directly or
+  // through one another. Tools move other nodes, such as constants, to this
+  // place.
+  std::vector<NodeId> Connected(const std::vector<NodeId>& gap,
+                                ModuleId module) {
+    const auto join = [&](NodeId node) {
+      if (HasNeighbourIn(node, module)) joined_[node] = module;
+    };
+    std::for_each(gap.rbegin(), gap.rend(), join);
+    std::for_each(gap.begin(), gap.end(), join);
+    std::vector<NodeId> nodes;
+    std::copy_if(gap.begin(), gap.end(), std::back_inserter(nodes),
+                 [&](NodeId node) { return joined_[node] == module; });
+    return nodes;
+  }
+
+  bool HasNeighbourIn(NodeId node, ModuleId module) const {
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input == kNo<ValueId>) continue;
+      const NodeId producer = model_.Producer(input);
+      if (producer != kNo<NodeId> && joined_[producer] == module) return true;
+    }
+    constexpr std::size_t kMostReaders = 16;  // of a value
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      std::size_t looked_at = 0;
+      for (const NodeId reader : model_.Consumers(output)) {
+        if (++looked_at > kMostReaders) break;
+        if (joined_[reader] == module) return true;
+      }
+    }
+    return false;
+  }
+
+  // If all steps from one to the other ran in the same line, what is between
+  // them did, too.
+  TracebackId SharedTraceback(StepId first, StepId last) const {
+    const TracebackId shared = program_[first].traceback;
+    for (std::size_t i = Index(first) + 1; i <= Index(last); ++i) {
+      if (program_[MakeId<StepId>(i)].traceback != shared) {
+        return kNo<TracebackId>;
+      }
+    }
+    return shared;
+  }
+
+  // torch does not run a cast to the type that a tensor has, so it is recorded
+  // nowhere and becomes a part of the next operation. If the operation before
+  // it may end with a cast, as in `softmax(x).to(t)`, it ran there.
+  TracebackId TracebackOf(NodeTokenId id) const {
+    const RunStep& step = program_[steps_[id]];
+    if (model_.Name(tokens_[id].op) != "Cast" || IsHead(id) ||
+        tokens_[id].sources.size() != 1) {
+      return step.traceback;
+    }
+    const NodeTokenId source = tokens_[id].sources.front();
+    if (modules_[source] != modules_[id]) return step.traceback;
+    const RunStep& before = program_[steps_[source]];
+    return EndsWithCast(before.pattern) ? before.traceback : step.traceback;
+  }
+
+  bool EndsWithCast(const TorchPattern& pattern) const {
+    if (pattern.size == 0) return false;
+    const auto last =
+        MakeId<ElementId>(Index(pattern.first) + pattern.size - 1);
+    const std::vector<std::string_view>& ends = ops_.elements()[last].operators;
+    return std::find(ends.begin(), ends.end(), "Cast") != ends.end();
+  }
+
+  bool IsHead(NodeTokenId id) const {
+    return ops_.IsHead(program_[steps_[id]].pattern,
+                       PlainOperator(model_.Name(tokens_[id].op)));
+  }
+
+  // Whether producers and consumers have modules, but none in its layer. The
+  // main node of an operation may be a layer by itself.
+  bool IsStray(NodeTokenId id) const {
+    bool any = false;
+    for (const auto* const ids : {&tokens_[id].sources, &readers_[id]}) {
+      for (const NodeTokenId near : *ids) {
+        if (modules_[near] == kNo<ModuleId>) continue;
+        if (!tree_.InOtherLayer(modules_[id], modules_[near])) return false;
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  const RunStep* OnlyMissed(StepId first, StepId last) const {
+    const RunStep* only = nullptr;
+    for (std::size_t i = first == kNo<StepId> ? 0 : Index(first) + 1;
+         i < Index(last); ++i) {
+      const RunStep& step = program_[MakeId<StepId>(i)];
+      if (step.known && step.pattern.size == 0) continue;
+      if (only != nullptr && step.module != only->module) return nullptr;
+      only = &step;
+    }
+    return only;
+  }
+
+  const NodeTokens& table_;
+  const IdVector<NodeTokenId, NodeToken>& tokens_;
+  const RunSteps& program_;
+  const IdVector<NodeTokenId, StepId>& steps_;
+  const TorchOps& ops_;
+  const Model& model_;
+  ModuleTree tree_;
+  IdVector<NodeTokenId, ModuleId> modules_;
+  // The modules of matched nodes, and of those connected with them.
+  IdVector<NodeId, ModuleId> joined_;
+  IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
+};
+
+// The node "node_linear_3" and the value "linear_3" come from the FX node
+// linear_3. A fused node has the name of the last FX node that it replaces: a
+// Conv may be called "getitem".
+Pins FindPins(const Model& model, const NodeTokens& table,
+              const RunSteps& program, const TorchOps& ops) {
+  std::unordered_map<std::string_view, StepId> by_name;
+  for (const StepId id : AllIds<StepId>(program.size())) {
+    if (!program[id].name.empty()) by_name.emplace(program[id].name, id);
+  }
+  Pins pins(table.tokens.size(), kNo<StepId>);
+  for (const NodeTokenId id : AllIds<NodeTokenId>(table.tokens.size())) {
+    const NodeId node = table.tokens[id].node;
+    const auto outputs = model.Outputs(node);
+    if (outputs.empty() || outputs[0] == kNo<ValueId>) continue;
+    const auto at = by_name.find(model.ValueName(outputs[0]));
+    if (at != by_name.end() && ops.Accepts(program[at->second].pattern,
+                                           PlainOperator(model.OpType(node)))) {
+      pins[id] = at->second;
+    }
+  }
+  return pins;
+}
+
+// Of the file's matrices, those of a shape that the recording has as often; no
+// answer if there are few. Recurrent operators and products in a few bits pack
+// theirs.
+std::optional<double> WeightShare(const Model& model, const NodeTokens& table,
+                                  const RunSteps& program) {
+  // A vector may have axes of size 1.
+  const auto is_matrix = [](const Shape& shape) {
+    return shape.size() > 1 && shape[shape.size() - 2] > 1;
+  };
+  std::map<Shape, int> recorded;
+  for (const RunStep& step : program) {
+    for (const Shape& shape : step.weights) ++recorded[shape];
+  }
+  double found = 0;
+  double total = 0;
+  for (const NodeToken& token : table.tokens) {
+    const std::string_view op = model.Name(token.op);
+    if (IsRecurrent(PlainOperator(op)) || op == "MatMulNBits") continue;
+    for (const Shape& shape : token.weights) {
+      if (!is_matrix(shape)) continue;
+      total += 1;
+      const auto at = recorded.find(shape);
+      if (at != recorded.end() && at->second-- > 0) found += 1;
+    }
+  }
+  constexpr double kFew = 4;
+  if (total < kFew) return std::nullopt;
+  return found / total;
+}
+
+Projection ProjectInOrder(const Model& model, const NodeTokens& table,
+                          const RunSteps& program,
+                          const ProjectionOptions& options) {
+  const TorchOps& ops = BuiltInTorchOps();
+  const Pins pins =
+      options.names ? FindPins(model, table, program, ops) : Pins();
+  KnownModulesOf known;
+  if (!options.known.empty()) {
+    known = KnownTokens(table, program, options.known);
+  }
+  const StepMatch match = MatchSteps(model, table, program, ops, pins, known);
+  Projection projection;
+  const auto share = [](double part, double whole) {
+    return whole > 0 ? part / whole : 0.0;
+  };
+  projection.file_share = share(match.matched, match.total);
+  projection.recorded_share = share(match.steps_matched, match.steps_total);
+  projection.score = match.score;
+  projection.weight_share = WeightShare(model, table, program);
+  projection.nodes = Projector(table, program, match, ops, model).Run();
+  return projection;
+}
+
+}  // namespace
+
+Projection Project(const Model& model, const RecordedProgram& recorded,
+                   const ProjectionOptions& options) {
+  const RunSteps program = MakeRunSteps(recorded, BuiltInTorchOps());
+  const NodeTokens table = MakeNodeTokens(model);
+  Projection as_written = ProjectInOrder(model, table, program, options);
+  // A file that tools have sorted anew is put in an order of its own, and so
+  // is the recording. A large file that fits as it is needs no second look.
+  constexpr double kNearlyAll = 0.97;
+  constexpr std::size_t kLarge = 20000;
+  if (table.tokens.size() > kLarge && as_written.file_share >= kNearlyAll) {
+    return as_written;
+  }
+  Projection sorted = ProjectInOrder(model, SortDepthFirst(model, table),
+                                     SortDepthFirst(program), options);
+  // In the wrong order, the patterns of long operations take in what belongs to
+  // shorter ones; these are then missing.
+  constexpr double kClear = 0.02;
+  const double more = sorted.recorded_share - as_written.recorded_share;
+  const bool better =
+      more > kClear || (more > -kClear && sorted.score > as_written.score);
+  return better ? sorted : as_written;
+}
+
+}  // namespace onnx_tag

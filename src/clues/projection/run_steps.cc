@@ -1,0 +1,187 @@
+#include "clues/projection/run_steps.h"
+
+#include <algorithm>
+
+namespace onnx_tag {
+namespace {
+
+// An operation that uses only the shape of its argument depends on no data.
+bool ReadsShapeOnly(std::string_view op) {
+  return op.ends_with("_like") || op.starts_with("new_") ||
+         op.starts_with("sym_");
+}
+
+// Facts about a tensor.
+struct Flow {
+  StepId step = kNo<StepId>;  // that made it
+  bool fed = false;
+  bool weight = false;  // a parameter, possibly transposed
+};
+
+class StepMaker {
+ public:
+  StepMaker(const RecordedProgram& recorded, const TorchOps& ops)
+      : recorded_(recorded), ops_(ops), flows_(recorded.flows.size()) {
+    for (const FlowId id : AllIds<FlowId>(flows_.size())) {
+      flows_[id].fed = recorded.flows[id].kind == FlowKind::kInput;
+      flows_[id].weight = recorded.flows[id].kind == FlowKind::kParameter;
+    }
+  }
+
+  RunSteps Make() {
+    const auto count = static_cast<std::uint32_t>(recorded_.operations.size());
+    std::size_t function = 0;
+    for (std::uint32_t at = 0; at < count;) {
+      const auto& functions = recorded_.functions;
+      while (function < functions.size() && functions[function].last <= at) {
+        ++function;
+      }
+      const bool inside =
+          function < functions.size() && functions[function].first == at;
+      const std::uint32_t last = inside ? functions[function].last : at + 1;
+      const std::string_view name =
+          inside ? std::string_view(functions[function].name) : "";
+      // A function of several operations is one step if exporters translate it
+      // as a whole.
+      const TorchPattern* const whole =
+          last - at > 1 ? ops_.Find(name) : nullptr;
+      if (whole != nullptr && whole->size > 0) {
+        AddStep(at, last, name);
+      } else {
+        for (std::uint32_t i = at; i < last; ++i) {
+          const bool known = ops_.Find(recorded_.operations[i].op) != nullptr;
+          AddStep(i, i + 1,
+                  known || last - at > 1 ? recorded_.operations[i].op : name);
+        }
+      }
+      at = last;
+    }
+    return std::move(program_);
+  }
+
+ private:
+  void AddStep(std::uint32_t first, std::uint32_t last, std::string_view name) {
+    const StepId id = MakeId<StepId>(program_.size());
+    const RecordedOperation& operation = recorded_.operations[first];
+    RunStep step;
+    step.module = operation.module;
+    step.name = operation.name;
+    step.traceback = operation.traceback;
+    if (const TorchPattern* const pattern = ops_.Find(name)) {
+      step.pattern = *pattern;
+      step.known = true;
+    }
+    for (std::uint32_t i = first; i < last; ++i) {
+      Read(recorded_.operations[i], id, step);
+    }
+    Describe(recorded_.operations[last - 1], step);
+    program_.Add(std::move(step));
+  }
+
+  void Read(const RecordedOperation& operation, StepId id, RunStep& step) {
+    const bool shape_only = ReadsShapeOnly(operation.op);
+    bool fed = false;
+    bool only_weights = !operation.inputs.empty();
+    for (const FlowId input : operation.inputs) {
+      Read(input, id, step);
+      const Flow& flow = flows_[input];
+      fed = fed || (IsFed(input) && !shape_only);
+      only_weights = only_weights && flow.weight;
+    }
+    step.fed = step.fed || fed;
+    for (const FlowId output : operation.outputs) {
+      flows_[output] = {id, fed, only_weights};
+    }
+  }
+
+  void Read(FlowId input, StepId id, RunStep& step) {
+    const Flow& flow = flows_[input];
+    const RecordedFlow& recorded = recorded_.flows[input];
+    if (flow.weight && recorded.has_shape && !recorded.shape.empty()) {
+      step.weights.push_back(recorded.shape);
+      std::sort(step.weights.back().begin(), step.weights.back().end());
+    }
+    AddSource(flow.step, id, step);
+    for (const FlowId part : recorded.merges) {
+      AddSource(flows_[part].step, id, step);
+    }
+  }
+
+  static void AddSource(StepId source, StepId id, RunStep& step) {
+    if (source != kNo<StepId> && source != id &&
+        std::find(step.sources.begin(), step.sources.end(), source) ==
+            step.sources.end()) {
+      step.sources.push_back(source);
+    }
+  }
+
+  bool IsFed(FlowId id) const {
+    if (flows_[id].fed) return true;
+    const auto& merges = recorded_.flows[id].merges;
+    return std::any_of(merges.begin(), merges.end(),
+                       [&](FlowId part) { return flows_[part].fed; });
+  }
+
+  void Describe(const RecordedOperation& operation, RunStep& step) const {
+    if (operation.outputs.empty()) return;
+    const RecordedFlow& result = recorded_.flows[operation.outputs.front()];
+    step.has_shape = result.has_shape;
+    step.shape = result.shape;
+  }
+
+  const RecordedProgram& recorded_;
+  const TorchOps& ops_;
+  IdVector<FlowId, Flow> flows_;
+  RunSteps program_;
+};
+
+}  // namespace
+
+RunSteps MakeRunSteps(const RecordedProgram& recorded, const TorchOps& ops) {
+  return StepMaker(recorded, ops).Make();
+}
+
+RunSteps SortDepthFirst(const RunSteps& program) {
+  IdVector<StepId, bool> read(program.size(), false);
+  for (const RunStep& step : program) {
+    for (const StepId source : step.sources) read[source] = true;
+  }
+  RunSteps sorted;
+  IdVector<StepId, StepId> moved(program.size(), kNo<StepId>);
+  IdVector<StepId, bool> seen(program.size(), false);
+  std::vector<std::pair<StepId, std::size_t>> stack;
+  // The main result first: what takes the longest way.
+  IdVector<StepId, std::uint32_t> depth(program.size(), 0);
+  std::vector<StepId> results;
+  for (const StepId id : AllIds<StepId>(program.size())) {
+    for (const StepId source : program[id].sources) {
+      if (source < id) depth[id] = std::max(depth[id], depth[source] + 1);
+    }
+    if (!read[id]) results.push_back(id);
+  }
+  std::stable_sort(results.begin(), results.end(),
+                   [&](StepId a, StepId b) { return depth[a] > depth[b]; });
+  for (const StepId id : results) {
+    stack.emplace_back(id, 0);
+    seen[id] = true;
+    while (!stack.empty()) {
+      auto& [step, next] = stack.back();
+      if (next < program[step].sources.size()) {
+        const StepId source = program[step].sources[next++];
+        if (!seen[source]) {
+          seen[source] = true;
+          stack.emplace_back(source, 0);
+        }
+        continue;
+      }
+      moved[step] = sorted.Add(program[step]);
+      stack.pop_back();
+    }
+  }
+  for (RunStep& step : sorted) {
+    for (StepId& source : step.sources) source = moved[source];
+  }
+  return sorted;
+}
+
+}  // namespace onnx_tag

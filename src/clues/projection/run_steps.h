@@ -1,0 +1,46 @@
+// A recorded run as steps to find in a file. A composite operation is one step.
+// Each step has the sources of its data.
+#ifndef ONNX_TAG_CLUES_PROJECTION_RUN_STEPS_H_
+#define ONNX_TAG_CLUES_PROJECTION_RUN_STEPS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "clues/projection/torch_ops.h"
+#include "onnx_tag/recording.h"
+
+namespace onnx_tag {
+
+enum class StepId : std::uint32_t {};
+
+using Shape = std::vector<std::int64_t>;
+
+struct RunStep {
+  TorchPattern pattern;     // empty: unknown, or it becomes no operator
+  std::string_view module;  // dotted path
+  std::string_view name;    // of an FX node
+  TracebackId traceback = kNo<TracebackId>;  // of its first operation
+  bool known = false;  // its operation is in data/torch_ops.txt
+  bool fed = false;    // depends on the inputs of the model
+  bool has_shape = false;
+  Shape shape;                  // of its first result
+  std::vector<StepId> sources;  // steps whose results it reads, as it does
+  std::vector<Shape> weights;   // of the parameters it reads, dims sorted
+  // Its main operator reads one of `weights`, and nothing else is it.
+  bool asks_weights = false;
+};
+
+using RunSteps = IdVector<StepId, RunStep>;
+
+// `recorded` must outlive the program.
+RunSteps MakeRunSteps(const RecordedProgram& recorded, const TorchOps& ops);
+
+// The same as it runs when its results are asked for.
+RunSteps SortDepthFirst(const RunSteps& program);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_CLUES_PROJECTION_RUN_STEPS_H_

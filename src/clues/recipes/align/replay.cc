@@ -1,0 +1,532 @@
+#include "clues/recipes/align/replay.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "clues/recipes/align/align.h"
+#include "clues/recipes/align/side_walk.h"
+#include "clues/recipes/tokens/program.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+// The operations of an item, in order.
+struct ItemOperations {
+  std::vector<std::uint64_t> solid;
+  std::size_t convolutions = 0;
+  bool ended = false;  // another item has begun since
+  bool torn = false;   // and this item continued after that
+};
+
+class Truster {
+ public:
+  Truster(const File& file, const std::vector<Step>& steps,
+          const std::vector<std::optional<Path>>& paths, const PathSet& open)
+      : file_(file), steps_(steps), paths_(paths), open_(open) {}
+
+  PathSet Run() {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (paths_[i]) TrustNamed(i);
+    }
+    for (const auto& path : paths_) {
+      if (path) TrustNumbered(*path);
+    }
+    CollectItems();
+    for (const auto& [path, list] : lists_) {
+      if (!Repeats(list)) continue;
+      for (const auto& [index, item] : list.items) {
+        trusted_.insert(Join(path, {index}));
+      }
+    }
+    return std::move(trusted_);
+  }
+
+ private:
+  struct List {
+    std::map<Atom, ItemOperations> items;
+    Atom current = kAnyIndex;
+  };
+
+  void TrustNamed(std::size_t step) {
+    const Path& anchor = file_.anchors[steps_[step].token];
+    const Path& path = *paths_[step];
+    const std::size_t common = CommonLength(anchor, path);
+    for (std::size_t k = 0; k < common; ++k) {
+      if (!IsIndex(path[k])) continue;
+      trusted_.insert(First(path, k + 1));
+      const Path list = First(path, k);
+      if (!open_.contains(Generic(list))) numbered_.insert(list);
+    }
+  }
+
+  void TrustNumbered(const Path& path) {
+    for (std::size_t k = 0; k < path.size(); ++k) {
+      if (IsIndex(path[k]) && numbered_.contains(First(path, k))) {
+        trusted_.insert(First(path, k + 1));
+      }
+    }
+  }
+
+  // Steps without a match belong to the item around them.
+  void CollectItems() {
+    const Path* last = nullptr;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (!steps_[i].solid) continue;
+      if (paths_[i]) last = &*paths_[i];
+      if (last != nullptr) Add(*last, steps_[i]);
+    }
+  }
+
+  void Add(const Path& path, const Step& step) {
+    for (std::size_t k = 0; k < path.size(); ++k) {
+      if (!IsIndex(path[k])) continue;
+      List& list = lists_[First(path, k)];
+      if (list.current != path[k] && list.current != kAnyIndex) {
+        list.items[list.current].ended = true;
+      }
+      list.current = path[k];
+      ItemOperations& item = list.items[path[k]];
+      item.torn = item.torn || item.ended;
+      item.solid.push_back(step.label);
+      item.convolutions += step.convolution || step.batch_norm;
+    }
+  }
+
+  static bool Repeats(const List& list) {
+    constexpr std::size_t kLeastSolid = 4;
+    if (list.items.size() < 2) return false;
+    const ItemOperations& first = list.items.begin()->second;
+    std::uint32_t expected = 0;
+    for (const auto& [index, item] : list.items) {
+      if (IndexOf(index) != expected++ || item.torn ||
+          item.solid != first.solid) {
+        return false;
+      }
+    }
+    // Blocks of convolutions are also similar across stages.
+    return first.solid.size() >= kLeastSolid &&
+           2 * first.convolutions <= first.solid.size() &&
+           !IsRepetition(first.solid);
+  }
+
+  // Whether two layers were counted as one.
+  static bool IsRepetition(const std::vector<std::uint64_t>& labels) {
+    for (std::size_t period = 1; 2 * period <= labels.size(); ++period) {
+      if (labels.size() % period == 0 &&
+          std::equal(labels.begin() + static_cast<std::ptrdiff_t>(period),
+                     labels.end(), labels.begin())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const File& file_;
+  const std::vector<Step>& steps_;
+  const std::vector<std::optional<Path>>& paths_;
+  const PathSet& open_;
+  std::map<Path, List> lists_;
+  PathSet numbered_;  // lists with the numbers of the recipe
+  PathSet trusted_;
+};
+
+}  // namespace
+
+PathSet FindTrustedItems(const File& file, const std::vector<Step>& steps,
+                         const std::vector<std::optional<Path>>& paths,
+                         const PathSet& open) {
+  return Truster(file, steps, paths, open).Run();
+}
+
+namespace {
+
+// With this fit, the file counts as the same program as the recipe.
+constexpr double kSameFit = 0.97;
+// The share of solid operations that may differ before indices are doubted.
+constexpr double kFewDifferences = 0.02;
+
+class Replayer {
+ public:
+  Replayer(const File& file, const Match& match)
+      : file_(file),
+        candidate_(*match.candidate),
+        program_(match.candidate->ProgramIn(match.order)),
+        alignment_(match.alignment),
+        match_(match.alignment.match),
+        steps_(file.steps[static_cast<std::size_t>(match.order)]),
+        fit_(match.fit) {}
+
+  Replayed Run() {
+    replayed_.tokens.resize(file_.graph.tokens().size());
+    paths_ = Decode(program_, alignment_);
+    if (file_.is_part) FindInner();
+    CutUnconfirmedStages();
+    for (auto& path : paths_) {
+      if (path) path = ToFile(candidate_, *path);
+    }
+    FindMerged();
+    CorrectIndices();
+    const bool doubtful = fit_ < kSameFit && !IsSameProgram();
+    if (doubtful) {
+      trusted_ = FindTrustedItems(file_, steps_, paths_, OpenLists());
+    }
+    for (std::size_t i = 0; i < steps_.size(); ++i) PlaceStep(i, doubtful);
+    PlaceInstead();
+    SideWalk walk(file_.graph, candidate_, replayed_.tokens,
+                  file_.old_activations, replayed_.sides);
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const Answer& answer = AnswerAt(i);
+      if (match_[i] == kNone || !answer.path) continue;
+      walk.From(steps_[i].token, program_.steps[match_[i]].token, answer);
+    }
+    return std::move(replayed_);
+  }
+
+ private:
+  // The steps between the first and the last parameter of a part. A step
+  // outside belongs to the part only if the module was matched up to its end
+  // there.
+  void FindInner() {
+    const auto& steps = steps_;
+    std::size_t first = 0;
+    while (first < steps.size() && AnchorAt(first).empty()) ++first;
+    std::size_t last = steps.size();
+    while (last > first && AnchorAt(last - 1).empty()) --last;
+    inner_ = {first, last};
+    std::vector<bool> hit(program_.steps.size(), false);
+    for (const std::uint32_t step : match_) {
+      if (step != kNone) hit[step] = true;
+    }
+    const auto light = [&](std::size_t j) {
+      return program_.steps[j].weight == Weight::kLight;
+    };
+    std::size_t begin = 0;
+    while (begin < hit.size() && !hit[begin] && light(begin)) ++begin;
+    std::size_t end = hit.size();
+    while (end > begin && !hit[end - 1] && light(end - 1)) --end;
+    if (begin == hit.size() || !hit[begin]) Forget(0, first);
+    if (end == 0 || !hit[end - 1]) Forget(last, steps.size());
+  }
+
+  void Forget(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      match_[i] = kNone;
+      paths_[i].reset();
+    }
+  }
+
+  Answer& AnswerAt(std::size_t step) {
+    return replayed_.tokens[steps_[step].token];
+  }
+  const Path& AnchorAt(std::size_t step) const {
+    return file_.anchors[steps_[step].token];
+  }
+
+  // Removes indices of nested lists that repeated without a parameter to
+  // confirm them: the stages of a file with another depth are unknown.
+  void CutUnconfirmedStages() {
+    cut_.assign(paths_.size(), false);
+    std::set<Path> moved;
+    for (const TakenJump& taken : alignment_.jumps) {
+      const Jump& jump = program_.jumps[taken.jump];
+      if (jump.counts) moved.insert(jump.list);
+    }
+    if (moved.empty()) return;
+    std::set<Path> confirmed;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (AnchorAt(i).empty()) continue;
+      const auto anchor = ToRecipe(candidate_, AnchorAt(i));
+      if (!anchor) continue;
+      const Path generic = Generic(*anchor);
+      for (std::size_t k = 0; k < generic.size(); ++k) {
+        if (IsIndex(generic[k])) confirmed.insert(First(generic, k));
+      }
+    }
+    const std::set<Path> marked = FindMarkedLists(program_);
+    const auto is_marked = [&](const Path& list) {
+      return std::all_of(moved.begin(), moved.end(), [&](const Path& inner) {
+        return !StartsWith(inner, list) || !HasIndex(inner) ||
+               marked.contains(inner);
+      });
+    };
+    std::vector<Path> bad;
+    for (const Path& list : moved) {
+      if (confirmed.contains(list) || (is_marked(list) && IsSameProgram())) {
+        continue;
+      }
+      const bool nests =
+          std::any_of(moved.begin(), moved.end(), [&](const Path& other) {
+            return other != list && StartsWith(other, list);
+          });
+      if (HasIndex(list) || nests) bad.push_back(list);
+    }
+    std::sort(bad.begin(), bad.end(),
+              [](const Path& a, const Path& b) { return a.size() < b.size(); });
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      if (paths_[i]) cut_[i] = CutAt(bad, *paths_[i]);
+    }
+  }
+
+  // Shortens the path to the owner of the first of `lists` on it.
+  static bool CutAt(const std::vector<Path>& lists, Path& path) {
+    const Path generic = Generic(path);
+    for (const Path& list : lists) {
+      if (path.size() <= list.size() || !StartsWith(generic, list)) continue;
+      path.resize(list.empty() ? 0 : list.size() - 1);
+      while (!path.empty() && IsIndex(path.back())) {
+        path.resize(path.size() - std::min<std::size_t>(2, path.size()));
+      }
+      return true;
+    }
+    return false;
+  }
+
+  // Equal tensors of an untrained model are stored once, with the first name.
+  // So the name says nothing about the index of an item that reads the tensor.
+  void FindMerged() {
+    std::unordered_map<Path, const Path*, PathHash> first;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      const Path& anchor = AnchorAt(i);
+      if (!paths_[i] || anchor.empty() || !HasIndex(anchor)) continue;
+      const Path* const other =
+          first.try_emplace(anchor, &*paths_[i]).first->second;
+      if (*other != *paths_[i] && Generic(*other) == Generic(*paths_[i]) &&
+          Generic(anchor) == Generic(*other)) {
+        merged_.insert(anchor);
+      }
+    }
+  }
+
+  // The index in parameter names takes precedence over the counted index.
+  void CorrectIndices() {
+    std::map<Path, std::map<Path, std::uint32_t>> votes;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      const Path& anchor = AnchorAt(i);
+      if (!paths_[i] || anchor.empty() || merged_.contains(anchor)) continue;
+      // From the leaf up, while the names are equal.
+      const Path& path = *paths_[i];
+      for (std::size_t k = 0; k < std::min(path.size(), anchor.size()); ++k) {
+        const Atom counted = path[path.size() - 1 - k];
+        const Atom said = anchor[anchor.size() - 1 - k];
+        if (IsIndex(counted) && IsIndex(said)) {
+          ++votes[First(path, path.size() - k)]
+                 [First(anchor, anchor.size() - k)];
+        } else if (counted != said) {
+          break;
+        }
+      }
+    }
+    std::unordered_map<Path, Path, PathHash> corrected;
+    for (const auto& [counted, said] : votes) {
+      const auto best = std::max_element(
+          said.begin(), said.end(),
+          [](const auto& a, const auto& b) { return a.second < b.second; });
+      corrected.emplace(counted, best->first);
+    }
+    if (corrected.empty()) return;
+    for (auto& path : paths_) {
+      if (!path) continue;
+      for (std::size_t k = path->size(); k > 0; --k) {
+        const auto at = corrected.find(First(*path, k));
+        if (at == corrected.end()) continue;
+        path = Join(at->second, Rest(*path, k));
+        break;
+      }
+    }
+  }
+
+  // The lists that may repeat, as paths of the file.
+  PathSet OpenLists() const {
+    PathSet lists;
+    for (const Jump& jump : program_.jumps) {
+      if (!jump.counts) continue;
+      const auto list = ToFile(candidate_, jump.list);
+      if (list) lists.insert(Generic(*list));
+    }
+    return lists;
+  }
+
+  // Whether the file has the same solid operations as the recipe. If so, all
+  // indices are trusted; else each item is checked.
+  bool IsSameProgram() const {
+    std::size_t solid = 0;
+    std::size_t odd = 0;
+    std::vector<bool> hit(program_.steps.size(), false);
+    std::vector<bool> again(program_.steps.size(), false);
+    for (std::size_t i = alignment_.stretch.begin; i < alignment_.stretch.end;
+         ++i) {
+      if (match_[i] != kNone) {
+        again[match_[i]] = hit[match_[i]];
+        hit[match_[i]] = true;
+      }
+      if (!steps_[i].solid) continue;
+      ++solid;
+      odd += match_[i] == kNone;
+    }
+    const auto first = std::find(hit.begin(), hit.end(), true);
+    const auto last = std::find(hit.rbegin(), hit.rend(), true).base();
+    PathSet items;  // the items that occur in the file
+    for (std::size_t j = 0; j < hit.size(); ++j) {
+      if (hit[j]) AddItems(j, items);
+    }
+    // Skipped operations, unless a whole layer is skipped.
+    for (auto at = first; at < last; ++at) {
+      const auto j = static_cast<std::size_t>(at - hit.begin());
+      const Step& step = program_.steps[j];
+      if (*at || !step.solid || step.batch_norm || !IsInside(j, items))
+        continue;
+      // The first item may differ; this does not change any index.
+      odd += !(IsInFirstItems(j) && !again[j - 1]);
+    }
+    return static_cast<double>(odd) <=
+           kFewDifferences * static_cast<double>(solid);
+  }
+
+  bool IsInFirstItems(std::size_t step) const {
+    const Path* const path = program_.path[step];
+    return path != nullptr && HasIndex(*path) &&
+           std::all_of(path->begin(), path->end(), [](Atom atom) {
+             return !IsIndex(atom) || IndexOf(atom) == 0;
+           });
+  }
+
+  void AddItems(std::size_t step, PathSet& items) const {
+    const Path* const path = program_.path[step];
+    if (path == nullptr) return;
+    for (std::size_t k = 0; k < path->size(); ++k) {
+      if (IsIndex((*path)[k])) items.insert(First(*path, k + 1));
+    }
+  }
+
+  bool IsInside(std::size_t step, const PathSet& items) const {
+    const Path* const path = program_.path[step];
+    if (path == nullptr) return true;
+    for (std::size_t k = 0; k < path->size(); ++k) {
+      if (IsIndex((*path)[k]) && !items.contains(First(*path, k + 1))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void PlaceStep(std::size_t i, bool doubtful) {
+    if (!paths_[i]) return;
+    Path path = *paths_[i];
+    bool cut = cut_[i];
+    if (doubtful) cut = CutDoubtful(path) || cut;
+    const Path& anchor = AnchorAt(i);
+    if (!anchor.empty() && path != anchor && !merged_.contains(anchor)) {
+      // If the module of the recorded parameter ran the recorded token, the
+      // module of this parameter ran this token.
+      const Path* const recorded = program_.anchor[match_[i]];
+      if (Generic(path) == Generic(anchor) || recorded == nullptr ||
+          (recorded == program_.path[match_[i]] && !IsTied(i))) {
+        path = anchor;
+        cut = false;
+      }
+    }
+    const Recipe& recipe = candidate_.recipe;
+    const RecordedToken& token = recipe.tokens[program_.steps[match_[i]].token];
+    if (file_.old_activations && IsActivationModule(recipe, token.module) &&
+        !path.empty()) {
+      path.pop_back();
+    }
+    AnswerAt(i) = {std::move(path),
+                   IsFirm(i) ? Confidence::kCertain : Confidence::kHigh,
+                   kRunsIt, cut};
+  }
+
+  // An embedding that shares its matrix with the head and has the head's name.
+  bool IsTied(std::size_t i) const {
+    if (!steps_[i].gather) return false;
+    const auto anchor = ToRecipe(candidate_, AnchorAt(i));
+    if (!anchor) return false;
+    for (std::size_t j = 0; j < program_.steps.size(); ++j) {
+      const Path* const path = program_.path[j];
+      if (path != nullptr && *path == *anchor) return !program_.steps[j].gather;
+    }
+    return false;
+  }
+
+  // If an index was only counted, shortens the path to the owner of the list.
+  bool CutDoubtful(Path& path) const {
+    for (std::size_t k = 0; k < path.size(); ++k) {
+      if (!IsIndex(path[k]) || trusted_.contains(First(path, k + 1))) continue;
+      CutAtItem(k, path);
+      return true;
+    }
+    return false;
+  }
+
+  // Whether nearly all its neighbours are aligned, too.
+  bool IsFirm(std::size_t i) const {
+    if (file_.is_part && (i < inner_.begin || i >= inner_.end)) return false;
+    constexpr std::size_t kAround = 3;
+    const std::size_t begin = i < kAround ? 0 : i - kAround;
+    const std::size_t end = std::min(match_.size(), i + kAround + 1);
+    std::size_t aligned = 0;
+    for (std::size_t j = begin; j < end; ++j) aligned += match_[j] != kNone;
+    return aligned >= 2 * kAround || aligned == end - begin;
+  }
+
+  // Places tokens at the place of a different recorded operation: they belong
+  // to the module of that operation.
+  void PlaceInstead() {
+    for (std::size_t i = 0; i < match_.size();) {
+      if (match_[i] != kNone) {
+        ++i;
+        continue;
+      }
+      std::size_t end = i;
+      while (end < match_.size() && match_[end] == kNone) ++end;
+      if (i > 0 && end < match_.size()) PlaceRun(i, end);
+      i = end;
+    }
+  }
+
+  void PlaceRun(std::size_t begin, std::size_t end) {
+    constexpr std::uint32_t kMostReplaced = 12;
+    const std::uint32_t before = match_[begin - 1];
+    const std::uint32_t after = match_[end];
+    if (after <= before + 1 || after - before > kMostReplaced) return;
+    const Path* replaced = nullptr;
+    for (std::uint32_t j = before + 1; j < after; ++j) {
+      const Path* const path = program_.path[j];
+      if (path == nullptr) continue;
+      if (replaced != nullptr && *replaced != *path) return;
+      replaced = path;
+    }
+    const Path* const recorded = program_.path[before];
+    const Answer placed = AnswerAt(begin - 1);
+    if (replaced == nullptr || recorded == nullptr || !placed.path) return;
+    auto answer = Relative(candidate_, *recorded, placed, *replaced);
+    if (!answer) return;
+    answer->confidence = Confidence::kMedium;
+    answer->because = "runs another operation in its place";
+    for (std::size_t i = begin; i < end; ++i) AnswerAt(i) = *answer;
+  }
+
+  const File& file_;
+  const Candidate& candidate_;
+  const Program& program_;
+  const Alignment& alignment_;
+  std::vector<std::uint32_t> match_;
+  const std::vector<Step>& steps_;
+  double fit_;
+  std::vector<std::optional<Path>> paths_;
+  std::vector<bool> cut_;
+  PathSet merged_;   // names of parameters that several items share
+  Stretch inner_;    // of a part
+  PathSet trusted_;  // items of lists
+  Replayed replayed_;
+};
+
+}  // namespace
+
+Replayed Replay(const File& file, const Match& match) {
+  return Replayer(file, match).Run();
+}
+
+}  // namespace onnx_tag::recipes

@@ -1,0 +1,93 @@
+#include <algorithm>
+
+#include "clues/recipes/answer/match.h"
+#include "clues/recipes/tokens/legacy_code.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+// With this fit, the recipe is of the same model.
+constexpr double kWholeFit = 0.95;
+
+File Prepare(const TokenGraph& graph, AtomTable& atoms) {
+  File file{graph, {}, {}, {}};
+  file.old_activations = ActivationsAreFunctions(graph.flow());
+  for (const Token& token : graph.tokens()) {
+    Path path = atoms.Read(token.anchor);
+    // From the module up: the ancestors of a known module are known, too.
+    for (std::size_t k = path.size() + 1; !path.empty() && k-- > 0;) {
+      if (!file.known.insert(First(path, k)).second) break;
+    }
+    file.anchors.push_back(std::move(path));
+  }
+  file.node_anchors.resize(graph.flow().model().node_count());
+  for (const NodeId node : graph.flow().Order()) {
+    if (!graph.anchors()[node].empty()) {
+      file.node_anchors[node] = atoms.Read(graph.anchors()[node]);
+    }
+  }
+  const Shape shape = ShapeOf(graph);
+  file.steps[0] = MakeSteps(shape, Order::kFile);
+  file.steps[1] = MakeSteps(shape, Order::kDepthFirst);
+  return file;
+}
+
+// The number of nodes of aligned operations.
+std::size_t CountPlaced(const File& file, const BookAnswer& answer) {
+  return static_cast<std::size_t>(std::count_if(
+      answer.nodes.begin(), answer.nodes.end(), [&](const NodeAnswer& node) {
+        return node.confidence >= Confidence::kHigh &&
+               file.graph.token_of()[node.node] != kNone;
+      }));
+}
+
+std::size_t CountPlaced(const File& file,
+                        const std::vector<BookAnswer>& parts) {
+  std::size_t count = 0;
+  for (const BookAnswer& part : parts) count += CountPlaced(file, part);
+  return count;
+}
+
+// Whether the parts cover nearly the whole file.
+bool CoverMost(const File& file, const std::vector<BookAnswer>& parts) {
+  std::size_t nodes = 0;
+  for (const Token& token : file.graph.tokens()) {
+    if (!token.is_echo) nodes += token.nodes.size();
+  }
+  return 10 * CountPlaced(file, parts) >= 7 * nodes;
+}
+
+// Whether parts are better than a recipe with a known backbone but another
+// head. The parts cover the same backbone and make no claims about the head.
+bool AreBetter(const File& file, const std::vector<BookAnswer>& parts,
+               const BookAnswer& whole) {
+  return !parts.empty() &&
+         std::all_of(
+             parts.begin(), parts.end(),
+             [&](const BookAnswer& part) { return part.fit >= whole.fit; }) &&
+         10 * CountPlaced(file, parts) >= 8 * CountPlaced(file, whole);
+}
+
+}  // namespace
+
+BookAnswer AskBook(const TokenGraph& graph, const Book& book) {
+  AtomTable atoms;
+  const File file = Prepare(graph, atoms);
+  BookAnswer answer = MatchWhole(file, book, atoms);
+  const bool fits = !answer.recipe.empty();
+  if (fits && (answer.foreign == 0 || answer.fit >= kWholeFit)) return answer;
+  std::vector<BookAnswer> parts = MatchParts(file, book, atoms);
+  if (fits) {
+    if (!AreBetter(file, parts, answer)) return answer;
+    answer = BookAnswer();
+  } else if (!CoverMost(file, parts)) {
+    BookAnswer roles = MatchRoles(file, book, atoms);
+    roles.nearest = std::move(answer.nearest);
+    roles.nearest_fit = answer.nearest_fit;
+    answer = std::move(roles);
+  }
+  answer.parts = std::move(parts);
+  return answer;
+}
+
+}  // namespace onnx_tag::recipes

@@ -1,0 +1,389 @@
+#include "clues/recipes/tokens/program.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <set>
+#include <unordered_set>
+
+#include "base/hash.h"
+#include "base/interner.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+std::uint64_t HashSorted(std::vector<std::uint64_t>& labels) {
+  std::sort(labels.begin(), labels.end());
+  std::uint64_t hash = labels.size() + 1;
+  for (const std::uint64_t label : labels) hash = HashMix(hash, label);
+  return hash;
+}
+
+}  // namespace
+
+Shape ShapeOf(const TokenGraph& graph) {
+  Shape shape;
+  for (const Token& token : graph.tokens()) {
+    shape.labels.emplace_back(token.label);
+    shape.extras.emplace_back(token.extra);
+    shape.inputs.push_back(token.inputs);
+  }
+  shape.outputs = graph.Outputs();
+  return shape;
+}
+
+Shape ShapeOf(const Recipe& recipe) {
+  Shape shape;
+  for (const RecordedToken& token : recipe.tokens) {
+    shape.labels.emplace_back(recipe.texts[token.label]);
+    shape.extras.emplace_back(recipe.texts[token.extra]);
+    shape.inputs.push_back(token.inputs);
+  }
+  shape.outputs = recipe.outputs;
+  return shape;
+}
+
+Shape WithoutRelus(Shape shape) {
+  const std::size_t count = shape.labels.size();
+  shape.skipped.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    shape.skipped[i] = shape.labels[i] == "Relu" && shape.inputs[i].size() == 1;
+  }
+  const auto look_through = [&](std::uint32_t& token) {
+    // Nearly all inputs precede their token, so no cycle can be longer.
+    for (std::size_t step = 0; shape.skipped[token] && step < count; ++step) {
+      token = shape.inputs[token][0];
+    }
+  };
+  for (auto& inputs : shape.inputs) {
+    std::for_each(inputs.begin(), inputs.end(), look_through);
+  }
+  std::for_each(shape.outputs.begin(), shape.outputs.end(), look_through);
+  return shape;
+}
+
+std::vector<Step> MakeSteps(const Shape& shape, Order order) {
+  const std::size_t count = shape.labels.size();
+  std::vector<std::uint64_t> label(count);
+  std::vector<std::vector<std::uint32_t>> readers(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    label[i] = HashBytes(shape.labels[i]);
+    if (!shape.skipped.empty() && shape.skipped[i]) continue;
+    for (const std::uint32_t input : shape.inputs[i]) {
+      readers[input].push_back(i);
+    }
+  }
+  std::vector<std::uint32_t> sequence(count);
+  std::iota(sequence.begin(), sequence.end(), 0);
+  if (order == Order::kDepthFirst) {
+    sequence = DepthFirstOrder(shape.inputs, shape.outputs);
+  }
+  std::vector<Step> steps;
+  steps.reserve(count);
+  std::vector<std::uint64_t> around;
+  const auto hash_of = [&](const std::vector<std::uint32_t>& tokens) {
+    around.clear();
+    for (const std::uint32_t token : tokens) around.push_back(label[token]);
+    return HashSorted(around);
+  };
+  for (const std::uint32_t token : sequence) {
+    if (!shape.skipped.empty() && shape.skipped[token]) continue;
+    const std::string_view text = shape.labels[token];
+    steps.push_back(
+        {.token = token,
+         .label = label[token],
+         .inputs = hash_of(shape.inputs[token]),
+         .readers = hash_of(readers[token]),
+         .extra = HashMix(label[token], HashBytes(shape.extras[token])),
+         .soft = SoftClasses(text),
+         .weight = LabelWeight(text),
+         .solid = IsSolid(text),
+         .convolution = text == "CONV",
+         .batch_norm = text == "BN",
+         .gather = text.starts_with("Gather")});
+  }
+  return steps;
+}
+
+RecordedPaths::RecordedPaths(const Recipe& recipe, AtomTable& atoms) {
+  paths_.reserve(recipe.modules.size());
+  generic_.reserve(recipe.modules.size());
+  for (const RecordedModule& module : recipe.modules) {
+    Path path;
+    if (module.parent != kNone) {
+      path = paths_[module.parent];
+      path.push_back(atoms.Of(recipe.texts[module.atom]));
+    }
+    generic_.push_back(Generic(path));
+    paths_.push_back(std::move(path));
+  }
+}
+
+Program MakeProgram(const Recipe& recipe, const Shape& shape,
+                    const RecordedPaths& paths, Order order) {
+  Program program;
+  program.steps = MakeSteps(shape, order);
+  for (const Step& step : program.steps) {
+    const RecordedToken& token = recipe.tokens[step.token];
+    program.path.push_back(paths.of(token.module));
+    program.generic.push_back(paths.generic(token.module));
+    program.anchor.push_back(paths.of(token.anchor));
+  }
+  program.jumps = FindJumps(program);
+  return program;
+}
+
+namespace {
+
+constexpr std::size_t kMostJumps = 4000;
+
+struct Span {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+// By index, where the list's items run.
+using Items = std::map<std::uint32_t, Span>;
+
+struct ListItem {
+  Span span;
+  Path list;  // with indices
+  std::uint32_t index = 0;
+};
+
+class JumpFinder {
+ public:
+  explicit JumpFinder(const Program& program) : program_(program) {}
+
+  std::vector<Jump> Run() {
+    FindRepeats();
+    FindLists();
+    for (const auto& [list, items] : lists_) {
+      std::uint32_t end = 0;
+      for (const auto& [index, span] : items) end = std::max(end, span.end);
+      for (const auto& [index, span] : items) {
+        if (span.end < end) Add({span.end, end, kJumpCost, false, {}, {}});
+      }
+    }
+    std::map<Path, std::vector<ListItem>> alike;
+    for (const auto& [list, items] : lists_) {
+      for (const auto& [index, span] : items) {
+        alike[Generic(list)].push_back({span, list, index});
+      }
+    }
+    for (const auto& [generic, items] : alike) {
+      if (items.size() >= 2) JumpBetween(generic, items);
+    }
+    return std::move(jumps_);
+  }
+
+  std::set<Path> MarkedLists() {
+    FindLists();
+    std::map<Path, std::vector<const std::pair<const Path, Items>*>> alike;
+    for (const auto& list : lists_) {
+      alike[Generic(list.first)].push_back(&list);
+    }
+    std::set<Path> marked;
+    for (const auto& [generic, lists] : alike) {
+      std::set<std::vector<std::uint64_t>> later;
+      std::vector<std::vector<std::uint64_t>> first;
+      for (const auto* list : lists) {
+        for (const auto& [index, span] : list->second) {
+          if (index == list->second.begin()->first) {
+            first.push_back(SolidKind(span));
+          } else {
+            later.insert(SolidKind(span));
+          }
+        }
+      }
+      // The first list starts at the start of all lists.
+      const bool told =
+          std::none_of(first.begin() + 1, first.end(),
+                       [&](const auto& kind) { return later.contains(kind); });
+      if (lists.size() > 1 && !later.empty() && told) marked.insert(generic);
+    }
+    return marked;
+  }
+
+ private:
+  std::vector<std::uint64_t> SolidKind(const Span& span) const {
+    std::vector<std::uint64_t> kind;
+    for (std::uint32_t i = span.begin; i < span.end; ++i) {
+      const Step& step = program_.steps[i];
+      if (step.solid && !step.batch_norm) kind.push_back(step.extra);
+    }
+    return kind;
+  }
+
+  void Add(Jump jump) {
+    if (jumps_.size() < kMostJumps) jumps_.push_back(std::move(jump));
+  }
+
+  void FindLists() {
+    for (std::uint32_t i = 0; i < program_.path.size(); ++i) {
+      const Path* const path = program_.path[i];
+      if (path == nullptr) continue;
+      for (std::size_t k = 0; k < path->size(); ++k) {
+        if (!IsIndex((*path)[k])) continue;
+        Items& items = lists_[First(*path, k)];
+        const auto [at, is_new] =
+            items.try_emplace(IndexOf((*path)[k]), Span{i, i + 1});
+        at->second.end = i + 1;
+      }
+    }
+    std::map<Path, std::set<std::size_t>> lengths;
+    for (const auto& [list, items] : lists_) {
+      lengths[Generic(list)].insert(items.size());
+    }
+    for (auto at = lists_.begin(); at != lists_.end();) {
+      const bool differ = lengths[Generic(at->first)].size() > 1;
+      at = IsOpen(at->first, at->second, differ) ? std::next(at)
+                                                 : lists_.erase(at);
+    }
+  }
+
+  // Whether the list may have another length in another file: its items are
+  // similar blocks. This is false for a Sequential of conv, relu, conv.
+  bool IsOpen(const Path& list, const Items& items, bool lengths_differ) const {
+    for (const auto& [index, span] : items) {
+      if (!IsBlock(list, span)) return false;
+    }
+    if (lengths_differ || items.size() == 1) return true;
+    std::vector<std::set<Path>> inside;
+    const Path generic = Generic(list);
+    for (const auto& [index, span] : items) {
+      std::set<Path>& paths = inside.emplace_back();
+      for (std::uint32_t i = span.begin; i < span.end; ++i) {
+        const Path* const path = program_.generic[i];
+        if (path == nullptr || !StartsWith(*path, generic)) continue;
+        paths.insert(Rest(*path, list.size() + 1));
+      }
+    }
+    for (std::size_t a = 0; a < inside.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        if (Alike(inside[a], inside[b])) return true;
+      }
+    }
+    return false;
+  }
+
+  // A block has two operations with a weight, or one in a module with
+  // submodules. (Inside an item of another list, such a list is part of a block
+  // and has a fixed length.)
+  bool IsBlock(const Path& list, const Span& span) const {
+    int solid = 0;
+    std::set<Path> parts;
+    for (std::uint32_t i = span.begin; i < span.end; ++i) {
+      solid += program_.steps[i].solid;
+      const Path* const path = program_.path[i];
+      if (path != nullptr && path->size() > list.size() + 1) {
+        parts.insert(Rest(*path, list.size() + 1));
+      }
+    }
+    return solid >= 2 || (solid == 1 && parts.size() >= 2 && !HasIndex(list));
+  }
+
+  static bool Alike(const std::set<Path>& a, const std::set<Path>& b) {
+    std::size_t both = 0;
+    for (const Path& path : a) both += b.count(path);
+    return 10 * both >= 6 * (a.size() + b.size() - both);
+  }
+
+  void JumpBetween(const Path& generic, const std::vector<ListItem>& items) {
+    const std::vector<ListItem> entries = Entries(items);
+    for (const ListItem& item : items) {
+      for (const ListItem& entry : entries) {
+        const bool next =
+            entry.list == item.list && entry.index == item.index + 1;
+        if (next || entry.span.begin == item.span.end) continue;
+        Path target = entry.list;
+        target.push_back(MakeIndex(entry.index));
+        Add({item.span.end, entry.span.begin,
+             entry.list == item.list ? kJumpCost : kBorrowCost, true, generic,
+             std::move(target)});
+      }
+    }
+  }
+
+  // For items with equal operations, the first two and the last are enough.
+  std::vector<ListItem> Entries(const std::vector<ListItem>& items) const {
+    std::map<std::vector<std::uint64_t>, std::vector<const ListItem*>> kinds;
+    for (const ListItem& item : items) {
+      std::vector<std::uint64_t> kind;
+      for (std::uint32_t i = item.span.begin; i < item.span.end; ++i) {
+        kind.push_back(program_.steps[i].label);
+        const Path* const path = program_.generic[i];
+        kind.push_back(path == nullptr ? 0 : PathHash()(*path));
+      }
+      kinds[std::move(kind)].push_back(&item);
+    }
+    std::map<std::uint32_t, ListItem> entries;  // by start
+    for (const auto& [kind, alike] : kinds) {
+      for (const std::size_t i :
+           {std::size_t{0}, std::min<std::size_t>(1, alike.size() - 1),
+            alike.size() - 1}) {
+        entries.try_emplace(alike[i]->span.begin, *alike[i]);
+      }
+    }
+    std::vector<ListItem> sorted;
+    for (auto& [begin, item] : entries) sorted.push_back(std::move(item));
+    return sorted;
+  }
+
+  // A module that is called several times in a row (ALBERT): a jump that
+  // changes no index.
+  void FindRepeats() {
+    std::unordered_set<Path, PathHash> seen;
+    const auto count = static_cast<std::uint32_t>(program_.path.size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Path* const path = program_.path[i];
+      if (path == nullptr) continue;
+      for (std::size_t k = 1; k <= path->size(); ++k) {
+        const Path module = First(*path, k);
+        if (i > 0 && IsInside(i - 1, module)) continue;
+        if (!seen.insert(module).second) continue;
+        std::uint32_t end = i;
+        while (end < count && IsInside(end, module)) ++end;
+        AddRepeats(i, end);
+      }
+    }
+  }
+
+  bool IsInside(std::uint32_t step, const Path& module) const {
+    const Path* const path = program_.path[step];
+    return path != nullptr && StartsWith(*path, module);
+  }
+
+  void AddRepeats(std::uint32_t begin, std::uint32_t end) {
+    constexpr std::uint32_t kShortest = 5;
+    for (const std::uint32_t calls : {2u, 3u, 4u, 6u, 12u}) {
+      const std::uint32_t length = (end - begin) / calls;
+      if (length < kShortest || length * calls != end - begin) continue;
+      bool equal = true;
+      for (std::uint32_t i = begin; equal && i < end - length; ++i) {
+        equal = *program_.path[i] == *program_.path[i + length] &&
+                program_.steps[i].label == program_.steps[i + length].label;
+      }
+      if (!equal) continue;
+      Add({end, end - length, kJumpCost, false, {}, {}});
+      Add({begin + length, end, kJumpCost, false, {}, {}});
+      return;
+    }
+  }
+
+  const Program& program_;
+  std::map<Path, Items> lists_;
+  std::vector<Jump> jumps_;
+};
+
+}  // namespace
+
+std::vector<Jump> FindJumps(const Program& program) {
+  return JumpFinder(program).Run();
+}
+
+std::set<Path> FindMarkedLists(const Program& program) {
+  return JumpFinder(program).MarkedLists();
+}
+
+}  // namespace onnx_tag::recipes

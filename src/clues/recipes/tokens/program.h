@@ -1,0 +1,109 @@
+// Tokens in one order, for the alignment. Every feature is a hash, so that a
+// file and a recipe need no common table.
+#ifndef ONNX_TAG_CLUES_RECIPES_TOKENS_PROGRAM_H_
+#define ONNX_TAG_CLUES_RECIPES_TOKENS_PROGRAM_H_
+
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "clues/recipes/book/label_weight.h"
+#include "clues/recipes/book/recipe.h"
+#include "clues/recipes/tokens/path.h"
+#include "clues/recipes/tokens/tokens.h"
+
+namespace onnx_tag::recipes {
+
+// File order, or depth first from the outputs: see DepthFirstOrder.
+enum class Order : std::uint8_t { kFile, kDepthFirst };
+
+// A token of a file or a recipe.
+struct Step {
+  std::uint32_t token = 0;
+  std::uint64_t label = 0;
+  std::uint64_t inputs = 0;   // labels of the tokens it reads
+  std::uint64_t readers = 0;  // labels of the tokens that read it
+  std::uint64_t extra = 0;    // label and extra
+  std::uint32_t soft = 0;     // SoftClasses
+  Weight weight = Weight::kMiddle;
+  bool solid = false;
+  bool convolution = false;
+  bool batch_norm = false;
+  bool gather = false;
+
+  bool operator==(const Step&) const = default;
+};
+
+// The labels, dataflow and order of a file or a recipe.
+struct Shape {
+  std::vector<std::string_view> labels;
+  std::vector<std::string_view> extras;
+  std::vector<std::vector<std::uint32_t>> inputs;
+  std::vector<std::uint32_t> outputs;
+  std::vector<bool> skipped;  // by token; empty: none
+};
+Shape ShapeOf(const TokenGraph& graph);
+Shape ShapeOf(const Recipe& recipe);
+// The same without ReLUs: their consumers read their inputs.
+Shape WithoutRelus(Shape shape);
+std::vector<Step> MakeSteps(const Shape& shape, Order order);
+
+// From the end of a list's item to the start of another item, or to the end of
+// the list. So layers may repeat any number of times.
+struct Jump {
+  std::uint32_t from = 0;  // boundary: before step `from`
+  std::uint32_t to = 0;
+  std::int32_t cost = 0;
+  bool counts = false;  // enters an item of a list
+  Path list;            // generic
+  Path target;          // the item that is entered
+};
+
+// A recipe in one order.
+struct Program {
+  std::vector<Step> steps;
+  std::vector<const Path*> path;     // by step; null: not known
+  std::vector<const Path*> anchor;   // by step; null: none
+  std::vector<const Path*> generic;  // of path
+  std::vector<Jump> jumps;
+};
+
+// The paths of a recipe's modules, and what its programs point into.
+class RecordedPaths {
+ public:
+  RecordedPaths(const Recipe& recipe, AtomTable& atoms);
+  const Path* of(std::uint32_t module) const {
+    return module == kNone ? nullptr : &paths_[module];
+  }
+  const Path* generic(std::uint32_t module) const {
+    return module == kNone ? nullptr : &generic_[module];
+  }
+
+ private:
+  std::vector<Path> paths_;
+  std::vector<Path> generic_;
+};
+
+Program MakeProgram(const Recipe& recipe, const Shape& shape,
+                    const RecordedPaths& paths, Order order);
+
+// The places where an alignment may leave and enter a recorded program.
+
+// After an item of a list, any item of a list with the same generic path may
+// follow (layers repeat, stages have similar layers), or the end of the list.
+std::vector<Jump> FindJumps(const Program& program);
+
+// The generic paths of nested lists whose items show where a list starts: only
+// the first item has certain operations (a stage of a ResNet starts with a
+// block with a shortcut).
+std::set<Path> FindMarkedLists(const Program& program);
+
+// Scores are in thousandths.
+inline constexpr std::int32_t kUnit = 1000;
+inline constexpr std::int32_t kJumpCost = 800;
+inline constexpr std::int32_t kBorrowCost = 2500;
+
+}  // namespace onnx_tag::recipes
+
+#endif  // ONNX_TAG_CLUES_RECIPES_TOKENS_PROGRAM_H_

@@ -1,0 +1,544 @@
+#include "clues/recipes/tokens/tokens.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "clues/exporters/parameter_name.h"
+#include "clues/exporters/tools/original_name.h"
+#include "clues/recipes/tokens/data_flow.h"
+#include "file/model/onnx_fields.h"
+#include "file/wire/field_reader.h"
+
+namespace onnx_tag::recipes {
+namespace {
+
+struct Attributes {
+  std::string_view activation;
+  float alpha = 1;
+};
+
+Attributes ReadAttributes(Bytes node) {
+  Attributes found;
+  wire::FieldReader reader(node);
+  for (wire::Field field; reader.Next(field);) {
+    if (field.number != onnx::NodeProto::kAttribute || !field.IsBytes()) {
+      continue;
+    }
+    std::string_view name;
+    std::string_view text;
+    float number = 1;
+    wire::FieldReader inner(field.bytes);
+    for (wire::Field part; inner.Next(part);) {
+      if (part.number == onnx::AttributeProto::kName && part.IsBytes()) {
+        name = part.bytes;
+      } else if (part.number == onnx::AttributeProto::kS && part.IsBytes()) {
+        text = part.bytes;
+      } else if (part.number == onnx::AttributeProto::kF &&
+                 part.type == wire::WireType::kFixed32) {
+        const auto bits = static_cast<std::uint32_t>(part.varint);
+        std::memcpy(&number, &bits, sizeof(number));
+      }
+    }
+    if (name == "activation") found.activation = text;
+    if (name == "alpha") found.alpha = number;
+  }
+  return found;
+}
+
+bool IsOne(float number) { return std::abs(number - 1) < 1e-4F; }
+
+// A product with its activation.
+Fused WithActivation(std::string label, const Attributes& attributes) {
+  Fused fused{{std::move(label)}, 0, Fused::Owner::kMain};
+  if (attributes.activation == "HardSigmoid") {
+    fused.labels.emplace_back("HSWISH");
+  } else if (!attributes.activation.empty()) {
+    fused.labels.emplace_back(attributes.activation);
+  }
+  return fused;
+}
+
+}  // namespace
+
+Fused ReadFused(std::string_view op, Bytes node, std::size_t operands,
+                bool has_weight) {
+  if (op == "FusedConv" || op == "NhwcFusedConv") {
+    return WithActivation("CONV", ReadAttributes(node));
+  }
+  if (op == "FusedGemm") return WithActivation("LIN", ReadAttributes(node));
+  if (op == "FusedMatMul") {
+    if (has_weight || IsOne(ReadAttributes(node).alpha)) return {};
+    return {{"MatMul", "Mul:dc"}, 0, Fused::Owner::kMain};
+  }
+  if (op == "QuickGelu") {
+    // x sigmoid(a x) with a = 1 is SiLU.
+    const bool silu = IsOne(ReadAttributes(node).alpha);
+    return {{silu ? "SILU" : "QGELU"}, 0, Fused::Owner::kMain};
+  }
+  if (op == "BiasGelu" || (op == "FastGelu" && operands > 1)) {
+    return {{"GELU"}, 0, Fused::Owner::kProductBefore};
+  }
+  if (op == "BiasSoftmax")
+    return {{"Add:dd", "SOFTMAX"}, 1, Fused::Owner::kMain};
+  if (op == "SkipLayerNormalization") {
+    return {{"Add:dd", "LN"}, 1, Fused::Owner::kMain};
+  }
+  if (op == "SkipSimplifiedLayerNormalization") {
+    return {{"Add:dd", "RMS"}, 1, Fused::Owner::kMain};
+  }
+  if (op == "EmbedLayerNormalization") {
+    return {{"Gather:cd", "Add:dd", "LN"}, 2, Fused::Owner::kNobody};
+  }
+  if (op == "QAttention" || (op == "Attention" && has_weight)) {
+    return {{"LIN", "LIN", "LIN", "MatMul", "SOFTMAX", "MatMul"},
+            4,
+            Fused::Owner::kNobody};
+  }
+  if (IsOneOf(op, {"Attention", "MultiHeadAttention", "GroupQueryAttention",
+                   "PackedMultiHeadAttention",
+                   "DecoderMaskedMultiHeadAttention"})) {
+    return {{"MatMul", "SOFTMAX", "MatMul"}, 1, Fused::Owner::kNobody};
+  }
+  return {};
+}
+
+namespace {
+
+// Finds nodes whose parameter kept its name: the fixed points of an alignment.
+// By node of the model: the path of the module whose parameter the node uses;
+// "" if there is none. If there are several parameters, one without other
+// consumers is preferred, then the one with the highest rank.
+
+// No recorded module has so many atoms. Paths are cut and compared at every
+// length, which is for short ones.
+constexpr std::ptrdiff_t kDeepest = 64;
+
+struct Parameter {
+  std::string_view module;  // "" if the value is not a parameter
+  std::uint32_t rank = 0;
+};
+
+class AnchorFinder {
+ public:
+  explicit AnchorFinder(const DataFlow& flow)
+      : flow_(flow),
+        model_(flow.model()),
+        parameter_(model_.value_count(), kNo<ValueId>) {
+    for (const Initializer& tensor : model_.initializers()) {
+      if (flow.IsVisible(model_[tensor.value].graph)) {
+        Name(tensor.value, tensor.rank);
+      }
+    }
+    for (const NodeId node : flow.Order()) Carry(node);
+  }
+
+  IdVector<NodeId, std::string_view> Run() {
+    IdVector<ValueId, std::uint32_t> uses(model_.value_count(), 0);
+    for (const NodeId node : flow_.Order()) {
+      if (carrier_[node]) continue;
+      for (const ValueId input : model_.Inputs(node)) {
+        if (IsParameter(input)) ++uses[parameter_[input]];
+      }
+    }
+    IdVector<NodeId, std::string_view> anchors(model_.node_count());
+    for (const NodeId node : flow_.Order()) {
+      std::tuple<bool, std::uint32_t, std::string_view> best;
+      for (const ValueId input : model_.Inputs(node)) {
+        if (!IsParameter(input)) continue;
+        const ValueId tensor = parameter_[input];
+        if (uses[tensor] > 1 && IsUniform(tensor)) continue;
+        const Parameter& parameter = named_[tensor];
+        best = std::max(best, std::tuple(uses[tensor] <= 1, parameter.rank,
+                                         parameter.module));
+      }
+      anchors[node] = std::get<2>(best);
+    }
+    return anchors;
+  }
+
+ private:
+  bool IsParameter(ValueId value) const {
+    return value != kNo<ValueId> && parameter_[value] != kNo<ValueId>;
+  }
+
+  // The norms and biases of an untrained model are equal, and merged.
+  bool IsUniform(ValueId value) const {
+    const Initializer* const tensor = model_.InitializerOf(value);
+    return tensor != nullptr && tensor->uniform;
+  }
+
+  void Name(ValueId value, std::uint32_t rank) {
+    const hierarchy::Undone undone =
+        hierarchy::UndoTensorName(model_.ValueName(value));
+    if (!hierarchy::IsParameterName(undone.name)) return;
+    const std::string_view module =
+        undone.module_only ? undone.name
+                           : hierarchy::SplitParameterName(undone.name).module;
+    if (module.empty()) return;  // of the root, or of no module
+    if (std::count(module.begin(), module.end(), '.') >= kDeepest) return;
+    parameter_[value] = value;
+    named_[value] = {module, rank};
+  }
+
+  void Carry(NodeId node) {
+    const auto inputs = model_.Inputs(node);
+    if (flow_.IsData(node) || inputs.empty() ||
+        !flow_.facts().ops.Is(node, kCarriers)) {
+      return;
+    }
+    carrier_[node] = true;
+    if (inputs[0] == kNo<ValueId>) return;
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      // An Identity replaces a parameter that was merged with an equal one.
+      if (flow_.facts().ops[node] == Op::kIdentity) {
+        Name(output, IsParameter(inputs[0]) ? named_[parameter_[inputs[0]]].rank
+                                            : RankOf(inputs[0]));
+      }
+      if (!IsParameter(output)) parameter_[output] = parameter_[inputs[0]];
+    }
+  }
+
+  std::uint32_t RankOf(ValueId value) const {
+    const Initializer* const tensor = model_.InitializerOf(value);
+    return tensor == nullptr ? 0 : tensor->rank;
+  }
+
+  const DataFlow& flow_;
+  const Model& model_;
+  // By value: the tensor that it passes on.
+  IdVector<ValueId, ValueId> parameter_;
+  std::unordered_map<ValueId, Parameter> named_;
+  IdVector<NodeId, bool> carrier_{model_.node_count(), false};
+};
+
+// Operators with a common label for all their forms, including quantized forms.
+// ReadFused has the operators that replace several.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10>
+    kLabels = {{{"LayerNormalization", "LN"},
+                {"SimplifiedLayerNormalization", "RMS"},
+                {"RMSNormalization", "RMS"},
+                {"BatchNormalization", "BN"},
+                {"Gelu", "GELU"},
+                {"FastGelu", "GELU"},
+                {"Swish", "SILU"},
+                {"Silu", "SILU"},
+                {"HardSwish", "HSWISH"},
+                {"Softmax", "SOFTMAX"}}};
+
+// Empty: its nodes are tokens of their own.
+std::string_view CompositeLabel(CompositeKind kind) {
+  switch (kind) {
+    case CompositeKind::kLinear:
+      return "LIN";
+    case CompositeKind::kConvolution:
+      return "CONV";
+    case CompositeKind::kLayerNorm:
+      return "LN";
+    case CompositeKind::kRmsNorm:
+      return "RMS";
+    case CompositeKind::kGelu:
+      return "GELU";
+    case CompositeKind::kQuickGelu:
+      return "QGELU";
+    case CompositeKind::kSilu:
+      return "SILU";
+    case CompositeKind::kHardSwish:
+      return "HSWISH";
+    case CompositeKind::kGroupNorm:
+    case CompositeKind::kMish:
+      break;
+  }
+  return "";
+}
+
+// Operators whose meaning depends on their inputs.
+constexpr std::array<std::string_view, 13> kByOperands = {
+    "Add", "Mul",   "Sub",  "Div",     "Pow", "Gather", "Min",
+    "Max", "Equal", "Less", "Greater", "And", "Or"};
+
+// The numbers of an integer attribute, as "1,2,3"; "" if it is missing.
+struct Attribute {
+  std::string_view name;
+  std::string numbers;
+};
+std::vector<Attribute> IntegerAttributes(Bytes node) {
+  std::vector<Attribute> attributes;
+  wire::FieldReader reader(node);
+  for (wire::Field field; reader.Next(field);) {
+    if (field.number != onnx::NodeProto::kAttribute || !field.IsBytes()) {
+      continue;
+    }
+    Attribute attribute;
+    wire::FieldReader inner(field.bytes);
+    for (wire::Field part; inner.Next(part);) {
+      if (part.number == onnx::AttributeProto::kName && part.IsBytes()) {
+        attribute.name = {part.bytes.data(), part.bytes.size()};
+      } else if (part.number == onnx::AttributeProto::kInts ||
+                 (part.number == onnx::AttributeProto::kI && part.IsVarint())) {
+        wire::ForEachVarint(part, [&](std::uint64_t number) {
+          if (!attribute.numbers.empty()) attribute.numbers += ',';
+          attribute.numbers +=
+              std::to_string(static_cast<std::int64_t>(number));
+        });
+      }
+    }
+    attributes.push_back(std::move(attribute));
+  }
+  return attributes;
+}
+
+std::string ConvolutionExtra(Bytes node) {
+  std::string kernel;
+  std::string strides;
+  bool grouped = false;
+  for (const Attribute& attribute : IntegerAttributes(node)) {
+    if (attribute.name == "kernel_shape") kernel = attribute.numbers;
+    if (attribute.name == "strides") strides = attribute.numbers;
+    if (attribute.name == "group") grouped = attribute.numbers != "1";
+  }
+  return fmt::format("k{} s{}{}", kernel, strides, grouped ? " g" : "");
+}
+
+}  // namespace
+
+TokenGraph::TokenGraph(const GraphFacts& facts, GraphId body)
+    : flow_(facts, body),
+      anchors_(AnchorFinder(flow_).Run()),
+      token_of_(flow_.model().node_count(), kNone),
+      last_of_(flow_.model().node_count(), kNone) {
+  Build();
+  Connect();
+  MoveAnchors();
+}
+
+void TokenGraph::Build() {
+  const Composites& composites = flow_.facts().composites();
+  IdVector<NodeId, const Composites::Composite*> composite_of(
+      flow_.model().node_count(), nullptr);
+  for (const Composites::Composite& composite : composites) {
+    if (CompositeLabel(composite.kind).empty()) continue;
+    for (const NodeId node : composites.Nodes(composite)) {
+      composite_of[node] = &composite;
+    }
+  }
+  for (const NodeId node : flow_.Order()) {
+    if (!flow_.IsData(node) || flow_.IsTransparent(node) ||
+        token_of_[node] != kNone) {
+      continue;
+    }
+    const Composites::Composite* const composite = composite_of[node];
+    if (composite == nullptr) {
+      AddNode(node);
+      continue;
+    }
+    const auto index = static_cast<std::uint32_t>(tokens_.size());
+    Token& token = tokens_.emplace_back();
+    token.label = CompositeLabel(composite->kind);
+    token.is_activation = IsActivation(composite->kind);
+    const std::span<const NodeId> nodes = composites.Nodes(*composite);
+    token.nodes.assign(nodes.begin(), nodes.end());
+    token.main = static_cast<std::uint32_t>(
+        std::find(nodes.begin(), nodes.end(), composite->main) - nodes.begin());
+    for (const NodeId part : token.nodes) token_of_[part] = index;
+    for (const NodeId part : token.nodes) last_of_[part] = index;
+    token.extra = Extra(token);
+  }
+}
+
+void TokenGraph::AddNode(NodeId node) {
+  const Model& model = flow_.model();
+  const auto inputs = model.Inputs(node);
+  const bool has_weight = inputs.size() > 1 && inputs[1] != kNo<ValueId> &&
+                          !flow_.IsData(inputs[1]);
+  Fused fused = ReadFused(model.OpType(node), model.NodeBytes(node),
+                          inputs.size(), has_weight);
+  if (fused.labels.empty()) fused.labels.push_back(Label(node));
+  AddFused(node, fused);
+}
+
+void TokenGraph::AddFused(NodeId node, const Fused& fused) {
+  for (std::size_t i = 0; i < fused.labels.size(); ++i) {
+    const auto index = static_cast<std::uint32_t>(tokens_.size());
+    Token& token = tokens_.emplace_back();
+    token.label = fused.labels[i];
+    token.nodes = {node};
+    token.is_echo = i != fused.main;
+    last_of_[node] = index;
+    if (token.is_echo) continue;
+    token_of_[node] = index;
+    token.extra = Extra(token);
+    token.is_activation = flow_.facts().ops.Is(node, OpKind::kActivation);
+  }
+  if (fused.owner == Fused::Owner::kMain) return;
+  if (fused.owner == Fused::Owner::kProductBefore) {
+    biases_.emplace_back(token_of_[node], anchors_[node]);
+  }
+  anchors_[node] = {};
+}
+
+void TokenGraph::Connect() {
+  // By token, the last one that reads it: each input counts once.
+  std::vector<std::uint32_t> reader(tokens_.size(), kNone);
+  for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+    Token& token = tokens_[i];
+    if (!token.is_echo) token.anchor = anchors_[token.main_node()];
+    // Inside a fused node, each token reads the previous one.
+    if (i > 0 && tokens_[i - 1].main_node() == token.main_node()) {
+      token.inputs.push_back(i - 1);
+      continue;
+    }
+    for (const NodeId node : token.nodes) {
+      if (token.anchor.empty() && !token.is_echo) token.anchor = anchors_[node];
+      for (const ValueId value : flow_.Reads(node)) {
+        const std::uint32_t input = TokenFor(flow_.Source(value));
+        if (input == kNone || input == i || reader[input] == i) continue;
+        reader[input] = i;
+        token.inputs.push_back(input);
+      }
+    }
+  }
+}
+
+std::uint32_t TokenGraph::TokenFor(ValueId value) const {
+  const NodeId node = flow_.Producer(value);
+  if (node == kNo<NodeId>) return kNone;
+  const std::uint32_t token = token_of_[node];
+  // A norm that first adds also returns the sum.
+  if (token != kNone && token > 0 && tokens_[token - 1].is_echo &&
+      tokens_[token - 1].main_node() == node &&
+      flow_.model().Outputs(node)[0] != value) {
+    return token - 1;
+  }
+  return last_of_[node];
+}
+
+void TokenGraph::MoveAnchors() {
+  for (const auto& [token, anchor] : biases_) {
+    for (const std::uint32_t input : tokens_[token].inputs) {
+      Token& product = tokens_[input];
+      if (product.label == "LIN" && product.anchor.empty()) {
+        product.anchor = anchor;
+      }
+    }
+  }
+}
+
+bool TokenGraph::relus_folded() const {
+  const std::vector<NodeId>& nodes = flow_.Order();
+  return std::any_of(
+             nodes.begin(), nodes.end(),
+             [this](NodeId node) { return flow_.IsTransparent(node); }) &&
+         std::none_of(tokens_.begin(), tokens_.end(),
+                      [](const Token& token) { return token.label == "Relu"; });
+}
+
+std::vector<std::uint32_t> TokenGraph::Outputs() const {
+  std::vector<std::uint32_t> outputs;
+  for (const ValueId output : flow_.graph().outputs) {
+    const std::uint32_t token = TokenFor(flow_.Source(output));
+    if (token != kNone) outputs.push_back(token);
+  }
+  return outputs;
+}
+
+std::string TokenGraph::Label(NodeId node) const {
+  const Model& model = flow_.model();
+  const std::string_view op = model.OpType(node);
+  const auto inputs = model.Inputs(node);
+  const Op like = Describe(flow_.facts().ops[node]).like;
+  if (like == Op::kConv) return "CONV";
+  if (like == Op::kMatMul || like == Op::kGemm) {
+    const bool linear =
+        std::any_of(inputs.begin(), inputs.end(), [this](ValueId input) {
+          return input != kNo<ValueId> && !flow_.IsData(input);
+        });
+    return linear ? "LIN" : "MatMul";
+  }
+  for (const auto& [name, label] : kLabels) {
+    if (op == name) return std::string(label);
+  }
+  if (std::find(kByOperands.begin(), kByOperands.end(), op) ==
+      kByOperands.end()) {
+    return std::string(op);
+  }
+  std::string pattern;
+  for (const ValueId input :
+       inputs.first(std::min<std::size_t>(2, inputs.size()))) {
+    pattern += flow_.IsData(input) ? 'd' : 'c';
+  }
+  if ((op == "Add" || op == "Mul") && pattern == "cd") pattern = "dc";
+  return fmt::format("{}:{}", op, pattern);
+}
+
+std::string TokenGraph::Extra(const Token& token) const {
+  const Model& model = flow_.model();
+  const NodeId node = token.main_node();
+  const std::string_view op = model.OpType(node);
+  if (token.label == "LIN") {
+    const auto inputs = model.Inputs(node);
+    if (inputs.size() < 2) return "";
+    const Links::TensorShape shape = flow_.facts().links.ShapeOf(inputs[1]);
+    if (!shape.known || shape.dims.size() != 2) return "";
+    return shape.dims[0] == shape.dims[1] ? "=" : "~";
+  }
+  if (token.label == "CONV") return ConvolutionExtra(model.NodeBytes(node));
+  if (op != "Transpose") return "";
+  for (const Attribute& attribute : IntegerAttributes(model.NodeBytes(node))) {
+    if (attribute.name == "perm") return attribute.numbers;
+  }
+  return "";
+}
+
+std::vector<std::uint32_t> DepthFirstOrder(
+    const std::vector<std::vector<std::uint32_t>>& inputs,
+    const std::vector<std::uint32_t>& outputs) {
+  std::vector<bool> seen(inputs.size(), false);
+  std::vector<bool> read(inputs.size(), false);
+  for (const auto& token : inputs) {
+    for (const std::uint32_t input : token) read[input] = true;
+  }
+  std::vector<std::uint32_t> starts = outputs;
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    if (!read[i]) starts.push_back(i);
+  }
+  std::vector<std::uint32_t> order;
+  order.reserve(inputs.size());
+  std::vector<std::pair<std::uint32_t, std::size_t>> stack;
+  const auto open = [&](std::uint32_t token) {
+    if (seen[token]) return;
+    seen[token] = true;
+    stack.emplace_back(token, 0);
+  };
+  for (const std::uint32_t start : starts) {
+    open(start);
+    while (!stack.empty()) {
+      auto& [token, next] = stack.back();
+      if (next == inputs[token].size()) {
+        order.push_back(token);
+        stack.pop_back();
+      } else {
+        open(inputs[token][next++]);
+      }
+    }
+  }
+  // A cycle (in an invalid file) has no end to start from.
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    if (!seen[i]) order.push_back(i);
+  }
+  return order;
+}
+
+}  // namespace onnx_tag::recipes

@@ -1,0 +1,107 @@
+// A file as a sequence of tokens: its operations on data, with labels that are
+// equal for every exporter, opset and optimizer.
+//
+//   const TokenGraph graph(model);
+//   graph.tokens[0].label;  // "Gather:cd", "LIN", "LN", "Add:dd", ...
+//
+// Labels: LIN, CONV, LN, RMS, BN, GELU, SILU, QGELU, HSWISH, SOFTMAX, ATTN;
+// MatMul between two data tensors. If the meaning of an operator depends on its
+// inputs, d (data) or c (constant) follows for the first two inputs: `Mul:dc`.
+// Else the label is the operator. Extras distinguish tokens with the same
+// label: LIN "=" square, "~" not square; Transpose its permutation; CONV
+// kernel, strides and whether grouped.
+//
+// A node that an optimizer fused of several operations has a token for each.
+#ifndef ONNX_TAG_CLUES_RECIPES_TOKENS_TOKENS_H_
+#define ONNX_TAG_CLUES_RECIPES_TOKENS_TOKENS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "clues/recipes/book/recipe.h"
+#include "clues/recipes/tokens/data_flow.h"
+
+namespace onnx_tag::recipes {
+
+// Fused operators of optimizers, as the tokens that they replaced.
+struct Fused {
+  // Labels in execution order, as in tokens.h; empty: not a fused operator.
+  std::vector<std::string> labels;
+  std::size_t main = 0;  // the main operation, which gives the module
+  // The owner of the parameters that it reads.
+  enum class Owner { kMain, kProductBefore, kNobody } owner = Owner::kMain;
+};
+
+// `operands`: how many inputs it has; `has_weight`: its second is a tensor of
+// the file.
+Fused ReadFused(std::string_view op, Bytes node, std::size_t operands,
+                bool has_weight);
+
+struct Token {
+  std::string label;
+  std::string extra;
+  std::string_view anchor;  // path of the module whose parameter it uses; ""
+  std::vector<NodeId> nodes;
+  std::uint32_t main = 0;  // in nodes
+  // The token is an operation that was fused into a node with its own token.
+  bool is_echo = false;
+  // Some projects use a module for an activation, others call a function.
+  bool is_activation = false;
+  std::vector<std::uint32_t> inputs;
+
+  NodeId main_node() const { return nodes[main]; }
+};
+
+class TokenGraph {
+ public:
+  // The main graph, or the body of a branch or loop. `facts` must outlive
+  // this.
+  explicit TokenGraph(const GraphFacts& facts, GraphId body = GraphId{0});
+
+  const DataFlow& flow() const { return flow_; }
+  const std::vector<Token>& tokens() const { return tokens_; }
+  // By node: its token, or kNone.
+  const IdVector<NodeId, std::uint32_t>& token_of() const { return token_of_; }
+  // By node: as in Token, also for nodes without a token.
+  const IdVector<NodeId, std::string_view>& anchors() const { return anchors_; }
+  // Whether the ranges of quantizers replace all ReLUs.
+  bool relus_folded() const;
+  // The tokens that make the graph's outputs.
+  std::vector<std::uint32_t> Outputs() const;
+
+ private:
+  void Build();
+  void AddNode(NodeId node);
+  void AddFused(NodeId node, const Fused& fused);
+  void Connect();
+  // The token that makes `value`, or kNone.
+  std::uint32_t TokenFor(ValueId value) const;
+  void MoveAnchors();
+  std::string Label(NodeId node) const;
+  std::string Extra(const Token& token) const;
+
+  DataFlow flow_;
+  IdVector<NodeId, std::string_view> anchors_;
+  IdVector<NodeId, std::uint32_t> token_of_;
+  // By node: the token of its output, or kNone; for a fused node the last
+  // token.
+  IdVector<NodeId, std::uint32_t> last_of_;
+  std::vector<Token> tokens_;
+  // Tokens whose node also adds the bias of the preceding product, and the
+  // module of that bias.
+  std::vector<std::pair<std::uint32_t, std::string_view>> biases_;
+};
+
+// Depth first from the outputs, with inputs in order: the same for every order
+// of the file. `inputs`: the inputs of each token.
+std::vector<std::uint32_t> DepthFirstOrder(
+    const std::vector<std::vector<std::uint32_t>>& inputs,
+    const std::vector<std::uint32_t>& outputs);
+
+}  // namespace onnx_tag::recipes
+
+#endif  // ONNX_TAG_CLUES_RECIPES_TOKENS_TOKENS_H_

@@ -1,0 +1,678 @@
+#include "clues/structure/repeats.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+namespace onnx_tag::structure {
+namespace {
+
+constexpr std::size_t kLongestPeriod = 24;
+constexpr std::uint32_t kFirstRunClass = 1u << 30;
+constexpr std::uint32_t kTransitionClass = 1u << 29;
+
+// Levels of blocks: layers in blocks in stages in towers.
+constexpr int kMostLevels = 3;
+
+using Words = std::vector<std::uint32_t>;
+
+Words ClassesOf(const std::vector<Item>& items, std::size_t begin,
+                std::size_t end) {
+  Words words;
+  for (std::size_t i = begin; i < end; ++i) {
+    words.push_back(items[i].unit.class_of);
+  }
+  return words;
+}
+
+// How many of a row of flags are set before each place.
+class Tally {
+ public:
+  template <typename Flag>
+  Tally(std::size_t size, Flag flag) : before_(size + 1, 0) {
+    for (std::size_t i = 0; i < size; ++i) {
+      before_[i + 1] = before_[i] + static_cast<std::uint32_t>(flag(i));
+    }
+  }
+  std::uint32_t In(std::size_t begin, std::size_t end) const {
+    return before_[end] - before_[begin];
+  }
+
+ private:
+  std::vector<std::uint32_t> before_;
+};
+
+std::vector<Item> Moved(std::vector<Item>& items, std::size_t begin,
+                        std::size_t end) {
+  return {std::make_move_iterator(items.begin() +
+                                  static_cast<std::ptrdiff_t>(begin)),
+          std::make_move_iterator(items.begin() +
+                                  static_cast<std::ptrdiff_t>(end))};
+}
+
+void Append(std::vector<Item>& to, std::vector<Item> items) {
+  std::move(items.begin(), items.end(), std::back_inserter(to));
+}
+
+}  // namespace
+
+// Copies begin at `begin` and, from `second` on, every `period` items.
+struct Repeats::Cover {
+  std::size_t begin = 0;
+  std::size_t second = 0;
+  std::size_t period = 0;
+  std::size_t end = 0;
+};
+
+std::vector<Item> Repeats::Find(const std::vector<Unit>& units, Range range) {
+  std::vector<Item> items;
+  for (const Unit& unit : units) {
+    // What only moves data does not tell blocks apart.
+    if (unit.role == Role::kNeutral ||
+        (unit.role == Role::kOther && atoms_.NodesIn(unit.atoms) < 4)) {
+      continue;
+    }
+    items.emplace_back().unit = unit;
+  }
+  MarkTransitions(items);
+  std::vector<Cover> covers = Periods(items, false);
+  items = TakeSingles(Collapse(std::move(items), covers));
+  for (int level = 0; level < kMostLevels; ++level) {
+    covers = Periods(items, true);
+    if (covers.empty()) break;
+    items = Collapse(std::move(items), covers);
+  }
+  const bool rigid = std::any_of(
+      items.begin(), items.end(),
+      [&](const Item& item) { return item.IsRun() && HasResidual(item); });
+  items = WithoutPlain(std::move(items), rigid);
+  gaps_.clear();
+  for (const Item& item : items) LearnGaps(item);
+  for (Item& item : items) {
+    if (item.IsRun()) Settle(item, range);
+  }
+  return items;
+}
+
+void Repeats::MarkTransitions(std::vector<Item>& items) const {
+  const auto adds_up = [&](const Item& item) {
+    return units_.AddsUp(item.unit);
+  };
+  if (std::count_if(items.begin(), items.end(), adds_up) < 2) return;
+  std::int64_t width = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    Unit& unit = items[i].unit;
+    const std::int64_t after = units_.Width(unit.atoms);
+    const bool strided = units_.IsStrided(unit.atoms);
+    const bool changes =
+        strided || (after != 0 && width != 0 && after != width);
+    if (!unit.residual) {
+      items[i].transition = units_.Heavies(unit) > 0 ? changes : strided;
+    } else if (unit.from_body && i + 1 < items.size() &&
+               adds_up(items[i + 1]) && !items[i + 1].unit.from_body &&
+               items[i + 1].unit.class_of != unit.class_of) {
+      items[i].transition = changes;
+    }
+    if (after != 0) width = after;
+  }
+  for (std::size_t i = items.size(); i-- > 1;) {
+    const Unit& before = items[i - 1].unit;
+    if (items[i].transition && !before.residual &&
+        (before.role == Role::kNorm || before.role == Role::kOther ||
+         before.role == Role::kPool)) {
+      items[i - 1].transition = true;
+    }
+  }
+  for (Item& item : items) {
+    if (item.transition && item.unit.from_body) {
+      item.unit.class_of |= kTransitionClass;
+    }
+  }
+}
+
+// A residual unit that is a block by itself, whatever its neighbours are.
+bool Repeats::IsComplete(const Unit& unit) const {
+  if (!units_.AddsUp(unit)) return false;
+  if (unit.role == Role::kConv) return true;
+  if (unit.role != Role::kAttention) return false;
+  Range inside = unit.atoms;
+  if (const auto join = units_.regions().JoinOf(unit.atoms)) {
+    inside.last = *join;
+  }
+  std::uint32_t convolutions = 0;
+  for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+    convolutions += IsConv(atoms_.Kind(i)) ? 1u : 0u;
+  }
+  return convolutions >= 3 || units_.regions().ResidualsInside(inside) >= 1;
+}
+
+// A transition that gathers neighbours by slices, as the first patch mergers
+// did: it closes its stage.
+bool Repeats::Gathers(const std::vector<Item>& items, std::size_t begin,
+                      std::size_t end) const {
+  for (std::size_t i = begin; i < end; ++i) {
+    if (items[i].IsRun() || !items[i].transition) continue;
+    std::uint32_t slices = 0;
+    bool concat = false;
+    const Range range = items[i].atoms();
+    for (std::uint32_t p = atoms_[range.first].first;
+         p <= atoms_[range.last].last; ++p) {
+      slices += atoms_.OpAt(p) == Op::kSlice ? 1u : 0u;
+      concat |= atoms_.OpAt(p) == Op::kConcat;
+    }
+    if (slices >= 4 && concat) return true;
+  }
+  return false;
+}
+
+std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
+                                             bool deep) const {
+  const std::size_t n = items.size();
+  if (n < 2) return {};
+  const std::size_t longest = std::min(kLongestPeriod, n - 1);
+  // equal[k][i]: how many items from i on are of the class of the item k later.
+  std::vector<std::vector<std::uint32_t>> equal(longest + 1);
+  for (std::size_t k = 1; k <= longest; ++k) {
+    equal[k].assign(n + 1, 0);
+    for (std::size_t i = n - k; i-- > 0;) {
+      if (items[i].unit.class_of == items[i + k].unit.class_of) {
+        equal[k][i] = equal[k][i + 1] + 1;
+      }
+    }
+  }
+  std::vector<std::uint32_t> nodes(n + 1, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    nodes[i + 1] = nodes[i] + atoms_.NodesIn(items[i].atoms());
+  }
+  const auto unit = [&](std::size_t i) -> const Unit& { return items[i].unit; };
+  const Tally works(
+      n, [&](std::size_t i) { return atoms_.Heavies(items[i].atoms()) > 0; });
+  const Tally runs(n, [&](std::size_t i) { return items[i].IsRun(); });
+  const Tally transitions(n,
+                          [&](std::size_t i) { return items[i].transition; });
+  const Tally residuals(n, [&](std::size_t i) {
+    return unit(i).residual && !items[i].transition;
+  });
+  const Tally moved(n, [&](std::size_t i) {
+    return items[i].transition && unit(i).from_body;
+  });
+  const Tally conv_blocks(n, [&](std::size_t i) {
+    return !items[i].IsRun() && unit(i).role == Role::kConv &&
+           units_.AddsUp(unit(i));
+  });
+  const Tally strided(n, [&](std::size_t i) {
+    return !deep && units_.IsStrided(items[i].atoms());
+  });
+  // The shortest repeat of residual units that begins at an item.
+  std::vector<std::size_t> inner(n, 0);
+  for (std::size_t i = 0; i < n && !deep; ++i) {
+    for (std::size_t j = 1; j <= longest / 2 && inner[i] == 0; ++j) {
+      if (equal[j][i] < j) continue;
+      bool any = false;
+      for (std::size_t q = i; q < i + j; ++q) any |= unit(q).residual;
+      if (any && (j > 1 || unit(i).role != Role::kAttention)) inner[i] = j;
+    }
+  }
+  // Whether the period of k items from i on cannot be a block.
+  const auto is_refused = [&](std::size_t i, std::size_t k) {
+    const std::size_t end = std::min(i + k, n);
+    if (deep) return runs.In(i, end) == 0;
+    if (residuals.In(i, end) > 0 && transitions.In(i, end) > 0) return true;
+    if (moved.In(i, end) > 0) return true;
+    if (k > 1 && conv_blocks.In(i, end) == k &&
+        strided.In(i, std::min(i + 2 * k, n)) > 0) {
+      return true;  // a block that begins a stage, and one that does not
+    }
+    for (std::size_t s = i; s < end; ++s) {
+      if (inner[s] != 0 && inner[s] <= k / 2 && s + 2 * inner[s] <= i + 2 * k) {
+        return true;  // it has a repeat of its own
+      }
+    }
+    return false;
+  };
+  // No copy begins inside a transition.
+  const auto is_torn = [&](std::size_t i) {
+    return deep && i > 0 && i < n && items[i].transition &&
+           items[i - 1].transition;
+  };
+  const auto is_attention = [&](std::size_t i) {
+    return unit(i).role == Role::kAttention && unit(i).residual;
+  };
+  std::vector<std::size_t> next_queries(n + 1, n);  // at an item or behind it
+  for (std::size_t i = n; i-- > 0;) {
+    next_queries[i] = unit(i).queries ? i : next_queries[i + 1];
+  }
+  std::vector<std::size_t> complete(n + 1, 0);
+  std::vector<std::size_t> one_dimensional(n + 1, 0);
+  for (std::size_t i = n; i-- > 0 && !deep;) {
+    if (!items[i].transition && IsComplete(unit(i))) {
+      complete[i] = complete[i + 1] + 1;
+    }
+    if (!unit(i).residual && units_.Heavies(unit(i)) == 1 &&
+        IsOneDimensional(unit(i))) {
+      one_dimensional[i] = one_dimensional[i + 1] + 1;
+    }
+  }
+
+  // From the right: the most nodes that repeats cover. A repeat costs a little,
+  // a long period a little more, a copy that is incomplete more.
+  constexpr double kCost = 1.0;
+  constexpr double kLength = 0.01;
+  constexpr double kIncomplete = 2.0;
+  constexpr double kTorn = 1.5;
+  constexpr double kAttentionFirst = 2.0;
+  constexpr double kUnlike = 0.93;  // of blocks that are complete, but unlike
+  std::vector<double> best(n + 1, 0);
+  std::vector<Cover> pick(n);
+  const auto covered = [&](std::size_t begin, std::size_t end) {
+    return static_cast<double>(nodes[end] - nodes[begin]);
+  };
+  for (std::size_t i = n; i-- > 0;) {
+    best[i] = best[i + 1];
+    const auto offer = [&](double gain, std::size_t first, std::size_t period,
+                           std::size_t end) {
+      if (gain <= best[i] + 1e-9) return;
+      best[i] = gain;
+      pick[i] = {i, first, period, end};
+    };
+    for (const std::size_t count : {complete[i], one_dimensional[i]}) {
+      if (count < 3) continue;
+      const std::size_t end = i + count;
+      offer(kUnlike * covered(i, end) - kCost + best[end], i + 1, 1, end);
+    }
+    for (std::size_t k = 1; k <= longest; ++k) {
+      const std::size_t same = equal[k][i];
+      // Items that are all alike have no longer period.
+      const bool queries = !deep && unit(i).queries;
+      if (!queries && (same == 0 || (k > 1 && equal[1][i] + 1 >= same + k))) {
+        continue;
+      }
+      double cost = kCost + kLength * static_cast<double>(k);
+      if (unit(i).role == Role::kAttention) cost -= kAttentionFirst;
+      if (same >= k && works.In(i, i + k) > 0 && !is_refused(i, k)) {
+        // Learned queries begin a stack of their own.
+        const std::size_t most =
+            std::min((same + k) / k, (next_queries[i + 1] - i) / k);
+        for (std::size_t count = most; count + 1 >= most && count >= 2;
+             --count) {
+          const std::size_t end = i + k * count;
+          const double torn = is_torn(end) || is_torn(i + k) ? kTorn : 0;
+          offer(covered(i, end) - cost + best[end] - torn, i + k, k, end);
+        }
+      }
+      // A decoder's first layer may have nothing to attend to itself.
+      if (!deep && unit(i).queries && k > 1 && i + 2 * k - 1 <= n) {
+        const std::size_t full = i + k - 1;
+        const std::size_t count = 1 + equal[k][full] / k;
+        const std::size_t end = full + k * count;
+        if (equal[k][i + 1] + 2 >= k && is_attention(full) &&
+            is_attention(full + 1) && !is_refused(full, k)) {
+          offer(covered(i, end) - cost - kIncomplete + best[end], full, k, end);
+        }
+      }
+      if (!deep) continue;
+      // An incomplete first copy: the end of a period.
+      for (std::size_t s = 1; s < k && s <= same; ++s) {
+        const std::size_t count = (same + k - s) / k;
+        const std::size_t full = i + s;
+        if (count < 1 || full + k > n || works.In(i, full) == 0 ||
+            runs.In(i, full) == 0 ||
+            10 * (nodes[full] - nodes[i]) <
+                3 * (nodes[full + k] - nodes[full]) ||
+            is_refused(full, k)) {
+          continue;
+        }
+        const std::size_t end = full + k * count;
+        const double torn = is_torn(end) || is_torn(full) ? kTorn : 0;
+        offer(covered(i, end) - cost - kIncomplete + best[end] - torn, full, k,
+              end);
+      }
+      // An incomplete last copy, where the transition closes a stage.
+      for (std::size_t s = 1; s < k && s <= same && items[i].IsRun(); ++s) {
+        const std::size_t count = (same + k - s) / k;
+        const std::size_t full = i + k * count;
+        const std::size_t end = full + s;
+        if (count < 1 || end > n || runs.In(full, end) == 0 ||
+            !Gathers(items, i, i + k)) {
+          continue;
+        }
+        offer(covered(i, end) - cost + best[end], i + k, k, end);
+      }
+    }
+  }
+  std::vector<Cover> covers;
+  for (std::size_t i = 0; i < n;) {
+    if (pick[i].end == 0) {
+      ++i;
+      continue;
+    }
+    Cover cover = pick[i];
+    if (!deep && cover.period == 1) {
+      cover.period = PeriodOfEqual(items, i, cover.end);
+      cover.second = i + cover.period;
+    }
+    covers.push_back(cover);
+    i = cover.end;
+  }
+  if (!deep) Extend(items, covers);
+  return covers;
+}
+
+// The first and the last copy may differ: residual units of the same roles
+// beside a run are copies, too.
+void Repeats::Extend(const std::vector<Item>& items,
+                     std::vector<Cover>& covers) const {
+  const auto is_copy = [&](std::size_t begin, const Cover& cover) {
+    for (std::size_t i = 0; i < cover.period; ++i) {
+      const Item& item = items[begin + i];
+      const Item& like = items[cover.second + i];
+      if (item.transition || !units_.AddsUp(item.unit) ||
+          !units_.AddsUp(like.unit) || item.unit.role != like.unit.role) {
+        return false;
+      }
+    }
+    return true;
+  };
+  for (std::size_t c = 0; c < covers.size(); ++c) {
+    Cover& cover = covers[c];
+    const std::size_t begin = c > 0 ? covers[c - 1].end : 0;
+    const std::size_t end =
+        c + 1 < covers.size() ? covers[c + 1].begin : items.size();
+    if (cover.second != cover.begin + cover.period) continue;
+    while (cover.begin >= begin + cover.period &&
+           is_copy(cover.begin - cover.period, cover)) {
+      cover.begin -= cover.period;
+      cover.second = cover.begin + cover.period;
+    }
+    while (cover.end + cover.period <= end && is_copy(cover.end, cover)) {
+      cover.end += cover.period;
+    }
+  }
+}
+
+// Units that are alike, but alternate: the two halves of a block.
+std::size_t Repeats::PeriodOfEqual(const std::vector<Item>& items,
+                                   std::size_t begin, std::size_t end) const {
+  const Unit& first = items[begin].unit;
+  const std::size_t count = end - begin;
+  if (count < 4 || !first.residual || first.role == Role::kConv) return 1;
+  std::vector<Words> codes;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Range range = items[i].atoms();
+    codes.push_back(Codes(range.first, range.last));
+  }
+  for (const std::size_t period : {2u, 3u}) {
+    if (count % period != 0) continue;
+    bool repeats = true;
+    bool differs = false;
+    for (std::size_t i = 0; i + period < count; ++i) {
+      repeats &= codes[i] == codes[i + period];
+    }
+    for (std::size_t i = 1; i < count; ++i) differs |= codes[i] != codes[0];
+    if (repeats && differs) return period;
+  }
+  return 1;
+}
+
+std::uint32_t Repeats::ClassOf(const std::vector<Item>& block) {
+  const auto next =
+      kFirstRunClass + static_cast<std::uint32_t>(classes_.size());
+  return classes_.emplace(ClassesOf(block, 0, block.size()), next)
+      .first->second;
+}
+
+Item Repeats::MakeRun(std::vector<std::vector<Item>> copies) {
+  Item run;
+  run.unit = {.atoms = {copies.front().front().atoms().first,
+                        copies.back().back().atoms().last},
+              .role = Role::kRun,
+              .residual = true,
+              .class_of = ClassOf(copies.back())};
+  run.copies = std::move(copies);
+  return run;
+}
+
+std::vector<Item> Repeats::Collapse(std::vector<Item> items,
+                                    const std::vector<Cover>& covers) {
+  std::vector<Item> result;
+  std::size_t i = 0;
+  for (const Cover& cover : covers) {
+    Append(result, Moved(items, i, cover.begin));
+    std::vector<std::vector<Item>> copies;
+    copies.push_back(Moved(items, cover.begin, cover.second));
+    for (i = cover.second; i < cover.end; i += cover.period) {
+      copies.push_back(Moved(items, i, std::min(i + cover.period, cover.end)));
+    }
+    result.push_back(MakeRun(std::move(copies)));
+    i = cover.end;
+  }
+  Append(result, Moved(items, i, items.size()));
+  return result;
+}
+
+// A block that is repeated elsewhere, or that stands between transitions like
+// others, is a run of one copy.
+std::vector<Item> Repeats::TakeSingles(std::vector<Item> items) {
+  const std::size_t n = items.size();
+  const auto adds_up = [&](std::size_t i) {
+    return !items[i].IsRun() && units_.AddsUp(items[i].unit);
+  };
+  std::vector<std::pair<std::size_t, std::size_t>> stretches;
+  bool between = false;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= n; ++i) {
+    if (i < n && !items[i].transition) continue;
+    between |= i < n;
+    std::size_t first = begin;
+    std::size_t end = i;
+    begin = i + 1;
+    bool has_run = false;
+    for (std::size_t j = first; j < end; ++j) has_run |= items[j].IsRun();
+    if (has_run) continue;
+    while (end > first && !adds_up(end - 1)) --end;
+    while (end > first && !adds_up(first)) ++first;
+    if (first < end) stretches.push_back({first, end});
+  }
+  if (!between) stretches.clear();
+  std::set<Words> known;
+  constexpr std::size_t kMostKnown = 16;
+  for (const Item& item : items) {
+    if (item.IsRun() && known.size() < kMostKnown) {
+      known.insert(ClassesOf(item.copies.back(), 0, item.copies.back().size()));
+    }
+  }
+  std::map<Words, std::uint32_t> count;
+  for (const auto& [first, end] : stretches) {
+    ++count[ClassesOf(items, first, end)];
+  }
+  std::vector<std::size_t> taken_until(n, 0);  // by first item
+  std::vector<bool> taken(n, false);
+  const auto take = [&](std::size_t first, std::size_t end) {
+    taken_until[first] = end;
+    for (std::size_t i = first; i < end; ++i) taken[i] = true;
+  };
+  for (const auto& [words, times] : count) {
+    if (times > 1 && known.size() < kMostKnown) known.insert(words);
+  }
+  for (const auto& [first, end] : stretches) {
+    if (known.contains(ClassesOf(items, first, end))) take(first, end);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (const Words& words : known) {
+      const std::size_t end = i + words.size();
+      if (taken[i] || end > n) continue;
+      bool fits = true;
+      bool residual = false;
+      for (std::size_t j = i; j < end && fits; ++j) {
+        fits = !taken[j] && !items[j].IsRun() && !items[j].transition &&
+               items[j].unit.class_of == words[j - i];
+        residual |= items[j].unit.residual;
+      }
+      if (!fits || !residual) continue;
+      // A decoder of one layer: attention to itself, then to the encoder.
+      std::size_t first = i;
+      while (first > 0 && !taken[first - 1] && !items[first - 1].IsRun() &&
+             !items[first - 1].transition && adds_up(first - 1) &&
+             items[first - 1].unit.role == Role::kAttention &&
+             items[i].unit.role == Role::kAttention) {
+        --first;
+      }
+      take(first, end);
+    }
+  }
+  std::vector<Item> result;
+  for (std::size_t i = 0; i < n;) {
+    if (taken_until[i] == 0) {
+      result.push_back(std::move(items[i++]));
+      continue;
+    }
+    std::vector<std::vector<Item>> copies;
+    copies.push_back(Moved(items, i, taken_until[i]));
+    i = taken_until[i];
+    result.push_back(MakeRun(std::move(copies)));
+  }
+  return result;
+}
+
+bool Repeats::HasResidual(const Item& run) const {
+  for (const std::vector<Item>& copy : run.copies) {
+    for (const Item& item : copy) {
+      if (item.IsRun() ? HasResidual(item) : item.unit.residual) return true;
+    }
+  }
+  return false;
+}
+
+bool Repeats::IsOneDimensional(const Unit& unit) const {
+  for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+    if (atoms_.IsHeavyAt(i) && atoms_.KernelRank(i) != 1) return false;
+  }
+  return true;
+}
+
+// A few convolutions or linear layers in a row are no list of blocks. `rigid`:
+// there are blocks with residual sums, too.
+std::vector<Item> Repeats::WithoutPlain(std::vector<Item> items,
+                                        bool rigid) const {
+  std::vector<Item> result;
+  for (Item& item : items) {
+    bool plain = false;
+    if (item.IsRun()) {
+      bool has_runs = false;
+      bool one_dimensional = true;
+      for (const std::vector<Item>& copy : item.copies) {
+        for (const Item& part : copy) {
+          has_runs |= part.IsRun();
+          one_dimensional &= part.IsRun() || IsOneDimensional(part.unit);
+        }
+      }
+      if (has_runs && rigid) {
+        for (std::vector<Item>& copy : item.copies) {
+          copy = WithoutPlain(std::move(copy), rigid);
+        }
+      } else if (!has_runs && !HasResidual(item)) {
+        const std::size_t period = item.copies.back().size();
+        const std::size_t copies = item.copies.size();
+        const bool few = (period == 1 && copies < 5) ||
+                         (period == 2 && copies < (rigid ? 3u : 5u));
+        const std::size_t small = rigid ? 12 : 3 * period;
+        plain = few && atoms_.NodesIn(item.atoms()) < small * copies &&
+                !(copies > 2 && one_dimensional);
+      }
+    }
+    if (!plain) {
+      result.push_back(std::move(item));
+      continue;
+    }
+    for (std::vector<Item>& copy : item.copies) Append(result, std::move(copy));
+  }
+  return result;
+}
+
+std::vector<std::uint32_t> Repeats::Codes(std::int64_t first,
+                                          std::int64_t last) const {
+  constexpr std::uint32_t kMove = 1u << 28;
+  Words codes;
+  for (std::int64_t i = first; i <= last; ++i) {
+    const auto atom = static_cast<std::uint32_t>(i);
+    const Token token = atoms_[atom].token;
+    codes.push_back(
+        token != 0 ? token
+                   : kMove + static_cast<std::uint32_t>(atoms_.FirstOp(atom)));
+  }
+  return codes;
+}
+
+void Repeats::LearnGaps(const Item& item) {
+  for (const std::vector<Item>& copy : item.copies) {
+    for (const Item& part : copy) LearnGaps(part);
+  }
+  if (item.copies.size() < 2) return;
+  gaps_.emplace(
+      item.unit.class_of,
+      Codes(
+          item.copies[0].back().atoms().last + 1,
+          static_cast<std::int64_t>(item.copies[1].front().atoms().first) - 1));
+}
+
+// What only moves data between two copies belongs to the copy before it, or to
+// the copy behind it if the first copy is preceded by the same.
+void Repeats::Settle(Item& run, Range range) {
+  for (std::vector<Item>& copy : run.copies) {
+    for (Item& item : copy) {
+      if (item.IsRun()) Settle(item, range);
+    }
+  }
+  std::vector<Range>& ranges = run.ranges;
+  for (const std::vector<Item>& copy : run.copies) {
+    ranges.push_back({copy.front().atoms().first, copy.back().atoms().last});
+  }
+  const auto behind = [&](std::size_t length) {
+    return Codes(ranges.back().last + 1,
+                 std::min<std::int64_t>(
+                     range.last,
+                     ranges.back().last + static_cast<std::int64_t>(length)));
+  };
+  if (ranges.size() > 1) {
+    const Words gap = Codes(static_cast<std::int64_t>(ranges[0].last) + 1,
+                            static_cast<std::int64_t>(ranges[1].first) - 1);
+    const auto length = static_cast<std::uint32_t>(gap.size());
+    const Words before = Codes(
+        std::max<std::int64_t>(
+            range.first, static_cast<std::int64_t>(ranges[0].first) - length),
+        static_cast<std::int64_t>(ranges[0].first) - 1);
+    const bool is_cast =
+        !gap.empty() && atoms_.FirstOp(ranges[0].last + 1) == Op::kCast;
+    // A linear transition gathers what it needs; before a convolution, the
+    // stage puts its values back into a picture.
+    bool goes_on =
+        run.copies[0].back().IsRun() && run.copies[1].front().transition;
+    for (const Item& item : run.copies[1]) {
+      goes_on &=
+          item.IsRun() || !item.transition || item.unit.role != Role::kConv;
+    }
+    if (!gap.empty() && before == gap && (behind(length) != gap || is_cast)) {
+      ranges[0].first -= length;
+      for (std::size_t i = 1; i < ranges.size(); ++i) {
+        ranges[i].first = ranges[i - 1].last + 1;
+      }
+    } else if (goes_on) {
+      for (std::size_t i = 1; i < ranges.size(); ++i) {
+        ranges[i].first = ranges[i - 1].last + 1;
+      }
+    } else {
+      for (std::size_t i = 0; i + 1 < ranges.size(); ++i) {
+        ranges[i].last = ranges[i + 1].first - 1;
+      }
+      if (!gap.empty() && behind(length) == gap) ranges.back().last += length;
+    }
+  } else if (const auto gap = gaps_.find(run.unit.class_of);
+             gap != gaps_.end() && !gap->second.empty() &&
+             behind(gap->second.size()) == gap->second) {
+    ranges.back().last += static_cast<std::uint32_t>(gap->second.size());
+  }
+  run.unit.atoms = {ranges.front().first, ranges.back().last};
+}
+
+}  // namespace onnx_tag::structure

@@ -1,0 +1,329 @@
+#include "clues/structure/structure.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "clues/structure/arrange.h"
+#include "clues/structure/flow.h"
+#include "core/graph/data_values.h"
+#include "core/graph/operators.h"
+
+namespace onnx_tag {
+
+std::string_view WordOf(FoundKind kind) {
+  static constexpr std::array<std::string_view, 35> kWords = {
+      "stage",        "layers",     "blocks",     "block",     "tower",
+      "stem",         "neck",       "head",       "body",      "features",
+      "encoder",      "decoder",    "downsample", "after",     "attention",
+      "feed_forward", "convs",      "branch",     "branches",  "squeeze_excite",
+      "conv_unit",    "conv",       "deconv",     "linear",    "recurrent",
+      "norm",         "activation", "pool",       "embedding", "loop",
+      "choice",       "then",       "else",       "call",      ""};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
+std::string Structure::Name(FoundId id) const {
+  const FoundModule& module = modules_[id];
+  std::string name(WordOf(module.kind));
+  if (module.kind == FoundKind::kCopy || module.number > 0) {
+    name += std::to_string(module.number);
+  }
+  return name;
+}
+
+std::string Structure::Path(FoundId id) const {
+  if (id == kNo<FoundId>) return {};
+  const FoundId parent = modules_[id].parent;
+  return parent == kNo<FoundId> ? Name(id) : Path(parent) + "." + Name(id);
+}
+
+class StructureFinder {
+ public:
+  explicit StructureFinder(const Model& model)
+      : model_(model),
+        ops_(model),
+        calls_(model, ops_),
+        heavy_(model, ops_, calls_),
+        functions_(model),
+        data_(model, ops_, functions_),
+        outer_(structure::FindOuterReads(model)),
+        tree_(structure_) {
+    structure_.module_of_.resize(model.node_count(), kNo<FoundId>);
+  }
+
+  Structure Find() {
+    // A subgraph follows the node that holds it, so its parent is known.
+    for (const GraphId graph : model_.Graphs()) {
+      if (model_[graph].kind == GraphKind::kMain) FindIn(graph, kNo<FoundId>);
+      if (model_[graph].kind == GraphKind::kSubgraph &&
+          structure_.module_of_[model_[graph].parent_node] != kNo<FoundId>) {
+        FindInSubgraph(graph);
+      }
+    }
+    FindInFunctions();
+    CountNodes();
+    return std::move(structure_);
+  }
+
+ private:
+  // The module of what `holder` runs, below the module of `holder`.
+  FoundId Below(NodeId holder, FoundKind kind) {
+    FoundId& module = structure_.module_of_[holder];
+    if (module != kNo<FoundId> && structure_[module].kind == kind &&
+        held_.contains(holder)) {
+      return module;
+    }
+    held_.insert(holder);
+    const std::uint32_t count = ++below_[{module, kind}];
+    module = tree_.Child(module, kind, count == 1 ? 0 : count);
+    return module;
+  }
+
+  // A name has all names above it, so a chain of a thousand functions that
+  // call each other would have a million names.
+  bool IsTooDeep(FoundId module) const {
+    constexpr int kDeepest = 64;
+    int depth = 0;
+    while (module != kNo<FoundId> && depth < kDeepest) {
+      module = structure_[module].parent;
+      ++depth;
+    }
+    return module != kNo<FoundId>;
+  }
+
+  void PutAll(GraphId graph, FoundId module) {
+    for (const NodeId node : model_[graph].nodes) {
+      structure_.module_of_[node] = module;
+    }
+  }
+
+  void FindInSubgraph(GraphId graph) {
+    const NodeId holder = model_[graph].parent_node;
+    FoundId parent = structure_.module_of_[holder];
+    // Too little for a module of its own.
+    if (!heavy_[holder] || parent == kNo<FoundId> || IsTooDeep(parent)) {
+      PutAll(graph, parent);
+      return;
+    }
+    if (ops_[holder] == Op::kIf) {
+      parent = tree_.Child(Below(holder, FoundKind::kChoice),
+                           model_[graph].attribute == "then_branch"
+                               ? FoundKind::kThen
+                               : FoundKind::kElse,
+                           0);
+    } else {
+      parent = Below(holder, FoundKind::kLoop);
+    }
+    FindIn(graph, parent);
+  }
+
+  // A function is a module of its first call.
+  void FindInFunctions() {
+    if (model_.functions().empty()) return;
+    std::vector<bool> done(model_.graph_count(), false);
+    std::vector<NodeId> calls;
+    for (const NodeId node : model_.Nodes()) {
+      if (model_[model_[node].graph].kind != GraphKind::kFunction &&
+          calls_[node] != kNo<GraphId>) {
+        calls.push_back(node);
+      }
+    }
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const GraphId body = calls_[calls[i]];
+      if (done[Index(body)] ||
+          structure_.module_of_[calls[i]] == kNo<FoundId>) {
+        continue;
+      }
+      done[Index(body)] = true;
+      const FoundId caller = structure_.module_of_[calls[i]];
+      if (IsTooDeep(caller)) {
+        PutAll(body, caller);
+      } else {
+        FindIn(body, Below(calls[i], FoundKind::kCall));
+      }
+      // The graphs in the body's nodes, too, and the calls in all of these.
+      std::vector<GraphId> graphs = {body};
+      for (std::size_t g = 0; g < graphs.size(); ++g) {
+        for (const NodeId node : model_[graphs[g]].nodes) {
+          if (calls_[node] != kNo<GraphId>) calls.push_back(node);
+          for (const GraphId inner : model_.Subgraphs(node)) {
+            FindInSubgraph(inner);
+            graphs.push_back(inner);
+          }
+        }
+      }
+    }
+  }
+
+  void FindIn(GraphId graph, FoundId parent) {
+    const structure::Flow flow = structure::FindFlow(
+        model_, graph, ops_, heavy_, data_, outer_[Index(graph)]);
+    const structure::Weights weights(model_, ops_, data_);
+    const structure::Atoms atoms(model_, flow, ops_, heavy_, weights);
+    const structure::Regions regions(atoms);
+    const structure::Units units(atoms, regions);
+    structure::Arranger arranger(units, tree_);
+    arranger.Arrange(parent);
+    for (std::uint32_t p = 0; p < flow.nodes.size(); ++p) {
+      const std::uint32_t atom = atoms.OfPosition(p);
+      const FoundId id = arranger.ModuleOf(atom);
+      structure_.module_of_[flow.nodes[p]] = id;
+      if (id == kNo<FoundId>) continue;
+      FoundModule& module = structure_.modules_[id];
+      if (module.core != kNo<NodeId> || !atoms.IsHeavyAt(atom)) continue;
+      module.core = atoms.Core(atom);
+      module.kernel_rank = static_cast<std::uint8_t>(atoms.KernelRank(atom));
+    }
+    // Aliases hang on nodes of the flow or on each other; what ends in an
+    // output may hang on an alias that comes later in the list.
+    for (int round = 0; round < 2; ++round) {
+      for (const structure::Attached& attached : flow.attached) {
+        structure_.module_of_[attached.node] =
+            structure_.module_of_[attached.to];
+      }
+    }
+    PlaceSide(graph, flow.side);
+    PlaceRest(graph, parent);
+  }
+
+  // Between two nodes of a module, in the order of the file: in that module.
+  // Else with what comes first; also if the file has no good order.
+  void PlaceSide(GraphId graph, const std::vector<NodeId>& side) {
+    if (side.empty()) return;
+    const std::vector<NodeId>& nodes = model_[graph].nodes;
+    std::vector<bool> is_side(nodes.size(), false);
+    std::vector<FoundId> before(nodes.size(), kNo<FoundId>);
+    auto next = side.begin();
+    FoundId last = kNo<FoundId>;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (next != side.end() && *next == nodes[i]) {
+        is_side[i] = true;
+        ++next;
+      }
+      before[i] = last;
+      const FoundId own = structure_.module_of_[nodes[i]];
+      if (!is_side[i] && own != kNo<FoundId>) last = own;
+    }
+    const bool sorted = IsSorted(nodes, is_side);
+    FoundId after = kNo<FoundId>;
+    FoundId stem = kNo<FoundId>;
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      const FoundId own = structure_.module_of_[nodes[i]];
+      if (!is_side[i]) {
+        if (own != kNo<FoundId>) after = own;
+        continue;
+      }
+      FoundId common = sorted ? Common(before[i], after) : kNo<FoundId>;
+      if (common == kNo<FoundId>) {
+        if (stem == kNo<FoundId>) {
+          stem = tree_.Child(kNo<FoundId>, FoundKind::kStem, 0);
+        }
+        common = stem;
+      }
+      structure_.module_of_[nodes[i]] = common;
+    }
+  }
+
+  // Whether the nodes of the smallest modules stand together in the file, and
+  // those of masks, too, as exporters write them.
+  bool IsSorted(const std::vector<NodeId>& nodes,
+                const std::vector<bool>& is_side) const {
+    std::vector<bool> has_children(structure_.size(), false);
+    for (const FoundId id : structure_.Modules()) {
+      if (structure_[id].parent != kNo<FoundId>) {
+        has_children[Index(structure_[id].parent)] = true;
+      }
+    }
+    std::vector<std::size_t> last(structure_.size(), 0);
+    std::size_t pairs = 0;
+    std::size_t together = 0;
+    std::size_t place = 0;
+    std::size_t side = 0;
+    std::size_t side_rows = 0;
+    bool was_side = false;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!data_.IsMadeBy(nodes[i])) continue;
+      side += is_side[i] ? 1u : 0u;
+      side_rows += is_side[i] && !was_side ? 1u : 0u;
+      was_side = is_side[i];
+      const FoundId module = structure_.module_of_[nodes[i]];
+      if (is_side[i] || module == kNo<FoundId>) continue;
+      ++place;
+      if (has_children[Index(module)]) continue;
+      if (last[Index(module)] != 0) {
+        ++pairs;
+        together += last[Index(module)] + 1 == place ? 1u : 0u;
+      }
+      last[Index(module)] = place;
+    }
+    return 10 * together >= 8 * pairs && 5 * side_rows <= 5 + 2 * side;
+  }
+
+  FoundId Common(FoundId a, FoundId b) const {
+    const auto depth = [&](FoundId id) {
+      int d = 0;
+      for (; id != kNo<FoundId>; id = structure_[id].parent) ++d;
+      return d;
+    };
+    int da = depth(a);
+    int db = depth(b);
+    for (; da > db; --da) a = structure_[a].parent;
+    for (; db > da; --db) b = structure_[b].parent;
+    while (a != b) {
+      a = structure_[a].parent;
+      b = structure_[b].parent;
+    }
+    return a;
+  }
+
+  // Constants and what computes shapes belong to their first reader; what
+  // nobody reads belongs to the subgraph's holder.
+  void PlaceRest(GraphId graph, FoundId parent) {
+    const std::vector<NodeId>& nodes = model_[graph].nodes;
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      FoundId& module = structure_.module_of_[nodes[i]];
+      if (module != kNo<FoundId>) continue;
+      module = parent;
+      for (const ValueId output : model_.Outputs(nodes[i])) {
+        if (output == kNo<ValueId>) continue;
+        for (const NodeId reader : model_.Consumers(output)) {
+          const FoundId at = structure_.module_of_[reader];
+          if (at == kNo<FoundId>) continue;
+          module = at;
+          break;
+        }
+        if (module != parent) break;
+      }
+    }
+  }
+
+  void CountNodes() {
+    for (const NodeId node : model_.Nodes()) {
+      FoundId id = structure_.module_of_[node];
+      for (; id != kNo<FoundId>; id = structure_.modules_[id].parent) {
+        ++structure_.modules_[id].nodes;
+      }
+    }
+  }
+
+  const Model& model_;
+  const Operators ops_;
+  const structure::Calls calls_;
+  const structure::HeavyNodes heavy_;
+  const FunctionCalls functions_;
+  const DataValues data_;
+  const structure::OuterReads outer_;
+  Structure structure_;
+  FoundTree tree_;
+  std::set<NodeId> held_;
+  std::map<std::pair<FoundId, FoundKind>, std::uint32_t> below_;
+};
+
+Structure FindStructure(const Model& model) {
+  return StructureFinder(model).Find();
+}
+
+}  // namespace onnx_tag

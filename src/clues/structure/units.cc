@@ -1,0 +1,489 @@
+#include "clues/structure/units.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace onnx_tag::structure {
+namespace {
+
+// MainKind of a squeeze-and-excite: no atom has this kind by itself.
+constexpr AtomKind kSqueezeExcite = AtomKind::kSoftmax;
+
+}  // namespace
+
+Role Units::RoleOf(Range range) const {
+  bool only_moves = true;
+  bool attention = false;
+  bool conv = false;
+  bool recurrent = false;
+  bool linear = false;
+  bool norm = false;
+  bool pool = false;
+  bool activation = false;
+  bool chooses = false;
+  bool softmax = false;
+  std::uint32_t products = 0;
+  for (std::uint32_t i = range.first; i <= range.last; ++i) {
+    const AtomKind kind = atoms_.Kind(i);
+    only_moves &= kind == AtomKind::kNeutral || kind == AtomKind::kEmbedding;
+    attention |=
+        kind == AtomKind::kAttention ||
+        (kind == AtomKind::kJoin && atoms_.ins(i).size() == 1 && softmax);
+    conv |= IsConv(kind);
+    recurrent |= kind == AtomKind::kRecurrent;
+    linear |= kind == AtomKind::kLinear || kind == AtomKind::kCall;
+    products += kind == AtomKind::kMatMul ? 1u : 0u;
+    softmax |= kind == AtomKind::kSoftmax;
+    norm |= kind == AtomKind::kNorm;
+    pool |= kind == AtomKind::kPool || kind == AtomKind::kMean;
+    activation |= kind == AtomKind::kActivation;
+    chooses |= atoms_.FirstOp(i) == Op::kTopK;
+  }
+  if (only_moves) return Role::kNeutral;
+  if (attention || (softmax && products >= 2 && !chooses)) {
+    return Role::kAttention;
+  }
+  if (conv) return Role::kConv;
+  if (recurrent) return Role::kRecurrent;
+  if (linear || products > 0) return Role::kLinear;
+  if (norm) return Role::kNorm;
+  if (pool) return Role::kPool;
+  if (activation) return Role::kActivation;
+  return Role::kOther;
+}
+
+bool Units::StartsWith(const Unit& unit, AtomKind kind) const {
+  for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+    if (atoms_.Kind(i) == kind) return true;
+    if (atoms_.Kind(i) != AtomKind::kNeutral) return false;
+  }
+  return false;
+}
+
+bool Units::IsReadOnlyBy(std::uint32_t atom, Range range) const {
+  const auto outs = atoms_.outs(atom);
+  return std::all_of(outs.begin(), outs.end(), [&](std::uint32_t r) {
+    return r >= range.first && r <= range.last;
+  });
+}
+
+std::uint64_t Units::HashOf(Range range) const {
+  std::uint64_t hash = 0;
+  for (std::uint32_t i = range.first; i <= range.last; ++i) {
+    const Token token = atoms_[i].token;
+    if (token != 0) hash = (hash ^ token) * 0x100000001b3 + (hash >> 31) + 1;
+  }
+  return hash;
+}
+
+bool Units::AddsUp(const Unit& unit) const {
+  if (!unit.residual || unit.closed) return false;
+  const auto join = regions_.JoinOf(unit.atoms);
+  return !join || atoms_.FirstOp(*join) != Op::kConcat;
+}
+
+bool Units::IsStrided(Range range) const {
+  for (std::uint32_t i = range.first; i <= range.last; ++i) {
+    if (atoms_.Scale(i) != 0) return true;
+  }
+  return false;
+}
+
+std::int64_t Units::Width(Range range) const {
+  for (std::uint32_t i = range.last + 1; i-- > range.first;) {
+    if (atoms_.Width(i) != 0) return atoms_.Width(i);
+  }
+  return 0;
+}
+
+bool Units::IsSqueezeExcite(const Unit& unit) const {
+  const Op op = atoms_.FirstOp(unit.atoms.first);
+  const std::uint32_t heavies = Heavies(unit);
+  if ((op != Op::kGlobalAveragePool && op != Op::kReduceMean) || heavies < 1 ||
+      heavies > 2) {
+    return false;
+  }
+  for (std::uint32_t i = unit.atoms.last + 1; i-- > unit.atoms.first;) {
+    if (unit.atoms.last - i > 1) break;
+    if (atoms_.LastOp(i) == Op::kMul && atoms_.ins(i).size() > 1) return true;
+  }
+  return false;
+}
+
+AtomKind Units::MainKind(const Unit& unit) const {
+  if (IsSqueezeExcite(unit)) return kSqueezeExcite;
+  for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+    if (atoms_.IsHeavyAt(i)) return atoms_.Kind(i);
+  }
+  switch (unit.role) {
+    case Role::kNorm:
+      return AtomKind::kNorm;
+    case Role::kPool:
+      return AtomKind::kPool;
+    case Role::kActivation:
+      return AtomKind::kActivation;
+    default:
+      return AtomKind::kOther;
+  }
+}
+
+bool Units::HasNorm(const Unit& unit,
+                    const std::unordered_map<std::uint64_t, Followed>& followed,
+                    bool otherwise) const {
+  const auto at = followed.find(HashOf(unit.atoms));
+  if (at == followed.end() || at->second.units < 2) return otherwise;
+  return 10 * at->second.by_norm > 6 * at->second.units;
+}
+
+bool Units::IsJoined(
+    const Unit& before, const Unit& unit,
+    const std::unordered_map<std::uint64_t, Followed>& followed,
+    bool norms_follow) const {
+  const std::uint32_t first = unit.atoms.first;
+  const bool alone = IsReadOnlyBy(before.atoms.last, unit.atoms);
+  switch (unit.role) {
+    case Role::kActivation:
+      return alone &&
+             (before.role == Role::kConv || before.role == Role::kLinear ||
+              before.role == Role::kNorm ||
+              (before.role == Role::kAttention && before.residual));
+    case Role::kNorm:
+      if (!unit.residual && before.role == Role::kConv && !before.residual &&
+          !before.normed) {
+        return true;
+      }
+      return before.residual && !before.normed &&
+             HasNorm(before, followed, norms_follow) &&
+             !StartsWith(before, AtomKind::kNorm);
+    case Role::kOther: {
+      const Op op = atoms_.FirstOp(first);
+      const bool bias = atoms_[first].first == atoms_[unit.atoms.last].last &&
+                        atoms_.ins(first).size() == 1 &&
+                        (op == Op::kAdd || op == Op::kMul || op == Op::kDiv ||
+                         op == Op::kSub);
+      return bias && !before.residual &&
+             (before.role == Role::kConv || before.role == Role::kLinear ||
+              before.role == Role::kNorm);
+    }
+    case Role::kNeutral:
+      return before.role == Role::kNeutral && atoms_.FirstOp(first) != Op::kPad;
+    case Role::kConv: {
+      // The norm that a convolution is preceded by, or padding.
+      if (before.role == Role::kNorm && !before.residual && !unit.residual) {
+        const auto ins = atoms_.ins(before.atoms.first);
+        return IsReadOnlyBy(before.atoms.last,
+                            {before.atoms.first, unit.atoms.last}) &&
+               std::none_of(ins.begin(), ins.end(), [&](std::uint32_t q) {
+                 return IsConv(atoms_.Kind(q));
+               });
+      }
+      return before.role == Role::kNeutral &&
+             atoms_.FirstOp(before.atoms.first) == Op::kPad &&
+             atoms_.FirstOp(before.atoms.last) == Op::kPad;
+    }
+    default:
+      return false;
+  }
+}
+
+// A sum with learned queries ends a block: the linear layer before it, the
+// attention, and what makes keys and values for it alone.
+void Units::TakeQueries(std::vector<Unit>& before, Unit& sum) const {
+  if (sum.atoms.first != sum.atoms.last || !regions_.IsSum(sum.atoms.first) ||
+      atoms_.ins(sum.atoms.first).size() != 1) {
+    return;
+  }
+  Range range = sum.atoms;
+  std::size_t from = before.size();
+  while (from > 0) {
+    const Unit& unit = before[from - 1];
+    if (unit.residual || unit.role == Role::kConv ||
+        !IsReadOnlyBy(unit.atoms.last, {unit.atoms.first, sum.atoms.last})) {
+      break;
+    }
+    range.first = unit.atoms.first;
+    --from;
+  }
+  if (RoleOf(range) != Role::kAttention) return;
+  sum.atoms = range;
+  sum.role = Role::kAttention;
+  sum.residual = true;
+  sum.queries = true;
+  before.resize(from);
+}
+
+std::vector<Unit> Units::Find(Range range) const {
+  std::vector<Unit> units;
+  for (const Range region : regions_.Inside(range)) {
+    units.push_back({.atoms = region,
+                     .role = RoleOf(region),
+                     .residual = region.first < region.last &&
+                                 regions_.IsResidual(region)});
+  }
+  std::unordered_map<std::uint64_t, Followed> followed;
+  std::uint32_t residuals = 0;
+  std::uint32_t by_norm = 0;
+  std::uint32_t conv_blocks = 0;
+  std::uint32_t start_with_activation = 0;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const Unit& unit = units[i];
+    if (!unit.residual) continue;
+    std::size_t next = i + 1;
+    while (next < units.size() && units[next].role == Role::kNeutral) ++next;
+    const bool norm = next < units.size() && units[next].role == Role::kNorm &&
+                      !units[next].residual;
+    Followed& like = followed[HashOf(unit.atoms)];
+    ++like.units;
+    like.by_norm += norm ? 1u : 0u;
+    ++residuals;
+    by_norm += norm ? 1u : 0u;
+    if (unit.role == Role::kConv) {
+      ++conv_blocks;
+      start_with_activation +=
+          StartsWith(unit, AtomKind::kActivation) ? 1u : 0u;
+    }
+  }
+  const bool norms_follow =
+      residuals >= 2 && by_norm >= 2 && 10 * by_norm > 6 * residuals;
+  const bool pre_activation =
+      conv_blocks >= 2 && 10 * start_with_activation >= 3 * conv_blocks;
+
+  std::vector<Unit> joined;
+  for (Unit& unit : units) {
+    if (pre_activation && unit.residual && unit.role == Role::kConv) {
+      // The activation before a block belongs to it.
+      std::size_t from = joined.size();
+      while (from > 0 && !joined[from - 1].residual &&
+             Heavies(joined[from - 1]) == 0 &&
+             (joined[from - 1].role == Role::kActivation ||
+              joined[from - 1].role == Role::kOther ||
+              joined[from - 1].role == Role::kNeutral)) {
+        --from;
+      }
+      while (from < joined.size() && joined[from].role != Role::kActivation) {
+        ++from;
+      }
+      if (from < joined.size()) {
+        unit.atoms.first = joined[from].atoms.first;
+        joined.resize(from);
+      }
+    }
+    TakeQueries(joined, unit);
+    const bool may_join =
+        !joined.empty() && !(pre_activation && unit.role == Role::kActivation &&
+                             joined.back().residual);
+    if (may_join && IsJoined(joined.back(), unit, followed, norms_follow)) {
+      Unit& before = joined.back();
+      before.atoms.last = unit.atoms.last;
+      before.normed |= unit.role == Role::kNorm;
+      if (unit.role == Role::kConv) {
+        before.role = Role::kConv;
+        before.residual = unit.residual;
+      }
+      continue;
+    }
+    if (unit.role == Role::kConv && !unit.residual) {
+      for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+        unit.normed |= atoms_.Kind(i) == AtomKind::kNorm;
+      }
+    }
+    joined.push_back(unit);
+  }
+  for (Unit& unit : joined) {
+    if (unit.atoms.first < unit.atoms.last) unit.role = RoleOf(unit.atoms);
+  }
+  return CloseBranches(joined);
+}
+
+// A convolution, branches, their concatenation and a convolution of it are one
+// module: C2f, C3, ELAN, SPPF.
+std::vector<Unit> Units::CloseBranches(const std::vector<Unit>& units) const {
+  const auto is_pointwise = [&](const Unit& unit) {
+    return unit.role == Role::kConv && !unit.residual && Heavies(unit) == 1 &&
+           MainKind(unit) == AtomKind::kPointwise;
+  };
+  std::vector<Unit> result;
+  for (const Unit& unit : units) {
+    Unit* const before = result.empty() ? nullptr : &result.back();
+    const bool closes =
+        before != nullptr && before->atoms.first < before->atoms.last &&
+        !before->closed && atoms_.FirstOp(before->atoms.last) == Op::kConcat &&
+        (before->role == Role::kPool ||
+         (before->role == Role::kConv && atoms_.Series(before->atoms) >= 2)) &&
+        is_pointwise(unit) && StartsWith(unit, AtomKind::kPointwise) &&
+        regions_.SourcesOf(before->atoms.last) > 1;
+    if (!closes) {
+      result.push_back(unit);
+      continue;
+    }
+    before->atoms.last = unit.atoms.last;
+    before->closed = true;
+    before->residual = true;
+    before->role = Role::kConv;
+    // The convolution whose channels are split, and the split itself.
+    const auto splits = [&](const Unit& part) {
+      const Op op = atoms_.FirstOp(part.atoms.first);
+      return op == Op::kSlice || op == Op::kSplit || op == Op::kMaxPool;
+    };
+    const std::uint32_t last = before->atoms.last;
+    std::size_t first = result.size() - 1;
+    if (!splits(result[first]) && first > 0 &&
+        result[first - 1].role == Role::kNeutral) {
+      --first;
+    }
+    if (first > 0 && splits(result[first]) && is_pointwise(result[first - 1])) {
+      result.resize(first);
+      result.back().atoms.last = last;
+      result.back().closed = true;
+      result.back().residual = true;
+    }
+  }
+  return result;
+}
+
+std::vector<Unit> Units::Classify(std::vector<Unit> units) const {
+  GiveClasses(units);
+  return JoinBodies(std::move(units));
+}
+
+void Units::GiveClasses(std::vector<Unit>& units) const {
+  constexpr std::size_t kMostUnitsCompared = 256;
+  struct Class {
+    Role role;
+    bool residual;
+    Bag bag;
+    std::uint32_t id;
+  };
+  constexpr AtomKind kSkeleton[] = {AtomKind::kDepthwise, AtomKind::kPointwise,
+                                    AtomKind::kConv, AtomKind::kLinear,
+                                    AtomKind::kMatMul};
+  const auto count = [&](Range range, AtomKind kind) {
+    std::uint32_t n = 0;
+    for (std::uint32_t i = range.first; i <= range.last; ++i) {
+      n += atoms_.Kind(i) == kind ? 1u : 0u;
+    }
+    return n;
+  };
+  std::vector<Class> classes;
+  std::vector<Range> examples;  // of the classes
+  std::unordered_map<std::uint64_t, std::uint32_t> known;
+  for (Unit& unit : units) {
+    const std::uint64_t key =
+        (HashOf(unit.atoms) * 8 + (unit.residual ? 1 : 0) +
+         (unit.closed ? 2 : 0)) *
+            16 +
+        static_cast<std::uint64_t>(unit.role);
+    const auto at = known.find(key);
+    if (at != known.end()) {
+      unit.class_of = at->second;
+      continue;
+    }
+    // How often something is repeated inside a block does not matter.
+    const bool once = unit.residual &&
+                      (unit.closed || regions_.ResidualsInside(unit.atoms) > 0);
+    Bag bag(atoms_, unit.atoms, once);
+    double best = unit.residual ? 0.6 : 0.8;
+    std::uint32_t found = static_cast<std::uint32_t>(classes.size());
+    for (std::size_t i = 0; i < std::min(classes.size(), kMostUnitsCompared);
+         ++i) {
+      const Class& other = classes[i];
+      if (other.role != unit.role || other.residual != unit.residual) continue;
+      // A norm before a convolution is not a norm behind it.
+      if (!unit.residual && unit.role == Role::kConv &&
+          StartsWith(unit, AtomKind::kNorm) !=
+              StartsWith({.atoms = examples[i]}, AtomKind::kNorm)) {
+        continue;
+      }
+      if (!unit.residual &&
+          !std::all_of(
+              std::begin(kSkeleton), std::end(kSkeleton), [&](AtomKind kind) {
+                return count(unit.atoms, kind) == count(examples[i], kind);
+              })) {
+        continue;
+      }
+      const double likeness = bag.Likeness(other.bag);
+      if (likeness >= best) {
+        best = likeness;
+        found = other.id;
+      }
+    }
+    if (found == classes.size()) {
+      classes.push_back({unit.role, unit.residual, std::move(bag), found});
+      examples.push_back(unit.atoms);
+    }
+    known.emplace(key, found);
+    unit.class_of = found;
+  }
+}
+
+// Blocks that change the resolution have no residual sum, but the same body as
+// their neighbours.
+std::vector<Unit> Units::JoinBodies(std::vector<Unit> units) const {
+  constexpr std::size_t kMostBodies = 32;
+  using Body = std::vector<AtomKind>;
+  std::map<Body, std::uint32_t> spines;  // without squeeze-and-excite
+  std::map<Body, std::uint32_t> bodies;
+  for (Unit& unit : units) {
+    if (unit.role != Role::kConv || !AddsUp(unit) ||
+        bodies.size() >= kMostBodies) {
+      continue;
+    }
+    const auto join = regions_.JoinOf(unit.atoms);
+    if (!join || *join == unit.atoms.first) continue;
+    Body body;
+    for (const Unit& part : Find({unit.atoms.first, *join - 1})) {
+      if (part.role == Role::kNeutral || part.role == Role::kOther) continue;
+      body.push_back(MainKind(part));
+    }
+    Body spine = body;
+    std::erase(spine, kSqueezeExcite);
+    if (spine.size() < 2) continue;
+    unit.class_of = spines.emplace(spine, unit.class_of).first->second;
+    bodies.emplace(body, unit.class_of);
+    if (body.size() >= 3 && body[1] == AtomKind::kDepthwise) {
+      bodies.emplace(Body(body.begin() + 1, body.end()), unit.class_of);
+    }
+  }
+  if (bodies.empty()) return units;
+
+  std::vector<std::pair<Body, std::uint32_t>> longest_first(bodies.begin(),
+                                                            bodies.end());
+  std::stable_sort(longest_first.begin(), longest_first.end(),
+                   [](const auto& a, const auto& b) {
+                     return a.first.size() > b.first.size();
+                   });
+  std::vector<AtomKind> kinds;
+  kinds.reserve(units.size());
+  for (const Unit& unit : units) {
+    kinds.push_back(unit.residual ? AtomKind::kJoin : MainKind(unit));
+  }
+  std::vector<Unit> result;
+  for (std::size_t i = 0; i < units.size();) {
+    std::size_t length = 0;
+    std::uint32_t class_of = 0;
+    for (const auto& [body, body_class] : longest_first) {
+      if (i + body.size() <= units.size() &&
+          std::equal(body.begin(), body.end(),
+                     kinds.begin() + static_cast<std::ptrdiff_t>(i))) {
+        length = body.size();
+        class_of = body_class;
+        break;
+      }
+    }
+    if (length == 0) {
+      result.push_back(units[i++]);
+      continue;
+    }
+    result.push_back(
+        {.atoms = {units[i].atoms.first, units[i + length - 1].atoms.last},
+         .role = Role::kConv,
+         .residual = true,
+         .from_body = true,
+         .class_of = class_of});
+    i += length;
+  }
+  return result;
+}
+
+}  // namespace onnx_tag::structure

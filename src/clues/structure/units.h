@@ -1,0 +1,95 @@
+// Units: closed regions with what belongs to them, the letters of which blocks
+// are words. A convolution with its norm and activation is a unit, a residual
+// block with the activation or norm behind its sum, a squeeze-and-excite.
+#ifndef ONNX_TAG_CLUES_STRUCTURE_UNITS_H_
+#define ONNX_TAG_CLUES_STRUCTURE_UNITS_H_
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "clues/structure/likeness.h"
+#include "clues/structure/regions.h"
+
+namespace onnx_tag::structure {
+
+enum class Role : std::uint8_t {
+  kNeutral,  // only moves data
+  kOther,
+  kActivation,
+  kPool,
+  kNorm,
+  kLinear,
+  kRecurrent,
+  kConv,
+  kAttention,
+  kRun,  // of blocks: see repeats.h
+};
+
+struct Unit {
+  Range atoms;
+  Role role = Role::kOther;
+  bool residual = false;
+  bool normed = false;
+  bool queries = false;  // an attention whose queries are learned
+  bool closed = false;   // branches, their concatenation and its convolution
+  bool from_body =
+      false;  // found because it is like the body of a residual one
+  std::uint32_t class_of = 0;  // equal for units that are alike
+};
+
+class Units {
+ public:
+  Units(const Atoms& atoms, const Regions& regions)
+      : atoms_(atoms), regions_(regions) {}
+
+  // The units of a range, in their order; together they are the range.
+  std::vector<Unit> Find(Range range) const;
+  // Gives units that are alike the same class, and joins units that are like
+  // the body of a residual block to one unit.
+  std::vector<Unit> Classify(std::vector<Unit> units) const;
+
+  // Ends in a sum that adds to a value what was made of it.
+  bool AddsUp(const Unit& unit) const;
+  // The operator that tells what a unit is.
+  AtomKind MainKind(const Unit& unit) const;
+  bool IsSqueezeExcite(const Unit& unit) const;
+  Role RoleOf(Range range) const;
+  std::uint32_t Heavies(const Unit& unit) const {
+    return atoms_.Heavies(unit.atoms);
+  }
+  // Makes pictures smaller or larger.
+  bool IsStrided(Range range) const;
+  // Channels behind the last convolution or linear layer; 0 if unknown.
+  std::int64_t Width(Range range) const;
+
+  const Atoms& atoms() const { return atoms_; }
+  const Regions& regions() const { return regions_; }
+
+ private:
+  // How often a norm follows residual units that are alike.
+  struct Followed {
+    std::uint32_t units = 0;
+    std::uint32_t by_norm = 0;
+  };
+  bool IsJoined(const Unit& before, const Unit& unit,
+                const std::unordered_map<std::uint64_t, Followed>& followed,
+                bool norms_follow) const;
+  bool HasNorm(const Unit& unit,
+               const std::unordered_map<std::uint64_t, Followed>& followed,
+               bool otherwise) const;
+  void TakeQueries(std::vector<Unit>& before, Unit& sum) const;
+  std::vector<Unit> CloseBranches(const std::vector<Unit>& units) const;
+  std::vector<Unit> JoinBodies(std::vector<Unit> units) const;
+  void GiveClasses(std::vector<Unit>& units) const;
+  bool StartsWith(const Unit& unit, AtomKind kind) const;
+  bool IsReadOnlyBy(std::uint32_t atom, Range range) const;
+  std::uint64_t HashOf(Range range) const;
+
+  const Atoms& atoms_;
+  const Regions& regions_;
+};
+
+}  // namespace onnx_tag::structure
+
+#endif  // ONNX_TAG_CLUES_STRUCTURE_UNITS_H_

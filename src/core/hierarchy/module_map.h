@@ -1,0 +1,61 @@
+// The module map of a model, recorded from the PyTorch model (--hierarchy). It
+// contains facts, while names in a file are only evidence.
+#ifndef ONNX_TAG_CORE_HIERARCHY_MODULE_MAP_H_
+#define ONNX_TAG_CORE_HIERARCHY_MODULE_MAP_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "onnx_tag/hierarchy.h"
+
+namespace onnx_tag {
+
+// Optional facts about a module besides its path and class.
+struct RecordedModule {
+  std::string qualified;                // "transformers...BertLayer"
+  std::vector<std::string> parameters;  // its own, by attribute
+  // Their shapes, in the same order; empty if not recorded.
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::string shared_with;  // the first path of the same object
+  std::uint32_t calls = 0;
+  bool calls_known = false;
+  bool listed = false;     // false: only part of the path of another module
+  bool container = false;  // has submodules and no forward
+};
+
+// One call of a module.
+struct ModuleCall {
+  ModuleId module;
+  ModuleId caller;  // kNo: none
+};
+
+struct ModuleMap {
+  std::string name;                            // of the file, for messages
+  ModuleTree tree;                             // paths and classes
+  IdVector<ModuleId, RecordedModule> modules;  // by module of `tree`
+  // Whether the map lists every module. The sidecars of other tools list only
+  // the modules that were called, and often not those of torch.nn.
+  bool complete = true;
+  // In the order in which they began: as recorded, or each module's first call.
+  // Empty if the model was not run.
+  std::vector<ModuleCall> calls;
+
+  // Whether the module only contains modules, so that operations between them
+  // belong to its parent. A Sequential calls its children and does nothing
+  // else.
+  bool OnlyHolds(ModuleId id) const;
+};
+
+// Reads
+//   - the project's recordings, and the bare {"modules": {"a.b": "Class"}};
+//   - the sidecars of ModelInsider and winml-cli: `modules` (once `hierarchy`)
+//     with `class_name`, flat by path or nested in `children` with `scope`.
+// Throws Error(kUsage) with line, column, what is wrong and what to do.
+ModuleMap ReadModuleMap(std::string_view json);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_CORE_HIERARCHY_MODULE_MAP_H_

@@ -1,0 +1,98 @@
+// A query as a tree of conditions, and the parser that makes it. docs/query.md
+// has the grammar.
+//
+//   type=attention and (layer<2 or confidence>=high)
+#ifndef ONNX_TAG_CORE_QUERY_PARSER_H_
+#define ONNX_TAG_CORE_QUERY_PARSER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace onnx_tag::query {
+
+enum class Field : std::uint8_t {
+  kModule,
+  kUnder,
+  kOrigin,
+  kClass,
+  kClassConfidence,
+  kWithin,
+  kTag,
+  kRole,
+  kType,
+  kTypeConfidence,
+  kComponent,
+  kAttention,
+  kLayer,
+  kOp,
+  kName,
+  kConfidence,
+  kSource,
+  kFile,
+  kLine,
+  kUntagged,
+};
+
+enum class Operator : std::uint8_t {
+  kEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual
+};
+
+// A value of the query, with its place in the text.
+struct Value {
+  std::string text;
+  bool quoted = false;    // if true, `*` and `none` have no special meaning
+  std::size_t place = 0;  // in the query's text
+};
+
+// One comparison. A node matches if it matches any of the values. `!=` and `not
+// in` are a kNot around a condition.
+struct Condition {
+  Field field = Field::kUntagged;
+  Operator comparison = Operator::kEqual;
+  std::vector<Value> values;  // none for kUntagged
+  std::size_t begin = 0;      // its text: query.substr(begin, end - begin)
+  std::size_t end = 0;
+};
+
+enum class Kind : std::uint8_t { kCondition, kNot, kAnd, kOr };
+
+// A node of the tree. Children precede their parents; the root is last.
+struct Term {
+  Kind kind = Kind::kCondition;
+  std::uint32_t first = 0;   // kCondition: in `conditions`; else: a term
+  std::uint32_t second = 0;  // kAnd, kOr: a term
+};
+
+// The tree is stored as a list, so that a long or deeply nested query needs no
+// deep stack.
+struct Expression {
+  std::string text;
+  std::vector<Condition> conditions;  // in the order of the text
+  std::vector<Term> terms;
+
+  std::string_view TextOf(const Condition& condition) const {
+    return std::string_view(text).substr(condition.begin,
+                                         condition.end - condition.begin);
+  }
+};
+
+// "350..420", both included, or one number.
+struct LineRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+std::optional<LineRange> ParseLineRange(std::string_view text);
+
+// Throws Error(kUsage) with a caret under the invalid place.
+Expression Parse(const std::string& text);
+
+}  // namespace onnx_tag::query
+
+#endif  // ONNX_TAG_CORE_QUERY_PARSER_H_

@@ -1,0 +1,150 @@
+// Tested by tests/core/tagging/sidecar_test.cc.
+#include "core/tagging/node_json.h"
+
+#include <algorithm>
+
+#include "core/tagging/words.h"
+
+namespace onnx_tag {
+namespace {
+
+std::string SemanticJson(const Role& role) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("type").String(EnumToWord(kRoleTypeNames, role.type));
+  json.Key("component").StringOrNull(role.component);
+  json.Key("attention_kind")
+      .StringOrNull(EnumToWord(kAttentionKindNames, role.attention_kind));
+  json.Key("layer");
+  if (role.layer < 0) {
+    json.Null();
+  } else {
+    json.Number(role.layer);
+  }
+  json.Key("confidence").String(EnumToWord(kConfidenceNames, role.confidence));
+  json.EndObject();
+  return json.Take();
+}
+
+}  // namespace
+
+NodeJson::NodeJson(const Model& model, const Tagging& tagging,
+                   const ModuleFormat& format)
+    : model_(model), tagging_(tagging), format_(format) {
+  roles_.reserve(tagging.roles.size());
+  for (const Role& role : tagging.roles) roles_.push_back(SemanticJson(role));
+}
+
+void NodeJson::AddMembers(NodeId node, JsonWriter& json) {
+  if (model_[node].graph != graph_) {
+    graph_ = model_[node].graph;
+    graph_text_ =
+        JsonWriter().Key("graph").String(model_.GraphPath(graph_)).Take();
+  }
+  json.Raw(graph_text_);
+  json.Key("index").Number(model_[node].index);
+  json.Key("name").String(model_[node].name);
+  json.Key("op").String(model_.OpType(node));
+  json.Key("domain").String(model_.Domain(node));
+  AddValues(model_.Inputs(node), json.Key("inputs"));
+  AddValues(model_.Outputs(node), json.Key("outputs"));
+  const Tag& tag = tagging_.tags[node];
+  if (tag.tagged()) {
+    AddTag(node, tag, json);
+  } else {
+    for (const std::string_view key :
+         {"module", "class", "hierarchy_tag", "tag_module", "semantic",
+          "confidence", "source"}) {
+      json.Key(key).Null();
+    }
+    json.Key("origins").BeginArray().EndArray();
+  }
+  AddLines(node, json);
+}
+
+void NodeJson::AddLines(NodeId node, JsonWriter& json) const {
+  json.Key("source_line");
+  if (const std::optional<SourceLine> line = tagging_.lines.Of(node)) {
+    AddSourceLine(*line, json);
+  } else {
+    json.Null();
+  }
+  const std::vector<SourceLine> frames = tagging_.lines.FramesOf(node);
+  if (frames.empty()) return;
+  json.Key("frames").BeginArray();
+  for (const SourceLine& frame : frames) AddSourceLine(frame, json);
+  json.EndArray();
+}
+
+void NodeJson::AddTag(NodeId node, const Tag& tag, JsonWriter& json) {
+  // The tag of an auxiliary operation differs from the tag of its module.
+  const bool auxiliary = tag.source == Source::kAuxiliary;
+  if (tag.module != module_ || auxiliary) {
+    module_ = tag.module;
+    const ModuleTree& tree = tagging_.modules;
+    JsonWriter text;
+    text.Key("module").String(tree.Path(module_));
+    text.Key("class").StringOrNull(tree.Class(module_));
+    text.Key("hierarchy_tag").String(format_.HierarchyTag(tag));
+    text.Key("tag_module").String(tree.Path(format_.TagModule(module_)));
+    module_text_ = text.Take();
+  }
+  json.Raw(module_text_);
+  if (auxiliary) module_ = kNo<ModuleId>;
+  json.Key("semantic").Raw(roles_[Index(tag.role)]);
+  json.Key("confidence").String(EnumToWord(kConfidenceNames, tag.confidence));
+  json.Key("source").String(EnumToWord(kSourceNames, tag.source));
+  json.Key("origins").BeginArray();
+  for (const Origin& origin : tagging_.OriginsOf(node)) {
+    json.String(tagging_.modules.Path(origin.module));
+  }
+  json.EndArray();
+}
+
+void NodeJson::AddValues(std::span<const ValueId> values,
+                         JsonWriter& json) const {
+  json.BeginArray();
+  for (const ValueId value : values) {
+    json.String(value == kNo<ValueId> ? std::string_view()
+                                      : model_.ValueName(value));
+  }
+  json.EndArray();
+}
+
+// Tested by tests/core/tagging/source_lines_test.cc.
+
+void AddSourceLine(const SourceLine& line, JsonWriter& json) {
+  json.BeginObject();
+  json.Key("file").String(line.file);
+  json.Key("line").Number(line.line);
+  json.Key("function").StringOrNull(line.function);
+  json.Key("text").StringOrNull(line.text);
+  json.EndObject();
+}
+
+std::optional<ReadSourceLine> TakeSourceLine(json::Reader& json) {
+  if (json.Peek() != json::Kind::kObject) {
+    json.Skip();
+    return std::nullopt;
+  }
+  ReadSourceLine line;
+  std::string_view key;
+  json.BeginObject();
+  while (json.NextMember(key)) {
+    if (key == "file") {
+      line.file = json.StringOrNull();
+    } else if (key == "line") {
+      line.line = json.Count();
+    } else if (key == "function") {
+      line.function = json.StringOrNull();
+    } else if (key == "text") {
+      line.text = json.StringOrNull();
+    } else {
+      json.Skip();
+    }
+  }
+  if (line.file.empty()) return std::nullopt;
+  return line;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,31 @@
+// Counts the parameters of each module: the elements of its weights, computed
+// from their shapes.
+#ifndef ONNX_TAG_CORE_TAGGING_PARAMETER_COUNTS_H_
+#define ONNX_TAG_CORE_TAGGING_PARAMETER_COUNTS_H_
+
+#include <cstdint>
+
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+struct ParameterCounts {
+  IdVector<ModuleId, std::uint64_t> own;
+  std::uint64_t unplaced = 0;  // of weights that no tagged node reads
+  std::uint64_t all = 0;
+
+  // The sums over each module and its submodules.
+  IdVector<ModuleId, std::uint64_t> Totals(const ModuleTree& tree) const;
+};
+
+// A weight belongs to the module in its name, else to the module of the first
+// node that reads it. Each weight counts once. Impossible shapes count as 0.
+ParameterCounts CountParameters(const Model& model, const Tagging& tagging);
+
+// The module that the weight's name says, else that of the first tagged node
+// that reads it, else kNo.
+ModuleId OwnerOf(const Model& model, const Tagging& tagging, ValueId weight);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_CORE_TAGGING_PARAMETER_COUNTS_H_

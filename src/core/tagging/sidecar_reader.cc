@@ -1,0 +1,475 @@
+// Tested by tests/core/tagging/sidecar_test.cc and sidecar_glance_test.cc.
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "core/tagging/node_json.h"
+#include "core/tagging/role_index.h"
+#include "core/tagging/sidecar.h"
+#include "core/tagging/words.h"
+#include "file/json/reader.h"
+#include "file/model/model_builder.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+namespace {
+
+using json::Kind;
+
+// Calls `use` with each key of the next value, an object. `use` returns false
+// if it does not take the value.
+template <typename Use>
+void ForEachMember(json::Reader& json, Use&& use) {
+  std::string_view key;
+  json.BeginObject();
+  while (json.NextMember(key)) {
+    if (!use(key)) json.Skip();
+  }
+}
+
+// Below zero in a model that is broken; such a sidecar is read all the same.
+std::int64_t SignedNumber(json::Reader& json) {
+  const double number = json.Number();
+  return std::abs(number) < 9e18 ? static_cast<std::int64_t>(number) : 0;
+}
+
+template <typename Enum, typename Words>
+Enum Word(json::Reader& json, const Words& words, Enum otherwise) {
+  return WordToEnum<Enum>(words, json.StringOrNull()).value_or(otherwise);
+}
+
+Confidence ReadConfidence(json::Reader& json) {
+  return Word(json, kConfidenceNames, Confidence::kLow);
+}
+
+Role ReadRole(json::Reader& json) {
+  Role role;
+  ForEachMember(json, [&](std::string_view key) {
+    if (key == "type") {
+      role.type = Word(json, kRoleTypeNames, RoleType::kOther);
+    } else if (key == "component") {
+      role.component = json.StringOrNull();
+    } else if (key == "attention_kind") {
+      role.attention_kind =
+          Word(json, kAttentionKindNames, AttentionKind::kNone);
+    } else if (key == "layer" && json.Peek() == Kind::kNumber) {
+      role.layer = static_cast<std::int32_t>(json.Whole(INT32_MAX));
+    } else if (key == "confidence") {
+      role.confidence = ReadConfidence(json);
+    } else {
+      return false;
+    }
+    return true;
+  });
+  return role;
+}
+
+[[noreturn]] void RefuseFormat() {
+  Fail(ErrorKind::kInput, "\"format\" is not \"onnx-tag/1\"");
+}
+
+// What stands in front of the modules.
+struct Head {
+  SidecarModel model;
+  RootClass root;
+  std::string version;
+  std::string strategy;
+  std::string options;
+  bool torch_nn = false;
+  bool has_format = false;
+  bool has_model = false;
+  bool has_root = false;
+
+  // Takes the value of `key`, or returns false.
+  bool Take(json::Reader& json, std::string_view key);
+
+ private:
+  void TakeModel(json::Reader& json);
+  void TakeRoot(json::Reader& json);
+};
+
+bool Head::Take(json::Reader& json, std::string_view key) {
+  if (key == "format") {
+    has_format = json.Peek() == Kind::kString && json.String() == "onnx-tag/1";
+    if (!has_format) RefuseFormat();
+  } else if (key == "tool") {
+    ForEachMember(json, [&](std::string_view member) {
+      if (member != "version") return false;
+      version = json.StringOrNull();
+      return true;
+    });
+  } else if (key == "model") {
+    has_model = true;
+    TakeModel(json);
+  } else if (key == "root") {
+    has_root = true;
+    TakeRoot(json);
+  } else if (key == "strategy") {
+    strategy = json.StringOrNull();
+  } else if (key == "granularity") {
+    torch_nn = json.StringOrNull() == "torch_nn";
+  } else if (key == "options") {
+    options = json.StringOrNull();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void Head::TakeModel(json::Reader& json) {
+  ForEachMember(json, [&](std::string_view key) {
+    if (key == "file") {
+      model.file = json.StringOrNull();
+    } else if (key == "bytes") {
+      model.bytes = json.Whole();
+    } else if (key == "fingerprint") {
+      model.fingerprint = json.StringOrNull();
+    } else if (key == "ir_version") {
+      model.ir_version = SignedNumber(json);
+    } else if (key == "producer") {
+      model.producer = json.StringOrNull();
+    } else if (key == "dialect") {
+      model.dialect = json.StringOrNull();
+    } else if (key == "inputs") {
+      model.inputs = json.Strings();
+    } else if (key == "outputs") {
+      model.outputs = json.Strings();
+    } else if (key == "unplaced_parameters") {
+      model.unplaced_parameters = json.Whole();
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
+void Head::TakeRoot(json::Reader& json) {
+  ForEachMember(json, [&](std::string_view key) {
+    if (key == "class") {
+      root.name = json.StringOrNull();
+    } else if (key == "confidence") {
+      root.confidence = ReadConfidence(json);
+    } else if (key == "alternatives") {
+      root.alternatives = json.Strings();
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : json_(text, ErrorKind::kInput) {}
+
+  Sidecar Read() {
+    Head head;
+    bool modules = false;
+    bool nodes = false;
+    if (json_.Peek() != Kind::kObject) RefuseFormat();
+    ForEachMember(json_, [&](std::string_view key) {
+      if (key == "modules") {
+        modules = true;
+        json_.BeginArray();
+        while (json_.NextItem()) ReadModule();
+      } else if (key == "nodes") {
+        nodes = true;
+        json_.BeginArray();
+        while (json_.NextItem()) ReadNode();
+      } else {
+        return head.Take(json_, key);
+      }
+      return true;
+    });
+    if (!head.has_format) RefuseFormat();
+    Require(head.has_model, "model");
+    Require(head.has_root, "root");
+    Require(modules, "modules");
+    Require(nodes, "nodes");
+    sidecar_.model = std::move(head.model);
+    sidecar_.graph =
+        graph_.Build(sidecar_.model.inputs, sidecar_.model.outputs);
+    Tagging& tagging = sidecar_.tagging;
+    std::sort(tagging.found.begin(), tagging.found.end(),
+              [](const FoundBlock& a, const FoundBlock& b) {
+                return a.module < b.module;
+              });
+    tagging.root = std::move(head.root);
+    tagging.strategy = std::move(head.strategy);
+    tagging.options = std::move(head.options);
+    tagging.format.torch_nn = head.torch_nn;
+    tagging.dialect = sidecar_.model.dialect;
+    return std::move(sidecar_);
+  }
+
+ private:
+  static void Require(bool found, std::string_view key) {
+    if (!found) Fail(ErrorKind::kInput, "it has no \"{}\"", key);
+  }
+
+  // Both repeat from node to node, and are told by their text as it is.
+  ModuleId ReadModuleOf();
+  RoleId ReadRoleOf();
+
+  void ReadModule();
+  void ReadNode();
+  void ReadFrames(NodeId node);
+  void ReadNames(std::vector<std::string_view>& names);
+
+  json::Reader json_;
+  ModelBuilder graph_;
+  std::vector<std::string_view> inputs_;  // of the node that is read
+  std::vector<std::string_view> outputs_;
+  Sidecar sidecar_;
+  RoleIndex roles_{sidecar_.tagging};
+  std::unordered_map<std::string_view, ModuleId> module_texts_;
+  std::unordered_map<std::string_view, RoleId> role_texts_;
+};
+
+ModuleId Reader::ReadModuleOf() {
+  const json::Reader::Position start = json_.position();
+  const auto [at, added] = module_texts_.try_emplace(json_.Skip());
+  if (added) {
+    json_.Return(start);
+    at->second = sidecar_.tagging.modules.Add(json_.String());
+  }
+  return at->second;
+}
+
+RoleId Reader::ReadRoleOf() {
+  if (json_.Peek() != Kind::kObject) {
+    json_.Null();
+    return RoleId{0};
+  }
+  const json::Reader::Position start = json_.position();
+  const auto [at, added] = role_texts_.try_emplace(json_.Skip());
+  if (added) {
+    json_.Return(start);
+    at->second = roles_.Add(ReadRole(json_));
+  }
+  return at->second;
+}
+
+void Reader::ReadModule() {
+  std::string path;
+  std::string class_name;
+  ModuleFacts facts;
+  GivenPaths given;
+  facts.class_confidence = Confidence::kLow;
+  SidecarCounts counts;
+  FoundBlock block;
+  bool is_found = false;
+  ForEachMember(json_, [&](std::string_view key) {
+    if (key == "path") {
+      path = json_.String();
+    } else if (key == "class") {
+      class_name = json_.StringOrNull();
+    } else if (key == "class_confidence") {
+      facts.class_confidence = ReadConfidence(json_);
+    } else if (key == "candidates") {
+      facts.candidates = json_.Strings();
+    } else if (key == "hierarchy_tag") {
+      given.hierarchy_tag = json_.StringOrNull();
+    } else if (key == "role_path") {
+      given.role_path = json_.StringOrNull();
+    } else if (key == "parameters") {
+      facts.parameters = json_.Whole();
+    } else if (key == "nodes") {
+      counts.nodes = json_.Whole();
+    } else if (key == "total_nodes") {
+      counts.total_nodes = json_.Whole();
+    } else if (key == "found") {
+      is_found = json_.Bool();
+    } else if (key == "description") {
+      block.description = json_.String();
+    } else {
+      return false;
+    }
+    return true;
+  });
+  Tagging& tagging = sidecar_.tagging;
+  const ModuleId id = tagging.modules.Add(path);
+  tagging.facts.resize(std::max(tagging.facts.size(), tagging.modules.size()));
+  tagging.modules.SetClass(id, class_name);
+  tagging.facts[id] = std::move(facts);
+  if (is_found) {
+    block.module = id;
+    tagging.found.push_back(std::move(block));
+  }
+  tagging.Give(id) = std::move(given);
+  sidecar_.counts.resize(tagging.facts.size());
+  sidecar_.counts[id] = counts;
+}
+
+void Reader::ReadNode() {
+  Tagging& tagging = sidecar_.tagging;
+  NodeRow node;
+  inputs_.clear();
+  outputs_.clear();
+  Tag tag;
+  RoleId role{0};
+  Confidence confidence = Confidence::kLow;
+  Source source = Source::kScope;
+  const NodeId id = MakeId<NodeId>(tagging.tags.size());
+  ForEachMember(json_, [&](std::string_view key) {
+    if (key == "graph") {
+      node.graph = json_.StringView();
+    } else if (key == "index") {
+      node.index = json_.Count();
+    } else if (key == "name") {
+      node.name = json_.StringView();
+    } else if (key == "op") {
+      node.op = json_.StringView();
+    } else if (key == "domain") {
+      node.domain = json_.StringView();
+    } else if (key == "inputs") {
+      ReadNames(inputs_);
+    } else if (key == "outputs") {
+      ReadNames(outputs_);
+    } else if (key == "module" && json_.Peek() != Kind::kNull) {
+      tag.module = ReadModuleOf();
+    } else if (key == "semantic") {
+      role = ReadRoleOf();
+    } else if (key == "confidence") {
+      confidence = ReadConfidence(json_);
+    } else if (key == "source") {
+      source = Word(json_, kSourceNames, Source::kScope);
+    } else if (key == "origins") {
+      for (const std::string& origin : json_.Strings()) {
+        tagging.origins.push_back({id, tagging.modules.Add(origin)});
+      }
+    } else if (key == "source_line") {
+      if (const auto line = TakeSourceLine(json_)) {
+        tagging.lines.Set(id, line->view());
+      }
+    } else if (key == "frames") {
+      ReadFrames(id);
+    } else {
+      return false;
+    }
+    return true;
+  });
+  if (tag.tagged()) {
+    tag.role = role;
+    tag.confidence = confidence;
+    tag.source = source;
+  }
+  node.inputs = inputs_;
+  node.outputs = outputs_;
+  graph_.Add(node);
+  tagging.tags.Add(tag);
+}
+
+void Reader::ReadNames(std::vector<std::string_view>& names) {
+  json_.BeginArray();
+  while (json_.NextItem()) names.push_back(json_.StringView());
+}
+
+void Reader::ReadFrames(NodeId node) {
+  std::vector<ReadSourceLine> frames;
+  json_.BeginArray();
+  while (json_.NextItem()) {
+    if (std::optional<ReadSourceLine> frame = TakeSourceLine(json_)) {
+      frames.push_back(std::move(*frame));
+    }
+  }
+  std::vector<SourceLine> views;
+  for (const ReadSourceLine& frame : frames) views.push_back(frame.view());
+  sidecar_.tagging.lines.SetFrames(node, views);
+}
+
+// What GlanceAtSidecar() looks through at each end.
+constexpr std::size_t kHeadLimit = 1 << 20;
+constexpr std::size_t kTailLimit = 16 * 1024;
+
+template <std::size_t kCount>
+void ReadCounts(json::Reader& json,
+                const std::array<std::string_view, kCount>& words,
+                std::array<std::uint64_t, kCount>& counts) {
+  ForEachMember(json, [&](std::string_view key) {
+    const auto at = std::find(words.begin(), words.end(), key);
+    if (at == words.end()) return false;
+    counts[static_cast<std::size_t>(at - words.begin())] = json.Whole();
+    return true;
+  });
+}
+
+Coverage ReadCoverage(json::Reader& json) {
+  Coverage coverage;
+  bool has_sure = false;
+  ForEachMember(json, [&](std::string_view key) {
+    if (key == "nodes") {
+      coverage.nodes = json.Whole();
+    } else if (key == "tagged") {
+      coverage.tagged = json.Whole();
+    } else if (key == "sure") {
+      coverage.sure = json.Whole();
+      has_sure = true;
+    } else if (key == "by_confidence") {
+      ReadCounts(json, kConfidenceNames, coverage.by_confidence);
+    } else if (key == "by_source") {
+      ReadCounts(json, kSourceNames, coverage.by_source);
+    } else if (key == "by_type") {
+      ReadCounts(json, kRoleTypeNames, coverage.by_type);
+    } else {
+      return false;
+    }
+    return true;
+  });
+  // Before version 0.3 nothing was found in the graph alone.
+  if (!has_sure) {
+    coverage.sure =
+        coverage.tagged - std::min(coverage.tagged, coverage.by_confidence[0]);
+  }
+  return coverage;
+}
+
+}  // namespace
+
+Sidecar ReadSidecar(std::string_view json) {
+  try {
+    return Reader(json).Read();
+  } catch (const Error& error) {
+    throw error.In("not a sidecar of onnx-tag");
+  }
+}
+
+std::optional<SidecarGlance> GlanceAtSidecar(std::string_view json) {
+  // In a name a line break would be written \n: these can stand in none.
+  const std::size_t head_end =
+      json.substr(0, kHeadLimit).find(",\n  \"modules\": [");
+  const std::string_view end =
+      json.substr(json.size() - std::min(json.size(), kTailLimit));
+  const std::size_t tail = end.rfind("\n  \"statistics\": ");
+  if (head_end == std::string_view::npos || tail == std::string_view::npos) {
+    return std::nullopt;
+  }
+  try {
+    const std::string first_text = std::string(json.substr(0, head_end)) + "}";
+    const std::string last_text = "{" + std::string(end.substr(tail));
+    json::Reader first(first_text, ErrorKind::kInput);
+    json::Reader last(last_text, ErrorKind::kInput);
+    Head head;
+    ForEachMember(first,
+                  [&](std::string_view key) { return head.Take(first, key); });
+    if (!head.has_format) return std::nullopt;
+    SidecarGlance glance{.model = std::move(head.model),
+                         .version = std::move(head.version),
+                         .strategy = std::move(head.strategy),
+                         .torch_nn = head.torch_nn,
+                         .options = std::move(head.options),
+                         .root_class = std::move(head.root.name),
+                         .coverage = {}};
+    ForEachMember(last, [&](std::string_view key) {
+      if (key != "statistics") return false;
+      glance.coverage = ReadCoverage(last);
+      return true;
+    });
+    return glance;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,88 @@
+#include "core/tagging/tag_format.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "file/json/reader.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+namespace {
+
+// The keys for other programs that we write. If `wrote` lists another key, it
+// is damaged or hostile, and strip must not remove that key.
+constexpr std::array<std::string_view, 4> kWritable = {
+    keys::kNamespace, keys::kLayerAnn, keys::kNameScopes,
+    keys::kClassHierarchy};
+
+// The keys that we wrote on a node. Computed once per node, because both the
+// list and the entries may be long.
+class Wrote {
+ public:
+  explicit Wrote(std::span<const MetadataEntry> entries) {
+    const auto wrote = std::find_if(
+        entries.begin(), entries.end(),
+        [](const MetadataEntry& entry) { return entry.key == keys::kWrote; });
+    if (wrote == entries.end()) return;
+    for (const std::string_view key : Split(wrote->value, ',')) {
+      const auto at = std::find(kWritable.begin(), kWritable.end(), key);
+      if (at != kWritable.end()) {
+        wrote_[static_cast<std::size_t>(at - kWritable.begin())] = true;
+      }
+    }
+  }
+
+  bool Lists(std::string_view key) const {
+    for (std::size_t i = 0; i < kWritable.size(); ++i) {
+      if (wrote_[i] && kWritable[i] == key) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::array<bool, kWritable.size()> wrote_ = {};
+};
+
+}  // namespace
+
+std::vector<const MetadataEntry*> OurEntries(const Model& model, NodeId node) {
+  std::vector<const MetadataEntry*> ours;
+  const std::span<const MetadataEntry> entries = model.Metadata(node);
+  const Wrote wrote(entries);
+  for (const MetadataEntry& entry : entries) {
+    if (keys::IsOurs(entry.key) || wrote.Lists(entry.key)) {
+      ours.push_back(&entry);
+    }
+  }
+  return ours;
+}
+
+bool HasForeignKey(const Model& model, NodeId node, std::string_view key) {
+  const std::span<const MetadataEntry> entries = model.Metadata(node);
+  return std::any_of(
+             entries.begin(), entries.end(),
+             [&](const MetadataEntry& entry) { return entry.key == key; }) &&
+         !Wrote(entries).Lists(key);
+}
+
+std::string_view ForeignMetadata(const Model& model, NodeId node,
+                                 std::string_view key) {
+  const std::span<const MetadataEntry> entries = model.Metadata(node);
+  for (const MetadataEntry& entry : entries) {
+    if (entry.key == key && !entry.value.empty()) {
+      return Wrote(entries).Lists(key) ? std::string_view() : entry.value;
+    }
+  }
+  return {};
+}
+
+std::optional<std::vector<std::string>> ReadPaths(std::string_view value) {
+  try {
+    return json::Reader(value, ErrorKind::kInput).Strings();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace onnx_tag

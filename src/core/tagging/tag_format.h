@@ -1,0 +1,77 @@
+// The storage of a tag in a node's metadata_props. The writer, the reader and
+// strip use it. docs/tag-format.md describes the same format.
+#ifndef ONNX_TAG_CORE_TAGGING_TAG_FORMAT_H_
+#define ONNX_TAG_CORE_TAGGING_TAG_FORMAT_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnx_tag/model.h"
+
+namespace onnx_tag::keys {
+
+inline constexpr std::string_view kPrefix = "pkg.onnx_tag.";
+
+// On nodes.
+inline constexpr std::string_view kHierarchyTag = "pkg.onnx_tag.hierarchy_tag";
+inline constexpr std::string_view kModule = "pkg.onnx_tag.module";
+inline constexpr std::string_view kClass = "pkg.onnx_tag.class";
+// The module that the last segment of the hierarchy tag names.
+inline constexpr std::string_view kTagModule = "pkg.onnx_tag.tag_module";
+inline constexpr std::string_view kSemantic = "pkg.onnx_tag.semantic";
+inline constexpr std::string_view kLayer = "pkg.onnx_tag.layer";
+inline constexpr std::string_view kAttentionKind =
+    "pkg.onnx_tag.attention_kind";
+inline constexpr std::string_view kSemanticConfidence =
+    "pkg.onnx_tag.semantic_confidence";
+inline constexpr std::string_view kConfidence = "pkg.onnx_tag.confidence";
+inline constexpr std::string_view kSource = "pkg.onnx_tag.source";
+// The line of code, as `source_line` in the sidecar.
+inline constexpr std::string_view kSourceLine = "pkg.onnx_tag.source_line";
+// The other modules of a fused node, a JSON list of paths.
+inline constexpr std::string_view kOrigins = "pkg.onnx_tag.origins";
+// Lists the keys for other programs that we wrote on this node.
+inline constexpr std::string_view kWrote = "pkg.onnx_tag.wrote";
+
+// On the model.
+inline constexpr std::string_view kVersion = "pkg.onnx_tag.version";
+inline constexpr std::string_view kStrategy = "pkg.onnx_tag.strategy";
+// What a sidecar says of modules and of the root (core/tagging/module_table.h).
+inline constexpr std::string_view kModules = "pkg.onnx_tag.modules";
+// Initializers that were renamed, {"new name": "old name"}: strip undoes it.
+inline constexpr std::string_view kRenamed = "pkg.onnx_tag.renamed";
+// Widths of padded length prefixes that cannot be computed from the lengths:
+// "<message>:<width>,...", with messages numbered along the file's spine.
+inline constexpr std::string_view kLayout = "pkg.onnx_tag.layout";
+
+// Keys for other programs, written on request if they are missing.
+inline constexpr std::string_view kNamespace = "namespace";
+inline constexpr std::string_view kLayerAnn = "layer_ann";
+inline constexpr std::string_view kNameScopes = "pkg.torch.onnx.name_scopes";
+inline constexpr std::string_view kClassHierarchy =
+    "pkg.torch.onnx.class_hierarchy";
+
+inline bool IsOurs(std::string_view key) { return key.starts_with(kPrefix); }
+
+}  // namespace onnx_tag::keys
+
+namespace onnx_tag {
+
+// The entries of a node that strip removes: ours, and those in `wrote`.
+std::vector<const MetadataEntry*> OurEntries(const Model& model, NodeId node);
+
+// Whether another program gave the node this key, even with an empty value.
+bool HasForeignKey(const Model& model, NodeId node, std::string_view key);
+
+// A metadata value that the exporter wrote; "" if we wrote it.
+std::string_view ForeignMetadata(const Model& model, NodeId node,
+                                 std::string_view key);
+
+// The value of `origins`; none if it is damaged.
+std::optional<std::vector<std::string>> ReadPaths(std::string_view value);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_CORE_TAGGING_TAG_FORMAT_H_

@@ -1,0 +1,104 @@
+// Adds tags to a file and removes them. Every other byte is kept.
+#ifndef ONNX_TAG_CORE_TAGGING_TAG_WRITER_H_
+#define ONNX_TAG_CORE_TAGGING_TAG_WRITER_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "core/tagging/module_format.h"
+#include "core/tagging/renames.h"
+#include "file/wire/rewrite.h"
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+// The texts of the ids that were asked for last. Nodes of one module follow
+// each other, so nearly all texts are made once; the texts of all modules of a
+// large model would be hundreds of megabytes.
+template <typename Id>
+class RecentTexts {
+ public:
+  // `append(text)` makes the text of `id`. The result is valid until the next
+  // call.
+  template <typename Append>
+  const std::string& Of(Id id, Append append) {
+    Kept& kept = kept_[Index(id) % kept_.size()];
+    if (kept.id != id) {
+      kept.id = kNo<Id>;
+      kept.text.clear();
+      append(kept.text);
+      kept.id = id;
+    }
+    return kept.text;
+  }
+
+ private:
+  struct Kept {
+    Id id = kNo<Id>;
+    std::string text;
+  };
+  std::vector<Kept> kept_ = std::vector<Kept>(1024);
+};
+
+// The largest file that protobuf can read.
+inline constexpr std::uint64_t kMaxModelBytes = 0x7fffffff;
+
+// The edits that tag or strip a model. Tagging removes the tags of an earlier
+// run and appends the new ones. So tagging twice gives the same file as tagging
+// once.
+//
+//   TagWriter writer(model, tagging, keys);
+//   if (writer.new_size() > kMaxModelBytes) refuse;
+//   writer.Write(sink);
+class TagWriter {
+ public:
+  // All three must outlive the writer.
+  TagWriter(const Model& model, const Tagging& tagging, const KeyChoice& keys);
+  // Strips, and gives renamed initializers their old names.
+  explicit TagWriter(const Model& model);
+
+  std::uint64_t new_size() const { return rewrite_.new_size(); }
+  // False if the new file is the old one.
+  bool changes() const { return changes_; }
+  void Write(wire::Rewrite::Sink& sink);
+
+ private:
+  void EraseOurs();
+  void RestoreWidths();
+  void RestoreNames();
+  // Of model.spine(), in the tree that is rewritten.
+  wire::MessageId InTree(wire::MessageId message) const {
+    return renamed_ ? renamed_->Id(message) : message;
+  }
+  void AppendTags();
+  void Finish();
+  // The encoded entries of one node.
+  void Generate(NodeId node, std::string& out);
+  void AppendForeignKeys(NodeId node, ModuleId module, std::string& out) const;
+  void AppendOrigins(NodeId node, std::string& out) const;
+  void AppendModuleEntries(const Tag& tag, std::string& out);
+  void AppendRoleEntries(RoleId role, std::string& out) const;
+  std::string ModelEntries() const;
+
+  const Model& model_;
+  const Tagging* tagging_ = nullptr;  // null: strip
+  KeyChoice keys_;
+  NewNames old_names_;                 // strip: by the name as it stands
+  std::optional<RenameTree> renamed_;  // strip: where they are mentioned
+  wire::Rewrite rewrite_;
+  bool changes_ = false;
+  std::vector<ModuleFormat> format_;           // one, or none: strip
+  std::string module_table_;                   // empty: none
+  RecentTexts<ModuleId> module_entries_;       // encoded
+  RecentTexts<RoleId> role_entries_;           // encoded
+  std::vector<std::string> sureness_entries_;  // by confidence x source
+  std::string scratch_;                        // its memory is used again
+};
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_CORE_TAGGING_TAG_WRITER_H_

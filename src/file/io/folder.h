@@ -1,0 +1,49 @@
+// What is in a folder, in an order that does not depend on the file system.
+#ifndef ONNX_TAG_FILE_IO_FOLDER_H_
+#define ONNX_TAG_FILE_IO_FOLDER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace onnx_tag {
+
+enum class EntryKind {
+  kFile,          // a regular file, or a link to one
+  kFolder,        // a folder itself
+  kLinkToFolder,  // a symbolic link to one
+  kBrokenLink,
+  kOther,  // a pipe, a device, a socket
+};
+
+struct FolderEntry {
+  std::string name;
+  EntryKind kind;
+};
+
+// Its entries but "." and "..", sorted by the bytes of their names. Throws
+// Error(kInput) if it cannot be read.
+std::vector<FolderEntry> ReadFolder(const std::string& path);
+
+bool IsFolder(const std::string& path);
+
+// Makes the folder and those above it. Throws Error(kOutput).
+void MakeFolders(const std::string& path);
+
+// What makes two names one folder; {0, 0} where there is none.
+std::pair<std::uint64_t, std::uint64_t> FolderIdentity(const std::string& path);
+
+namespace io {
+
+// In the system's order; none, and errno, where it cannot be read.
+std::optional<std::vector<FolderEntry>> ListFolder(const std::string& path);
+
+// One folder. -1, and errno, where it fails.
+int MakeFolder(const std::string& path);
+
+}  // namespace io
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_FILE_IO_FOLDER_H_

@@ -1,0 +1,31 @@
+// Pages of memory: a file's, and such that hold what came through a pipe.
+#ifndef ONNX_TAG_FILE_IO_MAPPING_H_
+#define ONNX_TAG_FILE_IO_MAPPING_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace onnx_tag::io {
+
+std::uint64_t PageSize();
+
+// The first `size` bytes of the file; nullptr and errno where it cannot: on
+// Windows ERANGE where the file has become shorter.
+const char* MapFile(int fd, std::size_t size);
+void UnmapFile(const char* data, std::size_t size);
+
+// Zeros; nullptr and errno where there is no memory.
+char* AllocatePages(std::size_t size);
+// The same bytes in `wanted` more pages, perhaps elsewhere.
+char* GrowPages(char* data, std::size_t size, std::size_t wanted);
+void FreePages(char* data, std::size_t size);
+
+// Advice about pages of a mapped file: nothing is lost where the system does
+// not take it. `begin` is at the begin of a page.
+void ReleasePages(const char* begin, std::size_t size);
+void ReadPagesAhead(const char* begin, std::size_t size, bool on);
+void FetchPages(const char* begin, std::size_t size);
+
+}  // namespace onnx_tag::io
+
+#endif  // ONNX_TAG_FILE_IO_MAPPING_H_

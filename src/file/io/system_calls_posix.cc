@@ -1,0 +1,96 @@
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "file/io/descriptor.h"
+#include "file/io/system_calls.h"
+#include "file/io/system_posix.h"
+
+namespace onnx_tag::io {
+namespace {
+
+int OpenUnnamed(const char* folder, unsigned mode) {
+  return OpenUnnamedFile(folder, static_cast<mode_t>(mode));
+}
+
+int OpenNew(const char* path, unsigned mode) {
+  return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+}
+
+std::ptrdiff_t CopyRange(int in, std::int64_t offset, int out,
+                         std::size_t size) {
+  auto at = static_cast<off_t>(offset);
+  return CopyInKernel(in, &at, out, size);
+}
+
+std::ptrdiff_t ReadAt(int fd, void* bytes, std::size_t size,
+                      std::int64_t offset) {
+  return pread(fd, bytes, size, static_cast<off_t>(offset));
+}
+
+int Reserve(int fd, std::int64_t size) {
+  return ReserveSpace(fd, static_cast<off_t>(size));
+}
+
+int Truncate(int fd, std::int64_t size) {
+  return ftruncate(fd, static_cast<off_t>(size));
+}
+
+int ChangeMode(int fd, unsigned mode) {
+  return fchmod(fd, static_cast<mode_t>(mode));
+}
+
+int Lock(int fd) { return flock(fd, LOCK_EX | LOCK_NB); }
+
+int RenameNew(const char* from, const char* to) {
+  const int result = RenameToNewName(from, to);
+  if (result == 0 || (errno != EINVAL && errno != ENOSYS)) return result;
+  // The file system does not know the flag: look first, and accept the gap.
+  struct stat status;
+  if (lstat(to, &status) == 0) {
+    errno = EEXIST;
+    return -1;
+  }
+  return rename(from, to);
+}
+
+}  // namespace
+
+const SystemCalls kRealCalls = {
+    OpenUnnamed,     OpenNew,  ::write,    ReadAt,   CopyRange,
+    Reserve,         Truncate, ChangeMode, ::fsync,  Lock,
+    NameUnnamedFile, ::rename, RenameNew,  ::unlink,
+};
+
+bool MeansFull(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
+int CloseCopy(int fd) {
+  const int copy = DuplicateDescriptor(fd);
+  return copy >= 0 && close(copy) != 0 && errno != EINTR ? -1 : 0;
+}
+
+int OpenFolder(const char* path) {
+  return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int OpenForReading(const char* path) {
+  // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
+  return Retry(
+      [&] { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); });
+}
+
+int OpenStream(const char* path) { return open(path, O_RDONLY | O_CLOEXEC); }
+
+std::ptrdiff_t ReadSome(int fd, void* bytes, std::size_t size) {
+  return Retry([&] { return read(fd, bytes, size); });
+}
+
+int DuplicateDescriptor(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
+
+}  // namespace onnx_tag::io

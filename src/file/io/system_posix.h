@@ -1,0 +1,34 @@
+// What Linux and macOS do in different ways: system_linux.cc, system_macos.cc.
+// Functions that return an int or a count give -1 and errno where they fail.
+#ifndef ONNX_TAG_FILE_IO_SYSTEM_POSIX_H_
+#define ONNX_TAG_FILE_IO_SYSTEM_POSIX_H_
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace onnx_tag::io {
+
+timespec ModifiedTime(const struct stat& status);
+
+// A new file in `folder` without a name; EOPNOTSUPP where the system has none.
+int OpenUnnamedFile(const char* folder, mode_t mode);
+// Gives it a name that nothing has yet.
+int NameUnnamedFile(int fd, const char* path);
+
+// Copies from `*offset` of `in` to where `out` stands, within the kernel.
+ssize_t CopyInKernel(int in, off_t* offset, int out, std::size_t size);
+
+// Takes `size` bytes of the disk for the file.
+int ReserveSpace(int fd, off_t size);
+
+// Fails with EEXIST if `to` exists, EINVAL where the file system cannot tell.
+int RenameToNewName(const char* from, const char* to);
+
+// Moves `size` bytes of anonymous memory to `wanted` bytes; MAP_FAILED.
+void* MoveMemory(void* memory, std::size_t size, std::size_t wanted);
+
+}  // namespace onnx_tag::io
+
+#endif  // ONNX_TAG_FILE_IO_SYSTEM_POSIX_H_

@@ -1,0 +1,180 @@
+// Reads types and shapes of weights and values, but only the first bytes of
+// weight data.
+// Tested by tests/file/model/reader_test.cc.
+#include "file/model/check_message.h"
+#include "file/model/field_kinds.h"
+#include "file/model/onnx_fields.h"
+#include "file/model/reader.h"
+
+namespace onnx_tag {
+namespace {
+
+using model::Deeper;
+using model::Is;
+using model::IsInt;
+using wire::Field;
+using wire::FieldReader;
+
+void AppendInts(const Field& field, std::vector<std::int64_t>& out) {
+  wire::ForEachVarint(field, [&](std::uint64_t value) {
+    out.push_back(static_cast<std::int64_t>(value));
+  });
+}
+
+// Looks at a few bytes behind the header, which are in memory with it. Eight
+// bytes hold whole elements of every type.
+bool IsUniform(Bytes data) {
+  constexpr std::size_t kWord = 8;
+  constexpr std::size_t kLookedAt = 8 * kWord;
+  data = data.substr(0, kLookedAt);
+  return data.size() >= 2 * kWord &&
+         data.substr(kWord) == data.substr(0, data.size() - kWord);
+}
+
+}  // namespace
+
+void ModelReader::ReadTensorHeader(const Field& whole, Initializer& tensor,
+                                   NameId& name, int depth) {
+  const int inside = Deeper(whole, depth);
+  std::vector<std::int64_t> dims;
+  bool external = false;
+  bool unreadable = false;
+  std::string_view location;
+  FieldReader reader(whole.bytes, inside);
+  for (Field field; reader.Next(field);) {
+    if (field.number == onnx::TensorProto::kDims) {
+      AppendInts(field, dims);
+    } else if (IsInt(field, onnx::TensorProto::kDataType)) {
+      tensor.data_type = static_cast<std::int32_t>(field.varint);
+    } else if (Is(field, onnx::TensorProto::kName)) {
+      name = InternTensorName(field.bytes, whole.bytes.size());
+    } else if (IsInt(field, onnx::TensorProto::kDataLocation)) {
+      external = field.varint == 1;
+    } else if (Is(field, onnx::TensorProto::kExternalData)) {
+      const MetadataEntry entry = ReadEntry(field, inside);
+      if (entry.key == "location") location = entry.value;
+    } else {
+      if (Is(field, onnx::TensorProto::kRawData)) {
+        tensor.uniform = IsUniform(field.bytes);
+      }
+      model::CheckTensorField(field, inside, unreadable);
+    }
+  }
+  tensor.external = external;
+  if (unreadable) {
+    model_.unreadable_.push_back(name == kNo<NameId> ? std::string_view()
+                                                     : model_.Name(name));
+  } else if (!external && whole.bytes.size() <= Initializer::kMostSmall) {
+    tensor.small = whole.bytes;
+  }
+  tensor.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
+  tensor.rank = static_cast<std::uint32_t>(dims.size());
+  model_.dims_.insert(model_.dims_.end(), dims.begin(), dims.end());
+  if (external && external_seen_.insert(location).second) {
+    model_.external_files_.push_back(location);
+  }
+}
+
+void ModelReader::ReadInitializer(const Field& field, GraphId graph,
+                                  int depth) {
+  Initializer tensor{.value = kNo<ValueId>};
+  NameId name = kNo<NameId>;
+  ReadTensorHeader(field, tensor, name, depth);
+  if (name == kNo<NameId>) name = Intern("");
+  // The id of the name; NameResolver replaces it by the id of the value.
+  tensor.value = MakeId<ValueId>(Index(name));
+  graph_names_[Index(graph)].initializers.push_back(
+      static_cast<std::uint32_t>(model_.initializers_.size()));
+  model_.initializers_.push_back(tensor);
+}
+
+void ModelReader::ReadSparseInitializer(const Field& whole, GraphId graph,
+                                        int depth) {
+  const int inside = Deeper(whole, depth);
+  Initializer tensor{.value = kNo<ValueId>};
+  NameId name = kNo<NameId>;
+  std::vector<std::int64_t> dims;
+  FieldReader reader(whole.bytes, inside);
+  for (Field field; reader.Next(field);) {
+    if (Is(field, onnx::SparseTensorProto::kValues)) {
+      ReadTensorHeader(field, tensor, name, inside);
+    } else if (Is(field, onnx::SparseTensorProto::kIndices)) {
+      bool unread = false;  // indices are not needed
+      model::CheckField(field, model::MessageKind::kTensor, inside, unread);
+    } else if (field.number == onnx::SparseTensorProto::kDims) {
+      AppendInts(field, dims);
+    }
+  }
+  if (name == kNo<NameId>) name = Intern("");
+  tensor.sparse = true;
+  tensor.small = {};
+  tensor.value = MakeId<ValueId>(Index(name));
+  tensor.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
+  tensor.rank = static_cast<std::uint32_t>(dims.size());
+  model_.dims_.insert(model_.dims_.end(), dims.begin(), dims.end());
+  graph_names_[Index(graph)].initializers.push_back(
+      static_cast<std::uint32_t>(model_.initializers_.size()));
+  model_.initializers_.push_back(tensor);
+}
+
+void ModelReader::ReadValueInfo(const Field& whole, GraphId graph,
+                                std::vector<NameId>* names, int depth) {
+  const int inside = Deeper(whole, depth);
+  ValueInfo info;
+  NameId name = kNo<NameId>;
+  info.first_metadata =
+      static_cast<std::uint32_t>(model_.value_metadata_.size());
+  FieldReader reader(whole.bytes, inside);
+  for (Field field; reader.Next(field);) {
+    if (Is(field, onnx::ValueInfoProto::kName)) {
+      name = Intern(field.bytes);
+    } else if (Is(field, onnx::ValueInfoProto::kType)) {
+      ReadType(field, info, inside);
+    } else if (Is(field, onnx::ValueInfoProto::kMetadataProps)) {
+      model_.value_metadata_.push_back(ReadEntry(field, inside));
+    }
+  }
+  info.metadata_count =
+      static_cast<std::uint32_t>(model_.value_metadata_.size()) -
+      info.first_metadata;
+  if (name == kNo<NameId>) name = Intern("");
+  if (names != nullptr) names->push_back(name);
+  graph_names_[Index(graph)].infos.push_back(
+      {name, static_cast<std::uint32_t>(model_.value_infos_.size())});
+  model_.value_infos_.push_back(info);
+}
+
+void ModelReader::ReadType(const Field& field, ValueInfo& info, int depth) {
+  // What is below is well-formed then.
+  model::CheckField(field, model::MessageKind::kType, depth);
+  info.type = field.bytes;
+  FieldReader type(field.bytes);
+  for (Field tensor; type.Next(tensor);) {
+    if (!Is(tensor, onnx::TypeProto::kTensorType)) continue;
+    FieldReader parts(tensor.bytes);
+    for (Field part; parts.Next(part);) {
+      if (IsInt(part, onnx::TypeProtoTensor::kElemType)) {
+        info.data_type = static_cast<std::int32_t>(part.varint);
+      } else if (Is(part, onnx::TypeProtoTensor::kShape)) {
+        info.has_shape = true;
+        info.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
+        FieldReader shape(part.bytes);
+        for (Field dim; shape.Next(dim);) {
+          if (!Is(dim, onnx::TensorShapeProto::kDim)) continue;
+          std::int64_t size = -1;  // symbolic or unknown
+          FieldReader value(dim.bytes);
+          for (Field number; value.Next(number);) {
+            if (IsInt(number, onnx::TensorShapeProtoDimension::kDimValue)) {
+              size = static_cast<std::int64_t>(number.varint);
+            }
+          }
+          model_.dims_.push_back(size);
+        }
+        info.rank =
+            static_cast<std::uint32_t>(model_.dims_.size()) - info.first_dim;
+      }
+    }
+  }
+}
+
+}  // namespace onnx_tag

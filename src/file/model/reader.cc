@@ -1,0 +1,474 @@
+#include "file/model/reader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "file/model/check_message.h"
+#include "file/model/field_kinds.h"
+#include "file/model/metadata_entry.h"
+#include "file/model/onnx_fields.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag {
+namespace {
+
+using model::Deeper;
+using model::Is;
+using model::IsInt;
+using model::MessageKind;
+using wire::Field;
+using wire::FieldReader;
+
+// Smaller nodes contain no large constant, so their pages are not released.
+constexpr std::size_t kLargeField = 64 * 1024;
+constexpr std::uint64_t kReleaseStep = 256 * 1024;
+// By default, Linux maps this many bytes around a page fault.
+constexpr std::uint64_t kFaultAround = 64 * 1024;
+constexpr std::uint64_t kFirstPiece = 128 * 1024;
+constexpr std::uint64_t kLargestPiece = 2 * 1024 * 1024;
+
+}  // namespace
+
+ModelReader::ModelReader(Bytes bytes, const Release& release,
+                         const Fetch& fetch)
+    : bytes_(bytes), release_(release), fetch_(fetch) {
+  model_.bytes_ = bytes;
+}
+
+Model ModelReader::Read() {
+  try {
+    ReadModelProto();
+  } catch (const wire::WireError& error) {
+    const std::string other = WhatElseItIs(bytes_);
+    if (!other.empty()) {
+      Fail(ErrorKind::kInput, "not an ONNX model: {}", Ours{other});
+    }
+    Fail(ErrorKind::kInput, "not an ONNX model: {} ({})", error.what(),
+         WhereAmI(error.position()));
+  }
+  SortSubgraphs();
+  NameResolver(model_, graph_names_).Resolve();
+  return std::move(model_);
+}
+
+void ModelReader::ReadModelProto() {
+  AddGraph(GraphKind::kMain);
+  model_.spine_.push_back(
+      {.begin = 0, .size = bytes_.size(), .parent = 0, .prefix_width = 0});
+  const Place file{bytes_, 0, 0};
+  bool has_graph = false;
+  std::uint32_t training_count = 0;
+  FieldReader reader(bytes_);
+  for (Field field; reader.Next(field);) {
+    if (Is(field, onnx::ModelProto::kGraph)) {
+      has_graph = true;
+      ReadGraph(Enter(file, field), GraphId{0});
+    } else if (Is(field, onnx::ModelProto::kFunctions)) {
+      ReadFunction(Enter(file, field));
+    } else if (Is(field, onnx::ModelProto::kTrainingInfo)) {
+      ReadTrainingInfo(Enter(file, field), training_count++);
+    } else if (Is(field, onnx::ModelProto::kMetadataProps)) {
+      model_.metadata_.push_back(ReadEntry(field, 0));
+    } else if (IsInt(field, onnx::ModelProto::kIrVersion)) {
+      model_.ir_version_ = static_cast<std::int64_t>(field.varint);
+    } else if (Is(field, onnx::ModelProto::kProducerName)) {
+      model_.producer_name_ = field.bytes;
+    } else if (Is(field, onnx::ModelProto::kProducerVersion)) {
+      model_.producer_version_ = field.bytes;
+    } else if (Is(field, onnx::ModelProto::kOpsetImport)) {
+      OpsetImport opset{{}, 0};
+      FieldReader opset_reader(field.bytes, 1);
+      for (Field part; opset_reader.Next(part);) {
+        if (Is(part, onnx::OperatorSetIdProto::kDomain)) {
+          opset.domain = part.bytes;
+        } else if (IsInt(part, onnx::OperatorSetIdProto::kVersion)) {
+          opset.version = static_cast<std::int64_t>(part.varint);
+        }
+      }
+      model_.opsets_.push_back(opset);
+    }
+  }
+  if (!has_graph) {
+    const std::string other = WhatElseItIs(bytes_);
+    Fail(ErrorKind::kInput, "not an ONNX model: {}",
+         Ours{!other.empty()   ? other
+              : bytes_.empty() ? "the file is empty"
+                               : "the file has no graph"});
+  }
+}
+
+ModelReader::Place ModelReader::Enter(const Place& parent, const Field& field) {
+  const int depth = Deeper(field, parent.depth);
+  model_.spine_.push_back({.begin = Offset(field.bytes.data()),
+                           .size = field.bytes.size(),
+                           .parent = parent.message,
+                           .prefix_width = field.prefix_width});
+  return {field.bytes, static_cast<wire::MessageId>(model_.spine_.size() - 1),
+          depth};
+}
+
+GraphId ModelReader::AddGraph(GraphKind kind) {
+  Graph graph;
+  graph.kind = kind;
+  graph_names_.emplace_back();
+  return model_.graphs_.Add(std::move(graph));
+}
+
+void ModelReader::ReadGraph(const Place& place, GraphId graph) {
+  FieldReader reader(place.bytes, place.depth);
+  for (Field field; reader.Next(field);) {
+    if (!field.IsBytes()) continue;
+    switch (field.number) {
+      case onnx::GraphProto::kNode:
+        ReadNode(Enter(place, field), graph);
+        break;
+      case onnx::GraphProto::kInitializer:
+        ReadInitializer(field, graph, place.depth);
+        break;
+      case onnx::GraphProto::kSparseInitializer:
+        ReadSparseInitializer(field, graph, place.depth);
+        break;
+      case onnx::GraphProto::kInput:
+        ReadValueInfo(field, graph, &graph_names_[Index(graph)].inputs,
+                      place.depth);
+        break;
+      case onnx::GraphProto::kOutput:
+        ReadValueInfo(field, graph, &graph_names_[Index(graph)].outputs,
+                      place.depth);
+        break;
+      case onnx::GraphProto::kValueInfo:
+        ReadValueInfo(field, graph, nullptr, place.depth);
+        break;
+      case onnx::GraphProto::kName:
+        model_.graphs_[graph].name = field.bytes;
+        break;
+      case onnx::GraphProto::kMetadataProps:
+        model_.graphs_[graph].metadata.push_back(ReadEntry(field, place.depth));
+        break;
+      default:
+        break;
+    }
+    if (release_) ReleaseBehind(field);
+    if (fetch_) FetchAhead(field);
+  }
+}
+
+// Weights are skipped, but reading their first bytes loads pages.
+void ModelReader::ReleaseBehind(const Field& field) {
+  if (field.number == onnx::GraphProto::kNode &&
+      field.whole.size() < kLargeField) {
+    return;
+  }
+  const std::uint64_t end = Offset(field.whole.data()) + field.whole.size();
+  if (end - released_ < kReleaseStep) return;
+  // A page fault also loads the pages before and after it.
+  release_(released_ - std::min<std::uint64_t>(released_, kFaultAround), end);
+  released_ = end;
+}
+
+// Most of a model is weights that the reader jumps over, so a mapped file is
+// loaded page by page. Where no jump comes, pieces are fetched that grow.
+void ModelReader::FetchAhead(const Field& field) {
+  const std::uint64_t end = Offset(field.whole.data()) + field.whole.size();
+  if (field.whole.size() >= kLargeField) {
+    fetched_ = 0;
+    fetch_at_ = end + kLargeField / 2;
+  } else if (end >= fetch_at_) {
+    fetched_ =
+        fetched_ == 0 ? kFirstPiece : std::min(2 * fetched_, kLargestPiece);
+    fetch_(end, std::min<std::uint64_t>(end + fetched_, bytes_.size()));
+    fetch_at_ = end + fetched_ / 2;
+  }
+}
+
+NameId ModelReader::InternTensorName(Bytes text, std::size_t tensor_size) {
+  const NameId known = model_.names_.Find(text);
+  if (known != kNo<NameId> || tensor_size < kReleaseStep / 256) {
+    return known != kNo<NameId> ? known : Intern(text);
+  }
+  // A view of a name between released weights would load their pages again at
+  // each access. So the name is copied.
+  return Intern(model_.owned_texts_.Keep(text));
+}
+
+void ModelReader::ReadNode(const Place& place, GraphId graph) {
+  // Subgraphs add their own nodes, so this node is added first.
+  const NodeId id = model_.nodes_.Add({});
+  {
+    Node& node = model_.nodes_[id];
+    node.graph = graph;
+    node.index = static_cast<std::uint32_t>(model_.graphs_[graph].nodes.size());
+    node.message = place.message;
+    node.op_type = node.domain = kNo<NameId>;
+    node.first_metadata =
+        static_cast<std::uint32_t>(model_.node_metadata_.size());
+  }
+  model_.graphs_[graph].nodes.push_back(id);
+
+  scratch_names_.clear();
+  scratch_inputs_.clear();
+  scratch_outputs_.clear();
+  std::vector<Field> with_graphs;
+  NameId op_type = kNo<NameId>;
+  NameId domain = kNo<NameId>;
+  std::string_view name;
+  bool unreadable = false;
+  FieldReader reader(place.bytes, place.depth);
+  const auto add_name = [&](std::uint32_t number, Bytes text) {
+    scratch_names_.push_back({number, model_.names_.Prepare(text), text});
+  };
+  for (Field field; reader.Next(field);) {
+    if (!field.IsBytes()) continue;
+    switch (field.number) {
+      case onnx::NodeProto::kInput:
+      case onnx::NodeProto::kOutput:
+      case onnx::NodeProto::kOpType:
+        add_name(field.number, field.bytes);
+        break;
+      case onnx::NodeProto::kDomain:
+        add_name(field.number, field.bytes == "ai.onnx" ? "" : field.bytes);
+        break;
+      case onnx::NodeProto::kName:
+        name = field.bytes;
+        break;
+      case onnx::NodeProto::kAttribute:
+        // Checks attributes of any operator, not only of If, Loop and Scan.
+        if (model::CheckAttribute(field, place.depth, unreadable)) {
+          with_graphs.push_back(field);
+        }
+        break;
+      case onnx::NodeProto::kMetadataProps:
+        model_.node_metadata_.push_back(ReadEntry(field, place.depth));
+        break;
+      case onnx::NodeProto::kDocString:
+        // Subgraphs are read later, so these are in the order of nodes.
+        if (!field.bytes.empty()) {
+          model_.doc_strings_.emplace_back(id, field.bytes);
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  for (const NameField& field : scratch_names_) {
+    const NameId text = model_.names_.Intern(field.text, field.hash);
+    switch (field.field) {
+      // The ids of names; NameResolver replaces them by values.
+      case onnx::NodeProto::kInput:
+        scratch_inputs_.push_back(MakeId<ValueId>(Index(text)));
+        break;
+      case onnx::NodeProto::kOutput:
+        scratch_outputs_.push_back(MakeId<ValueId>(Index(text)));
+        break;
+      case onnx::NodeProto::kOpType:
+        op_type = text;
+        break;
+      default:
+        domain = text;
+        break;
+    }
+  }
+  if (unreadable) {
+    model_.unreadable_.push_back(
+        scratch_outputs_.empty()
+            ? name
+            : model_.names_[MakeId<NameId>(Index(scratch_outputs_.front()))]);
+  }
+  Node& node = model_.nodes_[id];
+  node.name = name;
+  node.op_type = op_type == kNo<NameId> ? Intern("") : op_type;
+  node.domain = domain == kNo<NameId> ? Intern("") : domain;
+  node.first_operand = static_cast<std::uint32_t>(model_.operands_.size());
+  node.input_count = static_cast<std::uint32_t>(scratch_inputs_.size());
+  node.output_count = static_cast<std::uint32_t>(scratch_outputs_.size());
+  node.metadata_count =
+      static_cast<std::uint32_t>(model_.node_metadata_.size()) -
+      node.first_metadata;
+  model_.operands_.insert(model_.operands_.end(), scratch_inputs_.begin(),
+                          scratch_inputs_.end());
+  model_.operands_.insert(model_.operands_.end(), scratch_outputs_.begin(),
+                          scratch_outputs_.end());
+  for (const Field& attribute : with_graphs) {
+    ReadGraphAttribute(place, attribute, id);
+  }
+}
+
+void ModelReader::ReadGraphAttribute(const Place& node_place,
+                                     const Field& field, NodeId node) {
+  std::string_view name;
+  FieldReader reader(field.bytes);
+  for (Field part; reader.Next(part);) {
+    if (Is(part, onnx::AttributeProto::kName)) name = part.bytes;
+  }
+
+  const auto add_subgraph = [&](std::uint32_t position) {
+    const GraphId id = AddGraph(GraphKind::kSubgraph);
+    Graph& graph = model_.graphs_[id];
+    graph.parent = model_.nodes_[node].graph;
+    graph.parent_node = node;
+    graph.attribute = name;
+    graph.position = position;
+    model_.subgraph_nodes_.push_back(node);
+    model_.subgraph_graphs_.push_back(id);
+    return id;
+  };
+  const Place place = Enter(node_place, field);
+  GraphId single = kNo<GraphId>;  // if `g` occurs twice, both are merged
+  std::uint32_t position = 0;
+  FieldReader graphs(place.bytes);
+  for (Field part; graphs.Next(part);) {
+    if (Is(part, onnx::AttributeProto::kG)) {
+      if (single == kNo<GraphId>) single = add_subgraph(0xffffffff);
+      ReadGraph(Enter(place, part), single);
+    } else if (Is(part, onnx::AttributeProto::kGraphs)) {
+      ReadGraph(Enter(place, part), add_subgraph(position++));
+    }
+  }
+}
+
+void ModelReader::ReadFunction(const Place& place) {
+  const GraphId body = AddGraph(GraphKind::kFunction);
+  model_.graphs_[body].function =
+      static_cast<std::uint32_t>(model_.functions_.size());
+  Function function;
+  bool unreadable = false;
+  function.body = body;
+  function.bytes = place.bytes;
+  model_.functions_.push_back(function);
+  FieldReader reader(place.bytes, place.depth);
+  for (Field field; reader.Next(field);) {
+    if (!field.IsBytes()) continue;
+    switch (field.number) {
+      case onnx::FunctionProto::kNode:
+        ReadNode(Enter(place, field), body);
+        break;
+      case onnx::FunctionProto::kInput:
+        graph_names_[Index(body)].inputs.push_back(Intern(field.bytes));
+        break;
+      case onnx::FunctionProto::kOutput:
+        graph_names_[Index(body)].outputs.push_back(Intern(field.bytes));
+        break;
+      case onnx::FunctionProto::kValueInfo:
+        ReadValueInfo(field, body, nullptr, place.depth);
+        break;
+      case onnx::FunctionProto::kName:
+        function.name = field.bytes;
+        break;
+      case onnx::FunctionProto::kDomain:
+        function.domain = field.bytes;
+        break;
+      case onnx::FunctionProto::kOverload:
+        function.overload = field.bytes;
+        break;
+      case onnx::FunctionProto::kOpsetImport:
+        model::CheckField(field, MessageKind::kOpset, place.depth);
+        break;
+      case onnx::FunctionProto::kAttributeProto:
+        model::CheckField(field, MessageKind::kAttribute, place.depth,
+                          unreadable);
+        break;
+      case onnx::FunctionProto::kMetadataProps:
+        function.metadata.push_back(ReadEntry(field, place.depth));
+        break;
+      default:
+        break;
+    }
+  }
+  if (unreadable) model_.unreadable_.push_back(function.name);
+  model_.graphs_[body].name = function.name;
+  model_.functions_[model_.graphs_[body].function] = std::move(function);
+}
+
+void ModelReader::ReadTrainingInfo(const Place& place, std::uint32_t position) {
+  GraphId graphs[2] = {kNo<GraphId>, kNo<GraphId>};
+  FieldReader reader(place.bytes, place.depth);
+  for (Field field; reader.Next(field);) {
+    const bool algorithm = Is(field, onnx::TrainingInfoProto::kAlgorithm);
+    if (!algorithm && !Is(field, onnx::TrainingInfoProto::kInitialization)) {
+      if (field.number == onnx::TrainingInfoProto::kInitializationBinding ||
+          field.number == onnx::TrainingInfoProto::kUpdateBinding) {
+        model::CheckField(field, MessageKind::kEntry, place.depth);
+      }
+      continue;
+    }
+    GraphId& id = graphs[algorithm ? 1 : 0];
+    if (id == kNo<GraphId>) {
+      id = AddGraph(GraphKind::kTraining);
+      model_.graphs_[id].position = position;
+      model_.graphs_[id].training_algorithm = algorithm;
+    }
+    ReadGraph(Enter(place, field), id);
+  }
+}
+
+MetadataEntry ModelReader::ReadEntry(const Field& field, int depth) const {
+  return model::ReadEntry(field, Deeper(field, depth));
+}
+
+void ModelReader::SortSubgraphs() {
+  // Graphs are numbered in file order. So the second branch of a node follows
+  // the nodes and subgraphs of the first branch.
+  std::vector<std::pair<NodeId, GraphId>> pairs;
+  for (std::size_t i = 0; i < model_.subgraph_nodes_.size(); ++i) {
+    pairs.emplace_back(model_.subgraph_nodes_[i], model_.subgraph_graphs_[i]);
+  }
+  std::sort(pairs.begin(), pairs.end());
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    model_.subgraph_nodes_[i] = pairs[i].first;
+    model_.subgraph_graphs_[i] = pairs[i].second;
+  }
+}
+
+std::string ModelReader::WhereAmI(const char* at) const {
+  std::string byte = fmt::format("at byte {}", Offset(at));
+  if (model_.nodes_.empty()) return byte;
+  const Node& node = model_.nodes_[MakeId<NodeId>(model_.nodes_.size() - 1)];
+  return fmt::format("{}, near node {}", byte, node.index);
+}
+
+Model ReadModel(Bytes bytes, const Release& release, const Fetch& fetch) {
+  return ModelReader(bytes, release, fetch).Read();
+}
+
+// Recognises other kinds of files that have the name model.onnx, for a helpful
+// error message.
+std::string WhatElseItIs(Bytes bytes) {
+  const Bytes head = bytes.substr(0, 512);
+  const Bytes text = head.substr(head.starts_with("\xef\xbb\xbf") ? 3 : 0);
+  if (head.starts_with("version https://git-lfs")) {
+    return "a Git LFS pointer\n  download the file: git lfs pull";
+  }
+  if (head.starts_with("PK\x03\x04")) {
+    return "a zip archive\n  unpack it and give the .onnx file inside";
+  }
+  if (head.starts_with("\x1f\x8b")) {
+    return "a gzip archive\n  unpack it first: gunzip";
+  }
+  if (head.size() >= 8 && head.substr(4, 4) == "ORTM") {
+    return "an ONNX Runtime .ort file\n  give the original .onnx file";
+  }
+  if (head.starts_with("\x89HDF")) return "an HDF5 file (Keras weights?)";
+  if (head.size() >= 8 && head.substr(4, 4) == "TFL3") {
+    return "a TensorFlow Lite model";
+  }
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  const Bytes word = start == Bytes::npos ? Bytes() : text.substr(start);
+  if (word.starts_with("<")) {
+    return "an HTML or XML page (a failed download?)";
+  }
+  if (word.starts_with("{") || word.starts_with("[")) return "JSON text";
+  if (text.size() != head.size()) {
+    return "it starts with a UTF-8 byte order mark: something rewrote it as "
+           "text";
+  }
+  std::size_t printable = 0;
+  for (const char c : head) {
+    printable += (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t';
+  }
+  if (!head.empty() && printable == head.size()) return "a text file";
+  return "";
+}
+
+}  // namespace onnx_tag

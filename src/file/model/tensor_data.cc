@@ -1,0 +1,178 @@
+#include "file/model/tensor_data.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/parse_number.h"
+#include "file/model/field_kinds.h"
+#include "file/model/metadata_entry.h"
+#include "file/model/onnx_fields.h"
+#include "file/wire/field_reader.h"
+
+namespace onnx_tag {
+namespace {
+
+using model::Is;
+using model::IsInt;
+using onnx::TensorProto;
+using wire::Field;
+using wire::FieldReader;
+
+// Numbers of TensorProto.DataType.
+enum ElementType : std::int32_t {
+  kFloat32 = 1,
+  kInt16 = 5,
+  kInt32 = 6,
+  kInt64 = 7,
+  kBool = 9,
+  kFloat64 = 11,
+};
+
+// Bytes of an element in raw_data; what int32_data holds for types of a few
+// bits is one byte of raw_data, too.
+std::size_t WidthOf(std::int32_t data_type) {
+  static constexpr std::array<std::uint8_t, 26> kWidths = {
+      0, 4, 1,  1, 2, 2, 4, 8, 0, 1, 2, 8, 4,
+      8, 8, 16, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  const auto at = static_cast<std::size_t>(data_type);
+  return at < kWidths.size() ? kWidths[at] : 0;
+}
+
+void AppendNumber(std::uint64_t number, std::size_t width, std::string& to) {
+  for (std::size_t i = 0; i < width; ++i) {
+    to += static_cast<char>(number >> (8 * i));
+  }
+}
+
+// Varints and single numbers; packed floats are as in raw_data.
+void AppendTyped(const Field& field, std::size_t width, std::string& to) {
+  if (field.number == TensorProto::kFloatData ||
+      field.number == TensorProto::kDoubleData) {
+    if (field.IsBytes()) {
+      to += field.bytes;
+    } else {
+      AppendNumber(field.varint, width, to);
+    }
+    return;
+  }
+  wire::ForEachVarint(
+      field, [&](std::uint64_t number) { AppendNumber(number, width, to); });
+}
+
+void ReadExternal(const Field& field, TensorData& tensor) {
+  const MetadataEntry entry = model::ReadEntry(field);
+  if (entry.key == "location") tensor.location = entry.value;
+  if (entry.key == "offset") {
+    tensor.offset = ParseWhole<std::uint64_t>(entry.value).value_or(0);
+  }
+  if (entry.key == "length") {
+    tensor.length = ParseWhole<std::uint64_t>(entry.value);
+  }
+}
+
+template <typename Number>
+Number NumberAt(Bytes elements, std::size_t index) {
+  Number number;
+  std::memcpy(&number, elements.data() + index * sizeof number, sizeof number);
+  return number;
+}
+
+std::string ElementText(std::int32_t data_type, Bytes elements,
+                        std::size_t index) {
+  switch (data_type) {
+    case kFloat32:
+      return fmt::format("{}", NumberAt<float>(elements, index));
+    case kFloat64:
+      return fmt::format("{}", NumberAt<double>(elements, index));
+    case kInt16:
+      return fmt::format("{}", NumberAt<std::int16_t>(elements, index));
+    case kInt32:
+      return fmt::format("{}", NumberAt<std::int32_t>(elements, index));
+    case kInt64:
+      return fmt::format("{}", NumberAt<std::int64_t>(elements, index));
+    case kBool:
+      return elements[index] == '\0' ? "false" : "true";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+TensorData ReadTensorData(Bytes bytes) {
+  TensorData tensor;
+  FieldReader header(bytes);
+  for (Field field; header.Next(field);) {
+    if (field.number == TensorProto::kDims) {
+      wire::ForEachVarint(field, [&](std::uint64_t dim) {
+        tensor.dims.push_back(static_cast<std::int64_t>(dim));
+      });
+    } else if (IsInt(field, TensorProto::kDataType)) {
+      tensor.data_type = static_cast<std::int32_t>(field.varint);
+    } else if (Is(field, TensorProto::kName)) {
+      tensor.name = field.bytes;
+    } else if (Is(field, TensorProto::kRawData)) {
+      tensor.raw = field.bytes;
+    } else if (Is(field, TensorProto::kExternalData)) {
+      ReadExternal(field, tensor);
+    }
+  }
+  // The width of an element must be known before.
+  FieldReader data(bytes);
+  for (Field field; data.Next(field);) {
+    switch (field.number) {
+      case TensorProto::kFloatData.number:
+      case TensorProto::kInt32Data.number:
+      case TensorProto::kInt64Data.number:
+      case TensorProto::kDoubleData.number:
+      case TensorProto::kUint64Data.number:
+        AppendTyped(field, WidthOf(tensor.data_type), tensor.converted);
+        break;
+      case TensorProto::kStringData.number:
+        AppendNumber(field.bytes.size(), 8, tensor.converted);
+        tensor.converted += field.bytes;
+        break;
+      default:
+        break;
+    }
+  }
+  return tensor;
+}
+
+std::string ElementsText(const TensorData& tensor) {
+  constexpr std::size_t kMostShown = 8;
+  const std::size_t width = WidthOf(tensor.data_type);
+  const Bytes elements = tensor.elements();
+  if (width == 0 ||
+      ElementText(tensor.data_type, std::string(16, '\0'), 0).empty()) {
+    return "";
+  }
+  const std::size_t count = elements.size() / width;
+  if (tensor.dims.empty() && count == 1) {
+    return ElementText(tensor.data_type, elements, 0);
+  }
+  std::string text = "[";
+  for (std::size_t i = 0; i < std::min(count, kMostShown); ++i) {
+    if (i > 0) text += ", ";
+    text += ElementText(tensor.data_type, elements, i);
+  }
+  if (count > kMostShown) text += ", ...";
+  return text + "]";
+}
+
+std::uint64_t CountElements(std::span<const std::int64_t> dims) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+  std::uint64_t count = 1;
+  for (const std::int64_t dim : dims) {
+    if (dim < 0) return 0;
+    const auto size = static_cast<std::uint64_t>(dim);
+    if (size != 0 && count > kMost / size) return 0;
+    count *= size;
+  }
+  return count;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,34 @@
+// A second, independent reading of a model, by protobuf.
+//
+// The only layer that uses protobuf. A build with -DONNX_TAG_PROTOBUF=OFF
+// (WebAssembly) has no protobuf: everything but `check --verify` works.
+#ifndef ONNX_TAG_FILE_PROTOBUF_VERIFY_H_
+#define ONNX_TAG_FILE_PROTOBUF_VERIFY_H_
+
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "onnx_tag/model.h"
+
+namespace onnx_tag {
+
+struct ReadingDifference {
+  NodeId node = kNo<NodeId>;
+  std::string what;
+};
+
+// Parses all of `file` with protobuf's generated classes, weights included, and
+// compares the result with `model`, which ReadModel() made of the same bytes:
+// graphs, nodes, names, edges, metadata, types and shapes. Holds the whole file
+// in memory. Lists at most 1,000 differences; the first one if protobuf refuses
+// the file.
+//
+// Throws Error(kInput) if the file has more than 2 GiB, which protobuf
+// cannot parse, and Error(kUsage) if this build has no protobuf.
+std::vector<ReadingDifference> CompareWithProtobuf(Bytes file,
+                                                   const Model& model);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_FILE_PROTOBUF_VERIFY_H_

@@ -1,0 +1,399 @@
+#include "mapping/classes/assign_classes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "core/hierarchy/name_parts.h"
+#include "mapping/classes/catalogue/identify.h"
+#include "mapping/classes/wrapper_classes.h"
+
+namespace onnx_tag {
+namespace {
+
+using catalogue::ClassAnswer;
+
+struct NameInModule {
+  ModuleId module;
+  std::string_view name;
+  bool operator==(const NameInModule&) const = default;
+};
+struct NameInModuleHash {
+  std::size_t operator()(const NameInModule& key) const {
+    return std::hash<std::string_view>()(key.name) * 31 + Index(key.module);
+  }
+};
+
+// Collects the facts of the file about each module of the tagging.
+class Observer {
+ public:
+  Observer(const ModuleEvidence& evidence, const Tagging& tagging)
+      : evidence_(evidence),
+        parameters_(evidence.parameters),
+        model_(evidence.model),
+        tagging_(tagging),
+        observation_(tagging.modules) {}
+
+  catalogue::Observation Observe() {
+    SeeCalls();
+    SeeParameters();
+    SeeOperators();
+    SeeGraph();
+    return std::move(observation_);
+  }
+
+ private:
+  void SeeCalls() {
+    const ModuleTree& tree = tagging_.modules;
+    std::size_t called = 0;
+    for (const ModuleId id : tree.All()) {
+      // A module that a rule of the user moved nodes to is not in the evidence.
+      const bool scoped = Index(id) < evidence_.called_modules.size() &&
+                          evidence_.called_modules[Index(id)];
+      observation_.seen[id].called = scoped || !tree.Class(id).empty();
+      if (observation_.seen[id].called) ++called;
+    }
+    observation_.scopes = 2 * called > tree.count();
+  }
+
+  void SeeParameters() {
+    std::vector<const Initializer*> tensors(parameters_.parameters.size());
+    for (const Initializer& tensor : model_.initializers()) {
+      const ParameterId id = parameters_.ParameterOf(tensor.value);
+      if (id == kNo<ParameterId>) continue;
+      const Initializer*& known = tensors[Index(id)];
+      if (known == nullptr || known->rank < tensor.rank) known = &tensor;
+    }
+    const auto parameters =
+        std::make_shared<std::vector<catalogue::SeenParameter>>();
+    ReserveIn(*parameters);
+    for (const ParameterId id : AllIds<ParameterId>(tensors.size())) {
+      const ModuleId module = OwnerOf(id);
+      if (module == kNo<ModuleId>) continue;
+      catalogue::SeenParameter seen;
+      seen.name = hierarchy::LastPart(parameters_.parameters[id].name, '.');
+      seen.rank = parameters_.parameters[id].rank;
+      if (const Initializer* const tensor = tensors[Index(id)];
+          tensor != nullptr && tensor->rank > 0) {
+        seen.rows = static_cast<std::uint32_t>(
+            std::clamp<std::int64_t>(model_.Dims(*tensor)[0], 0, 0x7fffffff));
+      }
+      if (!IsFirst(module, seen.name)) continue;
+      auto& known = observation_.seen[module].parameters;
+      const auto begin =
+          static_cast<std::size_t>(known.data() - parameters->data());
+      (*parameters)[begin + known.size()] = seen;
+      known = {known.data(), known.size() + 1};
+    }
+    observation_.parameters = parameters;
+  }
+
+  // Gives each module a place for its parameters.
+  void ReserveIn(std::vector<catalogue::SeenParameter>& parameters) {
+    IdVector<ModuleId, std::uint32_t> counts(tagging_.modules.size(), 0);
+    std::size_t all = 0;
+    for (const ParameterId id :
+         AllIds<ParameterId>(parameters_.parameters.size())) {
+      const ModuleId module = OwnerOf(id);
+      if (module == kNo<ModuleId>) continue;
+      ++counts[module];
+      ++all;
+    }
+    parameters.resize(all);
+    const catalogue::SeenParameter* next = parameters.data();
+    for (const ModuleId module : AllIds<ModuleId>(counts.size())) {
+      observation_.seen[module].parameters = {next, std::size_t{0}};
+      next += counts[module];
+    }
+  }
+
+  // The module that has the parameter; kNo if none has it.
+  ModuleId OwnerOf(ParameterId id) const {
+    const std::string_view path = parameters_.parameters[id].name;
+    const ModuleId module = parameters_.parameters[id].module;
+    const std::string_view name = hierarchy::LastPart(path, '.');
+    // A tensor with the name of its module is not a parameter of the module.
+    const bool is_module = module != ModuleTree::kRoot &&
+                           name == tagging_.modules.Atom(module) &&
+                           name.size() < path.size();
+    return is_module || hierarchy::IsFoldedBias(path) ? kNo<ModuleId> : module;
+  }
+
+  // Whether the module has no parameter of that name yet. Most modules have a
+  // few, and a set of all names would be 60 bytes a parameter.
+  bool IsFirst(ModuleId module, std::string_view name) {
+    constexpr std::size_t kFew = 8;
+    const auto& known = observation_.seen[module].parameters;
+    if (known.size() < kFew) {
+      return std::none_of(
+          known.begin(), known.end(),
+          [&](const auto& parameter) { return parameter.name == name; });
+    }
+    if (known.size() == kFew) {
+      for (const auto& parameter : known) {
+        names_.insert({module, parameter.name});
+      }
+    }
+    return names_.insert({module, name}).second;
+  }
+
+  void SeeOperators() {
+    const NameId matmul = model_.FindName("MatMul");
+    const NameId gemm = model_.FindName("Gemm");
+    const NameId norm = model_.FindName("LayerNormalization");
+    std::unordered_map<NameId, catalogue::Operators> bits;
+    const auto bit_of = [&](NameId op) {
+      const auto [known, is_new] = bits.try_emplace(op);
+      if (is_new) known->second = catalogue::OperatorBit(model_.Name(op));
+      return known->second;
+    };
+    for (const NodeId node : model_.Nodes()) {
+      const NameId op = model_[node].op_type;
+      if (op == matmul || op == gemm) SeeLostWeight(node);
+      const Tag& tag = tagging_.tags[node];
+      if (!tag.tagged() || tag.confidence < Confidence::kHigh) continue;
+      catalogue::SeenModule& seen = observation_.seen[tag.module];
+      const catalogue::Operators bit = bit_of(op);
+      seen.operators |= bit;
+      if ((bit & catalogue::kWeighing) != 0) SeeWeight(node, seen);
+      if (op == norm && IsTurned(node)) {
+        seen.operators |= catalogue::OperatorBit("Transpose");
+      }
+    }
+  }
+
+  // A norm over channels moves them to the end and back. Without names, only
+  // the place of the Transposes shows that they belong to it.
+  bool IsTurned(NodeId node) const {
+    const NameId transpose = model_.FindName("Transpose");
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    const std::span<const ValueId> outputs = model_.Outputs(node);
+    if (inputs.empty() || inputs[0] == kNo<ValueId> || outputs.empty() ||
+        outputs[0] == kNo<ValueId>) {
+      return false;
+    }
+    const NodeId before = model_.Producer(inputs[0]);
+    if (before == kNo<NodeId> || model_[before].op_type != transpose) {
+      return false;
+    }
+    const auto after = model_.Consumers(outputs[0]);
+    return !after.empty() &&
+           std::all_of(after.begin(), after.end(), [&](NodeId consumer) {
+             return model_[consumer].op_type == transpose;
+           });
+  }
+
+  void SeeWeight(NodeId node, catalogue::SeenModule& seen) const {
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    if (inputs.size() < 2 || inputs[1] == kNo<ValueId>) return;
+    const Initializer* const tensor = model_.InitializerOf(inputs[1]);
+    if (tensor != nullptr) {
+      seen.weight_rank = std::max(seen.weight_rank, tensor->rank);
+    }
+  }
+
+  // TorchScript transposes the weight of a Linear at export, and optimizers
+  // after it. The new tensor has a name such as onnx::MatMul_7.
+  void SeeLostWeight(NodeId node) {
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    if (inputs.size() < 2 || inputs[1] == kNo<ValueId>) return;
+    observation_.linear_weights_lost |=
+        model_.InitializerOf(inputs[1]) != nullptr &&
+        parameters_.ParameterOf(inputs[1]) == kNo<ParameterId>;
+  }
+
+  void SeeGraph() {
+    if (model_.producer_name() == "pytorch") {
+      observation_.torch_version = model_.producer_version();
+    }
+    observation_.counts_positions = model_.FindName("CumSum") != kNo<NameId>;
+    observation_.batch_norms_folded =
+        model_.FindName("BatchNormalization") == kNo<NameId>;
+    observation_.constants_folded = model_.FindName("Constant") == kNo<NameId>;
+    if (model_.graph_count() == 0) return;
+    const Graph& main = model_[GraphId{0}];
+    for (const ValueId input : main.inputs) {
+      if (model_.InitializerOf(input) == nullptr) {
+        observation_.inputs.push_back(model_.ValueName(input));
+      }
+    }
+    for (const ValueId output : main.outputs) {
+      observation_.outputs.push_back(model_.ValueName(output));
+    }
+    if (main.outputs.empty()) return;
+    const ValueInfo* const info = model_.InfoOf(main.outputs[0]);
+    if (info != nullptr && info->has_shape) {
+      observation_.output_rank = static_cast<int>(info->rank);
+    }
+  }
+
+  const ModuleEvidence& evidence_;
+  const ParameterFacts& parameters_;
+  const Model& model_;
+  const Tagging& tagging_;
+  catalogue::Observation observation_;
+  // Of the modules with many parameters.
+  std::unordered_set<NameInModule, NameInModuleHash> names_;
+};
+
+// Facts take precedence over the catalogue. If the catalogue would be certain
+// of another class, one of the two is wrong, and the user gets a note.
+void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
+  const ModuleTree& tree = tagging.modules;
+  bool any = false;
+  for (const ModuleId id : tree.All()) {
+    any |= !tree.Class(id).empty();
+  }
+  if (!any) return;
+  ModuleTree bare = tree;
+  for (const ModuleId id : bare.All()) {
+    bare.SetClass(id, "");
+  }
+  const catalogue::Observation blind(seen, bare);
+  const catalogue::Identification found = IdentifyAdapted(blind, "");
+  std::size_t others = 0;
+  std::string first;
+  for (const ModuleId id : tree.All()) {
+    const ClassAnswer& answer = found.modules[id];
+    if (tree.Class(id).empty() || !answer.known() ||
+        answer.confidence != Confidence::kCertain ||
+        answer.name == tree.Class(id)) {
+      continue;
+    }
+    if (others++ > 0) continue;
+    first = Message("the catalogue gives {} the class {}, but {} is recorded",
+                    tree.Shown(id), answer.name, tree.Class(id));
+  }
+  if (others == 0) return;
+  tagging.notes.push_back(
+      others == 1
+          ? first + "; the recorded class is used"
+          : fmt::format("{}, and {} more differ; the recorded classes are used",
+                        first, others - 1));
+}
+
+void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
+  tagging.modules.SetClass(id, answer.name);
+  ModuleFacts& facts = tagging.facts[id];
+  facts.class_confidence = answer.confidence;
+  const auto others = answer.candidates.names();
+  facts.candidates.assign(others.begin(), others.end());
+}
+
+// The classes in the recordings of the recipe book, by module.
+class RecipeBookClasses {
+ public:
+  RecipeBookClasses(const ModuleEvidence& evidence, const ModuleTree& tree) {
+    if (!evidence.recipe_classes.empty()) {
+      by_module_.resize(tree.size(), nullptr);
+    }
+    for (const RecipeClasses& classes : evidence.recipe_classes) {
+      by_module_[classes.module] = &classes;
+    }
+  }
+
+  bool Has(ModuleId id) const {
+    return by_module_.size() > 0 && by_module_[id] != nullptr;
+  }
+  ClassAnswer Of(ModuleId id) const {
+    if (!Has(id)) return {};
+    const RecipeClasses& classes = *by_module_[id];
+    ClassAnswer answer;
+    answer.name = classes.names.front();
+    const std::size_t most =
+        std::min(classes.names.size(), catalogue::kMostCandidates + 1);
+    for (std::size_t i = 1; i < most; ++i) {
+      answer.candidates.Add(classes.names[i]);
+    }
+    answer.confidence =
+        answer.candidates.empty() ? classes.confidence : Confidence::kLow;
+    return answer;
+  }
+
+ private:
+  IdVector<ModuleId, const RecipeClasses*> by_module_;  // or empty: none
+};
+
+// The operations can show a class that names alone cannot: `model.3` may have
+// any class.
+bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
+  return !catalogue.known() || (recipe.confidence >= Confidence::kMedium &&
+                                catalogue.confidence < Confidence::kHigh);
+}
+
+// Modules without parts that neither the catalogue nor a recipe explains.
+void GuessLeafClasses(const catalogue::Observation& seen,
+                      const RecipeBookClasses& recipes, bool other_framework,
+                      IdVector<ModuleId, ClassAnswer>& answers) {
+  const ModuleTree& tree = seen.modules;
+  for (const ModuleId id : tree.All()) {
+    if (id == ModuleTree::kRoot || answers[id].known() || recipes.Has(id) ||
+        !tree.Class(id).empty() || !tree.Children(id).empty()) {
+      continue;
+    }
+    answers[id] = catalogue::GuessLeafClass(seen.seen[id]);
+    // Keras has other classes: its ReLU may be an Activation.
+    if (other_framework) answers[id].confidence = Confidence::kLow;
+  }
+}
+
+std::vector<std::string> FamilyWords(const ModuleTree& tree) {
+  std::unordered_set<std::string_view> classes;
+  std::vector<std::string> words;
+  for (const ModuleId id : tree.All()) {
+    if (!classes.insert(tree.Class(id)).second) continue;
+    const std::string_view word =
+        catalogue::BuiltIn().FamilyWord(tree.Class(id));
+    if (!word.empty() &&
+        std::find(words.begin(), words.end(), word) == words.end()) {
+      words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+void AssignClasses(const ModuleEvidence& evidence, Tagging& tagging,
+                   std::string_view hidden) {
+  ModuleTree& tree = tagging.modules;
+  const RecipeBookClasses recipes(evidence, tree);
+  bool adapters_only_scale = false;
+  IdVector<ModuleId, ClassAnswer> answers;
+  // What was observed is not kept longer: with a module for each node it is
+  // more than 100 bytes a node.
+  {
+    const catalogue::Observation seen = Observer(evidence, tagging).Observe();
+    answers = IdentifyAdapted(seen, hidden).modules;
+    if (hidden.empty()) NoteContradictions(seen, tagging);
+    GuessLeafClasses(seen, recipes, evidence.other_framework, answers);
+    adapters_only_scale = AdaptersOnlyScale(seen);
+  }
+  tagging.facts.resize(tree.size());
+  for (const ModuleId id : tree.All()) {
+    if (!tree.Class(id).empty()) {
+      tagging.facts[id].class_confidence = Confidence::kCertain;
+    } else if (ClassAnswer recipe = recipes.Of(id);
+               recipe.known() && IsBetter(recipe, answers[id])) {
+      Record(std::move(recipe), id, tagging);
+    } else if (answers[id].known()) {
+      Record(std::move(answers[id]), id, tagging);
+    }
+  }
+  NameWrappers(adapters_only_scale, tagging);
+  DescribeClasses(tagging);
+}
+
+void DescribeClasses(Tagging& tagging) {
+  const ModuleTree& tree = tagging.modules;
+  tagging.family_words = FamilyWords(tree);
+  tagging.root.name = tree.Class(ModuleTree::kRoot);
+  const ModuleFacts& root = tagging.facts[ModuleTree::kRoot];
+  tagging.root.confidence = root.class_confidence;
+  tagging.root.alternatives = root.candidates;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,24 @@
+// Assigns classes to modules: the class that the file records, else the class
+// from the catalogue, else a class that the operators and parameters of a
+// module prove.
+#ifndef ONNX_TAG_MAPPING_CLASSES_ASSIGN_CLASSES_H_
+#define ONNX_TAG_MAPPING_CLASSES_ASSIGN_CLASSES_H_
+
+#include <string_view>
+
+#include "mapping/evidence/evidence.h"
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+// Sets the classes of `tagging.modules`, `tagging.facts` and `tagging.root`.
+// `hidden`: a family of the catalogue to ignore (bench/).
+void AssignClasses(const ModuleEvidence& evidence, Tagging& tagging,
+                   std::string_view hidden = {});
+
+// Sets `tagging.root` and the family words from the classes of the modules.
+void DescribeClasses(Tagging& tagging);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_MAPPING_CLASSES_ASSIGN_CLASSES_H_

@@ -1,0 +1,379 @@
+#include "mapping/classes/catalogue/identify.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/graph/recurrent.h"
+#include "mapping/classes/catalogue/assigner.h"
+#include "mapping/classes/catalogue/equals.h"
+#include "mapping/classes/catalogue/matcher.h"
+
+namespace onnx_tag::catalogue {
+namespace {
+
+constexpr double kTie = 0.25;  // roots with a smaller difference are equal
+// If the best root lacks some members, roots within this share of the names are
+// listed as alternatives.
+constexpr double kNearShare = 0.05;
+constexpr double kPrefix = 0.75;
+constexpr double kOutside = 1.5;
+constexpr int kDeepestWrapper = 3;
+constexpr std::size_t kMostEquals = 24;  // compared module by module
+// A model is accepted if it explains its names and there are enough of them.
+// Missing names only affect the order, because folded norms lose their names.
+constexpr double kExplained = 0.95;
+constexpr double kFewestNames = 30;
+constexpr double kFewestNamesOfTorch = 3;  // in_proj_weight is distinctive
+// Fewer names prove nothing. But if they fit a public model exactly, the model
+// is given together with its alternatives.
+constexpr double kFewNames = 8;
+constexpr double kAllExplained = 0.999;
+// A smaller share is enough if all members of the root exist. Then a changed
+// configuration added names that are not in the catalogue.
+constexpr double kLooselyExplained = 0.85;
+
+struct Ranked {
+  double score = 0;
+  ClassId root = kNo<ClassId>;
+  ModuleId at = ModuleTree::kRoot;
+};
+
+class Identifier {
+ public:
+  Identifier(const Table& table, const Observation& observation, TextId hidden)
+      : table_(table),
+        observation_(observation),
+        tree_(observation.modules),
+        shapes_(table, observation),
+        matcher_(table, observation, shapes_, hidden),
+        assigner_(table, observation, shapes_, matcher_),
+        order_(table, observation) {
+    refused_.resize(shapes_.size(), false);
+    const Operators convolution = OperatorBit("Conv");
+    for (const SeenModule& module : observation.seen) {
+      convolves_ |= (module.operators & convolution) != 0;
+    }
+  }
+
+  Identification Run() {
+    Visit(ModuleTree::kRoot);
+    result_.modules.resize(tree_.size());
+    return std::move(result_);
+  }
+
+ private:
+  void Visit(ModuleId start) {
+    std::vector<ModuleId> open = {start};
+    while (!open.empty()) {
+      const ModuleId at = open.back();
+      open.pop_back();
+      const ShapeId shape = shapes_.Of(at);
+      if (shape == kNo<ShapeId> || matcher_.exhausted()) continue;
+      const bool enough = shapes_[shape].size >= kFewestNamesOfTorch;
+      if (enough && !refused_[shape]) {
+        if (PlaceModel(at)) continue;
+        refused_[shape] = true;
+      }
+      for (const ModuleId child : tree_.Children(at)) open.push_back(child);
+    }
+  }
+
+  // The modules that may be the model itself: `top`, and the content of a
+  // wrapper that has nearly all names.
+  std::vector<std::pair<ModuleId, int>> Anchors(ModuleId top) const {
+    const double whole = shapes_[shapes_.Of(top)].size;
+    std::vector<std::pair<ModuleId, int>> anchors = {{top, 0}};
+    for (std::size_t i = 0; i < anchors.size(); ++i) {
+      const auto [at, depth] = anchors[i];
+      if (depth == kDeepestWrapper) break;
+      for (const ModuleId child : tree_.Children(at)) {
+        const ShapeId shape = shapes_.Of(child);
+        if (shape != kNo<ShapeId> &&
+            shapes_[shape].size >= kWholeShare * whole) {
+          anchors.emplace_back(child, depth + 1);
+        }
+      }
+    }
+    return anchors;
+  }
+
+  // All lists look the same.
+  bool HoldsOnlyIndices(ShapeId at) const {
+    const Shape& shape = shapes_[at];
+    const auto children = shapes_.Children(shape);
+    return !shape.has_record && shape.parameter_count == 0 &&
+           std::all_of(children.begin(), children.end(),
+                       [](const ShapeChild& child) { return child.is_index; });
+  }
+
+  // Finds the class of `top`, or of the model it wraps, and of all modules
+  // below. Returns false if the catalogue does not explain it.
+  bool PlaceModel(ModuleId top) {
+    const double whole = shapes_[shapes_.Of(top)].size;
+    double best = -1e9;
+    ModuleId anchor = top;
+    std::vector<Ranked> ranked;
+    for (const auto& [at, depth] : Anchors(top)) {
+      const ShapeId shape = shapes_.Of(at);
+      if (HoldsOnlyIndices(shape)) continue;
+      const double outside = whole - shapes_[shape].size - depth;
+      for (const ClassId id : matcher_.Candidates(shape)) {
+        if (table_.Kind(id) == LeafKind::kContainer) continue;
+        const double score = matcher_.Score(id, shape) - kPrefix * depth -
+                             kOutside * std::max(0.0, outside);
+        if (score > best) {
+          best = score;
+          anchor = at;
+        }
+        ranked.push_back({score, id, at});
+      }
+    }
+    const double window = std::max(kTie, kNearShare * whole);
+    std::erase_if(ranked, [&](const Ranked& r) {
+      return r.at != anchor || r.score < best - window;
+    });
+    if (ranked.empty()) return false;
+    // First the equal roots, ordered by other evidence; then the similar roots,
+    // ordered by score.
+    std::sort(ranked.begin(), ranked.end(),
+              [&](const Ranked& a, const Ranked& b) {
+                const bool a_equal = a.score >= best - kTie;
+                const bool b_equal = b.score >= best - kTie;
+                if (a_equal != b_equal) return a_equal;
+                if (!a_equal && a.score != b.score) return a.score > b.score;
+                return order_.Key(a.root, a.at, a.score) >
+                       order_.Key(b.root, b.at, b.score);
+              });
+    const auto equal = [&](const Ranked& r) { return r.score >= best - kTie; };
+    std::vector<ClassId> near;
+    while (!equal(ranked.back())) {
+      near.push_back(ranked.back().root);
+      ranked.pop_back();
+    }
+    std::reverse(near.begin(), near.end());
+    return Accept(top, anchor, ranked, near);
+  }
+
+  bool Accept(ModuleId top, ModuleId anchor, const std::vector<Ranked>& equals,
+              const std::vector<ClassId>& near) {
+    const std::vector<Below> modules = assigner_.Subtree(anchor);
+    const Assignment best = assigner_.Assign(equals[0].root, modules);
+    const double explained = assigner_.Explained(modules, best);
+    const double whole = shapes_[shapes_.Of(top)].size;
+    const double share = explained / std::max(1.0, whole);
+    if (top == ModuleTree::kRoot) {
+      result_.nearest = table_.Name(equals[0].root);
+      result_.explained = share;
+    }
+    if (!IsEnough(top, anchor, equals[0].root, share)) return false;
+    const bool exact = assigner_.IsExact(modules, best);
+    Write(modules, best, equals, exact && IsProven(top, modules, best, share));
+    if (!exact) {
+      ClassAnswer& answer = result_.modules[anchor];
+      for (const ClassId other : near) AddCandidate(other, answer);
+      if (!answer.candidates.empty()) {
+        answer.confidence = Confidence::kLow;
+      }
+    }
+    if (result_.family_word.empty()) {
+      result_.family_word = table_.Text(table_[equals[0].root].word);
+    }
+    return true;
+  }
+
+  // Whether the classes of a family are proven if every module has the members
+  // of its class. Anybody may write a model with the names of GPT-2 that is not
+  // GPT-2. Without scopes half of the names are missing, so there is no proof.
+  bool IsProven(ModuleId top, const std::vector<Below>& modules,
+                const Assignment& best, double share) {
+    return top == ModuleTree::kRoot && observation_.scopes &&
+           share >= kAllExplained &&
+           shapes_[shapes_.Of(top)].size >= kFewestNames &&
+           assigner_.IsDistinct(modules, best);
+  }
+
+  bool IsEnough(ModuleId top, ModuleId anchor, ClassId best, double share) {
+    const ShapeId shape = shapes_.Of(anchor);
+    if (shapes_[shape].has_record) return true;
+    const double names = shapes_[shapes_.Of(top)].size;
+    if (share >= kExplained && names >= kFewestNames) return true;
+    if (anchor != top || !matcher_.FitsExactly(best, nullptr, shape)) {
+      return false;
+    }
+    if (top == ModuleTree::kRoot) {
+      if (names >= kFewestNames) return share >= kLooselyExplained;
+      return names >= kFewNames && share >= kAllExplained &&
+             table_[best].mark == Mark::kListed;
+    }
+    return share >= kAllExplained && table_.IsTorch(best);
+  }
+
+  // Model libraries have their own norms (BatchNormAct2d, LayerNorm2d) with the
+  // same names and operators as torch's norms. Only scopes show the difference.
+  bool HasTwins(LeafKind kind) const {
+    return !observation_.scopes && convolves_ && IsNorm(kind);
+  }
+
+  Confidence ConfidenceIn(const Assigned& place, ShapeId shape,
+                          const ClassAnswer& answer, bool proven) const {
+    // The first of several is right in four of five cases.
+    if (!answer.candidates.empty()) return Confidence::kLow;
+    if (shape == kNo<ShapeId>) return Confidence::kMedium;
+    const bool leaf = table_.IsTorch(place.target) &&
+                      Fit(table_.Kind(place.target), shapes_[shape].operators,
+                          observation_.scopes) > 0 &&
+                      !matcher_.IsSurprise(place.target, shapes_[shape]) &&
+                      !HasTwins(table_.Kind(place.target));
+    if (leaf || proven) return Confidence::kCertain;
+    return table_.IsTorch(place.target) ? Confidence::kHigh
+                                        : Confidence::kMedium;
+  }
+
+  void AddCandidate(ClassId other, ClassAnswer& answer) const {
+    if (other == kNo<ClassId>) return;
+    const std::string_view name = table_.Name(other);
+    const auto known = answer.candidates.names();
+    if (name != answer.name && known.size() < kMostCandidates &&
+        std::find(known.begin(), known.end(), name) == known.end()) {
+      answer.candidates.Add(name);
+    }
+  }
+
+  // The other equal roots are laid over the modules one after the other: with
+  // a module for each of 10^6 nodes, one assignment takes 20 MB.
+  void Write(const std::vector<Below>& modules, const Assignment& best,
+             const std::vector<Ranked>& equals, bool proven) {
+    // Not before: a model may be refused, and an answer for each of its
+    // modules takes as much memory as all that led to it.
+    result_.modules.resize(tree_.size());
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      if (best[i].target == kNo<ClassId>) continue;
+      const ShapeId shape = shapes_.Of(modules[i].id);
+      if (shape != kNo<ShapeId> &&
+          matcher_.IsExcluded(best[i].target, shapes_[shape])) {
+        continue;
+      }
+      result_.modules[modules[i].id].name = table_.Name(best[i].target);
+    }
+    for (const Ranked& equal : equals) {
+      AddCandidate(equal.root, result_.modules[modules[0].id]);
+    }
+    const std::size_t compared = std::min(equals.size(), kMostEquals);
+    for (std::size_t k = 1; k < compared; ++k) {
+      const Assignment other = assigner_.Assign(equals[k].root, modules);
+      for (std::size_t i = 1; i < modules.size(); ++i) {
+        if (!result_.modules[modules[i].id].known()) continue;
+        AddCandidate(other[i].target, result_.modules[modules[i].id]);
+      }
+    }
+    std::vector<bool> exact(modules.size());
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      const Assigned& first = best[i];
+      ClassAnswer& answer = result_.modules[modules[i].id];
+      if (!answer.known()) continue;
+      AddCandidate(first.rival, answer);
+      const ShapeId shape = shapes_.Of(modules[i].id);
+      exact[i] = shape != kNo<ShapeId> && (i == 0 || exact[modules[i].owner]) &&
+                 matcher_.FitsExactly(first.target, first.container, shape);
+      answer.confidence =
+          ConfidenceIn(first, shape, answer, proven && exact[i]);
+    }
+  }
+
+  const Table& table_;
+  const Observation& observation_;
+  const ModuleTree& tree_;
+  Shapes shapes_;
+  Matcher matcher_;
+  Assigner assigner_;
+  EqualsOrder order_;
+  IdVector<ShapeId, bool> refused_;
+  bool convolves_ = false;
+  Identification result_;
+};
+
+}  // namespace
+
+Identification Identify(const Table& table, const Observation& observation,
+                        std::string_view hidden) {
+  const TextId family = hidden.empty() ? kNo<TextId> : table.FindText(hidden);
+  return Identifier(table, observation, family).Run();
+}
+
+namespace {
+
+struct Guess {
+  LeafKind kind;
+  std::string_view name;
+  int rank;  // of its weight; 0: it has no parameter
+  Confidence confidence;
+};
+
+// The first guess that fits is used.
+constexpr std::array<Guess, 25> kGuesses = {{
+    {LeafKind::kLinear, "Linear", 2, Confidence::kHigh},
+    {LeafKind::kConvTranspose, "ConvTranspose1d", 3, Confidence::kHigh},
+    {LeafKind::kConvTranspose, "ConvTranspose2d", 4, Confidence::kHigh},
+    {LeafKind::kConvTranspose, "ConvTranspose3d", 5, Confidence::kHigh},
+    {LeafKind::kConv, "Conv1d", 3, Confidence::kHigh},
+    {LeafKind::kConv, "Conv2d", 4, Confidence::kHigh},
+    {LeafKind::kConv, "Conv3d", 5, Confidence::kHigh},
+    {LeafKind::kEmbedding, "Embedding", 2, Confidence::kHigh},
+    {LeafKind::kLayerNorm, "LayerNorm", 1, Confidence::kHigh},
+    {LeafKind::kBatchNorm, "BatchNorm2d", 1, Confidence::kMedium},
+    {LeafKind::kGroupNorm, "GroupNorm", 1, Confidence::kMedium},
+    {LeafKind::kRelu6, "ReLU6", 0, Confidence::kMedium},
+    {LeafKind::kRelu, "ReLU", 0, Confidence::kHigh},
+    {LeafKind::kLeakyRelu, "LeakyReLU", 0, Confidence::kHigh},
+    {LeafKind::kElu, "ELU", 0, Confidence::kMedium},
+    {LeafKind::kGelu, "GELU", 0, Confidence::kMedium},
+    {LeafKind::kTanh, "Tanh", 0, Confidence::kMedium},
+    {LeafKind::kSigmoid, "Sigmoid", 0, Confidence::kMedium},
+    {LeafKind::kSilu, "SiLU", 0, Confidence::kMedium},
+    {LeafKind::kHardSigmoid, "Hardsigmoid", 0, Confidence::kMedium},
+    {LeafKind::kHardSwish, "Hardswish", 0, Confidence::kMedium},
+    {LeafKind::kSoftmax, "Softmax", 0, Confidence::kMedium},
+    {LeafKind::kMaxPool, "MaxPool2d", 0, Confidence::kMedium},
+    {LeafKind::kAveragePool, "AvgPool2d", 0, Confidence::kMedium},
+    {LeafKind::kResize, "Upsample", 0, Confidence::kMedium},
+}};
+
+}  // namespace
+
+ClassAnswer GuessLeafClass(const SeenModule& module) {
+  int weight_rank = static_cast<int>(module.weight_rank);
+  bool others = false;
+  bool recurrent = false;
+  for (const SeenParameter& parameter : module.parameters) {
+    if (parameter.name == "weight") {
+      weight_rank = static_cast<int>(parameter.rank);
+    } else if (RecurrentKind(parameter.name) == Recurrent::kLayer) {
+      recurrent = true;
+    } else if (parameter.name != "bias" && parameter.name != "running_mean" &&
+               parameter.name != "running_var") {
+      others = true;
+    }
+  }
+  for (const auto& [kind, name] :
+       {std::pair(LeafKind::kLstm, "LSTM"), std::pair(LeafKind::kGru, "GRU"),
+        std::pair(LeafKind::kRnn, "RNN")}) {
+    if (Fit(kind, module.operators, false) > 0) {
+      return {name, Confidence::kHigh, {}};
+    }
+  }
+  if (others || recurrent) return {};
+  const bool bare = module.parameters.empty();
+  for (const Guess& guess : kGuesses) {
+    if (Fit(guess.kind, module.operators, false) <= 0) continue;
+    if (guess.rank == 0 ? bare : weight_rank == guess.rank) {
+      return {guess.name, guess.confidence, {}};
+    }
+    // After TorchScript, a Linear has only its bias, or only its product.
+    if (guess.kind == LeafKind::kLinear && weight_rank == 0) {
+      return {guess.name, bare ? Confidence::kLow : Confidence::kMedium, {}};
+    }
+  }
+  return {};
+}
+
+}  // namespace onnx_tag::catalogue

@@ -1,0 +1,86 @@
+// Finds the model class of a file and the class of each module from the names
+// in the file.
+//
+//   Observation seen(tree);  // fill in
+//   const Identification found = Identify(BuiltIn(), seen);
+//
+// Names identify the structure, but not which copy of the structure it is
+// (RoBERTa, XLM-RoBERTa, CamemBERT). So the answer is a set, and a class is
+// certain only if all members of the set agree.
+#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_IDENTIFY_H_
+#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_IDENTIFY_H_
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "mapping/classes/catalogue/observation.h"
+#include "mapping/classes/catalogue/table.h"
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag::catalogue {
+
+// Other classes that fit equally well. Nearly all modules have none, and a
+// model may have a module for each node: one pointer then.
+class OtherClasses {
+ public:
+  OtherClasses() = default;
+  OtherClasses(const OtherClasses& other) {
+    for (const std::string_view name : other.names()) Add(name);
+  }
+  OtherClasses(OtherClasses&&) noexcept = default;
+  OtherClasses& operator=(OtherClasses other) noexcept {
+    names_ = std::move(other.names_);
+    return *this;
+  }
+  ~OtherClasses() = default;
+
+  void Add(std::string_view name) {
+    if (names_ == nullptr) names_ = std::make_unique<Names>();
+    names_->push_back(name);
+  }
+  bool empty() const { return names_ == nullptr; }
+  std::span<const std::string_view> names() const {
+    return names_ == nullptr ? std::span<const std::string_view>()
+                             : std::span<const std::string_view>(*names_);
+  }
+
+ private:
+  using Names = std::vector<std::string_view>;
+  std::unique_ptr<Names> names_;
+};
+
+struct ClassAnswer {
+  std::string_view name;  // empty: not known
+  Confidence confidence = Confidence::kLow;
+  OtherClasses candidates;
+
+  bool known() const { return !name.empty(); }
+};
+
+constexpr std::size_t kMostCandidates = 12;
+
+struct Identification {
+  IdVector<ModuleId, ClassAnswer> modules;
+  // The family word of the model, such as "Bert"; empty: unknown.
+  std::string_view family_word;
+  // The best answer for the root, accepted or not; for bench/.
+  std::string_view nearest;
+  double explained = 0;
+};
+
+// `hidden`: a family to ignore, as in catalogue_leave_out; "" for none.
+Identification Identify(const Table& table, const Observation& observation,
+                        std::string_view hidden = {});
+
+// The torch.nn class of a module that the catalogue does not explain, if its
+// operators and parameters allow only one.
+
+// `module` has no children. The answer is never certain, because another class
+// may compute the same.
+ClassAnswer GuessLeafClass(const SeenModule& module);
+
+}  // namespace onnx_tag::catalogue
+
+#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_IDENTIFY_H_

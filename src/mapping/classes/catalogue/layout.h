@@ -1,0 +1,150 @@
+// The layout of the catalogue in the program: arrays of fixed-width records,
+// one after the other. They need no parsing and no additional memory.
+//
+// make_table (main.cc) writes them at build time on the machine that compiles,
+// in its byte order; Table (table.h) reads them.
+#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_LAYOUT_H_
+#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_LAYOUT_H_
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace onnx_tag::catalogue {
+
+enum class TextId : std::uint32_t {};
+enum class SectionId : std::uint32_t {};
+enum class ClassId : std::uint32_t {};
+enum class MemberId : std::uint32_t {};
+
+// One bit for each recorded version of the library.
+using VersionMask = std::uint16_t;
+
+enum class Mark : std::uint8_t {
+  kNone,
+  kModel,   // a model that is not in a public list
+  kListed,  // in the library's public list of models (an auto mapping)
+};
+
+// How often a member or parameter is missing.
+enum class Optional : std::uint8_t {
+  kNever,
+  kInChanged,  // only in changed configurations
+  kInDefault,  // in some default configuration
+};
+
+// Whether an alternative has weight and bias, if its class does not determine
+// it.
+enum OwnBits : std::uint8_t { kOwnWeight = 1, kOwnBias = 2, kOwnSaid = 4 };
+
+// Where in its list an alternative was seen.
+enum class Place : std::uint8_t { kAnywhere, kFirst, kLast };
+
+struct SectionRecord {
+  TextId module;   // "transformers.models.bert.modeling_bert"
+  TextId library;  // "transformers"
+  TextId family;  // common to classes of one family: "transformers.models.bert"
+  std::uint32_t first_word;
+  std::uint32_t word_count;
+  std::uint32_t rank;  // by popularity, 1 is first; 0: not ranked
+};
+
+struct ClassRecord {
+  TextId name;
+  TextId word;  // of a model: its family's word
+  SectionId section;
+  std::uint32_t first_parameter;
+  std::uint32_t first_member;
+  std::uint16_t parameter_count;
+  std::uint16_t member_count;  // direct members; each may have members
+  VersionMask versions;
+  Mark mark;
+  std::uint8_t kind;  // LeafKind
+};
+
+struct ParameterRecord {
+  TextId name;
+  VersionMask versions;
+  Optional optional;
+  bool buffer;
+};
+
+struct MemberRecord {
+  TextId name;  // "*" for the members of a list
+  std::uint32_t first_alternative;
+  std::uint32_t first_child;
+  std::uint16_t alternative_count;
+  std::uint16_t child_count;
+  VersionMask versions;
+  Optional optional;
+  std::uint8_t unused;
+};
+
+struct AlternativeRecord {
+  ClassId target;  // at or above kFirstTable: a table of alternatives
+  VersionMask versions;
+  VersionMask
+      usual;         // versions where it is the most frequent, though not first
+  std::uint8_t own;  // OwnBits
+  Place place;
+  std::uint16_t unused = 0;  // so that every byte of the table is defined
+};
+constexpr ClassId kFirstTable = ClassId{0xf0000000};
+// The child can be any model, because the configuration chooses it.
+constexpr ClassId kAnyModel = ClassId{0xfffffffe};
+
+struct TableRecord {
+  TextId name;
+  std::uint32_t first;
+  std::uint32_t count;
+};
+
+// A published checkpoint's embedding sizes.
+struct SizesRecord {
+  TextId family;
+  std::uint32_t vocabulary;
+  std::uint32_t positions;
+  std::uint32_t types;
+};
+constexpr std::uint32_t kNoRows = 0;  // there is no such embedding
+constexpr std::uint32_t kRowsNotStated = 0xffffffff;
+
+// The attribute of torch.nn.utils.parametrize with the original weights.
+// Exporters fold it.
+constexpr std::string_view kParametrizations = "parametrizations";
+
+enum class Part : std::uint32_t {
+  kTextBytes,
+  kTextEnds,   // by text: its end in the bytes
+  kTextSlots,  // a hash table with open addressing: text + 1, 0 is empty
+  kSections,
+  kWords,     // TextId
+  kVersions,  // TextId, by bit: "transformers 4.45.2"
+  kClasses,
+  kParameters,
+  kMembers,
+  kAlternatives,
+  kTables,
+  kTableEntries,  // AlternativeRecord
+  kSizes,
+  kOwnersFirst,     // by text: its first entry in ...
+  kOwners,          // ... these: the classes with such a member or parameter
+  kNamesakesFirst,  // by text: its first entry in ...
+  kNamesakes,       // ... these: the classes of that name
+  kCount,
+};
+
+struct PartRange {
+  std::uint32_t offset;
+  std::uint32_t count;
+};
+
+struct Header {
+  std::array<char, 8> magic;
+  std::array<PartRange, static_cast<std::size_t>(Part::kCount)> parts;
+};
+constexpr std::array<char, 8> kMagic = {'o', 'n', 'x', 't', 'c', 'a', 't', '1'};
+
+}  // namespace onnx_tag::catalogue
+
+#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_LAYOUT_H_

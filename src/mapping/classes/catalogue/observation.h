@@ -1,0 +1,66 @@
+// The facts of a file about its modules.
+#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_OBSERVATION_H_
+#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_OBSERVATION_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "mapping/classes/catalogue/operators.h"
+#include "onnx_tag/hierarchy.h"
+
+namespace onnx_tag::catalogue {
+
+struct SeenParameter {
+  std::string_view name;  // "weight": without the module
+  std::uint32_t rank = 0;
+  std::uint32_t rows = 0;  // its first dimension, or the most that fits
+};
+
+// A model may have one for each node.
+struct SeenModule {
+  Operators operators = 0;  // of its own nodes
+  std::span<const SeenParameter> parameters;
+  std::uint32_t weight_rank = 0;  // of its weight, with or without a name
+  bool called = false;            // a scope of the module exists
+};
+
+struct Observation {
+  explicit Observation(const ModuleTree& tree)
+      : modules(tree), seen(tree.size()) {}
+
+  // A copy of `other` for the same modules in `tree`.
+  Observation(const Observation& other, const ModuleTree& tree)
+      : modules(tree),
+        seen(other.seen),
+        parameters(other.parameters),
+        scopes(other.scopes),
+        linear_weights_lost(other.linear_weights_lost),
+        batch_norms_folded(other.batch_norms_folded),
+        constants_folded(other.constants_folded),
+        counts_positions(other.counts_positions),
+        torch_version(other.torch_version),
+        inputs(other.inputs),
+        outputs(other.outputs),
+        output_rank(other.output_rank) {}
+
+  const ModuleTree& modules;  // with the classes that the file records
+  IdVector<ModuleId, SeenModule> seen;
+  // What `seen` points to.
+  std::shared_ptr<const std::vector<SeenParameter>> parameters;
+  bool scopes = false;               // modules without parameters are visible
+  bool linear_weights_lost = false;  // TorchScript renamed them onnx::MatMul_7
+  bool batch_norms_folded = false;   // into the preceding convolutions
+  bool constants_folded = false;     // by an optimizer, as positions may be
+  bool counts_positions = false;     // CumSum makes position ids, as in RoBERTa
+  std::string_view torch_version;    // of the exporter; "" if it is not torch
+  std::vector<std::string_view> inputs;
+  std::vector<std::string_view> outputs;
+  int output_rank = -1;  // of the first output; -1: not known
+};
+
+}  // namespace onnx_tag::catalogue
+
+#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_OBSERVATION_H_

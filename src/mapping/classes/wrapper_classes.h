@@ -1,0 +1,40 @@
+// The classes of wrappers: DataParallel, torch.compile, PEFT,
+// sentence-transformers. They can wrap any model, so the catalogue does not
+// have them.
+#ifndef ONNX_TAG_MAPPING_CLASSES_WRAPPER_CLASSES_H_
+#define ONNX_TAG_MAPPING_CLASSES_WRAPPER_CLASSES_H_
+
+#include <string_view>
+
+#include "mapping/classes/catalogue/identify.h"
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+// Sets the classes of wrappers that their attributes prove. The classes of the
+// wrapped models must be set before. `adapters_only_scale`: see
+// AdaptersOnlyScale().
+void NameWrappers(bool adapters_only_scale, Tagging& tagging);
+
+// Models with PEFT adapters (LoRA, IA3, ...).
+//
+// An adapter replaces a layer. It contains the layer as `base_layer`, and its
+// own modules (`lora_A.default`). A fully trained layer is in
+// `modules_to_save.default`. The catalogue knows the model without the
+// adapters.
+
+// Like catalogue::Identify, for the model without its adapters. Layers with an
+// adapter get the class of PEFT.
+catalogue::Identification IdentifyAdapted(const catalogue::Observation& seen,
+                                          std::string_view hidden);
+
+// Whether the adapters only scale the output of their layers, as in IA3.
+bool AdaptersOnlyScale(const catalogue::Observation& seen);
+
+// Attribute names of PEFT.
+inline constexpr std::string_view kBaseLayer = "base_layer";
+inline constexpr std::string_view kModulesToSave = "modules_to_save";
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_MAPPING_CLASSES_WRAPPER_CLASSES_H_

@@ -1,0 +1,307 @@
+// Files whose functions were inlined by onnx.inliner.
+//
+// It numbers the calls, outermost first, and adds the number to every name of
+// the body: `Add_1__7`, `val_0__7`. The result of a function has the name in
+// its caller, `encoder_layer_0_query_1__6`, which contains the module. So nodes
+// with one number are one call, and its result names the module.
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "clues/exporters/dynamo/mangled_names.h"
+#include "clues/exporters/functions/inlined_names.h"
+#include "core/hierarchy/name_parts.h"
+#include "mapping/evidence/evidence.h"
+
+namespace onnx_tag {
+namespace {
+
+using CallNumber = std::uint32_t;  // 0: the main graph
+
+struct Call {
+  CallNumber parent = 0;
+  std::string_view returned;  // the name of its result in the caller
+  std::uint32_t last = 0;     // its last node, or the last node for it
+  bool has_nodes = false;
+  bool has_module_nodes = false;  // other than torchlib's `n0`, `n1`
+  // The common ancestor of its parameters and of the modules it calls.
+  ModuleId owner = kNo<ModuleId>;
+  ModuleId callees = kNo<ModuleId>;
+  ModuleId lent = kNo<ModuleId>;  // the name belongs to an ancestor
+  bool several_callees = false;
+
+  bool IsHelper() const { return has_nodes && !has_module_nodes; }
+
+  ModuleId module = kNo<ModuleId>;
+  bool sure = false;
+};
+
+struct Numbered {
+  std::string_view name;
+  CallNumber call = 0;
+};
+
+Numbered SplitNumber(std::string_view name) {
+  const auto bare = hierarchy::WithoutNumbered(name, "__");
+  if (!bare) return {name, 0};
+  const int number = hierarchy::SmallNumber(name.substr(bare->size() + 2), 0);
+  return number == 0 ? Numbered{name, 0}
+                     : Numbered{*bare, static_cast<CallNumber>(number)};
+}
+
+// The maximum nesting of calls without a name; real files have two or three.
+constexpr int kMostUnnamed = 16;
+
+class InlinedGatherer {
+ public:
+  InlinedGatherer(const Model& model, const ParameterFacts& parameters,
+                  ModuleTree& modules)
+      : model_(model), parameters_(parameters), modules_(modules) {}
+
+  InlinedFacts Run() {
+    InlinedFacts facts;
+    if (!NumberNodes()) return facts;
+    calls_.resize(most_ + 1);
+    Replay();
+    PlaceCalls();
+    for (const NodeId node : model_.Nodes()) {
+      const Call* call = &calls_[number_[node]];
+      bool named = true;
+      for (int i = 0; i < kMostUnnamed && call->module == kNo<ModuleId> &&
+                      call != calls_.data();
+           ++i) {
+        call = &calls_[call->parent];
+        named = false;
+      }
+      if (call->module == kNo<ModuleId>) continue;
+      facts.inlined.push_back(
+          {node, call->module,
+           !named       ? Confidence::kLow
+           : call->sure ? Confidence::kCertain
+                        : Confidence::kHigh,
+           Source::kValueName,
+           !named       ? "it was inlined with a call inside this module"
+           : call->sure ? "it was inlined with a call of this module"
+                        : "it was inlined with a call that has the name of "
+                          "this module"});
+    }
+    return facts;
+  }
+
+ private:
+  ValueId FirstOutput(NodeId node) const {
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output != kNo<ValueId>) return output;
+    }
+    return kNo<ValueId>;
+  }
+
+  // False if the file was not made this way. tf2onnx also numbers nodes, but
+  // its values do not have the numbers of their nodes.
+  bool NumberNodes() {
+    number_.resize(model_.node_count(), 0);
+    std::size_t numbered = 0;
+    std::size_t shared = 0;
+    for (const NodeId node : model_.Nodes()) {
+      const Graph& graph = model_[model_[node].graph];
+      if (graph.kind == GraphKind::kSubgraph) {
+        number_[node] = number_[graph.parent_node];
+        continue;
+      }
+      if (graph.kind != GraphKind::kMain) continue;
+      const std::string_view name = model_[node].name;
+      const bool named = !name.empty();
+      if (named) number_[node] = SplitNumber(name).call;
+      if (named && number_[node] == 0) continue;
+      const ValueId output = FirstOutput(node);
+      const CallNumber made = output == kNo<ValueId>
+                                  ? 0
+                                  : SplitNumber(model_.ValueName(output)).call;
+      if (!named) number_[node] = made;
+      if (number_[node] == 0) continue;
+      ++numbered;
+      shared += made == number_[node];
+      most_ = std::max(most_, number_[node]);
+    }
+    // Few calls have no own nodes, so the numbers stay small.
+    return numbered >= 2 && 4 * shared >= numbered &&
+           most_ <= 4 * model_.node_count();
+  }
+
+  // Follows the calls in order. When a call returns a value, it ends, and so do
+  // the calls inside it.
+  void Replay() {
+    for (const NodeId node : model_[GraphId{0}].nodes) {
+      calls_[number_[node]].last = model_[node].index;
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output == kNo<ValueId>) continue;
+        const CallNumber made = SplitNumber(model_.ValueName(output)).call;
+        if (made <= most_) calls_[made].last = model_[node].index;
+      }
+    }
+    std::vector<CallNumber> open = {0};
+    CallNumber seen = 0;
+    for (const NodeId node : model_[GraphId{0}].nodes) {
+      const CallNumber number = number_[node];
+      if (number > seen) {
+        while (seen < number) {
+          calls_[++seen].parent = open.back();
+          open.push_back(seen);
+        }
+      } else {
+        while (open.back() > number) open.pop_back();
+        if (open.back() != number) open.push_back(number);
+      }
+      Call& call = calls_[number];
+      const std::string_view name = SplitNumber(model_[node].name).name;
+      call.has_nodes = true;
+      // A folded constant has no name.
+      call.has_module_nodes |= !name.empty() && !IsTorchlibNode(name);
+      ReadParameters(node, call);
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output == kNo<ValueId>) continue;
+        Return(model_.ValueName(output), model_[node].index, open);
+      }
+    }
+  }
+
+  void Return(std::string_view value, std::uint32_t at,
+              std::vector<CallNumber>& open) {
+    const Numbered name = SplitNumber(value);
+    if (name.call >= open.back()) return;
+    std::size_t depth = open.size() - 1;
+    while (depth > 1 && open[depth - 1] > name.call) --depth;
+    Call& named = calls_[open[depth]];
+    if (named.returned.empty()) named.returned = name.name;
+    // It may have several results and continue.
+    while (open.size() > depth && calls_[open.back()].last <= at) {
+      open.pop_back();
+    }
+  }
+
+  void ReadParameters(NodeId node, Call& call) {
+    for (const ValueId input : model_.Inputs(node)) {
+      const ParameterId id = parameters_.ParameterOf(input);
+      if (id == kNo<ParameterId>) continue;
+      Join(call.owner, parameters_.parameters[id].module);
+    }
+  }
+
+  void Join(ModuleId& joint, ModuleId module) const {
+    if (module == kNo<ModuleId>) return;
+    joint = joint == kNo<ModuleId> ? module
+                                   : modules_.CommonAncestor(joint, module);
+  }
+
+  void AddCallee(Call& call, ModuleId module, bool several) const {
+    call.several_callees |=
+        several || (call.callees != kNo<ModuleId> && call.callees != module);
+    Join(call.callees, module);
+  }
+
+  void PlaceCalls() {
+    MangledNames names(modules_);
+    std::vector<bool> called(modules_.size(), false);
+    std::vector<bool> dissolved(modules_.size(), false);
+    for (const Call& call : calls_) {
+      const ModuleId module = FindDissolved(names, call.returned);
+      if (module != kNo<ModuleId>) dissolved[Index(module)] = true;
+    }
+    // A call's number is greater than its caller's.
+    for (CallNumber i = most_; i > 0; --i) {
+      Call& call = calls_[i];
+      Call& outer = calls_[call.parent];
+      if (call.IsHelper()) {
+        Join(outer.owner, call.owner);
+        continue;
+      }
+      call.module = FindInlined(names, call.returned);
+      if (call.module != kNo<ModuleId> && dissolved[Index(call.module)]) {
+        call.lent = call.module;
+        call.module = kNo<ModuleId>;
+      }
+      call.sure = call.module != kNo<ModuleId>;
+      if (!call.sure) call.module = FromContents(call);
+      if (call.module != kNo<ModuleId>) {
+        called[Index(call.module)] = true;
+        AddCallee(outer, call.module, false);
+      }
+    }
+    // Without any name it may be any file with such numbers.
+    if (std::none_of(calls_.begin(), calls_.end(),
+                     [](const Call& call) { return call.sure; })) {
+      calls_.assign(most_ + 1, Call());
+      return;
+    }
+    calls_[0].module = ModuleTree::kRoot;
+    for (CallNumber i = 1; i <= most_; ++i) PlaceBelow(i, names, called);
+  }
+
+  // The last call inside a module returns the result of the module, so its own
+  // name is lost. Its parameters and calls remain.
+  ModuleId FromContents(const Call& call) const {
+    const ModuleTree& tree = modules_;
+    ModuleId module = call.owner;
+    if (call.callees != kNo<ModuleId>) {
+      module = call.callees;
+      if (!call.several_callees) module = tree.Parent(module);
+      while (module != kNo<ModuleId> && IsList(module)) {
+        module = tree.Parent(module);
+      }
+      Join(module, call.owner);
+    }
+    return module == ModuleTree::kRoot ? kNo<ModuleId> : module;
+  }
+
+  // Lists contain modules and are not called.
+  bool IsList(ModuleId module) const {
+    const ModuleTree::ChildRange children = modules_.Children(module);
+    return !children.empty() &&
+           hierarchy::IsNumeric(modules_.Atom(*children.begin()));
+  }
+
+  void PlaceBelow(CallNumber number, MangledNames& names,
+                  const std::vector<bool>& called) {
+    Call& call = calls_[number];
+    const Call& outer = calls_[call.parent];
+    if (call.IsHelper()) {
+      call.module = outer.module;
+      call.sure = outer.sure;
+      return;
+    }
+    if (call.sure || outer.module == kNo<ModuleId>) return;
+    // A new name is a module without its own parameters; the parameters that it
+    // reads belong to another module.
+    if (!call.returned.empty() && call.lent == kNo<ModuleId>) {
+      const InlinedName name =
+          ResolveInlined(names, modules_, call.returned, outer.module, called);
+      if (name.module != kNo<ModuleId>) call.module = name.module;
+      call.sure = name.complete;
+    }
+    if (call.module == outer.module ||
+        (call.module != kNo<ModuleId> &&
+         !modules_.IsAncestor(outer.module, call.module))) {
+      call.module = kNo<ModuleId>;
+      call.sure = false;
+    }
+  }
+
+  const Model& model_;
+  const ParameterFacts& parameters_;
+  ModuleTree& modules_;
+  IdVector<NodeId, CallNumber> number_;
+  CallNumber most_ = 0;
+  std::vector<Call> calls_;
+};
+
+}  // namespace
+
+InlinedFacts GatherInlined(const Model& model, const ParameterFacts& parameters,
+                           ModuleTree& modules) {
+  InlinedFacts facts = InlinedGatherer(model, parameters, modules).Run();
+  return facts.inlined.empty() ? GatherInlinedOrder(model, parameters, modules)
+                               : facts;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,439 @@
+// Finds tensors that still have a name of the source model's state_dict, and
+// the values that carry them to their consumers.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "clues/exporters/parameter_name.h"
+#include "clues/exporters/tools/original_name.h"
+#include "clues/exporters/torchscript/torchscript.h"
+#include "core/graph/recurrent.h"
+#include "core/hierarchy/name_parts.h"
+#include "mapping/evidence/evidence.h"
+
+namespace onnx_tag {
+namespace {
+
+// What a quantizer writes beside a weight, in the weight's name.
+bool IsScaleName(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kSuffixes = {
+      "_scale", "_zero_point", "_scales", "_zero_points", ".scales", ".qzeros"};
+  return std::any_of(
+      kSuffixes.begin(), kSuffixes.end(),
+      [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
+class ParameterGatherer {
+ public:
+  ParameterGatherer(const GraphFacts& graph, const ExporterFacts& exporter,
+                    const ScopeFacts& scopes, const FunctionTable& functions,
+                    ModuleTree& modules, GivenNames given)
+      : graph_(graph),
+        model_(graph.model),
+        exporter_(exporter),
+        scopes_(scopes),
+        functions_(functions),
+        modules_(modules),
+        generates_(graph.ops.HasAny(OpKind::kGeneration)) {
+    facts_.given = std::make_shared<const GivenNames>(std::move(given));
+  }
+
+  ParameterFacts Run() {
+    facts_.value_parameter.resize(model_.value_count(), kNo<ParameterId>);
+    facts_.is_carrier.resize(model_.node_count(), false);
+    beside_.resize(model_.value_count(), false);
+    by_name_.resize(model_.name_count(), kNo<ParameterId>);
+    for (const Initializer& tensor : model_.initializers()) {
+      if (IsShape(tensor)) continue;
+      const std::string_view given = GivenName(tensor.value);
+      if (given.empty()) {
+        AddParameter(tensor.value, model_.ValueName(tensor.value), tensor.rank);
+      } else {
+        AddParameter(tensor.value, given, tensor.rank);
+        const ParameterId id = facts_.value_parameter[tensor.value];
+        if (id != kNo<ParameterId>) facts_.parameters[id].given = true;
+      }
+    }
+    for (const ValueId value : graph_.left_out) {
+      AddParameter(value, model_.ValueName(value), RankOfLeftOut(value));
+    }
+    // Files are in topological order. If one is not, a carrier may be missed.
+    for (const NodeId node : model_.Nodes()) {
+      if (functions_.OwnerOf(model_[node].graph) == kNo<FunctionId>)
+        Carry(node);
+    }
+    for (const FunctionId id : functions_.CallersFirst()) {
+      Bind(id);
+      for (const NodeId node : functions_.Body(id)) Carry(node);
+    }
+    facts_.module_has_parameter.assign(modules_.size(), false);
+    for (const Parameter& parameter : facts_.parameters) {
+      facts_.module_has_parameter[Index(parameter.module)] = true;
+    }
+    CountUses();
+    return std::move(facts_);
+  }
+
+ private:
+  // The name from the hierarchy; "" if it has none.
+  std::string_view GivenName(ValueId value) const {
+    const GivenNames& given = *facts_.given;
+    const auto at = std::lower_bound(
+        given.begin(), given.end(), value,
+        [](const auto& entry, ValueId id) { return entry.first < id; });
+    if (at == given.end() || at->first != value) return {};
+    return at->second;
+  }
+
+  // Integers that optimizers add with a name: a shape, axes.
+  bool IsShape(const Initializer& tensor) const {
+    constexpr std::int32_t kInt32 = 6;
+    constexpr std::int32_t kInt64 = 7;
+    return tensor.rank <= 1 &&
+           (tensor.data_type == kInt32 || tensor.data_type == kInt64) &&
+           model_.ValueName(tensor.value).find('.') == std::string_view::npos;
+  }
+
+  std::uint32_t RankOfLeftOut(ValueId value) const {
+    const ValueInfo* const info = model_.InfoOf(value);
+    if (info != nullptr && info->has_shape) return info->rank;
+    return model_.ValueName(value).ends_with(".weight") ? 2 : 1;
+  }
+
+  void AddParameter(ValueId value, std::string_view raw, std::uint32_t rank) {
+    const hierarchy::Undone name = hierarchy::UndoTensorName(raw);
+    if (!hierarchy::IsCrediblePath(name.name)) return;
+    std::optional<std::string> owner;
+    if (exporter_.names != nullptr) {
+      // A scalar may be merged with equal constants.
+      if (rank > 0) owner = exporter_.names->OwnerOf(name.name);
+      if (!owner) return;
+    } else {
+      const bool is_number =  // a bound or a scale
+          rank == 0 && name.name.find('.') == std::string_view::npos;
+      if (is_number || !hierarchy::IsParameterName(name.name)) return;
+    }
+    // Scale, zero point and quantized weight are one parameter.
+    const ParameterId id = IdOf(name.name, name.name == model_.ValueName(value)
+                                               ? model_[value].name
+                                               : model_.FindName(name.name));
+    if (Index(id) == facts_.parameters.size()) {
+      const std::string_view module = owner ? std::string_view(*owner)
+                                      : name.module_only ? name.name
+                                                         : OwnerOf(name.name);
+      facts_.parameters.Add(
+          {.name = name.name, .module = modules_.Add(module), .rank = rank});
+    }
+    Parameter& parameter = facts_.parameters[id];
+    parameter.rank = std::max(parameter.rank, rank);
+    facts_.value_parameter[value] = id;
+    uniform_.resize(facts_.parameters.size(), false);
+    if (const Initializer* const tensor = model_.InitializerOf(value)) {
+      uniform_[id] = tensor->uniform;
+    }
+    has_weight_.resize(facts_.parameters.size(), false);
+    beside_[value] = name.quantizer && IsScaleName(raw);
+    if (!beside_[value]) has_weight_[id] = true;
+  }
+
+  // `in_model` is the name's id in the model, if it has one.
+  ParameterId IdOf(std::string_view name, NameId in_model) {
+    const ParameterId next = MakeId<ParameterId>(facts_.parameters.size());
+    ParameterId& id = in_model == kNo<NameId>
+                          ? other_names_.try_emplace(name, next).first->second
+                          : by_name_[in_model];
+    if (id == kNo<ParameterId>) id = next;
+    return id;
+  }
+
+  // The names in a body may belong to another instance. The first call passes
+  // the inputs of the body.
+  void Bind(FunctionId id) {
+    const std::vector<ValueId>& formals =
+        model_[model_.functions()[Index(id)].body].inputs;
+    const std::span<const ValueId> actuals =
+        model_.Inputs(functions_[id].first_call);
+    for (std::size_t i = 0; i < std::min(formals.size(), actuals.size()); ++i) {
+      if (actuals[i] == kNo<ValueId>) continue;
+      facts_.value_parameter[formals[i]] = facts_.value_parameter[actuals[i]];
+    }
+  }
+
+  // The two halves of a generation graph are one model. The prefixes `e_` and
+  // `d_` distinguish parameters, not modules.
+  std::string_view OwnerOf(std::string_view name) const {
+    if (generates_) {
+      name.remove_prefix(hierarchy::GenerationPrefix(name).size());
+    }
+    return hierarchy::SplitParameterName(name).module;
+  }
+
+  // The gates of a recurrent layer, put in ONNX's order.
+  bool IsPacking(NodeId node) const {
+    if (graph_.ops[node] != Op::kConcat) return false;
+    ModuleId module = kNo<ModuleId>;
+    for (const ValueId input : model_.Inputs(node)) {
+      const ParameterId id = facts_.ParameterOf(input);
+      if (id == kNo<ParameterId>) return false;
+      const ModuleId owner = facts_.parameters[id].module;
+      if (module != kNo<ModuleId> && owner != module) return false;
+      module = owner;
+    }
+    return true;
+  }
+
+  void Carry(NodeId node) {
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    const std::span<const ValueId> outputs = model_.Outputs(node);
+    if (inputs.empty() || inputs[0] == kNo<ValueId> || outputs.empty() ||
+        !graph_.data.IsConstant(outputs[0])) {
+      return;
+    }
+    if (!graph_.ops.Is(node, kCarriers) && !IsPacking(node)) return;
+    facts_.is_carrier[node] = true;
+    for (const ValueId output : outputs) {
+      if (output == kNo<ValueId>) continue;
+      // An Identity whose output has the name of a parameter replaces that
+      // parameter: its tensor was merged with an equal one.
+      if (graph_.ops[node] == Op::kIdentity) {
+        const ParameterId source = facts_.value_parameter[inputs[0]];
+        AddParameter(output, model_.ValueName(output),
+                     source == kNo<ParameterId>
+                         ? RankOf(inputs[0])
+                         : facts_.parameters[source].rank);
+      }
+      if (facts_.value_parameter[output] == kNo<ParameterId>) {
+        facts_.value_parameter[output] = facts_.value_parameter[inputs[0]];
+      }
+    }
+  }
+
+  std::uint32_t RankOf(ValueId value) const {
+    const Initializer* tensor = model_.InitializerOf(value);
+    return tensor == nullptr ? 0 : tensor->rank;
+  }
+
+  // The body uses the parameters, not the call.
+  bool IsFirstCall(NodeId node) const {
+    const FunctionCall* const call = functions_.CallOf(node);
+    return call != nullptr && functions_[call->function].first_call == node;
+  }
+
+  // A parameter that is read from several places may have several owners: its
+  // name is one of the names of equal tensors.
+  void CountUses() {
+    IdVector<ParameterId, Place> places(facts_.parameters.size());
+    for (const NodeId node : model_.Nodes()) {
+      if (facts_.is_carrier[node] || IsFirstCall(node) ||
+          graph_.ops[node] == Op::kShape) {  // reads no weight
+        continue;
+      }
+      const std::span<const ValueId> inputs = model_.Inputs(node);
+      for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+        const ParameterId id = facts_.ParameterOf(inputs[slot]);
+        if (id == kNo<ParameterId> || IsBesideWeight(inputs[slot], id)) {
+          continue;
+        }
+        Place& place = places[id];
+        ScopeId scope = scopes_.node_scope[node];
+        if (scope == kNo<ScopeId> && !scopes_.named_by_constant[node]) {
+          scope = scopes_.value_scope[node];
+        }
+        if (place.uses++ == 0) {
+          place.scope = scope;
+          place.op = model_[node].op_type;
+        } else if (scope == kNo<ScopeId> || scope != place.scope) {
+          const ModuleId owner = facts_.parameters[id].module;
+          if (!place.several) place.within = IsWithin(place.scope, owner);
+          place.within = place.within && IsWithin(scope, owner);
+          place.several = true;
+        }
+        place.scoped |= scope != kNo<ScopeId>;
+        place.alike &= place.op == model_[node].op_type;
+        place.looked_up |= graph_.ops[node] == Op::kGather && slot == 0;
+      }
+    }
+    for (const ParameterId id : AllIds<ParameterId>(places.size())) {
+      Parameter& parameter = facts_.parameters[id];
+      parameter.uses = places[id].uses;
+      parameter.trusted = places[id].uses > 0 && !places[id].several;
+    }
+    TrustSharedUses(places);
+  }
+
+  // Whether the value is the scale or zero point of a weight that is there,
+  // too: whoever reads it reads no other parameter.
+  bool IsBesideWeight(ValueId value, ParameterId id) const {
+    return beside_[value] && has_weight_[id];
+  }
+
+  struct Place {
+    std::uint32_t uses = 0;
+    ScopeId scope = kNo<ScopeId>;
+    NameId op = kNo<NameId>;
+    bool several = false;
+    bool scoped = false;
+    bool alike = true;       // the same operator in all of them
+    bool within = true;      // each reader's scope is on the owner's path
+    bool looked_up = false;  // perhaps a table that is tied to a matrix
+  };
+
+  // Whether a scope calls the module so: `conv`, or `conv_1` for its second
+  // call if no module has this name.
+  bool IsNameOf(std::string_view called, ModuleId module) const {
+    const std::string_view name = modules_.Atom(module);
+    if (called == name) return true;
+    return called.starts_with(name) &&
+           hierarchy::SplitReuseSuffix(called).base == name &&
+           modules_.FindChild(modules_.Parent(module), called) == kNo<ModuleId>;
+  }
+
+  // Whether the scope is that of the module or of one around it, wherever it
+  // is called: `b8/upsampler.1` is within `upsampler.1`, and `b4/conv` within
+  // `rgb.b4.conv`, an item of a ModuleDict. Another item of a list is not.
+  bool IsWithin(ScopeId scope, ModuleId module) {
+    if (scope == kNo<ScopeId>) return false;
+    called_.clear();
+    for (ScopeId at = scope; at != ScopeId{0}; at = scopes_.scopes[at].parent) {
+      scopes_.scopes.ReadAtoms(at, atoms_);
+      called_.insert(called_.end(), atoms_.rbegin(), atoms_.rend());
+    }
+    if (called_.empty()) return true;
+    for (ModuleId end = module; end != ModuleId{0};
+         end = modules_.Parent(end)) {
+      ModuleId at = end;
+      auto atom = called_.begin();
+      while (atom != called_.end() && at != ModuleId{0} &&
+             IsNameOf(*atom, at)) {
+        at = modules_.Parent(at);
+        ++atom;
+      }
+      if (atom == called_.end() || at == ModuleId{0}) return true;
+    }
+    return false;
+  }
+
+  // Trusts what is read in several places if its owner reads it there: the
+  // module is called again, or uses the weight twice. A tensor that was merged
+  // with equal ones is missing in other layers, or its numbers are all equal,
+  // as in the norms of an untrained model. A table that is looked up may be
+  // tied to a matrix, unless all parameters of its module are read equally
+  // often and by the same operator: then the module is called again.
+  void TrustSharedUses(const IdVector<ParameterId, Place>& places) {
+    struct Calls {
+      std::uint32_t uses = 0;
+      bool alike = true;
+    };
+    IdVector<ModuleId, Calls> by_module(modules_.size());
+    for (const ParameterId id : AllIds<ParameterId>(places.size())) {
+      Calls& calls = by_module[facts_.parameters[id].module];
+      calls.alike &= places[id].alike;
+      // A recurrent cell runs once a step, on inputs projected in one go, and
+      // what it multiplies with its first state, zero, is not exported.
+      if (RecurrentKind(facts_.parameters[id].name) != Recurrent::kNone ||
+          facts_.parameters[id].rank > 2) {
+        continue;
+      }
+      if (calls.uses == 0) calls.uses = places[id].uses;
+      calls.alike &= calls.uses == places[id].uses;
+    }
+    for (const ParameterId id : AllIds<ParameterId>(places.size())) {
+      Parameter& parameter = facts_.parameters[id];
+      if (parameter.trusted || parameter.uses < 2) continue;
+      const Place& place = places[id];
+      const bool owned =
+          place.scoped ? place.within && !place.looked_up
+                       : by_module[parameter.module].alike || !place.looked_up;
+      if (owned && !uniform_[id] && !OtherLayersLackIt(parameter.module)) {
+        parameter.trusted = true;
+      }
+    }
+  }
+
+  // Whether two items of a list have a part of the same name: those of a
+  // Sequential are of different kinds.
+  bool IsAlike(ModuleId a, ModuleId b) const {
+    for (const ModuleId child : modules_.Children(a)) {
+      if (modules_.FindChild(b, modules_.Atom(child)) != kNo<ModuleId>) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Whether another index of an enclosing list exists, but has no parameter at
+  // the path of `module`.
+  bool OtherLayersLackIt(ModuleId module) const {
+    const ModuleTree& tree = modules_;
+    std::vector<std::string_view> below;
+    for (ModuleId at = module; at != ModuleId{0}; at = tree.Parent(at)) {
+      const std::string_view atom = tree.Atom(at);
+      if (hierarchy::IsNumeric(atom)) {
+        int looked_at = 0;  // a few layers are enough
+        for (const ModuleId sibling : tree.Children(tree.Parent(at))) {
+          if (++looked_at > 16) break;
+          ModuleId twin = sibling;
+          for (auto name = below.rbegin();
+               name != below.rend() && twin != kNo<ModuleId>; ++name) {
+            twin = tree.FindChild(twin, *name);
+          }
+          const bool lacks = twin == kNo<ModuleId> ||
+                             !facts_.module_has_parameter[Index(twin)];
+          if (lacks && IsAlike(at, sibling)) return true;
+        }
+      }
+      below.push_back(atom);
+    }
+    return false;
+  }
+
+  const GraphFacts& graph_;
+  const Model& model_;
+  const ExporterFacts& exporter_;
+  const ScopeFacts& scopes_;
+  const FunctionTable& functions_;
+  ModuleTree& modules_;
+  ParameterFacts facts_;
+  IdVector<ParameterId, bool> uniform_;
+  IdVector<ValueId, bool> beside_;          // a scale or a zero point
+  IdVector<ParameterId, bool> has_weight_;  // and not these only
+  std::vector<std::string_view> called_;    // IsWithin's memory
+  std::vector<std::string_view> atoms_;
+  const bool generates_;
+  IdVector<NameId, ParameterId> by_name_;
+  // Names that a tool changed wherever they stood.
+  std::unordered_map<std::string_view, ParameterId> other_names_;
+};
+
+}  // namespace
+
+GraphFacts GatherGraph(const Model& model) {
+  std::vector<ValueId> left_out;
+  for (const ValueId id : AllIds<ValueId>(model.value_count())) {
+    const Value& value = model[id];
+    if (value.producer != kNo<NodeId> || model.InitializerOf(id) != nullptr ||
+        model[value.graph].kind == GraphKind::kFunction) {
+      continue;
+    }
+    const std::string_view name = model.ValueName(id);
+    if (value.is_input ? hierarchy::HasParameterSuffix(name)
+                       : name.find('.') != std::string_view::npos) {
+      left_out.push_back(id);
+    }
+  }
+  return GraphFacts(model, std::move(left_out));
+}
+
+ParameterFacts GatherParameters(const GraphFacts& graph,
+                                const ExporterFacts& exporter,
+                                const ScopeFacts& scopes,
+                                const FunctionTable& functions,
+                                ModuleTree& modules, GivenNames given) {
+  return ParameterGatherer(graph, exporter, scopes, functions, modules,
+                           std::move(given))
+      .Run();
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,143 @@
+// Reads scopes from the names of nodes and of their outputs. Where these are
+// lost, tools have left them in the names of their constants.
+#include <span>
+#include <string_view>
+
+#include "clues/exporters/onnxscript/onnxscript_nn.h"
+#include "clues/exporters/tools/original_name.h"
+#include "clues/exporters/torchscript/torchscript.h"
+#include "core/graph/neighbours.h"
+#include "mapping/evidence/evidence.h"
+
+namespace onnx_tag {
+namespace {
+
+// Quantizers and optimizers name a constant after the value that it belongs to:
+// `/net/act/Relu_output_0_scale`. The name of the value itself may be gone.
+class ConstantNames {
+ public:
+  ConstantNames(const GraphFacts& graph, ScopeFacts& facts)
+      : graph_(graph), model_(graph.model), facts_(facts) {}
+
+  void Read() {
+    for (const Initializer& tensor : model_.initializers()) {
+      const std::string_view name = model_.ValueName(tensor.value);
+      if (!name.starts_with('/')) continue;
+      const hierarchy::Undone value = hierarchy::UndoTensorName(name);
+      if (value.name.size() == name.size()) continue;  // a constant's own name
+      const auto split = hierarchy::SplitValueName(value.name);
+      if (split.ok) Give(tensor.value, split);
+    }
+    if (!found_) return;
+    // What is quantized is read through a dequantizer, or through several.
+    for (const NodeId node : model_.Nodes()) {
+      if (!graph_.ops.Is(node, OpKind::kDequantizer)) continue;
+      const NodeId maker = MakerOfFirst(node);
+      if (maker != kNo<NodeId> && facts_.named_by_constant[maker] &&
+          graph_.ops.Is(maker, OpKind::kQuantizer)) {
+        Set(node, facts_.value_scope[maker]);
+      }
+    }
+  }
+
+ private:
+  void Give(ValueId constant, const hierarchy::ScopedName& value) {
+    const std::span<const NodeId> readers = model_.Consumers(constant);
+    const ScopeId scope = facts_.scopes.Intern(value.scope);
+    NodeId first = kNo<NodeId>;  // of the quantizers
+    for (const NodeId reader : readers) {
+      if (!graph_.ops.Is(reader, OpKind::kQuantizer)) continue;
+      const NodeId maker = MakerOfFirst(reader);
+      if (Makes(maker, value)) {
+        Set(maker, scope);
+        Set(reader, scope);
+        return;
+      }
+      if (first == kNo<NodeId>) first = reader;
+    }
+    // The quantizer's range replaces the activation that made the value.
+    // Operators that only move numbers share the scale of their input: theirs
+    // are the other quantizers.
+    if (first != kNo<NodeId>) {
+      Set(first, scope);
+    } else if (readers.size() == 1 &&
+               model_.ValueName(constant).ends_with("_bias_reshape_shape")) {
+      // The bias of a convolution of integers.
+      Set(readers[0], scope);
+      for (const NodeId sum : model_.Consumers(model_.Outputs(readers[0])[0])) {
+        Set(sum, scope);
+      }
+    } else if (readers.size() == 1 && Makes(readers[0], value)) {
+      Set(readers[0], scope);
+    }
+  }
+
+  bool Makes(NodeId node, const hierarchy::ScopedName& value) const {
+    return node != kNo<NodeId> && model_.OpType(node) == value.op;
+  }
+
+  NodeId MakerOfFirst(NodeId node) const {
+    return ProducerOf(model_, FirstInput(model_, node));
+  }
+
+  void Set(NodeId node, ScopeId scope) {
+    if (facts_.node_scope[node] != kNo<ScopeId> ||
+        facts_.value_scope[node] != kNo<ScopeId>) {
+      return;
+    }
+    facts_.value_scope[node] = scope;
+    facts_.named_by_constant[node] = true;
+    found_ = true;
+  }
+
+  const GraphFacts& graph_;
+  const Model& model_;
+  ScopeFacts& facts_;
+  bool found_ = false;
+};
+
+}  // namespace
+
+ScopeFacts GatherScopes(const GraphFacts& graph,
+                        const ExporterFacts& exporter) {
+  const Model& model = graph.model;
+  ScopeFacts facts;
+  facts.node_scope.resize(model.node_count(), kNo<ScopeId>);
+  facts.value_scope.resize(model.node_count(), kNo<ScopeId>);
+  facts.named_by_constant.resize(model.node_count(), false);
+  facts.converter_name.resize(model.node_count(), false);
+  facts.fused_name.resize(model.node_count(), false);
+  for (const NodeId node : model.Nodes()) {
+    const bool plain = exporter.IsPlain(node);
+    const hierarchy::Undone name =
+        plain ? hierarchy::Undone{.name = model[node].name}
+              : hierarchy::UndoNodeName(model[node].name);
+    facts.fused_name[node] = name.fused;
+    if (exporter.names != nullptr) continue;  // they are not TorchScript scopes
+    facts.converter_name[node] = name.cast || name.quantizer;
+    // If two Reshapes were merged, the name of the result is correct, not the
+    // name of the first.
+    const bool merged = model[node].name.ends_with("_new_reshape");
+    const auto scoped = hierarchy::SplitScopedName(name.name);
+    if (scoped.ok && !merged) {
+      facts.node_scope[node] = facts.scopes.Intern(scoped.scope);
+    }
+    for (const ValueId value : model.Outputs(node)) {
+      if (value == kNo<ValueId>) continue;
+      const std::string_view made = model.ValueName(value);
+      if (plain && scoped.ok && hierarchy::IsOutputOf(made, name.name)) {
+        facts.value_scope[node] = facts.scopes.Intern(scoped.scope);
+        break;
+      }
+      const hierarchy::Undone output = hierarchy::UndoTensorName(made);
+      const auto split = hierarchy::SplitValueName(output.name);
+      if (!split.ok) continue;
+      facts.value_scope[node] = facts.scopes.Intern(split.scope);
+      break;
+    }
+  }
+  if (exporter.names == nullptr) ConstantNames(graph, facts).Read();
+  return facts;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,68 @@
+// The scopes that an exporter wrote into names, each once, with their modules.
+#ifndef ONNX_TAG_MAPPING_EVIDENCE_SCOPE_TABLE_H_
+#define ONNX_TAG_MAPPING_EVIDENCE_SCOPE_TABLE_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/interner.h"
+#include "onnx_tag/hierarchy.h"
+
+namespace onnx_tag {
+
+enum class ScopeId : std::uint32_t {};
+
+struct Scope {
+  std::string_view text;          // "encoder/layer.0/attention"
+  ScopeId parent = kNo<ScopeId>;  // "encoder/layer.0"
+  ModuleId module = ModuleId{0};  // its module
+  bool proven = false;            // a trusted parameter confirms the module
+  bool settled = false;           // the user's hierarchy gave the module
+  bool by_order = false;          // only the order of calls gave the module
+  bool has_children = false;
+  std::uint32_t segment = 0;  // where the last segment begins: "attention"
+  // `act_1` as the second call of `act`: the scope of the first.
+  ScopeId first_call = kNo<ScopeId>;
+  // A parameter shows that `act_1` exists, but a call of `act` may have the
+  // same scope.
+  ScopeId perhaps_call_of = kNo<ScopeId>;
+};
+
+class ScopeTable {
+ public:
+  ScopeTable();
+
+  // Adds the scope and its enclosing scopes, outermost first, so that the id of
+  // a parent is smaller than the ids of its children. kNo if the nesting is too
+  // deep. `text` must outlive the table.
+  ScopeId Intern(std::string_view text);
+  ScopeId Find(std::string_view text) const { return interner_.Find(text); }
+
+  Scope& operator[](ScopeId id) { return scopes_[id]; }
+  const Scope& operator[](ScopeId id) const { return scopes_[id]; }
+  std::size_t size() const { return scopes_.size(); }
+
+  // The last segment: "layer.0".
+  std::string_view Segment(ScopeId id) const {
+    return scopes_[id].text.substr(scopes_[id].segment);
+  }
+
+  // Whether the last segment repeats the one around it, with an index:
+  // `layer/layer.0`, because the list itself was called.
+  bool IsFolded(ScopeId id) const;
+
+  // The atoms that the last segment adds to the path of the scope around it:
+  // "layer", "0". Into `atoms`, whose memory is used again.
+  void ReadAtoms(ScopeId id, std::vector<std::string_view>& atoms) const;
+
+ private:
+  Interner<ScopeId> interner_;
+  IdVector<ScopeId, Scope> scopes_;
+  ScopeId last_ = ScopeId{0};  // that was asked for
+};
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_MAPPING_EVIDENCE_SCOPE_TABLE_H_

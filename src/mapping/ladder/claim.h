@@ -1,0 +1,52 @@
+// What a rung is: a function from evidence and accepted tags to claims.
+#ifndef ONNX_TAG_MAPPING_LADDER_CLAIM_H_
+#define ONNX_TAG_MAPPING_LADDER_CLAIM_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "mapping/evidence/evidence.h"
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+// The tags accepted before a rung started.
+using Placed = IdVector<NodeId, Tag>;
+
+// Proposes modules for nodes that `placed` leaves open. It is a pure function:
+// the caller decides what to accept, and the first claim on a node wins.
+using RungFunction = std::vector<Claim>(const Evidence& evidence,
+                                        const Placed& placed);
+
+// Whether its parameter gives the node its module. The file names the
+// parameter, or the hierarchy does.
+inline bool IsPlacedByParameter(const Evidence& evidence, const Placed& placed,
+                                NodeId node) {
+  const Tag& tag = placed[node];
+  return tag.tagged() && (tag.source == Source::kParameter ||
+                          (tag.source == Source::kHierarchy &&
+                           evidence.Proves(evidence.model, node, tag.module)));
+}
+
+// The strategies that use a rung, as a set.
+enum StrategySet : std::uint8_t {
+  kEnhancedSemantic = 1,  // and universal
+  kUsageBased = 2,
+  kHtp = 4,
+  kFxGraph = 8,
+  // Of a transfer: what belongs to nodes with a counterpart, and the rest.
+  kInserted = 16,
+  kNearby = 32,
+};
+
+struct Rung {
+  std::string_view name;
+  std::string_view help;
+  RungFunction* propose;
+  unsigned strategies = 0;
+};
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_MAPPING_LADDER_CLAIM_H_

@@ -1,0 +1,184 @@
+// Nodes that use a named parameter belong to its owner.
+#include <algorithm>
+#include <unordered_map>
+
+#include "mapping/ladder/claim.h"
+#include "mapping/ladder/rungs/graph_patterns.h"
+
+namespace onnx_tag {
+namespace {
+
+// The module that owns the node's parameters, or kNo if they disagree.
+struct Owner {
+  ModuleId module = kNo<ModuleId>;
+  bool matrix = false;  // a weight of rank 2 or more confirms it
+  bool given = false;   // the hierarchy says whose the parameter is
+};
+
+// Whether it multiplies two stored scales: of a weight, and of data, which may
+// be that of a quantized embedding. The product says whose they are.
+bool MultipliesScales(const Model& model, NodeId node) {
+  const std::span<const ValueId> inputs = model.Inputs(node);
+  return model.OpType(node) == "Mul" && inputs.size() == 2 &&
+         std::all_of(inputs.begin(), inputs.end(), [&](ValueId value) {
+           return value != kNo<ValueId> &&
+                  model.InitializerOf(value) != nullptr &&
+                  model.ValueName(value).ends_with("_scale");
+         });
+}
+
+Owner OwnerOf(const Evidence& evidence, NodeId node) {
+  Owner owner;
+  if (MultipliesScales(evidence.model, node)) return owner;
+  const Operator& op = Describe(evidence.graph.ops[node]);
+  const std::span<const ValueId> inputs = evidence.model.Inputs(node);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    // What scales data may have the name of a parameter somewhere else.
+    if (op.Input(i) == Operand::kDataScale ||
+        op.Input(i) == Operand::kDataZeroPoint) {
+      continue;
+    }
+    const ParameterId id = evidence.ParameterOf(inputs[i]);
+    if (id == kNo<ParameterId>) continue;
+    const Parameter& parameter = evidence.parameters[id];
+    if (!parameter.trusted) continue;
+    const bool matrix = parameter.rank >= 2;
+    // A name without dots may be of a tool's making.
+    if (owner.module != kNo<ModuleId> && parameter.module == ModuleId{0}) {
+      continue;
+    }
+    if (owner.module == kNo<ModuleId> || owner.module == ModuleId{0} ||
+        (matrix && !owner.matrix)) {
+      owner = {parameter.module, matrix, parameter.given};
+    } else if (owner.module != parameter.module && matrix == owner.matrix) {
+      owner.module =
+          evidence.modules.CommonAncestor(owner.module, parameter.module);
+    }
+  }
+  return owner;
+}
+
+// Checks the attribute name.
+bool LooksLikeEmbedding(const Evidence& evidence, ModuleId module) {
+  const std::string_view atom = evidence.modules.Atom(module);
+  return atom.find("emb") != std::string_view::npos || atom == "wte" ||
+         atom == "wpe" || atom == "shared";
+}
+
+// The two dimensions of a tensor as one number, or 0 if its rank is not 2.
+std::uint64_t Shape(const Model& model, ValueId value) {
+  const Initializer* tensor =
+      value == kNo<ValueId> ? nullptr : model.InitializerOf(value);
+  if (tensor == nullptr || tensor->rank != 2) return 0;
+  const auto dims = model.Dims(*tensor);
+  return static_cast<std::uint64_t>(dims[0]) << 32 |
+         static_cast<std::uint32_t>(dims[1]);
+}
+
+std::uint64_t Transposed(std::uint64_t shape) {
+  return shape << 32 | shape >> 32;
+}
+
+// Whether the bias of another module is added to the product.
+bool IsOfAnother(const Evidence& evidence, NodeId product, ModuleId module) {
+  const Model& model = evidence.model;
+  const NodeId add = OnlyConsumer(model, product);
+  for (const NodeId node : {product, add}) {
+    if (node == kNo<NodeId>) continue;
+    if (node == add && model.OpType(add) != "Add") continue;
+    const ModuleId owner = OwnerOf(evidence, node).module;
+    if (owner != kNo<ModuleId> && !evidence.modules.IsAncestor(owner, module)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Products with a weight without a name, by shape. A head that shares its
+// matrix with the embedding has a transposed copy of it.
+std::unordered_map<std::uint64_t, NodeId> NamelessProducts(
+    const Evidence& evidence) {
+  const Model& model = evidence.model;
+  std::unordered_map<std::uint64_t, NodeId> products;
+  for (const NodeId node : model.Nodes()) {
+    const std::string_view op = model.OpType(node);
+    if (op != "MatMul" && op != "Gemm") continue;
+    const auto inputs = model.Inputs(node);
+    if (inputs.size() < 2 ||
+        evidence.ParameterOf(inputs[1]) != kNo<ParameterId>) {
+      continue;
+    }
+    const std::uint64_t shape = Shape(model, inputs[1]);
+    if (shape == 0) continue;
+    // The last product wins, because heads are last. Gemm may read either form.
+    products[shape] = node;
+    if (op == "Gemm") products[Transposed(shape)] = node;
+  }
+  return products;
+}
+
+IdVector<NodeId, bool> NodesOfRecipes(const Evidence& evidence) {
+  IdVector<NodeId, bool> nodes(evidence.model.node_count(), false);
+  for (const Claim& claim : evidence.recipes) nodes[claim.node] = true;
+  return nodes;
+}
+
+}  // namespace
+
+std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
+                                         const Placed& placed) {
+  const Model& model = evidence.model;
+  std::vector<Claim> claims;
+  const auto products = NamelessProducts(evidence);
+  const IdVector<ModuleId, bool> packs = ModulesThatPack(evidence);
+  const IdVector<NodeId, bool> in_recipe = NodesOfRecipes(evidence);
+  for (const NodeId node : model.Nodes()) {
+    if (placed[node].tagged() || evidence.is_carrier[node]) continue;
+    Owner owner = OwnerOf(evidence, node);
+    if (owner.module == kNo<ModuleId>) continue;
+    if (owner.module != ModuleId{0} &&
+        packs[evidence.modules.Parent(owner.module)] &&
+        evidence.modules.Atom(owner.module) == "out_proj") {
+      owner.module = evidence.modules.Parent(owner.module);
+    }
+    // A name without dots may belong to the root or to no module; a recipe is
+    // more reliable.
+    if (owner.module == ModuleId{0} && in_recipe[node]) continue;
+    if (model.OpType(node) == "Gather") {
+      // A tied matrix has the name of the embedding or of the head.
+      const std::uint64_t shape = Shape(model, FirstInput(model, node));
+      const auto head = products.find(Transposed(shape));
+      if (shape != 0 && head != products.end() &&
+          !placed[head->second].tagged() &&
+          !IsOfAnother(evidence, head->second, owner.module)) {
+        const bool is_head = !LooksLikeEmbedding(evidence, owner.module);
+        if (is_head) {
+          claims.push_back(
+              {head->second, owner.module, Confidence::kMedium,
+               Source::kParameter,
+               "its weight is the transposed weight of this module"});
+          continue;
+        }
+      }
+    }
+    claims.push_back(
+        {node, owner.module,
+         owner.module == ModuleId{0} ? Confidence::kMedium : Confidence::kHigh,
+         owner.given ? Source::kHierarchy : Source::kParameter,
+         owner.given ? "in the hierarchy, this module runs here and has a "
+                       "parameter of this shape"
+                     : "it uses a parameter of this module"});
+    // The bias of a Linear is added to its MatMul, whose weight may have been
+    // transposed and renamed.
+    if (model.OpType(node) != "Add") continue;
+    const NodeId matmul = MatMulBefore(evidence, node);
+    if (matmul == kNo<NodeId> || placed[matmul].tagged()) continue;
+    if (OwnerOf(evidence, matmul).module != kNo<ModuleId>) continue;
+    claims.push_back({matmul, owner.module, Confidence::kHigh,
+                      Source::kOperation,
+                      "the bias of this module is added to its result"});
+  }
+  return claims;
+}
+
+}  // namespace onnx_tag

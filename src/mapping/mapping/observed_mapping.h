@@ -1,0 +1,99 @@
+// A mapping whose steps another class follows, for `explain` and `report`.
+#ifndef ONNX_TAG_MAPPING_MAPPING_OBSERVED_MAPPING_H_
+#define ONNX_TAG_MAPPING_MAPPING_OBSERVED_MAPPING_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mapping/ladder/claim.h"
+#include "mapping/mapping/apply_rules.h"
+#include "mapping/mapping/laws.h"
+#include "onnx_tag/mapping.h"
+
+namespace onnx_tag {
+
+// The functions are called in this order.
+class MappingObserver {
+ public:
+  virtual ~MappingObserver() = default;
+
+  virtual void Begin(const Evidence& evidence,
+                     const RuleApplication& rules) = 0;
+  // Before each rung; `placed` has the tags of the rungs before it.
+  virtual void BeforeRung(const Rung& rung, const Placed& placed) = 0;
+  // After each rung, with the claims that became tags.
+  virtual void AfterRung(std::span<const Claim> accepted) = 0;
+  // Before the laws are applied to the tags.
+  virtual void BeforeLaws(const std::vector<LawFinding>& findings,
+                          const Placed& placed) = 0;
+  // For each node that a rule moved, with its new module.
+  virtual void AfterMove(const RuleMove& move, ModuleId module) = 0;
+  // With the claims for nodes that no rung placed; not called if there are
+  // none.
+  virtual void AfterFound(std::span<const Claim> claims,
+                          const ModuleTree& modules) = 0;
+};
+
+// `observer` may be null.
+Tagging MapNodes(const Model& model, const MappingOptions& options,
+                 const MappingFacts& facts, MappingObserver* observer);
+
+struct ExplainedMapping {
+  Tagging tagging;
+  Explanation explanation;
+};
+
+// Maps the model once, and collects the claims of all rungs for `node`.
+ExplainedMapping MapAndExplain(const Model& model,
+                               const MappingOptions& options,
+                               const MappingFacts& facts, NodeId node);
+
+// Gathers why each node has its module, and which other modules were claimed
+// for it, while the model is mapped.
+struct GatheredClaim {
+  NodeId node;
+  ModuleId module;  // of the tagging; it may be left out there
+  Confidence confidence;
+  Source source;
+  std::string because;
+};
+
+struct GatheredClaims {
+  std::vector<GatheredClaim> winners;  // by node, at most one
+  // Claims for another module than the winner's, at most three a node.
+  std::vector<GatheredClaim> others;
+};
+
+// Other claims are those that a rung makes where no node is placed yet, and
+// those that lost to a law or to a rule.
+class ClaimGatherer : public MappingObserver {
+ public:
+  void Begin(const Evidence& evidence, const RuleApplication& rules) override;
+  void BeforeRung(const Rung& rung, const Placed& placed) override;
+  void AfterRung(std::span<const Claim> accepted) override;
+  void BeforeLaws(const std::vector<LawFinding>& findings,
+                  const Placed& placed) override;
+  void AfterMove(const RuleMove& move, ModuleId module) override;
+  void AfterFound(std::span<const Claim> claims,
+                  const ModuleTree& modules) override;
+
+  // Call it once, after the mapping.
+  GatheredClaims Take();
+
+ private:
+  void Win(GatheredClaim claim);
+  void Replace(NodeId node, ModuleId module, Confidence confidence,
+               Source source, std::string because);
+
+  const Evidence* evidence_ = nullptr;      // until the laws
+  Placed open_;                             // without tags
+  IdVector<NodeId, std::uint32_t> winner_;  // index in winners_
+  std::vector<GatheredClaim> winners_;
+  std::vector<GatheredClaim> others_;
+};
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_MAPPING_MAPPING_OBSERVED_MAPPING_H_

@@ -1,0 +1,139 @@
+// Finds the layer: the index in the first list on the path from the root that
+// has at least two elements of similar structure.
+#include <algorithm>
+#include <optional>
+
+#include "base/parse_number.h"
+#include "mapping/roles/role_facts.h"
+
+namespace onnx_tag {
+namespace {
+
+std::optional<std::int32_t> ElementIndex(std::string_view atom) {
+  const auto index = ParseWhole<std::int32_t>(atom);
+  return index && *index >= 0 ? index : std::nullopt;
+}
+
+// The sorted names of a module's children; all numbers count as one name.
+using Structure = std::vector<std::string_view>;
+
+Structure StructureOf(const ModuleTree& tree, ModuleId id) {
+  Structure structure;
+  for (const ModuleId child : tree.Children(id)) {
+    const std::string_view atom = tree.Atom(child);
+    structure.push_back(ElementIndex(atom) ? std::string_view("#") : atom);
+  }
+  std::sort(structure.begin(), structure.end());
+  structure.erase(std::unique(structure.begin(), structure.end()),
+                  structure.end());
+  return structure;
+}
+
+// Whether at least half of the names are common. A block with a shortcut is
+// similar to one without; T5's self-attention is not similar to its
+// feed-forward.
+bool Alike(const Structure& a, const Structure& b) {
+  std::size_t common = 0;
+  for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
+    if (*i == *j) {
+      ++common;
+      ++i;
+      ++j;
+    } else {
+      ++(*i < *j ? i : j);
+    }
+  }
+  return 2 * common >= a.size() + b.size() - common;
+}
+
+class Lists {
+ public:
+  Lists(const ModuleTree& tree, const std::vector<std::uint32_t>& leaf_kind)
+      : tree_(tree), leaf_kind_(leaf_kind) {}
+
+  // Whether the numbered children of `owner` are layers.
+  bool IsLayerList(ModuleId owner) const {
+    std::vector<ModuleId> elements;
+    for (const ModuleId child : tree_.Children(owner)) {
+      if (ElementIndex(tree_.Atom(child))) elements.push_back(child);
+    }
+    if (elements.size() < 2) return false;
+    const bool classes = std::none_of(
+        elements.begin(), elements.end(),
+        [&](ModuleId element) { return tree_.Class(element).empty(); });
+    return classes ? AlikeByClass(elements) : AlikeByStructure(elements);
+  }
+
+ private:
+  bool AlikeByClass(const std::vector<ModuleId>& elements) const {
+    const std::string_view first = tree_.Class(elements[0]);
+    if (std::all_of(elements.begin(), elements.end(), [&](ModuleId element) {
+          return tree_.Class(element) == first;
+        })) {
+      return true;
+    }
+    std::vector<std::string_view> classes;
+    for (const ModuleId element : elements) {
+      if (!tree_.Children(element).empty()) {
+        classes.push_back(tree_.Class(element));
+      }
+    }
+    std::sort(classes.begin(), classes.end());
+    return std::adjacent_find(classes.begin(), classes.end()) != classes.end();
+  }
+
+  bool AlikeByStructure(const std::vector<ModuleId>& elements) const {
+    // A list with more different kinds is not a list of layers.
+    constexpr std::size_t kMostKinds = 16;
+    constexpr std::size_t kMostChildren = 64;
+    std::vector<Structure> seen;
+    bool leaves = true;
+    for (const ModuleId element : elements) {
+      if (tree_.Children(element).empty()) continue;
+      leaves = false;
+      Structure structure = StructureOf(tree_, element);
+      if (structure.size() > kMostChildren) structure.resize(kMostChildren);
+      for (const Structure& other : seen) {
+        if (Alike(structure, other)) return true;
+      }
+      if (seen.size() < kMostKinds) seen.push_back(std::move(structure));
+    }
+    return leaves && LeavesAlike(elements);
+  }
+
+  // A missing number is a part without nodes, mostly of another kind: for
+  // example, a ReLU that was fused into the preceding convolution.
+  bool LeavesAlike(const std::vector<ModuleId>& elements) const {
+    std::int32_t highest = 0;
+    for (const ModuleId element : elements) {
+      highest = std::max(highest, *ElementIndex(tree_.Atom(element)));
+      if (leaf_kind_[Index(element)] != leaf_kind_[Index(elements[0])]) {
+        return false;
+      }
+    }
+    return static_cast<std::size_t>(highest) + 1 == elements.size();
+  }
+
+  const ModuleTree& tree_;
+  const std::vector<std::uint32_t>& leaf_kind_;
+};
+
+}  // namespace
+
+std::vector<std::int32_t> LayerIndices(
+    const ModuleTree& tree, const std::vector<std::uint32_t>& leaf_kind) {
+  const Lists lists(tree, leaf_kind);
+  std::vector<std::int32_t> layers(tree.size(), -1);
+  // Parents precede their children, so each owner is checked at most once.
+  for (const ModuleId owner : tree.All()) {
+    if (tree.Children(owner).empty()) continue;
+    const bool counts = layers[Index(owner)] < 0 && lists.IsLayerList(owner);
+    for (const ModuleId child : tree.Children(owner)) {
+      const auto index = ElementIndex(tree.Atom(child));
+      layers[Index(child)] = counts && index ? *index : layers[Index(owner)];
+    }
+  }
+  return layers;
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,442 @@
+// Finds the purpose of modules from their attribute names and classes, in the
+// context of their ancestors. If these say nothing, operations are used.
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/hierarchy/name_parts.h"
+#include "mapping/roles/role_facts.h"
+
+namespace onnx_tag {
+namespace {
+
+// The operations of a module's own nodes.
+struct OwnCode {
+  std::uint32_t kind = 0;  // its first characteristic operation, plus one
+  Meaning by_op;
+  std::uint8_t products = 0;
+  bool softmax = false;
+  bool fused_attention = false;
+  bool lookup = false;
+  bool linear = false;
+  bool norm = false;
+  bool makes_output = false;
+};
+
+// What is inside a module, its submodules included: what it does, whatever its
+// name says.
+struct Work {
+  std::uint32_t linears = 0;  // products with a weight
+  std::uint32_t convolutions = 0;
+  bool attends = false;  // products of data with data, fused attention
+  bool recurrent = false;
+  bool pools = false;
+  bool norm_beside_product = false;  // one reads the result of the other
+
+  void Add(const Work& other) {
+    linears += other.linears;
+    convolutions += other.convolutions;
+    attends |= other.attends;
+    recurrent |= other.recurrent;
+    pools |= other.pools;
+    norm_beside_product |= other.norm_beside_product;
+  }
+};
+
+class ModuleMeanings {
+ public:
+  explicit ModuleMeanings(RoleFacts& facts)
+      : facts_(facts),
+        model_(facts.model),
+        tree_(facts.tagging.modules),
+        code_(tree_.size()),
+        work_(tree_.size()),
+        expands_(tree_.size(), false),
+        to_output_(FindOutputs(facts)),
+        last_weight_(tree_.size(), kNo<ModuleId>) {}
+
+  void Run() {
+    for (const NodeId node : model_.Nodes()) ReadNode(node);
+    // A module's id is greater than its parent's.
+    for (std::size_t i = tree_.size(); --i > 0;) {
+      work_[Index(tree_.Parent(MakeId<ModuleId>(i)))].Add(work_[i]);
+    }
+    for (const ModuleId id : tree_.All()) {
+      if (id != ModuleTree::kRoot && HasWeight(id) && IsElement(id)) {
+        ModuleId& last = last_weight_[Index(tree_.Parent(id))];
+        if (last == kNo<ModuleId> || Later(id, last)) last = id;
+      }
+    }
+    facts_.modules.resize(tree_.size());
+    for (const ModuleId id : tree_.All()) Describe(id);
+    std::vector<std::uint32_t> kinds;
+    kinds.reserve(code_.size());
+    for (const OwnCode& code : code_) kinds.push_back(code.kind);
+    const std::vector<std::int32_t> layers = LayerIndices(tree_, kinds);
+    for (const ModuleId id : tree_.All()) {
+      facts_.modules[id].layer = layers[Index(id)];
+    }
+  }
+
+ private:
+  void ReadNode(NodeId node) {
+    const ModuleId module = facts_.tagging.tags[node].module;
+    if (module == kNo<ModuleId>) return;
+    OwnCode& code = code_[Index(module)];
+    const bool product = facts_.Is(node, OpKind::kProduct);
+    const int data = product ? facts_.DataInputs(node) : 0;
+    const auto inputs = model_.Inputs(node);
+    if (product && data == 2 && code.products < 2) ++code.products;
+    code.linear |= product && data == 1;
+    code.softmax |= facts_.Is(node, OpKind::kSoftmax);
+    code.fused_attention |= facts_.Is(node, OpKind::kAttention);
+    code.lookup |= facts_.Is(node, OpKind::kLookup) && inputs.size() > 1 &&
+                   facts_.IsConstant(inputs[0]) &&
+                   !facts_.IsConstant(inputs[1]);
+    code.norm |= facts_.IsNorm(node);
+    code.makes_output |= to_output_[Index(node)];
+    ReadWork(node, data);
+    for (const std::uint16_t number : facts_.OpLines(node)) {
+      const RoleLine& line = facts_.words.line(number);
+      if (!line.FitsAround(Meaning())) continue;
+      if (!code.by_op.typed()) code.by_op = line.meaning;
+      break;
+    }
+    const bool telling = product || code.by_op.typed();
+    if (telling && (code.kind == 0 || code.kind >= kFaint)) {
+      code.kind = facts_.node_op[node] + 1u;
+      // With a bias or without, as MatMul or as Gemm: a Linear.
+      if (product) code.kind = kLinearKind;
+    } else if (code.kind == 0 && !facts_.Is(node, OpKind::kConstant)) {
+      code.kind = kFaint + facts_.node_op[node];
+    }
+  }
+
+  // By node: its result is an output of the model, perhaps in another shape.
+  static std::vector<bool> FindOutputs(const RoleFacts& facts) {
+    const Model& model = facts.model;
+    std::vector<bool> found(model.node_count(), false);
+    for (std::size_t i = model.node_count(); i-- > 0;) {
+      for (const ValueId output : model.Outputs(MakeId<NodeId>(i))) {
+        if (output == kNo<ValueId>) continue;
+        const auto readers = model.Consumers(output);
+        found[i] = found[i] || model[output].is_output ||
+                   (readers.size() == 1 &&
+                    facts.Is(readers[0], {OpKind::kReshape, OpKind::kIdentity,
+                                          OpKind::kTranspose}) &&
+                    found[Index(readers[0])]);
+      }
+    }
+    return found;
+  }
+
+  // The node whose result this one reads as data, in front of what only moves
+  // data or adds a bias; kNo: none, or several.
+  NodeId Before(NodeId node) const {
+    constexpr int kLongest = 8;
+    for (int step = 0; step < kLongest; ++step) {
+      NodeId before = kNo<NodeId>;
+      for (const ValueId input : model_.Inputs(node)) {
+        const NodeId producer = facts_.Producer(input);
+        if (producer == kNo<NodeId> || facts_.IsConstant(input) ||
+            facts_.IsShape(producer)) {
+          continue;
+        }
+        if (before != kNo<NodeId>) return kNo<NodeId>;
+        before = producer;
+      }
+      if (before == kNo<NodeId> || !IsTransparent(before)) return before;
+      node = before;
+    }
+    return kNo<NodeId>;
+  }
+
+  bool IsTransparent(NodeId node) const {
+    return facts_.Is(node, {OpKind::kReshape, OpKind::kTranspose,
+                            OpKind::kIdentity, OpKind::kDropout, OpKind::kCast,
+                            OpKind::kQuantizer, OpKind::kDequantizer}) ||
+           (facts_.Is(node, {OpKind::kSum, OpKind::kElementwise}) &&
+            !facts_.IsNorm(node) && !IsActivationNode(node) &&
+            facts_.DataInputs(node) == 1);
+  }
+
+  bool IsActivationNode(NodeId node) const {
+    return facts_.Is(node, OpKind::kActivation) ||
+           facts_.in_activation[Index(node)];
+  }
+
+  bool IsWeighted(NodeId node) const {
+    return facts_.Is(node, OpKind::kConvolution) ||
+           (facts_.Is(node, OpKind::kProduct) && facts_.DataInputs(node) == 1);
+  }
+
+  // `data`: how many inputs of a product are data.
+  void ReadWork(NodeId node, int data) {
+    const ModuleId module = facts_.tagging.tags[node].module;
+    Work& work = work_[Index(module)];
+    const bool convolution = facts_.Is(node, OpKind::kConvolution);
+    work.linears += data == 1 ? 1 : 0;
+    work.convolutions += convolution ? 1 : 0;
+    work.attends |= data >= 2 || facts_.Is(node, OpKind::kAttention);
+    work.recurrent |= facts_.Is(node, OpKind::kRecurrent);
+    work.pools |= facts_.Is(node, {OpKind::kPool, OpKind::kReduction});
+    if (data != 1 && !convolution && !facts_.IsNorm(node)) return;
+    const NodeId before = Before(node);
+    if (before == kNo<NodeId>) return;
+    if (facts_.IsNorm(node)) {
+      work.norm_beside_product |= IsWeighted(before);
+      return;
+    }
+    work.norm_beside_product |= facts_.IsNorm(before);
+    if (data == 1) ReadExpansion(module, before);
+  }
+
+  // A product, an activation (perhaps times another product), a product.
+  void ReadExpansion(ModuleId module, NodeId before) {
+    if (!IsActivationNode(before)) {
+      NodeId gate = kNo<NodeId>;
+      for (const ValueId input : model_.Inputs(before)) {
+        const NodeId producer = facts_.Producer(input);
+        if (producer != kNo<NodeId> && IsActivationNode(producer)) {
+          gate = producer;
+        }
+      }
+      if (facts_.graph.ops[before] != Op::kMul || gate == kNo<NodeId>) return;
+      before = gate;
+    }
+    for (int step = 0; step < 12 && before != kNo<NodeId>; ++step) {
+      if (IsWeighted(before)) break;
+      before = FirstData(before);
+    }
+    if (before == kNo<NodeId> || !facts_.Is(before, OpKind::kProduct)) return;
+    const ModuleId first = facts_.tagging.tags[before].module;
+    if (first == kNo<ModuleId>) return;
+    expands_[Index(tree_.CommonAncestor(first, module))] = true;
+  }
+
+  // What makes the first input that is data.
+  NodeId FirstData(NodeId node) const {
+    for (const ValueId input : model_.Inputs(node)) {
+      if (!facts_.IsConstant(input)) {
+        const NodeId producer = facts_.Producer(input);
+        if (producer != kNo<NodeId> && !facts_.IsShape(producer)) {
+          return producer;
+        }
+      }
+    }
+    return kNo<NodeId>;
+  }
+
+  bool HasWeight(ModuleId id) const {
+    const OwnCode& code = code_[Index(id)];
+    return code.linear || code.by_op.type == RoleType::kConvolution;
+  }
+
+  bool IsElement(ModuleId id) const {
+    return id == ModuleTree::kRoot || hierarchy::IsNumeric(tree_.Atom(id));
+  }
+
+  // Whether `a` follows `b` in the same list.
+  bool Later(ModuleId a, ModuleId b) const {
+    const std::string_view x = tree_.Atom(a);
+    const std::string_view y = tree_.Atom(b);
+    return x.size() != y.size() ? x.size() > y.size() : x > y;
+  }
+
+  // Adds the evidence of the operations to the evidence of the name.
+  void Refine(ModuleId id, const Meaning& around, Meaning& meaning) const {
+    const OwnCode& code = code_[Index(id)];
+    const bool leaf = facts_.modules[id].leaf;
+    if (leaf && meaning == Of(RoleType::kEmbedding, Component::kWord) &&
+        !code.lookup && HasWeight(id)) {
+      meaning.component =
+          code.linear ? Component::kProjection : Component::kPatch;
+    }
+    if (leaf && meaning.type == RoleType::kFeedForward && code.linear &&
+        code.makes_output && !facts_.modules[tree_.Parent(id)].listed) {
+      meaning = Of(RoleType::kHead, Component::kClassifier);
+    }
+    // Only the last part of a Sequential makes the logits.
+    const ModuleId last = last_weight_[Index(tree_.Parent(id))];
+    if (around.component == Component::kClassifier &&
+        meaning.component == Component::kClassifier && IsElement(id) &&
+        last != kNo<ModuleId> && id != last && Later(last, id)) {
+      meaning.component = Component::kNone;
+    }
+  }
+
+  bool HasOne(ModuleId parent, const std::vector<std::string_view>& atoms,
+              ModuleId except = kNo<ModuleId>) const {
+    return std::any_of(atoms.begin(), atoms.end(), [&](std::string_view atom) {
+      const ModuleId child = tree_.FindChild(parent, atom);
+      return child != kNo<ModuleId> && child != except;
+    });
+  }
+
+  bool Fits(const RoleLine& line, ModuleId id, const Meaning& around) const {
+    const bool leaf = facts_.modules[id].leaf;
+    const bool listed = facts_.modules[id].listed;
+    return line.FitsAround(around) && (!line.leaf || leaf) &&
+           (!line.inner || !leaf) && (!line.listed || listed) &&
+           (!line.unlisted || !listed) && (!line.top || tree_.Depth(id) == 1) &&
+           (line.has.empty() || HasOne(id, line.has)) &&
+           (line.beside.empty() || HasOne(tree_.Parent(id), line.beside, id));
+  }
+
+  // Whether the module does something else than its name or class says:
+  // ConvNormAct is no normalization, and a squeeze-and-excitation that is
+  // called `attn` does not attend.
+  bool Contradicts(ModuleId id, const Meaning& meaning,
+                   const Meaning& around) const {
+    const Work& work = work_[Index(id)];
+    switch (meaning.type) {
+      case RoleType::kNormalization:
+        return work.convolutions > 0 || work.linears > 1 || work.attends ||
+               work.recurrent ||
+               (work.linears == 1 &&
+                (facts_.modules[id].leaf || work.norm_beside_product));
+      case RoleType::kPosition:
+        return work.attends;
+      case RoleType::kAttention:
+        return around.type != RoleType::kAttention && work.pools &&
+               !work.attends && work.linears + work.convolutions > 0;
+      case RoleType::kEmbedding:
+        return meaning.component == Component::kPatch && work.convolutions > 1;
+      default:
+        return false;
+    }
+  }
+
+  // A block of a layer: it widens, applies an activation, and narrows.
+  bool IsFeedForward(ModuleId id) const {
+    const Work& work = work_[Index(id)];
+    return !facts_.modules[id].leaf && facts_.modules[id].listed &&
+           expands_[Index(id)] && work.linears <= 3 && work.convolutions == 0 &&
+           !work.attends && !work.recurrent && !work.pools;
+  }
+
+  const RoleLine* FirstFitting(ModuleId id, const Meaning& around) {
+    const auto& by_name =
+        facts_.words.Matching(RoleSubject::kName, tree_.Atom(id));
+    static const std::vector<std::uint16_t> kNoLines;
+    const std::string_view class_name = tree_.Class(id);
+    const auto& by_class =
+        class_name.empty()
+            ? kNoLines
+            : facts_.words.Matching(RoleSubject::kClass, class_name);
+    // The two in the order of the file.
+    auto a = by_name.begin();
+    auto b = by_class.begin();
+    while (a != by_name.end() || b != by_class.end()) {
+      const bool name_first =
+          b == by_class.end() || (a != by_name.end() && *a < *b);
+      const RoleLine& line = facts_.words.line(name_first ? *a++ : *b++);
+      if (Fits(line, id, around) && !Contradicts(id, line.meaning, around)) {
+        return &line;
+      }
+    }
+    return nullptr;
+  }
+
+  void Describe(ModuleId id) {
+    ModuleMeaning& module = facts_.modules[id];
+    module.leaf = tree_.Children(id).empty();
+    if (id == ModuleTree::kRoot) return;
+    const ModuleId parent = tree_.Parent(id);
+    const std::string_view atom = tree_.Atom(id);
+    module.listed = facts_.modules[parent].listed || IsElement(id);
+    const Meaning around = facts_.modules[parent].meaning;
+    module.region = facts_.modules[parent].region;
+    const OwnCode& code = code_[Index(id)];
+    if (module.leaf && code.norm && !HasWeight(id) && !code.lookup &&
+        !work_[Index(id)].attends) {
+      module.meaning = Of(RoleType::kNormalization);
+    } else if (const RoleLine* line = FirstFitting(id, around)) {
+      module.meaning = line->meaning;
+      if (module.meaning.kind == AttentionKind::kNone) {
+        module.meaning.kind = around.kind;
+      }
+    } else {
+      module.meaning = around;
+      if (around.component == Component::kExperts) {
+        module.meaning.component = Component::kNone;
+      }
+      if (!around.typed()) {
+        module.meaning =
+            IsFeedForward(id) ? Of(RoleType::kFeedForward) : FromCode(id);
+      }
+    }
+    Refine(id, around, module.meaning);
+    module.own = module.meaning;
+    if (!module.meaning.typed() &&
+        (code.fused_attention || (code.softmax && code.products == 2))) {
+      // Only its code shows that it is an attention; its members are unknown.
+      module.own.type = RoleType::kAttention;
+    }
+    for (const std::uint16_t number :
+         facts_.words.Matching(RoleSubject::kOwn, atom)) {
+      const RoleLine& line = facts_.words.line(number);
+      if (Fits(line, id, around)) module.own = line.meaning;
+    }
+    if (module.region == kNo<ModuleId> &&
+        (module.own.type == RoleType::kAttention ||
+         module.own.type == RoleType::kFeedForward)) {
+      module.region = id;
+    }
+  }
+
+  Meaning FromCode(ModuleId id) const {
+    const OwnCode& code = code_[Index(id)];
+    Meaning meaning;
+    if (!facts_.modules[id].leaf) return meaning;
+    if (code.by_op.type == RoleType::kRecurrent ||
+        code.by_op.type == RoleType::kConvolution ||
+        code.by_op.type == RoleType::kNormalization) {
+      return code.by_op;
+    }
+    if (code.lookup) return {RoleType::kEmbedding, Component::kWord, {}};
+    if (code.linear && code.makes_output && !facts_.modules[id].listed) {
+      return {RoleType::kHead, Component::kClassifier, {}};
+    }
+    return meaning;
+  }
+
+  static constexpr std::uint32_t kLinearKind = 0x10000;
+  static constexpr std::uint32_t kFaint = 0x20000;
+
+  RoleFacts& facts_;
+  const Model& model_;
+  const ModuleTree& tree_;
+  std::vector<OwnCode> code_;
+  std::vector<Work> work_;
+  std::vector<bool> expands_;  // by module: see ReadExpansion()
+  std::vector<bool> to_output_;
+  std::vector<ModuleId> last_weight_;  // by list: its last element with one
+};
+
+}  // namespace
+
+void GatherModuleMeanings(RoleFacts& facts) { ModuleMeanings(facts).Run(); }
+
+Meaning RoleFacts::ParameterMeaning(ValueId value, const Meaning& around) {
+  const ValueId weight = WeightOf(value);
+  if (weight == kNo<ValueId>) return {};
+  std::string_view name = model.ValueName(weight);
+  for (const std::string_view leaf : {".weight", ".bias"}) {
+    if (name.ends_with(leaf)) name.remove_suffix(leaf.size());
+  }
+  const std::size_t dot = name.rfind('.');
+  // A parameter of the root has no dot; a meaningless name has no dot either.
+  if (dot != std::string_view::npos) name.remove_prefix(dot + 1);
+  if (name.empty() || hierarchy::IsNumeric(name)) {
+    return {};  // a number is not a name
+  }
+  for (const std::uint16_t number : words.Matching(RoleSubject::kName, name)) {
+    const RoleLine& line = words.line(number);
+    if (line.FitsAround(around) && line.beside.empty() && line.has.empty()) {
+      return line.meaning;
+    }
+  }
+  return {};
+}
+
+}  // namespace onnx_tag

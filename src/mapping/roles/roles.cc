@@ -1,0 +1,403 @@
+// The rules, in the order of tests/mapping/roles/README.md. The first rule that
+// matches is used.
+#include "mapping/roles/roles.h"
+
+#include <algorithm>
+
+#include "core/tagging/role_index.h"
+#include "mapping/roles/containers.h"
+#include "mapping/roles/role_facts.h"
+
+namespace onnx_tag {
+namespace {
+
+class RoleRules {
+ public:
+  explicit RoleRules(RoleFacts& facts)
+      : facts_(facts),
+        model_(facts.model),
+        meanings_(facts.model.node_count()),
+        containers_(facts, meanings_) {}
+
+  Meaning Classify(NodeId node) {
+    Meaning meaning = Decide(node);
+    if (meaning.type == RoleType::kAttention) {
+      const ModuleId core = facts_.core[facts_.tagging.tags[node].module];
+      const bool cross =
+          facts_.Module(node)->meaning.kind == AttentionKind::kCross ||
+          (core != kNo<ModuleId> && facts_.crosses[core]);
+      meaning.kind = cross ? AttentionKind::kCross : AttentionKind::kSelf;
+    } else {
+      meaning.kind = AttentionKind::kNone;
+    }
+    meanings_[node] = meaning;
+    return meaning;
+  }
+
+  // How sure the type is. The operator shows it, or the structure of the module
+  // that the node is said to be in, or only words.
+  Confidence Sureness(NodeId node, const Meaning& meaning) const {
+    if (IsShown(node, meaning.type)) return Confidence::kCertain;
+    const bool structured =
+        meaning.type == RoleType::kAttention
+            ? facts_.core[facts_.tagging.tags[node].module] != kNo<ModuleId>
+            : meaning.type == RoleType::kMask ||
+                  meaning.type == RoleType::kPosition ||
+                  meaning.type == RoleType::kResidual ||
+                  meaning.type == RoleType::kFeedForward;
+    return std::min(facts_.tagging.tags[node].confidence,
+                    structured ? Confidence::kHigh : Confidence::kMedium);
+  }
+
+ private:
+  bool IsShown(NodeId node, RoleType type) const {
+    switch (type) {
+      case RoleType::kConstant:
+      case RoleType::kQuantization:
+      case RoleType::kShape:
+        return true;
+      case RoleType::kNormalization:
+        return facts_.IsNorm(node);
+      case RoleType::kConvolution:
+        return facts_.Is(node, OpKind::kConvolution);
+      case RoleType::kPooling:
+        return facts_.Is(node, OpKind::kPool);
+      case RoleType::kActivation:
+        if (facts_.in_activation[Index(node)]) return true;
+        break;
+      default:
+        break;
+    }
+    const auto& lines = facts_.OpLines(node);
+    return std::any_of(lines.begin(), lines.end(), [&](std::uint16_t number) {
+      return facts_.words.line(number).meaning.type == type;
+    });
+  }
+
+  Meaning Decide(NodeId node) {
+    if (facts_.Is(node, OpKind::kConstant)) return Of(RoleType::kConstant);
+    if (facts_.Is(node, {OpKind::kQuantizer, OpKind::kDequantizer})) {
+      return Of(RoleType::kQuantization);
+    }
+    if (facts_.IsShape(node)) return Of(RoleType::kShape);
+    if (facts_.Is(node, {OpKind::kIdentity, OpKind::kDropout})) {
+      return Of(RoleType::kOther);
+    }
+    if (IsCache(node)) return Of(RoleType::kCache, KeyOrValue(node));
+    const ModuleMeaning& module = *facts_.Module(node);
+    if (facts_.IsNorm(node) && module.own.type != RoleType::kAttention) {
+      return Of(RoleType::kNormalization, SideOf(node));
+    }
+    if (const Meaning aside = MaskOrPosition(node, module); aside.typed()) {
+      return aside;
+    }
+    if (const Meaning projection = Projection(node, module);
+        projection.typed()) {
+      return projection;
+    }
+    if (const Meaning by_op = FromOp(node, module); by_op.typed()) {
+      return by_op;
+    }
+    switch (module.own.type) {
+      case RoleType::kOther:
+        return containers_.InContainer(node, module);
+      case RoleType::kNormalization:
+        return Of(RoleType::kNormalization, SideOf(node));
+      case RoleType::kAttention:
+        return InAttention(node, module);
+      case RoleType::kFeedForward:
+        return InFeedForward(node, module);
+      case RoleType::kSsm:
+        return WithParameter(node, module.own);
+      case RoleType::kEmbedding:
+        return containers_.InEmbedding(node, module);
+      case RoleType::kPooling:
+        return facts_.IsJoin(node) ? Of(RoleType::kResidual) : module.own;
+      case RoleType::kHead:
+        return containers_.IsTokenPick(node) ? Of(RoleType::kPooling)
+                                             : module.own;
+      default:
+        return module.own;
+    }
+  }
+
+  // ---- cache, masks and positions
+
+  bool IsCache(NodeId node) const {
+    if (!facts_.Is(node, OpKind::kConcat) ||
+        facts_.Attention(node) == kNo<ModuleId> ||
+        KeyOrValue(node) == Component::kNone) {
+      return false;
+    }
+    const auto outputs = model_.Outputs(node);
+    if (!outputs.empty() && outputs[0] != kNo<ValueId> &&
+        model_[outputs[0]].is_output) {
+      return true;
+    }
+    const auto inputs = model_.Inputs(node);
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      return input != kNo<ValueId> && model_[input].is_input &&
+             !facts_.IsConstant(input);
+    });
+  }
+
+  Component KeyOrValue(NodeId node) const {
+    const std::uint16_t sides =
+        facts_.reach[node] & (kToQuery | kToKey | kToValue);
+    if (sides == kToKey) return Component::kKey;
+    if (sides == kToValue) return Component::kValue;
+    return Component::kNone;
+  }
+
+  Meaning MaskOrPosition(NodeId node, const ModuleMeaning& module) const {
+    const std::uint16_t reach = facts_.reach[node];
+    const std::uint8_t flow = facts_.flow[node];
+    const bool relative = (flow & kRelativeBias) != 0;
+    if (reach == kToMask && !relative) return Of(RoleType::kMask);
+    // A bias is added to the scores inside the module that makes the bias.
+    if ((flow & kScores) != 0 && module.own.type == RoleType::kPosition) {
+      return Of(RoleType::kAttention, Component::kScores);
+    }
+    if (module.own.type == RoleType::kPosition) return module.own;
+    if (relative || reach == kToRelativeBias) {
+      return Of(RoleType::kPosition, Component::kRelative);
+    }
+    if ((flow & kRotaryTable) != 0) {
+      return Of(RoleType::kPosition, Component::kRotary);
+    }
+    const bool positions = (reach & kToPositionIds) != 0 &&
+                           (reach & kToData) == 0 &&
+                           facts_.Attention(node) == kNo<ModuleId>;
+    if (positions) return Of(RoleType::kPosition, Component::kIds);
+    if (reach == kToTokenType) {
+      return Of(RoleType::kEmbedding, Component::kTokenType);
+    }
+    return {};
+  }
+
+  // ---- operations whose operator determines the role
+
+  Meaning FromOp(NodeId node, const ModuleMeaning& module) {
+    const bool scores = (facts_.flow[node] & (kScores | kProbabilities)) != 0;
+    if (module.own.type == RoleType::kActivation) return module.own;
+    if (facts_.in_activation[Index(node)] &&
+        module.own.type != RoleType::kNormalization && !scores) {
+      return Of(RoleType::kActivation);
+    }
+    for (const std::uint16_t number : facts_.OpLines(node)) {
+      const RoleLine& line = facts_.words.line(number);
+      if (!line.FitsAround(module.own)) continue;
+      if (line.meaning.type == RoleType::kActivation && scores) continue;
+      if (line.meaning.type == RoleType::kNormalization) {
+        return Of(RoleType::kNormalization, SideOf(node));
+      }
+      return line.meaning;
+    }
+    return {};
+  }
+
+  // ---- attention
+
+  // The side of the products that the node reaches, if it reaches only one.
+  Component SideOf(NodeId node) const {
+    if (facts_.Attention(node) == kNo<ModuleId>) return Component::kNone;
+    switch (facts_.reach[node] & (kToQuery | kToKey | kToValue)) {
+      case kToQuery:
+        return Component::kQuery;
+      case kToKey:
+        return Component::kKey;
+      case kToValue:
+        return Component::kValue;
+      case kToKey | kToValue:
+        return Component::kKv;
+      case kToQuery | kToKey | kToValue:
+        return Component::kQkv;
+      default:
+        return Component::kNone;
+    }
+  }
+
+  Meaning InAttention(NodeId node, const ModuleMeaning& module) {
+    if (JoinsFromOutside(node, module)) return Of(RoleType::kResidual);
+    Meaning meaning = WithParameter(node, module.own);
+    if (facts_.Is(node, OpKind::kAttention)) {
+      return Of(RoleType::kAttention);
+    }
+    const bool named = module.leaf || meaning != module.own;
+    if (named && meaning.component != Component::kNone) return meaning;
+    const std::uint8_t flow = facts_.flow[node];
+    const Component side = SideOf(node);
+    meaning.component = (flow & kScores) != 0          ? Component::kScores
+                        : (flow & kProbabilities) != 0 ? Component::kSoftmax
+                        : (flow & kProjected) != 0     ? Component::kOutput
+                        : (flow & kContext) != 0       ? Component::kContext
+                        : side != Component::kNone     ? side
+                                                       : meaning.component;
+    return meaning;
+  }
+
+  // A product with a weight in a part of an attention whose name says nothing:
+  // it feeds a product of the attention, or reads the result of one.
+  Meaning Projection(NodeId node, const ModuleMeaning& module) const {
+    if (facts_.Attention(node) == kNo<ModuleId> || !module.leaf ||
+        (module.own.type != RoleType::kOther &&
+         module.own.type != RoleType::kConvolution)) {
+      return {};
+    }
+    const bool product =
+        facts_.Is(node, {OpKind::kProduct, OpKind::kConvolution}) &&
+        facts_.DataInputs(node) == 1;
+    const Component side = SideOf(node);
+    if (product && side != Component::kNone) {
+      return Of(RoleType::kAttention, side);
+    }
+    for (const ValueId input : model_.Inputs(node)) {
+      const NodeId producer = facts_.Producer(input);
+      if (producer == kNo<NodeId> || facts_.IsConstant(input)) continue;
+      if (product && (facts_.flow[producer] & kContext) != 0) {
+        return Of(RoleType::kAttention, Component::kOutput);
+      }
+      // The bias, and what a quantizer makes of the product.
+      if (facts_.Module(producer) == &module && facts_.DataInputs(node) == 1 &&
+          meanings_[producer].type == RoleType::kAttention) {
+        return meanings_[producer];
+      }
+    }
+    return {};
+  }
+
+  // ---- residuals
+
+  // An Add of the result of an attention or feed-forward and a value from
+  // outside of it.
+  bool JoinsFromOutside(NodeId node, const ModuleMeaning& module) const {
+    if (module.leaf || module.region == kNo<ModuleId> || !facts_.IsJoin(node)) {
+      return false;
+    }
+    const bool attention = module.own.type == RoleType::kAttention;
+    if (attention && (facts_.flow[node] & (kContext | kProjected)) == 0) {
+      return false;
+    }
+    int inside = 0;
+    int outside = 0;
+    int projected = 0;
+    int apart = 0;  // inside, but not made by the attention
+    for (const ValueId input : model_.Inputs(node)) {
+      if (!facts_.graph.data.IsComputed(input)) continue;
+      const NodeId producer = facts_.Producer(input);
+      const ModuleMeaning* from =
+          producer == kNo<NodeId> ? nullptr : facts_.Module(producer);
+      const bool is_inside = from != nullptr && from->region == module.region;
+      ++(is_inside ? inside : outside);
+      if (!is_inside) continue;
+      const std::uint8_t flow = facts_.flow[producer];
+      if ((flow & kProjected) != 0) ++projected;
+      if ((flow & (kScores | kProbabilities | kContext | kProjected)) == 0) {
+        ++apart;
+      }
+    }
+    return inside == 1 ? outside == 1
+                       : attention && projected == 1 && apart == 1;
+  }
+
+  // ---- feed-forward and others
+
+  // If the node's module has no component, the component from the name of a
+  // weight.
+  Meaning WithParameter(NodeId node, Meaning own) {
+    if (own.component != Component::kNone &&
+        own.component != Component::kExperts) {
+      return own;
+    }
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input == kNo<ValueId> || !facts_.IsConstant(input)) continue;
+      const Meaning named = facts_.ParameterMeaning(input, own);
+      if (named.type == own.type && named.component != Component::kNone) {
+        own.component = named.component;
+        break;
+      }
+    }
+    return own;
+  }
+
+  Meaning InFeedForward(NodeId node, const ModuleMeaning& module) {
+    if (JoinsFromOutside(node, module)) return Of(RoleType::kResidual);
+    if (module.own.component == Component::kExperts) {
+      return InExperts(node, module);
+    }
+    return WithParameter(node, module.own);
+  }
+
+  // All experts in one parameter: nodes that read it, and nodes between the
+  // first and the last reader, are feed-forward. All other nodes move tokens.
+  Meaning InExperts(NodeId node, const ModuleMeaning& module) {
+    const Meaning named = WithParameter(node, module.own);
+    if (named.component != Component::kExperts) return named;
+    const bool product = facts_.Is(node, OpKind::kProduct);
+    const auto inputs = model_.Inputs(node);
+    bool inside = false;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const NodeId producer = facts_.Producer(inputs[i]);
+      if (producer == kNo<NodeId> || facts_.IsConstant(inputs[i])) continue;
+      const Meaning& before = meanings_[producer];
+      const ModuleMeaning* from = facts_.Module(producer);
+      if (from == nullptr || from->region != module.region ||
+          (from->own != module.own && before.type != RoleType::kActivation)) {
+        continue;
+      }
+      const bool made = facts_.Is(producer, OpKind::kProduct);
+      if (before.type == RoleType::kActivation) inside = true;
+      if (before.type != RoleType::kFeedForward) continue;
+      const bool weight = before.component != Component::kNone && !made;
+      if (weight && (product || i == 0)) return before;
+      inside |= !weight && before.component != Component::kDown;
+    }
+    return Of(inside ? RoleType::kFeedForward : RoleType::kRouting);
+  }
+
+  RoleFacts& facts_;
+  const Model& model_;
+  IdVector<NodeId, Meaning> meanings_;  // so far
+  ContainerRules containers_;
+};
+
+}  // namespace
+
+void AssignRoles(const GraphFacts& graph, Tagging& tagging,
+                 const RoleVocabulary& words) {
+  RoleFacts facts(graph, tagging, words);
+  GatherOps(facts);
+  GatherShapes(facts);
+  GatherModuleMeanings(facts);
+  FollowAttention(facts);
+  FollowUses(facts);
+  TellCrossAttention(facts);
+  tagging.roles = {};
+  RoleIndex roles(tagging);
+  RoleRules rules(facts);
+  Meaning last;
+  Role role;
+  RoleId role_id{0};
+  for (const NodeId node : graph.model.Nodes()) {
+    Tag& tag = tagging.tags[node];
+    if (!tag.tagged()) continue;
+    const Meaning meaning = rules.Classify(node);
+    const std::int32_t layer = facts.modules[tag.module].layer;
+    const Confidence confidence = rules.Sureness(node, meaning);
+    // Most nodes have the same role as the previous node.
+    if (meaning != last || layer != role.layer ||
+        confidence != role.confidence) {
+      last = meaning;
+      role.confidence = confidence;
+      role.type = meaning.type;
+      role.component =
+          kComponentNames[static_cast<std::size_t>(meaning.component)];
+      role.attention_kind = meaning.kind;
+      role.layer = layer;
+      role_id = roles.Add(role);
+    }
+    tag.role = role_id;
+  }
+}
+
+}  // namespace onnx_tag

@@ -1,0 +1,22 @@
+// Finds the role of each tagged node: type, component, kind of attention,
+// layer.
+//
+// The role follows from the path and class of the module (data/roles.txt), the
+// operator, and the use of its result. tests/mapping/roles/README.md lists the
+// rules in order.
+#ifndef ONNX_TAG_MAPPING_ROLES_ROLES_H_
+#define ONNX_TAG_MAPPING_ROLES_ROLES_H_
+
+#include "core/graph/graph_facts.h"
+#include "mapping/roles/role_vocabulary.h"
+#include "onnx_tag/tagging.h"
+
+namespace onnx_tag {
+
+// Replaces the roles of `tagging`. Untagged nodes have none.
+void AssignRoles(const GraphFacts& graph, Tagging& tagging,
+                 const RoleVocabulary& words = RoleVocabulary::BuiltIn());
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_MAPPING_ROLES_ROLES_H_

@@ -1,0 +1,234 @@
+// The file can have hundreds of megabytes. It is read in one pass and not
+// stored; a kernel run needs 32 bytes.
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/parse_number.h"
+#include "base/text.h"
+#include "file/json/reader.h"
+#include "onnx_tag/error.h"
+#include "uses/profile/profile.h"
+
+namespace onnx_tag::profile {
+namespace {
+
+using json::Kind;
+
+constexpr std::string_view kKernelTime = "_kernel_time";
+// 12 days, or a terabyte: a hostile file must not make sums overflow.
+constexpr std::int64_t kMost = std::int64_t{1} << 40;
+
+// Events are the objects of the outermost list, or of "traceEvents" in an
+// outermost object.
+class Reader {
+ public:
+  Reader(Bytes text, Profile& profile)
+      : json_(text, ErrorKind::kInput, json::Ending::kMayBeCutOff),
+        measure_(profile.measure),
+        profile_(profile) {}
+
+  void Read() {
+    if (json_.Peek() == Kind::kObject) {
+      std::string_view key;
+      json_.BeginObject();
+      while (json_.NextMember(key)) {
+        if (key == "traceEvents") {
+          ReadEvents();
+        } else {
+          json_.Skip();
+        }
+      }
+    } else {
+      ReadEvents();
+    }
+    profile_.cut_off = json_.cut_off();
+    if (events_ == 0) {
+      Fail(ErrorKind::kInput,
+           "it has no events\n  it is the file that "
+           "SessionOptions.enable_profiling writes");
+    }
+    std::sort(
+        profile_.run_times.begin(), profile_.run_times.end(),
+        [](const ModelRun& a, const ModelRun& b) { return a.begin < b.begin; });
+  }
+
+ private:
+  void ReadEvents() {
+    if (json_.Peek() != Kind::kArray) {
+      json_.Skip();
+      return;
+    }
+    json_.BeginArray();
+    while (json_.NextItem()) {
+      if (json_.Peek() == Kind::kObject) {
+        ReadEvent();
+      } else {
+        json_.Skip();
+      }
+    }
+  }
+
+  void ReadEvent() {
+    name_.clear();
+    category_.clear();
+    op_.clear();
+    provider_.clear();
+    measured_.reset();
+    duration_.reset();
+    begin_ = thread_ = 0;
+    json_.BeginObject();
+    while (json_.NextMember(key_)) {
+      const Kind kind = json_.Peek();
+      if (key_ == "name" && kind == Kind::kString) {
+        name_ = json_.String();
+      } else if (key_ == "cat" && kind == Kind::kString) {
+        category_ = json_.String();
+      } else if (key_ == "dur") {
+        duration_ = Duration(kind);
+      } else if (key_ == "ts" && kind == Kind::kNumber) {
+        begin_ = Number();
+      } else if (key_ == "tid" && kind == Kind::kNumber) {
+        thread_ = Number();
+      } else if (key_ == "args" && kind == Kind::kObject) {
+        ReadArguments();
+      } else {
+        json_.Skip();
+      }
+    }
+    if (!json_.cut_off()) Keep();
+  }
+
+  void ReadArguments() {
+    json_.BeginObject();
+    while (json_.NextMember(key_)) {
+      const bool text = json_.Peek() == Kind::kString;
+      if (key_ == "op_name" && text) {
+        op_ = json_.String();
+      } else if (key_ == "provider" && text) {
+        provider_ = json_.String();
+      } else if (key_ == measure_.name && text) {
+        measured_ = NumberIn(json_.String());
+        if (!measured_) {
+          Fail(ErrorKind::kInput, "event {}: its {} is not a number",
+               events_ + 1, measure_.name);
+        }
+      } else if (key_ == measure_.name && json_.Peek() == Kind::kNumber) {
+        measured_ = std::clamp(Number(), -kMost, kMost);
+      } else {
+        json_.Skip();
+      }
+    }
+  }
+
+  // The runtime writes numbers as strings: "32768".
+  static std::optional<std::int64_t> NumberIn(std::string_view text) {
+    const std::optional<std::int64_t> number = ParseWhole<std::int64_t>(text);
+    if (!number) return std::nullopt;
+    return std::clamp(*number, -kMost, kMost);
+  }
+
+  std::int64_t Number() {
+    const double value = json_.Number();
+    return value > -1e18 && value < 1e18 ? static_cast<std::int64_t>(value) : 0;
+  }
+
+  void Keep() {
+    ++events_;
+    if (category_ == "Session" && name_ == "model_run") {
+      ++profile_.model_runs;
+      profile_.run_times.push_back({begin_, KnownDuration()});
+    }
+    // Fences are not kernel time. GPU kernels have their own category
+    // ("Kernel"), apart from the nodes that started them.
+    if (category_ != "Node" || !name_.ends_with(kKernelTime)) return;
+    name_.resize(name_.size() - kKernelTime.size());
+    if (!measure_.IsTime() && !measured_) return;
+    const std::int64_t number =
+        measure_.IsTime() ? KnownDuration() : *measured_;
+    profile_.runs.push_back({.kernel = Intern(),
+                             .thread = ThreadIndex(),
+                             .begin = begin_,
+                             .duration = number,
+                             .self = number});
+  }
+
+  // None if it is no time that a kernel can take.
+  std::optional<std::int64_t> Duration(Kind kind) {
+    if (kind != Kind::kNumber) {
+      json_.Skip();
+      return std::nullopt;
+    }
+    const double value = json_.Number();
+    if (!(value >= 0 && value <= static_cast<double>(kMost)))
+      return std::nullopt;
+    return static_cast<std::int64_t>(value);
+  }
+
+  // A wrong time would make all sums and shares wrong.
+  std::int64_t KnownDuration() const {
+    if (duration_) return *duration_;
+    Fail(ErrorKind::kInput,
+         "event {} ('{}'): its duration is not a number of microseconds from 0 "
+         "to {}",
+         events_, name_, kMost);
+  }
+
+  KernelId Intern() {
+    std::string key = name_;
+    key += '\0';
+    key += op_;
+    key += '\0';
+    key += provider_;
+    const auto [at, added] = kernels_.try_emplace(std::move(key), KernelId{0});
+    if (added) at->second = profile_.kernels.Add({name_, op_, provider_});
+    return at->second;
+  }
+
+  std::uint32_t ThreadIndex() {
+    return threads_
+        .try_emplace(thread_, static_cast<std::uint32_t>(threads_.size()))
+        .first->second;
+  }
+
+  json::Reader json_;
+  const Measure& measure_;
+  std::optional<std::int64_t> measured_;
+  Profile& profile_;
+  std::unordered_map<std::string, KernelId> kernels_;
+  std::unordered_map<std::int64_t, std::uint32_t> threads_;
+  std::string_view key_;
+  std::string name_;
+  std::string category_;
+  std::string op_;
+  std::string provider_;
+  std::int64_t begin_ = 0;
+  std::optional<std::int64_t> duration_;
+  std::int64_t thread_ = 0;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace
+
+Profile ReadOrtProfile(Bytes json, std::string_view measure) {
+  Profile profile;
+  profile.measure.name = measure;
+  profile.measure.level =
+      measure.starts_with("mem_") && !measure.ends_with("_delta");
+  try {
+    Reader(json, profile).Read();
+  } catch (const Error& error) {
+    throw error.In("not an ONNX Runtime profile");
+  }
+  if (profile.runs.empty() && !profile.measure.IsTime()) {
+    Fail(ErrorKind::kUsage,
+         "no kernel has the number '{}'\n  ONNX Runtime writes output_size, "
+         "activation_size, parameter_size and, since\n  1.31, "
+         "mem_in_use_delta, mem_in_use_peak and others",
+         measure);
+  }
+  return profile;
+}
+
+}  // namespace onnx_tag::profile

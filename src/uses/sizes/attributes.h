@@ -1,0 +1,61 @@
+// The attributes of a node that shapes depend on, and small tensors.
+#ifndef ONNX_TAG_USES_SIZES_ATTRIBUTES_H_
+#define ONNX_TAG_USES_SIZES_ATTRIBUTES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "uses/sizes/numbers.h"
+
+namespace onnx_tag::sizes {
+
+using Ints = std::vector<std::int64_t>;
+
+// The call of a local function: nodes of the body may have its attributes.
+struct Call {
+  Bytes node;
+  Bytes function;       // the encoded FunctionProto, for defaults
+  const Call* outside;  // the call around it, or null
+};
+
+// Reads one node's attributes again at each question: most nodes are asked
+// once or never.
+class Attributes {
+ public:
+  explicit Attributes(Bytes node, const Call* call = nullptr)
+      : node_(node), call_(call) {}
+
+  bool Has(std::string_view name) const { return !Find(name).empty(); }
+  std::optional<Ints> IntList(std::string_view name) const;
+  std::int64_t Int(std::string_view name, std::int64_t otherwise) const;
+  std::optional<std::vector<float>> FloatList(std::string_view name) const;
+  std::optional<float> Float(std::string_view name) const;
+  std::string_view Text(std::string_view name) const;
+  // How many strings a list has.
+  std::size_t TextCount(std::string_view name) const;
+  // The encoded TensorProto, or "".
+  Bytes Tensor(std::string_view name) const;
+
+ private:
+  // The encoded AttributeProto, or "".
+  Bytes Find(std::string_view name) const;
+
+  Bytes node_;
+  const Call* call_;
+};
+
+struct SmallTensor {
+  std::int32_t data_type = 0;
+  std::vector<std::int64_t> dims;
+  // Only where there are at most kMostElements, and they are in the file.
+  std::optional<Numbers> numbers;
+};
+
+SmallTensor ReadSmallTensor(Bytes tensor);
+
+}  // namespace onnx_tag::sizes
+
+#endif  // ONNX_TAG_USES_SIZES_ATTRIBUTES_H_

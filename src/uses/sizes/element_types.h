@@ -1,0 +1,39 @@
+// Names and widths of ONNX's element types.
+#ifndef ONNX_TAG_USES_SIZES_ELEMENT_TYPES_H_
+#define ONNX_TAG_USES_SIZES_ELEMENT_TYPES_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace onnx_tag::sizes {
+
+// Numbers of TensorProto.DataType.
+enum DataType : std::int32_t {
+  kUndefined = 0,
+  kFloat = 1,
+  kUint8 = 2,
+  kInt32 = 6,
+  kInt64 = 7,
+  kString = 8,
+  kBool = 9,
+  kFloat16 = 10,
+  kDouble = 11,
+};
+
+// "float32", "int4", as in ONNX's Python package; "" where it is unknown.
+std::string_view TypeName(std::int32_t data_type);
+// The same, or "unknown".
+std::string_view TypeNameOrUnknown(std::int32_t data_type);
+
+// Of whole numbers; no bool.
+bool IsInteger(std::int32_t data_type);
+
+// 0 where it has no fixed width (strings) or is unknown.
+std::uint32_t BitsPerElement(std::int32_t data_type);
+
+// Whole bytes; 0 where the type has no fixed width.
+std::uint64_t CountBytes(std::uint64_t elements, std::int32_t data_type);
+
+}  // namespace onnx_tag::sizes
+
+#endif  // ONNX_TAG_USES_SIZES_ELEMENT_TYPES_H_

@@ -1,0 +1,209 @@
+// Polynomials of named dimensions, with whole coefficients: `past + sequence`,
+// `2·batch·sequence²`. Equal polynomials are one formula, so that comparing two
+// sizes compares two numbers.
+//
+// What is no polynomial is a symbol of its own with a definition:
+// `ceil(height/16)`, `min(sequence, 512)`. A polynomial of more than 32 terms
+// becomes such a symbol, too, so that no operation takes long.
+//
+//   Formulas formulas;
+//   const Dim rows = formulas.Times(formulas.Dimension("batch"), 12);
+#ifndef ONNX_TAG_USES_SIZES_FORMULAS_H_
+#define ONNX_TAG_USES_SIZES_FORMULAS_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bit_cast.h"
+#include "base/interner.h"
+#include "uses/sizes/dim.h"
+
+namespace onnx_tag::sizes {
+
+enum class SymbolId : std::uint32_t {};
+enum class MonomialId : std::uint32_t {};
+
+struct Symbol {
+  enum class Kind : std::uint8_t {
+    kDimension,  // the file names it, or it is an input's
+    kData,       // depends on data, not only on sizes
+    // Defined by a and b:
+    kFloor,    // a / b, rounded down
+    kMax,      // the larger one
+    kMin,      // the smaller one
+    kSum,      // a + b, which has too many terms
+    kProduct,  // a · b, likewise
+    kScaled,   // a · a float32 with the bits b, rounded down
+  };
+  Kind kind;
+  std::string name;  // unique
+  Dim a, b;
+  bool has_data = false;  // it depends on data, or its definition does
+  bool in_file = false;   // the file has this name
+  // At least and at most; nothing: no bound.
+  std::optional<std::int64_t> least, most;
+};
+
+struct Factor {
+  SymbolId symbol;
+  std::uint32_t power;
+  bool operator==(const Factor&) const = default;
+};
+
+struct Term {
+  std::int64_t coefficient;
+  MonomialId monomial;
+  bool operator==(const Term&) const = default;
+};
+
+class Formulas {
+ public:
+  static constexpr std::size_t kMostTerms = 32;
+  static constexpr std::uint32_t kMostPower = 32;
+
+  Formulas();
+
+  // The dimension that the file names so.
+  Dim Dimension(std::string_view name);
+  // A dimension that has no name in the file: "x[0]".
+  Dim Unnamed(std::string_view name);
+  // A new one that depends on data: "nonzero_1", "nonzero_2".
+  Dim Data(std::string_view kind);
+  // Unknown if there is none.
+  Dim Find(std::string_view name) const;
+
+  Dim Plus(Dim a, Dim b);
+  Dim Minus(Dim a, Dim b) { return Plus(a, Times(b, -1)); }
+  Dim Times(Dim a, Dim b);
+  // a / b where b divides a as a polynomial; else unknown.
+  Dim Quotient(Dim a, Dim b);
+  // Rounded down. Unknown where b is 0.
+  Dim Floor(Dim a, Dim b);
+  Dim Ceil(Dim a, Dim b) { return Floor(Plus(a, Minus(b, 1)), b); }
+  Dim Max(Dim a, Dim b);
+  Dim Min(Dim a, Dim b);
+  // Rounded down, as ONNX Runtime computes it in float32.
+  Dim Scaled(Dim a, float number);
+
+  // Whether it is sure. A dimension is at least 1.
+  bool IsAtLeast(Dim a, std::int64_t least);
+  bool IsAtLeast(Dim a, Dim b) { return IsAtLeast(Minus(a, b), 0); }
+  // Nothing: it depends.
+  std::optional<bool> AreEqual(Dim a, Dim b);
+
+  // The terms of a formula, or the one term of a number in `room`; none for 0.
+  // Valid until the next operation.
+  std::span<const Term> Terms(Dim dim, Term& room) const;
+  std::span<const Factor> Factors(MonomialId monomial) const {
+    const Run run = monomials_[monomial];
+    return {factors_.data() + run.first, run.count};
+  }
+  const Symbol& operator[](SymbolId id) const { return symbols_[id]; }
+  std::size_t symbol_count() const { return symbols_.size(); }
+  // The symbol if the formula is just that; else kNo.
+  SymbolId OnlySymbol(Dim dim) const;
+
+  // Whether it depends on data, not only on dimensions.
+  bool HasData(Dim dim) const;
+
+  // The sum of terms in any order; `terms` is used up.
+  Dim Sum(std::vector<Term>& terms);
+
+ private:
+  // Puts terms of one monomial together; false if 63 bits are too few.
+  static bool Collect(std::vector<Term>& terms);
+  friend class FormulaSum;
+
+  struct Run {
+    std::uint32_t first;
+    std::uint32_t count;
+  };
+  struct Bounds {
+    std::optional<std::int64_t> least, most;
+  };
+  enum class Action : std::uint8_t {
+    kPlus,
+    kTimes,
+    kQuotient,
+    kFloor,
+    kMax,
+    kMin,
+    kDerived,  // and the kind of the symbol
+  };
+
+  Dim Remember(Action action, Dim a, Dim b, Dim (Formulas::*compute)(Dim, Dim));
+  Dim ComputePlus(Dim a, Dim b);
+  Dim ComputeTimes(Dim a, Dim b);
+  Dim ComputeQuotient(Dim a, Dim b);
+  Dim ComputeFloor(Dim a, Dim b);
+  Dim ComputeMax(Dim a, Dim b);
+  Dim ComputeMin(Dim a, Dim b);
+  Dim FloorByNumber(Dim a, std::int64_t b);
+
+  Dim Derived(Symbol::Kind kind, Dim a, Dim b);
+  Dim AddSymbol(Symbol symbol);
+  std::string NameOf(const Symbol& symbol);
+  Bounds BoundsOf(const Symbol& symbol) const;
+  Bounds BoundsOf(Dim dim) const;
+  bool IsNatural(Dim dim, int steps);
+
+  MonomialId Intern(std::span<const Factor> factors);
+  // kNo if its degree is too large.
+  MonomialId TimesMonomial(MonomialId a, MonomialId b);
+  // a / b; kNo if b does not divide a.
+  MonomialId OverMonomial(MonomialId a, MonomialId b);
+  Dim OfSymbol(SymbolId symbol);
+  Dim InternTerms(std::span<const Term> terms);
+
+  IdVector<SymbolId, Symbol> symbols_;
+  std::unordered_map<std::string, Dim> names_;
+  std::unordered_map<std::string, std::uint32_t> data_counts_;  // by name
+  IdVector<MonomialId, Run> monomials_;
+  std::vector<Factor> factors_;
+  IdTable<MonomialId> monomial_table_;
+  IdVector<FormulaId, Run> formulas_;
+  std::vector<Term> terms_;
+  IdTable<FormulaId> formula_table_;
+  // What was computed before, by its operands.
+  struct Computed {
+    Action action;
+    Dim a, b;
+    bool operator==(const Computed&) const = default;
+  };
+  struct HashComputed {
+    std::size_t operator()(const Computed& computed) const;
+  };
+  std::unordered_map<Computed, Dim, HashComputed> computed_;
+  std::size_t unnamed_ = 0;  // symbols whose definition is too long for a name
+};
+
+// The sum of many sizes, without a formula for each step.
+class FormulaSum {
+ public:
+  explicit FormulaSum(Formulas& formulas) : formulas_(formulas) {}
+
+  // An unknown size makes the sum unknown.
+  void Add(Dim dim);
+  Dim Total();
+
+ private:
+  Formulas& formulas_;
+  std::vector<Term> terms_;
+  std::size_t collected_ = 0;
+  Dim number_ = 0;  // the part without dimensions; unknown, or over 2^63
+};
+
+// Of a kScaled symbol.
+inline float ScaleOf(const Symbol& symbol) {
+  return BitCast<float>(static_cast<std::int32_t>(symbol.b.number()));
+}
+Dim ScaledDown(std::int64_t size, float number);
+
+}  // namespace onnx_tag::sizes
+
+#endif  // ONNX_TAG_USES_SIZES_FORMULAS_H_

@@ -1,0 +1,81 @@
+// What a model's modules cost: parameters, bytes by type, operations, what they
+// write; as formulas, and as numbers for some dimensions.
+#ifndef ONNX_TAG_USES_SIZES_MODULE_SIZES_H_
+#define ONNX_TAG_USES_SIZES_MODULE_SIZES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnx_tag/tagging.h"
+#include "uses/sizes/assumptions.h"
+#include "uses/sizes/shapes.h"
+
+namespace onnx_tag::sizes {
+
+struct Weight {
+  ValueId value;
+  ModuleId module;  // kNo: no tagged node reads it
+  std::int32_t data_type;
+  std::uint64_t elements;
+  std::uint64_t bytes;
+};
+
+using BytesByType = std::map<std::string_view, std::uint64_t>;
+
+// Sums stop here: they are "over 2^63" then.
+inline constexpr std::uint64_t kOver = std::uint64_t{1} << 63;
+
+constexpr std::uint64_t CappedSum(std::uint64_t a, std::uint64_t b) {
+  return a >= kOver || b >= kOver || a + b >= kOver ? kOver : a + b;
+}
+
+struct Sums {
+  std::uint64_t parameters = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t flops = 0;
+  std::uint64_t unknown_flops = 0;  // nodes whose count is unknown
+  std::uint64_t written = 0;        // bytes of results
+  std::uint64_t unknown_written = 0;
+
+  Sums& operator+=(const Sums& other);
+};
+
+// A node without a count is left out; `Sums` says how many there are.
+struct FormulaSums {
+  Dim flops = 0;
+  Dim written = 0;
+};
+
+struct ModelSizes {
+  std::vector<Weight> weights;
+  IdVector<NodeId, Dim> flops;   // a number, over 2^63, or unknown
+  IdVector<ModuleId, Sums> own;  // by module
+  Sums untagged;
+  Sums all;
+  BytesByType bytes_by_type;
+  std::string dimensions;  // "sequence=512 and assumed batch=1": the numbers
+                           // are for these
+
+  // Adds up what is below each module.
+  IdVector<ModuleId, Sums> Totals(const ModuleTree& tree) const;
+};
+
+struct ModelFormulas {
+  IdVector<ModuleId, FormulaSums> own;
+  IdVector<ModuleId, FormulaSums> totals;
+  FormulaSums untagged;
+  FormulaSums all;
+};
+
+ModelSizes CountSizes(const Model& model, const Tagging& tagging,
+                      const Shapes& shapes, const Assumptions& assumptions);
+
+ModelFormulas SumFormulas(const Model& model, const Tagging& tagging,
+                          Shapes& shapes);
+
+}  // namespace onnx_tag::sizes
+
+#endif  // ONNX_TAG_USES_SIZES_MODULE_SIZES_H_

@@ -1,0 +1,101 @@
+// The elements of small tensors that shapes are computed with: sizes, and
+// quotients of sizes.
+#ifndef ONNX_TAG_USES_SIZES_NUMBERS_H_
+#define ONNX_TAG_USES_SIZES_NUMBERS_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "uses/sizes/formulas.h"
+
+namespace onnx_tag::sizes {
+
+// over / under; under is positive. Unknown if `over` is.
+struct Number {
+  Dim over;
+  Dim under = 1;
+
+  bool known() const { return over.known() && !over.IsOver(); }
+  // Nothing if it is no whole number.
+  Dim whole() const { return under.Is(1) ? over : kUnknownDim; }
+  bool operator==(const Number&) const = default;
+};
+
+// Of an int64, int32 or bool tensor, or of floats that binary fractions hold.
+Number NumberOf(double value);
+// Nothing if it depends on dimensions.
+std::optional<double> ValueOf(const Number& number);
+
+// The elements of a tensor in their order; or one, which all elements equal.
+struct Numbers {
+  std::vector<Number> elements;
+  bool uniform = false;  // the number of elements is not known, or large
+
+  bool operator==(const Numbers&) const = default;
+};
+
+// Of a scalar.
+inline Numbers OneNumber(const Number& number) {
+  Numbers numbers;
+  numbers.elements.push_back(number);
+  return numbers;
+}
+inline Numbers NumbersOf(std::vector<Number> elements) {
+  Numbers numbers;
+  numbers.elements = std::move(elements);
+  return numbers;
+}
+
+// A shape has far fewer.
+inline constexpr std::size_t kMostElements = 64;
+
+class Arithmetic {
+ public:
+  explicit Arithmetic(Formulas& formulas) : formulas_(formulas) {}
+
+  Number Plus(const Number& a, const Number& b) const;
+  Number Minus(const Number& a, const Number& b) const;
+  Number Times(const Number& a, const Number& b) const;
+  // Of integers (towards zero) or of floats.
+  Number Divide(const Number& a, const Number& b, bool integers) const;
+  Number Modulo(const Number& a, const Number& b) const;
+  Number Max(const Number& a, const Number& b) const;
+  Number Min(const Number& a, const Number& b) const;
+  Number Floor(const Number& a) const;
+  Number Ceil(const Number& a) const;
+  Number Truncate(const Number& a) const;
+  // 1 or 0, or unknown.
+  Number Equal(const Number& a, const Number& b) const;
+  Number Less(const Number& a, const Number& b) const;
+
+ private:
+  Number Tidied(Dim over, Dim under) const;
+  // Both over one denominator; false where that is not possible.
+  bool Align(const Number& a, const Number& b, Dim& x, Dim& y,
+             Dim& under) const;
+
+  Formulas& formulas_;
+};
+
+// A sequence of tensors, or an optional tensor.
+struct Sequence {
+  std::optional<Shape> element;  // as far as all have it in common
+  Dim length;
+  std::vector<Shape> items;  // all of them, or none
+};
+
+// What is known of a value.
+struct Fact {
+  // No value: not even the rank is known. A dimension may be unknown.
+  std::optional<Shape> shape = {};
+  std::optional<Numbers> numbers = {};
+  // A number of TensorProto.DataType, of a sequence that of its elements; 0:
+  // unknown.
+  std::int32_t type = 0;
+  std::shared_ptr<const Sequence> sequence = {};
+};
+
+}  // namespace onnx_tag::sizes
+
+#endif  // ONNX_TAG_USES_SIZES_NUMBERS_H_

@@ -1,0 +1,330 @@
+#include <algorithm>
+
+#include "uses/sizes/rules/rules.h"
+
+namespace onnx_tag::sizes {
+namespace {
+
+// Exporters write the largest number of some type for "to the end".
+constexpr std::int64_t kEnd = (std::int64_t{1} << 31) - 1;
+
+// A position counted from the begin. A formula that may be of either sign is
+// taken for positive: what is subtracted from a size is smaller.
+Dim FromBegin(Formulas& formulas, Dim at, Dim size) {
+  const bool negative = at.IsNumber()
+                            ? at.number() < 0
+                            : formulas.IsAtLeast(formulas.Times(at, -1), 1);
+  return negative ? formulas.Max(formulas.Plus(at, size), 0) : at;
+}
+
+struct Taken {
+  Dim count;
+  Dim first;  // its position; unknown if it is not known
+};
+
+// What start:end:step takes of `size`.
+Taken TakenBy(Formulas& formulas, Dim size, Dim start, Dim end,
+              std::int64_t step) {
+  if (step == 0 || !start.known() || !end.known() || !size.known()) return {};
+  if (step > 0) {
+    const bool to_end = end.IsNumber() && end.number() >= kEnd;
+    const Dim first = formulas.Min(FromBegin(formulas, start, size), size);
+    const Dim last =
+        to_end ? size : formulas.Min(FromBegin(formulas, end, size), size);
+    const Dim room = formulas.Max(formulas.Minus(last, first), 0);
+    return {formulas.Ceil(room, step), first};
+  }
+  // Backwards: from the end, or from a position, to before the begin.
+  const Dim top = formulas.Minus(size, 1);
+  const bool from_end = start.IsNumber() && start.number() >= kEnd;
+  Dim first = top;
+  if (!from_end) {
+    first = start.IsNumber() && start.number() < 0 ? formulas.Plus(start, size)
+                                                   : formulas.Min(start, top);
+  }
+  Dim last;
+  if (end.IsNumber() && end.number() <= -kEnd) {
+    last = -1;
+  } else if (end.IsNumber() && end.number() < 0) {
+    last = formulas.Max(formulas.Plus(end, size), -1);
+  } else {
+    last = formulas.Min(end, top);
+  }
+  const Dim room = formulas.Max(formulas.Minus(first, last), 0);
+  return {formulas.Ceil(room, -step), first};
+}
+
+}  // namespace
+
+Facts Slice(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  if (data == nullptr) return {};
+  const auto starts = node.SizeList("starts", 1);
+  const auto ends = node.SizeList("ends", 2);
+  auto axes = node.IntList("axes", 3);
+  const auto steps = node.IntList("steps", 4);
+  Shape shape = *data;
+  if (!axes && node.Has(3)) return GivesOwn(node, shape.size());
+  if (!axes) {
+    axes.emplace();
+    const std::size_t count = starts ? starts->size() : shape.size();
+    for (std::size_t i = 0; i < std::min(count, shape.size()); ++i) {
+      axes->push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  const auto small = node.SmallInput(0);
+  Ints firsts(shape.size(), 0);
+  Ints strides(shape.size(), 1);
+  bool plain = small.has_value();
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = Axis((*axes)[i], shape.size());
+    if (!axis) return {};
+    const bool known = starts && ends && i < starts->size() &&
+                       i < ends->size() && (steps || !node.Has(4));
+    const std::int64_t step = steps && i < steps->size() ? (*steps)[i] : 1;
+    Taken taken;
+    if (known) {
+      taken = TakenBy(node.formulas(), shape[*axis], (*starts)[i], (*ends)[i],
+                      step);
+    }
+    if (!taken.count.known()) taken.count = node.Own(0, *axis);
+    shape[*axis] = taken.count;
+    if (taken.first.IsNumber() && taken.count.IsNumber()) {
+      firsts[*axis] = taken.first.number();
+      strides[*axis] = step;
+    } else {
+      plain = false;
+    }
+  }
+  if (!plain) return Gives(std::move(shape));
+  Ints dims;
+  for (const Dim dim : shape) dims.push_back(dim.number());
+  return Gives(std::move(shape), Picked(*small, dims, [&](Ints& index) {
+                 for (std::size_t i = 0; i < index.size(); ++i) {
+                   index[i] = firsts[i] + index[i] * strides[i];
+                 }
+               }));
+}
+
+Facts Gather(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const Shape* const indices = node.Input(1);
+  if (data == nullptr || indices == nullptr) return {};
+  const auto axis = Axis(node.attributes().Int("axis", 0), data->size());
+  if (!axis || data->size() + indices->size() > kMostRank) return {};
+  const auto at = static_cast<std::ptrdiff_t>(*axis);
+  Shape shape(data->begin(), data->begin() + at);
+  shape.insert(shape.end(), indices->begin(), indices->end());
+  shape.insert(shape.end(), data->begin() + at + 1, data->end());
+  const auto small = node.SmallInput(0);
+  const auto which = small ? node.SmallInput(1) : std::nullopt;
+  if (!which) return Gives(std::move(shape));
+  Ints dims;
+  for (const Dim dim : shape) {
+    if (!dim.IsNumber()) return Gives(std::move(shape));
+    dims.push_back(dim.number());
+  }
+  const std::size_t rank = indices->size();
+  return Gives(
+      std::move(shape), Picked(*small, dims, [&](Ints& index) {
+        std::int64_t place = 0;
+        for (std::size_t i = 0; i < rank; ++i) {
+          place = place * which->dims[i] + index[*axis + i];
+        }
+        const Dim chosen =
+            which->elements[static_cast<std::size_t>(place)].whole();
+        std::int64_t from = chosen.IsNumber() ? chosen.number() : -1 << 20;
+        if (from < 0) from += small->dims[*axis];
+        index.erase(index.begin() + at,
+                    index.begin() + at + static_cast<std::ptrdiff_t>(rank));
+        index.insert(index.begin() + at, from);
+      }));
+}
+
+Facts GatherNd(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const Shape* const indices = node.Input(1);
+  if (data == nullptr || indices == nullptr || indices->empty()) return {};
+  const Dim depth = indices->back();
+  const std::int64_t batch = node.attributes().Int("batch_dims", 0);
+  if (!depth.IsNumber() || depth.number() < 0 || batch < 0 ||
+      batch > static_cast<std::int64_t>(data->size()) ||
+      depth.number() > static_cast<std::int64_t>(data->size()) - batch) {
+    return {};
+  }
+  Shape shape(indices->begin(), indices->end() - 1);
+  shape.insert(shape.end(), data->begin() + batch + depth.number(),
+               data->end());
+  return shape.size() > kMostRank ? Facts() : Gives(std::move(shape));
+}
+
+// com.microsoft: a table whose rows hold numbers of few bits, several in a
+// byte if the type says uint8.
+Facts GatherBlocks(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const Shape* const indices = node.Input(1);
+  if (data == nullptr || indices == nullptr) return {};
+  const auto axis = Axis(node.attributes().Int("gather_axis", 0), data->size());
+  if (!axis || data->size() + indices->size() > kMostRank) return {};
+  const std::int64_t bits = node.attributes().Int("bits", 4);
+  Shape table = *data;
+  if (node.InputType(0) == kUint8 && bits > 0 && bits < 8) {
+    table.back() = node.formulas().Times(table.back(), 8 / bits);
+  }
+  const auto at = static_cast<std::ptrdiff_t>(*axis);
+  Shape shape(table.begin(), table.begin() + at);
+  shape.insert(shape.end(), indices->begin(), indices->end());
+  shape.insert(shape.end(), table.begin() + at + 1, table.end());
+  return Gives(std::move(shape));
+}
+
+Facts AsIndices(const NodeView& node) {
+  const Shape* const shape = node.Input(1);
+  return shape == nullptr ? Facts() : Gives(*shape);
+}
+
+// Of ONNX's first version: left, top, right and bottom borders.
+Facts Crop(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const auto border = node.attributes().IntList("border");
+  const auto scale = node.attributes().IntList("scale");
+  if (data == nullptr || data->size() != 4 || !border || border->size() != 4) {
+    return {};
+  }
+  Formulas& formulas = node.formulas();
+  Shape shape = *data;
+  if (scale && scale->size() == 2) {
+    shape[2] = (*scale)[0];
+    shape[3] = (*scale)[1];
+  } else {
+    shape[2] =
+        formulas.Minus(shape[2], formulas.Plus((*border)[1], (*border)[3]));
+    shape[3] =
+        formulas.Minus(shape[3], formulas.Plus((*border)[0], (*border)[2]));
+  }
+  return Gives(std::move(shape));
+}
+
+Facts CenterCropPad(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  if (data == nullptr) return {};
+  const auto sizes = node.InputSizes(1);
+  const auto axes = node.attributes().IntList("axes");
+  if (!sizes) return GivesOwn(node, data->size());
+  Shape shape = *data;
+  for (std::size_t i = 0; i < sizes->size(); ++i) {
+    const auto axis = Axis(
+        axes && i < axes->size() ? (*axes)[i] : static_cast<std::int64_t>(i),
+        shape.size());
+    if (!axis) return {};
+    shape[*axis] = (*sizes)[i];
+  }
+  return Gives(std::move(shape));
+}
+
+Facts TopK(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  if (data == nullptr) return {};
+  const auto axis = Axis(node.attributes().Int("axis", -1), data->size());
+  if (!axis) return {};
+  Shape shape = *data;
+  shape[*axis] = node.attributes().Has("k") ? Dim(node.attributes().Int("k", 0))
+                                            : node.InputSize(1);
+  if (!shape[*axis].known()) shape[*axis] = node.Own(0, *axis);
+  Facts facts = Gives(shape);
+  facts.push_back({.shape = std::move(shape), .type = kInt64});
+  return facts;
+}
+
+Facts OneHot(const NodeView& node) {
+  const Shape* const indices = node.Input(0);
+  if (indices == nullptr) return {};
+  const auto axis =
+      Axis(node.attributes().Int("axis", -1), indices->size() + 1);
+  if (!axis) return {};
+  Dim depth = node.InputSize(1);
+  if (!depth.known()) depth = node.Own(0, *axis);
+  Shape shape = *indices;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(*axis), depth);
+  Facts facts = Gives(std::move(shape));
+  // Exporters make a list with one number in its place.
+  const Dim place = node.InputSize(0);
+  const auto values = node.SmallInput(2);
+  if (place.IsNumber() && depth.IsNumber() && depth.number() > 0 &&
+      depth.number() <= static_cast<std::int64_t>(kMostElements) && values &&
+      values->elements.size() == 2) {
+    const std::int64_t count = depth.number();
+    std::vector<Number> list(static_cast<std::size_t>(count),
+                             values->elements[0]);
+    const std::int64_t at = place.number() + (place.number() < 0 ? count : 0);
+    if (at >= 0 && at < count) {
+      list[static_cast<std::size_t>(at)] = values->elements[1];
+    }
+    facts[0].numbers = NumbersOf(std::move(list));
+  }
+  return facts;
+}
+
+Facts Compress(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  if (!node.attributes().Has("axis")) return Gives({node.Own(0, 0)});
+  if (data == nullptr) return {};
+  const auto axis = Axis(node.attributes().Int("axis", 0), data->size());
+  if (!axis) return {};
+  Shape shape = *data;
+  shape[*axis] = node.Own(0, *axis);
+  return Gives(std::move(shape));
+}
+
+// A row for each axis.
+Facts NonZero(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  if (data == nullptr) return Gives({kUnknownDim, node.Own(0, 1)});
+  const auto rank = static_cast<std::int64_t>(data->size());
+  // Old exporters count with the places of ones.
+  const Numbers* const numbers = node.InputNumbers(0);
+  Dim found;
+  if (numbers != nullptr) {
+    const auto is_number = [](const Number& number) {
+      return number.over.IsNumber();
+    };
+    if (std::all_of(numbers->elements.begin(), numbers->elements.end(),
+                    is_number)) {
+      const auto count = std::count_if(
+          numbers->elements.begin(), numbers->elements.end(),
+          [](const Number& number) { return !number.over.Is(0); });
+      if (!numbers->uniform) {
+        found = count;
+      } else {
+        found = count == 0 ? Dim(0) : node.Product(*data);
+      }
+    }
+  }
+  return Gives({rank, found.known() ? found : node.Own(0, 1)});
+}
+
+// NonMaxSuppression: three numbers for each box.
+Facts Boxes(const NodeView& node) { return Gives({node.Own(0, 0), 3}); }
+
+Facts Unique(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const Dim count = node.Own(0, 0);
+  Shape values = {count};
+  Dim inverse;
+  if (data != nullptr && node.attributes().Has("axis")) {
+    const auto axis = Axis(node.attributes().Int("axis", 0), data->size());
+    if (!axis) return {};
+    values = *data;
+    inverse = values[*axis];
+    values[*axis] = count;
+  } else if (data != nullptr) {
+    inverse = node.Product(*data);
+  }
+  Facts facts = Gives(std::move(values));
+  facts.push_back({.shape = Shape{count}, .type = kInt64});
+  facts.push_back({.shape = Shape{inverse}, .type = kInt64});
+  facts.push_back({.shape = Shape{count}, .type = kInt64});
+  return facts;
+}
+
+}  // namespace onnx_tag::sizes

@@ -1,0 +1,246 @@
+#include <algorithm>
+
+#include "uses/sizes/rules/rules.h"
+
+namespace onnx_tag::sizes {
+namespace {
+
+Facts GivesSequence(Sequence sequence, std::int32_t type) {
+  Facts facts(1);
+  facts[0].type = type;
+  facts[0].sequence = std::make_shared<Sequence>(std::move(sequence));
+  return facts;
+}
+
+// What two shapes have in common; nothing if not even the rank.
+std::optional<Shape> Common(const std::optional<Shape>& a,
+                            const std::optional<Shape>& b) {
+  if (!a || !b || a->size() != b->size()) return std::nullopt;
+  Shape shape = *a;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] != (*b)[i]) shape[i] = kUnknownDim;
+  }
+  return shape;
+}
+
+// A sequence of these tensors, all known.
+Sequence SequenceOf(std::vector<Shape> items) {
+  Sequence sequence;
+  sequence.length = static_cast<std::int64_t>(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    sequence.element =
+        i == 0 ? std::optional(items[0]) : Common(sequence.element, items[i]);
+  }
+  sequence.items = std::move(items);
+  return sequence;
+}
+
+Facts Construct(const NodeView& node) {
+  std::vector<Shape> items;
+  for (std::size_t i = 0; i < node.inputs(); ++i) {
+    const Shape* const item = node.Input(i);
+    if (item == nullptr) {
+      Sequence sequence;
+      sequence.length = static_cast<std::int64_t>(node.inputs());
+      return GivesSequence(std::move(sequence), node.InputType(0));
+    }
+    items.push_back(*item);
+  }
+  return GivesSequence(SequenceOf(std::move(items)), node.InputType(0));
+}
+
+Facts SplitTo(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const std::int32_t type = node.InputType(0);
+  if (data == nullptr) return GivesSequence({}, type);
+  const auto axis = Axis(node.attributes().Int("axis", 0), data->size());
+  if (!axis) return GivesSequence({}, type);
+  Formulas& formulas = node.formulas();
+  const Dim size = (*data)[*axis];
+  Shape element = *data;
+  Sequence sequence;
+  if (!node.Has(1)) {
+    // One by one; the axis goes away unless `keepdims`.
+    if (node.attributes().Int("keepdims", 1) == 0) {
+      element.erase(element.begin() + static_cast<std::ptrdiff_t>(*axis));
+    } else {
+      element[*axis] = 1;
+    }
+    sequence.element = std::move(element);
+    sequence.length = size;
+    return GivesSequence(std::move(sequence), type);
+  }
+  const Shape* const split = node.Input(1);
+  const auto parts = node.InputSizes(1);
+  if (parts && split != nullptr && split->size() == 1) {
+    std::vector<Shape> items;
+    for (const Dim part : *parts) {
+      element[*axis] = part;
+      items.push_back(element);
+    }
+    return GivesSequence(SequenceOf(std::move(items)), type);
+  }
+  if (parts && split != nullptr && parts->size() == 1) {
+    const Dim chunk = (*parts)[0];
+    element[*axis] =
+        formulas.Quotient(size, chunk).known() ? chunk : kUnknownDim;
+    sequence.length = formulas.Ceil(size, chunk);
+    if (sequence.length.IsNumber() && chunk.IsNumber() && chunk.number() > 0 &&
+        sequence.length.number() > 0 && sequence.length.number() <= 64) {
+      std::vector<Shape> items;
+      Dim left = size;
+      for (std::int64_t i = 0; i < sequence.length.number(); ++i) {
+        element[*axis] = formulas.Min(left, chunk);
+        left = formulas.Minus(left, chunk);
+        items.push_back(element);
+      }
+      return GivesSequence(SequenceOf(std::move(items)), type);
+    }
+  } else {
+    element[*axis] = kUnknownDim;
+    if (split != nullptr && split->size() == 1) sequence.length = (*split)[0];
+  }
+  sequence.element = std::move(element);
+  return GivesSequence(std::move(sequence), type);
+}
+
+Facts At(const NodeView& node) {
+  const Sequence* const sequence = node.InputSequence(0);
+  Facts facts(1);
+  facts[0].type = node.InputType(0);
+  if (sequence == nullptr) return facts;
+  const Dim at = node.InputSize(1);
+  const auto count = static_cast<std::int64_t>(sequence->items.size());
+  if (at.IsNumber() && count > 0) {
+    const std::int64_t index = at.number() + (at.number() < 0 ? count : 0);
+    if (index >= 0 && index < count) {
+      facts[0].shape = sequence->items[static_cast<std::size_t>(index)];
+      return facts;
+    }
+  }
+  facts[0].shape = sequence->element;
+  if (facts[0].shape) {
+    for (std::size_t i = 0; i < facts[0].shape->size(); ++i) {
+      Dim& dim = (*facts[0].shape)[i];
+      if (!dim.known()) dim = node.Own(0, i);
+    }
+  }
+  return facts;
+}
+
+Facts Changed(const NodeView& node, bool insert) {
+  const Sequence* const before = node.InputSequence(0);
+  const std::int32_t type =
+      node.InputType(0) != 0 ? node.InputType(0) : node.InputType(1);
+  if (before == nullptr) return GivesSequence({}, type);
+  constexpr std::size_t kMostItems = 64;
+  const std::size_t position = insert ? 2 : 1;
+  const bool listed =
+      before->length.IsNumber() &&
+      before->length.Is(static_cast<std::int64_t>(before->items.size())) &&
+      before->items.size() < kMostItems;
+  const Shape* const item = insert ? node.Input(1) : nullptr;
+  auto at = static_cast<std::int64_t>(before->items.size()) - (insert ? 0 : 1);
+  bool known = listed && (!insert || item != nullptr);
+  if (node.Has(position)) {
+    const Dim given = node.InputSize(position);
+    known = known && given.IsNumber();
+    if (known) {
+      at = given.number() +
+           (given.number() < 0 ? static_cast<std::int64_t>(before->items.size())
+                               : 0);
+    }
+  }
+  if (known && at >= 0 &&
+      at <=
+          static_cast<std::int64_t>(before->items.size()) - (insert ? 0 : 1)) {
+    std::vector<Shape> items = before->items;
+    if (insert) {
+      items.insert(items.begin() + at, *item);
+    } else {
+      items.erase(items.begin() + at);
+    }
+    return GivesSequence(SequenceOf(std::move(items)), type);
+  }
+  Sequence sequence;
+  sequence.length = node.formulas().Plus(before->length, Dim(insert ? 1 : -1));
+  const bool empty = before->length.Is(0);
+  if (insert && item != nullptr) {
+    sequence.element =
+        empty ? std::optional(*item) : Common(before->element, *item);
+  } else if (!insert) {
+    sequence.element = before->element;
+  }
+  return GivesSequence(std::move(sequence), type);
+}
+
+}  // namespace
+
+Facts Sequences(const NodeView& node) {
+  switch (node.op()) {
+    case Op::kSequenceConstruct:
+      return Construct(node);
+    case Op::kSequenceEmpty:
+      return GivesSequence(
+          SequenceOf({}),
+          static_cast<std::int32_t>(node.attributes().Int("dtype", kFloat)));
+    case Op::kSplitToSequence:
+      return SplitTo(node);
+    case Op::kSequenceAt:
+      return At(node);
+    case Op::kSequenceInsert:
+      return Changed(node, true);
+    case Op::kSequenceErase:
+      return Changed(node, false);
+    default:
+      break;
+  }
+  // Optional, OptionalGetElement: what they hold.
+  Facts facts(1);
+  if (node.Has(0)) {
+    if (const Shape* const shape = node.Input(0)) facts[0].shape = *shape;
+    if (const Sequence* const sequence = node.InputSequence(0)) {
+      facts[0].sequence = std::make_shared<Sequence>(*sequence);
+    }
+    facts[0].type = node.InputType(0);
+  }
+  return facts;
+}
+
+Facts ConcatFromSequence(const NodeView& node) {
+  const Sequence* const sequence = node.InputSequence(0);
+  const bool stack = node.attributes().Int("new_axis", 0) != 0;
+  if (sequence == nullptr || !sequence->element) return {};
+  Shape shape = *sequence->element;
+  const auto axis =
+      Axis(node.attributes().Int("axis", 0), shape.size() + (stack ? 1 : 0));
+  if (!axis) return {};
+  Formulas& formulas = node.formulas();
+  if (stack) {
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(*axis),
+                 sequence->length);
+  } else if (!sequence->items.empty()) {
+    Dim sum = 0;
+    for (const Shape& item : sequence->items) {
+      sum = formulas.Plus(sum, item[*axis]);
+    }
+    shape[*axis] = sum;
+  } else {
+    shape[*axis] = formulas.Times(shape[*axis], sequence->length);
+  }
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (!shape[i].known()) shape[i] = node.Own(0, i);
+  }
+  return Gives(std::move(shape));
+}
+
+Facts SequenceLength(const NodeView& node) {
+  Facts facts = Gives({});
+  const Sequence* const sequence = node.InputSequence(0);
+  if (sequence != nullptr && sequence->length.known()) {
+    facts[0].numbers = OneNumber({sequence->length});
+  }
+  return facts;
+}
+
+}  // namespace onnx_tag::sizes

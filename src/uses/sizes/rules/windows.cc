@@ -1,0 +1,343 @@
+#include <algorithm>
+#include <cmath>
+
+#include "uses/sizes/rules/rules.h"
+
+namespace onnx_tag::sizes {
+namespace {
+
+struct Window {
+  Sizes kernel;
+  Ints strides, dilations, pads;
+  std::string_view auto_pad;
+  bool ceiling = false;
+};
+
+Window WindowOf(const NodeView& node, Sizes kernel) {
+  const std::size_t rank = kernel.size();
+  const Attributes& attributes = node.attributes();
+  Window window{.kernel = std::move(kernel),
+                .strides = attributes.IntList("strides").value_or(Ints()),
+                .dilations = attributes.IntList("dilations").value_or(Ints()),
+                .pads = attributes.IntList("pads").value_or(Ints()),
+                .auto_pad = attributes.Text("auto_pad"),
+                .ceiling = attributes.Int("ceil_mode", 0) != 0};
+  window.strides.resize(rank, 1);
+  window.dilations.resize(rank, 1);
+  window.pads.resize(2 * rank, 0);
+  return window;
+}
+
+// How far the window reaches.
+Dim Reach(Formulas& formulas, const Window& window, std::size_t axis) {
+  return formulas.Plus(formulas.Times(formulas.Minus(window.kernel[axis], 1),
+                                      window.dilations[axis]),
+                       1);
+}
+
+// At how many places the window lies.
+Dim Positions(Formulas& formulas, const Window& window, std::size_t axis,
+              Dim size) {
+  const std::int64_t stride = window.strides[axis];
+  if (stride <= 0) return kUnknownDim;
+  if (window.auto_pad.starts_with("SAME")) return formulas.Ceil(size, stride);
+  const std::size_t rank = window.kernel.size();
+  const bool valid = window.auto_pad == "VALID";
+  const std::int64_t before = valid ? 0 : window.pads[axis];
+  const std::int64_t after = valid ? 0 : window.pads[axis + rank];
+  const Dim padded = formulas.Plus(size, before);
+  Dim room = formulas.Minus(formulas.Plus(padded, after),
+                            Reach(formulas, window, axis));
+  if (window.ceiling) {
+    // The last window must begin inside the image or the padding before it.
+    room = formulas.Min(formulas.Plus(room, stride - 1),
+                        formulas.Minus(padded, 1));
+  }
+  const Dim positions = formulas.Plus(formulas.Floor(room, stride), 1);
+  // A smaller image is an error at run time.
+  return positions.IsNumber() && positions.number() < 0 ? kUnknownDim
+                                                        : positions;
+}
+
+// `last`: the image is [batch, height, width, channels]; so is the weight.
+Facts ConvolutionOver(const NodeView& node, bool last) {
+  const Shape* const data = node.Input(0);
+  const Shape* const weight = node.Input(node.WeightInput());
+  if (data == nullptr) return {};
+  if (weight == nullptr || data->size() < 3 || weight->size() != data->size()) {
+    return GivesRank(data->size());
+  }
+  const Window window =
+      WindowOf(node, last ? Sizes(weight->begin() + 1, weight->end() - 1)
+                          : Sizes(weight->begin() + 2, weight->end()));
+  Shape shape = *data;
+  shape[last ? shape.size() - 1 : 1] = (*weight)[0];
+  for (std::size_t i = 0; i < window.kernel.size(); ++i) {
+    Dim& size = shape[last ? i + 1 : i + 2];
+    size = Positions(node.formulas(), window, i, size);
+  }
+  return Gives(std::move(shape));
+}
+
+Facts PoolOver(const NodeView& node, bool last) {
+  const Shape* const data = node.Input(0);
+  const auto kernel = node.attributes().IntList("kernel_shape");
+  if (data == nullptr) return {};
+  last = last || node.attributes().Int("channels_last", 0) != 0;
+  Shape shape(data->size());
+  if (kernel && data->size() == kernel->size() + 2) {
+    const Window window = WindowOf(node, Sizes(kernel->begin(), kernel->end()));
+    shape = *data;
+    for (std::size_t i = 0; i < window.kernel.size(); ++i) {
+      Dim& size = shape[last ? i + 1 : i + 2];
+      size = Positions(node.formulas(), window, i, size);
+    }
+  }
+  Facts facts = Gives(shape);
+  if (node.outputs() > 1) {
+    facts.push_back({.shape = std::move(shape), .type = kInt64});
+  }
+  return facts;
+}
+
+// A scale with an exact fraction, or one that ONNX Runtime rounds.
+Dim ScaledSize(const NodeView& node, Dim size, const Number& scale) {
+  if (!scale.known()) return kUnknownDim;
+  const Arithmetic arithmetic(node.formulas());
+  if (const auto value = ValueOf(scale); value && !size.IsFormula()) {
+    return node.formulas().Scaled(size, static_cast<float>(*value));
+  }
+  return arithmetic.Floor(arithmetic.Times({size}, scale)).over;
+}
+
+}  // namespace
+
+Facts Convolution(const NodeView& node) {
+  return ConvolutionOver(node, node.attributes().Int("channels_last", 0) != 0);
+}
+
+Facts ConvolutionLast(const NodeView& node) {
+  return ConvolutionOver(node, true);
+}
+
+// Of ONNX [batch, channels, length], of ONNX Runtime the same or channels last;
+// then the state for the next run.
+Facts CausalConvolution(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const Shape* const weight = node.Input(1);
+  if (data == nullptr) return {};
+  Facts facts = Gives(*data);
+  if (node.outputs() < 2) return facts;
+  const Shape* const past = node.Input(3);
+  if (past != nullptr) {
+    facts.push_back({.shape = *past});
+  } else if (data->size() == 3 && weight != nullptr && !weight->empty()) {
+    facts.push_back({.shape = Shape{(*data)[0], (*data)[1],
+                                    node.formulas().Minus(weight->back(), 1)}});
+  }
+  return facts;
+}
+
+Facts TransposedConvolution(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const Shape* const weight = node.Input(node.WeightInput());
+  if (data == nullptr) return {};
+  if (weight == nullptr || data->size() < 3 || weight->size() != data->size()) {
+    return GivesRank(data->size());
+  }
+  Formulas& formulas = node.formulas();
+  const Window window =
+      WindowOf(node, Sizes(weight->begin() + 2, weight->end()));
+  const std::size_t rank = window.kernel.size();
+  Ints extra = node.attributes().IntList("output_padding").value_or(Ints());
+  extra.resize(rank, 0);
+  const auto stated = node.attributes().IntList("output_shape");
+  Shape shape = {(*data)[0], formulas.Times((*weight)[1],
+                                            node.attributes().Int("group", 1))};
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const Dim size = (*data)[axis + 2];
+    if (stated && stated->size() >= rank) {
+      // Old models state all dimensions, new ones those of the image.
+      shape.push_back((*stated)[stated->size() - rank + axis]);
+    } else if (window.auto_pad.starts_with("SAME")) {
+      shape.push_back(formulas.Times(size, window.strides[axis]));
+    } else {
+      const bool valid = window.auto_pad == "VALID";
+      const Dim pads =
+          valid ? Dim(0)
+                : formulas.Plus(window.pads[axis], window.pads[axis + rank]);
+      const Dim spread =
+          formulas.Times(formulas.Minus(size, 1), window.strides[axis]);
+      shape.push_back(
+          formulas.Plus(formulas.Plus(spread, extra[axis]),
+                        formulas.Minus(Reach(formulas, window, axis), pads)));
+    }
+  }
+  return Gives(std::move(shape));
+}
+
+Facts Pool(const NodeView& node) { return PoolOver(node, false); }
+Facts PoolLast(const NodeView& node) { return PoolOver(node, true); }
+
+Facts GlobalPool(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  if (data == nullptr || data->size() < 2) return {};
+  const bool last = node.attributes().Int("channels_last", 0) != 0;
+  Shape shape(data->size(), 1);
+  shape[0] = (*data)[0];
+  const std::size_t channels = last ? data->size() - 1 : 1;
+  shape[channels] = (*data)[channels];
+  return Gives(std::move(shape));
+}
+
+Facts MaxUnpool(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const auto kernel = node.attributes().IntList("kernel_shape");
+  if (data == nullptr) return {};
+  if (node.Has(2)) {
+    const auto sizes = node.InputSizes(2);
+    return sizes ? Gives(*sizes) : GivesOwn(node, data->size());
+  }
+  if (!kernel || data->size() != kernel->size() + 2) {
+    return GivesRank(data->size());
+  }
+  Formulas& formulas = node.formulas();
+  const Window window = WindowOf(node, Sizes(kernel->begin(), kernel->end()));
+  const std::size_t rank = window.kernel.size();
+  Shape shape = *data;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const Dim spread =
+        formulas.Times(formulas.Minus(shape[i + 2], 1), window.strides[i]);
+    shape[i + 2] =
+        formulas.Minus(formulas.Plus(spread, window.kernel[i]),
+                       formulas.Plus(window.pads[i], window.pads[i + rank]));
+  }
+  return Gives(std::move(shape));
+}
+
+Facts RoiPool(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const Shape* const regions = node.Input(1);
+  const auto pooled = node.attributes().IntList("pooled_shape");
+  if (data == nullptr || regions == nullptr || data->size() < 2 ||
+      regions->empty() || !pooled) {
+    return {};
+  }
+  Shape shape = {(*regions)[0], (*data)[1]};
+  shape.insert(shape.end(), pooled->begin(), pooled->end());
+  return Gives(std::move(shape));
+}
+
+Facts RoiAlign(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const Shape* const regions = node.Input(1);
+  if (data == nullptr || regions == nullptr || data->size() < 2 ||
+      regions->empty()) {
+    return {};
+  }
+  return Gives({(*regions)[0], (*data)[1],
+                node.attributes().Int("output_height", 1),
+                node.attributes().Int("output_width", 1)});
+}
+
+Facts Resize(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  if (data == nullptr) return {};
+  const std::size_t rank = data->size();
+  // Upsample and Resize of opset 10 have two inputs, or an attribute.
+  const bool old = node.op() == Op::kUpsample || node.inputs() == 2;
+  Sizes sizes;
+  std::vector<Number> scales;
+  if (const auto floats = node.attributes().FloatList("scales")) {
+    for (const float scale : *floats) scales.push_back(NumberOf(double{scale}));
+  } else if (const auto small = node.SmallInput(old ? 1 : 2)) {
+    scales = small->elements;
+  }
+  if (!old && node.Has(3)) {
+    if (const auto wanted = node.InputSizes(3)) sizes = *wanted;
+    scales.clear();
+  }
+  Ints axes;
+  if (const auto some = node.attributes().IntList("axes")) {
+    axes = *some;
+  } else {
+    for (std::size_t i = 0; i < rank; ++i) {
+      axes.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  if (node.attributes().Text("keep_aspect_ratio_policy").starts_with("not_")) {
+    return GivesOwn(node, rank);
+  }
+  if (sizes.size() != axes.size() && scales.size() != axes.size()) {
+    return GivesOwn(node, rank);
+  }
+  Shape shape = *data;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = Axis(axes[i], rank);
+    if (!axis) return {};
+    Dim& size = shape[*axis];
+    size = sizes.size() == axes.size() ? sizes[i]
+                                       : ScaledSize(node, size, scales[i]);
+    if (!size.known()) size = node.Own(0, *axis);
+  }
+  return Gives(std::move(shape));
+}
+
+Facts DepthToSpace(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const std::int64_t block = node.attributes().Int("blocksize", 0);
+  if (data == nullptr || data->size() != 4 || block <= 0 || block > 1 << 15) {
+    return {};
+  }
+  Formulas& formulas = node.formulas();
+  const bool to_space = node.op() == Op::kDepthToSpace;
+  Shape shape = *data;
+  for (std::size_t i = 1; i < 4; ++i) {
+    const std::int64_t by = i == 1 ? block * block : block;
+    shape[i] = (i == 1) == to_space ? formulas.Floor(shape[i], by)
+                                    : formulas.Times(shape[i], by);
+  }
+  return Gives(std::move(shape));
+}
+
+Facts GridSample(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const Shape* const grid = node.Input(1);
+  if (data == nullptr || data->size() < 3) return {};
+  if (grid == nullptr || grid->size() != data->size()) {
+    return GivesRank(data->size());
+  }
+  Shape shape = {(*data)[0], (*data)[1]};
+  shape.insert(shape.end(), grid->begin() + 1, grid->end() - 1);
+  return Gives(std::move(shape));
+}
+
+// The size [N, C, (D,) H, W] of an image gives [N, (D,) H, W, 2 or 3].
+Facts AffineGrid(const NodeView& node) {
+  const auto size = node.InputSizes(1);
+  if (!size || size->size() < 4) return {};
+  Shape shape = *size;
+  shape.erase(shape.begin() + 1);
+  shape.push_back(static_cast<std::int64_t>(size->size()) - 2);
+  return Gives(std::move(shape));
+}
+
+// Columns [N, C · block, L] become an image [N, C, ...].
+Facts ColToImage(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  const auto image = node.InputSizes(1);
+  const auto block = node.InputSizes(2);
+  if (data == nullptr || data->size() != 3) return {};
+  if (!image || !block) {
+    const auto rank = node.Count("", 1);
+    return rank ? GivesRank(*rank + 2) : Facts();
+  }
+  Formulas& formulas = node.formulas();
+  Dim volume = 1;
+  for (const Dim size : *block) volume = formulas.Times(volume, size);
+  Shape shape = {(*data)[0], formulas.Floor((*data)[1], volume)};
+  shape.insert(shape.end(), image->begin(), image->end());
+  return Gives(std::move(shape));
+}
+
+}  // namespace onnx_tag::sizes

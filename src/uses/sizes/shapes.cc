@@ -1,0 +1,356 @@
+#include "uses/sizes/shapes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/graph/order.h"
+#include "uses/sizes/element_types.h"
+#include "uses/sizes/rules/rules.h"
+#include "uses/sizes/value_facts.h"
+
+namespace onnx_tag::sizes {
+namespace {
+
+constexpr GraphId kMain{0};
+
+// Functions and loops are inferred again where their shapes differ: in all at
+// most so many times the nodes of the file.
+constexpr std::size_t kMostAgain = 8;
+constexpr std::size_t kSmallWork = 10000;
+
+constexpr std::size_t kMostContradictions = 100;
+
+// The domains whose operators data/operators.txt describes.
+bool IsDescribed(std::string_view domain) {
+  return domain.empty() || domain == "ai.onnx.ml" ||
+         domain.starts_with("ai.onnx.preview") ||
+         domain.starts_with("com.microsoft") || domain.starts_with("com.ms.");
+}
+
+bool AreNumbers(const Shape& shape, std::span<const std::int64_t> numbers) {
+  return std::equal(shape.begin(), shape.end(), numbers.begin(), numbers.end(),
+                    [](Dim dim, std::int64_t number) {
+                      return number >= 0 && dim.Is(number);
+                    });
+}
+
+}  // namespace
+
+Shapes::Shapes(const Model& model, std::span<const GivenShape> given)
+    : model_(model),
+      ops_(model),
+      facts_(model),
+      first_run_(model.graph_count(), kNoRun),
+      inferred_(model.graph_count()),
+      open_(model.graph_count()),
+      uncounted_(model.graph_count()),
+      work_left_(kMostAgain * model.node_count() + kSmallWork),
+      flops_(model.node_count()),
+      written_(model.node_count()) {
+  FindFunctions();
+  ReadInputs(given);
+  ReadWeights();
+  for (const GraphId graph : model.Graphs()) {
+    if (model[graph].kind != GraphKind::kMain) continue;
+    runs_.push_back({.graph = graph});
+    InferGraph(graph, {.run = static_cast<std::uint32_t>(runs_.size() - 1),
+                       .call = nullptr,
+                       .depth = 0});
+  }
+  AddUp();
+}
+
+Dim Shapes::Elements(ValueId value) {
+  const std::optional<Shape>& shape = facts_.ShapeOf(value);
+  if (!shape) return kUnknownDim;
+  Dim product = 1;
+  for (const Dim dim : *shape) product = formulas().Times(product, dim);
+  return product;
+}
+
+Dim Shapes::BytesOf(ValueId value) {
+  const std::uint32_t bits = BitsPerElement(facts_.TypeOf(value));
+  if (bits == 0) return kUnknownDim;
+  const Dim elements = Elements(value);
+  return bits % 8 == 0 ? formulas().Times(elements, bits / 8)
+                       : formulas().Ceil(formulas().Times(elements, bits), 8);
+}
+
+void Shapes::FindFunctions() {
+  for (std::size_t i = 0; i < model_.functions().size(); ++i) {
+    const onnx_tag::Function& function = model_.functions()[i];
+    const std::string_view domain =
+        function.domain == "ai.onnx" ? "" : function.domain;
+    functions_[{domain, function.name}].push_back(
+        static_cast<std::uint32_t>(i));
+  }
+}
+
+void Shapes::ReadInputs(std::span<const GivenShape> given) {
+  Formulas& formulas = facts_.formulas();
+  const std::vector<ValueId>& inputs = model_[kMain].inputs;
+  for (const ValueId input : inputs) {
+    const ValueInfo* const info = model_.InfoOf(input);
+    if (info != nullptr) LearnNames(formulas, info->type);
+  }
+  for (const ValueId input : inputs) {
+    if (model_.InitializerOf(input) != nullptr) continue;
+    Fact fact = Recorded(input);
+    const std::string_view name = model_.ValueName(input);
+    if (!fact.shape) {
+      const auto shape =
+          std::find_if(given.begin(), given.end(),
+                       [&](const GivenShape& one) { return one.name == name; });
+      if (shape != given.end()) {
+        fact.shape = Shape(shape->dims.begin(), shape->dims.end());
+      }
+    }
+    if (fact.shape) {
+      for (std::size_t i = 0; i < fact.shape->size(); ++i) {
+        Dim& dim = (*fact.shape)[i];
+        if (!dim.known()) {
+          dim = formulas.Unnamed(fmt::format("{}[{}]", name.substr(0, 200), i));
+        }
+        dynamic_ = dynamic_ || !dim.IsNumber();
+      }
+    } else {
+      dynamic_ = true;
+    }
+    facts_.Set(input, std::move(fact));
+  }
+}
+
+void Shapes::ReadWeights() {
+  for (const Initializer& weight : model_.initializers()) {
+    Fact fact;
+    const auto dims = model_.Dims(weight);
+    fact.shape.emplace();
+    for (const std::int64_t dim : dims) {
+      fact.shape->push_back(dim < 0 ? kUnknownDim : Dim(dim));
+    }
+    fact.type = weight.data_type;
+    if (!weight.small.empty()) {
+      fact.numbers = ReadSmallTensor(weight.small).numbers;
+    }
+    facts_.Set(weight.value, std::move(fact));
+  }
+}
+
+Fact Shapes::Recorded(ValueId value) {
+  const ValueInfo* const info = model_.InfoOf(value);
+  return info == nullptr ? Fact() : ReadRecorded(facts_.formulas(), info->type);
+}
+
+// What was inferred, and what the file records where nothing was.
+Shape Shapes::Reconciled(ValueId value, const Shape& inferred,
+                         const Shape& recorded) {
+  // Exporters write the sizes of their example for the graph's outputs.
+  const bool example =
+      dynamic_ && model_[value].is_output && model_[value].graph == kMain;
+  // Where the branches of an If differ, no one name holds for both: exporters
+  // that merge two decoders record that of one.
+  const NodeId maker = model_.Producer(value);
+  const bool branches = maker != kNo<NodeId> && model_.OpType(maker) == "If";
+  bool contradicts = inferred.size() != recorded.size();
+  Shape shape = inferred;
+  for (std::size_t i = 0; i < shape.size() && !contradicts; ++i) {
+    const Dim ours = inferred[i];
+    const Dim theirs = recorded[i];
+    if (ours == theirs || !theirs.known() || ours.IsOver()) continue;
+    if (branches && ours.known() && formulas().HasData(ours)) continue;
+    if (!ours.known() || formulas().HasData(ours)) {
+      // A name tells more than "some size that depends on data".
+      if (!theirs.IsNumber() || !example) shape[i] = theirs;
+    } else if (theirs.IsNumber()) {
+      contradicts = true;
+    } else {
+      facts_.NoteEqual(ours, theirs);
+    }
+  }
+  if (contradicts) {
+    ++contradiction_count_;
+    if (contradictions_.size() < kMostContradictions) {
+      contradictions_.push_back({value, recorded, inferred});
+    }
+    return inferred;
+  }
+  return shape;
+}
+
+void Shapes::Learn(ValueId value, Fact fact) {
+  if (value == kNo<ValueId>) return;
+  // No initializer changes, whatever node claims to make it.
+  if (model_.InitializerOf(value) != nullptr) return;
+  const ValueInfo* const info = model_.InfoOf(value);
+  if (info != nullptr) {
+    const bool settled = fact.shape && fact.type != 0 && info->has_shape &&
+                         AreNumbers(*fact.shape, model_.Dims(*info));
+    if (!settled) {
+      Fact recorded = Recorded(value);
+      if (fact.type == 0) fact.type = recorded.type;
+      if (!fact.sequence) {
+        fact.sequence = recorded.sequence;
+      } else if (!fact.sequence->element && recorded.sequence) {
+        fact.sequence = recorded.sequence;
+      }
+      if (!fact.shape) {
+        fact.shape = std::move(recorded.shape);
+      } else if (recorded.shape) {
+        fact.shape = Reconciled(value, *fact.shape, *recorded.shape);
+      }
+    }
+  }
+  facts_.Set(value, std::move(fact));
+}
+
+void Shapes::LearnOutputs(NodeId node, Facts facts) {
+  const auto outputs = model_.Outputs(node);
+  facts.resize(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Learn(outputs[i], std::move(facts[i]));
+  }
+}
+
+bool Shapes::InferGraph(GraphId graph, const Scope& scope) {
+  const std::size_t count = model_[graph].nodes.size();
+  Run& run = runs_[scope.run];
+  run.flops.assign(count, kUnknownDim);
+  run.written.assign(count, kUnknownDim);
+  run.inside.clear();
+  if (inferred_[Index(graph)]) {
+    if (count + 1 > work_left_) {
+      work_left_ = 0;
+      uncounted_[Index(graph)] = true;
+      return false;
+    }
+    work_left_ -= count + 1;
+  }
+  inferred_[Index(graph)] = true;
+  open_[Index(graph)] = true;
+  if (IsInOrder(graph)) {
+    for (const NodeId node : model_[graph].nodes) InferNode(node, scope);
+  } else {
+    for (const NodeId node : DepthFirstOrder(model_, graph)) {
+      InferNode(node, scope);
+    }
+  }
+  open_[Index(graph)] = false;
+  return true;
+}
+
+// Whether each node comes after what it reads, as ONNX asks for.
+bool Shapes::IsInOrder(GraphId graph) const {
+  for (const NodeId node : model_[graph].nodes) {
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input == kNo<ValueId> || model_[input].graph != graph) continue;
+      const NodeId producer = model_.Producer(input);
+      if (producer != kNo<NodeId> && producer > node) return false;
+    }
+  }
+  return true;
+}
+
+void Shapes::InferNode(NodeId node, const Scope& scope) {
+  const GraphId body = CalledBody(node);
+  Dim flops = 0;
+  Op op = Op::kNone;
+  if (body != kNo<GraphId>) {
+    InferCall(node, body, scope);
+  } else {
+    if (IsDescribed(model_.Domain(node))) op = ops_[node];
+    if (!model_.Subgraphs(node).empty()) {
+      InferBodies(node, op, scope);
+    } else {
+      const NodeView view(model_, facts_, node, op, scope.call);
+      LearnOutputs(node, Infer(view));
+      flops = CountFlops(view);
+    }
+  }
+  Dim written = 0;
+  for (const ValueId output : model_.Outputs(node)) {
+    // ONNX Runtime makes weights of constants.
+    if (output == kNo<ValueId> || op == Op::kConstant) continue;
+    written = formulas().Plus(written, BytesOf(output));
+  }
+  Run& run = runs_[scope.run];
+  const std::uint32_t index = model_[node].index;
+  run.flops[index] = flops;
+  run.written[index] = body == kNo<GraphId> ? written : Dim(0);
+}
+
+// What each node of the main graph runs. `order`: inner runs first.
+void Shapes::AddUpInside(const std::vector<std::uint32_t>& order) {
+  std::vector<Dim> whole(runs_.size());
+  for (const std::uint32_t at : order) {
+    const Run& run = runs_[at];
+    const bool main = model_[run.graph].kind == GraphKind::kMain;
+    FormulaSum sum(formulas());
+    for (std::size_t i = 0; i < run.flops.size() && !main; ++i) {
+      sum.Add(uncounted_[Index(run.graph)] ? kUnknownDim : run.flops[i]);
+    }
+    for (const auto& [inside, repeated, node] : run.inside) {
+      const Dim flops = formulas().Times(whole[inside], repeated);
+      sum.Add(flops);
+      if (!main) continue;
+      const auto [place, added] = inside_flops_.try_emplace(node, flops);
+      if (!added) place->second = formulas().Plus(place->second, flops);
+    }
+    whole[at] = main ? Dim(0) : sum.Total();
+  }
+}
+
+// How often each run happens, from the outermost inwards.
+void Shapes::AddUp() {
+  for (const NodeId node : model_.Nodes()) {
+    // A graph that nothing runs: an unused function, training.
+    flops_[node] = written_[node] = kUnknownDim;
+  }
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint8_t> state(runs_.size());
+  std::vector<std::pair<std::uint32_t, std::size_t>> path;
+  for (std::uint32_t root = 0; root < runs_.size(); ++root) {
+    if (model_[runs_[root].graph].kind != GraphKind::kMain) continue;
+    path.emplace_back(root, 0);
+    state[root] = 1;
+    while (!path.empty()) {
+      auto& [run, next] = path.back();
+      if (next == runs_[run].inside.size()) {
+        order.push_back(run);
+        path.pop_back();
+        continue;
+      }
+      const std::uint32_t inside = runs_[run].inside[next++].run;
+      if (state[inside] == 0) {
+        state[inside] = 1;
+        path.emplace_back(inside, 0);
+      }
+    }
+  }
+  AddUpInside(order);
+  std::vector<Dim> times(runs_.size(), 0);
+  std::vector<bool> seen(model_.graph_count());
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    const Run& run = runs_[*at];
+    if (model_[run.graph].kind == GraphKind::kMain) times[*at] = 1;
+    const Dim count = times[*at];
+    for (const auto& [inside, repeated, node] : run.inside) {
+      times[inside] =
+          formulas().Plus(times[inside], formulas().Times(count, repeated));
+    }
+    const bool first = !seen[Index(run.graph)];
+    seen[Index(run.graph)] = true;
+    const bool unknown = uncounted_[Index(run.graph)];
+    const auto add = [&](Dim& sum, Dim once) {
+      const Dim more =
+          unknown && !once.Is(0) ? kUnknownDim : formulas().Times(once, count);
+      sum = first ? more : formulas().Plus(sum, more);
+    };
+    for (const NodeId node : model_[run.graph].nodes) {
+      add(flops_[node], run.flops[model_[node].index]);
+      add(written_[node], run.written[model_[node].index]);
+    }
+  }
+}
+
+}  // namespace onnx_tag::sizes

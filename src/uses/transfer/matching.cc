@@ -1,0 +1,487 @@
+#include "uses/transfer/matching.h"
+
+#include <algorithm>
+
+#include "core/graph/neighbours.h"
+
+namespace onnx_tag::transfer {
+namespace {
+
+// Which output of its producer a value is.
+std::ptrdiff_t OutputOf(const Model& model, ValueId value) {
+  const NodeId producer = model.Producer(value);
+  if (producer == kNo<NodeId>) return 0;
+  const auto outputs = model.Outputs(producer);
+  return std::find(outputs.begin(), outputs.end(), value) - outputs.begin();
+}
+
+}  // namespace
+
+Versions::Versions(const Model& old_version, const Model& new_version)
+    : from(old_version),
+      to(new_version),
+      from_ops(old_version),
+      to_ops(new_version),
+      in_to_(old_version.name_count(), kNo<NameId>) {
+  for (const NameId name : AllIds<NameId>(from.name_count())) {
+    in_to_[name] = to.FindName(from.Name(name));
+  }
+}
+
+bool Versions::SameOutput(ValueId new_value, ValueId old) const {
+  return OutputOf(to, new_value) == OutputOf(from, old);
+}
+
+Versions::Shapes Versions::CompareShapes(ValueId new_value, ValueId old) const {
+  const Initializer* const a = to.InitializerOf(new_value);
+  const Initializer* const b = from.InitializerOf(old);
+  if (a == nullptr || b == nullptr) return Shapes::kUnknown;
+  const auto dims = to.Dims(*a);
+  const auto old_dims = from.Dims(*b);
+  return std::equal(dims.begin(), dims.end(), old_dims.begin(), old_dims.end())
+             ? Shapes::kSame
+             : Shapes::kDifferent;
+}
+
+std::string_view LabelOf(const Model& model, GraphId graph) {
+  return model[graph].kind == GraphKind::kFunction
+             ? model.functions()[model[graph].function].name
+             : model[graph].attribute;
+}
+
+namespace {
+
+// A value with very many consumers says little about each of them. Comparing
+// all pairs would take the product of both numbers.
+constexpr std::size_t kMostConsumers = 64;
+
+// The maximum number of consecutive nodes that a tool inserts or removes.
+constexpr std::size_t kLongestDetour = 4;
+
+// The length of the longest path from the inputs to each node. Files list
+// producers first. If a file does not, the order is worse, but the loop ends.
+std::vector<std::uint32_t> Depths(const Model& model) {
+  std::vector<std::uint32_t> depths(model.node_count(), 0);
+  for (const NodeId node : model.Nodes()) {
+    for (const ValueId input : model.Inputs(node)) {
+      const NodeId producer = ProducerOf(model, input);
+      if (producer == kNo<NodeId>) continue;
+      std::uint32_t& depth = depths[Index(node)];
+      depth = std::max(depth, depths[Index(producer)] + 1);
+    }
+  }
+  return depths;
+}
+
+using enum Versions::Shapes;
+
+// Sorts by depth; false if two nodes have the same depth.
+bool SortByDepth(std::vector<NodeId>& nodes,
+                 const std::vector<std::uint32_t>& depths) {
+  std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
+    return std::pair(depths[Index(a)], a) < std::pair(depths[Index(b)], b);
+  });
+  return std::adjacent_find(nodes.begin(), nodes.end(),
+                            [&](NodeId a, NodeId b) {
+                              return depths[Index(a)] == depths[Index(b)];
+                            }) == nodes.end();
+}
+
+// Calls `use` with each number that is listed for `value`.
+template <typename Use>
+void ForEachListed(const std::vector<std::pair<ValueId, std::uint32_t>>& listed,
+                   ValueId value, Use use) {
+  for (auto at = std::lower_bound(listed.begin(), listed.end(),
+                                  std::pair(value, std::uint32_t{0}));
+       at != listed.end() && at->first == value; ++at) {
+    use(at->second);
+  }
+}
+
+}  // namespace
+
+Matching::Matching(const Versions& versions, const GraphFacts& graph)
+    : versions_(versions),
+      from_(versions.from),
+      to_(versions.to),
+      nodes_(to_.node_count()),
+      values_(to_.value_count()),
+      taken_(from_.node_count(), false),
+      value_taken_(from_.value_count(), false) {
+  FindQuantized(graph);
+}
+
+void Matching::FindQuantized(const GraphFacts& graph) {
+  for (const NodeId node : to_.Nodes()) {
+    const auto inputs = to_.Inputs(node);
+    if (!graph.ops.Is(node, OpKind::kInteger) || inputs.size() < 2) continue;
+    const QuantizedProduct parts = FindQuantizedProduct(graph.links, node);
+    Quantized found{.product = node, .data = inputs[0], .weight = inputs[1]};
+    if (parts.quantizer != kNo<NodeId>) {
+      found.data = FirstInput(to_, parts.quantizer);
+    }
+    found.scaled = FirstOutput(to_, parts.scaled);
+    found.biased = FirstOutput(to_, parts.bias);
+    if (found.data == kNo<ValueId> || found.weight == kNo<ValueId> ||
+        found.scaled == kNo<ValueId>) {
+      continue;
+    }
+    const auto i = static_cast<std::uint32_t>(quantized_.size());
+    quantized_.push_back(found);
+    quantized_readers_.emplace_back(found.data, i);
+    quantized_readers_.emplace_back(found.weight, i);
+    quantized_results_.emplace_back(found.scaled, i);
+    if (found.biased != kNo<ValueId>) {
+      quantized_results_.emplace_back(found.biased, i);
+    }
+  }
+  std::sort(quantized_readers_.begin(), quantized_readers_.end());
+  std::sort(quantized_results_.begin(), quantized_results_.end());
+}
+
+void Matching::PairNodes(NodeId to, NodeId from, Confidence confidence) {
+  if (nodes_[to].from != kNo<NodeId>) return;
+  nodes_[to] = {from, confidence};
+  taken_[from] = true;
+  const auto outputs = to_.Outputs(to);
+  const auto old_outputs = from_.Outputs(from);
+  const std::size_t count = std::min(outputs.size(), old_outputs.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (outputs[i] == kNo<ValueId> || old_outputs[i] == kNo<ValueId>) continue;
+    PairValues(outputs[i], old_outputs[i], confidence);
+  }
+  PairInputs(to, from, confidence);
+  for (const GraphId graph : to_.Subgraphs(to)) {
+    for (const GraphId old : from_.Subgraphs(from)) {
+      if (LabelOf(to_, graph) == LabelOf(from_, old)) {
+        PairGraphs(graph, old, confidence);
+      }
+    }
+  }
+}
+
+void Matching::PairValues(ValueId to, ValueId from, Confidence confidence) {
+  if (values_[to].from != kNo<ValueId>) return;
+  values_[to] = {from, confidence};
+  value_taken_[from] = true;
+  upstream_.push_back(to);
+  downstream_.push_back(to);
+}
+
+void Matching::PairGraphs(GraphId to, GraphId from, Confidence confidence) {
+  graphs_.emplace_back(to, from);
+  const auto pair = [&](const std::vector<ValueId>& values,
+                        const std::vector<ValueId>& old) {
+    if (values.size() != old.size()) return;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      PairValues(values[i], old[i], confidence);
+    }
+  };
+  pair(to_[to].outputs, from_[from].outputs);
+  pair(to_[to].inputs, from_[from].inputs);
+}
+
+// Pairs by names are found before this. So a swapped order of inputs can mostly
+// be recognised.
+bool Matching::InputsAreSwapped(NodeId to, NodeId from) const {
+  const auto inputs = to_.Inputs(to);
+  const auto old = from_.Inputs(from);
+  const auto likeness = [&](std::size_t i, std::size_t j) {
+    if (inputs[i] == kNo<ValueId> || old[j] == kNo<ValueId>) return 0;
+    const ValueId known = values_[inputs[i]].from;
+    if (known != kNo<ValueId>) return known == old[j] ? 8 : -8;
+    const NodeId producer = to_[inputs[i]].producer;
+    const NodeId old_producer = from_[old[j]].producer;
+    if (producer == kNo<NodeId> || old_producer == kNo<NodeId>) {
+      if (producer != old_producer) return 0;
+      const bool weight = to_.InitializerOf(inputs[i]) != nullptr;
+      const bool old_weight = from_.InitializerOf(old[j]) != nullptr;
+      if (!weight && !old_weight) return 2;
+      return versions_.CompareShapes(inputs[i], old[j]) == kSame ? 2 : -2;
+    }
+    return versions_.SameOperator(producer, old_producer) ? 2 : 0;
+  };
+  return likeness(0, 1) + likeness(1, 0) > likeness(0, 0) + likeness(1, 1);
+}
+
+void Matching::PairInputs(NodeId to, NodeId from, Confidence confidence) {
+  const auto inputs = to_.Inputs(to);
+  const auto old = from_.Inputs(from);
+  if (!versions_.SameOperator(to, from)) return;
+  const bool swapped = inputs.size() == 2 && old.size() == 2 &&
+                       versions_.to_ops.Is(to, OpKind::kCommutative) &&
+                       InputsAreSwapped(to, from);
+  // If a node with many inputs has another number of inputs than before, its
+  // inputs are not followed.
+  if (inputs.size() != old.size() && inputs.size() > 3) return;
+  const Confidence next = std::min(confidence, Confidence::kHigh);
+  for (std::size_t i = 0; i < std::min(inputs.size(), old.size()); ++i) {
+    const ValueId other = old[swapped ? 1 - i : i];
+    if (inputs[i] == kNo<ValueId> || other == kNo<ValueId>) continue;
+    PairValues(inputs[i], other, next);
+  }
+}
+
+void Matching::FollowUpstream() {
+  while (!upstream_.empty()) {
+    const ValueId to = upstream_.front();
+    upstream_.pop_front();
+    PairQuantizedProducer(to);
+    PairProducers(to, values_[to].from, values_[to].confidence);
+  }
+}
+
+void Matching::PairProducers(ValueId to, ValueId from, Confidence confidence) {
+  const NodeId node = to_[to].producer;
+  const NodeId old = from_[from].producer;
+  if (node == kNo<NodeId> || old == kNo<NodeId>) return;
+  if (nodes_[node].from != kNo<NodeId>) return;
+  if (versions_.SameOperator(node, old) && versions_.SameOutput(to, from)) {
+    PairNodes(node, old, std::min(confidence, Confidence::kHigh));
+  } else {
+    LookThrough(to, from);
+  }
+}
+
+// If one version has an additional Cast, Reshape or pair of quantizers, it is
+// skipped: the nearest producers with the same operator correspond.
+void Matching::LookThrough(ValueId to, ValueId from) {
+  const auto chain = [&](const Model& model, const Operators& ops,
+                         ValueId value) {
+    std::vector<ValueId> values = {value};
+    while (values.size() <= kLongestDetour) {
+      const NodeId node = model.Producer(values.back());
+      if (node == kNo<NodeId> || !ops.Is(node, kPassThrough) ||
+          FirstInput(model, node) == kNo<ValueId>) {
+        break;
+      }
+      values.push_back(FirstInput(model, node));
+    }
+    return values;
+  };
+  const std::vector<ValueId> values = chain(to_, versions_.to_ops, to);
+  const std::vector<ValueId> old_values =
+      chain(from_, versions_.from_ops, from);
+  for (std::size_t steps = 1; steps <= 2 * kLongestDetour; ++steps) {
+    for (std::size_t i = 0; i <= steps; ++i) {
+      const std::size_t j = steps - i;
+      if (i >= values.size() || j >= old_values.size()) continue;
+      const NodeId node = to_[values[i]].producer;
+      const NodeId old = from_[old_values[j]].producer;
+      if (node == kNo<NodeId> || old == kNo<NodeId>) {
+        // Both paths end at a weight or an input.
+        if (node != old) continue;
+      } else if (!versions_.SameOperator(node, old) ||
+                 versions_.to_ops.Is(node, kPassThrough)) {
+        continue;
+      }
+      PairValues(values[i], old_values[j], Confidence::kMedium);
+      return;
+    }
+  }
+}
+
+int Matching::AgreeingInputs(NodeId to, NodeId from) const {
+  const auto inputs = to_.Inputs(to);
+  const auto old = from_.Inputs(from);
+  const bool any_order = versions_.to_ops.Is(to, OpKind::kCommutative);
+  int agreeing = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == kNo<ValueId>) continue;
+    const ValueId known = values_[inputs[i]].from;
+    const bool constant = to_[inputs[i]].producer == kNo<NodeId>;
+    const bool same_place = i < old.size() && known == old[i];
+    if (known != kNo<ValueId> &&
+        (same_place || (any_order && std::find(old.begin(), old.end(), known) !=
+                                         old.end()))) {
+      ++agreeing;
+      continue;
+    }
+    // Tools merge equal constants. A parameter with another name is a different
+    // parameter.
+    const bool named = values_[inputs[i]].confidence == Confidence::kCertain;
+    if (known != kNo<ValueId> && (!constant || named)) return -1;
+    if (i >= old.size() || old[i] == kNo<ValueId>) continue;
+    if (!any_order &&
+        versions_.CompareShapes(inputs[i], old[i]) == kDifferent) {
+      return -1;
+    }
+  }
+  return agreeing;
+}
+
+bool Matching::ConsumersAlike(NodeId to, NodeId from) const {
+  const auto outputs = to_.Outputs(to);
+  const auto old = from_.Outputs(from);
+  if (outputs.empty() || old.empty() || outputs[0] == kNo<ValueId> ||
+      old[0] == kNo<ValueId>) {
+    return false;
+  }
+  const auto consumers = to_.Consumers(outputs[0]);
+  const auto old_consumers = from_.Consumers(old[0]);
+  if (consumers.size() > kMostConsumers ||
+      old_consumers.size() > kMostConsumers) {
+    return false;
+  }
+  for (const NodeId a : consumers) {
+    for (const NodeId b : old_consumers) {
+      if (versions_.SameOperator(a, b)) return true;
+    }
+  }
+  return false;
+}
+
+void Matching::FollowDownstream() {
+  FollowUpstream();
+  while (!downstream_.empty()) {
+    const ValueId to = downstream_.front();
+    downstream_.pop_front();
+    PairQuantizedReaders(to);
+    PairConsumers(to, values_[to].from);
+    FollowUpstream();
+  }
+}
+
+void Matching::PairConsumers(ValueId to, ValueId from) {
+  const auto readers = to_.Consumers(to);
+  const auto old_readers = from_.Consumers(from);
+  if (readers.size() > kMostConsumers || old_readers.size() > kMostConsumers) {
+    return;
+  }
+  for (const NodeId reader : readers) {
+    if (nodes_[reader].from != kNo<NodeId>) continue;
+    const auto rivals =
+        std::count_if(readers.begin(), readers.end(), [&](NodeId other) {
+          return nodes_[other].from == kNo<NodeId> &&
+                 to_[other].op_type == to_[reader].op_type;
+        });
+    NodeId best = kNo<NodeId>;
+    int most = -1;
+    int candidates = 0;
+    bool tie = false;
+    for (const NodeId old : old_readers) {
+      if (taken_[old] || !versions_.SameOperator(reader, old) || old == best) {
+        continue;
+      }
+      const int agreeing = AgreeingInputs(reader, old);
+      if (agreeing < 1) continue;
+      ++candidates;
+      tie = agreeing == most;
+      if (agreeing > most) {
+        most = agreeing;
+        best = old;
+      }
+    }
+    if (best == kNo<NodeId> || tie) continue;
+    const bool alone = rivals == 1 && candidates == 1;
+    if (most >= 2 || (alone && ConsumersAlike(reader, best))) {
+      PairNodes(reader, best, Confidence::kHigh);
+    }
+  }
+}
+
+bool Matching::IsOldProduct(const Quantized& product, NodeId old) const {
+  const Op op = versions_.from_ops[old];
+  const bool same_kind =
+      versions_.to_ops.Is(product.product, OpKind::kConvolution)
+          ? op == Op::kConv
+          : op == Op::kMatMul || op == Op::kGemm;
+  if (taken_[old] || !same_kind) return false;
+  const auto inputs = from_.Inputs(old);
+  if (inputs.size() < 2 || from_.Outputs(old).empty()) return false;
+  const auto agrees = [&](ValueId value, ValueId other) {
+    const ValueId known = values_[value].from;
+    return known == kNo<ValueId> || known == other;
+  };
+  return agrees(product.data, inputs[0]) && agrees(product.weight, inputs[1]);
+}
+
+void Matching::PairQuantized(const Quantized& product, NodeId old) {
+  nodes_[product.product] = {old, Confidence::kHigh};
+  taken_[old] = true;
+  const auto inputs = from_.Inputs(old);
+  const auto pair = [&](ValueId to, ValueId from) {
+    if (from != kNo<ValueId>) PairValues(to, from, Confidence::kHigh);
+  };
+  pair(product.data, inputs[0]);
+  pair(product.weight, inputs[1]);
+  // The old node with a bias gave what the Add gives now.
+  const bool had_bias = inputs.size() > 2 && inputs[2] != kNo<ValueId>;
+  const bool biased = had_bias && product.biased != kNo<ValueId>;
+  pair(biased ? product.biased : product.scaled, from_.Outputs(old)[0]);
+}
+
+void Matching::PairQuantizedProducer(ValueId to) {
+  const NodeId old = from_[values_[to].from].producer;
+  if (old == kNo<NodeId>) return;
+  ForEachListed(quantized_results_, to, [&](std::uint32_t i) {
+    const Quantized& product = quantized_[i];
+    if (nodes_[product.product].from == kNo<NodeId> &&
+        IsOldProduct(product, old)) {
+      PairQuantized(product, old);
+    }
+  });
+}
+
+void Matching::PairQuantizedReaders(ValueId to) {
+  std::vector<std::uint32_t> open;
+  ForEachListed(quantized_readers_, to, [&](std::uint32_t i) {
+    if (nodes_[quantized_[i].product].from == kNo<NodeId>) open.push_back(i);
+  });
+  const auto readers = from_.Consumers(values_[to].from);
+  if (open.size() > kMostConsumers || readers.size() > kMostConsumers) return;
+  for (const std::uint32_t i : open) {
+    const Quantized& product = quantized_[i];
+    NodeId found = kNo<NodeId>;
+    int candidates = 0;
+    for (const NodeId old : readers) {
+      if (old == found || !IsOldProduct(product, old)) continue;
+      found = old;
+      ++candidates;
+    }
+    // If several products read one value, their weights must decide.
+    const bool known = values_[product.weight].from != kNo<ValueId>;
+    if (candidates == 1 && (known || open.size() == 1)) {
+      PairQuantized(product, found);
+    }
+  }
+}
+
+bool Matching::PairCalls() {
+  if (depth_.empty()) {
+    depth_ = Depths(to_);
+    old_depth_ = Depths(from_);
+  }
+  bool found = false;
+  for (const ValueId to : AllIds<ValueId>(to_.value_count())) {
+    const ValueId from = values_[to].from;
+    if (from == kNo<ValueId> || to_[to].producer != kNo<NodeId> ||
+        values_[to].confidence != Confidence::kCertain) {
+      continue;
+    }
+    std::vector<NodeId> open;
+    std::vector<NodeId> old;
+    for (const NodeId node : to_.Consumers(to)) {
+      if (nodes_[node].from == kNo<NodeId>) open.push_back(node);
+    }
+    if (open.size() < 2) continue;
+    for (const NodeId node : from_.Consumers(from)) {
+      if (!taken_[node]) old.push_back(node);
+    }
+    if (open.size() != old.size() || !SortByDepth(open, depth_) ||
+        !SortByDepth(old, old_depth_)) {
+      continue;
+    }
+    const bool alike = std::equal(
+        open.begin(), open.end(), old.begin(),
+        [&](NodeId a, NodeId b) { return versions_.SameOperator(a, b); });
+    if (!alike) continue;
+    found = true;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      PairNodes(open[i], old[i], Confidence::kMedium);
+    }
+  }
+  return found;
+}
+
+}  // namespace onnx_tag::transfer

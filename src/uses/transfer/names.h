@@ -1,0 +1,43 @@
+// Pairs nodes and values by name.
+#ifndef ONNX_TAG_USES_TRANSFER_NAMES_H_
+#define ONNX_TAG_USES_TRANSFER_NAMES_H_
+
+#include <string_view>
+#include <unordered_map>
+
+#include "uses/transfer/matching.h"
+
+namespace onnx_tag::transfer {
+
+// Whether the exporter numbered the name ("MatMul_12", "onnx::Add_7", "123",
+// "val_4"). The next export may give it to another node.
+bool IsCounted(std::string_view name);
+// The same for parameters and graph inputs, where a name without a number is
+// not generated.
+bool IsCountedWord(std::string_view name);
+
+// Pairs inputs and outputs of graphs, parameters, nodes and their outputs that
+// have the same name, if the name is unique in each version. Numbered names are
+// used if most of them agree.
+void PairByNames(Matching& matching);
+
+// The same within two graphs, for names that also occur in other graphs.
+void PairByNames(Matching& matching, GraphId to, GraphId from);
+
+// The old nodes and values with unique names, by name.
+class NamesOf {
+ public:
+  explicit NamesOf(const Model& model);
+
+  NodeId Node(std::string_view name) const;
+  ValueId Value(std::string_view name) const;
+
+ private:
+  const Model& model_;
+  std::unordered_map<std::string_view, NodeId> nodes_;
+  IdVector<NameId, ValueId> values_;
+};
+
+}  // namespace onnx_tag::transfer
+
+#endif  // ONNX_TAG_USES_TRANSFER_NAMES_H_

@@ -1,0 +1,98 @@
+// Finds the module of each new node after the pairs are found.
+#ifndef ONNX_TAG_USES_TRANSFER_PLACING_H_
+#define ONNX_TAG_USES_TRANSFER_PLACING_H_
+
+#include <vector>
+
+#include "mapping/ladder/ladder.h"
+#include "onnx_tag/transfer.h"
+#include "uses/transfer/matching.h"
+#include "uses/transfer/names.h"
+
+namespace onnx_tag::transfer {
+
+// The count of a transfer that a node adds to.
+using FoundBy = std::uint64_t TransferCounts::*;
+
+struct Place {
+  FoundBy found = nullptr;  // null: no counterpart
+  ModuleId module = kNo<ModuleId>;
+  NodeId like = kNo<NodeId>;  // the old node with the same role, or kNo
+  Confidence confidence = Confidence::kLow;
+};
+
+class Placing {
+ public:
+  // All must outlive it. `graph` has the facts about the new version.
+  Placing(const Matching& matching, const Tagging& tags,
+          const GraphFacts& graph);
+
+  const Place& operator[](NodeId to) const { return places_[to]; }
+  // By node.
+  const std::vector<Origin>& origins() const { return origins_; }
+
+ private:
+  void PlaceCounterparts();
+  IdVector<NodeId, NodeId> FirstOfMerged() const;
+  NodeId OldProducer(NodeId to, ValueId value, NodeId reader,
+                     NodeId old_reader) const;
+  NodeId EarliestProducer(NodeId to, NodeId known,
+                          const IdVector<NodeId, NodeId>& likes) const;
+  void PlaceByNames();
+  void PlaceByResults();
+  void PlaceNamed(NodeId to, NodeId from, bool by_name, bool helper);
+  void PlaceByParameters();
+  void Climb(const Evidence& evidence, StrategySet rungs, FoundBy found,
+             Confidence limit);
+  NodeId LikeBeside(NodeId to, ModuleId module) const;
+  void PlaceInserted();
+  void PlaceByRegion();
+  void FindOrigins();
+
+  bool AreStrangers() const;
+  // Places `to` like the old node, unless the old node has no tag.
+  bool PlaceLike(NodeId to, NodeId from, FoundBy found, Confidence limit);
+  bool GivesTheSame(NodeId to, NodeId from) const;
+  // Whether `input` is a setting of `node`: a shape, axes, indices. Tools merge
+  // such constants of all modules.
+  static bool IsSetting(const Model& model, const Operators& ops, NodeId node,
+                        ValueId input);
+  NodeId OldNodeNamed(std::string_view name) const;
+  NodeId NamedAfter(NodeId to, bool& helper) const;
+  NodeId GaveTheSame(NodeId to) const;
+  bool PlaceByConsumers(NodeId to, Confidence limit);
+  void CollectCone(NodeId first, NodeId to, std::vector<ModuleId>& modules);
+  bool IsOpen(NodeId to) const { return places_[to].found == nullptr; }
+  // The node that contains a subgraph counts as consumer of its outputs.
+  template <typename Use>
+  void ForEachReader(NodeId to, Use use) const;
+  // Whether some new node was placed like this old one.
+  bool IsStandIn(NodeId from) const;
+
+  const Matching& matching_;
+  const Versions& versions_;
+  const Model& to_;
+  const Model& from_;
+  const Tagging& tags_;
+  const NamesOf names_;
+  IdVector<NodeId, Place> places_;
+  std::vector<std::pair<NodeId, NodeId>> merged_;  // Reshapes, to and from
+  IdVector<NodeId, bool> stands_in_;               // by old node
+  std::vector<Origin> origins_;
+};
+
+template <typename Use>
+void Placing::ForEachReader(NodeId to, Use use) const {
+  for (const ValueId value : to_.Outputs(to)) {
+    if (value == kNo<ValueId>) continue;
+    for (const NodeId reader : to_.Consumers(value)) use(reader);
+    if (to_[value].is_output) {
+      const NodeId around = to_[to_[value].graph].parent_node;
+      if (around != kNo<NodeId>) use(around);
+    }
+  }
+}
+
+}  // namespace onnx_tag::transfer
+
+#endif  // ONNX_TAG_USES_TRANSFER_PLACING_H_

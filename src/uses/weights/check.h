@@ -1,0 +1,42 @@
+// The parameters that a model holds against those that it should hold.
+#ifndef ONNX_TAG_USES_WEIGHTS_CHECK_H_
+#define ONNX_TAG_USES_WEIGHTS_CHECK_H_
+
+#include <string>
+#include <vector>
+
+#include "uses/weights/reference.h"
+#include "uses/weights/weight_map.h"
+
+namespace onnx_tag::weights {
+
+struct CheckResult {
+  std::size_t fit = 0;
+  // Of the reference: no initializer holds it, and it must not: a counter of
+  // training steps, normalizations that were folded into a convolution, and a
+  // bias of 0 of a layer whose weight is there.
+  std::size_t counters = 0;
+  std::size_t folded = 0;
+  std::size_t zeros = 0;
+  // Of the reference: no initializer holds it.
+  std::vector<std::string> missing;
+  // Of the model: the reference has no such parameter.
+  std::vector<std::string> left_over;
+  struct Misfit {
+    std::string name;
+    std::vector<std::int64_t> expected;
+    std::vector<std::int64_t> found;
+  };
+  std::vector<Misfit> shapes;
+
+  bool ok() const {
+    return missing.empty() && left_over.empty() && shapes.empty();
+  }
+};
+
+CheckResult Check(const Model& model, const std::vector<Weight>& weights,
+                  const std::vector<ReferenceTensor>& reference);
+
+}  // namespace onnx_tag::weights
+
+#endif  // ONNX_TAG_USES_WEIGHTS_CHECK_H_

@@ -1,0 +1,48 @@
+#include "uses/weights/uses.h"
+
+#include "core/graph/operators.h"
+
+namespace onnx_tag::weights {
+namespace {
+
+// Longer chains of carriers do not occur; hostile files may have them.
+constexpr int kMaxSteps = 16;
+
+}  // namespace
+
+std::vector<Use> Uses::Of(ValueId value) const {
+  std::vector<Use> uses;
+  Follow(value, {}, 0, uses);
+  return uses;
+}
+
+void Uses::Follow(ValueId value, Use so_far, int depth,
+                  std::vector<Use>& uses) const {
+  for (const NodeId node : model_.Consumers(value)) {
+    if (uses.size() >= kMost) return;
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    const OpKinds kinds =
+        Describe(FindOp(model_.OpType(node), model_.Domain(node))).kinds;
+    for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
+      if (inputs[slot] != value) continue;
+      Use use = so_far;
+      use.node = node;
+      use.slot = slot;
+      if (slot != 0 || !kinds.HasAnyOf(kCarriers) || depth >= kMaxSteps) {
+        uses.push_back(use);
+        continue;
+      }
+      use.transposed ^= kinds.HasAnyOf(OpKind::kTranspose);
+      use.dequantized |= kinds.HasAnyOf(OpKind::kDequantizer);
+      use.sliced |= kinds.HasAnyOf(OpKind::kSlice);
+      const std::size_t before = uses.size();
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output != kNo<ValueId>) Follow(output, use, depth + 1, uses);
+      }
+      // Nothing behind it computes: it is the last.
+      if (uses.size() == before) uses.push_back(use);
+    }
+  }
+}
+
+}  // namespace onnx_tag::weights

@@ -1,0 +1,194 @@
+// What an aligned recipe says of single nodes, and what fills its gaps.
+#include "clues/recipes/align/replay.h"
+
+#include <gtest/gtest.h>
+
+#include "clues/recipes/answer/match.h"
+#include "clues/recipes/stack.h"
+#include "clues/recipes/tokens/legacy_code.h"
+
+namespace onnx_tag::recipes::test {
+namespace {
+
+// An embedding before a stack; `table` is the name its matrix has.
+Stack WithEmbedding(const std::string& table) {
+  Stack stack = MakeStack(2, true);
+  stack.lines.insert(stack.lines.begin(), "Gather " + table + " x -> e");
+  stack.lines[1].replace(stack.lines[1].find(" x "), 3, " e ");
+  stack.modules.insert(stack.modules.begin(), "tokens");
+  stack.tensors.emplace_back(table, 2);
+  return stack;
+}
+
+TEST(Replay, AnEmbeddingTiedToTheHeadIsNotTheHead) {
+  const ListBook book = BookOf(WithEmbedding("tokens.weight"));
+  EXPECT_EQ(Ask(WithEmbedding("head.weight"), book)[0], "tokens");
+}
+
+TEST(Replay, AnEmbeddingOfAnotherNameIsThatOne) {
+  const ListBook book = BookOf(WithEmbedding("tokens.weight"));
+  EXPECT_EQ(Ask(WithEmbedding("words.weight"), book)[0], "words");
+}
+
+TEST(Replay, AMergedParameterSaysNothingOfTheIndex) {
+  // Untrained: every norm has the weights of the first.
+  Stack stack = MakeStack(3, true);
+  for (std::string& line : stack.lines) {
+    for (const std::string index : {"1", "2"}) {
+      const std::string from = "layers." + index + ".norm";
+      for (std::size_t at = line.find(from); at != std::string::npos;
+           at = line.find(from)) {
+        line.replace(at, from.size(), "layers.0.norm");
+      }
+    }
+  }
+  EXPECT_EQ(Ask(stack, BookOf(MakeStack(2, true))), stack.modules);
+}
+
+// Blocks with one convolution each.
+Stack Convolutions(int blocks) {
+  Stack stack;
+  std::string at = "x";
+  for (int i = 0; i < blocks; ++i) {
+    const std::string id = std::to_string(i);
+    const std::string block = "convs." + id;
+    stack.tensors.emplace_back(block + ".conv.weight", 4);
+    stack.Node("Conv " + at + " " + block + ".conv.weight -> c" + id,
+               block + ".conv");
+    if (i == 0) {
+      stack.Node("Sin c0 -> s0", block + ".norm");
+      stack.Node("Cos s0 -> c00", block + ".norm");
+    }
+    stack.Node("Relu c" + id + (i == 0 ? "0" : "") + " -> r" + id,
+               block + ".act");
+    at = "r" + id;
+  }
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    at = stack.Linear(at, "project." + name, true);
+  }
+  return stack;
+}
+
+TEST(Replay, ListsOfBlocksWithOneConvolutionMayHaveAnotherLength) {
+  const ListBook book = BookOf(Convolutions(7));
+  const Stack few = Convolutions(3);
+  EXPECT_EQ(Ask(few, book), few.modules);
+}
+
+// Blocks of two convolutions each, without a name, in `list`; then other
+// things.
+Stack Nameless(int blocks, const std::string& list,
+               const std::vector<std::string>& others) {
+  Stack stack;
+  std::string at = "x";
+  for (int i = 0; i < blocks; ++i) {
+    const std::string id = std::to_string(i);
+    const std::string block = list + "." + id;
+    for (const std::string part : {"a", "b"}) {
+      stack.tensors.emplace_back("9" + id + (part == "a" ? "1" : "2"), 4);
+      stack.Node(
+          "Conv " + at + " " + stack.tensors.back().first + " -> " + part + id,
+          block + ".conv_" + part);
+      stack.Node("Relu " + part + id + " -> r" + part + id, block);
+      at = "r" + part + id;
+    }
+  }
+  for (const std::string& op : others) {
+    stack.Node(op + " " + at + " -> " + at + op, "after");
+    at += op;
+  }
+  return stack;
+}
+
+TEST(Match, WithoutNamesItIsTheRecipeThatDoesNothingElse) {
+  ListBook book =
+      BookOf(Nameless(3, "right", {"GlobalAveragePool", "Flatten"}));
+  const Stack deep =
+      Nameless(30, "wrong", {"Resize", "Sigmoid", "Resize", "Sigmoid", "Tanh"});
+  book.Add(SmallModel(deep.lines, deep.tensors).Record(deep.modules));
+  const Stack file = Nameless(30, "right", {"GlobalAveragePool", "Flatten"});
+  EXPECT_EQ(Ask(file, book), file.modules);
+}
+
+// Every second layer is told the shape that something else asked for.
+Stack WithShapes(bool computed, bool longer) {
+  Stack stack;
+  const std::string pooled = AddTower(stack, "x", 2, "");
+  if (computed) {
+    stack.Node("Shape x -> shape", "mask");
+  } else {
+    stack.tensors.emplace_back("shape", 1);
+  }
+  stack.Node("Reshape " + pooled + " shape -> z", "pool");
+  std::string at = stack.Linear("z", "last", true);
+  if (longer) {
+    for (const std::string op : {"Sin", "Cos", "Exp", "Log"}) {
+      stack.Node(op + " " + at + " -> " + at + op, "tail");
+      at += op;
+    }
+  }
+  return stack;
+}
+
+TEST(Replay, ShapesAreAskedOfOtherRecipesOfTheFamily) {
+  const Stack file = WithShapes(true, false);
+  ListBook book = BookOf(WithShapes(false, false));
+  const std::size_t shape = file.lines.size() - 4;
+  ASSERT_EQ(file.modules[shape], "mask");
+  // With what reads it, where no recipe has it.
+  EXPECT_EQ(Ask(file, book)[shape], "pool");
+  const Stack other = WithShapes(true, true);
+  book.Add(SmallModel(other.lines, other.tensors).Record(other.modules));
+  EXPECT_EQ(Ask(file, book)[shape], "mask");
+}
+
+TEST(Fill, AGapIsOfTheModuleAroundIt) {
+  const SmallModel model(
+      {"Softmax x -> a", "Exp a -> b", "Log b -> c", "Tanh c -> z"}, {});
+  const GraphFacts facts(model.model());
+  const TokenGraph graph(facts);
+  AtomTable atoms;
+  const File file{graph, std::vector<Path>(4), {}, {}, false, {}};
+  const auto placed = [&](std::string_view path) {
+    return Answer{atoms.Read(path), Confidence::kCertain, kRunsIt};
+  };
+  std::vector<Answer> answers = {placed("left"), {}, {}, placed("left")};
+  const PathSet owners = {Generic(*answers[0].path)};
+  FillTokens(file, owners, answers);
+  ASSERT_TRUE(answers[1].path && answers[2].path);
+  EXPECT_EQ(atoms.Text(*answers[1].path), "left");
+  EXPECT_EQ(atoms.Text(*answers[2].path), "left");
+  EXPECT_EQ(answers[1].confidence, Confidence::kLow);
+}
+
+bool OldActivations(const std::string& producer, int opset, float constant) {
+  schema::ModelProto proto;
+  proto.set_ir_version(7);
+  proto.set_producer_name("pytorch");
+  proto.set_producer_version(producer);
+  proto.add_opset_import()->set_version(opset);
+  schema::NodeProto* const node = proto.mutable_graph()->add_node();
+  node->set_op_type("Constant");
+  node->add_output("c");
+  schema::AttributeProto* const attribute = node->add_attribute();
+  attribute->set_name("value");
+  attribute->mutable_t()->set_raw_data(&constant, sizeof(constant));
+  const std::string bytes = proto.SerializeAsString();
+  const Model model = ReadModel(bytes);
+  return ActivationsAreFunctions(TokenGraph(GraphFacts(model)).flow());
+}
+
+TEST(OldCode, ActivationsWereFunctions) {
+  constexpr float kNewMask = -3.4028234663852886e38F;
+  EXPECT_TRUE(OldActivations("1.8", 12, 1));
+  EXPECT_FALSE(OldActivations("1.11.0", 12, 1));
+  EXPECT_FALSE(OldActivations("2.1.0", 12, 1));
+  // torch 1.10 was used before and after.
+  EXPECT_TRUE(OldActivations("1.10", 13, 1));
+  EXPECT_TRUE(OldActivations("1.10", 14, -10000));
+  EXPECT_FALSE(OldActivations("1.10", 14, 1));
+  EXPECT_FALSE(OldActivations("1.10", 13, kNewMask));
+}
+
+}  // namespace
+}  // namespace onnx_tag::recipes::test

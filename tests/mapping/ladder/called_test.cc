@@ -1,0 +1,177 @@
+// The order in which the modules of a hierarchy are called, as evidence.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "core/hierarchy/module_map.h"
+#include "support/model_builder.h"
+
+namespace onnx_tag {
+namespace {
+
+using test::AddNode;
+using test::Mapped;
+
+Mapped MapWith(std::string_view json, const schema::ModelProto& model) {
+  MappingFacts facts;
+  facts.hierarchy = std::make_shared<const ModuleMap>(ReadModuleMap(json));
+  return Mapped(model, test::NoBook(), facts);
+}
+
+void AddWeight(schema::ModelProto& model, const std::string& name,
+               const std::vector<int>& dims) {
+  schema::TensorProto* const tensor = model.mutable_graph()->add_initializer();
+  tensor->set_name(name);
+  tensor->set_data_type(1);
+  for (const int dim : dims) tensor->add_dims(dim);
+}
+
+// Two convolutions with an activation behind each.
+schema::ModelProto Block() {
+  schema::ModelProto model;
+  schema::GraphProto* const graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddWeight(model, "block.conv_a.weight", {16, 3, 3, 3});
+  AddWeight(model, "block.conv_b.weight", {16, 16, 3, 3});
+  AddNode(graph, "Conv", {"x", "block.conv_a.weight"}, {"1"});
+  AddNode(graph, "Relu", {"1"}, {"2"});
+  AddNode(graph, "Conv", {"2", "block.conv_b.weight"}, {"3"});
+  AddNode(graph, "Relu", {"3"}, {"y"});
+  graph->add_output()->set_name("y");
+  return model;
+}
+
+TEST(Called, AnActivationIsTheModuleThatIsCalledBetween) {
+  const Mapped mapped = MapWith(R"({"modules": {
+      "": {"class": "Net", "order": 0},
+      "block": {"class": "Block", "order": 1},
+      "block.conv_a": {"class": "Conv2d", "order": 2,
+                       "parameters": {"weight": [16, 3, 3, 3]}},
+      "block.bn_a": {"class": "BatchNorm2d", "order": 3,
+                     "parameters": {"weight": [16]}},
+      "block.act": {"class": "ReLU", "order": 4},
+      "block.conv_b": {"class": "Conv2d", "order": 5,
+                       "parameters": {"weight": [16, 16, 3, 3]}}}})",
+                                Block());
+  EXPECT_EQ(mapped.Module("", 1), "block.act");
+  // Nothing is called behind the second convolution: the block itself does it.
+  EXPECT_NE(mapped.Module("", 3), "block.act");
+}
+
+// Weights that lost their names are told by shape and order.
+TEST(Called, AProductIsTheModuleWithItsShape) {
+  schema::ModelProto model;
+  schema::GraphProto* const graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddWeight(model, "norm.weight", {8});
+  AddWeight(model, "val_1", {8, 24});
+  AddWeight(model, "val_2", {24, 8});
+  AddNode(graph, "Mul", {"x", "norm.weight"}, {"1"});
+  AddNode(graph, "MatMul", {"1", "val_1"}, {"2"});
+  AddNode(graph, "Sigmoid", {"2"}, {"3"});
+  AddNode(graph, "Mul", {"2", "3"}, {"4"});
+  AddNode(graph, "MatMul", {"4", "4"}, {"5"});
+  AddNode(graph, "MatMul", {"5", "val_2"}, {"y"});
+  graph->add_output()->set_name("y");
+  const Mapped mapped = MapWith(R"({"modules": {
+      "": {"class": "Net", "order": 0},
+      "norm": {"class": "Scale", "order": 1, "parameters": {"weight": [8]}},
+      "mlp": {"class": "Mlp", "order": 2},
+      "mlp.up": {"class": "Linear", "order": 3,
+                 "parameters": {"weight": [24, 8]}},
+      "mlp.act": {"class": "SiLU", "order": 4},
+      "mlp.down": {"class": "Linear", "order": 5,
+                   "parameters": {"weight": [8, 24]}}}})",
+                                model);
+  EXPECT_EQ(mapped.Module("", 1), "mlp.up");
+  EXPECT_EQ(mapped.Module("", 2), "mlp.act");
+  EXPECT_EQ(mapped.Module("", 3), "mlp.act");
+  EXPECT_EQ(mapped.Module("", 4), "mlp");  // no weight, no Linear
+  EXPECT_EQ(mapped.Module("", 5), "mlp.down");
+}
+
+TEST(Called, WhatIsJoinedOrTurnedForALinearIsItsCallers) {
+  schema::ModelProto model;
+  schema::GraphProto* const graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddWeight(model, "val_1", {8, 4});
+  AddWeight(model, "val_2", {8, 4});
+  AddWeight(model, "val_3", {6, 2});
+  AddNode(graph, "MatMul", {"x", "val_1"}, {"1"});
+  AddNode(graph, "MatMul", {"x", "val_2"}, {"2"});
+  AddNode(graph, "Concat", {"1", "2"}, {"3"});
+  AddNode(graph, "Transpose", {"3"}, {"4"});
+  AddNode(graph, "MatMul", {"4", "val_3"}, {"y"});
+  graph->add_output()->set_name("y");
+  const Mapped mapped = MapWith(R"({"modules": {
+      "": {"class": "Net", "order": 0},
+      "net": {"class": "Two", "order": 1},
+      "net.a": {"class": "Linear", "order": 2,
+                "parameters": {"weight": [4, 8]}},
+      "net.b": {"class": "Linear", "order": 3,
+                "parameters": {"weight": [4, 8]}},
+      "net.c": {"class": "Linear", "order": 4,
+                "parameters": {"weight": [2, 6]}}}})",
+                                model);
+  EXPECT_EQ(mapped.Module("", 1), "net.b");
+  EXPECT_EQ(mapped.Module("", 2), "net");
+  EXPECT_EQ(mapped.Module("", 3), "net");
+  EXPECT_EQ(mapped.Module("", 4), "net.c");
+}
+
+// The hierarchy places the product in integers; the rest of it goes along.
+TEST(Called, WhatAQuantizerMadeOfACalledProductGoesAlong) {
+  schema::ModelProto model;
+  schema::GraphProto* const graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddWeight(model, "block.first.weight", {16, 3, 3, 3});
+  AddWeight(model, "onnx::Conv_1_quantized", {16, 16, 3, 3});
+  AddWeight(model, "onnx::Conv_1_scale", {});
+  AddWeight(model, "onnx::Conv_1_zero_point", {});
+  AddWeight(model, "block.last.weight", {8, 16, 3, 3});
+  AddNode(graph, "Conv", {"x", "block.first.weight"}, {"1"});
+  AddNode(graph, "DynamicQuantizeLinear", {"1"}, {"q", "s", "z"});
+  AddNode(graph, "Mul", {"s", "onnx::Conv_1_scale"}, {"scales"});
+  AddNode(graph, "ConvInteger",
+          {"q", "onnx::Conv_1_quantized", "z", "onnx::Conv_1_zero_point"},
+          {"2"});
+  AddNode(graph, "Cast", {"2"}, {"3"});
+  AddNode(graph, "Mul", {"3", "scales"}, {"4"});
+  AddNode(graph, "Conv", {"4", "block.last.weight"}, {"y"});
+  graph->add_output()->set_name("y");
+  const Mapped mapped = MapWith(R"({"modules": {
+      "": {"class": "Net", "order": 0},
+      "block": {"class": "Block", "order": 1},
+      "block.first": {"class": "Conv2d", "order": 2,
+                      "parameters": {"weight": [16, 3, 3, 3]}},
+      "block.mid": {"class": "Conv2d", "order": 3,
+                    "parameters": {"weight": [16, 16, 3, 3]}},
+      "block.bn": {"class": "BatchNorm2d", "order": 4,
+                   "parameters": {"weight": [16]}},
+      "block.last": {"class": "Conv2d", "order": 5,
+                     "parameters": {"weight": [8, 16, 3, 3]}}}})",
+                                model);
+  EXPECT_EQ(mapped.Module("", 3), "block.mid");
+  EXPECT_EQ(mapped.Module("", 2), "block.mid");
+  EXPECT_EQ(mapped.Module("", 5), "block.mid");
+}
+
+// In a Sequential nobody else runs: what is between two items is the item that
+// is called between them.
+TEST(Called, AModuleOfUnknownClassHasWhatItsNeighboursLeave) {
+  schema::ModelProto model = Block();
+  model.mutable_graph()->mutable_node(1)->set_op_type("Slice");
+  const Mapped mapped = MapWith(R"({"modules": {
+      "": {"class": "Net", "order": 0},
+      "block": {"class": "Sequential", "order": 1},
+      "block.conv_a": {"class": "Conv2d", "order": 2},
+      "block.chomp": {"class": "Chomp1d", "order": 3},
+      "block.conv_b": {"class": "Conv2d", "order": 4},
+      "block.act": {"class": "ReLU", "order": 5}}})",
+                                model);
+  EXPECT_EQ(mapped.Module("", 1), "block.chomp");
+  EXPECT_EQ(mapped.Module("", 3), "block.act");
+}
+
+}  // namespace
+}  // namespace onnx_tag
