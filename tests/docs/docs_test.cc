@@ -70,7 +70,7 @@ Layers LayersOfTheDocument() {
       std::erase(name, ' ');
       if (name != "–") uses.insert(name);
     }
-    const std::string storey = match[1] == match[2] ? "" : match[1].str() + "/";
+    const std::string storey = match[1] == "base" ? "" : match[1].str() + "/";
     layers.emplace_back(storey + match[2].str(), uses);
   }
   return layers;
