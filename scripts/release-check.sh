@@ -13,4 +13,4 @@ ctest --preset growth --no-tests=error -j "$(nproc)"
 ctest --test-dir build -L release --output-on-failure -j "$(nproc)"
 ONNX_TAG_ALL_FAULT_POINTS=1 build/faults_test --gtest_filter='FaultPointTest.*'
 # shellcheck disable=SC2086
-tools/check_verdicts.py build/onnx-tag tests/fuzz/corpus/model ${ONNX_TAG_HOSTILE:-}
+tools/checks/check_verdicts.py build/onnx-tag tests/fuzz/corpus/model ${ONNX_TAG_HOSTILE:-}

@@ -21,7 +21,7 @@ import onnx
 import onnxruntime
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent.parent / "tools"))
+sys.path.insert(0, str(HERE.parent.parent / "tools/models"))
 from feeds import random_feeds
 
 onnxruntime.set_default_logger_severity(4)

@@ -26,7 +26,7 @@ import onnxruntime
 from onnx import ModelProto, NodeProto
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent.parent / "tools"))
+sys.path.insert(0, str(HERE.parent.parent / "tools/models"))
 from feeds import random_feeds
 
 logging.disable(logging.WARNING)

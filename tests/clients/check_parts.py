@@ -27,7 +27,7 @@ import onnx
 import onnxruntime as ort
 from onnxruntime.quantization import quantize_dynamic
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools/models"))
 from feeds import random_feeds
 
 

@@ -25,7 +25,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools/models"))
 from feeds import random_feeds
 
 onnxruntime.set_default_logger_severity(4)

@@ -3,7 +3,7 @@
 
     check_selections.py BINARY MODELS [--only NAME]
 
-MODELS/<name>/model.onnx are the models of tools/make_client_models.py. Prints a line for each check and model; exit 1 if any
+MODELS/<name>/model.onnx are the models of tools/models/make_client_models.py. Prints a line for each check and model; exit 1 if any
 fails.
 """
 from __future__ import annotations
@@ -28,7 +28,7 @@ from onnxruntime.quantization import quantize_dynamic
 
 HERE = pathlib.Path(__file__).resolve().parent
 DOCS = HERE.parent.parent / "docs"
-sys.path.insert(0, str(HERE.parent.parent / "tools"))
+sys.path.insert(0, str(HERE.parent.parent / "tools/models"))
 from feeds import random_feeds
 
 onnxruntime.set_default_logger_severity(4)

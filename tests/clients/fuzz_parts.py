@@ -19,7 +19,7 @@ from typing import Callable, Dict, List
 
 import numpy as np
 import onnx
-from check_parts import check, run, session  # also finds tools/feeds.py
+from check_parts import check, run, session  # also finds tools/models/feeds.py
 from feeds import random_feeds
 from onnx import TensorProto, helper
 

@@ -25,7 +25,7 @@ models=$work/models-$stamp
 if [ ! -d "$models" ]; then
     fresh=$(mktemp -d "$work/making-XXXXXX")
     trap 'rm -rf "$fresh"' EXIT
-    "$python" "$root/tools/make_client_models.py" "$fresh"
+    "$python" "$root/tools/models/make_client_models.py" "$fresh"
     mv "$fresh" "$models"
 fi
 

@@ -35,7 +35,7 @@ models=$work/parts-$stamp
 if [ ! -d "$models" ]; then
     fresh=$(mktemp -d "$work/making-XXXXXX")
     trap 'rm -rf "$fresh"' EXIT
-    "$python" "$root/tools/make_client_models.py" "$fresh" --more
+    "$python" "$root/tools/models/make_client_models.py" "$fresh" --more
     mv "$fresh" "$models"
 fi
 "$python" "$here/check_parts.py" "$binary" --models "$models"
