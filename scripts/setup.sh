@@ -18,7 +18,7 @@ onnx_tag_wants=(libbenchmark-dev=benchmark/benchmark.h libonnx-dev=onnx/checker.
 onnx_tag_ci_needs=(
   clang-14=clang++-14 clang-format-14=clang-format-14 clang-tidy-14=clang-tidy-14
   libclang-rt-14-dev=/usr/lib/llvm-14/lib/clang/14.0.6/include/sanitizer/asan_interface.h
-  python3-venv=python3 nodejs=node npm=npm default-jre-headless=java parallel=parallel
+  ccache=ccache python3-venv=python3 nodejs=node npm=npm default-jre-headless=java parallel=parallel
   zsh=zsh fish=fish man-db=man groff=groff chromium=chromium
 )
 
@@ -61,10 +61,12 @@ onnx_tag_setup() {
   done
 }
 
-# configure PRESET [cmake options]: in the checkout's root, with ccache where there is one.
+# configure PRESET [cmake options]: in the checkout's root, with ccache where there is one. Precompiled headers need its
+# "sloppiness"; paths below the checkout are relative for it, so that another checkout finds the same objects.
 configure() {
   local preset=$1
   shift
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
   command -v ccache >/dev/null && set -- -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "$@"
   cmake --preset "$preset" "$@" >/dev/null
 }

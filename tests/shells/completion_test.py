@@ -1,6 +1,6 @@
-"""Types into real shells and looks what completion makes of it: completion_test.py SHELL FOLDER
+"""Types into real shells and looks what completion makes of it: completion_test.py SHELL FOLDER PROGRAM
 
-FOLDER has the scripts that onnx-tag completion printed. Exit 77 where the shell or a pseudo-terminal is missing.
+FOLDER has the scripts that onnx-tag completion printed; they ask PROGRAM. Exit 77 where the shell or a pseudo-terminal is missing.
 """
 from __future__ import annotations
 
@@ -105,6 +105,7 @@ def in_fish(line: str, scripts: str, folder: str) -> list:
 
 def main() -> int:
     shell, scripts = sys.argv[1], os.path.abspath(sys.argv[2])
+    os.environ["PATH"] = os.path.dirname(os.path.abspath(sys.argv[3])) + os.pathsep + os.environ["PATH"]
     if shutil.which(shell) is None:
         skip(f"{shell} is not installed")
     with tempfile.TemporaryDirectory() as folder:

@@ -11,6 +11,7 @@
 #ifndef ONNX_TAG_TESTS_SUPPORT_ONE_RUNG_H_
 #define ONNX_TAG_TESTS_SUPPORT_ONE_RUNG_H_
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -132,20 +133,42 @@ class OneRung {
 
   // "encoder.fc high": the rung's first claim on the node; "-": none.
   std::string Says(std::string_view rung, const std::string& value) const {
-    for (const Rung& known : AllRungs()) {
-      if (known.name != rung) continue;
-      for (const Claim& claim : known.propose(*evidence_, placed_)) {
-        if (claim.node != NodeOf(value)) continue;
-        return evidence_->modules.Path(claim.module) + " " +
-               std::string(kConfidenceNames[static_cast<std::size_t>(
-                   claim.confidence)]);
-      }
-      return "-";
+    for (const Claim& claim : ClaimsOf(rung)) {
+      if (claim.node == NodeOf(value)) return Text(claim);
     }
-    throw std::logic_error("no rung " + std::string(rung));
+    return "-";
+  }
+
+  // The same for every node that is not placed, by its first output.
+  std::vector<std::pair<std::string, std::string>> SaysOfAll(
+      std::string_view rung) const {
+    const std::vector<Claim> claims = ClaimsOf(rung);
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const NodeId node : model_->Nodes()) {
+      if (placed_[node].tagged()) continue;
+      const auto claim =
+          std::find_if(claims.begin(), claims.end(),
+                       [&](const Claim& one) { return one.node == node; });
+      all.emplace_back(model_->ValueName(model_->Outputs(node)[0]),
+                       claim == claims.end() ? "-" : Text(*claim));
+    }
+    return all;
   }
 
  private:
+  std::vector<Claim> ClaimsOf(std::string_view rung) const {
+    for (const Rung& known : AllRungs()) {
+      if (known.name == rung) return known.propose(*evidence_, placed_);
+    }
+    throw std::logic_error("no rung " + std::string(rung));
+  }
+  std::string Text(const Claim& claim) const {
+    const std::string path(ShownPath(evidence_->modules.Path(claim.module)));
+    return path + " " +
+           std::string(
+               kConfidenceNames[static_cast<std::size_t>(claim.confidence)]);
+  }
+
   void ReadBytes() {
     bytes_ = proto_.SerializeAsString();
     model_ = std::make_unique<Model>(ReadModel(bytes_));

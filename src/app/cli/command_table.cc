@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 
@@ -53,27 +52,12 @@ namespace {
 constexpr std::size_t kHelpColumn = 30;
 
 // "-s, --strategy NAME", "--keep-going, --fail-fast", "MODEL"
-std::string Names(const CLI::Option& option) {
-  if (option.get_positional()) return option.get_name(true);
-  std::string names;
-  const auto add = [&](std::string_view dashes, const std::string& name) {
-    if (!names.empty()) names += ", ";
-    names += dashes;
-    names += name;
-  };
-  for (const std::string& name : option.get_snames()) add("-", name);
-  for (const std::string& name : option.get_lnames()) add("--", name);
-  if (option.get_items_expected_max() > 0) {
-    names += " " + option.get_type_name();
-  }
-  return names;
-}
-
-std::string Row(const CLI::Option& option) {
-  std::string row = "  " + Names(option);
+std::string HelpRow(const OptionRow& option) {
+  std::string row = "  " + Join(option.names);
+  if (!option.value.empty()) row += " " + option.value;
   row.resize(std::max(row.size() + 2, kHelpColumn), ' ');
   bool first = true;
-  for (const std::string_view line : Split(option.get_description(), '\n')) {
+  for (const std::string_view line : Split(option.help, '\n')) {
     if (!first) row.append(kHelpColumn, ' ');
     first = false;
     row.append(line).append("\n");
@@ -83,25 +67,39 @@ std::string Row(const CLI::Option& option) {
 
 }  // namespace
 
-std::string HelpText(const CLI::App& app, const Command& command) {
+std::vector<OptionRow> OptionsOf(const Command& command) {
+  Parser parser(fmt::format("onnx-tag {}", command.name));
+  try {
+    command.parse(parser, {"--help"});
+  } catch (const HelpWanted&) {
+  }
+  return parser.rows();
+}
+
+std::vector<std::string> GroupsOf(std::span<const OptionRow> rows) {
+  std::vector<std::string> groups;
+  for (const OptionRow& row : rows) {
+    if (std::find(groups.begin(), groups.end(), row.group) == groups.end()) {
+      groups.push_back(row.group);
+    }
+  }
+  return groups;
+}
+
+std::string HelpText(const Command& command) {
   std::string text =
       fmt::format("onnx-tag {}: {}\n\nusage: onnx-tag {} {}\n", command.name,
                   command.help, command.name, command.usage);
-  std::vector<std::string> groups;
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string& group = option->get_group();
-    if (std::find(groups.begin(), groups.end(), group) == groups.end()) {
-      groups.push_back(group);
-    }
-  }
+  const std::vector<OptionRow> rows = OptionsOf(command);
+  std::vector<std::string> groups = GroupsOf(rows);
   // The options that every command has come last.
   const auto shared = std::find(groups.begin(), groups.end(), "Terminal");
   if (shared != groups.end()) std::rotate(shared, shared + 1, groups.end());
   for (const std::string& group : groups) {
     text += "\n";
-    if (group != "Options") text += group + ":\n";
-    for (const CLI::Option* option : app.get_options()) {
-      if (option->get_group() == group) text += Row(*option);
+    if (!group.empty()) text += group + ":\n";
+    for (const OptionRow& row : rows) {
+      if (row.group == group) text += HelpRow(row);
     }
   }
   text += fmt::format("\nexamples:\n{}", command.examples);

@@ -2,29 +2,23 @@
 #ifndef ONNX_TAG_APP_CLI_COMMAND_TABLE_H_
 #define ONNX_TAG_APP_CLI_COMMAND_TABLE_H_
 
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "app/cli/app.h"
-
-namespace CLI {
-class App;
-}
+#include "app/cli/parser.h"
 
 namespace onnx_tag::cli {
-
-using Words = std::vector<std::string>;
 
 struct Command {
   std::string_view name;
   std::string_view usage;  // the arguments after the name
   std::string_view help;   // one line
   std::string_view examples;
-  // Adds the command's options to `app`, parses `words` and returns the result.
-  Invocation (*parse)(CLI::App& app, Words words);
+  // Adds the command's rows to `parser`, reads `words` and returns the result.
+  Invocation (*parse)(Parser& parser, Words words);
 };
 
 // Each beside its parser: reading_commands.cc, writing_commands.cc,
@@ -39,19 +33,17 @@ std::span<const Command> Commands();
 // Returns null if `name` is not a command.
 const Command* FindCommand(std::string_view name);
 
-// The command's parser, with all its options and no words read. Its options
-// describe themselves; reading words with it is not possible.
-std::unique_ptr<CLI::App> OptionsOf(const Command& command);
+// The command's options.
+std::vector<OptionRow> OptionsOf(const Command& command);
+
+// The groups of the rows, in the order of their first rows.
+std::vector<std::string> GroupsOf(std::span<const OptionRow> rows);
 
 // `onnx-tag --help`.
 std::string OverviewText();
 
-// Parses `words` with `app`. Turns CLI11's exceptions into Error(kUsage),
-// except CLI::CallForHelp, which passes through.
-void ReadWords(CLI::App& app, Words words);
-
-// `onnx-tag COMMAND --help`, made from the registered options.
-std::string HelpText(const CLI::App& app, const Command& command);
+// `onnx-tag COMMAND --help`, made from the command's rows.
+std::string HelpText(const Command& command);
 
 }  // namespace onnx_tag::cli
 

@@ -1,7 +1,7 @@
 // The commands that read models and print or export facts about them: their
 // options and their rows in the table of commands.
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 
 #include "app/cli/command_table.h"
 #include "app/cli/options.h"
@@ -9,48 +9,33 @@
 
 namespace onnx_tag::cli {
 
-static Invocation ParseShow(CLI::App& app, Words words) {
+static Invocation ParseShow(Parser& parser, Words words) {
   ShowOptions options;
-  TagSourceWords source;
-  ShapeWords shapes;
-  TerminalWords terminal;
-  std::string depth, by;
-  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
-  app.add_option("--depth", depth, "number of levels of the tree")
-      ->type_name("N");
-  app.add_option("--module", options.module,
-                 "show only this module and the modules below it;\n"
-                 "may contain * and **")
-      ->type_name("PATH");
-  app.add_flag("--unfold", options.unfold,
-               "print one row for each of the repeated layers");
-  app.add_flag("--nodes", options.nodes, "list the nodes of each module");
-  app.add_option("--by", by,
-                 "numbers, shares and formulas of one measure:\n"
-                 "flops, parameters, bytes, memory or nodes")
-      ->type_name("MEASURE");
-  shapes.Add(app);
-  bool tsv = false;
-  app.add_flag("--tsv", tsv, "print a table of modules for programs");
-  terminal.AddJson(app);
-  source.Add(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.source = source.Take();
-  options.shapes = shapes.Take(1);
-  if (app.count("--by") > 0) {
-    options.by = Chosen<ShowBy>("measure for --by", by, kShowByNames);
-  }
-  if (tsv && terminal.json) {
-    Fail(ErrorKind::kUsage, "use only one of --tsv and --json");
-  }
-  if (app.count("--depth") > 0) {
-    const std::uint64_t levels = ParseCount("--depth", depth);
-    options.depth =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(levels, 1'000'000));
-  }
-  return Invoke(RunShow, std::move(options),
-                tsv ? Format::kTsv : terminal.format(), terminal.Take());
+  Printing printing;
+  AddModel(parser, "an ONNX file, its sidecar, or - for stdin", options.model);
+  parser.Value("--depth", options.depth, "N", "number of levels of the tree",
+               [](std::string_view option, const std::string& word) {
+                 return static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                     ParseCount(option, word), 1'000'000));
+               });
+  parser.Text("--module", options.module, "PATH",
+              "show only this module and the modules below it;\n"
+              "may contain * and **");
+  parser.Flag("--unfold", options.unfold,
+              "print one row for each of the repeated layers");
+  parser.Flag("--nodes", options.nodes, "list the nodes of each module");
+  parser.OneOf("--by", options.by, "MEASURE",
+               "numbers, shares and formulas of one measure:\n"
+               "flops, parameters, bytes, memory or nodes",
+               kShowByNames, "measure for --by");
+  AddShapes(parser, options.shapes);
+  parser.Flag("--tsv", printing.tsv, "print a table of modules for programs");
+  AddJson(parser, printing);
+  AddSource(parser, options.source);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  return Invoke(RunShow, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kShow = {
@@ -60,32 +45,23 @@ const Command kShow = {
     "  onnx-tag show model.onnx --depth 3 --unfold\n"
     "  onnx-tag show model.onnx --module encoder.layer.0 --nodes\n"
     "  onnx-tag show model.onnx --by flops --shape batch=1,sequence=512\n"
-    "  onnx-tag show model.onnx --shape sequence=1..4096\n"
     "  onnx-tag show model.onnx --by memory --shape sequence=512\n"
     "  onnx-tag show model.tags.json --json\n",
     ParseShow};
 
-static Invocation ParseQuery(CLI::App& app, Words words) {
+static Invocation ParseQuery(Parser& parser, Words words) {
   QueryOptions options;
-  TagSourceWords source;
-  ExpressionWords expression;
-  TerminalWords terminal;
-  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
-  expression.Add(app);
-  bool tsv = false;
-  app.add_flag("--tsv", tsv,
-               "print a table with the tag and role of each node");
-  terminal.AddJson(app);
-  source.Add(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.query = expression.Take();
-  options.source = source.Take();
-  if (tsv && terminal.json) {
-    Fail(ErrorKind::kUsage, "use only one of --tsv and --json");
-  }
-  return Invoke(RunQuery, std::move(options),
-                tsv ? Format::kTsv : terminal.format(), terminal.Take());
+  Printing printing;
+  AddModel(parser, "an ONNX file, its sidecar, or - for stdin", options.model);
+  AddExpression(parser, true, options.query);
+  parser.Flag("--tsv", printing.tsv,
+              "print a table with the tag and role of each node");
+  AddJson(parser, printing);
+  AddSource(parser, options.source);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  return Invoke(RunQuery, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kQuery = {
@@ -110,10 +86,10 @@ static void CheckDevice(const std::string& word) {
        word);
 }
 
-static void CheckSelect(const CLI::App& app, const SelectOptions& options) {
+static void CheckSelect(const Parser& parser, const SelectOptions& options) {
   const auto given_without = [&](const char* option, bool fits,
                                  const char* tools) {
-    if (app.count(option) == 0 || fits) return;
+    if (parser.Count(option) == 0 || fits) return;
     Fail(ErrorKind::kUsage, "{} requires --for {}", option, tools);
   };
   const SelectTool tool = options.tool;
@@ -145,68 +121,59 @@ static SelectFormat DefaultFormat(SelectTool tool) {
   return SelectFormat::kJson;
 }
 
-static Invocation ParseSelect(CLI::App& app, Words words) {
+// Data types of TensorRT.
+constexpr std::array<std::string_view, 5> kPrecisionNames = {
+    "float32", "float16", "bfloat16", "int8", "int32"};
+
+static Invocation ParseSelect(Parser& parser, Words words) {
   SelectOptions options;
-  TagSourceWords source;
-  ExpressionWords expression;
-  TerminalWords terminal;
-  PlanWords plan;
-  ShapeWords shapes;
-  std::string tool;
-  std::string format;
-  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
-  expression.Add(app, false);
-  app.add_option("--for", tool,
-                 "names, ort-quant, layer-ann, olive, polygraphy,\nextract, "
-                 "modelopt, nncf, neural-compressor or fp16")
-      ->required()
-      ->type_name("TOOL");
-  app.add_option("--format", format, "output format: text, json or python")
-      ->type_name("NAME");
-  terminal.AddJson(app, "the same as --format json");
-  app.add_flag("--exclude", options.exclude,
-               "quantizers, fp16: convert all other nodes");
-  app.add_option("--device", options.device,
-                 "layer-ann: cpu (default), gpu, cuda, npu, ...")
-      ->type_name("NAME");
-  AddPlanWords(app, plan, "weights (default)\nor memory, with --budget");
-  shapes.Add(app);
-  app.add_option("--precision", options.precision,
-                 "polygraphy: float32 (default), float16, ...")
-      ->type_name("NAME");
-  app.add_flag("--skip-unaddressable", options.skip_unaddressable,
-               "omit nodes that the tool cannot find by name");
-  source.Add(app);
-  source.AddStrict(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.query = expression.Take();
-  if (app.count("--budget") > 0) {
-    options.budget = ParseBytes("--budget", plan.budget);
-    options.shapes = shapes.Take();
-    // Without a query, every module counts.
-    if (options.query.empty()) options.query = "not untagged";
-  } else if (options.query.empty()) {
+  Printing printing;
+  AddModel(parser, "an ONNX file, its sidecar, or - for stdin", options.model);
+  AddExpression(parser, false, options.query);
+  parser.OneOf("--for", options.tool, "TOOL",
+               "names, ort-quant, layer-ann, olive, polygraphy,\n"
+               "extract, modelopt, nncf, neural-compressor or fp16",
+               kSelectToolNames, "tool for --for", true);
+  parser.OneOf("--format", options.format, "NAME",
+               "output format: text, json or python", kSelectFormatNames,
+               "format");
+  AddJson(parser, printing, "the same as --format json");
+  parser.Flag("--exclude", options.exclude,
+              "quantizers, fp16: convert all other nodes");
+  parser.Text("--device", options.device, "NAME",
+              "layer-ann: cpu (default), gpu, cuda, npu, ...");
+  AddPlan(parser, "weights (default)\nor memory, with --budget", options.budget,
+          options.by);
+  AddShapes(parser, options.shapes);
+  parser.OneOf("--precision", options.precision, "NAME",
+               "polygraphy: float32 (default), float16, ...", kPrecisionNames,
+               "precision");
+  parser.Flag("--skip-unaddressable", options.skip_unaddressable,
+              "omit nodes that the tool cannot find by name");
+  AddSource(parser, options.source);
+  AddStrict(parser, options.source);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  if (!options.budget && options.query.empty()) {
     Fail(ErrorKind::kUsage, "EXPR is required");
-  } else if (app.count("--by") + app.count("--shape") > 0) {
+  }
+  if (!options.budget && parser.Count("--by") + parser.Count("--shape") > 0) {
     Fail(ErrorKind::kUsage, "--by and --shape need --budget");
   }
-  options.by = Chosen<PlanBy>("measure for --by", plan.by, kPlanByNames);
+  // With a budget and without a query, every module counts.
+  if (options.query.empty()) options.query = "not untagged";
   if (options.by != PlanBy::kWeights && options.by != PlanBy::kMemory) {
     Fail(ErrorKind::kUsage,
          "--budget is in bytes: use it with --by weights or --by memory");
   }
-  options.source = source.Take();
-  options.tool = Chosen<SelectTool>("tool for --for", tool, kSelectToolNames);
-  options.format =
-      app.count("--format") > 0
-          ? Chosen<SelectFormat>("format", format, kSelectFormatNames)
-      : terminal.json ? SelectFormat::kJson
-                      : DefaultFormat(options.tool);
+  if (parser.Count("--format") == 0) {
+    options.format =
+        printing.json ? SelectFormat::kJson : DefaultFormat(options.tool);
+  }
   CheckDevice(options.device);
-  Choose("precision", options.precision, kPrecisionNames);
-  CheckSelect(app, options);
-  return Invoke(RunSelect, std::move(options), Format::kText, terminal.Take());
+  CheckSelect(parser, options);
+  return Invoke(RunSelect, std::move(options), Format::kText,
+                printing.terminal);
 }
 
 const Command kSelect = {
@@ -223,26 +190,21 @@ const Command kSelect = {
     "  onnx-tag select model.onnx type=normalization --for fp16 --exclude\n",
     ParseSelect};
 
-static Invocation ParseExport(CLI::App& app, Words words) {
+static Invocation ParseExport(Parser& parser, Words words) {
   ExportOptions options;
-  TagSourceWords source;
-  TerminalWords terminal;
-  std::string format;
-  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
-  app.add_option("--to", format, "graphml, dot, tsv, netron or sidecar")
-      ->required()
-      ->type_name("FORMAT");
-  app.add_option("-o,--output", options.output,
-                 "output file; default: standard output")
-      ->type_name("FILE");
-  app.add_flag("-f,--force", options.force, "replace an existing file");
-  source.Add(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.source = source.Take();
-  options.format =
-      Chosen<ExportFormat>("format for --to", format, kExportFormatNames);
-  return Invoke(RunExport, std::move(options), Format::kText, terminal.Take());
+  Printing printing;
+  AddModel(parser, "an ONNX file, its sidecar, or - for stdin", options.model);
+  parser.OneOf("--to", options.format, "FORMAT",
+               "graphml, dot, tsv, netron or sidecar", kExportFormatNames,
+               "format for --to", true);
+  parser.Text("-o,--output", options.output, "FILE",
+              "output file; default: standard output");
+  parser.Flag("-f,--force", options.force, "replace an existing file");
+  AddSource(parser, options.source);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  return Invoke(RunExport, std::move(options), Format::kText,
+                printing.terminal);
 }
 
 const Command kExport = {
@@ -255,25 +217,21 @@ const Command kExport = {
     "  onnx-tag export model.tagged.onnx --to sidecar -o model.tags.json\n",
     ParseExport};
 
-static Invocation ParseExplain(CLI::App& app, Words words) {
+static Invocation ParseExplain(Parser& parser, Words words) {
   ExplainOptions options;
-  TagSourceWords source;
-  TerminalWords terminal;
-  AddModel(app, options.model, "the ONNX file, or - for stdin");
-  app.add_option("NODE", options.node,
-                 "#INDEX, GRAPH#INDEX, name=NAME, output=VALUE,\n"
-                 "or only a name or an output")
-      ->required()
-      ->type_name("");
-  app.add_flag("--frames", options.frames,
-               "show all frames of the node's traceback");
-  terminal.AddJson(app);
-  source.Add(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.source = source.Take();
-  return Invoke(RunExplain, std::move(options), terminal.format(),
-                terminal.Take());
+  Printing printing;
+  AddModel(parser, "the ONNX file, or - for stdin", options.model);
+  parser.Argument("NODE", options.node,
+                  "#INDEX, GRAPH#INDEX, name=NAME, output=VALUE,\n"
+                  "or only a name or an output");
+  parser.Flag("--frames", options.frames,
+              "show all frames of the node's traceback");
+  AddJson(parser, printing);
+  AddSource(parser, options.source);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  return Invoke(RunExplain, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kExplain = {
@@ -284,57 +242,46 @@ const Command kExplain = {
     "  onnx-tag explain model.onnx '12:then_branch#3'\n",
     ParseExplain};
 
-static Invocation ParseProfile(CLI::App& app, Words words) {
+static Invocation ParseProfile(Parser& parser, Words words) {
+  constexpr std::array<std::string_view, 4> kFormatNames = {
+      "table", "json", "folded", "speedscope"};
   ProfileOptions options;
-  TagSourceWords source;
-  TerminalWords terminal;
-  std::string by = "module";
+  Printing printing;
   std::string format = "table";
-  std::string top;
-  std::string skip_runs;
-  AddModel(app, options.model, "an ONNX file or its sidecar");
-  app.add_option("PROFILE", options.profile.file,
-                 "JSON of ONNX Runtime or TensorRT, or lines of\n"
-                 "NODE<tab>NUMBER or NODE,NUMBER")
-      ->required()
-      ->type_name("");
-  app.add_option("SECOND", options.against, "a profile to print beside it")
-      ->type_name("");
-  app.add_option("--skip-runs", skip_runs, "ignore the first N runs")
-      ->type_name("N");
-  AddProfileWords(app, options.profile);
-  app.add_option(
-         "--by", by,
-         "group by module, class, layer, role, node, op,\n"
-         "line (of Python code) or provider, with what falls\nback to the CPU")
-      ->type_name("NAME");
-  app.add_option("--format", format,
-                 "output format: table, json, folded or speedscope")
-      ->type_name("NAME");
-  app.add_option("--top", top, "rows of the table; default 40; 0 prints all")
-      ->type_name("N");
-  terminal.AddJson(app, "the same as --format json");
-  source.Add(app);
-  source.AddStrict(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.source = source.Take();
-  options.by = Chosen<ProfileKey>("choice for --by", by, kProfileKeyNames);
-  Choose("format", format, kProfileFormatNames);
-  if (!terminal.json) {
-    terminal.json = format == "json";
+  AddModel(parser, "an ONNX file or its sidecar", options.model);
+  parser.Argument("PROFILE", options.profile.file,
+                  "JSON of ONNX Runtime or TensorRT, or lines of\n"
+                  "NODE<tab>NUMBER or NODE,NUMBER");
+  parser.Argument("SECOND", options.against, "a profile to print beside it",
+                  false);
+  parser.Value("--skip-runs", options.skip_runs, "N", "ignore the first N runs",
+               ParseCount);
+  AddProfileSource(parser, options.profile);
+  parser.OneOf("--by", options.by, "NAME",
+               "group by module, class, layer, role, node, op,\n"
+               "line (of Python code) or provider, with what falls\n"
+               "back to the CPU",
+               kProfileKeyNames, "choice for --by");
+  parser.OneOf("--format", format, "NAME",
+               "output format: table, json, folded or speedscope", kFormatNames,
+               "format");
+  parser.Value("--top", options.top, "N",
+               "rows of the table; default 40; 0 prints all", ParseCount);
+  AddJson(parser, printing, "the same as --format json");
+  AddSource(parser, options.source);
+  AddStrict(parser, options.source);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  if (!printing.json) {
+    printing.json = format == "json";
     if (format == "folded") options.stacks = StackFormat::kFolded;
     if (format == "speedscope") options.stacks = StackFormat::kSpeedscope;
-  }
-  if (app.count("--top") > 0) options.top = ParseCount("--top", top);
-  if (app.count("--skip-runs") > 0) {
-    options.skip_runs = ParseCount("--skip-runs", skip_runs);
   }
   if (!options.against.empty() && options.stacks != StackFormat::kNone) {
     Fail(ErrorKind::kUsage, "two profiles require --format table or json");
   }
-  return Invoke(RunProfile, std::move(options), terminal.format(),
-                terminal.Take());
+  return Invoke(RunProfile, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kProfile = {
@@ -349,29 +296,26 @@ const Command kProfile = {
     "  onnx-tag profile model.onnx profile.json --format folded > out.txt\n",
     ParseProfile};
 
-static Invocation ParseFilt(CLI::App& app, Words words) {
+static Invocation ParseFilt(Parser& parser, Words words) {
+  constexpr std::array<std::string_view, 2> kFormatNames = {"text", "json"};
   FiltOptions options;
-  TagSourceWords source;
-  TerminalWords terminal;
-  std::string format = "text";
-  AddModel(app, options.model, "an ONNX file or its sidecar");
-  app.add_flag("--only", options.only, "print only lines with a name");
-  app.add_option("--format", format,
-                 "text (default): the text with its names explained;\n"
-                 "json: one JSON line for each name")
-      ->type_name("NAME");
-  terminal.AddJson(app, "the same as --format json");
-  source.Add(app);
-  terminal.AddQuiet(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.source = source.Take();
-  options.json =
-      Choose("format", format, kFiltFormatNames) == 1 || terminal.json;
+  Printing printing;
+  AddModel(parser, "an ONNX file or its sidecar", options.model);
+  parser.Flag("--only", options.only, "print only lines with a name");
+  parser.OneOf("--format", options.json, "NAME",
+               "text (default): the text with its names explained;\n"
+               "json: one JSON line for each name",
+               kFormatNames, "format");
+  AddJson(parser, printing, "the same as --format json");
+  AddSource(parser, options.source);
+  AddQuiet(parser, printing);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  options.json = options.json || printing.json;
   if (options.json && options.only) {
     Fail(ErrorKind::kUsage, "use only one of --only and --format json");
   }
-  return Invoke(RunFilt, std::move(options), Format::kText, terminal.Take());
+  return Invoke(RunFilt, std::move(options), Format::kText, printing.terminal);
 }
 
 const Command kFilt = {
@@ -383,20 +327,17 @@ const Command kFilt = {
     "  onnx-tag filt model.onnx --format json < engine.log > names.jsonl\n",
     ParseFilt};
 
-static Invocation ParseStrategies(CLI::App& app, Words words) {
+static Invocation ParseStrategies(Parser& parser, Words words) {
   StrategiesOptions options;
-  MappingWords mapping;
-  TerminalWords terminal;
-  app.add_option("MODEL", options.model,
-                 "compare the strategies on this model; - is stdin")
-      ->type_name("");
-  terminal.AddJson(app);
-  mapping.Add(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.mapping = mapping.Take();
-  return Invoke(RunStrategies, std::move(options), terminal.format(),
-                terminal.Take());
+  Printing printing;
+  parser.Argument("MODEL", options.model,
+                  "compare the strategies on this model; - is stdin", false);
+  AddJson(parser, printing);
+  AddMapping(parser, options.mapping);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  return Invoke(RunStrategies, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kStrategies = {
@@ -408,42 +349,34 @@ const Command kStrategies = {
     "recording.json\n",
     ParseStrategies};
 
-static Invocation ParseDiff(CLI::App& app, Words words) {
+static Invocation ParseDiff(Parser& parser, Words words) {
+  constexpr std::array<std::string_view, 3> kFormatNames = {"text", "markdown",
+                                                            "json"};
+  constexpr std::array<std::string_view, 2> kByNames = {"module", "role"};
   DiffOptions options;
-  MappingWords mapping;
-  ShapeWords shapes;
-  TerminalWords terminal;
+  Printing printing;
   std::string format = "text";
-  std::string by = "module";
-  app.add_option("A", options.a, "an ONNX file or a sidecar")
-      ->required()
-      ->type_name("");
-  app.add_option("B", options.b, "the model or sidecar to compare with A")
-      ->required()
-      ->type_name("");
-  app.add_option("--format", format, "output format: text, markdown or json")
-      ->type_name("NAME");
-  app.add_option("--by", by,
-                 "compare by module, or by role across architectures")
-      ->type_name("NAME");
-  app.add_flag("--weights", options.weights,
-               "compare the values of weights, too");
-  shapes.Add(app);
-  terminal.AddJson(app);
-  app.add_flag("--remap", options.source.remap,
-               "ignore existing tags and map both models");
-  mapping.Add(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.source.mapping = mapping.Take();
-  options.shapes = shapes.Take();
-  Choose("format", format, kDiffFormatNames);
-  options.by = Chosen<DiffBy>("by", by, kDiffByNames);
-  if (format == "json") terminal.json = true;
+  parser.Argument("A", options.a, "an ONNX file or a sidecar");
+  parser.Argument("B", options.b, "the model or sidecar to compare with A");
+  parser.OneOf("--format", format, "NAME",
+               "output format: text, markdown or json", kFormatNames, "format");
+  parser.OneOf("--by", options.by, "NAME",
+               "compare by module, or by role across architectures", kByNames,
+               "by");
+  parser.Flag("--weights", options.weights,
+              "compare the values of weights, too");
+  AddShapes(parser, options.shapes);
+  AddJson(parser, printing);
+  parser.Flag("--remap", options.source.remap,
+              "ignore existing tags and map both models");
+  AddMapping(parser, options.source.mapping);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  if (format == "json") printing.json = true;
   return Invoke(RunDiff, std::move(options),
-                format == "markdown" && !terminal.json ? Format::kMarkdown
-                                                       : terminal.format(),
-                terminal.Take());
+                format == "markdown" && !printing.json ? Format::kMarkdown
+                                                       : printing.format(),
+                printing.terminal);
 }
 
 const Command kDiff = {
@@ -455,37 +388,30 @@ const Command kDiff = {
     "  onnx-tag diff bert.onnx gpt2.onnx --by role\n",
     ParseDiff};
 
-static Invocation ParseCheck(CLI::App& app, Words words) {
+static Invocation ParseCheck(Parser& parser, Words words) {
   CheckOptions options;
-  MappingWords mapping;
-  TagWords words_of_tag;
-  TerminalWords terminal;
-  std::string format = "text";
-  AddModel(app, options.model, "an ONNX file, its sidecar, or - for stdin");
-  app.add_option("--sidecar", options.source.sidecar,
-                 "sidecar to check; default: the one beside MODEL")
-      ->type_name("FILE");
-  app.add_flag("--verify", options.verify,
-               "also parse the whole file with protobuf and\n"
-               "compare; loads the file, 2 GiB at most");
-  app.add_option("--format", format,
-                 "output format: text, junit, github, sarif or json")
-      ->type_name("NAME");
-  terminal.AddJson(app);
-  words_of_tag.AddGates(app, options.gates);
-  mapping.Add(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.source.mapping = mapping.Take();
-  words_of_tag.Take(app, options.gates);
-  options.format = Chosen<ReportFormat>("format", format, kReportFormatNames);
-  if (options.format == ReportFormat::kJson) terminal.json = true;
-  if (terminal.json && options.format != ReportFormat::kText &&
+  Printing printing;
+  AddModel(parser, "an ONNX file, its sidecar, or - for stdin", options.model);
+  parser.Text("--sidecar", options.source.sidecar, "FILE",
+              "sidecar to check; default: the one beside MODEL");
+  parser.Flag("--verify", options.verify,
+              "also parse the whole file with protobuf and\n"
+              "compare; loads the file, 2 GiB at most");
+  parser.OneOf("--format", options.format, "NAME",
+               "output format: text, junit, github, sarif or json",
+               kReportFormatNames, "format");
+  AddJson(parser, printing);
+  AddGates(parser, options.gates);
+  AddMapping(parser, options.source.mapping);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  if (options.format == ReportFormat::kJson) printing.json = true;
+  if (printing.json && options.format != ReportFormat::kText &&
       options.format != ReportFormat::kJson) {
     Fail(ErrorKind::kUsage, "use only one of --json and --format");
   }
-  return Invoke(RunCheck, std::move(options), terminal.format(),
-                terminal.Take());
+  return Invoke(RunCheck, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kCheck = {
@@ -497,35 +423,26 @@ const Command kCheck = {
     "  onnx-tag check model.onnx --verify\n",
     ParseCheck};
 
-static Invocation ParseReport(CLI::App& app, Words words) {
+static Invocation ParseReport(Parser& parser, Words words) {
   ReportOptions options;
-  ShapeWords shapes;
-  TagSourceWords source;
-  TerminalWords terminal;
-  app.add_option("MODEL", options.inputs,
-                 "an ONNX file or its sidecar; two are compared;\n"
-                 "or a folder of models")
-      ->required()
-      ->type_name("");
-  app.add_option("-o,--output", options.output,
-                 "the page; default MODEL.report.html, - for stdout")
-      ->type_name("FILE");
-  app.add_option("--out-dir", options.folder,
-                 "for a folder: index.html and a page for each model")
-      ->type_name("DIR");
-  app.add_option("--profile", options.profile.file,
-                 "a profile or a table, for a column of time or\n"
-                 "other numbers; see: onnx-tag profile --help")
-      ->type_name("FILE");
-  AddProfileWords(app, options.profile);
-  shapes.Add(app);
-  app.add_flag("-f,--force", options.force, "replace a file that is there");
-  source.Add(app);
-  terminal.Add(app);
-  terminal.AddQuiet(app);
-  ReadWords(app, std::move(words));
-  options.source = source.Take();
-  options.shapes = shapes.Take();
+  Printing printing;
+  parser.Arguments("MODEL", options.inputs,
+                   "an ONNX file or its sidecar; two are compared;\n"
+                   "or a folder of models");
+  parser.Text("-o,--output", options.output, "FILE",
+              "the page; default MODEL.report.html, - for stdout");
+  parser.Text("--out-dir", options.folder, "DIR",
+              "for a folder: index.html and a page for each model");
+  parser.Text("--profile", options.profile.file, "FILE",
+              "a profile or a table, for a column of time or\n"
+              "other numbers; see: onnx-tag profile --help");
+  AddProfileSource(parser, options.profile);
+  AddShapes(parser, options.shapes);
+  parser.Flag("-f,--force", options.force, "replace a file that is there");
+  AddSource(parser, options.source);
+  AddColor(parser, printing);
+  AddQuiet(parser, printing);
+  parser.Read(std::move(words));
   if (options.inputs.size() > 2) {
     Fail(ErrorKind::kUsage,
          "report takes one model, two models or one folder, not {}",
@@ -535,7 +452,8 @@ static Invocation ParseReport(CLI::App& app, Words words) {
       (!options.output.empty() || options.inputs.size() > 1)) {
     Fail(ErrorKind::kUsage, "--out-dir goes with one folder and without -o");
   }
-  return Invoke(RunReport, std::move(options), Format::kText, terminal.Take());
+  return Invoke(RunReport, std::move(options), Format::kText,
+                printing.terminal);
 }
 
 const Command kReport = {

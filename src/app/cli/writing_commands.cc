@@ -1,6 +1,5 @@
 // The commands that write models: their options and their rows in the table of
 // commands.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "app/cli/command_table.h"
@@ -77,42 +76,35 @@ static void CheckTag(const TagOptions& options, bool json) {
   CheckBatch(options);
 }
 
-static Invocation ParseTag(CLI::App& app, Words words) {
+static Invocation ParseTag(Parser& parser, Words words) {
   TagOptions options;
-  MappingWords mapping;
-  WriteWords write;
-  TerminalWords terminal;
-  TagWords words_of_tag;
-  BatchWords batch;
-  app.add_option("MODEL", options.models,
-                 "ONNX files, folders with -r, or - for stdin")
-      ->type_name("");
-  mapping.Add(app);
-  write.Add(app, "MODEL.tagged.onnx",
-            ";\nwith --recursive: enter linked folders");
-  words_of_tag.AddOutput(app, options);
-  words_of_tag.AddGates(app, options);
-  batch.Add(app, options);
-  terminal.AddJson(app, "print one JSON line for each model")
-      ->group("Terminal");
-  app.add_flag("--json-nodes", options.json_nodes,
-               "print one JSON line for each node")
-      ->group("Terminal");
-  terminal.AddProgress(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
+  Printing printing;
+  parser.Arguments("MODEL", options.models,
+                   "ONNX files, folders with -r, or - for stdin", false);
+  AddMapping(parser, options.mapping);
+  AddWrite(parser, "MODEL.tagged.onnx",
+           ";\nwith --recursive: enter linked folders", options.write);
+  AddTagOutput(parser, options);
+  AddGates(parser, options);
+  AddBatch(parser, options);
+  AddTerminalJson(parser, printing, "print one JSON line for each model");
+  parser.Group("Terminal");
+  parser.Flag("--json-nodes", options.json_nodes,
+              "print one JSON line for each node");
+  parser.Group("");
+  AddProgress(parser, printing);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
 
-  options.mapping = mapping.Take();
-  options.write = write.Take(options.inputs.recursive);
-  words_of_tag.Take(app, options);
-  batch.Take(app, options);
+  CheckWrite(options.write, options.inputs.recursive);
   if (options.models.empty() && options.inputs.files_from.empty()) {
     Fail(ErrorKind::kUsage, "no model given\n  see onnx-tag tag --help");
   }
-  CheckTag(options, terminal.json);
-  if (terminal.json) options.format = ReportFormat::kJson;
-  terminal.json = options.format == ReportFormat::kJson;
-  return Invoke(RunTag, std::move(options), terminal.format(), terminal.Take());
+  CheckTag(options, printing.json);
+  if (printing.json) options.format = ReportFormat::kJson;
+  printing.json = options.format == ReportFormat::kJson;
+  return Invoke(RunTag, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kTag = {
@@ -128,17 +120,16 @@ const Command kTag = {
     "  cat model.onnx | onnx-tag - > tagged.onnx\n",
     ParseTag};
 
-static Invocation ParseStrip(CLI::App& app, Words words) {
+static Invocation ParseStrip(Parser& parser, Words words) {
   StripOptions options;
-  WriteWords write;
-  TerminalWords terminal;
-  AddModel(app, options.model, "the ONNX file, or - for stdin");
-  write.Add(app, "MODEL.stripped.onnx", "");
-  terminal.AddProgress(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.write = write.Take();
-  return Invoke(RunStrip, std::move(options), Format::kText, terminal.Take());
+  Printing printing;
+  AddModel(parser, "the ONNX file, or - for stdin", options.model);
+  AddWrite(parser, "MODEL.stripped.onnx", "", options.write);
+  AddProgress(parser, printing);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  CheckWrite(options.write);
+  return Invoke(RunStrip, std::move(options), Format::kText, printing.terminal);
 }
 
 const Command kStrip = {"strip", "MODEL [options]",
@@ -147,28 +138,25 @@ const Command kStrip = {"strip", "MODEL [options]",
                         "  onnx-tag strip model.onnx --in-place\n",
                         ParseStrip};
 
-static Invocation ParseScrub(CLI::App& app, Words words) {
+static Invocation ParseScrub(Parser& parser, Words words) {
   ScrubOptions options;
-  WriteWords write;
-  TerminalWords terminal;
-  std::string format = "text";
-  AddModel(app, options.model, "the ONNX file, or - for stdin");
-  app.add_flag("--all", options.all,
-               "also all doc strings and the producer strings");
-  app.add_flag("--check", options.check,
-               "write nothing; exit code 1 on private text");
-  app.add_option("--format", format,
-                 "output format: text, github, junit, sarif or json")
-      ->type_name("NAME");
-  terminal.AddJson(app, "the same as --format json");
-  write.Add(app, "none: only list", "");
-  terminal.AddProgress(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.write = write.Take();
-  options.format = Chosen<ReportFormat>("format", format, kReportFormatNames);
-  if (terminal.json) options.format = ReportFormat::kJson;
-  terminal.json = options.format == ReportFormat::kJson;
+  Printing printing;
+  AddModel(parser, "the ONNX file, or - for stdin", options.model);
+  parser.Flag("--all", options.all,
+              "also all doc strings and the producer strings");
+  parser.Flag("--check", options.check,
+              "write nothing; exit code 1 on private text");
+  parser.OneOf("--format", options.format, "NAME",
+               "output format: text, github, junit, sarif or json",
+               kReportFormatNames, "format");
+  AddJson(parser, printing, "the same as --format json");
+  AddWrite(parser, "none: only list", "", options.write);
+  AddProgress(parser, printing);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  CheckWrite(options.write);
+  if (printing.json) options.format = ReportFormat::kJson;
+  printing.json = options.format == ReportFormat::kJson;
   const bool writes = options.write.in_place || !options.write.path.empty() ||
                       !options.write.folder.empty();
   if (options.check && writes) {
@@ -180,8 +168,8 @@ static Invocation ParseScrub(CLI::App& app, Words words) {
     Fail(ErrorKind::kUsage,
          "--format and -o - cannot both use standard output");
   }
-  return Invoke(RunScrub, std::move(options), terminal.format(),
-                terminal.Take());
+  return Invoke(RunScrub, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kScrub = {
@@ -193,42 +181,33 @@ const Command kScrub = {
     "  onnx-tag scrub model.onnx --check --format sarif > scrub.sarif\n",
     ParseScrub};
 
-static Invocation ParseTransfer(CLI::App& app, Words words) {
+static Invocation ParseTransfer(Parser& parser, Words words) {
   TransferOptions options;
-  MappingWords mapping;
-  WriteWords write;
-  TagWords words_of_tag;
-  TerminalWords terminal;
+  Printing printing;
   std::string to;
-  app.add_option("FROM", options.from,
-                 "a tagged model or a sidecar; a model without\n"
-                 "tags is mapped first")
-      ->required()
-      ->type_name("");
-  app.add_option("TO", to, "the model that receives the tags, or - for stdin")
-      ->required()
-      ->type_name("");
-  app.add_flag("--remap", options.source.remap,
-               "ignore the tags of FROM and map it");
-  mapping.Add(app);
-  write.Add(app, "TO.tagged.onnx", "");
-  words_of_tag.AddOutput(app, options.tag);
-  words_of_tag.AddGates(app, options.tag);
-  terminal.AddJson(app)->group("Terminal");
-  terminal.AddProgress(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
+  parser.Argument("FROM", options.from,
+                  "a tagged model or a sidecar; a model without\n"
+                  "tags is mapped first");
+  parser.Argument("TO", to, "the model that receives the tags, or - for stdin");
+  parser.Flag("--remap", options.source.remap,
+              "ignore the tags of FROM and map it");
+  AddMapping(parser, options.tag.mapping);
+  AddWrite(parser, "TO.tagged.onnx", "", options.tag.write);
+  AddTagOutput(parser, options.tag);
+  AddGates(parser, options.tag);
+  AddTerminalJson(parser, printing);
+  AddProgress(parser, printing);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
 
   options.tag.models = {to};
-  options.tag.mapping = mapping.Take();
   // --min-confidence drops tags after the transfer, not before it.
   options.source.mapping = options.tag.mapping;
   options.source.mapping.min_confidence = Confidence::kLow;
-  options.tag.write = write.Take();
-  words_of_tag.Take(app, options.tag);
-  CheckTag(options.tag, terminal.json);
-  return Invoke(RunTransfer, std::move(options), terminal.format(),
-                terminal.Take());
+  CheckWrite(options.tag.write);
+  CheckTag(options.tag, printing.json);
+  return Invoke(RunTransfer, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kTransfer = {
@@ -239,39 +218,34 @@ const Command kTransfer = {
     "  onnx-tag transfer old.onnx new.onnx --sidecar-only --json\n",
     ParseTransfer};
 
-// What the commands that write models of their own have in common, after their
-// own options, which are bound to `options`.
+// The rows that commands which write models of their own have in common, after
+// their own rows.
 template <typename Options>
-Invocation ReadNewModel(CLI::App& app, Words words, Options& options,
-                        WriteWords& write,
-                        Result (*command)(const Options&, Terminal&)) {
-  TagSourceWords source;
-  TerminalWords terminal;
-  terminal.AddJson(app)->group("Terminal");
-  source.Add(app);
-  source.AddStrict(app);
-  terminal.AddProgress(app);
-  terminal.Add(app);
-  ReadWords(app, std::move(words));
-  options.source = source.Take();
-  options.write = write.Take();
-  if (terminal.json && options.write.path == "-") {
+Printing ReadNewModel(Parser& parser, Words words, Options& options) {
+  Printing printing;
+  AddTerminalJson(parser, printing);
+  AddSource(parser, options.source);
+  AddStrict(parser, options.source);
+  AddProgress(parser, printing);
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  CheckWrite(options.write);
+  if (printing.json && options.write.path == "-") {
     Fail(ErrorKind::kUsage, "--json and -o - would mix on standard output");
   }
-  return Invoke(command, options, terminal.format(), terminal.Take());
+  return printing;
 }
 
-static Invocation ParseTap(CLI::App& app, Words words) {
+static Invocation ParseTap(Parser& parser, Words words) {
   TapOptions options;
-  WriteWords write;
-  AddModel(app, options.model, "the ONNX file, or - for stdin");
-  app.add_option("--module", options.modules,
-                 "whose outputs; * is within a name, ** crosses dots")
-      ->required()
-      ->type_name("GLOB...");
-  app.add_flag("--inputs", options.inputs, "what goes in, not what comes out");
-  write.AddNew(app, "MODEL.tapped.onnx");
-  return ReadNewModel(app, std::move(words), options, write, RunTap);
+  AddModel(parser, "the ONNX file, or - for stdin", options.model);
+  parser.Texts("--module", options.modules, "GLOB...",
+               "whose outputs; * is within a name, ** crosses dots", true);
+  parser.Flag("--inputs", options.inputs, "what goes in, not what comes out");
+  AddNew(parser, "MODEL.tapped.onnx", options.write);
+  const Printing printing = ReadNewModel(parser, std::move(words), options);
+  return Invoke(RunTap, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kTap = {
@@ -283,15 +257,15 @@ const Command kTap = {
     "  onnx-tag tap model.onnx --module pooler -o tapped.onnx --json\n",
     ParseTap};
 
-static Invocation ParseExtract(CLI::App& app, Words words) {
+static Invocation ParseExtract(Parser& parser, Words words) {
   ExtractOptions options;
-  WriteWords write;
-  AddModel(app, options.model, "the ONNX file, or - for stdin");
-  app.add_option("--module", options.module, "the module to cut out")
-      ->required()
-      ->type_name("PATH");
-  write.AddNew(app, "MODEL.extracted.onnx");
-  return ReadNewModel(app, std::move(words), options, write, RunExtract);
+  AddModel(parser, "the ONNX file, or - for stdin", options.model);
+  parser.Text("--module", options.module, "PATH", "the module to cut out",
+              true);
+  AddNew(parser, "MODEL.extracted.onnx", options.write);
+  const Printing printing = ReadNewModel(parser, std::move(words), options);
+  return Invoke(RunExtract, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kExtract = {
@@ -302,53 +276,40 @@ const Command kExtract = {
     "--data copy\n",
     ParseExtract};
 
-static Invocation ParseSplit(CLI::App& app, Words words) {
+static Invocation ParseSplit(Parser& parser, Words words) {
   SplitOptions options;
-  WriteWords write;
-  PlanWords plan;
-  ShapeWords shapes;
-  std::string parts;
-  AddModel(app, options.model, "the ONNX file, or - for stdin");
-  app.add_option("--at", options.at, "the modules that begin a part")
-      ->type_name("PATH...");
-  app.add_option("--parts", parts,
-                 "cut into so many parts: the largest as small as\n"
-                 "possible, then the fewest bytes across")
-      ->type_name("N");
-  AddPlanWords(app, plan, "weights (default), flops,\nmemory or time");
-  app.add_option("--profile", options.profile.file, "the profile for --by time")
-      ->type_name("FILE");
-  shapes.Add(app);
-  write.AddNewFolder(app);
-  Invocation invocation =
-      ReadNewModel(app, std::move(words), options, write, RunSplit);
-  const bool planned = app.count("--parts") + app.count("--budget") > 0;
-  const int ways = (app.count("--at") > 0 ? 1 : 0) +
-                   (app.count("--parts") > 0 ? 1 : 0) +
-                   (app.count("--budget") > 0 ? 1 : 0);
+  AddModel(parser, "the ONNX file, or - for stdin", options.model);
+  parser.Texts("--at", options.at, "PATH...", "the modules that begin a part");
+  parser.Value("--parts", options.parts, "N",
+               "cut into so many parts: the largest as small as\n"
+               "possible, then the fewest bytes across",
+               ParseCount);
+  AddPlan(parser, "weights (default), flops,\nmemory or time", options.budget,
+          options.by);
+  parser.Text("--profile", options.profile.file, "FILE",
+              "the profile for --by time");
+  AddShapes(parser, options.shapes);
+  AddNewFolder(parser, options.write);
+  const Printing printing = ReadNewModel(parser, std::move(words), options);
+  const bool parts = parser.Count("--parts") > 0;
+  const bool budget = options.budget.has_value();
+  const int ways =
+      (options.at.empty() ? 0 : 1) + (parts ? 1 : 0) + (budget ? 1 : 0);
   if (ways == 0) {
     Fail(ErrorKind::kUsage, "--at, --parts or --budget is required");
   }
   if (ways > 1) {
     Fail(ErrorKind::kUsage, "use only one of --at, --parts and --budget");
   }
-  if (!planned && app.count("--by") + app.count("--shape") > 0) {
+  if (!parts && !budget && parser.Count("--by") + parser.Count("--shape") > 0) {
     Fail(ErrorKind::kUsage, "--by and --shape need --parts or --budget");
   }
-  options.by = Chosen<PlanBy>("measure for --by", plan.by, kPlanByNames);
-  options.shapes = shapes.Take();
-  if (app.count("--parts") > 0) {
-    options.parts = ParseCount("--parts", parts);
-    if (options.parts < 2) {
-      Fail(ErrorKind::kUsage, "--parts: a model is cut into 2 parts or more");
-    }
+  if (parts && options.parts < 2) {
+    Fail(ErrorKind::kUsage, "--parts: a model is cut into 2 parts or more");
   }
-  if (app.count("--budget") > 0) {
-    options.budget = ParseBytes("--budget", plan.budget);
-    if (options.by == PlanBy::kFlops || options.by == PlanBy::kTime) {
-      Fail(ErrorKind::kUsage,
-           "--budget is in bytes: use it with --by weights or --by memory");
-    }
+  if (budget && (options.by == PlanBy::kFlops || options.by == PlanBy::kTime)) {
+    Fail(ErrorKind::kUsage,
+         "--budget is in bytes: use it with --by weights or --by memory");
   }
   if ((options.by == PlanBy::kTime) != !options.profile.file.empty()) {
     Fail(ErrorKind::kUsage, "--by time and --profile FILE need each other");
@@ -356,9 +317,8 @@ static Invocation ParseSplit(CLI::App& app, Words words) {
   if (options.write.folder.empty() && !options.write.dry_run) {
     Fail(ErrorKind::kUsage, "no --out-dir given\n  see onnx-tag split --help");
   }
-  // ReadNewModel() took the options before these were known.
-  return Invoke(RunSplit, std::move(options), invocation.format,
-                std::move(invocation.terminal));
+  return Invoke(RunSplit, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kSplit = {
@@ -371,22 +331,19 @@ const Command kSplit = {
     "  onnx-tag split model.onnx --budget 2GB --by memory --out-dir parts\n",
     ParseSplit};
 
-static Invocation ParseWeights(CLI::App& app, Words words) {
+static Invocation ParseWeights(Parser& parser, Words words) {
   WeightsOptions options;
-  WriteWords write;
-  AddModel(app, options.model, "the ONNX file, or - for stdin");
+  AddModel(parser, "the ONNX file, or - for stdin", options.model);
   bool tsv = false;
-  app.add_flag("--tsv", tsv, "print a table for programs");
-  app.add_option("--check", options.check,
-                 "compare with the names and shapes in FILE:\n"
-                 ".safetensors, or a module map")
-      ->type_name("FILE");
-  app.add_flag("--rename", options.rename,
-               "write the model with the initializers under\n"
-               "these names; strip gives the old ones back");
-  write.AddNew(app, "MODEL.renamed.onnx");
-  Invocation invocation =
-      ReadNewModel(app, std::move(words), options, write, RunWeights);
+  parser.Flag("--tsv", tsv, "print a table for programs");
+  parser.Text("--check", options.check, "FILE",
+              "compare with the names and shapes in FILE:\n"
+              ".safetensors, or a module map");
+  parser.Flag("--rename", options.rename,
+              "write the model with the initializers under\n"
+              "these names; strip gives the old ones back");
+  AddNew(parser, "MODEL.renamed.onnx", options.write);
+  Printing printing = ReadNewModel(parser, std::move(words), options);
   if (!options.rename &&
       (!options.write.path.empty() || !options.write.folder.empty() ||
        options.write.dry_run)) {
@@ -394,13 +351,14 @@ static Invocation ParseWeights(CLI::App& app, Words words) {
   }
   const int ways = (options.rename ? 1 : 0) + (tsv ? 1 : 0) +
                    (options.check.empty() ? 0 : 1);
-  if (ways > 1 || (invocation.format == Format::kJson && tsv)) {
+  if (ways > 1 || (printing.json && tsv)) {
     Fail(ErrorKind::kUsage,
          "--rename, --tsv and --check exclude each other, and so do --tsv and "
          "--json");
   }
-  if (tsv) invocation.format = Format::kTsv;
-  return invocation;
+  printing.tsv = tsv;
+  return Invoke(RunWeights, std::move(options), printing.format(),
+                printing.terminal);
 }
 
 const Command kWeights = {

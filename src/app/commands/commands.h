@@ -21,7 +21,7 @@
 namespace onnx_tag {
 
 // What to do with external weights when the output goes to another folder.
-enum class DataChoice { kUnsaid, kKeep, kLink, kCopy };
+enum class DataChoice { kKeep, kLink, kCopy, kUnsaid };
 
 // Where a written model goes, and what it may replace.
 struct WriteOptions {

@@ -1,4 +1,6 @@
 // Man pages and completions, as text; tests/shells tries them in real shells.
+#include "app/cli/documents/documents.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,66 +9,68 @@
 #include <stdexcept>
 
 #include "app/cli/app.h"
-#include "app/cli/documents/described.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::cli {
 namespace {
 
-using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
 
-const DescribedCommand& Find(const std::vector<DescribedCommand>& commands,
-                             std::string_view name) {
-  for (const DescribedCommand& command : commands) {
-    if (command.command->name == name) return command;
+const OptionRow& Find(const std::vector<OptionRow>& rows,
+                      std::string_view name) {
+  for (const OptionRow& row : rows) {
+    if (row.names.back() == name) return row;
   }
   throw std::out_of_range(std::string(name));
 }
 
-const DescribedOption& Find(const DescribedCommand& command,
-                            std::string_view name) {
-  for (const DescribedOption& option : command.options) {
-    for (const std::string& known : option.longs) {
-      if (known == name) return option;
-    }
-  }
-  throw std::out_of_range(std::string(name));
+std::vector<OptionRow> RowsOf(std::string_view command) {
+  return OptionsOf(*FindCommand(command));
 }
 
-TEST(DescribedTest, EveryCommandHasItsOptions) {
-  const auto commands = DescribeCommands();
-  ASSERT_EQ(commands.size(), Commands().size());
-  const DescribedOption& strategy = Find(Find(commands, "tag"), "strategy");
-  EXPECT_THAT(strategy.shorts, testing::ElementsAre("s"));
+// The words that follow, with `:files` and its like.
+std::vector<std::string> After(Words words) {
+  words.insert(words.begin(), std::to_string(words.size()));
+  std::vector<std::string> found;
+  std::istringstream lines(Completions(words));
+  for (std::string line; std::getline(lines, line);) {
+    found.push_back(line.substr(0, line.find('\t')));
+  }
+  return found;
+}
+
+TEST(OptionRowsTest, EveryCommandHasItsOptions) {
+  const OptionRow strategy = Find(RowsOf("tag"), "--strategy");
+  EXPECT_THAT(strategy.names, ElementsAre("-s", "--strategy"));
   EXPECT_EQ(strategy.value, "NAME");
   EXPECT_THAT(strategy.words, IsSupersetOf({"enhanced_semantic", "htp"}));
-  EXPECT_TRUE(Find(Find(commands, "show"), "hierarchy").takes_file());
-  EXPECT_TRUE(Find(Find(commands, "strip"), "out-dir").takes_folder());
-  EXPECT_EQ(Find(Find(commands, "tag"), "force").value, "");
-  EXPECT_EQ(Find(commands, "query").expression(), 1);
-  EXPECT_EQ(Find(commands, "show").expression(), -1);
+  EXPECT_EQ(Find(RowsOf("show"), "--hierarchy").value, "FILE");
+  EXPECT_EQ(Find(RowsOf("tag"), "--force").value, "");
+  EXPECT_TRUE(Find(RowsOf("query"), "EXPR").argument);
 }
 
 // A word that the parser would refuse must not be offered. The other options a
 // command needs are given their first word.
-TEST(DescribedTest, EveryWordThatIsOfferedIsTaken) {
+TEST(OptionRowsTest, EveryWordThatIsOfferedIsTaken) {
   int tried = 0;
-  for (const DescribedCommand& command : DescribeCommands()) {
-    std::vector<std::string> needed = {std::string(command.command->name)};
-    for (std::size_t i = 0; i < command.positionals.size(); ++i) {
-      const std::string& name = command.positionals[i].name;
+  for (const Command& command : Commands()) {
+    const std::vector<OptionRow> rows = OptionsOf(command);
+    std::vector<std::string> needed = {std::string(command.name)};
+    for (const OptionRow& row : rows) {
+      if (!row.argument) continue;
+      const std::string& name = row.names.front();
       needed.push_back(name == "EXPR"      ? "untagged"
                        : name == "SHELL"   ? "bash"
                        : name == "COMMAND" ? "tag"
                                            : "m.onnx");
     }
-    for (const DescribedOption& option : command.options) {
-      for (const std::string& word : option.words) {
+    for (const OptionRow& row : rows) {
+      for (const std::string_view word : row.words) {
         std::vector<std::string> words = needed;
-        words.push_back("--" + option.longs.front() + "=" + word);
+        words.push_back(row.names.back() + "=" + std::string(word));
         try {
           ParseArgs(words);
         } catch (const Error& error) {
@@ -80,43 +84,51 @@ TEST(DescribedTest, EveryWordThatIsOfferedIsTaken) {
   EXPECT_GT(tried, 100);
 }
 
-TEST(DescribedTest, QueriesHaveFieldsAndTheirWords) {
-  EXPECT_THAT(QueryWords(),
-              IsSupersetOf({"module=", "within=", "type=", "type=attention",
-                            "attention=self", "confidence=high", "untagged"}));
-  EXPECT_THAT(QueryWords(), Not(Contains("untagged=")));
+TEST(CompletionsTest, OffersCommandsModelsAndOptions) {
+  EXPECT_THAT(After({"que"}), ElementsAre(":models", "query"));
+  EXPECT_THAT(After({"show", "mod"}), ElementsAre(":models"));
+  EXPECT_THAT(After({"show", "m.onnx", "--dep"}), ElementsAre("--depth"));
+  EXPECT_THAT(After({"m.onnx", "--strat"}), ElementsAre("--strategy"));
+  EXPECT_THAT(After({"--ver"}), ElementsAre("--version"));
 }
 
-TEST(CompletionsTest, EveryShellKnowsEveryCommandAndOption) {
-  const auto commands = DescribeCommands();
-  const std::string scripts[] = {
-      BashCompletion(commands), FishCompletion(commands),
-      ZshCompletion(commands), PowershellCompletion(commands)};
-  for (const std::string& script : scripts) {
-    for (const DescribedCommand& command : commands) {
-      EXPECT_THAT(script, HasSubstr(command.command->name));
-      for (const DescribedOption& option : command.options) {
-        for (const std::string& name : option.longs) {
-          EXPECT_THAT(script, HasSubstr(name));
-        }
-      }
-    }
-    EXPECT_THAT(script, HasSubstr("enhanced_semantic"));
-    EXPECT_THAT(script, HasSubstr("type=attention"));
-    EXPECT_THAT(script, HasSubstr("ort-quant"));
+TEST(CompletionsTest, OffersTheValuesOfAnOption) {
+  EXPECT_THAT(After({"m.onnx", "-s", "usa"}), ElementsAre("usage_based"));
+  EXPECT_THAT(After({"diff", "--format=mark"}),
+              ElementsAre("--format=markdown"));
+  for (const std::string_view command : {"show", "select", "split"}) {
+    EXPECT_THAT(After({std::string(command), "--by", "mem"}),
+                ElementsAre("memory"));
   }
+  EXPECT_THAT(After({"tag", "--rules", "my"}), ElementsAre(":files"));
+  EXPECT_THAT(After({"tag", "--out-dir", ""}), ElementsAre(":folders"));
+  EXPECT_THAT(After({"tag", "--min-coverage", ""}), ElementsAre());
+}
+
+TEST(CompletionsTest, OffersFieldsOfAQueryBehindTheModel) {
+  EXPECT_THAT(After({"query", "m.onnx", "wit"}), ElementsAre("within="));
+  EXPECT_THAT(After({"query", "m.onnx", "layer=0", "and", "attention=cr"}),
+              ElementsAre("attention=cross"));
+  EXPECT_THAT(After({"select", "m.onnx", "--for", "ort-quant", ""}),
+              IsSupersetOf({"module=", "type=attention", "untagged", "not"}));
+  EXPECT_THAT(After({"query", "m.onnx", "unt"}), ElementsAre("untagged"));
+}
+
+// PowerShell leaves out a last word that is empty.
+TEST(CompletionsTest, TheCountSaysThatTheLastWordIsEmpty) {
+  EXPECT_EQ(Completions({"2", "show"}), Completions({"2", "show", ""}));
+  EXPECT_EQ(Completions({"9", "show"}), "");
+  EXPECT_EQ(Completions({"x"}), "");
+  EXPECT_EQ(Completions({}), "");
 }
 
 TEST(CompletionsTest, TheCommandPrintsTheScriptOfEachShell) {
-  const auto commands = DescribeCommands();
-  const std::pair<std::string, std::string> scripts[] = {
-      {"bash", BashCompletion(commands)},
-      {"zsh", ZshCompletion(commands)},
-      {"fish", FishCompletion(commands)},
-      {"powershell", PowershellCompletion(commands)}};
-  for (const auto& [shell, script] : scripts) {
-    const Invocation invocation = ParseArgs({"completion", shell});
-    EXPECT_EQ(std::any_cast<std::string>(invocation.options), script);
+  for (std::size_t i = 0; i < kShellNames.size(); ++i) {
+    const Invocation invocation =
+        ParseArgs({"completion", std::string(kShellNames[i])});
+    const std::string script = std::any_cast<std::string>(invocation.options);
+    EXPECT_EQ(script, CompletionScript(i));
+    EXPECT_THAT(script, HasSubstr("__complete"));
   }
   EXPECT_THROW(ParseArgs({"completion", "tcsh"}), Error);
 }
@@ -125,12 +137,12 @@ TEST(ManPageTest, TheCommandPrintsThePage) {
   EXPECT_EQ(std::any_cast<std::string>(ParseArgs({"man"}).options),
             OverviewPage());
   EXPECT_EQ(std::any_cast<std::string>(ParseArgs({"man", "select"}).options),
-            CommandPage(Find(DescribeCommands(), "select")));
+            CommandPage(*FindCommand("select")));
   EXPECT_THROW(ParseArgs({"man", "selct"}), Error);
 }
 
 TEST(ManPageTest, ACommandHasItsPage) {
-  const std::string page = CommandPage(Find(DescribeCommands(), "select"));
+  const std::string page = CommandPage(*FindCommand("select"));
   EXPECT_THAT(page, HasSubstr(".TH ONNX\\-TAG\\-SELECT 1"));
   EXPECT_THAT(page, HasSubstr("\\fB\\-\\-for\\fR \\fITOOL\\fR"));
   EXPECT_THAT(page, HasSubstr("\\fBwithin\\fR"));
@@ -141,7 +153,7 @@ TEST(ManPageTest, ACommandHasItsPage) {
 
 // A line that starts with a dot is a request, and vanishes.
 TEST(ManPageTest, NoLineOfTextIsARequest) {
-  for (const DescribedCommand& command : DescribeCommands()) {
+  for (const Command& command : Commands()) {
     std::istringstream lines(CommandPage(command));
     for (std::string line; std::getline(lines, line);) {
       if (!line.starts_with('.')) continue;

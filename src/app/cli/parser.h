@@ -1,0 +1,145 @@
+// The options of a command, one row each: parsing, --help, man pages and
+// completion read the rows.
+//
+//   Parser parser(command);
+//   parser.Argument("MODEL", options.model, "an ONNX file");
+//   parser.Flag("--strict", options.strict, "refuse tags of low confidence");
+//   parser.OneOf("--by", options.by, "NAME", "group by module or class",
+//                kProfileKeyNames, "choice for --by");
+//   parser.Read(words);  // now the options are set
+#ifndef ONNX_TAG_APP_CLI_PARSER_H_
+#define ONNX_TAG_APP_CLI_PARSER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace onnx_tag::cli {
+
+using Words = std::vector<std::string>;
+using Choices = std::span<const std::string_view>;
+
+// The user asks for help, whatever else the words are.
+struct HelpWanted {};
+
+// The position of `word` in `words`. Throws Error(kUsage) with the nearest
+// valid word; `what` is for the message: "format".
+std::size_t Choose(std::string_view what, std::string_view word, Choices words);
+
+struct OptionRow {
+  std::vector<std::string> names;  // "-s", "--strategy"; "MODEL"
+  std::string value;               // "NAME"; empty for a flag or an argument
+  std::string help;
+  std::string group;
+  bool argument = false;
+  bool required = false;
+  bool repeats = false;
+  // The valid values, if they are a list of words.
+  std::vector<std::string_view> words;
+  // Used while words are read.
+  CLI::Option* option = nullptr;
+  std::function<void(const OptionRow&)> take;
+};
+
+class Parser {
+ public:
+  // `name` is for messages: "onnx-tag show".
+  explicit Parser(std::string name);
+  ~Parser();
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  // The group of the rows that follow, a heading of the help; "": none.
+  void Group(std::string group) { group_ = std::move(group); }
+
+  void Argument(std::string_view name, std::string& value, std::string help,
+                bool required = true);
+  void Arguments(std::string_view name, Words& values, std::string help,
+                 bool required = true);
+  // Several arguments, joined with blanks.
+  void Joined(std::string_view name, std::string& value, std::string help,
+              bool required);
+  // `names` are separated by commas; "!--name" sets the flag to false.
+  void Flag(std::string_view names, bool& value, std::string help);
+  // An empty FILE or DIR is refused.
+  void Text(std::string_view names, std::string& value, std::string value_name,
+            std::string help, bool required = false);
+  // "--at A B --at C": `take` gets all words.
+  void Several(std::string_view names, std::string value_name, std::string help,
+               bool required, std::function<void(const Words&)> take);
+  void Texts(std::string_view names, Words& values, std::string value_name,
+             std::string help, bool required = false);
+  // One value each time: "--include A --include B".
+  void Repeated(std::string_view names, Words& values, std::string value_name,
+                std::string help);
+  // `parse(option, word)` converts the word or throws Error(kUsage).
+  template <typename T, typename Parse>
+  OptionRow& Value(std::string_view names, T& value, std::string value_name,
+                   std::string help, const Parse& parse) {
+    OptionRow& row = Add(names, std::move(value_name), std::move(help));
+    row.take = [&value, parse](const OptionRow& own) {
+      value = parse(own.names.front(), Given(own).front());
+    };
+    return row;
+  }
+  // `what` is for the message about an invalid word.
+  template <typename T>
+  void OneOf(std::string_view names, T& value, std::string value_name,
+             std::string help, Choices words, std::string what,
+             bool required = false) {
+    OptionRow& row =
+        Add(names, std::move(value_name), std::move(help), required);
+    row.words.assign(words.begin(), words.end());
+    row.take = [&value, what = std::move(what)](const OptionRow& own) {
+      const std::size_t at = Choose(what, Given(own).front(), own.words);
+      if constexpr (std::is_assignable_v<T&, std::string_view>) {
+        value = own.words[at];
+      } else {
+        value = static_cast<T>(at);
+      }
+    };
+  }
+
+  // Sets the variables of the rows. Throws Error(kUsage) or HelpWanted.
+  void Read(Words words);
+  // How often the option was given.
+  std::size_t Count(std::string_view name) const;
+
+  const std::vector<OptionRow>& rows() const { return rows_; }
+
+ private:
+  OptionRow& AddRow(std::string_view names, std::string help);
+  OptionRow& Add(std::string_view names, std::string value_name,
+                 std::string help, bool required = false);
+  // The words of an option that was given.
+  static const Words& Given(const OptionRow& row);
+  [[noreturn]] void FailOnUnknown(const std::string& word) const;
+  std::string MissingWord() const;
+
+  std::unique_ptr<CLI::App> app_;
+  std::string group_;
+  std::vector<OptionRow> rows_;
+};
+
+// Converters for Parser::Value.
+
+// 0 to 100.
+double ParsePercent(std::string_view option, const std::string& word);
+std::uint64_t ParseCount(std::string_view option, const std::string& word);
+// "2GB", "1.5 GiB", "512": bytes.
+std::uint64_t ParseBytes(std::string_view option, const std::string& word);
+
+}  // namespace onnx_tag::cli
+
+#endif  // ONNX_TAG_APP_CLI_PARSER_H_
