@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "clues/recording/module_map.h"
 #include "command_line.h"
-#include "core/hierarchy/module_map.h"
 #include "mapping/ladder/ladder.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"

@@ -26,8 +26,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "clues/recording/module_map.h"
 #include "command_line.h"
-#include "core/hierarchy/module_map.h"
 #include "mapping/ladder/ladder.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/recording.h"

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "clues/recording/module_map.h"
 #include "command_line.h"
-#include "core/hierarchy/module_map.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/recording.h"

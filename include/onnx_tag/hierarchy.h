@@ -13,8 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/interner.h"
@@ -71,6 +73,24 @@ class ModuleTree {
   }
 
   ModuleId CommonAncestor(ModuleId a, ModuleId b) const;
+  // The same where either may be kNo: then the other one.
+  ModuleId Join(ModuleId a, ModuleId b) const;
+
+  // The atoms of a path, outermost first.
+  using Atoms = std::vector<std::string_view>;
+  // The atoms on the way from `ancestor` down to `module`.
+  Atoms AtomsBelow(ModuleId ancestor, ModuleId module) const;
+  // The module at the end of this way; kNo if there is none.
+  ModuleId Down(ModuleId from, std::span<const std::string_view> atoms) const;
+  // The same, but adds what is missing.
+  ModuleId AddDown(ModuleId from, std::span<const std::string_view> atoms);
+  // The module whose path is that of `module` without these atoms at its end;
+  // kNo if it does not end so.
+  ModuleId Without(ModuleId module,
+                   std::span<const std::string_view> atoms) const;
+
+  // Whether all children are numbered: a ModuleList or a Sequential.
+  bool IsList(ModuleId id) const;
 
   // Whether `module` is `ancestor` or lies below it.
   bool IsAncestor(ModuleId ancestor, ModuleId module) const;

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/hierarchy/module_map.h"
+#include "clues/recording/module_map.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
 

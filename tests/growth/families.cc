@@ -343,6 +343,21 @@ std::string BlocksWithParameters(U32 n, U32 seed) {
   return graph.Model();
 }
 
+// `block_1` is a module and may be the second call of `block`, too: its last
+// node reads the only parameter.
+std::string SecondCalls(U32 n, U32 seed) {
+  Graph graph(seed);
+  graph.Weight("block_1.weight", {4, 4});
+  graph.Step("Relu", "x", V(0), "/block/Relu");
+  for (U32 i = 1; i < n; ++i) {
+    graph.Step("Relu", V(i - 1), V(i), fmt::format("/block_1/Relu_{}", i));
+  }
+  graph.Add("MatMul", {V(n - 1), "block_1.weight"}, {"y"}, "/block_1/MatMul");
+  graph.Input("x");
+  graph.Output("y");
+  return graph.Model();
+}
+
 std::string RandomScopes(U32 n, U32 seed) {
   return Chain(n, seed, AnyOpOf, [n](Graph& graph, U32 i) {
     std::string name;
@@ -804,6 +819,7 @@ std::string OneWeight(U32 n, U32 seed) {
 }
 
 constexpr auto kFamilies = std::to_array<Family>({
+    {"second_calls", SecondCalls},
     {"chain_same",
      [](U32 n, U32 seed) {
        return Chain(

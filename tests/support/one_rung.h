@@ -46,10 +46,11 @@ class OneRung {
   void Make() {
     ReadBytes();
     graph_.reset(new GraphFacts(*model_));
-    ParameterFacts parameters;
+    evidence_.reset(new Evidence(*graph_));
+    ModuleTree& modules = evidence_->modules;
+    ParameterFacts& parameters = *evidence_;
     parameters.value_parameter.resize(model_->value_count(), kNo<ParameterId>);
     parameters.is_carrier.resize(model_->node_count(), false);
-    ModuleTree modules;
     for (const auto& [name, rank] : parameters_) {
       const std::size_t dot = name.rfind('.');
       const ParameterId id = parameters.parameters.Add(
@@ -64,29 +65,14 @@ class OneRung {
     for (const Parameter& parameter : parameters.parameters) {
       parameters.module_has_parameter[Index(parameter.module)] = true;
     }
-    ScopeFacts scopes;
+    ScopeFacts& scopes = *evidence_;
     scopes.node_scope.resize(model_->node_count(), kNo<ScopeId>);
     scopes.value_scope.resize(model_->node_count(), kNo<ScopeId>);
     scopes.named_by_constant.resize(model_->node_count(), false);
     scopes.converter_name.resize(model_->node_count(), false);
     scopes.fused_name.resize(model_->node_count(), false);
-    ModuleUses uses = DescribeModules(modules, scopes.scopes, parameters, {});
-    evidence_.reset(new Evidence{{},
-                                 {std::move(scopes)},
-                                 {std::move(parameters)},
-                                 {FunctionTable(*model_, graph_->calls)},
-                                 {},
-                                 {},
-                                 {},
-                                 {},
-                                 {},
-                                 {},
-                                 {},
-                                 {},
-                                 {std::move(uses)},
-                                 *model_,
-                                 *graph_,
-                                 std::move(modules)});
+    static_cast<ModuleUses&>(*evidence_) =
+        DescribeModules(modules, scopes.scopes, parameters, {});
   }
 
   // The same with the evidence of the file: for rungs that read names.

@@ -4,13 +4,120 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 
 #include "clues/exporters/functions/local_functions.h"
 #include "clues/exporters/tools/original_name.h"
 #include "clues/exporters/torchscript/torchscript.h"
+#include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/tagging/tag_format.h"
+
+namespace onnx_tag::hierarchy {
+namespace {
+
+// `n0`, `n12`: nodes of inlined onnxscript functions.
+bool IsInlinedNode(std::string_view name) {
+  return ConsumePrefix(name, "n") && IsNumeric(name);
+}
+
+bool IsPaddle(std::string_view name, std::string_view op_type) {
+  ConsumePrefix(name, "p2o.");
+  auto op = WithoutNumbered(name, ".");
+  if (!op) op = WithoutNumbered(name, "@");  // before Paddle 2
+  return op && *op == op_type;
+}
+
+// What onnxruntime.transformers calls nodes it made, where the op's name would
+// not do.
+constexpr std::string_view kFusedNames[] = {
+    "GptAttention",
+    "LayerNorm",
+    "RMSNorm",
+    "SkipLayerNorm",
+    "SkipLayerNorm_AddBias",
+    "Gelu_AddBias",
+    "FastGelu_AddBias",
+    "MatMul_QKV",
+    "GroupNorm",
+    "FullyConnect_MatMul",
+    "FullyConnect_Add",
+    "Reshape_Fuse",
+    "MaskReduceSum",
+};
+
+// In the order of Dialect.
+constexpr std::string_view kDialectNames[] = {
+    "unknown",         "torchscript",      "torchscript-old", "dynamo",
+    "dynamo-stripped", "dynamo-functions", "functions",       "onnxscript",
+    "genai",           "tf2onnx",          "paddle",          "onnxruntime",
+};
+
+// Whether ONNX Runtime gives this name to what it fuses.
+bool IsFusedName(std::string_view name) {
+  return std::find(std::begin(kFusedNames), std::end(kFusedNames), name) !=
+             std::end(kFusedNames) ||
+         Describe(FindOp(name, "com.microsoft")).kinds.HasAnyOf(OpKind::kFused);
+}
+
+}  // namespace
+
+std::string_view DialectName(Dialect dialect) {
+  return kDialectNames[static_cast<std::size_t>(dialect)];
+}
+
+Dialect NodeNameDialect(std::string_view name, std::string_view op_type) {
+  if (name.empty()) return Dialect::kUnknown;
+  if (name[0] == '/') {
+    return name.find("/constant_nodes/") != std::string_view::npos
+               ? Dialect::kGenai
+               : Dialect::kTorchScript;
+  }
+  if (name.starts_with("node_") || IsInlinedNode(name)) {
+    return Dialect::kDynamo;
+  }
+  if (name.starts_with("gemm_input_reshape") ||
+      name.starts_with("gemm_output_reshape")) {
+    return Dialect::kOnnxRuntime;
+  }
+  if (SplitOnnxscriptNode(name).ok) return Dialect::kOnnxscript;
+  // tf2onnx counts ops (`MatMul__283`), onnx's inliner calls (`Add_112__10`).
+  if (const auto counted = WithoutNumbered(name, "__")) {
+    if (*counted == op_type) return Dialect::kTf2onnx;
+    name = *counted;
+  }
+  if (name.find('/') != std::string_view::npos) return Dialect::kTf2onnx;
+  if (IsPaddle(name, op_type)) return Dialect::kPaddle;
+  const std::string_view bare = WithoutNumbered(name, "_").value_or(name);
+  if (IsFusedName(bare)) return Dialect::kOnnxRuntime;
+  if (bare == op_type && bare.size() != name.size()) {
+    return Dialect::kTorchScriptOld;
+  }
+  // ONNX Runtime calls what it fused by the op alone.
+  return name == op_type ? Dialect::kOnnxRuntime : Dialect::kUnknown;
+}
+
+Dialect ValueNameDialect(std::string_view name) {
+  if (name.empty()) return Dialect::kUnknown;
+  if (name[0] == '/') {
+    if (WithoutNumbered(name, "/output_")) return Dialect::kGenai;
+    if (name.find("/constants/") != std::string_view::npos) {
+      return Dialect::kGenai;
+    }
+    return WithoutNumbered(name, "_output_") ? Dialect::kTorchScript
+                                             : Dialect::kUnknown;
+  }
+  if (name.starts_with("onnx::")) return Dialect::kTorchScriptOld;
+  if (const auto value = WithoutNumbered(name, "_"); value && *value == "val") {
+    return Dialect::kDynamo;
+  }
+  if (SplitOnnxscriptValue(name).ok) return Dialect::kOnnxscript;
+  if (WithoutNumbered(name, ":")) return Dialect::kTf2onnx;
+  return Dialect::kUnknown;
+}
+
+}  // namespace onnx_tag::hierarchy
 
 namespace onnx_tag {
 namespace {
@@ -116,7 +223,7 @@ Dialect FromCounts(const Counts& nodes, const Counts& values) {
 
 // `/<scope>/<Op>_<k>`, to which no tool added. Nothing can be undone in the
 // names of its outputs either, if they are named after it.
-bool IsPlain(std::string_view name, const hierarchy::Undone& undone) {
+bool IsPlain(std::string_view name, const hierarchy::StrippedName& undone) {
   return name.starts_with('/') && !name.ends_with('/') &&
          !name.ends_with('_') && undone.name.size() == name.size() &&
          name.find("/constant") == std::string_view::npos;
@@ -130,7 +237,7 @@ Dialect DetectDialect(const Model& model, IdVector<NodeId, bool>& plain) {
   plain.resize(model.node_count(), false);
   for (const NodeId node : model.Nodes()) {
     const std::string_view name = model[node].name;
-    const hierarchy::Undone undone = hierarchy::UndoNodeName(name);
+    const hierarchy::StrippedName undone = hierarchy::UndoNodeName(name);
     plain[node] = IsPlain(name, undone);
     nodes.Add(plain[node] ? Dialect::kTorchScript
                           : OfNodeName(undone.name, model.OpType(node)));

@@ -9,9 +9,82 @@
 #include <string_view>
 #include <vector>
 
-#include "clues/exporters/dialect.h"
+#include "clues/exporters/torchscript/torchscript.h"
 #include "onnx_tag/model.h"
 #include "onnx_tag/tagging.h"
+
+namespace onnx_tag::hierarchy {
+
+// Who named a node.
+enum class Dialect {
+  kUnknown,
+  kTorchScript,      // `/encoder/layer.0/MatMul_3`
+  kTorchScriptOld,   // `MatMul_24`: torch to 1.12, or a node without a scope
+  kDynamo,           // `node_linear_3` and metadata
+  kDynamoStripped,   // the same without
+  kDynamoFunctions,  // torch 2.1 to 2.4: a function for each module call
+  kModuleFunctions,  // export_modules_as_functions
+  kOnnxscript,       // `model/layers.0/MatMul_node_12`
+  kGenai,            // `/model/layers.0/attn/q_proj/MatMul`
+  kTf2onnx,          // `model/dense/MatMul`, `MatMul__283`
+  kPaddle,           // `Conv.0`, `p2o.Conv.0`
+  kOnnxRuntime,      // `Attention_0`, `gemm_input_reshape_token_3`
+};
+
+// "torchscript", "dynamo-stripped": for reports.
+std::string_view DialectName(Dialect dialect);
+
+// Judges by one name. A scoped name may also be the genai builder's: only its
+// values (`/output_0`) and constants show that. A dynamo node may have lost its
+// metadata. RecognizeExporter() decides for the whole file. Names must have
+// passed UndoNodeName() (clues/exporters/tools/original_name.h).
+Dialect NodeNameDialect(std::string_view name, std::string_view op_type);
+
+// The same for a value.
+Dialect ValueNameDialect(std::string_view name);
+
+// Names of onnxscript.nn's graph builder.
+
+// `model/layers.0/self_attn/MatMul_node_12`: the scope has slashes for dots and
+// needs no collapsing.
+ScopedName SplitOnnxscriptNode(std::string_view name);
+// `v_model.layers.0.self_attn.MatMul_12`: the scope is a dotted path.
+ScopedName SplitOnnxscriptValue(std::string_view name);
+
+// Names of the onnxruntime-genai model builder: made by hand, after
+// TorchScript's, with module names of its own (`attn` for `self_attn`).
+struct GenaiName {
+  std::string_view scope;  // "model/layers.0/attn/q_proj"; slashes for dots
+  std::string_view op;     // "MatMul"; "" for a value named by its module
+  // `scope` is what holds the builder's own part, as constants and the mask's
+  // sub-graph are; there is no such module.
+  bool made = false;
+  bool ok = false;
+};
+GenaiName SplitGenaiNode(std::string_view name);
+// "model.layers.0.attn.q_proj" for `<module>.MatMul.weight`, as UndoTensorName
+// leaves it.
+std::string_view GenaiOwner(std::string_view parameter);
+
+// TensorFlow's name scopes, as tf2onnx and keras2onnx keep them:
+// `StatefulPartitionedCall/model/encoder/layer_._23/dense/Tensordot/MatMul__38`.
+struct TfName {
+  // model, encoder, layer, 23, dense: what is left of the scope without calls,
+  // ports, counters and TensorFlow ops. The first is as a rule the model
+  // itself. Keras' suffixes (`dense_1` for `dense`) are still there: they are
+  // the file's, and only all names together tell which they are.
+  std::vector<std::string_view> segments;
+  std::string_view op;  // "MatMul"
+  bool ok = false;      // false: no scope at all, as in `MatMul__283`
+};
+
+// A node's name, or a value's with its `:0`.
+TfName SplitTfName(std::string_view name);
+
+// "dense_1" -> "dense"; the whole segment where there is no counter.
+std::string_view WithoutKerasSuffix(std::string_view segment);
+
+}  // namespace onnx_tag::hierarchy
 
 namespace onnx_tag {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "clues/exporters/onnxscript/onnxscript_nn.h"
+#include "clues/exporters/dialect_names.h"
 #include "core/hierarchy/name_parts.h"
 
 namespace onnx_tag::hierarchy {

@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 
 #include "base/text.h"
-#include "file/json/reader.h"
+#include "clues/recording/rows.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
 
@@ -24,16 +23,14 @@ std::string OperationName(std::string_view text) {
                                                    : text.substr(dot + 1));
 }
 
-class Reader {
+class Reader : Rows {
  public:
   explicit Reader(std::string_view text)
-      : text_(text), json_(text), program_(&recording_.trace) {}
+      : Rows(text), text_(text), program_(&recording_.trace) {}
 
   Recording Read() {
     bool known = false;
-    std::string_view key;
-    json_.BeginObject();
-    while (json_.NextMember(key)) {
+    ForEachMember([&](std::string_view key) {
       if (key == "format") {
         ReadFormat();
       } else if (key == "values") {
@@ -52,7 +49,7 @@ class Reader {
         known = known || key == "modules";
         json_.Skip();
       }
-    }
+    });
     if (!known && recording_.trace.empty() && recording_.fx.empty()) {
       Fail(ErrorKind::kUsage, "not a recording of onnx-tag: no \"modules\"");
     }
@@ -71,20 +68,6 @@ class Reader {
                  format, kFormat);
   }
 
-  // Runs `use` for every item of a list, `use` taking the item.
-  template <typename Use>
-  void ForEachItem(const Use& use) {
-    json_.BeginArray();
-    while (json_.NextItem()) use();
-  }
-
-  template <typename Use>
-  void ForEachMember(const Use& use) {
-    std::string_view key;
-    json_.BeginObject();
-    while (json_.NextMember(key)) use(key);
-  }
-
   // A value's number: no recording has more of them than bytes.
   FlowId Flow() {
     const json::Place place = json_.Here();
@@ -99,7 +82,7 @@ class Reader {
 
   // A shape; for several results a list of them, of which the first counts.
   bool ReadShape(std::vector<std::int64_t>& shape) {
-    if (json_.Peek() != json::Kind::kArray) {
+    if (!IsNext(json::Kind::kArray)) {
       json_.Skip();
       return false;
     }
@@ -107,12 +90,9 @@ class Reader {
     bool first = true;
     ForEachItem([&] {
       switch (json_.Peek()) {
-        case json::Kind::kNumber: {
-          const double dim = json_.Number();
-          shape.push_back(std::abs(dim) < 1e15 ? static_cast<std::int64_t>(dim)
-                                               : -1);
+        case json::Kind::kNumber:
+          shape.push_back(Size());
           break;
-        }
         case json::Kind::kArray:
           if (first) {
             ReadShape(shape);
@@ -142,7 +122,7 @@ class Reader {
       ForEachMember([&](std::string_view key) {
         if (key == "shape") {
           flow.has_shape = ReadShape(flow.shape);
-        } else if (key == "kind" && json_.Peek() == json::Kind::kString) {
+        } else if (key == "kind" && IsNext(json::Kind::kString)) {
           flow.kind = KindOf(json_.String());
         } else if (key == "merges") {
           ForEachItem([&] { flow.merges.push_back(Flow()); });
@@ -163,7 +143,7 @@ class Reader {
   void ReadInputs() {
     ForEachItem([&] {
       ForEachMember([&](std::string_view key) {
-        if (key == "value" && json_.Peek() == json::Kind::kNumber) {
+        if (key == "value" && IsNext(json::Kind::kNumber)) {
           recording_.trace.flows[Flow()].kind = FlowKind::kInput;
         } else {
           json_.Skip();
@@ -176,7 +156,7 @@ class Reader {
     ForEachItem([&] {
       RecordedFunction function;
       ForEachMember([&](std::string_view key) {
-        if (key == "name" && json_.Peek() == json::Kind::kString) {
+        if (key == "name" && IsNext(json::Kind::kString)) {
           function.name = OperationName(json_.String());
         } else if (key == "events") {
           std::vector<std::uint32_t> span;
@@ -218,17 +198,18 @@ class Reader {
     program_ = &recording_.trace;
   }
 
-  // A number is a value, a list holds several; constants are passed over.
-  void ReadEventInput(std::vector<FlowId>& inputs) {
-    switch (json_.Peek()) {
-      case json::Kind::kNumber:
-        inputs.push_back(Flow());
-        return;
-      case json::Kind::kArray:
-        ForEachItem([&] { ReadEventInput(inputs); });
-        return;
-      default:
-        json_.Skip();
+  // A number is a value of a run, a word a node of FX, and a list holds
+  // several; constants are passed over.
+  void ReadInput(std::vector<FlowId>& inputs) {
+    const bool is_fx = program_ == &recording_.fx;
+    if (IsNext(json::Kind::kArray)) {
+      ForEachItem([&] { ReadInput(inputs); });
+    } else if (is_fx && IsNext(json::Kind::kString)) {
+      inputs.push_back(FxFlow(json_.String()));
+    } else if (!is_fx && IsNext(json::Kind::kNumber)) {
+      inputs.push_back(Flow());
+    } else {
+      json_.Skip();
     }
   }
 
@@ -237,16 +218,16 @@ class Reader {
     std::vector<std::int64_t> shape;
     bool has_shape = false;
     ForEachMember([&](std::string_view key) {
-      if (key == "op" && json_.Peek() == json::Kind::kString) {
+      if (key == "op" && IsNext(json::Kind::kString)) {
         event.op = OperationName(json_.String());
-      } else if (key == "module" && json_.Peek() == json::Kind::kString) {
+      } else if (key == "module" && IsNext(json::Kind::kString)) {
         event.module = json_.String();
       } else if (key == "inputs") {
-        ReadEventInput(event.inputs);
+        ReadInput(event.inputs);
       } else if (key == "kwargs") {
-        ForEachMember([&](std::string_view) { ReadEventInput(event.inputs); });
+        ForEachMember([&](std::string_view) { ReadInput(event.inputs); });
       } else if (key == "outputs" || key == "writes") {
-        ForEachItem([&] { ReadEventInput(event.outputs); });
+        ForEachItem([&] { ReadInput(event.outputs); });
       } else if (key == "shapes") {
         has_shape = ReadShape(shape);
       } else if (key == "traceback") {
@@ -267,26 +248,12 @@ class Reader {
     return at->second;
   }
 
-  // A word is another node; everything else is a constant.
-  void ReadFxInput(std::vector<FlowId>& inputs) {
-    switch (json_.Peek()) {
-      case json::Kind::kString:
-        inputs.push_back(FxFlow(json_.String()));
-        return;
-      case json::Kind::kArray:
-        ForEachItem([&] { ReadFxInput(inputs); });
-        return;
-      default:
-        json_.Skip();
-    }
-  }
-
   void ReadFxNode(RecordedOperation& node) {
     std::string kind;
     RecordedFlow flow;
     bool parameter = false;
     ForEachMember([&](std::string_view key) {
-      const bool text = json_.Peek() == json::Kind::kString;
+      const bool text = IsNext(json::Kind::kString);
       if (key == "name" && text) {
         node.name = json_.String();
       } else if (key == "op" && text) {
@@ -296,9 +263,9 @@ class Reader {
       } else if (key == "module" && text) {
         node.module = json_.String();
       } else if (key == "inputs") {
-        ReadFxInput(node.inputs);
+        ReadInput(node.inputs);
       } else if (key == "kwargs") {
-        ForEachMember([&](std::string_view) { ReadFxInput(node.inputs); });
+        ForEachMember([&](std::string_view) { ReadInput(node.inputs); });
       } else if (key == "shape") {
         flow.has_shape = ReadShape(flow.shape);
       } else if (key == "traceback") {
@@ -320,7 +287,6 @@ class Reader {
   }
 
   std::string_view text_;
-  json::Reader json_;
   Recording recording_;
   RecordedProgram* program_;  // whose values numbers are
   std::unordered_map<std::string, FlowId> fx_flows_;

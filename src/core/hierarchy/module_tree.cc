@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "base/hash.h"
@@ -170,6 +171,52 @@ ModuleId ModuleTree::CommonAncestor(ModuleId a, ModuleId b) const {
     lower = Parent(lower);
   }
   return a;
+}
+
+ModuleId ModuleTree::Join(ModuleId a, ModuleId b) const {
+  if (a == kNo<ModuleId>) return b;
+  return b == kNo<ModuleId> ? a : CommonAncestor(a, b);
+}
+
+ModuleTree::Atoms ModuleTree::AtomsBelow(ModuleId ancestor,
+                                         ModuleId module) const {
+  Atoms atoms;
+  for (ModuleId at = module; at != ancestor; at = Parent(at)) {
+    atoms.push_back(Atom(at));
+  }
+  std::reverse(atoms.begin(), atoms.end());
+  return atoms;
+}
+
+ModuleId ModuleTree::Down(ModuleId from,
+                          std::span<const std::string_view> atoms) const {
+  for (const std::string_view atom : atoms) {
+    if (from == kNo<ModuleId>) break;
+    from = FindChild(from, atom);
+  }
+  return from;
+}
+
+ModuleId ModuleTree::AddDown(ModuleId from,
+                             std::span<const std::string_view> atoms) {
+  for (const std::string_view atom : atoms) from = Child(from, atom);
+  return from;
+}
+
+ModuleId ModuleTree::Without(ModuleId module,
+                             std::span<const std::string_view> atoms) const {
+  for (std::size_t i = atoms.size(); i-- > 0;) {
+    if (module == kRoot || Atom(module) != atoms[i]) return kNo<ModuleId>;
+    module = Parent(module);
+  }
+  return module;
+}
+
+bool ModuleTree::IsList(ModuleId id) const {
+  for (const ModuleId child : Children(id)) {
+    if (!hierarchy::IsNumeric(Atom(child))) return false;
+  }
+  return !Children(id).empty();
 }
 
 bool ModuleTree::IsAncestor(ModuleId ancestor, ModuleId module) const {

@@ -8,33 +8,31 @@
 #include "mapping/evidence/align_scopes.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "clues/exporters/torchscript/torchscript.h"
-#include "core/hierarchy/name_parts.h"
 #include "mapping/evidence/evidence.h"
 
 namespace onnx_tag {
 namespace {
 
-using Atoms = std::vector<std::string_view>;
+using Atoms = ModuleTree::Atoms;
 
 class ScopeAligner {
  public:
-  ScopeAligner(const Model& model, const ParameterFacts& parameters,
+  ScopeAligner(const GraphFacts& graph, const ParameterFacts& parameters,
                KnownModules& known, ModuleTree& modules, ScopeFacts& facts)
-      : model_(model),
+      : graph_(graph),
         parameters_(parameters),
         facts_(facts),
         scopes_(facts.scopes),
         tree_(modules),
-        settler_(known, modules),
+        lookup_(known, modules),
         holds_shared_(facts.scopes.size(), false),
         holds_own_(facts.scopes.size(), false),
         votes_(facts.scopes.size()),
-        ballots_(kBallots) {}
+        holds_parameter_(modules.size(), false) {}
 
   void Run() {
     calls_indices_.resize(scopes_.size(), false);
@@ -44,7 +42,15 @@ class ScopeAligner {
       }
     }
     FindRepeatedCalls();
-    twins_ = FindTwinScopes(model_, parameters_, facts_, tree_);
+    twins_ = FindTwinScopes(graph_, parameters_, facts_, tree_);
+    // Children have larger ids than their parents.
+    for (std::size_t i = holds_parameter_.size(); i-- > 0;) {
+      const ModuleId id = MakeId<ModuleId>(i);
+      if (parameters_.HasParameterAt(id)) holds_parameter_[id] = true;
+      if (holds_parameter_[id] && id != ModuleTree::kRoot) {
+        holds_parameter_[tree_.Parent(id)] = true;
+      }
+    }
     CollectVotes();
     for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) Place(id);
   }
@@ -118,57 +124,36 @@ class ScopeAligner {
   };
 
   void CollectVotes() {
-    for (const NodeId node : model_.Nodes()) {
-      ScopeId scope = facts_.node_scope[node];
-      if (scope == kNo<ScopeId>) scope = facts_.value_scope[node];
-      if (scope == kNo<ScopeId> || parameters_.is_carrier[node]) continue;
-      for (const ValueId input : model_.Inputs(node)) {
-        const ParameterId id = parameters_.ParameterOf(input);
-        if (id == kNo<ParameterId>) continue;
-        const Parameter& parameter = parameters_.parameters[id];
-        if (parameter.trusted) {
-          Count(scope, parameter.module, parameter.rank >= 2 ? 4 : 1);
+    // Most scopes use the parameters of one module, many times: at 10^6 nodes,
+    // one Cast() for each took a quarter of the time.
+    struct Use {
+      ScopeId scope;
+      ModuleId module;
+      std::uint32_t weight;
+    };
+    std::vector<Use> uses;
+    IdVector<ScopeId, std::uint32_t> last(scopes_.size(), 0);  // its use + 1
+    for (const NodeId node : graph_.model.Nodes()) {
+      const ScopeId scope = facts_.ScopeOf(node);
+      if (scope == kNo<ScopeId> || scope == ScopeId{0} ||
+          parameters_.is_carrier[node]) {
+        continue;
+      }
+      for (const Parameter& parameter :
+           parameters_.Among(graph_.model.Inputs(node))) {
+        if (!parameter.trusted) continue;
+        if (last[scope] == 0 ||
+            uses[last[scope] - 1].module != parameter.module) {
+          uses.push_back({scope, parameter.module, 0});
+          last[scope] = static_cast<std::uint32_t>(uses.size());
         }
+        uses[last[scope] - 1].weight += parameter.rank >= 2 ? 4 : 1;
       }
     }
-    for (const Ballot& ballot : ballots_) Hand(ballot);
-  }
-
-  // The result of Cast() for a scope and a module, and its weight.
-  struct Ballot {
-    ScopeId scope = kNo<ScopeId>;
-    ModuleId module = kNo<ModuleId>;
-    ScopeId first_call = kNo<ScopeId>;  // of the scope, when it was filled in
     std::vector<std::pair<ScopeId, ModuleId>> found;
-    std::uint32_t weight = 0;  // not yet added
-  };
-
-  // Most scopes use the parameters of one module, many times, by nodes that
-  // stand together: the last ballots are kept. At 10^6 nodes filling them in
-  // took a quarter of the time; keeping one for each of 10^6 scopes took 100
-  // bytes each.
-  static constexpr std::size_t kBallots = 1024;
-
-  void Count(ScopeId scope, ModuleId module, std::uint32_t weight) {
-    if (scope == ScopeId{0}) return;
-    Ballot& ballot = ballots_[Index(scope) % kBallots];
-    if (ballot.scope != scope || ballot.module != module ||
-        ballot.first_call != scopes_[scope].first_call) {
-      Hand(ballot);
-      Cast(scope, module, ballot.found);
-      // Added at once, because the first of equal votes wins.
-      for (const auto& [id, target] : ballot.found) Add(id, target, 0);
-      ballot.scope = scope;
-      ballot.module = module;
-      ballot.first_call = scopes_[scope].first_call;
-      ballot.weight = 0;
-    }
-    ballot.weight += weight;
-  }
-
-  void Hand(const Ballot& ballot) {
-    for (const auto& [id, target] : ballot.found) {
-      Add(id, target, ballot.weight);
+    for (const Use& use : uses) {
+      Cast(use.scope, use.module, found);
+      for (const auto& [id, target] : found) Add(id, target, use.weight);
     }
   }
 
@@ -196,64 +181,57 @@ class ScopeAligner {
   void Cast(ScopeId scope, ModuleId module,
             std::vector<std::pair<ScopeId, ModuleId>>& found) {
     found.clear();
-    std::vector<ModuleId>& ids = ids_;
-    Atoms& path = path_;
+    if (module == ModuleTree::kRoot) return;
     Group& group = group_;
-    ids.clear();
-    path.clear();
-    for (ModuleId at = module; at != ModuleId{0}; at = tree_.Parent(at)) {
-      ids.push_back(at);
-    }
-    std::reverse(ids.begin(), ids.end());
-    for (const ModuleId at : ids) path.push_back(tree_.Atom(at));
-    const auto matches = [&](const Atoms& atoms, std::size_t end) {
-      return atoms.size() <= end &&
-             std::equal(atoms.begin(), atoms.end(),
-                        path.begin() +
-                            static_cast<std::ptrdiff_t>(end - atoms.size()));
-    };
+    // The part of the path that the segment of `at` explains: from `start`,
+    // which is around it, to `end`.
     ScopeId at = scope;
+    ModuleId end = module;
     ReadGroup(at, group);
-    if (!matches(group.atoms, path.size())) {
+    ModuleId start = tree_.Without(end, group.atoms);
+    if (start == kNo<ModuleId>) {
       // Perhaps a second call.
-      if (scopes_[scope].first_call == kNo<ScopeId>) return;
       at = scopes_[scope].first_call;
+      if (at == kNo<ScopeId>) return;
       ReadGroup(at, group);
-      if (!matches(group.atoms, path.size())) return;
+      start = tree_.Without(end, group.atoms);
+      if (start == kNo<ModuleId>) return;
     } else if (scopes_[scope].first_call != kNo<ScopeId>) {
       // It is a real attribute, but it may also contain a second call of the
       // other module.
       scopes_[scope].perhaps_call_of = scopes_[scope].first_call;
       scopes_[scope].first_call = kNo<ScopeId>;
     }
-    std::size_t end = path.size();
-    bool adjacent = false;
     ScopeId elsewhere = kNo<ScopeId>;
     while (true) {
-      found.emplace_back(at, ids[end - 1]);
-      const std::size_t start = end - group.atoms.size();
-      adjacent = group.folded || elsewhere != kNo<ScopeId>;
+      found.emplace_back(at, end);
+      const bool adjacent = group.folded || elsewhere != kNo<ScopeId>;
+      const ModuleId around = start;
       at = scopes_[at].parent;
-      if (at == ScopeId{0} || start == 0) break;
+      if (at == ScopeId{0} || around == ModuleTree::kRoot) break;
       ReadGroup(at, group);
-      end = start;
-      while (end > 0 && !matches(group.atoms, end)) {
-        if (adjacent) break;
-        --end;
+      end = around;
+      start = tree_.Without(end, group.atoms);
+      while (!adjacent && start == kNo<ModuleId> && end != ModuleTree::kRoot) {
+        end = tree_.Parent(end);
+        start = tree_.Without(end, group.atoms);
       }
-      if (end > 0 && matches(group.atoms, end)) continue;
+      if (start != kNo<ModuleId> && end != ModuleTree::kRoot) continue;
       // Called through a Sequential that got a module which has a name of its
       // own beside it: `net/conv1` is `conv1`, and all else must fit.
-      if (elsewhere != kNo<ScopeId> || found.size() > 1 || adjacent) break;
+      if (found.size() > 1 || adjacent) break;
       elsewhere = at;
       at = scopes_[at].parent;
-      end = start;
+      end = around;
       if (at == ScopeId{0}) break;
       ReadGroup(at, group);
-      if (!matches(group.atoms, end)) break;
+      start = tree_.Without(end, group.atoms);
+      if (start == kNo<ModuleId>) break;
     }
+    // The outermost match reaches the first atom.
+    const bool whole_path = tree_.Depth(found.back().second) == 1;
     if (elsewhere != kNo<ScopeId>) {
-      if (at != ScopeId{0} || !PathUsedUp(found, ids)) {
+      if (at != ScopeId{0} || !whole_path) {
         found.clear();
         return;
       }
@@ -264,19 +242,13 @@ class ScopeAligner {
     if (found.size() > 1) holds_own_[found[1].first] = true;
     // The path must contain the whole scope, or the scope the whole path. A
     // module that was registered elsewhere has its first name in the scope.
-    if (at != ScopeId{0} && !PathUsedUp(found, ids)) found.clear();
-  }
-
-  static bool PathUsedUp(const std::vector<std::pair<ScopeId, ModuleId>>& found,
-                         const std::vector<ModuleId>& ids) {
-    // The outermost match reaches the first atom.
-    return found.back().second == ids.front();
+    if (at != ScopeId{0} && !whole_path) found.clear();
   }
 
   void Place(ScopeId id) {
     Scope& scope = scopes_[id];
     if (id == ScopeId{0}) {
-      scope.module = ModuleId{0};
+      scope.module = ModuleTree::kRoot;
       scope.proven = true;
       return;
     }
@@ -288,7 +260,7 @@ class ScopeAligner {
       return;
     }
     if (scope.first_call != kNo<ScopeId> &&
-        settler_.Exists(scopes_[scope.parent].module, GroupOf(id).atoms)) {
+        lookup_.Has(scopes_[scope.parent].module, GroupOf(id).atoms)) {
       // The hierarchy has an `act_1`, but it may also contain a second call of
       // `act`.
       scope.perhaps_call_of = scope.first_call;
@@ -296,11 +268,10 @@ class ScopeAligner {
     }
     if (scope.first_call != kNo<ScopeId>) {
       const Scope& first = scopes_[scope.first_call];
-      // The first call may be later in the table; it has the same parent.
-      scope.module = first.module;
       scope.proven = first.proven;
+      // The first call may be later in the table; it has the same parent.
       if (scope.first_call > id) PlaceByName(scope.first_call);
-      scope.module = scopes_[scope.first_call].module;
+      scope.module = first.module;
       return;
     }
     PlaceByName(id);
@@ -324,7 +295,7 @@ class ScopeAligner {
       return;
     }
     const Group group = GroupOf(id);
-    if (const Settled found = settler_.Settle(outer, group.atoms);
+    if (const auto found = lookup_.Find(outer, group.atoms);
         found.module != kNo<ModuleId>) {
       scope.module = found.module;
       scope.proven = found.named && scope.perhaps_call_of == kNo<ScopeId>;
@@ -355,28 +326,20 @@ class ScopeAligner {
       scope.module = held;
       return;
     }
-    for (const std::string_view atom : group.atoms) {
-      scope.module = tree_.Child(scope.module, atom);
-    }
+    scope.module = tree_.AddDown(scope.module, group.atoms);
   }
 
   // The one module of that name that something which is never called holds:
   // `code` of `moe` is `moe.experts.code`, where the parameters know no other.
   ModuleId FindHeld(ScopeId scope, ModuleId outer, const Atoms& atoms) const {
     constexpr int kMostHolders = 64;
-    const auto find = [&](ModuleId at) {
-      for (const std::string_view atom : atoms) {
-        if (at != kNo<ModuleId>) at = tree_.FindChild(at, atom);
-      }
-      return at;
-    };
-    if (find(outer) != kNo<ModuleId>) return kNo<ModuleId>;
+    if (tree_.Down(outer, atoms) != kNo<ModuleId>) return kNo<ModuleId>;
     ModuleId found = kNo<ModuleId>;
     int looked_at = 0;
     for (const ModuleId holder : tree_.Children(outer)) {
       if (++looked_at > kMostHolders) return kNo<ModuleId>;
-      const ModuleId held = find(holder);
-      if (held == kNo<ModuleId> || !HasParameterBelow(held)) continue;
+      const ModuleId held = tree_.Down(holder, atoms);
+      if (held == kNo<ModuleId> || !HoldsParameter(held)) continue;
       if (found != kNo<ModuleId> || IsScope(scopes_[scope].parent, holder)) {
         return kNo<ModuleId>;
       }
@@ -385,12 +348,9 @@ class ScopeAligner {
     return found;
   }
 
-  bool HasParameterBelow(ModuleId module) const {
-    if (parameters_.HasParameterAt(module)) return true;
-    for (const ModuleId child : tree_.Children(module)) {
-      if (HasParameterBelow(child)) return true;
-    }
-    return false;
+  // Whether it or a module below it has one.
+  bool HoldsParameter(ModuleId module) const {
+    return Index(module) < holds_parameter_.size() && holds_parameter_[module];
   }
 
   // Whether the exporter printed a call of `holder`.
@@ -449,23 +409,19 @@ class ScopeAligner {
     return false;
   }
 
-  const Model& model_;
+  const GraphFacts& graph_;
   const ParameterFacts& parameters_;
   const ScopeFacts& facts_;
   ScopeTable& scopes_;
   ModuleTree& tree_;
-  ScopeSettler settler_;
-  // Of Cast(), used again.
-  std::vector<ModuleId> ids_;
-  Atoms path_;
-  Group group_;
+  HierarchyLookup lookup_;
+  Group group_;                            // of Cast(), used again
   IdVector<ScopeId, bool> calls_indices_;  // `head` of `head/head.0`
   IdVector<ScopeId, bool> holds_shared_;   // `net` of `net/conv1`
   IdVector<ScopeId, bool> holds_own_;      // or of `net/net.0`
   IdVector<ScopeId, TwinScope> twins_;
   IdVector<ScopeId, Votes> votes_;
-  std::vector<Ballot>
-      ballots_;  // by scope, of those that share a place the last
+  IdVector<ModuleId, bool> holds_parameter_;  // of those before the first scope
 };
 
 // The module `block_1` and the second call of `block` have the same scope.
@@ -473,38 +429,46 @@ class ScopeAligner {
 // other nodes belong to the call.
 void SplitMergedScopes(const Model& model, const ParameterFacts& parameters,
                        ScopeFacts& facts) {
+  const auto may_be_call = [&](NodeId node) {
+    const ScopeId scope = facts.node_scope[node];
+    return scope != kNo<ScopeId> &&
+           facts.scopes[scope].perhaps_call_of != kNo<ScopeId>;
+  };
   std::vector<NodeId> members;
   for (const NodeId node : model.Nodes()) {
-    const ScopeId scope = facts.node_scope[node];
-    if (scope != kNo<ScopeId> &&
-        facts.scopes[scope].perhaps_call_of != kNo<ScopeId>) {
-      members.push_back(node);
+    if (may_be_call(node)) members.push_back(node);
+  }
+  if (members.empty()) return;
+  // Labels spread along edges inside a scope, in both directions.
+  IdVector<NodeId, bool> own(model.node_count(), false);
+  std::vector<NodeId> open;
+  const auto label = [&](NodeId node) {
+    if (!own[node]) open.push_back(node);
+    own[node] = true;
+  };
+  for (const NodeId node : members) {
+    for (const ValueId input : model.Inputs(node)) {
+      if (input != kNo<ValueId> &&
+          (parameters.ParameterOf(input) != kNo<ParameterId> ||
+           model.InitializerOf(input) != nullptr)) {
+        label(node);
+      }
     }
   }
-  // Labels spread along edges inside a scope. Such scopes are small and rare.
-  IdVector<NodeId, bool> own(members.empty() ? 0 : model.node_count(), false);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const NodeId node : members) {
-      if (own[node]) continue;
-      const ScopeId scope = facts.node_scope[node];
-      bool mine = false;
-      for (const ValueId input : model.Inputs(node)) {
-        if (input == kNo<ValueId>) continue;
-        const NodeId producer = model.Producer(input);
-        mine |= parameters.ParameterOf(input) != kNo<ParameterId> ||
-                model.InitializerOf(input) != nullptr ||
-                (producer != kNo<NodeId> && own[producer] &&
-                 facts.node_scope[producer] == scope);
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    const auto spread = [&](NodeId to) {
+      if (to != kNo<NodeId> && facts.node_scope[to] == facts.node_scope[node]) {
+        label(to);
       }
-      for (const ValueId output : model.Outputs(node)) {
-        if (output == kNo<ValueId>) continue;
-        for (const NodeId consumer : model.Consumers(output)) {
-          mine |= own[consumer] && facts.node_scope[consumer] == scope;
-        }
-      }
-      own[node] = mine;
-      changed |= mine;
+    };
+    for (const ValueId input : model.Inputs(node)) {
+      if (input != kNo<ValueId>) spread(model.Producer(input));
+    }
+    for (const ValueId output : model.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId consumer : model.Consumers(output)) spread(consumer);
     }
   }
   for (const NodeId node : members) {
@@ -517,11 +481,11 @@ void SplitMergedScopes(const Model& model, const ParameterFacts& parameters,
 
 }  // namespace
 
-ScopeFacts AlignScopes(const Model& model, const ParameterFacts& parameters,
-                       ScopeFacts facts, KnownModules& known,
-                       ModuleTree& modules) {
-  ScopeAligner(model, parameters, known, modules, facts).Run();
-  SplitMergedScopes(model, parameters, facts);
+ScopeFacts AlignScopes(const GraphFacts& graph,
+                       const ParameterFacts& parameters, ScopeFacts facts,
+                       KnownModules& known, ModuleTree& modules) {
+  ScopeAligner(graph, parameters, known, modules, facts).Run();
+  SplitMergedScopes(graph.model, parameters, facts);
   return facts;
 }
 

@@ -28,36 +28,32 @@ struct TwinScope {
 };
 
 // By scope. Expects `first_call` of the scopes to be filled in.
-IdVector<ScopeId, TwinScope> FindTwinScopes(const Model& model,
+IdVector<ScopeId, TwinScope> FindTwinScopes(const GraphFacts& graph,
                                             const ParameterFacts& parameters,
                                             const ScopeFacts& scopes,
                                             ModuleTree& modules);
 
 // Finds the module of a scope without votes in the user's hierarchy.
-
-struct Settled {
-  ModuleId module = kNo<ModuleId>;  // kNo: not found
-  bool named = false;               // its path is the scope itself
-};
-
-class ScopeSettler {
+class HierarchyLookup {
  public:
-  // Does nothing if there is no complete hierarchy.
-  ScopeSettler(KnownModules& known, ModuleTree& modules);
+  // Finds nothing if there is no complete hierarchy.
+  HierarchyLookup(KnownModules& known, ModuleTree& modules);
 
   // Whether the hierarchy has `atoms` right below `outer`.
-  bool Exists(ModuleId outer, std::span<const std::string_view> atoms) const;
+  bool Has(ModuleId outer, std::span<const std::string_view> atoms) const;
 
+  struct Found {
+    ModuleId module = kNo<ModuleId>;  // kNo: not found
+    bool named = false;               // its path is the scope itself
+  };
   // The module of a call of `atoms` inside `outer`. It is the child of that
   // name. Else it is the only module of that name nearest below, because
   // containers that are not called leave no trace in a scope. Else it is the
   // only module of that name in the model, because a module may be called from
   // another place than where it was registered.
-  Settled Settle(ModuleId outer, std::span<const std::string_view> atoms);
+  Found Find(ModuleId outer, std::span<const std::string_view> atoms);
 
  private:
-  ModuleId Child(ModuleId in_map,
-                 std::span<const std::string_view> atoms) const;
   ModuleId OnlyBelow(ModuleId in_map,
                      std::span<const std::string_view> atoms) const;
   ModuleId OnlyAnywhere(std::span<const std::string_view> atoms) const;

@@ -17,9 +17,10 @@
 #include "base/ids.h"
 #include "clues/exporters/dialect_names.h"
 #include "clues/exporters/functions/local_functions.h"
+#include "clues/exporters/scopes.h"
+#include "clues/parameters/parameters.h"
+#include "clues/recording/module_map.h"
 #include "core/graph/graph_facts.h"
-#include "core/hierarchy/module_map.h"
-#include "mapping/evidence/scope_table.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/model.h"
 #include "onnx_tag/tagging.h"
@@ -40,20 +41,6 @@ using Claims = std::vector<Claim>;
 struct Recording;  // onnx_tag/recording.h
 struct Rule;       // mapping/rules/rules.h
 struct Rules;
-
-enum class ParameterId : std::uint32_t {};
-
-// A tensor with a name from the state_dict of the source model.
-struct Parameter {
-  std::string_view name;  // without the additions of tools
-  ModuleId module = ModuleId{0};
-  std::uint32_t rank = 0;
-  std::uint32_t uses = 0;  // number of consumers, without carriers
-  // Read only by its owner, as far as can be seen: not tied, and not merged
-  // with an equal tensor.
-  bool trusted = false;
-  bool given = false;  // the name is from the hierarchy, not from the file
-};
 
 // The user's hierarchy, matched with the modules of the file.
 struct KnownModules {
@@ -91,64 +78,6 @@ struct RecipeClasses {
 
 // Each of the following types is the result of one step of GatherEvidence.
 
-// The scopes in names.
-struct ScopeFacts {
-  ScopeTable scopes;
-  IdVector<NodeId, ScopeId> node_scope;   // kNo: no scope in its name
-  IdVector<NodeId, ScopeId> value_scope;  // from its outputs' names
-  // The value scope is from the name of a constant: the names of nodes and
-  // values are lost, so that a node without a scope is nothing special.
-  IdVector<NodeId, bool> named_by_constant;
-  IdVector<NodeId, bool> converter_name;  // from a converter or quantizer
-  IdVector<NodeId, bool> fused_name;      // from a tool that fused nodes
-
-  // Whether a converter or quantizer named the node.
-  bool IsConverterName(NodeId node) const { return converter_name[node]; }
-  bool IsFusedName(NodeId node) const { return fused_name[node]; }
-};
-
-// Names of weights that the file does not have, in the order of their values.
-using GivenNames = std::vector<std::pair<ValueId, std::string>>;
-
-// The parameters of the source model, and the nodes that pass them on.
-struct ParameterFacts {
-  IdVector<ParameterId, Parameter> parameters;
-  IdVector<ValueId, ParameterId> value_parameter;  // through carriers
-  std::vector<bool> module_has_parameter;          // by module
-  // Nodes that read only weights and constants, and pass one on.
-  IdVector<NodeId, bool> is_carrier;
-  std::shared_ptr<const GivenNames> given;  // holds the names
-
-  ParameterId ParameterOf(ValueId value) const {
-    return value == kNo<ValueId> ? kNo<ParameterId> : value_parameter[value];
-  }
-  // Whether the node reads a parameter that proves the module.
-  bool Proves(const Model& model, NodeId node, ModuleId module) const {
-    for (const ValueId input : model.Inputs(node)) {
-      const ParameterId id = ParameterOf(input);
-      if (id != kNo<ParameterId> && parameters[id].trusted &&
-          parameters[id].module == module) {
-        return true;
-      }
-    }
-    return false;
-  }
-  bool HasParameterAt(ModuleId id) const {
-    return Index(id) < module_has_parameter.size() &&
-           module_has_parameter[Index(id)];
-  }
-};
-
-// Local functions that still exist.
-struct FunctionFacts {
-  FunctionTable functions;
-};
-
-// Local functions that were inlined; by node.
-struct InlinedFacts {
-  Claims inlined;
-};
-
 // The metadata of the dynamo exporter; by node.
 struct MetadataFacts {
   Claims metadata;             // below certain: a rewriter merged several nodes
@@ -159,9 +88,6 @@ struct MetadataFacts {
 struct DialectFacts {
   Claims named;                 // by node
   std::vector<Origin> origins;  // by node
-  // The names contain only the root, because the layers of Keras are not
-  // modules of torch.
-  bool only_root_is_named = false;
 };
 
 // Recordings: the operations of a run, then those of an FX graph.
@@ -170,18 +96,6 @@ struct RecordedFacts {
   Claims recorded_parts;  // the other nodes that an operation became
   // By node, in no order: where its operation ran. Views of the recording.
   std::vector<std::pair<NodeId, std::string_view>> tracebacks;
-};
-
-// The user's hierarchy.
-struct HierarchyFacts {
-  KnownModules known;
-  Claims called;  // from the order of its calls
-};
-
-// By module of a norm: the usual module of the attention beside it, from
-// data/attention_names.txt.
-struct AttentionGuesses {
-  std::unordered_map<std::uint32_t, ModuleId> usual_attention;
 };
 
 // The recipe book.
@@ -210,28 +124,36 @@ struct ModuleUses {
   // `module`, or its nearest ancestor that can be called. Lists contain modules
   // but have no operations; their owner has.
   ModuleId Callable(ModuleId module) const { return callable[module]; }
-  // Whether the module has a scope.
-  bool IsCalled(ModuleId id) const {
-    return Index(id) < called_modules.size() && called_modules[Index(id)];
-  }
 };
 
-// All facts. A rung or a test that needs one kind of facts takes that type.
+// By module of a norm: the usual module of the attention beside it, from
+// data/attention_names.txt.
+using AttentionGuesses = std::unordered_map<std::uint32_t, ModuleId>;
+
+// All facts. What several steps, rungs or layers take by itself is a type that
+// this one extends.
 struct Evidence : ExporterFacts,
                   ScopeFacts,
                   ParameterFacts,
-                  FunctionFacts,
-                  InlinedFacts,
                   MetadataFacts,
                   DialectFacts,
                   RecordedFacts,
-                  HierarchyFacts,
-                  AttentionGuesses,
                   RecipeFacts,
                   RuleFacts,
                   ModuleUses {
+  explicit Evidence(const GraphFacts& facts)
+      : model(facts.model), graph(facts), functions(model, facts.calls) {}
+
   const Model& model;
   const GraphFacts& graph;
+  FunctionTable functions;  // local functions that still exist
+  Claims inlined;           // those that were inlined; by node
+  KnownModules known;       // the user's hierarchy
+  Claims called;            // from the order of its calls
+  AttentionGuesses usual_attention;
+  // Names and metadata contain only the root although weights have no names:
+  // another framework's layers are not modules of torch.
+  bool only_root_is_named = false;
   ModuleTree modules;  // all modules in the facts
 
   ModuleId CommonCaller(ModuleId a, ModuleId b) const {
@@ -255,11 +177,6 @@ struct WantedFacts {
   const recipes::Book* book = nullptr;
   const Rules* rules = nullptr;  // must outlive the evidence
 };
-
-// The facts of the graph. The names of a file say which values stand for
-// weights that the file leaves out: nothing defines them, or they are inputs
-// with the name of a parameter.
-GraphFacts GatherGraph(const Model& model);
 
 // `graph` must outlive the evidence. Throws Error(kUsage) if the hierarchy or a
 // recording belongs to another model.
@@ -287,62 +204,62 @@ struct ModuleEvidence {
 
 // The steps of GatherEvidence. Each step adds the modules in its facts to
 // `modules`, and takes the results of other steps as arguments.
-ScopeFacts GatherScopes(const GraphFacts& graph, const ExporterFacts& exporter);
-ParameterFacts GatherParameters(const GraphFacts& graph,
-                                const ExporterFacts& exporter,
-                                const ScopeFacts& scopes,
-                                const FunctionTable& functions,
-                                ModuleTree& modules, GivenNames given = {});
 // Finds the modules of the functions and their calls.
 void PlaceFunctions(const Model& model, const ScopeFacts& scopes,
                     const ParameterFacts& parameters, ModuleTree& modules,
                     FunctionTable& functions);
-// Uses the numbers of onnx.inliner, else the order of names that onnx_ir left.
-InlinedFacts GatherInlined(const Model& model, const ParameterFacts& parameters,
-                           ModuleTree& modules);
-InlinedFacts GatherInlinedOrder(const Model& model,
-                                const ParameterFacts& parameters,
-                                ModuleTree& modules);
-MetadataFacts GatherMetadata(const Model& model,
+// Files whose functions were inlined. Uses the numbers of onnx.inliner, else
+// the order of names that onnx_ir left.
+Claims GatherInlined(const Model& model, const ParameterFacts& parameters,
+                     ModuleTree& modules);
+Claims GatherInlinedOrder(const Model& model, const ParameterFacts& parameters,
+                          ModuleTree& modules);
+MetadataFacts GatherMetadata(const GraphFacts& graph,
                              const ParameterFacts& parameters,
                              ModuleTree& modules);
 // Withdraws the trust in parameters whose consumers have metadata of different
 // modules: a tied tensor, or equal tensors that were merged.
-ParameterFacts DistrustShared(const Model& model, const MetadataFacts& metadata,
-                              ParameterFacts parameters);
+void DistrustShared(const Model& model, const MetadataFacts& metadata,
+                    ParameterFacts& parameters);
 DialectFacts GatherDialectNames(const Model& model,
                                 const ExporterFacts& exporter,
                                 const ParameterFacts& parameters,
                                 ModuleTree& modules);
-// nullopt if the file is not from Keras on torch. If it is, scopes and metadata
-// with only the root are not evidence.
-std::optional<DialectFacts> GatherKerasOnTorch(const Model& model,
-                                               const ExporterFacts& exporter,
-                                               const ScopeFacts& scopes,
-                                               const ParameterFacts& parameters,
-                                               const MetadataFacts& metadata,
-                                               ModuleTree& modules);
+// What the file says of its nodes, as anchors for a recording.
+class FileModules {
+ public:
+  FileModules() = default;  // says nothing
+  FileModules(const GraphFacts& graph, const ScopeFacts& scopes,
+              const ParameterFacts& parameters, const MetadataFacts& metadata,
+              const ModuleTree& modules);
+
+  // By node: the path of its module; null: the file does not say it.
+  const std::vector<const std::string*>& of_node() const { return of_node_; }
+
+ private:
+  void Set(NodeId node, ModuleId module) {
+    of_node_[Index(node)] = &paths_[module];
+  }
+
+  IdVector<ModuleId, std::string> paths_;
+  std::vector<const std::string*> of_node_;
+};
+// `anchors` may be empty. With them, the recordings are further evidence, laid
+// along the nodes whose modules the file says.
 RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
-                               const Recording* fx, ModuleTree& modules);
-// The same as further evidence: laid along the nodes whose modules the file
-// says.
-RecordedFacts GatherAnchored(const Model& model, const ScopeFacts& scopes,
-                             const ParameterFacts& parameters,
-                             const MetadataFacts& metadata,
-                             const Recording* trace, const Recording* fx,
-                             ModuleTree& modules);
+                               const Recording* fx, const FileModules& anchors,
+                               ModuleTree& modules);
 // What the order of calls in the user's hierarchy says; empty if it has none.
-Claims GatherCalls(const Model& model, const ExporterFacts& exporter,
-                   const ScopeFacts& scopes, const ParameterFacts& parameters,
-                   const MetadataFacts& metadata, const KnownModules& known,
+Claims GatherCalls(const Model& model, hierarchy::Dialect dialect,
+                   const FileModules& anchors, const KnownModules& known,
                    ModuleTree& modules);
 // Empty if the hierarchy has no calls or no shapes.
-GivenNames NameWeights(const Model& model, const ParameterFacts& parameters,
-                       const KnownModules& known, const Claims& called,
-                       const ModuleTree& modules);
+WeightNames NameWeights(const Model& model, const ParameterFacts& parameters,
+                        const KnownModules& known, const Claims& called,
+                        const ModuleTree& modules);
 // The facts that a hierarchy is compared with.
 struct HierarchyInputs {
-  const Model& model;
+  const GraphFacts& graph;
   const ScopeFacts& scopes;
   const ParameterFacts& parameters;
   const MetadataFacts& metadata;
@@ -352,9 +269,9 @@ KnownModules FitHierarchy(const HierarchyInputs& file,
                           std::shared_ptr<const ModuleMap> map,
                           ModuleTree& modules);
 // Returns the scopes with their modules.
-ScopeFacts AlignScopes(const Model& model, const ParameterFacts& parameters,
-                       ScopeFacts scopes, KnownModules& known,
-                       ModuleTree& modules);
+ScopeFacts AlignScopes(const GraphFacts& graph,
+                       const ParameterFacts& parameters, ScopeFacts scopes,
+                       KnownModules& known, ModuleTree& modules);
 // With more consecutive missing numbers, a Sequential has items that were not
 // exported: the numbers of its items have no gaps.
 constexpr std::uint32_t kMostMissing = 3;

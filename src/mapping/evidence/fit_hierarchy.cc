@@ -13,13 +13,11 @@
 #include <vector>
 
 #include "base/text.h"
+#include "clues/recording/module_map.h"
 #include "core/graph/constant_weights.h"
-#include "core/hierarchy/module_map.h"
 #include "file/model/tensor_data.h"
 #include "mapping/evidence/evidence.h"
-#include "mapping/evidence/weight_shape.h"
 #include "onnx_tag/error.h"
-#include "onnx_tag/model.h"
 
 namespace onnx_tag {
 namespace {
@@ -39,10 +37,6 @@ struct ShapeMatch {
            5 * equal < 2 * map;
   }
 };
-
-// Packed weights (four bits) are not compared; if they are more than the
-// others, nothing is.
-ShapeMatch MatchShapes(const Model& model, const ModuleMap& map);
 
 class Shapes {
  public:
@@ -67,57 +61,41 @@ class Shapes {
   std::size_t total_ = 0;
 };
 
-// Gathers the shapes of a file's weights.
-class FileShapes {
- public:
-  explicit FileShapes(const Model& model) : model_(model) {
-    for (const Initializer& tensor : model.initializers()) {
-      See(tensor.value, tensor.data_type, model.Dims(tensor));
-    }
-    for (const ConstantWeight& tensor : FindConstantWeights(model)) {
-      See(tensor.value, tensor.data_type, tensor.dims);
-    }
-  }
-
-  const Shapes& shapes() const { return shapes_; }
-  std::size_t packed() const { return packed_; }
-
- private:
-  // Numbers of TensorProto.DataType.
-  static bool IsByte(std::int32_t type) { return type == 2 || type == 3; }
-
-  void See(ValueId value, std::int32_t type,
-           std::span<const std::int64_t> dims) {
-    const auto readers = model_.Consumers(value);
-    const std::string_view op =
-        readers.empty() ? "" : model_.OpType(readers.front());
-    if (op.ends_with("NBits")) {
-      ++packed_;
-    } else if (op.ends_with("LSTM") || op.ends_with("GRU") || op == "RNN") {
+// Packed weights (four bits) are not compared; if they are more than the
+// others, nothing is.
+ShapeMatch MatchShapes(const GraphFacts& graph, const ModuleMap& map) {
+  const Model& model = graph.model;
+  Shapes file;
+  std::size_t packed = 0;
+  const auto see = [&](ValueId value, std::int32_t type,
+                       std::span<const std::int64_t> dims) {
+    const auto readers = model.Consumers(value);
+    const NodeId reader = readers.empty() ? kNo<NodeId> : readers.front();
+    const bool is_byte = type == 2 || type == 3;  // of TensorProto.DataType
+    if (reader != kNo<NodeId> && graph.ops[reader] == Op::kMatMulNBits) {
+      ++packed;
+    } else if (reader != kNo<NodeId> &&
+               graph.ops.Is(reader, OpKind::kRecurrent)) {
       // Both directions are in one tensor.
-      if (dims.size() == 3) {
-        shapes_.Add(dims.subspan(1), dims[0] == 2 ? 2 : 1);
-      }
-    } else if (IsFloat(type) || IsByte(type)) {
-      shapes_.Add(dims);
+      if (dims.size() == 3) file.Add(dims.subspan(1), dims[0] == 2 ? 2 : 1);
+    } else if (IsFloat(type) || is_byte) {
+      file.Add(dims);
     }
+  };
+  for (const Initializer& tensor : model.initializers()) {
+    see(tensor.value, tensor.data_type, model.Dims(tensor));
   }
-
-  const Model& model_;
-  Shapes shapes_;
-  std::size_t packed_ = 0;
-};
-
-ShapeMatch MatchShapes(const Model& model, const ModuleMap& map) {
-  const FileShapes file(model);
-  if (file.packed() > file.shapes().total()) return {};
+  for (const ConstantWeight& tensor : FindConstantWeights(model)) {
+    see(tensor.value, tensor.data_type, tensor.dims);
+  }
+  if (packed > file.total()) return {};
   Shapes recorded;
   for (const RecordedModule& module : map.modules) {
     for (const WeightShape& shape : module.shapes) recorded.Add(shape);
   }
-  return {.file = file.shapes().total(),
+  return {.file = file.total(),
           .map = recorded.total(),
-          .equal = file.shapes().Common(recorded)};
+          .equal = file.Common(recorded)};
 }
 
 // The modules that the file certainly has, each once, without the root.
@@ -183,7 +161,7 @@ class Fitter {
     }
     if (named_.empty()) {
       if (AnyScopeFits()) return;
-      const ShapeMatch match = MatchShapes(file_.model, map_);
+      const ShapeMatch match = MatchShapes(file_.graph, map_);
       if (match.IsForeign()) FailOnShapes(match);
       if (match.equal == 0) {
         warnings.push_back(
@@ -255,17 +233,8 @@ class Fitter {
   // The module at the same relative path below `in_map` as `id` below
   // `in_file`.
   ModuleId Down(ModuleId id, ModuleId in_file, ModuleId in_map) const {
-    std::vector<std::string_view> atoms;
-    for (; id != in_file; id = tree_.Parent(id)) {
-      if (id == ModuleTree::kRoot) return kNo<ModuleId>;
-      atoms.push_back(tree_.Atom(id));
-    }
-    ModuleId at = in_map;
-    for (auto atom = atoms.rbegin();
-         atom != atoms.rend() && at != kNo<ModuleId>; ++atom) {
-      at = map_.tree.FindChild(at, *atom);
-    }
-    return at;
+    if (!tree_.IsAncestor(in_file, id)) return kNo<ModuleId>;
+    return map_.tree.Down(in_map, tree_.AtomsBelow(in_file, id));
   }
 
   std::size_t Hits(const Offset& offset) const {
@@ -376,16 +345,20 @@ void TakeClasses(const ModuleMap& map, ModuleTree& tree, KnownModules& known) {
 
 ModuleId KnownModules::Add(ModuleId id, ModuleTree& modules) {
   const ModuleTree& tree = map->tree;
-  if (in_file[id] == kNo<ModuleId> && id != ModuleTree::kRoot) {
-    const ModuleId parent = Add(tree.Parent(id), modules);
-    if (parent == kNo<ModuleId>) return parent;
-    const ModuleId added = modules.Child(parent, tree.Atom(id));
-    modules.SetClass(added, tree.Class(id));
-    in_file[id] = added;
-    in_map.resize(modules.size(), kNo<ModuleId>);
-    in_map[added] = id;
+  std::vector<ModuleId> missing;
+  for (; in_file[id] == kNo<ModuleId>; id = tree.Parent(id)) {
+    if (id == ModuleTree::kRoot) return kNo<ModuleId>;
+    missing.push_back(id);
   }
-  return in_file[id];
+  ModuleId at = in_file[id];
+  for (auto next = missing.rbegin(); next != missing.rend(); ++next) {
+    at = modules.Child(at, tree.Atom(*next));
+    modules.SetClass(at, tree.Class(*next));
+    in_file[*next] = at;
+    in_map.resize(modules.size(), kNo<ModuleId>);
+    in_map[at] = *next;
+  }
+  return at;
 }
 
 KnownModules FitHierarchy(const HierarchyInputs& file,

@@ -1,121 +1,126 @@
 // Gathers all facts of a file, step by step. The arguments of a step are the
 // facts that it needs.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/text.h"
+#include "core/hierarchy/name_parts.h"
+#include "generated/attention_names.h"
 #include "mapping/evidence/evidence.h"
 
 namespace onnx_tag {
 namespace {
 
-void SetAside(ScopeFacts& scopes) {
+// Whether scopes and metadata contain only the root, and no weight has the name
+// of a parameter. The layers of Keras, for example, are not modules of torch.
+bool IsOnlyRootNamed(const Evidence& evidence) {
+  if (evidence.names != nullptr || evidence.scopes.size() > 1 ||
+      !evidence.parameters.empty() ||
+      (evidence.metadata.empty() &&
+       evidence.dialect != hierarchy::Dialect::kTorchScript)) {
+    return false;
+  }
+  for (const Claim& fact : evidence.metadata) {
+    if (fact.module != ModuleTree::kRoot) return false;
+  }
+  const std::vector<Initializer>& tensors = evidence.model.initializers();
+  return std::any_of(
+      tensors.begin(), tensors.end(),
+      [](const Initializer& tensor) { return tensor.rank >= 2; });
+}
+
+void Forget(ScopeFacts& scopes) {
   for (auto* const found : {&scopes.node_scope, &scopes.value_scope}) {
     for (ScopeId& scope : *found) scope = kNo<ScopeId>;
   }
   for (auto&& named : scopes.named_by_constant) named = false;
 }
 
-// If scopes and metadata of a file contain only the root, they are ignored.
-void SetAside(MetadataFacts& metadata) {
-  std::erase_if(metadata.metadata, [](const Claim& fact) {
-    return fact.module == ModuleTree::kRoot;
-  });
-}
-
 }  // namespace
 
 Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   const Model& model = graph.model;
-  ModuleTree modules;
-  ExporterFacts exporter = RecognizeExporter(model);
-  ScopeFacts scopes = GatherScopes(graph, exporter);
-  FunctionTable functions(model, graph.calls);
-  ParameterFacts parameters =
-      GatherParameters(graph, exporter, scopes, functions, modules);
-  PlaceFunctions(model, scopes, parameters, modules, functions);
-  InlinedFacts inlined = GatherInlined(model, parameters, modules);
-  MetadataFacts metadata = GatherMetadata(model, parameters, modules);
-  parameters = DistrustShared(model, metadata, std::move(parameters));
-  DialectFacts names = GatherDialectNames(model, exporter, parameters, modules);
-  if (std::optional<DialectFacts> keras = GatherKerasOnTorch(
-          model, exporter, scopes, parameters, metadata, modules)) {
-    names = std::move(*keras);
-    SetAside(scopes);
-    SetAside(metadata);
+  Evidence evidence(graph);
+  ModuleTree& modules = evidence.modules;
+  ExporterFacts& exporter = evidence;
+  ScopeFacts& scopes = evidence;
+  ParameterFacts& parameters = evidence;
+  MetadataFacts& metadata = evidence;
+  RecordedFacts& recorded = evidence;
+  exporter = RecognizeExporter(model);
+  scopes = GatherScopes(graph, exporter);
+  parameters =
+      GatherParameters(graph, exporter, scopes, evidence.functions, modules);
+  PlaceFunctions(model, scopes, parameters, modules, evidence.functions);
+  evidence.inlined = GatherInlined(model, parameters, modules);
+  metadata = GatherMetadata(graph, parameters, modules);
+  DistrustShared(model, metadata, parameters);
+  static_cast<DialectFacts&>(evidence) =
+      GatherDialectNames(model, exporter, parameters, modules);
+  evidence.only_root_is_named = IsOnlyRootNamed(evidence);
+  if (evidence.only_root_is_named) {
+    Forget(scopes);
+    metadata.metadata.clear();
   }
-  RecordedFacts recorded;
   if (!wanted.anchored) {
-    recorded = GatherRecordings(model, wanted.trace, wanted.fx, modules);
+    recorded = GatherRecordings(model, wanted.trace, wanted.fx, {}, modules);
   }
   // The recorded modules must be in the hierarchy, too.
-  KnownModules known =
-      FitHierarchy({model, scopes, parameters, metadata, recorded},
-                   wanted.hierarchy, modules);
-  scopes = AlignScopes(model, parameters, std::move(scopes), known, modules);
+  evidence.known = FitHierarchy({graph, scopes, parameters, metadata, recorded},
+                                wanted.hierarchy, modules);
+  scopes = AlignScopes(graph, parameters, std::move(scopes), evidence.known,
+                       modules);
+  FileModules anchors;
+  const bool has_calls =
+      evidence.known.map != nullptr && !evidence.known.map->calls.empty();
+  if (wanted.anchored || has_calls) {
+    anchors = FileModules(graph, scopes, parameters, metadata, modules);
+  }
   if (wanted.anchored) {
-    recorded = GatherAnchored(model, scopes, parameters, metadata, wanted.trace,
-                              wanted.fx, modules);
+    recorded =
+        GatherRecordings(model, wanted.trace, wanted.fx, anchors, modules);
   }
-  Claims called = GatherCalls(model, exporter, scopes, parameters, metadata,
-                              known, modules);
-  if (GivenNames given = NameWeights(model, parameters, known, called, modules);
-      !given.empty()) {
-    parameters =
-        DistrustShared(model, metadata,
-                       GatherParameters(graph, exporter, scopes, functions,
-                                        modules, std::move(given)));
+  evidence.called =
+      GatherCalls(model, exporter.dialect, anchors, evidence.known, modules);
+  if (WeightNames names = NameWeights(model, parameters, evidence.known,
+                                      evidence.called, modules);
+      !names.empty()) {
+    parameters = GatherParameters(graph, exporter, scopes, evidence.functions,
+                                  modules, std::move(names));
+    DistrustShared(model, metadata, parameters);
   }
-  AttentionGuesses attention = GuessAttentionNames(parameters, modules);
+  evidence.usual_attention = GuessAttentionNames(parameters, modules);
   AddMissingNumbers(modules);
-  RecipeFacts recipes = GatherRecipes(
+  static_cast<RecipeFacts&>(evidence) = GatherRecipes(
       graph, exporter, scopes,
-      metadata.metadata.size() + inlined.inlined.size(), wanted.book, modules);
-  RuleFacts rules = GatherRules(model, parameters, wanted.rules, modules);
-  ModuleUses uses = DescribeModules(modules, scopes.scopes, parameters, known);
-  return {{std::move(exporter)},
-          {std::move(scopes)},
-          {std::move(parameters)},
-          {std::move(functions)},
-          {std::move(inlined)},
-          {std::move(metadata)},
-          {std::move(names)},
-          {std::move(recorded)},
-          {std::move(known), std::move(called)},
-          {std::move(attention)},
-          {std::move(recipes)},
-          {std::move(rules)},
-          {std::move(uses)},
-          model,
-          graph,
-          std::move(modules)};
+      metadata.metadata.size() + evidence.inlined.size(), wanted.book, modules);
+  static_cast<RuleFacts&>(evidence) =
+      GatherRules(model, parameters, wanted.rules, modules);
+  static_cast<ModuleUses&>(evidence) =
+      DescribeModules(modules, scopes.scopes, parameters, evidence.known);
+  return evidence;
 }
 
 Evidence GatherUnnamed(const GraphFacts& graph, ModuleTree modules) {
-  const Model& model = graph.model;
-  ExporterFacts exporter = RecognizeExporter(model);
-  ScopeFacts scopes = GatherScopes(graph, exporter);
-  const FunctionTable functions(model, graph.calls);
+  Evidence evidence(graph);
+  ScopeFacts& scopes = evidence;
+  ParameterFacts& parameters = evidence;
+  static_cast<ExporterFacts&>(evidence) = RecognizeExporter(graph.model);
+  scopes = GatherScopes(graph, evidence);
   ModuleTree own;
-  ParameterFacts parameters =
-      GatherParameters(graph, exporter, scopes, functions, own);
+  parameters =
+      GatherParameters(graph, evidence, scopes, evidence.functions, own);
   parameters.parameters = {};
   for (ParameterId& id : parameters.value_parameter) id = kNo<ParameterId>;
   parameters.module_has_parameter.assign(modules.size(), false);
-  SetAside(scopes);
-  ModuleUses uses = DescribeModules(modules, {}, parameters, {});
-  return {{std::move(exporter)},
-          {std::move(scopes)},
-          {std::move(parameters)},
-          {FunctionTable(model, graph.calls)},
-          {},
-          {},
-          {},
-          {},
-          {},
-          {},
-          {},
-          {},
-          {std::move(uses)},
-          model,
-          graph,
-          std::move(modules)};
+  Forget(scopes);
+  static_cast<ModuleUses&>(evidence) =
+      DescribeModules(modules, {}, parameters, {});
+  evidence.modules = std::move(modules);
+  return evidence;
 }
 
 ModuleEvidence::ModuleEvidence(Evidence&& evidence)
@@ -125,5 +130,116 @@ ModuleEvidence::ModuleEvidence(Evidence&& evidence)
       recipe_classes(std::move(evidence.recipe_classes)),
       warnings(std::move(evidence.known.warnings)),
       other_framework(evidence.other_framework) {}
+
+// Modules that no name has, but that the names beside them imply: the items
+// without parameters of a torch.nn.Sequential, and the attention after a norm.
+
+std::optional<std::uint32_t> ItemNumber(std::string_view atom) {
+  const int number = hierarchy::SmallNumber(atom, -1);
+  if (number < 0) return std::nullopt;
+  return static_cast<std::uint32_t>(number);
+}
+
+void AddMissingNumbers(ModuleTree& tree) {
+  std::vector<std::pair<ModuleId, std::uint32_t>> missing;
+  for (const ModuleId list : AllIds<ModuleId>(tree.size())) {
+    std::vector<std::uint32_t> numbers;
+    for (const ModuleId item : tree.Children(list)) {
+      const auto number = ItemNumber(tree.Atom(item));
+      if (number && tree.Children(item).empty()) numbers.push_back(*number);
+    }
+    if (numbers.empty()) continue;
+    std::sort(numbers.begin(), numbers.end());
+    for (std::uint32_t n = 1; n <= kMostMissing; ++n) {
+      missing.emplace_back(list, numbers.back() + n);
+    }
+    if (numbers.front() == 1) missing.emplace_back(list, 0);
+    for (std::size_t i = 1; i < numbers.size(); ++i) {
+      if (numbers[i] - numbers[i - 1] - 1 > kMostMissing) continue;
+      for (std::uint32_t n = numbers[i - 1] + 1; n < numbers[i]; ++n) {
+        missing.emplace_back(list, n);
+      }
+    }
+  }
+  for (const auto& [list, number] : missing) {
+    tree.Child(list, std::to_string(number));
+  }
+}
+
+// In models without biases and scopes, the attention has no name. The name of
+// the preceding norm gives the usual name of the attention.
+AttentionGuesses GuessAttentionNames(const ParameterFacts& parameters,
+                                     ModuleTree& modules) {
+  AttentionGuesses guesses;
+  std::unordered_map<std::string_view, std::string_view> usual;
+  for (const std::string_view line : Split(kAttentionNames, '\n')) {
+    const std::vector<std::string_view> words = Split(line, ' ');
+    if (words.size() >= 2) usual.emplace(words[0], words[1]);
+  }
+  for (const Parameter& parameter : parameters.parameters) {
+    const ModuleId norm = parameter.module;
+    if (norm == ModuleTree::kRoot) continue;
+    const auto at = usual.find(modules.Atom(norm));
+    if (at == usual.end()) continue;
+    guesses.emplace(static_cast<std::uint32_t>(norm),
+                    modules.Child(modules.Parent(norm), at->second));
+  }
+  return guesses;
+}
+
+namespace {
+
+// A ModuleDict: three modules or more that have the same parts under names,
+// and nothing else.
+bool IsDictionary(const ModuleTree& tree, ModuleId id) {
+  const auto parts = [&](ModuleId module) {
+    std::vector<std::string_view> atoms;
+    for (const ModuleId child : tree.Children(module)) {
+      atoms.push_back(tree.Atom(child));
+    }
+    std::sort(atoms.begin(), atoms.end());
+    return atoms;
+  };
+  std::vector<std::string_view> first;
+  std::size_t count = 0;
+  for (const ModuleId child : tree.Children(id)) {
+    if (hierarchy::IsNumeric(tree.Atom(child))) return false;
+    std::vector<std::string_view> atoms = parts(child);
+    if (atoms.empty() || hierarchy::IsNumeric(atoms.front())) return false;
+    if (count++ == 0) {
+      first = std::move(atoms);
+    } else if (atoms != first) {
+      return false;
+    }
+  }
+  return count >= 3;
+}
+
+}  // namespace
+
+ModuleUses DescribeModules(const ModuleTree& tree, const ScopeTable& scopes,
+                           const ParameterFacts& parameters,
+                           const KnownModules& known) {
+  ModuleUses uses;
+  uses.called_modules.assign(tree.size(), false);
+  for (const ScopeId id : AllIds<ScopeId>(scopes.size())) {
+    uses.called_modules[Index(scopes[id].module)] = true;
+  }
+  uses.callable.resize(tree.size(), ModuleTree::kRoot);
+  for (const ModuleId id : AllIds<ModuleId>(tree.size())) {
+    if (id == ModuleTree::kRoot) continue;
+    const ModuleId recorded = known.InMap(id);
+    if (recorded != kNo<ModuleId> && known.map->complete) {
+      uses.callable[id] =
+          known.map->OnlyHolds(recorded) ? uses.callable[tree.Parent(id)] : id;
+      continue;
+    }
+    const bool only_holds = !parameters.HasParameterAt(id) &&
+                            (tree.IsList(id) || IsDictionary(tree, id));
+    // Parents come before their children.
+    uses.callable[id] = only_holds ? uses.callable[tree.Parent(id)] : id;
+  }
+  return uses;
+}
 
 }  // namespace onnx_tag

@@ -97,12 +97,8 @@ class FunctionPlacer {
   // The common ancestor of all parameters that the call passes.
   ModuleId OwnerOfParameters(NodeId call) const {
     ModuleId owner = kNo<ModuleId>;
-    for (const ValueId input : model_.Inputs(call)) {
-      const ParameterId id = parameters_.ParameterOf(input);
-      if (id == kNo<ParameterId>) continue;
-      const ModuleId module = parameters_.parameters[id].module;
-      owner =
-          owner == kNo<ModuleId> ? module : tree_.CommonAncestor(owner, module);
+    for (const Parameter& parameter : parameters_.Among(model_.Inputs(call))) {
+      owner = tree_.Join(owner, parameter.module);
     }
     return owner;
   }
@@ -125,18 +121,6 @@ class FunctionPlacer {
     }
   }
 
-  static bool EndsWith(const ModuleTree& tree, ModuleId module,
-                       std::string_view segment) {
-    const std::vector<std::string_view> atoms = Split(segment, '.');
-    for (auto atom = atoms.rbegin(); atom != atoms.rend(); ++atom) {
-      if (module == ModuleTree::kRoot || tree.Atom(module) != *atom) {
-        return false;
-      }
-      module = tree.Parent(module);
-    }
-    return true;
-  }
-
   // The call has the name of the last operation inside. So its scope is the
   // module or below it. The module is the innermost enclosing scope that
   // contains the owner of the parameters.
@@ -144,10 +128,11 @@ class FunctionPlacer {
     for (ScopeId scope = scopes_.node_scope[call];
          scope != kNo<ScopeId> && scope != ScopeId{0};
          scope = scopes_.scopes[scope].parent) {
-      const std::string_view segment = scopes_.scopes.Segment(scope);
+      const std::vector<std::string_view> atoms =
+          Split(scopes_.scopes.Segment(scope), '.');
       for (ModuleId at = owner; at != ModuleTree::kRoot;
            at = tree_.Parent(at)) {
-        if (EndsWith(tree_, at, segment)) return at;
+        if (tree_.Without(at, atoms) != kNo<ModuleId>) return at;
       }
     }
     return owner;
@@ -155,15 +140,15 @@ class FunctionPlacer {
 
   void PlaceClass(FunctionId id) {
     LocalFunction& function = table_[id];
-    const hierarchy::ModuleFunction name =
-        hierarchy::SplitModuleFunction(model_.functions()[Index(id)].name);
+    const std::string_view name =
+        hierarchy::ClassOfFunction(model_.functions()[Index(id)].name);
     for (const std::size_t i : calls_of_[id]) {
       FunctionCall& call = table_.calls()[i];
       const ModuleId owner = OwnerOfParameters(call.node);
       if (owner == kNo<ModuleId> || owner == ModuleTree::kRoot) continue;
       call.module = Climb(call.node, owner);
       call.sure = true;
-      tree_.SetClass(call.module, name.class_name);
+      tree_.SetClass(call.module, name);
       if (call.node == function.first_call) {
         function.module = call.module;
         function.sure = true;

@@ -28,7 +28,7 @@ struct Call {
   // The common ancestor of its parameters and of the modules it calls.
   ModuleId owner = kNo<ModuleId>;
   ModuleId callees = kNo<ModuleId>;
-  ModuleId lent = kNo<ModuleId>;  // the name belongs to an ancestor
+  ModuleId callers_name = kNo<ModuleId>;  // the name belongs to an ancestor
   bool several_callees = false;
 
   bool IsHelper() const { return has_nodes && !has_module_nodes; }
@@ -59,9 +59,9 @@ class InlinedGatherer {
                   ModuleTree& modules)
       : model_(model), parameters_(parameters), modules_(modules) {}
 
-  InlinedFacts Run() {
-    InlinedFacts facts;
-    if (!NumberNodes()) return facts;
+  Claims Run() {
+    Claims claims;
+    if (!NumberNodes()) return claims;
     calls_.resize(most_ + 1);
     Replay();
     PlaceCalls();
@@ -75,28 +75,21 @@ class InlinedGatherer {
         named = false;
       }
       if (call->module == kNo<ModuleId>) continue;
-      facts.inlined.push_back(
-          {node, call->module,
-           !named       ? Confidence::kLow
-           : call->sure ? Confidence::kCertain
-                        : Confidence::kHigh,
-           Source::kValueName,
-           !named       ? "it was inlined with a call inside this module"
-           : call->sure ? "it was inlined with a call of this module"
-                        : "it was inlined with a call that has the name of "
-                          "this module"});
+      claims.push_back({node, call->module,
+                        !named       ? Confidence::kLow
+                        : call->sure ? Confidence::kCertain
+                                     : Confidence::kHigh,
+                        Source::kValueName,
+                        !named ? "it was inlined with a call inside this module"
+                        : call->sure
+                            ? "it was inlined with a call of this module"
+                            : "it was inlined with a call that has the name of "
+                              "this module"});
     }
-    return facts;
+    return claims;
   }
 
  private:
-  ValueId FirstOutput(NodeId node) const {
-    for (const ValueId output : model_.Outputs(node)) {
-      if (output != kNo<ValueId>) return output;
-    }
-    return kNo<ValueId>;
-  }
-
   // False if the file was not made this way. tf2onnx also numbers nodes, but
   // its values do not have the numbers of their nodes.
   bool NumberNodes() {
@@ -114,10 +107,9 @@ class InlinedGatherer {
       const bool named = !name.empty();
       if (named) number_[node] = SplitNumber(name).call;
       if (named && number_[node] == 0) continue;
-      const ValueId output = FirstOutput(node);
-      const CallNumber made = output == kNo<ValueId>
-                                  ? 0
-                                  : SplitNumber(model_.ValueName(output)).call;
+      const std::vector<std::string_view> results = ResultsOf(model_, node);
+      const CallNumber made =
+          results.empty() ? 0 : SplitNumber(results.front()).call;
       if (!named) number_[node] = made;
       if (number_[node] == 0) continue;
       ++numbered;
@@ -134,9 +126,8 @@ class InlinedGatherer {
   void Replay() {
     for (const NodeId node : model_[GraphId{0}].nodes) {
       calls_[number_[node]].last = model_[node].index;
-      for (const ValueId output : model_.Outputs(node)) {
-        if (output == kNo<ValueId>) continue;
-        const CallNumber made = SplitNumber(model_.ValueName(output)).call;
+      for (const std::string_view result : ResultsOf(model_, node)) {
+        const CallNumber made = SplitNumber(result).call;
         if (made <= most_) calls_[made].last = model_[node].index;
       }
     }
@@ -157,11 +148,15 @@ class InlinedGatherer {
       const std::string_view name = SplitNumber(model_[node].name).name;
       call.has_nodes = true;
       // A folded constant has no name.
-      call.has_module_nodes |= !name.empty() && !IsTorchlibNode(name);
-      ReadParameters(node, call);
-      for (const ValueId output : model_.Outputs(node)) {
-        if (output == kNo<ValueId>) continue;
-        Return(model_.ValueName(output), model_[node].index, open);
+      call.has_module_nodes |=
+          !name.empty() &&
+          ParseBodyName(name, model_.OpType(node)).kind != BodyName::kHelper;
+      for (const Parameter& parameter :
+           parameters_.Among(model_.Inputs(node))) {
+        call.owner = modules_.Join(call.owner, parameter.module);
+      }
+      for (const std::string_view result : ResultsOf(model_, node)) {
+        Return(result, model_[node].index, open);
       }
     }
   }
@@ -180,52 +175,34 @@ class InlinedGatherer {
     }
   }
 
-  void ReadParameters(NodeId node, Call& call) {
-    for (const ValueId input : model_.Inputs(node)) {
-      const ParameterId id = parameters_.ParameterOf(input);
-      if (id == kNo<ParameterId>) continue;
-      Join(call.owner, parameters_.parameters[id].module);
-    }
-  }
-
-  void Join(ModuleId& joint, ModuleId module) const {
-    if (module == kNo<ModuleId>) return;
-    joint = joint == kNo<ModuleId> ? module
-                                   : modules_.CommonAncestor(joint, module);
-  }
-
-  void AddCallee(Call& call, ModuleId module, bool several) const {
-    call.several_callees |=
-        several || (call.callees != kNo<ModuleId> && call.callees != module);
-    Join(call.callees, module);
-  }
-
   void PlaceCalls() {
     MangledNames names(modules_);
     std::vector<bool> called(modules_.size(), false);
-    std::vector<bool> dissolved(modules_.size(), false);
+    std::vector<bool> inlined_before(modules_.size(), false);
     for (const Call& call : calls_) {
-      const ModuleId module = FindDissolved(names, call.returned);
-      if (module != kNo<ModuleId>) dissolved[Index(module)] = true;
+      const ModuleId module = FindInlinedBefore(names, call.returned);
+      if (module != kNo<ModuleId>) inlined_before[Index(module)] = true;
     }
     // A call's number is greater than its caller's.
     for (CallNumber i = most_; i > 0; --i) {
       Call& call = calls_[i];
       Call& outer = calls_[call.parent];
       if (call.IsHelper()) {
-        Join(outer.owner, call.owner);
+        outer.owner = modules_.Join(outer.owner, call.owner);
         continue;
       }
       call.module = FindInlined(names, call.returned);
-      if (call.module != kNo<ModuleId> && dissolved[Index(call.module)]) {
-        call.lent = call.module;
+      if (call.module != kNo<ModuleId> && inlined_before[Index(call.module)]) {
+        call.callers_name = call.module;
         call.module = kNo<ModuleId>;
       }
       call.sure = call.module != kNo<ModuleId>;
       if (!call.sure) call.module = FromContents(call);
       if (call.module != kNo<ModuleId>) {
         called[Index(call.module)] = true;
-        AddCallee(outer, call.module, false);
+        outer.several_callees |=
+            outer.callees != kNo<ModuleId> && outer.callees != call.module;
+        outer.callees = modules_.Join(outer.callees, call.module);
       }
     }
     // Without any name it may be any file with such numbers.
@@ -241,24 +218,16 @@ class InlinedGatherer {
   // The last call inside a module returns the result of the module, so its own
   // name is lost. Its parameters and calls remain.
   ModuleId FromContents(const Call& call) const {
-    const ModuleTree& tree = modules_;
     ModuleId module = call.owner;
     if (call.callees != kNo<ModuleId>) {
       module = call.callees;
-      if (!call.several_callees) module = tree.Parent(module);
-      while (module != kNo<ModuleId> && IsList(module)) {
-        module = tree.Parent(module);
+      if (!call.several_callees) module = modules_.Parent(module);
+      while (module != kNo<ModuleId> && modules_.IsList(module)) {
+        module = modules_.Parent(module);
       }
-      Join(module, call.owner);
+      module = modules_.Join(module, call.owner);
     }
     return module == ModuleTree::kRoot ? kNo<ModuleId> : module;
-  }
-
-  // Lists contain modules and are not called.
-  bool IsList(ModuleId module) const {
-    const ModuleTree::ChildRange children = modules_.Children(module);
-    return !children.empty() &&
-           hierarchy::IsNumeric(modules_.Atom(*children.begin()));
   }
 
   void PlaceBelow(CallNumber number, MangledNames& names,
@@ -273,7 +242,7 @@ class InlinedGatherer {
     if (call.sure || outer.module == kNo<ModuleId>) return;
     // A new name is a module without its own parameters; the parameters that it
     // reads belong to another module.
-    if (!call.returned.empty() && call.lent == kNo<ModuleId>) {
+    if (!call.returned.empty() && call.callers_name == kNo<ModuleId>) {
       const InlinedName name =
           ResolveInlined(names, modules_, call.returned, outer.module, called);
       if (name.module != kNo<ModuleId>) call.module = name.module;
@@ -297,11 +266,11 @@ class InlinedGatherer {
 
 }  // namespace
 
-InlinedFacts GatherInlined(const Model& model, const ParameterFacts& parameters,
-                           ModuleTree& modules) {
-  InlinedFacts facts = InlinedGatherer(model, parameters, modules).Run();
-  return facts.inlined.empty() ? GatherInlinedOrder(model, parameters, modules)
-                               : facts;
+Claims GatherInlined(const Model& model, const ParameterFacts& parameters,
+                     ModuleTree& modules) {
+  Claims claims = InlinedGatherer(model, parameters, modules).Run();
+  return claims.empty() ? GatherInlinedOrder(model, parameters, modules)
+                        : claims;
 }
 
 }  // namespace onnx_tag

@@ -19,8 +19,6 @@
 namespace onnx_tag {
 namespace {
 
-// Reconstructs inlined calls in execution order.
-
 using FrameId = std::size_t;  // 0: the main graph
 
 // A call of a module, known by the value it returns.
@@ -34,288 +32,249 @@ struct Frame {
   std::size_t next = 0;
 };
 
+// The nodes of the main graph, by position.
+struct Body {
+  Body(const Model& m, const ParameterFacts& p)
+      : model(m), parameters(p), nodes(m[GraphId{0}].nodes) {
+    names.reserve(nodes.size());
+    for (const NodeId node : nodes) {
+      names.push_back(ParseBodyName(m[node].name, m.OpType(node)));
+      has_own |= names.back().kind == BodyName::kOwn;
+      has_helpers |= names.back().kind == BodyName::kHelper;
+      rewritten |= names.back().kind == BodyName::kRewritten;
+    }
+  }
+
+  ParameterFacts::Range ParametersAt(std::size_t at) const {
+    return parameters.Among(model.Inputs(nodes[at]));
+  }
+  bool Reads(std::size_t begin, std::size_t end, ModuleId module) const {
+    for (std::size_t at = begin; at < end; ++at) {
+      for (const Parameter& parameter : ParametersAt(at)) {
+        if (parameter.module == module) return true;
+      }
+    }
+    return false;
+  }
+
+  const Model& model;
+  const ParameterFacts& parameters;
+  const std::vector<NodeId>& nodes;
+  std::vector<BodyName> names;
+  bool has_own = false;      // numbers in bodies
+  bool has_helpers = false;  // names of torchlib
+  bool rewritten = false;    // an optimizer has changed names
+};
+
+// Reconstructs inlined calls in execution order.
 class InlinedReplay {
  public:
-  // `frames` are in the order of their ends; the first is the main graph. If an
-  // optimizer changed the bodies, their numbers have gaps.
-  InlinedReplay(const Model& model, const ParameterFacts& parameters,
-                std::vector<Frame> frames, bool optimized);
-
-  // A file does not say whether the nodes before the first call belong to the
+  // `frames` are in the order of their ends; the first is the main graph. A
+  // file does not say whether the nodes before the first call belong to the
   // main graph. Of both interpretations, the one with fewer misfits is used.
-  void Follow(bool starts_in_main);
-  std::size_t misfits() const { return misfits_; }
+  InlinedReplay(const Body& body, std::vector<Frame> frames,
+                bool starts_in_main)
+      : body_(body),
+        optimized_(body.rewritten),
+        frames_(std::move(frames)),
+        owner_(body.nodes.size(), 0) {
+    FrameId current = 0;
+    std::size_t begin = 0;
+    for (FrameId closing = 1; closing < frames_.size(); ++closing) {
+      const std::vector<FrameId> opened = Opened(closing, current);
+      const bool outside = closing == 1 && !starts_in_main;
+      FillGap(begin, frames_[closing].end, current, opened, outside);
+      begin = frames_[closing].end + 1;
+      current = frames_[closing].caller;
+      ++frames_[current].next;
+    }
+  }
 
-  // The frame of the main graph's node at `position`.
-  FrameId OwnerOf(std::size_t position) const { return owner_[position]; }
+  std::size_t misfits() const { return misfits_; }
+  ModuleId ModuleAt(std::size_t position) const {
+    return frames_[owner_[position]].module;
+  }
 
  private:
-  struct Run;
+  // Consecutive nodes of one frame.
+  struct Run {
+    std::size_t begin = 0;
+    std::size_t base = 0;            // number of its first item
+    std::vector<std::size_t> items;  // their starts
 
-  std::vector<FrameId> Opened(FrameId closing, FrameId current);
+    std::size_t Next() const { return base + items.size(); }
+  };
+
+  // The frames that started after `current` continued, outermost first.
+  std::vector<FrameId> Opened(FrameId closing, FrameId current) {
+    std::vector<FrameId> opened;
+    FrameId at = closing;
+    while (at != current && at != 0) {
+      opened.push_back(at);
+      at = frames_[at].caller;
+    }
+    if (at != current) {
+      // The module is registered elsewhere but called from here.
+      frames_[closing].caller = current;
+      return {closing};
+    }
+    std::reverse(opened.begin(), opened.end());
+    return opened;
+  }
+
   void FillGap(std::size_t begin, std::size_t end, FrameId current,
-               const std::vector<FrameId>& opened, bool outside);
-  void AddOwn(std::size_t number, std::size_t at, std::size_t most_opened,
-              std::vector<Run>& runs);
-  std::size_t LastRewrittenZero(std::size_t begin, std::size_t end) const;
-  bool ReadsParameterOf(std::size_t begin, std::size_t end,
-                        ModuleId module) const;
-  void SplitLast(std::vector<Run>& runs, std::size_t end,
-                 const std::vector<FrameId>& opened) const;
-  void Assign(const std::vector<Run>& runs, std::size_t end, FrameId current,
-              const std::vector<FrameId>& opened);
-  static void StartRun(std::vector<Run>& runs, std::size_t begin,
-                       std::size_t taken);
+               const std::vector<FrameId>& opened, bool outside) {
+    if (begin > end) return;
+    std::vector<Run> runs(1);
+    runs[0].begin = begin;
+    runs[0].base = frames_[current].next;
+    if (outside && !opened.empty()) StartRun(runs, begin, 0);
+    const std::size_t last_zero = LastRewrittenZero(begin, end);
+    HelperCalls helpers;
+    const auto flush = [&] {
+      for (const std::size_t start : helpers.Take()) {
+        runs.back().items.push_back(start);
+      }
+    };
+    for (std::size_t at = begin; at <= end; ++at) {
+      const BodyName& name = body_.names[at];
+      switch (name.kind) {
+        case BodyName::kHelper:
+          helpers.Add(name.number, at);
+          break;
+        case BodyName::kOwn:
+          flush();
+          AddOwn(name.number, at, opened.size(), runs);
+          break;
+        case BodyName::kRewritten:
+          flush();
+          if (at == last_zero && !opened.empty()) StartRun(runs, at, 0);
+          runs.back().items.push_back(at);
+          break;
+        case BodyName::kOther:
+          break;
+      }
+    }
+    flush();
+    if (opened.empty()) {
+      std::fill(owner_.begin() + static_cast<std::ptrdiff_t>(begin),
+                owner_.begin() + static_cast<std::ptrdiff_t>(end) + 1, current);
+      return;
+    }
+    SplitLast(runs, end, opened);
+    if (begin == 0 && runs.size() - 1 < opened.size()) ++misfits_;
+    Assign(runs, end, current, opened);
+  }
 
-  const Model& model_;
-  const ParameterFacts& parameters_;
-  const std::vector<NodeId>& nodes_;
+  static void StartRun(std::vector<Run>& runs, std::size_t begin,
+                       std::size_t taken) {
+    Run run;
+    run.begin = begin;
+    std::vector<std::size_t>& items = runs.back().items;
+    run.items.assign(items.end() - static_cast<std::ptrdiff_t>(taken),
+                     items.end());
+    items.resize(items.size() - taken);
+    runs.push_back(std::move(run));
+  }
+
+  void AddOwn(std::size_t number, std::size_t at, std::size_t most_opened,
+              std::vector<Run>& runs) {
+    const std::size_t expected = runs.back().Next();
+    const bool may_open = runs.size() <= most_opened;
+    if (optimized_) {
+      if (number < runs.back().base && may_open) StartRun(runs, at, 0);
+      runs.back().base = number;
+      runs.back().items.assign(1, at);
+      return;
+    }
+    if (number != expected) {
+      const std::size_t items = runs.back().items.size();
+      if (number < expected && number <= items && may_open) {
+        // The same number of preceding items also belongs to the new function.
+        StartRun(runs, number == 0 ? at : runs.back().items[items - number],
+                 number);
+      } else {
+        ++misfits_;
+        runs.back().base += number - expected;
+      }
+    }
+    runs.back().items.push_back(at);
+  }
+
+  // The rewriter numbers its nodes in a function from 0.
+  std::size_t LastRewrittenZero(std::size_t begin, std::size_t end) const {
+    for (std::size_t at = end + 1; at-- > begin;) {
+      const BodyName& name = body_.names[at];
+      if (name.kind == BodyName::kRewritten && name.number == 0) return at;
+    }
+    return body_.nodes.size();
+  }
+
+  // A module that consists of one call of torchlib has no number 0. It is the
+  // last item of a run of its caller.
+  void SplitLast(std::vector<Run>& runs, std::size_t end,
+                 const std::vector<FrameId>& opened) const {
+    Run& last = runs.back();
+    const std::size_t begin = last.items.empty() ? end : last.items.back();
+    if (runs.size() == 1) {
+      StartRun(runs, begin, last.items.empty() ? 0 : 1);
+      return;
+    }
+    if (runs.size() > opened.size() || last.items.size() < 2 ||
+        body_.names[begin].kind == BodyName::kOwn) {  // continues the run
+      return;
+    }
+    const ModuleId module = frames_[opened.back()].module;
+    const bool only_identity =
+        begin == end &&
+        FindOp(body_.model.OpType(body_.nodes[end])) == Op::kIdentity;
+    if (only_identity || (body_.Reads(begin, end + 1, module) &&
+                          !body_.Reads(last.begin, begin, module))) {
+      StartRun(runs, begin, 1);
+    }
+  }
+
+  void Assign(const std::vector<Run>& runs, std::size_t end, FrameId current,
+              const std::vector<FrameId>& opened) {
+    // The last run belongs to the call that returns here, the runs before it to
+    // its callers.
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const std::size_t from_end = runs.size() - 1 - i;
+      FrameId frame = current;
+      if (i > 0 && from_end < opened.size()) {
+        frame = opened[opened.size() - 1 - from_end];
+      }
+      const std::size_t stop =
+          i + 1 < runs.size() ? runs[i + 1].begin : end + 1;
+      for (std::size_t at = runs[i].begin; at < stop; ++at) owner_[at] = frame;
+      frames_[frame].next = optimized_ ? runs[i].base : runs[i].Next();
+    }
+  }
+
+  const Body& body_;
+  const bool optimized_;  // numbers have gaps
   std::vector<Frame> frames_;
-  bool optimized_;
   std::vector<FrameId> owner_;  // by position
   std::size_t misfits_ = 0;
 };
 
-// Consecutive nodes of one frame.
-struct InlinedReplay::Run {
-  std::size_t begin = 0;
-  std::size_t base = 0;            // number of its first item
-  std::vector<std::size_t> items;  // their starts
-
-  std::size_t Next() const { return base + items.size(); }
-};
-
-InlinedReplay::InlinedReplay(const Model& model,
-                             const ParameterFacts& parameters,
-                             std::vector<Frame> frames, bool optimized)
-    : model_(model),
-      parameters_(parameters),
-      nodes_(model[GraphId{0}].nodes),
-      frames_(std::move(frames)),
-      optimized_(optimized) {}
-
-void InlinedReplay::Follow(bool starts_in_main) {
-  owner_.assign(nodes_.size(), 0);
-  misfits_ = 0;
-  FrameId current = 0;
-  std::size_t begin = 0;
-  for (FrameId closing = 1; closing < frames_.size(); ++closing) {
-    std::vector<FrameId> opened = Opened(closing, current);
-    const bool outside = closing == 1 && !starts_in_main;
-    FillGap(begin, frames_[closing].end, current, opened, outside);
-    begin = frames_[closing].end + 1;
-    current = frames_[closing].caller;
-    ++frames_[current].next;
-  }
-}
-
-// The frames that started after `current` continued, outermost first.
-std::vector<FrameId> InlinedReplay::Opened(FrameId closing, FrameId current) {
-  std::vector<FrameId> opened;
-  FrameId at = closing;
-  while (at != current && at != 0) {
-    opened.push_back(at);
-    at = frames_[at].caller;
-  }
-  if (at != current) {
-    // The module is registered elsewhere but called from here.
-    frames_[closing].caller = current;
-    return {closing};
-  }
-  std::reverse(opened.begin(), opened.end());
-  return opened;
-}
-
-void InlinedReplay::FillGap(std::size_t begin, std::size_t end, FrameId current,
-                            const std::vector<FrameId>& opened, bool outside) {
-  if (begin > end) return;
-  std::vector<Run> runs(1);
-  runs[0].begin = begin;
-  runs[0].base = frames_[current].next;
-  if (outside && !opened.empty()) StartRun(runs, begin, 0);
-  const std::size_t last_zero = LastRewrittenZero(begin, end);
-  HelperCalls helpers;
-  const auto flush = [&] {
-    for (const std::size_t start : helpers.Take()) {
-      runs.back().items.push_back(start);
-    }
-  };
-  for (std::size_t at = begin; at <= end; ++at) {
-    const NodeId node = nodes_[at];
-    const BodyName name = ParseBodyName(model_[node].name, model_.OpType(node));
-    switch (name.kind) {
-      case BodyName::kHelper:
-        helpers.Add(name.number, at);
-        break;
-      case BodyName::kOwn:
-        flush();
-        AddOwn(name.number, at, opened.size(), runs);
-        break;
-      case BodyName::kRewritten:
-        flush();
-        if (at == last_zero && !opened.empty()) StartRun(runs, at, 0);
-        runs.back().items.push_back(at);
-        break;
-      case BodyName::kOther:
-        break;
-    }
-  }
-  flush();
-  if (opened.empty()) {
-    std::fill(owner_.begin() + static_cast<std::ptrdiff_t>(begin),
-              owner_.begin() + static_cast<std::ptrdiff_t>(end) + 1, current);
-    return;
-  }
-  SplitLast(runs, end, opened);
-  if (begin == 0 && runs.size() - 1 < opened.size()) ++misfits_;
-  Assign(runs, end, current, opened);
-}
-
-void InlinedReplay::StartRun(std::vector<Run>& runs, std::size_t begin,
-                             std::size_t taken) {
-  Run run;
-  run.begin = begin;
-  std::vector<std::size_t>& items = runs.back().items;
-  run.items.assign(items.end() - static_cast<std::ptrdiff_t>(taken),
-                   items.end());
-  items.resize(items.size() - taken);
-  runs.push_back(std::move(run));
-}
-
-void InlinedReplay::AddOwn(std::size_t number, std::size_t at,
-                           std::size_t most_opened, std::vector<Run>& runs) {
-  const std::size_t expected = runs.back().Next();
-  const bool may_open = runs.size() <= most_opened;
-  if (optimized_) {
-    if (number < runs.back().base && may_open) StartRun(runs, at, 0);
-    runs.back().base = number;
-    runs.back().items.assign(1, at);
-    return;
-  }
-  if (number != expected) {
-    const std::size_t items = runs.back().items.size();
-    if (number < expected && number <= items && may_open) {
-      // The same number of preceding items also belongs to the new function.
-      StartRun(runs, number == 0 ? at : runs.back().items[items - number],
-               number);
-    } else {
-      ++misfits_;
-      runs.back().base += number - expected;
-    }
-  }
-  runs.back().items.push_back(at);
-}
-
-// The rewriter numbers its nodes in a function from 0.
-std::size_t InlinedReplay::LastRewrittenZero(std::size_t begin,
-                                             std::size_t end) const {
-  for (std::size_t at = end + 1; at-- > begin;) {
-    const BodyName name =
-        ParseBodyName(model_[nodes_[at]].name, model_.OpType(nodes_[at]));
-    if (name.kind == BodyName::kRewritten && name.number == 0) return at;
-  }
-  return nodes_.size();
-}
-
-bool InlinedReplay::ReadsParameterOf(std::size_t begin, std::size_t end,
-                                     ModuleId module) const {
-  for (std::size_t at = begin; at < end; ++at) {
-    for (const ValueId input : model_.Inputs(nodes_[at])) {
-      const ParameterId id = parameters_.ParameterOf(input);
-      if (id != kNo<ParameterId> &&
-          parameters_.parameters[id].module == module) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-// A module that consists of one call of torchlib has no number 0. It is the
-// last item of a run of its caller.
-void InlinedReplay::SplitLast(std::vector<Run>& runs, std::size_t end,
-                              const std::vector<FrameId>& opened) const {
-  Run& last = runs.back();
-  const std::size_t begin = last.items.empty() ? end : last.items.back();
-  if (runs.size() == 1) {
-    StartRun(runs, begin, last.items.empty() ? 0 : 1);
-    return;
-  }
-  if (runs.size() > opened.size() || last.items.size() < 2) return;
-  if (ParseBodyName(model_[nodes_[begin]].name, model_.OpType(nodes_[begin]))
-          .kind == BodyName::kOwn) {
-    return;  // its number continues the run's
-  }
-  const ModuleId module = frames_[opened.back()].module;
-  const bool only_identity =
-      begin == end && model_.OpType(nodes_[end]) == "Identity";
-  if (only_identity || (ReadsParameterOf(begin, end + 1, module) &&
-                        !ReadsParameterOf(last.begin, begin, module))) {
-    StartRun(runs, begin, 1);
-  }
-}
-
-void InlinedReplay::Assign(const std::vector<Run>& runs, std::size_t end,
-                           FrameId current,
-                           const std::vector<FrameId>& opened) {
-  // The last run belongs to the call that returns here, the runs before it to
-  // its callers.
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::size_t from_end = runs.size() - 1 - i;
-    FrameId frame = current;
-    if (i > 0 && from_end < opened.size()) {
-      frame = opened[opened.size() - 1 - from_end];
-    }
-    const std::size_t stop = i + 1 < runs.size() ? runs[i + 1].begin : end + 1;
-    for (std::size_t at = runs[i].begin; at < stop; ++at) owner_[at] = frame;
-    frames_[frame].next = optimized_ ? runs[i].base : runs[i].Next();
-  }
-}
-
-// What the names of the nodes look like.
-struct BodyNames {
-  std::size_t own = 0;    // numbers in bodies
-  std::size_t other = 0;  // names of torchlib or of the rewriter
-  bool rewritten = false;
-};
-
-BodyNames CountBodyNames(const Model& model) {
-  BodyNames names;
-  for (const NodeId node : model[GraphId{0}].nodes) {
-    const BodyName name = ParseBodyName(model[node].name, model.OpType(node));
-    names.own += name.kind == BodyName::kOwn;
-    names.other +=
-        name.kind == BodyName::kHelper || name.kind == BodyName::kRewritten;
-    names.rewritten |= name.kind == BodyName::kRewritten;
-  }
-  return names;
-}
-
 class OrderGatherer {
  public:
-  OrderGatherer(const Model& model, const ParameterFacts& parameters,
-                bool optimized, ModuleTree& modules)
-      : model_(model),
-        parameters_(parameters),
-        modules_(modules),
-        nodes_(model[GraphId{0}].nodes),
-        names_(modules),
-        optimized_(optimized) {}
+  OrderGatherer(const Body& body, ModuleTree& modules)
+      : body_(body), model_(body.model), modules_(modules), names_(modules) {}
 
-  InlinedFacts Run() {
-    InlinedFacts facts;
-    if (!FindFrames()) return facts;
-    InlinedReplay inside(model_, parameters_, frames_, optimized_);
-    inside.Follow(true);
-    InlinedReplay outside(model_, parameters_, frames_, optimized_);
-    outside.Follow(false);
+  Claims Run() {
+    Claims claims;
+    if (!FindFrames()) return claims;
+    const InlinedReplay inside(body_, frames_, true);
+    const InlinedReplay outside(body_, frames_, false);
     // A module whose first operation is a call is less likely.
-    const bool nested = !optimized_ && frames_[1].caller != 0;
+    const bool nested = !body_.rewritten && frames_[1].caller != 0;
     const InlinedReplay& best =
         outside.misfits() < inside.misfits() + nested ? outside : inside;
     IdVector<NodeId, ModuleId> module(model_.node_count(), kNo<ModuleId>);
-    for (std::size_t at = 0; at < nodes_.size(); ++at) {
-      module[nodes_[at]] = frames_[best.OwnerOf(at)].module;
+    for (std::size_t at = 0; at < body_.nodes.size(); ++at) {
+      module[body_.nodes[at]] = best.ModuleAt(at);
     }
     for (const NodeId node : model_.Nodes()) {
       const Graph& graph = model_[model_[node].graph];
@@ -323,74 +282,61 @@ class OrderGatherer {
         module[node] = module[graph.parent_node];
       }
       if (module[node] == kNo<ModuleId>) continue;
-      facts.inlined.push_back(
+      claims.push_back(
           {node, module[node], Confidence::kMedium, Source::kValueName,
            "it is between nodes of an inlined call of this module"});
     }
-    return facts;
+    return claims;
   }
 
  private:
   // If an optimizer inlined the call, the node has the name of the call.
-  bool IsDissolved(NodeId node, std::string_view value) const {
+  bool IsNamedByCall(NodeId node, std::string_view value) const {
     return Mangle(model_[node].name).text.find(Mangle(value).text) !=
            std::string::npos;
   }
 
-  std::vector<bool> FindAllDissolved() const {
-    std::vector<bool> dissolved(modules_.size(), false);
-    if (!optimized_) return dissolved;
-    for (const NodeId node : nodes_) {
-      for (const ValueId output : model_.Outputs(node)) {
-        if (output == kNo<ValueId>) continue;
-        const ModuleId module = FindDissolved(names_, model_.ValueName(output));
-        if (module != kNo<ModuleId>) dissolved[Index(module)] = true;
+  // By module: an optimizer inlined its function before.
+  std::vector<bool> FindAllInlinedBefore() const {
+    std::vector<bool> inlined(modules_.size(), false);
+    if (!body_.rewritten) return inlined;
+    for (const NodeId node : body_.nodes) {
+      for (const std::string_view value : ResultsOf(model_, node)) {
+        const ModuleId module = FindInlinedBefore(names_, value);
+        if (module != kNo<ModuleId>) inlined[Index(module)] = true;
       }
     }
-    return dissolved;
-  }
-
-  void CountReads() {
-    reads_.assign(1, 0);
-    for (const NodeId node : nodes_) {
-      const std::span<const ValueId> inputs = model_.Inputs(node);
-      const bool reads =
-          std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-            return parameters_.ParameterOf(input) != kNo<ParameterId>;
-          });
-      reads_.push_back(reads_.back() + reads);
-    }
+    return inlined;
   }
 
   // Whether the node only calls torchlib for a module that is no longer a
   // function, so that it belongs to the caller.
-  bool IsLent(std::size_t at) const {
-    if (ParseBodyName(model_[nodes_[at]].name, model_.OpType(nodes_[at]))
-            .kind != BodyName::kHelper) {
-      return false;
-    }
+  bool HasCallersName(std::size_t at) const {
+    if (body_.names[at].kind != BodyName::kHelper) return false;
+    // No node since the last call reads a parameter.
     return reads_[at + 1] == reads_[frames_.back().end + 1];
   }
 
   bool FindFrames() {
     frames_.resize(1);
     std::size_t deep = 0;
-    const std::vector<bool> dissolved = FindAllDissolved();
-    CountReads();
-    for (std::size_t at = 0; at < nodes_.size(); ++at) {
-      const NodeId node = nodes_[at];
-      for (const ValueId output : model_.Outputs(node)) {
-        if (output == kNo<ValueId>) continue;
-        const std::string_view value = model_.ValueName(output);
+    const std::vector<bool> inlined = FindAllInlinedBefore();
+    reads_.assign(1, 0);
+    for (std::size_t at = 0; at < body_.nodes.size(); ++at) {
+      reads_.push_back(reads_.back() + !body_.ParametersAt(at).empty());
+    }
+    for (std::size_t at = 0; at < body_.nodes.size(); ++at) {
+      const NodeId node = body_.nodes[at];
+      for (const std::string_view value : ResultsOf(model_, node)) {
         ModuleId module = FindInlined(names_, value);
         if (module == kNo<ModuleId>) {
-          if (FindDissolved(names_, value) == kNo<ModuleId>) continue;
+          if (FindInlinedBefore(names_, value) == kNo<ModuleId>) continue;
           module = names_.FindAtEnd(value.substr(0, value.rfind('_')));
           if (module == kNo<ModuleId>) continue;
-        } else if (IsDissolved(node, value)) {
+        } else if (IsNamedByCall(node, value)) {
           continue;
         }
-        if (dissolved[Index(module)] && IsLent(at)) continue;
+        if (inlined[Index(module)] && HasCallersName(at)) continue;
         deep += modules_.Depth(module) >= 2;
         frames_.push_back(
             {.module = module, .end = at, .call = CallOf(names_, value)});
@@ -413,19 +359,15 @@ class OrderGatherer {
     over[Index(ModuleTree::kRoot)] = false;
     std::vector<Frame> added;
     FrameId next = frames_.size();
-    for (std::size_t at = nodes_.size(); at-- > 0;) {
+    for (std::size_t at = body_.nodes.size(); at-- > 0;) {
       if (next > 1 && frames_[next - 1].end == at) {
         over[Index(frames_[--next].module)] = false;
         added.push_back(frames_[next]);
         continue;
       }
-      for (const ValueId output : model_.Outputs(nodes_[at])) {
-        if (output == kNo<ValueId>) continue;
-        const std::string_view value = model_.ValueName(output);
-        if (!BeginsWithModule(value)) continue;
-        if (optimized_ &&
-            ParseBodyName(model_[nodes_[at]].name, model_.OpType(nodes_[at]))
-                    .kind != BodyName::kOwn) {
+      for (const std::string_view value : ResultsOf(model_, body_.nodes[at])) {
+        if (!BeginsWithModule(value) ||
+            (body_.rewritten && body_.names[at].kind != BodyName::kOwn)) {
           continue;
         }
         const InlinedName name =
@@ -478,18 +420,14 @@ class OrderGatherer {
   // The module below the frame's that owns the last parameter read.
   ModuleId LastOwner(std::size_t begin, const Frame& frame) const {
     for (std::size_t at = frame.end + 1; at-- > begin;) {
-      for (const ValueId input : model_.Inputs(nodes_[at])) {
-        const ParameterId id = parameters_.ParameterOf(input);
-        if (id == kNo<ParameterId>) continue;
-        const ModuleId module = parameters_.parameters[id].module;
+      for (const Parameter& parameter : body_.ParametersAt(at)) {
+        const ModuleId module = parameter.module;
         if (module == frame.module ||
             !modules_.IsAncestor(frame.module, module)) {
           return kNo<ModuleId>;
         }
-        const bool dissolved =
-            ParseBodyName(model_[nodes_[at]].name, model_.OpType(nodes_[at]))
-                .kind == BodyName::kOther;
-        return dissolved ? modules_.Parent(module) : module;
+        const bool inlined = body_.names[at].kind == BodyName::kOther;
+        return inlined ? modules_.Parent(module) : module;
       }
     }
     return kNo<ModuleId>;
@@ -500,11 +438,9 @@ class OrderGatherer {
     if (owner == kNo<ModuleId>) return;
     for (ModuleId at = owner; at != frame.module && at != ModuleTree::kRoot;
          at = modules_.Parent(at)) {
-      const auto children = modules_.Children(at);
-      const bool is_list =
-          !children.empty() &&
-          hierarchy::IsNumeric(modules_.Atom(*children.begin()));
-      if (!is_list) all.push_back({.module = at, .end = frame.end});
+      if (!modules_.IsList(at)) {
+        all.push_back({.module = at, .end = frame.end});
+      }
     }
   }
 
@@ -528,24 +464,21 @@ class OrderGatherer {
     }
   }
 
+  const Body& body_;
   const Model& model_;
-  const ParameterFacts& parameters_;
   ModuleTree& modules_;
-  const std::vector<NodeId>& nodes_;
   MangledNames names_;
-  const bool optimized_;  // the rewriter has changed names
   std::vector<Frame> frames_;
   std::vector<std::size_t> reads_;  // nodes before that read a parameter
 };
 
 }  // namespace
 
-InlinedFacts GatherInlinedOrder(const Model& model,
-                                const ParameterFacts& parameters,
-                                ModuleTree& modules) {
-  const BodyNames names = CountBodyNames(model);
-  if (names.own == 0 || names.other == 0) return {};
-  return OrderGatherer(model, parameters, names.rewritten, modules).Run();
+Claims GatherInlinedOrder(const Model& model, const ParameterFacts& parameters,
+                          ModuleTree& modules) {
+  const Body body(model, parameters);
+  if (!body.has_own || !(body.has_helpers || body.rewritten)) return {};
+  return OrderGatherer(body, modules).Run();
 }
 
 }  // namespace onnx_tag

@@ -1,4 +1,5 @@
-// Reads modules and classes from the metadata that exporters wrote.
+// Reads modules and classes from the metadata that exporters wrote, and from
+// names that contain the whole path.
 #include <algorithm>
 #include <string>
 
@@ -42,15 +43,14 @@ bool IsCredible(const hierarchy::MetadataScope& scope) {
 
 // The convolution or Linear into which a BatchNorm was folded: the exporter
 // leaves the norm's metadata on the node that holds the weight.
-ModuleId WeightOwner(const Model& model, const ParameterFacts& parameters,
+ModuleId WeightOwner(const GraphFacts& graph, const ParameterFacts& parameters,
                      const ModuleTree& modules, NodeId node, ModuleId norm) {
-  const std::string_view op = model.OpType(node);
-  if (op != "Conv" && op != "ConvTranspose" && op != "Gemm" && op != "MatMul") {
+  const auto inputs = graph.model.Inputs(node);
+  if (inputs.size() < 2 ||
+      !graph.ops.Is(node, {OpKind::kConvolution, OpKind::kProduct})) {
     return norm;
   }
-  const auto inputs = model.Inputs(node);
-  const ParameterId id =
-      inputs.size() < 2 ? kNo<ParameterId> : parameters.ParameterOf(inputs[1]);
+  const ParameterId id = parameters.ParameterOf(inputs[1]);
   if (id == kNo<ParameterId>) return norm;
   const Parameter& weight = parameters.parameters[id];
   const bool functional = modules.IsAncestor(norm, weight.module) ||
@@ -61,9 +61,10 @@ ModuleId WeightOwner(const Model& model, const ParameterFacts& parameters,
 
 }  // namespace
 
-MetadataFacts GatherMetadata(const Model& model,
+MetadataFacts GatherMetadata(const GraphFacts& graph,
                              const ParameterFacts& parameters,
                              ModuleTree& modules) {
+  const Model& model = graph.model;
   MetadataFacts facts;
   for (const NodeId node : model.Nodes()) {
     if (model[node].metadata_count == 0) continue;
@@ -81,7 +82,7 @@ MetadataFacts GatherMetadata(const Model& model,
     const bool norm =
         modules.Class(module).find("Norm") != std::string_view::npos;
     const ModuleId owner =
-        merged || norm ? WeightOwner(model, parameters, modules, node, module)
+        merged || norm ? WeightOwner(graph, parameters, modules, node, module)
                        : module;
     if (owner != module) facts.folded.push_back({node, module});
     const bool sure = !merged && owner == module;
@@ -95,8 +96,8 @@ MetadataFacts GatherMetadata(const Model& model,
   return facts;
 }
 
-ParameterFacts DistrustShared(const Model& model, const MetadataFacts& metadata,
-                              ParameterFacts parameters) {
+void DistrustShared(const Model& model, const MetadataFacts& metadata,
+                    ParameterFacts& parameters) {
   IdVector<ParameterId, ModuleId> readers(parameters.parameters.size(),
                                           kNo<ModuleId>);
   for (const Claim& fact : metadata.metadata) {
@@ -113,7 +114,30 @@ ParameterFacts DistrustShared(const Model& model, const MetadataFacts& metadata,
       if (reader != fact.module) parameters.parameters[id].trusted = false;
     }
   }
-  return parameters;
+}
+
+// The modules in names of dialects with their own rules.
+DialectFacts GatherDialectNames(const Model& model,
+                                const ExporterFacts& exporter,
+                                const ParameterFacts& parameters,
+                                ModuleTree& modules) {
+  DialectFacts facts;
+  if (exporter.names == nullptr) return facts;
+  for (const NodeId node : model.Nodes()) {
+    const std::optional<NamedModule> named = exporter.names->OfNode(node);
+    if (!named || !hierarchy::IsCrediblePath(named->module)) continue;
+    const ModuleId module = modules.Add(named->module);
+    facts.named.push_back({node, module, named->confidence,
+                           parameters.Proves(model, node, module)
+                               ? Source::kScopeAndParameter
+                               : Source::kScope,
+                           named->because});
+    for (const std::string& origin : named->origins) {
+      if (!hierarchy::IsCrediblePath(origin)) continue;
+      facts.origins.push_back({node, modules.Add(origin)});
+    }
+  }
+  return facts;
 }
 
 }  // namespace onnx_tag

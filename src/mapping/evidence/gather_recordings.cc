@@ -6,7 +6,6 @@
 
 #include "clues/projection/project.h"
 #include "mapping/evidence/evidence.h"
-#include "mapping/evidence/file_modules.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
 
@@ -59,15 +58,35 @@ Confidence MostConfidence(double share) {
   return share >= kLeastShare ? Confidence::kMedium : Confidence::kLow;
 }
 
-RecordedFacts Gather(const Model& model, const Recording* trace,
-                     const Recording* fx,
-                     const std::vector<const std::string*>& known,
-                     ModuleTree& modules) {
+}  // namespace
+
+FileModules::FileModules(const GraphFacts& graph, const ScopeFacts& scopes,
+                         const ParameterFacts& parameters,
+                         const MetadataFacts& metadata,
+                         const ModuleTree& modules)
+    : paths_(modules.size()), of_node_(graph.model.node_count(), nullptr) {
+  for (const ModuleId id : AllIds<ModuleId>(paths_.size())) {
+    paths_[id] = modules.Path(id);
+  }
+  for (const NodeId node : graph.model.Nodes()) {
+    const Owner owner = parameters.OwnerOf(graph, modules, node);
+    if (owner.strength > 1 && !parameters.is_carrier[node]) {
+      Set(node, owner.module);
+    }
+    const ScopeId scope = scopes.node_scope[node];
+    if (scope != kNo<ScopeId>) Set(node, scopes.scopes[scope].module);
+  }
+  for (const Claim& fact : metadata.metadata) Set(fact.node, fact.module);
+}
+
+RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
+                               const Recording* fx, const FileModules& anchors,
+                               ModuleTree& modules) {
   RecordedFacts facts;
   const auto add = [&](const RecordedProgram& program, const Recording& from,
                        Source source) {
     const Projection projection =
-        Project(model, program, {source == Source::kFx, known});
+        Project(model, program, {source == Source::kFx, anchors.of_node()});
     CheckShare(projection, from.file);
     const Confidence most = MostConfidence(projection.file_share);
     for (const ProjectedNode& node : projection.nodes) {
@@ -84,23 +103,6 @@ RecordedFacts Gather(const Model& model, const Recording* trace,
   if (trace != nullptr) add(trace->trace, *trace, Source::kTrace);
   if (fx != nullptr) add(fx->fx, *fx, Source::kFx);
   return facts;
-}
-
-}  // namespace
-
-RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
-                               const Recording* fx, ModuleTree& modules) {
-  return Gather(model, trace, fx, {}, modules);
-}
-
-RecordedFacts GatherAnchored(const Model& model, const ScopeFacts& scopes,
-                             const ParameterFacts& parameters,
-                             const MetadataFacts& metadata,
-                             const Recording* trace, const Recording* fx,
-                             ModuleTree& modules) {
-  if (trace == nullptr && fx == nullptr) return {};
-  const FileModules known(model, scopes, parameters, metadata, modules);
-  return Gather(model, trace, fx, known.of_node(), modules);
 }
 
 }  // namespace onnx_tag

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "clues/exporters/tools/original_name.h"
 #include "mapping/ladder/ladder.h"
 
 namespace onnx_tag {
@@ -19,23 +20,14 @@ bool IsFusedOperator(std::string_view domain, std::string_view op) {
 
 // Whether the node reads a weight of its module, a matrix.
 bool ReadsOwnParameter(const Evidence& evidence, NodeId node, ModuleId module) {
-  for (const ValueId input : evidence.model.Inputs(node)) {
-    const ParameterId id = evidence.ParameterOf(input);
-    if (id == kNo<ParameterId>) continue;
-    const Parameter& parameter = evidence.parameters[id];
+  for (const Parameter& parameter :
+       evidence.Among(evidence.model.Inputs(node))) {
     if (parameter.trusted && parameter.module == module &&
         parameter.rank >= 2) {
       return true;
     }
   }
   return false;
-}
-
-// Whether the value is what a quantizer wrote beside a weight: the next
-// operator reads it, too.
-bool IsScale(const Model& model, ValueId value) {
-  const std::string_view name = model.ValueName(value);
-  return name.ends_with("_scale") || name.ends_with("_zero_point");
 }
 
 }  // namespace
@@ -64,7 +56,7 @@ std::vector<Origin> FindOrigins(const Evidence& evidence,
     for (const ValueId input : model.Inputs(node)) {
       const ParameterId id = evidence.ParameterOf(input);
       if (id != kNo<ParameterId> && evidence.parameters[id].trusted &&
-          !IsScale(model, input)) {
+          !hierarchy::UndoTensorName(model.ValueName(input)).beside_weight) {
         modules.push_back(evidence.parameters[id].module);
       }
     }

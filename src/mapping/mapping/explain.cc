@@ -161,7 +161,7 @@ void DescribeEvidence(const Evidence& evidence, NodeId node,
     const ParameterId id = evidence.ParameterOf(input);
     if (id == kNo<ParameterId>) continue;
     const Parameter& parameter = evidence.parameters[id];
-    if (parameter.given) {
+    if (parameter.from_hierarchy) {
       notes.push_back(fmt::format("it reads {}, as the hierarchy calls it",
                                   parameter.name));
       continue;

@@ -8,19 +8,13 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "clues/exporters/tools/original_name.h"
 #include "clues/exporters/torchscript/torchscript.h"
 #include "core/hierarchy/name_parts.h"
 #include "mapping/evidence/evidence.h"
 
 namespace onnx_tag {
 namespace {
-
-// What a quantizer writes beside a weight. The operator that reads the
-// quantized tensor next reads it, too.
-bool IsScale(std::string_view name) {
-  return name.ends_with("_scale") || name.ends_with("_zero_point") ||
-         name.ends_with("_scales") || name.ends_with("_zero_points");
-}
 
 // Facts that confirm a module without its parameters.
 bool ConfirmsModules(Source source) {
@@ -141,18 +135,8 @@ class LawChecker {
       return Exemption::kFunction;
     }
     if (tree_.IsAncestor(parameter.module, module)) return Exemption::kPart;
-    return ReadsOwn(node) ? Exemption::kOperand : Exemption::kNone;
-  }
-
-  bool ReadsOwn(NodeId node) const {
-    for (const ValueId input : model_.Inputs(node)) {
-      const ParameterId id = parameters_.ParameterOf(input);
-      if (id != kNo<ParameterId> && parameters_.parameters[id].trusted &&
-          parameters_.parameters[id].module == tags_[node].module) {
-        return true;
-      }
-    }
-    return false;
+    return parameters_.Proves(model_, node, module) ? Exemption::kOperand
+                                                    : Exemption::kNone;
   }
 
   // Whether the tensor is a weight: buffers of indices are read anywhere.
@@ -177,7 +161,10 @@ class LawChecker {
     const Initializer* const tensor = model_.InitializerOf(input);
     if (tensor == nullptr || !IsWeight(*tensor)) return;
     const ParameterId id = parameters_.ParameterOf(input);
-    if (id == kNo<ParameterId> || IsScale(model_.ValueName(input))) return;
+    if (id == kNo<ParameterId> ||
+        hierarchy::UndoTensorName(model_.ValueName(input)).beside_weight) {
+      return;
+    }
     const Parameter& parameter = parameters_.parameters[id];
     const Tag& tag = tags_[node];
     if (parameter.module == tag.module) return;
@@ -231,7 +218,8 @@ class LawChecker {
   void CheckScope(NodeId node, LawFinding& worst) const {
     const ScopeId scope = scopes_.node_scope[node];
     if (scope == kNo<ScopeId> || scopes_.IsFusedName(node) ||
-        IsFusedOperator(node) || ReadsOwn(node)) {
+        IsFusedOperator(node) ||
+        parameters_.Proves(model_, node, tags_[node].module)) {
       return;
     }
     ScopeId complete = scope;
@@ -331,8 +319,8 @@ std::vector<LawFinding> CheckLaws(const Model& model, Tagging& tagging) {
       GatherParameters(graph, exporter, scopes,
                        FunctionTable(model, graph.calls), tagging.modules);
   ModuleTree modules = tagging.modules;  // keeps its classes
-  const MetadataFacts metadata = GatherMetadata(model, parameters, modules);
-  parameters = DistrustShared(model, metadata, std::move(parameters));
+  const MetadataFacts metadata = GatherMetadata(graph, parameters, modules);
+  DistrustShared(model, metadata, parameters);
   return CheckLaws(model, tagging.modules, parameters, scopes, tagging.tags,
                    tagging.origins);
 }

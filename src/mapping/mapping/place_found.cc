@@ -147,9 +147,7 @@ class Placer {
     IdVector<FoundId, std::uint32_t> sources(found_.size(), 0);
     const auto join = [&](FoundId id, ModuleId module) {
       ++sources[id];
-      around_[id] = around_[id] == kNo<ModuleId>
-                        ? module
-                        : tree_.CommonAncestor(around_[id], module);
+      around_[id] = tree_.Join(around_[id], module);
     };
     for (const NodeId node : model_.Nodes()) {
       const FoundId id = found_.ModuleOf(node);

@@ -272,14 +272,6 @@ void PairInterface(Matching& matching, const std::vector<ValueId>& to,
   }
 }
 
-bool IsQuantizersNumber(std::string_view name) {
-  for (const std::string_view end :
-       {"scale", "scales", "zero_point", "zero_points", "absmax"}) {
-    if (name.ends_with(end)) return true;
-  }
-  return false;
-}
-
 // Pairs weights and graph inputs, the values without a producer.
 void PairParameters(Matching& matching) {
   const Versions& versions = matching.versions();
@@ -302,9 +294,8 @@ void PairParameters(Matching& matching) {
       }
     };
     pair(name);
-    const hierarchy::Undone undone = hierarchy::UndoTensorName(name);
-    if (undone.name != name && !undone.module_only &&
-        !IsQuantizersNumber(name)) {
+    const hierarchy::StrippedName undone = hierarchy::UndoTensorName(name);
+    if (undone.name != name && !undone.module_only && !undone.beside_weight) {
       pair(undone.name);
     }
   }

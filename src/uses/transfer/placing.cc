@@ -180,7 +180,7 @@ NodeId Placing::NamedAfter(NodeId to, bool& helper) const {
   if (name.empty()) return kNo<NodeId>;
   const NodeId same = OldNodeNamed(name);
   if (same != kNo<NodeId>) return same;
-  const hierarchy::Undone undone = hierarchy::UndoNodeName(name);
+  const hierarchy::StrippedName undone = hierarchy::UndoNodeName(name);
   helper = undone.quantizer || undone.cast;
   return undone.name == name ? kNo<NodeId> : OldNodeNamed(undone.name);
 }
@@ -265,7 +265,7 @@ void Placing::PlaceByParameters() {
       ValueId old = matching_.Of(input);
       if (old == kNo<ValueId>) {
         const std::string_view name = to_.ValueName(input);
-        const hierarchy::Undone undone = hierarchy::UndoTensorName(name);
+        const hierarchy::StrippedName undone = hierarchy::UndoTensorName(name);
         if (undone.name == name || IsCounted(undone.name)) continue;
         old = names_.Value(undone.name);
       }

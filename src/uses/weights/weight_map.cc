@@ -156,7 +156,7 @@ class Mapper {
   bool HasParameterName(const Initializer& tensor, std::string& name,
                         bool& fused) const {
     const std::string_view raw = model_.ValueName(tensor.value);
-    const hierarchy::Undone undone = hierarchy::UndoTensorName(raw);
+    const hierarchy::StrippedName undone = hierarchy::UndoTensorName(raw);
     if (!hierarchy::IsCrediblePath(undone.name) ||
         !hierarchy::IsParameterName(undone.name)) {
       return false;

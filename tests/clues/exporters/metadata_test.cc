@@ -66,7 +66,6 @@ TEST(MetadataTest, TorchScopesAreCumulative) {
   EXPECT_EQ(scope.scopes.size(), 5u);
   EXPECT_THAT(scope.classes, ElementsAre("A.Root", "B", "C", "D",
                                          "torch.nn.modules.linear.Linear"));
-  EXPECT_FALSE(scope.mangled);
 }
 
 TEST(MetadataTest, TheRootIsAModule) {
@@ -138,10 +137,6 @@ TEST(MetadataTest, ScopesAreNormalized) {
   for (const auto& [scope, module] : vectors) {
     EXPECT_EQ(NormalizeScope(scope), module) << scope;
   }
-  bool mangled = false;
-  NormalizeScope("L__self___h_1", &mangled);
-  EXPECT_TRUE(mangled);
-  EXPECT_TRUE(ParseTorchScopes("['', 'L__self___h_1', 'mul']", "").mangled);
 }
 
 TEST(MetadataTest, ShortClassIsTheLastWord) {

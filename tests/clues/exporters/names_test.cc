@@ -3,12 +3,9 @@
 
 #include <string>
 
-#include "clues/exporters/dialect.h"
+#include "clues/exporters/dialect_names.h"
 #include "clues/exporters/dynamo/mangled_names.h"
 #include "clues/exporters/functions/local_functions.h"
-#include "clues/exporters/genai/genai.h"
-#include "clues/exporters/onnxscript/onnxscript_nn.h"
-#include "clues/exporters/tensorflow/tf2onnx.h"
 
 namespace onnx_tag::hierarchy {
 namespace {
@@ -23,14 +20,6 @@ TEST(GenaiTest, SplitsNodes) {
   EXPECT_FALSE(node.made);
 }
 
-TEST(GenaiTest, Pitfall18_TheFinalNormIsNoLayer) {
-  EXPECT_TRUE(
-      SplitGenaiNode("/model/layers.2/final_norm_layernorm/SkipLayerNorm")
-          .final_norm);
-  EXPECT_FALSE(SplitGenaiNode("/model/layers.1/input_layernorm/SkipLayerNorm")
-                   .final_norm);
-}
-
 TEST(GenaiTest, WhatTheBuilderMadeUpIsNoModule) {
   for (const std::string_view name :
        {"/model/constant_nodes/INT64/[64, 64, 64]",
@@ -43,12 +32,9 @@ TEST(GenaiTest, WhatTheBuilderMadeUpIsNoModule) {
 }
 
 TEST(GenaiTest, ParametersHaveTheOpInTheirName) {
-  const GenaiParameter weight =
-      SplitGenaiParameter("model.layers.0.attn.q_proj.MatMul.weight");
-  EXPECT_TRUE(weight.ok);
-  EXPECT_EQ(weight.module, "model.layers.0.attn.q_proj");
-  EXPECT_EQ(weight.parameter, "weight");
-  EXPECT_FALSE(SplitGenaiParameter("model.layers.0.norm.weight").ok);
+  EXPECT_EQ(GenaiOwner("model.layers.0.attn.q_proj.MatMul.weight"),
+            "model.layers.0.attn.q_proj");
+  EXPECT_EQ(GenaiOwner("model.layers.0.norm.weight"), "model.layers.0.norm");
 }
 
 TEST(OnnxscriptTest, SplitsNodesAndValues) {
@@ -135,25 +121,21 @@ TEST(FunctionsTest, DomainsAreTold) {
   }
 }
 
-TEST(FunctionsTest, NamesGiveClassVariantAndCall) {
-  EXPECT_EQ(SplitModuleFunction("Linear").class_name, "Linear");
-  EXPECT_EQ(SplitModuleFunction("Linear").variant, 0);
-  EXPECT_EQ(SplitModuleFunction("Linear.12").class_name, "Linear");
-  EXPECT_EQ(SplitModuleFunction("Linear.12").variant, 12);
+TEST(FunctionsTest, NamesGiveClassAndModule) {
+  EXPECT_EQ(ClassOfFunction("Linear"), "Linear");
+  EXPECT_EQ(ClassOfFunction("Linear.12"), "Linear");
 
   const auto attention = SplitPackageFunction(
       "transformers_models_gpt2_modeling_gpt2_GPT2Attention_h_1_attn_1");
   ASSERT_EQ(attention.size(), 1u);
   EXPECT_EQ(attention[0].class_name, "GPT2Attention");
   EXPECT_EQ(attention[0].module, "h_1_attn");
-  EXPECT_EQ(attention[0].call, 1);
 
   const auto norm = SplitPackageFunction(
       "torch_nn_modules_normalization_LayerNorm_bert_output_LayerNorm_2");
   ASSERT_EQ(norm.size(), 2u);
   EXPECT_EQ(norm[0].class_name, "LayerNorm");
   EXPECT_EQ(norm[0].module, "bert_output_LayerNorm");
-  EXPECT_EQ(norm[0].call, 2);
   EXPECT_EQ(norm[1].module, "");
 
   EXPECT_TRUE(SplitPackageFunction("aten_unsqueeze").empty());
@@ -172,8 +154,7 @@ TEST(SanitizedTest, Pitfall16_KnownModulesTellUnderscoresApart) {
                "encoder.layer.0", "transformer.h.1.ln_1"});
   const auto match = [&](std::string_view text) {
     const SanitizedMatch found = MatchSanitized(tree, ModuleTree::kRoot, text);
-    return tree.Path(found.module) + "|" + std::string(found.rest) +
-           (found.ambiguous ? "?" : "");
+    return tree.Path(found.module) + "|" + std::string(found.rest);
   };
   EXPECT_EQ(match("tokenizer_conv_layers_0_0_weight"),
             "tokenizer.conv_layers.0.0|weight");
@@ -183,12 +164,6 @@ TEST(SanitizedTest, Pitfall16_KnownModulesTellUnderscoresApart) {
   EXPECT_EQ(match("other"), "|other");
   EXPECT_EQ(match(""), "|");
   EXPECT_EQ(match("encoders"), "|encoders");
-}
-
-TEST(SanitizedTest, SaysWhenTwoModulesFit) {
-  const ModuleTree tree = Modules({"a_b", "a.b"});
-  EXPECT_TRUE(MatchSanitized(tree, ModuleTree::kRoot, "a_b").ambiguous);
-  EXPECT_FALSE(MatchSanitized(tree, ModuleTree::kRoot, "a").ambiguous);
 }
 
 TEST(SanitizedTest, HostileTreesAreHarmless) {

@@ -12,7 +12,7 @@ constexpr int kCast = 2;
 constexpr int kFused = 4;
 constexpr int kModuleOnly = 8;
 
-int Flags(const Undone& undone) {
+int Flags(const StrippedName& undone) {
   return (undone.quantizer ? kQuantizer : 0) | (undone.cast ? kCast : 0) |
          (undone.fused ? kFused : 0) | (undone.module_only ? kModuleOnly : 0);
 }
@@ -96,7 +96,7 @@ TEST(UndoNodeNameTest, TakesToolsSuffixesOff) {
       {"fused /x/MatMul/MatMulAddFusion_token_2", "/x/MatMul", kFused},
   };
   for (const Vector& vector : vectors) {
-    const Undone undone = UndoNodeName(vector.name);
+    const StrippedName undone = UndoNodeName(vector.name);
     EXPECT_EQ(undone.name, vector.undone) << vector.name;
     EXPECT_EQ(Flags(undone), vector.flags) << vector.name;
   }
@@ -173,9 +173,24 @@ TEST(UndoTensorNameTest, GivesTheOriginalTensor) {
       {"/x/Conv_output_0_bias_reshape_shape", "/x/Conv_output_0"},
   };
   for (const Vector& vector : vectors) {
-    const Undone undone = UndoTensorName(vector.name);
+    const StrippedName undone = UndoTensorName(vector.name);
     EXPECT_EQ(undone.name, vector.undone) << vector.name;
     EXPECT_EQ(Flags(undone), vector.flags) << vector.name;
+  }
+}
+
+TEST(UndoTensorNameTest, KnowsWhatStandsBesideAWeight) {
+  for (const std::string_view name :
+       {"a.weight_scale", "a.weight_zero_point", "a.weight_quantized_scale",
+        "a.weight_scales", "a.weight_zero_points", "a.weight_absmax",
+        "a.weight_DQ_scales", "a.scales", "a.qzeros",
+        "a.weight_scale_merged_0"}) {
+    EXPECT_TRUE(UndoTensorName(name).beside_weight) << name;
+  }
+  for (const std::string_view name :
+       {"a.weight", "a.weight_quantized", "a.qweight", "a.layer_scale",
+        "logit_scale"}) {
+    EXPECT_FALSE(UndoTensorName(name).beside_weight) << name;
   }
 }
 

@@ -100,6 +100,45 @@ TEST(ModuleTreeTest, ChildrenComeInTheOrderInWhichTheyWereAdded) {
   EXPECT_TRUE(tree.Children(tree.Find("a")).empty());
 }
 
+TEST(ModuleTreeTest, GoesDownAndUpByAtoms) {
+  ModuleTree tree;
+  const ModuleId query = tree.Add("layers.0.attn.query");
+  const ModuleId layer = tree.Find("layers.0");
+  EXPECT_THAT(tree.AtomsBelow(layer, query), ElementsAre("attn", "query"));
+  EXPECT_THAT(tree.AtomsBelow(query, query), ElementsAre());
+  EXPECT_EQ(tree.Down(layer, tree.AtomsBelow(layer, query)), query);
+  EXPECT_EQ(tree.Down(layer, ModuleTree::Atoms{"attn", "key", "x"}),
+            kNo<ModuleId>);
+  EXPECT_EQ(tree.Without(query, ModuleTree::Atoms{"attn", "query"}), layer);
+  EXPECT_EQ(tree.Without(query, ModuleTree::Atoms{"mlp", "query"}),
+            kNo<ModuleId>);
+  EXPECT_EQ(tree.Without(tree.Find("layers"), ModuleTree::Atoms{"a", "layers"}),
+            kNo<ModuleId>);
+  EXPECT_EQ(tree.Path(tree.AddDown(layer, ModuleTree::Atoms{"mlp", "fc"})),
+            "layers.0.mlp.fc");
+}
+
+TEST(ModuleTreeTest, JoinsWhatIsKnown) {
+  ModuleTree tree;
+  const ModuleId query = tree.Add("attn.query");
+  const ModuleId key = tree.Add("attn.key");
+  EXPECT_EQ(tree.Join(query, key), tree.Find("attn"));
+  EXPECT_EQ(tree.Join(kNo<ModuleId>, key), key);
+  EXPECT_EQ(tree.Join(query, kNo<ModuleId>), query);
+  EXPECT_EQ(tree.Join(kNo<ModuleId>, kNo<ModuleId>), kNo<ModuleId>);
+}
+
+TEST(ModuleTreeTest, AListHasNumberedChildrenOnly) {
+  ModuleTree tree;
+  tree.Add("layers.0.fc");
+  tree.Add("layers.1");
+  tree.Add("block.0");
+  tree.Add("block.norm");
+  EXPECT_TRUE(tree.IsList(tree.Find("layers")));
+  EXPECT_FALSE(tree.IsList(tree.Find("block")));
+  EXPECT_FALSE(tree.IsList(tree.Find("layers.1")));
+}
+
 TEST(ModuleTreeTest, AnUnknownClassIsEmpty) {
   ModuleTree tree;
   const ModuleId a = tree.Add("a");

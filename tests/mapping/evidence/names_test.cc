@@ -2,211 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "mapping/evidence/evidence.h"
-#include "mapping/evidence/small_file.h"
+#include "mapping/evidence/claims.h"
 #include "mapping/rules/rules.h"
 
 namespace onnx_tag::test {
 namespace {
-
-std::string_view ScopeText(const ScopeFacts& facts, ScopeId id) {
-  return id == kNo<ScopeId> ? "-" : facts.scopes[id].text;
-}
-
-TEST(GatherScopes, ReadsTheScopesOfNodesAndOfTheirOutputs) {
-  SmallFile file;
-  file.Node("Relu", {"x"}, "a", "/encoder/layer.0/Relu");
-  file.Node("Relu", {"a"}, "/net/act/Relu_output_0", "fused_7");
-  file.Node("Relu", {"/net/act/Relu_output_0"}, "c", "Relu_9");
-  file.Read();
-  const ScopeFacts facts = file.scopes();
-  EXPECT_EQ(ScopeText(facts, facts.node_scope[file.NodeOf("a")]),
-            "encoder/layer.0");
-  const NodeId fused = file.NodeOf("/net/act/Relu_output_0");
-  EXPECT_EQ(ScopeText(facts, facts.node_scope[fused]), "-");
-  EXPECT_EQ(ScopeText(facts, facts.value_scope[fused]), "net/act");
-  EXPECT_EQ(ScopeText(facts, facts.node_scope[file.NodeOf("c")]), "-");
-  // The scope around is in the table, too.
-  EXPECT_NE(facts.scopes.Find("encoder"), kNo<ScopeId>);
-}
-
-TEST(GatherScopes, PlainNamesHaveTheScopesThatAllRulesFind) {
-  const std::vector<std::string> names = {"/net/Relu",
-                                          "/net/Relu_1",
-                                          "/Relu",
-                                          "/net/Relu/",
-                                          "/net/Relu_",
-                                          "/net/_output_3",
-                                          "/net/.5",
-                                          "/a__Inline_5_",
-                                          "/a__Inline_5__/b/Relu",
-                                          "/net/x_token_3",
-                                          "/net/Relu__7",
-                                          "/net/Relu_new_reshape",
-                                          "/net/constants/Add",
-                                          "/net/Conv_quant",
-                                          "/net/Relu_QuantizeLinear",
-                                          "/net/MatMul_Grad/R",
-                                          "_inlfunc_/a/B",
-                                          "net/Relu"};
-  SmallFile file;
-  for (const std::string& name : names) {
-    file.Node("Relu", {"x"}, name + "_output_0", name);
-  }
-  file.Node("Relu", {"x"}, "/other/Relu_output_0", "/net/act/Relu");
-  const Model& model = file.Read();
-  const ExporterFacts exporter = file.exporter();
-  EXPECT_TRUE(exporter.IsPlain(file.NodeOf("/net/Relu_output_0")));
-  EXPECT_FALSE(exporter.IsPlain(file.NodeOf("/net/Relu__7_output_0")));
-  ExporterFacts none = exporter;
-  none.plain = {};
-  const ScopeFacts quick = GatherScopes(file.graph(), exporter);
-  const ScopeFacts whole = GatherScopes(file.graph(), none);
-  for (const NodeId node : model.Nodes()) {
-    SCOPED_TRACE(model[node].name);
-    EXPECT_EQ(ScopeText(quick, quick.node_scope[node]),
-              ScopeText(whole, whole.node_scope[node]));
-    EXPECT_EQ(ScopeText(quick, quick.value_scope[node]),
-              ScopeText(whole, whole.value_scope[node]));
-    EXPECT_EQ(quick.IsConverterName(node), whole.IsConverterName(node));
-    EXPECT_EQ(quick.IsFusedName(node), whole.IsFusedName(node));
-  }
-}
-
-TEST(GatherScopes, ReadsTheNamesOfAQuantizersConstants) {
-  SmallFile file;
-  AddParameters(
-      file.proto(),
-      {"/net/fc/MatMul_output_0_scale", "/net/act/Relu_output_0_scale", "w"},
-      0);
-  file.Node("MatMul", {"x", "w"}, "1");
-  file.Node("QuantizeLinear", {"1", "/net/fc/MatMul_output_0_scale"}, "2");
-  file.Node("DequantizeLinear", {"2", "/net/fc/MatMul_output_0_scale"}, "3");
-  // A Reshape has the scale of its input: this is not the MatMul's quantizer.
-  file.Node("Reshape", {"3", "x"}, "4");
-  file.Node("QuantizeLinear", {"4", "/net/fc/MatMul_output_0_scale"}, "5");
-  // The Relu behind this product is gone: its quantizer cuts off what is below
-  // zero.
-  file.Node("MatMul", {"5", "w"}, "6");
-  file.Node("QuantizeLinear", {"6", "/net/act/Relu_output_0_scale"}, "7");
-  file.Read();
-  const ScopeFacts facts = file.scopes();
-  const auto scope = [&](const std::string& value) {
-    return ScopeText(facts, facts.value_scope[file.NodeOf(value)]);
-  };
-  EXPECT_EQ(scope("1"), "net/fc");
-  EXPECT_EQ(scope("2"), "net/fc");
-  EXPECT_EQ(scope("3"), "net/fc");
-  EXPECT_TRUE(facts.named_by_constant[file.NodeOf("3")]);
-  EXPECT_EQ(scope("4"), "-");
-  EXPECT_EQ(scope("5"), "-");
-  EXPECT_EQ(scope("6"), "-");
-  EXPECT_EQ(scope("7"), "net/act");
-}
-
-TEST(GatherScopes, ReadsTheNameOfAnIntegerConvolutionsBias) {
-  SmallFile file;
-  const std::string shape = "/net/conv/Conv_output_0_bias_reshape_shape";
-  AddParameters(file.proto(), {"b", shape}, 1);
-  file.Node("Reshape", {"b", shape}, "1");
-  file.Node("Add", {"x", "1"}, "2");
-  file.Read();
-  const ScopeFacts facts = file.scopes();
-  for (const char* const value : {"1", "2"}) {
-    EXPECT_EQ(ScopeText(facts, facts.value_scope[file.NodeOf(value)]),
-              "net/conv");
-  }
-}
-
-TEST(GatherScopes, KnowsWhatAConverterNamed) {
-  SmallFile file;
-  file.Node("Cast", {"x"}, "a", "/net/InsertedPrecisionFreeCast_act");
-  file.Node("QuantizeLinear", {"x"}, "b", "x_QuantizeLinear");
-  file.Node("Relu", {"x"}, "c", "/net/Relu");
-  file.Read();
-  const ScopeFacts facts = file.scopes();
-  EXPECT_TRUE(facts.IsConverterName(file.NodeOf("b")));
-  EXPECT_FALSE(facts.IsConverterName(file.NodeOf("c")));
-}
-
-TEST(GatherParameters, FollowsAWeightThroughItsCarriers) {
-  SmallFile file;
-  AddParameters(file.proto(), {"net.fc.weight"});
-  file.Node("Transpose", {"net.fc.weight"}, "t");
-  file.Node("Cast", {"t"}, "c");
-  file.Node("MatMul", {"x", "c"}, "y");
-  file.Read();
-  ModuleTree modules;
-  const ParameterFacts facts = file.parameters(modules);
-  const ParameterId id = facts.ParameterOf(file.Value("c"));
-  ASSERT_NE(id, kNo<ParameterId>);
-  EXPECT_EQ(modules.Path(facts.parameters[id].module), "net.fc");
-  EXPECT_EQ(facts.parameters[id].uses, 1u);  // carriers are no uses
-  EXPECT_TRUE(facts.parameters[id].trusted);
-  EXPECT_TRUE(facts.is_carrier[file.NodeOf("t")]);
-  EXPECT_FALSE(facts.is_carrier[file.NodeOf("y")]);
-  EXPECT_TRUE(file.graph().data.IsConstant(file.Value("c")));
-  EXPECT_FALSE(file.graph().data.IsConstant(file.Value("y")));
-}
-
-// Whether `name`, read by the nodes of the file, is trusted.
-bool IsTrusted(SmallFile& file, const std::string& name) {
-  file.Read();
-  ModuleTree modules;
-  const ParameterFacts facts = file.parameters(modules);
-  return facts.parameters[facts.ParameterOf(file.Value(name))].trusted;
-}
-
-TEST(GatherParameters, DoesNotTrustATensorThatTwoScopesRead) {
-  SmallFile file;
-  AddParameters(file.proto(), {"a.weight"});
-  file.Node("MatMul", {"x", "a.weight"}, "y", "/a/MatMul");
-  file.Node("MatMul", {"y", "a.weight"}, "z", "/b/MatMul");
-  EXPECT_FALSE(IsTrusted(file, "a.weight"));
-}
-
-TEST(GatherParameters, TrustsAWeightThatItsModuleUsesTwice) {
-  SmallFile file;
-  AddParameters(file.proto(), {"rgb.b4.conv.weight"});
-  file.Node("Conv", {"x", "rgb.b4.conv.weight"}, "y", "/b4/conv/Conv");
-  file.Node("Pow", {"rgb.b4.conv.weight", "two"}, "z", "/b4/Pow");
-  EXPECT_TRUE(IsTrusted(file, "rgb.b4.conv.weight"));
-  SmallFile nameless;
-  AddParameters(nameless.proto(), {"crf.transitions"});
-  nameless.Node("Add", {"x", "crf.transitions"}, "y");
-  nameless.Node("Sub", {"y", "crf.transitions"}, "z");
-  EXPECT_TRUE(IsTrusted(nameless, "crf.transitions"));
-  SmallFile tied;
-  AddParameters(tied.proto(), {"embed.weight"});
-  tied.Node("Gather", {"embed.weight", "ids"}, "y");
-  tied.Node("MatMul", {"y", "embed.weight"}, "z");
-  EXPECT_FALSE(IsTrusted(tied, "embed.weight"));
-}
-
-TEST(GatherParameters, TrustsAWeightOfAModuleThatIsCalledFromManyPlaces) {
-  SmallFile file;
-  AddParameters(file.proto(), {"up.1.kernel"});
-  file.Node("Conv", {"x", "up.1.kernel"}, "a", "/up/up.1/Conv");
-  file.Node("Conv", {"a", "up.1.kernel"}, "b", "/b8/up/up.1/Conv");
-  file.Node("Conv", {"b", "up.1.kernel"}, "c", "/up/up.1_1/Conv");
-  EXPECT_TRUE(IsTrusted(file, "up.1.kernel"));
-  // Equal tensors of two layers were merged.
-  SmallFile merged;
-  AddParameters(merged.proto(), {"layers.0.attn.mask"});
-  merged.Node("Add", {"x", "layers.0.attn.mask"}, "a", "/layers.0/attn/Add");
-  merged.Node("Add", {"a", "layers.0.attn.mask"}, "b", "/layers.1/attn/Add");
-  EXPECT_FALSE(IsTrusted(merged, "layers.0.attn.mask"));
-}
-
-TEST(GatherParameters, IntegersWithoutADotAreNoParameter) {
-  SmallFile file;
-  AddParameters(file.proto(), {"axes"}, 1);
-  file.Main()->mutable_initializer(0)->set_data_type(7);
-  file.Node("Reshape", {"x", "axes"}, "y");
-  file.Read();
-  ModuleTree modules;
-  EXPECT_TRUE(file.parameters(modules).parameters.empty());
-}
 
 TEST(PlaceFunctions, AFunctionIsTheModuleWhoseParametersItsCallPasses) {
   SmallFile file;
@@ -238,7 +38,7 @@ TEST(GatherMetadata, ReadsWhatDynamoWrote) {
   const Model& model = file.Read();
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
-  const MetadataFacts facts = GatherMetadata(model, parameters, modules);
+  const MetadataFacts facts = GatherMetadata(file.graph(), parameters, modules);
   EXPECT_EQ(Says(facts.metadata, modules, file.NodeOf("a")), "net.act certain");
   EXPECT_EQ(Says(facts.metadata, modules, file.NodeOf("b")), "-");
   EXPECT_EQ(modules.Class(modules.Find("net.act")), "ReLU");
@@ -257,7 +57,7 @@ TEST(GatherMetadata, AFoldedNormIsAnOriginOfTheConvolution) {
   const Model& model = file.Read();
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
-  const MetadataFacts facts = GatherMetadata(model, parameters, modules);
+  const MetadataFacts facts = GatherMetadata(file.graph(), parameters, modules);
   EXPECT_EQ(Says(facts.metadata, modules, file.NodeOf("a")), "conv high");
   ASSERT_EQ(facts.folded.size(), 1u);
   EXPECT_EQ(modules.Path(facts.folded[0].module), "bn");
@@ -279,7 +79,7 @@ TEST(DistrustShared, WithdrawsTheTrustInATensorOfTwoModules) {
     metadata.metadata.push_back({file.NodeOf(value), modules.Add(module),
                                  Confidence::kCertain, Source::kMetadata, ""});
   }
-  parameters = DistrustShared(model, metadata, std::move(parameters));
+  DistrustShared(model, metadata, parameters);
   EXPECT_FALSE(
       parameters.parameters[parameters.ParameterOf(file.Value("a.weight"))]
           .trusted);
@@ -316,17 +116,6 @@ TEST(GatherDialectNames, TakesTheModuleAndTheOriginsOfAName) {
   EXPECT_EQ(facts.named[0].source, Source::kScopeAndParameter);
   ASSERT_EQ(facts.origins.size(), 1u);
   EXPECT_EQ(modules.Path(facts.origins[0].module), "model.act");
-}
-
-TEST(GatherKerasOnTorch, IsNoKerasIfAParameterHasAName) {
-  SmallFile file;
-  AddParameters(file.proto(), {"fc.weight"});
-  file.Node("MatMul", {"x", "fc.weight"}, "a", "/MatMul");
-  const Model& model = file.Read();
-  ModuleTree modules;
-  const ParameterFacts parameters = file.parameters(modules);
-  EXPECT_FALSE(GatherKerasOnTorch(model, file.exporter(), file.scopes(),
-                                  parameters, {}, modules));
 }
 
 TEST(GatherRules, GivesTheModuleOfTheFirstRuleThatHolds) {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/hierarchy/module_map.h"
+#include "clues/recording/module_map.h"
 #include "support/model_builder.h"
 
 namespace onnx_tag {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/hierarchy/module_map.h"
+#include "clues/recording/module_map.h"
 #include "core/tagging/module_format.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"

@@ -7,7 +7,7 @@
 #include "app/commands/output/destinations.h"
 #include "base/interner.h"
 #include "clues/exporters/traceback.h"
-#include "core/hierarchy/module_map.h"
+#include "clues/recording/module_map.h"
 #include "file/io/mapped_file.h"
 #include "file/io/paths.h"
 #include "mapping/mapping/observed_mapping.h"

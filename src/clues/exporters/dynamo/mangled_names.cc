@@ -160,7 +160,7 @@ SanitizedMatch MatchSanitized(const ModuleTree& tree, ModuleId from,
     ModuleId module;
     std::size_t at;
   };
-  SanitizedMatch best{from, text, false};
+  SanitizedMatch best{from, text};
   std::size_t explained = 0;
   // Each module is reached on one way only, so this ends, and soon.
   std::vector<Step> open = {{from, 0}};
@@ -169,11 +169,8 @@ SanitizedMatch MatchSanitized(const ModuleTree& tree, ModuleId from,
     open.pop_back();
     if (step.at > explained) {
       explained = step.at;
-      best = {step.module,
-              step.at < text.size() ? text.substr(step.at) : std::string_view(),
-              false};
-    } else if (step.at == explained && step.module != best.module) {
-      best.ambiguous = true;
+      best = {step.module, step.at < text.size() ? text.substr(step.at)
+                                                 : std::string_view()};
     }
     int words = 0;
     for (std::size_t end = step.at; end < text.size() && words < kMostWords;) {

@@ -65,7 +65,6 @@ namespace onnx_tag::hierarchy {
 struct SanitizedMatch {
   ModuleId module = kNo<ModuleId>;  // the module that explains most of the text
   std::string_view rest;            // what it does not: "weight", "Conv", ""
-  bool ambiguous = false;           // another module explains as much
 };
 
 // Matches `text` ("conv_layers_0_0_weight") from `from` downwards. Dots in the

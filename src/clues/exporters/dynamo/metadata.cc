@@ -1,7 +1,9 @@
 #include "clues/exporters/dynamo/metadata.h"
 
+#include <charconv>
 #include <cstdint>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -13,46 +15,42 @@ namespace {
 constexpr std::string_view kNoStack =
     "_empty_nn_module_stack_from_metadata_hook";
 
-void Finish(MetadataScope& scope) {
-  scope.known = !scope.scopes.empty();
-  if (scope.known) scope.module = scope.scopes.back();
-}
-
-// Names and classes without the operation, paths cumulative.
-MetadataScope FromStack(const std::vector<std::string>& names,
-                        std::vector<std::string> classes) {
-  MetadataScope result;
-  if (names.size() < 2) return result;
-  classes.resize(names.size());
-  for (std::size_t i = 0; i + 1 < names.size(); ++i) {
-    if (names[i] == kNoStack) continue;
-    result.mangled = false;
-    result.scopes.push_back(NormalizeScope(names[i], &result.mangled));
-    result.classes.push_back(std::move(classes[i]));
-  }
-  Finish(result);
-  return result;
-}
-
-MetadataScope FromRelative(const std::vector<std::string>& names,
-                           std::vector<std::string> classes) {
-  MetadataScope result;
-  classes.resize(names.size());
-  std::string path;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!names[i].empty() && !path.empty()) path += '.';
-    path += names[i];
-    result.scopes.push_back(path);
-    result.classes.push_back(std::move(classes[i]));
-  }
-  Finish(result);
-  return result;
-}
-
 struct Stack {
   std::vector<std::string> names;
   std::vector<std::string> classes;
 };
+
+void AppendAtom(std::string_view atom, std::string& path) {
+  if (atom.empty()) return;
+  if (!path.empty()) path += '.';
+  path += atom;
+}
+
+// torch's names are cumulative, and the last one is the operation.
+MetadataScope FromTorch(Stack stack) {
+  MetadataScope result;
+  stack.classes.resize(stack.names.size());
+  for (std::size_t i = 0; i + 1 < stack.names.size(); ++i) {
+    if (stack.names[i] == kNoStack) continue;
+    result.module = NormalizeScope(stack.names[i]);
+    result.scopes.push_back(result.module);
+    result.classes.push_back(std::move(stack.classes[i]));
+  }
+  result.known = !result.scopes.empty();
+  return result;
+}
+
+MetadataScope FromRelative(Stack stack) {
+  MetadataScope result;
+  for (const std::string& name : stack.names) {
+    AppendAtom(name, result.module);
+    result.scopes.push_back(result.module);
+  }
+  result.classes = std::move(stack.classes);
+  result.classes.resize(result.scopes.size());
+  result.known = !result.scopes.empty();
+  return result;
+}
 
 Stack ParseLists(std::string_view names, std::string_view classes) {
   Stack stack;
@@ -122,12 +120,6 @@ std::string_view NextAtom(std::string_view& rest) {
   return atom;
 }
 
-void AppendAtom(std::string_view atom, std::string& path) {
-  if (atom.empty()) return;
-  if (!path.empty()) path += '.';
-  path += atom;
-}
-
 std::string ResolveSlices(std::string_view scope) {
   std::string path;
   Slice slice;
@@ -185,15 +177,12 @@ std::string ResolveMangled(std::string_view scope) {
 
 }  // namespace
 
-std::string NormalizeScope(std::string_view scope, bool* mangled) {
+std::string NormalizeScope(std::string_view scope) {
   if (ConsumePrefix(scope, "L['self']")) return ResolveSubscripts(scope);
   std::string_view source = scope;
   while (ConsumePrefix(source, "getattr_")) {
   }
-  if (ConsumePrefix(source, "L__self__")) {
-    if (mangled != nullptr) *mangled = !source.empty();
-    return ResolveMangled(source);
-  }
+  if (ConsumePrefix(source, "L__self__")) return ResolveMangled(source);
   if (scope.find("slice(") != std::string_view::npos) {
     return ResolveSlices(scope);
   }
@@ -202,19 +191,16 @@ std::string NormalizeScope(std::string_view scope, bool* mangled) {
 
 MetadataScope ParseTorchScopes(std::string_view name_scopes,
                                std::string_view class_hierarchy) {
-  Stack stack = ParseLists(name_scopes, class_hierarchy);
-  return FromStack(stack.names, std::move(stack.classes));
+  return FromTorch(ParseLists(name_scopes, class_hierarchy));
 }
 
 MetadataScope ParseOnnxscriptScopes(std::string_view name_scopes,
                                     std::string_view class_hierarchy) {
-  Stack stack = ParseLists(name_scopes, class_hierarchy);
-  return FromRelative(stack.names, std::move(stack.classes));
+  return FromRelative(ParseLists(name_scopes, class_hierarchy));
 }
 
 MetadataScope ParseTorchNamespace(std::string_view text) {
-  Stack stack = SplitNamespace(text);
-  return FromStack(stack.names, std::move(stack.classes));
+  return FromTorch(SplitNamespace(text));
 }
 
 std::string_view ShortClass(std::string_view class_path) {
@@ -277,52 +263,25 @@ class ListReader {
     if (rest_.empty()) return false;
     const char c = rest_[0];
     rest_.remove_prefix(1);
-    switch (c) {
-      case 'n':
-        item += '\n';
-        return true;
-      case 't':
-        item += '\t';
-        return true;
-      case 'r':
-        item += '\r';
-        return true;
-      case 'b':
-        item += '\b';
-        return true;
-      case 'f':
-        item += '\f';
-        return true;
-      case '\\':
-      case '\'':
-      case '"':
-      case '/':
-        item += c;
-        return true;
-      case 'x':
-        return ReadCode(2, item);
-      case 'u':
-        return ReadCode(4, item);
-      case 'U':
-        return ReadCode(8, item);
-      default:  // Python keeps what it does not know.
-        item += '\\';
-        item += c;
-        return true;
+    const std::size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+    if (digits > 0) return ReadCode(digits, item);
+    // In pairs: what stands behind the backslash, and what it means.
+    constexpr std::string_view kPairs = "n\nt\tr\rb\bf\f\\\\''\"\"//";
+    for (std::size_t i = 0; i < kPairs.size(); i += 2) {
+      if (kPairs[i] != c) continue;
+      item += kPairs[i + 1];
+      return true;
     }
+    item += '\\';  // Python keeps what it does not know.
+    item += c;
+    return true;
   }
 
   bool ReadHex(std::size_t digits, std::uint32_t& code) {
     if (rest_.size() < digits) return false;
-    code = 0;
-    for (const char c : rest_.substr(0, digits)) {
-      const int value = IsDigit(c)             ? c - '0'
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                               : -1;
-      if (value < 0) return false;
-      code = code * 16 + static_cast<std::uint32_t>(value);
-    }
+    const char* const end = rest_.data() + digits;
+    const auto read = std::from_chars(rest_.data(), end, code, 16);
+    if (read.ec != std::errc() || read.ptr != end) return false;
     rest_.remove_prefix(digits);
     return true;
   }

@@ -15,9 +15,6 @@ struct MetadataScope {
   std::vector<std::string> scopes;   // full paths, outermost first; "" the root
   std::vector<std::string> classes;  // as written, parallel to `scopes`
   bool known = false;                // false: no module evidence
-  // `module` comes from `L__self___h_1`, where `_` may stand for a dot: see
-  // sanitized.h.
-  bool mangled = false;
 };
 
 // `pkg.torch.onnx.name_scopes` and `pkg.torch.onnx.class_hierarchy` (may be
@@ -35,8 +32,9 @@ MetadataScope ParseOnnxscriptScopes(std::string_view name_scopes,
 MetadataScope ParseTorchNamespace(std::string_view text);
 
 // One entry of a module stack as a module path: `L['self'].h[1]` is h.1,
-// `layers.slice(2, 4, None).0` is layers.2. `mangled` as above.
-std::string NormalizeScope(std::string_view scope, bool* mangled = nullptr);
+// `layers.slice(2, 4, None).0` is layers.2. In `L__self___h_1`, `_` may stand
+// for a dot: see mangled_names.h.
+std::string NormalizeScope(std::string_view scope);
 
 // "torch.nn.modules.linear.Linear" -> "Linear"; "f.<locals>.Net" -> "Net".
 std::string_view ShortClass(std::string_view class_path);

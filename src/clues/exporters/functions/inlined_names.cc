@@ -24,12 +24,12 @@ std::optional<std::string_view> WithoutCall(std::string_view value) {
 
 }  // namespace
 
-bool IsTorchlibNode(std::string_view name) {
-  if (!hierarchy::ConsumePrefix(name, "n")) return false;
-  const std::size_t joint = name.find('_');
-  if (!hierarchy::IsNumeric(name.substr(0, joint))) return false;
-  return joint == std::string_view::npos ||
-         hierarchy::IsNumeric(name.substr(joint + 1));
+std::vector<std::string_view> ResultsOf(const Model& model, NodeId node) {
+  std::vector<std::string_view> names;
+  for (const ValueId value : model.Outputs(node)) {
+    if (value != kNo<ValueId>) names.push_back(model.ValueName(value));
+  }
+  return names;
 }
 
 ModuleId FindInlined(const MangledNames& names, std::string_view value) {
@@ -53,7 +53,7 @@ int CallOf(const MangledNames& names, std::string_view value) {
   return hierarchy::SmallNumber(call, 0);
 }
 
-ModuleId FindDissolved(const MangledNames& names, std::string_view value) {
+ModuleId FindInlinedBefore(const MangledNames& names, std::string_view value) {
   const auto name = WithoutCall(value);
   if (!name || names.Find(*name) != kNo<ModuleId>) return kNo<ModuleId>;
   // Each place where two numbers meet may be the end of the function's name.

@@ -9,12 +9,12 @@
 
 #include "clues/exporters/dynamo/mangled_names.h"
 #include "onnx_tag/hierarchy.h"
+#include "onnx_tag/model.h"
 
 namespace onnx_tag {
 
-// `n0`, `n12`, and behind another of that name `n0_3`: nodes of the torchlib
-// functions that every module calls.
-bool IsTorchlibNode(std::string_view name);
+// The names of the values that a node makes.
+std::vector<std::string_view> ResultsOf(const Model& model, NodeId node);
 
 struct InlinedName {
   ModuleId module = kNo<ModuleId>;
@@ -32,7 +32,7 @@ int CallOf(const MangledNames& names, std::string_view value);
 // function's: `<class>_encoder_1_52_encoder_layer_0_1`. The function's module
 // made values of its own no more, and may have lent its name to the last call
 // inside. kNo if the name is not of that kind.
-ModuleId FindDissolved(const MangledNames& names, std::string_view value);
+ModuleId FindInlinedBefore(const MangledNames& names, std::string_view value);
 
 // The same for a module that may be new, as it has no parameters; it is called
 // by `outer`.
@@ -47,7 +47,8 @@ struct BodyName {
     kOther,
     kOwn,        // `Transpose_5`, `aten_expand_32_n2`: the item's number
     kRewritten,  // `node_MatMul_0`: made by an optimizer
-    kHelper,     // `n3`: a node of one of torchlib's functions
+    kHelper,     // `n3`: a node of one of torchlib's functions, which every
+                 // module calls
   };
   Kind kind = kOther;
   std::size_t number = 0;

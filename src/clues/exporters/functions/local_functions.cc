@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "core/hierarchy/name_parts.h"
 
 namespace onnx_tag::hierarchy {
@@ -17,12 +18,8 @@ bool IsIdentifier(std::string_view text) {
 }
 
 bool IsDottedIdentifier(std::string_view text) {
-  for (;;) {
-    const std::size_t dot = text.find('.');
-    if (!IsIdentifier(text.substr(0, dot))) return false;
-    if (dot == std::string_view::npos) return true;
-    text.remove_prefix(dot + 1);
-  }
+  const std::vector<std::string_view> parts = Split(text, '.');
+  return std::all_of(parts.begin(), parts.end(), IsIdentifier);
 }
 
 }  // namespace
@@ -35,10 +32,9 @@ bool IsPythonModuleDomain(std::string_view domain) {
   return IsDottedIdentifier(domain);
 }
 
-ModuleFunction SplitModuleFunction(std::string_view name) {
+std::string_view ClassOfFunction(std::string_view name) {
   const auto bare = WithoutNumbered(name, ".");
-  if (!bare || bare->empty()) return {name, 0};
-  return {*bare, SmallNumber(name.substr(bare->size() + 1), 0)};
+  return bare && !bare->empty() ? *bare : name;
 }
 
 bool IsPackageDomain(std::string_view domain) {
@@ -61,22 +57,15 @@ std::vector<PackageFunction> SplitPackageFunction(std::string_view name) {
   std::vector<PackageFunction> readings;
   const auto body = WithoutNumbered(name, "_");
   if (!body) return readings;
-  const int call = SmallNumber(name.substr(body->size() + 1), 0);
   std::size_t begin = 0;
   while (begin < body->size() && readings.size() < kMostReadings) {
     const std::size_t end = body->find('_', begin);
+    const bool is_last = end == std::string_view::npos;
     if (IsUpper((*body)[begin])) {
-      PackageFunction reading;
-      reading.call = call;
-      if (end == std::string_view::npos) {
-        reading.class_name = body->substr(begin);
-      } else {
-        reading.class_name = body->substr(begin, end - begin);
-        reading.module = body->substr(end + 1);
-      }
-      readings.push_back(reading);
+      readings.push_back({body->substr(begin, is_last ? end : end - begin),
+                          is_last ? "" : body->substr(end + 1)});
     }
-    if (end == std::string_view::npos) break;
+    if (is_last) break;
     begin = end + 1;
   }
   return readings;

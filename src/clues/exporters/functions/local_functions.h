@@ -17,11 +17,8 @@ namespace onnx_tag::hierarchy {
 // `export_modules_as_functions` writes it: `torch.nn.modules.linear`.
 bool IsPythonModuleDomain(std::string_view domain);
 
-struct ModuleFunction {
-  std::string_view class_name;
-  int variant = 0;  // `Linear.1` is 1; bodies of one class that differ
-};
-ModuleFunction SplitModuleFunction(std::string_view name);
+// The class: `Linear.1` is the second of the bodies of one class that differ.
+std::string_view ClassOfFunction(std::string_view name);
 
 // Whether a function's domain is `dynamo_export`'s (torch 2.1 to 2.4):
 // `pkg.transformers.4.34.0`, or `pkg.models` for the user's own classes.
@@ -30,8 +27,7 @@ bool IsPackageDomain(std::string_view domain);
 // `<class path>_<module path>_<call>`, dots as underscores.
 struct PackageFunction {
   std::string_view class_name;  // "GPT2Attention"
-  std::string_view module;      // "h_1_attn", for sanitized.h
-  int call = 0;                 // 1: the first
+  std::string_view module;      // "h_1_attn", for mangled_names.h
 };
 
 // Where the class ends and the module begins is not marked: every reading, the

@@ -1,5 +1,3 @@
-#include "clues/exporters/genai/genai.h"
-
 #include <algorithm>
 #include <set>
 #include <unordered_set>
@@ -7,6 +5,8 @@
 #include "base/text.h"
 #include "clues/exporters/dialect_names.h"
 #include "clues/exporters/tools/original_name.h"
+#include "core/graph/neighbours.h"
+#include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
 #include "generated/genai_names.h"
 
@@ -18,47 +18,31 @@ bool IsMadeUp(std::string_view segment) {
          segment.ends_with("_subgraph") || segment.ends_with("_reformat");
 }
 
-// Cuts at the first segment that is no module.
-void CutMadeUp(GenaiName& name) {
-  for (std::size_t begin = 0; begin <= name.scope.size();) {
-    const std::size_t slash = name.scope.find('/', begin);
-    const std::string_view segment = name.scope.substr(
-        begin, slash == std::string_view::npos ? slash : slash - begin);
-    if (IsMadeUp(segment)) {
-      name.scope = name.scope.substr(0, begin == 0 ? 0 : begin - 1);
-      name.made = true;
-      return;
-    }
-    if (slash == std::string_view::npos) return;
-    begin = slash + 1;
-  }
-}
-
-GenaiName Finish(std::string_view scope, std::string_view op) {
-  GenaiName name;
-  name.scope = scope;
-  name.op = op;
-  name.ok = true;
-  CutMadeUp(name);
-  name.final_norm = LastPart(name.scope, '/') == "final_norm_layernorm";
-  return name;
-}
-
 }  // namespace
 
 GenaiName SplitGenaiNode(std::string_view name) {
   const ScopedName scoped = SplitScopedName(name);
-  return scoped.ok ? Finish(scoped.scope, scoped.op) : GenaiName();
+  if (!scoped.ok) return {};
+  GenaiName result{scoped.scope, scoped.op, false, true};
+  // Cut before the first segment that is no module.
+  for (const std::string_view segment : Split(scoped.scope, '/')) {
+    if (!IsMadeUp(segment)) continue;
+    const auto size =
+        static_cast<std::size_t>(segment.data() - scoped.scope.data());
+    result.scope = scoped.scope.substr(0, size == 0 ? 0 : size - 1);
+    result.made = true;
+    break;
+  }
+  return result;
 }
 
-GenaiParameter SplitGenaiParameter(std::string_view name) {
-  const std::string_view parameter = LastPart(name, '.');
-  std::string_view module = BeforeLastPart(name, '.');
+std::string_view GenaiOwner(std::string_view parameter) {
+  std::string_view module = BeforeLastPart(parameter, '.');
   for (const std::string_view op :
        {".MatMul", ".MatMulNBits", ".Gemm", ".Add", ".Conv", ".Gather"}) {
-    if (ConsumeSuffix(module, op)) return {module, parameter, true};
+    if (ConsumeSuffix(module, op)) break;
   }
-  return {};
+  return module;
 }
 
 }  // namespace onnx_tag::hierarchy
@@ -79,11 +63,13 @@ struct Word {
   bool undecided = false;
 };
 
-Word ParseWord(std::string_view line) {
-  std::vector<std::string_view> columns;
-  for (const std::string_view column : Split(line, ' ')) {
-    if (!column.empty()) columns.push_back(column);
-  }
+std::vector<std::string_view> Columns(std::string_view line) {
+  std::vector<std::string_view> columns = Split(line, ' ');
+  std::erase(columns, "");
+  return columns;
+}
+
+Word ParseWord(std::vector<std::string_view> columns) {
   Word word;
   if (columns.size() < 3) return word;
   word.when = columns[0];
@@ -130,6 +116,24 @@ std::string Join(const Atoms& atoms, std::size_t count) {
   return text;
 }
 
+// A condition on the names of a file, as the data writes it.
+struct Condition {
+  std::string_view wanted;  // a segment, or `@` and an operator, or the end of
+                            // a node's name
+  std::string_view reads;   // a segment in the name of the node's first input
+  bool is_absent = false;
+};
+
+// `!a/b<c`: no node whose name ends with /a/b reads a value of /c/.
+Condition ParseCondition(std::string_view text) {
+  Condition condition;
+  condition.is_absent = hierarchy::ConsumePrefix(text, "!");
+  const std::size_t less = text.find('<');
+  condition.wanted = text.substr(0, less);
+  if (less != std::string_view::npos) condition.reads = text.substr(less + 1);
+  return condition;
+}
+
 class GenaiNames : public DialectNames {
  public:
   explicit GenaiNames(const Model& model) : model_(model) {
@@ -137,9 +141,16 @@ class GenaiNames : public DialectNames {
       CollectParameter(model.ValueName(tensor.value));
     }
     for (const NodeId node : model.Nodes()) CollectNode(node);
-    if (IsPlain()) facts_.insert("plain");
     for (const std::string_view line : Split(kGenaiNames, '\n')) {
-      Word word = ParseWord(line);
+      const std::vector<std::string_view> columns = Columns(line);
+      if (columns.size() >= 3 && columns[0] == "=") {
+        if (std::all_of(columns.begin() + 2, columns.end(),
+                        [&](std::string_view text) { return Holds(text); })) {
+          facts_.emplace(columns[1]);
+        }
+        continue;
+      }
+      Word word = ParseWord(columns);
       if (word.when == "*" || facts_.contains(std::string(word.when))) {
         if (!word.module.empty()) words_.push_back(std::move(word));
       }
@@ -151,7 +162,7 @@ class GenaiNames : public DialectNames {
     if (!name.ok) return std::nullopt;
     if (name.made) {
       // A constant belongs to whoever reads it.
-      if (model_.OpType(node) == "Constant") return std::nullopt;
+      if (FindOp(model_.OpType(node)) == Op::kConstant) return std::nullopt;
       return NamedModule{ModuleOf(SplitPlace(name.scope), {}).module,
                          Confidence::kMedium,
                          "the builder added it to this module",
@@ -168,7 +179,7 @@ class GenaiNames : public DialectNames {
     if (tensor.starts_with('/') || tensor.find('.') == std::string_view::npos) {
       return std::nullopt;
     }
-    return ModuleOf(SplitPlace(ModuleOfParameter(tensor)), {}).module;
+    return ModuleOf(SplitPlace(hierarchy::GenaiOwner(tensor)), {}).module;
   }
 
  private:
@@ -177,18 +188,11 @@ class GenaiNames : public DialectNames {
         hierarchy::UndoNodeName(model_[node].name).name);
   }
 
-  static std::string_view ModuleOfParameter(std::string_view name) {
-    const hierarchy::GenaiParameter parameter =
-        hierarchy::SplitGenaiParameter(name);
-    return parameter.ok ? parameter.module
-                        : hierarchy::BeforeLastPart(name, '.');
-  }
-
   void CollectParameter(std::string_view raw) {
-    const hierarchy::Undone name = hierarchy::UndoTensorName(raw);
+    const hierarchy::StrippedName name = hierarchy::UndoTensorName(raw);
     if (name.name.starts_with('/')) return;
-    const Place place =
-        SplitPlace(name.module_only ? name.name : ModuleOfParameter(name.name));
+    const Place place = SplitPlace(
+        name.module_only ? name.name : hierarchy::GenaiOwner(name.name));
     for (std::size_t count = 1; count <= place.atoms.size(); ++count) {
       owned_.insert(Join(place.atoms, count));
       facts_.emplace(place.atoms[count - 1]);
@@ -199,31 +203,30 @@ class GenaiNames : public DialectNames {
     for (const std::string_view segment : Split(model_[node].name, '/')) {
       facts_.emplace(segment);
     }
-    if (model_[node].name.ends_with("/q_norm/Reshape_1") &&
-        !model_.Inputs(node).empty()) {
-      const ValueId input = model_.Inputs(node)[0];
-      if (input != kNo<ValueId> && model_.ValueName(input).find("/q_rotary/") !=
-                                       std::string_view::npos) {
-        facts_.insert("norm_after_rotary");
-      }
-    }
-    const std::string_view name = model_[node].name;
-    biased_ |= name.ends_with("/attn/qkv_proj/Add") ||
-               name.ends_with("/attn/q_proj/Add");
-    tied_ |= name.ends_with("/embed_tokens/Transpose") ||
-             name.ends_with("/embed_tokens/Reshape");
-    centred_ |= model_.OpType(node) == "LayerNormalization" ||
-                model_.OpType(node) == "SkipLayerNormalization";
+    facts_.insert("@" + std::string(model_.OpType(node)));
   }
 
-  // Phi-3, whose projections are packed, is written exactly as Llama is.
-  // Whatever Phi-3 has not got rules it out.
-  bool IsPlain() const {
-    for (const char* word : {"q_norm", "residual_mul", "residual_add",
-                             "pre_feedforward_layernorm", "softcap"}) {
-      if (facts_.contains(word)) return false;
+  bool Holds(std::string_view text) const {
+    const Condition condition = ParseCondition(text);
+    const bool is_end = condition.wanted.find('/') != std::string_view::npos;
+    const bool found = is_end ? HasNode(condition)
+                              : facts_.contains(std::string(condition.wanted));
+    return found != condition.is_absent;
+  }
+
+  bool HasNode(const Condition& condition) const {
+    const std::string end = "/" + std::string(condition.wanted);
+    const std::string part = "/" + std::string(condition.reads) + "/";
+    for (const NodeId node : model_.Nodes()) {
+      if (!model_[node].name.ends_with(end)) continue;
+      const ValueId input = FirstInput(model_, node);
+      if (condition.reads.empty() ||
+          (input != kNo<ValueId> &&
+           model_.ValueName(input).find(part) != std::string_view::npos)) {
+        return true;
+      }
     }
-    return !biased_ && !tied_ && !centred_;
+    return false;
   }
 
   bool Fits(const Word& word, const Atoms& atoms) const {
@@ -303,9 +306,6 @@ class GenaiNames : public DialectNames {
   const Model& model_;
   std::set<std::string> facts_;  // segments of names, and what they imply
   std::unordered_set<std::string> owned_;  // builder's paths with parameters
-  bool biased_ = false;
-  bool tied_ = false;
-  bool centred_ = false;
   std::vector<Word> words_;
 };
 

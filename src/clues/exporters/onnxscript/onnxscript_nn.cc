@@ -1,5 +1,3 @@
-#include "clues/exporters/onnxscript/onnxscript_nn.h"
-
 #include <algorithm>
 
 #include "clues/exporters/dialect_names.h"

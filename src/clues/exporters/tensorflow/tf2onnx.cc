@@ -1,5 +1,3 @@
-#include "clues/exporters/tensorflow/tf2onnx.h"
-
 #include <algorithm>
 #include <iterator>
 #include <map>

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <utility>
 
 #include "clues/exporters/tools/suffix_rules.h"
 #include "core/hierarchy/name_parts.h"
@@ -129,25 +130,29 @@ const Rule* SuffixTable::Match(std::string_view name,
   return best;
 }
 
-void Apply(Effect effect, Undone& undone) {
-  undone.quantizer |= effect == Effect::kQuantizer || effect == Effect::kModule;
-  undone.cast |= effect == Effect::kCast;
-  undone.fused |= effect == Effect::kFused;
-  undone.module_only |= effect == Effect::kModule;
+void Apply(Effect effect, StrippedName& stripped) {
+  const bool scale = effect == Effect::kScale || effect == Effect::kModuleScale;
+  const bool module =
+      effect == Effect::kModule || effect == Effect::kModuleScale;
+  stripped.quantizer |= effect == Effect::kQuantizer || scale || module;
+  stripped.beside_weight |= scale;
+  stripped.module_only |= module;
+  stripped.cast |= effect == Effect::kCast;
+  stripped.fused |= effect == Effect::kFused;
 }
 
-bool UndoSuffix(const SuffixTable& table, Undone& undone) {
+bool UndoSuffix(const SuffixTable& table, StrippedName& stripped) {
   std::string_view rest;
-  const Rule* rule = table.Match(undone.name, rest);
+  const Rule* rule = table.Match(stripped.name, rest);
   if (rule == nullptr) return false;
-  undone.name = rest;
-  Apply(rule->effect, undone);
+  stripped.name = rest;
+  Apply(rule->effect, stripped);
   return true;
 }
 
 // "<old>/MatMulAddFusion", "<old>/LayerNormFusion/".
-bool UndoFusionSegment(Undone& undone) {
-  std::string_view name = undone.name;
+bool UndoFusionSegment(StrippedName& stripped) {
+  std::string_view name = stripped.name;
   ConsumeSuffix(name, "/");
   if (!name.ends_with("Fusion")) return false;
   const std::size_t slash = name.rfind('/');
@@ -156,106 +161,95 @@ bool UndoFusionSegment(Undone& undone) {
   for (const char c : segment) {
     if (!IsUpper(c) && !IsLower(c)) return false;
   }
-  undone.name = name.substr(0, slash);
-  undone.fused = true;
+  stripped.name = name.substr(0, slash);
+  stripped.fused = true;
   return true;
 }
 
-bool UndoTrailingSlash(Undone& undone) {
-  const std::size_t last = undone.name.find_last_not_of('/');
-  if (last == std::string_view::npos || last + 1 == undone.name.size()) {
+bool UndoTrailingSlash(StrippedName& stripped) {
+  const std::size_t last = stripped.name.find_last_not_of('/');
+  if (last == std::string_view::npos || last + 1 == stripped.name.size()) {
     return false;
   }
-  undone.name = undone.name.substr(0, last + 1);
+  stripped.name = stripped.name.substr(0, last + 1);
   return true;
 }
 
-bool StripPrefix(std::string_view prefix, Undone& undone) {
-  return undone.name.size() > prefix.size() &&
-         ConsumePrefix(undone.name, prefix);
+// Without `token_<n>_`, by which ONNX Runtime keeps copies apart.
+void ConsumeToken(std::string_view& name) {
+  if (!ConsumePrefix(name, "token_")) return;
+  while (!name.empty() && IsDigit(name[0])) name.remove_prefix(1);
+  ConsumePrefix(name, "_");
 }
 
 // ONNX Runtime inlines a function under `_inlfunc_<Op>[_token_<n>]_<name>`.
 // <Op> may hold underscores; a scoped name behind it says where it ends.
-bool UndoInlinedFunction(Undone& undone) {
-  std::string_view name = undone.name;
-  if (!ConsumePrefix(name, "_inlfunc_")) return false;
-  undone.fused = true;
+void UndoInlinedFunction(StrippedName& stripped) {
+  std::string_view name = stripped.name;
+  if (!ConsumePrefix(name, "_inlfunc_")) return;
+  stripped.fused = true;
   if (const std::size_t scoped = name.find("_/");
       scoped != std::string_view::npos) {
-    undone.name = name.substr(scoped + 1);
-    return true;
+    stripped.name = name.substr(scoped + 1);
+    return;
   }
   const std::size_t op = name.find('_');
-  if (op == std::string_view::npos || op + 1 == name.size()) return false;
+  if (op == std::string_view::npos) return;
   name.remove_prefix(op + 1);
-  if (ConsumePrefix(name, "token_")) {
-    while (!name.empty() && IsDigit(name[0])) name.remove_prefix(1);
-    ConsumePrefix(name, "_");
-  }
-  if (name.empty()) return false;
-  undone.name = name;
-  return true;
+  ConsumeToken(name);
+  if (!name.empty()) stripped.name = name;
 }
 
 // A model inlined into a branch has the prefix `If_0_else_branch__Inline_0__`.
 // ONNX Runtime puts `_if_else_branch_[token_<n>_]` before the names of a branch
 // that a constant condition chose.
-void UndoInlinedBranch(Undone& undone) {
+void UndoInlinedBranch(StrippedName& stripped) {
   constexpr std::string_view kMark = "__Inline_";
   // Most names have no mark: looks for its rarest letters first.
-  const std::size_t mark = undone.name.find("Inline_") == std::string_view::npos
-                               ? std::string_view::npos
-                               : undone.name.rfind(kMark);
+  const std::size_t mark =
+      stripped.name.find("Inline_") == std::string_view::npos
+          ? std::string_view::npos
+          : stripped.name.rfind(kMark);
   if (mark != std::string_view::npos) {
-    std::string_view rest = undone.name.substr(mark + kMark.size());
+    std::string_view rest = stripped.name.substr(mark + kMark.size());
     const std::size_t digits = rest.find_first_not_of("0123456789");
     if (digits != 0 && digits != std::string_view::npos) {
       rest.remove_prefix(digits);
-      if (ConsumePrefix(rest, "__") && !rest.empty()) undone.name = rest;
+      if (ConsumePrefix(rest, "__") && !rest.empty()) stripped.name = rest;
     }
   }
-  if (!undone.name.starts_with('_')) return;
+  if (!stripped.name.starts_with('_')) return;
   for (const std::string_view branch :
        {"_if_then_branch_", "_if_else_branch_"}) {
-    std::string_view rest = undone.name;
-    while (ConsumePrefix(rest, branch)) {
-      if (ConsumePrefix(rest, "token_")) {
-        while (!rest.empty() && IsDigit(rest[0])) rest.remove_prefix(1);
-        ConsumePrefix(rest, "_");
-      }
-    }
-    if (!rest.empty()) undone.name = rest;
+    std::string_view rest = stripped.name;
+    while (ConsumePrefix(rest, branch)) ConsumeToken(rest);
+    if (!rest.empty()) stripped.name = rest;
   }
 }
 
-bool UndoNodePrefix(Undone& undone) {
-  switch (undone.name[0]) {
-    case 'f':
-      if (!StripPrefix("fused ", undone)) return false;
-      undone.fused = true;
+bool UndoNodePrefix(StrippedName& stripped) {
+  constexpr std::pair<std::string_view, Effect> kPrefixes[] = {
+      {"fused ", Effect::kFused},
+      {"InsertedPrecisionFreeCast_", Effect::kCast},
+      {"FusedBack_", Effect::kFused}};
+  for (const auto& [prefix, effect] : kPrefixes) {
+    if (stripped.name.size() > prefix.size() &&
+        ConsumePrefix(stripped.name, prefix)) {
+      Apply(effect, stripped);
       return true;
-    case 'I':
-      if (!StripPrefix("InsertedPrecisionFreeCast_", undone)) return false;
-      undone.cast = true;
-      return true;
-    case 'F':
-      if (!StripPrefix("FusedBack_", undone)) return false;
-      undone.fused = true;
-      return true;
-    default:
-      return false;
+    }
   }
+  return false;
 }
 
 // "ConvBnFusion_BN_B_<bias>", "ConvMulFusion_W_<weight>".
-bool UndoWeightPrefix(Undone& undone) {
-  if (!IsUpper(undone.name[0])) return false;
+bool UndoWeightPrefix(StrippedName& stripped) {
+  if (!IsUpper(stripped.name[0])) return false;
   constexpr std::size_t kLongest = 32;
   constexpr std::string_view kMark = "Fusion_";
-  const std::size_t mark = undone.name.substr(0, kLongest).find(kMark);
+  const std::size_t mark = stripped.name.substr(0, kLongest).find(kMark);
   if (mark == std::string_view::npos) return false;
-  std::string_view name = undone.name.substr(mark + kMark.size());
+  std::string_view name = stripped.name.substr(mark + kMark.size());
   constexpr std::string_view kParts[] = {"W_",   "B_",   "BN_",    "Mul_",
                                          "Add_", "Pad_", "GemmW_", "GemmB_"};
   bool any = false;
@@ -268,35 +262,35 @@ bool UndoWeightPrefix(Undone& undone) {
     }
   }
   if (!any) return false;
-  undone.name = name;
-  undone.fused = true;
+  stripped.name = name;
+  stripped.fused = true;
   return true;
 }
 
 // "<value>_CUDAExecutionProvider": the copy on a device.
-bool UndoProvider(Undone& undone) {
+bool UndoProvider(StrippedName& stripped) {
   constexpr std::string_view kProvider = "ExecutionProvider";
-  std::string_view name = undone.name;
+  std::string_view name = stripped.name;
   if (!ConsumeSuffix(name, kProvider)) return false;
   while (!name.empty() && IsWordChar(name.back()) && name.back() != '_') {
     name.remove_suffix(1);
   }
   if (name.size() < 2 || name.back() != '_') return false;
   name.remove_suffix(1);
-  undone.name = name;
+  stripped.name = name;
   return true;
 }
 
 // Names that tools give to what has no origin: there is nothing to undo.
-bool IsMade(Undone& undone) {
-  const std::string_view name = undone.name;
+bool IsMade(StrippedName& stripped) {
+  const std::string_view name = stripped.name;
   if (name[0] != 'g') return false;
   if (name.starts_with("graph_input_cast") ||
       name.starts_with("graph_output_cast")) {
-    return undone.cast = true;
+    return stripped.cast = true;
   }
   if (name.starts_with("gemm_input_") || name.starts_with("gemm_output_")) {
-    return undone.fused = true;
+    return stripped.fused = true;
   }
   return false;
 }
@@ -307,34 +301,35 @@ constexpr int kMostAdditions = 32;
 
 // `undo` removes one addition that is no suffix; false if there is none.
 template <typename UndoOne>
-Undone Undo(std::string_view name, const SuffixTable& suffixes, UndoOne undo) {
-  Undone undone;
-  undone.name = name;
-  if (name.empty() || IsMade(undone)) return undone;
+StrippedName Undo(std::string_view name, const SuffixTable& suffixes,
+                  UndoOne undo) {
+  StrippedName stripped;
+  stripped.name = name;
+  if (name.empty() || IsMade(stripped)) return stripped;
   // Outside the loop: they look through the whole name.
-  UndoInlinedFunction(undone);
-  UndoInlinedBranch(undone);
+  UndoInlinedFunction(stripped);
+  UndoInlinedBranch(stripped);
   for (int i = 0; i < kMostAdditions; ++i) {
-    if (!UndoSuffix(suffixes, undone) && !undo(undone)) break;
+    if (!UndoSuffix(suffixes, stripped) && !undo(stripped)) break;
   }
-  return undone;
+  return stripped;
 }
 
 }  // namespace
 
-Undone UndoNodeName(std::string_view name) {
+StrippedName UndoNodeName(std::string_view name) {
   static const SuffixTable table(kNodeSuffixes);
-  return Undo(name, table, [](Undone& undone) {
-    return UndoFusionSegment(undone) || UndoTrailingSlash(undone) ||
-           UndoNodePrefix(undone);
+  return Undo(name, table, [](StrippedName& stripped) {
+    return UndoFusionSegment(stripped) || UndoTrailingSlash(stripped) ||
+           UndoNodePrefix(stripped);
   });
 }
 
-Undone UndoTensorName(std::string_view name) {
+StrippedName UndoTensorName(std::string_view name) {
   static const SuffixTable table(kTensorSuffixes);
-  return Undo(name, table, [](Undone& undone) {
-    return UndoProvider(undone) || UndoWeightPrefix(undone) ||
-           UndoNodePrefix(undone);
+  return Undo(name, table, [](StrippedName& stripped) {
+    return UndoProvider(stripped) || UndoWeightPrefix(stripped) ||
+           UndoNodePrefix(stripped);
   });
 }
 

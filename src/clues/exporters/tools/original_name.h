@@ -12,20 +12,23 @@
 
 namespace onnx_tag::hierarchy {
 
-struct Undone {
+struct StrippedName {
   std::string_view name;   // a part of the name given
   bool quantizer = false;  // a quantizer made this node or tensor
-  bool cast = false;       // a float16 converter did
-  bool fused = false;      // an optimizer made it out of others
+  // It is the scale or zero point of the tensor that has the name: whoever
+  // reads the quantized weight next reads it, too.
+  bool beside_weight = false;
+  bool cast = false;   // a float16 converter did
+  bool fused = false;  // an optimizer made it out of others
   // `name` is a module: the parameter was replaced by packed ones
   // ("a.b.qweight", "a.b.scales"), and its own name is not to be had.
   bool module_only = false;
 };
 
-Undone UndoNodeName(std::string_view name);
+StrippedName UndoNodeName(std::string_view name);
 
 // For values and initializers.
-Undone UndoTensorName(std::string_view name);
+StrippedName UndoTensorName(std::string_view name);
 
 }  // namespace onnx_tag::hierarchy
 

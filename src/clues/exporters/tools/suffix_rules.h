@@ -8,7 +8,16 @@
 
 namespace onnx_tag::hierarchy {
 
-enum class Effect : std::uint8_t { kNone, kQuantizer, kCast, kFused, kModule };
+// What a suffix says of the node or tensor that has it.
+enum class Effect : std::uint8_t {
+  kNone,
+  kQuantizer,
+  kScale,  // a quantizer's scale or zero point: it stands beside the weight
+  kCast,
+  kFused,
+  kModule,  // the weight of a module in fewer bits; its own name is gone
+  kModuleScale,
+};
 
 // What must be left for a suffix to be one.
 enum class Rest : std::uint8_t {
@@ -89,21 +98,21 @@ inline constexpr Rule kNodeSuffixes[] = {
 inline constexpr Rule kTensorSuffixes[] = {
     {"_quantized", Effect::kQuantizer},
     {"_output_quantized", Effect::kQuantizer},
-    {"_quantized_scale", Effect::kQuantizer},
-    {"_quantized_zero_point", Effect::kQuantizer},
-    {"_scale", Effect::kQuantizer, Rest::kTensor},
-    {"_zero_point", Effect::kQuantizer},
-    {"_scales", Effect::kQuantizer, Rest::kTensor},
-    {"_zero_points", Effect::kQuantizer},
-    {"_absmax", Effect::kQuantizer, Rest::kTensor},
-    {"_DQ_scales", Effect::kQuantizer},
-    {"_DQ_zero_points", Effect::kQuantizer},
+    {"_quantized_scale", Effect::kScale},
+    {"_quantized_zero_point", Effect::kScale},
+    {"_scale", Effect::kScale, Rest::kTensor},
+    {"_zero_point", Effect::kScale},
+    {"_scales", Effect::kScale, Rest::kTensor},
+    {"_zero_points", Effect::kScale},
+    {"_absmax", Effect::kScale, Rest::kTensor},
+    {"_DQ_scales", Effect::kScale},
+    {"_DQ_zero_points", Effect::kScale},
     {"_DQ_Q4_output", Effect::kQuantizer},
     {"_DQ_Q8_output", Effect::kQuantizer},
     {".qweight", Effect::kModule},
-    {".scales", Effect::kModule},
-    {".qzeros", Effect::kModule},
-    {".g_idx", Effect::kModule},
+    {".scales", Effect::kModuleScale},
+    {".qzeros", Effect::kModuleScale},
+    {".g_idx", Effect::kModuleScale},
     {"_merged_#"},
     {"_transposed", Effect::kNone, Rest::kOrigin},
     {"_int32", Effect::kCast, Rest::kOrigin},

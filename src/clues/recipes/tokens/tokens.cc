@@ -180,7 +180,7 @@ class AnchorFinder {
   }
 
   void Name(ValueId value, std::uint32_t rank) {
-    const hierarchy::Undone undone =
+    const hierarchy::StrippedName undone =
         hierarchy::UndoTensorName(model_.ValueName(value));
     if (!hierarchy::IsParameterName(undone.name)) return;
     const std::string_view module =

@@ -64,9 +64,7 @@ class Regions {
 
   void Surround(NodeId node, ModuleId module) {
     ModuleId& around = module_[Leader(node)];
-    around = around == kNo<ModuleId>
-                 ? module
-                 : evidence_.modules.CommonAncestor(around, module);
+    around = evidence_.modules.Join(around, module);
   }
 
   void Touch(NodeId node, ModuleId module) {

@@ -318,11 +318,7 @@ class ExecutionOrder {
       for (const ValueId output : model_.Outputs(node)) {
         if (output == kNo<ValueId>) continue;
         for (const NodeId consumer : model_.Consumers(output)) {
-          if (readers_[consumer] == kNo<ModuleId>) continue;
-          readers_[node] =
-              readers_[node] == kNo<ModuleId>
-                  ? readers_[consumer]
-                  : tree_.CommonAncestor(readers_[node], readers_[consumer]);
+          readers_[node] = tree_.Join(readers_[node], readers_[consumer]);
         }
       }
     }

@@ -8,54 +8,8 @@
 namespace onnx_tag {
 namespace {
 
-// The module that owns the node's parameters, or kNo if they disagree.
-struct Owner {
-  ModuleId module = kNo<ModuleId>;
-  bool matrix = false;  // a weight of rank 2 or more confirms it
-  bool given = false;   // the hierarchy says whose the parameter is
-};
-
-// Whether it multiplies two stored scales: of a weight, and of data, which may
-// be that of a quantized embedding. The product says whose they are.
-bool MultipliesScales(const Model& model, NodeId node) {
-  const std::span<const ValueId> inputs = model.Inputs(node);
-  return model.OpType(node) == "Mul" && inputs.size() == 2 &&
-         std::all_of(inputs.begin(), inputs.end(), [&](ValueId value) {
-           return value != kNo<ValueId> &&
-                  model.InitializerOf(value) != nullptr &&
-                  model.ValueName(value).ends_with("_scale");
-         });
-}
-
 Owner OwnerOf(const Evidence& evidence, NodeId node) {
-  Owner owner;
-  if (MultipliesScales(evidence.model, node)) return owner;
-  const Operator& op = Describe(evidence.graph.ops[node]);
-  const std::span<const ValueId> inputs = evidence.model.Inputs(node);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    // What scales data may have the name of a parameter somewhere else.
-    if (op.Input(i) == Operand::kDataScale ||
-        op.Input(i) == Operand::kDataZeroPoint) {
-      continue;
-    }
-    const ParameterId id = evidence.ParameterOf(inputs[i]);
-    if (id == kNo<ParameterId>) continue;
-    const Parameter& parameter = evidence.parameters[id];
-    if (!parameter.trusted) continue;
-    const bool matrix = parameter.rank >= 2;
-    // A name without dots may be of a tool's making.
-    if (owner.module != kNo<ModuleId> && parameter.module == ModuleId{0}) {
-      continue;
-    }
-    if (owner.module == kNo<ModuleId> || owner.module == ModuleId{0} ||
-        (matrix && !owner.matrix)) {
-      owner = {parameter.module, matrix, parameter.given};
-    } else if (owner.module != parameter.module && matrix == owner.matrix) {
-      owner.module =
-          evidence.modules.CommonAncestor(owner.module, parameter.module);
-    }
-  }
-  return owner;
+  return evidence.OwnerOf(evidence.graph, evidence.modules, node);
 }
 
 // Checks the attribute name.
@@ -164,10 +118,11 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
     claims.push_back(
         {node, owner.module,
          owner.module == ModuleId{0} ? Confidence::kMedium : Confidence::kHigh,
-         owner.given ? Source::kHierarchy : Source::kParameter,
-         owner.given ? "in the hierarchy, this module runs here and has a "
-                       "parameter of this shape"
-                     : "it uses a parameter of this module"});
+         owner.from_hierarchy ? Source::kHierarchy : Source::kParameter,
+         owner.from_hierarchy
+             ? "in the hierarchy, this module runs here and has a "
+               "parameter of this shape"
+             : "it uses a parameter of this module"});
     // The bias of a Linear is added to its MatMul, whose weight may have been
     // transposed and renamed.
     if (model.OpType(node) != "Add") continue;

@@ -1,12 +1,12 @@
-// A small file for the tests of one step of evidence.
-#ifndef ONNX_TAG_TESTS_EVIDENCE_SMALL_FILE_H_
-#define ONNX_TAG_TESTS_EVIDENCE_SMALL_FILE_H_
+// A small file for the tests of scopes, parameters and the steps of evidence.
+#ifndef ONNX_TAG_TESTS_SUPPORT_SMALL_FILE_H_
+#define ONNX_TAG_TESTS_SUPPORT_SMALL_FILE_H_
 
 #include <memory>
 #include <stdexcept>
 #include <string>
 
-#include "mapping/evidence/evidence.h"
+#include "clues/parameters/parameters.h"
 #include "support/model_builder.h"
 
 namespace onnx_tag::test {
@@ -65,18 +65,6 @@ class SmallFile {
   std::unique_ptr<const GraphFacts> graph_;
 };
 
-// "net.fc certain": the first claim on the node; "-": none.
-inline std::string Says(const Claims& claims, const ModuleTree& modules,
-                        NodeId node) {
-  for (const Claim& claim : claims) {
-    if (claim.node != node) continue;
-    return modules.Path(claim.module) + " " +
-           std::string(
-               kConfidenceNames[static_cast<std::size_t>(claim.confidence)]);
-  }
-  return "-";
-}
-
 }  // namespace onnx_tag::test
 
-#endif  // ONNX_TAG_TESTS_EVIDENCE_SMALL_FILE_H_
+#endif  // ONNX_TAG_TESTS_SUPPORT_SMALL_FILE_H_

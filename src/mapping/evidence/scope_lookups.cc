@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "clues/exporters/torchscript/torchscript.h"
+#include "core/hierarchy/name_parts.h"
 #include "mapping/evidence/align_scopes.h"
 
 namespace onnx_tag {
@@ -19,9 +20,9 @@ using Family = std::vector<Member>;
 
 class TwinCalls {
  public:
-  TwinCalls(const Model& model, const ParameterFacts& parameters,
+  TwinCalls(const GraphFacts& graph, const ParameterFacts& parameters,
             const ScopeFacts& facts, ModuleTree& modules)
-      : model_(model),
+      : graph_(graph),
         parameters_(parameters),
         facts_(facts),
         scopes_(facts.scopes),
@@ -73,30 +74,23 @@ class TwinCalls {
 
   struct Own {
     ModuleId module = kNo<ModuleId>;
-    std::uint32_t rank = 0;
+    std::uint32_t strength = 0;
     bool contradicted = false;
   };
 
   // The module whose parameters the nodes of a scope read.
   void FindOwn() {
     own_.resize(scopes_.size());
-    for (const NodeId node : model_.Nodes()) {
-      const ScopeId scope = facts_.node_scope[node] != kNo<ScopeId>
-                                ? facts_.node_scope[node]
-                                : facts_.value_scope[node];
+    for (const NodeId node : graph_.model.Nodes()) {
+      const ScopeId scope = facts_.ScopeOf(node);
       if (scope == kNo<ScopeId> || parameters_.is_carrier[node]) continue;
-      for (const ValueId input : model_.Inputs(node)) {
-        const ParameterId id = parameters_.ParameterOf(input);
-        if (id == kNo<ParameterId>) continue;
-        const Parameter& parameter = parameters_.parameters[id];
-        if (!parameter.trusted) continue;
-        Own& own = own_[scope];
-        if (own.module == kNo<ModuleId> || parameter.rank > own.rank) {
-          own = {parameter.module, parameter.rank, false};
-        } else if (own.module != parameter.module &&
-                   parameter.rank == own.rank) {
-          own.contradicted = true;
-        }
+      const Owner owner = parameters_.OwnerOf(graph_, tree_, node);
+      Own& own = own_[scope];
+      if (owner.strength > own.strength) {
+        own = {owner.module, owner.strength, false};
+      } else if (own.module != owner.module && owner.strength > 0 &&
+                 owner.strength == own.strength) {
+        own.contradicted = true;
       }
     }
   }
@@ -108,21 +102,7 @@ class TwinCalls {
     return atoms;
   }
 
-  // The module around `module` when the atoms are taken from its end; kNo
-  // where it does not end so.
-  ModuleId Without(ModuleId module,
-                   const std::vector<std::string_view>& atoms) const {
-    for (auto atom = atoms.rbegin(); atom != atoms.rend(); ++atom) {
-      if (module == ModuleId{0} || tree_.Atom(module) != *atom) {
-        return kNo<ModuleId>;
-      }
-      module = tree_.Parent(module);
-    }
-    return module;
-  }
-
-  template <typename Modules>
-  static bool IsAllDistinct(const Modules& modules) {
+  static bool IsAllDistinct(const std::vector<ModuleId>& modules) {
     return std::set<ModuleId>(modules.begin(), modules.end()).size() ==
            modules.size();
   }
@@ -133,7 +113,7 @@ class TwinCalls {
     for (const Member& member : family) {
       const Own& own = own_[member.scope];
       if (own.module == kNo<ModuleId> || own.contradicted ||
-          Without(own.module, atoms) == kNo<ModuleId>) {
+          tree_.Without(own.module, atoms) == kNo<ModuleId>) {
         return;
       }
       modules.push_back(own.module);
@@ -150,7 +130,7 @@ class TwinCalls {
   // is never called holds each of them, as a ModuleDict in a list does.
   void FindHolders(ScopeId scope, const std::vector<std::string_view>& atoms,
                    std::vector<ModuleId> modules) {
-    for (ModuleId& module : modules) module = Without(module, atoms);
+    for (ModuleId& module : modules) module = tree_.Without(module, atoms);
     if (!IsAllDistinct(modules)) return;
     std::vector<ModuleId>& holders = holders_[scopes_[scope].parent];
     if (modules.size() > holders.size()) holders = std::move(modules);
@@ -185,12 +165,12 @@ class TwinCalls {
          scope = scopes_[scope].parent) {
       const std::vector<std::string_view> outer = AtomsOf(scope);
       for (ModuleId& module : modules) {
-        module = Without(module, atoms);
-        while (module != kNo<ModuleId> && module != ModuleId{0} &&
-               Without(module, outer) == kNo<ModuleId>) {
+        module = tree_.Without(module, atoms);
+        while (module != kNo<ModuleId> && module != ModuleTree::kRoot &&
+               tree_.Without(module, outer) == kNo<ModuleId>) {
           module = tree_.Parent(module);
         }
-        if (module == kNo<ModuleId> || module == ModuleId{0}) return;
+        if (module == kNo<ModuleId> || module == ModuleTree::kRoot) return;
       }
       const auto [at, is_new] = instances_.try_emplace(scope, modules);
       // Where two families disagree the larger knows all instances.
@@ -212,15 +192,12 @@ class TwinCalls {
     for (std::size_t i = 0; i < family.size(); ++i) {
       TwinScope& twin = twins_[family[i].scope];
       if (twin.module != kNo<ModuleId>) continue;
-      twin.module = modules[i / calls];
+      twin.module = tree_.AddDown(modules[i / calls], atoms);
       twin.by_order = by_order;
-      for (const std::string_view atom : atoms) {
-        twin.module = tree_.Child(twin.module, atom);
-      }
     }
   }
 
-  const Model& model_;
+  const GraphFacts& graph_;
   const ParameterFacts& parameters_;
   const ScopeFacts& facts_;
   const ScopeTable& scopes_;
@@ -235,11 +212,80 @@ class TwinCalls {
 
 }  // namespace
 
-IdVector<ScopeId, TwinScope> FindTwinScopes(const Model& model,
+IdVector<ScopeId, TwinScope> FindTwinScopes(const GraphFacts& graph,
                                             const ParameterFacts& parameters,
                                             const ScopeFacts& scopes,
                                             ModuleTree& modules) {
-  return TwinCalls(model, parameters, scopes, modules).Run();
+  return TwinCalls(graph, parameters, scopes, modules).Run();
+}
+
+HierarchyLookup::HierarchyLookup(KnownModules& known, ModuleTree& modules)
+    : known_(known), modules_(modules) {
+  if (known.map == nullptr || !known.map->complete) return;
+  map_ = known.map.get();
+  for (const ModuleId id : AllIds<ModuleId>(map_->tree.size())) {
+    if (id == ModuleTree::kRoot) continue;
+    Namesakes& namesakes = by_atom_[map_->tree.Atom(id)];
+    if (namesakes.count++ == 0) namesakes.first = id;
+  }
+}
+
+bool HierarchyLookup::Has(ModuleId outer,
+                          std::span<const std::string_view> atoms) const {
+  if (map_ == nullptr) return false;
+  const ModuleId in_map = known_.InMap(outer);
+  return map_->tree.Down(in_map, atoms) != kNo<ModuleId>;
+}
+
+ModuleId HierarchyLookup::OnlyBelow(
+    ModuleId in_map, std::span<const std::string_view> atoms) const {
+  // The search is limited to the modules around the scope.
+  constexpr std::size_t kMaxVisits = 1024;
+  std::vector<ModuleId> level = {in_map};
+  std::size_t visits = 0;
+  while (!level.empty()) {
+    std::vector<ModuleId> below;
+    ModuleId found = kNo<ModuleId>;
+    for (const ModuleId at : level) {
+      for (const ModuleId child : map_->tree.Children(at)) {
+        if (++visits > kMaxVisits) return kNo<ModuleId>;
+        below.push_back(child);
+        const ModuleId target = map_->tree.Down(child, atoms);
+        if (target == kNo<ModuleId>) continue;
+        if (found != kNo<ModuleId>) return kNo<ModuleId>;
+        found = target;
+      }
+    }
+    if (found != kNo<ModuleId>) return found;
+    level = std::move(below);
+  }
+  return kNo<ModuleId>;
+}
+
+ModuleId HierarchyLookup::OnlyAnywhere(
+    std::span<const std::string_view> atoms) const {
+  // An index alone does not identify a module.
+  if (atoms.empty() || hierarchy::IsNumeric(atoms.back())) {
+    return kNo<ModuleId>;
+  }
+  const auto at = by_atom_.find(atoms.back());
+  if (at == by_atom_.end() || at->second.count != 1) return kNo<ModuleId>;
+  const ModuleId only = at->second.first;
+  return map_->tree.Without(only, atoms) == kNo<ModuleId> ? kNo<ModuleId>
+                                                          : only;
+}
+
+HierarchyLookup::Found HierarchyLookup::Find(
+    ModuleId outer, std::span<const std::string_view> atoms) {
+  if (map_ == nullptr) return {};
+  const ModuleId in_map = known_.InMap(outer);
+  if (in_map == kNo<ModuleId>) return {};
+  ModuleId found = map_->tree.Down(in_map, atoms);
+  const bool named = found != kNo<ModuleId>;
+  if (found == kNo<ModuleId>) found = OnlyBelow(in_map, atoms);
+  if (found == kNo<ModuleId>) found = OnlyAnywhere(atoms);
+  if (found == kNo<ModuleId>) return {};
+  return {known_.Add(found, modules_), named};
 }
 
 }  // namespace onnx_tag

@@ -1,9 +1,10 @@
 // The module map of a model, recorded from the PyTorch model (--hierarchy). It
 // contains facts, while names in a file are only evidence.
-#ifndef ONNX_TAG_CORE_HIERARCHY_MODULE_MAP_H_
-#define ONNX_TAG_CORE_HIERARCHY_MODULE_MAP_H_
+#ifndef ONNX_TAG_CLUES_RECORDING_MODULE_MAP_H_
+#define ONNX_TAG_CLUES_RECORDING_MODULE_MAP_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,17 +14,22 @@
 
 namespace onnx_tag {
 
+using WeightShape = std::vector<std::int64_t>;
+
+// Shapes of weights as they can be compared with recorded ones: exporters
+// transpose matrices,
+WeightShape Sorted(std::span<const std::int64_t> dims);
+// and they drop or add axes of size 1.
+WeightShape WithoutOnes(WeightShape shape);
+
 // Optional facts about a module besides its path and class.
 struct RecordedModule {
-  std::string qualified;                // "transformers...BertLayer"
   std::vector<std::string> parameters;  // its own, by attribute
   // Their shapes, in the same order; empty if not recorded.
-  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<WeightShape> shapes;
   std::string shared_with;  // the first path of the same object
-  std::uint32_t calls = 0;
-  bool calls_known = false;
-  bool listed = false;     // false: only part of the path of another module
-  bool container = false;  // has submodules and no forward
+  bool listed = false;      // false: only part of the path of another module
+  bool container = false;   // has submodules and no forward
 };
 
 // One call of a module.
@@ -58,4 +64,4 @@ ModuleMap ReadModuleMap(std::string_view json);
 
 }  // namespace onnx_tag
 
-#endif  // ONNX_TAG_CORE_HIERARCHY_MODULE_MAP_H_
+#endif  // ONNX_TAG_CLUES_RECORDING_MODULE_MAP_H_

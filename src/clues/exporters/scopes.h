@@ -1,6 +1,6 @@
 // The scopes that an exporter wrote into names, each once, with their modules.
-#ifndef ONNX_TAG_MAPPING_EVIDENCE_SCOPE_TABLE_H_
-#define ONNX_TAG_MAPPING_EVIDENCE_SCOPE_TABLE_H_
+#ifndef ONNX_TAG_CLUES_EXPORTERS_SCOPES_H_
+#define ONNX_TAG_CLUES_EXPORTERS_SCOPES_H_
 
 #include <cstdint>
 #include <string_view>
@@ -8,6 +8,8 @@
 
 #include "base/ids.h"
 #include "base/interner.h"
+#include "clues/exporters/dialect_names.h"
+#include "core/graph/graph_facts.h"
 #include "onnx_tag/hierarchy.h"
 
 namespace onnx_tag {
@@ -15,12 +17,12 @@ namespace onnx_tag {
 enum class ScopeId : std::uint32_t {};
 
 struct Scope {
-  std::string_view text;          // "encoder/layer.0/attention"
-  ScopeId parent = kNo<ScopeId>;  // "encoder/layer.0"
-  ModuleId module = ModuleId{0};  // its module
-  bool proven = false;            // a trusted parameter confirms the module
-  bool settled = false;           // the user's hierarchy gave the module
-  bool by_order = false;          // only the order of calls gave the module
+  std::string_view text;                // "encoder/layer.0/attention"
+  ScopeId parent = kNo<ScopeId>;        // "encoder/layer.0"
+  ModuleId module = ModuleTree::kRoot;  // its module
+  bool proven = false;    // a trusted parameter confirms the module
+  bool settled = false;   // the user's hierarchy gave the module
+  bool by_order = false;  // only the order of calls gave the module
   bool has_children = false;
   std::uint32_t segment = 0;  // where the last segment begins: "attention"
   // `act_1` as the second call of `act`: the scope of the first.
@@ -63,6 +65,32 @@ class ScopeTable {
   ScopeId last_ = ScopeId{0};  // that was asked for
 };
 
+// The scopes in the names of a file.
+struct ScopeFacts {
+  ScopeTable scopes;
+  IdVector<NodeId, ScopeId> node_scope;   // kNo: no scope in its name
+  IdVector<NodeId, ScopeId> value_scope;  // from its outputs' names
+  // The value scope is from the name of a constant: the names of nodes and
+  // values are lost, so that a node without a scope is nothing special.
+  IdVector<NodeId, bool> named_by_constant;
+  IdVector<NodeId, bool> converter_name;  // from a converter or quantizer
+  IdVector<NodeId, bool> fused_name;      // from a tool that fused nodes
+
+  // Whether a converter or quantizer named the node.
+  bool IsConverterName(NodeId node) const { return converter_name[node]; }
+  bool IsFusedName(NodeId node) const { return fused_name[node]; }
+
+  // From the node's own name, else from its outputs'.
+  ScopeId ScopeOf(NodeId node) const {
+    return node_scope[node] != kNo<ScopeId> ? node_scope[node]
+                                            : value_scope[node];
+  }
+};
+
+// Reads scopes from the names of nodes and of their outputs. Where these are
+// lost, tools have left them in the names of their constants.
+ScopeFacts GatherScopes(const GraphFacts& graph, const ExporterFacts& exporter);
+
 }  // namespace onnx_tag
 
-#endif  // ONNX_TAG_MAPPING_EVIDENCE_SCOPE_TABLE_H_
+#endif  // ONNX_TAG_CLUES_EXPORTERS_SCOPES_H_

@@ -1,15 +1,65 @@
-// Reads scopes from the names of nodes and of their outputs. Where these are
-// lost, tools have left them in the names of their constants.
+#include "clues/exporters/scopes.h"
+
 #include <span>
 #include <string_view>
 
-#include "clues/exporters/onnxscript/onnxscript_nn.h"
 #include "clues/exporters/tools/original_name.h"
 #include "clues/exporters/torchscript/torchscript.h"
 #include "core/graph/neighbours.h"
-#include "mapping/evidence/evidence.h"
+#include "core/hierarchy/name_parts.h"
 
 namespace onnx_tag {
+
+ScopeTable::ScopeTable() {
+  interner_.Intern("");
+  scopes_.Add(Scope());
+}
+
+ScopeId ScopeTable::Intern(std::string_view text) {
+  // A node and its output have the same scope, nodes of a scope follow each
+  // other, and so do scopes in the same scope.
+  if (scopes_[last_].text == text) return last_;
+  if (const ScopeId around = scopes_[last_].parent;
+      around != kNo<ScopeId> && scopes_[around].text == text) {
+    return last_ = around;
+  }
+  ScopeId id = interner_.Find(text);
+  if (id != kNo<ScopeId>) return last_ = id;
+  // Adding every prefix of it would be quadratic.
+  if (!hierarchy::IsCrediblePath(text)) return id;
+  const std::size_t segment = text.rfind('/') + 1;  // 0 without a slash
+  const ScopeId parent = Intern(text.substr(0, segment == 0 ? 0 : segment - 1));
+  id = interner_.Intern(text);
+  scopes_.Add({.text = text,
+               .parent = parent,
+               .segment = static_cast<std::uint32_t>(segment)});
+  scopes_[parent].has_children = true;
+  return last_ = id;
+}
+
+bool ScopeTable::IsFolded(ScopeId id) const {
+  const ScopeId parent = scopes_[id].parent;
+  if (parent == kNo<ScopeId> || parent == ScopeId{0}) return false;
+  const std::string_view segment = Segment(id);
+  const std::string_view outer = Segment(parent);
+  return !outer.empty() && segment.size() > outer.size() + 1 &&
+         segment.starts_with(outer) && segment[outer.size()] == '.' &&
+         hierarchy::IsNumeric(segment.substr(outer.size() + 1));
+}
+
+void ScopeTable::ReadAtoms(ScopeId id,
+                           std::vector<std::string_view>& atoms) const {
+  std::string_view segment = Segment(id);
+  atoms.clear();
+  if (IsFolded(id)) segment.remove_prefix(segment.rfind('.') + 1);
+  while (!segment.empty()) {
+    const std::size_t dot = segment.find('.');
+    if (dot != 0) atoms.push_back(segment.substr(0, dot));
+    segment.remove_prefix(dot == std::string_view::npos ? segment.size()
+                                                        : dot + 1);
+  }
+}
+
 namespace {
 
 // Quantizers and optimizers name a constant after the value that it belongs to:
@@ -23,7 +73,7 @@ class ConstantNames {
     for (const Initializer& tensor : model_.initializers()) {
       const std::string_view name = model_.ValueName(tensor.value);
       if (!name.starts_with('/')) continue;
-      const hierarchy::Undone value = hierarchy::UndoTensorName(name);
+      const hierarchy::StrippedName value = hierarchy::UndoTensorName(name);
       if (value.name.size() == name.size()) continue;  // a constant's own name
       const auto split = hierarchy::SplitValueName(value.name);
       if (split.ok) Give(tensor.value, split);
@@ -81,10 +131,7 @@ class ConstantNames {
   }
 
   void Set(NodeId node, ScopeId scope) {
-    if (facts_.node_scope[node] != kNo<ScopeId> ||
-        facts_.value_scope[node] != kNo<ScopeId>) {
-      return;
-    }
+    if (facts_.ScopeOf(node) != kNo<ScopeId>) return;
     facts_.value_scope[node] = scope;
     facts_.named_by_constant[node] = true;
     found_ = true;
@@ -109,8 +156,8 @@ ScopeFacts GatherScopes(const GraphFacts& graph,
   facts.fused_name.resize(model.node_count(), false);
   for (const NodeId node : model.Nodes()) {
     const bool plain = exporter.IsPlain(node);
-    const hierarchy::Undone name =
-        plain ? hierarchy::Undone{.name = model[node].name}
+    const hierarchy::StrippedName name =
+        plain ? hierarchy::StrippedName{.name = model[node].name}
               : hierarchy::UndoNodeName(model[node].name);
     facts.fused_name[node] = name.fused;
     if (exporter.names != nullptr) continue;  // they are not TorchScript scopes
@@ -129,7 +176,7 @@ ScopeFacts GatherScopes(const GraphFacts& graph,
         facts.value_scope[node] = facts.scopes.Intern(scoped.scope);
         break;
       }
-      const hierarchy::Undone output = hierarchy::UndoTensorName(made);
+      const hierarchy::StrippedName output = hierarchy::UndoTensorName(made);
       const auto split = hierarchy::SplitValueName(output.name);
       if (!split.ok) continue;
       facts.value_scope[node] = facts.scopes.Intern(split.scope);

@@ -1,7 +1,6 @@
-// Finds tensors that still have a name of the source model's state_dict, and
-// the values that carry them to their consumers.
+#include "clues/parameters/parameters.h"
+
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -11,25 +10,15 @@
 #include "clues/exporters/torchscript/torchscript.h"
 #include "core/graph/recurrent.h"
 #include "core/hierarchy/name_parts.h"
-#include "mapping/evidence/evidence.h"
 
 namespace onnx_tag {
 namespace {
-
-// What a quantizer writes beside a weight, in the weight's name.
-bool IsScaleName(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kSuffixes = {
-      "_scale", "_zero_point", "_scales", "_zero_points", ".scales", ".qzeros"};
-  return std::any_of(
-      kSuffixes.begin(), kSuffixes.end(),
-      [&](std::string_view suffix) { return name.ends_with(suffix); });
-}
 
 class ParameterGatherer {
  public:
   ParameterGatherer(const GraphFacts& graph, const ExporterFacts& exporter,
                     const ScopeFacts& scopes, const FunctionTable& functions,
-                    ModuleTree& modules, GivenNames given)
+                    ModuleTree& modules, WeightNames from_hierarchy)
       : graph_(graph),
         model_(graph.model),
         exporter_(exporter),
@@ -37,7 +26,8 @@ class ParameterGatherer {
         functions_(functions),
         modules_(modules),
         generates_(graph.ops.HasAny(OpKind::kGeneration)) {
-    facts_.given = std::make_shared<const GivenNames>(std::move(given));
+    facts_.hierarchy_names =
+        std::make_shared<const WeightNames>(std::move(from_hierarchy));
   }
 
   ParameterFacts Run() {
@@ -47,13 +37,13 @@ class ParameterGatherer {
     by_name_.resize(model_.name_count(), kNo<ParameterId>);
     for (const Initializer& tensor : model_.initializers()) {
       if (IsShape(tensor)) continue;
-      const std::string_view given = GivenName(tensor.value);
-      if (given.empty()) {
-        AddParameter(tensor.value, model_.ValueName(tensor.value), tensor.rank);
-      } else {
-        AddParameter(tensor.value, given, tensor.rank);
-        const ParameterId id = facts_.value_parameter[tensor.value];
-        if (id != kNo<ParameterId>) facts_.parameters[id].given = true;
+      const std::string_view known = NameInHierarchy(tensor.value);
+      AddParameter(tensor.value,
+                   known.empty() ? model_.ValueName(tensor.value) : known,
+                   tensor.rank);
+      const ParameterId id = facts_.value_parameter[tensor.value];
+      if (!known.empty() && id != kNo<ParameterId>) {
+        facts_.parameters[id].from_hierarchy = true;
       }
     }
     for (const ValueId value : graph_.left_out) {
@@ -77,13 +67,13 @@ class ParameterGatherer {
   }
 
  private:
-  // The name from the hierarchy; "" if it has none.
-  std::string_view GivenName(ValueId value) const {
-    const GivenNames& given = *facts_.given;
+  // "" if it has none.
+  std::string_view NameInHierarchy(ValueId value) const {
+    const WeightNames& names = *facts_.hierarchy_names;
     const auto at = std::lower_bound(
-        given.begin(), given.end(), value,
+        names.begin(), names.end(), value,
         [](const auto& entry, ValueId id) { return entry.first < id; });
-    if (at == given.end() || at->first != value) return {};
+    if (at == names.end() || at->first != value) return {};
     return at->second;
   }
 
@@ -103,7 +93,7 @@ class ParameterGatherer {
   }
 
   void AddParameter(ValueId value, std::string_view raw, std::uint32_t rank) {
-    const hierarchy::Undone name = hierarchy::UndoTensorName(raw);
+    const hierarchy::StrippedName name = hierarchy::UndoTensorName(raw);
     if (!hierarchy::IsCrediblePath(name.name)) return;
     std::optional<std::string> owner;
     if (exporter_.names != nullptr) {
@@ -134,7 +124,7 @@ class ParameterGatherer {
       uniform_[id] = tensor->uniform;
     }
     has_weight_.resize(facts_.parameters.size(), false);
-    beside_[value] = name.quantizer && IsScaleName(raw);
+    beside_[value] = name.beside_weight;
     if (!beside_[value]) has_weight_[id] = true;
   }
 
@@ -301,16 +291,16 @@ class ParameterGatherer {
       called_.insert(called_.end(), atoms_.rbegin(), atoms_.rend());
     }
     if (called_.empty()) return true;
-    for (ModuleId end = module; end != ModuleId{0};
+    for (ModuleId end = module; end != ModuleTree::kRoot;
          end = modules_.Parent(end)) {
       ModuleId at = end;
       auto atom = called_.begin();
-      while (atom != called_.end() && at != ModuleId{0} &&
+      while (atom != called_.end() && at != ModuleTree::kRoot &&
              IsNameOf(*atom, at)) {
         at = modules_.Parent(at);
         ++atom;
       }
-      if (atom == called_.end() || at == ModuleId{0}) return true;
+      if (atom == called_.end() || at == ModuleTree::kRoot) return true;
     }
     return false;
   }
@@ -367,24 +357,17 @@ class ParameterGatherer {
   // the path of `module`.
   bool OtherLayersLackIt(ModuleId module) const {
     const ModuleTree& tree = modules_;
-    std::vector<std::string_view> below;
-    for (ModuleId at = module; at != ModuleId{0}; at = tree.Parent(at)) {
-      const std::string_view atom = tree.Atom(at);
-      if (hierarchy::IsNumeric(atom)) {
-        int looked_at = 0;  // a few layers are enough
-        for (const ModuleId sibling : tree.Children(tree.Parent(at))) {
-          if (++looked_at > 16) break;
-          ModuleId twin = sibling;
-          for (auto name = below.rbegin();
-               name != below.rend() && twin != kNo<ModuleId>; ++name) {
-            twin = tree.FindChild(twin, *name);
-          }
-          const bool lacks = twin == kNo<ModuleId> ||
-                             !facts_.module_has_parameter[Index(twin)];
-          if (lacks && IsAlike(at, sibling)) return true;
-        }
+    for (ModuleId at = module; at != ModuleTree::kRoot; at = tree.Parent(at)) {
+      if (!hierarchy::IsNumeric(tree.Atom(at))) continue;
+      const ModuleTree::Atoms below = tree.AtomsBelow(at, module);
+      int looked_at = 0;  // a few layers are enough
+      for (const ModuleId sibling : tree.Children(tree.Parent(at))) {
+        if (++looked_at > 16) break;
+        const ModuleId twin = tree.Down(sibling, below);
+        const bool lacks =
+            twin == kNo<ModuleId> || !facts_.module_has_parameter[Index(twin)];
+        if (lacks && IsAlike(at, sibling)) return true;
       }
-      below.push_back(atom);
     }
     return false;
   }
@@ -406,6 +389,19 @@ class ParameterGatherer {
   // Names that a tool changed wherever they stood.
   std::unordered_map<std::string_view, ParameterId> other_names_;
 };
+
+// Whether it multiplies two stored scales: of a weight, and of data, which may
+// be that of a quantized embedding. The product says whose they are.
+bool MultipliesScales(const GraphFacts& graph, NodeId node) {
+  const Model& model = graph.model;
+  const std::span<const ValueId> inputs = model.Inputs(node);
+  return graph.ops[node] == Op::kMul && inputs.size() == 2 &&
+         std::all_of(inputs.begin(), inputs.end(), [&](ValueId value) {
+           return value != kNo<ValueId> &&
+                  model.InitializerOf(value) != nullptr &&
+                  model.ValueName(value).ends_with("_scale");
+         });
+}
 
 }  // namespace
 
@@ -430,10 +426,37 @@ ParameterFacts GatherParameters(const GraphFacts& graph,
                                 const ExporterFacts& exporter,
                                 const ScopeFacts& scopes,
                                 const FunctionTable& functions,
-                                ModuleTree& modules, GivenNames given) {
+                                ModuleTree& modules,
+                                WeightNames from_hierarchy) {
   return ParameterGatherer(graph, exporter, scopes, functions, modules,
-                           std::move(given))
+                           std::move(from_hierarchy))
       .Run();
+}
+
+Owner ParameterFacts::OwnerOf(const GraphFacts& graph,
+                              const ModuleTree& modules, NodeId node) const {
+  Owner owner;
+  if (MultipliesScales(graph, node)) return owner;
+  const Operator& op = Describe(graph.ops[node]);
+  const std::span<const ValueId> inputs = graph.model.Inputs(node);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ParameterId id = ParameterOf(inputs[i]);
+    // What scales data may have the name of a parameter somewhere else.
+    if (id == kNo<ParameterId> || !parameters[id].trusted ||
+        op.Input(i) == Operand::kDataScale ||
+        op.Input(i) == Operand::kDataZeroPoint) {
+      continue;
+    }
+    const Parameter& parameter = parameters[id];
+    const std::uint32_t strength =
+        parameter.module == ModuleTree::kRoot ? 1 : parameter.rank + 2;
+    if (strength > owner.strength) {
+      owner = {parameter.module, strength, parameter.from_hierarchy};
+    } else if (strength == owner.strength) {
+      owner.module = modules.CommonAncestor(owner.module, parameter.module);
+    }
+  }
+  return owner;
 }
 
 }  // namespace onnx_tag
