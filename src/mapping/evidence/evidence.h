@@ -322,17 +322,17 @@ std::optional<DialectFacts> GatherKerasOnTorch(const Model& model,
                                                const ParameterFacts& parameters,
                                                const MetadataFacts& metadata,
                                                ModuleTree& modules);
-RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
+RecordedFacts GatherRecordings(const GraphFacts& graph, const Recording* trace,
                                const Recording* fx, ModuleTree& modules);
 // The same as further evidence: laid along the nodes whose modules the file
 // says.
-RecordedFacts GatherAnchored(const Model& model, const ScopeFacts& scopes,
+RecordedFacts GatherAnchored(const GraphFacts& graph, const ScopeFacts& scopes,
                              const ParameterFacts& parameters,
                              const MetadataFacts& metadata,
                              const Recording* trace, const Recording* fx,
                              ModuleTree& modules);
 // What the order of calls in the user's hierarchy says; empty if it has none.
-Claims GatherCalls(const Model& model, const ExporterFacts& exporter,
+Claims GatherCalls(const GraphFacts& graph, const ExporterFacts& exporter,
                    const ScopeFacts& scopes, const ParameterFacts& parameters,
                    const MetadataFacts& metadata, const KnownModules& known,
                    ModuleTree& modules);

@@ -79,7 +79,7 @@ class Calls {
 
 }  // namespace
 
-Claims GatherCalls(const Model& model, const ExporterFacts& exporter,
+Claims GatherCalls(const GraphFacts& graph, const ExporterFacts& exporter,
                    const ScopeFacts& scopes, const ParameterFacts& parameters,
                    const MetadataFacts& metadata, const KnownModules& known,
                    ModuleTree& modules) {
@@ -87,9 +87,9 @@ Claims GatherCalls(const Model& model, const ExporterFacts& exporter,
   if (known.map == nullptr || known.map->calls.empty()) return claims;
   const std::vector<CalledModule> calls =
       Calls(known, modules, exporter.dialect).Make();
-  const FileModules file(model, scopes, parameters, metadata, modules);
+  const FileModules file(graph.model, scopes, parameters, metadata, modules);
   for (const ProjectedNode& node :
-       ProjectCalls(model, calls, file.of_node()).nodes) {
+       ProjectCalls(graph, calls, file.of_node()).nodes) {
     claims.push_back({node.node, modules.Add(node.module), node.confidence,
                       Source::kHierarchy, node.because});
   }

@@ -42,7 +42,7 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   }
   RecordedFacts recorded;
   if (!wanted.anchored) {
-    recorded = GatherRecordings(model, wanted.trace, wanted.fx, modules);
+    recorded = GatherRecordings(graph, wanted.trace, wanted.fx, modules);
   }
   // The recorded modules must be in the hierarchy, too.
   KnownModules known =
@@ -50,10 +50,10 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
                    wanted.hierarchy, modules);
   scopes = AlignScopes(model, parameters, std::move(scopes), known, modules);
   if (wanted.anchored) {
-    recorded = GatherAnchored(model, scopes, parameters, metadata, wanted.trace,
+    recorded = GatherAnchored(graph, scopes, parameters, metadata, wanted.trace,
                               wanted.fx, modules);
   }
-  Claims called = GatherCalls(model, exporter, scopes, parameters, metadata,
+  Claims called = GatherCalls(graph, exporter, scopes, parameters, metadata,
                               known, modules);
   if (GivenNames given = NameWeights(model, parameters, known, called, modules);
       !given.empty()) {

@@ -59,7 +59,7 @@ Confidence MostConfidence(double share) {
   return share >= kLeastShare ? Confidence::kMedium : Confidence::kLow;
 }
 
-RecordedFacts Gather(const Model& model, const Recording* trace,
+RecordedFacts Gather(const GraphFacts& graph, const Recording* trace,
                      const Recording* fx,
                      const std::vector<const std::string*>& known,
                      ModuleTree& modules) {
@@ -67,7 +67,7 @@ RecordedFacts Gather(const Model& model, const Recording* trace,
   const auto add = [&](const RecordedProgram& program, const Recording& from,
                        Source source) {
     const Projection projection =
-        Project(model, program, {source == Source::kFx, known});
+        Project(graph, program, {source == Source::kFx, known});
     CheckShare(projection, from.file);
     const Confidence most = MostConfidence(projection.file_share);
     for (const ProjectedNode& node : projection.nodes) {
@@ -88,19 +88,19 @@ RecordedFacts Gather(const Model& model, const Recording* trace,
 
 }  // namespace
 
-RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
+RecordedFacts GatherRecordings(const GraphFacts& graph, const Recording* trace,
                                const Recording* fx, ModuleTree& modules) {
-  return Gather(model, trace, fx, {}, modules);
+  return Gather(graph, trace, fx, {}, modules);
 }
 
-RecordedFacts GatherAnchored(const Model& model, const ScopeFacts& scopes,
+RecordedFacts GatherAnchored(const GraphFacts& graph, const ScopeFacts& scopes,
                              const ParameterFacts& parameters,
                              const MetadataFacts& metadata,
                              const Recording* trace, const Recording* fx,
                              ModuleTree& modules) {
   if (trace == nullptr && fx == nullptr) return {};
-  const FileModules known(model, scopes, parameters, metadata, modules);
-  return Gather(model, trace, fx, known.of_node(), modules);
+  const FileModules known(graph.model, scopes, parameters, metadata, modules);
+  return Gather(graph, trace, fx, known.of_node(), modules);
 }
 
 }  // namespace onnx_tag

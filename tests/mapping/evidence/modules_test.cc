@@ -210,8 +210,8 @@ Claims CallsOf(SmallFile& file, const char* hierarchy, ModuleTree& modules) {
   const ScopeFacts scopes = file.scopes();
   const KnownModules known = FitHierarchy({model, scopes, parameters, {}, {}},
                                           Map(hierarchy), modules);
-  return GatherCalls(model, file.exporter(), scopes, parameters, {}, known,
-                     modules);
+  return GatherCalls(GraphFacts(model), file.exporter(), scopes, parameters, {},
+                     known, modules);
 }
 
 // Two branches of equal modules, which a tool has put in another order.
@@ -319,8 +319,8 @@ class NamelessLayers {
             "layers.1.fc": {"class": "Linear", "order": 6,
                             "parameters": {"weight": [2, 2]}}})"),
                      modules_);
-    const Claims called = GatherCalls(model, file_.exporter(), scopes,
-                                      parameters, {}, known, modules_);
+    const Claims called = GatherCalls(GraphFacts(model), file_.exporter(),
+                                      scopes, parameters, {}, known, modules_);
     names_ = NameWeights(model, parameters, known, called, modules_);
   }
 
@@ -469,7 +469,7 @@ TEST(GatherRecordings, EachOperationIsAClaim) {
   const Recording recording = TwoOperations();
   ModuleTree modules;
   const RecordedFacts facts =
-      GatherRecordings(model, &recording, nullptr, modules);
+      GatherRecordings(GraphFacts(model), &recording, nullptr, modules);
   EXPECT_EQ(Says(facts.recorded, modules, file.NodeOf("a")), "net.act certain");
   EXPECT_EQ(Says(facts.recorded, modules, file.NodeOf("b")), "net.out certain");
   EXPECT_TRUE(facts.recorded_parts.empty());
@@ -481,7 +481,8 @@ TEST(GatherRecordings, RefusesARunOfAnotherModel) {
   const Model& model = file.Read();
   const Recording recording = TwoOperations();
   ModuleTree modules;
-  EXPECT_THROW(GatherRecordings(model, &recording, nullptr, modules), Error);
+  EXPECT_THROW(
+      GatherRecordings(GraphFacts(model), &recording, nullptr, modules), Error);
 }
 
 // Five linear layers, one behind the other.
@@ -524,10 +525,12 @@ TEST(GatherRecordings, RefusesARunOfTheSameOperationsWithOtherWeights) {
   const Model& model = file.Read();
   ModuleTree modules;
   const Recording same = FiveLayers(8);
-  const RecordedFacts facts = GatherRecordings(model, &same, nullptr, modules);
+  const RecordedFacts facts =
+      GatherRecordings(GraphFacts(model), &same, nullptr, modules);
   EXPECT_EQ(Says(facts.recorded, modules, file.NodeOf("y3")), "net.3 certain");
   const Recording other = FiveLayers(16);
-  EXPECT_THROW(GatherRecordings(model, &other, nullptr, modules), Error);
+  EXPECT_THROW(GatherRecordings(GraphFacts(model), &other, nullptr, modules),
+               Error);
 }
 
 TEST(GatherRecipes, DoesNotConsultTheBookForAFileWithNames) {
