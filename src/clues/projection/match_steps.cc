@@ -16,10 +16,10 @@ constexpr float kOtherWeights = -3.0F;
 constexpr float kOneHasMatrix = -0.3F;
 constexpr float kSameShape = 0.3F;
 constexpr float kOtherShape = -0.3F;
-constexpr float kOtherSubstance = 0.3F;  // times
+constexpr float kOtherOrigin = 0.3F;  // times
 constexpr float kSameSources = 0.8F;
 constexpr float kOtherSources = -0.4F;
-constexpr float kOwnSource = 0.3F;  // fed by another node of its step
+constexpr float kOwnSource = 0.3F;  // reads another node of its step
 constexpr float kOneHasOneSource = -0.3F;
 constexpr float kPinned = 50.0F;
 constexpr float kSameModule = 1.0F;
@@ -79,15 +79,17 @@ class Upstream {
 
 class StepMatcher {
  public:
-  StepMatcher(const Model& model, const NodeTokens& tokens,
-              const RunSteps& program, const TorchOps& ops, const Pins& pins,
+  StepMatcher(const NodeTokens& tokens, const RunSteps& program,
+              const TorchOps& ops, const Pins& pins,
               const KnownModulesOf& known)
       : tokens_(tokens.tokens),
         program_(program),
         ops_(ops),
         pins_(pins),
         known_(known) {
-    NumberOperators(model);
+    for (const NodeToken& token : tokens_) {
+      weight_of_.Add(ops_.WeightOf(token.op));
+    }
     MakeStates();
     steps_.resize(tokens_.size(), kNo<StepId>);
   }
@@ -101,34 +103,6 @@ class StepMatcher {
   }
 
  private:
-  // Numbers the operators, and computes which element accepts which operator.
-  void NumberOperators(const Model& model) {
-    std::vector<std::uint32_t> numbers;
-    op_of_.resize(tokens_.size());
-    weight_of_.resize(tokens_.size());
-    std::vector<NameId> ops;
-    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      const std::size_t name = Index(tokens_[id].op);
-      if (name >= numbers.size()) numbers.resize(name + 1, 0xffffffff);
-      if (numbers[name] == 0xffffffff) {
-        numbers[name] = static_cast<std::uint32_t>(ops.size());
-        ops.push_back(tokens_[id].op);
-      }
-      op_of_[id] = numbers[name];
-      weight_of_[id] = ops_.WeightOf(PlainOperator(model.Name(tokens_[id].op)));
-    }
-    op_count_ = ops.size();
-    accepts_.resize(ops_.elements().size() * op_count_, false);
-    for (const ElementId id : AllIds<ElementId>(ops_.elements().size())) {
-      for (std::size_t op = 0; op < op_count_; ++op) {
-        const auto& taken = ops_.elements()[id].operators;
-        accepts_[Index(id) * op_count_ + op] =
-            std::find(taken.begin(), taken.end(),
-                      PlainOperator(model.Name(ops[op]))) != taken.end();
-      }
-    }
-  }
-
   void MakeStates() {
     for (const StepId id : AllIds<StepId>(program_.size())) {
       const TorchPattern& pattern = program_[id].pattern;
@@ -225,7 +199,7 @@ class StepMatcher {
     return elements(a) == elements(b) ? 0 : -1;
   }
 
-  // Callers check `accepts_` first; it replaces negative infinity.
+  // Callers ask first whether the element takes the operator.
   float MatchScore(NodeTokenId id, const State& state) const {
     const NodeToken& token = tokens_[id];
     const RunStep& step = program_[state.step];
@@ -235,7 +209,9 @@ class StepMatcher {
     if (step.asks_weights && element.heads && !SameWeights(token, step)) {
       return -kPinned;
     }
-    if (token.fed != step.fed) score *= kOtherSubstance;
+    if (token.depends_on_input != step.depends_on_input) {
+      score *= kOtherOrigin;
+    }
     if (!token.weights.empty() && !step.weights.empty()) {
       if (SameWeights(token, step)) {
         score += kSameWeights * std::min(weight, 1.0F);
@@ -254,7 +230,7 @@ class StepMatcher {
     }
     score += weight * SourceScore(id, state.step);
     // A norm adds a number to its data, a residual connection adds data.
-    if (element.heads && step.fed &&
+    if (element.heads && step.depends_on_input &&
         (token.sources.size() > 1) != (step.sources.size() > 1)) {
       score += kOneHasOneSource * weight;
     }
@@ -307,7 +283,6 @@ class StepMatcher {
     for (std::size_t r = 1; r <= rows; ++r) {
       const NodeTokenId id = MakeId<NodeTokenId>(token + r - 1);
       const float skip = kSkipToken * weight_of_[id];
-      const std::uint32_t op = op_of_[id];
       std::uint8_t* const moves = moves_.data() + r * width;
       now[0] = before[0] - skip;
       moves[0] = kSkipsToken;
@@ -315,7 +290,7 @@ class StepMatcher {
         const State& at = states_[state + c - 1];
         float best = before[c] - skip;
         std::uint8_t move = kSkipsToken;
-        if (accepts_[Index(at.element) * op_count_ + op]) {
+        if (ops_.Takes(at.element, tokens_[id].op)) {
           const float score = MatchScore(id, at);
           if (before[c - 1] + score > best) {
             best = before[c - 1] + score;
@@ -382,7 +357,7 @@ class StepMatcher {
     result.score = score_;
     std::vector<bool> found(program_.size(), false);
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      if (!tokens_[id].fed) continue;
+      if (!tokens_[id].depends_on_input) continue;
       result.total += weight_of_[id];
       if (steps_[id] == kNo<StepId>) continue;
       result.matched += weight_of_[id];
@@ -390,7 +365,7 @@ class StepMatcher {
     }
     for (const State& state : states_) {
       const PatternElement& element = ops_.elements()[state.element];
-      if (!element.heads || !program_[state.step].fed) continue;
+      if (!element.heads || !program_[state.step].depends_on_input) continue;
       result.steps_total += element.weight;
       if (found[Index(state.step)]) result.steps_matched += element.weight;
     }
@@ -404,11 +379,8 @@ class StepMatcher {
   const Pins& pins_;
   const KnownModulesOf& known_;
   std::vector<State> states_;
-  IdVector<NodeTokenId, std::uint32_t> op_of_;
   IdVector<NodeTokenId, float> weight_of_;
-  std::size_t op_count_ = 0;
   double score_ = 0;
-  std::vector<std::uint8_t> accepts_;  // element by operator
   IdVector<NodeTokenId, StepId> steps_;
   IdVector<NodeTokenId, std::vector<StepId>> token_sources_;
   IdVector<StepId, std::vector<StepId>> step_sources_;
@@ -430,10 +402,10 @@ KnownModulesOf KnownTokens(const NodeTokens& table, const RunSteps& program,
   return known;
 }
 
-StepMatch MatchSteps(const Model& model, const NodeTokens& tokens,
-                     const RunSteps& program, const TorchOps& ops,
-                     const Pins& pins, const KnownModulesOf& known) {
-  return StepMatcher(model, tokens, program, ops, pins, known).Run();
+StepMatch MatchSteps(const NodeTokens& tokens, const RunSteps& program,
+                     const TorchOps& ops, const Pins& pins,
+                     const KnownModulesOf& known) {
+  return StepMatcher(tokens, program, ops, pins, known).Run();
 }
 
 }  // namespace onnx_tag

@@ -36,9 +36,9 @@ using KnownModulesOf = IdVector<NodeTokenId, const std::string*>;
 KnownModulesOf KnownTokens(const NodeTokens& table, const RunSteps& program,
                            const std::vector<const std::string*>& by_node);
 
-StepMatch MatchSteps(const Model& model, const NodeTokens& tokens,
-                     const RunSteps& program, const TorchOps& ops,
-                     const Pins& pins = {}, const KnownModulesOf& known = {});
+StepMatch MatchSteps(const NodeTokens& tokens, const RunSteps& program,
+                     const TorchOps& ops, const Pins& pins = {},
+                     const KnownModulesOf& known = {});
 
 }  // namespace onnx_tag
 

@@ -1,8 +1,6 @@
 #include "clues/projection/node_tokens.h"
 
 #include <algorithm>
-#include <string>
-#include <unordered_map>
 
 #include "core/graph/neighbours.h"
 #include "core/graph/order.h"
@@ -13,76 +11,49 @@ namespace {
 // The maximum depth of nested graphs and calls. ONNX does not allow recursion.
 constexpr int kMaxDepth = 64;
 
-bool CutsData(std::string_view op) { return op == "Shape" || op == "Size"; }
-
-bool MakesTensor(std::string_view op) {
-  return op == "Range" || op == "ConstantOfShape" || op == "EyeLike" ||
-         op == "Trilu" || op.starts_with("Random");
-}
-
-bool TurnsWeight(std::string_view op) {
-  return op == "Transpose" || op == "Reshape" || op == "Cast" ||
-         op == "DequantizeLinear" || op == "Identity" || op == "Unsqueeze" ||
-         op == "Squeeze";
-}
-
-// Short lists of whole numbers are sizes, axes and the like.
-bool IsSizes(const Model& model, const Initializer& tensor) {
-  constexpr std::int32_t kInt64 = 7;
-  return tensor.rank == 0 || (tensor.data_type == kInt64 && tensor.rank == 1 &&
-                              model.Dims(tensor)[0] <= 8);
-}
-
-// Whether the operator only combines constants, such as a list of sizes.
-bool PutsTogether(std::string_view op) {
-  return op == "Constant" || op == "Identity" || op == "Unsqueeze" ||
-         op == "Squeeze" || op == "Concat" || op == "Cast" || op == "Gather" ||
-         op == "Slice" || op == "Reshape" || op == "If" || op == "Loop";
-}
+// No operation of a model: they copy, or tools put them anywhere.
+constexpr OpKinds kNoOperation = {OpKind::kIdentity, OpKind::kConstant,
+                                  OpKind::kQuantizer, OpKind::kDequantizer};
+// Put together lists of sizes and the like, or change the layout of a weight.
+constexpr OpKinds kMovesConstants = {OpKind::kCast,   OpKind::kReshape,
+                                     OpKind::kSlice,  OpKind::kTranspose,
+                                     OpKind::kConcat, OpKind::kControl};
 
 class TokenMaker {
  public:
-  explicit TokenMaker(const Model& model)
-      : model_(model),
-        substance_(model.value_count(), Substance::kConstant),
-        placed_(model.node_count(), false),
-        token_of_(model.value_count(), kNo<NodeTokenId>),
-        is_scale_(model.value_count(), false) {}
+  explicit TokenMaker(const GraphFacts& facts)
+      : facts_(facts),
+        model_(facts.model),
+        placed_(model_.node_count(), false),
+        of_quantizer_(model_.node_count(), false),
+        called_(model_.node_count(), kNo<GraphId>),
+        token_of_(model_.value_count(), kNo<NodeTokenId>) {
+    for (const FunctionCalls::Call& call : facts.calls.calls()) {
+      called_[call.node] = model_.functions()[Index(call.function)].body;
+    }
+    for (const NodeId node : model_.Nodes()) {
+      if (facts.ops.Is(node, OpKind::kInteger)) MarkQuantizer(node);
+    }
+  }
 
   NodeTokens Make() {
     table_.by_node.resize(model_.node_count(), kNo<NodeTokenId>);
     table_.order.reserve(model_.node_count());
-    if (model_.graph_count() > 0) {
-      FindBodies();
-      Start();
-      WalkGraph(GraphId{0}, 0);
-    }
+    if (model_.graph_count() > 0) WalkGraph(GraphId{0}, 0);
     // Functions that are never called, and training graphs.
     for (const NodeId node : model_.Nodes()) {
-      if (!placed_[Index(node)]) Visit(node, kMaxDepth);
+      if (!placed_[node]) Visit(node, kMaxDepth);
     }
     return std::move(table_);
   }
 
  private:
-  void FindBodies() {
-    for (const Function& function : model_.functions()) {
-      std::string key(function.domain);
-      key.append("\n").append(function.name);
-      bodies_.emplace(std::move(key), function.body);
-    }
-  }
-
-  void Start() {
-    for (const Initializer& tensor : model_.initializers()) {
-      if (!IsSizes(model_, tensor)) {
-        substance_[tensor.value] = Substance::kWeight;
-      }
-    }
-    for (const ValueId input : model_[GraphId{0}].inputs) {
-      if (model_.InitializerOf(input) == nullptr) {
-        substance_[input] = Substance::kFed;
-      }
+  // What dynamic quantization puts around a product in integers: the scales
+  // of both sides, and their product with the result.
+  void MarkQuantizer(NodeId node) {
+    const QuantizedProduct around = FindQuantizedProduct(facts_.links, node);
+    for (const NodeId part : {around.cast, around.scales, around.scaled}) {
+      if (part != kNo<NodeId>) of_quantizer_[part] = true;
     }
   }
 
@@ -91,115 +62,45 @@ class TokenMaker {
   }
 
   void Visit(NodeId node, int depth) {
-    if (placed_[Index(node)]) return;
-    placed_[Index(node)] = true;
+    if (placed_[node]) return;
+    placed_[node] = true;
     table_.order.push_back(node);
-    Weigh(node);
-    if (depth >= kMaxDepth) return;
-    // A body precedes its node: its operations count as the node's.
-    for (const GraphId graph : model_.Subgraphs(node)) {
-      PassInputs(node, graph);
-      WalkGraph(graph, depth + 1);
-    }
-    if (bodies_.empty()) return;
-    std::string key(model_.Domain(node));
-    key.append("\n").append(model_.OpType(node));
-    const auto body = bodies_.find(key);
-    if (body == bodies_.end()) return;
-    PassInputs(node, body->second);
-    WalkGraph(body->second, depth + 1);
-  }
-
-  // The inputs of a Loop's body or of a function are the inputs of its node.
-  void PassInputs(NodeId node, GraphId graph) {
-    const auto inputs = model_.Inputs(node);
-    const auto& formals = model_[graph].inputs;
-    const bool aligned = formals.size() == inputs.size();
-    Substance all = Substance::kConstant;
-    for (const ValueId input : inputs) {
-      if (input != kNo<ValueId>) all = std::max(all, substance_[input]);
-    }
-    for (std::size_t i = 0; i < formals.size(); ++i) {
-      const bool own = aligned && inputs[i] != kNo<ValueId>;
-      substance_[formals[i]] = own ? substance_[inputs[i]] : all;
-      if (own) token_of_[formals[i]] = token_of_[inputs[i]];
-    }
-  }
-
-  void Weigh(NodeId node) {
-    const std::string_view op = model_.OpType(node);
-    Substance most = Substance::kConstant;
-    for (const ValueId input : model_.Inputs(node)) {
-      if (input != kNo<ValueId>) most = std::max(most, substance_[input]);
-    }
-    // Data indexes into a table of weights: the result is data.
-    Substance result = most;
-    if (CutsData(op)) {
-      result = Substance::kSize;
-    } else if (most <= Substance::kWeight && MakesTensor(op)) {
-      result = Substance::kMade;
-    } else if (most == Substance::kWeight && !TurnsWeight(op)) {
-      result = Substance::kMade;
-    } else if (most == Substance::kConstant && !PutsTogether(op)) {
-      result = Substance::kMade;
-    }
-    for (const ValueId output : model_.Outputs(node)) {
-      if (output != kNo<ValueId>) substance_[output] = result;
-    }
-    // Asked of all nodes, because the product of two scales is a scale.
-    const bool of_quantizer = IsOfQuantizer(node, op);
-    const bool token = !of_quantizer && result >= Substance::kMade &&
-                       op != "Identity" && op != "Constant" &&
-                       op != "DequantizeLinear" && op != "QuantizeLinear";
-    if (token) {
-      AddToken(node, result);
+    if (IsOperation(node)) {
+      AddToken(node);
     } else {
       HandOn(node);
     }
+    if (depth >= kMaxDepth) return;
+    // A body follows its node: its operations count as the node's.
+    for (const GraphId graph : model_.Subgraphs(node)) {
+      WalkBody(node, graph, depth);
+    }
+    if (called_[node] != kNo<GraphId>) WalkBody(node, called_[node], depth);
   }
 
-  // What dynamic quantization puts around a product in integers: the scales
-  // of both sides, and their product with the result.
-  bool IsOfQuantizer(NodeId node, std::string_view op) {
+  // The inputs of a Loop's body or of a function are the inputs of its node.
+  void WalkBody(NodeId node, GraphId graph, int depth) {
     const auto inputs = model_.Inputs(node);
-    const auto outputs = model_.Outputs(node);
-    if (op == "DynamicQuantizeLinear") {
-      for (std::size_t i = 1; i < outputs.size(); ++i) Scale(outputs[i]);
-      return true;
+    const auto& formals = model_[graph].inputs;
+    for (std::size_t i = 0;
+         formals.size() == inputs.size() && i < formals.size(); ++i) {
+      if (inputs[i] != kNo<ValueId>)
+        token_of_[formals[i]] = token_of_[inputs[i]];
     }
-    if (op == "Cast") return CastsProduct(node);
-    if (op != "Mul" || inputs.size() != 2) return false;
-    for (const ValueId input : inputs) {
-      const NodeId cast = ProducerOf(model_, input);
-      if (cast != kNo<NodeId> && CastsProduct(cast)) return true;
-    }
-    std::size_t scales = 0;
-    for (const ValueId input : inputs) {
-      scales += input != kNo<ValueId> && is_scale_[input];
-    }
-    if (scales == 0) return false;
-    const bool made_of_scales =
-        std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-          return input != kNo<ValueId> &&
-                 (is_scale_[input] || substance_[input] <= Substance::kWeight);
-        });
-    if (made_of_scales) Scale(outputs[0]);
-    return true;
+    WalkGraph(graph, depth + 1);
   }
 
-  // Whether it turns a product in integers into floats.
-  bool CastsProduct(NodeId node) const {
-    const auto inputs = model_.Inputs(node);
-    const NodeId product =
-        inputs.empty() ? kNo<NodeId> : ProducerOf(model_, inputs[0]);
-    return model_.OpType(node) == "Cast" && product != kNo<NodeId> &&
-           model_.OpType(product).ends_with("Integer");
-  }
-
-  void Scale(ValueId value) {
-    if (value == kNo<ValueId>) return;
-    is_scale_[value] = true;
-    substance_[value] = Substance::kSize;
+  // Whether an operation of the source model may have made it. What moves
+  // constants and sizes is none.
+  bool IsOperation(NodeId node) const {
+    const ValueId output = FirstOutput(model_, node);
+    if (of_quantizer_[node] || facts_.ops.Is(node, kNoOperation) ||
+        output == kNo<ValueId>) {
+      return false;
+    }
+    if (facts_.data.IsComputed(output)) return true;
+    return facts_.data.IsConstant(output) &&
+           !facts_.ops.Is(node, kMovesConstants);
   }
 
   // A node that is not a token passes its sources on.
@@ -211,78 +112,79 @@ class TokenMaker {
         break;
       }
     }
+    SetToken(node, source);
+  }
+
+  void SetToken(NodeId node, NodeTokenId token) {
     for (const ValueId output : model_.Outputs(node)) {
-      if (output != kNo<ValueId>) token_of_[output] = source;
+      if (output != kNo<ValueId>) token_of_[output] = token;
     }
   }
 
-  void AddToken(NodeId node, Substance substance) {
+  void AddToken(NodeId node) {
+    const NodeTokenId id = MakeId<NodeTokenId>(table_.tokens.size());
+    const Operator& op = Describe(facts_.ops[node]);
     NodeToken token;
     token.node = node;
-    token.op = model_[node].op_type;
-    token.fed = substance == Substance::kFed;
-    for (const ValueId input : model_.Inputs(node)) {
-      if (input == kNo<ValueId>) continue;
-      AddWeight(input, token);
-      const NodeTokenId source = token_of_[input];
-      if (source != kNo<NodeTokenId> &&
-          std::find(token.sources.begin(), token.sources.end(), source) ==
-              token.sources.end()) {
-        token.sources.push_back(source);
-      }
+    token.op = PlainOperator(facts_.ops[node]);
+    token.depends_on_input = facts_.data.IsMadeBy(node);
+    const auto inputs = model_.Inputs(node);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] == kNo<ValueId>) continue;
+      if (op.Input(i) != Operand::kSetting) AddWeight(inputs[i], token);
+      const NodeTokenId source = token_of_[inputs[i]];
+      if (source == kNo<NodeTokenId> || reader_[source] == id) continue;
+      reader_[source] = id;
+      token.sources.push_back(source);
     }
     AddShape(node, token);
-    const NodeTokenId id = table_.tokens.Add(std::move(token));
     table_.by_node[node] = id;
-    for (const ValueId output : model_.Outputs(node)) {
-      if (output != kNo<ValueId>) token_of_[output] = id;
-    }
+    table_.tokens.Add(std::move(token));
+    reader_.Add(kNo<NodeTokenId>);
+    SetToken(node, id);
   }
 
   void AddWeight(ValueId value, NodeToken& token) const {
-    // Through a few nodes that transpose or reshape a weight.
-    for (int hops = 0; hops < 4; ++hops) {
-      if (const Initializer* const tensor = model_.InitializerOf(value)) {
-        if (IsSizes(model_, *tensor)) return;
-        const auto dims = model_.Dims(*tensor);
-        Shape shape(dims.begin(), dims.end());
-        std::sort(shape.begin(), shape.end());
-        token.weights.push_back(std::move(shape));
-        return;
-      }
-      if (substance_[value] != Substance::kWeight) return;
-      const NodeId producer = model_.Producer(value);
-      if (producer == kNo<NodeId>) return;
-      const auto inputs = model_.Inputs(producer);
-      if (inputs.empty() || inputs[0] == kNo<ValueId>) return;
-      value = inputs[0];
-    }
+    const auto dims = facts_.links.ShapeOf(value).dims;
+    if (dims.empty()) return;
+    Shape& shape = token.weights.emplace_back(dims.begin(), dims.end());
+    std::sort(shape.begin(), shape.end());
   }
 
   void AddShape(NodeId node, NodeToken& token) const {
-    const auto outputs = model_.Outputs(node);
-    if (outputs.empty() || outputs[0] == kNo<ValueId>) return;
-    const ValueInfo* const info = model_.InfoOf(outputs[0]);
+    const ValueInfo* const info = model_.InfoOf(FirstOutput(model_, node));
     if (info == nullptr || !info->has_shape) return;
     const auto dims = model_.Dims(*info);
     token.has_shape = true;
     token.shape.assign(dims.begin(), dims.end());
   }
 
+  const GraphFacts& facts_;
   const Model& model_;
   NodeTokens table_;
-  IdVector<ValueId, Substance> substance_;
-  std::vector<bool> placed_;
-  IdVector<ValueId, NodeTokenId>
-      token_of_;                      // by value: the token it comes from
-  IdVector<ValueId, bool> is_scale_;  // a quantizer's
-  std::unordered_map<std::string, GraphId> bodies_;
+  IdVector<NodeId, bool> placed_;
+  IdVector<NodeId, bool> of_quantizer_;
+  IdVector<NodeId, GraphId> called_;           // the body of the function
+  IdVector<ValueId, NodeTokenId> token_of_;    // the token it comes from
+  IdVector<NodeTokenId, NodeTokenId> reader_;  // the last one that read it
 };
 
 }  // namespace
 
-NodeTokens MakeNodeTokens(const Model& model) {
-  return TokenMaker(model).Make();
+NodeTokens MakeNodeTokens(const GraphFacts& facts) {
+  return TokenMaker(facts).Make();
+}
+
+NodeTokens InOrder(const NodeTokens& table,
+                   const std::vector<NodeTokenId>& order) {
+  NodeTokens sorted;
+  sorted.tokens = InOrder(table.tokens, order);
+  sorted.by_node.resize(table.by_node.size(), kNo<NodeTokenId>);
+  sorted.order = table.order;
+  for (const NodeTokenId id : AllIds<NodeTokenId>(sorted.tokens.size())) {
+    sorted.by_node[sorted.tokens[id].node] = id;
+  }
+  return sorted;
 }
 
 NodeTokens SortDepthFirst(const Model& model, const NodeTokens& table) {
@@ -292,32 +194,37 @@ NodeTokens SortDepthFirst(const Model& model, const NodeTokens& table) {
   for (const NodeId node : DepthFirstOrder(model, GraphId{0})) {
     rank[node] = next++;
   }
-  const auto before = [&](NodeId a, NodeId b) {
-    const auto outermost = [&](NodeId node) {
-      while (model[node].graph != GraphId{0} &&
-             model[model[node].graph].kind == GraphKind::kSubgraph) {
-        node = model[model[node].graph].parent_node;
-      }
-      return model[node].graph == GraphId{0} ? rank[node] : next;
-    };
-    return outermost(a) < outermost(b);
+  const auto outermost = [&](NodeId node) {
+    while (model[node].graph != GraphId{0} &&
+           model[model[node].graph].kind == GraphKind::kSubgraph) {
+      node = model[model[node].graph].parent_node;
+    }
+    return model[node].graph == GraphId{0} ? rank[node] : next;
   };
-  NodeTokens sorted;
-  sorted.order = table.order;
-  std::stable_sort(sorted.order.begin(), sorted.order.end(), before);
-  sorted.by_node.resize(model.node_count(), kNo<NodeTokenId>);
-  IdVector<NodeTokenId, NodeTokenId> moved(table.tokens.size(),
-                                           kNo<NodeTokenId>);
-  for (const NodeId node : sorted.order) {
-    const NodeTokenId old = table.by_node[node];
-    if (old == kNo<NodeTokenId>) continue;
-    moved[old] = sorted.tokens.Add(table.tokens[old]);
-    sorted.by_node[node] = moved[old];
+  std::vector<NodeId> nodes = table.order;
+  std::stable_sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
+    return outermost(a) < outermost(b);
+  });
+  std::vector<NodeTokenId> order;
+  for (const NodeId node : nodes) {
+    if (table.by_node[node] != kNo<NodeTokenId>) {
+      order.push_back(table.by_node[node]);
+    }
   }
-  for (NodeToken& token : sorted.tokens) {
-    for (NodeTokenId& source : token.sources) source = moved[source];
-  }
+  NodeTokens sorted = InOrder(table, order);
+  sorted.order = std::move(nodes);
   return sorted;
+}
+
+IdVector<NodeTokenId, std::vector<NodeTokenId>> ReadersOf(
+    const IdVector<NodeTokenId, NodeToken>& tokens) {
+  IdVector<NodeTokenId, std::vector<NodeTokenId>> readers(tokens.size());
+  for (const NodeTokenId id : AllIds<NodeTokenId>(tokens.size())) {
+    for (const NodeTokenId source : tokens[id].sources) {
+      readers[source].push_back(id);
+    }
+  }
+  return readers;
 }
 
 }  // namespace onnx_tag

@@ -8,26 +8,18 @@
 
 #include "base/ids.h"
 #include "clues/projection/run_steps.h"
+#include "core/graph/graph_facts.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag {
 
 enum class NodeTokenId : std::uint32_t {};
 
-// The origin of a value.
-enum class Substance : std::uint8_t {
-  kConstant,  // constants, possibly combined
-  kSize,      // sizes of tensors, and values computed from them
-  kWeight,    // a parameter, possibly transposed
-  kMade,      // generated tensors: ranges, masks
-  kFed,       // depends on the inputs of the model
-};
-
 // A node that an operation of the source model may have made.
 struct NodeToken {
   NodeId node = kNo<NodeId>;
-  NameId op = kNo<NameId>;
-  bool fed = false;
+  Op op = Op::kNone;  // plain: see PlainOperator()
+  bool depends_on_input = false;
   bool has_shape = false;
   Shape shape;
   std::vector<NodeTokenId>
@@ -41,10 +33,18 @@ struct NodeTokens {
   std::vector<NodeId> order;              // all nodes in execution order
 };
 
-NodeTokens MakeNodeTokens(const Model& model);
+NodeTokens MakeNodeTokens(const GraphFacts& facts);
 
 // The same as they run when outputs are asked for: tools sort nodes anew.
 NodeTokens SortDepthFirst(const Model& model, const NodeTokens& table);
+
+// The tokens in another order.
+NodeTokens InOrder(const NodeTokens& table,
+                   const std::vector<NodeTokenId>& order);
+
+// By token: those that read it.
+IdVector<NodeTokenId, std::vector<NodeTokenId>> ReadersOf(
+    const IdVector<NodeTokenId, NodeToken>& tokens);
 
 }  // namespace onnx_tag
 

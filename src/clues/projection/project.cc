@@ -7,6 +7,8 @@
 #include <unordered_map>
 
 #include "clues/projection/match_steps.h"
+#include "core/graph/neighbours.h"
+#include "core/graph/walk.h"
 #include "onnx_tag/hierarchy.h"
 
 namespace onnx_tag {
@@ -25,11 +27,8 @@ class Projector {
         model_(model),
         modules_(tokens_.size(), kNo<ModuleId>),
         joined_(model.node_count(), kNo<ModuleId>),
-        readers_(tokens_.size()) {
+        readers_(ReadersOf(tokens_)) {
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      for (const NodeTokenId source : tokens_[id].sources) {
-        readers_[source].push_back(id);
-      }
       if (steps_[id] == kNo<StepId>) continue;
       modules_[id] = tree_.Add(program_[steps_[id]].module);
       joined_[tokens_[id].node] = modules_[id];
@@ -60,8 +59,9 @@ class Projector {
       } else if (const RunStep* const missed = OnlyMissed(last, step)) {
         for (const NodeId between : gap) {
           if (table_.by_node[between] == kNo<NodeTokenId> ||
-              !tokens_[table_.by_node[between]].fed)
+              !tokens_[table_.by_node[between]].depends_on_input) {
             continue;
+          }
           nodes.push_back({between, missed->module, Confidence::kMedium,
                            "recorded operations of this module, and of no "
                            "other, have no node here",
@@ -110,21 +110,17 @@ class Projector {
   }
 
   bool HasNeighbourIn(NodeId node, ModuleId module) const {
-    for (const ValueId input : model_.Inputs(node)) {
-      if (input == kNo<ValueId>) continue;
-      const NodeId producer = model_.Producer(input);
-      if (producer != kNo<NodeId> && joined_[producer] == module) return true;
-    }
-    constexpr std::size_t kMostReaders = 16;  // of a value
-    for (const ValueId output : model_.Outputs(node)) {
-      if (output == kNo<ValueId>) continue;
-      std::size_t looked_at = 0;
-      for (const NodeId reader : model_.Consumers(output)) {
-        if (++looked_at > kMostReaders) break;
-        if (joined_[reader] == module) return true;
-      }
-    }
-    return false;
+    std::size_t left = 16;  // readers to look at
+    bool found = false;
+    const auto look = [&](NodeId near) {
+      found = joined_[near] == module;
+      return !found;
+    };
+    ForEachMaker(model_, node, look);
+    if (found) return true;
+    ForEachReader(model_, node,
+                  [&](NodeId near) { return look(near) && --left > 0; });
+    return found;
   }
 
   // If all steps from one to the other ran in the same line, what is between
@@ -144,7 +140,7 @@ class Projector {
   // it may end with a cast, as in `softmax(x).to(t)`, it ran there.
   TracebackId TracebackOf(NodeTokenId id) const {
     const RunStep& step = program_[steps_[id]];
-    if (model_.Name(tokens_[id].op) != "Cast" || IsHead(id) ||
+    if (tokens_[id].op != Op::kCast || IsHead(id) ||
         tokens_[id].sources.size() != 1) {
       return step.traceback;
     }
@@ -155,16 +151,14 @@ class Projector {
   }
 
   bool EndsWithCast(const TorchPattern& pattern) const {
-    if (pattern.size == 0) return false;
-    const auto last =
-        MakeId<ElementId>(Index(pattern.first) + pattern.size - 1);
-    const std::vector<std::string_view>& ends = ops_.elements()[last].operators;
-    return std::find(ends.begin(), ends.end(), "Cast") != ends.end();
+    return pattern.size > 0 &&
+           ops_.Takes(
+               MakeId<ElementId>(Index(pattern.first) + pattern.size - 1),
+               Op::kCast);
   }
 
   bool IsHead(NodeTokenId id) const {
-    return ops_.IsHead(program_[steps_[id]].pattern,
-                       PlainOperator(model_.Name(tokens_[id].op)));
+    return ops_.IsHead(program_[steps_[id]].pattern, tokens_[id].op);
   }
 
   // Whether producers and consumers have modules, but none in its layer. The
@@ -217,12 +211,11 @@ Pins FindPins(const Model& model, const NodeTokens& table,
   }
   Pins pins(table.tokens.size(), kNo<StepId>);
   for (const NodeTokenId id : AllIds<NodeTokenId>(table.tokens.size())) {
-    const NodeId node = table.tokens[id].node;
-    const auto outputs = model.Outputs(node);
-    if (outputs.empty() || outputs[0] == kNo<ValueId>) continue;
-    const auto at = by_name.find(model.ValueName(outputs[0]));
-    if (at != by_name.end() && ops.Accepts(program[at->second].pattern,
-                                           PlainOperator(model.OpType(node)))) {
+    const NodeToken& token = table.tokens[id];
+    const auto at =
+        by_name.find(model.ValueName(FirstOutput(model, token.node)));
+    if (at != by_name.end() &&
+        ops.Accepts(program[at->second].pattern, token.op)) {
       pins[id] = at->second;
     }
   }
@@ -232,7 +225,8 @@ Pins FindPins(const Model& model, const NodeTokens& table,
 // Of the file's matrices, those of a shape that the recording has as often; no
 // answer if there are few. Recurrent operators and products in a few bits pack
 // theirs.
-std::optional<double> WeightShare(const Model& model, const NodeTokens& table,
+std::optional<double> WeightShare(const GraphFacts& facts,
+                                  const NodeTokens& table,
                                   const RunSteps& program) {
   // A vector may have axes of size 1.
   const auto is_matrix = [](const Shape& shape) {
@@ -245,8 +239,11 @@ std::optional<double> WeightShare(const Model& model, const NodeTokens& table,
   double found = 0;
   double total = 0;
   for (const NodeToken& token : table.tokens) {
-    const std::string_view op = model.Name(token.op);
-    if (IsRecurrent(PlainOperator(op)) || op == "MatMulNBits") continue;
+    const Operator& op = Describe(facts.ops[token.node]);
+    if (op.kinds.HasAnyOf(OpKind::kRecurrent) ||
+        op.shape == ShapeRule::kBlockProduct) {
+      continue;
+    }
     for (const Shape& shape : token.weights) {
       if (!is_matrix(shape)) continue;
       total += 1;
@@ -259,17 +256,18 @@ std::optional<double> WeightShare(const Model& model, const NodeTokens& table,
   return found / total;
 }
 
-Projection ProjectInOrder(const Model& model, const NodeTokens& table,
+Projection ProjectInOrder(const GraphFacts& facts, const NodeTokens& table,
                           const RunSteps& program,
                           const ProjectionOptions& options) {
   const TorchOps& ops = BuiltInTorchOps();
+  const Model& model = facts.model;
   const Pins pins =
       options.names ? FindPins(model, table, program, ops) : Pins();
   KnownModulesOf known;
   if (!options.known.empty()) {
     known = KnownTokens(table, program, options.known);
   }
-  const StepMatch match = MatchSteps(model, table, program, ops, pins, known);
+  const StepMatch match = MatchSteps(table, program, ops, pins, known);
   Projection projection;
   const auto share = [](double part, double whole) {
     return whole > 0 ? part / whole : 0.0;
@@ -277,18 +275,18 @@ Projection ProjectInOrder(const Model& model, const NodeTokens& table,
   projection.file_share = share(match.matched, match.total);
   projection.recorded_share = share(match.steps_matched, match.steps_total);
   projection.score = match.score;
-  projection.weight_share = WeightShare(model, table, program);
+  projection.weight_share = WeightShare(facts, table, program);
   projection.nodes = Projector(table, program, match, ops, model).Run();
   return projection;
 }
 
 }  // namespace
 
-Projection Project(const Model& model, const RecordedProgram& recorded,
+Projection Project(const GraphFacts& facts, const RecordedProgram& recorded,
                    const ProjectionOptions& options) {
   const RunSteps program = MakeRunSteps(recorded, BuiltInTorchOps());
-  const NodeTokens table = MakeNodeTokens(model);
-  Projection as_written = ProjectInOrder(model, table, program, options);
+  const NodeTokens table = MakeNodeTokens(facts);
+  Projection as_written = ProjectInOrder(facts, table, program, options);
   // A file that tools have sorted anew is put in an order of its own, and so
   // is the recording. A large file that fits as it is needs no second look.
   constexpr double kNearlyAll = 0.97;
@@ -296,7 +294,7 @@ Projection Project(const Model& model, const RecordedProgram& recorded,
   if (table.tokens.size() > kLarge && as_written.file_share >= kNearlyAll) {
     return as_written;
   }
-  Projection sorted = ProjectInOrder(model, SortDepthFirst(model, table),
+  Projection sorted = ProjectInOrder(facts, SortDepthFirst(facts.model, table),
                                      SortDepthFirst(program), options);
   // In the wrong order, the patterns of long operations take in what belongs to
   // shorter ones; these are then missing.

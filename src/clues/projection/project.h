@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "clues/projection/run_steps.h"
+#include "core/graph/graph_facts.h"
 #include "onnx_tag/model.h"
 #include "onnx_tag/recording.h"
 #include "onnx_tag/tagging.h"
@@ -45,7 +46,7 @@ struct ProjectionOptions {
   std::vector<const std::string*> known;
 };
 
-Projection Project(const Model& model, const RecordedProgram& recorded,
+Projection Project(const GraphFacts& facts, const RecordedProgram& recorded,
                    const ProjectionOptions& options = {});
 
 // Finds the nodes of modules from the order in which modules were called.
@@ -69,7 +70,7 @@ struct CalledModule {
 };
 
 // `known`: by node, the module where the file says it, or null.
-Projection ProjectCalls(const Model& model,
+Projection ProjectCalls(const GraphFacts& facts,
                         const std::vector<CalledModule>& calls,
                         const std::vector<const std::string*>& known);
 

@@ -16,6 +16,11 @@ namespace {
 // SiLU, the Erf of a GELU.
 constexpr float kTelling = 3.0F;
 
+// torch.nn calls its recurrent layers as ONNX does.
+bool IsRecurrent(std::string_view kind) {
+  return Describe(FindOp(kind)).kinds.HasAnyOf(OpKind::kRecurrent);
+}
+
 // Such modules pack their parameters in ways that a file does not keep.
 bool PacksWeights(std::string_view kind) {
   return IsRecurrent(kind) || kind == "MultiheadAttention";
@@ -34,7 +39,7 @@ CallProgram MakeProgram(const std::vector<CalledModule>& calls,
     if (calls[i].calls_others) continue;
     RunStep step;
     step.module = calls[i].module;
-    step.fed = true;
+    step.depends_on_input = true;
     if (const TorchPattern* const pattern = ops.Find(calls[i].kind)) {
       step.pattern = *pattern;
       step.known = true;
@@ -93,12 +98,11 @@ NodeTokenId OnlySource(const NodeToken& token) {
 
 class CallProjector {
  public:
-  CallProjector(const Model& model, const CallTable& call_table,
+  CallProjector(const CallTable& call_table,
                 const std::vector<const std::string*>& known,
                 const CallProgram& program, const NodeTokens& table,
                 IdVector<NodeTokenId, StepId> steps)
-      : model_(model),
-        ops_(BuiltInTorchOps()),
+      : ops_(BuiltInTorchOps()),
         call_table_(call_table),
         calls_(call_table.calls),
         known_(known),
@@ -106,13 +110,7 @@ class CallProjector {
         tokens_(table.tokens),
         steps_(std::move(steps)),
         only_(tokens_.size(), false),
-        readers_(tokens_.size()) {
-    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      for (const NodeTokenId source : tokens_[id].sources) {
-        readers_[source].push_back(id);
-      }
-    }
-  }
+        readers_(ReadersOf(tokens_)) {}
 
   std::vector<ProjectedNode> Run() {
     KeepWholes();
@@ -137,11 +135,7 @@ class CallProjector {
 
  private:
   bool IsHead(NodeTokenId id) const {
-    return ops_.IsHead(program_.steps[steps_[id]].pattern, Operator(id));
-  }
-
-  std::string_view Operator(NodeTokenId id) const {
-    return PlainOperator(model_.Name(tokens_[id].op));
+    return ops_.IsHead(program_.steps[steps_[id]].pattern, tokens_[id].op);
   }
 
   // A part counts where it is next to what shows the module: an Add somewhere
@@ -152,7 +146,7 @@ class CallProjector {
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
       if (!IsHead(id) &&
-          (ops_.WeightOf(Operator(id)) < kTelling || IsBefore(id))) {
+          (ops_.WeightOf(tokens_[id].op) < kTelling || IsBefore(id))) {
         continue;
       }
       kept[id] = true;
@@ -177,7 +171,7 @@ class CallProjector {
   // Whether it adds something else to the product of a layer: the bias of a
   // layer is a constant.
   bool MeetsOthers(NodeTokenId id) const {
-    if (Operator(id) != "Add") return false;
+    if (tokens_[id].op != Op::kAdd) return false;
     const StepId step = steps_[id];
     return std::any_of(
         tokens_[id].sources.begin(), tokens_[id].sources.end(),
@@ -185,20 +179,20 @@ class CallProjector {
   }
 
   // Whether it prepares what others made for the module: it joins several
-  // values, adds an axis, turns one for a Linear, or pads one that others read,
-  // too, or that needs no padding. The caller does so.
+  // values, adds an axis, transposes one for a Linear, or pads one that others
+  // read, too, or that needs no padding. The caller does so.
   bool IsBefore(NodeTokenId id) const {
     const auto& sources = tokens_[id].sources;
     const bool from_others = std::any_of(
         sources.begin(), sources.end(),
         [&](NodeTokenId source) { return steps_[source] != steps_[id]; });
     if (!from_others) return false;
-    if (Operator(id) == "Concat") return sources.size() > 1;
-    if (Operator(id) == "Unsqueeze") return true;
-    if (Operator(id) == "Pad") {
+    if (tokens_[id].op == Op::kConcat) return sources.size() > 1;
+    if (tokens_[id].op == Op::kUnsqueeze) return true;
+    if (tokens_[id].op == Op::kPad) {
       return readers_[id].size() != 1 || IsPointwise(readers_[id].front());
     }
-    return Operator(id) == "Transpose" &&
+    return tokens_[id].op == Op::kTranspose &&
            calls_[program_.call[steps_[id]]].kind == "Linear";
   }
 
@@ -215,7 +209,7 @@ class CallProjector {
   // Whether it gives a sequence the axes that a recurrent layer takes: the
   // caller does so.
   bool IsFolding(NodeTokenId id) const {
-    return Operator(id) == "Reshape" &&
+    return tokens_[id].op == Op::kReshape &&
            IsRecurrent(calls_[program_.call[steps_[id]]].kind);
   }
 
@@ -252,28 +246,28 @@ class CallProjector {
     if (only == kNo<StepId> || !program_.steps[only].weights.empty()) return;
     const bool alone = !OthersRun(program_.call[before], program_.call[after]);
     const bool shared = IsShared(calls_[program_.call[only]]);
-    std::set<NodeTokenId> fed = {last};
+    std::set<NodeTokenId> made = {last};
     std::set<NodeTokenId> returned;
     for (const NodeTokenId id : gap) {
       const auto& sources = tokens_[id].sources;
-      const auto reads = [&](const std::set<NodeTokenId>& made) {
+      const auto reads = [&](const std::set<NodeTokenId>& results) {
         return std::any_of(
             sources.begin(), sources.end(),
-            [&](NodeTokenId source) { return made.contains(source); });
+            [&](NodeTokenId source) { return results.contains(source); });
       };
       if (shared && (IsAttending(id) || reads(returned))) {
         returned.insert(id);
         continue;
       }
-      if (!reads(fed)) continue;
+      if (!reads(made)) continue;
       const bool first = std::none_of(
           sources.begin(), sources.end(),
           [&](NodeTokenId source) { return steps_[source] == only; });
-      if (!alone && first && IsCallers(id, before, fed)) {
-        fed.insert(id);
+      if (!alone && first && IsCallers(id, before, made)) {
+        made.insert(id);
         continue;
       }
-      fed.insert(id);
+      made.insert(id);
       steps_[id] = only;
       only_[id] = !alone;
     }
@@ -399,26 +393,25 @@ class CallProjector {
 
   // Whether it is the caller's own work after such a module has returned.
   bool IsAttending(NodeTokenId id) const {
-    const std::string_view op = Operator(id);
-    return op == "Softmax" ||
-           (op == "MatMul" && tokens_[id].sources.size() > 1);
+    const NodeToken& token = tokens_[id];
+    return token.op == Op::kSoftmax ||
+           (token.op == Op::kMatMul && token.sources.size() > 1);
   }
 
   // A caller splits the result of a Linear into heads, and adds what it has to
   // the result of a module.
   bool IsCallers(NodeTokenId id, StepId before,
-                 const std::set<NodeTokenId>& fed) const {
+                 const std::set<NodeTokenId>& made) const {
     if (IsLayout(id)) return program_.steps[before].asks_weights;
     const auto& sources = tokens_[id].sources;
     return std::any_of(sources.begin(), sources.end(), [&](NodeTokenId source) {
-      return !fed.contains(source);
+      return !made.contains(source);
     });
   }
 
   bool IsLayout(NodeTokenId id) const {
-    const std::string_view op = Operator(id);
-    return op == "Reshape" || op == "Transpose" || op == "Squeeze" ||
-           op == "Unsqueeze";
+    return Describe(tokens_[id].op)
+        .kinds.HasAnyOf({OpKind::kReshape, OpKind::kTranspose});
   }
 
   // Whether a module that calls others may have operations between two calls.
@@ -437,7 +430,6 @@ class CallProjector {
     });
   }
 
-  const Model& model_;
   const TorchOps& ops_;
   const CallTable& call_table_;
   const std::vector<CalledModule>& calls_;
@@ -494,60 +486,49 @@ IdVector<NodeTokenId, std::size_t> CallKeys(
 NodeTokens SortByCalls(const NodeTokens& table,
                        const IdVector<NodeTokenId, std::size_t>& keys) {
   const std::size_t count = table.tokens.size();
-  IdVector<NodeTokenId, std::vector<NodeTokenId>> readers(count);
+  const auto readers = ReadersOf(table.tokens);
   IdVector<NodeTokenId, std::size_t> waits(count, 0);
-  for (const NodeTokenId id : AllIds<NodeTokenId>(count)) {
-    for (const NodeTokenId source : table.tokens[id].sources) {
-      readers[source].push_back(id);
-      ++waits[id];
-    }
-  }
   using Item = std::pair<std::size_t, NodeTokenId>;
   std::priority_queue<Item, std::vector<Item>, std::greater<>> ready;
   for (const NodeTokenId id : AllIds<NodeTokenId>(count)) {
+    waits[id] = table.tokens[id].sources.size();
     if (waits[id] == 0) ready.emplace(keys[id], id);
   }
-  NodeTokens sorted;
-  sorted.order = table.order;
-  sorted.by_node.resize(table.by_node.size(), kNo<NodeTokenId>);
-  IdVector<NodeTokenId, NodeTokenId> moved(count, kNo<NodeTokenId>);
+  std::vector<NodeTokenId> order;
   while (!ready.empty()) {
     const NodeTokenId id = ready.top().second;
     ready.pop();
-    moved[id] = sorted.tokens.Add(table.tokens[id]);
-    sorted.by_node[table.tokens[id].node] = moved[id];
+    order.push_back(id);
     for (const NodeTokenId reader : readers[id]) {
       if (--waits[reader] == 0) ready.emplace(keys[reader], reader);
     }
   }
-  for (NodeToken& token : sorted.tokens) {
-    for (NodeTokenId& source : token.sources) source = moved[source];
-  }
-  return sorted;
+  return InOrder(table, order);
 }
 
 }  // namespace
 
-Projection ProjectCalls(const Model& model,
+Projection ProjectCalls(const GraphFacts& facts,
                         const std::vector<CalledModule>& calls,
                         const std::vector<const std::string*>& known) {
   const CallTable call_table(calls);
   const CallProgram program = MakeProgram(calls, BuiltInTorchOps());
-  const NodeTokens written = MakeNodeTokens(model);
+  const NodeTokens written = MakeNodeTokens(facts);
   Projection projection;
   double most = -1;
   // Tools sort nodes anew.
-  for (const NodeTokens& tokens : {written, SortDepthFirst(model, written)}) {
+  for (const NodeTokens& tokens :
+       {written, SortDepthFirst(facts.model, written)}) {
     const NodeTokens table =
         SortByCalls(tokens, CallKeys(tokens, call_table, known));
-    StepMatch match = MatchSteps(model, table, program.steps, BuiltInTorchOps(),
-                                 {}, KnownTokens(table, program.steps, known));
+    StepMatch match = MatchSteps(table, program.steps, BuiltInTorchOps(), {},
+                                 KnownTokens(table, program.steps, known));
     if (match.steps_matched <= most) continue;
     most = match.steps_matched;
     projection.score = match.score;
-    projection.nodes = CallProjector(model, call_table, known, program, table,
-                                     std::move(match.steps))
-                           .Run();
+    projection.nodes =
+        CallProjector(call_table, known, program, table, std::move(match.steps))
+            .Run();
   }
   return projection;
 }

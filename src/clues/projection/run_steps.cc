@@ -1,6 +1,9 @@
 #include "clues/projection/run_steps.h"
 
 #include <algorithm>
+#include <functional>
+
+#include "core/graph/order.h"
 
 namespace onnx_tag {
 namespace {
@@ -14,16 +17,19 @@ bool ReadsShapeOnly(std::string_view op) {
 // Facts about a tensor.
 struct Flow {
   StepId step = kNo<StepId>;  // that made it
-  bool fed = false;
+  bool depends_on_input = false;
   bool weight = false;  // a parameter, possibly transposed
 };
 
 class StepMaker {
  public:
   StepMaker(const RecordedProgram& recorded, const TorchOps& ops)
-      : recorded_(recorded), ops_(ops), flows_(recorded.flows.size()) {
+      : recorded_(recorded),
+        ops_(ops),
+        flows_(recorded.flows.size()),
+        reader_(recorded.operations.size(), kNo<StepId>) {
     for (const FlowId id : AllIds<FlowId>(flows_.size())) {
-      flows_[id].fed = recorded.flows[id].kind == FlowKind::kInput;
+      flows_[id].depends_on_input = recorded.flows[id].kind == FlowKind::kInput;
       flows_[id].weight = recorded.flows[id].kind == FlowKind::kParameter;
     }
   }
@@ -80,17 +86,18 @@ class StepMaker {
 
   void Read(const RecordedOperation& operation, StepId id, RunStep& step) {
     const bool shape_only = ReadsShapeOnly(operation.op);
-    bool fed = false;
+    bool depends_on_input = false;
     bool only_weights = !operation.inputs.empty();
     for (const FlowId input : operation.inputs) {
       Read(input, id, step);
       const Flow& flow = flows_[input];
-      fed = fed || (IsFed(input) && !shape_only);
+      depends_on_input =
+          depends_on_input || (!shape_only && DependsOnInput(input));
       only_weights = only_weights && flow.weight;
     }
-    step.fed = step.fed || fed;
+    step.depends_on_input = step.depends_on_input || depends_on_input;
     for (const FlowId output : operation.outputs) {
-      flows_[output] = {id, fed, only_weights};
+      flows_[output] = {id, depends_on_input, only_weights};
     }
   }
 
@@ -107,19 +114,18 @@ class StepMaker {
     }
   }
 
-  static void AddSource(StepId source, StepId id, RunStep& step) {
-    if (source != kNo<StepId> && source != id &&
-        std::find(step.sources.begin(), step.sources.end(), source) ==
-            step.sources.end()) {
-      step.sources.push_back(source);
-    }
+  void AddSource(StepId source, StepId id, RunStep& step) {
+    if (source == kNo<StepId> || source == id || reader_[source] == id) return;
+    reader_[source] = id;
+    step.sources.push_back(source);
   }
 
-  bool IsFed(FlowId id) const {
-    if (flows_[id].fed) return true;
+  bool DependsOnInput(FlowId id) const {
     const auto& merges = recorded_.flows[id].merges;
-    return std::any_of(merges.begin(), merges.end(),
-                       [&](FlowId part) { return flows_[part].fed; });
+    return flows_[id].depends_on_input ||
+           std::any_of(merges.begin(), merges.end(), [&](FlowId part) {
+             return flows_[part].depends_on_input;
+           });
   }
 
   void Describe(const RecordedOperation& operation, RunStep& step) const {
@@ -132,6 +138,7 @@ class StepMaker {
   const RecordedProgram& recorded_;
   const TorchOps& ops_;
   IdVector<FlowId, Flow> flows_;
+  IdVector<StepId, StepId> reader_;  // the last step that read a step
   RunSteps program_;
 };
 
@@ -146,10 +153,6 @@ RunSteps SortDepthFirst(const RunSteps& program) {
   for (const RunStep& step : program) {
     for (const StepId source : step.sources) read[source] = true;
   }
-  RunSteps sorted;
-  IdVector<StepId, StepId> moved(program.size(), kNo<StepId>);
-  IdVector<StepId, bool> seen(program.size(), false);
-  std::vector<std::pair<StepId, std::size_t>> stack;
   // The main result first: what takes the longest way.
   IdVector<StepId, std::uint32_t> depth(program.size(), 0);
   std::vector<StepId> results;
@@ -161,27 +164,11 @@ RunSteps SortDepthFirst(const RunSteps& program) {
   }
   std::stable_sort(results.begin(), results.end(),
                    [&](StepId a, StepId b) { return depth[a] > depth[b]; });
-  for (const StepId id : results) {
-    stack.emplace_back(id, 0);
-    seen[id] = true;
-    while (!stack.empty()) {
-      auto& [step, next] = stack.back();
-      if (next < program[step].sources.size()) {
-        const StepId source = program[step].sources[next++];
-        if (!seen[source]) {
-          seen[source] = true;
-          stack.emplace_back(source, 0);
-        }
-        continue;
-      }
-      moved[step] = sorted.Add(program[step]);
-      stack.pop_back();
-    }
-  }
-  for (RunStep& step : sorted) {
-    for (StepId& source : step.sources) source = moved[source];
-  }
-  return sorted;
+  const auto sources_of = [&](StepId id) -> const std::vector<StepId>& {
+    return program[id].sources;
+  };
+  return InOrder(program, DepthFirst<StepId>(program.size(), results,
+                                             sources_of, std::identity()));
 }
 
 }  // namespace onnx_tag

@@ -24,7 +24,7 @@ struct RunStep {
   std::string_view name;    // of an FX node
   TracebackId traceback = kNo<TracebackId>;  // of its first operation
   bool known = false;  // its operation is in data/torch_ops.txt
-  bool fed = false;    // depends on the inputs of the model
+  bool depends_on_input = false;
   bool has_shape = false;
   Shape shape;                  // of its first result
   std::vector<StepId> sources;  // steps whose results it reads, as it does
@@ -37,6 +37,19 @@ using RunSteps = IdVector<StepId, RunStep>;
 
 // `recorded` must outlive the program.
 RunSteps MakeRunSteps(const RecordedProgram& recorded, const TorchOps& ops);
+
+// The items of `order`, in that order; their sources are numbered anew.
+template <typename Id, typename Item>
+IdVector<Id, Item> InOrder(const IdVector<Id, Item>& items,
+                           const std::vector<Id>& order) {
+  IdVector<Id, Item> sorted;
+  IdVector<Id, Id> moved(items.size(), kNo<Id>);
+  for (const Id id : order) moved[id] = sorted.Add(items[id]);
+  for (Item& item : sorted) {
+    for (Id& source : item.sources) source = moved[source];
+  }
+  return sorted;
+}
 
 // The same as it runs when its results are asked for.
 RunSteps SortDepthFirst(const RunSteps& program);

@@ -5,7 +5,6 @@
 
 #include "base/parse_number.h"
 #include "base/text.h"
-#include "core/graph/operators.h"
 #include "generated/torch_ops.h"
 
 namespace onnx_tag {
@@ -35,42 +34,23 @@ std::string_view Plain(std::string_view op) {
 
 TorchOps::TorchOps(std::string_view text) {
   for (const std::string_view line : Split(text, '\n')) {
-    if (line.starts_with("weight ")) {
-      const auto words = Words(line);
-      const auto weight = static_cast<float>(ParseDouble(words[1]));
-      for (std::size_t i = 2; i < words.size(); ++i) {
-        weights_[words[i]] = weight;
-      }
-      continue;
-    }
     const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos) continue;
-    ReadPattern(line.substr(0, colon), line.substr(colon + 1));
-  }
-}
-
-bool TorchOps::Accepts(const TorchPattern& pattern,
-                       std::string_view plain) const {
-  return AnyTakes(pattern, plain, false);
-}
-
-bool TorchOps::IsHead(const TorchPattern& pattern,
-                      std::string_view plain) const {
-  return AnyTakes(pattern, plain, true);
-}
-
-bool TorchOps::AnyTakes(const TorchPattern& pattern, std::string_view plain,
-                        bool heads_only) const {
-  for (std::uint32_t i = 0; i < pattern.size; ++i) {
-    const PatternElement& element =
-        elements_[MakeId<ElementId>(Index(pattern.first) + i)];
-    if (heads_only && !element.heads) continue;
-    const auto& taken = element.operators;
-    if (std::find(taken.begin(), taken.end(), plain) != taken.end()) {
-      return true;
+    if (line.starts_with("weight ")) {
+      ReadWeights(line);
+    } else if (colon != std::string_view::npos) {
+      ReadPattern(line.substr(0, colon), line.substr(colon + 1));
     }
   }
-  return false;
+}
+
+void TorchOps::ReadWeights(std::string_view line) {
+  const auto words = Words(line);
+  const auto weight = static_cast<float>(ParseDouble(words[1]));
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const auto op = static_cast<std::size_t>(FindOp(words[i]));
+    if (op >= weights_.size()) weights_.resize(op + 1, 1.0F);
+    weights_[op] = weight;
+  }
 }
 
 void TorchOps::ReadPattern(std::string_view names, std::string_view operators) {
@@ -87,9 +67,13 @@ void TorchOps::ReadPattern(std::string_view names, std::string_view operators) {
       element.heads = headed = true;
       word.remove_suffix(1);
     }
-    element.operators = Split(word, '|');
-    for (const std::string_view op : element.operators) {
+    for (const std::string_view name : Split(word, '|')) {
+      const Op op = FindOp(name);
       element.weight = std::max(element.weight, WeightOf(op));
+      const auto row = static_cast<std::size_t>(op);
+      if (row >= takers_.size()) takers_.resize(row + 1);
+      takers_[row].resize(elements_.size() + 1, false);
+      takers_[row].back() = true;
     }
     if (!element.repeats) heaviest = std::max(heaviest, element.weight);
     elements_.Add(std::move(element));
@@ -108,22 +92,28 @@ void TorchOps::ReadPattern(std::string_view names, std::string_view operators) {
   for (const std::string_view name : Words(names)) patterns_[name] = pattern;
 }
 
+bool TorchOps::Accepts(const TorchPattern& pattern, Op op) const {
+  for (std::uint32_t i = 0; i < pattern.size; ++i) {
+    if (Takes(MakeId<ElementId>(Index(pattern.first) + i), op)) return true;
+  }
+  return false;
+}
+
+bool TorchOps::IsHead(const TorchPattern& pattern, Op op) const {
+  for (std::uint32_t i = 0; i < pattern.size; ++i) {
+    const auto element = MakeId<ElementId>(Index(pattern.first) + i);
+    if (elements_[element].heads && Takes(element, op)) return true;
+  }
+  return false;
+}
+
 const TorchPattern* TorchOps::Find(std::string_view op) const {
   auto at = patterns_.find(op);
   if (at == patterns_.end()) at = patterns_.find(Plain(op));
   return at == patterns_.end() ? nullptr : &at->second;
 }
 
-float TorchOps::WeightOf(std::string_view onnx_operator) const {
-  const auto at = weights_.find(onnx_operator);
-  return at == weights_.end() ? 1.0F : at->second;
-}
-
-std::string_view PlainOperator(std::string_view op) {
-  if (op == "QuickGelu") return "Sigmoid";  // torch has no such operator
-  const Op like = Describe(FindOp(op)).like;
-  return like == Op::kNone ? op : Describe(like).name;
-}
+Op PlainOperator(Op op) { return FindOp(Describe(Describe(op).like).name); }
 
 const TorchOps& BuiltInTorchOps() {
   static const TorchOps ops(kTorchOps);

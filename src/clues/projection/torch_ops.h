@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "core/graph/operators.h"
 
 namespace onnx_tag {
 
@@ -16,7 +17,6 @@ namespace onnx_tag {
 enum class ElementId : std::uint32_t {};
 
 struct PatternElement {
-  std::vector<std::string_view> operators;
   float weight = 0;      // the score of a match
   bool repeats = false;  // may match any number of times
   bool heads = false;    // the main operator of the operation
@@ -37,28 +37,32 @@ class TorchOps {
   const IdVector<ElementId, PatternElement>& elements() const {
     return elements_;
   }
-  float WeightOf(std::string_view onnx_operator) const;
+  // All operators here are plain ones: see PlainOperator().
+  float WeightOf(Op op) const {
+    const auto at = static_cast<std::size_t>(op);
+    return at < weights_.size() ? weights_[at] : 1.0F;
+  }
+  bool Takes(ElementId element, Op op) const {
+    const auto at = static_cast<std::size_t>(op);
+    return at < takers_.size() && takers_[at].size() > Index(element) &&
+           takers_[at][Index(element)];
+  }
   // Whether the operator is one of the pattern, and whether the main one.
-  bool Accepts(const TorchPattern& pattern, std::string_view plain) const;
-  bool IsHead(const TorchPattern& pattern, std::string_view plain) const;
+  bool Accepts(const TorchPattern& pattern, Op op) const;
+  bool IsHead(const TorchPattern& pattern, Op op) const;
 
  private:
+  void ReadWeights(std::string_view line);
   void ReadPattern(std::string_view names, std::string_view operators);
-  bool AnyTakes(const TorchPattern& pattern, std::string_view plain,
-                bool heads_only) const;
 
   std::unordered_map<std::string_view, TorchPattern> patterns_;
-  std::unordered_map<std::string_view, float> weights_;
+  std::vector<float> weights_;             // by operator
+  std::vector<std::vector<bool>> takers_;  // by operator: the elements
   IdVector<ElementId, PatternElement> elements_;
 };
 
-// What an operator was before a tool fused or quantized it.
-std::string_view PlainOperator(std::string_view op);
-
-// Whether the class, or the operator, is a recurrent layer.
-inline bool IsRecurrent(std::string_view name) {
-  return name == "LSTM" || name == "GRU" || name == "RNN";
-}
+// What an operator was before a tool fused or quantized it, in any domain.
+Op PlainOperator(Op op);
 
 // The built-in table.
 const TorchOps& BuiltInTorchOps();

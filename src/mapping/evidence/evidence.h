@@ -246,11 +246,11 @@ class FileModules {
 };
 // `anchors` may be empty. With them, the recordings are further evidence, laid
 // along the nodes whose modules the file says.
-RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
+RecordedFacts GatherRecordings(const GraphFacts& graph, const Recording* trace,
                                const Recording* fx, const FileModules& anchors,
                                ModuleTree& modules);
 // What the order of calls in the user's hierarchy says; empty if it has none.
-Claims GatherCalls(const Model& model, hierarchy::Dialect dialect,
+Claims GatherCalls(const GraphFacts& graph, hierarchy::Dialect dialect,
                    const FileModules& anchors, const KnownModules& known,
                    ModuleTree& modules);
 // Empty if the hierarchy has no calls or no shapes.

@@ -83,14 +83,14 @@ class Calls {
 
 }  // namespace
 
-Claims GatherCalls(const Model& model, hierarchy::Dialect dialect,
+Claims GatherCalls(const GraphFacts& graph, hierarchy::Dialect dialect,
                    const FileModules& anchors, const KnownModules& known,
                    ModuleTree& modules) {
   Claims claims;
   if (known.map == nullptr || known.map->calls.empty()) return claims;
   const std::vector<CalledModule> calls = Calls(known, modules, dialect).Make();
   for (const ProjectedNode& node :
-       ProjectCalls(model, calls, anchors.of_node()).nodes) {
+       ProjectCalls(graph, calls, anchors.of_node()).nodes) {
     claims.push_back({node.node, modules.Add(node.module), node.confidence,
                       Source::kHierarchy, node.because});
   }

@@ -66,7 +66,7 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
     metadata.metadata.clear();
   }
   if (!wanted.anchored) {
-    recorded = GatherRecordings(model, wanted.trace, wanted.fx, {}, modules);
+    recorded = GatherRecordings(graph, wanted.trace, wanted.fx, {}, modules);
   }
   // The recorded modules must be in the hierarchy, too.
   evidence.known = FitHierarchy({graph, scopes, parameters, metadata, recorded},
@@ -81,10 +81,10 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   }
   if (wanted.anchored) {
     recorded =
-        GatherRecordings(model, wanted.trace, wanted.fx, anchors, modules);
+        GatherRecordings(graph, wanted.trace, wanted.fx, anchors, modules);
   }
   evidence.called =
-      GatherCalls(model, exporter.dialect, anchors, evidence.known, modules);
+      GatherCalls(graph, exporter.dialect, anchors, evidence.known, modules);
   if (WeightNames names = NameWeights(model, parameters, evidence.known,
                                       evidence.called, modules);
       !names.empty()) {

@@ -79,14 +79,14 @@ FileModules::FileModules(const GraphFacts& graph, const ScopeFacts& scopes,
   for (const Claim& fact : metadata.metadata) Set(fact.node, fact.module);
 }
 
-RecordedFacts GatherRecordings(const Model& model, const Recording* trace,
+RecordedFacts GatherRecordings(const GraphFacts& graph, const Recording* trace,
                                const Recording* fx, const FileModules& anchors,
                                ModuleTree& modules) {
   RecordedFacts facts;
   const auto add = [&](const RecordedProgram& program, const Recording& from,
                        Source source) {
     const Projection projection =
-        Project(model, program, {source == Source::kFx, anchors.of_node()});
+        Project(graph, program, {source == Source::kFx, anchors.of_node()});
     CheckShare(projection, from.file);
     const Confidence most = MostConfidence(projection.file_share);
     for (const ProjectedNode& node : projection.nodes) {

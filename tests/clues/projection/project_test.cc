@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "clues/projection/node_tokens.h"
 #include "clues/projection/torch_ops.h"
 #include "support/model_builder.h"
 
@@ -69,7 +70,7 @@ std::vector<std::string> Modules(const schema::ModelProto& proto,
   const Model model = ReadModel(bytes);
   std::vector<std::string> modules(model.node_count(), "-");
   const Projection projection =
-      Project(model, program, ProjectionOptions{.names = names});
+      Project(GraphFacts(model), program, ProjectionOptions{.names = names});
   for (const ProjectedNode& node : projection.nodes) {
     modules[Index(node.node)] = node.module;
   }
@@ -83,7 +84,7 @@ TEST(TorchOps, KnowsPatterns) {
   EXPECT_EQ(ops.Find("__add__"), ops.Find("add"));
   EXPECT_EQ(ops.Find("detach")->size, 0u);
   EXPECT_EQ(ops.Find("no_such_operation"), nullptr);
-  EXPECT_GT(ops.WeightOf("MatMul"), ops.WeightOf("Reshape"));
+  EXPECT_GT(ops.WeightOf(Op::kMatMul), ops.WeightOf(Op::kReshape));
 }
 
 TEST(TorchOps, EveryPatternHasOneHead) {
@@ -121,7 +122,8 @@ TEST(Project, SaysWhereTheOperationOfANodeRan) {
   const std::string bytes = model.SerializeAsString();
   const Model read = ReadModel(bytes);
   std::vector<std::size_t> steps;
-  for (const ProjectedNode& node : Project(read, run.program()).nodes) {
+  for (const ProjectedNode& node :
+       Project(GraphFacts(read), run.program()).nodes) {
     steps.push_back(Index(node.traceback));
   }
   // softmax(x).to(t), but v * p.to(t)
@@ -298,7 +300,8 @@ TEST(Project, SaysHowMuchWasFound) {
   AddInput(model, "x");
   AddNode(model.mutable_graph(), "LSTM", {"x"}, {"y"});
   const std::string bytes = model.SerializeAsString();
-  const Projection projection = Project(ReadModel(bytes), run.program());
+  const Model read = ReadModel(bytes);
+  const Projection projection = Project(GraphFacts(read), run.program());
   EXPECT_EQ(projection.file_share, 0);
   EXPECT_EQ(projection.recorded_share, 0);
 }
@@ -324,6 +327,48 @@ TEST(Project, LongRunsCostNoMoreThanTheirLength) {
     }
   }
   EXPECT_EQ(Modules(model, run.program()), expected);
+}
+
+// The weight of a file whose weights are inputs is a weight all the same.
+TEST(NodeTokens, TakeAnInputThatStandsForAWeightForOne) {
+  schema::ModelProto proto;
+  AddInput(proto, "x");
+  AddInput(proto, "fc.weight");
+  schema::GraphProto* const graph = proto.mutable_graph();
+  AddNode(graph, "Transpose", {"fc.weight"}, {"t"});
+  AddNode(graph, "MatMul", {"x", "t"}, {"y"});
+  const std::string bytes = proto.SerializeAsString();
+  const Model model = ReadModel(bytes);
+  const ValueId weight = model.Inputs(NodeId{0})[0];
+  const NodeTokens table = MakeNodeTokens(GraphFacts(model, {weight}));
+  EXPECT_EQ(table.by_node[NodeId{0}], kNo<NodeTokenId>);
+  ASSERT_EQ(table.tokens.size(), 1u);
+  EXPECT_EQ(table.tokens[NodeTokenId{0}].op, Op::kMatMul);
+  EXPECT_TRUE(table.tokens[NodeTokenId{0}].depends_on_input);
+}
+
+void AddOverload(schema::ModelProto& model, const std::string& overload,
+                 const std::string& op) {
+  schema::FunctionProto* const function =
+      test::AddFunction(model, "local", "f", {"a"}, {"b"});
+  function->set_overload(overload);
+  AddNode(function, op, {"a"}, {"b"});
+}
+
+// The body of the overload that is called runs where the call stands.
+TEST(Project, FindsTheOverloadThatANodeCalls) {
+  Rehearsal run;
+  run.Do("tanh", "b", {run.Do("relu", "a", {Rehearsal::kInput})});
+  schema::ModelProto model;
+  AddInput(model, "x");
+  schema::NodeProto* const call =
+      AddNode(model.mutable_graph(), "f", {"x"}, {"y"});
+  call->set_domain("local");
+  call->set_overload("second");
+  AddNode(model.mutable_graph(), "Tanh", {"y"}, {"z"});
+  AddOverload(model, "first", "Sigmoid");
+  AddOverload(model, "second", "Relu");
+  EXPECT_THAT(Modules(model, run.program()), ElementsAre("-", "b", "-", "a"));
 }
 
 }  // namespace

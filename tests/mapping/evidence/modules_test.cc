@@ -209,7 +209,7 @@ Claims CallsOf(SmallFile& file, const char* hierarchy, ModuleTree& modules) {
   const ScopeFacts scopes = file.scopes();
   const KnownModules known = FitHierarchy(
       {file.graph(), scopes, parameters, {}, {}}, Map(hierarchy), modules);
-  return GatherCalls(model, file.exporter().dialect,
+  return GatherCalls(file.graph(), file.exporter().dialect,
                      FileModules(file.graph(), scopes, parameters, {}, modules),
                      known, modules);
 }
@@ -319,8 +319,7 @@ class NamelessLayers {
             "layers.1.fc": {"class": "Linear", "order": 6,
                             "parameters": {"weight": [2, 2]}}})"),
                      modules_);
-    const Claims called = GatherCalls(
-        model, file_.exporter().dialect,
+    const Claims called = GatherCalls(file_.graph(), file_.exporter().dialect,
         FileModules(file_.graph(), scopes, parameters, {}, modules_), known,
         modules_);
     names_ = NameWeights(model, parameters, known, called, modules_);
@@ -469,7 +468,7 @@ TEST(GatherRecordings, EachOperationIsAClaim) {
   const Recording recording = TwoOperations();
   ModuleTree modules;
   const RecordedFacts facts =
-      GatherRecordings(model, &recording, nullptr, {}, modules);
+      GatherRecordings(file.graph(), &recording, nullptr, {}, modules);
   EXPECT_EQ(Says(facts.recorded, modules, file.NodeOf("a")), "net.act certain");
   EXPECT_EQ(Says(facts.recorded, modules, file.NodeOf("b")), "net.out certain");
   EXPECT_TRUE(facts.recorded_parts.empty());
@@ -481,7 +480,7 @@ TEST(GatherRecordings, RefusesARunOfAnotherModel) {
   const Model& model = file.Read();
   const Recording recording = TwoOperations();
   ModuleTree modules;
-  EXPECT_THROW(GatherRecordings(model, &recording, nullptr, {}, modules),
+  EXPECT_THROW(GatherRecordings(file.graph(), &recording, nullptr, {}, modules),
                Error);
 }
 
