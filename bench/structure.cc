@@ -49,7 +49,7 @@ void PrintBelow(const Structure& found,
 void PrintTree(const std::string& path) {
   const std::string bytes = ReadAll(path);
   const Model model = ReadModel(bytes);
-  const Structure found = FindStructure(model);
+  const Structure found = FindStructure(GraphFacts(model));
   std::vector<std::vector<FoundId>> children(found.size() + 1);
   for (const FoundId id : found.Modules()) {
     const FoundId parent = found[id].parent;
@@ -75,7 +75,7 @@ void PrintTree(const std::string& path) {
 void PrintNodes(const std::string& path) {
   const std::string bytes = ReadAll(path);
   const Model model = ReadModel(bytes);
-  const Structure found = FindStructure(model);
+  const Structure found = FindStructure(GraphFacts(model));
   for (const NodeId node : model.Nodes()) {
     fmt::print("{}\t{}\t{}\n", model.GraphPath(model[node].graph),
                model[node].index, found.Path(found.ModuleOf(node)));
@@ -89,7 +89,7 @@ void PrintTime(int runs, const std::string& path) {
   std::vector<double> times;
   for (int i = 0; i < runs; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    FindStructure(model);
+    FindStructure(GraphFacts(model));
     times.push_back(std::chrono::duration<double, std::milli>(
                         std::chrono::steady_clock::now() - start)
                         .count());

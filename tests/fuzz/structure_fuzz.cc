@@ -8,7 +8,7 @@ namespace onnx_tag {
 namespace {
 
 void CheckStructure(const Model& model) {
-  const Structure found = FindStructure(model);
+  const Structure found = FindStructure(GraphFacts(model));
   std::size_t inside = 0;
   for (const NodeId node : model.Nodes()) {
     const FoundId module = found.ModuleOf(node);

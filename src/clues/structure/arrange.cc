@@ -432,14 +432,14 @@ CopyKind Arranger::Compare(Range first, Range copy) const {
   }
   bool other_width = false;
   for (std::uint32_t i = 0; i <= copy.last - copy.first; ++i) {
-    const Atom& a = atoms_[first.first + i];
-    const Atom& b = atoms_[copy.first + i];
-    if (a.kind != b.kind || a.token != b.token ||
-        a.last - a.first != b.last - b.first) {
+    const std::uint32_t a = first.first + i;
+    const std::uint32_t b = copy.first + i;
+    if (atoms_.Kind(a) != atoms_.Kind(b) ||
+        atoms_.TokenOf(a) != atoms_.TokenOf(b) ||
+        atoms_.NodesIn({a, a}) != atoms_.NodesIn({b, b})) {
       return CopyKind::kAlike;
     }
-    other_width |=
-        atoms_.Width(first.first + i) != atoms_.Width(copy.first + i);
+    other_width |= atoms_.Width(a) != atoms_.Width(b);
   }
   return other_width ? CopyKind::kOtherWidth : CopyKind::kEqual;
 }

@@ -1,12 +1,22 @@
 #include "clues/structure/atoms.h"
 
 #include <algorithm>
+#include <queue>
+#include <tuple>
+#include <unordered_map>
 
 #include "core/graph/neighbours.h"
+#include "core/graph/walk.h"
 #include "file/model/attributes.h"
 
 namespace onnx_tag::structure {
 namespace {
+
+constexpr std::uint32_t kNone = ModelParts::kNone;
+
+// Nodes that hand their first input on.
+constexpr OpKinds kAliases = {OpKind::kIdentity, OpKind::kDropout,
+                              OpKind::kQuantizer, OpKind::kDequantizer};
 
 // Operators that move data: not counted when blocks are compared.
 constexpr OpKinds kMoves = {
@@ -19,85 +29,493 @@ bool IsMove(Op op) {
          op == Op::kPad;
 }
 
-Op WithoutAdditions(Op op) {
-  const Op like = Describe(op).like;
-  return like == Op::kNone ? op : like;
+AtomKind KindOfComposite(CompositeKind kind) {
+  if (IsNorm(kind)) return AtomKind::kNorm;
+  if (IsActivation(kind)) return AtomKind::kActivation;
+  return AtomKind::kOther;
 }
-
-// Tokens: kinds first, then operators with one and with several operands, then
-// unknown operators.
-constexpr Token kFirstOperator = 64;
-constexpr Token kUnknownOperator = 1u << 20;
-
-Token KindToken(AtomKind kind) { return 1 + static_cast<Token>(kind); }
 
 }  // namespace
 
-Atoms::Atoms(const Model& model, const Flow& flow, const Operators& ops,
-             const HeavyNodes& heavy, const Weights& weights)
-    : model_(model), flow_(flow), weights_(weights) {
-  const auto count = static_cast<std::uint32_t>(flow.nodes.size());
-  op_.reserve(count);
-  product_.assign(count, AtomKind::kOther);
-  for (std::uint32_t p = 0; p < count; ++p) {
-    const NodeId node = flow.nodes[p];
-    op_.push_back(WithoutAdditions(ops[node]));
-    if (!heavy[node]) continue;
-    if (ops.Is(node, OpKind::kConvolution)) {
-      product_[p] = ConvolutionKind(p);
-    } else if (ops.Is(node, OpKind::kRecurrent)) {
-      product_[p] = AtomKind::kRecurrent;
-    } else if (ops.Is(node, OpKind::kAttention)) {
-      product_[p] = AtomKind::kAttention;
-    } else if (ops.Is(node, OpKind::kProduct)) {
-      product_[p] = ProductKind(p);
-    } else {
-      product_[p] = AtomKind::kCall;
+ModelParts::ModelParts(const GraphFacts& graph)
+    : graph_(graph),
+      model_(graph.model),
+      heavy_(model_.node_count(), false),
+      group_of_(model_.node_count(), kNone),
+      outer_(model_.graph_count()) {
+  FindHeavy();
+  FindGroups();
+  FindOuterReads();
+}
+
+void ModelParts::FindHeavy() {
+  constexpr OpKinds kHeavy = {OpKind::kProduct, OpKind::kConvolution,
+                              OpKind::kRecurrent, OpKind::kAttention};
+  IdVector<GraphId, bool> heavy_graph(model_.graph_count(), false);
+  std::vector<GraphId> called(graph_.calls.empty() ? 0 : model_.node_count(),
+                              kNo<GraphId>);
+  for (const FunctionCalls::Call& call : graph_.calls.calls()) {
+    called[Index(call.node)] = model_.functions()[Index(call.function)].body;
+  }
+  const auto look = [&](NodeId node) {
+    bool heavy = graph_.ops.Is(node, kHeavy);
+    for (const GraphId inner : model_.Subgraphs(node)) {
+      heavy |= heavy_graph[inner];
     }
+    if (!called.empty() && called[Index(node)] != kNo<GraphId>) {
+      heavy |= heavy_graph[called[Index(node)]];
+    }
+    heavy_[node] = heavy;
+    if (heavy) heavy_graph[model_[node].graph] = true;
+  };
+  // Callees first, and the nodes of a subgraph follow the node that holds it.
+  const std::vector<FunctionId>& functions = graph_.calls.CallersFirst();
+  for (std::size_t f = functions.size(); f-- > 0;) {
+    const std::vector<NodeId>& body = graph_.calls.Body(functions[f]);
+    for (std::size_t i = body.size(); i-- > 0;) look(body[i]);
   }
-  of_.resize(count);
-  for (std::uint32_t p = 0; p < count;) {
-    const Found found = At(p);
-    std::uint32_t core = p;
-    while (core < found.last && !IsHeavy(product_[core])) ++core;
-    if (!IsHeavy(product_[core])) core = p;
-    const Token token = found.last == p ? TokenOf(p) : KindToken(found.kind);
-    for (std::uint32_t q = p; q <= found.last; ++q) of_[q] = size();
-    atoms_.push_back({p, found.last, core, found.kind, token});
-    p = found.last + 1;
+  for (std::size_t i = model_.node_count(); i-- > 0;) {
+    const auto node = MakeId<NodeId>(i);
+    if (graph_.calls.OwnerOf(model_[node].graph) == kNo<FunctionId>) look(node);
   }
-  std::vector<std::uint32_t> seen;
-  for (std::uint32_t i = 0; i < size(); ++i) {
-    seen.clear();
-    for (std::uint32_t p = atoms_[i].first; p <= atoms_[i].last; ++p) {
-      for (const std::uint32_t q : flow.ins[p]) {
-        const std::uint32_t from = of_[q];
-        if (from == i ||
-            std::find(seen.begin(), seen.end(), from) != seen.end()) {
-          continue;
-        }
-        if (seen.size() < 64) seen.push_back(from);
-        ins_.Push(from);
+}
+
+void ModelParts::FindGroups() {
+  for (const Composites::Composite& composite : graph_.composites()) {
+    const std::span<const NodeId> nodes = graph_.composites().Nodes(composite);
+    const auto group = static_cast<std::uint32_t>(groups_.size());
+    groups_.push_back({KindOfComposite(composite.kind), composite.main});
+    for (const NodeId node : nodes) group_of_[node] = group;
+    const auto [first, last] = std::minmax_element(nodes.begin(), nodes.end());
+    for (const NodeId node : nodes) {
+      // A cast of a value that others read, too, is before the norm.
+      if (node != *last && !ForEachReader(model_, node, [&](NodeId reader) {
+            return group_of_[reader] == group ||
+                   graph_.ops.Is(reader, kAliases);
+          })) {
+        group_of_[node] = kNone;
       }
     }
-    ins_.End();
+    if (IsNorm(composite.kind)) JoinTransposed(composite.main, *first, *last);
   }
-  outs_ = ins_.Reversed(size());
-  for (Atom& atom : atoms_) {
-    if (!AddsToQueries(atom)) continue;
-    atom.kind = AtomKind::kJoin;
-    ++atom.token;  // as of a sum of two values
+  for (const NodeId node : model_.Nodes()) {
+    if (graph_.ops.Is(node, OpKind::kRecurrent)) JoinRecurrent(node);
+    if (graph_.ops.Is(node, OpKind::kNorm) && group_of_[node] == kNone) {
+      JoinTransposed(node, node, node);
+    }
+  }
+}
+
+// Puts `node` into the group of `with`.
+std::uint32_t ModelParts::Join(NodeId node, NodeId with) {
+  if (group_of_[with] == kNone) {
+    groups_.push_back({AtomKind::kOther, with});
+    group_of_[with] = static_cast<std::uint32_t>(groups_.size() - 1);
+  }
+  return group_of_[node] = group_of_[with];
+}
+
+// The only node that reads data of `node`, or kNo.
+NodeId ModelParts::OnlyReader(NodeId node) const {
+  NodeId only = kNo<NodeId>;
+  const bool one = ForEachReader(model_, node, [&](NodeId reader) {
+    if (graph_.ops.Is(reader, OpKind::kShapeOf)) return true;
+    return std::exchange(only, reader) == kNo<NodeId>;
+  });
+  return one ? only : kNo<NodeId>;
+}
+
+// Layers of one module: LSTM, moves of data, LSTM again; and the moves around
+// them.
+void ModelParts::JoinRecurrent(NodeId node) {
+  constexpr int kMostMoves = 6;
+  const auto is_free = [&](NodeId at, OpKinds kinds) {
+    return at != kNo<NodeId> && group_of_[at] == kNone &&
+           model_[at].graph == model_[node].graph && graph_.ops.Is(at, kinds);
+  };
+  const NodeId before = ProducerOf(model_, FirstInput(model_, node));
+  if (is_free(before, {OpKind::kTranspose, OpKind::kReshape}) &&
+      graph_.data.IsMadeBy(before) && OnlyReader(before) == node) {
+    Join(before, node);
+  }
+  std::vector<NodeId> moves;
+  NodeId at = OnlyReader(node);
+  while (moves.size() < kMostMoves && is_free(at, kMoves)) {
+    moves.push_back(at);
+    at = OnlyReader(at);
+  }
+  const bool again =
+      is_free(at, OpKind::kRecurrent) && graph_.ops[at] == graph_.ops[node];
+  for (const NodeId move : moves) {
+    if (!again &&
+        !graph_.ops.Is(move, {OpKind::kTranspose, OpKind::kReshape})) {
+      break;
+    }
+    Join(move, node);
+  }
+  if (again) Join(at, node);
+}
+
+// A norm over channels, between two transposes.
+void ModelParts::JoinTransposed(NodeId norm, NodeId first, NodeId last) {
+  const NodeId before = ProducerOf(model_, FirstInput(model_, first));
+  const NodeId after = graph_.links.OnlyReader(last, {Op::kTranspose});
+  if (graph_.ops[before] != Op::kTranspose || after == kNo<NodeId> ||
+      !graph_.data.IsMadeBy(before) || group_of_[before] != kNone ||
+      group_of_[after] != kNone || model_[before].graph != model_[norm].graph ||
+      !ForEachReader(model_, before, [&](NodeId reader) {
+        return reader == norm || (group_of_[reader] != kNone &&
+                                  group_of_[reader] == group_of_[norm]);
+      })) {
+    return;
+  }
+  Join(before, norm);
+  Join(after, norm);
+}
+
+void ModelParts::FindOuterReads() {
+  for (const NodeId node : model_.Nodes()) {
+    if (model_[model_[node].graph].kind != GraphKind::kSubgraph) continue;
+    ForEachMaker(model_, node, [&](NodeId from) {
+      const GraphId graph = model_[from].graph;
+      NodeId to = node;
+      while (to != kNo<NodeId> && model_[to].graph != graph) {
+        to = model_[model_[to].graph].parent_node;
+      }
+      if (to != kNo<NodeId> && to != node) outer_[graph].push_back({from, to});
+      return true;
+    });
+  }
+}
+
+Atoms::Atoms(const ModelParts& parts, GraphId graph)
+    : parts_(parts), model_(parts.graph().model) {
+  const std::vector<NodeId>& nodes = model_[graph].nodes;
+  Number(nodes);
+  Connect(nodes, graph);
+  for (std::uint32_t i = 0; i < size(); ++i) SetKind(i);
+  FindDepth();
+  FindAttached();
+  FindSide();
+  Sort();
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (!AddsToQueries(i)) continue;
+    atoms_[i].kind = AtomKind::kJoin;
+    ++atoms_[i].token;  // as of a sum of two values
   }
   Measure();
 }
 
+bool Atoms::CarriesData(NodeId node) const {
+  const GraphFacts& graph = parts_.graph();
+  return !graph.ops.Is(node, {OpKind::kConstant, OpKind::kShapeOf}) &&
+         graph.ops[node] != Op::kConstantOfShape && graph.data.IsMadeBy(node);
+}
+
+// The node whose value an Identity or the like hands on, or kNo. Forward
+// references have no node: such files are not sorted.
+NodeId Atoms::AliasOf(NodeId node) const {
+  if (!parts_.graph().ops.Is(node, kAliases)) return kNo<NodeId>;
+  const NodeId from = ProducerOf(model_, FirstInput(model_, node));
+  return from != kNo<NodeId> && from < node &&
+                 model_[from].graph == model_[node].graph && CarriesData(from)
+             ? from
+             : kNo<NodeId>;
+}
+
+// Atoms are numbered by their last nodes.
+void Atoms::Number(const std::vector<NodeId>& nodes) {
+  atom_of_.assign(nodes.size(), kNone);
+  is_side_.assign(nodes.size(), false);
+  std::unordered_map<std::uint32_t, std::uint32_t> atom_of_group;
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    const NodeId node = nodes[i];
+    if (!CarriesData(node) || AliasOf(node) != kNo<NodeId>) continue;
+    const std::uint32_t group = parts_.GroupOf(node);
+    std::uint32_t number = size();
+    if (group != kNone) {
+      number = atom_of_group.emplace(group, number).first->second;
+    }
+    if (number == size()) {
+      Atom& atom = atoms_.emplace_back();
+      atom.last = node;
+      atom.core = group == kNone ? node : parts_[group].main;
+    }
+    atoms_[number].first = node;
+    ++atoms_[number].nodes;
+    atom_of_[i] = number;
+  }
+  std::reverse(atoms_.begin(), atoms_.end());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (atom_of_[i] != kNone) {
+      atom_of_[i] = size() - 1 - atom_of_[i];
+    } else if (CarriesData(nodes[i])) {
+      atom_of_[i] = Of(AliasOf(nodes[i]));
+    }
+  }
+}
+
+void Atoms::Connect(const std::vector<NodeId>& nodes, GraphId graph) {
+  Edges::Pairs reads;  // the reader first
+  const auto connect = [&](NodeId from, NodeId to) {
+    if (from == kNo<NodeId> || from >= to || model_[from].graph != graph ||
+        Of(from) == kNone || Of(to) == kNone || Of(from) == Of(to)) {
+      return;
+    }
+    reads.push_back({Of(to), Of(from)});
+  };
+  for (const NodeId node : nodes) {
+    if (AliasOf(node) != kNo<NodeId>) continue;
+    for (const ValueId input : model_.Inputs(node)) {
+      connect(ProducerOf(model_, input), node);
+    }
+  }
+  for (const ModelParts::OuterRead& read : parts_.OuterReads(graph)) {
+    connect(read.from, read.to);
+  }
+  // Each once.
+  const Edges all(size(), reads);
+  std::vector<std::uint32_t> reader(size(), kNone);
+  reads.clear();
+  Edges::Pairs readers;
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    for (const std::uint32_t from : all[i]) {
+      if (std::exchange(reader[from], i) == i) continue;
+      reads.push_back({i, from});
+      readers.push_back({from, i});
+    }
+  }
+  ins_ = Edges(size(), reads);
+  outs_ = Edges(size(), readers);
+}
+
+// Tokens: kinds first, then operators with one and with several operands, then
+// unknown operators.
+void Atoms::SetKind(std::uint32_t i) {
+  constexpr Token kFirstOperator = 64;
+  constexpr Token kUnknownOperator = 1u << 20;
+  Atom& atom = atoms_[i];
+  atom.kind = KindOf(i);
+  const Op op = OpOf(atom.core);
+  if (atom.nodes > 1 || (IsHeavy(atom.kind) && atom.kind != AtomKind::kDeconv &&
+                         atom.kind != AtomKind::kCall)) {
+    atom.token = 1 + static_cast<Token>(atom.kind);
+  } else if (op == Op::kNone) {
+    atom.token = kUnknownOperator +
+                 static_cast<Token>(Index(model_[atom.core].op_type) % 65536);
+  } else if (!IsMove(op)) {
+    const bool binary = Is(i, OpKind::kElementwise) && ins_[i].size() > 1;
+    atom.token = kFirstOperator + 2 * static_cast<Token>(op) + (binary ? 1 : 0);
+  }
+}
+
+AtomKind Atoms::KindOf(std::uint32_t i) const {
+  const NodeId core = atoms_[i].core;
+  const std::uint32_t group = parts_.GroupOf(core);
+  if (group != kNone && parts_[group].kind != AtomKind::kOther) {
+    return parts_[group].kind;
+  }
+  const Op op = OpOf(core);
+  const std::size_t operands = ins_[i].size();
+  if (Is(i, OpKind::kTransposed)) return AtomKind::kDeconv;
+  if (Is(i, OpKind::kConvolution)) {
+    const std::vector<std::int64_t> dims = WeightAt(core, 3).dims;
+    const std::int64_t groups =
+        IntAttribute(model_.NodeBytes(core), "group", 1);
+    if (dims.empty()) return AtomKind::kConv;
+    if (groups > 1 && groups == dims[0]) return AtomKind::kDepthwise;
+    return std::all_of(dims.begin() + 2, dims.end(),
+                       [](std::int64_t d) { return d == 1; })
+               ? AtomKind::kPointwise
+               : AtomKind::kConv;
+  }
+  if (Is(i, OpKind::kRecurrent)) return AtomKind::kRecurrent;
+  if (Is(i, OpKind::kAttention)) return AtomKind::kAttention;
+  if (Is(i, OpKind::kProduct)) {
+    return operands < 2 &&
+                   parts_.graph().links.ConstantOperand(core) != kNo<ValueId>
+               ? AtomKind::kLinear
+               : AtomKind::kMatMul;
+  }
+  if (parts_.IsHeavy(core)) return AtomKind::kCall;
+  if (Is(i, OpKind::kNorm)) return AtomKind::kNorm;
+  if (Is(i, OpKind::kActivation) || op == Op::kErf) {
+    return AtomKind::kActivation;
+  }
+  if (Is(i, {OpKind::kPool, OpKind::kResample})) return AtomKind::kPool;
+  if (op == Op::kReduceMean || op == Op::kReduceMax) return AtomKind::kMean;
+  if (op == Op::kSoftmax) return AtomKind::kSoftmax;
+  if (Is(i, {OpKind::kSum, OpKind::kConcat}) && operands > 1) {
+    return AtomKind::kJoin;
+  }
+  if (op == Op::kGather &&
+      FindWeight(model_.Inputs(core)[0]).dims.size() == 2) {
+    return AtomKind::kEmbedding;
+  }
+  return IsMove(op) ? AtomKind::kNeutral : AtomKind::kOther;
+}
+
+Op Atoms::OpOf(NodeId node) const {
+  const Op op = parts_.graph().ops[node];
+  const Op like = Describe(op).like;
+  return like == Op::kNone ? op : like;
+}
+
+void Atoms::FindDepth() {
+  depth_.assign(size(), 0);
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    for (const std::uint32_t from : ins_[i]) {
+      depth_[i] = std::max(depth_[i], depth_[from]);
+    }
+    depth_[i] += IsHeavyAt(i) ? 1u : 0u;
+  }
+}
+
+// What ends in outputs without a heavy operator hangs on the atom that it
+// reads, if that atom has other readers: the keys and values of a cache, hidden
+// states.
+void Atoms::FindAttached() {
+  std::vector<bool> ends(size());
+  std::vector<bool> goes_on(size());
+  for (std::uint32_t i = size(); i-- > 0;) {
+    const auto readers = outs_[i];
+    goes_on[i] = std::any_of(readers.begin(), readers.end(),
+                             [&](std::uint32_t r) { return !ends[r]; });
+    ends[i] = !IsHeavyAt(i) && !goes_on[i];
+  }
+  hangs_on_.assign(size(), kNone);
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (!ends[i] || ins_[i].empty()) continue;
+    std::uint32_t root = kNone;
+    bool one = true;
+    for (const std::uint32_t from : ins_[i]) {
+      const bool hangs = hangs_on_[from] != kNone;
+      const std::uint32_t at = hangs ? hangs_on_[from] : from;
+      one &= (hangs || goes_on[from]) && (root == kNone || root == at);
+      root = at;
+    }
+    if (one) hangs_on_[i] = root;
+  }
+  for (std::uint32_t i = size(); i-- > 0;) {
+    const auto readers = outs_[i];
+    if (std::any_of(readers.begin(), readers.end(),
+                    [&](std::uint32_t r) { return hangs_on_[r] == kNone; })) {
+      hangs_on_[i] = kNone;
+    }
+  }
+}
+
+// Values that no heavy operator made and that only meet values which are
+// deeper, at several depths.
+void Atoms::FindSide() {
+  // The deepest operand, and the deepest of the others.
+  std::vector<std::uint32_t> deepest(size(), 0);
+  std::vector<std::uint32_t> second(size(), 0);
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    for (const std::uint32_t from : ins_[i]) {
+      const std::uint32_t d = depth_[from];
+      second[i] = std::max(second[i], std::min(d, deepest[i]));
+      deepest[i] = std::max(deepest[i], d);
+    }
+  }
+  struct Meets {
+    std::uint32_t first = kNone;
+    std::uint32_t last = 0;
+    bool only = false;
+  };
+  std::vector<Meets> meets(size());
+  side_.assign(size(), false);
+  for (std::uint32_t i = size(); i-- > 0;) {
+    Meets& mine = meets[i];
+    for (const std::uint32_t r : outs_[i]) {
+      if (hangs_on_[r] != kNone) continue;
+      if (mine.first == kNone) mine.only = true;
+      const std::uint32_t others =
+          depth_[i] == deepest[r] ? second[r] : deepest[r];
+      if (ins_[r].size() > 1 && others > depth_[i]) {
+        mine.first = std::min(mine.first, depth_[r]);
+        mine.last = std::max(mine.last, depth_[r]);
+      } else if (depth_[r] == 0 && meets[r].only) {
+        mine.first = std::min(mine.first, meets[r].first);
+        mine.last = std::max(mine.last, meets[r].last);
+      } else {
+        mine.only = false;
+        mine.first = 0;
+      }
+    }
+    side_[i] = hangs_on_[i] == kNone && depth_[i] == 0 && mine.only &&
+               mine.last - mine.first >= 2;
+  }
+}
+
+void Atoms::Sort() {
+  const auto is_main = [&](std::uint32_t i) {
+    return hangs_on_[i] == kNone && !side_[i];
+  };
+  std::vector<std::uint32_t> open(size(), 0);
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (!is_main(i)) continue;
+    for (const std::uint32_t from : ins_[i]) ++open[from];
+  }
+  // Later is better; then what no heavy operator made, which stays with its
+  // reader; then the last operand.
+  using Key = std::tuple<std::uint32_t, bool, std::uint32_t, std::uint32_t>;
+  std::priority_queue<Key> ready;
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (is_main(i) && open[i] == 0) ready.push({0, true, i, i});
+  }
+  std::vector<Key> key(size());
+  std::vector<bool> met(size());
+  std::vector<std::uint32_t> order;
+  while (!ready.empty()) {
+    const std::uint32_t i = std::get<3>(ready.top());
+    ready.pop();
+    order.push_back(i);
+    const auto now = static_cast<std::uint32_t>(order.size());
+    std::uint32_t operand = 0;
+    for (const std::uint32_t from : ins_[i]) {
+      if (!is_main(from)) continue;
+      if (!met[from]) {
+        met[from] = true;
+        key[from] = {now, depth_[from] == 0, operand, from};
+      }
+      ++operand;
+      if (--open[from] == 0) ready.push(key[from]);
+    }
+  }
+  std::reverse(order.begin(), order.end());
+
+  std::vector<std::uint32_t> position(size(), kNone);
+  std::vector<Atom> sorted;
+  for (const std::uint32_t i : order) {
+    position[i] = static_cast<std::uint32_t>(sorted.size());
+    sorted.push_back(atoms_[i]);
+  }
+  Edges::Pairs reads;
+  Edges::Pairs readers;
+  for (const std::uint32_t i : order) {
+    for (const std::uint32_t from : ins_[i]) {
+      if (position[from] == kNone) continue;
+      reads.push_back({position[i], position[from]});
+      readers.push_back({position[from], position[i]});
+    }
+  }
+  for (std::size_t i = 0; i < atom_of_.size(); ++i) {
+    if (atom_of_[i] == kNone) continue;
+    is_side_[i] = side_[atom_of_[i]];
+    const std::uint32_t root = hangs_on_[atom_of_[i]];
+    atom_of_[i] = position[root == kNone ? atom_of_[i] : root];
+  }
+  atoms_ = std::move(sorted);
+  ins_ = Edges(size(), reads);
+  outs_ = Edges(size(), readers);
+  FindDepth();
+}
+
 // The sum that ends an attention whose queries are learned: it adds to a
 // constant. A bias is a part of its linear layer.
-bool Atoms::AddsToQueries(const Atom& atom) const {
-  if (atom.kind != AtomKind::kOther || op_[atom.first] != Op::kAdd ||
-      atom.first != atom.last) {
-    return false;
-  }
+bool Atoms::AddsToQueries(std::uint32_t sum) const {
+  if (Kind(sum) != AtomKind::kOther || FirstOp(sum) != Op::kAdd) return false;
   const auto before = [&](std::uint32_t i) {
     std::uint32_t from = i;
     do {
@@ -106,7 +524,6 @@ bool Atoms::AddsToQueries(const Atom& atom) const {
     } while (Kind(from) == AtomKind::kNeutral && from > 0);
     return from;
   };
-  const std::uint32_t sum = of_[atom.first];
   const std::uint32_t linear = before(sum);
   if (linear == sum || Kind(linear) != AtomKind::kLinear) return false;
   const std::uint32_t product = before(linear);
@@ -117,310 +534,66 @@ bool Atoms::AddsToQueries(const Atom& atom) const {
   });
 }
 
-AtomKind Atoms::ConvolutionKind(std::uint32_t p) const {
-  const NodeId node = flow_.nodes[p];
-  if (Is(p, OpKind::kTransposed)) return AtomKind::kDeconv;
-  const std::vector<std::int64_t> dims = weights_.Of(node, 3).dims;
-  const std::int64_t group = IntAttribute(model_.NodeBytes(node), "group", 1);
-  if (dims.empty()) return AtomKind::kConv;
-  if (group > 1 && group == dims[0]) return AtomKind::kDepthwise;
-  return std::all_of(dims.begin() + 2, dims.end(),
-                     [](std::int64_t d) { return d == 1; })
-             ? AtomKind::kPointwise
-             : AtomKind::kConv;
-}
-
-AtomKind Atoms::ProductKind(std::uint32_t p) const {
-  return flow_.ins[p].size() < 2 &&
-                 weights_.Of(flow_.nodes[p], 1).value != kNo<ValueId>
-             ? AtomKind::kLinear
-             : AtomKind::kMatMul;
-}
-
-Token Atoms::TokenOf(std::uint32_t p) const {
-  const Op op = op_[p];
-  if (IsMove(op)) return 0;
-  if (IsHeavy(product_[p]) && product_[p] != AtomKind::kDeconv &&
-      product_[p] != AtomKind::kCall) {
-    return KindToken(product_[p]);
-  }
-  if (op == Op::kNone) {
-    return kUnknownOperator +
-           static_cast<Token>(Index(model_[flow_.nodes[p]].op_type) % 65536);
-  }
-  const bool binary = Is(p, OpKind::kElementwise) && flow_.ins[p].size() > 1;
-  return kFirstOperator + 2 * static_cast<Token>(op) + (binary ? 1 : 0);
-}
-
-bool Atoms::Follows(std::uint32_t q, std::uint32_t p) const {
-  return q < flow_.nodes.size() && flow_.ins[q].size() == 1 &&
-         flow_.ins[q][0] == p && flow_.outs[p].size() == 1;
-}
-
-bool Atoms::IsArithmetic(std::uint32_t p) const {
-  return Is(p,
-            {OpKind::kElementwise, OpKind::kActivation, OpKind::kReduction}) ||
-         op_[p] == Op::kWhere;
-}
-
-Atoms::Found Atoms::At(std::uint32_t p) const {
-  const Op op = op_[p];
-  switch (product_[p]) {
-    case AtomKind::kLinear:
-      return Linear(p);
-    case AtomKind::kPointwise:
-    case AtomKind::kConv:
-    case AtomKind::kDepthwise: {
-      std::uint32_t last = p;  // and a bias or scale
-      while (last < p + 2 && Follows(last + 1, last) &&
-             (op_[last + 1] == Op::kAdd || op_[last + 1] == Op::kMul)) {
-        ++last;
-      }
-      return {last, product_[p]};
-    }
-    case AtomKind::kRecurrent:
-      return Recurrent(p);
-    case AtomKind::kOther:
-      break;
-    default:
-      return {p, product_[p]};
-  }
-  const bool has_next = p + 1 < flow_.nodes.size();
-  if ((op == Op::kTranspose || op == Op::kSqueeze) && has_next &&
-      product_[p + 1] == AtomKind::kRecurrent && Follows(p + 1, p)) {
-    return Recurrent(p + 1);
-  }
-  // A norm over channels, between two transposes.
-  if (op == Op::kTranspose && has_next && flow_.ins[p].size() == 1 &&
-      Follows(p + 1, p)) {
-    const auto perm = FindAttribute(model_.NodeBytes(flow_.nodes[p]), "perm");
-    if (perm && perm->numbers.size() == 4) {
-      std::uint32_t last = p;
-      if (Is(p + 1, OpKind::kNorm)) {
-        last = p + 1;
-      } else if (const Found found = Arithmetic(p + 1);
-                 found.last > p && found.kind == AtomKind::kNorm) {
-        last = found.last;
-      }
-      if (last > p && Follows(last + 1, last) &&
-          op_[last + 1] == Op::kTranspose) {
-        return {last + 1, AtomKind::kNorm};
-      }
-    }
-  }
-  // A product between two reshapes.
-  if (op == Op::kReshape && has_next && product_[p + 1] == AtomKind::kLinear &&
-      Follows(p + 1, p)) {
-    const std::uint32_t last = Linear(p + 1).last;
-    if (Follows(last + 1, last) && op_[last + 1] == Op::kReshape) {
-      return {last + 1, AtomKind::kLinear};
-    }
-  }
-  if (const Found found = Arithmetic(p); found.last + 1 > p) return found;
-  if (Is(p, OpKind::kNorm)) return {p, AtomKind::kNorm};
-  if (Is(p, OpKind::kActivation) || op == Op::kErf) {
-    return {p, AtomKind::kActivation};
-  }
-  if (Is(p, {OpKind::kPool, OpKind::kResample})) return {p, AtomKind::kPool};
-  if (op == Op::kReduceMean || op == Op::kReduceMax) {
-    return {p, AtomKind::kMean};
-  }
-  if (op == Op::kSoftmax) return {p, AtomKind::kSoftmax};
-  if (Is(p, {OpKind::kSum, OpKind::kConcat}) && flow_.ins[p].size() > 1) {
-    return {p, AtomKind::kJoin};
-  }
-  if (op == Op::kGather) {
-    const ValueId table = model_.Inputs(flow_.nodes[p])[0];
-    if (weights_.Find(table).dims.size() == 2) {
-      return {p, AtomKind::kEmbedding};
-    }
-  }
-  return {p, IsMove(op) ? AtomKind::kNeutral : AtomKind::kOther};
-}
-
-Atoms::Found Atoms::Linear(std::uint32_t p) const {
-  const bool bias = Follows(p + 1, p) && op_[p + 1] == Op::kAdd;
-  return {bias ? p + 1 : p, AtomKind::kLinear};
-}
-
-// Layers of one module: LSTM, moves of data, LSTM again.
-Atoms::Found Atoms::Recurrent(std::uint32_t p) const {
-  const auto count = static_cast<std::uint32_t>(flow_.nodes.size());
-  const auto reads_inside = [&](std::uint32_t q) {
-    const auto ins = flow_.ins[q];
-    return std::all_of(ins.begin(), ins.end(),
-                       [&](std::uint32_t from) { return from >= p; });
-  };
-  std::uint32_t last = p;
-  for (;;) {
-    std::uint32_t q = last + 1;
-    while (q < count && q - last < 6 && IsMove(op_[q]) && reads_inside(q)) ++q;
-    if (q >= count || op_[q] != op_[p] || !reads_inside(q)) break;
-    last = q;
-  }
-  while (Follows(last + 1, last) &&
-         Is(last + 1, {OpKind::kTranspose, OpKind::kReshape})) {
-    ++last;
-  }
-  return {last, AtomKind::kRecurrent};
-}
-
-// The scale and bias of a norm.
-std::uint32_t Atoms::Scaled(std::uint32_t last) const {
-  for (int i = 0; i < 3 && Follows(last + 1, last); ++i) {
-    const Op op = op_[last + 1];
-    const bool cast = op == Op::kCast && last + 2 < flow_.nodes.size() &&
-                      op_[last + 2] == Op::kMul &&
-                      flow_.ins[last + 2].size() == 1 &&
-                      flow_.ins[last + 2][0] == last + 1;
-    if (op != Op::kMul && op != Op::kAdd && !cast) break;
-    ++last;
-  }
-  return last;
-}
-
-Atoms::Found Atoms::Arithmetic(std::uint32_t p) const {
-  const Found none{p - 1, AtomKind::kOther};
-  const auto count = static_cast<std::uint32_t>(flow_.nodes.size());
-  if (flow_.ins[p].size() != 1) return none;
-  if (op_[p] == Op::kReshape) {  // a group norm
-    if (p + 2 < count && op_[p + 1] == Op::kInstanceNormalization &&
-        op_[p + 2] == Op::kReshape && Follows(p + 1, p) &&
-        Follows(p + 2, p + 1)) {
-      return {Scaled(p + 2), AtomKind::kNorm};
-    }
-    return none;
-  }
-  if (op_[p] == Op::kInstanceNormalization) return {Scaled(p), AtomKind::kNorm};
-  if (!IsArithmetic(p) && op_[p] != Op::kCast) return none;
-
-  constexpr std::uint32_t kLongest = 16;
-  const std::uint32_t entry = flow_.ins[p][0];
-  std::uint32_t last_reader = 0;  // of what is inside so far
-  for (std::uint32_t q = p; q < count && q <= p + kLongest; ++q) {
-    if (!IsArithmetic(q) && op_[q] != Op::kCast && op_[q] != Op::kTranspose) {
-      break;
-    }
-    const auto ins = flow_.ins[q];
-    if (std::any_of(ins.begin(), ins.end(), [&](std::uint32_t from) {
-          return from < p && from != entry;
-        })) {
-      break;
-    }
-    if (q > p && last_reader <= q) {  // closed
-      if (IsNormArithmetic(p, q)) return {Scaled(q), AtomKind::kNorm};
-      if (IsActivationArithmetic(p, q, entry)) {
-        // GELU may end with a product by one half.
-        const bool has_erf = std::find(op_.begin() + p, op_.begin() + q,
-                                       Op::kErf) != op_.begin() + q;
-        const bool half = has_erf && op_[q] == Op::kMul && q < p + kLongest &&
-                          Follows(q + 1, q) && op_[q + 1] == Op::kMul;
-        return {half ? q + 1 : q, AtomKind::kActivation};
-      }
-    }
-    const auto outs = flow_.outs[q];
-    if (!outs.empty()) last_reader = std::max(last_reader, outs.back());
-  }
-  return none;
-}
-
-bool Atoms::IsNormArithmetic(std::uint32_t p, std::uint32_t q) const {
-  if (op_[q] != Op::kDiv && op_[q] != Op::kMul) return false;
-  const auto has = [&](Op op) {
-    return std::find(op_.begin() + p, op_.begin() + q + 1, op) !=
-           op_.begin() + q + 1;
-  };
-  if (has(Op::kReduceL2)) return true;
-  return has(Op::kReduceMean) && flow_.ins[q].size() > 1 &&
-         (has(Op::kSqrt) || has(Op::kReciprocal) ||
-          (has(Op::kPow) && has(Op::kDiv)));
-}
-
-bool Atoms::IsActivationArithmetic(std::uint32_t p, std::uint32_t q,
-                                   std::uint32_t entry) const {
-  if (op_[q] != Op::kDiv && op_[q] != Op::kMul) return false;
-  int reads = 0;
-  bool activation = false;
-  for (std::uint32_t i = p; i <= q; ++i) {
-    if (Is(i, OpKind::kReduction) || op_[i] == Op::kTranspose) return false;
-    activation |= Is(i, OpKind::kActivation) || op_[i] == Op::kErf;
-    for (const std::uint32_t from : flow_.ins[i]) reads += from == entry;
-  }
-  return activation && reads > 1;
-}
-
 void Atoms::Measure() {
-  depth_.resize(size());
   heavies_.assign(size() + 1, 0);
-  scale_.assign(size(), 0);
-  width_.assign(size(), 0);
-  kernel_rank_.assign(size(), 0);
-  weight_.assign(size(), kNo<ValueId>);
+  nodes_.assign(size() + 1, 0);
   for (std::uint32_t i = 0; i < size(); ++i) {
-    const Atom& atom = atoms_[i];
-    std::uint32_t depth = 0;
-    for (const std::uint32_t from : ins_[i]) {
-      depth = std::max(depth, depth_[from]);
-    }
+    Atom& atom = atoms_[i];
     const bool heavy = IsHeavy(atom.kind);
-    depth_[i] = depth + (heavy ? 1 : 0);
-    heavies_[i + 1] = heavies_[i] + (heavy ? 1 : 0);
-
-    const NodeId core = Core(i);
-    const Bytes bytes = model_.NodeBytes(core);
-    if (Is(atom.core, {OpKind::kResample, OpKind::kTransposed}) ||
-        op_[atom.core] == Op::kDepthToSpace) {
-      scale_[i] = 1;
-    } else if (Is(atom.core, {OpKind::kConvolution, OpKind::kPool})) {
+    heavies_[i + 1] = heavies_[i] + (heavy ? 1u : 0u);
+    nodes_[i + 1] = nodes_[i] + atom.nodes;
+    const Bytes bytes = model_.NodeBytes(atom.core);
+    const Op op = OpOf(atom.core);
+    if (Is(i, {OpKind::kResample, OpKind::kTransposed}) ||
+        op == Op::kDepthToSpace) {
+      atom.scale = 1;
+    } else if (Is(i, {OpKind::kConvolution, OpKind::kPool})) {
       const auto strides = FindAttribute(bytes, "strides");
       if (strides &&
           std::any_of(strides->numbers.begin(), strides->numbers.end(),
                       [](std::int64_t s) { return s > 1; })) {
-        scale_[i] = -1;
+        atom.scale = -1;
       }
     }
     if (!heavy) continue;
     const bool conv = IsConv(atom.kind);
-    const Weight weight = weights_.Of(core, conv ? 3 : 2);
-    weight_[i] = weight.value;
+    const Weight weight = WeightAt(atom.core, conv ? 3 : 2);
+    atom.weight = weight.value;
     if (weight.dims.empty()) continue;
     if (conv) {
-      kernel_rank_[i] = static_cast<std::uint8_t>(
+      atom.kernel_rank = static_cast<std::uint8_t>(
           std::min<std::size_t>(weight.dims.size() - 2, 8));
-      width_[i] = weight.dims[atom.kind == AtomKind::kDeconv ? 1 : 0];
+      atom.width = weight.dims[atom.kind == AtomKind::kDeconv ? 1 : 0];
     } else if (atom.kind == AtomKind::kLinear) {
       const bool rows =
-          op_[atom.core] == Op::kGemm && IntAttribute(bytes, "transB", 0) != 0;
-      width_[i] = rows ? weight.dims.front() : weight.dims.back();
+          op == Op::kGemm && IntAttribute(bytes, "transB", 0) != 0;
+      atom.width = rows ? weight.dims.front() : weight.dims.back();
     }
   }
 }
 
 std::uint32_t Atoms::Series(Range range) const {
-  std::uint32_t least = 0xffffffff;
-  std::uint32_t most = 0;
-  for (std::uint32_t i = range.first; i <= range.last; ++i) {
-    least = std::min(least, depth_[i]);
-    most = std::max(most, depth_[i]);
-  }
-  return std::min(Heavies(range), most - least + 1);
+  const auto [least, most] = std::minmax_element(
+      depth_.begin() + range.first, depth_.begin() + range.last + 1);
+  return std::min(Heavies(range), *most - *least + 1);
 }
 
-Weight Weights::Find(ValueId value) const {
+Atoms::Weight Atoms::FindWeight(ValueId value) const {
   constexpr int kFarthest = 4;  // carriers between a weight and its reader
+  const GraphFacts& graph = parts_.graph();
   int transposes = 0;
   for (int i = 0; i <= kFarthest && value != kNo<ValueId>; ++i) {
-    if (data_.Contains(value)) break;
+    if (graph.data.Contains(value)) break;
     Weight weight{.value = value, .dims = {}};
     const NodeId from = model_.Producer(value);
     if (const Initializer* const tensor = model_.InitializerOf(value)) {
       const auto dims = model_.Dims(*tensor);
       weight.dims.assign(dims.begin(), dims.end());
-    } else if (from != kNo<NodeId> && ops_.Is(from, OpKind::kConstant)) {
+    } else if (graph.ops.Is(from, OpKind::kConstant)) {
       const auto attribute = FindAttribute(model_.NodeBytes(from), "value");
       if (attribute) weight.dims = ReadTensorType(attribute->tensor).dims;
-    } else if (from != kNo<NodeId> && ops_.Is(from, kCarriers)) {
-      transposes += ops_.Is(from, OpKind::kTranspose) ? 1 : 0;
+    } else if (graph.ops.Is(from, kCarriers)) {
+      transposes += graph.ops.Is(from, OpKind::kTranspose) ? 1 : 0;
       value = FirstInput(model_, from);
       continue;
     }
@@ -433,10 +606,10 @@ Weight Weights::Find(ValueId value) const {
   return {};
 }
 
-Weight Weights::Of(NodeId node, std::size_t rank) const {
+// The first weight of `rank` or more that the node reads.
+Atoms::Weight Atoms::WeightAt(NodeId node, std::size_t rank) const {
   for (const ValueId input : model_.Inputs(node)) {
-    if (input == kNo<ValueId> || data_.Contains(input)) continue;
-    Weight weight = Find(input);
+    Weight weight = FindWeight(input);
     if (weight.dims.size() >= rank) return weight;
   }
   return {};

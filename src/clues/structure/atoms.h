@@ -1,38 +1,51 @@
-// The smallest modules: a linear layer with its bias, a norm or an activation
-// that is written out in arithmetic, a convolution, any other single node.
+// The operations of one graph that carry data, in an order of their own.
+//
+// An atom is the smallest module: a composite (core/graph/composites.h: a
+// linear layer with its bias, a norm or an activation that is written out in
+// arithmetic), recurrent layers in a row, any other single node. Identities and
+// quantizers belong to the atom that they read.
+//
+// The order depends on the graph alone, not on the order of the file: exporters
+// write modules one after the other, but optimizers sort nodes anew. It is
+// found from the end: of the atoms whose readers are all placed, the next is
+// the one whose first reader was placed last. So the branches of a block stand
+// together, and a value that many blocks read (the output of an encoder)
+// stands before the first of them.
 #ifndef ONNX_TAG_CLUES_STRUCTURE_ATOMS_H_
 #define ONNX_TAG_CLUES_STRUCTURE_ATOMS_H_
 
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "clues/structure/flow.h"
-#include "core/graph/data_values.h"
-#include "core/graph/operators.h"
+#include "core/graph/graph_facts.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag::structure {
 
-// The weights that a node reads, also behind casts, transposes and quantizers.
-struct Weight {
-  ValueId value = kNo<ValueId>;    // the initializer or constant itself
-  std::vector<std::int64_t> dims;  // as the node reads it
-};
-
-class Weights {
+// Lists of numbers, one list for each number: the readers of an atom, say.
+class Edges {
  public:
-  Weights(const Model& model, const Operators& ops, const DataValues& data)
-      : model_(model), ops_(ops), data_(data) {}
+  using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-  // The weight behind `value`; kNo if there is none of rank 1 or more.
-  Weight Find(ValueId value) const;
-  // The first input of `node` that has a weight of `rank` or more.
-  Weight Of(NodeId node, std::size_t rank) const;
+  Edges() = default;
+  // Each second number is in the list of its first; the order is kept.
+  Edges(std::size_t size, const Pairs& pairs) : first_(size + 1, 0) {
+    for (const auto& [from, to] : pairs) ++first_[from + 1];
+    for (std::size_t i = 0; i < size; ++i) first_[i + 1] += first_[i];
+    to_.resize(pairs.size());
+    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+    for (const auto& [from, to] : pairs) to_[next[from]++] = to;
+  }
+
+  std::span<const std::uint32_t> operator[](std::size_t from) const {
+    return {to_.data() + first_[from], first_[from + 1] - first_[from]};
+  }
 
  private:
-  const Model& model_;
-  const Operators& ops_;
-  const DataValues& data_;
+  std::vector<std::uint32_t> first_;
+  std::vector<std::uint32_t> to_;
 };
 
 enum class AtomKind : std::uint8_t {
@@ -64,40 +77,81 @@ constexpr bool IsConv(AtomKind kind) {
 // What an atom is when two are compared; 0 for what does not count.
 using Token = std::uint32_t;
 
-struct Atom {
-  std::uint32_t first;  // positions in the Flow
-  std::uint32_t last;
-  std::uint32_t core;  // the position of the heavy operator; else `first`
-  AtomKind kind;
-  Token token;
-};
-
-// Inclusive: atoms, units or positions from `first` to `last`.
+// Inclusive: atoms or units from `first` to `last`.
 struct Range {
   std::uint32_t first;
   std::uint32_t last;
   friend bool operator==(const Range&, const Range&) = default;
 };
 
+// What is found once for all graphs of a model.
+class ModelParts {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  struct Group {
+    AtomKind kind;  // kOther: that of `main`
+    NodeId main;
+  };
+  // What the nodes of subgraphs read from the graphs around them, as edges
+  // between nodes of one graph: `to` is the node that holds the subgraph.
+  struct OuterRead {
+    NodeId from;
+    NodeId to;
+  };
+
+  explicit ModelParts(const GraphFacts& graph);
+
+  const GraphFacts& graph() const { return graph_; }
+  // Operators that do the work of a model: products, convolutions, recurrent
+  // layers, attention, and what holds or calls a graph that has them.
+  bool IsHeavy(NodeId node) const { return heavy_[node]; }
+  // Nodes of one group are one atom; kNone: the node is one by itself.
+  std::uint32_t GroupOf(NodeId node) const { return group_of_[node]; }
+  const Group& operator[](std::uint32_t group) const { return groups_[group]; }
+  const std::vector<OuterRead>& OuterReads(GraphId graph) const {
+    return outer_[graph];
+  }
+
+ private:
+  void FindHeavy();
+  void FindGroups();
+  NodeId OnlyReader(NodeId node) const;
+  void JoinRecurrent(NodeId node);
+  void JoinTransposed(NodeId norm, NodeId first, NodeId last);
+  std::uint32_t Join(NodeId node, NodeId with);
+  void FindOuterReads();
+
+  const GraphFacts& graph_;
+  const Model& model_;
+  IdVector<NodeId, bool> heavy_;
+  IdVector<NodeId, std::uint32_t> group_of_;
+  std::vector<Group> groups_;
+  IdVector<GraphId, std::vector<OuterRead>> outer_;
+};
+
 class Atoms {
  public:
-  // The arguments must outlive this.
-  Atoms(const Model& model, const Flow& flow, const Operators& ops,
-        const HeavyNodes& heavy, const Weights& weights);
+  // `parts` must outlive this.
+  Atoms(const ModelParts& parts, GraphId graph);
 
   std::uint32_t size() const {
     return static_cast<std::uint32_t>(atoms_.size());
   }
-  const Atom& operator[](std::uint32_t i) const { return atoms_[i]; }
   AtomKind Kind(std::uint32_t i) const { return atoms_[i].kind; }
+  Token TokenOf(std::uint32_t i) const { return atoms_[i].token; }
   bool IsHeavyAt(std::uint32_t i) const { return IsHeavy(atoms_[i].kind); }
   std::span<const std::uint32_t> ins(std::uint32_t i) const { return ins_[i]; }
   std::span<const std::uint32_t> outs(std::uint32_t i) const {
     return outs_[i];
   }
-  std::uint32_t OfPosition(std::uint32_t position) const {
-    return of_[position];
+  // The atom that a node of the graph is in or hangs on: identities, what ends
+  // in an output without a product, convolution or the like. kNone: no atom.
+  std::uint32_t Of(NodeId node) const {
+    return atom_of_[parts_.graph().model[node].index];
   }
+  // Masks, rotary tables: values made without heavy operators that are only
+  // ever the lesser operand, in several blocks. By place in the graph.
+  const std::vector<bool>& IsSide() const { return is_side_; }
 
   // Heavy operators in a row that end with this atom, at most.
   std::uint32_t Depth(std::uint32_t i) const { return depth_[i]; }
@@ -107,67 +161,76 @@ class Atoms {
     return heavies_[range.last + 1] - heavies_[range.first];
   }
   std::uint32_t NodesIn(Range range) const {
-    return atoms_[range.last].last - atoms_[range.first].first + 1;
+    return nodes_[range.last + 1] - nodes_[range.first];
   }
 
   // The operator of the atom's first or last node, without a tool's additions.
-  Op FirstOp(std::uint32_t i) const { return op_[atoms_[i].first]; }
-  Op LastOp(std::uint32_t i) const { return op_[atoms_[i].last]; }
-  Op OpAt(std::uint32_t position) const { return op_[position]; }
-  NodeId NodeAt(std::uint32_t position) const { return flow_.nodes[position]; }
-  NodeId Core(std::uint32_t i) const { return flow_.nodes[atoms_[i].core]; }
+  Op FirstOp(std::uint32_t i) const { return OpOf(atoms_[i].first); }
+  Op LastOp(std::uint32_t i) const { return OpOf(atoms_[i].last); }
+  NodeId Core(std::uint32_t i) const { return atoms_[i].core; }
 
   // -1 where pictures become smaller, 1 where they become larger.
-  int Scale(std::uint32_t i) const { return scale_[i]; }
+  int Scale(std::uint32_t i) const { return atoms_[i].scale; }
   // Channels of the result of a convolution or linear layer; 0 if unknown.
-  std::int64_t Width(std::uint32_t i) const { return width_[i]; }
+  std::int64_t Width(std::uint32_t i) const { return atoms_[i].width; }
   // Dimensions of a convolution's kernel; 0 for others.
-  std::size_t KernelRank(std::uint32_t i) const { return kernel_rank_[i]; }
+  std::size_t KernelRank(std::uint32_t i) const {
+    return atoms_[i].kernel_rank;
+  }
   // The weight of a heavy atom, or kNo.
-  ValueId WeightOf(std::uint32_t i) const { return weight_[i]; }
+  ValueId WeightOf(std::uint32_t i) const { return atoms_[i].weight; }
 
  private:
-  struct Found {
-    std::uint32_t last;
-    AtomKind kind;
+  struct Atom {
+    NodeId first = kNo<NodeId>;
+    NodeId last = kNo<NodeId>;
+    NodeId core = kNo<NodeId>;
+    std::uint32_t nodes = 0;
+    AtomKind kind = AtomKind::kOther;
+    Token token = 0;
+    int scale = 0;
+    std::int64_t width = 0;
+    std::uint8_t kernel_rank = 0;
+    ValueId weight = kNo<ValueId>;
   };
-  Found At(std::uint32_t p) const;
-  Found Linear(std::uint32_t p) const;
-  Found Recurrent(std::uint32_t p) const;
-  std::uint32_t Scaled(std::uint32_t last) const;
-  // A closed region of arithmetic with one entry; `last` is p - 1 if none.
-  Found Arithmetic(std::uint32_t p) const;
-  bool IsNormArithmetic(std::uint32_t p, std::uint32_t q) const;
-  bool IsActivationArithmetic(std::uint32_t p, std::uint32_t q,
-                              std::uint32_t entry) const;
-  bool AddsToQueries(const Atom& atom) const;
-  AtomKind ProductKind(std::uint32_t p) const;
-  AtomKind ConvolutionKind(std::uint32_t p) const;
-  Token TokenOf(std::uint32_t p) const;
+  // A weight that a node reads, also behind casts, transposes and quantizers.
+  struct Weight {
+    ValueId value = kNo<ValueId>;    // the initializer or constant itself
+    std::vector<std::int64_t> dims;  // as the node reads it
+  };
+
+  bool CarriesData(NodeId node) const;
+  NodeId AliasOf(NodeId node) const;
+  void Number(const std::vector<NodeId>& nodes);
+  void Connect(const std::vector<NodeId>& nodes, GraphId graph);
+  void SetKind(std::uint32_t i);
+  void FindDepth();
+  void FindAttached();
+  void FindSide();
+  void Sort();
+  bool AddsToQueries(std::uint32_t i) const;
   void Measure();
 
-  // q reads nothing but p, and p has no other reader.
-  bool Follows(std::uint32_t q, std::uint32_t p) const;
-  bool Is(std::uint32_t p, OpKinds kinds) const {
-    return Describe(op_[p]).kinds.HasAnyOf(kinds);
+  AtomKind KindOf(std::uint32_t i) const;
+  Weight FindWeight(ValueId value) const;
+  Weight WeightAt(NodeId node, std::size_t rank) const;
+  Op OpOf(NodeId node) const;
+  bool Is(std::uint32_t i, OpKinds kinds) const {
+    return Describe(OpOf(atoms_[i].core)).kinds.HasAnyOf(kinds);
   }
-  bool IsArithmetic(std::uint32_t p) const;
 
+  const ModelParts& parts_;
   const Model& model_;
-  const Flow& flow_;
-  const Weights& weights_;
-  std::vector<Op> op_;             // by position
-  std::vector<AtomKind> product_;  // by position, of heavy operators
   std::vector<Atom> atoms_;
-  std::vector<std::uint32_t> of_;
-  Edges ins_;
-  Edges outs_;
+  std::vector<std::uint32_t> atom_of_;  // by place in the graph
+  std::vector<bool> is_side_;
+  Edges ins_;   // in the order of the operands, each once
+  Edges outs_;  // ascending
   std::vector<std::uint32_t> depth_;
+  std::vector<std::uint32_t> hangs_on_;  // atoms that get no place, or kNone
+  std::vector<bool> side_;
   std::vector<std::uint32_t> heavies_;  // before each atom
-  std::vector<std::int8_t> scale_;
-  std::vector<std::int64_t> width_;
-  std::vector<std::uint8_t> kernel_rank_;
-  std::vector<ValueId> weight_;
+  std::vector<std::uint32_t> nodes_;
 };
 
 }  // namespace onnx_tag::structure

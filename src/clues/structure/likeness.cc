@@ -17,7 +17,7 @@ std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
 Bag::Bag(const Atoms& atoms, Range range, bool once) {
   std::vector<Token> tokens;
   for (std::uint32_t i = range.first; i <= range.last; ++i) {
-    if (atoms[i].token != 0) tokens.push_back(atoms[i].token);
+    if (atoms.TokenOf(i) != 0) tokens.push_back(atoms.TokenOf(i));
   }
   std::sort(tokens.begin(), tokens.end());
   for (const Token token : tokens) {

@@ -125,7 +125,7 @@ std::optional<std::uint32_t> Regions::JoinOf(Range range) const {
     const bool scale =
         (atoms_.FirstOp(i) == Op::kMul || atoms_.FirstOp(i) == Op::kDiv) &&
         atoms_.ins(i).size() < 2;
-    if (atoms_[i].token != 0 && kind != AtomKind::kActivation &&
+    if (atoms_.TokenOf(i) != 0 && kind != AtomKind::kActivation &&
         kind != AtomKind::kNorm && !scale) {
       break;
     }
@@ -248,7 +248,7 @@ void Regions::TakeApart() {
     for (const Range region : Inside({0, atoms_.size() - 1})) {
       if (region.first == region.last || atoms_.Heavies(region) < 2) continue;
       const std::optional<std::uint32_t> join = JoinOf(region);
-      twins.Add(region, join ? atoms_[*join].token : 0);
+      twins.Add(region, join ? atoms_.TokenOf(*join) : 0);
       if (WhatHolds(region) != Hold::kBlock) loose.push_back(region);
     }
     bool changed = false;
@@ -256,7 +256,7 @@ void Regions::TakeApart() {
       // Two regions that are much alike are blocks, whatever is inside.
       const std::optional<std::uint32_t> join = JoinOf(region);
       if (WhatHolds(region) == Hold::kLoose &&
-          twins.Has(region, join ? atoms_[*join].token : 0)) {
+          twins.Has(region, join ? atoms_.TokenOf(*join) : 0)) {
         continue;
       }
       changed |= Loosen(region);

@@ -156,10 +156,9 @@ bool Repeats::Gathers(const std::vector<Item>& items, std::size_t begin,
     std::uint32_t slices = 0;
     bool concat = false;
     const Range range = items[i].atoms();
-    for (std::uint32_t p = atoms_[range.first].first;
-         p <= atoms_[range.last].last; ++p) {
-      slices += atoms_.OpAt(p) == Op::kSlice ? 1u : 0u;
-      concat |= atoms_.OpAt(p) == Op::kConcat;
+    for (std::uint32_t p = range.first; p <= range.last; ++p) {
+      slices += atoms_.FirstOp(p) == Op::kSlice ? 1u : 0u;
+      concat |= atoms_.FirstOp(p) == Op::kConcat;
     }
     if (slices >= 4 && concat) return true;
   }
@@ -596,7 +595,7 @@ std::vector<std::uint32_t> Repeats::Codes(std::int64_t first,
   Words codes;
   for (std::int64_t i = first; i <= last; ++i) {
     const auto atom = static_cast<std::uint32_t>(i);
-    const Token token = atoms_[atom].token;
+    const Token token = atoms_.TokenOf(atom);
     codes.push_back(
         token != 0 ? token
                    : kMove + static_cast<std::uint32_t>(atoms_.FirstOp(atom)));

@@ -7,9 +7,6 @@
 #include <utility>
 
 #include "clues/structure/arrange.h"
-#include "clues/structure/flow.h"
-#include "core/graph/data_values.h"
-#include "core/graph/operators.h"
 
 namespace onnx_tag {
 
@@ -42,16 +39,9 @@ std::string Structure::Path(FoundId id) const {
 
 class StructureFinder {
  public:
-  explicit StructureFinder(const Model& model)
-      : model_(model),
-        ops_(model),
-        calls_(model, ops_),
-        heavy_(model, ops_, calls_),
-        functions_(model),
-        data_(model, ops_, functions_),
-        outer_(structure::FindOuterReads(model)),
-        tree_(structure_) {
-    structure_.module_of_.resize(model.node_count(), kNo<FoundId>);
+  explicit StructureFinder(const GraphFacts& graph)
+      : model_(graph.model), graph_(graph), parts_(graph), tree_(structure_) {
+    structure_.module_of_.resize(model_.node_count(), kNo<FoundId>);
   }
 
   Structure Find() {
@@ -104,11 +94,12 @@ class StructureFinder {
     const NodeId holder = model_[graph].parent_node;
     FoundId parent = structure_.module_of_[holder];
     // Too little for a module of its own.
-    if (!heavy_[holder] || parent == kNo<FoundId> || IsTooDeep(parent)) {
+    if (!parts_.IsHeavy(holder) || parent == kNo<FoundId> ||
+        IsTooDeep(parent)) {
       PutAll(graph, parent);
       return;
     }
-    if (ops_[holder] == Op::kIf) {
+    if (graph_.ops[holder] == Op::kIf) {
       parent = tree_.Child(Below(holder, FoundKind::kChoice),
                            model_[graph].attribute == "then_branch"
                                ? FoundKind::kThen
@@ -120,89 +111,60 @@ class StructureFinder {
     FindIn(graph, parent);
   }
 
-  // A function is a module of its first call.
+  // A function is a module of its first call, whose module is known here.
   void FindInFunctions() {
-    if (model_.functions().empty()) return;
-    std::vector<bool> done(model_.graph_count(), false);
-    std::vector<NodeId> calls;
-    for (const NodeId node : model_.Nodes()) {
-      if (model_[model_[node].graph].kind != GraphKind::kFunction &&
-          calls_[node] != kNo<GraphId>) {
-        calls.push_back(node);
-      }
-    }
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      const GraphId body = calls_[calls[i]];
-      if (done[Index(body)] ||
-          structure_.module_of_[calls[i]] == kNo<FoundId>) {
-        continue;
-      }
-      done[Index(body)] = true;
-      const FoundId caller = structure_.module_of_[calls[i]];
+    for (const FunctionId function : graph_.calls.CallersFirst()) {
+      const GraphId body = model_.functions()[Index(function)].body;
+      const NodeId call = graph_.calls.FirstCall(function);
+      const FoundId caller = structure_.module_of_[call];
+      if (caller == kNo<FoundId>) continue;
       if (IsTooDeep(caller)) {
         PutAll(body, caller);
       } else {
-        FindIn(body, Below(calls[i], FoundKind::kCall));
+        FindIn(body, Below(call, FoundKind::kCall));
       }
-      // The graphs in the body's nodes, too, and the calls in all of these.
-      std::vector<GraphId> graphs = {body};
-      for (std::size_t g = 0; g < graphs.size(); ++g) {
-        for (const NodeId node : model_[graphs[g]].nodes) {
-          if (calls_[node] != kNo<GraphId>) calls.push_back(node);
-          for (const GraphId inner : model_.Subgraphs(node)) {
-            FindInSubgraph(inner);
-            graphs.push_back(inner);
-          }
+      for (const NodeId node : graph_.calls.Body(function)) {
+        for (const GraphId inner : model_.Subgraphs(node)) {
+          FindInSubgraph(inner);
         }
       }
     }
   }
 
   void FindIn(GraphId graph, FoundId parent) {
-    const structure::Flow flow = structure::FindFlow(
-        model_, graph, ops_, heavy_, data_, outer_[Index(graph)]);
-    const structure::Weights weights(model_, ops_, data_);
-    const structure::Atoms atoms(model_, flow, ops_, heavy_, weights);
+    const structure::Atoms atoms(parts_, graph);
     const structure::Regions regions(atoms);
     const structure::Units units(atoms, regions);
     structure::Arranger arranger(units, tree_);
     arranger.Arrange(parent);
-    for (std::uint32_t p = 0; p < flow.nodes.size(); ++p) {
-      const std::uint32_t atom = atoms.OfPosition(p);
-      const FoundId id = arranger.ModuleOf(atom);
-      structure_.module_of_[flow.nodes[p]] = id;
+    for (std::uint32_t i = 0; i < atoms.size(); ++i) {
+      const FoundId id = arranger.ModuleOf(i);
       if (id == kNo<FoundId>) continue;
       FoundModule& module = structure_.modules_[id];
-      if (module.core != kNo<NodeId> || !atoms.IsHeavyAt(atom)) continue;
-      module.core = atoms.Core(atom);
-      module.kernel_rank = static_cast<std::uint8_t>(atoms.KernelRank(atom));
+      if (module.core != kNo<NodeId> || !atoms.IsHeavyAt(i)) continue;
+      module.core = atoms.Core(i);
+      module.kernel_rank = static_cast<std::uint8_t>(atoms.KernelRank(i));
     }
-    // Aliases hang on nodes of the flow or on each other; what ends in an
-    // output may hang on an alias that comes later in the list.
-    for (int round = 0; round < 2; ++round) {
-      for (const structure::Attached& attached : flow.attached) {
-        structure_.module_of_[attached.node] =
-            structure_.module_of_[attached.to];
+    for (const NodeId node : model_[graph].nodes) {
+      const std::uint32_t atom = atoms.Of(node);
+      if (atom != structure::ModelParts::kNone) {
+        structure_.module_of_[node] = arranger.ModuleOf(atom);
       }
     }
-    PlaceSide(graph, flow.side);
+    PlaceSide(graph, atoms.IsSide());
     PlaceRest(graph, parent);
   }
 
   // Between two nodes of a module, in the order of the file: in that module.
   // Else with what comes first; also if the file has no good order.
-  void PlaceSide(GraphId graph, const std::vector<NodeId>& side) {
-    if (side.empty()) return;
+  void PlaceSide(GraphId graph, const std::vector<bool>& is_side) {
+    if (std::find(is_side.begin(), is_side.end(), true) == is_side.end()) {
+      return;
+    }
     const std::vector<NodeId>& nodes = model_[graph].nodes;
-    std::vector<bool> is_side(nodes.size(), false);
     std::vector<FoundId> before(nodes.size(), kNo<FoundId>);
-    auto next = side.begin();
     FoundId last = kNo<FoundId>;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (next != side.end() && *next == nodes[i]) {
-        is_side[i] = true;
-        ++next;
-      }
       before[i] = last;
       const FoundId own = structure_.module_of_[nodes[i]];
       if (!is_side[i] && own != kNo<FoundId>) last = own;
@@ -245,7 +207,7 @@ class StructureFinder {
     std::size_t side_rows = 0;
     bool was_side = false;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (!data_.IsMadeBy(nodes[i])) continue;
+      if (!graph_.data.IsMadeBy(nodes[i])) continue;
       side += is_side[i] ? 1u : 0u;
       side_rows += is_side[i] && !was_side ? 1u : 0u;
       was_side = is_side[i];
@@ -310,20 +272,16 @@ class StructureFinder {
   }
 
   const Model& model_;
-  const Operators ops_;
-  const structure::Calls calls_;
-  const structure::HeavyNodes heavy_;
-  const FunctionCalls functions_;
-  const DataValues data_;
-  const structure::OuterReads outer_;
+  const GraphFacts& graph_;
+  const structure::ModelParts parts_;
   Structure structure_;
   FoundTree tree_;
   std::set<NodeId> held_;
   std::map<std::pair<FoundId, FoundKind>, std::uint32_t> below_;
 };
 
-Structure FindStructure(const Model& model) {
-  return StructureFinder(model).Find();
+Structure FindStructure(const GraphFacts& graph) {
+  return StructureFinder(graph).Find();
 }
 
 }  // namespace onnx_tag

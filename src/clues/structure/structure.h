@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/graph/graph_facts.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag {
@@ -107,7 +108,7 @@ class Structure {
   IdVector<NodeId, FoundId> module_of_;
 };
 
-Structure FindStructure(const Model& model);
+Structure FindStructure(const GraphFacts& graph);
 
 }  // namespace onnx_tag
 

@@ -71,7 +71,7 @@ bool Units::IsReadOnlyBy(std::uint32_t atom, Range range) const {
 std::uint64_t Units::HashOf(Range range) const {
   std::uint64_t hash = 0;
   for (std::uint32_t i = range.first; i <= range.last; ++i) {
-    const Token token = atoms_[i].token;
+    const Token token = atoms_.TokenOf(i);
     if (token != 0) hash = (hash ^ token) * 0x100000001b3 + (hash >> 31) + 1;
   }
   return hash;
@@ -158,7 +158,7 @@ bool Units::IsJoined(
              !StartsWith(before, AtomKind::kNorm);
     case Role::kOther: {
       const Op op = atoms_.FirstOp(first);
-      const bool bias = atoms_[first].first == atoms_[unit.atoms.last].last &&
+      const bool bias = atoms_.NodesIn(unit.atoms) == 1 &&
                         atoms_.ins(first).size() == 1 &&
                         (op == Op::kAdd || op == Op::kMul || op == Op::kDiv ||
                          op == Op::kSub);

@@ -4,8 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "core/graph/data_values.h"
-#include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
 #include "mapping/mapping/place_found.h"
 
@@ -15,9 +13,9 @@ namespace {
 // Compares a guess of the recipe book with the blocks of the graph.
 class Referee {
  public:
-  Referee(const Model& model, const Structure& blocks,
+  Referee(const GraphFacts& graph, const Structure& blocks,
           const ModuleTree& modules, const IdVector<NodeId, Tag>& tags)
-      : model_(model),
+      : model_(graph.model),
         modules_(modules),
         tags_(tags),
         found_(blocks),
@@ -29,12 +27,10 @@ class Referee {
         shares_(found_.size()),
         fitting_(found_.size(), kNo<ModuleId>),
         like_(found_.size(), kNo<ModuleId>),
-        is_stray_(model.node_count(), false) {
-    const Operators ops(model);
-    const DataValues data(model, ops, FunctionCalls(model));
-    for (const NodeId node : model.Nodes()) {
-      if (!tags[node].tagged() || !data.IsMadeBy(node) ||
-          ops.Is(node, {OpKind::kConstant, OpKind::kShapeOf}) ||
+        is_stray_(model_.node_count(), false) {
+    for (const NodeId node : model_.Nodes()) {
+      if (!tags[node].tagged() || !graph.data.IsMadeBy(node) ||
+          graph.ops.Is(node, {OpKind::kConstant, OpKind::kShapeOf}) ||
           IsActivation(node)) {
         continue;
       }
@@ -54,7 +50,7 @@ class Referee {
     for (const FoundId id : found_.Modules()) Compare(id);
     for (const FoundId id : found_.Modules()) CompareWithSiblings(id);
     FindExcess();
-    for (std::size_t i = model.node_count(); i-- > 0;) {
+    for (std::size_t i = model_.node_count(); i-- > 0;) {
       const auto node = MakeId<NodeId>(i);
       if (tags[node].tagged()) is_stray_[node] = IsAstray(node);
     }
@@ -259,13 +255,13 @@ class Referee {
 
 }  // namespace
 
-IdVector<NodeId, bool> FindContradicted(const Model& model,
+IdVector<NodeId, bool> FindContradicted(const GraphFacts& graph,
                                         const Structure& blocks,
                                         const ModuleTree& modules,
                                         const IdVector<NodeId, Tag>& tags) {
-  Referee referee(model, blocks, modules, tags);
+  Referee referee(graph, blocks, modules, tags);
   if (referee.Refuses()) {
-    return IdVector<NodeId, bool>(model.node_count(), true);
+    return IdVector<NodeId, bool>(graph.model.node_count(), true);
   }
   return referee.TakeStrays();
 }

@@ -115,8 +115,8 @@ ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
     tagging.tags[move.node].source = Source::kRule;
   }
   if (open != nullptr) {
-    *open =
-        FindOpen(model, evidence.modules, tagging.tags, evidence.is_recorded);
+    *open = FindOpen(evidence.graph, evidence.modules, tagging.tags,
+                     evidence.is_recorded);
   }
   for (Tag& tag : tagging.tags) {
     if (tag.tagged() && tag.confidence < least) tag = Tag();
@@ -182,7 +182,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
   }
   if (wants_blocks) {
     const FoundClaims found =
-        PlaceFound(model, std::move(open), options.min_confidence, tagging);
+        PlaceFound(graph, std::move(open), options.min_confidence, tagging);
     if (observer != nullptr && !found.claims.empty()) {
       observer->AfterFound(found.claims, tagging.modules);
     }

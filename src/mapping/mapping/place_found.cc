@@ -52,7 +52,7 @@ bool IsStored(const Model& model, const Operators& ops, ValueId value) {
 
 // Whether most weights are read in modules that have parts. A layer with a
 // weight has no parts: several recipes fit that agree on little.
-bool NamesNothing(const Model& model, const ModuleTree& modules,
+bool NamesNothing(const GraphFacts& graph, const ModuleTree& modules,
                   const IdVector<NodeId, Tag>& tags) {
   IdVector<ModuleId, bool> has_parts(modules.size(), false);
   has_parts[ModuleTree::kRoot] = true;
@@ -64,7 +64,8 @@ bool NamesNothing(const Model& model, const ModuleTree& modules,
       has_parts[around] = true;
     }
   }
-  const Operators ops(model);
+  const Model& model = graph.model;
+  const Operators& ops = graph.ops;
   std::size_t weights = 0;
   std::size_t unplaced = 0;
   for (const NodeId node : model.Nodes()) {
@@ -312,7 +313,7 @@ class Placer {
 
 }  // namespace
 
-OpenNodes FindOpen(const Model& model, const ModuleTree& modules,
+OpenNodes FindOpen(const GraphFacts& graph, const ModuleTree& modules,
                    const IdVector<NodeId, Tag>& tags, bool is_recorded) {
   OpenNodes open;
   const auto open_all = [&](auto is_open) {
@@ -325,23 +326,23 @@ OpenNodes FindOpen(const Model& model, const ModuleTree& modules,
                   [](const Tag& tag) { return !tag.tagged() || IsWeak(tag); });
   if (!guessed || is_recorded) {
     open_all([](NodeId) { return false; });
-  } else if (NamesNothing(model, modules, tags)) {
+  } else if (NamesNothing(graph, modules, tags)) {
     open_all([](NodeId) { return true; });
   } else {
-    open.blocks = FindStructure(model);
+    open.blocks = FindStructure(graph);
     const IdVector<NodeId, bool> contradicted =
-        FindContradicted(model, *open.blocks, modules, tags);
+        FindContradicted(graph, *open.blocks, modules, tags);
     open_all([&](NodeId node) { return contradicted[node]; });
   }
   return open;
 }
 
-FoundClaims PlaceFound(const Model& model, OpenNodes open, Confidence least,
-                       Tagging& tagging) {
+FoundClaims PlaceFound(const GraphFacts& graph, OpenNodes open,
+                       Confidence least, Tagging& tagging) {
   if (open.nodes.empty() || least > Confidence::kMedium) return {};
   for (const NodeId node : open.nodes) tagging.tags[node] = Tag();
-  if (!open.blocks) open.blocks = FindStructure(model);
-  return Placer(model, *std::move(open.blocks), tagging)
+  if (!open.blocks) open.blocks = FindStructure(graph);
+  return Placer(graph.model, *std::move(open.blocks), tagging)
       .Place(open.nodes, least);
 }
 

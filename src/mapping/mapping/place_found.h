@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "clues/structure/structure.h"
+#include "core/graph/graph_facts.h"
 #include "mapping/ladder/claim.h"
 #include "onnx_tag/tagging.h"
 
@@ -25,7 +26,7 @@ struct OpenNodes {
 // those of recipes that disagree, and those of a guess that the blocks of the
 // graph contradict. Blocks contradict no recording of the very same program
 // (`is_recorded`).
-OpenNodes FindOpen(const Model& model, const ModuleTree& modules,
+OpenNodes FindOpen(const GraphFacts& graph, const ModuleTree& modules,
                    const IdVector<NodeId, Tag>& tags, bool is_recorded = false);
 
 // What the blocks of the graph (clues/structure/structure.h) say to a guess of
@@ -34,7 +35,7 @@ OpenNodes FindOpen(const Model& model, const ModuleTree& modules,
 // All nodes if the guess tears blocks apart, has one module for several or
 // puts equal blocks into different lists. Else those on the wrong side of the
 // border of a block.
-IdVector<NodeId, bool> FindContradicted(const Model& model,
+IdVector<NodeId, bool> FindContradicted(const GraphFacts& graph,
                                         const Structure& blocks,
                                         const ModuleTree& modules,
                                         const IdVector<NodeId, Tag>& tags);
@@ -47,8 +48,8 @@ struct FoundClaims {
 // Tags the nodes of `open`, adds the found modules to `tagging` with what is
 // known of them, and returns the claims. A block that has tagged nodes is the
 // module around these; other blocks are new modules, inside it if there is one.
-FoundClaims PlaceFound(const Model& model, OpenNodes open, Confidence least,
-                       Tagging& tagging);
+FoundClaims PlaceFound(const GraphFacts& graph, OpenNodes open,
+                       Confidence least, Tagging& tagging);
 
 }  // namespace onnx_tag
 

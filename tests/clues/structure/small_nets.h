@@ -94,7 +94,7 @@ class Found {
   explicit Found(const schema::ModelProto& model)
       : bytes_(model.SerializeAsString()),
         model_(ReadModel(bytes_)),
-        structure_(FindStructure(model_)) {}
+        structure_(FindStructure(GraphFacts(model_))) {}
 
   std::string Path(NodeId node) const {
     return structure_.Path(structure_.ModuleOf(node));

@@ -20,7 +20,7 @@ struct Exact {
 // Layers of three nodes or more that carry data.
 Exact Score(const TruthFile& file) {
   const Model model = ReadModel(file.bytes);
-  const Structure structure = FindStructure(model);
+  const Structure structure = FindStructure(GraphFacts(model));
   std::map<std::string, std::set<NodeId>> layers;
   std::set<NodeId> scored;
   const GraphFacts graph(model);

@@ -184,7 +184,7 @@ class Guess {
     }
   }
   std::vector<NodeId> Open() const {
-    return FindOpen(model_, modules_, tags_).nodes;
+    return FindOpen(GraphFacts(model_), modules_, tags_).nodes;
   }
   std::uint32_t nodes() const {
     return static_cast<std::uint32_t>(model_.node_count());
