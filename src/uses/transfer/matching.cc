@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "clues/exporters/tools/original_name.h"
 #include "core/graph/neighbours.h"
+#include "core/graph/walk.h"
+#include "mapping/evidence/evidence.h"
 
 namespace onnx_tag::transfer {
 namespace {
@@ -19,13 +22,21 @@ std::ptrdiff_t OutputOf(const Model& model, ValueId value) {
 
 Versions::Versions(const Model& old_version, const Model& new_version)
     : from(old_version),
+      to_facts(GatherGraph(new_version)),
       to(new_version),
       from_ops(old_version),
-      to_ops(new_version),
-      in_to_(old_version.name_count(), kNo<NameId>) {
-  for (const NameId name : AllIds<NameId>(from.name_count())) {
-    in_to_[name] = to.FindName(from.Name(name));
+      to_ops(to_facts.ops),
+      in_from_(new_version.name_count(), kNo<NameId>) {
+  for (const NameId name : AllIds<NameId>(to.name_count())) {
+    in_from_[name] = from.FindName(to.Name(name));
   }
+}
+
+bool Versions::SameName(ValueId new_value, ValueId old) const {
+  const std::string_view name = to.ValueName(new_value);
+  const std::string_view old_name = from.ValueName(old);
+  return name == old_name || hierarchy::UndoTensorName(name).name ==
+                                 hierarchy::UndoTensorName(old_name).name;
 }
 
 bool Versions::SameOutput(ValueId new_value, ValueId old) const {
@@ -51,24 +62,18 @@ std::string_view LabelOf(const Model& model, GraphId graph) {
 
 namespace {
 
-// A value with very many consumers says little about each of them. Comparing
-// all pairs would take the product of both numbers.
-constexpr std::size_t kMostConsumers = 64;
-
 // The maximum number of consecutive nodes that a tool inserts or removes.
 constexpr std::size_t kLongestDetour = 4;
 
 // The length of the longest path from the inputs to each node. Files list
 // producers first. If a file does not, the order is worse, but the loop ends.
-std::vector<std::uint32_t> Depths(const Model& model) {
-  std::vector<std::uint32_t> depths(model.node_count(), 0);
+IdVector<NodeId, std::uint32_t> Depths(const Model& model) {
+  IdVector<NodeId, std::uint32_t> depths(model.node_count(), 0);
   for (const NodeId node : model.Nodes()) {
-    for (const ValueId input : model.Inputs(node)) {
-      const NodeId producer = ProducerOf(model, input);
-      if (producer == kNo<NodeId>) continue;
-      std::uint32_t& depth = depths[Index(node)];
-      depth = std::max(depth, depths[Index(producer)] + 1);
-    }
+    ForEachMaker(model, node, [&](NodeId maker) {
+      depths[node] = std::max(depths[node], depths[maker] + 1);
+      return true;
+    });
   }
   return depths;
 }
@@ -77,70 +82,38 @@ using enum Versions::Shapes;
 
 // Sorts by depth; false if two nodes have the same depth.
 bool SortByDepth(std::vector<NodeId>& nodes,
-                 const std::vector<std::uint32_t>& depths) {
-  std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
-    return std::pair(depths[Index(a)], a) < std::pair(depths[Index(b)], b);
-  });
+                 const IdVector<NodeId, std::uint32_t>& depths) {
+  std::sort(nodes.begin(), nodes.end(),
+            [&](NodeId a, NodeId b) { return depths[a] < depths[b]; });
   return std::adjacent_find(nodes.begin(), nodes.end(),
                             [&](NodeId a, NodeId b) {
-                              return depths[Index(a)] == depths[Index(b)];
+                              return depths[a] == depths[b];
                             }) == nodes.end();
-}
-
-// Calls `use` with each number that is listed for `value`.
-template <typename Use>
-void ForEachListed(const std::vector<std::pair<ValueId, std::uint32_t>>& listed,
-                   ValueId value, Use use) {
-  for (auto at = std::lower_bound(listed.begin(), listed.end(),
-                                  std::pair(value, std::uint32_t{0}));
-       at != listed.end() && at->first == value; ++at) {
-    use(at->second);
-  }
 }
 
 }  // namespace
 
-Matching::Matching(const Versions& versions, const GraphFacts& graph)
+Matching::Matching(const Versions& versions)
     : versions_(versions),
       from_(versions.from),
       to_(versions.to),
       nodes_(to_.node_count()),
       values_(to_.value_count()),
       taken_(from_.node_count(), false),
-      value_taken_(from_.value_count(), false) {
-  FindQuantized(graph);
-}
-
-void Matching::FindQuantized(const GraphFacts& graph) {
+      value_taken_(from_.value_count(), false),
+      product_of_(to_.node_count(), kNo<NodeId>) {
   for (const NodeId node : to_.Nodes()) {
-    const auto inputs = to_.Inputs(node);
-    if (!graph.ops.Is(node, OpKind::kInteger) || inputs.size() < 2) continue;
-    const QuantizedProduct parts = FindQuantizedProduct(graph.links, node);
-    Quantized found{.product = node, .data = inputs[0], .weight = inputs[1]};
-    if (parts.quantizer != kNo<NodeId>) {
-      found.data = FirstInput(to_, parts.quantizer);
-    }
-    found.scaled = FirstOutput(to_, parts.scaled);
-    found.biased = FirstOutput(to_, parts.bias);
-    if (found.data == kNo<ValueId> || found.weight == kNo<ValueId> ||
-        found.scaled == kNo<ValueId>) {
-      continue;
-    }
-    const auto i = static_cast<std::uint32_t>(quantized_.size());
-    quantized_.push_back(found);
-    quantized_readers_.emplace_back(found.data, i);
-    quantized_readers_.emplace_back(found.weight, i);
-    quantized_results_.emplace_back(found.scaled, i);
-    if (found.biased != kNo<ValueId>) {
-      quantized_results_.emplace_back(found.biased, i);
+    if (!IsQuantizedProduct(node)) continue;
+    const QuantizedProduct parts =
+        FindQuantizedProduct(versions.to_facts.links, node);
+    for (const NodeId last : {parts.scaled, parts.bias}) {
+      if (last != kNo<NodeId>) product_of_[last] = node;
     }
   }
-  std::sort(quantized_readers_.begin(), quantized_readers_.end());
-  std::sort(quantized_results_.begin(), quantized_results_.end());
 }
 
 void Matching::PairNodes(NodeId to, NodeId from, Confidence confidence) {
-  if (nodes_[to].from != kNo<NodeId>) return;
+  if (!IsOpen(to)) return;
   nodes_[to] = {from, confidence};
   taken_[from] = true;
   const auto outputs = to_.Outputs(to);
@@ -222,22 +195,30 @@ void Matching::PairInputs(NodeId to, NodeId from, Confidence confidence) {
   }
 }
 
-void Matching::FollowUpstream() {
-  while (!upstream_.empty()) {
-    const ValueId to = upstream_.front();
-    upstream_.pop_front();
-    PairQuantizedProducer(to);
-    PairProducers(to, values_[to].from, values_[to].confidence);
+void Matching::Follow() {
+  while (true) {
+    if (!upstream_.empty()) {
+      const ValueId to = upstream_.front();
+      upstream_.pop_front();
+      PairQuantizedProducer(to);
+      PairProducers(to, values_[to].from);
+    } else if (graphs_.empty() && !downstream_.empty()) {
+      const ValueId to = downstream_.front();
+      downstream_.pop_front();
+      PairQuantizedReaders(to);
+      PairConsumers(to, values_[to].from);
+    } else {
+      return;
+    }
   }
 }
 
-void Matching::PairProducers(ValueId to, ValueId from, Confidence confidence) {
+void Matching::PairProducers(ValueId to, ValueId from) {
   const NodeId node = to_[to].producer;
   const NodeId old = from_[from].producer;
-  if (node == kNo<NodeId> || old == kNo<NodeId>) return;
-  if (nodes_[node].from != kNo<NodeId>) return;
+  if (node == kNo<NodeId> || old == kNo<NodeId> || !IsOpen(node)) return;
   if (versions_.SameOperator(node, old) && versions_.SameOutput(to, from)) {
-    PairNodes(node, old, std::min(confidence, Confidence::kHigh));
+    PairNodes(node, old, std::min(values_[to].confidence, Confidence::kHigh));
   } else {
     LookThrough(to, from);
   }
@@ -297,10 +278,8 @@ int Matching::AgreeingInputs(NodeId to, NodeId from) const {
       ++agreeing;
       continue;
     }
-    // Tools merge equal constants. A parameter with another name is a different
-    // parameter.
-    const bool named = values_[inputs[i]].confidence == Confidence::kCertain;
-    if (known != kNo<ValueId> && (!constant || named)) return -1;
+    // Tools merge equal constants.
+    if (known != kNo<ValueId> && !constant) return -1;
     if (i >= old.size() || old[i] == kNo<ValueId>) continue;
     if (!any_order &&
         versions_.CompareShapes(inputs[i], old[i]) == kDifferent) {
@@ -311,49 +290,32 @@ int Matching::AgreeingInputs(NodeId to, NodeId from) const {
 }
 
 bool Matching::ConsumersAlike(NodeId to, NodeId from) const {
-  const auto outputs = to_.Outputs(to);
-  const auto old = from_.Outputs(from);
-  if (outputs.empty() || old.empty() || outputs[0] == kNo<ValueId> ||
-      old[0] == kNo<ValueId>) {
-    return false;
-  }
-  const auto consumers = to_.Consumers(outputs[0]);
-  const auto old_consumers = from_.Consumers(old[0]);
-  if (consumers.size() > kMostConsumers ||
-      old_consumers.size() > kMostConsumers) {
-    return false;
-  }
-  for (const NodeId a : consumers) {
-    for (const NodeId b : old_consumers) {
-      if (versions_.SameOperator(a, b)) return true;
-    }
-  }
-  return false;
-}
-
-void Matching::FollowDownstream() {
-  FollowUpstream();
-  while (!downstream_.empty()) {
-    const ValueId to = downstream_.front();
-    downstream_.pop_front();
-    PairQuantizedReaders(to);
-    PairConsumers(to, values_[to].from);
-    FollowUpstream();
-  }
+  const ValueId output = FirstOutput(to_, to);
+  const ValueId old = FirstOutput(from_, from);
+  if (output == kNo<ValueId> || old == kNo<ValueId>) return false;
+  const auto consumers = to_.Consumers(output);
+  const auto old_consumers = from_.Consumers(old);
+  return consumers.size() <= kMostNeighbours &&
+         old_consumers.size() <= kMostNeighbours &&
+         std::find_first_of(consumers.begin(), consumers.end(),
+                            old_consumers.begin(), old_consumers.end(),
+                            [&](NodeId a, NodeId b) {
+                              return versions_.SameOperator(a, b);
+                            }) != consumers.end();
 }
 
 void Matching::PairConsumers(ValueId to, ValueId from) {
   const auto readers = to_.Consumers(to);
   const auto old_readers = from_.Consumers(from);
-  if (readers.size() > kMostConsumers || old_readers.size() > kMostConsumers) {
+  if (readers.size() > kMostNeighbours ||
+      old_readers.size() > kMostNeighbours) {
     return;
   }
   for (const NodeId reader : readers) {
-    if (nodes_[reader].from != kNo<NodeId>) continue;
+    if (!IsOpen(reader)) continue;
     const auto rivals =
         std::count_if(readers.begin(), readers.end(), [&](NodeId other) {
-          return nodes_[other].from == kNo<NodeId> &&
-                 to_[other].op_type == to_[reader].op_type;
+          return IsOpen(other) && to_[other].op_type == to_[reader].op_type;
         });
     NodeId best = kNo<NodeId>;
     int most = -1;
@@ -380,67 +342,89 @@ void Matching::PairConsumers(ValueId to, ValueId from) {
   }
 }
 
-bool Matching::IsOldProduct(const Quantized& product, NodeId old) const {
-  const Op op = versions_.from_ops[old];
-  const bool same_kind =
-      versions_.to_ops.Is(product.product, OpKind::kConvolution)
-          ? op == Op::kConv
-          : op == Op::kMatMul || op == Op::kGemm;
-  if (taken_[old] || !same_kind) return false;
-  const auto inputs = from_.Inputs(old);
-  if (inputs.size() < 2 || from_.Outputs(old).empty()) return false;
-  const auto agrees = [&](ValueId value, ValueId other) {
-    const ValueId known = values_[value].from;
-    return known == kNo<ValueId> || known == other;
-  };
-  return agrees(product.data, inputs[0]) && agrees(product.weight, inputs[1]);
+bool Matching::IsQuantizedProduct(NodeId to) const {
+  const auto inputs = to_.Inputs(to);
+  return versions_.to_ops.Is(to, OpKind::kInteger) && inputs.size() >= 2 &&
+         inputs[1] != kNo<ValueId>;
 }
 
-void Matching::PairQuantized(const Quantized& product, NodeId old) {
-  nodes_[product.product] = {old, Confidence::kHigh};
+Matching::Quantized Matching::PartsOf(NodeId product) const {
+  const QuantizedProduct parts =
+      FindQuantizedProduct(versions_.to_facts.links, product);
+  return {.data = FirstInput(
+              to_, parts.quantizer == kNo<NodeId> ? product : parts.quantizer),
+          .weight = to_.Inputs(product)[1],
+          .scaled = FirstOutput(to_, parts.scaled),
+          .biased = FirstOutput(to_, parts.bias)};
+}
+
+bool Matching::IsOldProduct(NodeId product, NodeId old) const {
+  const Op op = versions_.from_ops[old];
+  const bool same_kind = versions_.to_ops.Is(product, OpKind::kConvolution)
+                             ? op == Op::kConv
+                             : op == Op::kMatMul || op == Op::kGemm;
+  const auto inputs = from_.Inputs(old);
+  if (taken_[old] || !same_kind || inputs.size() < 2) return false;
+  const auto agrees = [&](ValueId value, ValueId other) {
+    return value != kNo<ValueId> && (values_[value].from == kNo<ValueId> ||
+                                     values_[value].from == other);
+  };
+  const Quantized parts = PartsOf(product);
+  return parts.scaled != kNo<ValueId> && agrees(parts.data, inputs[0]) &&
+         agrees(parts.weight, inputs[1]);
+}
+
+void Matching::PairQuantized(NodeId product, NodeId old) {
+  nodes_[product] = {old, Confidence::kHigh};
   taken_[old] = true;
+  const Quantized parts = PartsOf(product);
   const auto inputs = from_.Inputs(old);
   const auto pair = [&](ValueId to, ValueId from) {
     if (from != kNo<ValueId>) PairValues(to, from, Confidence::kHigh);
   };
-  pair(product.data, inputs[0]);
-  pair(product.weight, inputs[1]);
+  pair(parts.data, inputs[0]);
+  pair(parts.weight, inputs[1]);
   // The old node with a bias gave what the Add gives now.
   const bool had_bias = inputs.size() > 2 && inputs[2] != kNo<ValueId>;
-  const bool biased = had_bias && product.biased != kNo<ValueId>;
-  pair(biased ? product.biased : product.scaled, from_.Outputs(old)[0]);
+  const bool biased = had_bias && parts.biased != kNo<ValueId>;
+  pair(biased ? parts.biased : parts.scaled, FirstOutput(from_, old));
 }
 
 void Matching::PairQuantizedProducer(ValueId to) {
+  const NodeId last = to_[to].producer;
   const NodeId old = from_[values_[to].from].producer;
-  if (old == kNo<NodeId>) return;
-  ForEachListed(quantized_results_, to, [&](std::uint32_t i) {
-    const Quantized& product = quantized_[i];
-    if (nodes_[product.product].from == kNo<NodeId> &&
-        IsOldProduct(product, old)) {
-      PairQuantized(product, old);
-    }
-  });
+  if (last == kNo<NodeId> || old == kNo<NodeId>) return;
+  const NodeId product = product_of_[last];
+  if (product != kNo<NodeId> && IsOpen(product) && IsOldProduct(product, old)) {
+    PairQuantized(product, old);
+  }
 }
 
 void Matching::PairQuantizedReaders(ValueId to) {
-  std::vector<std::uint32_t> open;
-  ForEachListed(quantized_readers_, to, [&](std::uint32_t i) {
-    if (nodes_[quantized_[i].product].from == kNo<NodeId>) open.push_back(i);
-  });
-  const auto readers = from_.Consumers(values_[to].from);
-  if (open.size() > kMostConsumers || readers.size() > kMostConsumers) return;
-  for (const std::uint32_t i : open) {
-    const Quantized& product = quantized_[i];
+  const auto old_readers = from_.Consumers(values_[to].from);
+  if (old_readers.size() > kMostNeighbours) return;
+  std::vector<NodeId> open;
+  const auto add = [&](NodeId node) {
+    if (IsQuantizedProduct(node) && IsOpen(node)) open.push_back(node);
+    return open.size() <= kMostNeighbours;
+  };
+  for (const NodeId reader : to_.Consumers(to)) {
+    const bool quantizer = versions_.to_ops.Is(reader, OpKind::kQuantizer);
+    if (!(quantizer ? ForEachReader(to_, reader, add) : add(reader))) return;
+  }
+  // A product reads two outputs of its quantizer.
+  std::sort(open.begin(), open.end());
+  open.erase(std::unique(open.begin(), open.end()), open.end());
+  for (const NodeId product : open) {
     NodeId found = kNo<NodeId>;
     int candidates = 0;
-    for (const NodeId old : readers) {
+    for (const NodeId old : old_readers) {
       if (old == found || !IsOldProduct(product, old)) continue;
       found = old;
       ++candidates;
     }
     // If several products read one value, their weights must decide.
-    const bool known = values_[product.weight].from != kNo<ValueId>;
+    const bool known = values_[to_.Inputs(product)[1]].from != kNo<ValueId>;
     if (candidates == 1 && (known || open.size() == 1)) {
       PairQuantized(product, found);
     }
@@ -448,10 +432,8 @@ void Matching::PairQuantizedReaders(ValueId to) {
 }
 
 bool Matching::PairCalls() {
-  if (depth_.empty()) {
-    depth_ = Depths(to_);
-    old_depth_ = Depths(from_);
-  }
+  const IdVector<NodeId, std::uint32_t> depths = Depths(to_);
+  const IdVector<NodeId, std::uint32_t> old_depths = Depths(from_);
   bool found = false;
   for (const ValueId to : AllIds<ValueId>(to_.value_count())) {
     const ValueId from = values_[to].from;
@@ -462,14 +444,14 @@ bool Matching::PairCalls() {
     std::vector<NodeId> open;
     std::vector<NodeId> old;
     for (const NodeId node : to_.Consumers(to)) {
-      if (nodes_[node].from == kNo<NodeId>) open.push_back(node);
+      if (IsOpen(node)) open.push_back(node);
     }
     if (open.size() < 2) continue;
     for (const NodeId node : from_.Consumers(from)) {
       if (!taken_[node]) old.push_back(node);
     }
-    if (open.size() != old.size() || !SortByDepth(open, depth_) ||
-        !SortByDepth(old, old_depth_)) {
+    if (open.size() != old.size() || !SortByDepth(open, depths) ||
+        !SortByDepth(old, old_depths)) {
       continue;
     }
     const bool alike = std::equal(

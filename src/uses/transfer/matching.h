@@ -24,10 +24,11 @@ constexpr OpKinds kPassThrough = {OpKind::kIdentity,  OpKind::kCast,
                                   OpKind::kReshape,   OpKind::kTranspose,
                                   OpKind::kExpand,    OpKind::kDropout,
                                   OpKind::kQuantizer, OpKind::kDequantizer};
-// Operators that return their first input as another type. Tools put them
-// between two nodes, and nothing else about the nodes changes.
-constexpr OpKinds kConversion = {OpKind::kIdentity, OpKind::kCast,
-                                 OpKind::kQuantizer, OpKind::kDequantizer};
+
+// A value with more consumers than this says little about each of them, and so
+// does a node with more inputs about their producers. Comparing all pairs would
+// take the product of both numbers.
+constexpr std::size_t kMostNeighbours = 64;
 
 // Two versions of a model, and what is the same in both. Either may be the
 // model that a sidecar describes: without weights, so without their shapes.
@@ -36,20 +37,20 @@ struct Versions {
   Versions(const Model& old_version, const Model& new_version);
 
   const Model& from;
+  const GraphFacts to_facts;
   const Model& to;
   const Operators from_ops;
-  const Operators to_ops;
+  const Operators& to_ops;
 
-  // The name in the new version that is equal to one of the old version; kNo if
+  // The name in the old version that is equal to one of the new version; kNo if
   // there is none.
-  NameId InTo(NameId old) const { return in_to_[old]; }
+  NameId InFrom(NameId name) const { return in_from_[name]; }
 
   bool SameOperator(NodeId new_node, NodeId old) const {
-    return to[new_node].op_type == InTo(from[old].op_type);
+    return InFrom(to[new_node].op_type) == from[old].op_type;
   }
-  bool SameName(ValueId new_value, ValueId old) const {
-    return to[new_value].name == InTo(from[old].name);
-  }
+  // Also if a quantizer has added to one of them.
+  bool SameName(ValueId new_value, ValueId old) const;
   // Whether both are the same output of their producers.
   bool SameOutput(ValueId new_value, ValueId old) const;
 
@@ -58,7 +59,7 @@ struct Versions {
   Shapes CompareShapes(ValueId new_value, ValueId old) const;
 
  private:
-  IdVector<NameId, NameId> in_to_;
+  IdVector<NameId, NameId> in_from_;
 };
 
 // The attribute that holds a subgraph, or the name of a function.
@@ -68,25 +69,20 @@ std::string_view LabelOf(const Model& model, GraphId graph);
 // node that only one version has medium.
 class Matching {
  public:
-  // Both must outlive it. `graph` has the facts about the new version.
-  Matching(const Versions& versions, const GraphFacts& graph);
+  // `versions` must outlive it.
+  explicit Matching(const Versions& versions);
 
   // Does nothing if the new node (value, graph) already has a counterpart.
   void PairNodes(NodeId to, NodeId from, Confidence confidence);
   void PairValues(ValueId to, ValueId from, Confidence confidence);
   void PairGraphs(GraphId to, GraphId from, Confidence confidence);
 
-  // Follows all pairs upstream until there is no new pair.
-  void FollowUpstream();
-  // Follows all pairs downstream. Each new pair is followed upstream at once.
-  void FollowDownstream();
+  // Follows all pairs upstream, then downstream, each new pair upstream at
+  // once. Stops where subgraphs are paired: the names in them come first.
+  void Follow();
   // If several calls of one module read a parameter, pairs the calls in order.
   // Returns whether it found a pair.
   bool PairCalls();
-
-  // The numbers in names mean the same in both versions.
-  void TrustCountedNames() { trusts_counted_names_ = true; }
-  bool trusts_counted_names() const { return trusts_counted_names_; }
 
   NodeId Of(NodeId to) const { return nodes_[to].from; }
   ValueId Of(ValueId to) const { return values_[to].from; }
@@ -95,7 +91,6 @@ class Matching {
   bool Taken(NodeId from) const { return taken_[from]; }
   bool Taken(ValueId from) const { return value_taken_[from]; }
   // Subgraphs paired since the last call, to pair their contents by name.
-  bool HasGraphs() const { return !graphs_.empty(); }
   std::vector<std::pair<GraphId, GraphId>> TakeGraphs() {
     return std::exchange(graphs_, {});
   }
@@ -105,7 +100,6 @@ class Matching {
  private:
   // A product of the new version that a quantizer wrote as several nodes.
   struct Quantized {
-    NodeId product = kNo<NodeId>;
     ValueId data = kNo<ValueId>;  // before it was quantized
     ValueId weight = kNo<ValueId>;
     ValueId scaled = kNo<ValueId>;  // the result, without a bias
@@ -117,18 +111,20 @@ class Matching {
     Confidence confidence = Confidence::kLow;
   };
 
+  bool IsOpen(NodeId to) const { return nodes_[to].from == kNo<NodeId>; }
   void PairInputs(NodeId to, NodeId from, Confidence confidence);
   bool InputsAreSwapped(NodeId to, NodeId from) const;
-  void PairProducers(ValueId to, ValueId from, Confidence confidence);
+  void PairProducers(ValueId to, ValueId from);
   void LookThrough(ValueId to, ValueId from);
   void PairConsumers(ValueId to, ValueId from);
-  void FindQuantized(const GraphFacts& graph);
   // Pairs quantized products with the products that they were made from: those
   // that read `to`, and the one that gives it.
   void PairQuantizedReaders(ValueId to);
   void PairQuantizedProducer(ValueId to);
-  bool IsOldProduct(const Quantized& product, NodeId old) const;
-  void PairQuantized(const Quantized& product, NodeId old);
+  bool IsQuantizedProduct(NodeId to) const;
+  Quantized PartsOf(NodeId product) const;
+  bool IsOldProduct(NodeId product, NodeId old) const;
+  void PairQuantized(NodeId product, NodeId old);
   // The number of inputs that correspond; -1 if one of them contradicts.
   int AgreeingInputs(NodeId to, NodeId from) const;
   bool ConsumersAlike(NodeId to, NodeId from) const;
@@ -140,14 +136,8 @@ class Matching {
   IdVector<ValueId, Pair<ValueId>> values_;
   IdVector<NodeId, bool> taken_;
   IdVector<ValueId, bool> value_taken_;
-  std::vector<std::uint32_t> depth_;      // by new node; computed on demand
-  std::vector<std::uint32_t> old_depth_;  // by old node
-  std::vector<Quantized> quantized_;
-  // Values of the new version with the quantized products that read them, and
-  // with those that give them; sorted.
-  std::vector<std::pair<ValueId, std::uint32_t>> quantized_readers_;
-  std::vector<std::pair<ValueId, std::uint32_t>> quantized_results_;
-  bool trusts_counted_names_ = false;
+  // By node that gives the result of a quantized product: the product.
+  IdVector<NodeId, NodeId> product_of_;
   std::deque<ValueId> upstream_;
   std::deque<ValueId> downstream_;
   std::vector<std::pair<GraphId, GraphId>> graphs_;

@@ -1,25 +1,73 @@
 #include "uses/transfer/placing.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/neighbours.h"
+#include "core/graph/walk.h"
 
 namespace onnx_tag::transfer {
 namespace {
 
-// The maximum number of consecutive nodes that a tool inserts.
-constexpr std::size_t kMostInserted = 4;
+// A fused node replaces a few dozen nodes. The search for them looks at this
+// many edges.
+constexpr std::size_t kLargestCone = 1024;
 
-// The confidence next to a tag that is itself a guess.
-Confidence AfterAGuess(Confidence known) {
-  return known < Confidence::kHigh ? Confidence::kLow : known;
+// There are more regions only if very few old nodes have counterparts.
+constexpr std::size_t kMostRegions = 16;
+
+// Whether `input` is a setting of `node`: a shape, axes, indices. Tools merge
+// such constants of all modules.
+bool IsSetting(const Model& model, const Operators& ops, NodeId node,
+               ValueId input) {
+  return Describe(ops[node]).first_setting == 1 &&
+         FirstInput(model, node) != input;
 }
+
+// The connected nodes among those that `belongs` has, by node; kNo for others.
+// A shared constant does not connect two regions.
+template <typename Belongs>
+IdVector<NodeId, NodeId> FindRegions(const Model& model, Belongs belongs) {
+  IdVector<NodeId, NodeId> regions(model.node_count(), kNo<NodeId>);
+  std::vector<NodeId> open;
+  for (const NodeId first : model.Nodes()) {
+    const auto enter = [&](NodeId node) {
+      if (regions[node] == kNo<NodeId> && belongs(node)) {
+        regions[node] = first;
+        open.push_back(node);
+      }
+      return true;
+    };
+    enter(first);
+    while (!open.empty()) {
+      const NodeId node = open.back();
+      open.pop_back();
+      ForEachMaker(model, node, [&](NodeId maker) {
+        return model.Inputs(maker).empty() || enter(maker);
+      });
+      if (!model.Inputs(node).empty()) ForEachReader(model, node, enter);
+    }
+  }
+  return regions;
+}
+
+// Whether a set of old nodes is in one module.
+struct Agreement {
+  NodeId node = kNo<NodeId>;
+  bool mixed = false;
+
+  void Add(const Agreement& other, const Tagging& tags) {
+    if (node == kNo<NodeId>) node = other.node;
+    mixed |=
+        other.mixed || tags.tags[other.node].module != tags.tags[node].module;
+  }
+  bool IsOne() const { return node != kNo<NodeId> && !mixed; }
+};
 
 }  // namespace
 
-Placing::Placing(const Matching& matching, const Tagging& tags,
-                 const GraphFacts& graph)
+Placing::Placing(const Matching& matching, const Tagging& tags)
     : matching_(matching),
       versions_(matching.versions()),
       to_(versions_.to),
@@ -27,6 +75,7 @@ Placing::Placing(const Matching& matching, const Tagging& tags,
       tags_(tags),
       names_(from_),
       places_(to_.node_count()),
+      merged_(to_.node_count(), kNo<NodeId>),
       stands_in_(from_.node_count(), false) {
   PlaceCounterparts();
   const bool strangers = AreStrangers();
@@ -34,13 +83,24 @@ Placing::Placing(const Matching& matching, const Tagging& tags,
   PlaceByParameters();
   PlaceByResults();
   if (!strangers) {
-    const Evidence evidence = GatherUnnamed(graph, tags.modules);
+    const Evidence evidence = GatherUnnamed(versions_.to_facts, tags.modules);
     Climb(evidence, kInserted, &TransferCounts::helpers, Confidence::kHigh);
-    PlaceInserted();
     PlaceByRegion();
     Climb(evidence, kNearby, &TransferCounts::nearby, Confidence::kLow);
   }
   FindOrigins();
+}
+
+template <typename Use>
+void Placing::ForEachConsumer(NodeId to, Use use) const {
+  for (const ValueId value : to_.Outputs(to)) {
+    if (value == kNo<ValueId>) continue;
+    for (const NodeId reader : to_.Consumers(value)) use(reader);
+    if (to_[value].is_output) {
+      const NodeId around = to_[to_[value].graph].parent_node;
+      if (around != kNo<NodeId>) use(around);
+    }
+  }
 }
 
 // If very few nodes have a counterpart, the files are different models, and
@@ -54,47 +114,21 @@ bool Placing::AreStrangers() const {
   return kMostPerKnown * static_cast<std::size_t>(placed) < places_.size();
 }
 
-bool Placing::PlaceLike(NodeId to, NodeId from, FoundBy found,
+void Placing::PlaceLike(NodeId to, NodeId from, FoundBy found,
                         Confidence limit) {
-  if (!IsOpen(to)) return false;
   const Tag& tag = tags_.tags[from];
   // If the old node has no tag, the new node gets none.
   places_[to] = {found, tag.module, from, std::min(limit, tag.confidence)};
   stands_in_[from] = true;
-  return true;
-}
-
-bool Placing::IsStandIn(NodeId from) const {
-  return matching_.Taken(from) || stands_in_[from];
 }
 
 // A tool that merges two nodes may keep the name of either node. The name of
 // the output is more reliable.
 bool Placing::GivesTheSame(NodeId to, NodeId from) const {
-  const auto outputs = to_.Outputs(to);
-  const auto old = from_.Outputs(from);
-  return !outputs.empty() && !old.empty() && outputs[0] != kNo<ValueId> &&
-         old[0] != kNo<ValueId> && versions_.SameName(outputs[0], old[0]);
-}
-
-// The node like `to` whose result `old_reader` reads where `reader` reads
-// `value`; kNo if the order of the operands does not tell.
-NodeId Placing::OldProducer(NodeId to, ValueId value, NodeId reader,
-                            NodeId old_reader) const {
-  const auto inputs = to_.Inputs(reader);
-  const auto old = from_.Inputs(old_reader);
-  const bool any_order = versions_.to_ops.Is(reader, OpKind::kCommutative);
-  NodeId found = kNo<NodeId>;
-  for (std::size_t i = 0; i < std::min(inputs.size(), old.size()); ++i) {
-    if (old[i] == kNo<ValueId> || (!any_order && inputs[i] != value)) continue;
-    const NodeId producer = from_[old[i]].producer;
-    if (producer == kNo<NodeId> || !versions_.SameOperator(to, producer)) {
-      continue;
-    }
-    if (found != kNo<NodeId> && found != producer) return kNo<NodeId>;
-    found = producer;
-  }
-  return found;
+  const ValueId output = FirstOutput(to_, to);
+  const ValueId old = FirstOutput(from_, from);
+  return output != kNo<ValueId> && old != kNo<ValueId> &&
+         versions_.InFrom(to_[output].name) == from_[old].name;
 }
 
 // The first of the old nodes that `to` may stand for, by what its consumers
@@ -102,14 +136,19 @@ NodeId Placing::OldProducer(NodeId to, ValueId value, NodeId reader,
 NodeId Placing::EarliestProducer(NodeId to, NodeId known,
                                  const IdVector<NodeId, NodeId>& likes) const {
   NodeId first = known;
-  for (const ValueId value : to_.Outputs(to)) {
-    if (value == kNo<ValueId>) continue;
-    for (const NodeId reader : to_.Consumers(value)) {
-      if (likes[reader] == kNo<NodeId>) continue;
-      const NodeId old = OldProducer(to, value, reader, likes[reader]);
-      if (old != kNo<NodeId> && old < first) first = old;
+  ForEachReader(to_, to, [&](NodeId reader) {
+    if (likes[reader] == kNo<NodeId>) return true;
+    const auto inputs = to_.Inputs(reader);
+    const auto old = from_.Inputs(likes[reader]);
+    for (std::size_t i = 0; i < std::min(inputs.size(), old.size()); ++i) {
+      const NodeId producer = ProducerOf(from_, old[i]);
+      if (ProducerOf(to_, inputs[i]) == to && producer != kNo<NodeId> &&
+          versions_.SameOperator(to, producer)) {
+        first = std::min(first, producer);
+      }
     }
-  }
+    return true;
+  });
   return first;
 }
 
@@ -120,9 +159,7 @@ IdVector<NodeId, NodeId> Placing::FirstOfMerged() const {
   IdVector<NodeId, bool> changed(to_.node_count(), false);
   const auto readers = [](const Model& model, NodeId node) {
     std::size_t count = 0;
-    for (const ValueId value : model.Outputs(node)) {
-      if (value != kNo<ValueId>) count += model.Consumers(value).size();
-    }
+    ForEachReader(model, node, [&](NodeId) { return ++count > 0; });
     return count;
   };
   for (std::size_t i = to_.node_count(); i-- > 0;) {
@@ -133,7 +170,7 @@ IdVector<NodeId, NodeId> Placing::FirstOfMerged() const {
       continue;
     }
     bool merged = readers(to_, to) > readers(from_, likes[to]);
-    ForEachReader(to, [&](NodeId reader) { merged |= changed[reader]; });
+    ForEachConsumer(to, [&](NodeId reader) { merged |= changed[reader]; });
     if (!merged) continue;
     const NodeId first = EarliestProducer(to, likes[to], likes);
     changed[to] = first != likes[to];
@@ -158,21 +195,11 @@ void Placing::PlaceCounterparts() {
   }
 }
 
-bool Placing::IsSetting(const Model& model, const Operators& ops, NodeId node,
-                        ValueId input) {
-  return Describe(ops[node]).first_setting == 1 &&
-         !model.Inputs(node).empty() && FirstInput(model, node) != input;
-}
-
 NodeId Placing::OldNodeNamed(std::string_view name) const {
-  if (IsCounted(name) && !matching_.trusts_counted_names()) {
-    return kNo<NodeId>;
-  }
   const NodeId node = names_.Node(name);
   if (node != kNo<NodeId>) return node;
   // Quantizers name a node after the value that it quantizes.
-  const ValueId value = names_.Value(name);
-  return value == kNo<ValueId> ? kNo<NodeId> : from_[value].producer;
+  return ProducerOf(from_, names_.Value(name));
 }
 
 NodeId Placing::NamedAfter(NodeId to, bool& helper) const {
@@ -189,10 +216,8 @@ NodeId Placing::NamedAfter(NodeId to, bool& helper) const {
 NodeId Placing::GaveTheSame(NodeId to) const {
   for (const ValueId value : to_.Outputs(to)) {
     if (value == kNo<ValueId>) continue;
-    const ValueId old = matching_.Of(value);
-    if (old != kNo<ValueId> && from_[old].producer != kNo<NodeId>) {
-      return from_[old].producer;
-    }
+    const NodeId from = ProducerOf(from_, matching_.Of(value));
+    if (from != kNo<NodeId>) return from;
   }
   return kNo<NodeId>;
 }
@@ -205,12 +230,12 @@ void Placing::PlaceNamed(NodeId to, NodeId from, bool by_name, bool helper) {
   if (helper) {
     PlaceLike(to, from, &TransferCounts::helpers, Confidence::kCertain);
   } else if (only_form && by_name) {
-    merged_.emplace_back(to, from);
+    merged_[to] = from;
   } else {
     // The other nodes that it replaces may belong to another module, above
     // all if the old node still exists.
     const bool unsure = only_form || matching_.Taken(from) ||
-                        versions_.to_ops[to] == Op::kIdentity;
+                        versions_.to_ops.Is(to, OpKind::kIdentity);
     PlaceLike(to, from, &TransferCounts::fused,
               unsure ? Confidence::kMedium : Confidence::kHigh);
   }
@@ -229,23 +254,55 @@ void Placing::PlaceByNames() {
 // activation, but belongs to the product: parameters come before results.
 void Placing::PlaceByResults() {
   for (const NodeId to : to_.Nodes()) {
-    if (!IsOpen(to)) continue;
-    bool helper = false;
-    if (NamedAfter(to, helper) != kNo<NodeId>) continue;  // merged
+    if (!IsOpen(to) || merged_[to] != kNo<NodeId>) continue;
     const NodeId from = GaveTheSame(to);
-    if (from != kNo<NodeId>) PlaceNamed(to, from, false, helper);
+    if (from != kNo<NodeId>) PlaceNamed(to, from, false, false);
   }
   // If two consecutive Reshapes are merged, the shape of the second and the
   // name of the first remain. The node belongs to its consumer.
-  std::reverse(merged_.begin(), merged_.end());
-  for (const auto& [to, from] : merged_) {
-    if (PlaceByConsumers(to, Confidence::kMedium)) {
-      places_[to].found = &TransferCounts::fused;
-      stands_in_[from] = true;
+  for (std::size_t i = to_.node_count(); i-- > 0;) {
+    const auto to = MakeId<NodeId>(i);
+    if (!IsOpen(to) || merged_[to] == kNo<NodeId>) continue;
+    if (PlaceByConsumers(to)) {
+      stands_in_[merged_[to]] = true;
     } else {
-      PlaceLike(to, from, &TransferCounts::fused, Confidence::kLow);
+      PlaceLike(to, merged_[to], &TransferCounts::fused, Confidence::kLow);
     }
   }
+}
+
+bool Placing::PlaceByConsumers(NodeId to) {
+  Place common{.found = &TransferCounts::fused,
+               .confidence = Confidence::kMedium};
+  bool one = true;
+  ForEachConsumer(to, [&](NodeId reader) {
+    const Place& place = places_[reader];
+    one &= place.module != kNo<ModuleId> &&
+           (common.module == kNo<ModuleId> || common.module == place.module);
+    common.module = place.module;
+    common.like = place.like;
+    // Next to a guess is a guess.
+    if (place.confidence < Confidence::kHigh) {
+      common.confidence = Confidence::kLow;
+    }
+  });
+  if (!one || common.module == kNo<ModuleId>) return false;
+  places_[to] = common;
+  return true;
+}
+
+ValueId Placing::OldWeight(NodeId to, ValueId input) const {
+  if (input == kNo<ValueId> || to_[input].producer != kNo<NodeId> ||
+      IsSetting(to_, versions_.to_ops, to, input)) {
+    return kNo<ValueId>;
+  }
+  const ValueId old = matching_.Of(input);
+  if (old != kNo<ValueId>) return old;
+  const std::string_view name = to_.ValueName(input);
+  const hierarchy::StrippedName undone = hierarchy::UndoTensorName(name);
+  return undone.name == name || IsCounted(undone.name)
+             ? kNo<ValueId>
+             : names_.Value(undone.name);
 }
 
 // Places nodes by a weight, if only one module read it in the old version.
@@ -254,76 +311,29 @@ void Placing::PlaceByParameters() {
   for (const NodeId to : to_.Nodes()) {
     // A node that only passes a weight on belongs to its consumer.
     if (!IsOpen(to) || versions_.to_ops.Is(to, kPassThrough)) continue;
-    NodeId like = kNo<NodeId>;
-    bool one = true;
     read.clear();
     for (const ValueId input : to_.Inputs(to)) {
-      if (input == kNo<ValueId> || to_[input].producer != kNo<NodeId> ||
-          IsSetting(to_, versions_.to_ops, to, input)) {
-        continue;
-      }
-      ValueId old = matching_.Of(input);
-      if (old == kNo<ValueId>) {
-        const std::string_view name = to_.ValueName(input);
-        const hierarchy::StrippedName undone = hierarchy::UndoTensorName(name);
-        if (undone.name == name || IsCounted(undone.name)) continue;
-        old = names_.Value(undone.name);
-      }
+      const ValueId old = OldWeight(to, input);
       if (old == kNo<ValueId>) continue;
       const auto readers = from_.Consumers(old);
       // Constants with many consumers say nothing, nor does one that a tool
       // merged with equal ones.
-      if (readers.empty() || readers.size() > 2 ||
-          to_.Consumers(input).size() > readers.size()) {
+      if (readers.size() > 2 || to_.Consumers(input).size() > readers.size()) {
         continue;
       }
       for (const NodeId reader : readers) {
-        if (!tags_.tags[reader].tagged() ||
-            IsSetting(from_, versions_.from_ops, reader, old)) {
-          continue;
+        if (tags_.tags[reader].tagged() &&
+            !IsSetting(from_, versions_.from_ops, reader, old)) {
+          read.push_back(reader);
         }
-        one &= like == kNo<NodeId> ||
-               tags_.tags[reader].module == tags_.tags[like].module;
-        like = reader;
-        read.push_back(reader);
       }
     }
-    if (like == kNo<NodeId> || !one) continue;
-    PlaceLike(to, like, &TransferCounts::fused, Confidence::kHigh);
+    const auto other = [&](NodeId reader) {
+      return tags_.tags[reader].module != tags_.tags[read[0]].module;
+    };
+    if (read.empty() || std::any_of(read.begin(), read.end(), other)) continue;
+    PlaceLike(to, read.back(), &TransferCounts::fused, Confidence::kHigh);
     for (const NodeId reader : read) stands_in_[reader] = true;
-  }
-}
-
-// Places nodes that were inserted between two neighbours: the counterpart of
-// their consumer read the same value in the old version.
-void Placing::PlaceInserted() {
-  for (std::size_t i = to_.node_count(); i-- > 0;) {
-    const auto to = MakeId<NodeId>(i);
-    if (!IsOpen(to) || !versions_.to_ops.Is(to, kPassThrough)) continue;
-    ValueId read = FirstInput(to_, to);
-    for (std::size_t steps = 0; steps < kMostInserted; ++steps) {
-      if (read == kNo<ValueId> || matching_.Of(read) != kNo<ValueId>) break;
-      const NodeId producer = to_[read].producer;
-      if (producer == kNo<NodeId> ||
-          !versions_.to_ops.Is(producer, kPassThrough)) {
-        break;
-      }
-      read = FirstInput(to_, producer);
-    }
-    if (read == kNo<ValueId> || matching_.Of(read) == kNo<ValueId>) continue;
-    const ValueId old = matching_.Of(read);
-    bool between = true;
-    ForEachReader(to, [&](NodeId reader) {
-      const NodeId like = places_[reader].like;
-      if (like == kNo<NodeId>) {
-        between = false;
-        return;
-      }
-      const auto inputs = from_.Inputs(like);
-      between &= std::find(inputs.begin(), inputs.end(), old) != inputs.end();
-    });
-    if (!between) continue;
-    PlaceByConsumers(to, Confidence::kHigh);
   }
 }
 
@@ -353,36 +363,141 @@ NodeId Placing::LikeBeside(NodeId to, ModuleId module) const {
     if (like == kNo<NodeId> && places_[neighbour].module == module) {
       like = places_[neighbour].like;
     }
+    return true;
   };
-  ForEachReader(to, look);
-  for (const ValueId input : to_.Inputs(to)) {
-    if (input != kNo<ValueId> && to_[input].producer != kNo<NodeId>) {
-      look(to_[input].producer);
-    }
-  }
+  ForEachConsumer(to, look);
+  ForEachMaker(to_, to, look);
   return like;
 }
 
-bool Placing::PlaceByConsumers(NodeId to, Confidence limit) {
-  ModuleId module = kNo<ModuleId>;
-  NodeId like = kNo<NodeId>;
-  Confidence weakest = Confidence::kCertain;
-  bool one = true;
-  ForEachReader(to, [&](NodeId reader) {
-    const Place& place = places_[reader];
-    if (place.module == kNo<ModuleId>) {
-      one = false;
-      return;
-    }
-    one &= module == kNo<ModuleId> || module == place.module;
-    module = place.module;
-    like = place.like;
-    weakest = std::min(weakest, place.confidence);
+// Places nodes without a counterpart by the old nodes between the same
+// neighbours.
+void Placing::PlaceByRegion() {
+  const IdVector<NodeId, NodeId> old = FindRegions(from_, [&](NodeId node) {
+    return !matching_.Taken(node) && !stands_in_[node];
   });
-  if (!one || module == kNo<ModuleId>) return false;
-  places_[to] = {&TransferCounts::helpers, module, like,
-                 std::min(AfterAGuess(weakest), limit)};
-  return true;
+  const IdVector<NodeId, NodeId> open =
+      FindRegions(to_, [&](NodeId node) { return IsOpen(node); });
+  // The modules of the old nodes of a region, by operator and in total (kNo).
+  std::unordered_map<std::uint64_t, Agreement> modules;
+  const auto key = [](NodeId region, NameId op) {
+    return (static_cast<std::uint64_t>(region) << 32) | Index(op);
+  };
+  for (const NodeId node : from_.Nodes()) {
+    if (old[node] == kNo<NodeId> || !tags_.tags[node].tagged()) continue;
+    modules[key(old[node], from_[node].op_type)].Add({node}, tags_);
+    modules[key(old[node], kNo<NameId>)].Add({node}, tags_);
+  }
+  // The old regions between the counterparts of the neighbours.
+  std::unordered_map<NodeId, std::vector<NodeId>> between;
+  for (const NodeId to : to_.Nodes()) {
+    if (!IsOpen(to)) continue;
+    const auto link = [&](NodeId from) {
+      if (old[from] == kNo<NodeId>) return true;
+      std::vector<NodeId>& regions = between[open[to]];
+      if (std::find(regions.begin(), regions.end(), old[from]) ==
+              regions.end() &&
+          regions.size() < kMostRegions) {
+        regions.push_back(old[from]);
+      }
+      return true;
+    };
+    ForEachMaker(to_, to, [&](NodeId maker) {
+      const NodeId like = places_[maker].like;
+      if (like == kNo<NodeId>) return true;
+      for (const ValueId value : from_.Outputs(like)) {
+        if (value == kNo<ValueId>) continue;
+        const auto readers = from_.Consumers(value);
+        if (readers.size() > kMostNeighbours) continue;
+        for (const NodeId reader : readers) link(reader);
+      }
+      return true;
+    });
+    ForEachConsumer(to, [&](NodeId reader) {
+      const NodeId like = places_[reader].like;
+      if (like != kNo<NodeId> && from_.Inputs(like).size() <= kMostNeighbours) {
+        ForEachMaker(from_, like, link);
+      }
+    });
+  }
+  const auto agree = [&](NodeId to, NameId op) {
+    Agreement found;
+    for (const NodeId region : between[open[to]]) {
+      const auto at = modules.find(key(region, op));
+      if (at != modules.end()) found.Add(at->second, tags_);
+    }
+    return found;
+  };
+  for (const NodeId to : to_.Nodes()) {
+    if (open[to] == kNo<NodeId>) continue;
+    const NameId op = versions_.InFrom(to_[to].op_type);
+    const Agreement same = op == kNo<NameId> ? Agreement() : agree(to, op);
+    const Agreement all = agree(to, kNo<NameId>);
+    if (same.IsOne()) {
+      PlaceLike(to, same.node, &TransferCounts::nearby, Confidence::kMedium);
+    } else if (all.IsOne()) {
+      PlaceLike(to, all.node, &TransferCounts::nearby, Confidence::kLow);
+    }
+  }
+}
+
+// Collects the other modules of the old nodes that one new node replaces: from
+// `last` upstream, up to nodes that the new version also has.
+void Placing::CollectCone(NodeId last, NodeId to,
+                          std::vector<ModuleId>& modules) {
+  const auto take = [&](NodeId from) {
+    const Tag& tag = tags_.tags[from];
+    if (tag.tagged() && tag.module != places_[to].module) {
+      modules.push_back(tag.module);
+    }
+    return true;
+  };
+  const auto upstream = [&](NodeId from, const auto& go) {
+    for (const ValueId input : from_.Inputs(from)) {
+      const NodeId maker = ProducerOf(from_, input);
+      if (maker == kNo<NodeId> || matching_.Taken(input) ||
+          matching_.Taken(maker) || from_.Inputs(maker).empty()) {
+        continue;
+      }
+      if (!go(maker)) return;
+    }
+  };
+  take(last);
+  Walk(last, kLargestCone, upstream, take);
+}
+
+// Finds the other modules of nodes that were made of several nodes.
+void Placing::FindOrigins() {
+  std::vector<ModuleId> modules;
+  for (const NodeId to : to_.Nodes()) {
+    if (places_[to].module == kNo<ModuleId>) continue;
+    modules.clear();
+    for (const ValueId value : to_.Outputs(to)) {
+      if (value == kNo<ValueId>) continue;
+      const NodeId last = ProducerOf(from_, matching_.Of(value));
+      if (last == kNo<NodeId> || last == matching_.Of(to)) continue;
+      if (!matching_.Taken(last)) CollectCone(last, to, modules);
+    }
+    std::sort(modules.begin(), modules.end());
+    modules.erase(std::unique(modules.begin(), modules.end()), modules.end());
+    for (const ModuleId module : modules) origins_.push_back({to, module});
+    // A node that kept its operator is fused if it also replaced another node.
+    if (!modules.empty() && matching_.Of(to) != kNo<NodeId>) {
+      places_[to].found = &TransferCounts::fused;
+    }
+  }
+  // The origins of fused nodes of the old version also apply to their
+  // counterparts.
+  for (const NodeId to : to_.Nodes()) {
+    const NodeId from = matching_.Of(to);
+    if (from == kNo<NodeId>) continue;
+    for (const Origin& origin : tags_.OriginsOf(from)) {
+      origins_.push_back({to, origin.module});
+    }
+  }
+  std::stable_sort(
+      origins_.begin(), origins_.end(),
+      [](const Origin& a, const Origin& b) { return a.node < b.node; });
 }
 
 }  // namespace onnx_tag::transfer

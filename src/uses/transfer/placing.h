@@ -23,9 +23,8 @@ struct Place {
 
 class Placing {
  public:
-  // All must outlive it. `graph` has the facts about the new version.
-  Placing(const Matching& matching, const Tagging& tags,
-          const GraphFacts& graph);
+  // Both must outlive it.
+  Placing(const Matching& matching, const Tagging& tags);
 
   const Place& operator[](NodeId to) const { return places_[to]; }
   // By node.
@@ -34,8 +33,6 @@ class Placing {
  private:
   void PlaceCounterparts();
   IdVector<NodeId, NodeId> FirstOfMerged() const;
-  NodeId OldProducer(NodeId to, ValueId value, NodeId reader,
-                     NodeId old_reader) const;
   NodeId EarliestProducer(NodeId to, NodeId known,
                           const IdVector<NodeId, NodeId>& likes) const;
   void PlaceByNames();
@@ -45,53 +42,36 @@ class Placing {
   void Climb(const Evidence& evidence, StrategySet rungs, FoundBy found,
              Confidence limit);
   NodeId LikeBeside(NodeId to, ModuleId module) const;
-  void PlaceInserted();
   void PlaceByRegion();
   void FindOrigins();
 
   bool AreStrangers() const;
   // Places `to` like the old node, unless the old node has no tag.
-  bool PlaceLike(NodeId to, NodeId from, FoundBy found, Confidence limit);
+  void PlaceLike(NodeId to, NodeId from, FoundBy found, Confidence limit);
   bool GivesTheSame(NodeId to, NodeId from) const;
-  // Whether `input` is a setting of `node`: a shape, axes, indices. Tools merge
-  // such constants of all modules.
-  static bool IsSetting(const Model& model, const Operators& ops, NodeId node,
-                        ValueId input);
+  // The old value that the node reads as a weight, or kNo.
+  ValueId OldWeight(NodeId to, ValueId input) const;
   NodeId OldNodeNamed(std::string_view name) const;
   NodeId NamedAfter(NodeId to, bool& helper) const;
   NodeId GaveTheSame(NodeId to) const;
-  bool PlaceByConsumers(NodeId to, Confidence limit);
-  void CollectCone(NodeId first, NodeId to, std::vector<ModuleId>& modules);
+  bool PlaceByConsumers(NodeId to);
+  void CollectCone(NodeId last, NodeId to, std::vector<ModuleId>& modules);
   bool IsOpen(NodeId to) const { return places_[to].found == nullptr; }
   // The node that contains a subgraph counts as consumer of its outputs.
   template <typename Use>
-  void ForEachReader(NodeId to, Use use) const;
-  // Whether some new node was placed like this old one.
-  bool IsStandIn(NodeId from) const;
+  void ForEachConsumer(NodeId to, Use use) const;
 
   const Matching& matching_;
   const Versions& versions_;
   const Model& to_;
   const Model& from_;
   const Tagging& tags_;
-  const NamesOf names_;
+  const NameIndex names_;
   IdVector<NodeId, Place> places_;
-  std::vector<std::pair<NodeId, NodeId>> merged_;  // Reshapes, to and from
-  IdVector<NodeId, bool> stands_in_;               // by old node
+  IdVector<NodeId, NodeId> merged_;   // by new Reshape: the old one
+  IdVector<NodeId, bool> stands_in_;  // by old node: some new node is like it
   std::vector<Origin> origins_;
 };
-
-template <typename Use>
-void Placing::ForEachReader(NodeId to, Use use) const {
-  for (const ValueId value : to_.Outputs(to)) {
-    if (value == kNo<ValueId>) continue;
-    for (const NodeId reader : to_.Consumers(value)) use(reader);
-    if (to_[value].is_output) {
-      const NodeId around = to_[to_[value].graph].parent_node;
-      if (around != kNo<NodeId>) use(around);
-    }
-  }
-}
 
 }  // namespace onnx_tag::transfer
 

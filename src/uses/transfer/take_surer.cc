@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/tagging/role_index.h"
+#include "core/tagging/source_trust.h"
 #include "onnx_tag/transfer.h"
 
 namespace onnx_tag {
@@ -87,18 +88,9 @@ class Taking {
   // spells, and below high what its operations show. A carried tag of that
   // level is a guess by neighbours.
   static bool IsBetterBased(const Tag& tag) {
-    switch (tag.source) {
-      case Source::kMetadata:
-      case Source::kScope:
-      case Source::kScopeAndParameter:
-      case Source::kValueName:
-        return true;
-      case Source::kParameter:
-      case Source::kOperation:
-        return tag.confidence < Confidence::kHigh;
-      default:
-        return false;
-    }
+    const SourceTrust trust = TrustIn(tag.source);
+    return trust.is_spelled ||
+           (trust.is_shown && tag.confidence < Confidence::kHigh);
   }
 
   ModuleId ModuleOf(ModuleId id) {

@@ -31,15 +31,14 @@ void FindPairs(transfer::Matching& matching) {
     if (at == functions.end()) continue;
     matching.PairGraphs(graph, at->second, Confidence::kCertain);
   }
-  do {
-    do {
-      matching.FollowUpstream();
-      for (const auto& [graph, old] : matching.TakeGraphs()) {
-        transfer::PairByNames(matching, graph, old);
-      }
-      matching.FollowDownstream();
-    } while (matching.HasGraphs());
-  } while (matching.PairCalls());
+  while (true) {
+    matching.Follow();
+    const auto graphs = matching.TakeGraphs();
+    if (graphs.empty() && !matching.PairCalls()) return;
+    for (const auto& [graph, old] : graphs) {
+      transfer::PairByNames(matching, graph, old);
+    }
+  }
 }
 
 // The role of a quantizer's helper; else the role of the old node.
@@ -78,20 +77,12 @@ void CountPlace(const Place& place, TransferCounts& counts) {
 }
 
 // The calls of local functions, as mapping lists them.
-void ListCallSites(const Model& model, Tagging& tagging) {
-  if (model.functions().empty()) return;
-  std::unordered_map<NameId, std::vector<std::uint32_t>> functions;
-  for (std::uint32_t i = 0; i < model.functions().size(); ++i) {
-    functions[model.FindName(model.functions()[i].name)].push_back(i);
-  }
-  for (const NodeId node : model.Nodes()) {
-    if (!tagging.tags[node].tagged()) continue;
-    const auto at = functions.find(model[node].op_type);
-    if (at == functions.end()) continue;
-    for (const std::uint32_t function : at->second) {
-      if (model.functions()[function].domain != model.Domain(node)) continue;
-      tagging.call_sites.push_back({function, node, tagging.tags[node].module});
-    }
+void ListCallSites(const FunctionCalls& calls, Tagging& tagging) {
+  for (const auto& [node, function] : calls.calls()) {
+    const Tag& tag = tagging.tags[node];
+    if (!tag.tagged()) continue;
+    tagging.call_sites.push_back(
+        {static_cast<std::uint32_t>(function), node, tag.module});
   }
   std::stable_sort(tagging.call_sites.begin(), tagging.call_sites.end(),
                    [](const CallSite& a, const CallSite& b) {
@@ -103,10 +94,9 @@ void ListCallSites(const Model& model, Tagging& tagging) {
 
 IdVector<NodeId, NodeId> FindCounterparts(const Model& from, const Model& to) {
   const transfer::Versions versions(from, to);
-  const GraphFacts graph = GatherGraph(to);
-  transfer::Matching matching(versions, graph);
+  transfer::Matching matching(versions);
   FindPairs(matching);
-  const transfer::NamesOf names(from);
+  const transfer::NameIndex names(from);
   IdVector<NodeId, NodeId> counterparts(to.node_count(), kNo<NodeId>);
   IdVector<NodeId, bool> given(from.node_count(), false);
   const auto give = [&](NodeId node, NodeId counterpart) {
@@ -128,10 +118,9 @@ IdVector<NodeId, NodeId> FindCounterparts(const Model& from, const Model& to) {
 Tagging TransferTags(const Model& from, const Tagging& tags, const Model& to,
                      TransferCounts* counts) {
   const transfer::Versions versions(from, to);
-  const GraphFacts graph = GatherGraph(to);
-  transfer::Matching matching(versions, graph);
+  transfer::Matching matching(versions);
   FindPairs(matching);
-  const transfer::Placing placing(matching, tags, graph);
+  const transfer::Placing placing(matching, tags);
 
   Tagging result;
   result.modules = tags.modules;
@@ -153,17 +142,17 @@ Tagging TransferTags(const Model& from, const Tagging& tags, const Model& to,
       CarryLine(tags.lines, place.like, node, result.lines);
     }
     if (place.module == kNo<ModuleId>) continue;
-    result.tags[node] = {
-        .module = place.module,
-        .role = roles.Add(RoleOf(
-            place, tags,
-            graph.ops.Is(node, {OpKind::kQuantizer, OpKind::kDequantizer}))),
-        .confidence = place.confidence,
-        .source =
-            IsFound(place, tags) ? Source::kStructure : Source::kTransfer};
+    result.tags[node] = {.module = place.module,
+                         .role = roles.Add(RoleOf(
+                             place, tags,
+                             versions.to_ops.Is(node, {OpKind::kQuantizer,
+                                                       OpKind::kDequantizer}))),
+                         .confidence = place.confidence,
+                         .source = IsFound(place, tags) ? Source::kStructure
+                                                        : Source::kTransfer};
   }
   result.found = tags.found;
-  ListCallSites(to, result);
+  ListCallSites(versions.to_facts.calls, result);
   return result;
 }
 
