@@ -61,8 +61,8 @@ Counts CountFile(const Model& model, std::string_view family,
     tagging.modules.SetClass(id, "");
   }
   tagging.facts = {};
-  AssignClasses(ModuleEvidence(GatherEvidence(GatherGraph(model))), tagging,
-                family);
+  const GraphFacts graph = GatherGraph(model);
+  AssignClasses(graph, ModuleEvidence(GatherEvidence(graph)), tagging, family);
   Counts counts;
   for (const ModuleId id : tagging.modules.All()) {
     const auto known = truth.find(tagging.modules.Path(id));

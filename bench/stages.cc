@@ -60,7 +60,7 @@ void Run(const std::string& path, int runs) {
   const double forgetting = MedianMs(runs, forget);
   const double classes = MedianMs(runs, [&] {
     forget();
-    AssignClasses(evidence, open);
+    AssignClasses(graph, evidence, open);
   });
   fmt::print("{:18} {:8.3f} ms\n", "classes", classes - forgetting);
   print("roles", [&] { AssignRoles(graph, open); });

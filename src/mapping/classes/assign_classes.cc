@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
+#include "core/graph/neighbours.h"
 #include "core/hierarchy/name_parts.h"
 #include "mapping/classes/catalogue/identify.h"
 #include "mapping/classes/wrapper_classes.h"
@@ -30,8 +30,10 @@ struct NameInModuleHash {
 // Collects the facts of the file about each module of the tagging.
 class Observer {
  public:
-  Observer(const ModuleEvidence& evidence, const Tagging& tagging)
-      : evidence_(evidence),
+  Observer(const GraphFacts& graph, const ModuleEvidence& evidence,
+           const Tagging& tagging)
+      : ops_(graph.ops),
+        evidence_(evidence),
         parameters_(evidence.parameters),
         model_(evidence.model),
         tagging_(tagging),
@@ -141,87 +143,74 @@ class Observer {
   }
 
   void SeeOperators() {
-    const NameId matmul = model_.FindName("MatMul");
-    const NameId gemm = model_.FindName("Gemm");
-    const NameId norm = model_.FindName("LayerNormalization");
-    std::unordered_map<NameId, catalogue::Operators> bits;
-    const auto bit_of = [&](NameId op) {
-      const auto [known, is_new] = bits.try_emplace(op);
-      if (is_new) known->second = catalogue::OperatorBit(model_.Name(op));
-      return known->second;
-    };
+    observation_.batch_norms_folded = true;
+    observation_.constants_folded = true;
     for (const NodeId node : model_.Nodes()) {
-      const NameId op = model_[node].op_type;
-      if (op == matmul || op == gemm) SeeLostWeight(node);
+      const Op op = ops_[node];
+      observation_.counts_positions |= op == Op::kCumSum;
+      observation_.batch_norms_folded &= op != Op::kBatchNormalization;
+      observation_.constants_folded &= op != Op::kConstant;
+      if (op == Op::kMatMul || op == Op::kGemm) SeeLostWeight(node);
       const Tag& tag = tagging_.tags[node];
       if (!tag.tagged() || tag.confidence < Confidence::kHigh) continue;
       catalogue::SeenModule& seen = observation_.seen[tag.module];
-      const catalogue::Operators bit = bit_of(op);
-      seen.operators |= bit;
-      if ((bit & catalogue::kWeighing) != 0) SeeWeight(node, seen);
-      if (op == norm && IsTurned(node)) {
-        seen.operators |= catalogue::OperatorBit("Transpose");
+      seen.operators |= catalogue::SetOf(op);
+      if (ops_.Is(node, {OpKind::kProduct, OpKind::kConvolution})) {
+        if (const Initializer* const weight = SecondInput(node)) {
+          seen.weight_rank = std::max(seen.weight_rank, weight->rank);
+        }
+      }
+      if (op == Op::kLayerNormalization && IsBetweenTransposes(node)) {
+        seen.operators |= catalogue::SetOf(Op::kTranspose);
       }
     }
   }
 
   // A norm over channels moves them to the end and back. Without names, only
   // the place of the Transposes shows that they belong to it.
-  bool IsTurned(NodeId node) const {
-    const NameId transpose = model_.FindName("Transpose");
-    const std::span<const ValueId> inputs = model_.Inputs(node);
-    const std::span<const ValueId> outputs = model_.Outputs(node);
-    if (inputs.empty() || inputs[0] == kNo<ValueId> || outputs.empty() ||
-        outputs[0] == kNo<ValueId>) {
+  bool IsBetweenTransposes(NodeId node) const {
+    const ValueId input = FirstInput(model_, node);
+    const ValueId output = FirstOutput(model_, node);
+    if (output == kNo<ValueId> ||
+        ops_[ProducerOf(model_, input)] != Op::kTranspose) {
       return false;
     }
-    const NodeId before = model_.Producer(inputs[0]);
-    if (before == kNo<NodeId> || model_[before].op_type != transpose) {
-      return false;
-    }
-    const auto after = model_.Consumers(outputs[0]);
+    const auto after = model_.Consumers(output);
     return !after.empty() &&
            std::all_of(after.begin(), after.end(), [&](NodeId consumer) {
-             return model_[consumer].op_type == transpose;
+             return ops_[consumer] == Op::kTranspose;
            });
   }
 
-  void SeeWeight(NodeId node, catalogue::SeenModule& seen) const {
+  // The tensor in the place of a weight; null if there is none.
+  const Initializer* SecondInput(NodeId node) const {
     const std::span<const ValueId> inputs = model_.Inputs(node);
-    if (inputs.size() < 2 || inputs[1] == kNo<ValueId>) return;
-    const Initializer* const tensor = model_.InitializerOf(inputs[1]);
-    if (tensor != nullptr) {
-      seen.weight_rank = std::max(seen.weight_rank, tensor->rank);
-    }
+    return inputs.size() < 2 || inputs[1] == kNo<ValueId>
+               ? nullptr
+               : model_.InitializerOf(inputs[1]);
   }
 
   // TorchScript transposes the weight of a Linear at export, and optimizers
   // after it. The new tensor has a name such as onnx::MatMul_7.
   void SeeLostWeight(NodeId node) {
-    const std::span<const ValueId> inputs = model_.Inputs(node);
-    if (inputs.size() < 2 || inputs[1] == kNo<ValueId>) return;
     observation_.linear_weights_lost |=
-        model_.InitializerOf(inputs[1]) != nullptr &&
-        parameters_.ParameterOf(inputs[1]) == kNo<ParameterId>;
+        SecondInput(node) != nullptr &&
+        parameters_.ParameterOf(model_.Inputs(node)[1]) == kNo<ParameterId>;
   }
 
   void SeeGraph() {
     if (model_.producer_name() == "pytorch") {
       observation_.torch_version = model_.producer_version();
     }
-    observation_.counts_positions = model_.FindName("CumSum") != kNo<NameId>;
-    observation_.batch_norms_folded =
-        model_.FindName("BatchNormalization") == kNo<NameId>;
-    observation_.constants_folded = model_.FindName("Constant") == kNo<NameId>;
     if (model_.graph_count() == 0) return;
     const Graph& main = model_[GraphId{0}];
     for (const ValueId input : main.inputs) {
       if (model_.InitializerOf(input) == nullptr) {
-        observation_.inputs.push_back(model_.ValueName(input));
+        observation_.values.push_back(model_.ValueName(input));
       }
     }
     for (const ValueId output : main.outputs) {
-      observation_.outputs.push_back(model_.ValueName(output));
+      observation_.values.push_back(model_.ValueName(output));
     }
     if (main.outputs.empty()) return;
     const ValueInfo* const info = model_.InfoOf(main.outputs[0]);
@@ -230,6 +219,7 @@ class Observer {
     }
   }
 
+  const Operators& ops_;
   const ModuleEvidence& evidence_;
   const ParameterFacts& parameters_;
   const Model& model_;
@@ -357,8 +347,8 @@ std::vector<std::string> FamilyWords(const ModuleTree& tree) {
 
 }  // namespace
 
-void AssignClasses(const ModuleEvidence& evidence, Tagging& tagging,
-                   std::string_view hidden) {
+void AssignClasses(const GraphFacts& graph, const ModuleEvidence& evidence,
+                   Tagging& tagging, std::string_view hidden) {
   ModuleTree& tree = tagging.modules;
   const RecipeBookClasses recipes(evidence, tree);
   bool adapters_only_scale = false;
@@ -366,7 +356,8 @@ void AssignClasses(const ModuleEvidence& evidence, Tagging& tagging,
   // What was observed is not kept longer: with a module for each node it is
   // more than 100 bytes a node.
   {
-    const catalogue::Observation seen = Observer(evidence, tagging).Observe();
+    const catalogue::Observation seen =
+        Observer(graph, evidence, tagging).Observe();
     answers = IdentifyAdapted(seen, hidden).modules;
     if (hidden.empty()) NoteContradictions(seen, tagging);
     GuessLeafClasses(seen, recipes, evidence.other_framework, answers);

@@ -13,8 +13,8 @@ namespace onnx_tag {
 
 // Sets the classes of `tagging.modules`, `tagging.facts` and `tagging.root`.
 // `hidden`: a family of the catalogue to ignore (bench/).
-void AssignClasses(const ModuleEvidence& evidence, Tagging& tagging,
-                   std::string_view hidden = {});
+void AssignClasses(const GraphFacts& graph, const ModuleEvidence& evidence,
+                   Tagging& tagging, std::string_view hidden = {});
 
 // Sets `tagging.root` and the family words from the classes of the modules.
 void DescribeClasses(Tagging& tagging);

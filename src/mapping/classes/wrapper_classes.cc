@@ -1,16 +1,45 @@
 #include "mapping/classes/wrapper_classes.h"
 
 #include <algorithm>
-#include <array>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
+#include "base/glob.h"
+#include "core/tagging/words.h"
 #include "mapping/classes/catalogue/identify.h"
 
 namespace onnx_tag {
 namespace {
 
+using catalogue::ClassAnswer;
+using catalogue::ClassRule;
+using catalogue::Identification;
+using catalogue::Observation;
+using catalogue::RulesOf;
+using catalogue::SeenModule;
+using catalogue::Words;
+
+bool Contains(const Words& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+ModuleId OnlyChild(const ModuleTree& tree, ModuleId id) {
+  ModuleId only = kNo<ModuleId>;
+  for (const ModuleId child : tree.Children(id)) {
+    if (only != kNo<ModuleId>) return kNo<ModuleId>;
+    only = child;
+  }
+  return only;
+}
+
+// The only child, if it has that name.
+ModuleId OnlyChild(const ModuleTree& tree, ModuleId id, std::string_view atom) {
+  const ModuleId only = OnlyChild(tree, id);
+  return only != kNo<ModuleId> && tree.Atom(only) == atom ? only
+                                                          : kNo<ModuleId>;
+}
+
+// Gives modules the classes of `wrapper` rows.
 class WrapperNamer {
  public:
   WrapperNamer(bool adapters_only_scale, Tagging& tagging)
@@ -19,103 +48,26 @@ class WrapperNamer {
         tree_(tagging.modules) {}
 
   void Run() {
-    for (const ModuleId id : tree_.All()) NameCompiled(id);
-    // Wrappers of whole models, one inside the other, outermost first.
-    ModuleId at = ModuleTree::kRoot;
-    while (at != kNo<ModuleId> &&
-           (tree_.Class(at).empty() || tree_.Class(at).starts_with("Peft"))) {
-      at = NameAt(at);
+    const std::vector<const ClassRule*> rules = RulesOf("wrapper");
+    std::vector<const ClassRule*> anywhere;
+    for (const ClassRule* rule : rules) {
+      if (Contains((*rule)["is"], "anywhere")) anywhere.push_back(rule);
+    }
+    IdVector<ModuleId, bool> wraps(tree_.size(), false);
+    // Parents come before their children.
+    for (const ModuleId id : tree_.All()) {
+      const bool inside = id == ModuleTree::kRoot || wraps[tree_.Parent(id)];
+      if (!inside && tree_.Children(id).empty()) continue;
+      for (const ClassRule* rule : inside ? rules : anywhere) {
+        if (!Fits(*rule, id)) continue;
+        Set(id, *rule);
+        wraps[id] = true;
+        break;
+      }
     }
   }
 
  private:
-  ModuleId OnlyChild(ModuleId id) const {
-    ModuleId only = kNo<ModuleId>;
-    for (const ModuleId child : tree_.Children(id)) {
-      if (only != kNo<ModuleId>) return kNo<ModuleId>;
-      only = child;
-    }
-    return only;
-  }
-
-  // The only child, if it has that name and either a known class or content of
-  // its own.
-  ModuleId Held(ModuleId id, std::string_view atom) const {
-    const ModuleId only = OnlyChild(id);
-    return only != kNo<ModuleId> && tree_.Atom(only) == atom ? only
-                                                             : kNo<ModuleId>;
-  }
-
-  void Set(ModuleId id, std::string_view name, Confidence confidence,
-           std::initializer_list<const char*> candidates = {}) {
-    if (id == kNo<ModuleId> || !tree_.Class(id).empty()) return;
-    tagging_.modules.SetClass(id, name);
-    tagging_.facts[id].class_confidence = confidence;
-    tagging_.facts[id].candidates.assign(candidates.begin(), candidates.end());
-  }
-
-  // torch.compile has an attribute name that no other class uses.
-  void NameCompiled(ModuleId id) {
-    if (Held(id, "_orig_mod") == kNo<ModuleId>) return;
-    tagging_.modules.SetClass(id, "");
-    Set(id, "OptimizedModule", Confidence::kCertain);
-  }
-
-  // Sets the class of the wrapper and returns its content; kNo if `id` is not a
-  // wrapper.
-  ModuleId NameAt(ModuleId id) {
-    if (const ModuleId held = Held(id, "module"); held != kNo<ModuleId>) {
-      if (!HoldsAModel(held)) return kNo<ModuleId>;
-      Set(id, "DistributedDataParallel", Confidence::kMedium, {"DataParallel"});
-      return held;
-    }
-    if (const ModuleId tuner = Held(id, "base_model");
-        tuner != kNo<ModuleId> && Held(tuner, "model") != kNo<ModuleId>) {
-      return NamePeft(id, tuner);
-    }
-    return NameSentenceTransformer(id);
-  }
-
-  bool HoldsAModel(ModuleId id) const {
-    for (; id != kNo<ModuleId>; id = OnlyChild(id)) {
-      if (!tree_.Class(id).empty()) return true;
-    }
-    return false;
-  }
-
-  ModuleId NamePeft(ModuleId id, ModuleId tuner) {
-    // The modules that a tuner adds to layers show which tuner it is.
-    const std::string_view name = HasAtom("lora_E")      ? "AdaLoraModel"
-                                  : HasAtom("lora_A")    ? "LoraModel"
-                                  : HasAtom("ia3_l")     ? "IA3Model"
-                                  : HasAtom("hada_w1_a") ? "LoHaModel"
-                                  : adapters_only_scale_ ? "IA3Model"
-                                                         : "";
-    if (name.empty()) return kNo<ModuleId>;
-    NamePeftModel(id, tree_.Class(Held(tuner, "model")));
-    Set(tuner, name,
-        adapters_only_scale_ ? Confidence::kMedium : Confidence::kHigh);
-    return kNo<ModuleId>;  // the catalogue has set the class of its content
-  }
-
-  // The class depends on the task that the user chose. The classification tasks
-  // train the whole head; the others need no task.
-  void NamePeftModel(ModuleId id, std::string_view held) {
-    const bool head = HasAtom(kModulesToSave);
-    if (head && held.ends_with("ForSequenceClassification")) {
-      Set(id, "PeftModelForSequenceClassification", Confidence::kMedium,
-          {"PeftModel"});
-    } else if (head && held.ends_with("ForTokenClassification")) {
-      Set(id, "PeftModelForTokenClassification", Confidence::kMedium,
-          {"PeftModel"});
-    } else {
-      Set(id, "PeftModel", Confidence::kMedium,
-          {"PeftModelForCausalLM", "PeftModelForSequenceClassification",
-           "PeftModelForTokenClassification", "PeftModelForFeatureExtraction",
-           "PeftModelForSeq2SeqLM", "PeftModelForQuestionAnswering"});
-    }
-  }
-
   bool HasAtom(std::string_view atom) const {
     for (const ModuleId id : tree_.All()) {
       if (tree_.Atom(id) == atom) return true;
@@ -123,28 +75,46 @@ class WrapperNamer {
     return false;
   }
 
-  // A Sequential whose first member contains a model under one of two names.
-  ModuleId NameSentenceTransformer(ModuleId id) {
-    const ModuleId first = tree_.FindChild(id, "0");
-    if (first == kNo<ModuleId>) return kNo<ModuleId>;
-    const bool old = Held(first, "auto_model") != kNo<ModuleId>;
-    const ModuleId model = Held(first, old ? "auto_model" : "model");
-    if (model == kNo<ModuleId> || tree_.Class(model).empty()) {
-      return kNo<ModuleId>;
+  bool Fits(const ClassRule& rule, ModuleId id) const {
+    const std::string_view at = rule.One("at");
+    if (!at.empty() && at != tree_.Atom(id)) return false;
+    if (Contains(rule["is"], "leaf") && !tree_.Children(id).empty()) {
+      return false;
     }
-    const Confidence sure = old ? Confidence::kHigh : Confidence::kMedium;
-    Set(id, "SentenceTransformer", sure);
-    Set(first, "Transformer", sure);
-    const ModuleId pooling = tree_.FindChild(id, "1");
-    // Pooling has no modules and no parameters; Dense has a `linear`.
-    if (pooling != kNo<ModuleId> && tree_.Children(pooling).empty()) {
-      Set(pooling, "Pooling", Confidence::kMedium);
+    ModuleId held = id;
+    for (const std::string_view atom : rule["only"]) {
+      held = OnlyChild(tree_, held, atom);
+      if (held == kNo<ModuleId>) return false;
     }
-    if (const ModuleId dense = tree_.FindChild(id, "2");
-        dense != kNo<ModuleId> && Held(dense, "linear") != kNo<ModuleId>) {
-      Set(dense, "Dense", Confidence::kMedium);
+    for (const std::string_view atom : rule["child"]) {
+      held =
+          held == id ? tree_.FindChild(id, atom) : OnlyChild(tree_, held, atom);
+      if (held == kNo<ModuleId>) return false;
     }
-    return kNo<ModuleId>;
+    const Words& with = rule["with"];
+    const bool has_one =
+        std::any_of(with.begin(), with.end(), [&](std::string_view name) {
+          return name == "(scales)" ? adapters_only_scale_ : HasAtom(name);
+        });
+    return (with.empty() || has_one) && Holds(held, rule.One("holds"));
+  }
+
+  bool Holds(ModuleId id, std::string_view pattern) const {
+    if (pattern.empty()) return true;
+    while (id != kNo<ModuleId> && tree_.Class(id).empty()) {
+      id = OnlyChild(tree_, id);
+    }
+    return id != kNo<ModuleId> && MatchesPattern(pattern, tree_.Class(id), "");
+  }
+
+  void Set(ModuleId id, const ClassRule& rule) {
+    // An attribute that no other class uses proves the class.
+    if (!tree_.Class(id).empty() && !Contains(rule["is"], "anywhere")) return;
+    tagging_.modules.SetClass(id, rule.name);
+    tagging_.facts[id].class_confidence =
+        WordToEnum<Confidence>(kConfidenceNames, rule.One("sure")).value();
+    tagging_.facts[id].candidates.assign(rule["also"].begin(),
+                                         rule["also"].end());
   }
 
   bool adapters_only_scale_;
@@ -158,42 +128,52 @@ void NameWrappers(bool adapters_only_scale, Tagging& tagging) {
   WrapperNamer(adapters_only_scale, tagging).Run();
 }
 
-// Tested by tests/mapping/classes/classes_test.cc.
-
 namespace {
 
-using catalogue::ClassAnswer;
-using catalogue::Identification;
-using catalogue::Observation;
-using catalogue::SeenModule;
+// The `adapter` row.
+struct AdapterNames {
+  Words around;              // the attributes around the whole model
+  std::string_view layer;    // the attribute with the layer
+  std::string_view saved;    // the attribute with fully trained layers
+  std::string_view proof;    // an attribute of no other library
+  std::string_view wrapper;  // the class around fully trained layers
+  Words lists;               // attributes that are dictionaries
+};
+
+const AdapterNames& Names() {
+  static const AdapterNames names = [] {
+    const ClassRule& rule = *RulesOf("adapter").at(0);
+    return AdapterNames{rule["around"],      rule.One("layer"),
+                        rule.One("saved"),   rule.One("proof"),
+                        rule.One("wrapper"), rule["lists"]};
+  }();
+  return names;
+}
 
 bool IsAdapter(const ModuleTree& tree, ModuleId id) {
-  return tree.FindChild(id, kBaseLayer) != kNo<ModuleId>;
+  return tree.FindChild(id, Names().layer) != kNo<ModuleId>;
 }
 
 bool IsSaved(const ModuleTree& tree, ModuleId id) {
-  return tree.FindChild(id, kModulesToSave) != kNo<ModuleId>;
+  return tree.FindChild(id, Names().saved) != kNo<ModuleId>;
 }
 
 bool HasAdapters(const ModuleTree& tree) {
   for (const ModuleId id : tree.All()) {
-    if (tree.Atom(id) == kBaseLayer || tree.Atom(id) == kModulesToSave) {
+    if (tree.Atom(id) == Names().layer || tree.Atom(id) == Names().saved) {
       return true;
     }
   }
   return false;
 }
 
-ModuleId OnlyChild(const ModuleTree& tree, ModuleId id, std::string_view atom) {
-  const auto children = tree.Children(id);
-  const bool one = !children.empty() && ++children.begin() == children.end();
-  return one ? tree.FindChild(id, atom) : kNo<ModuleId>;
-}
-
-// The model inside the tuner of a PeftModel at `id`; kNo if there is none.
-ModuleId HeldByPeft(const ModuleTree& tree, ModuleId id) {
-  const ModuleId tuner = OnlyChild(tree, id, "base_model");
-  return tuner == kNo<ModuleId> ? tuner : OnlyChild(tree, tuner, "model");
+// The model inside a wrapper of adapters; kNo if there is none.
+ModuleId HeldByWrapper(const ModuleTree& tree) {
+  ModuleId held = ModuleTree::kRoot;
+  for (const std::string_view atom : Names().around) {
+    if (held != kNo<ModuleId>) held = OnlyChild(tree, held, atom);
+  }
+  return held;
 }
 
 // The tree as it was before the adapters.
@@ -202,7 +182,7 @@ class Plain {
   explicit Plain(const ModuleTree& adapted)
       : place_(adapted.size(), kNo<ModuleId>), source_(1, ModuleTree::kRoot) {
     place_[ModuleTree::kRoot] = ModuleTree::kRoot;
-    held_ = HeldByPeft(adapted, ModuleTree::kRoot);
+    held_ = HeldByWrapper(adapted);
     // Parents have smaller ids than their children.
     for (const ModuleId id : adapted.All()) {
       if (id != ModuleTree::kRoot) Put(adapted, id);
@@ -238,8 +218,8 @@ class Plain {
     if (place == kNo<ModuleId>) return;
     const std::string_view atom = adapted.Atom(id);
     const bool stands_for_parent =
-        id == held_ || IsAround(adapted, id) || atom == kBaseLayer ||
-        atom == kModulesToSave || adapted.Atom(parent) == kModulesToSave;
+        id == held_ || IsAround(adapted, id) || atom == Names().layer ||
+        atom == Names().saved || adapted.Atom(parent) == Names().saved;
     if (stands_for_parent) {
       place_[id] = place;
       source_[place] = id;
@@ -250,26 +230,29 @@ class Plain {
   }
 
   ModuleTree tree_;
-  ModuleId held_ = kNo<ModuleId>;  // the model that a PeftModel wraps
+  ModuleId held_ = kNo<ModuleId>;  // the model inside the wrapper
   IdVector<ModuleId, ModuleId> place_;
   IdVector<ModuleId, ModuleId> source_;  // the source of a plain module's facts
 };
 
-// PEFT's classes have the name of the layer that they adapt. Conv1D, a class of
-// transformers, is adapted as a Linear.
-std::string_view AdapterOf(std::string_view base) {
-  constexpr std::array<std::string_view, 6> kAdapted = {
-      "Linear", "Embedding", "Conv1d",
-      "Conv2d", "Conv3d",    "MultiheadAttention"};
-  if (base == "Conv1D") return "Linear";
-  const auto at = std::find(kAdapted.begin(), kAdapted.end(), base);
-  return at == kAdapted.end() ? std::string_view() : *at;
+// The class of the adapter at `id` of a layer of the class `base`; "" if there
+// is none.
+std::string_view AdapterOf(std::string_view base, const ModuleTree& tree,
+                           ModuleId id) {
+  for (const ClassRule* rule : RulesOf("adapted")) {
+    const std::string_view with = rule->One("with");
+    if (rule->name == base &&
+        (with.empty() || tree.FindChild(id, with) != kNo<ModuleId>)) {
+      return rule->One("as");
+    }
+  }
+  return {};
 }
 
 ClassAnswer AnswerForAdapter(const Observation& seen, ModuleId id,
                              const ClassAnswer& base) {
   const ModuleTree& tree = seen.modules;
-  const ModuleId layer = tree.FindChild(id, kBaseLayer);
+  const ModuleId layer = tree.FindChild(id, Names().layer);
   const std::string_view recorded = tree.Class(layer);
   ClassAnswer known = base;
   if (!recorded.empty()) {
@@ -278,14 +261,10 @@ ClassAnswer AnswerForAdapter(const Observation& seen, ModuleId id,
     known = catalogue::GuessLeafClass(seen.seen[layer]);
   }
   ClassAnswer answer;
-  answer.name = AdapterOf(known.name);
-  if (tree.FindChild(id, "lora_E") != kNo<ModuleId>) {
-    answer.name = answer.name == "Linear" ? "SVDLinear" : "";
-  }
-  // Other libraries also use the name base_layer.
-  const bool lora = tree.FindChild(id, "lora_A") != kNo<ModuleId>;
-  answer.confidence = std::min(known.confidence,
-                               lora ? Confidence::kHigh : Confidence::kMedium);
+  answer.name = AdapterOf(known.name, tree, id);
+  const bool proven = tree.FindChild(id, Names().proof) != kNo<ModuleId>;
+  answer.confidence = std::min(
+      known.confidence, proven ? Confidence::kHigh : Confidence::kMedium);
   return answer;
 }
 
@@ -302,16 +281,14 @@ Identification IdentifyAdapted(const Observation& seen,
       catalogue::Identify(catalogue::BuiltIn(), plain.Observe(seen), hidden);
   IdVector<ModuleId, ClassAnswer> modules(tree.size());
   for (const ModuleId id : tree.All()) {
-    const std::string_view atom = tree.Atom(id);
-    if (atom == "lora_A" || atom == "lora_B" || atom == "lora_dropout" ||
-        atom == kModulesToSave) {
+    if (Contains(Names().lists, tree.Atom(id))) {
       modules[id] = {"ModuleDict", Confidence::kHigh, {}};
     } else if (plain[id] == kNo<ModuleId> || plain.IsAround(tree, id)) {
       continue;
     } else if (IsAdapter(tree, id)) {
       modules[id] = AnswerForAdapter(seen, id, found.modules[plain[id]]);
     } else if (IsSaved(tree, id)) {
-      modules[id] = {"ModulesToSaveWrapper", Confidence::kHigh, {}};
+      modules[id] = {Names().wrapper, Confidence::kHigh, {}};
     } else {
       modules[id] = found.modules[plain[id]];
     }
@@ -322,15 +299,14 @@ Identification IdentifyAdapted(const Observation& seen,
 
 bool AdaptersOnlyScale(const Observation& seen) {
   const ModuleTree& tree = seen.modules;
-  const catalogue::Operators scaling =
-      catalogue::OperatorBit("Mul") | catalogue::OperatorBit("Cast");
+  const catalogue::OperatorSet scaling = catalogue::SetOf(Op::kMul);
   bool any = false;
   for (const ModuleId id : tree.All()) {
     if (!IsAdapter(tree, id)) continue;
-    const catalogue::Operators done = seen.seen[id].operators;
+    const catalogue::OperatorSet done = seen.seen[id].operators;
     if (done == 0 || (done & ~scaling) != 0) return false;
     for (const ModuleId child : tree.Children(id)) {
-      if (tree.Atom(child) != kBaseLayer) return false;
+      if (tree.Atom(child) != Names().layer) return false;
     }
     any = true;
   }

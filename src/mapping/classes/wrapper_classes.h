@@ -31,10 +31,6 @@ catalogue::Identification IdentifyAdapted(const catalogue::Observation& seen,
 // Whether the adapters only scale the output of their layers, as in IA3.
 bool AdaptersOnlyScale(const catalogue::Observation& seen);
 
-// Attribute names of PEFT.
-inline constexpr std::string_view kBaseLayer = "base_layer";
-inline constexpr std::string_view kModulesToSave = "modules_to_save";
-
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_MAPPING_CLASSES_WRAPPER_CLASSES_H_

@@ -1,6 +1,8 @@
 // Finds the layer: the index in the first list on the path from the root that
 // has at least two elements of similar structure.
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <optional>
 
 #include "base/parse_number.h"
@@ -33,17 +35,10 @@ Structure StructureOf(const ModuleTree& tree, ModuleId id) {
 // similar to one without; T5's self-attention is not similar to its
 // feed-forward.
 bool Alike(const Structure& a, const Structure& b) {
-  std::size_t common = 0;
-  for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
-    if (*i == *j) {
-      ++common;
-      ++i;
-      ++j;
-    } else {
-      ++(*i < *j ? i : j);
-    }
-  }
-  return 2 * common >= a.size() + b.size() - common;
+  Structure common;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(),
+                        std::back_inserter(common));
+  return 3 * common.size() >= a.size() + b.size();
 }
 
 class Lists {
@@ -66,20 +61,16 @@ class Lists {
 
  private:
   bool AlikeByClass(const std::vector<ModuleId>& elements) const {
-    const std::string_view first = tree_.Class(elements[0]);
-    if (std::all_of(elements.begin(), elements.end(), [&](ModuleId element) {
-          return tree_.Class(element) == first;
-        })) {
-      return true;
-    }
-    std::vector<std::string_view> classes;
+    std::vector<std::string_view> all;
+    std::vector<std::string_view> inner;  // of those with children
     for (const ModuleId element : elements) {
-      if (!tree_.Children(element).empty()) {
-        classes.push_back(tree_.Class(element));
-      }
+      all.push_back(tree_.Class(element));
+      if (!tree_.Children(element).empty()) inner.push_back(all.back());
     }
-    std::sort(classes.begin(), classes.end());
-    return std::adjacent_find(classes.begin(), classes.end()) != classes.end();
+    std::sort(inner.begin(), inner.end());
+    return std::adjacent_find(inner.begin(), inner.end()) != inner.end() ||
+           std::adjacent_find(all.begin(), all.end(), std::not_equal_to<>()) ==
+               all.end();
   }
 
   bool AlikeByStructure(const std::vector<ModuleId>& elements) const {

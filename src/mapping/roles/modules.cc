@@ -9,37 +9,37 @@
 namespace onnx_tag {
 namespace {
 
-// The operations of a module's own nodes.
-struct OwnCode {
-  std::uint32_t kind = 0;  // its first characteristic operation, plus one
-  Meaning by_op;
-  std::uint8_t products = 0;
-  bool softmax = false;
-  bool fused_attention = false;
-  bool lookup = false;
-  bool linear = false;
-  bool norm = false;
-  bool makes_output = false;
-};
-
-// What is inside a module, its submodules included: what it does, whatever its
-// name says.
+// What a module does, whatever its name says.
 struct Work {
-  std::uint32_t linears = 0;  // products with a weight
+  std::uint32_t linears = 0;   // products with a weight
+  std::uint32_t products = 0;  // of data with data
   std::uint32_t convolutions = 0;
-  bool attends = false;  // products of data with data, fused attention
+  bool fused_attention = false;
   bool recurrent = false;
   bool pools = false;
   bool norm_beside_product = false;  // one reads the result of the other
 
+  bool attends() const { return products > 0 || fused_attention; }
   void Add(const Work& other) {
     linears += other.linears;
+    products += other.products;
     convolutions += other.convolutions;
-    attends |= other.attends;
+    fused_attention |= other.fused_attention;
     recurrent |= other.recurrent;
     pools |= other.pools;
     norm_beside_product |= other.norm_beside_product;
   }
+};
+
+// The operations of a module's own nodes.
+struct OwnCode {
+  std::uint32_t kind = 0;  // its first characteristic operation, plus one
+  Meaning by_op;
+  Work work;
+  bool softmax = false;
+  bool lookup = false;
+  bool norm = false;
+  bool makes_output = false;
 };
 
 class ModuleMeanings {
@@ -57,8 +57,9 @@ class ModuleMeanings {
   void Run() {
     for (const NodeId node : model_.Nodes()) ReadNode(node);
     // A module's id is greater than its parent's.
-    for (std::size_t i = tree_.size(); --i > 0;) {
-      work_[Index(tree_.Parent(MakeId<ModuleId>(i)))].Add(work_[i]);
+    for (std::size_t i = tree_.size(); i-- > 0;) {
+      work_[i].Add(code_[i].work);
+      if (i > 0) work_[Index(tree_.Parent(MakeId<ModuleId>(i)))].Add(work_[i]);
     }
     for (const ModuleId id : tree_.All()) {
       if (id != ModuleTree::kRoot && HasWeight(id) && IsElement(id)) {
@@ -85,16 +86,13 @@ class ModuleMeanings {
     const bool product = facts_.Is(node, OpKind::kProduct);
     const int data = product ? facts_.DataInputs(node) : 0;
     const auto inputs = model_.Inputs(node);
-    if (product && data == 2 && code.products < 2) ++code.products;
-    code.linear |= product && data == 1;
     code.softmax |= facts_.Is(node, OpKind::kSoftmax);
-    code.fused_attention |= facts_.Is(node, OpKind::kAttention);
     code.lookup |= facts_.Is(node, OpKind::kLookup) && inputs.size() > 1 &&
                    facts_.IsConstant(inputs[0]) &&
                    !facts_.IsConstant(inputs[1]);
     code.norm |= facts_.IsNorm(node);
     code.makes_output |= to_output_[Index(node)];
-    ReadWork(node, data);
+    ReadWork(node, data, code.work);
     for (const std::uint16_t number : facts_.OpLines(node)) {
       const RoleLine& line = facts_.words.line(number);
       if (!line.FitsAround(Meaning())) continue;
@@ -170,13 +168,12 @@ class ModuleMeanings {
   }
 
   // `data`: how many inputs of a product are data.
-  void ReadWork(NodeId node, int data) {
-    const ModuleId module = facts_.tagging.tags[node].module;
-    Work& work = work_[Index(module)];
+  void ReadWork(NodeId node, int data, Work& work) {
     const bool convolution = facts_.Is(node, OpKind::kConvolution);
     work.linears += data == 1 ? 1 : 0;
     work.convolutions += convolution ? 1 : 0;
-    work.attends |= data >= 2 || facts_.Is(node, OpKind::kAttention);
+    work.products += data >= 2 ? 1 : 0;
+    work.fused_attention |= facts_.Is(node, OpKind::kAttention);
     work.recurrent |= facts_.Is(node, OpKind::kRecurrent);
     work.pools |= facts_.Is(node, {OpKind::kPool, OpKind::kReduction});
     if (data != 1 && !convolution && !facts_.IsNorm(node)) return;
@@ -187,7 +184,9 @@ class ModuleMeanings {
       return;
     }
     work.norm_beside_product |= facts_.IsNorm(before);
-    if (data == 1) ReadExpansion(module, before);
+    if (data == 1) {
+      ReadExpansion(facts_.tagging.tags[node].module, before);
+    }
   }
 
   // A product, an activation (perhaps times another product), a product.
@@ -228,7 +227,7 @@ class ModuleMeanings {
 
   bool HasWeight(ModuleId id) const {
     const OwnCode& code = code_[Index(id)];
-    return code.linear || code.by_op.type == RoleType::kConvolution;
+    return code.work.linears > 0 || code.by_op.type == RoleType::kConvolution;
   }
 
   bool IsElement(ModuleId id) const {
@@ -249,10 +248,11 @@ class ModuleMeanings {
     if (leaf && meaning == Of(RoleType::kEmbedding, Component::kWord) &&
         !code.lookup && HasWeight(id)) {
       meaning.component =
-          code.linear ? Component::kProjection : Component::kPatch;
+          code.work.linears > 0 ? Component::kProjection : Component::kPatch;
     }
-    if (leaf && meaning.type == RoleType::kFeedForward && code.linear &&
-        code.makes_output && !facts_.modules[tree_.Parent(id)].listed) {
+    if (leaf && meaning.type == RoleType::kFeedForward &&
+        code.work.linears > 0 && code.makes_output &&
+        !facts_.modules[tree_.Parent(id)].listed) {
       meaning = Of(RoleType::kHead, Component::kClassifier);
     }
     // Only the last part of a Sequential makes the logits.
@@ -290,15 +290,15 @@ class ModuleMeanings {
     const Work& work = work_[Index(id)];
     switch (meaning.type) {
       case RoleType::kNormalization:
-        return work.convolutions > 0 || work.linears > 1 || work.attends ||
+        return work.convolutions > 0 || work.linears > 1 || work.attends() ||
                work.recurrent ||
                (work.linears == 1 &&
                 (facts_.modules[id].leaf || work.norm_beside_product));
       case RoleType::kPosition:
-        return work.attends;
+        return work.attends();
       case RoleType::kAttention:
         return around.type != RoleType::kAttention && work.pools &&
-               !work.attends && work.linears + work.convolutions > 0;
+               !work.attends() && work.linears + work.convolutions > 0;
       case RoleType::kEmbedding:
         return meaning.component == Component::kPatch && work.convolutions > 1;
       default:
@@ -311,7 +311,7 @@ class ModuleMeanings {
     const Work& work = work_[Index(id)];
     return !facts_.modules[id].leaf && facts_.modules[id].listed &&
            expands_[Index(id)] && work.linears <= 3 && work.convolutions == 0 &&
-           !work.attends && !work.recurrent && !work.pools;
+           !work.attends() && !work.recurrent && !work.pools;
   }
 
   const RoleLine* FirstFitting(ModuleId id, const Meaning& around) {
@@ -348,7 +348,7 @@ class ModuleMeanings {
     module.region = facts_.modules[parent].region;
     const OwnCode& code = code_[Index(id)];
     if (module.leaf && code.norm && !HasWeight(id) && !code.lookup &&
-        !work_[Index(id)].attends) {
+        !work_[Index(id)].attends()) {
       module.meaning = Of(RoleType::kNormalization);
     } else if (const RoleLine* line = FirstFitting(id, around)) {
       module.meaning = line->meaning;
@@ -368,7 +368,8 @@ class ModuleMeanings {
     Refine(id, around, module.meaning);
     module.own = module.meaning;
     if (!module.meaning.typed() &&
-        (code.fused_attention || (code.softmax && code.products == 2))) {
+        (code.work.fused_attention ||
+         (code.softmax && code.work.products >= 2))) {
       // Only its code shows that it is an attention; its members are unknown.
       module.own.type = RoleType::kAttention;
     }
@@ -394,7 +395,8 @@ class ModuleMeanings {
       return code.by_op;
     }
     if (code.lookup) return {RoleType::kEmbedding, Component::kWord, {}};
-    if (code.linear && code.makes_output && !facts_.modules[id].listed) {
+    if (code.work.linears > 0 && code.makes_output &&
+        !facts_.modules[id].listed) {
       return {RoleType::kHead, Component::kClassifier, {}};
     }
     return meaning;

@@ -91,8 +91,9 @@ struct RoleFacts {
     return !graph.data.IsComputed(value) && !graph.data.IsSize(value);
   }
   NodeId Producer(ValueId value) const { return ProducerOf(model, value); }
-  // Null if the node is untagged.
+  // Null for kNo, and if the node is untagged.
   const ModuleMeaning* Module(NodeId node) const {
+    if (node == kNo<NodeId>) return nullptr;
     const ModuleId id = tagging.tags[node].module;
     return id == kNo<ModuleId> ? nullptr : &modules[id];
   }

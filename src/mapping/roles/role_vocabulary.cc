@@ -1,11 +1,12 @@
 #include "mapping/roles/role_vocabulary.h"
 
 #include <algorithm>
-#include <optional>
 #include <stdexcept>
 
+#include "base/glob.h"
 #include "base/text.h"
 #include "core/hierarchy/name_parts.h"
+#include "core/tagging/words.h"
 #include "generated/roles.h"
 
 namespace onnx_tag {
@@ -18,32 +19,20 @@ constexpr std::string_view kOtherNumber = "00";
   throw std::invalid_argument(std::string(what) + " in: " + std::string(line));
 }
 
-template <typename Word, std::size_t kCount>
-std::optional<Word> Find(const std::array<std::string_view, kCount>& names,
-                         std::string_view name) {
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end()) return std::nullopt;
-  return static_cast<Word>(at - names.begin());
-}
-
-char Lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 Meaning ParseMeaning(std::string_view text, std::string_view line) {
   Meaning meaning;
   if (text == "-") return meaning;
   const std::vector<std::string_view> parts = Split(text, '/');
-  const auto type = Find<RoleType>(kRoleTypeNames, parts[0]);
+  const auto type = WordToEnum<RoleType>(kRoleTypeNames, parts[0]);
   if (!type) Refuse(line, "unknown type");
   meaning.type = *type;
   if (parts.size() > 1) {
-    const auto component = Find<Component>(kComponentNames, parts[1]);
+    const auto component = WordToEnum<Component>(kComponentNames, parts[1]);
     if (!component) Refuse(line, "unknown component");
     meaning.component = *component;
   }
   if (parts.size() > 2) {
-    const auto kind = Find<AttentionKind>(kAttentionKindNames, parts[2]);
+    const auto kind = WordToEnum<AttentionKind>(kAttentionKindNames, parts[2]);
     if (!kind) Refuse(line, "unknown attention kind");
     meaning.kind = *kind;
   }
@@ -87,29 +76,6 @@ void ParseCondition(std::string_view condition, std::string_view text,
 
 }  // namespace
 
-bool MatchesWord(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0;
-  std::size_t t = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && pattern[p] == Lower(text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
 bool RoleLine::FitsAround(const Meaning& around) const {
   // Inside an activation or a position module, all nodes have the same role.
   if (in_any) {
@@ -139,7 +105,7 @@ void RoleVocabulary::Read(std::string_view text) {
     std::erase(parts, std::string_view());
     if (parts.empty()) continue;
     if (parts.size() < 3) Refuse(row, "too few words");
-    const auto subject = Find<RoleSubject>(kSubjects, parts[0]);
+    const auto subject = WordToEnum<RoleSubject>(kSubjects, parts[0]);
     if (!subject) Refuse(row, "unknown subject");
     RoleLine line;
     line.subject = *subject;
@@ -184,15 +150,17 @@ std::vector<std::uint16_t> RoleVocabulary::Matching(
   if (text.size() > kLongest) return found;
   const Words& words = words_[static_cast<std::size_t>(subject)];
   std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), Lower);
+  for (char& c : lower) {
+    if (hierarchy::IsUpper(c)) c = static_cast<char>(c - 'A' + 'a');
+  }
   if (const auto at = words.plain.find(lower); at != words.plain.end()) {
     found = at->second;
   }
   for (const Pattern& pattern : words.patterns) {
-    if (MatchesWord(pattern.word, lower)) found.push_back(pattern.line);
+    if (MatchesPattern(pattern.word, lower, "")) found.push_back(pattern.line);
   }
   for (const Pattern& exception : words.exceptions) {
-    if (MatchesWord(exception.word, lower)) {
+    if (MatchesPattern(exception.word, lower, "")) {
       std::erase(found, exception.line);
     }
   }

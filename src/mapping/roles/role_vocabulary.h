@@ -153,10 +153,6 @@ class RoleLookup {
       known_;
 };
 
-// Whether `text` (upper or lower case) matches `pattern` (lower case, with
-// `*`).
-bool MatchesWord(std::string_view pattern, std::string_view text);
-
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_MAPPING_ROLES_ROLE_VOCABULARY_H_

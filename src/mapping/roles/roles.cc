@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/tagging/role_index.h"
-#include "mapping/roles/containers.h"
 #include "mapping/roles/role_facts.h"
 
 namespace onnx_tag {
@@ -16,8 +15,7 @@ class RoleRules {
   explicit RoleRules(RoleFacts& facts)
       : facts_(facts),
         model_(facts.model),
-        meanings_(facts.model.node_count()),
-        containers_(facts, meanings_) {}
+        meanings_(facts.model.node_count()) {}
 
   Meaning Classify(NodeId node) {
     Meaning meaning = Decide(node);
@@ -100,7 +98,7 @@ class RoleRules {
     }
     switch (module.own.type) {
       case RoleType::kOther:
-        return containers_.InContainer(node, module);
+        return InContainer(node, module);
       case RoleType::kNormalization:
         return Of(RoleType::kNormalization, SideOf(node));
       case RoleType::kAttention:
@@ -110,12 +108,11 @@ class RoleRules {
       case RoleType::kSsm:
         return WithParameter(node, module.own);
       case RoleType::kEmbedding:
-        return containers_.InEmbedding(node, module);
+        return InEmbedding(node, module);
       case RoleType::kPooling:
         return facts_.IsJoin(node) ? Of(RoleType::kResidual) : module.own;
       case RoleType::kHead:
-        return containers_.IsTokenPick(node) ? Of(RoleType::kPooling)
-                                             : module.own;
+        return IsTokenPick(node) ? Of(RoleType::kPooling) : module.own;
       default:
         return module.own;
     }
@@ -285,8 +282,7 @@ class RoleRules {
     for (const ValueId input : model_.Inputs(node)) {
       if (!facts_.graph.data.IsComputed(input)) continue;
       const NodeId producer = facts_.Producer(input);
-      const ModuleMeaning* from =
-          producer == kNo<NodeId> ? nullptr : facts_.Module(producer);
+      const ModuleMeaning* from = facts_.Module(producer);
       const bool is_inside = from != nullptr && from->region == module.region;
       ++(is_inside ? inside : outside);
       if (!is_inside) continue;
@@ -355,10 +351,143 @@ class RoleRules {
     return Of(inside ? RoleType::kFeedForward : RoleType::kRouting);
   }
 
+  // ---- embeddings and containers: the root, an encoder, a block
+
+  // How many dimensions of a weight are greater than 1: a table with several
+  // rows has two or more, a bias has one. 0 if the value is no weight.
+  std::ptrdiff_t WideDimensions(ValueId value) const {
+    const ValueId weight = facts_.WeightOf(value);
+    if (weight == kNo<ValueId>) return 0;
+    const auto dims = model_.Dims(*model_.InitializerOf(weight));
+    return std::count_if(dims.begin(), dims.end(),
+                         [](std::int64_t dim) { return dim > 1; });
+  }
+
+  bool AddsTable(NodeId node) const {
+    if (!facts_.Is(node, OpKind::kSum)) return false;
+    const auto inputs = model_.Inputs(node);
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      return facts_.IsConstant(input) && !HasMeaning(input) &&
+             WideDimensions(input) >= 2;
+    });
+  }
+
+  // The sum of features and position embeddings.
+  bool AddsPositions(NodeId node) const {
+    if (!facts_.Is(node, OpKind::kSum)) return false;
+    const auto inputs = model_.Inputs(node);
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      const NodeId producer = facts_.Producer(input);
+      const ModuleMeaning* from = facts_.Module(producer);
+      return from != nullptr && from->own.type == RoleType::kEmbedding &&
+             meanings_[producer].component == Component::kPosition;
+    });
+  }
+
+  // Whether the producer of the value has a role that is passed on. Rows looked
+  // up at fixed places are constant, but still an embedding.
+  bool HasMeaning(ValueId value) const {
+    const NodeId producer = facts_.Producer(value);
+    return producer != kNo<NodeId> && IsHandedOn(meanings_[producer].type);
+  }
+
+  Meaning InEmbedding(NodeId node, const ModuleMeaning& module) {
+    if (module.leaf || module.own.component != Component::kNone) {
+      return module.own;
+    }
+    if (AddsTable(node)) {
+      return Of(RoleType::kEmbedding, Component::kPosition);
+    }
+    if (facts_.Is(node, OpKind::kSum) || facts_.Is(node, OpKind::kConcat)) {
+      return module.own;
+    }
+    const Meaning before = FromInputs(node);
+    return before.type == RoleType::kEmbedding ? before : module.own;
+  }
+
+  // x[:, 0]: the token that a head uses.
+  bool IsTokenPick(NodeId node) const {
+    const auto inputs = model_.Inputs(node);
+    return facts_.Is(node, OpKind::kLookup) && inputs.size() == 2 &&
+           facts_.graph.data.IsComputed(inputs[0]);
+  }
+
+  Meaning InContainer(NodeId node, const ModuleMeaning& module) {
+    if (const Meaning named = FromParameters(node); named.typed()) return named;
+    if (!module.listed && AddsTable(node)) {
+      return Of(RoleType::kEmbedding, Component::kPosition);
+    }
+    const Meaning before = FromInputs(node);
+    if (before.typed()) return before;
+    if (!module.listed && AddsPositions(node)) {
+      return Of(RoleType::kEmbedding);
+    }
+    if (facts_.reach[node] == kToPick) return Of(RoleType::kPooling);
+    if (facts_.IsJoin(node)) return Of(RoleType::kResidual);
+    if (IsLayerScale(node, module)) {
+      return Of(RoleType::kResidual, Component::kScale);
+    }
+    if (!module.listed && IsTokenPick(node)) return Of(RoleType::kPooling);
+    return Of(RoleType::kOther);
+  }
+
+  // A container may read parameters directly: class tokens, positions, the
+  // weight of a head.
+  Meaning FromParameters(NodeId node) {
+    for (const ValueId input : model_.Inputs(node)) {
+      if (input == kNo<ValueId> || !facts_.IsConstant(input) ||
+          HasMeaning(input)) {
+        continue;
+      }
+      const Meaning named = facts_.ParameterMeaning(input, Meaning());
+      if (named.type == RoleType::kEmbedding || named.type == RoleType::kHead) {
+        return named;
+      }
+    }
+    return {};
+  }
+
+  bool IsLayerScale(NodeId node, const ModuleMeaning& module) const {
+    if (!module.listed || module.leaf || facts_.graph.ops[node] != Op::kMul ||
+        facts_.DataInputs(node) != 1) {
+      return false;
+    }
+    const auto inputs = model_.Inputs(node);
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      return facts_.IsConstant(input) && WideDimensions(input) == 1;
+    });
+  }
+
+  // The meaning of the data inputs, if they agree and containers pass it on.
+  Meaning FromInputs(NodeId node) const {
+    Meaning common;
+    bool first = true;
+    for (const ValueId input : model_.Inputs(node)) {
+      if (!facts_.graph.data.IsComputed(input) && !HasMeaning(input)) continue;
+      const NodeId producer = facts_.Producer(input);
+      if (producer == kNo<NodeId>) return {};
+      const Meaning& before = meanings_[producer];
+      if (first) {
+        common = before;
+      } else if (before.type != common.type) {
+        return {};
+      } else if (before.component != common.component) {
+        common.component = Component::kNone;
+      }
+      first = false;
+    }
+    return IsHandedOn(common.type) ? common : Meaning();
+  }
+
+  static bool IsHandedOn(RoleType type) {
+    return type == RoleType::kEmbedding || type == RoleType::kPosition ||
+           type == RoleType::kPooling || type == RoleType::kHead ||
+           type == RoleType::kRouting;
+  }
+
   RoleFacts& facts_;
   const Model& model_;
   IdVector<NodeId, Meaning> meanings_;  // so far
-  ContainerRules containers_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,7 @@ class File {
       at.called = true;
       if (ops.empty()) continue;
       for (const std::string_view op : Split(ops, ' ')) {
-        at.operators |= OperatorBit(op);
+        at.operators |= SetOf(FindOp(op));
       }
     }
     std::map<ModuleId, std::vector<SeenParameter>> by_module;
@@ -255,13 +256,13 @@ TEST(IdentifyTest, ADeepChainIsHarmless) {
 
 TEST(LeafClassTest, OperatorsAndShapesDecide) {
   SeenModule module;
-  module.operators = OperatorBit("Conv");
+  module.operators = SetOf(Op::kConv);
   std::vector<SeenParameter> parameters = {{"weight", 4, 8}, {"bias", 1, 8}};
   module.parameters = parameters;
   EXPECT_EQ(GuessLeafClass(module).name, "Conv2d");
   parameters[0].rank = 3;
   EXPECT_EQ(GuessLeafClass(module).name, "Conv1d");
-  module.operators = OperatorBit("MatMul") | OperatorBit("Add");
+  module.operators = SetOf(Op::kMatMul) | SetOf(Op::kAdd);
   parameters[0].rank = 2;
   EXPECT_EQ(GuessLeafClass(module).name, "Linear");
   EXPECT_LT(GuessLeafClass(module).confidence, Confidence::kCertain);
@@ -273,10 +274,38 @@ TEST(LeafClassTest, OperatorsAndShapesDecide) {
 
 TEST(LeafClassTest, WhatComputesWithoutParametersIsToldByItsOperator) {
   SeenModule module;
-  module.operators = OperatorBit("Relu");
+  module.operators = SetOf(Op::kRelu);
   EXPECT_EQ(GuessLeafClass(module).name, "ReLU");
-  module.operators = OperatorBit("Add");
+  module.operators = SetOf(Op::kAdd);
   EXPECT_EQ(GuessLeafClass(module).name, "");
+}
+
+TEST(LeafKindTest, AFunctionOfAFunctionIsAnotherKind) {
+  EXPECT_NE(KindOf("ReLUSquaredActivation"), KindOf("ReLU"));
+  EXPECT_NE(KindOf("XIELUActivation"), KindOf("ELU"));
+  EXPECT_EQ(KindOf("QuickGELUActivation"), KindOf("QuickGELU"));
+  EXPECT_NE(KindOf("QuickGELU"), KindOf("GELU"));
+  // Squares have other operators besides; nothing is concluded from them.
+  EXPECT_EQ(Fit(KindOf("ReLUSquaredActivation"), SetOf(Op::kRelu), true), 0);
+  EXPECT_EQ(Fit(KindOf("ReLU"), SetOf(Op::kRelu), true), 1);
+}
+
+TEST(LeafKindTest, WhatAToolWroteCountsAsTheOperatorThatItIsLike) {
+  EXPECT_EQ(SetOf(Op::kQLinearConv), SetOf(Op::kConv));
+  EXPECT_EQ(SetOf(Op::kDynamicQuantizeLSTM), SetOf(Op::kLSTM));
+  EXPECT_EQ(SetOf(Op::kCast), 0U);
+  SeenModule module;
+  module.operators = SetOf(Op::kDynamicQuantizeLSTM);
+  EXPECT_EQ(GuessLeafClass(module).name, "LSTM");
+}
+
+TEST(ClassRulesTest, AWordThatDoesNotExistIsRefused) {
+  EXPECT_EQ(ReadClassRules("kind relu words=relu any=Relu,Clip")[0]["any"],
+            (Words{"Relu", "Clip"}));
+  for (const char* row :
+       {"knd relu", "kind", "kind relu wrds=relu", "kind relu relu"}) {
+    EXPECT_THROW(ReadClassRules(row), std::invalid_argument) << row;
+  }
 }
 
 }  // namespace

@@ -62,11 +62,15 @@ TEST(LayerTest, ClassesDecideWhereTheyAreKnown) {
 }
 
 TEST(RoleVocabularyTest, PatternsIgnoreCase) {
-  EXPECT_TRUE(MatchesWord("*norm*", "Post_LayerNorm_2"));
-  EXPECT_TRUE(MatchesWord("lora_a", "lora_A"));
-  EXPECT_FALSE(MatchesWord("norm", "norm1"));
-  EXPECT_TRUE(MatchesWord("*a*b", "xaab"));
-  EXPECT_FALSE(MatchesWord("*a*b", "xaabc"));
+  const auto matches = [](const std::string& pattern, std::string_view text) {
+    const std::string line = "name " + pattern + " head";
+    return !RoleVocabulary(line).Matching(RoleSubject::kName, text).empty();
+  };
+  EXPECT_TRUE(matches("*norm*", "Post_LayerNorm_2"));
+  EXPECT_TRUE(matches("lora_a", "lora_A"));
+  EXPECT_FALSE(matches("norm", "norm1"));
+  EXPECT_TRUE(matches("*a*b", "xaab"));
+  EXPECT_FALSE(matches("*a*b", "xaabc"));
 }
 
 TEST(RoleVocabularyTest, RefusesWordsThatDoNotExist) {

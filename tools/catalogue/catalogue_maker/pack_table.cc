@@ -3,10 +3,11 @@
 #include <cstring>
 #include <deque>
 #include <set>
+#include <tuple>
 
 #include "base/interner.h"
 #include "catalogue_maker/source.h"
-#include "mapping/classes/catalogue/operators.h"
+#include "mapping/classes/catalogue/class_rules.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::catalogue {
@@ -23,20 +24,20 @@ class Packer {
     AddText("");
     AddText("*");
     for (const std::string& version : source.versions) {
-      versions_.push_back(AddText(version));
+      parts_.versions.push_back(AddText(version));
     }
     for (const SourceSection& section : source.sections) AddSection(section);
     for (const SourceClass& cls : source.classes) AddClass(cls);
     for (const auto& [name, entries] : source.tables) {
-      tables_.push_back({AddText(name), Count(table_entries_),
-                         static_cast<std::uint32_t>(entries.size())});
+      parts_.tables.push_back({AddText(name), Count(parts_.table_entries),
+                               static_cast<std::uint32_t>(entries.size())});
       for (const SourceAlternative& entry : entries) {
-        table_entries_.push_back(Record(entry));
+        parts_.table_entries.push_back(Record(entry));
       }
     }
     for (const SourceSizes& sizes : source.sizes) {
-      sizes_.push_back({AddText(sizes.family), sizes.vocabulary,
-                        sizes.positions, sizes.types});
+      parts_.sizes.push_back({AddText(sizes.family), sizes.vocabulary,
+                              sizes.positions, sizes.types});
     }
     return Join();
   }
@@ -59,11 +60,12 @@ class Packer {
   }
 
   void AddSection(const SourceSection& section) {
-    sections_.push_back({AddText(section.module), AddText(section.library),
-                         AddText(FamilyOf(section)), Count(words_),
-                         Count(section.words), section.rank});
+    parts_.sections.push_back({AddText(section.module),
+                               AddText(section.library),
+                               AddText(FamilyOf(section)), Count(parts_.words),
+                               Count(section.words), section.rank});
     for (const std::string& word : section.words) {
-      words_.push_back(AddText(word));
+      parts_.words.push_back(AddText(word));
     }
   }
 
@@ -82,14 +84,16 @@ class Packer {
     // And a norm that brings its activation along is a norm.
     const LeafKind kind = KindOf(cls.name);
     record.kind = static_cast<std::uint8_t>(
-        leaf || (IsNorm(kind) && !cls.names.empty()) ? kind
-                                                     : LeafKind::kUnknown);
-    record.first_parameter = Count(parameters_);
+        leaf || (Is(kind, Trait::kNorm) && !cls.names.empty())
+            ? kind
+            : LeafKind::kUnknown);
+    record.first_parameter = Count(parts_.parameters);
     record.parameter_count = Narrow(cls.names.size());
     std::set<TextId> owned;
     for (const SourceName& name : cls.names) {
       const TextId text = AddText(name.name);
-      parameters_.push_back({text, name.versions, name.optional, name.buffer});
+      parts_.parameters.push_back(
+          {text, name.versions, name.optional, name.buffer});
       owned.insert(text);
     }
     record.member_count = Narrow(cls.members.children.size());
@@ -97,10 +101,10 @@ class Packer {
     for (const SourceMember& member : cls.members.children) {
       owned.insert(AddText(member.name));
     }
-    const ClassId id = MakeId<ClassId>(classes_.size());
+    const ClassId id = MakeId<ClassId>(parts_.classes.size());
     for (const TextId text : owned) owners_.emplace_back(text, id);
     namesakes_.emplace_back(record.name, id);
-    classes_.push_back(record);
+    parts_.classes.push_back(record);
   }
 
   // A member's children lie side by side, sorted by name.
@@ -110,22 +114,22 @@ class Packer {
       children.emplace_back(AddText(member.name), &member);
     }
     std::sort(children.begin(), children.end());
-    const std::uint32_t first = Count(members_);
-    members_.resize(members_.size() + children.size());
+    const std::uint32_t first = Count(parts_.members);
+    parts_.members.resize(parts_.members.size() + children.size());
     for (std::size_t i = 0; i < children.size(); ++i) {
       const SourceMember& member = *children[i].second;
       MemberRecord record = {};
       record.name = children[i].first;
       record.versions = member.versions;
       record.optional = member.optional;
-      record.first_alternative = Count(alternatives_);
+      record.first_alternative = Count(parts_.alternatives);
       record.alternative_count = Narrow(member.alternatives.size());
       for (const SourceAlternative& alternative : member.alternatives) {
-        alternatives_.push_back(Record(alternative));
+        parts_.alternatives.push_back(Record(alternative));
       }
       record.child_count = Narrow(member.children.size());
       record.first_child = AddMembers(member);
-      members_[first + i] = record;
+      parts_.members[first + i] = record;
     }
     return first;
   }
@@ -156,67 +160,39 @@ class Packer {
     return slots;
   }
 
-  template <typename T>
-  void Append(Part part, const std::vector<T>& items) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    while (bytes_.size() % 8 != 0) bytes_ += '\0';
-    header_.parts[static_cast<std::size_t>(part)] = {
-        static_cast<std::uint32_t>(bytes_.size()), Count(items)};
-    if (items.empty()) return;
-    const std::size_t at = bytes_.size();
-    bytes_.resize(at + items.size() * sizeof(T));
-    std::memcpy(bytes_.data() + at, items.data(), items.size() * sizeof(T));
-  }
-
   std::string Join() {
-    header_.magic = kMagic;
-    bytes_.assign(sizeof(Header), '\0');
-    std::vector<char> text_bytes;
-    std::vector<std::uint32_t> text_ends;
     for (const TextId id : AllIds<TextId>(interner_.size())) {
       const std::string_view text = interner_[id];
-      text_bytes.insert(text_bytes.end(), text.begin(), text.end());
-      text_ends.push_back(Count(text_bytes));
+      parts_.text_bytes.insert(parts_.text_bytes.end(), text.begin(),
+                               text.end());
+      parts_.text_ends.push_back(Count(parts_.text_bytes));
     }
-    const auto [owners_first, owners] = Group(owners_);
-    const auto [namesakes_first, namesakes] = Group(namesakes_);
-    Append(Part::kTextBytes, text_bytes);
-    Append(Part::kTextEnds, text_ends);
-    Append(Part::kTextSlots, TextSlots());
-    Append(Part::kSections, sections_);
-    Append(Part::kWords, words_);
-    Append(Part::kVersions, versions_);
-    Append(Part::kClasses, classes_);
-    Append(Part::kParameters, parameters_);
-    Append(Part::kMembers, members_);
-    Append(Part::kAlternatives, alternatives_);
-    Append(Part::kTables, tables_);
-    Append(Part::kTableEntries, table_entries_);
-    Append(Part::kSizes, sizes_);
-    Append(Part::kOwnersFirst, owners_first);
-    Append(Part::kOwners, owners);
-    Append(Part::kNamesakesFirst, namesakes_first);
-    Append(Part::kNamesakes, namesakes);
-    std::memcpy(bytes_.data(), &header_, sizeof(header_));
-    return std::move(bytes_);
+    parts_.text_slots = TextSlots();
+    std::tie(parts_.owners_first, parts_.owners) = Group(owners_);
+    std::tie(parts_.namesakes_first, parts_.namesakes) = Group(namesakes_);
+    Header header = {};
+    header.magic = kMagic;
+    std::string bytes(sizeof(Header), '\0');
+    std::size_t next = 0;
+    parts_.ForEach([&]<typename T>(const std::vector<T>& items) {
+      static_assert(std::is_trivially_copyable_v<T>);
+      bytes.resize((bytes.size() + 7) / 8 * 8);
+      header.parts[next++] = {static_cast<std::uint32_t>(bytes.size()),
+                              Count(items)};
+      bytes.append(reinterpret_cast<const char*>(items.data()),
+                   items.size() * sizeof(T));
+    });
+    std::memcpy(bytes.data(), &header, sizeof(header));
+    return bytes;
   }
 
   std::deque<std::string> kept_;
   Interner<TextId> interner_;
-  std::vector<SectionRecord> sections_;
-  std::vector<TextId> words_;
-  std::vector<TextId> versions_;
-  std::vector<ClassRecord> classes_;
-  std::vector<ParameterRecord> parameters_;
-  std::vector<MemberRecord> members_;
-  std::vector<AlternativeRecord> alternatives_;
-  std::vector<TableRecord> tables_;
-  std::vector<AlternativeRecord> table_entries_;
-  std::vector<SizesRecord> sizes_;
+  template <typename T>
+  using List = std::vector<T>;
+  Parts<List> parts_;
   std::vector<std::pair<TextId, ClassId>> owners_;
   std::vector<std::pair<TextId, ClassId>> namesakes_;
-  Header header_ = {};
-  std::string bytes_;
 };
 
 }  // namespace

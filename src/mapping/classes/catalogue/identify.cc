@@ -1,10 +1,7 @@
 #include "mapping/classes/catalogue/identify.h"
 
 #include <algorithm>
-#include <array>
 
-#include "core/graph/recurrent.h"
-#include "mapping/classes/catalogue/assigner.h"
 #include "mapping/classes/catalogue/equals.h"
 #include "mapping/classes/catalogue/matcher.h"
 
@@ -32,6 +29,189 @@ constexpr double kAllExplained = 0.999;
 // configuration added names that are not in the catalogue.
 constexpr double kLooselyExplained = 0.85;
 
+// A module with at least this share of the names is the model inside a wrapper.
+constexpr double kWholeShare = 0.6;
+// The minimum lead over another family, in names.
+constexpr double kDistinctNames = 3;
+constexpr double kDistinctShare = 0.03;
+// The minimum share of modules that have exactly the members of their class.
+constexpr double kExactShare = 0.9;
+
+struct Below {
+  ModuleId id;
+  std::uint32_t owner;  // index of its parent in the list
+  bool last;            // of its parent's children
+};
+
+// The class of a module under one root class.
+struct Assigned {
+  ClassId target = kNo<ClassId>;
+  ClassId rival = kNo<ClassId>;
+  const MemberRecord* container = nullptr;  // the record with its members
+};
+using Assignment = std::vector<Assigned>;  // parallel to a list of modules
+
+// Assigns classes to the modules below a root class.
+class Assigner {
+ public:
+  Assigner(const Table& table, const Observation& observation,
+           const Shapes& shapes, Matcher& matcher)
+      : table_(table),
+        tree_(observation.modules),
+        shapes_(shapes),
+        matcher_(matcher) {}
+
+  // `top` and all modules below it, parents first.
+  std::vector<Below> Subtree(ModuleId top) const {
+    std::vector<Below> below;
+    // A list that grows would take three times as much.
+    if (top == ModuleTree::kRoot) below.reserve(tree_.size());
+    below.push_back({top, 0, false});
+    for (std::uint32_t i = 0; i < below.size(); ++i) {
+      for (const ModuleId child : tree_.Children(below[i].id)) {
+        below.push_back({child, i, false});
+      }
+      if (!tree_.Children(below[i].id).empty()) below.back().last = true;
+    }
+    return below;
+  }
+
+  // A class for each of `modules`, as far as `root` explains them.
+  Assignment Assign(ClassId root, const std::vector<Below>& modules) {
+    Assignment places(modules.size());
+    Custom custom;
+    custom.home = table_[root].section;
+    custom.versions = matcher_.version().likely;
+    places[0].target = root;
+    for (std::size_t i = 1; i < modules.size(); ++i) {
+      const ModuleId id = modules[i].id;
+      const Assigned& owner = places[modules[i].owner];
+      if (owner.target == kNo<ClassId>) continue;
+      const std::string_view atom = tree_.Atom(id);
+      const Matcher::Found found = matcher_.FindMember(
+          owner.container != nullptr ? table_.Members(*owner.container)
+                                     : table_.Members(owner.target),
+          table_.FindText(atom), IsIndex(atom));
+      Assigned& place = places[i];
+      const ShapeId shape = shapes_.Of(id);
+      if (found.member == nullptr) {
+        place.target = BestRecorded(shape);
+        continue;
+      }
+      if (shape == kNo<ShapeId>) {
+        // The usual class; used only by the mapping.
+        if (found.member->alternative_count == 0) continue;
+        const ClassId usual =
+            matcher_.Usual(*found.member, matcher_.version().likely).target;
+        if (usual >= kFirstTable) continue;
+        place = {usual, kNo<ClassId>, found.member};
+      } else {
+        custom.in_list = IsIndex(atom);
+        custom.first = atom == "0";
+        custom.last = modules[i].last;
+        const Choice choice = matcher_.Best(found, shape, custom);
+        place = {choice.target, choice.rival, choice.member};
+        if (shapes_[shape].has_record &&
+            (place.target == kNo<ClassId> ||
+             table_[place.target].name != shapes_[shape].recorded)) {
+          place = {BestRecorded(shape), kNo<ClassId>, nullptr};
+        }
+      }
+      if (place.target == kNo<ClassId> ||
+          !Is(table_.Kind(place.target), Trait::kContainer)) {
+        place.container = nullptr;
+      }
+    }
+    return places;
+  }
+
+  // The number of names that the assignment explains.
+  double Explained(const std::vector<Below>& modules,
+                   const Assignment& places) const {
+    double explained = 0;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      const ShapeId shape = shapes_.Of(modules[i].id);
+      const ClassId target = places[i].target;
+      if (shape == kNo<ShapeId> || target == kNo<ClassId>) continue;
+      if (i > 0) ++explained;
+      for (const TextId name : shapes_.Parameters(shapes_[shape])) {
+        if (name != kNo<TextId> && matcher_.HasParameter(target, name)) {
+          ++explained;
+        }
+      }
+    }
+    return explained;
+  }
+
+  // Whether nearly every module has exactly the members of its class, and no
+  // operator contradicts a class.
+  bool IsExact(const std::vector<Below>& modules, const Assignment& places) {
+    double exact = 0;
+    double all = 0;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      const ShapeId shape = shapes_.Of(modules[i].id);
+      if (shape == kNo<ShapeId>) continue;
+      if (places[i].target != kNo<ClassId> &&
+          matcher_.IsExcluded(places[i].target, shapes_[shape])) {
+        return false;
+      }
+      if (shapes_[shape].child_count == 0) continue;
+      ++all;
+      if (places[i].target != kNo<ClassId> &&
+          matcher_.FitsExactly(places[i].target, places[i].container, shape)) {
+        ++exact;
+      }
+    }
+    return exact >= kExactShare * all;
+  }
+
+  // Whether no other family is similar, neither for the whole model nor for the
+  // model inside it (`bert` in a model with a head). A family that was copied
+  // once may have been copied again by a family that is not in the catalogue.
+  bool IsDistinct(const std::vector<Below>& modules, const Assignment& places) {
+    const TextId family = table_.Family(places[0].target);
+    const double whole = shapes_[shapes_.Of(modules[0].id)].size;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      const ClassId target = places[i].target;
+      const ShapeId shape = shapes_.Of(modules[i].id);
+      if (target == kNo<ClassId> || shape == kNo<ShapeId> ||
+          shapes_[shape].size < kWholeShare * whole ||
+          table_.Family(target) != family) {
+        continue;
+      }
+      const double margin =
+          std::max(kDistinctNames, kDistinctShare * shapes_[shape].size);
+      const double own = matcher_.Score(target, shape);
+      for (const ClassId id : matcher_.Candidates(shape)) {
+        if (table_.Family(id) != family &&
+            matcher_.Score(id, shape) > own - margin) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+ private:
+  // The class that the file records for a module that no member explains.
+  ClassId BestRecorded(ShapeId shape) {
+    ClassId best = kNo<ClassId>;
+    if (shape == kNo<ShapeId> || !shapes_[shape].has_record) return best;
+    for (const ClassId id : matcher_.Recorded(shapes_[shape])) {
+      if (best == kNo<ClassId> ||
+          matcher_.Score(id, shape) > matcher_.Score(best, shape)) {
+        best = id;
+      }
+    }
+    return best;
+  }
+
+  const Table& table_;
+  const ModuleTree& tree_;
+  const Shapes& shapes_;
+  Matcher& matcher_;
+};
+
 struct Ranked {
   double score = 0;
   ClassId root = kNo<ClassId>;
@@ -47,9 +227,9 @@ class Identifier {
         shapes_(table, observation),
         matcher_(table, observation, shapes_, hidden),
         assigner_(table, observation, shapes_, matcher_),
-        order_(table, observation) {
+        order_(table, observation, matcher_.version()) {
     refused_.resize(shapes_.size(), false);
-    const Operators convolution = OperatorBit("Conv");
+    const OperatorSet convolution = SetOf(Op::kConv);
     for (const SeenModule& module : observation.seen) {
       convolves_ |= (module.operators & convolution) != 0;
     }
@@ -118,7 +298,7 @@ class Identifier {
       if (HoldsOnlyIndices(shape)) continue;
       const double outside = whole - shapes_[shape].size - depth;
       for (const ClassId id : matcher_.Candidates(shape)) {
-        if (table_.Kind(id) == LeafKind::kContainer) continue;
+        if (Is(table_.Kind(id), Trait::kContainer)) continue;
         const double score = matcher_.Score(id, shape) - kPrefix * depth -
                              kOutside * std::max(0.0, outside);
         if (score > best) {
@@ -211,7 +391,7 @@ class Identifier {
   // Model libraries have their own norms (BatchNormAct2d, LayerNorm2d) with the
   // same names and operators as torch's norms. Only scopes show the difference.
   bool HasTwins(LeafKind kind) const {
-    return !observation_.scopes && convolves_ && IsNorm(kind);
+    return !observation_.scopes && convolves_ && Is(kind, Trait::kNorm);
   }
 
   Confidence ConfidenceIn(const Assigned& place, ShapeId shape,
@@ -298,82 +478,6 @@ Identification Identify(const Table& table, const Observation& observation,
                         std::string_view hidden) {
   const TextId family = hidden.empty() ? kNo<TextId> : table.FindText(hidden);
   return Identifier(table, observation, family).Run();
-}
-
-namespace {
-
-struct Guess {
-  LeafKind kind;
-  std::string_view name;
-  int rank;  // of its weight; 0: it has no parameter
-  Confidence confidence;
-};
-
-// The first guess that fits is used.
-constexpr std::array<Guess, 25> kGuesses = {{
-    {LeafKind::kLinear, "Linear", 2, Confidence::kHigh},
-    {LeafKind::kConvTranspose, "ConvTranspose1d", 3, Confidence::kHigh},
-    {LeafKind::kConvTranspose, "ConvTranspose2d", 4, Confidence::kHigh},
-    {LeafKind::kConvTranspose, "ConvTranspose3d", 5, Confidence::kHigh},
-    {LeafKind::kConv, "Conv1d", 3, Confidence::kHigh},
-    {LeafKind::kConv, "Conv2d", 4, Confidence::kHigh},
-    {LeafKind::kConv, "Conv3d", 5, Confidence::kHigh},
-    {LeafKind::kEmbedding, "Embedding", 2, Confidence::kHigh},
-    {LeafKind::kLayerNorm, "LayerNorm", 1, Confidence::kHigh},
-    {LeafKind::kBatchNorm, "BatchNorm2d", 1, Confidence::kMedium},
-    {LeafKind::kGroupNorm, "GroupNorm", 1, Confidence::kMedium},
-    {LeafKind::kRelu6, "ReLU6", 0, Confidence::kMedium},
-    {LeafKind::kRelu, "ReLU", 0, Confidence::kHigh},
-    {LeafKind::kLeakyRelu, "LeakyReLU", 0, Confidence::kHigh},
-    {LeafKind::kElu, "ELU", 0, Confidence::kMedium},
-    {LeafKind::kGelu, "GELU", 0, Confidence::kMedium},
-    {LeafKind::kTanh, "Tanh", 0, Confidence::kMedium},
-    {LeafKind::kSigmoid, "Sigmoid", 0, Confidence::kMedium},
-    {LeafKind::kSilu, "SiLU", 0, Confidence::kMedium},
-    {LeafKind::kHardSigmoid, "Hardsigmoid", 0, Confidence::kMedium},
-    {LeafKind::kHardSwish, "Hardswish", 0, Confidence::kMedium},
-    {LeafKind::kSoftmax, "Softmax", 0, Confidence::kMedium},
-    {LeafKind::kMaxPool, "MaxPool2d", 0, Confidence::kMedium},
-    {LeafKind::kAveragePool, "AvgPool2d", 0, Confidence::kMedium},
-    {LeafKind::kResize, "Upsample", 0, Confidence::kMedium},
-}};
-
-}  // namespace
-
-ClassAnswer GuessLeafClass(const SeenModule& module) {
-  int weight_rank = static_cast<int>(module.weight_rank);
-  bool others = false;
-  bool recurrent = false;
-  for (const SeenParameter& parameter : module.parameters) {
-    if (parameter.name == "weight") {
-      weight_rank = static_cast<int>(parameter.rank);
-    } else if (RecurrentKind(parameter.name) == Recurrent::kLayer) {
-      recurrent = true;
-    } else if (parameter.name != "bias" && parameter.name != "running_mean" &&
-               parameter.name != "running_var") {
-      others = true;
-    }
-  }
-  for (const auto& [kind, name] :
-       {std::pair(LeafKind::kLstm, "LSTM"), std::pair(LeafKind::kGru, "GRU"),
-        std::pair(LeafKind::kRnn, "RNN")}) {
-    if (Fit(kind, module.operators, false) > 0) {
-      return {name, Confidence::kHigh, {}};
-    }
-  }
-  if (others || recurrent) return {};
-  const bool bare = module.parameters.empty();
-  for (const Guess& guess : kGuesses) {
-    if (Fit(guess.kind, module.operators, false) <= 0) continue;
-    if (guess.rank == 0 ? bare : weight_rank == guess.rank) {
-      return {guess.name, guess.confidence, {}};
-    }
-    // After TorchScript, a Linear has only its bias, or only its product.
-    if (guess.kind == LeafKind::kLinear && weight_rank == 0) {
-      return {guess.name, bare ? Confidence::kLow : Confidence::kMedium, {}};
-    }
-  }
-  return {};
 }
 
 }  // namespace onnx_tag::catalogue

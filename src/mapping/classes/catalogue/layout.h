@@ -1,14 +1,15 @@
 // The layout of the catalogue in the program: arrays of fixed-width records,
 // one after the other. They need no parsing and no additional memory.
 //
-// make_table (main.cc) writes them at build time on the machine that compiles,
-// in its byte order; Table (table.h) reads them.
+// make_table (tools/catalogue_maker) writes them at build time on the machine
+// that compiles, in its byte order; Table (table.h) reads them.
 #ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_LAYOUT_H_
 #define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_LAYOUT_H_
 
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 
 namespace onnx_tag::catalogue {
 
@@ -113,26 +114,40 @@ constexpr std::uint32_t kRowsNotStated = 0xffffffff;
 // Exporters fold it.
 constexpr std::string_view kParametrizations = "parametrizations";
 
-enum class Part : std::uint32_t {
-  kTextBytes,
-  kTextEnds,   // by text: its end in the bytes
-  kTextSlots,  // a hash table with open addressing: text + 1, 0 is empty
-  kSections,
-  kWords,     // TextId
-  kVersions,  // TextId, by bit: "transformers 4.45.2"
-  kClasses,
-  kParameters,
-  kMembers,
-  kAlternatives,
-  kTables,
-  kTableEntries,  // AlternativeRecord
-  kSizes,
-  kOwnersFirst,     // by text: its first entry in ...
-  kOwners,          // ... these: the classes with such a member or parameter
-  kNamesakesFirst,  // by text: its first entry in ...
-  kNamesakes,       // ... these: the classes of that name
-  kCount,
+// The arrays of the table, in order. The writer has Parts<std::vector>, the
+// reader has views of the same.
+template <template <typename> typename List>
+struct Parts {
+  List<char> text_bytes;
+  List<std::uint32_t> text_ends;   // by text: its end in the bytes
+  List<std::uint32_t> text_slots;  // a hash table with open addressing: text +
+                                   // 1, 0 is empty
+  List<SectionRecord> sections;
+  List<TextId> words;
+  List<TextId> versions;  // by bit: "transformers 4.45.2"
+  List<ClassRecord> classes;
+  List<ParameterRecord> parameters;
+  List<MemberRecord> members;
+  List<AlternativeRecord> alternatives;
+  List<TableRecord> tables;
+  List<AlternativeRecord> table_entries;
+  List<SizesRecord> sizes;
+  List<std::uint32_t> owners_first;     // by text: its first entry in ...
+  List<ClassId> owners;                 // ... these: the classes with such a
+                                        // member or parameter
+  List<std::uint32_t> namesakes_first;  // by text: its first entry in ...
+  List<ClassId> namesakes;              // ... these: the classes of that name
+
+  template <typename Visit>
+  void ForEach(Visit visit) {
+    std::apply([&](auto&... lists) { (visit(lists), ...); },
+               std::tie(text_bytes, text_ends, text_slots, sections, words,
+                        versions, classes, parameters, members, alternatives,
+                        tables, table_entries, sizes, owners_first, owners,
+                        namesakes_first, namesakes));
+  }
 };
+constexpr std::size_t kPartCount = 17;
 
 struct PartRange {
   std::uint32_t offset;
@@ -141,7 +156,7 @@ struct PartRange {
 
 struct Header {
   std::array<char, 8> magic;
-  std::array<PartRange, static_cast<std::size_t>(Part::kCount)> parts;
+  std::array<PartRange, kPartCount> parts;
 };
 constexpr std::array<char, 8> kMagic = {'o', 'n', 'x', 't', 'c', 'a', 't', '1'};
 

@@ -41,9 +41,7 @@ Matcher::Matcher(const Table& table, const Observation& observation,
       weight_(table.FindText("weight")),
       bias_(table.FindText("bias")),
       parametrizations_(table.FindText(kParametrizations)),
-      likely_versions_(LikelyVersions(table, observation.torch_version)),
-      newest_(LikelyVersions(table, {})),
-      today_(IsToday(observation.torch_version)),
+      version_(table, observation.torch_version),
       expected_class_(table.class_count(), -1),
       expected_member_(table.member_count(), -1),
       hits_(table.class_count()) {}
@@ -109,8 +107,9 @@ double Matcher::ScoreParameters(ClassId id, const Shape& shape,
   if (IsSurprise(id, shape)) score -= kVisibleWeight;
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
     if (parameter.buffer || !IsVisible(id, parameter.name)) continue;
-    if (!std::binary_search(seen.begin(), seen.end(), parameter.name)) {
-      if (IsRequired(parameter, versions)) score -= kMissing;
+    if (IsRequired(parameter, versions) &&
+        !shapes_.HasParameter(shape, parameter.name)) {
+      score -= kMissing;
     }
   }
   return score;
@@ -171,11 +170,9 @@ double Matcher::ScoreAlternative(const MemberRecord& member,
   const Shape& shape = shapes_[at];
   const LeafKind kind = table_.Kind(target);
   // It is in a scope, so it is not an Identity, a Dropout or a list.
-  const bool silent =
-      kind == LeafKind::kNothing ||
-      (kind == LeafKind::kContainer && table_.Name(target) != "Sequential");
+  const bool silent = Is(kind, Trait::kSilent);
   double score = observation_.scopes && shape.called && silent ? -kMatched : 0;
-  if (kind == LeafKind::kContainer) {
+  if (Is(kind, Trait::kContainer)) {
     if (shape.has_record) {
       score += table_[target].name == shape.recorded ? kMatched : -kWrongRecord;
     }
@@ -187,11 +184,10 @@ double Matcher::ScoreAlternative(const MemberRecord& member,
   }
   score += Score(target, at, depth);
   if (table_.Members(target).empty() && (alternative.own & kOwnSaid) != 0) {
-    const std::span<const TextId> seen = shapes_.Parameters(shape);
     const auto differs = [&](TextId name, int bit) {
       const bool wanted = (alternative.own & bit) != 0;
       if (wanted && !IsVisible(target, name)) return false;
-      return wanted != std::binary_search(seen.begin(), seen.end(), name);
+      return wanted != shapes_.HasParameter(shape, name);
     };
     if (differs(weight_, kOwnWeight)) score -= kVariant;
     if (differs(bias_, kOwnBias)) score -= kVariant;
@@ -396,29 +392,27 @@ const AlternativeRecord& Matcher::Usual(const MemberRecord& member,
 
 bool Matcher::IsVisible(ClassId id) const {
   const LeafKind kind = table_.Kind(id);
-  return observation_.scopes && LeavesNodes(kind) &&
-         (kind != LeafKind::kBatchNorm || !observation_.batch_norms_folded) &&
-         (kind != LeafKind::kEmbedding || !observation_.constants_folded);
+  return observation_.scopes && !Is(kind, Trait::kSilent) &&
+         !Is(kind, Trait::kContainer) &&
+         !(Is(kind, Trait::kFolded) && observation_.batch_norms_folded) &&
+         !(Is(kind, Trait::kTable) && observation_.constants_folded);
 }
 
 bool Matcher::IsVisible(ClassId id, TextId parameter) const {
   const LeafKind kind = table_.Kind(id);
-  // A convolution with a folded norm has a new weight without a name.
   if (observation_.batch_norms_folded &&
-      (kind == LeafKind::kBatchNorm ||
-       (kind == LeafKind::kConv && parameter == weight_))) {
+      (Is(kind, Trait::kFolded) ||
+       (Is(kind, Trait::kConvolution) && parameter == weight_))) {
     return false;
   }
   // Tied embeddings are one tensor with one of their names. The rows of fixed
   // positions are a constant.
-  if (kind == LeafKind::kEmbedding &&
+  if (Is(kind, Trait::kTable) &&
       (!observation_.scopes || observation_.constants_folded)) {
     return false;
   }
-  if (!observation_.linear_weights_lost || parameter != weight_) return true;
-  // GPT-2's Conv1D is a Linear that needs no transposition.
-  return kind == LeafKind::kLinear ? table_.Name(id) == "Conv1D"
-                                   : kind != LeafKind::kRmsNormPlusOne;
+  return !observation_.linear_weights_lost || parameter != weight_ ||
+         !(Is(kind, Trait::kTransposed) || Is(kind, Trait::kSummed));
 }
 
 bool Matcher::HasParameter(ClassId id, TextId name) const {
@@ -429,36 +423,32 @@ bool Matcher::HasParameter(ClassId id, TextId name) const {
 }
 
 bool Matcher::IsSurprise(ClassId id, const Shape& shape) const {
-  const std::span<const TextId> seen = shapes_.Parameters(shape);
-  return table_.Kind(id) == LeafKind::kLinear && !IsVisible(id, weight_) &&
-         std::binary_search(seen.begin(), seen.end(), weight_);
+  return Is(table_.Kind(id), Trait::kTransposed) && !IsVisible(id, weight_) &&
+         shapes_.HasParameter(shape, weight_);
 }
 
 bool Matcher::IsExcluded(ClassId id, const Shape& shape) const {
-  // It multiplies tables, and looks nothing up.
-  if (table_.Name(id).ends_with("RotaryEmbedding")) return false;
   return Fit(table_.Kind(id), shape.operators, observation_.scopes) < 0 ||
          IsTransposed(id, shape);
 }
 
 bool Matcher::IsTransposed(ClassId id, const Shape& shape) const {
-  const std::span<const TextId> seen = shapes_.Parameters(shape);
-  return table_.Name(id) == "Conv1D" && observation_.linear_weights_lost &&
-         std::binary_search(seen.begin(), seen.end(), bias_) &&
-         !std::binary_search(seen.begin(), seen.end(), weight_);
+  return Is(table_.Kind(id), Trait::kAsIs) &&
+         observation_.linear_weights_lost &&
+         shapes_.HasParameter(shape, bias_) &&
+         !shapes_.HasParameter(shape, weight_);
 }
 
 // Whether a member has parameters, so that it leaves traces in a file. A member
 // without parameters may leave no node.
 bool Matcher::IsSubstantial(const MemberRecord& member) const {
-  const AlternativeRecord& first = Usual(member, likely_versions_);
+  const AlternativeRecord& first = Usual(member, version_.likely);
   if (first.target >= kFirstTable) return false;
   const LeafKind kind = table_.Kind(first.target);
-  if (kind == LeafKind::kContainer) return member.child_count > 0;
-  if (kind == LeafKind::kBatchNorm || (first.own & ~kOwnSaid) != 0) {
-    return kind != LeafKind::kBatchNorm;
-  }
-  return !table_.Members(first.target).empty() ||
+  if (Is(kind, Trait::kContainer)) return member.child_count > 0;
+  if (Is(kind, Trait::kFolded)) return false;
+  return (first.own & ~kOwnSaid) != 0 ||
+         !table_.Members(first.target).empty() ||
          !table_.Parameters(first.target).empty();
 }
 
@@ -479,9 +469,8 @@ bool Matcher::FitsExactly(ClassId id, const MemberRecord* container,
   for (const ParameterRecord& parameter : table_.Parameters(id)) {
     if (IsRequired(parameter, versions) && !parameter.buffer &&
         (parameter.name == weight_ || parameter.name == bias_) &&
-        IsVisible(id, parameter.name) &&
-        table_.Kind(id) != LeafKind::kBatchNorm &&
-        !std::binary_search(seen.begin(), seen.end(), parameter.name)) {
+        IsVisible(id, parameter.name) && !Is(table_.Kind(id), Trait::kFolded) &&
+        !shapes_.HasParameter(shape, parameter.name)) {
       return false;
     }
   }
@@ -532,7 +521,7 @@ double Matcher::Expected(const MemberRecord& member, VersionMask versions,
   const AlternativeRecord& first = Usual(member, versions);
   if (first.target >= kFirstTable) {
     expected = observation_.scopes ? 1 : 0;
-  } else if (table_.Kind(first.target) == LeafKind::kContainer) {
+  } else if (Is(table_.Kind(first.target), Trait::kContainer)) {
     for (const MemberRecord& child : table_.Members(member)) {
       expected += Expected(child, versions, depth + 1);
     }

@@ -63,12 +63,12 @@ class Matcher {
   bool HasParameter(ClassId id, TextId name) const;
 
   // Whether a Linear has a named weight in a file where Linears lost theirs. It
-  // may be GPT-2's Conv1D, which needs no transposition.
+  // may be a class whose weight needs no transposition.
   bool IsSurprise(ClassId id, const Shape& shape) const;
 
   // Whether the operators or parameters of the module exclude the class.
   bool IsExcluded(ClassId id, const Shape& shape) const;
-  // Whether it is a Linear whose weight was transposed, and so no Conv1D.
+  // Whether its weight was transposed, but that of the class needs none.
   bool IsTransposed(ClassId id, const Shape& shape) const;
 
   // The usual alternative of the member in these versions.
@@ -81,6 +81,7 @@ class Matcher {
   bool IsHidden(ClassId id) const {
     return hidden_ != kNo<TextId> && table_.Family(id) == hidden_;
   }
+  const LibraryVersion& version() const { return version_; }
   // Whether the comparison was stopped because the file is too large or
   // unusual.
   bool exhausted() const { return work_ > kMostWork; }
@@ -114,7 +115,9 @@ class Matcher {
   // The versions that are compared: the newest, if the class has it. An older
   // version is only likely and must not exclude anything.
   VersionMask Judging(VersionMask own) const {
-    return (own & newest_) != 0 && likely_versions_ == newest_ ? newest_ : own;
+    return (own & version_.newest) != 0 && version_.likely == version_.newest
+               ? version_.newest
+               : own;
   }
   VersionMask VersionsOf(ClassId id) const {
     return Judging(table_[id].versions);
@@ -125,7 +128,7 @@ class Matcher {
   // Whether the alternative is still present in the newest version, if the file
   // is recent.
   bool IsCurrent(const AlternativeRecord& alternative) const {
-    return !today_ || (alternative.versions & newest_) != 0;
+    return !version_.today || (alternative.versions & version_.newest) != 0;
   }
   // Whether a parameter or member exists in all configurations.
   template <typename Record>
@@ -141,9 +144,7 @@ class Matcher {
   TextId weight_;
   TextId bias_;
   TextId parametrizations_;
-  VersionMask likely_versions_;
-  VersionMask newest_;
-  bool today_;  // the torch release belongs to the newest version
+  LibraryVersion version_;
   std::uint64_t work_ = 0;
   std::unordered_map<std::uint64_t, double> scores_;  // by class and shape
   std::unordered_map<std::uint64_t, double> best_;    // by member and shape

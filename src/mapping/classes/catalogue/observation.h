@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mapping/classes/catalogue/operators.h"
+#include "mapping/classes/catalogue/leaf_classes.h"
 #include "onnx_tag/hierarchy.h"
 
 namespace onnx_tag::catalogue {
@@ -21,44 +21,39 @@ struct SeenParameter {
 
 // A model may have one for each node.
 struct SeenModule {
-  Operators operators = 0;  // of its own nodes
+  OperatorSet operators = 0;  // of its own nodes
   std::span<const SeenParameter> parameters;
   std::uint32_t weight_rank = 0;  // of its weight, with or without a name
   bool called = false;            // a scope of the module exists
 };
 
-struct Observation {
+// What is true of the whole file.
+struct FileFacts {
+  bool scopes = false;               // modules without parameters are visible
+  bool linear_weights_lost = false;  // TorchScript renamed them onnx::MatMul_7
+  bool batch_norms_folded = false;   // into the preceding convolutions
+  bool constants_folded = false;     // by an optimizer, as positions may be
+  bool counts_positions = false;     // a CumSum makes position ids
+  std::string_view torch_version;    // of the exporter; "" if it is not torch
+  std::vector<std::string_view> values;  // inputs and outputs of the graph
+  int output_rank = -1;                  // of the first output; -1: not known
+};
+
+struct Observation : FileFacts {
   explicit Observation(const ModuleTree& tree)
       : modules(tree), seen(tree.size()) {}
 
   // A copy of `other` for the same modules in `tree`.
   Observation(const Observation& other, const ModuleTree& tree)
-      : modules(tree),
+      : FileFacts(other),
+        modules(tree),
         seen(other.seen),
-        parameters(other.parameters),
-        scopes(other.scopes),
-        linear_weights_lost(other.linear_weights_lost),
-        batch_norms_folded(other.batch_norms_folded),
-        constants_folded(other.constants_folded),
-        counts_positions(other.counts_positions),
-        torch_version(other.torch_version),
-        inputs(other.inputs),
-        outputs(other.outputs),
-        output_rank(other.output_rank) {}
+        parameters(other.parameters) {}
 
   const ModuleTree& modules;  // with the classes that the file records
   IdVector<ModuleId, SeenModule> seen;
   // What `seen` points to.
   std::shared_ptr<const std::vector<SeenParameter>> parameters;
-  bool scopes = false;               // modules without parameters are visible
-  bool linear_weights_lost = false;  // TorchScript renamed them onnx::MatMul_7
-  bool batch_norms_folded = false;   // into the preceding convolutions
-  bool constants_folded = false;     // by an optimizer, as positions may be
-  bool counts_positions = false;     // CumSum makes position ids, as in RoBERTa
-  std::string_view torch_version;    // of the exporter; "" if it is not torch
-  std::vector<std::string_view> inputs;
-  std::vector<std::string_view> outputs;
-  int output_rank = -1;  // of the first output; -1: not known
 };
 
 }  // namespace onnx_tag::catalogue

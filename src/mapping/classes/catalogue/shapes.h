@@ -3,6 +3,7 @@
 #ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_SHAPES_H_
 #define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_SHAPES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -24,7 +25,7 @@ struct ShapeChild {
 };
 
 struct Shape {
-  Operators operators = 0;
+  OperatorSet operators = 0;
   TextId recorded = kNo<TextId>;  // the class that the file records
   bool has_record = false;        // also if the catalogue has no such class
   bool called = false;
@@ -46,6 +47,10 @@ class Shapes {
   // Sorted; kNo: no class has such a parameter.
   std::span<const TextId> Parameters(const Shape& shape) const {
     return {parameters_.data() + shape.first_parameter, shape.parameter_count};
+  }
+  bool HasParameter(const Shape& shape, TextId name) const {
+    const std::span<const TextId> names = Parameters(shape);
+    return std::binary_search(names.begin(), names.end(), name);
   }
   std::span<const ShapeChild> Children(const Shape& shape) const {
     return {children_.data() + shape.first_child, shape.child_count};

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "base/ids.h"
+#include "mapping/classes/catalogue/class_rules.h"
 #include "mapping/classes/catalogue/layout.h"
-#include "mapping/classes/catalogue/operators.h"
 
 namespace onnx_tag::catalogue {
 
@@ -23,21 +23,21 @@ class Table {
 
   static constexpr TextId kAnyIndex = TextId{1};
 
-  std::size_t text_count() const { return text_ends_.size(); }
+  std::size_t text_count() const { return parts_.text_ends.size(); }
   std::string_view Text(TextId id) const;
   // kNo if no class uses the text.
   TextId FindText(std::string_view text) const;
 
-  std::size_t class_count() const { return classes_.size(); }
+  std::size_t class_count() const { return parts_.classes.size(); }
   const ClassRecord& operator[](ClassId id) const {
-    return classes_[Index(id)];
+    return parts_.classes[Index(id)];
   }
   std::string_view Name(ClassId id) const { return Text((*this)[id].name); }
   LeafKind Kind(ClassId id) const {
     return static_cast<LeafKind>((*this)[id].kind);
   }
   const SectionRecord& operator[](SectionId id) const {
-    return sections_[Index(id)];
+    return parts_.sections[Index(id)];
   }
   const SectionRecord& SectionOf(ClassId id) const {
     return (*this)[(*this)[id].section];
@@ -47,50 +47,49 @@ class Table {
   bool IsTorch(ClassId id) const;
   // The possible prefixes of classes of this section: "Bert".
   std::span<const TextId> Words(const SectionRecord& section) const {
-    return words_.subspan(section.first_word, section.word_count);
+    return parts_.words.subspan(section.first_word, section.word_count);
   }
 
   std::span<const ParameterRecord> Parameters(ClassId id) const {
-    return parameters_.subspan((*this)[id].first_parameter,
-                               (*this)[id].parameter_count);
+    return parts_.parameters.subspan((*this)[id].first_parameter,
+                                     (*this)[id].parameter_count);
   }
   std::span<const MemberRecord> Members(ClassId id) const {
-    return members_.subspan((*this)[id].first_member, (*this)[id].member_count);
+    return parts_.members.subspan((*this)[id].first_member,
+                                  (*this)[id].member_count);
   }
   std::span<const MemberRecord> Members(const MemberRecord& member) const {
-    return members_.subspan(member.first_child, member.child_count);
+    return parts_.members.subspan(member.first_child, member.child_count);
   }
   MemberId IdOf(const MemberRecord& member) const {
     return MakeId<MemberId>(
-        static_cast<std::size_t>(&member - members_.data()));
+        static_cast<std::size_t>(&member - parts_.members.data()));
   }
-  std::size_t member_count() const { return members_.size(); }
+  std::size_t member_count() const { return parts_.members.size(); }
   std::span<const AlternativeRecord> Alternatives(
       const MemberRecord& member) const {
-    return alternatives_.subspan(member.first_alternative,
-                                 member.alternative_count);
+    return parts_.alternatives.subspan(member.first_alternative,
+                                       member.alternative_count);
   }
   // The alternatives of a table; empty for kAnyModel.
   std::span<const AlternativeRecord> TableEntries(ClassId table) const;
 
   // The classes with a member or parameter of that name, in order.
   std::span<const ClassId> Owners(TextId text) const {
-    return Grouped(owners_first_, owners_, text);
+    return Grouped(parts_.owners_first, parts_.owners, text);
   }
   // The classes of that name, in order.
   std::span<const ClassId> Namesakes(TextId text) const {
-    return Grouped(namesakes_first_, namesakes_, text);
+    return Grouped(parts_.namesakes_first, parts_.namesakes, text);
   }
   // The family word at the start of a class name: "Bert" of BertSelfOutput. ""
   // if there is none, or if it is the whole name.
   std::string_view FamilyWord(std::string_view class_name) const;
   // The versions of the masks, by bit: "transformers 4.45.2".
-  std::span<const TextId> Versions() const { return versions_; }
-  std::span<const SizesRecord> Sizes() const { return sizes_; }
+  std::span<const TextId> Versions() const { return parts_.versions; }
+  std::span<const SizesRecord> Sizes() const { return parts_.sizes; }
 
  private:
-  template <typename T>
-  std::span<const T> PartOf(Part part) const;
   static std::span<const ClassId> Grouped(std::span<const std::uint32_t> first,
                                           std::span<const ClassId> classes,
                                           TextId text) {
@@ -98,38 +97,24 @@ class Table {
     return classes.subspan(begin, first[Index(text) + 1] - begin);
   }
 
-  std::string_view bytes_;
-  std::span<const char> text_bytes_;
-  std::span<const std::uint32_t> text_ends_;
-  std::span<const std::uint32_t> text_slots_;
-  std::span<const SectionRecord> sections_;
-  std::span<const TextId> words_;
-  std::span<const TextId> versions_;
-  std::span<const ClassRecord> classes_;
-  std::span<const ParameterRecord> parameters_;
-  std::span<const MemberRecord> members_;
-  std::span<const AlternativeRecord> alternatives_;
-  std::span<const TableRecord> tables_;
-  std::span<const AlternativeRecord> table_entries_;
-  std::span<const SizesRecord> sizes_;
-  std::span<const std::uint32_t> owners_first_;
-  std::span<const ClassId> owners_;
-  std::span<const std::uint32_t> namesakes_first_;
-  std::span<const ClassId> namesakes_;
+  template <typename T>
+  using View = std::span<const T>;
+  Parts<View> parts_;
 };
 
 // The table made from data/catalogue.txt.
 const Table& BuiltIn();
 
-// Finds the version of a library that was current when a file was exported.
+// The version of a library that was current when a file was exported. It is a
+// prior, not a proof.
+struct LibraryVersion {
+  // The newest version if the release of torch is unknown.
+  LibraryVersion(const Table& table, std::string_view torch_version);
 
-// The version in the catalogue that is nearest to that release of torch; the
-// newest if the release is unknown. It is a prior, not a proof: eager, Sdpa and
-// Flash classes leave the same names, and only the version distinguishes them.
-VersionMask LikelyVersions(const Table& table, std::string_view torch_version);
-
-// Whether that release of torch belongs to the newest version.
-bool IsToday(std::string_view torch_version);
+  VersionMask likely = 0;
+  VersionMask newest = 0;
+  bool today = false;  // that release of torch belongs to the newest version
+};
 
 }  // namespace onnx_tag::catalogue
 
