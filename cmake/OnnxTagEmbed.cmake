@@ -16,15 +16,16 @@ function(onnx_tag_embed layer file constant)
   add_dependencies(onnx_tag_${layer} onnx_tag_${stem}_text)
 endfunction()
 
-# onnx_tag_operators(LAYER): makes generated/op.h and
-# generated/operator_rows.inc for LAYER: see EmbedOperators.cmake.
+# onnx_tag_operators(LAYER): makes what data/operators.txt says for LAYER and
+# those above it: see EmbedOperators.cmake.
 function(onnx_tag_operators layer)
   set(source ${PROJECT_SOURCE_DIR}/data/operators.txt)
   set(folder ${PROJECT_BINARY_DIR}/generated/generated)
   set(maker ${PROJECT_SOURCE_DIR}/cmake/EmbedOperators.cmake)
-  add_custom_command(OUTPUT ${folder}/op.h ${folder}/operator_rows.inc
+  set(made ${folder}/op.h ${folder}/operator_rows.inc ${folder}/size_rules.h ${folder}/size_rule_rows.inc)
+  add_custom_command(OUTPUT ${made}
     COMMAND ${CMAKE_COMMAND} -P ${maker} ${source} ${folder}
     DEPENDS ${source} ${maker}
     VERBATIM)
-  target_sources(onnx_tag_${layer} PRIVATE ${folder}/op.h ${folder}/operator_rows.inc)
+  target_sources(onnx_tag_${layer} PRIVATE ${made})
 endfunction()

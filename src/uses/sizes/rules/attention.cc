@@ -1,4 +1,3 @@
-#include "uses/sizes/rules/operand_sizes.h"
 #include "uses/sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {
@@ -101,17 +100,14 @@ std::optional<AttentionSizes> GroupQuerySizes(const NodeView& node) {
 }  // namespace
 
 std::optional<AttentionSizes> AttentionSizesOf(const NodeView& node) {
-  switch (node.row().shape) {
-    case ShapeRule::kAttention:
-      return PlainSizes(node);
-    case ShapeRule::kMultiHeadAttention:
-      return MultiHeadSizes(node);
-    case ShapeRule::kGroupQueryAttention:
-      return GroupQuerySizes(node);
-    default:
-      return std::nullopt;
-  }
+  const ShapeRule rule = RulesOf(node.op()).shape;
+  if (rule == shape::Attention) return PlainSizes(node);
+  if (rule == shape::MultiHeadAttention) return MultiHeadSizes(node);
+  if (rule == shape::GroupQueryAttention) return GroupQuerySizes(node);
+  return std::nullopt;
 }
+
+namespace shape {
 
 // ONNX: [batch, heads, sequence, size] or [batch, sequence, heads · size].
 Facts Attention(const NodeView& node) {
@@ -257,4 +253,5 @@ Facts Generation(const NodeView& node) {
   return facts;
 }
 
+}  // namespace shape
 }  // namespace onnx_tag::sizes

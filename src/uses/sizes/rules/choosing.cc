@@ -56,6 +56,8 @@ Taken TakenBy(Formulas& formulas, Dim size, Dim start, Dim end,
 
 }  // namespace
 
+namespace shape {
+
 Facts Slice(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (data == nullptr) return {};
@@ -183,45 +185,6 @@ Facts AsIndices(const NodeView& node) {
   return shape == nullptr ? Facts() : Gives(*shape);
 }
 
-// Of ONNX's first version: left, top, right and bottom borders.
-Facts Crop(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  const auto border = node.attributes().IntList("border");
-  const auto scale = node.attributes().IntList("scale");
-  if (data == nullptr || data->size() != 4 || !border || border->size() != 4) {
-    return {};
-  }
-  Formulas& formulas = node.formulas();
-  Shape shape = *data;
-  if (scale && scale->size() == 2) {
-    shape[2] = (*scale)[0];
-    shape[3] = (*scale)[1];
-  } else {
-    shape[2] =
-        formulas.Minus(shape[2], formulas.Plus((*border)[1], (*border)[3]));
-    shape[3] =
-        formulas.Minus(shape[3], formulas.Plus((*border)[0], (*border)[2]));
-  }
-  return Gives(std::move(shape));
-}
-
-Facts CenterCropPad(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
-  const auto sizes = node.InputSizes(1);
-  const auto axes = node.attributes().IntList("axes");
-  if (!sizes) return GivesOwn(node, data->size());
-  Shape shape = *data;
-  for (std::size_t i = 0; i < sizes->size(); ++i) {
-    const auto axis = Axis(
-        axes && i < axes->size() ? (*axes)[i] : static_cast<std::int64_t>(i),
-        shape.size());
-    if (!axis) return {};
-    shape[*axis] = (*sizes)[i];
-  }
-  return Gives(std::move(shape));
-}
-
 Facts TopK(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (data == nullptr) return {};
@@ -327,4 +290,5 @@ Facts Unique(const NodeView& node) {
   return facts;
 }
 
+}  // namespace shape
 }  // namespace onnx_tag::sizes

@@ -3,7 +3,7 @@
 #include "file/model/tensor_data.h"
 #include "uses/sizes/rules/rules.h"
 
-namespace onnx_tag::sizes {
+namespace onnx_tag::sizes::shape {
 
 Facts ShapeOf(const NodeView& node) {
   const Shape* const data = node.Input(0);
@@ -33,7 +33,7 @@ Facts SizeOf(const NodeView& node) {
   return facts;
 }
 
-Facts ConstantValue(const NodeView& node) {
+Facts Constant(const NodeView& node) {
   const Attributes& attributes = node.attributes();
   Facts facts(1);
   Fact& fact = facts[0];
@@ -135,27 +135,10 @@ Facts Random(const NodeView& node) {
 
 Facts Scalar(const NodeView&) { return Gives({}); }
 
-Facts SizesInSecond(const NodeView& node) {
-  const auto sizes = node.InputSizes(1);
-  return sizes ? Gives(*sizes) : GivesOwn(node, node.Count("", 1));
-}
-
 Facts Multinomial(const NodeView& node) {
   const Shape* const data = node.Input(0);
   return Gives({data == nullptr || data->empty() ? kUnknownDim : (*data)[0],
                 node.attributes().Int("sample_size", 1)});
 }
 
-Facts WindowFunction(const NodeView& node) {
-  const Dim size = node.InputSize(0);
-  return Gives({size.known() ? size : node.Own(0, 0)});
-}
-
-// [dft_length / 2 + 1, bins]
-Facts MelWeights(const NodeView& node) {
-  Formulas& formulas = node.formulas();
-  return Gives({formulas.Plus(formulas.Floor(node.InputSize(1), 2), 1),
-                node.InputSize(0)});
-}
-
-}  // namespace onnx_tag::sizes
+}  // namespace onnx_tag::sizes::shape

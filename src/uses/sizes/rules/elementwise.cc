@@ -221,7 +221,9 @@ Facts ReduceAxes(const NodeView& node, const Shape& data,
 
 }  // namespace
 
-Facts SameAsFirst(const NodeView& node) {
+namespace shape {
+
+Facts Same(const NodeView& node) {
   const Shape* const shape = node.Input(0);
   if (shape == nullptr) return {};
   Facts facts = Gives(*shape);
@@ -232,7 +234,7 @@ Facts SameAsFirst(const NodeView& node) {
   return facts;
 }
 
-Facts BroadcastAll(const NodeView& node) {
+Facts Broadcast(const NodeView& node) {
   std::optional<Shape> shape;
   // Before opset 7 the second operand was laid over some axes of the first.
   const bool old = node.attributes().Has("broadcast");
@@ -315,6 +317,7 @@ Facts DynamicQuantize(const NodeView& node) {
   const Shape* const data = node.Input(0);
   Facts facts(3);
   if (data != nullptr) facts[0].shape = *data;
+  facts[0].type = kUint8;
   facts[1] = {.shape = Shape(), .type = kFloat};
   facts[2] = {.shape = Shape(), .type = kUint8};
   return facts;
@@ -386,22 +389,5 @@ Facts Loss(const NodeView& node) {
   return facts;
 }
 
-// The axes over which two gradients are summed: how many, only data tells.
-Facts BroadcastAxes(const NodeView& node) {
-  Facts facts;
-  for (std::size_t i = 0; i < node.outputs(); ++i) {
-    facts.push_back({.shape = Shape{node.Own(i, 0)}, .type = kInt64});
-  }
-  return facts;
-}
-
-Facts LayerNormGradient(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  const Shape* const scale = node.Input(2);
-  Facts facts(3);
-  if (data != nullptr) facts[0].shape = *data;
-  if (scale != nullptr) facts[1].shape = facts[2].shape = *scale;
-  return facts;
-}
-
+}  // namespace shape
 }  // namespace onnx_tag::sizes

@@ -85,6 +85,8 @@ std::optional<Small> Joined(const NodeView& node, const Shape& shape,
 
 }  // namespace
 
+namespace shape {
+
 Facts Reshape(const NodeView& node) {
   const auto wanted = node.SizeList("shape", 1);
   const Shape* const data = node.Input(0);
@@ -261,15 +263,6 @@ Facts QuantizedConcat(const NodeView& node) {
   return Gives(std::move(shape));
 }
 
-Facts ConcatTraining(const NodeView& node) {
-  Facts facts = Concat(node);
-  if (!facts.empty()) {
-    facts.push_back({.shape = Shape{static_cast<std::int64_t>(node.inputs())},
-                     .type = kInt64});
-  }
-  return facts;
-}
-
 Facts Split(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (data == nullptr) return {};
@@ -394,4 +387,5 @@ Facts Pad(const NodeView& node) {
   return Gives(std::move(shape));
 }
 
+}  // namespace shape
 }  // namespace onnx_tag::sizes

@@ -77,7 +77,6 @@ class NodeView {
   const Operator& row() const { return Describe(op_); }
   // The position of the weight; of quantized operators it is not the second.
   std::size_t WeightInput() const;
-  std::string_view name() const { return model_.OpType(node_); }
   const Attributes& attributes() const { return attributes_; }
   Formulas& formulas() const { return facts_.formulas(); }
   std::size_t inputs() const { return model_.Inputs(node_).size(); }

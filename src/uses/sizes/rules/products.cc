@@ -2,7 +2,6 @@
 #include <map>
 #include <string>
 
-#include "uses/sizes/rules/operand_sizes.h"
 #include "uses/sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {
@@ -16,6 +15,8 @@ std::size_t RightOperand(const NodeView& node) {
 }
 
 }  // namespace
+
+namespace shape {
 
 // In the last two dimensions.
 Facts MatrixProduct(const NodeView& node) {
@@ -52,7 +53,7 @@ Facts MatrixProduct(const NodeView& node) {
   return Gives(std::move(*shape));
 }
 
-Facts GemmProduct(const NodeView& node) {
+Facts Gemm(const NodeView& node) {
   const Shape* const a = node.Input(0);
   const Shape* const b = node.Input(RightOperand(node));
   if ((a != nullptr && a->size() != 2) || (b != nullptr && b->size() != 2)) {
@@ -73,7 +74,7 @@ Facts BlockProduct(const NodeView& node) {  // MatMulNBits, MatMulBnb4
   return Gives(std::move(shape));
 }
 
-Facts EinsumProduct(const NodeView& node) {
+Facts Einsum(const NodeView& node) {
   const EinsumSizes sizes(node);
   if (!sizes.known()) return {};
   Shape shape = sizes.result();
@@ -110,6 +111,8 @@ Facts Recurrent(const NodeView& node) {
   }
   return facts;
 }
+
+}  // namespace shape
 
 namespace {
 

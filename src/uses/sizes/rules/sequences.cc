@@ -176,6 +176,8 @@ Facts Changed(const NodeView& node, bool insert) {
 
 }  // namespace
 
+namespace shape {
+
 Facts Sequences(const NodeView& node) {
   switch (node.op()) {
     case Op::kSequenceConstruct:
@@ -243,4 +245,5 @@ Facts SequenceLength(const NodeView& node) {
   return facts;
 }
 
+}  // namespace shape
 }  // namespace onnx_tag::sizes

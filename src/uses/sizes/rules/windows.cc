@@ -1,5 +1,4 @@
-#include <algorithm>
-#include <cmath>
+// Windows over images and signals: convolutions, pooling, scaling, transforms.
 
 #include "uses/sizes/rules/rules.h"
 
@@ -110,7 +109,17 @@ Dim ScaledSize(const NodeView& node, Dim size, const Number& scale) {
   return arithmetic.Floor(arithmetic.Times({size}, scale)).over;
 }
 
+// Half of the frequencies mirror the others.
+Dim Frequencies(const NodeView& node, Dim length, std::int64_t otherwise) {
+  Formulas& formulas = node.formulas();
+  return node.attributes().Int("onesided", otherwise) != 0
+             ? formulas.Plus(formulas.Floor(length, 2), 1)
+             : length;
+}
+
 }  // namespace
+
+namespace shape {
 
 Facts Convolution(const NodeView& node) {
   return ConvolutionOver(node, node.attributes().Int("channels_last", 0) != 0);
@@ -340,4 +349,58 @@ Facts ColToImage(const NodeView& node) {
   return Gives(std::move(shape));
 }
 
+// ---------------------------------------------------------------- signals
+Facts Fourier(const NodeView& node) {
+  const Shape* const data = node.Input(0);
+  if (data == nullptr || data->size() < 2) return {};
+  std::int64_t place = node.attributes().Int("axis", -2);
+  if (node.Has(2)) {
+    const Dim given = node.InputSize(2);
+    if (!given.IsNumber()) return GivesOwn(node, data->size());
+    place = given.number();
+  }
+  const auto axis = Axis(place, data->size());
+  if (!axis) return {};
+  Shape shape = *data;
+  const bool inverse = node.attributes().Int("inverse", 0) != 0;
+  const bool onesided = node.attributes().Int("onesided", 0) != 0;
+  Dim length = shape[*axis];
+  if (node.Has(1)) {
+    length = node.InputSize(1);
+  } else if (inverse && onesided) {
+    length = node.formulas().Times(node.formulas().Minus(length, 1), 2);
+  }
+  shape[*axis] = inverse ? length : Frequencies(node, length, 0);
+  shape.back() = inverse && onesided ? 1 : 2;
+  return Gives(std::move(shape));
+}
+
+Facts ShortFourier(const NodeView& node) {
+  const Shape* const signal = node.Input(0);
+  if (signal == nullptr || signal->size() < 2) return {};
+  Dim frame = node.InputSize(3);
+  const Shape* const window = node.Input(2);
+  if (!node.Has(3) && window != nullptr && window->size() == 1) {
+    frame = (*window)[0];
+  }
+  Formulas& formulas = node.formulas();
+  const Dim step = node.InputSize(1);
+  const Dim frames = formulas.Plus(
+      formulas.Floor(formulas.Minus((*signal)[1], frame), step), 1);
+  return Gives({(*signal)[0], frames, Frequencies(node, frame, 1), 2});
+}
+
+Facts WindowFunction(const NodeView& node) {
+  const Dim size = node.InputSize(0);
+  return Gives({size.known() ? size : node.Own(0, 0)});
+}
+
+// [dft_length / 2 + 1, bins]
+Facts MelWeights(const NodeView& node) {
+  Formulas& formulas = node.formulas();
+  return Gives({formulas.Plus(formulas.Floor(node.InputSize(1), 2), 1),
+                node.InputSize(0)});
+}
+
+}  // namespace shape
 }  // namespace onnx_tag::sizes

@@ -1,7 +1,6 @@
-#include <bit>
-
-#include "uses/sizes/rules/operand_sizes.h"
 #include "uses/sizes/rules/rules.h"
+
+#include <bit>
 
 namespace onnx_tag::sizes {
 namespace {
@@ -26,7 +25,33 @@ Dim WithBias(const NodeView& node, Dim flops, Dim outputs) {
   return node.Has(bias) ? node.formulas().Plus(flops, outputs) : flops;
 }
 
-Dim CostOfProduct(const NodeView& node) {
+// A weight is [out, in / group, kernel...]; transposed [in, out / group, ...].
+Dim ConvolutionOver(const NodeView& node, Dim places) {
+  const Shape* const weight = node.Input(node.WeightInput());
+  if (weight == nullptr || weight->size() < 2) return kUnknownDim;
+  Formulas& formulas = node.formulas();
+  return WithBias(
+      node, formulas.Times(formulas.Times(places, node.Product(*weight, 1)), 2),
+      OutputElements(node));
+}
+
+}  // namespace
+
+namespace cost {
+
+Dim Free(const NodeView&) { return 0; }
+
+template <int kTimes = 1>
+Dim PerOutput(const NodeView& node) {
+  return node.formulas().Times(OutputElements(node), kTimes);
+}
+
+template <int kTimes = 1>
+Dim PerInput(const NodeView& node) {
+  return node.formulas().Times(InputElements(node, 0), kTimes);
+}
+
+Dim Product(const NodeView& node) {
   const bool gemm = Describe(node.row().like).name == "Gemm";
   const bool flagged = gemm || node.row().kinds.HasAnyOf(OpKind::kFused);
   const auto transposed = [&](const char* flag) {
@@ -52,20 +77,15 @@ Dim CostOfProduct(const NodeView& node) {
                   outputs);
 }
 
-Dim CostOfConvolution(const NodeView& node, bool transposed) {
-  // A weight is [out, in / group, kernel...]; transposed [in, out / group,
-  // ...].
-  const Shape* const weight = node.Input(node.WeightInput());
-  if (weight == nullptr || weight->size() < 2) return kUnknownDim;
-  Formulas& formulas = node.formulas();
-  const Dim outputs = OutputElements(node);
-  const Dim places = transposed ? InputElements(node, 0) : outputs;
-  const Dim flops =
-      formulas.Times(formulas.Times(places, node.Product(*weight, 1)), 2);
-  return WithBias(node, flops, outputs);
+Dim Convolution(const NodeView& node) {
+  return ConvolutionOver(node, OutputElements(node));
 }
 
-Dim CostOfWindow(const NodeView& node) {
+Dim TransposedConvolution(const NodeView& node) {
+  return ConvolutionOver(node, InputElements(node, 0));
+}
+
+Dim Window(const NodeView& node) {
   const auto kernel = node.attributes().IntList("kernel_shape");
   if (!kernel) return kUnknownDim;
   return node.formulas().Times(
@@ -74,7 +94,7 @@ Dim CostOfWindow(const NodeView& node) {
 }
 
 // The products of the gates; what is done per element is small beside them.
-Dim CostOfRecurrent(const NodeView& node) {
+Dim Recurrent(const NodeView& node) {
   const Shape* const data = node.Input(0);    // [steps, batch, in]
   const Shape* const weight = node.Input(1);  // [directions, gates · out, in]
   const Shape* const states =
@@ -101,7 +121,7 @@ Dim CostOfRecurrent(const NodeView& node) {
   return formulas.Times(flops, formulas.Plus(in, hidden));
 }
 
-Dim CostOfEinsum(const NodeView& node) {
+Dim Einsum(const NodeView& node) {
   const EinsumSizes sizes(node);
   if (!sizes.known()) return kUnknownDim;
   if (node.inputs() > 1) return node.formulas().Times(sizes.volume(), 2);
@@ -111,7 +131,7 @@ Dim CostOfEinsum(const NodeView& node) {
 }
 
 // Scores and context: queries times keys, and that times values.
-Dim CostOfAttention(const NodeView& node) {
+Dim Attention(const NodeView& node) {
   const auto sizes = AttentionSizesOf(node);
   if (!sizes) return kUnknownDim;
   Formulas& formulas = node.formulas();
@@ -123,7 +143,7 @@ Dim CostOfAttention(const NodeView& node) {
 }
 
 // For each token: the state is changed and read, both products of its size.
-Dim CostOfLinearAttention(const NodeView& node) {
+Dim LinearAttention(const NodeView& node) {
   const Shape* const query = node.Input(0);
   const Shape* const value = node.Input(2);
   const std::int64_t heads = node.attributes().Int("kv_num_heads", 0);
@@ -137,7 +157,7 @@ Dim CostOfLinearAttention(const NodeView& node) {
 }
 
 // com.microsoft: the projections of queries, keys and values, then as above.
-Dim CostOfPackedAttention(const NodeView& node) {
+Dim PackedAttention(const NodeView& node) {
   const Shape* const data = node.Input(0);    // [batch, sequence, in]
   const Shape* const weight = node.Input(1);  // [in, 3 · hidden]
   if (data == nullptr || data->empty() || weight == nullptr ||
@@ -160,7 +180,7 @@ Dim CostOfPackedAttention(const NodeView& node) {
 }
 
 // A fast transform: 5 · n · log2(n) for n numbers.
-Dim CostOfFourier(const NodeView& node) {
+Dim Fourier(const NodeView& node) {
   const Shape* const result = node.Output(0);
   if (result == nullptr || result->size() < 2) return kUnknownDim;
   const Dim length = (*result)[result->size() - 2];
@@ -171,63 +191,90 @@ Dim CostOfFourier(const NodeView& node) {
                                5 * static_cast<std::int64_t>(levels));
 }
 
+}  // namespace cost
+
+namespace type {
+namespace {
+
+std::int32_t Attribute(const NodeView& node, std::int32_t otherwise) {
+  for (const char* const name : {"dtype", "output_datatype"}) {
+    const std::int64_t type = node.attributes().Int(name, 0);
+    if (type > 0) return static_cast<std::int32_t>(type);
+  }
+  return otherwise;
+}
+
 }  // namespace
 
-Dim CountFlops(const NodeView& node) {
-  const Operator& row = node.row();
-  const CostRule rule =
-      row.cost == CostRule::kNone ? Describe(row.like).cost : row.cost;
-  const auto per_output = [&](std::int64_t factor) {
-    return node.formulas().Times(OutputElements(node), factor);
-  };
-  const auto per_input = [&](std::int64_t factor) {
-    return node.formulas().Times(InputElements(node, 0), factor);
-  };
-  switch (rule) {
-    case CostRule::kNone:
-      return kUnknownDim;
-    case CostRule::kFree:
-      return 0;
-    case CostRule::kPerOutput:
-      return per_output(1);
-    case CostRule::kPerOutput2:
-      return per_output(2);
-    case CostRule::kPerOutput5:
-      return per_output(5);
-    case CostRule::kPerOutput6:
-      return per_output(6);
-    case CostRule::kPerOutput7:
-      return per_output(7);
-    case CostRule::kPerOutput8:
-      return per_output(8);
-    case CostRule::kPerInput:
-      return per_input(1);
-    case CostRule::kPerInput2:
-      return per_input(2);
-    case CostRule::kPerInput5:
-      return per_input(5);
-    case CostRule::kProduct:
-      return CostOfProduct(node);
-    case CostRule::kConvolution:
-      return CostOfConvolution(node, false);
-    case CostRule::kTransposedConvolution:
-      return CostOfConvolution(node, true);
-    case CostRule::kWindow:
-      return CostOfWindow(node);
-    case CostRule::kRecurrent:
-      return CostOfRecurrent(node);
-    case CostRule::kEinsum:
-      return CostOfEinsum(node);
-    case CostRule::kAttention:
-      return CostOfAttention(node);
-    case CostRule::kLinearAttention:
-      return CostOfLinearAttention(node);
-    case CostRule::kPackedAttention:
-      return CostOfPackedAttention(node);
-    case CostRule::kFourier:
-      return CostOfFourier(node);
+template <int kInput>
+std::int32_t Input(const NodeView& node) {
+  return node.InputType(kInput);
+}
+std::int32_t Bool(const NodeView&) { return kBool; }
+std::int32_t Int32(const NodeView&) { return kInt32; }
+std::int32_t Int64(const NodeView&) { return kInt64; }
+std::int32_t To(const NodeView& node) {
+  return static_cast<std::int32_t>(node.attributes().Int("to", 0));
+}
+std::int32_t DataType(const NodeView& node) { return Attribute(node, kFloat); }
+std::int32_t DataTypeInt32(const NodeView& node) {
+  return Attribute(node, kInt32);
+}
+std::int32_t DataTypeOrFirst(const NodeView& node) {
+  return Attribute(node, node.InputType(0));
+}
+// Without a zero point the result is what `output_dtype` says, or uint8.
+std::int32_t Quantized(const NodeView& node) {
+  return node.Has(2) ? node.InputType(2)
+                     : static_cast<std::int32_t>(
+                           node.attributes().Int("output_dtype", kUint8));
+}
+
+}  // namespace type
+
+namespace {
+
+constexpr Rules kRules[] = {
+    {},  // Op::kNone
+#include "generated/size_rule_rows.inc"
+};
+
+// The rules for shape and type: its own, or those of the plain operator.
+const Rules& ShapeRulesOf(const NodeView& node) {
+  const Rules& own = RulesOf(node.op());
+  return own.shape == nullptr ? RulesOf(node.row().like) : own;
+}
+
+}  // namespace
+
+const Rules& RulesOf(Op op) { return kRules[static_cast<std::size_t>(op)]; }
+
+std::int32_t FirstType(const NodeView& node) {
+  const TypeRule rule = ShapeRulesOf(node).type;
+  return rule == nullptr ? node.InputType(0) : rule(node);
+}
+
+Facts Infer(const NodeView& node) {
+  const ShapeRule rule = ShapeRulesOf(node).shape;
+  if (rule == nullptr) return {};
+  Facts facts = rule(node);
+  facts.resize(node.outputs());
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    Fact& fact = facts[i];
+    if (fact.type == kUndefined) {
+      fact.type = i == 0 ? FirstType(node) : node.InputType(0);
+    }
+    if (fact.numbers && fact.numbers->elements.size() > kMostElements) {
+      fact.numbers.reset();
+    }
   }
-  return kUnknownDim;
+  return facts;
+}
+
+Dim CountFlops(const NodeView& node) {
+  const CostRule own = RulesOf(node.op()).cost;
+  const CostRule rule = own == nullptr ? RulesOf(node.row().like).cost : own;
+  return rule == nullptr ? kUnknownDim : rule(node);
 }
 
 }  // namespace onnx_tag::sizes
