@@ -239,9 +239,9 @@ std::optional<double> WeightShare(const GraphFacts& facts,
   double found = 0;
   double total = 0;
   for (const NodeToken& token : table.tokens) {
-    const Operator& op = Describe(facts.ops[token.node]);
-    if (op.kinds.HasAnyOf(OpKind::kRecurrent) ||
-        op.shape == ShapeRule::kBlockProduct) {
+    // Their weights are packed: no recorded shape fits.
+    if (facts.ops.Is(token.node, OpKind::kRecurrent) ||
+        facts.ops.Is(token.node, {Op::kMatMulNBits, Op::kMatMulBnb4})) {
       continue;
     }
     for (const Shape& shape : token.weights) {
