@@ -9,11 +9,9 @@ namespace onnx_tag {
 class CompositeFinder {
  public:
   CompositeFinder(const Links& links, Composites& found)
-      : links_(links),
-        model_(links.model()),
-        ops_(links.ops()),
-        found_(found),
-        taken_(model_.node_count(), false) {}
+      : links_(links), model_(links.model()), ops_(links.ops()), found_(found) {
+    found_.of_.resize(model_.node_count(), Composites::kNone);
+  }
 
   void Run() {
     for (const NodeId node : model_.Nodes()) {
@@ -80,9 +78,11 @@ class CompositeFinder {
   }
   void Take(Kind kind, NodeId main) {
     for (const NodeId node : nodes_) {
-      if (taken_[node]) return;
+      if (found_.Of(node) != nullptr) return;
     }
-    for (const NodeId node : nodes_) taken_[node] = true;
+    for (const NodeId node : nodes_) {
+      found_.of_[node] = static_cast<std::uint32_t>(found_.composites_.size());
+    }
     found_.composites_.push_back(
         {kind, main, static_cast<std::uint32_t>(found_.nodes_.size()),
          static_cast<std::uint32_t>(nodes_.size())});
@@ -423,7 +423,6 @@ class CompositeFinder {
   const Model& model_;
   const Operators& ops_;
   Composites& found_;
-  IdVector<NodeId, bool> taken_;
   std::vector<NodeId> nodes_;  // of the composite that is looked at
 };
 

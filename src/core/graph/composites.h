@@ -45,6 +45,10 @@ class Composites {
 
   explicit Composites(const Links& links);
 
+  // The composite that the node is part of, or null.
+  const Composite* Of(NodeId node) const {
+    return of_[node] == kNone ? nullptr : &composites_[of_[node]];
+  }
   auto begin() const { return composites_.begin(); }
   auto end() const { return composites_.end(); }
   std::span<const NodeId> Nodes(const Composite& composite) const {
@@ -54,8 +58,11 @@ class Composites {
  private:
   friend class CompositeFinder;
 
+  static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
+
   std::vector<Composite> composites_;
   std::vector<NodeId> nodes_;
+  IdVector<NodeId, std::uint32_t> of_;  // an index of composites_
 };
 
 // What dynamic quantization makes of one product. kNo for what is not there.

@@ -1,7 +1,11 @@
-// The ladder: rungs in order, the first claim on a node wins.
+// The ladder: rungs in order, the first claim on a node wins. Then the other
+// modules of a fused node: an optimizer made it from nodes of several modules,
+// and the tag has only one.
 #include "mapping/ladder/ladder.h"
 
 #include <algorithm>
+
+#include "clues/exporters/tools/original_name.h"
 
 namespace onnx_tag {
 namespace {
@@ -56,6 +60,83 @@ std::vector<Claim> Climb(const Evidence& evidence, const Rung& rung,
   }
   claims.resize(accepted);
   return claims;
+}
+
+namespace {
+
+// Whether only optimizers write the operator.
+bool IsFusedOperator(const Evidence& evidence, NodeId node) {
+  return evidence.model.Domain(node).starts_with("com.microsoft") ||
+         evidence.graph.ops.Is(node, OpKind::kFused) ||
+         evidence.graph.ops[node] == Op::kSimplifiedLayerNormalization;
+}
+
+// Whether the node reads a weight of its module, a matrix.
+bool ReadsOwnParameter(const Evidence& evidence, NodeId node, ModuleId module) {
+  for (const ValueId input : evidence.model.Inputs(node)) {
+    const ParameterId id = evidence.ParameterOf(input);
+    if (id == kNo<ParameterId>) continue;
+    const Parameter& parameter = evidence.parameters[id];
+    if (parameter.trusted && parameter.module == module &&
+        parameter.rank >= 2) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Origin> FindOrigins(const Evidence& evidence,
+                                const Placed& placed) {
+  const Model& model = evidence.model;
+  std::vector<Origin> origins;
+  std::vector<ModuleId> modules;
+  for (const NodeId node : model.Nodes()) {
+    if (!placed[node].tagged() || evidence.is_carrier[node]) continue;
+    const bool fused =
+        IsFusedOperator(evidence, node) || evidence.IsFusedName(node);
+    // A convolution with the bias of a norm is made of both.
+    if (!fused && !ReadsOwnParameter(evidence, node, placed[node].module)) {
+      continue;
+    }
+    modules.clear();
+    for (const ScopeId scope :
+         {evidence.node_scope[node], evidence.value_scope[node]}) {
+      if (fused && scope != kNo<ScopeId>) {
+        modules.push_back(evidence.scopes[scope].module);
+      }
+    }
+    for (const ValueId input : model.Inputs(node)) {
+      const ParameterId id = evidence.ParameterOf(input);
+      if (id != kNo<ParameterId> && evidence.parameters[id].trusted &&
+          !hierarchy::UndoTensorName(model.ValueName(input)).beside_weight) {
+        modules.push_back(evidence.parameters[id].module);
+      }
+    }
+    // The residual Add before the norm belonged to the caller.
+    if (evidence.graph.ops.Is(node, OpKind::kSkip) &&
+        placed[node].module != ModuleTree::kRoot) {
+      modules.push_back(
+          evidence.Callable(evidence.modules.Parent(placed[node].module)));
+    }
+    std::sort(modules.begin(), modules.end());
+    modules.erase(std::unique(modules.begin(), modules.end()), modules.end());
+    for (const ModuleId module : modules) {
+      if (module != placed[node].module) origins.push_back({node, module});
+    }
+  }
+  // The origins in the names of a builder's packed nodes, and the norms that
+  // were folded into a convolution.
+  for (const auto* const more : {&evidence.origins, &evidence.folded}) {
+    for (const Origin& origin : *more) {
+      if (placed[origin.node].tagged()) origins.push_back(origin);
+    }
+  }
+  std::stable_sort(
+      origins.begin(), origins.end(),
+      [](const Origin& a, const Origin& b) { return a.node < b.node; });
+  return origins;
 }
 
 }  // namespace onnx_tag

@@ -15,7 +15,6 @@ RungFunction ProposeForQuantizedProducts;
 RungFunction ProposeForLayouts;
 RungFunction ProposeFromRecipes;
 RungFunction ProposeForUnnamedRegions;
-RungFunction ProposeForRecurrentSteps;
 RungFunction ProposeFromNormPatterns;
 RungFunction ProposeForCarriers;
 RungFunction ProposeForGemmReshapes;
@@ -74,8 +73,6 @@ constexpr Rung kRungs[] = {
      &ProposeFromRecipes, kInference},
     {"region", "between named nodes of a converter", &ProposeForUnnamedRegions,
      kInference},
-    {"recurrent", "recurrent layers decomposed into steps",
-     &ProposeForRecurrentSteps, kInference},
     {"norm", "norms decomposed into arithmetic", &ProposeFromNormPatterns,
      kInference},
     {"carrier", "nodes that only pass a parameter on", &ProposeForCarriers,

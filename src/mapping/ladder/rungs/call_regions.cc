@@ -4,7 +4,6 @@
 #include <set>
 #include <vector>
 
-#include "mapping/ladder/rungs/graph_patterns.h"
 #include "mapping/ladder/rungs/layer_bounds.h"
 
 namespace onnx_tag {
@@ -20,13 +19,10 @@ constexpr std::size_t kStatesPerNode = 200;
 // The smallest set of nodes around the named ones of a call with the fewest
 // values that cross its border: a minimum cut, where a value that has a node on
 // either side costs one.
-class Cut {
+class Cut : RungBase {
  public:
-  Cut(const Evidence& evidence, const Placed& placed, const DataValues& data)
-      : evidence_(evidence),
-        model_(evidence.model),
-        placed_(placed),
-        data_(data),
+  Cut(const Evidence& evidence, const Placed& placed)
+      : RungBase(evidence, placed),
         source_(model_.node_count(), 0),
         reached_(model_.node_count(), 0),
         values_(model_.value_count()) {}
@@ -79,10 +75,10 @@ class Cut {
     return value;
   }
 
-  // A weight without a name hides a module, and who knows which.
+  // An unnamed weight belongs to an unknown module: stop here.
   bool IsOutside(NodeId node) const {
     return source_[node] != call_ &&
-           (IsKnown(placed_[node]) || HasHiddenWeight(evidence_, node));
+           (IsKnown(node) || ReadsConstantWeight(node));
   }
 
   void Push(std::uint32_t id, Kind kind, std::uint32_t from) {
@@ -159,7 +155,7 @@ class Cut {
     }
     PushNode(producer, at);
     for (const NodeId reader : model_.Consumers(id)) {
-      if (!data_.IsMadeBy(reader)) continue;
+      if (!IsData(reader)) continue;
       if (IsOutside(reader)) return true;
       PushNode(reader, at);
     }
@@ -199,10 +195,6 @@ class Cut {
     }
   }
 
-  const Evidence& evidence_;
-  const Model& model_;
-  const Placed& placed_;
-  const DataValues& data_;
   IdVector<NodeId, std::uint32_t> source_;   // of which call
   IdVector<NodeId, std::uint32_t> reached_;  // in which search
   IdVector<ValueId, Value> values_;
@@ -218,21 +210,25 @@ class CallRegions : BoundsFinder {
  public:
   explicit CallRegions(const BoundsFinder& finder)
       : BoundsFinder(finder),
-        named_(tree_.size()),
-        own_arithmetic_(tree_.size(), false),
+        named_(FindNamed()),
+        own_arithmetic_(ModulesWithArithmetic()),
         uses_(tree_.size()) {}
 
   void Run() {
-    FindModules();
-    FindNamed();
-    Cut cut(evidence_, placed_, data_);
+    for (const Parameter& parameter : evidence_.parameters) {
+      if (parameter.uses == 0) continue;
+      for (ModuleId at = parameter.module; at != kRoot; at = tree_.Parent(at)) {
+        ++uses_[at][parameter.uses];
+      }
+    }
+    Cut cut(evidence_, placed_);
     std::size_t left = kStatesPerNode * model_.node_count();
     // Parents come before their children, so that deeper answers are last.
     for (const ModuleId module : AllIds<ModuleId>(tree_.size())) {
       if (named_[module].empty() || !HasRegion(module)) continue;
       for (const std::vector<NodeId>& call : CallsOf(module)) {
         for (const NodeId node : cut.Around(call)) {
-          if (!placed_[node].tagged()) bounds_.PutInside(tree_, node, module);
+          if (IsOpen(node)) PutInside(node, module);
         }
         if (cut.states() > left) return;
         left -= cut.states();
@@ -242,31 +238,8 @@ class CallRegions : BoundsFinder {
 
  private:
   bool HasRegion(ModuleId module) const {
-    return module != ModuleId{0} && evidence_.Callable(module) == module &&
-           (!tree_.Children(module).empty() || own_arithmetic_[module]);
-  }
-
-  void FindModules() {
-    for (const Parameter& parameter : evidence_.parameters) {
-      if (parameter.uses == 0) continue;
-      if (!IsPlainParameter(parameter.name)) {
-        own_arithmetic_[parameter.module] = true;
-      }
-      for (ModuleId at = parameter.module; at != ModuleId{0};
-           at = tree_.Parent(at)) {
-        ++uses_[at][parameter.uses];
-      }
-    }
-  }
-
-  void FindNamed() {
-    for (const NodeId node : bounds_.order.nodes) {
-      if (!IsKnown(placed_[node]) || !data_.IsMadeBy(node)) continue;
-      for (ModuleId at = placed_[node].module; at != ModuleId{0};
-           at = tree_.Parent(at)) {
-        named_[at].push_back(node);
-      }
-    }
+    return module != kRoot && Callable(module) == module &&
+           (!IsLeaf(module) || own_arithmetic_[module]);
   }
 
   // How often it runs: as often as most of its parameters are used.
@@ -311,7 +284,7 @@ class CallRegions : BoundsFinder {
     return calls;
   }
 
-  IdVector<ModuleId, std::vector<NodeId>> named_;  // below it, too
+  NamedNodes named_;
   IdVector<ModuleId, bool> own_arithmetic_;
   // How many of the parameters below it are used how often.
   IdVector<ModuleId, std::map<std::uint32_t, std::uint32_t>> uses_;

@@ -1,72 +1,63 @@
-// Operations that were decomposed into several nodes: the node that reads the
-// weight gives the module of all.
+// Operations that were decomposed into several nodes: what reads the weight
+// gives the module of all.
 #include <algorithm>
 
-#include "mapping/ladder/claim.h"
-#include "mapping/ladder/rungs/graph_patterns.h"
+#include "mapping/ladder/rungs/rung_base.h"
 
 namespace onnx_tag {
-
-// Norms that an exporter decomposed into arithmetic. The weight at the end
-// gives the module.
-
 namespace {
 
-// The node that multiplies with the norm's weight or adds its bias, if a
-// parameter gives its module; else kNo. A weight of several axes is applied
-// behind the composite.
-NodeId WeightOf(const Evidence& evidence, const Placed& placed,
-                std::span<const NodeId> nodes) {
-  const auto is_known = [&](NodeId node) {
-    return node != kNo<NodeId> && IsPlacedByParameter(evidence, placed, node);
-  };
-  const auto known = std::find_if(nodes.begin(), nodes.end(), is_known);
-  if (known != nodes.end()) return *known;
-  const Links& links = evidence.graph.links;
-  const NodeId weighted = links.OnlyReader(nodes.back(), {Op::kMul});
-  if (is_known(weighted)) return weighted;
-  const NodeId biased = links.OnlyReader(weighted, {Op::kAdd});
-  return is_known(biased) ? biased : kNo<NodeId>;
-}
-
-}  // namespace
-
-std::vector<Claim> ProposeFromNormPatterns(const Evidence& evidence,
-                                           const Placed& placed) {
-  std::vector<Claim> claims;
-  const Composites& composites = evidence.graph.composites();
-  for (const Composites::Composite& composite : composites) {
-    if (!IsNorm(composite.kind)) continue;
-    const auto nodes = composites.Nodes(composite);
-    const NodeId known = WeightOf(evidence, placed, nodes);
-    if (known == kNo<NodeId>) continue;
-    for (const NodeId part : nodes) {
-      if (placed[part].tagged()) continue;
-      claims.push_back(
-          {part, placed[known].module,
-           std::min(placed[known].confidence, Confidence::kHigh),
-           Source::kOperation,
-           "it is part of a norm whose weight belongs to this module"});
-    }
-  }
-  return claims;
-}
-
-// What dynamic quantization makes of one product: the product in integers, a
-// Cast, the scales of both sides multiplied, and their product with the result.
-// All of it is of one module, and the weight, its scale or the bias behind it
-// says which.
-
-namespace {
-
-class QuantizedProducts {
+// Norms that an exporter decomposed into arithmetic.
+class NormPatterns : RungBase {
  public:
-  QuantizedProducts(const Evidence& evidence, const Placed& placed)
-      : evidence_(evidence), model_(evidence.model), placed_(placed) {}
+  using RungBase::RungBase;
+
+  std::vector<Claim> Run() {
+    const Composites& composites = evidence_.graph.composites();
+    for (const Composites::Composite& composite : composites) {
+      if (!IsNorm(composite.kind)) continue;
+      const auto nodes = composites.Nodes(composite);
+      const NodeId known = WeightOf(nodes);
+      if (known == kNo<NodeId>) continue;
+      for (const NodeId part : nodes) {
+        Propose(part, placed_[known].module,
+                std::min(placed_[known].confidence, Confidence::kHigh),
+                Source::kOperation,
+                "it is part of a norm whose weight belongs to this module");
+      }
+    }
+    return std::move(claims_);
+  }
+
+ private:
+  bool HasParameter(NodeId node) const {
+    return node != kNo<NodeId> && IsPlacedByParameter(evidence_, placed_, node);
+  }
+
+  // The node that multiplies with the norm's weight or adds its bias, if a
+  // parameter gives its module; else kNo. A weight of several axes is applied
+  // behind the composite.
+  NodeId WeightOf(std::span<const NodeId> nodes) const {
+    for (const NodeId node : nodes) {
+      if (HasParameter(node)) return node;
+    }
+    const Links& links = evidence_.graph.links;
+    const NodeId weighted = links.OnlyReader(nodes.back(), {Op::kMul});
+    if (HasParameter(weighted)) return weighted;
+    const NodeId biased = links.OnlyReader(weighted, {Op::kAdd});
+    return HasParameter(biased) ? biased : kNo<NodeId>;
+  }
+};
+
+// What dynamic quantization makes of one product: all of it is of one module,
+// and the weight, its scale or the bias behind it says which.
+class QuantizedProducts : RungBase {
+ public:
+  using RungBase::RungBase;
 
   std::vector<Claim> Run() {
     for (const NodeId node : model_.Nodes()) {
-      if (evidence_.graph.ops.Is(node, OpKind::kInteger)) Consider(node);
+      if (ops_.Is(node, OpKind::kInteger)) Consider(node);
     }
     return std::move(claims_);
   }
@@ -76,29 +67,28 @@ class QuantizedProducts {
     // The part that reads the weight comes first.
     const QuantizedParts parts = PartsOfQuantized(evidence_, product);
     for (const NodeId known : parts) {
-      if (known == kNo<NodeId> || !placed_[known].tagged() ||
+      if (known == kNo<NodeId> || IsOpen(known) ||
           placed_[known].source == Source::kLocality) {
         continue;
       }
       for (const NodeId part : parts) {
-        if (part == kNo<NodeId> || placed_[part].tagged()) continue;
-        claims_.push_back(
-            {part, placed_[known].module,
-             std::min(placed_[known].confidence, Confidence::kHigh),
-             Source::kOperation,
-             "part of a quantized product whose weight this module owns"});
+        if (part == kNo<NodeId>) continue;
+        Propose(part, placed_[known].module,
+                std::min(placed_[known].confidence, Confidence::kHigh),
+                Source::kOperation,
+                "part of a quantized product whose weight this module owns");
       }
       return;
     }
   }
-
-  const Evidence& evidence_;
-  const Model& model_;
-  const Placed& placed_;
-  std::vector<Claim> claims_;
 };
 
 }  // namespace
+
+std::vector<Claim> ProposeFromNormPatterns(const Evidence& evidence,
+                                           const Placed& placed) {
+  return NormPatterns(evidence, placed).Run();
+}
 
 std::vector<Claim> ProposeForQuantizedProducts(const Evidence& evidence,
                                                const Placed& placed) {

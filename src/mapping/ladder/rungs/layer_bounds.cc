@@ -4,86 +4,63 @@
 #include <array>
 
 #include "core/graph/order.h"
-#include "core/graph/recurrent.h"
-#include "mapping/ladder/rungs/graph_patterns.h"
 
 namespace onnx_tag {
 namespace {
 
-// How far it is, in the tree of modules, along the named nodes.
-std::size_t Wandering(const Evidence& evidence, const Placed& placed,
-                      const DataValues& data,
-                      const std::vector<NodeId>& nodes) {
-  const ModuleTree& tree = evidence.modules;
-  std::size_t steps = 0;
-  ModuleId last = ModuleId{0};
-  for (const NodeId node : nodes) {
-    if (!IsKnown(placed[node]) || !data.IsMadeBy(node)) continue;
-    const ModuleId module = placed[node].module;
-    const ModuleId common = tree.CommonAncestor(last, module);
-    steps += tree.Depth(last) + tree.Depth(module) - 2 * tree.Depth(common);
-    last = module;
-  }
-  return steps;
-}
+// In which order the nodes ran: the file's order, or depth first from the
+// outputs, where that keeps the named nodes of modules together and the file
+// does not. Tools sort nodes anew.
+class RunOrderFinder : RungBase {
+ public:
+  using RungBase::RungBase;
 
-// Whether modules run again and again, as recurrent ones do: asked for its
-// outputs such a model would run each to the end before the next.
-bool IsRecurrent(const Evidence& evidence) {
-  std::size_t again = 0;
-  for (const Parameter& parameter : evidence.parameters) {
-    again += parameter.uses > 1 && parameter.trusted;
-  }
-  return again * 3 > evidence.parameters.size();
-}
-
-// Whether constants stand where they are used, as exporters write them. Tools
-// that sort nodes anew put them elsewhere.
-bool IsAsWritten(const Model& model, const std::vector<NodeId>& nodes) {
-  constexpr std::size_t kLeast = 8;
-  constexpr std::uint32_t kNear = 16;
-  std::size_t constants = 0;
-  std::size_t near = 0;
-  for (const NodeId node : nodes) {
-    if (model.OpType(node) != "Constant") continue;
-    ++constants;
-    const auto outputs = model.Outputs(node);
-    if (outputs.empty() || outputs[0] == kNo<ValueId>) continue;
-    for (const NodeId reader : model.Consumers(outputs[0])) {
-      if (Index(reader) - Index(node) > kNear) continue;
-      ++near;
-      break;
+  RunOrder Run() const {
+    RunOrder order;
+    order.nodes = model_[GraphId{0}].nodes;
+    if (!IsRecurrent()) {
+      std::vector<NodeId> other = DepthFirstOrder(model_, GraphId{0});
+      if (TreeDistanceAlong(other) * 10 < TreeDistanceAlong(order.nodes) * 9) {
+        order.nodes = std::move(other);
+        order.as_written = false;
+      }
     }
-  }
-  return constants >= kLeast && near * 10 >= constants * 8;
-}
-
-}  // namespace
-
-RunOrder FindRunOrder(const Evidence& evidence, const Placed& placed,
-                      const DataValues& data) {
-  const Model& model = evidence.model;
-  RunOrder order;
-  order.nodes = model[GraphId{0}].nodes;
-  if (!IsRecurrent(evidence) && !IsAsWritten(model, order.nodes)) {
-    std::vector<NodeId> other = DepthFirstOrder(model, GraphId{0});
-    const std::size_t file = Wandering(evidence, placed, data, order.nodes);
-    if (Wandering(evidence, placed, data, other) * 10 < file * 9) {
-      order.nodes = std::move(other);
-      order.as_written = false;
+    order.rank.resize(model_.node_count(), 0);
+    for (const NodeId node : model_.Nodes()) {
+      order.rank[node] = static_cast<std::uint32_t>(node);
     }
+    for (std::size_t i = 0; i < order.nodes.size(); ++i) {
+      order.rank[order.nodes[i]] = static_cast<std::uint32_t>(i);
+    }
+    return order;
   }
-  order.rank.resize(model.node_count(), 0);
-  for (const NodeId node : model.Nodes()) {
-    order.rank[node] = static_cast<std::uint32_t>(node);
-  }
-  for (std::size_t i = 0; i < order.nodes.size(); ++i) {
-    order.rank[order.nodes[i]] = static_cast<std::uint32_t>(i);
-  }
-  return order;
-}
 
-namespace {
+ private:
+  // Whether modules run again and again, as recurrent ones do: asked for its
+  // outputs such a model would run each to the end before the next.
+  bool IsRecurrent() const {
+    std::size_t again = 0;
+    for (const Parameter& parameter : evidence_.parameters) {
+      again += parameter.uses > 1 && parameter.trusted;
+    }
+    return again * 3 > evidence_.parameters.size();
+  }
+
+  // How far it is, in the tree of modules, along the named nodes.
+  std::size_t TreeDistanceAlong(const std::vector<NodeId>& nodes) const {
+    std::size_t steps = 0;
+    ModuleId last = kRoot;
+    for (const NodeId node : nodes) {
+      if (!IsKnown(node) || !IsData(node)) continue;
+      const ModuleId module = placed_[node].module;
+      const ModuleId common = tree_.CommonAncestor(last, module);
+      steps +=
+          tree_.Depth(last) + tree_.Depth(module) - 2 * tree_.Depth(common);
+      last = module;
+    }
+    return steps;
+  }
+};
 
 // The nearest placed nodes upstream or downstream.
 class Nearest {
@@ -112,62 +89,51 @@ class Nearest {
   std::size_t size_ = 0;
 };
 
+// The dataflow: the deepest module that has a node upstream and a node
+// downstream.
 class FlowBounds : BoundsFinder {
  public:
-  explicit FlowBounds(const BoundsFinder& finder) : BoundsFinder(finder) {}
+  explicit FlowBounds(const BoundsFinder& finder)
+      : BoundsFinder(finder),
+        before_(model_.node_count()),
+        behind_(model_.node_count()) {}
 
   void Run() {
     FindRepeated();
-    before_.resize(model_.node_count());
-    behind_.resize(model_.node_count());
     const std::vector<NodeId>& nodes = bounds_.order.nodes;
-    for (const NodeId node : nodes) LookBack(node);
-    for (auto at = nodes.rbegin(); at != nodes.rend(); ++at) LookAhead(*at);
+    const IdVector<NodeId, std::uint32_t>& rank = bounds_.order.rank;
+    const auto later = [&](NodeId a, NodeId b) { return rank[a] > rank[b]; };
+    const auto earlier = [&](NodeId a, NodeId b) { return rank[a] < rank[b]; };
     for (const NodeId node : nodes) {
-      if (placed_[node].tagged() || !data_.IsMadeBy(node)) continue;
-      Bound(node);
+      for (const NodeId maker : MakersOf(node)) {
+        Pass(maker, before_, later, before_[node]);
+      }
+    }
+    for (auto at = nodes.rbegin(); at != nodes.rend(); ++at) {
+      if (!IsData(*at)) continue;
+      for (const NodeId reader : ReadersOf(*at)) {
+        Pass(reader, behind_, earlier, behind_[*at]);
+      }
+    }
+    for (const NodeId node : nodes) {
+      if (IsOpen(node) && IsData(node)) Bound(node);
     }
   }
 
  private:
-  void LookBack(NodeId node) {
-    if (!data_.IsMadeBy(node)) return;
-    const auto later = [&](NodeId a, NodeId b) {
-      return bounds_.order.rank[a] > bounds_.order.rank[b];
-    };
-    for (const ValueId input : model_.Inputs(node)) {
-      const NodeId producer = ProducerOf(model_, input);
-      if (producer == kNo<NodeId> || !data_.Contains(input)) continue;
-      if (IsKnown(placed_[producer])) {
-        before_[node].Add(producer, later);
-        continue;
-      }
-      for (const NodeId other : before_[producer]) {
-        before_[node].Add(other, later);
-      }
+  // The node itself if it is known, or else what is near to it.
+  template <typename Closer>
+  void Pass(NodeId from, const IdVector<NodeId, Nearest>& near,
+            const Closer& closer, Nearest& to) const {
+    if (IsKnown(from)) {
+      to.Add(from, closer);
+      return;
     }
-  }
-
-  void LookAhead(NodeId node) {
-    const auto earlier = [&](NodeId a, NodeId b) {
-      return bounds_.order.rank[a] < bounds_.order.rank[b];
-    };
-    for (const ValueId output : model_.Outputs(node)) {
-      if (!data_.Contains(output)) continue;
-      for (const NodeId reader : model_.Consumers(output)) {
-        if (IsKnown(placed_[reader])) {
-          behind_[node].Add(reader, earlier);
-          continue;
-        }
-        for (const NodeId other : behind_[reader]) {
-          behind_[node].Add(other, earlier);
-        }
-      }
-    }
+    for (const NodeId other : near[from]) to.Add(other, closer);
   }
 
   void Bound(NodeId node) {
-    ModuleId deepest = ModuleId{0};
+    ModuleId deepest = kRoot;
     for (const NodeId before : before_[node]) {
       for (const NodeId behind : behind_[node]) {
         const ModuleId around = evidence_.CommonCaller(placed_[before].module,
@@ -177,27 +143,24 @@ class FlowBounds : BoundsFinder {
         }
       }
     }
-    if (deepest != ModuleId{0}) bounds_.PutInside(tree_, node, deepest);
+    if (deepest != kRoot) PutInside(node, deepest);
   }
 
   // Finds modules that run more than once: most of their parameters are used
-  // twice. A recurrent module uses its weights at every step of one run.
+  // twice.
   void FindRepeated() {
-    IdVector<ModuleId, std::uint32_t> once(tree_.size(), 0);
-    IdVector<ModuleId, std::uint32_t> again(tree_.size(), 0);
+    // Parameters that are used again, less those that are used once.
+    IdVector<ModuleId, std::int64_t> again(tree_.size(), 0);
     for (const Parameter& parameter : evidence_.parameters) {
-      const bool steps = RecurrentKind(parameter.name) == Recurrent::kLayer;
-      ++(parameter.uses > 1 && !steps ? again : once)[parameter.module];
+      again[parameter.module] += parameter.uses > 1 ? 1 : -1;
     }
     // Children have larger ids than their parents.
     for (std::size_t i = tree_.size(); --i > 0;) {
-      const ModuleId parent = tree_.Parent(MakeId<ModuleId>(i));
-      once[parent] += once[MakeId<ModuleId>(i)];
-      again[parent] += again[MakeId<ModuleId>(i)];
+      again[tree_.Parent(MakeId<ModuleId>(i))] += again[MakeId<ModuleId>(i)];
     }
     repeated_ = IdVector<ModuleId, bool>(tree_.size(), false);
     for (const ModuleId id : AllIds<ModuleId>(tree_.size())) {
-      repeated_[id] = again[id] > once[id];
+      repeated_[id] = again[id] > 0;
     }
   }
 
@@ -208,15 +171,24 @@ class FlowBounds : BoundsFinder {
 
 }  // namespace
 
-void BoundByFlow(const BoundsFinder& finder) { FlowBounds(finder).Run(); }
+BoundsFinder::NamedNodes BoundsFinder::FindNamed() const {
+  NamedNodes named(tree_.size());
+  for (const NodeId node : bounds_.order.nodes) {
+    if (!IsKnown(node) || !IsData(node)) continue;
+    for (ModuleId at = placed_[node].module; at != kRoot;
+         at = tree_.Parent(at)) {
+      named[at].push_back(node);
+    }
+  }
+  return named;
+}
 
-Bounds FindBounds(const Evidence& evidence, const Placed& placed,
-                  const DataValues& data) {
-  Bounds bounds(evidence.model.node_count());
-  bounds.order = FindRunOrder(evidence, placed, data);
-  const BoundsFinder finder(evidence, placed, data, bounds);
-  BoundByTwins(finder);
-  BoundByFlow(finder);
+Bounds FindBounds(const Evidence& evidence, const Placed& placed) {
+  Bounds bounds;
+  bounds.order = RunOrderFinder(evidence, placed).Run();
+  bounds.inside.resize(evidence.model.node_count(), kNo<ModuleId>);
+  const BoundsFinder finder(evidence, placed, bounds);
+  FlowBounds(finder).Run();
   BoundByRegions(finder);
   BoundByLikeness(finder);
   return bounds;

@@ -11,8 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/graph/data_values.h"
-#include "mapping/ladder/claim.h"
+#include "mapping/ladder/rungs/rung_base.h"
 
 namespace onnx_tag {
 
@@ -23,16 +22,9 @@ struct RunOrder {
   bool as_written = true;                // the file's order
 };
 
-// The file's order, or depth first from the outputs, where that keeps the named
-// nodes of modules together and the file does not: tools sort nodes anew.
-RunOrder FindRunOrder(const Evidence& evidence, const Placed& placed,
-                      const DataValues& data);
-
-// By node; kNo: nothing is known.
+// By node: the deepest module that certainly contains it; kNo: nothing is
+// known.
 struct Bounds {
-  explicit Bounds(std::size_t nodes)
-      : inside(nodes, kNo<ModuleId>), ends(nodes, kNo<ModuleId>) {}
-
   // The deeper of two answers is used.
   void PutInside(const ModuleTree& tree, NodeId node, ModuleId module) {
     ModuleId& known = inside[node];
@@ -42,43 +34,31 @@ struct Bounds {
   }
 
   RunOrder order;
-  IdVector<NodeId, ModuleId> inside;  // the deepest module known
-  // The layer whose end it is part of; later nodes are outside.
-  IdVector<NodeId, ModuleId> ends;
+  IdVector<NodeId, ModuleId> inside;
 };
 
-// Whether it is placed by other evidence than its neighbours.
-inline bool IsKnown(const Tag& tag) {
-  return tag.tagged() && tag.confidence > Confidence::kLow;
-}
+Bounds FindBounds(const Evidence& evidence, const Placed& placed);
 
 // What every way to find bounds reads and writes.
-class BoundsFinder {
+class BoundsFinder : protected RungBase {
  public:
-  BoundsFinder(const Evidence& evidence, const Placed& placed,
-               const DataValues& data, Bounds& bounds)
-      : evidence_(evidence),
-        model_(evidence.model),
-        tree_(evidence.modules),
-        placed_(placed),
-        data_(data),
-        bounds_(bounds) {}
+  BoundsFinder(const Evidence& evidence, const Placed& placed, Bounds& bounds)
+      : RungBase(evidence, placed), bounds_(bounds) {}
 
  protected:
-  const Evidence& evidence_;
-  const Model& model_;
-  const ModuleTree& tree_;
-  const Placed& placed_;
-  const DataValues& data_;
+  // By module: the known nodes of it and of the modules in it, as they ran.
+  using NamedNodes = IdVector<ModuleId, std::vector<NodeId>>;
+  NamedNodes FindNamed() const;
+
+  void PutInside(NodeId node, ModuleId module) {
+    bounds_.PutInside(tree_, node, module);
+  }
+
   Bounds& bounds_;
 };
 
-// Uses the ends of equal layers.
-void BoundByTwins(const BoundsFinder& finder);
-
-// Uses the dataflow: the deepest module that has a node upstream and a node
-// downstream.
-void BoundByFlow(const BoundsFinder& finder);
+// The ways, each in its own file but for the dataflow: the deepest module that
+// has a node upstream and a node downstream.
 
 // What lies inside a call of a module: its named nodes, and around them as many
 // as make the fewest values cross its border.
@@ -92,10 +72,6 @@ void BoundByRegions(const BoundsFinder& finder);
 // What is known of one layer of a list is known of its twins: the nodes that
 // stand in the same place and do the same.
 void BoundByLikeness(const BoundsFinder& finder);
-
-// Uses all of them; the deeper of two answers is used.
-Bounds FindBounds(const Evidence& evidence, const Placed& placed,
-                  const DataValues& data);
 
 }  // namespace onnx_tag
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/hierarchy/name_parts.h"
-#include "mapping/ladder/rungs/graph_patterns.h"
 #include "mapping/ladder/rungs/layer_bounds.h"
 
 namespace onnx_tag {
@@ -17,20 +16,15 @@ namespace {
 class LikeLayers : BoundsFinder {
  public:
   explicit LikeLayers(const BoundsFinder& finder)
-      : BoundsFinder(finder), named_(tree_.size()) {}
+      : BoundsFinder(finder),
+        own_arithmetic_(ModulesWithArithmetic()),
+        named_(FindNamed()) {}
 
   void Run() {
-    for (const NodeId node : bounds_.order.nodes) {
-      if (!IsKnown(placed_[node]) || !data_.IsMadeBy(node)) continue;
-      for (ModuleId at = placed_[node].module; at != ModuleId{0};
-           at = tree_.Parent(at)) {
-        named_[at].push_back(node);
-      }
-    }
     for (const ModuleId list : AllIds<ModuleId>(tree_.size())) {
       std::vector<ModuleId> items;
       for (const ModuleId item : tree_.Children(list)) {
-        if (!tree_.Children(item).empty() && !named_[item].empty()) {
+        if ((!IsLeaf(item) || own_arithmetic_[item]) && !named_[item].empty()) {
           items.push_back(item);
         }
       }
@@ -50,16 +44,18 @@ class LikeLayers : BoundsFinder {
 
  private:
   static constexpr std::size_t kMostItems = 4096;
-  static constexpr std::size_t kNear = 32;  // nodes looked at behind one
-  static constexpr std::size_t kFew = 4;    // items that are looked at
+  static constexpr std::size_t kNear = 128;  // edges looked at behind a node
+  static constexpr std::size_t kFew = 4;     // items that are looked at
+  // A value that more nodes read says nothing about one of them.
+  static constexpr std::size_t kMostReaders = 64;
 
   // Modules of one name and with the same parts whose owners differ: what goes
   // along with all of them is theirs, not the owners'.
   void ExtendNamesakes() {
     std::map<std::string, std::vector<ModuleId>> kinds;
     for (const ModuleId id : AllIds<ModuleId>(tree_.size())) {
-      if (id == ModuleId{0} || named_[id].empty() ||
-          tree_.Children(id).empty() || hierarchy::IsNumeric(tree_.Atom(id))) {
+      if (id == kRoot || named_[id].empty() || IsLeaf(id) ||
+          hierarchy::IsNumeric(tree_.Atom(id))) {
         continue;
       }
       std::set<std::string_view> parts;
@@ -81,7 +77,7 @@ class LikeLayers : BoundsFinder {
   // of one kind.
   std::string KindOf(ModuleId module) const {
     std::string kind;
-    for (; module != ModuleId{0}; module = tree_.Parent(module)) {
+    for (; module != kRoot; module = tree_.Parent(module)) {
       std::string_view name = tree_.Atom(module);
       name.remove_suffix(hierarchy::TrailingDigits(name));
       if (!name.empty()) kind.append(name).push_back('.');
@@ -104,7 +100,7 @@ class LikeLayers : BoundsFinder {
     for (std::size_t i = 0; i < rows.size(); ++i) AddProducers(items, rows, i);
     for (std::size_t i = named; i < rows.size(); ++i) {
       for (std::size_t k = 0; k < items.size(); ++k) {
-        bounds_.PutInside(tree_, rows[i][k], items[k]);
+        PutInside(rows[i][k], items[k]);
       }
     }
   }
@@ -119,53 +115,32 @@ class LikeLayers : BoundsFinder {
   // Whether one of the nodes reads what another module made, too.
   bool ReadsElsewhere(const std::vector<ModuleId>& items,
                       const Row& row) const {
+    bool elsewhere = false;
     for (std::size_t k = 0; k < items.size() && k < kFew; ++k) {
       if (row[k] == kNo<NodeId>) return true;
-      std::vector<NodeId> nodes = {row[k]};
-      for (std::size_t i = 0; i < nodes.size() && nodes.size() < kNear; ++i) {
-        for (const ValueId input : model_.Inputs(nodes[i])) {
-          const NodeId producer = ProducerOf(model_, input);
-          if (producer == kNo<NodeId> || !data_.Contains(input)) continue;
-          if (IsKnown(placed_[producer])) {
-            if (!tree_.IsAncestor(items[k], placed_[producer].module)) {
-              return true;
-            }
-          } else if (!in_row_.contains(producer) &&
-                     std::find(nodes.begin(), nodes.end(), producer) ==
-                         nodes.end()) {
-            nodes.push_back(producer);
-          }
-        }
-      }
+      WalkBack(row[k], kNear, [&](NodeId maker) {
+        if (!IsKnown(maker)) return !in_row_.contains(maker);
+        elsewhere |= !tree_.IsAncestor(items[k], placed_[maker].module);
+        return false;
+      });
     }
-    return false;
+    return elsewhere;
   }
 
   // Whether what one of the nodes makes is used in another item.
   bool LeadsOn(const std::vector<ModuleId>& items, const Row& row) const {
     const ModuleId list = tree_.Parent(items[0]);
+    bool leads_on = false;
     for (std::size_t k = 0; k < items.size() && k < kFew; ++k) {
       if (row[k] == kNo<NodeId>) return false;
-      std::vector<NodeId> nodes = {row[k]};
-      for (std::size_t i = 0; i < nodes.size() && nodes.size() < kNear; ++i) {
-        for (const ValueId output : model_.Outputs(nodes[i])) {
-          if (!data_.Contains(output)) continue;
-          for (const NodeId reader : model_.Consumers(output)) {
-            if (!IsKnown(placed_[reader])) {
-              if (std::find(nodes.begin(), nodes.end(), reader) ==
-                  nodes.end()) {
-                nodes.push_back(reader);
-              }
-              continue;
-            }
-            const ModuleId module = placed_[reader].module;
-            if (tree_.IsAncestor(list, module) &&
-                !tree_.IsAncestor(items[k], module)) {
-              return true;
-            }
-          }
-        }
-      }
+      WalkOn(row[k], kNear, [&](NodeId reader) {
+        if (!IsKnown(reader)) return IsData(reader);
+        const ModuleId module = placed_[reader].module;
+        leads_on |= tree_.IsAncestor(list, module) &&
+                    !tree_.IsAncestor(items[k], module);
+        return false;
+      });
+      if (leads_on) return true;
     }
     return false;
   }
@@ -195,15 +170,11 @@ class LikeLayers : BoundsFinder {
     return full;
   }
 
-  // Whether an item may have the node: nobody has, or the item itself.
+  // Whether an item may have the node.
   bool IsFree(NodeId node, ModuleId item) const {
-    if (node == kNo<NodeId> || !data_.IsMadeBy(node) ||
+    if (node == kNo<NodeId> || !IsOpen(node) || !IsData(node) ||
         in_row_.contains(node)) {
       return false;
-    }
-    if (placed_[node].tagged()) {
-      return !IsKnown(placed_[node]) &&
-             tree_.IsAncestor(item, placed_[node].module);
     }
     const ModuleId inside = bounds_.inside[node];
     return inside == kNo<ModuleId> || tree_.IsAncestor(inside, item) ||
@@ -214,8 +185,7 @@ class LikeLayers : BoundsFinder {
   void AddRow(const std::vector<ModuleId>& items, std::vector<Row>& rows,
               Row row) {
     for (std::size_t k = 0; k < items.size(); ++k) {
-      if (!IsFree(row[k], items[k]) ||
-          model_.OpType(row[k]) != model_.OpType(row[0])) {
+      if (!IsFree(row[k], items[k]) || !IsSameOperator(row[k], row[0])) {
         return;
       }
     }
@@ -229,16 +199,15 @@ class LikeLayers : BoundsFinder {
     const Row row = rows[at];
     const auto outputs = model_.Outputs(row[0]);
     for (std::size_t slot = 0; slot < outputs.size(); ++slot) {
-      if (!data_.Contains(outputs[slot])) continue;
-      for (const NodeId reader : model_.Consumers(outputs[slot])) {
+      for (const NodeId reader : ReadersToFollow(outputs[slot])) {
         Row next;
         for (const NodeId node : row) {
           const auto values = model_.Outputs(node);
-          next.push_back(slot < values.size() && data_.Contains(values[slot])
-                             ? OnlyReader(values[slot], model_.OpType(reader))
+          next.push_back(slot < values.size()
+                             ? Counterpart(reader, outputs[slot], values[slot])
                              : kNo<NodeId>);
         }
-        if (next[0] == reader && !BeginsNorm(reader) && MayOwn(items, next)) {
+        if (!BeginsNorm(reader) && MayOwn(items, next)) {
           AddRow(items, rows, std::move(next));
         }
       }
@@ -248,10 +217,9 @@ class LikeLayers : BoundsFinder {
   // Whether a norm begins here that has lost its name: what comes next begins
   // with it.
   bool BeginsNorm(NodeId node) const {
-    if (model_.OpType(node).ends_with("Normalization")) return true;
-    const NodeId next = OnlyConsumer(model_, node);
-    return model_.OpType(node) == "Reshape" && next != kNo<NodeId> &&
-           model_.OpType(next) == "InstanceNormalization";
+    return ops_.Is(node, OpKind::kNorm) ||
+           (ops_[node] == Op::kReshape &&
+            ops_.Is(OnlyConsumer(model_, node), {Op::kInstanceNormalization}));
   }
 
   void AddProducers(const std::vector<ModuleId>& items, std::vector<Row>& rows,
@@ -265,8 +233,7 @@ class LikeLayers : BoundsFinder {
             slot < inputs.size() && data_.Contains(inputs[slot])
                 ? ProducerOf(model_, inputs[slot])
                 : kNo<NodeId>;
-        next.push_back(producer != kNo<NodeId> &&
-                               !IsPool(evidence_, producer) &&
+        next.push_back(producer != kNo<NodeId> && !IsPool(producer) &&
                                IsReadIn(producer, items[k])
                            ? producer
                            : kNo<NodeId>);
@@ -276,15 +243,12 @@ class LikeLayers : BoundsFinder {
   }
 
   bool IsReadIn(NodeId node, ModuleId item) const {
-    for (const ValueId output : model_.Outputs(node)) {
-      if (output == kNo<ValueId>) continue;
-      if (model_[output].is_output) return false;
-      for (const NodeId reader : model_.Consumers(output)) {
-        const ModuleId inside = bounds_.inside[reader];
-        if (data_.IsMadeBy(reader) && !in_row_.contains(reader) &&
-            (inside == kNo<ModuleId> || !tree_.IsAncestor(item, inside))) {
-          return false;
-        }
+    if (IsResult(node)) return false;
+    for (const NodeId reader : ReadersOf(node)) {
+      const ModuleId inside = bounds_.inside[reader];
+      if (IsData(reader) && !in_row_.contains(reader) &&
+          (inside == kNo<ModuleId> || !tree_.IsAncestor(item, inside))) {
+        return false;
       }
     }
     return true;
@@ -300,14 +264,14 @@ class LikeLayers : BoundsFinder {
     for (const ValueId input : model_.Inputs(node)) {
       const ParameterId id = evidence_.ParameterOf(input);
       if (id == kNo<ParameterId>) continue;
-      const std::string_view name = evidence_.parameters[id].name;
-      place.append(" ").append(name.substr(name.rfind('.') + 1));
+      place.append(" ").append(
+          hierarchy::LastPart(evidence_.parameters[id].name, '.'));
     }
     return place;
   }
 
   ModuleId ModuleOf(NodeId node) const {
-    return placed_[node].tagged() ? placed_[node].module : bounds_.inside[node];
+    return IsOpen(node) ? bounds_.inside[node] : placed_[node].module;
   }
 
   // The module at the same place of the other item, as far as it exists.
@@ -363,7 +327,7 @@ class LikeLayers : BoundsFinder {
 
   void Follow(NodeId a, NodeId b, ModuleId from, ModuleId to) {
     if (a == kNo<NodeId> || b == kNo<NodeId> || a == b ||
-        model_.OpType(a) != model_.OpType(b) || placed_[b].tagged()) {
+        !IsSameOperator(a, b) || !IsOpen(b)) {
       return;
     }
     const ModuleId module = ModuleOf(a);
@@ -376,39 +340,46 @@ class LikeLayers : BoundsFinder {
     }
     // What has a name here and none there is hardly the same operation of a
     // leaf.
-    const bool leaf = IsKnown(placed_[a]) && module != from &&
-                      tree_.Children(module).empty() &&
-                      !HasHiddenWeight(evidence_, b);
-    bounds_.PutInside(tree_, b,
-                      Moved(leaf ? tree_.Parent(module) : module, from, to));
+    const bool leaf = IsKnown(a) && module != from && IsLeaf(module) &&
+                      !ReadsConstantWeight(b);
+    PutInside(b, Moved(leaf ? tree_.Parent(module) : module, from, to));
     Pair(a, b);
   }
 
-  // The one reader that does the same.
   void FollowReaders(ValueId a, ValueId b, ModuleId from, ModuleId to) {
-    if (!data_.Contains(a) || !data_.Contains(b)) return;
-    for (const NodeId reader : model_.Consumers(a)) {
-      if (placed_[reader].tagged() || !data_.IsMadeBy(reader)) continue;
-      const NodeId twin = OnlyReader(b, model_.OpType(reader));
-      if (twin == kNo<NodeId> ||
-          OnlyReader(a, model_.OpType(reader)) != reader) {
-        continue;
-      }
+    for (const NodeId reader : ReadersToFollow(a)) {
+      const NodeId twin = Counterpart(reader, a, b);
+      if (twin == kNo<NodeId> || !IsOpen(reader) || !IsData(reader)) continue;
       Follow(reader, twin, from, to);
     }
   }
 
-  NodeId OnlyReader(ValueId value, std::string_view op) const {
-    NodeId found = kNo<NodeId>;
-    for (const NodeId reader : model_.Consumers(value)) {
-      if (model_.OpType(reader) != op) continue;
-      if (found != kNo<NodeId>) return kNo<NodeId>;
-      found = reader;
-    }
-    return found;
+  std::span<const NodeId> ReadersToFollow(ValueId value) const {
+    if (!data_.Contains(value)) return {};
+    const auto readers = model_.Consumers(value);
+    return readers.size() > kMostReaders ? std::span<const NodeId>() : readers;
   }
 
-  IdVector<ModuleId, std::vector<NodeId>> named_;  // below it, too
+  // The reader of `b` that does the same as `reader`, a reader of `a`: it has
+  // the same place among the readers with this operator. kNo if one of the
+  // values has more of them.
+  NodeId Counterpart(NodeId reader, ValueId a, ValueId b) const {
+    const std::vector<NodeId> here = ReadersLike(reader, a);
+    const std::vector<NodeId> there = ReadersLike(reader, b);
+    if (here.size() != there.size()) return kNo<NodeId>;
+    const auto at = std::find(here.begin(), here.end(), reader);
+    return there[static_cast<std::size_t>(at - here.begin())];
+  }
+  std::vector<NodeId> ReadersLike(NodeId node, ValueId value) const {
+    std::vector<NodeId> readers;
+    for (const NodeId reader : ReadersToFollow(value)) {
+      if (IsSameOperator(reader, node)) readers.push_back(reader);
+    }
+    return readers;
+  }
+
+  IdVector<ModuleId, bool> own_arithmetic_;
+  NamedNodes named_;
   std::vector<std::pair<NodeId, NodeId>> pairs_;
   std::set<NodeId> seen_;
   std::set<NodeId> in_row_;

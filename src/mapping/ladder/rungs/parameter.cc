@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "mapping/ladder/claim.h"
-#include "mapping/ladder/rungs/graph_patterns.h"
+#include "mapping/ladder/rungs/rung_base.h"
 
 namespace onnx_tag {
 namespace {
@@ -39,7 +38,7 @@ bool IsOfAnother(const Evidence& evidence, NodeId product, ModuleId module) {
   const NodeId add = OnlyConsumer(model, product);
   for (const NodeId node : {product, add}) {
     if (node == kNo<NodeId>) continue;
-    if (node == add && model.OpType(add) != "Add") continue;
+    if (node == add && evidence.graph.ops[add] != Op::kAdd) continue;
     const ModuleId owner = OwnerOf(evidence, node).module;
     if (owner != kNo<ModuleId> && !evidence.modules.IsAncestor(owner, module)) {
       return true;
@@ -55,8 +54,8 @@ std::unordered_map<std::uint64_t, NodeId> NamelessProducts(
   const Model& model = evidence.model;
   std::unordered_map<std::uint64_t, NodeId> products;
   for (const NodeId node : model.Nodes()) {
-    const std::string_view op = model.OpType(node);
-    if (op != "MatMul" && op != "Gemm") continue;
+    const Op op = evidence.graph.ops[node];
+    if (op != Op::kMatMul && op != Op::kGemm) continue;
     const auto inputs = model.Inputs(node);
     if (inputs.size() < 2 ||
         evidence.ParameterOf(inputs[1]) != kNo<ParameterId>) {
@@ -66,7 +65,7 @@ std::unordered_map<std::uint64_t, NodeId> NamelessProducts(
     if (shape == 0) continue;
     // The last product wins, because heads are last. Gemm may read either form.
     products[shape] = node;
-    if (op == "Gemm") products[Transposed(shape)] = node;
+    if (op == Op::kGemm) products[Transposed(shape)] = node;
   }
   return products;
 }
@@ -82,6 +81,7 @@ IdVector<NodeId, bool> NodesOfRecipes(const Evidence& evidence) {
 std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
                                          const Placed& placed) {
   const Model& model = evidence.model;
+  const Operators& ops = evidence.graph.ops;
   std::vector<Claim> claims;
   const auto products = NamelessProducts(evidence);
   const IdVector<ModuleId, bool> packs = ModulesThatPack(evidence);
@@ -90,34 +90,33 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
     if (placed[node].tagged() || evidence.is_carrier[node]) continue;
     Owner owner = OwnerOf(evidence, node);
     if (owner.module == kNo<ModuleId>) continue;
-    if (owner.module != ModuleId{0} &&
+    if (owner.module != ModuleTree::kRoot &&
         packs[evidence.modules.Parent(owner.module)] &&
         evidence.modules.Atom(owner.module) == "out_proj") {
       owner.module = evidence.modules.Parent(owner.module);
     }
     // A name without dots may belong to the root or to no module; a recipe is
     // more reliable.
-    if (owner.module == ModuleId{0} && in_recipe[node]) continue;
-    if (model.OpType(node) == "Gather") {
+    if (owner.module == ModuleTree::kRoot && in_recipe[node]) continue;
+    if (ops[node] == Op::kGather) {
       // A tied matrix has the name of the embedding or of the head.
       const std::uint64_t shape = Shape(model, FirstInput(model, node));
       const auto head = products.find(Transposed(shape));
       if (shape != 0 && head != products.end() &&
           !placed[head->second].tagged() &&
-          !IsOfAnother(evidence, head->second, owner.module)) {
-        const bool is_head = !LooksLikeEmbedding(evidence, owner.module);
-        if (is_head) {
-          claims.push_back(
-              {head->second, owner.module, Confidence::kMedium,
-               Source::kParameter,
-               "its weight is the transposed weight of this module"});
-          continue;
-        }
+          !IsOfAnother(evidence, head->second, owner.module) &&
+          !LooksLikeEmbedding(evidence, owner.module)) {
+        claims.push_back(
+            {head->second, owner.module, Confidence::kMedium,
+             Source::kParameter,
+             "its weight is the transposed weight of this module"});
+        continue;
       }
     }
     claims.push_back(
         {node, owner.module,
-         owner.module == ModuleId{0} ? Confidence::kMedium : Confidence::kHigh,
+         owner.module == ModuleTree::kRoot ? Confidence::kMedium
+                                           : Confidence::kHigh,
          owner.from_hierarchy ? Source::kHierarchy : Source::kParameter,
          owner.from_hierarchy
              ? "in the hierarchy, this module runs here and has a "
@@ -125,7 +124,7 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
              : "it uses a parameter of this module"});
     // The bias of a Linear is added to its MatMul, whose weight may have been
     // transposed and renamed.
-    if (model.OpType(node) != "Add") continue;
+    if (ops[node] != Op::kAdd) continue;
     const NodeId matmul = MatMulBefore(evidence, node);
     if (matmul == kNo<NodeId> || placed[matmul].tagged()) continue;
     if (OwnerOf(evidence, matmul).module != kNo<ModuleId>) continue;

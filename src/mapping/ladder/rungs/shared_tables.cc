@@ -4,28 +4,30 @@
 #include <map>
 #include <set>
 
-#include "mapping/ladder/rungs/graph_patterns.h"
+#include "base/union_find.h"
+#include "mapping/ladder/rungs/rung_base.h"
 
 namespace onnx_tag {
 namespace {
 
-class SharedTables {
+class SharedTables : RungBase {
  public:
-  SharedTables(const Evidence& evidence, const Placed& placed,
-               const DataValues& data)
-      : evidence_(evidence),
-        model_(evidence.model),
-        placed_(placed),
-        data_(data),
+  SharedTables(const Evidence& evidence, const Placed& placed)
+      : RungBase(evidence, placed),
+        table_of_(model_.value_count(), kNo<ValueId>),
+        call_of_(model_.node_count()),
         call_(model_.node_count(), kNone),
         group_(model_.node_count(), kNone) {}
 
   std::vector<SharedCalls> Run() {
-    FindReaders();
+    FindTables();
     std::vector<SharedCalls> found;
     for (SharedCalls& calls : JoinReaders()) {
       if (calls.size() < 2 || calls.size() > kMostCalls) continue;
-      Number(calls);
+      ++groups_;
+      for (std::size_t i = 0; i < calls.size(); ++i) {
+        for (const NodeId node : calls[i]) Take(node, i);
+      }
       GrowBehind(calls);
       GrowBefore(calls);
       found.push_back(std::move(calls));
@@ -38,9 +40,8 @@ class SharedTables {
   static constexpr std::size_t kMostCalls = 4096;
   static constexpr std::size_t kMostNodes = 200;  // of a call
 
-  bool IsOpen(NodeId node) const {
-    return !placed_[node].tagged() && data_.IsMadeBy(node) &&
-           !HasHiddenWeight(evidence_, node);
+  bool MayTake(NodeId node) const {
+    return IsOpen(node) && IsData(node) && !ReadsConstantWeight(node);
   }
 
   // A table that is looked up: not a size, and nobody's parameter.
@@ -51,36 +52,22 @@ class SharedTables {
     }
     const NodeId producer = model_.Producer(value);
     return producer == kNo<NodeId> ? model_.InitializerOf(value) != nullptr
-                                   : model_.OpType(producer) == "Constant";
+                                   : ops_.Is(producer, OpKind::kConstant);
   }
 
-  // By value: the table that it is cut from, or kNo.
-  void FindReaders() {
-    table_of_.resize(model_.value_count(), kNo<ValueId>);
+  void FindTables() {
     for (const NodeId node : model_[GraphId{0}].nodes) {
-      if (data_.IsMadeBy(node)) continue;
-      const std::string_view op = model_.OpType(node);
       const ValueId first = FirstInput(model_, node);
-      if (first == kNo<ValueId>) continue;
+      if (IsData(node) || first == kNo<ValueId>) continue;
       ValueId table = table_of_[first];
-      if ((op == "Slice" || op == "Gather") && IsTable(first)) table = first;
-      if (table == kNo<ValueId> || op == "Shape") continue;
+      if (ops_.Is(node, {Op::kSlice, Op::kGather}) && IsTable(first)) {
+        table = first;
+      }
+      if (ops_.Is(node, OpKind::kShapeOf)) continue;
       for (const ValueId output : model_.Outputs(node)) {
         if (output != kNo<ValueId>) table_of_[output] = table;
       }
     }
-  }
-
-  NodeId Find(NodeId node) {
-    while (joined_.at(node) != node)
-      node = joined_[node] = joined_[joined_[node]];
-    return node;
-  }
-
-  void Join(NodeId a, NodeId b) {
-    a = Find(a);
-    b = Find(b);
-    joined_[std::max(a, b)] = std::min(a, b);
   }
 
   // A piece that a tool has cut already: a constant of floats for several
@@ -90,9 +77,8 @@ class SharedTables {
     const Initializer* tensor = model_.InitializerOf(value);
     const auto readers = model_.Consumers(value);
     return tensor != nullptr && tensor->rank >= 2 && tensor->data_type == 1 &&
-           std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-             return model_.OpType(reader) == "Mul";
-           });
+           std::all_of(readers.begin(), readers.end(),
+                       [&](NodeId reader) { return ops_[reader] == Op::kMul; });
   }
 
   // The open nodes that read what is cut from a table. Those that read the same
@@ -101,49 +87,47 @@ class SharedTables {
   // then those that read the same data are of one call.
   std::vector<SharedCalls> JoinReaders() {
     std::map<ValueId, NodeId> by_piece;
+    std::map<NodeId, NodeId> by_reader;
     std::map<NodeId, std::set<ValueId>> tables;
+    const auto join = [&](auto& by, auto key, NodeId node) {
+      const auto [other, added] = by.emplace(key, node);
+      if (!added) call_of_.Join(other->second, node);
+    };
     for (const NodeId node : model_[GraphId{0}].nodes) {
-      if (!IsOpen(node)) continue;
+      if (!MayTake(node)) continue;
       bool direct = false;
       for (const ValueId input : model_.Inputs(node)) {
-        if (input == kNo<ValueId>) continue;
-        const bool cut = table_of_[input] != kNo<ValueId>;
-        if (!cut && !IsPiece(input)) continue;
-        joined_.emplace(node, node);
-        tables[node].insert(cut ? table_of_[input] : input);
-        direct = direct || !cut;
-        if (!cut) continue;
-        const auto [piece, added] = by_piece.emplace(input, node);
-        if (!added) Join(piece->second, node);
-      }
-      for (const ValueId input : model_.Inputs(node)) {
-        if (!direct || !data_.Contains(input)) continue;
-        const auto [piece, added] = by_piece.emplace(input, node);
-        if (!added) Join(piece->second, node);
-      }
-    }
-    std::map<NodeId, NodeId> by_reader;
-    for (const auto& [node, unused] : tables) {
-      for (const ValueId output : model_.Outputs(node)) {
-        if (output == kNo<ValueId>) continue;
-        for (const NodeId reader : model_.Consumers(output)) {
-          const auto [other, added] = by_reader.emplace(reader, node);
-          if (!added) Join(other->second, node);
+        if (IsCut(input)) {
+          tables[node].insert(table_of_[input]);
+          join(by_piece, input, node);
+        } else if (IsPiece(input)) {
+          tables[node].insert(input);
+          direct = true;
         }
       }
+      for (const ValueId input : model_.Inputs(node)) {
+        if (direct && data_.Contains(input)) join(by_piece, input, node);
+      }
+    }
+    for (const auto& [node, unused] : tables) {
+      for (const NodeId reader : ReadersOf(node)) join(by_reader, reader, node);
     }
     std::map<NodeId, std::vector<NodeId>> calls;
     std::map<NodeId, std::set<ValueId>> tables_of_call;
     for (const auto& [node, read] : tables) {
-      calls[Find(node)].push_back(node);
-      tables_of_call[Find(node)].insert(read.begin(), read.end());
+      calls[call_of_.Find(node)].push_back(node);
+      tables_of_call[call_of_.Find(node)].insert(read.begin(), read.end());
     }
-    std::map<std::pair<std::set<ValueId>, std::vector<std::string_view>>,
-             SharedCalls>
+    std::map<std::pair<std::set<ValueId>, std::vector<NameId>>, SharedCalls>
         groups;
     for (auto& [first, nodes] : calls) {
       // A lone product with a constant is a scale.
-      if (nodes.size() == 1 && !IsCut(nodes[0])) continue;
+      const auto inputs = model_.Inputs(nodes[0]);
+      if (nodes.size() == 1 &&
+          std::none_of(inputs.begin(), inputs.end(),
+                       [&](ValueId input) { return IsCut(input); })) {
+        continue;
+      }
       groups[{tables_of_call[first], OpsOf(nodes)}].push_back(std::move(nodes));
     }
     std::vector<SharedCalls> found;
@@ -151,24 +135,14 @@ class SharedTables {
     return found;
   }
 
-  bool IsCut(NodeId node) const {
-    const auto inputs = model_.Inputs(node);
-    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-      return input != kNo<ValueId> && table_of_[input] != kNo<ValueId>;
-    });
+  bool IsCut(ValueId value) const {
+    return value != kNo<ValueId> && table_of_[value] != kNo<ValueId>;
   }
 
-  std::vector<std::string_view> OpsOf(const std::vector<NodeId>& nodes) const {
-    std::vector<std::string_view> ops;
-    for (const NodeId node : nodes) ops.push_back(model_.OpType(node));
+  std::vector<NameId> OpsOf(const std::vector<NodeId>& nodes) const {
+    std::vector<NameId> ops;
+    for (const NodeId node : nodes) ops.push_back(model_[node].op_type);
     return ops;
-  }
-
-  void Number(const SharedCalls& calls) {
-    ++groups_;
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      for (const NodeId node : calls[i]) Take(node, i);
-    }
   }
 
   void Take(NodeId node, std::size_t call) {
@@ -203,12 +177,9 @@ class SharedTables {
       std::vector<std::vector<NodeId>> next(calls.size());
       for (std::size_t i = 0; i < calls.size(); ++i) {
         for (const NodeId node : last[i]) {
-          for (const ValueId output : model_.Outputs(node)) {
-            if (output == kNo<ValueId>) continue;
-            for (const NodeId reader : model_.Consumers(output)) {
-              if (IsOpen(reader) && !IsIn(reader, i) && ReadsOnly(reader, i)) {
-                next[i].push_back(reader);
-              }
+          for (const NodeId reader : ReadersOf(node)) {
+            if (MayTake(reader) && !IsIn(reader, i) && ReadsOnly(reader, i)) {
+              next[i].push_back(reader);
             }
           }
         }
@@ -233,12 +204,9 @@ class SharedTables {
     std::vector<std::vector<NodeId>> next(calls.size());
     for (std::size_t i = 0; i < calls.size(); ++i) {
       for (const NodeId node : calls[i]) {
-        for (const ValueId input : model_.Inputs(node)) {
-          if (!data_.Contains(input)) continue;
-          const NodeId producer = ProducerOf(model_, input);
-          if (producer != kNo<NodeId> && IsOpen(producer) &&
-              !IsIn(producer, i) && Serves(producer, i)) {
-            next[i].push_back(producer);
+        for (const NodeId maker : MakersOf(node)) {
+          if (MayTake(maker) && !IsIn(maker, i) && Serves(maker, i)) {
+            next[i].push_back(maker);
           }
         }
       }
@@ -247,21 +215,14 @@ class SharedTables {
   }
 
   bool Serves(NodeId node, std::size_t call) const {
-    for (const ValueId output : model_.Outputs(node)) {
-      if (output == kNo<ValueId>) continue;
-      for (const NodeId reader : model_.Consumers(output)) {
-        if (data_.IsMadeBy(reader) && !IsIn(reader, call)) return false;
-      }
+    for (const NodeId reader : ReadersOf(node)) {
+      if (IsData(reader) && !IsIn(reader, call)) return false;
     }
     return true;
   }
 
-  const Evidence& evidence_;
-  const Model& model_;
-  const Placed& placed_;
-  const DataValues& data_;
-  IdVector<ValueId, ValueId> table_of_;
-  std::map<NodeId, NodeId> joined_;
+  IdVector<ValueId, ValueId> table_of_;  // that a value is cut from, or kNo
+  UnionFind<NodeId> call_of_;
   IdVector<NodeId, std::size_t> call_;   // which call of its group
   IdVector<NodeId, std::size_t> group_;  // the last group that took it
   std::size_t groups_ = 0;
@@ -270,15 +231,14 @@ class SharedTables {
 }  // namespace
 
 std::vector<SharedCalls> FindSharedCalls(const Evidence& evidence,
-                                         const Placed& placed,
-                                         const DataValues& data) {
+                                         const Placed& placed) {
   using hierarchy::Dialect;
   // dynamo names a shared object after its caller.
   if (evidence.dialect == Dialect::kDynamo ||
       evidence.dialect == Dialect::kDynamoStripped) {
     return {};
   }
-  return SharedTables(evidence, placed, data).Run();
+  return SharedTables(evidence, placed).Run();
 }
 
 }  // namespace onnx_tag

@@ -9,7 +9,6 @@
 
 #include <vector>
 
-#include "core/graph/data_values.h"
 #include "mapping/ladder/claim.h"
 
 namespace onnx_tag {
@@ -18,8 +17,7 @@ namespace onnx_tag {
 using SharedCalls = std::vector<std::vector<NodeId>>;
 
 std::vector<SharedCalls> FindSharedCalls(const Evidence& evidence,
-                                         const Placed& placed,
-                                         const DataValues& data);
+                                         const Placed& placed);
 
 }  // namespace onnx_tag
 

@@ -1,29 +1,19 @@
-#include "mapping/ladder/rungs/graph_patterns.h"
+#include "mapping/ladder/rungs/rung_base.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "core/hierarchy/name_parts.h"
 
 namespace onnx_tag {
 namespace {
 
-template <std::size_t kCount>
-bool OneOf(std::string_view op,
-           const std::array<std::string_view, kCount>& ops) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
-
-bool IsConstant(const Evidence& evidence, ValueId value) {
-  return evidence.graph.data.IsConstant(value);
-}
-
 // The only input that is not constant, or kNo.
 ValueId DataInput(const Evidence& evidence, NodeId node) {
   ValueId data = kNo<ValueId>;
   for (const ValueId input : evidence.model.Inputs(node)) {
-    if (input == kNo<ValueId> || IsConstant(evidence, input)) continue;
+    if (input == kNo<ValueId> || evidence.graph.data.IsConstant(input)) {
+      continue;
+    }
     if (data != kNo<ValueId>) return kNo<ValueId>;
     data = input;
   }
@@ -43,7 +33,7 @@ NodeId MatMulBefore(const Evidence& evidence, NodeId add) {
       const auto inputs = model.Inputs(at);
       const bool weight = std::any_of(
           inputs.begin(), inputs.end(),
-          [&](ValueId input) { return IsConstant(evidence, input); });
+          [&](ValueId input) { return evidence.graph.data.IsConstant(input); });
       return weight && OnlyConsumer(model, at) != kNo<NodeId> ? at
                                                               : kNo<NodeId>;
     }
@@ -62,8 +52,7 @@ QuantizedParts PartsOfQuantized(const Evidence& evidence, NodeId product) {
 IdVector<ModuleId, bool> ModulesThatPack(const Evidence& evidence) {
   IdVector<ModuleId, bool> packs(evidence.modules.size(), false);
   for (const Parameter& parameter : evidence.parameters) {
-    const std::string_view name = parameter.name;
-    const std::string_view atom = name.substr(name.rfind('.') + 1);
+    const std::string_view atom = hierarchy::LastPart(parameter.name, '.');
     if (atom == "in_proj_weight" || atom == "in_proj_bias" ||
         atom == "q_proj_weight") {
       packs[parameter.module] = true;
@@ -73,25 +62,38 @@ IdVector<ModuleId, bool> ModulesThatPack(const Evidence& evidence) {
 }
 
 bool IsPlainParameter(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kPlain = {
-      "weight", "bias", "running_mean", "running_var"};
-  return OneOf(hierarchy::LastPart(name, '.'), kPlain) ||
-         hierarchy::IsFoldedBias(name);
+  const std::string_view atom = hierarchy::LastPart(name, '.');
+  return atom == "weight" || atom == "bias" || atom == "running_mean" ||
+         atom == "running_var" || hierarchy::IsFoldedBias(name);
 }
 
-bool IsPool(const Evidence& evidence, NodeId node) {
-  return evidence.graph.ops.Is(node, {Op::kMaxPool, Op::kAveragePool});
-}
-
-bool HasHiddenWeight(const Evidence& evidence, NodeId node) {
-  const Model& model = evidence.model;
-  if (!evidence.graph.ops.Is(node, kWeighing)) return false;
-  for (const ValueId input : model.Inputs(node)) {
-    if (evidence.graph.data.IsConstant(input)) {
+bool RungBase::ReadsConstantWeight(NodeId node) const {
+  if (!ops_.Is(node, kWeighing)) return false;
+  // An Einsum has no weight in the table: who calls it multiplies with a tensor
+  // of its own.
+  constexpr std::array kWeights = {Operand::kWeight, Operand::kMatrix,
+                                   Operand::kQuantized, Operand::kGatesIn,
+                                   Operand::kGatesOut};
+  const Operator& op = Describe(ops_[node]);
+  const auto inputs = model_.Inputs(node);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (data_.IsConstant(inputs[i]) &&
+        std::find(kWeights.begin(), kWeights.end(), op.Input(i)) !=
+            kWeights.end()) {
       return true;
     }
   }
   return false;
+}
+
+IdVector<ModuleId, bool> RungBase::ModulesWithArithmetic() const {
+  IdVector<ModuleId, bool> own(tree_.size(), false);
+  for (const Parameter& parameter : evidence_.parameters) {
+    if (parameter.uses > 0 && !IsPlainParameter(parameter.name)) {
+      own[parameter.module] = true;
+    }
+  }
+  return own;
 }
 
 }  // namespace onnx_tag
