@@ -175,6 +175,20 @@ Dialect FromMetadata(const Model& model) {
   return Dialect::kUnknown;
 }
 
+// The first of the most frequent; kUnknown if none occurs. kUnknown itself does
+// not take part.
+Dialect MostFrequent(std::initializer_list<Dialect> dialects,
+                     const Counts& counts) {
+  Dialect best = Dialect::kUnknown;
+  std::size_t most = 0;
+  for (const Dialect dialect : dialects) {
+    if (dialect == Dialect::kUnknown || counts[dialect] <= most) continue;
+    best = dialect;
+    most = counts[dialect];
+  }
+  return best;
+}
+
 Dialect FromCounts(const Counts& nodes, const Counts& values) {
   // Other tools write slashes too; only TensorFlow's values have ports.
   const std::size_t all =
@@ -196,27 +210,19 @@ Dialect FromCounts(const Counts& nodes, const Counts& values) {
                  : Dialect::kTorchScript;
     }
   }
-  Dialect best = Dialect::kUnknown;
-  for (const Dialect dialect :
-       {Dialect::kDynamo, Dialect::kOnnxscript, Dialect::kTf2onnx,
-        Dialect::kPaddle, Dialect::kTorchScriptOld}) {
-    if (dialect == Dialect::kTf2onnx && !tensorflow) continue;
-    if (nodes[dialect] > nodes[best] ||
-        (best == Dialect::kUnknown && nodes[dialect] > 0)) {
-      best = dialect;
-    }
-  }
-  if (best == Dialect::kDynamo) return Dialect::kDynamoStripped;
-  if (best != Dialect::kUnknown) return best;
-  // Names are gone; values may have kept theirs.
-  for (const Dialect dialect :
-       {Dialect::kTorchScript, Dialect::kGenai, Dialect::kTf2onnx,
-        Dialect::kOnnxscript, Dialect::kDynamo, Dialect::kTorchScriptOld}) {
-    if (dialect == Dialect::kTf2onnx && values[dialect] * 2 < all) continue;
-    if (values[dialect] > values[best] ||
-        (best == Dialect::kUnknown && values[dialect] > 0)) {
-      best = dialect;
-    }
+  Dialect best =
+      MostFrequent({Dialect::kDynamo, Dialect::kOnnxscript,
+                    tensorflow ? Dialect::kTf2onnx : Dialect::kUnknown,
+                    Dialect::kPaddle, Dialect::kTorchScriptOld},
+                   nodes);
+  if (best == Dialect::kUnknown) {
+    // Names are gone; values may have kept theirs.
+    const bool ports = values[Dialect::kTf2onnx] * 2 >= all;
+    best = MostFrequent(
+        {Dialect::kTorchScript, Dialect::kGenai,
+         ports ? Dialect::kTf2onnx : Dialect::kUnknown, Dialect::kOnnxscript,
+         Dialect::kDynamo, Dialect::kTorchScriptOld},
+        values);
   }
   return best == Dialect::kDynamo ? Dialect::kDynamoStripped : best;
 }

@@ -5,19 +5,111 @@
 // that nodes of the scope use have full paths. They vote for the module of the
 // scope and of every enclosing scope. A scope without votes is placed below the
 // module of its parent.
-#include "mapping/evidence/align_scopes.h"
-
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "clues/exporters/torchscript/torchscript.h"
-#include "mapping/evidence/evidence.h"
+#include "core/hierarchy/name_parts.h"
+#include "mapping/evidence/twin_scopes.h"
 
 namespace onnx_tag {
 namespace {
 
 using Atoms = ModuleTree::Atoms;
+
+// Finds the module of a scope without votes in the user's hierarchy.
+class HierarchyLookup {
+ public:
+  // Finds nothing if there is no complete hierarchy.
+  HierarchyLookup(KnownModules& known, ModuleTree& modules)
+      : known_(known), modules_(modules) {
+    if (known.map == nullptr || !known.map->complete) return;
+    map_ = &known.map->tree;
+    for (const ModuleId id : AllIds<ModuleId>(map_->size())) {
+      if (id == ModuleTree::kRoot) continue;
+      Namesakes& namesakes = by_atom_[map_->Atom(id)];
+      if (namesakes.count++ == 0) namesakes.first = id;
+    }
+  }
+
+  // Whether the hierarchy has `atoms` right below `outer`.
+  bool Has(ModuleId outer, const Atoms& atoms) const {
+    return map_ != nullptr &&
+           map_->Down(known_.InMap(outer), atoms) != kNo<ModuleId>;
+  }
+
+  struct Found {
+    ModuleId module = kNo<ModuleId>;  // kNo: not found
+    bool named = false;               // its path is the scope itself
+  };
+  // The module of a call of `atoms` inside `outer`. It is the child of that
+  // name. Else it is the only module of that name nearest below, because
+  // containers that are not called leave no trace in a scope. Else it is the
+  // only module of that name in the model, because a module may be called from
+  // another place than where it was registered.
+  Found Find(ModuleId outer, const Atoms& atoms) {
+    if (map_ == nullptr) return {};
+    const ModuleId in_map = known_.InMap(outer);
+    if (in_map == kNo<ModuleId>) return {};
+    ModuleId found = map_->Down(in_map, atoms);
+    const bool named = found != kNo<ModuleId>;
+    if (found == kNo<ModuleId>) found = OnlyBelow(in_map, atoms);
+    if (found == kNo<ModuleId>) found = OnlyAnywhere(atoms);
+    if (found == kNo<ModuleId>) return {};
+    return {known_.Add(found, modules_), named};
+  }
+
+ private:
+  ModuleId OnlyBelow(ModuleId in_map, const Atoms& atoms) const {
+    // The search is limited to the modules around the scope.
+    constexpr std::size_t kMaxVisits = 1024;
+    std::vector<ModuleId> level = {in_map};
+    std::size_t visits = 0;
+    while (!level.empty()) {
+      std::vector<ModuleId> below;
+      ModuleId found = kNo<ModuleId>;
+      for (const ModuleId at : level) {
+        for (const ModuleId child : map_->Children(at)) {
+          if (++visits > kMaxVisits) return kNo<ModuleId>;
+          below.push_back(child);
+          const ModuleId target = map_->Down(child, atoms);
+          if (target == kNo<ModuleId>) continue;
+          if (found != kNo<ModuleId>) return kNo<ModuleId>;
+          found = target;
+        }
+      }
+      if (found != kNo<ModuleId>) return found;
+      level = std::move(below);
+    }
+    return kNo<ModuleId>;
+  }
+
+  ModuleId OnlyAnywhere(const Atoms& atoms) const {
+    // An index alone does not identify a module.
+    if (atoms.empty() || hierarchy::IsNumeric(atoms.back())) {
+      return kNo<ModuleId>;
+    }
+    const auto at = by_atom_.find(atoms.back());
+    if (at == by_atom_.end() || at->second.count != 1 ||
+        map_->Without(at->second.first, atoms) == kNo<ModuleId>) {
+      return kNo<ModuleId>;
+    }
+    return at->second.first;
+  }
+
+  KnownModules& known_;
+  ModuleTree& modules_;
+  const ModuleTree* map_ = nullptr;
+  // By last atom: the number of modules of the map, and the first one.
+  struct Namesakes {
+    std::size_t count = 0;
+    ModuleId first = kNo<ModuleId>;
+  };
+  std::unordered_map<std::string_view, Namesakes> by_atom_;
+};
 
 class ScopeAligner {
  public:

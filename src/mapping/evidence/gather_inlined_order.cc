@@ -66,6 +66,48 @@ struct Body {
   bool rewritten = false;    // an optimizer has changed names
 };
 
+// Puts the nodes of torchlib's functions, which call each other, together into
+// outermost calls.
+class HelperCalls {
+ public:
+  void Add(std::size_t number, std::size_t position) {
+    // Calls that are over count as items of the one around them, which goes on
+    // with the number behind.
+    std::size_t begin = position;
+    std::size_t items = 0;
+    std::size_t keep = calls_.size();
+    while (number > 0) {
+      if (keep > 0 && calls_[keep - 1].next + items == number) {
+        calls_.resize(keep);
+        calls_.back().next = number + 1;
+        return;
+      }
+      if (items == number || keep == 0) break;
+      begin = calls_[--keep].begin;
+      ++items;
+    }
+    if (number > 0 && items == number) {
+      calls_.resize(keep);
+    } else {
+      begin = position;
+    }
+    calls_.push_back({begin, number + 1});
+  }
+
+  // Appends where each call begins, in order, and forgets them.
+  void MoveTo(std::vector<std::size_t>& begins) {
+    for (const Call& call : calls_) begins.push_back(call.begin);
+    calls_.clear();
+  }
+
+ private:
+  struct Call {
+    std::size_t begin;
+    std::size_t next;  // the number of its next item
+  };
+  std::vector<Call> calls_;
+};
+
 // Reconstructs inlined calls in execution order.
 class InlinedReplay {
  public:
@@ -131,11 +173,7 @@ class InlinedReplay {
     if (outside && !opened.empty()) StartRun(runs, begin, 0);
     const std::size_t last_zero = LastRewrittenZero(begin, end);
     HelperCalls helpers;
-    const auto flush = [&] {
-      for (const std::size_t start : helpers.Take()) {
-        runs.back().items.push_back(start);
-      }
-    };
+    const auto flush = [&] { helpers.MoveTo(runs.back().items); };
     for (std::size_t at = begin; at <= end; ++at) {
       const BodyName& name = body_.names[at];
       switch (name.kind) {

@@ -137,36 +137,4 @@ BodyName ParseBodyName(std::string_view name, std::string_view op_type) {
   return result;
 }
 
-void HelperCalls::Add(std::size_t number, std::size_t position) {
-  // Calls that are over count as items of the one around them, which goes on
-  // with the number behind.
-  std::size_t begin = position;
-  std::size_t items = 0;
-  std::size_t keep = calls_.size();
-  while (number > 0) {
-    if (keep > 0 && calls_[keep - 1].next + items == number) {
-      calls_.resize(keep);
-      calls_.back().next = number + 1;
-      return;
-    }
-    if (items == number || keep == 0) break;
-    begin = calls_[--keep].begin;
-    ++items;
-  }
-  if (number > 0 && items == number) {
-    calls_.resize(keep);
-  } else {
-    begin = position;
-  }
-  calls_.push_back({begin, number + 1});
-}
-
-std::vector<std::size_t> HelperCalls::Take() {
-  std::vector<std::size_t> begins;
-  begins.reserve(calls_.size());
-  for (const Call& call : calls_) begins.push_back(call.begin);
-  calls_.clear();
-  return begins;
-}
-
 }  // namespace onnx_tag

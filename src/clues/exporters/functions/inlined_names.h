@@ -57,23 +57,6 @@ struct BodyName {
 // Numbers that only keep names apart (`n3_6`) are passed over.
 BodyName ParseBodyName(std::string_view name, std::string_view op_type);
 
-// Puts the nodes of torchlib's functions, which call each other, together into
-// outermost calls.
-class HelperCalls {
- public:
-  void Add(std::size_t number, std::size_t position);
-
-  // Where each call begins, in order; forgets them.
-  std::vector<std::size_t> Take();
-
- private:
-  struct Call {
-    std::size_t begin;
-    std::size_t next;  // the number of its next item
-  };
-  std::vector<Call> calls_;
-};
-
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_CLUES_EXPORTERS_FUNCTIONS_INLINED_NAMES_H_

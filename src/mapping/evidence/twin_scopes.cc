@@ -1,3 +1,5 @@
+#include "mapping/evidence/twin_scopes.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -5,8 +7,6 @@
 #include <vector>
 
 #include "clues/exporters/torchscript/torchscript.h"
-#include "core/hierarchy/name_parts.h"
-#include "mapping/evidence/align_scopes.h"
 
 namespace onnx_tag {
 namespace {
@@ -217,75 +217,6 @@ IdVector<ScopeId, TwinScope> FindTwinScopes(const GraphFacts& graph,
                                             const ScopeFacts& scopes,
                                             ModuleTree& modules) {
   return TwinCalls(graph, parameters, scopes, modules).Run();
-}
-
-HierarchyLookup::HierarchyLookup(KnownModules& known, ModuleTree& modules)
-    : known_(known), modules_(modules) {
-  if (known.map == nullptr || !known.map->complete) return;
-  map_ = known.map.get();
-  for (const ModuleId id : AllIds<ModuleId>(map_->tree.size())) {
-    if (id == ModuleTree::kRoot) continue;
-    Namesakes& namesakes = by_atom_[map_->tree.Atom(id)];
-    if (namesakes.count++ == 0) namesakes.first = id;
-  }
-}
-
-bool HierarchyLookup::Has(ModuleId outer,
-                          std::span<const std::string_view> atoms) const {
-  if (map_ == nullptr) return false;
-  const ModuleId in_map = known_.InMap(outer);
-  return map_->tree.Down(in_map, atoms) != kNo<ModuleId>;
-}
-
-ModuleId HierarchyLookup::OnlyBelow(
-    ModuleId in_map, std::span<const std::string_view> atoms) const {
-  // The search is limited to the modules around the scope.
-  constexpr std::size_t kMaxVisits = 1024;
-  std::vector<ModuleId> level = {in_map};
-  std::size_t visits = 0;
-  while (!level.empty()) {
-    std::vector<ModuleId> below;
-    ModuleId found = kNo<ModuleId>;
-    for (const ModuleId at : level) {
-      for (const ModuleId child : map_->tree.Children(at)) {
-        if (++visits > kMaxVisits) return kNo<ModuleId>;
-        below.push_back(child);
-        const ModuleId target = map_->tree.Down(child, atoms);
-        if (target == kNo<ModuleId>) continue;
-        if (found != kNo<ModuleId>) return kNo<ModuleId>;
-        found = target;
-      }
-    }
-    if (found != kNo<ModuleId>) return found;
-    level = std::move(below);
-  }
-  return kNo<ModuleId>;
-}
-
-ModuleId HierarchyLookup::OnlyAnywhere(
-    std::span<const std::string_view> atoms) const {
-  // An index alone does not identify a module.
-  if (atoms.empty() || hierarchy::IsNumeric(atoms.back())) {
-    return kNo<ModuleId>;
-  }
-  const auto at = by_atom_.find(atoms.back());
-  if (at == by_atom_.end() || at->second.count != 1) return kNo<ModuleId>;
-  const ModuleId only = at->second.first;
-  return map_->tree.Without(only, atoms) == kNo<ModuleId> ? kNo<ModuleId>
-                                                          : only;
-}
-
-HierarchyLookup::Found HierarchyLookup::Find(
-    ModuleId outer, std::span<const std::string_view> atoms) {
-  if (map_ == nullptr) return {};
-  const ModuleId in_map = known_.InMap(outer);
-  if (in_map == kNo<ModuleId>) return {};
-  ModuleId found = map_->tree.Down(in_map, atoms);
-  const bool named = found != kNo<ModuleId>;
-  if (found == kNo<ModuleId>) found = OnlyBelow(in_map, atoms);
-  if (found == kNo<ModuleId>) found = OnlyAnywhere(atoms);
-  if (found == kNo<ModuleId>) return {};
-  return {known_.Add(found, modules_), named};
 }
 
 }  // namespace onnx_tag
