@@ -14,8 +14,20 @@ FoundId FoundTree::Child(FoundId parent, FoundKind kind, std::uint32_t number) {
   if (added) {
     at->second = structure_.modules_.Add(
         {.parent = parent, .kind = kind, .number = number});
+    counts_.Add({});
   }
   return at->second;
+}
+
+FoundId FoundTree::Again(FoundId id) {
+  counts_[id] = {};
+  return id;
+}
+
+FoundId FoundTree::New(FoundId parent, FoundKind kind) {
+  Counts& counts = parent == kNo<FoundId> ? at_root_ : counts_[parent];
+  const std::uint32_t count = ++counts[static_cast<std::size_t>(kind)];
+  return Again(Child(parent, kind, count == 1 ? 0 : count));
 }
 
 namespace structure {
@@ -32,9 +44,8 @@ std::optional<FoundKind> LeafKind(AtomKind kind) {
     case AtomKind::kPointwise:
     case AtomKind::kConv:
     case AtomKind::kDepthwise:
-      return FoundKind::kConv;
     case AtomKind::kDeconv:
-      return FoundKind::kDeconv;
+      return FoundKind::kConv;
     case AtomKind::kRecurrent:
       return FoundKind::kRecurrent;
     case AtomKind::kAttention:
@@ -50,6 +61,12 @@ std::optional<FoundKind> LeafKind(AtomKind kind) {
     default:
       return std::nullopt;
   }
+}
+
+bool HasAttention(const Item& run) {
+  return std::any_of(
+      run.copies.back().begin(), run.copies.back().end(),
+      [](const Item& item) { return item.unit.role == Role::kAttention; });
 }
 
 bool IsQuiet(const Unit& unit) {
@@ -79,15 +96,19 @@ void Arranger::Arrange(FoundId parent) {
   if (atoms_.size() == 0) return;
   const Range all{0, atoms_.size() - 1};
   if (Solve(all, parent, parent == kNo<FoundId>)) return;
-  Names names;
-  Fill(all, parent, units_.Find(all), names);
+  Fill(all, parent, units_.Find(all));
 }
 
 bool Arranger::Solve(Range range, FoundId parent, bool top) {
   if (depth_ >= kDeepest) return false;
   ++depth_;
   const std::vector<Unit> units = units_.Classify(units_.Find(range));
-  if (top && IsFlat(units)) {
+  // Detectors whose blocks are branches with a convolution behind them (C2f,
+  // C3, ELAN) are written as one list of modules; its last one is the head.
+  constexpr std::ptrdiff_t kFewest = 6;
+  if (top && std::count_if(units.begin(), units.end(), [](const Unit& unit) {
+               return unit.closed;
+             }) >= kFewest) {
     EmitFlat(range, parent, units);
     --depth_;
     return true;
@@ -101,23 +122,21 @@ bool Arranger::Solve(Range range, FoundId parent, bool top) {
   const bool found = top || !runs.empty();
   if (found) {
     Put(range, parent);
-    Names names;
-    for (const Item* run : runs) EmitRun(*run, parent, names, units, false);
+    for (const Item* run : runs) EmitRun(*run, parent, units, false);
     std::uint32_t next = range.first;
     const auto fill_gap = [&](std::uint32_t end) {
       if (next >= end) return;
       const Range gap{next, end - 1};
       const UnitSpan inside = Within(units, gap);
       if (!top) {
-        Fill(gap, parent, inside, names);
+        Fill(gap, parent, inside);
       } else if (runs.empty()) {
         FillBody(gap, parent, inside);
-      } else if (gap.first == range.first) {
-        FillNew(gap, parent, FoundKind::kStem, 0, inside);
-      } else if (gap.last == range.last) {
-        FillNew(gap, parent, FoundKind::kHead, 0, inside);
       } else {
-        FillNew(gap, parent, FoundKind::kNeck, names.Next(FoundKind::kNeck),
+        FillNew(gap, parent,
+                gap.first == range.first ? FoundKind::kStem
+                : gap.last == range.last ? FoundKind::kHead
+                                         : FoundKind::kBody,
                 inside);
       }
     };
@@ -131,45 +150,40 @@ bool Arranger::Solve(Range range, FoundId parent, bool top) {
   return found;
 }
 
-// Detectors whose blocks are branches with a convolution behind them (C2f, C3,
-// ELAN) are written as one list of modules; its last one is the head.
-bool Arranger::IsFlat(UnitSpan units) const {
-  constexpr std::ptrdiff_t kFewest = 6;
-  return std::count_if(units.begin(), units.end(),
-                       [](const Unit& unit) { return unit.closed; }) >= kFewest;
-}
-
 void Arranger::EmitFlat(Range range, FoundId parent, UnitSpan units) {
   std::size_t head = units.size();
   while (!units[head - 1].closed) --head;
-  const FoundId list = tree_.Child(parent, FoundKind::kBlocks, 0);
+  const FoundId list = tree_.New(parent, FoundKind::kBlocks);
   Put(range, list);
-  const bool has_head = head < units.size();
-  const auto count = static_cast<std::uint32_t>(head + (has_head ? 1 : 0));
-  const auto emit = [&](std::uint32_t number, Range part) {
-    const FoundId copy = tree_.Child(list, FoundKind::kCopy, number);
-    tree_[copy].copies = count;
-    tree_[copy].like = CopyKind::kAlike;
-    Names names;
-    Fill(part, copy, Within(units, part), names);
-    FillSiblings(part, copy, Within(units, part), names);
-  };
-  for (std::uint32_t i = 0; i < head; ++i) emit(i, units[i].atoms);
-  if (has_head) emit(count - 1, {units[head].atoms.first, range.last});
+  const std::size_t count = std::min(head + 1, units.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const FoundId copy = NewCopy(list, i, count, CopyKind::kAlike);
+    const Range part{units[i].atoms.first,
+                     i == head ? range.last : units[i].atoms.last};
+    Fill(part, copy, Within(units, part));
+    FillSiblings(part, copy, Within(units, part));
+  }
+}
+
+FoundId Arranger::NewCopy(FoundId list, std::size_t number, std::size_t copies,
+                          CopyKind like) {
+  const FoundId copy =
+      tree_.Child(list, FoundKind::kCopy, static_cast<std::uint32_t>(number));
+  tree_[copy].copies = static_cast<std::uint32_t>(copies);
+  tree_[copy].like = like;
+  return copy;
 }
 
 void Arranger::FillNew(Range range, FoundId parent, FoundKind kind,
-                       std::uint32_t number, UnitSpan units) {
-  Names names;
-  const FoundId module = tree_.Child(parent, kind, number);
-  Fill(range, module, units, names);
-  FillSiblings(range, module, units, names);
+                       UnitSpan units) {
+  const FoundId module = tree_.New(parent, kind);
+  Fill(range, module, units);
+  FillSiblings(range, module, units);
 }
 
 // Chains that are alike, side by side, that end in the same sum or
 // concatenation, or all in outputs: the branches of a pyramid, heads.
-void Arranger::FillSiblings(Range range, FoundId module, UnitSpan units,
-                            Names& names) {
+void Arranger::FillSiblings(Range range, FoundId module, UnitSpan units) {
   constexpr double kAlike = 0.7;
   constexpr std::uint32_t kFewest = 3;  // nodes
   struct Chain {
@@ -227,107 +241,81 @@ void Arranger::FillSiblings(Range range, FoundId module, UnitSpan units,
     const Bag first(atoms_, ranges.front());
     std::vector<Range> alike;
     for (const Range other : ranges) {
-      if (Bag(atoms_, other).IsLike(first, kAlike)) alike.push_back(other);
+      if (Bag(atoms_, other).Likeness(first) >= kAlike) alike.push_back(other);
     }
     if (alike.size() < 2) continue;
-    FillCopies(alike, 0, New(module, names, FoundKind::kBranch));
+    FillCopies(alike, 0, tree_.New(module, FoundKind::kBranch));
   }
 }
 
 // The last `own` atoms of a copy are in none of its parts.
 void Arranger::FillCopies(const std::vector<Range>& copies, std::uint32_t own,
                           FoundId list) {
-  for (std::uint32_t i = 0; i < copies.size(); ++i) {
-    const FoundId copy = tree_.Child(list, FoundKind::kCopy, i);
-    tree_[copy].copies = static_cast<std::uint32_t>(copies.size());
-    tree_[copy].like = Compare(copies[0], copies[i]);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const FoundId copy =
+        NewCopy(list, i, copies.size(), Compare(copies[0], copies[i]));
     Put(copies[i], copy);
-    Names below;
     for (const Unit& part :
          units_.Find({copies[i].first, copies[i].last - own})) {
-      FillLeaf(part, copy, below);
+      FillLeaf(part, copy);
     }
   }
 }
 
-// Nothing is repeated: convolutions are features, linear layers behind them a
-// head; if pictures become smaller and larger again, an encoder and a decoder.
+// Nothing is repeated. Linear layers behind convolutions are another part; if
+// pictures become smaller and larger again, what makes them larger is.
 void Arranger::FillBody(Range range, FoundId parent, UnitSpan units) {
   std::optional<std::uint32_t> last_conv;
+  std::optional<std::uint32_t> first_linear;  // behind it
+  std::optional<std::uint32_t> up;
+  bool only_pictures = true;  // up to the last convolution
+  bool only_pictures_yet = true;
   for (const Unit& unit : units) {
-    if (unit.role == Role::kConv) last_conv = unit.atoms.last;
-  }
-  std::optional<std::uint32_t> first_linear;
-  bool only_pictures = true;
-  for (const Unit& unit : units) {
-    if (unit.role == Role::kLinear && last_conv &&
-        unit.atoms.first > *last_conv && !first_linear) {
+    only_pictures_yet &= unit.role <= Role::kNorm || unit.role == Role::kConv;
+    if (unit.role == Role::kConv) {
+      last_conv = unit.atoms.last;
+      first_linear.reset();
+      only_pictures = only_pictures_yet;
+    } else if (unit.role == Role::kLinear && last_conv && !first_linear) {
       first_linear = unit.atoms.first;
     }
-    if (last_conv && unit.atoms.last <= *last_conv) {
-      only_pictures &= unit.role <= Role::kNorm || unit.role == Role::kConv;
+    for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last && !up; ++i) {
+      if (atoms_.Scale(i) > 0) up = unit.atoms.first;
     }
   }
-  std::optional<std::uint32_t> up;
-  for (std::uint32_t i = range.first; i <= range.last && !up; ++i) {
-    if (atoms_.Scale(i) > 0) up = i;
-  }
-  if (up && *up > range.first && !first_linear &&
+  std::vector<std::uint32_t> begins = {range.first};
+  if (up && !first_linear && *up > range.first &&
       atoms_.Heavies({range.first, *up - 1}) > 0) {
-    std::uint32_t cut = range.first;
-    for (const Unit& unit : units) {
-      if (unit.atoms.last >= *up) {
-        cut = unit.atoms.first;
-        break;
+    begins.push_back(*up);
+  } else if (first_linear && only_pictures) {
+    for (const Unit& unit : units) {  // the pool of the last convolutions
+      if (unit.atoms.first == *last_conv + 1 && unit.role == Role::kPool &&
+          atoms_.Kind(unit.atoms.first) == AtomKind::kPool) {
+        last_conv = unit.atoms.last;
       }
     }
-    if (cut > range.first) {
-      const Range down{range.first, cut - 1};
-      FillNew(down, parent, FoundKind::kEncoder, 0, Within(units, down));
-    }
-    const Range rest{cut, range.last};
-    FillNew(rest, parent, FoundKind::kDecoder, 0, Within(units, rest));
-    return;
+    if (*last_conv + 1 < *first_linear) begins.push_back(*last_conv + 1);
+    begins.push_back(*first_linear);
   }
-  if (!last_conv || !first_linear || !only_pictures) {
-    FillNew(range, parent, FoundKind::kBody, 0, units);
-    return;
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const Range part{begins[i],
+                     i + 1 < begins.size() ? begins[i + 1] - 1 : range.last};
+    FillNew(part, parent, FoundKind::kBody, Within(units, part));
   }
-  for (const Unit& unit : units) {  // the pool of the last convolutions
-    if (unit.atoms.first == *last_conv + 1 && unit.role == Role::kPool &&
-        atoms_.Kind(unit.atoms.first) == AtomKind::kPool &&
-        atoms_.FirstOp(unit.atoms.first) != Op::kGlobalAveragePool &&
-        atoms_.FirstOp(unit.atoms.first) != Op::kGlobalMaxPool) {
-      last_conv = unit.atoms.last;
-    }
-  }
-  const Range features{range.first, *last_conv};
-  FillNew(features, parent, FoundKind::kFeatures, 0, Within(units, features));
-  if (*last_conv + 1 < *first_linear) {
-    const Range neck{*last_conv + 1, *first_linear - 1};
-    FillNew(neck, parent, FoundKind::kNeck, 0, Within(units, neck));
-  }
-  const Range head{*first_linear, range.last};
-  FillNew(head, parent, FoundKind::kHead, 0, Within(units, head));
-}
-
-// Two copies that are equal, then two that are equal to each other only: the
-// same blocks with another expansion.
-bool Arranger::IsNewKind(const Item& run, std::size_t copy) const {
-  if (copy < 2 || copy + 1 >= run.ranges.size()) return false;
-  const auto like = [&](std::size_t a) {
-    return Compare(run.ranges[a], run.ranges[a + 1]);
-  };
-  return like(copy - 2) == CopyKind::kEqual &&
-         like(copy - 1) == CopyKind::kOtherWidth &&
-         like(copy) == CopyKind::kEqual;
 }
 
 std::vector<std::size_t> Arranger::Stages(const Item& run) const {
-  bool attention = false;
-  for (const Item& item : run.copies.back()) {
-    attention |= item.unit.role == Role::kAttention;
+  const bool attention = HasAttention(run);
+  std::vector<CopyKind> like = {CopyKind::kEqual};  // to the copy before
+  for (std::size_t i = 1; i < run.ranges.size(); ++i) {
+    like.push_back(Compare(run.ranges[i - 1], run.ranges[i]));
   }
+  // Two copies that are equal, then two that are equal to each other only: the
+  // same blocks with another expansion.
+  const auto is_new_kind = [&](std::size_t i) {
+    return i > 1 && i + 1 < like.size() && like[i - 1] == CopyKind::kEqual &&
+           like[i] == CopyKind::kOtherWidth && like[i + 1] == CopyKind::kEqual;
+  };
   std::vector<std::size_t> begins = {0};
   for (std::size_t i = 1; i < run.ranges.size(); ++i) {
     const std::int64_t before = units_.Width(run.ranges[i - 1]);
@@ -336,74 +324,68 @@ std::vector<std::size_t> Arranger::Stages(const Item& run) const {
     const bool begins_here = attention ? known && width != before
                                        : units_.IsStrided(run.ranges[i]) ||
                                              (known && width > before) ||
-                                             IsNewKind(run, i);
+                                             is_new_kind(i);
     if (begins_here) begins.push_back(i);
   }
   return begins;
 }
 
-void Arranger::EmitRun(const Item& run, FoundId parent, Names& names,
-                       UnitSpan units, bool inside) {
+void Arranger::EmitRun(const Item& run, FoundId parent, UnitSpan units,
+                       bool inside) {
   bool has_runs = false;
   bool has_transition = false;
-  bool attention = false;
   for (const std::vector<Item>& copy : run.copies) {
     for (const Item& item : copy) {
       has_runs |= item.IsRun();
       has_transition |= item.transition;
     }
   }
-  for (const Item& item : run.copies.back()) {
-    attention |= item.unit.role == Role::kAttention;
-  }
   const bool staged = has_runs && has_transition;
-  const FoundId list = New(parent, names,
-                           staged      ? FoundKind::kStage
-                           : attention ? FoundKind::kLayers
-                                       : FoundKind::kBlocks);
-  const auto copies = static_cast<std::uint32_t>(run.copies.size());
-  const auto emit = [&](std::size_t i, FoundId copy, std::uint32_t count) {
-    tree_[copy].copies = count;
-    tree_[copy].like = Compare(run.ranges[0], run.ranges[i]);
-    EmitCopy(run, i, copy, units);
-  };
-  if (!staged && !inside) {
-    const std::vector<std::size_t> begins = Stages(run);
-    if (begins.size() > 1 && copies > begins.size()) {
-      for (std::size_t s = 0; s < begins.size(); ++s) {
-        const std::size_t end =
-            s + 1 < begins.size() ? begins[s + 1] : run.copies.size();
-        const FoundId stage =
-            tree_.Child(list, FoundKind::kCopy, static_cast<std::uint32_t>(s));
-        tree_[stage].copies = static_cast<std::uint32_t>(begins.size());
-        tree_[stage].like = CopyKind::kAlike;
-        const FoundId blocks = tree_.Child(stage, FoundKind::kBlock, 0);
-        for (std::size_t i = begins[s]; i < end; ++i) {
-          emit(i,
-               tree_.Child(blocks, FoundKind::kCopy,
-                           static_cast<std::uint32_t>(i - begins[s])),
-               static_cast<std::uint32_t>(end - begins[s]));
-        }
-      }
-      return;
-    }
-  }
-  const bool towers = parent == kNo<FoundId> && copies > 1 &&
+  const std::size_t count = run.copies.size();
+  const bool towers = parent == kNo<FoundId> && count > 1 &&
                       std::all_of(run.ranges.begin() + 1, run.ranges.end(),
                                   [&](Range range) { return IsFresh(range); });
+  const auto like = [&](std::size_t i) {
+    return Compare(run.ranges[0], run.ranges[i]);
+  };
+  std::vector<std::size_t> begins = {0};
+  if (!staged && !inside) begins = Stages(run);
+  const bool has_stages = begins.size() > 1 && count > begins.size();
+  const FoundId list = towers && !has_stages
+                           ? parent
+                           : tree_.New(parent, !staged && HasAttention(run)
+                                                   ? FoundKind::kLayers
+                                                   : FoundKind::kBlocks);
+  if (has_stages) {
+    begins.push_back(count);
+    for (std::size_t s = 0; s + 1 < begins.size(); ++s) {
+      const std::size_t first = begins[s];
+      const FoundId stage =
+          NewCopy(list, s, begins.size() - 1, CopyKind::kAlike);
+      const FoundId blocks = tree_.New(stage, FoundKind::kBlock);
+      for (std::size_t i = first; i < begins[s + 1]; ++i) {
+        EmitCopy(run, i,
+                 NewCopy(blocks, i - first, begins[s + 1] - first, like(i)),
+                 units);
+      }
+    }
+    return;
+  }
   // Copies with the same weights are one module that is called again.
-  std::map<std::vector<ValueId>, std::uint32_t> numbers;
-  std::uint32_t next = 0;
-  for (std::size_t i = 0; i < run.copies.size(); ++i) {
+  std::map<std::vector<ValueId>, FoundId> modules;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < count; ++i) {
     const std::vector<ValueId> weights = WeightsOf(run.ranges[i]);
-    std::uint32_t number = next;
-    if (!weights.empty()) number = numbers.emplace(weights, next).first->second;
-    if (number == next) ++next;
-    emit(i,
-         towers ? tree_.Child(parent, FoundKind::kTower,
-                              number == 0 ? 0 : number + 1)
-                : tree_.Child(list, FoundKind::kCopy, number),
-         copies);
+    FoundId module = kNo<FoundId>;
+    if (const auto known = modules.find(weights);
+        known != modules.end() && !weights.empty()) {
+      module = tree_.Again(known->second);
+    } else {
+      module = towers ? tree_.New(list, FoundKind::kBody)
+                      : NewCopy(list, next++, count, like(i));
+      modules.emplace(weights, module);
+    }
+    EmitCopy(run, i, module, units);
   }
 }
 
@@ -448,7 +430,6 @@ void Arranger::EmitCopy(const Item& run, std::size_t copy, FoundId module,
                         UnitSpan units) {
   const Range range = run.ranges[copy];
   Put(range, module);
-  Names names;
   std::vector<const Item*> runs;
   std::vector<Unit> own;
   for (const Item& item : run.copies[copy]) {
@@ -459,39 +440,39 @@ void Arranger::EmitCopy(const Item& run, std::size_t copy, FoundId module,
     }
   }
   if (runs.empty()) {
-    Fill(range, module, own, names);
+    Fill(range, module, own);
     return;
   }
   std::uint32_t next = range.first;
   for (const Item* inner : runs) {
     if (inner->atoms().first > next) {
-      FillGap({next, inner->atoms().first - 1}, module, units, names,
-              FoundKind::kDownsample);
+      FillGap({next, inner->atoms().first - 1}, module, units,
+              FoundKind::kStem);
     }
     next = inner->atoms().last + 1;
   }
   if (next <= range.last) {
-    FillGap({next, range.last}, module, units, names, FoundKind::kAfter);
+    FillGap({next, range.last}, module, units, FoundKind::kBody);
   }
-  for (const Item* inner : runs) EmitRun(*inner, module, names, units, true);
+  for (const Item* inner : runs) EmitRun(*inner, module, units, true);
 }
 
 void Arranger::FillGap(Range range, FoundId module, UnitSpan units,
-                       Names& names, FoundKind kind) {
+                       FoundKind kind) {
   const UnitSpan inside = Within(units, range);
   if (!(inside.size() == 1 && inside[0].residual) &&
       atoms_.Heavies(range) > 0) {
-    FillNew(range, module, kind, names.Next(kind), inside);
+    FillNew(range, module, kind, inside);
   } else {
-    Fill(range, module, inside, names);
+    Fill(range, module, inside);
   }
 }
 
-void Arranger::Fill(Range range, FoundId module, UnitSpan units, Names& names) {
+void Arranger::Fill(Range range, FoundId module, UnitSpan units) {
   Put(range, module);
   for (std::uint32_t i = range.first; i <= range.last; ++i) {
     if (atoms_.Kind(i) == AtomKind::kEmbedding) {
-      Put({i, i}, New(module, names, FoundKind::kEmbedding));
+      Put({i, i}, tree_.New(module, FoundKind::kEmbedding));
     }
   }
   std::vector<const Unit*> loud;
@@ -500,15 +481,15 @@ void Arranger::Fill(Range range, FoundId module, UnitSpan units, Names& names) {
   }
   for (const Unit* unit : loud) {
     if (unit->residual) {
-      FillResidual(*unit, module, names, loud.size() == 1);
+      FillResidual(*unit, module, loud.size() == 1);
     } else {
-      FillLeaf(*unit, module, names);
+      FillLeaf(*unit, module);
     }
   }
 }
 
 // A value, a chain that is made of it, and their sum: the blocks of a branch.
-void Arranger::FillChains(Range range, FoundId module, Names& names) {
+void Arranger::FillChains(Range range, FoundId module) {
   std::vector<Range> blocks;
   for (std::uint32_t i = range.first; i <= range.last; ++i) {
     const auto ins = atoms_.ins(i);
@@ -526,36 +507,34 @@ void Arranger::FillChains(Range range, FoundId module, Names& names) {
     }
   }
   if (blocks.empty()) return;
-  FillCopies(blocks, 1, New(module, names, FoundKind::kBlock));
+  FillCopies(blocks, 1, tree_.New(module, FoundKind::kBlock));
 }
 
-void Arranger::FillClosed(const Unit& unit, FoundId module, Names& names) {
-  const FoundId sub = New(module, names, FoundKind::kBranches);
+void Arranger::FillClosed(const Unit& unit, FoundId module) {
+  const FoundId sub = tree_.New(module, FoundKind::kBranch);
   Put(unit.atoms, sub);
   if (regions_.ResidualsInside(unit.atoms) >= 2 &&
       Solve(unit.atoms, sub, false)) {
     return;
   }
-  Names below;
   const std::vector<Unit> parts = units_.Find(unit.atoms);
   for (const Unit& part : parts) {
     if (part.residual && !part.closed && parts.size() > 1) {
-      FillResidual(part, sub, below, false);
+      FillResidual(part, sub, false);
     } else {
-      FillLeaf(part, sub, below);
+      FillLeaf(part, sub);
     }
   }
-  FillChains(unit.atoms, sub, below);
+  FillChains(unit.atoms, sub);
 }
 
 // [norm] core sum [activation or norm]
-void Arranger::FillResidual(const Unit& unit, FoundId module, Names& names,
-                            bool alone) {
-  if (depth_ >= kDeepest) return FillLeaf(unit, module, names);
-  if (unit.closed) return FillClosed(unit, module, names);
+void Arranger::FillResidual(const Unit& unit, FoundId module, bool alone) {
+  if (depth_ >= kDeepest) return FillLeaf(unit, module);
+  if (unit.closed) return FillClosed(unit, module);
   const auto join = regions_.JoinOf(unit.atoms);
   if (!join || *join == unit.atoms.first) {
-    return FillLeaf(unit, module, names);
+    return FillLeaf(unit, module);
   }
   ++depth_;
   const Range body{unit.atoms.first, *join - 1};
@@ -566,14 +545,14 @@ void Arranger::FillResidual(const Unit& unit, FoundId module, Names& names,
   if (*join < unit.atoms.last) {
     for (const Unit& part : units_.Find({*join + 1, unit.atoms.last})) {
       if (part.role == Role::kNorm || part.role == Role::kActivation) {
-        FillLeaf(part, module, names);
+        FillLeaf(part, module);
       }
     }
   }
   std::size_t begin = 0;
   while (begin < inner.size() && IsQuiet(inner[begin])) ++begin;
   if (begin + 1 < inner.size() && inner[begin].role == Role::kNorm) {
-    FillLeaf(inner[begin], module, names);
+    FillLeaf(inner[begin], module);
     ++begin;
   } else {
     begin = 0;
@@ -582,15 +561,14 @@ void Arranger::FillResidual(const Unit& unit, FoundId module, Names& names,
     const Role role = units_.RoleOf(unit.atoms);
     if (alone && role == Role::kConv) {
       for (std::size_t i = begin; i < inner.size(); ++i) {
-        FillInner(inner[i], module, names);
+        FillLeaf(inner[i], module);
       }
       ShareActivation(unit, inner, module);
     } else {
-      const FoundId sub = New(module, names,
-                              role == Role::kAttention ? FoundKind::kAttention
-                              : role == Role::kLinear  ? FoundKind::kFeedForward
-                              : role == Role::kConv    ? FoundKind::kConvBranch
-                                                       : FoundKind::kBranch);
+      const FoundId sub =
+          tree_.New(module, role == Role::kAttention ? FoundKind::kAttention
+                            : role == Role::kLinear  ? FoundKind::kFeedForward
+                                                     : FoundKind::kBranch);
       Range core{inner[begin].atoms.first, inner.back().atoms.last};
       if (role == Role::kAttention) {
         // Windows around the attention belong to the block.
@@ -602,9 +580,8 @@ void Arranger::FillResidual(const Unit& unit, FoundId module, Names& names,
         if (core.last - last >= 3) core.last = last;
       }
       Put(core, sub);
-      Names below;
       for (std::size_t i = begin; i < inner.size(); ++i) {
-        FillInner(inner[i], sub, below);
+        FillLeaf(inner[i], sub);
       }
     }
   }
@@ -626,17 +603,7 @@ void Arranger::ShareActivation(const Unit& unit, UnitSpan parts,
   for (const std::uint32_t i : shared) Put({i, i}, activation);
 }
 
-void Arranger::FillInner(const Unit& unit, FoundId module, Names& names) {
-  if (!unit.residual || unit.role != Role::kConv) {
-    return FillLeaf(unit, module, names);
-  }
-  const FoundId sub = New(module, names, FoundKind::kBlock);
-  Put(unit.atoms, sub);
-  Names below;
-  FillResidual(unit, sub, below, true);
-}
-
-void Arranger::FillLeaf(const Unit& unit, FoundId module, Names& names) {
+void Arranger::FillLeaf(const Unit& unit, FoundId module) {
   std::vector<std::uint32_t> parts;
   for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
     if (LeafKind(atoms_.Kind(i))) parts.push_back(i);
@@ -647,23 +614,20 @@ void Arranger::FillLeaf(const Unit& unit, FoundId module, Names& names) {
     const Role role = units_.RoleOf(unit.atoms);
     if (role == Role::kNeutral || role == Role::kOther) return;
     if (role == Role::kConv && parts.size() > 1) {
-      const FoundId sub =
-          New(module, names,
-              excites ? FoundKind::kSqueezeExcite : FoundKind::kConvUnit);
+      const FoundId sub = tree_.New(module, FoundKind::kUnit);
       Put(unit.atoms, sub);
-      Names below;
       for (const std::uint32_t i : parts) {
-        Put({i, i}, New(sub, below, *LeafKind(atoms_.Kind(i))));
+        Put({i, i}, tree_.New(sub, *LeafKind(atoms_.Kind(i))));
       }
       return;
     }
     if (parts.size() == 1) {
-      Put(unit.atoms, New(module, names, *LeafKind(atoms_.Kind(parts[0]))));
+      Put(unit.atoms, tree_.New(module, *LeafKind(atoms_.Kind(parts[0]))));
       return;
     }
   }
   for (const std::uint32_t i : parts) {
-    Put({i, i}, New(module, names, *LeafKind(atoms_.Kind(i))));
+    Put({i, i}, tree_.New(module, *LeafKind(atoms_.Kind(i))));
   }
 }
 

@@ -19,11 +19,19 @@ class FoundTree {
 
   // The module of that kind and number in `parent`, new or not.
   FoundId Child(FoundId parent, FoundKind kind, std::uint32_t number);
+  // The next module of that kind in `parent`: number 0, then 2, 3, ...
+  FoundId New(FoundId parent, FoundKind kind);
+  // The module is called again: the names inside it are given anew.
+  FoundId Again(FoundId id);
   FoundModule& operator[](FoundId id) { return structure_.modules_[id]; }
 
  private:
+  using Counts = std::array<std::uint32_t, kFoundKinds>;
+
   Structure& structure_;
   std::unordered_map<std::uint64_t, FoundId> children_;
+  Counts at_root_{};
+  IdVector<FoundId, Counts> counts_;  // of the names inside a module
 };
 
 namespace structure {
@@ -44,53 +52,34 @@ class Arranger {
   FoundId ModuleOf(std::uint32_t atom) const { return module_of_[atom]; }
 
  private:
-  // Numbers of names that are given inside one module.
-  class Names {
-   public:
-    // 0 for the first of a kind, then 2, 3, ...
-    std::uint32_t Next(FoundKind kind) {
-      const std::uint32_t count = ++counts_[static_cast<std::size_t>(kind)];
-      return count == 1 ? 0 : count;
-    }
-
-   private:
-    std::array<std::uint32_t, 40> counts_{};
-  };
   // Units of a range, sorted.
   using UnitSpan = std::span<const Unit>;
 
   bool Solve(Range range, FoundId parent, bool top);
-  bool IsFlat(UnitSpan units) const;
   void EmitFlat(Range range, FoundId parent, UnitSpan units);
   void FillBody(Range range, FoundId parent, UnitSpan units);
-  void EmitRun(const Item& run, FoundId parent, Names& names, UnitSpan units,
-               bool inside);
+  void EmitRun(const Item& run, FoundId parent, UnitSpan units, bool inside);
   void EmitCopy(const Item& run, std::size_t copy, FoundId module,
                 UnitSpan units);
-  void FillGap(Range range, FoundId module, UnitSpan units, Names& names,
-               FoundKind kind);
-  void Fill(Range range, FoundId module, UnitSpan units, Names& names);
-  void FillNew(Range range, FoundId parent, FoundKind kind,
-               std::uint32_t number, UnitSpan units);
-  void FillSiblings(Range range, FoundId module, UnitSpan units, Names& names);
-  void FillResidual(const Unit& unit, FoundId module, Names& names, bool alone);
-  void FillChains(Range range, FoundId module, Names& names);
+  FoundId NewCopy(FoundId list, std::size_t number, std::size_t copies,
+                  CopyKind like);
+  void FillGap(Range range, FoundId module, UnitSpan units, FoundKind kind);
+  void Fill(Range range, FoundId module, UnitSpan units);
+  void FillNew(Range range, FoundId parent, FoundKind kind, UnitSpan units);
+  void FillSiblings(Range range, FoundId module, UnitSpan units);
+  void FillResidual(const Unit& unit, FoundId module, bool alone);
+  void FillChains(Range range, FoundId module);
   void FillCopies(const std::vector<Range>& copies, std::uint32_t own,
                   FoundId list);
-  void FillClosed(const Unit& unit, FoundId module, Names& names);
+  void FillClosed(const Unit& unit, FoundId module);
   void ShareActivation(const Unit& unit, UnitSpan parts, FoundId module);
-  void FillInner(const Unit& unit, FoundId module, Names& names);
-  void FillLeaf(const Unit& unit, FoundId module, Names& names);
+  void FillLeaf(const Unit& unit, FoundId module);
 
-  FoundId New(FoundId parent, Names& names, FoundKind kind) {
-    return tree_.Child(parent, kind, names.Next(kind));
-  }
   void Put(Range range, FoundId module);
   static UnitSpan Within(UnitSpan units, Range range);
   bool IsFresh(Range range) const;
   std::vector<ValueId> WeightsOf(Range range) const;
   CopyKind Compare(Range first, Range copy) const;
-  bool IsNewKind(const Item& run, std::size_t copy) const;
   // Where stages begin in a run: indices of copies.
   std::vector<std::size_t> Stages(const Item& run) const;
 

@@ -100,9 +100,9 @@ void ModelParts::FindGroups() {
   }
   for (const NodeId node : model_.Nodes()) {
     if (graph_.ops.Is(node, OpKind::kRecurrent)) JoinRecurrent(node);
-    if (graph_.ops.Is(node, OpKind::kNorm) && group_of_[node] == kNone) {
-      JoinTransposed(node, node, node);
-    }
+    if (group_of_[node] != kNone) continue;
+    if (graph_.ops.Is(node, OpKind::kProduct)) JoinBias(node);
+    if (graph_.ops.Is(node, OpKind::kNorm)) JoinTransposed(node, node, node);
   }
 }
 
@@ -115,14 +115,30 @@ std::uint32_t ModelParts::Join(NodeId node, NodeId with) {
   return group_of_[node] = group_of_[with];
 }
 
-// The only node that reads data of `node`, or kNo.
+// The only node that reads data of `node`, past identities, or kNo.
 NodeId ModelParts::OnlyReader(NodeId node) const {
-  NodeId only = kNo<NodeId>;
-  const bool one = ForEachReader(model_, node, [&](NodeId reader) {
-    if (graph_.ops.Is(reader, OpKind::kShapeOf)) return true;
-    return std::exchange(only, reader) == kNo<NodeId>;
-  });
-  return one ? only : kNo<NodeId>;
+  constexpr int kMostAliases = 8;
+  for (int step = 0; step < kMostAliases && node != kNo<NodeId>; ++step) {
+    NodeId only = kNo<NodeId>;
+    const bool one = ForEachReader(model_, node, [&](NodeId reader) {
+      if (graph_.ops.Is(reader, OpKind::kShapeOf)) return true;
+      return std::exchange(only, reader) == kNo<NodeId>;
+    });
+    node = one ? only : kNo<NodeId>;
+    if (!graph_.ops.Is(node, kAliases)) break;
+  }
+  return node;
+}
+
+// The bias of a product, if it is no vector of the file.
+void ModelParts::JoinBias(NodeId product) {
+  const NodeId add = OnlyReader(product);
+  if (graph_.ops[add] == Op::kAdd && group_of_[add] == kNone &&
+      model_[add].graph == model_[product].graph &&
+      graph_.links.ConstantOperand(add) != kNo<ValueId> &&
+      graph_.links.ConstantOperand(product) != kNo<ValueId>) {
+    Join(add, product);
+  }
 }
 
 // Layers of one module: LSTM, moves of data, LSTM again; and the moves around

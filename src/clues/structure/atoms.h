@@ -116,6 +116,7 @@ class ModelParts {
   void FindHeavy();
   void FindGroups();
   NodeId OnlyReader(NodeId node) const;
+  void JoinBias(NodeId product);
   void JoinRecurrent(NodeId node);
   void JoinTransposed(NodeId norm, NodeId first, NodeId last);
   std::uint32_t Join(NodeId node, NodeId with);
@@ -168,6 +169,9 @@ class Atoms {
   Op FirstOp(std::uint32_t i) const { return OpOf(atoms_[i].first); }
   Op LastOp(std::uint32_t i) const { return OpOf(atoms_[i].last); }
   NodeId Core(std::uint32_t i) const { return atoms_[i].core; }
+  bool Is(std::uint32_t i, OpKinds kinds) const {
+    return Describe(OpOf(Core(i))).kinds.HasAnyOf(kinds);
+  }
 
   // -1 where pictures become smaller, 1 where they become larger.
   int Scale(std::uint32_t i) const { return atoms_[i].scale; }
@@ -215,9 +219,6 @@ class Atoms {
   Weight FindWeight(ValueId value) const;
   Weight WeightAt(NodeId node, std::size_t rank) const;
   Op OpOf(NodeId node) const;
-  bool Is(std::uint32_t i, OpKinds kinds) const {
-    return Describe(OpOf(atoms_[i].core)).kinds.HasAnyOf(kinds);
-  }
 
   const ModelParts& parts_;
   const Model& model_;

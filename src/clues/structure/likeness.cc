@@ -3,17 +3,6 @@
 #include <algorithm>
 
 namespace onnx_tag::structure {
-namespace {
-
-constexpr double kTwinShare = 0.5;
-constexpr std::size_t kMostCompared = 16;
-
-std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
-  return (hash ^ value) * 0x9e3779b97f4a7c15 + (hash >> 29);
-}
-
-}  // namespace
-
 Bag::Bag(const Atoms& atoms, Range range, bool once) {
   std::vector<Token> tokens;
   for (std::uint32_t i = range.first; i <= range.last; ++i) {
@@ -51,53 +40,25 @@ double Bag::Likeness(const Bag& other) const {
                      : static_cast<double>(both) / static_cast<double>(either);
 }
 
-bool Bag::IsLike(const Bag& other, double share) const {
-  return Likeness(other) >= share;
-}
-
-std::uint64_t Bag::Hash() const {
-  std::uint64_t hash = counts_.size();
-  for (const auto& [token, count] : counts_) {
-    hash = Mix(Mix(hash, token), count);
+std::uint32_t Classes::Add(std::uint64_t mark, Bag bag, double share) {
+  constexpr std::size_t kMostCompared = 64;
+  std::vector<Class>& classes = classes_[mark];
+  auto found = static_cast<std::uint32_t>(counts_.size());
+  for (const Class& other : classes) {
+    const double likeness = other.first == bag ? 1 : other.first.Likeness(bag);
+    if (likeness < share) continue;
+    found = other.id;
+    if (likeness == 1) break;
+    share = likeness;
   }
-  return hash;
-}
-
-std::uint64_t Twins::KeyOf(Range range, Token end) const {
-  std::uint64_t kinds = 0;
-  for (std::uint32_t i = range.first; i <= range.last; ++i) {
-    if (atoms_.IsHeavyAt(i)) {
-      kinds |= std::uint64_t{1} << static_cast<unsigned>(atoms_.Kind(i));
+  if (found == counts_.size()) {
+    counts_.push_back(0);
+    if (classes.size() < kMostCompared) {
+      classes.push_back({std::move(bag), found});
     }
   }
-  return Mix(kinds, end);
-}
-
-void Twins::Add(Range range, Token end) {
-  std::vector<Entry>& entries = entries_[KeyOf(range, end)];
-  Bag bag(atoms_, range);
-  const std::uint64_t hash = bag.Hash();
-  for (Entry& entry : entries) {
-    if (entry.hash == hash) {
-      ++entry.count;
-      return;
-    }
-  }
-  if (entries.size() < kMostCompared) {
-    entries.push_back({std::move(bag), hash, 1});
-  }
-}
-
-bool Twins::Has(Range range, Token end) const {
-  const auto at = entries_.find(KeyOf(range, end));
-  if (at == entries_.end()) return false;
-  const Bag bag(atoms_, range);
-  const std::uint64_t hash = bag.Hash();
-  return std::any_of(
-      at->second.begin(), at->second.end(), [&](const Entry& entry) {
-        return entry.hash == hash ? entry.count > 1
-                                  : entry.bag.IsLike(bag, kTwinShare);
-      });
+  ++counts_[found];
+  return found;
 }
 
 }  // namespace onnx_tag::structure

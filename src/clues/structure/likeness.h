@@ -14,41 +14,34 @@ namespace onnx_tag::structure {
 // Tokens with their counts, in the order of tokens.
 class Bag {
  public:
-  Bag() = default;
   // With `once`, a token counts once, however often it occurs.
   Bag(const Atoms& atoms, Range range, bool once = false);
 
   // The share of tokens that both have, of those that either has.
-  bool IsLike(const Bag& other, double share) const;
   double Likeness(const Bag& other) const;
-  std::uint64_t Hash() const;
+  bool operator==(const Bag&) const = default;
 
  private:
   std::vector<std::pair<Token, std::uint32_t>> counts_;
 };
 
-// Finds ranges that are alike. Time is linear: a range is compared with at most
-// a few others.
-class Twins {
+// Gives ranges that are alike the same class. Time is linear: a range is
+// compared with at most a few others.
+class Classes {
  public:
-  explicit Twins(const Atoms& atoms) : atoms_(atoms) {}
-
-  // `end` is the token of the atom that ends the range, or any other mark that
-  // twins have in common.
-  void Add(Range range, Token end);
-  // Whether another range that was added is like this one, which was, too.
-  bool Has(Range range, Token end) const;
+  // The class of the range among those with the same mark, new or not: the one
+  // whose first range is most like this one, and at least to this share.
+  std::uint32_t Add(std::uint64_t mark, Bag bag, double share);
+  // How many ranges were added to it.
+  std::uint32_t Count(std::uint32_t id) const { return counts_[id]; }
 
  private:
-  struct Entry {
-    Bag bag;
-    std::uint64_t hash;
-    std::uint32_t count;
+  struct Class {
+    Bag first;
+    std::uint32_t id;
   };
-  std::uint64_t KeyOf(Range range, Token end) const;
-
-  const Atoms& atoms_;
-  std::unordered_map<std::uint64_t, std::vector<Entry>> entries_;
+  std::unordered_map<std::uint64_t, std::vector<Class>> classes_;  // by mark
+  std::vector<std::uint32_t> counts_;
 };
 
 }  // namespace onnx_tag::structure

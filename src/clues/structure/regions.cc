@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint32_t kLongBlock = 5;
 // More rounds than any network needs; the work stays linear.
 constexpr int kMostRounds = 24;
+constexpr double kTwinShare = 0.5;
 
 }  // namespace
 
@@ -110,18 +111,7 @@ std::optional<std::uint32_t> Regions::JoinOf(Range range) const {
   for (std::uint32_t i = range.last + 1; i-- > range.first;) {
     if (range.last - i > kFarthest) break;
     const AtomKind kind = atoms_.Kind(i);
-    if (kind == AtomKind::kJoin) {
-      if (atoms_.FirstOp(i) == Op::kConcat) {
-        // A sum of some of the channels.
-        for (const std::uint32_t q : atoms_.ins(i)) {
-          if (q >= range.first && q + kFarthest >= i && IsSum(q) &&
-              SourcesOf(i) == 1) {
-            return q;
-          }
-        }
-      }
-      return i;
-    }
+    if (kind == AtomKind::kJoin) return i;
     const bool scale =
         (atoms_.FirstOp(i) == Op::kMul || atoms_.FirstOp(i) == Op::kDiv) &&
         atoms_.ins(i).size() < 2;
@@ -157,8 +147,7 @@ bool Regions::IsResidual(Range range) const {
   if (!join || *join == range.first) return false;
   bool works = false;
   for (std::uint32_t i = range.first; i < *join && !works; ++i) {
-    works = atoms_.IsHeavyAt(i) || atoms_.FirstOp(i) == Op::kAveragePool ||
-            atoms_.FirstOp(i) == Op::kDFT;
+    works = atoms_.IsHeavyAt(i) || atoms_.FirstOp(i) == Op::kAveragePool;
   }
   if (!works) return false;
   bool from_outside = false;
@@ -176,12 +165,11 @@ bool Regions::IsResidual(Range range) const {
   });
 }
 
-// A chain with one heavy operator, or two in a long region, from a value
-// outside that is read again inside.
+// A chain with at most one heavy operator, from a value outside that is read
+// again inside.
 bool Regions::IsShortCut(std::uint32_t atom, Range range,
                          std::uint32_t join) const {
   std::uint32_t heavy = 0;
-  const std::uint32_t most = atoms_.Heavies(range) >= 5 ? 2 : 1;
   for (int step = 0; step < 6; ++step) {
     if (atom < range.first) {
       std::uint32_t readers = 0;
@@ -191,7 +179,7 @@ bool Regions::IsShortCut(std::uint32_t atom, Range range,
       return readers > 1;
     }
     heavy += atoms_.IsHeavyAt(atom) ? 1u : 0u;
-    if (heavy > most || atoms_.ins(atom).size() != 1 ||
+    if (heavy > 1 || atoms_.ins(atom).size() != 1 ||
         atoms_.outs(atom).size() != 1) {
       return false;
     }
@@ -235,30 +223,41 @@ Regions::Hold Regions::WhatHolds(Range range) const {
     }
   }
   const std::uint32_t series = atoms_.Series(range);
-  return inside >= 2 || (inside >= 1 && series > kLongBlock) ||
-                 series > 2 * kLongBlock
-             ? Hold::kLoose
-             : Hold::kBlock;
+  return inside >= 2 || (inside >= 1 && series > kLongBlock) ? Hold::kLoose
+                                                             : Hold::kBlock;
+}
+
+// The kinds of heavy operators in a region, and what ends it.
+std::uint64_t Regions::MarkOf(Range range) const {
+  std::uint64_t mark = 0;
+  for (std::uint32_t i = range.first; i <= range.last; ++i) {
+    if (!atoms_.IsHeavyAt(i)) continue;
+    mark |= std::uint64_t{1} << static_cast<unsigned>(atoms_.Kind(i));
+  }
+  const std::optional<std::uint32_t> join = JoinOf(range);
+  return mark << 32 | (join ? atoms_.TokenOf(*join) : 0);
 }
 
 void Regions::TakeApart() {
   for (int round = 0; round < kMostRounds && atoms_.size() > 0; ++round) {
-    std::vector<Range> loose;
-    Twins twins(atoms_);
+    struct Loose {
+      Range region;
+      Hold hold;
+      std::uint32_t class_of;
+    };
+    std::vector<Loose> loose;
+    Classes classes;
     for (const Range region : Inside({0, atoms_.size() - 1})) {
       if (region.first == region.last || atoms_.Heavies(region) < 2) continue;
-      const std::optional<std::uint32_t> join = JoinOf(region);
-      twins.Add(region, join ? atoms_.TokenOf(*join) : 0);
-      if (WhatHolds(region) != Hold::kBlock) loose.push_back(region);
+      const std::uint32_t class_of =
+          classes.Add(MarkOf(region), Bag(atoms_, region), kTwinShare);
+      const Hold hold = WhatHolds(region);
+      if (hold != Hold::kBlock) loose.push_back({region, hold, class_of});
     }
     bool changed = false;
-    for (const Range region : loose) {
+    for (const auto& [region, hold, class_of] : loose) {
       // Two regions that are much alike are blocks, whatever is inside.
-      const std::optional<std::uint32_t> join = JoinOf(region);
-      if (WhatHolds(region) == Hold::kLoose &&
-          twins.Has(region, join ? atoms_.TokenOf(*join) : 0)) {
-        continue;
-      }
+      if (hold == Hold::kLoose && classes.Count(class_of) > 1) continue;
       changed |= Loosen(region);
     }
     if (!changed) return;
@@ -273,26 +272,17 @@ bool Regions::Loosen(Range range) {
                                   : 0;
   };
   // What ends in a sum is dropped only if nothing else is there to drop.
-  const auto is_aside = [&](std::uint32_t q) {
-    return !IsSum(live_until_[q]) &&
-           10 * span(q) >= 3 * (range.last - range.first);
-  };
+  const auto is_aside = [&](std::uint32_t q) { return !IsSum(live_until_[q]); };
   std::uint32_t longest = 0;
-  std::uint32_t longest_aside = 0;
+  bool aside = false;
   for (std::uint32_t q = begin; q < range.last; ++q) {
-    const std::uint32_t length = span(q);
-    longest = std::max(longest, length);
-    if (length > 0 && is_aside(q)) {
-      longest_aside = std::max(longest_aside, length);
-    }
+    if (span(q) == 0 || (aside && !is_aside(q))) continue;
+    longest = !aside && is_aside(q) ? span(q) : std::max(longest, span(q));
+    aside |= is_aside(q);
   }
   if (longest == 0) return false;
   for (std::uint32_t q = begin; q < range.last; ++q) {
-    const std::uint32_t length = span(q);
-    if (length == 0 || (longest_aside > 0 && !is_aside(q))) continue;
-    if (10 * length < 8 * (longest_aside > 0 ? longest_aside : longest)) {
-      continue;
-    }
+    if (span(q) < longest || (aside && !is_aside(q))) continue;
     // Live up to the sum that closes a block, if there is one.
     std::uint32_t until = q;
     for (const std::uint32_t r : atoms_.outs(q)) {

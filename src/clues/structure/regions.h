@@ -45,6 +45,7 @@ class Regions {
   void FindTowers();
   void Reopen();
   void TakeApart();
+  std::uint64_t MarkOf(Range range) const;
   Hold WhatHolds(Range range) const;
   // Drops the longest values that hold `range` together.
   bool Loosen(Range range);

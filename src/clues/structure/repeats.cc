@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kLongestPeriod = 24;
 constexpr std::uint32_t kFirstRunClass = 1u << 30;
-constexpr std::uint32_t kTransitionClass = 1u << 29;
 
 // Levels of blocks: layers in blocks in stages in towers.
 constexpr int kMostLevels = 3;
@@ -109,10 +108,6 @@ void Repeats::MarkTransitions(std::vector<Item>& items) const {
         strided || (after != 0 && width != 0 && after != width);
     if (!unit.residual) {
       items[i].transition = units_.Heavies(unit) > 0 ? changes : strided;
-    } else if (unit.from_body && i + 1 < items.size() &&
-               adds_up(items[i + 1]) && !items[i + 1].unit.from_body &&
-               items[i + 1].unit.class_of != unit.class_of) {
-      items[i].transition = changes;
     }
     if (after != 0) width = after;
   }
@@ -122,11 +117,6 @@ void Repeats::MarkTransitions(std::vector<Item>& items) const {
         (before.role == Role::kNorm || before.role == Role::kOther ||
          before.role == Role::kPool)) {
       items[i - 1].transition = true;
-    }
-  }
-  for (Item& item : items) {
-    if (item.transition && item.unit.from_body) {
-      item.unit.class_of |= kTransitionClass;
     }
   }
 }
@@ -147,20 +137,18 @@ bool Repeats::IsComplete(const Unit& unit) const {
   return convolutions >= 3 || units_.regions().ResidualsInside(inside) >= 1;
 }
 
-// A transition that gathers neighbours by slices, as the first patch mergers
-// did: it closes its stage.
+// A transition that puts neighbours together, as the first patch mergers did:
+// it closes its stage.
 bool Repeats::Gathers(const std::vector<Item>& items, std::size_t begin,
                       std::size_t end) const {
   for (std::size_t i = begin; i < end; ++i) {
     if (items[i].IsRun() || !items[i].transition) continue;
-    std::uint32_t slices = 0;
-    bool concat = false;
     const Range range = items[i].atoms();
     for (std::uint32_t p = range.first; p <= range.last; ++p) {
-      slices += atoms_.FirstOp(p) == Op::kSlice ? 1u : 0u;
-      concat |= atoms_.FirstOp(p) == Op::kConcat;
+      if (atoms_.FirstOp(p) == Op::kConcat && atoms_.ins(p).size() >= 4) {
+        return true;
+      }
     }
-    if (slices >= 4 && concat) return true;
   }
   return false;
 }
@@ -170,12 +158,21 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
   const std::size_t n = items.size();
   if (n < 2) return {};
   const std::size_t longest = std::min(kLongestPeriod, n - 1);
-  // equal[k][i]: how many items from i on are of the class of the item k later.
+  const auto unit = [&](std::size_t i) -> const Unit& { return items[i].unit; };
+  // The first layer of a decoder may have learned queries, and nothing to
+  // attend to itself: its attention is like any other.
+  const auto is_like = [&](std::size_t i, std::size_t other) {
+    if (!deep && unit(other).queries) return false;  // of another stack
+    return unit(i).class_of == unit(other).class_of ||
+           (!deep && unit(i).queries && unit(other).residual &&
+            unit(other).role == Role::kAttention);
+  };
+  // equal[k][i]: how many items from i on are like the item k later.
   std::vector<std::vector<std::uint32_t>> equal(longest + 1);
   for (std::size_t k = 1; k <= longest; ++k) {
     equal[k].assign(n + 1, 0);
     for (std::size_t i = n - k; i-- > 0;) {
-      if (items[i].unit.class_of == items[i + k].unit.class_of) {
+      if (is_like(i, i + k)) {
         equal[k][i] = equal[k][i + 1] + 1;
       }
     }
@@ -184,7 +181,6 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
   for (std::size_t i = 0; i < n; ++i) {
     nodes[i + 1] = nodes[i] + atoms_.NodesIn(items[i].atoms());
   }
-  const auto unit = [&](std::size_t i) -> const Unit& { return items[i].unit; };
   const Tally works(
       n, [&](std::size_t i) { return atoms_.Heavies(items[i].atoms()) > 0; });
   const Tally runs(n, [&](std::size_t i) { return items[i].IsRun(); });
@@ -192,16 +188,6 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
                           [&](std::size_t i) { return items[i].transition; });
   const Tally residuals(n, [&](std::size_t i) {
     return unit(i).residual && !items[i].transition;
-  });
-  const Tally moved(n, [&](std::size_t i) {
-    return items[i].transition && unit(i).from_body;
-  });
-  const Tally conv_blocks(n, [&](std::size_t i) {
-    return !items[i].IsRun() && unit(i).role == Role::kConv &&
-           units_.AddsUp(unit(i));
-  });
-  const Tally strided(n, [&](std::size_t i) {
-    return !deep && units_.IsStrided(items[i].atoms());
   });
   // The shortest repeat of residual units that begins at an item.
   std::vector<std::size_t> inner(n, 0);
@@ -218,11 +204,6 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
     const std::size_t end = std::min(i + k, n);
     if (deep) return runs.In(i, end) == 0;
     if (residuals.In(i, end) > 0 && transitions.In(i, end) > 0) return true;
-    if (moved.In(i, end) > 0) return true;
-    if (k > 1 && conv_blocks.In(i, end) == k &&
-        strided.In(i, std::min(i + 2 * k, n)) > 0) {
-      return true;  // a block that begins a stage, and one that does not
-    }
     for (std::size_t s = i; s < end; ++s) {
       if (inner[s] != 0 && inner[s] <= k / 2 && s + 2 * inner[s] <= i + 2 * k) {
         return true;  // it has a repeat of its own
@@ -235,13 +216,6 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
     return deep && i > 0 && i < n && items[i].transition &&
            items[i - 1].transition;
   };
-  const auto is_attention = [&](std::size_t i) {
-    return unit(i).role == Role::kAttention && unit(i).residual;
-  };
-  std::vector<std::size_t> next_queries(n + 1, n);  // at an item or behind it
-  for (std::size_t i = n; i-- > 0;) {
-    next_queries[i] = unit(i).queries ? i : next_queries[i + 1];
-  }
   std::vector<std::size_t> complete(n + 1, 0);
   std::vector<std::size_t> one_dimensional(n + 1, 0);
   for (std::size_t i = n; i-- > 0 && !deep;) {
@@ -257,11 +231,8 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
   // From the right: the most nodes that repeats cover. A repeat costs a little,
   // a long period a little more, a copy that is incomplete more.
   constexpr double kCost = 1.0;
-  constexpr double kLength = 0.01;
   constexpr double kIncomplete = 2.0;
   constexpr double kTorn = 1.5;
-  constexpr double kAttentionFirst = 2.0;
-  constexpr double kUnlike = 0.93;  // of blocks that are complete, but unlike
   std::vector<double> best(n + 1, 0);
   std::vector<Cover> pick(n);
   const auto covered = [&](std::size_t begin, std::size_t end) {
@@ -278,55 +249,37 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
     for (const std::size_t count : {complete[i], one_dimensional[i]}) {
       if (count < 3) continue;
       const std::size_t end = i + count;
-      offer(kUnlike * covered(i, end) - kCost + best[end], i + 1, 1, end);
+      offer(covered(i, end) - kCost + best[end], i + 1, 1, end);
     }
     for (std::size_t k = 1; k <= longest; ++k) {
       const std::size_t same = equal[k][i];
       // Items that are all alike have no longer period.
-      const bool queries = !deep && unit(i).queries;
-      if (!queries && (same == 0 || (k > 1 && equal[1][i] + 1 >= same + k))) {
-        continue;
-      }
-      double cost = kCost + kLength * static_cast<double>(k);
-      if (unit(i).role == Role::kAttention) cost -= kAttentionFirst;
+      if (same == 0 || (k > 1 && equal[1][i] + 1 >= same + k)) continue;
       if (same >= k && works.In(i, i + k) > 0 && !is_refused(i, k)) {
-        // Learned queries begin a stack of their own.
-        const std::size_t most =
-            std::min((same + k) / k, (next_queries[i + 1] - i) / k);
+        const std::size_t most = (same + k) / k;
         for (std::size_t count = most; count + 1 >= most && count >= 2;
              --count) {
           const std::size_t end = i + k * count;
           const double torn = is_torn(end) || is_torn(i + k) ? kTorn : 0;
-          offer(covered(i, end) - cost + best[end] - torn, i + k, k, end);
+          offer(covered(i, end) - kCost + best[end] - torn, i + k, k, end);
         }
       }
-      // A decoder's first layer may have nothing to attend to itself.
-      if (!deep && unit(i).queries && k > 1 && i + 2 * k - 1 <= n) {
-        const std::size_t full = i + k - 1;
-        const std::size_t count = 1 + equal[k][full] / k;
-        const std::size_t end = full + k * count;
-        if (equal[k][i + 1] + 2 >= k && is_attention(full) &&
-            is_attention(full + 1) && !is_refused(full, k)) {
-          offer(covered(i, end) - cost - kIncomplete + best[end], full, k, end);
-        }
-      }
-      if (!deep) continue;
       // An incomplete first copy: the end of a period.
       for (std::size_t s = 1; s < k && s <= same; ++s) {
         const std::size_t count = (same + k - s) / k;
         const std::size_t full = i + s;
-        if (count < 1 || full + k > n || works.In(i, full) == 0 ||
-            runs.In(i, full) == 0 ||
-            10 * (nodes[full] - nodes[i]) <
-                3 * (nodes[full + k] - nodes[full]) ||
-            is_refused(full, k)) {
-          continue;
-        }
+        if (count < 1 || full + k > n) continue;
+        const bool may_be = deep ? runs.In(i, full) > 0 &&
+                                       10 * (nodes[full] - nodes[i]) >=
+                                           3 * (nodes[full + k] - nodes[full])
+                                 : unit(i).queries && s + 1 == k;
+        if (!may_be || works.In(i, full) == 0 || is_refused(full, k)) continue;
         const std::size_t end = full + k * count;
         const double torn = is_torn(end) || is_torn(full) ? kTorn : 0;
-        offer(covered(i, end) - cost - kIncomplete + best[end] - torn, full, k,
+        offer(covered(i, end) - kCost - kIncomplete + best[end] - torn, full, k,
               end);
       }
+      if (!deep) continue;
       // An incomplete last copy, where the transition closes a stage.
       for (std::size_t s = 1; s < k && s <= same && items[i].IsRun(); ++s) {
         const std::size_t count = (same + k - s) / k;
@@ -336,7 +289,7 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
             !Gathers(items, i, i + k)) {
           continue;
         }
-        offer(covered(i, end) - cost + best[end], i + k, k, end);
+        offer(covered(i, end) - kCost + best[end], i + k, k, end);
       }
     }
   }
@@ -354,40 +307,7 @@ std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
     covers.push_back(cover);
     i = cover.end;
   }
-  if (!deep) Extend(items, covers);
   return covers;
-}
-
-// The first and the last copy may differ: residual units of the same roles
-// beside a run are copies, too.
-void Repeats::Extend(const std::vector<Item>& items,
-                     std::vector<Cover>& covers) const {
-  const auto is_copy = [&](std::size_t begin, const Cover& cover) {
-    for (std::size_t i = 0; i < cover.period; ++i) {
-      const Item& item = items[begin + i];
-      const Item& like = items[cover.second + i];
-      if (item.transition || !units_.AddsUp(item.unit) ||
-          !units_.AddsUp(like.unit) || item.unit.role != like.unit.role) {
-        return false;
-      }
-    }
-    return true;
-  };
-  for (std::size_t c = 0; c < covers.size(); ++c) {
-    Cover& cover = covers[c];
-    const std::size_t begin = c > 0 ? covers[c - 1].end : 0;
-    const std::size_t end =
-        c + 1 < covers.size() ? covers[c + 1].begin : items.size();
-    if (cover.second != cover.begin + cover.period) continue;
-    while (cover.begin >= begin + cover.period &&
-           is_copy(cover.begin - cover.period, cover)) {
-      cover.begin -= cover.period;
-      cover.second = cover.begin + cover.period;
-    }
-    while (cover.end + cover.period <= end && is_copy(cover.end, cover)) {
-      cover.end += cover.period;
-    }
-  }
 }
 
 // Units that are alike, but alternate: the two halves of a block.
@@ -509,15 +429,7 @@ std::vector<Item> Repeats::TakeSingles(std::vector<Item> items) {
         residual |= items[j].unit.residual;
       }
       if (!fits || !residual) continue;
-      // A decoder of one layer: attention to itself, then to the encoder.
-      std::size_t first = i;
-      while (first > 0 && !taken[first - 1] && !items[first - 1].IsRun() &&
-             !items[first - 1].transition && adds_up(first - 1) &&
-             items[first - 1].unit.role == Role::kAttention &&
-             items[i].unit.role == Role::kAttention) {
-        --first;
-      }
-      take(first, end);
+      take(i, end);
     }
   }
   std::vector<Item> result;
@@ -641,8 +553,6 @@ void Repeats::Settle(Item& run, Range range) {
         std::max<std::int64_t>(
             range.first, static_cast<std::int64_t>(ranges[0].first) - length),
         static_cast<std::int64_t>(ranges[0].first) - 1);
-    const bool is_cast =
-        !gap.empty() && atoms_.FirstOp(ranges[0].last + 1) == Op::kCast;
     // A linear transition gathers what it needs; before a convolution, the
     // stage puts its values back into a picture.
     bool goes_on =
@@ -651,7 +561,7 @@ void Repeats::Settle(Item& run, Range range) {
       goes_on &=
           item.IsRun() || !item.transition || item.unit.role != Role::kConv;
     }
-    if (!gap.empty() && before == gap && (behind(length) != gap || is_cast)) {
+    if (!gap.empty() && before == gap && behind(length) != gap) {
       ranges[0].first -= length;
       for (std::size_t i = 1; i < ranges.size(); ++i) {
         ranges[i].first = ranges[i - 1].last + 1;

@@ -36,7 +36,6 @@ class Repeats {
   // The best cover by repeats. `deep`: of items that have runs, by blocks that
   // have runs.
   std::vector<Cover> Periods(const std::vector<Item>& items, bool deep) const;
-  void Extend(const std::vector<Item>& items, std::vector<Cover>& covers) const;
   std::vector<Item> Collapse(std::vector<Item> items,
                              const std::vector<Cover>& covers);
   std::vector<Item> TakeSingles(std::vector<Item> items);

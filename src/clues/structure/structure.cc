@@ -11,14 +11,11 @@
 namespace onnx_tag {
 
 std::string_view WordOf(FoundKind kind) {
-  static constexpr std::array<std::string_view, 35> kWords = {
-      "stage",        "layers",     "blocks",     "block",     "tower",
-      "stem",         "neck",       "head",       "body",      "features",
-      "encoder",      "decoder",    "downsample", "after",     "attention",
-      "feed_forward", "convs",      "branch",     "branches",  "squeeze_excite",
-      "conv_unit",    "conv",       "deconv",     "linear",    "recurrent",
-      "norm",         "activation", "pool",       "embedding", "loop",
-      "choice",       "then",       "else",       "call",      ""};
+  static constexpr std::array<std::string_view, kFoundKinds> kWords = {
+      "layers", "blocks",    "block",        "stem",   "body",
+      "head",   "attention", "feed_forward", "branch", "unit",
+      "conv",   "linear",    "recurrent",    "norm",   "activation",
+      "pool",   "embedding", "call",         ""};
   return kWords[static_cast<std::size_t>(kind)];
 }
 
@@ -59,16 +56,12 @@ class StructureFinder {
   }
 
  private:
-  // The module of what `holder` runs, below the module of `holder`.
-  FoundId Below(NodeId holder, FoundKind kind) {
+  // The module of what `holder` runs. From now on, `holder` is in it.
+  FoundId Below(NodeId holder) {
     FoundId& module = structure_.module_of_[holder];
-    if (module != kNo<FoundId> && structure_[module].kind == kind &&
-        held_.contains(holder)) {
-      return module;
+    if (held_.insert(holder).second) {
+      module = tree_.New(module, FoundKind::kCall);
     }
-    held_.insert(holder);
-    const std::uint32_t count = ++below_[{module, kind}];
-    module = tree_.Child(module, kind, count == 1 ? 0 : count);
     return module;
   }
 
@@ -99,16 +92,9 @@ class StructureFinder {
       PutAll(graph, parent);
       return;
     }
-    if (graph_.ops[holder] == Op::kIf) {
-      parent = tree_.Child(Below(holder, FoundKind::kChoice),
-                           model_[graph].attribute == "then_branch"
-                               ? FoundKind::kThen
-                               : FoundKind::kElse,
-                           0);
-    } else {
-      parent = Below(holder, FoundKind::kLoop);
-    }
-    FindIn(graph, parent);
+    parent = Below(holder);
+    const bool choice = model_.Subgraphs(holder).size() > 1;
+    FindIn(graph, choice ? tree_.New(parent, FoundKind::kBranch) : parent);
   }
 
   // A function is a module of its first call, whose module is known here.
@@ -121,7 +107,7 @@ class StructureFinder {
       if (IsTooDeep(caller)) {
         PutAll(body, caller);
       } else {
-        FindIn(body, Below(call, FoundKind::kCall));
+        FindIn(body, Below(call));
       }
       for (const NodeId node : graph_.calls.Body(function)) {
         for (const GraphId inner : model_.Subgraphs(node)) {
@@ -189,39 +175,20 @@ class StructureFinder {
     }
   }
 
-  // Whether the nodes of the smallest modules stand together in the file, and
-  // those of masks, too, as exporters write them.
+  // Whether the nodes of masks stand together in the file, as exporters write
+  // them.
   bool IsSorted(const std::vector<NodeId>& nodes,
                 const std::vector<bool>& is_side) const {
-    std::vector<bool> has_children(structure_.size(), false);
-    for (const FoundId id : structure_.Modules()) {
-      if (structure_[id].parent != kNo<FoundId>) {
-        has_children[Index(structure_[id].parent)] = true;
-      }
-    }
-    std::vector<std::size_t> last(structure_.size(), 0);
-    std::size_t pairs = 0;
-    std::size_t together = 0;
-    std::size_t place = 0;
     std::size_t side = 0;
-    std::size_t side_rows = 0;
+    std::size_t rows = 0;
     bool was_side = false;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (!graph_.data.IsMadeBy(nodes[i])) continue;
       side += is_side[i] ? 1u : 0u;
-      side_rows += is_side[i] && !was_side ? 1u : 0u;
+      rows += is_side[i] && !was_side ? 1u : 0u;
       was_side = is_side[i];
-      const FoundId module = structure_.module_of_[nodes[i]];
-      if (is_side[i] || module == kNo<FoundId>) continue;
-      ++place;
-      if (has_children[Index(module)]) continue;
-      if (last[Index(module)] != 0) {
-        ++pairs;
-        together += last[Index(module)] + 1 == place ? 1u : 0u;
-      }
-      last[Index(module)] = place;
     }
-    return 10 * together >= 8 * pairs && 5 * side_rows <= 5 + 2 * side;
+    return 5 * rows <= 5 + 2 * side;
   }
 
   FoundId Common(FoundId a, FoundId b) const {
@@ -277,7 +244,6 @@ class StructureFinder {
   Structure structure_;
   FoundTree tree_;
   std::set<NodeId> held_;
-  std::map<std::pair<FoundId, FoundKind>, std::uint32_t> below_;
 };
 
 Structure FindStructure(const GraphFacts& graph) {

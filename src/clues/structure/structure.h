@@ -25,42 +25,27 @@ enum class FoundId : std::uint32_t {};
 
 // What a found module is. The word is also its name.
 enum class FoundKind : std::uint8_t {
-  kStage,
-  kLayers,
-  kBlocks,
-  kBlock,
-  kTower,
+  kLayers,  // lists of copies: of blocks with attention,
+  kBlocks,  // of others,
+  kBlock,   // of the blocks of a stage
   kStem,
-  kNeck,
-  kHead,
   kBody,
-  kFeatures,
-  kEncoder,
-  kDecoder,
-  kDownsample,
-  kAfter,
+  kHead,
   kAttention,
   kFeedForward,
-  kConvBranch,
   kBranch,
-  kBranches,
-  kSqueezeExcite,
-  kConvUnit,
+  kUnit,  // a convolution with its norm and activation, a squeeze-excite
   kConv,
-  kDeconv,
   kLinear,
   kRecurrent,
   kNorm,
   kActivation,
   kPool,
   kEmbedding,
-  kLoop,    // the body of a Loop or Scan
-  kChoice,  // the branches of an If
-  kThen,
-  kElse,
-  kCall,  // the body of a function
+  kCall,  // what a Loop, Scan or If runs; the body of a function
   kCopy,  // one of a list; its name is its index
 };
+constexpr std::size_t kFoundKinds = 19;
 std::string_view WordOf(FoundKind kind);
 
 // How a copy differs from the first copy of its list.

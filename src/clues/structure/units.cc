@@ -146,8 +146,7 @@ bool Units::IsJoined(
     case Role::kActivation:
       return alone &&
              (before.role == Role::kConv || before.role == Role::kLinear ||
-              before.role == Role::kNorm ||
-              (before.role == Role::kAttention && before.residual));
+              before.role == Role::kNorm);
     case Role::kNorm:
       if (!unit.residual && before.role == Role::kConv && !before.residual &&
           !before.normed) {
@@ -166,8 +165,6 @@ bool Units::IsJoined(
              (before.role == Role::kConv || before.role == Role::kLinear ||
               before.role == Role::kNorm);
     }
-    case Role::kNeutral:
-      return before.role == Role::kNeutral && atoms_.FirstOp(first) != Op::kPad;
     case Role::kConv: {
       // The norm that a convolution is preceded by, or padding.
       if (before.role == Role::kNorm && !before.residual && !unit.residual) {
@@ -348,72 +345,19 @@ std::vector<Unit> Units::Classify(std::vector<Unit> units) const {
 }
 
 void Units::GiveClasses(std::vector<Unit>& units) const {
-  constexpr std::size_t kMostUnitsCompared = 256;
-  struct Class {
-    Role role;
-    bool residual;
-    Bag bag;
-    std::uint32_t id;
-  };
-  constexpr AtomKind kSkeleton[] = {AtomKind::kDepthwise, AtomKind::kPointwise,
-                                    AtomKind::kConv, AtomKind::kLinear,
-                                    AtomKind::kMatMul};
-  const auto count = [&](Range range, AtomKind kind) {
-    std::uint32_t n = 0;
-    for (std::uint32_t i = range.first; i <= range.last; ++i) {
-      n += atoms_.Kind(i) == kind ? 1u : 0u;
-    }
-    return n;
-  };
-  std::vector<Class> classes;
-  std::vector<Range> examples;  // of the classes
-  std::unordered_map<std::uint64_t, std::uint32_t> known;
+  Classes classes;
   for (Unit& unit : units) {
-    const std::uint64_t key =
-        (HashOf(unit.atoms) * 8 + (unit.residual ? 1 : 0) +
-         (unit.closed ? 2 : 0)) *
-            16 +
-        static_cast<std::uint64_t>(unit.role);
-    const auto at = known.find(key);
-    if (at != known.end()) {
-      unit.class_of = at->second;
-      continue;
-    }
     // How often something is repeated inside a block does not matter.
     const bool once = unit.residual &&
                       (unit.closed || regions_.ResidualsInside(unit.atoms) > 0);
-    Bag bag(atoms_, unit.atoms, once);
-    double best = unit.residual ? 0.6 : 0.8;
-    std::uint32_t found = static_cast<std::uint32_t>(classes.size());
-    for (std::size_t i = 0; i < std::min(classes.size(), kMostUnitsCompared);
-         ++i) {
-      const Class& other = classes[i];
-      if (other.role != unit.role || other.residual != unit.residual) continue;
-      // A norm before a convolution is not a norm behind it.
-      if (!unit.residual && unit.role == Role::kConv &&
-          StartsWith(unit, AtomKind::kNorm) !=
-              StartsWith({.atoms = examples[i]}, AtomKind::kNorm)) {
-        continue;
-      }
-      if (!unit.residual &&
-          !std::all_of(
-              std::begin(kSkeleton), std::end(kSkeleton), [&](AtomKind kind) {
-                return count(unit.atoms, kind) == count(examples[i], kind);
-              })) {
-        continue;
-      }
-      const double likeness = bag.Likeness(other.bag);
-      if (likeness >= best) {
-        best = likeness;
-        found = other.id;
-      }
-    }
-    if (found == classes.size()) {
-      classes.push_back({unit.role, unit.residual, std::move(bag), found});
-      examples.push_back(unit.atoms);
-    }
-    known.emplace(key, found);
-    unit.class_of = found;
+    // A norm before a convolution is not a norm behind it.
+    const bool starts_with_norm = !unit.residual && unit.role == Role::kConv &&
+                                  StartsWith(unit, AtomKind::kNorm);
+    const std::uint64_t mark = static_cast<std::uint64_t>(unit.role) * 4 +
+                               (unit.residual ? 2 : 0) +
+                               (starts_with_norm ? 1 : 0);
+    unit.class_of = classes.Add(mark, Bag(atoms_, unit.atoms, once),
+                                unit.residual ? 0.6 : 0.8);
   }
 }
 
@@ -422,7 +366,6 @@ void Units::GiveClasses(std::vector<Unit>& units) const {
 std::vector<Unit> Units::JoinBodies(std::vector<Unit> units) const {
   constexpr std::size_t kMostBodies = 32;
   using Body = std::vector<AtomKind>;
-  std::map<Body, std::uint32_t> spines;  // without squeeze-and-excite
   std::map<Body, std::uint32_t> bodies;
   for (Unit& unit : units) {
     if (unit.role != Role::kConv || !AddsUp(unit) ||
@@ -436,11 +379,8 @@ std::vector<Unit> Units::JoinBodies(std::vector<Unit> units) const {
       if (part.role == Role::kNeutral || part.role == Role::kOther) continue;
       body.push_back(MainKind(part));
     }
-    Body spine = body;
-    std::erase(spine, kSqueezeExcite);
-    if (spine.size() < 2) continue;
-    unit.class_of = spines.emplace(spine, unit.class_of).first->second;
-    bodies.emplace(body, unit.class_of);
+    if (body.size() < 2) continue;
+    unit.class_of = bodies.emplace(body, unit.class_of).first->second;
     if (body.size() >= 3 && body[1] == AtomKind::kDepthwise) {
       bodies.emplace(Body(body.begin() + 1, body.end()), unit.class_of);
     }

@@ -16,10 +16,8 @@ namespace {
 // node, over 136 files without names (docs/structure.md). Medium is 85 %.
 Confidence TrustIn(const Structure& found, FoundId id) {
   switch (found[id].kind) {
-    case FoundKind::kLinear:         // 88 %
-    case FoundKind::kConv:           // 91 %
-    case FoundKind::kDeconv:         // 100 %
-    case FoundKind::kSqueezeExcite:  // 100 %
+    case FoundKind::kLinear:  // 88 %
+    case FoundKind::kConv:    // 91 %
       return Confidence::kMedium;
     case FoundKind::kCopy: {
       const FoundKind list = found[found[id].parent].kind;
@@ -236,13 +234,9 @@ class Placer {
   std::string DescribeCopy(FoundId id) const {
     const FoundModule& copy = found_[id];
     const FoundKind list = found_[copy.parent].kind;
-    const bool layers = list == FoundKind::kLayers;
-    const std::string_view word =
-        layers                                                       ? "layer"
-        : list == FoundKind::kStage                                  ? "stage"
-        : list == FoundKind::kTower                                  ? "tower"
-        : list == FoundKind::kBranch || list == FoundKind::kBranches ? "branch"
-                                                                     : "block";
+    const std::string_view word = list == FoundKind::kLayers   ? "layer"
+                                  : list == FoundKind::kBranch ? "branch"
+                                                               : "block";
     const Span& span = spans_[id];
     std::string text =
         fmt::format("{} {} of {} equal {}{}; operators {}-{}", word,
@@ -276,24 +270,20 @@ class Placer {
   // The class that the operator proves; "" if there is none.
   std::string ClassOf(const FoundModule& found) const {
     if (found.core == kNo<NodeId>) return "";
-    const bool has_rank = found.kernel_rank >= 1 && found.kernel_rank <= 3;
-    switch (found.kind) {
-      case FoundKind::kConv:
-        return has_rank ? fmt::format("Conv{}d", found.kernel_rank) : "";
-      case FoundKind::kDeconv:
-        return has_rank ? fmt::format("ConvTranspose{}d", found.kernel_rank)
-                        : "";
-      case FoundKind::kRecurrent: {
-        const Op op =
-            FindOp(model_.OpType(found.core), model_.Domain(found.core));
-        const Op like = Describe(op).like;
-        return like == Op::kLSTM || like == Op::kGRU || like == Op::kRNN
-                   ? std::string(Describe(like).name)
-                   : "";
-      }
-      default:
-        return "";
+    const Operator& op =
+        Describe(FindOp(model_.OpType(found.core), model_.Domain(found.core)));
+    if (found.kind == FoundKind::kConv && found.kernel_rank >= 1 &&
+        found.kernel_rank <= 3) {
+      return fmt::format(
+          "Conv{}{}d",
+          op.kinds.HasAnyOf(OpKind::kTransposed) ? "Transpose" : "",
+          found.kernel_rank);
     }
+    const bool is_layer =
+        op.like == Op::kLSTM || op.like == Op::kGRU || op.like == Op::kRNN;
+    return found.kind == FoundKind::kRecurrent && is_layer
+               ? std::string(Describe(op.like).name)
+               : "";
   }
 
   const Model& model_;

@@ -220,7 +220,7 @@ TEST(BlocksTest, ADetectorIsOneListOfModules) {
                 ElementsAreArray(From(first[i], first[i + 1])));
   }
   // Two convolutions and their sum, in the branch.
-  EXPECT_THAT(modules.at("blocks.2.branches.block.0"), SizeIs(5));
+  EXPECT_THAT(modules.at("blocks.2.branch.block.0"), SizeIs(5));
 }
 
 TEST(BlocksTest, HeadsThatAreAlikeAreAList) {
@@ -336,9 +336,9 @@ TEST(BlocksTest, TheBodyOfALoopAndTheBranchesOfAnIfAreModules) {
   subgraph("If", "else_branch", "e");
   subgraph("Loop", "body", "l");
   const auto modules = Found(net.model()).Modules();
-  EXPECT_THAT(modules, Contains(Key("body.choice.then.linear")));
-  EXPECT_THAT(modules, Contains(Key("body.choice.else.linear")));
-  EXPECT_THAT(modules, Contains(Key("body.loop.linear")));
+  EXPECT_THAT(modules, Contains(Key("body.call.branch.linear")));
+  EXPECT_THAT(modules, Contains(Key("body.call.branch2.linear")));
+  EXPECT_THAT(modules, Contains(Key("body.call2.linear")));
 }
 
 TEST(BlocksTest, AFunctionIsAModuleOfItsFirstCall) {
