@@ -1,7 +1,5 @@
 #include "uses/weights/uses.h"
 
-#include "core/graph/operators.h"
-
 namespace onnx_tag::weights {
 namespace {
 
@@ -21,20 +19,20 @@ void Uses::Follow(ValueId value, Use so_far, int depth,
   for (const NodeId node : model_.Consumers(value)) {
     if (uses.size() >= kMost) return;
     const std::span<const ValueId> inputs = model_.Inputs(node);
-    const OpKinds kinds =
-        Describe(FindOp(model_.OpType(node), model_.Domain(node))).kinds;
+    const Operator& op = Describe(ops_[node]);
     for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
       if (inputs[slot] != value) continue;
       Use use = so_far;
       use.node = node;
       use.slot = slot;
-      if (slot != 0 || !kinds.HasAnyOf(kCarriers) || depth >= kMaxSteps) {
+      use.operand = op.Input(slot);
+      if (slot != 0 || !op.kinds.HasAnyOf(kCarriers) || depth >= kMaxSteps) {
         uses.push_back(use);
         continue;
       }
-      use.transposed ^= kinds.HasAnyOf(OpKind::kTranspose);
-      use.dequantized |= kinds.HasAnyOf(OpKind::kDequantizer);
-      use.sliced |= kinds.HasAnyOf(OpKind::kSlice);
+      use.transposed ^= op.kinds.HasAnyOf(OpKind::kTranspose);
+      use.dequantized |= op.kinds.HasAnyOf(OpKind::kDequantizer);
+      use.sliced |= op.kinds.HasAnyOf(OpKind::kSlice);
       const std::size_t before = uses.size();
       for (const ValueId output : model_.Outputs(node)) {
         if (output != kNo<ValueId>) Follow(output, use, depth + 1, uses);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/graph/operators.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag::weights {
@@ -13,14 +14,15 @@ namespace onnx_tag::weights {
 struct Use {
   NodeId node;
   std::uint32_t slot = 0;
-  bool transposed = false;   // a Transpose is on the way
+  Operand operand = Operand::kData;  // what the node reads there
+  bool transposed = false;           // a Transpose is on the way
   bool dequantized = false;  // it went through DequantizeLinear as the tensor
   bool sliced = false;       // only a piece of it arrives
 };
 
 class Uses {
  public:
-  explicit Uses(const Model& model) : model_(model) {}
+  Uses(const Model& model, const Operators& ops) : model_(model), ops_(ops) {}
 
   // At most kMost of them: a shared scalar may have thousands.
   std::vector<Use> Of(ValueId value) const;
@@ -32,6 +34,7 @@ class Uses {
               std::vector<Use>& uses) const;
 
   const Model& model_;
+  const Operators& ops_;
 };
 
 }  // namespace onnx_tag::weights
