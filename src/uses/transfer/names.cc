@@ -203,7 +203,7 @@ void PairParameters(Matching& matching, const NameIndex& old_index) {
       }
     };
     pair(name);
-    const hierarchy::Undone undone = hierarchy::UndoTensorName(name);
+    const auto undone = hierarchy::UndoTensorName(name);
     if (undone.name != name && !undone.module_only &&
         !IsQuantizersNumber(name)) {
       pair(undone.name);

@@ -208,7 +208,7 @@ NodeId Placing::NamedAfter(NodeId to, bool& helper) const {
   if (name.empty()) return kNo<NodeId>;
   const NodeId same = OldNodeNamed(name);
   if (same != kNo<NodeId>) return same;
-  const hierarchy::Undone undone = hierarchy::UndoNodeName(name);
+  const auto undone = hierarchy::UndoNodeName(name);
   helper = undone.quantizer || undone.cast;
   return undone.name == name ? kNo<NodeId> : OldNodeNamed(undone.name);
 }
@@ -256,7 +256,7 @@ void Placing::PlaceByNames() {
 void Placing::PlaceByResults() {
   for (const NodeId to : to_.Nodes()) {
     if (!IsOpen(to) || merged_[to] != kNo<NodeId>) continue;
-    const hierarchy::Undone undone = hierarchy::UndoNodeName(to_[to].name);
+    const auto undone = hierarchy::UndoNodeName(to_[to].name);
     const NodeId from = GaveTheSame(to);
     if (from == kNo<NodeId>) continue;
     PlaceNamed(to, from, false, undone.quantizer || undone.cast);
@@ -316,7 +316,7 @@ ValueId Placing::OldWeight(NodeId to, ValueId input) const {
   const ValueId old = matching_.Of(input);
   if (old != kNo<ValueId>) return old;
   const std::string_view name = to_.ValueName(input);
-  const hierarchy::Undone undone = hierarchy::UndoTensorName(name);
+  const auto undone = hierarchy::UndoTensorName(name);
   return undone.name == name || IsCounted(undone.name)
              ? kNo<ValueId>
              : names_.Value(undone.name);

@@ -6,7 +6,7 @@
 
 #include "core/graph/walk.h"
 #include "file/model/tensor_data.h"
-#include "uses/weights/uses.h"
+#include "uses/weights/use_reader.h"
 
 namespace onnx_tag::weights {
 namespace {
