@@ -85,6 +85,7 @@ Placing::Placing(const Matching& matching, const Tagging& tags)
   if (!strangers) {
     const Evidence evidence = GatherUnnamed(versions_.to_facts, tags.modules);
     Climb(evidence, kInserted, &TransferCounts::helpers, Confidence::kHigh);
+    PlaceInserted();
     PlaceByRegion();
     Climb(evidence, kNearby, &TransferCounts::nearby, Confidence::kLow);
   }
@@ -207,7 +208,7 @@ NodeId Placing::NamedAfter(NodeId to, bool& helper) const {
   if (name.empty()) return kNo<NodeId>;
   const NodeId same = OldNodeNamed(name);
   if (same != kNo<NodeId>) return same;
-  const hierarchy::StrippedName undone = hierarchy::UndoNodeName(name);
+  const auto undone = hierarchy::UndoNodeName(name);
   helper = undone.quantizer || undone.cast;
   return undone.name == name ? kNo<NodeId> : OldNodeNamed(undone.name);
 }
@@ -255,15 +256,17 @@ void Placing::PlaceByNames() {
 void Placing::PlaceByResults() {
   for (const NodeId to : to_.Nodes()) {
     if (!IsOpen(to) || merged_[to] != kNo<NodeId>) continue;
+    const auto undone = hierarchy::UndoNodeName(to_[to].name);
     const NodeId from = GaveTheSame(to);
-    if (from != kNo<NodeId>) PlaceNamed(to, from, false, false);
+    if (from == kNo<NodeId>) continue;
+    PlaceNamed(to, from, false, undone.quantizer || undone.cast);
   }
   // If two consecutive Reshapes are merged, the shape of the second and the
   // name of the first remain. The node belongs to its consumer.
   for (std::size_t i = to_.node_count(); i-- > 0;) {
     const auto to = MakeId<NodeId>(i);
     if (!IsOpen(to) || merged_[to] == kNo<NodeId>) continue;
-    if (PlaceByConsumers(to)) {
+    if (PlaceByConsumers(to, &TransferCounts::fused, Confidence::kMedium)) {
       stands_in_[merged_[to]] = true;
     } else {
       PlaceLike(to, merged_[to], &TransferCounts::fused, Confidence::kLow);
@@ -271,9 +274,8 @@ void Placing::PlaceByResults() {
   }
 }
 
-bool Placing::PlaceByConsumers(NodeId to) {
-  Place common{.found = &TransferCounts::fused,
-               .confidence = Confidence::kMedium};
+bool Placing::PlaceByConsumers(NodeId to, FoundBy found, Confidence limit) {
+  Place common{.found = found, .confidence = limit};
   bool one = true;
   ForEachConsumer(to, [&](NodeId reader) {
     const Place& place = places_[reader];
@@ -282,13 +284,28 @@ bool Placing::PlaceByConsumers(NodeId to) {
     common.module = place.module;
     common.like = place.like;
     // Next to a guess is a guess.
-    if (place.confidence < Confidence::kHigh) {
-      common.confidence = Confidence::kLow;
-    }
+    common.confidence = place.confidence < Confidence::kHigh
+                            ? Confidence::kLow
+                            : std::min(common.confidence, place.confidence);
   });
   if (!one || common.module == kNo<ModuleId>) return false;
   places_[to] = common;
   return true;
+}
+
+// A node that only changes the type of an old value was inserted before its
+// consumers.
+void Placing::PlaceInserted() {
+  constexpr OpKinds kConversion = {OpKind::kIdentity, OpKind::kCast,
+                                   OpKind::kQuantizer, OpKind::kDequantizer};
+  for (std::size_t i = to_.node_count(); i-- > 0;) {
+    const auto to = MakeId<NodeId>(i);
+    const ValueId read = FirstInput(to_, to);
+    if (IsOpen(to) && versions_.to_ops.Is(to, kConversion) &&
+        read != kNo<ValueId> && matching_.Of(read) != kNo<ValueId>) {
+      PlaceByConsumers(to, &TransferCounts::helpers, Confidence::kHigh);
+    }
+  }
 }
 
 ValueId Placing::OldWeight(NodeId to, ValueId input) const {
@@ -299,7 +316,7 @@ ValueId Placing::OldWeight(NodeId to, ValueId input) const {
   const ValueId old = matching_.Of(input);
   if (old != kNo<ValueId>) return old;
   const std::string_view name = to_.ValueName(input);
-  const hierarchy::StrippedName undone = hierarchy::UndoTensorName(name);
+  const auto undone = hierarchy::UndoTensorName(name);
   return undone.name == name || IsCounted(undone.name)
              ? kNo<ValueId>
              : names_.Value(undone.name);

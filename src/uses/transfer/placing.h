@@ -42,6 +42,7 @@ class Placing {
   void Climb(const Evidence& evidence, StrategySet rungs, FoundBy found,
              Confidence limit);
   NodeId LikeBeside(NodeId to, ModuleId module) const;
+  void PlaceInserted();
   void PlaceByRegion();
   void FindOrigins();
 
@@ -54,7 +55,7 @@ class Placing {
   NodeId OldNodeNamed(std::string_view name) const;
   NodeId NamedAfter(NodeId to, bool& helper) const;
   NodeId GaveTheSame(NodeId to) const;
-  bool PlaceByConsumers(NodeId to);
+  bool PlaceByConsumers(NodeId to, FoundBy found, Confidence limit);
   void CollectCone(NodeId last, NodeId to, std::vector<ModuleId>& modules);
   bool IsOpen(NodeId to) const { return places_[to].found == nullptr; }
   // The node that contains a subgraph counts as consumer of its outputs.

@@ -4,8 +4,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/graph/walk.h"
 #include "file/model/tensor_data.h"
-#include "uses/weights/uses.h"
+#include "uses/weights/use_reader.h"
 
 namespace onnx_tag::weights {
 namespace {
@@ -47,9 +48,9 @@ std::int64_t SizeOf(const Model& model, const Initializer& tensor) {
 
 // How many convolutions read the bias. Equal biases are one initializer: those
 // of norms that were never trained are all zero.
-std::size_t CountReaders(const Model& model, ValueId bias) {
+std::size_t CountReaders(const Uses& all, ValueId bias) {
   constexpr std::uint32_t kBiasSlot = 2;
-  const std::vector<Use> uses = Uses(model).Of(bias);
+  const std::vector<Use> uses = all.Of(bias);
   const auto readers =
       std::count_if(uses.begin(), uses.end(),
                     [](const Use& use) { return use.slot == kBiasSlot; });
@@ -73,27 +74,24 @@ bool Take(CountBySize& counts, std::int64_t size) {
   return true;
 }
 
-CountBySize CountFoldedBiases(const Model& model,
+CountBySize CountFoldedBiases(const Model& model, const Operators& ops,
                               const std::vector<Weight>& weights) {
   CountBySize counts;
+  const Uses uses(model, ops);
   for (const Weight& weight : weights) {
     if (weight.may_hold.empty()) continue;
     const Initializer& bias = model.initializers()[weight.initializer];
-    counts[SizeOf(model, bias)] += CountReaders(model, bias.value);
+    counts[SizeOf(model, bias)] += CountReaders(uses, bias.value);
   }
   return counts;
 }
 
 // Whether the result of the convolution goes to a normalization: then it was
 // not folded.
-bool FeedsNorm(const Model& model, NodeId convolution) {
-  for (const ValueId output : model.Outputs(convolution)) {
-    if (output == kNo<ValueId>) continue;
-    for (const NodeId reader : model.Consumers(output)) {
-      if (model.OpType(reader) == "BatchNormalization") return true;
-    }
-  }
-  return false;
+bool FeedsNorm(const Model& model, const Operators& ops, NodeId convolution) {
+  return !ForEachReader(model, convolution, [&](NodeId reader) {
+    return ops[reader] != Op::kBatchNormalization;
+  });
 }
 
 using References = std::unordered_map<std::string_view, const ReferenceTensor*>;
@@ -106,7 +104,7 @@ struct Convolutions {
   CountBySize with_own_bias;
 };
 
-Convolutions CountConvolutions(const Model& model,
+Convolutions CountConvolutions(const Model& model, const Operators& ops,
                                const std::vector<Weight>& weights,
                                const References& known) {
   std::unordered_set<ValueId> own_biases;
@@ -122,10 +120,10 @@ Convolutions CountConvolutions(const Model& model,
   Convolutions found;
   for (const NodeId node : model.Nodes()) {
     const std::span<const ValueId> inputs = model.Inputs(node);
-    if (model.OpType(node) != "Conv" || inputs.size() < 2) continue;
+    if (ops[node] != Op::kConv || inputs.size() < 2) continue;
     const Initializer* weight = model.InitializerOf(inputs[1]);
     if (weight == nullptr || model.Dims(*weight).empty() ||
-        FeedsNorm(model, node)) {
+        FeedsNorm(model, ops, node)) {
       continue;
     }
     const std::int64_t size = model.Dims(*weight)[0];
@@ -151,8 +149,9 @@ std::unordered_set<std::string_view> FindFoldedNorms(
     const std::vector<ReferenceTensor>& reference, const References& known,
     const std::unordered_set<std::string_view>& held,
     std::vector<NewBias>& added) {
-  CountBySize biases = CountFoldedBiases(model, weights);
-  Convolutions convolutions = CountConvolutions(model, weights, known);
+  const Operators ops(model);
+  CountBySize biases = CountFoldedBiases(model, ops, weights);
+  Convolutions convolutions = CountConvolutions(model, ops, weights, known);
   CountBySize of_layers;
   for (const NewBias& bias : added) ++of_layers[bias.size];
   std::unordered_set<std::string_view> present;

@@ -38,13 +38,13 @@ struct Weight {
   std::uint32_t initializer = 0;  // index in Model::initializers()
   Change change = Change::kConstant;
   // As in the state_dict of the source model; none: it holds no parameter.
-  std::vector<std::string> parameters;
+  std::vector<std::string> parameters = {};
   // A parameter that it holds, too, if the source model has it: the bias of a
   // convolution into which a normalization was folded. The file does not say.
-  std::string may_hold;
+  std::string may_hold = {};
   ModuleId module = kNo<ModuleId>;  // of the first of them, or of its reader
   Confidence confidence = Confidence::kLow;
-  std::string_view why;
+  std::string_view why = {};
 };
 
 // One for each initializer, in file order. Takes time in nodes and edges.

@@ -1,0 +1,377 @@
+#include "uses/weights/use_reader.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "clues/exporters/tools/original_name.h"
+#include "file/model/attributes.h"
+#include "file/model/tensor_data.h"
+#include "generated/weight_names.h"
+
+namespace onnx_tag::weights {
+namespace {
+
+// Longer chains of carriers do not occur; hostile files may have them.
+constexpr int kMaxSteps = 16;
+
+bool Matches(std::string_view pattern, std::string_view name) {
+  const bool any_start = pattern.starts_with('*');
+  const bool any_end = pattern.size() > 1 && pattern.ends_with('*');
+  if (any_start) pattern.remove_prefix(1);
+  if (any_end) pattern.remove_suffix(1);
+  if (any_start && any_end) return name.find(pattern) != name.npos;
+  if (any_start) return name.ends_with(pattern);
+  return any_end ? name.starts_with(pattern) : name == pattern;
+}
+
+// Names of parameters that only a class or a place tells:
+// data/weight_names.txt.
+class WeightNames {
+ public:
+  WeightNames() {
+    for (const std::string_view line : Split(kWeightNames, '\n')) {
+      Row words = Split(line, ' ');
+      if (words.size() >= 2) rows_.push_back(std::move(words));
+    }
+  }
+
+  // Whether modules of this class seldom have a weight of their own.
+  bool HoldsOthers(std::string_view class_name) const {
+    const Row* const row = FindRow({"owns", "holds"}, class_name);
+    return row != nullptr && row->front() == "holds";
+  }
+  // The name of the parameter at `place`; "" if no row fits.
+  std::string_view At(std::string_view place,
+                      std::string_view class_name) const {
+    const Row* const row = FindRow({place}, class_name);
+    return row == nullptr ? std::string_view() : row->back();
+  }
+  // The attributes of "query", "key" or "value".
+  std::span<const std::string_view> Projection(std::string_view which) const {
+    for (const Row& row : rows_) {
+      if (row[0] == which) return std::span(row).subspan(1);
+    }
+    return {};
+  }
+
+ private:
+  using Row = std::vector<std::string_view>;
+
+  // The first row of one of these kinds that fits; null: there is none.
+  const Row* FindRow(std::initializer_list<std::string_view> kinds,
+                     std::string_view class_name) const {
+    for (const Row& row : rows_) {
+      if (std::find(kinds.begin(), kinds.end(), row[0]) != kinds.end() &&
+          Matches(row[1], class_name)) {
+        return &row;
+      }
+    }
+    return nullptr;
+  }
+
+  std::vector<Row> rows_;
+};
+
+const WeightNames& Names() {
+  static const WeightNames names;
+  return names;
+}
+
+}  // namespace
+
+std::vector<Use> Uses::Of(ValueId value) const {
+  std::vector<Use> uses;
+  Follow(value, {}, 0, uses);
+  return uses;
+}
+
+void Uses::Follow(ValueId value, Use so_far, int depth,
+                  std::vector<Use>& uses) const {
+  for (const NodeId node : model_.Consumers(value)) {
+    if (uses.size() >= kMost) return;
+    const std::span<const ValueId> inputs = model_.Inputs(node);
+    const Operator& op = Describe(ops_[node]);
+    for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
+      if (inputs[slot] != value) continue;
+      Use use = so_far;
+      use.node = node;
+      use.slot = slot;
+      use.operand = op.Input(slot);
+      if (slot != 0 || !op.kinds.HasAnyOf(kCarriers) || depth >= kMaxSteps) {
+        uses.push_back(use);
+        continue;
+      }
+      use.transposed ^= op.kinds.HasAnyOf(OpKind::kTranspose);
+      use.dequantized |= op.kinds.HasAnyOf(OpKind::kDequantizer);
+      use.sliced |= op.kinds.HasAnyOf(OpKind::kSlice);
+      const std::size_t before = uses.size();
+      for (const ValueId output : model_.Outputs(node)) {
+        if (output != kNo<ValueId>) Follow(output, use, depth + 1, uses);
+      }
+      // Nothing behind it computes: it is the last.
+      if (uses.size() == before) uses.push_back(use);
+    }
+  }
+}
+
+std::string Join(const std::string& module, std::string_view atom) {
+  return module.empty() ? std::string(atom) : module + "." + std::string(atom);
+}
+
+bool IsScaled(std::string_view name) {
+  return name.ends_with("_weight_fused") || name.ends_with("_bias_fused");
+}
+
+UseReader::UseReader(const Model& model, const Tagging& tagging)
+    : model_(model), tagging_(tagging), ops_(model) {
+  // Recurrent nodes of one module and one kind are its layers, in file order.
+  std::map<std::pair<ModuleId, Op>, std::uint32_t> layers;
+  for (const NodeId node : model.Nodes()) {
+    const Operator& op = Describe(ops_[node]);
+    const Tag& tag = tagging.tags[node];
+    if (!op.kinds.HasAnyOf(OpKind::kRecurrent) || !tag.tagged()) continue;
+    recurrent_layer_[node] = layers[{tag.module, op.like}]++;
+  }
+}
+
+bool UseReader::HoldsOthers(ModuleId id) const {
+  return Names().HoldsOthers(ClassOf(id));
+}
+
+bool UseReader::IsLike(const Use& use, Op op) const {
+  const Operator& own = Describe(ops_[use.node]);
+  return own.like == op && own.Input(1) == Operand::kWeight;
+}
+
+bool UseReader::Transposes(const Use& gemm) const {
+  return IntAttribute(model_.NodeBytes(gemm.node), "transB", 0) != 0;
+}
+
+bool UseReader::IsQuantized(const Initializer& tensor,
+                            const std::vector<Use>& uses) const {
+  if (IsFloat(tensor.data_type)) return false;
+  for (const Use& use : uses) {
+    if (use.dequantized || use.operand == Operand::kQuantized ||
+        use.operand == Operand::kQkvWeight) {
+      return true;
+    }
+  }
+  return hierarchy::UndoTensorName(NameOf(tensor)).quantizer;
+}
+Weight UseReader::FoldedBias(const Initializer& tensor, const Use& use,
+                             const std::string& conv, Weight weight) const {
+  weight.change = QuantizedOr(Change::kFolded, tensor, use);
+  weight.may_hold = Join(conv, "bias");
+  weight.confidence = std::min(weight.confidence, Confidence::kHigh);
+  weight.why = "a normalization that went into the convolution gave it";
+  for (const Origin& origin : tagging_.OriginsOf(use.node)) {
+    if (ClassOf(origin.module).find("Norm") == std::string_view::npos) {
+      continue;
+    }
+    const std::string norm = tagging_.modules.Path(origin.module);
+    for (const std::string_view atom :
+         {"weight", "bias", "running_mean", "running_var"}) {
+      weight.parameters.push_back(Join(norm, atom));
+    }
+    break;
+  }
+  return weight;
+}
+
+// torch.nn.MultiheadAttention has query, key and value in one parameter. Its
+// class may be unknown, but it has an out_proj.
+std::string_view UseReader::MatrixAtom(const Initializer& tensor,
+                                       ModuleId module) const {
+  const std::span<const std::int64_t> dims = model_.Dims(tensor);
+  const bool three =
+      dims.size() == 2 && (dims[0] == 3 * dims[1] || dims[1] == 3 * dims[0]);
+  const bool packed =
+      three && tagging_.modules.FindChild(module, "out_proj") != kNo<ModuleId>;
+  return Names().At("matrix", packed ? "MultiheadAttention" : ClassOf(module));
+}
+
+template <typename Give>
+std::optional<Weight> UseReader::ReadWeight(const Initializer& tensor,
+                                            const Use& use,
+                                            const Give& give) const {
+  if (IsLike(use, Op::kGemm)) {
+    return give(
+        MatrixAtom(tensor, TagOf(use).module),
+        Transposes(use) != use.transposed ? Change::kSame : Change::kTransposed,
+        "Gemm of this module reads it");
+  }
+  if (IsLike(use, Op::kConv)) {
+    return give("weight", Change::kFolded,
+                "its name is gone, as where a normalization goes into a "
+                "convolution");
+  }
+  if (ops_[use.node] == Op::kGather && !use.dequantized &&
+      (tensor.rank != 2 || !IsFloat(tensor.data_type))) {
+    return std::nullopt;
+  }
+  return give("weight", Change::kSame,
+              "the node of this module reads it as its weight");
+}
+
+Weight UseReader::ReadGates(const Initializer& tensor, const Use& use,
+                            Weight weight) const {
+  const auto at = recurrent_layer_.find(use.node);
+  const std::uint32_t layer = at == recurrent_layer_.end() ? 0 : at->second;
+  const std::string path = tagging_.modules.Path(weight.module);
+  const auto add = [&](std::string_view atom, bool reverse) {
+    weight.parameters.push_back(Join(path, atom) + "_l" +
+                                std::to_string(layer) +
+                                (reverse ? "_reverse" : ""));
+  };
+  const std::span<const std::int64_t> dims = model_.Dims(tensor);
+  const bool both = !dims.empty() && dims[0] == 2;
+  for (int direction = 0; direction < (both ? 2 : 1); ++direction) {
+    if (use.operand == Operand::kGatesBias) {
+      add("bias_ih", direction == 1);
+      add("bias_hh", direction == 1);
+    } else {
+      add(use.operand == Operand::kGatesIn ? "weight_ih" : "weight_hh",
+          direction == 1);
+    }
+  }
+  weight.change = QuantizedOr(Change::kMerged, tensor, use);
+  weight.why = "the gates of a recurrent layer, in ONNX's order";
+  return weight;
+}
+
+// The nearest module with one of these names, in the node's module or beside
+// a module around it; kNo if there is none.
+ModuleId UseReader::FindProjection(ModuleId module,
+                                   std::string_view which) const {
+  const ModuleTree& tree = tagging_.modules;
+  for (ModuleId at = module; at != kNo<ModuleId>; at = tree.Parent(at)) {
+    for (const std::string_view name : Names().Projection(which)) {
+      const ModuleId child = tree.FindChild(at, name);
+      if (child != kNo<ModuleId>) return child;
+    }
+  }
+  return kNo<ModuleId>;
+}
+
+Weight UseReader::ReadQkv(std::string_view atom, Weight weight) const {
+  const ModuleTree& tree = tagging_.modules;
+  for (const std::string_view which : {"query", "key", "value"}) {
+    const ModuleId child = FindProjection(weight.module, which);
+    if (child != kNo<ModuleId>) {
+      weight.parameters.push_back(Join(tree.Path(child), atom));
+    }
+  }
+  if (weight.parameters.size() != 3) {
+    weight.parameters = {Join(tree.Path(weight.module), atom)};
+    weight.confidence = Confidence::kLow;
+  }
+  weight.change = Change::kMerged;
+  weight.why = "a fused attention reads query, key and value in one";
+  return weight;
+}
+
+// A GroupNorm is exported as an InstanceNormalization with ones and zeros;
+// its parameters are multiplied and added afterwards.
+bool UseReader::IsPlainNorm(const Use& use) const {
+  return ops_[use.node] == Op::kInstanceNormalization &&
+         !ClassOf(TagOf(use).module).starts_with("InstanceNorm");
+}
+
+// What is added or multiplied: a bias, or a normalization's weight; or put
+// before a sequence.
+template <typename Give>
+std::optional<Weight> UseReader::ReadElementwise(const Initializer& tensor,
+                                                 const Use& use,
+                                                 const Give& give) const {
+  const Op op = ops_[use.node];
+  const Tag& tag = TagOf(use);
+  const std::span<const std::int64_t> dims = model_.Dims(tensor);
+  if (op == Op::kConcat && use.slot == 0 && IsFloat(tensor.data_type) &&
+      dims.size() == 3 && dims[0] == 1 && dims[1] == 1) {
+    return give(Names().At("first", ClassOf(tag.module)), Change::kSame,
+                "this module puts it before the sequence");
+  }
+  // One number for each channel, maybe shaped to be broadcast: [8, 1, 1].
+  // Masks and tables are [1, 1, 1, n].
+  const auto ones = std::count(dims.begin(), dims.end(), 1);
+  if (static_cast<std::size_t>(ones) + 1 != dims.size() ||
+      (dims.size() > 2 && dims.back() != 1)) {
+    return std::nullopt;
+  }
+  if (op == Op::kAdd || op == Op::kSum) {
+    // TorchScript names what it folds after the convolution that read it.
+    if (NameOf(tensor).starts_with("onnx::Conv_")) {
+      return FoldedBias(tensor, use, tagging_.modules.Path(tag.module),
+                        {.module = tag.module, .confidence = tag.confidence});
+    }
+    return give(Names().At("added", ClassOf(tag.module)), Change::kSame,
+                "this module adds it");
+  }
+  if (op == Op::kMul) {
+    return give("weight", Change::kSame, "this module multiplies with it");
+  }
+  return std::nullopt;
+}
+
+std::optional<Weight> UseReader::Read(const Initializer& tensor,
+                                      const Use& use) const {
+  const Tag& tag = TagOf(use);
+  if (!tag.tagged()) return std::nullopt;
+  Weight weight;
+  weight.module = tag.module;
+  // Quantizers replace products, not sums.
+  weight.confidence = ops_[use.node] != Op::kAdd && HoldsOthers(tag.module)
+                          ? Confidence::kLow
+                          : std::min(tag.confidence, Confidence::kHigh);
+  const auto give = [&](std::string_view atom, Change change,
+                        std::string_view why) {
+    weight.parameters = {Join(tagging_.modules.Path(tag.module), atom)};
+    weight.change = QuantizedOr(use.sliced                 ? Change::kSplit
+                                : IsScaled(NameOf(tensor)) ? Change::kFolded
+                                                           : change,
+                                tensor, use);
+    weight.why = why;
+    return weight;
+  };
+  switch (use.operand) {
+    case Operand::kMatrix:
+      if (tensor.rank != 2) return std::nullopt;
+      return give(MatrixAtom(tensor, tag.module),
+                  use.transposed ? Change::kSame : Change::kTransposed,
+                  "MatMul of this module reads it");
+    case Operand::kWeight:
+      if (IsPlainNorm(use)) return std::nullopt;
+      return ReadWeight(tensor, use, give);
+    case Operand::kBias:
+      if (IsPlainNorm(use)) return std::nullopt;
+      // A bias of the convolution itself keeps its name.
+      if (IsLike(use, Op::kConv)) {
+        return FoldedBias(tensor, use, tagging_.modules.Path(tag.module),
+                          std::move(weight));
+      }
+      return give("bias", Change::kSame,
+                  "the node of this module reads it as its bias");
+    case Operand::kMean:
+      return give("running_mean", Change::kSame,
+                  "BatchNormalization reads it as its mean");
+    case Operand::kVariance:
+      return give("running_var", Change::kSame,
+                  "BatchNormalization reads it as its variance");
+    case Operand::kQuantized:
+      return give(MatrixAtom(tensor, tag.module), Change::kQuantized,
+                  "the node of this module reads it as its weight");
+    case Operand::kGatesIn:
+    case Operand::kGatesOut:
+    case Operand::kGatesBias:
+      return ReadGates(tensor, use, std::move(weight));
+    case Operand::kQkvWeight:
+      return ReadQkv("weight", std::move(weight));
+    case Operand::kQkvBias:
+      return ReadQkv("bias", std::move(weight));
+    default:
+      return ReadElementwise(tensor, use, give);
+  }
+}
+
+}  // namespace onnx_tag::weights
