@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "base/text.h"
 #include "core/graph/neighbours.h"
@@ -15,17 +16,6 @@ namespace onnx_tag {
 namespace {
 
 using catalogue::ClassAnswer;
-
-struct NameInModule {
-  ModuleId module;
-  std::string_view name;
-  bool operator==(const NameInModule&) const = default;
-};
-struct NameInModuleHash {
-  std::size_t operator()(const NameInModule& key) const {
-    return std::hash<std::string_view>()(key.name) * 31 + Index(key.module);
-  }
-};
 
 // Collects the facts of the file about each module of the tagging.
 class Observer {
@@ -69,13 +59,20 @@ class Observer {
       const Initializer*& known = tensors[Index(id)];
       if (known == nullptr || known->rank < tensor.rank) known = &tensor;
     }
+    // By module: how many parameters it has, then where the next one goes.
+    IdVector<ModuleId, std::uint32_t> next(tagging_.modules.size(), 0);
+    const auto ids = AllIds<ParameterId>(tensors.size());
+    for (const ParameterId id : ids) {
+      if (OwnerOf(id) != kNo<ModuleId>) ++next[OwnerOf(id)];
+    }
+    std::uint32_t all = 0;
+    for (std::uint32_t& count : next) all += std::exchange(count, all);
     const auto parameters =
-        std::make_shared<std::vector<catalogue::SeenParameter>>();
-    ReserveIn(*parameters);
-    for (const ParameterId id : AllIds<ParameterId>(tensors.size())) {
+        std::make_shared<std::vector<catalogue::SeenParameter>>(all);
+    for (const ParameterId id : ids) {
       const ModuleId module = OwnerOf(id);
       if (module == kNo<ModuleId>) continue;
-      catalogue::SeenParameter seen;
+      catalogue::SeenParameter& seen = (*parameters)[next[module]++];
       seen.name = hierarchy::LastPart(parameters_.parameters[id].name, '.');
       seen.rank = parameters_.parameters[id].rank;
       if (const Initializer* const tensor = tensors[Index(id)];
@@ -83,33 +80,29 @@ class Observer {
         seen.rows = static_cast<std::uint32_t>(
             std::clamp<std::int64_t>(model_.Dims(*tensor)[0], 0, 0x7fffffff));
       }
-      if (!IsFirst(module, seen.name)) continue;
-      auto& known = observation_.seen[module].parameters;
-      const auto begin =
-          static_cast<std::size_t>(known.data() - parameters->data());
-      (*parameters)[begin + known.size()] = seen;
-      known = {known.data(), known.size() + 1};
+    }
+    auto begin = parameters->begin();
+    for (const ModuleId module : AllIds<ModuleId>(next.size())) {
+      const auto end = parameters->begin() + next[module];
+      observation_.seen[module].parameters = {begin, OnePerName(begin, end)};
+      begin = end;
     }
     observation_.parameters = parameters;
   }
 
-  // Gives each module a place for its parameters.
-  void ReserveIn(std::vector<catalogue::SeenParameter>& parameters) {
-    IdVector<ModuleId, std::uint32_t> counts(tagging_.modules.size(), 0);
-    std::size_t all = 0;
-    for (const ParameterId id :
-         AllIds<ParameterId>(parameters_.parameters.size())) {
-      const ModuleId module = OwnerOf(id);
-      if (module == kNo<ModuleId>) continue;
-      ++counts[module];
-      ++all;
-    }
-    parameters.resize(all);
-    const catalogue::SeenParameter* next = parameters.data();
-    for (const ModuleId module : AllIds<ModuleId>(counts.size())) {
-      observation_.seen[module].parameters = {next, std::size_t{0}};
-      next += counts[module];
-    }
+  // Keeps the first parameter of each name; returns the new end.
+  template <typename Iterator>
+  static Iterator OnePerName(Iterator begin, Iterator end) {
+    if (end - begin < 2) return end;
+    using catalogue::SeenParameter;
+    std::stable_sort(begin, end,
+                     [](const SeenParameter& a, const SeenParameter& b) {
+                       return a.name < b.name;
+                     });
+    return std::unique(begin, end,
+                       [](const SeenParameter& a, const SeenParameter& b) {
+                         return a.name == b.name;
+                       });
   }
 
   // The module that has the parameter; kNo if none has it.
@@ -122,24 +115,6 @@ class Observer {
                            name == tagging_.modules.Atom(module) &&
                            name.size() < path.size();
     return is_module || hierarchy::IsFoldedBias(path) ? kNo<ModuleId> : module;
-  }
-
-  // Whether the module has no parameter of that name yet. Most modules have a
-  // few, and a set of all names would be 60 bytes a parameter.
-  bool IsFirst(ModuleId module, std::string_view name) {
-    constexpr std::size_t kFew = 8;
-    const auto& known = observation_.seen[module].parameters;
-    if (known.size() < kFew) {
-      return std::none_of(
-          known.begin(), known.end(),
-          [&](const auto& parameter) { return parameter.name == name; });
-    }
-    if (known.size() == kFew) {
-      for (const auto& parameter : known) {
-        names_.insert({module, parameter.name});
-      }
-    }
-    return names_.insert({module, name}).second;
   }
 
   void SeeOperators() {
@@ -225,8 +200,6 @@ class Observer {
   const Model& model_;
   const Tagging& tagging_;
   catalogue::Observation observation_;
-  // Of the modules with many parameters.
-  std::unordered_set<NameInModule, NameInModuleHash> names_;
 };
 
 // Facts take precedence over the catalogue. If the catalogue would be certain

@@ -19,10 +19,6 @@ using catalogue::RulesOf;
 using catalogue::SeenModule;
 using catalogue::Words;
 
-bool Contains(const Words& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 ModuleId OnlyChild(const ModuleTree& tree, ModuleId id) {
   ModuleId only = kNo<ModuleId>;
   for (const ModuleId child : tree.Children(id)) {
@@ -51,7 +47,7 @@ class WrapperNamer {
     const std::vector<const ClassRule*> rules = RulesOf("wrapper");
     std::vector<const ClassRule*> anywhere;
     for (const ClassRule* rule : rules) {
-      if (Contains((*rule)["is"], "anywhere")) anywhere.push_back(rule);
+      if (rule->Has("is", "anywhere")) anywhere.push_back(rule);
     }
     IdVector<ModuleId, bool> wraps(tree_.size(), false);
     // Parents come before their children.
@@ -78,7 +74,7 @@ class WrapperNamer {
   bool Fits(const ClassRule& rule, ModuleId id) const {
     const std::string_view at = rule.One("at");
     if (!at.empty() && at != tree_.Atom(id)) return false;
-    if (Contains(rule["is"], "leaf") && !tree_.Children(id).empty()) {
+    if (rule.Has("is", "leaf") && !tree_.Children(id).empty()) {
       return false;
     }
     ModuleId held = id;
@@ -109,7 +105,7 @@ class WrapperNamer {
 
   void Set(ModuleId id, const ClassRule& rule) {
     // An attribute that no other class uses proves the class.
-    if (!tree_.Class(id).empty() && !Contains(rule["is"], "anywhere")) return;
+    if (!tree_.Class(id).empty() && !rule.Has("is", "anywhere")) return;
     tagging_.modules.SetClass(id, rule.name);
     tagging_.facts[id].class_confidence =
         WordToEnum<Confidence>(kConfidenceNames, rule.One("sure")).value();
@@ -130,39 +126,20 @@ void NameWrappers(bool adapters_only_scale, Tagging& tagging) {
 
 namespace {
 
-// The `adapter` row.
-struct AdapterNames {
-  Words around;              // the attributes around the whole model
-  std::string_view layer;    // the attribute with the layer
-  std::string_view saved;    // the attribute with fully trained layers
-  std::string_view proof;    // an attribute of no other library
-  std::string_view wrapper;  // the class around fully trained layers
-  Words lists;               // attributes that are dictionaries
-};
-
-const AdapterNames& Names() {
-  static const AdapterNames names = [] {
-    const ClassRule& rule = *RulesOf("adapter").at(0);
-    return AdapterNames{rule["around"],      rule.One("layer"),
-                        rule.One("saved"),   rule.One("proof"),
-                        rule.One("wrapper"), rule["lists"]};
-  }();
-  return names;
+const ClassRule& Adapter() {
+  static const ClassRule& rule = *RulesOf("adapter").at(0);
+  return rule;
 }
 
-bool IsAdapter(const ModuleTree& tree, ModuleId id) {
-  return tree.FindChild(id, Names().layer) != kNo<ModuleId>;
-}
-
-bool IsSaved(const ModuleTree& tree, ModuleId id) {
-  return tree.FindChild(id, Names().saved) != kNo<ModuleId>;
+bool HasChild(const ModuleTree& tree, ModuleId id, std::string_view column) {
+  return tree.FindChild(id, Adapter().One(column)) != kNo<ModuleId>;
 }
 
 bool HasAdapters(const ModuleTree& tree) {
+  const std::string_view layer = Adapter().One("layer");
+  const std::string_view saved = Adapter().One("saved");
   for (const ModuleId id : tree.All()) {
-    if (tree.Atom(id) == Names().layer || tree.Atom(id) == Names().saved) {
-      return true;
-    }
+    if (tree.Atom(id) == layer || tree.Atom(id) == saved) return true;
   }
   return false;
 }
@@ -170,7 +147,7 @@ bool HasAdapters(const ModuleTree& tree) {
 // The model inside a wrapper of adapters; kNo if there is none.
 ModuleId HeldByWrapper(const ModuleTree& tree) {
   ModuleId held = ModuleTree::kRoot;
-  for (const std::string_view atom : Names().around) {
+  for (const std::string_view atom : Adapter()["around"]) {
     if (held != kNo<ModuleId>) held = OnlyChild(tree, held, atom);
   }
   return held;
@@ -218,12 +195,14 @@ class Plain {
     if (place == kNo<ModuleId>) return;
     const std::string_view atom = adapted.Atom(id);
     const bool stands_for_parent =
-        id == held_ || IsAround(adapted, id) || atom == Names().layer ||
-        atom == Names().saved || adapted.Atom(parent) == Names().saved;
+        id == held_ || IsAround(adapted, id) ||
+        atom == Adapter().One("layer") || atom == Adapter().One("saved") ||
+        adapted.Atom(parent) == Adapter().One("saved");
     if (stands_for_parent) {
       place_[id] = place;
       source_[place] = id;
-    } else if (!IsAdapter(adapted, parent) && !IsSaved(adapted, parent)) {
+    } else if (!HasChild(adapted, parent, "layer") &&
+               !HasChild(adapted, parent, "saved")) {
       place_[id] = tree_.Child(place, atom);
       source_.resize(tree_.size(), id);
     }
@@ -252,7 +231,7 @@ std::string_view AdapterOf(std::string_view base, const ModuleTree& tree,
 ClassAnswer AnswerForAdapter(const Observation& seen, ModuleId id,
                              const ClassAnswer& base) {
   const ModuleTree& tree = seen.modules;
-  const ModuleId layer = tree.FindChild(id, Names().layer);
+  const ModuleId layer = tree.FindChild(id, Adapter().One("layer"));
   const std::string_view recorded = tree.Class(layer);
   ClassAnswer known = base;
   if (!recorded.empty()) {
@@ -262,9 +241,9 @@ ClassAnswer AnswerForAdapter(const Observation& seen, ModuleId id,
   }
   ClassAnswer answer;
   answer.name = AdapterOf(known.name, tree, id);
-  const bool proven = tree.FindChild(id, Names().proof) != kNo<ModuleId>;
-  answer.confidence = std::min(
-      known.confidence, proven ? Confidence::kHigh : Confidence::kMedium);
+  answer.confidence = std::min(known.confidence, HasChild(tree, id, "proof")
+                                                     ? Confidence::kHigh
+                                                     : Confidence::kMedium);
   return answer;
 }
 
@@ -281,14 +260,14 @@ Identification IdentifyAdapted(const Observation& seen,
       catalogue::Identify(catalogue::BuiltIn(), plain.Observe(seen), hidden);
   IdVector<ModuleId, ClassAnswer> modules(tree.size());
   for (const ModuleId id : tree.All()) {
-    if (Contains(Names().lists, tree.Atom(id))) {
+    if (Adapter().Has("lists", tree.Atom(id))) {
       modules[id] = {"ModuleDict", Confidence::kHigh, {}};
     } else if (plain[id] == kNo<ModuleId> || plain.IsAround(tree, id)) {
       continue;
-    } else if (IsAdapter(tree, id)) {
+    } else if (HasChild(tree, id, "layer")) {
       modules[id] = AnswerForAdapter(seen, id, found.modules[plain[id]]);
-    } else if (IsSaved(tree, id)) {
-      modules[id] = {Names().wrapper, Confidence::kHigh, {}};
+    } else if (HasChild(tree, id, "saved")) {
+      modules[id] = {Adapter().One("wrapper"), Confidence::kHigh, {}};
     } else {
       modules[id] = found.modules[plain[id]];
     }
@@ -299,14 +278,15 @@ Identification IdentifyAdapted(const Observation& seen,
 
 bool AdaptersOnlyScale(const Observation& seen) {
   const ModuleTree& tree = seen.modules;
+  if (!HasAdapters(tree)) return false;
   const catalogue::OperatorSet scaling = catalogue::SetOf(Op::kMul);
   bool any = false;
   for (const ModuleId id : tree.All()) {
-    if (!IsAdapter(tree, id)) continue;
+    if (!HasChild(tree, id, "layer")) continue;
     const catalogue::OperatorSet done = seen.seen[id].operators;
     if (done == 0 || (done & ~scaling) != 0) return false;
     for (const ModuleId child : tree.Children(id)) {
-      if (tree.Atom(child) != Names().layer) return false;
+      if (tree.Atom(child) != Adapter().One("layer")) return false;
     }
     any = true;
   }

@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <optional>
 
-#include "base/parse_number.h"
+#include "core/hierarchy/name_parts.h"
 #include "mapping/roles/role_facts.h"
 
 namespace onnx_tag {
 namespace {
 
-std::optional<std::int32_t> ElementIndex(std::string_view atom) {
-  const auto index = ParseWhole<std::int32_t>(atom);
-  return index && *index >= 0 ? index : std::nullopt;
+// -1: it is no element of a list.
+std::int32_t ElementIndex(std::string_view atom) {
+  return hierarchy::SmallNumber(atom, -1);
 }
 
 // The sorted names of a module's children; all numbers count as one name.
@@ -23,7 +22,7 @@ Structure StructureOf(const ModuleTree& tree, ModuleId id) {
   Structure structure;
   for (const ModuleId child : tree.Children(id)) {
     const std::string_view atom = tree.Atom(child);
-    structure.push_back(ElementIndex(atom) ? std::string_view("#") : atom);
+    structure.push_back(ElementIndex(atom) < 0 ? atom : "#");
   }
   std::sort(structure.begin(), structure.end());
   structure.erase(std::unique(structure.begin(), structure.end()),
@@ -50,7 +49,7 @@ class Lists {
   bool IsLayerList(ModuleId owner) const {
     std::vector<ModuleId> elements;
     for (const ModuleId child : tree_.Children(owner)) {
-      if (ElementIndex(tree_.Atom(child))) elements.push_back(child);
+      if (ElementIndex(tree_.Atom(child)) >= 0) elements.push_back(child);
     }
     if (elements.size() < 2) return false;
     const bool classes = std::none_of(
@@ -97,7 +96,7 @@ class Lists {
   bool LeavesAlike(const std::vector<ModuleId>& elements) const {
     std::int32_t highest = 0;
     for (const ModuleId element : elements) {
-      highest = std::max(highest, *ElementIndex(tree_.Atom(element)));
+      highest = std::max(highest, ElementIndex(tree_.Atom(element)));
       if (leaf_kind_[Index(element)] != leaf_kind_[Index(elements[0])]) {
         return false;
       }
@@ -120,8 +119,9 @@ std::vector<std::int32_t> LayerIndices(
     if (tree.Children(owner).empty()) continue;
     const bool counts = layers[Index(owner)] < 0 && lists.IsLayerList(owner);
     for (const ModuleId child : tree.Children(owner)) {
-      const auto index = ElementIndex(tree.Atom(child));
-      layers[Index(child)] = counts && index ? *index : layers[Index(owner)];
+      const std::int32_t index = ElementIndex(tree.Atom(child));
+      layers[Index(child)] =
+          counts && index >= 0 ? index : layers[Index(owner)];
     }
   }
   return layers;

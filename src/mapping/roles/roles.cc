@@ -3,6 +3,7 @@
 #include "mapping/roles/roles.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/tagging/role_index.h"
 #include "mapping/roles/role_facts.h"
@@ -81,7 +82,7 @@ class RoleRules {
     if (facts_.Is(node, {OpKind::kIdentity, OpKind::kDropout})) {
       return Of(RoleType::kOther);
     }
-    if (IsCache(node)) return Of(RoleType::kCache, KeyOrValue(node));
+    if (IsCache(node)) return Of(RoleType::kCache, SideOf(node));
     const ModuleMeaning& module = *facts_.Module(node);
     if (facts_.IsNorm(node) && module.own.type != RoleType::kAttention) {
       return Of(RoleType::kNormalization, SideOf(node));
@@ -121,9 +122,9 @@ class RoleRules {
   // ---- cache, masks and positions
 
   bool IsCache(NodeId node) const {
+    const Component side = SideOf(node);
     if (!facts_.Is(node, OpKind::kConcat) ||
-        facts_.Attention(node) == kNo<ModuleId> ||
-        KeyOrValue(node) == Component::kNone) {
+        (side != Component::kKey && side != Component::kValue)) {
       return false;
     }
     const auto outputs = model_.Outputs(node);
@@ -136,14 +137,6 @@ class RoleRules {
       return input != kNo<ValueId> && model_[input].is_input &&
              !facts_.IsConstant(input);
     });
-  }
-
-  Component KeyOrValue(NodeId node) const {
-    const std::uint16_t sides =
-        facts_.reach[node] & (kToQuery | kToKey | kToValue);
-    if (sides == kToKey) return Component::kKey;
-    if (sides == kToValue) return Component::kValue;
-    return Component::kNone;
   }
 
   Meaning MaskOrPosition(NodeId node, const ModuleMeaning& module) const {
@@ -198,20 +191,13 @@ class RoleRules {
   // The side of the products that the node reaches, if it reaches only one.
   Component SideOf(NodeId node) const {
     if (facts_.Attention(node) == kNo<ModuleId>) return Component::kNone;
-    switch (facts_.reach[node] & (kToQuery | kToKey | kToValue)) {
-      case kToQuery:
-        return Component::kQuery;
-      case kToKey:
-        return Component::kKey;
-      case kToValue:
-        return Component::kValue;
-      case kToKey | kToValue:
-        return Component::kKv;
-      case kToQuery | kToKey | kToValue:
-        return Component::kQkv;
-      default:
-        return Component::kNone;
-    }
+    // By the bits for query, key and value. Query with only one of the others
+    // is no side.
+    using enum Component;
+    static_assert(kToQuery == 64 && kToKey == 128 && kToValue == 256);
+    constexpr std::array<Component, 8> kSides = {kNone,  kQuery, kKey, kNone,
+                                                 kValue, kNone,  kKv,  kQkv};
+    return kSides[facts_.reach[node] / kToQuery % kSides.size()];
   }
 
   Meaning InAttention(NodeId node, const ModuleMeaning& module) {

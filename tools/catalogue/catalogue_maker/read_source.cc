@@ -52,12 +52,45 @@ std::uint32_t ReadNumber(std::string_view text) {
   return number;
 }
 
+using Columns = std::vector<std::string_view>;
+struct Body {
+  std::size_t number;
+  Columns columns;
+};
+
+template <typename Action>
+void AtLine(std::size_t number, Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    throw error.In(fmt::format("line {}", number));
+  }
+}
+
+template <typename Read>
+void ForEachLine(std::string_view text, Read read) {
+  std::size_t number = 0;
+  for (const std::string_view line : Split(text, '\n')) {
+    ++number;
+    if (line.empty() || line.front() == '#') continue;
+    AtLine(number, [&] { read(Body{number, Split(line, '\t')}); });
+  }
+}
+
+std::uint32_t ReadRows(std::string_view text) {
+  if (text == "-") return kNoRows;
+  if (text == "?") return kRowsNotStated;
+  const std::uint32_t rows = ReadNumber(text);
+  if (rows == 0) Fail(ErrorKind::kInput, "a table of 0 rows");
+  return rows;
+}
+
 // Classes may refer to classes that come later, so that the text is read
 // twice: first for the names of all classes, then for what they hold.
 class SourceReader {
  public:
   Source Read(std::string_view text) {
-    ForEachLine(text, &SourceReader::ReadName);
+    ForEachLine(text, [&](const Body& line) { ReadName(line); });
     if (source_.classes.empty()) Fail(ErrorKind::kInput, "no class");
     all_ = static_cast<VersionMask>((1U << source_.versions.size()) - 1);
     for (const auto& table : tables_) {
@@ -71,31 +104,6 @@ class SourceReader {
   }
 
  private:
-  using Columns = std::vector<std::string_view>;
-  struct Body {
-    std::size_t number;
-    Columns columns;
-  };
-
-  template <typename Action>
-  static void AtLine(std::size_t number, Action action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      throw error.In(fmt::format("line {}", number));
-    }
-  }
-
-  void ForEachLine(std::string_view text,
-                   void (SourceReader::*read)(const Body&)) {
-    std::size_t number = 0;
-    for (const std::string_view line : Split(text, '\n')) {
-      ++number;
-      if (line.empty() || line.front() == '#') continue;
-      AtLine(number, [&] { (this->*read)({number, Split(line, '\t')}); });
-    }
-  }
-
   void ReadName(const Body& line) {
     Columns columns = line.columns;
     const std::string_view first = columns[0];
@@ -367,5 +375,27 @@ SourceMember& SourceMember::Child(const std::string& child_name) {
 }
 
 Source ReadSource(std::string_view text) { return SourceReader().Read(text); }
+
+void ReadSizes(std::string_view text, Source& source) {
+  ForEachLine(text, [&](const Body& line) {
+    const Columns& columns = line.columns;
+    if (columns.size() < 4) Fail(ErrorKind::kInput, "fewer than four columns");
+    // Families of which this catalogue has no class are passed over: sizes are
+    // written by hand, and may be ahead of it.
+    for (const SourceSection& section : source.sections) {
+      if (section.alias != "tf." + std::string(columns[0])) continue;
+      source.sizes.push_back({FamilyOf(section), ReadRows(columns[1]),
+                              ReadRows(columns[2]), ReadRows(columns[3])});
+      break;
+    }
+  });
+}
+
+std::string FamilyOf(const SourceSection& section) {
+  if (!section.module.starts_with("transformers.models.")) {
+    return section.module;
+  }
+  return section.module.substr(0, section.module.rfind('.'));
+}
 
 }  // namespace onnx_tag::catalogue

@@ -40,10 +40,6 @@ Words ColumnsOf(std::string_view subject, std::string_view row) {
   Refuse(row, "unknown subject");
 }
 
-bool Contains(const Words& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 const std::vector<ClassRule>& AllRules() {
   static const std::vector<ClassRule> rules = ReadClassRules(kClassRules);
   return rules;
@@ -74,6 +70,11 @@ const Words& ClassRule::operator[](std::string_view column) const {
   return kNone;
 }
 
+bool ClassRule::Has(std::string_view column, std::string_view value) const {
+  const Words& words = (*this)[column];
+  return std::find(words.begin(), words.end(), value) != words.end();
+}
+
 std::vector<ClassRule> ReadClassRules(std::string_view text) {
   std::vector<ClassRule> rules;
   for (const std::string_view row : Split(text, '\n')) {
@@ -88,7 +89,8 @@ std::vector<ClassRule> ReadClassRules(std::string_view text) {
       const std::size_t equals = parts[i].find('=');
       if (equals == std::string_view::npos) Refuse(row, "no column");
       const std::string_view column = parts[i].substr(0, equals);
-      if (!Contains(known, column)) Refuse(row, "unknown column");
+      if (std::find(known.begin(), known.end(), column) == known.end())
+        Refuse(row, "unknown column");
       rule.columns.emplace_back(column,
                                 Split(parts[i].substr(equals + 1), ','));
     }
@@ -121,7 +123,7 @@ bool Is(LeafKind kind, Trait trait) {
     for (const ClassRule* rule : Kinds()) {
       std::uint32_t& bits = by_kind.emplace_back(0);
       for (std::size_t i = 0; i < kTraitNames.size(); ++i) {
-        if (Contains((*rule)["is"], kTraitNames[i])) bits |= 1U << i;
+        if (rule->Has("is", kTraitNames[i])) bits |= 1U << i;
       }
     }
     return by_kind;

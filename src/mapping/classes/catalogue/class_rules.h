@@ -21,6 +21,7 @@ struct ClassRule {
 
   // Empty if the row does not have the column.
   const Words& operator[](std::string_view column) const;
+  bool Has(std::string_view column, std::string_view value) const;
   // The only value, or "".
   std::string_view One(std::string_view column) const {
     const Words& words = (*this)[column];

@@ -63,16 +63,13 @@ Shapes::Shapes(const Table& table, const Observation& observation)
     shape.child_count = static_cast<std::uint32_t>(children.size());
     parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
     children_.insert(children_.end(), children.begin(), children.end());
-    const std::uint64_t hash = Hash(shape);
-    const auto [first, last] = by_hash_.equal_range(hash);
-    const auto known = std::find_if(first, last, [&](const auto& entry) {
-      return Equal(shapes_[entry.second], shape);
-    });
-    if (known == last) {
+    const std::uint32_t hash = Hash(shape);
+    by_module_[id] = by_hash_.Find(
+        hash, [&](ShapeId known) { return Equal(shapes_[known], shape); });
+    if (by_module_[id] == kNo<ShapeId>) {
       by_module_[id] = shapes_.Add(shape);
-      by_hash_.emplace(hash, by_module_[id]);
+      by_hash_.Add(hash, by_module_[id]);
     } else {
-      by_module_[id] = known->second;
       parameters_.resize(shape.first_parameter);
       children_.resize(shape.first_child);
     }
@@ -88,7 +85,7 @@ bool Shapes::Equal(const Shape& a, const Shape& b) const {
          same(Parameters(a), Parameters(b)) && same(Children(a), Children(b));
 }
 
-std::uint64_t Shapes::Hash(const Shape& shape) const {
+std::uint32_t Shapes::Hash(const Shape& shape) const {
   std::uint64_t hash = shape.operators;
   const auto mix = [&](std::uint64_t value) { hash = HashMix(hash, value); };
   mix(shape.called ? 2 : 1);
@@ -97,7 +94,7 @@ std::uint64_t Shapes::Hash(const Shape& shape) const {
   for (const ShapeChild& child : Children(shape)) {
     mix(Index(child.name) << 32 | Index(child.shape));
   }
-  return hash;
+  return static_cast<std::uint32_t>(hash ^ hash >> 32);
 }
 
 }  // namespace onnx_tag::catalogue

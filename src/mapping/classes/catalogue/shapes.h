@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "base/interner.h"
 #include "mapping/classes/catalogue/observation.h"
 #include "mapping/classes/catalogue/table.h"
 
@@ -58,13 +58,13 @@ class Shapes {
 
  private:
   bool Equal(const Shape& a, const Shape& b) const;
-  std::uint64_t Hash(const Shape& shape) const;
+  std::uint32_t Hash(const Shape& shape) const;
 
   IdVector<ModuleId, ShapeId> by_module_;
   IdVector<ShapeId, Shape> shapes_;
   std::vector<TextId> parameters_;
   std::vector<ShapeChild> children_;
-  std::unordered_multimap<std::uint64_t, ShapeId> by_hash_;
+  IdTable<ShapeId> by_hash_;
 };
 
 // The catalogue's text for a parameter: its name, or a pattern that matches it
