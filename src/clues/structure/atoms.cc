@@ -4,6 +4,7 @@
 
 #include "core/graph/neighbours.h"
 #include "file/model/attributes.h"
+#include "file/model/tensor_data.h"
 
 namespace onnx_tag::structure {
 namespace {

@@ -10,15 +10,12 @@
 #include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
 #include "file/model/attributes.h"
+#include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
-#include "uses/sizes/element_types.h"
 #include "uses/weights/uses.h"
 
 namespace onnx_tag::weights {
 namespace {
-
-// TensorProto.DataType.
-constexpr std::int32_t kString = 8;
 
 constexpr std::array<std::string_view, 4> kQueryNames = {"query", "q_proj",
                                                          "q_lin", "q"};
@@ -759,7 +756,7 @@ std::vector<Weight> MapWeights(const Model& model, const Tagging& tagging) {
 }
 
 std::uint64_t BytesOf(const Model& model, const Initializer& tensor) {
-  return sizes::CountBytes(CountElements(model.Dims(tensor)), tensor.data_type);
+  return CountBytes(CountElements(model.Dims(tensor)), tensor.data_type);
 }
 
 }  // namespace onnx_tag::weights
