@@ -1,7 +1,7 @@
 #include <fcntl.h>
 #include <io.h>
 
-#include "file/io/win32.h"
+#include "file/io/win32/win32.h"
 #include "support/pipe.h"
 
 namespace onnx_tag::test {

@@ -1,6 +1,6 @@
 #include <stdexcept>
 
-#include "file/io/win32.h"
+#include "file/io/win32/win32.h"
 #include "support/process.h"
 
 namespace onnx_tag::test {

@@ -8,6 +8,7 @@
 #include "core/graph/neighbours.h"
 #include "core/graph/walk.h"
 #include "file/model/attributes.h"
+#include "file/model/tensor_data.h"
 
 namespace onnx_tag::structure {
 namespace {

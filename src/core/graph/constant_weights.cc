@@ -1,7 +1,5 @@
 #include "core/graph/constant_weights.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "core/graph/operators.h"
@@ -11,12 +9,12 @@
 namespace onnx_tag {
 namespace {
 
-// Numbers of TensorProto.DataType: float, uint8, int8, float16, double,
-// bfloat16, float8, uint4, int4.
+// Floating-point numbers, and what quantized weights have.
 bool IsWeightType(std::int32_t data_type) {
-  constexpr std::array<std::int32_t, 12> kTypes = {1,  2,  3,  10, 11, 16,
-                                                   17, 18, 19, 20, 21, 22};
-  return std::find(kTypes.begin(), kTypes.end(), data_type) != kTypes.end();
+  constexpr std::int32_t kFloat8 = 17;  // the first of four
+  constexpr std::int32_t kInt4 = 22;
+  return IsFloat(data_type) || data_type == kUint8 || data_type == kInt8 ||
+         (data_type >= kFloat8 && data_type <= kInt4);
 }
 
 bool IsSetting(const Model& model, const Operators& ops, ValueId value) {

@@ -10,15 +10,15 @@
 namespace onnx_tag::query {
 
 struct FieldInfo {
-  std::string_view name;
   Field field;
-  // The separator that `*` does not match; 0 if there is none.
-  char separator;
-  bool ordered;   // < and > make sense
-  bool has_none;  // `none` matches nodes without a value
-  // The valid values; empty: any value.
-  std::span<const std::string_view> words;
+  std::string_view name;
   std::string_view help;
+  // The separator that `*` does not match; 0 if there is none.
+  char separator = 0;
+  bool ordered = false;   // < and > make sense
+  bool has_none = false;  // `none` matches nodes without a value
+  // The valid values; empty: any value.
+  std::span<const std::string_view> words = {};
 };
 
 std::span<const FieldInfo> Fields();

@@ -131,6 +131,27 @@ Matcher::Matcher(const Expression& expression, const Tagging& tagging,
 }
 
 Matcher::Table Matcher::TableFor(const Condition& condition) const {
+  const auto by_module = [&](const auto& fits) {
+    Table table(tagging_.modules.size());
+    for (const ModuleId id : AllIds<ModuleId>(table.size())) {
+      table[Index(id)] = fits(id);
+    }
+    return table;
+  };
+  // Paths are long: only of modules with nodes.
+  const auto by_path = [&](const auto& path_of) {
+    return by_module([&](ModuleId id) {
+      return used_[Index(id)] && FitsText(condition, path_of(id));
+    });
+  };
+  const auto by_class = [&](ModuleId id) {
+    return FitsText(condition, ClassOf(tagging_, id));
+  };
+  const auto by_role = [&](const auto& fits) {
+    Table table;
+    for (const Role& role : tagging_.roles) table.push_back(fits(role));
+    return table;
+  };
   switch (condition.field) {
     case Field::kModule:
       return ByModule(condition);
@@ -139,21 +160,43 @@ Matcher::Table Matcher::TableFor(const Condition& condition) const {
     case Field::kOrigin:
       return ByOrigin(condition);
     case Field::kClass:
-      return ByClass(condition);
-    case Field::kClassConfidence:
-      return ByClassConfidence(condition);
+      return by_module(by_class);
     case Field::kWithin:
-      return WithDescendants(ByClass(condition));
-    case Field::kTag:
-      return ByText(condition, false);
-    case Field::kRole:
-      return ByText(condition, true);
+      return WithDescendants(by_module(by_class));
+    case Field::kClassConfidence:
+      return by_module([&](ModuleId id) {
+        const ModuleFacts* const facts = tagging_.FactsOf(id);
+        return facts != nullptr && !tagging_.modules.Class(id).empty() &&
+               FitsConfidence(condition, facts->class_confidence);
+      });
+    case Field::kTag: {
+      const ModuleFormat format(tagging_);
+      return by_path([&](ModuleId id) { return format.HierarchyTag(id); });
+    }
+    case Field::kRole: {
+      const ModuleFormat format(tagging_);
+      return by_path([&](ModuleId id) { return format.RolePath(id); });
+    }
     case Field::kType:
+      return by_role([&](const Role& role) {
+        return FitsText(condition, EnumToWord(kRoleTypeNames, role.type));
+      });
     case Field::kTypeConfidence:
+      return by_role([&](const Role& role) {
+        return FitsConfidence(condition, role.confidence);
+      });
     case Field::kComponent:
+      return by_role([&](const Role& role) {
+        return FitsText(condition, role.component);
+      });
     case Field::kAttention:
+      return by_role([&](const Role& role) {
+        return FitsText(condition,
+                        EnumToWord(kAttentionKindNames, role.attention_kind));
+      });
     case Field::kLayer:
-      return ByRole(condition);
+      return by_role(
+          [&](const Role& role) { return FitsLayer(condition, role.layer); });
     case Field::kFile:
     case Field::kLine:
       return ByLine(condition);
@@ -206,57 +249,6 @@ Matcher::Table Matcher::ByOrigin(const Condition& condition) const {
   Table table(model_.node_count());
   for (const Origin& origin : tagging_.origins) {
     if (modules[Index(origin.module)]) table[Index(origin.node)] = 1;
-  }
-  return table;
-}
-
-Matcher::Table Matcher::ByClass(const Condition& condition) const {
-  Table table(tagging_.modules.size());
-  for (const ModuleId id : AllIds<ModuleId>(table.size())) {
-    table[Index(id)] = FitsText(condition, ClassOf(tagging_, id));
-  }
-  return table;
-}
-
-Matcher::Table Matcher::ByClassConfidence(const Condition& condition) const {
-  Table table(tagging_.modules.size());
-  for (const ModuleId id : AllIds<ModuleId>(table.size())) {
-    const ModuleFacts* const facts = tagging_.FactsOf(id);
-    if (facts == nullptr || tagging_.modules.Class(id).empty()) continue;
-    table[Index(id)] = FitsConfidence(condition, facts->class_confidence);
-  }
-  return table;
-}
-
-Matcher::Table Matcher::ByText(const Condition& condition,
-                               bool role_paths) const {
-  const ModuleFormat format(tagging_);
-  Table table(tagging_.modules.size());
-  for (const ModuleId id : AllIds<ModuleId>(table.size())) {
-    if (!used_[Index(id)]) continue;
-    table[Index(id)] = FitsText(
-        condition, role_paths ? format.RolePath(id) : format.HierarchyTag(id));
-  }
-  return table;
-}
-
-Matcher::Table Matcher::ByRole(const Condition& condition) const {
-  Table table;
-  for (const Role& role : tagging_.roles) {
-    bool fits = false;
-    if (condition.field == Field::kLayer) {
-      fits = FitsLayer(condition, role.layer);
-    } else if (condition.field == Field::kType) {
-      fits = FitsText(condition, EnumToWord(kRoleTypeNames, role.type));
-    } else if (condition.field == Field::kTypeConfidence) {
-      fits = FitsConfidence(condition, role.confidence);
-    } else if (condition.field == Field::kComponent) {
-      fits = FitsText(condition, role.component);
-    } else {
-      fits = FitsText(condition,
-                      EnumToWord(kAttentionKindNames, role.attention_kind));
-    }
-    table.push_back(fits);
   }
   return table;
 }

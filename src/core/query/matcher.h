@@ -1,4 +1,4 @@
-// Finds the model that match an expression.
+// Finds the nodes that match an expression.
 //
 //   const Matcher matcher(expression, tagging, model);
 //   for (NodeId node : matcher.All()) ...
@@ -33,18 +33,14 @@ class Matcher {
   Table ByModule(const Condition& condition) const;
   // The modules of `table` and all modules below them.
   Table WithDescendants(Table table) const;
-  Table ByText(const Condition& condition, bool role_paths) const;
-  Table ByClass(const Condition& condition) const;
-  Table ByClassConfidence(const Condition& condition) const;
-  Table ByRole(const Condition& condition) const;
   Table ByOrigin(const Condition& condition) const;
-  // By LineId; the last entry is for model without a line.
+  // By LineId; the last entry is for nodes without a line.
   Table ByLine(const Condition& condition) const;
 
   const Expression& expression_;
   const Tagging& tagging_;
   const Model& model_;
-  Table used_;                 // modules that have model of their own
+  Table used_;                 // modules that have nodes of their own
   std::vector<Table> tables_;  // by condition; empty: evaluated for each node
 };
 

@@ -10,7 +10,10 @@
 #include "core/tagging/tag_format.h"
 #include "file/json/reader.h"
 #include "file/json/writer.h"
+#include "file/model/attributes.h"
 #include "file/model/field_kinds.h"
+#include "file/model/message_walk.h"
+#include "file/model/metadata_entry.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
 #include "onnx_tag/error.h"
@@ -18,15 +21,9 @@
 namespace onnx_tag {
 namespace {
 
-using model::Is;
+using onnx::MessageType;
 using wire::Field;
-using wire::FieldReader;
 using wire::MessageId;
-
-// Of GraphProto, and of TensorAnnotation in it.
-constexpr onnx::BytesField kQuantizationAnnotation{14};
-constexpr onnx::BytesField kTensorName{1};
-constexpr onnx::BytesField kParameterNames{2};
 
 bool IsMinimal(const Field& field) {
   return field.prefix_width == wire::VarintSize(field.bytes.size());
@@ -39,17 +36,6 @@ bool IsUtf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
-}
-
-bool HoldsGraph(Bytes attribute) {
-  FieldReader reader(attribute);
-  for (Field part; reader.Next(part);) {
-    if (Is(part, onnx::AttributeProto::kG) ||
-        Is(part, onnx::AttributeProto::kGraphs)) {
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -175,143 +161,88 @@ std::string EncodeRenames(const NewNames& renames) {
 }
 
 // The reader's walk again: messages of the spine are met in the same order.
-class RenameTree::Walk {
+class RenameTree::Visitor {
  public:
-  Walk(const Model& model, const NewNames& names, RenameTree& result)
-      : file_(model.bytes()), names_(names), result_(result) {}
-
-  void Run() {
+  Visitor(const Model& model, const NewNames& names, RenameTree& result)
+      : file_(model.bytes()), names_(names), result_(result) {
     result_.tree_.push_back({.begin = 0, .size = file_.size(), .parent = 0});
     result_.ids_.push_back(0);
-    FieldReader reader(file_);
-    for (Field field; reader.Next(field);) {
-      if (Is(field, onnx::ModelProto::kGraph)) {
-        WalkGraph(field.bytes, Enter(0, field), true);
-      } else if (Is(field, onnx::ModelProto::kFunctions)) {
-        WalkFunction(field.bytes, Enter(0, field));
-      } else if (Is(field, onnx::ModelProto::kTrainingInfo)) {
-        WalkTraining(field.bytes, Enter(0, field));
-      }
-    }
+    model::Walk(file_, MessageType::kModelProto, *this);
     if (!padded_spine_) return;
     for (const Mention& mention : result_.mentions_) {
       result_.fixed_.push_back(mention.name);
     }
   }
 
+  bool Visit(const Field& field, const onnx::FieldInfo& info) {
+    // Functions and graphs for training have names of their own.
+    if (info.in == MessageType::kModelProto) {
+      mentions_ = info.child == MessageType::kGraphProto;
+    }
+    const bool of_graph = mentions_ && info.in == MessageType::kGraphProto;
+    switch (info.child) {
+      case MessageType::kGraphProto:
+      case MessageType::kFunctionProto:
+      case MessageType::kTrainingInfoProto:
+      case MessageType::kNodeProto:
+        break;
+      case MessageType::kAttributeProto:
+        if (info.in != MessageType::kNodeProto || !HoldsGraph(field.bytes)) {
+          return false;
+        }
+        break;
+      case MessageType::kTensorProto:
+        if (of_graph) Inside(field, onnx::TensorProto::kName);
+        return false;
+      case MessageType::kValueInfoProto:
+        if (of_graph) Inside(field, onnx::ValueInfoProto::kName);
+        return false;
+      case MessageType::kTensorAnnotation:
+        if (of_graph) Fix(field.bytes);
+        return false;
+      default:
+        if (mentions_ && info.in == MessageType::kNodeProto &&
+            info.number == onnx::NodeProto::kInput) {
+          Mentioned(open_.back(), field, IsMinimal(field));
+        }
+        return false;
+    }
+    // A message of the spine.
+    open_.push_back(Add(open_.back(), field));
+    result_.ids_.push_back(open_.back());
+    padded_spine_ |= !IsMinimal(field);
+    return true;
+  }
+  void Leave() { open_.pop_back(); }
+
  private:
   MessageId Add(MessageId parent, const Field& field) {
-    result_.tree_.push_back(
-        {.begin = static_cast<std::uint64_t>(field.bytes.data() - file_.data()),
-         .size = field.bytes.size(),
-         .parent = parent,
-         .prefix_width = field.prefix_width});
+    result_.tree_.push_back(wire::MessageIn(file_, field, parent));
     return static_cast<MessageId>(result_.tree_.size() - 1);
-  }
-
-  // A message of the spine.
-  MessageId Enter(MessageId parent, const Field& field) {
-    const MessageId id = Add(parent, field);
-    result_.ids_.push_back(id);
-    padded_spine_ |= !IsMinimal(field);
-    return id;
-  }
-
-  void WalkGraph(Bytes graph, MessageId id, bool mentions) {
-    FieldReader reader(graph);
-    for (Field field; reader.Next(field);) {
-      if (!field.IsBytes()) continue;
-      switch (field.number) {
-        case onnx::GraphProto::kNode:
-          WalkNode(field.bytes, Enter(id, field), mentions);
-          break;
-        case onnx::GraphProto::kInitializer:
-          if (mentions) Inside(id, field, onnx::TensorProto::kName);
-          break;
-        case onnx::GraphProto::kInput:
-        case onnx::GraphProto::kOutput:
-        case onnx::GraphProto::kValueInfo:
-          if (mentions) Inside(id, field, onnx::ValueInfoProto::kName);
-          break;
-        case kQuantizationAnnotation:
-          if (mentions) Fix(field.bytes);
-          break;
-        default:
-          break;
-      }
-    }
   }
 
   // Every text in an annotation: its tensor, and those with its parameters.
   void Fix(Bytes annotation) {
-    FieldReader reader(annotation);
-    for (Field field; reader.Next(field);) {
-      if (Is(field, kTensorName)) {
-        FixName(field.bytes);
-      } else if (Is(field, kParameterNames)) {
-        FieldReader entry(field.bytes);
-        for (Field part; entry.Next(part);) {
-          if (Is(part, onnx::StringStringEntryProto::kValue)) {
-            FixName(part.bytes);
-          }
-        }
-      }
-    }
+    using onnx::TensorAnnotation;
+    FixName(model::LastOf(annotation, TensorAnnotation::kTensorName));
+    model::ForEach(
+        annotation, TensorAnnotation::kQuantParameterTensorNames,
+        [&](const Field& entry) { FixName(model::ReadEntry(entry).value); });
   }
   void FixName(std::string_view name) {
     if (names_.contains(std::string(name))) result_.fixed_.push_back(name);
   }
 
-  void WalkNode(Bytes node, MessageId id, bool mentions) {
-    FieldReader reader(node);
-    for (Field field; reader.Next(field);) {
-      if (mentions && Is(field, onnx::NodeProto::kInput)) {
-        Mentioned(id, field, IsMinimal(field));
-      } else if (Is(field, onnx::NodeProto::kAttribute) &&
-                 HoldsGraph(field.bytes)) {
-        const MessageId attribute = Enter(id, field);
-        FieldReader graphs(field.bytes);
-        for (Field part; graphs.Next(part);) {
-          if (Is(part, onnx::AttributeProto::kG) ||
-              Is(part, onnx::AttributeProto::kGraphs)) {
-            WalkGraph(part.bytes, Enter(attribute, part), mentions);
-          }
-        }
-      }
-    }
-  }
-
-  void WalkFunction(Bytes function, MessageId id) {
-    FieldReader reader(function);
-    for (Field field; reader.Next(field);) {
-      if (Is(field, onnx::FunctionProto::kNode)) {
-        WalkNode(field.bytes, Enter(id, field), false);
-      }
-    }
-  }
-
-  void WalkTraining(Bytes training, MessageId id) {
-    FieldReader reader(training);
-    for (Field field; reader.Next(field);) {
-      if (Is(field, onnx::TrainingInfoProto::kInitialization) ||
-          Is(field, onnx::TrainingInfoProto::kAlgorithm)) {
-        WalkGraph(field.bytes, Enter(id, field), false);
-      }
-    }
-  }
-
   // A message with a name in field `number`.
-  void Inside(MessageId parent, const Field& outer, onnx::BytesField number) {
+  void Inside(const Field& outer, onnx::BytesField number) {
     Field found;
     int times = 0;
-    FieldReader reader(outer.bytes);
-    for (Field field; reader.Next(field);) {
-      if (!Is(field, number)) continue;
+    model::ForEach(outer.bytes, number, [&](const Field& field) {
       found = field;
       ++times;
-    }
+    });
     if (times == 0 || !names_.contains(std::string(found.bytes))) return;
-    const MessageId id = Add(parent, outer);
+    const MessageId id = Add(open_.back(), outer);
     Mentioned(id, found, times == 1 && IsMinimal(found) && IsMinimal(outer));
   }
 
@@ -325,11 +256,13 @@ class RenameTree::Walk {
   Bytes file_;
   const NewNames& names_;
   RenameTree& result_;
+  std::vector<MessageId> open_ = {0};
+  bool mentions_ = false;
   bool padded_spine_ = false;
 };
 
 RenameTree::RenameTree(const Model& model, const NewNames& names) {
-  Walk(model, names, *this).Run();
+  const Visitor visitor(model, names, *this);
   if (ids_.size() != model.spine().size()) {
     throw std::logic_error("two walks over one file differ");
   }

@@ -70,7 +70,7 @@ class RenameTree {
   const std::vector<std::string_view>& fixed() const { return fixed_; }
 
  private:
-  class Walk;
+  class Visitor;
 
   std::vector<wire::Message> tree_;
   std::vector<wire::MessageId> ids_;  // by message of the spine

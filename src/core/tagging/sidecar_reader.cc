@@ -34,32 +34,46 @@ std::int64_t SignedNumber(json::Reader& json) {
   return std::abs(number) < 9e18 ? static_cast<std::int64_t>(number) : 0;
 }
 
+// Takes the next value, a string or null, as one of `words`.
 template <typename Enum, typename Words>
-Enum Word(json::Reader& json, const Words& words, Enum otherwise) {
-  return WordToEnum<Enum>(words, json.StringOrNull()).value_or(otherwise);
+bool TakeWord(json::Reader& json, const Words& words, Enum otherwise,
+              Enum& word) {
+  word = WordToEnum<Enum>(words, json.StringOrNull()).value_or(otherwise);
+  return true;
 }
 
-Confidence ReadConfidence(json::Reader& json) {
-  return Word(json, kConfidenceNames, Confidence::kLow);
+// Takes the next value.
+bool Take(json::Reader& json, std::string& text) {
+  text = json.StringOrNull();
+  return true;
+}
+bool Take(json::Reader& json, std::vector<std::string>& texts) {
+  texts = json.Strings();
+  return true;
+}
+template <typename Number>
+bool TakeWhole(json::Reader& json, Number& number) {
+  number = json.Whole();
+  return true;
+}
+bool Take(json::Reader& json, Confidence& confidence) {
+  return TakeWord(json, kConfidenceNames, Confidence::kLow, confidence);
 }
 
 Role ReadRole(json::Reader& json) {
   Role role;
   ForEachMember(json, [&](std::string_view key) {
     if (key == "type") {
-      role.type = Word(json, kRoleTypeNames, RoleType::kOther);
-    } else if (key == "component") {
-      role.component = json.StringOrNull();
-    } else if (key == "attention_kind") {
-      role.attention_kind =
-          Word(json, kAttentionKindNames, AttentionKind::kNone);
-    } else if (key == "layer" && json.Peek() == Kind::kNumber) {
-      role.layer = static_cast<std::int32_t>(json.Whole(INT32_MAX));
-    } else if (key == "confidence") {
-      role.confidence = ReadConfidence(json);
-    } else {
-      return false;
+      return TakeWord(json, kRoleTypeNames, RoleType::kOther, role.type);
     }
+    if (key == "component") return Take(json, role.component);
+    if (key == "attention_kind") {
+      return TakeWord(json, kAttentionKindNames, AttentionKind::kNone,
+                      role.attention_kind);
+    }
+    if (key == "confidence") return Take(json, role.confidence);
+    if (key != "layer" || json.Peek() != Kind::kNumber) return false;
+    role.layer = static_cast<std::int32_t>(json.Whole(INT32_MAX));
     return true;
   });
   return role;
@@ -82,81 +96,61 @@ struct Head {
   bool has_root = false;
 
   // Takes the value of `key`, or returns false.
-  bool Take(json::Reader& json, std::string_view key);
+  bool TakeMember(json::Reader& json, std::string_view key);
 
  private:
-  void TakeModel(json::Reader& json);
-  void TakeRoot(json::Reader& json);
+  bool TakeModel(json::Reader& json);
+  bool TakeRoot(json::Reader& json);
 };
 
-bool Head::Take(json::Reader& json, std::string_view key) {
+bool Head::TakeMember(json::Reader& json, std::string_view key) {
   if (key == "format") {
     has_format = json.Peek() == Kind::kString && json.String() == "onnx-tag/1";
     if (!has_format) RefuseFormat();
-  } else if (key == "tool") {
-    ForEachMember(json, [&](std::string_view member) {
-      if (member != "version") return false;
-      version = json.StringOrNull();
-      return true;
-    });
-  } else if (key == "model") {
-    has_model = true;
-    TakeModel(json);
-  } else if (key == "root") {
-    has_root = true;
-    TakeRoot(json);
-  } else if (key == "strategy") {
-    strategy = json.StringOrNull();
-  } else if (key == "granularity") {
-    torch_nn = json.StringOrNull() == "torch_nn";
-  } else if (key == "options") {
-    options = json.StringOrNull();
-  } else {
-    return false;
+    return true;
   }
+  if (key == "tool") {
+    ForEachMember(json, [&](std::string_view member) {
+      return member == "version" && Take(json, version);
+    });
+    return true;
+  }
+  if (key == "model") return has_model = TakeModel(json);
+  if (key == "root") return has_root = TakeRoot(json);
+  if (key == "strategy") return Take(json, strategy);
+  if (key == "options") return Take(json, options);
+  if (key != "granularity") return false;
+  torch_nn = json.StringOrNull() == "torch_nn";
   return true;
 }
 
-void Head::TakeModel(json::Reader& json) {
+bool Head::TakeModel(json::Reader& json) {
   ForEachMember(json, [&](std::string_view key) {
-    if (key == "file") {
-      model.file = json.StringOrNull();
-    } else if (key == "bytes") {
-      model.bytes = json.Whole();
-    } else if (key == "fingerprint") {
-      model.fingerprint = json.StringOrNull();
-    } else if (key == "ir_version") {
-      model.ir_version = SignedNumber(json);
-    } else if (key == "producer") {
-      model.producer = json.StringOrNull();
-    } else if (key == "dialect") {
-      model.dialect = json.StringOrNull();
-    } else if (key == "inputs") {
-      model.inputs = json.Strings();
-    } else if (key == "outputs") {
-      model.outputs = json.Strings();
-    } else if (key == "unplaced_parameters") {
-      model.unplaced_parameters = json.Whole();
-    } else {
-      return false;
+    if (key == "file") return Take(json, model.file);
+    if (key == "bytes") return TakeWhole(json, model.bytes);
+    if (key == "fingerprint") return Take(json, model.fingerprint);
+    if (key == "producer") return Take(json, model.producer);
+    if (key == "dialect") return Take(json, model.dialect);
+    if (key == "inputs") return Take(json, model.inputs);
+    if (key == "outputs") return Take(json, model.outputs);
+    if (key == "unplaced_parameters") {
+      return TakeWhole(json, model.unplaced_parameters);
     }
+    if (key != "ir_version") return false;
+    model.ir_version = SignedNumber(json);
     return true;
   });
+  return true;
 }
 
-void Head::TakeRoot(json::Reader& json) {
+bool Head::TakeRoot(json::Reader& json) {
   ForEachMember(json, [&](std::string_view key) {
-    if (key == "class") {
-      root.name = json.StringOrNull();
-    } else if (key == "confidence") {
-      root.confidence = ReadConfidence(json);
-    } else if (key == "alternatives") {
-      root.alternatives = json.Strings();
-    } else {
-      return false;
-    }
-    return true;
+    if (key == "class") return Take(json, root.name);
+    if (key == "confidence") return Take(json, root.confidence);
+    if (key == "alternatives") return Take(json, root.alternatives);
+    return false;
   });
+  return true;
 }
 
 class Reader {
@@ -178,7 +172,7 @@ class Reader {
         json_.BeginArray();
         while (json_.NextItem()) ReadNode();
       } else {
-        return head.Take(json_, key);
+        return head.TakeMember(json_, key);
       }
       return true;
     });
@@ -261,24 +255,16 @@ void Reader::ReadModule() {
   FoundBlock block;
   bool is_found = false;
   ForEachMember(json_, [&](std::string_view key) {
+    if (key == "class") return Take(json_, class_name);
+    if (key == "class_confidence") return Take(json_, facts.class_confidence);
+    if (key == "candidates") return Take(json_, facts.candidates);
+    if (key == "hierarchy_tag") return Take(json_, given.hierarchy_tag);
+    if (key == "role_path") return Take(json_, given.role_path);
+    if (key == "parameters") return TakeWhole(json_, facts.parameters);
+    if (key == "nodes") return TakeWhole(json_, counts.nodes);
+    if (key == "total_nodes") return TakeWhole(json_, counts.total_nodes);
     if (key == "path") {
       path = json_.String();
-    } else if (key == "class") {
-      class_name = json_.StringOrNull();
-    } else if (key == "class_confidence") {
-      facts.class_confidence = ReadConfidence(json_);
-    } else if (key == "candidates") {
-      facts.candidates = json_.Strings();
-    } else if (key == "hierarchy_tag") {
-      given.hierarchy_tag = json_.StringOrNull();
-    } else if (key == "role_path") {
-      given.role_path = json_.StringOrNull();
-    } else if (key == "parameters") {
-      facts.parameters = json_.Whole();
-    } else if (key == "nodes") {
-      counts.nodes = json_.Whole();
-    } else if (key == "total_nodes") {
-      counts.total_nodes = json_.Whole();
     } else if (key == "found") {
       is_found = json_.Bool();
     } else if (key == "description") {
@@ -332,9 +318,9 @@ void Reader::ReadNode() {
     } else if (key == "semantic") {
       role = ReadRoleOf();
     } else if (key == "confidence") {
-      confidence = ReadConfidence(json_);
+      return Take(json_, confidence);
     } else if (key == "source") {
-      source = Word(json_, kSourceNames, Source::kScope);
+      return TakeWord(json_, kSourceNames, Source::kScope, source);
     } else if (key == "origins") {
       for (const std::string& origin : json_.Strings()) {
         tagging.origins.push_back({id, tagging.modules.Add(origin)});
@@ -384,38 +370,33 @@ constexpr std::size_t kHeadLimit = 1 << 20;
 constexpr std::size_t kTailLimit = 16 * 1024;
 
 template <std::size_t kCount>
-void ReadCounts(json::Reader& json,
+bool ReadCounts(json::Reader& json,
                 const std::array<std::string_view, kCount>& words,
                 std::array<std::uint64_t, kCount>& counts) {
   ForEachMember(json, [&](std::string_view key) {
     const auto at = std::find(words.begin(), words.end(), key);
-    if (at == words.end()) return false;
-    counts[static_cast<std::size_t>(at - words.begin())] = json.Whole();
-    return true;
+    return at != words.end() &&
+           TakeWhole(json,
+                     counts[static_cast<std::size_t>(at - words.begin())]);
   });
+  return true;
 }
 
 Coverage ReadCoverage(json::Reader& json) {
   Coverage coverage;
   bool has_sure = false;
   ForEachMember(json, [&](std::string_view key) {
-    if (key == "nodes") {
-      coverage.nodes = json.Whole();
-    } else if (key == "tagged") {
-      coverage.tagged = json.Whole();
-    } else if (key == "sure") {
-      coverage.sure = json.Whole();
-      has_sure = true;
-    } else if (key == "by_confidence") {
-      ReadCounts(json, kConfidenceNames, coverage.by_confidence);
-    } else if (key == "by_source") {
-      ReadCounts(json, kSourceNames, coverage.by_source);
-    } else if (key == "by_type") {
-      ReadCounts(json, kRoleTypeNames, coverage.by_type);
-    } else {
-      return false;
+    if (key == "nodes") return TakeWhole(json, coverage.nodes);
+    if (key == "tagged") return TakeWhole(json, coverage.tagged);
+    if (key == "sure") return has_sure = TakeWhole(json, coverage.sure);
+    if (key == "by_confidence") {
+      return ReadCounts(json, kConfidenceNames, coverage.by_confidence);
     }
-    return true;
+    if (key == "by_source") {
+      return ReadCounts(json, kSourceNames, coverage.by_source);
+    }
+    return key == "by_type" &&
+           ReadCounts(json, kRoleTypeNames, coverage.by_type);
   });
   // Before version 0.3 nothing was found in the graph alone.
   if (!has_sure) {
@@ -451,8 +432,9 @@ std::optional<SidecarGlance> GlanceAtSidecar(std::string_view json) {
     json::Reader first(first_text, ErrorKind::kInput);
     json::Reader last(last_text, ErrorKind::kInput);
     Head head;
-    ForEachMember(first,
-                  [&](std::string_view key) { return head.Take(first, key); });
+    ForEachMember(first, [&](std::string_view key) {
+      return head.TakeMember(first, key);
+    });
     if (!head.has_format) return std::nullopt;
     SidecarGlance glance{.model = std::move(head.model),
                          .version = std::move(head.version),

@@ -65,6 +65,9 @@ int ShareBytes(int in, int out);
 // A second descriptor that programs started from here do not get.
 int DuplicateDescriptor(int fd);
 
+// How many files may be open at once; SIZE_MAX where nothing limits them.
+std::size_t OpenFileLimit();
+
 }  // namespace onnx_tag::io
 
 #endif  // ONNX_TAG_FILE_IO_SYSTEM_CALLS_H_

@@ -1,12 +1,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 #include "file/io/descriptor.h"
+#include "file/io/leftovers.h"
 #include "file/io/system_calls.h"
 #include "file/io/system_posix.h"
 
@@ -92,5 +95,28 @@ std::ptrdiff_t ReadSome(int fd, void* bytes, std::size_t size) {
 }
 
 int DuplicateDescriptor(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
+
+std::size_t OpenFileLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+      limit.rlim_cur == RLIM_INFINITY) {
+    return SIZE_MAX;
+  }
+  return static_cast<std::size_t>(limit.rlim_cur);
+}
+
+// Holding the lock is what makes the file a leftover; holding it on the very
+// file of that name is what makes it safe to unlink the name.
+void RemoveIfLeftOver(const std::string& path) {
+  const Descriptor fd(
+      open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (fd.get() < 0) return;
+  struct stat opened, named;
+  if (fstat(fd.get(), &opened) != 0 || !S_ISREG(opened.st_mode)) return;
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return;
+  if (lstat(path.c_str(), &named) != 0) return;
+  if (named.st_dev != opened.st_dev || named.st_ino != opened.st_ino) return;
+  unlink(path.c_str());
+}
 
 }  // namespace onnx_tag::io

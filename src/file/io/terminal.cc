@@ -50,7 +50,6 @@ Terminal::Terminal(int out, int err, const TerminalOptions& options)
   out_is_terminal_ = io::IsTerminal(out);
   err_is_terminal_ = io::IsTerminal(err);
   color_out_ = WantsColor(options.color, out_is_terminal_);
-  color_err_ = WantsColor(options.color, err_is_terminal_);
   shows_progress_ = !options.quiet && (err_is_terminal_ || options.progress);
   for (const int fd : {out, err}) {
     if (const std::size_t columns = io::ColumnsOf(fd); columns > 0) {

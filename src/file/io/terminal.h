@@ -49,9 +49,7 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
 
   bool out_is_terminal() const { return out_is_terminal_; }
-  bool err_is_terminal() const { return err_is_terminal_; }
   bool color_out() const { return color_out_; }
-  bool color_err() const { return color_err_; }
   // Columns of the terminal; 80 where there is none to ask.
   std::size_t width() const { return width_; }
   bool shows_progress() const { return shows_progress_; }
@@ -98,7 +96,6 @@ class Terminal {
   bool out_is_terminal_ = false;
   bool err_is_terminal_ = false;
   bool color_out_ = false;
-  bool color_err_ = false;
   bool shows_progress_ = false;
   std::size_t width_ = 80;
 

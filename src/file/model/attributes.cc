@@ -16,32 +16,16 @@ using onnx::AttributeProto;
 using wire::Field;
 using wire::FieldReader;
 
-bool HasName(Bytes attribute, std::string_view name) {
-  bool same = false;
-  FieldReader reader(attribute);
-  for (Field part; reader.Next(part);) {
-    if (Is(part, AttributeProto::kName)) same = part.bytes == name;
-  }
-  return same;
-}
-
 float RealOf(std::uint64_t bits) {
   return BitCast<float>(static_cast<std::uint32_t>(bits));
 }
 
 void AppendReals(const Field& part, std::vector<float>& reals) {
-  constexpr std::size_t kMostReals = 16;
-  if (!part.IsBytes()) {
-    if (reals.size() < kMostReals) reals.push_back(RealOf(part.varint));
-    return;
-  }
-  for (std::size_t at = 0;
-       at + sizeof(float) <= part.bytes.size() && reals.size() < kMostReals;
-       at += sizeof(float)) {
-    float real = 0;
-    std::memcpy(&real, part.bytes.data() + at, sizeof real);
-    reals.push_back(real);
-  }
+  if (!part.IsBytes()) return reals.push_back(RealOf(part.varint));
+  const std::size_t before = reals.size();
+  reals.resize(before + part.bytes.size() / sizeof(float));
+  std::memcpy(reals.data() + before, part.bytes.data(),
+              (reals.size() - before) * sizeof(float));
 }
 
 }  // namespace
@@ -57,24 +41,30 @@ Attribute ReadAttribute(Bytes bytes) {
         attribute.numbers.push_back(static_cast<std::int64_t>(value));
       });
     } else if (part.number == AttributeProto::kFloats) {
-      attribute.floats += part.IsBytes() ? part.bytes.size() / 4 : 1;
       AppendReals(part, attribute.reals);
-    } else if (part.number == AttributeProto::kF) {
-      attribute.is_float = true;
+    } else if (part.number == AttributeProto::kF && !part.IsBytes()) {
       attribute.real = RealOf(part.varint);
     } else if (Is(part, AttributeProto::kS)) {
       attribute.text = part.bytes;
+    } else if (Is(part, AttributeProto::kStrings)) {
+      ++attribute.texts;
     } else if (Is(part, AttributeProto::kT)) {
       attribute.tensor = part.bytes;
+    } else if (Is(part, AttributeProto::kRefAttrName)) {
+      attribute.reference = part.bytes;
+    } else if (IsInt(part, AttributeProto::kType)) {
+      attribute.type = static_cast<std::int32_t>(part.varint);
     }
   }
   return attribute;
 }
 
-std::optional<Attribute> FindAttribute(Bytes node, std::string_view name) {
-  FieldReader reader(node);
+std::optional<Attribute> FindAttribute(Bytes message, std::string_view name,
+                                       onnx::BytesField wanted) {
+  FieldReader reader(message);
   for (Field field; reader.Next(field);) {
-    if (Is(field, onnx::NodeProto::kAttribute) && HasName(field.bytes, name)) {
+    if (Is(field, wanted) &&
+        model::LastOf(field.bytes, AttributeProto::kName) == name) {
       return ReadAttribute(field.bytes);
     }
   }
@@ -87,19 +77,14 @@ std::int64_t IntAttribute(Bytes node, std::string_view name,
   return attribute && attribute->number ? *attribute->number : otherwise;
 }
 
-TensorType ReadTensorType(Bytes tensor) {
-  TensorType type;
-  FieldReader reader(tensor);
-  for (Field field; reader.Next(field);) {
-    if (field.number == onnx::TensorProto::kDataType) {
-      type.data_type = static_cast<std::int32_t>(field.varint);
-    } else if (field.number == onnx::TensorProto::kDims) {
-      wire::ForEachVarint(field, [&](std::uint64_t value) {
-        type.dims.push_back(static_cast<std::int64_t>(value));
-      });
+bool HoldsGraph(Bytes attribute) {
+  FieldReader reader(attribute);
+  for (Field part; reader.Next(part);) {
+    if (Is(part, AttributeProto::kG) || Is(part, AttributeProto::kGraphs)) {
+      return true;
     }
   }
-  return type;
+  return false;
 }
 
 }  // namespace onnx_tag

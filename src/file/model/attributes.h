@@ -8,37 +8,41 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "file/model/onnx_fields.h"
 
 namespace onnx_tag {
 
 struct Attribute {
   std::optional<std::int64_t> number;  // `i`
+  std::optional<float> real;           // `f`
   std::vector<std::int64_t> numbers;   // `ints`
-  std::size_t floats = 0;              // how many
-  std::vector<float> reals;            // the first of them, at most 16
-  bool is_float = false;               // `f` is set
-  float real = 0;                      // `f`
+  std::vector<float> reals;            // `floats`
   std::string_view text;               // `s`
+  std::size_t texts = 0;               // how many `strings`
   Bytes tensor;                        // `t`, encoded
+  std::string_view reference;          // `ref_attr_name`
+  std::int32_t type = 0;               // a number of AttributeType
+
+  // A list may be empty; then only the type says that it is one.
+  bool has_numbers() const { return !numbers.empty() || type == 7; }
+  bool has_reals() const { return !reals.empty() || type == 6; }
 };
 
 // An encoded AttributeProto.
 Attribute ReadAttribute(Bytes attribute);
 
-// The attribute of an encoded NodeProto, or nothing.
-std::optional<Attribute> FindAttribute(Bytes node, std::string_view name);
+// The attribute of an encoded NodeProto, or of another message that has
+// attributes in `field`; nothing if there is none.
+std::optional<Attribute> FindAttribute(
+    Bytes message, std::string_view name,
+    onnx::BytesField field = onnx::NodeProto::kAttribute);
 
 // `i` of an attribute, or `otherwise`.
 std::int64_t IntAttribute(Bytes node, std::string_view name,
                           std::int64_t otherwise);
 
-struct TensorType {
-  std::int32_t data_type = 0;
-  std::vector<std::int64_t> dims;
-};
-
-// Of an encoded TensorProto; its data are not read.
-TensorType ReadTensorType(Bytes tensor);
+// Whether an encoded AttributeProto holds graphs.
+bool HoldsGraph(Bytes attribute);
 
 }  // namespace onnx_tag
 

@@ -1,4 +1,4 @@
-// Checks the number and wire type of a field.
+// Kinds of fields, and questions about one field.
 #ifndef ONNX_TAG_FILE_MODEL_FIELD_KINDS_H_
 #define ONNX_TAG_FILE_MODEL_FIELD_KINDS_H_
 
@@ -24,6 +24,17 @@ struct FixedField {
   constexpr operator std::uint32_t() const { return number; }  // NOLINT
 };
 
+// What a field of the specification holds.
+enum class Holds : std::uint8_t {
+  kUnknown,  // the specification has no such field
+  kText,     // or bytes
+  kMessage,
+  kNumber,
+  kIntegers,  // a list, as are the next two
+  kFloats,
+  kDoubles,
+};
+
 }  // namespace onnx_tag::onnx
 
 namespace onnx_tag::model {
@@ -36,6 +47,23 @@ inline bool Is(const wire::Field& field, onnx::BytesField known) {
 
 inline bool IsInt(const wire::Field& field, onnx::VarintField known) {
   return field.number == known.number && field.IsVarint();
+}
+
+// Calls `use(field)` with each of these fields of a message.
+template <typename Use>
+void ForEach(Bytes message, onnx::BytesField wanted, const Use& use) {
+  wire::FieldReader reader(message);
+  for (wire::Field field; reader.Next(field);) {
+    if (Is(field, wanted)) use(field);
+  }
+}
+
+// The last of them, which counts if there are several; "" if there is none.
+inline Bytes LastOf(Bytes message, onnx::BytesField wanted) {
+  Bytes last;
+  ForEach(message, wanted,
+          [&](const wire::Field& field) { last = field.bytes; });
+  return last;
 }
 
 }  // namespace onnx_tag::model

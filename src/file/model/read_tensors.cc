@@ -57,7 +57,8 @@ void ModelReader::ReadTensorHeader(const Field& whole, Initializer& tensor,
       if (Is(field, onnx::TensorProto::kRawData)) {
         tensor.uniform = IsUniform(field.bytes);
       }
-      model::CheckTensorField(field, inside, unreadable);
+      model::CheckField(field, onnx::MessageType::kTensorProto, inside,
+                        unreadable);
     }
   }
   tensor.external = external;
@@ -100,7 +101,8 @@ void ModelReader::ReadSparseInitializer(const Field& whole, GraphId graph,
       ReadTensorHeader(field, tensor, name, inside);
     } else if (Is(field, onnx::SparseTensorProto::kIndices)) {
       bool unread = false;  // indices are not needed
-      model::CheckField(field, model::MessageKind::kTensor, inside, unread);
+      model::CheckField(field, onnx::MessageType::kSparseTensorProto, inside,
+                        unread);
     } else if (field.number == onnx::SparseTensorProto::kDims) {
       AppendInts(field, dims);
     }
@@ -146,7 +148,7 @@ void ModelReader::ReadValueInfo(const Field& whole, GraphId graph,
 
 void ModelReader::ReadType(const Field& field, ValueInfo& info, int depth) {
   // What is below is well-formed then.
-  model::CheckField(field, model::MessageKind::kType, depth);
+  model::CheckField(field, onnx::MessageType::kValueInfoProto, depth);
   info.type = field.bytes;
   FieldReader type(field.bytes);
   for (Field tensor; type.Next(tensor);) {

@@ -17,7 +17,7 @@ namespace {
 using model::Deeper;
 using model::Is;
 using model::IsInt;
-using model::MessageKind;
+using onnx::MessageType;
 using wire::Field;
 using wire::FieldReader;
 
@@ -101,10 +101,7 @@ void ModelReader::ReadModelProto() {
 
 ModelReader::Place ModelReader::Enter(const Place& parent, const Field& field) {
   const int depth = Deeper(field, parent.depth);
-  model_.spine_.push_back({.begin = Offset(field.bytes.data()),
-                           .size = field.bytes.size(),
-                           .parent = parent.message,
-                           .prefix_width = field.prefix_width});
+  model_.spine_.push_back(wire::MessageIn(bytes_, field, parent.message));
   return {field.bytes, static_cast<wire::MessageId>(model_.spine_.size() - 1),
           depth};
 }
@@ -148,6 +145,7 @@ void ModelReader::ReadGraph(const Place& place, GraphId graph) {
         model_.graphs_[graph].metadata.push_back(ReadEntry(field, place.depth));
         break;
       default:
+        model::CheckField(field, MessageType::kGraphProto, place.depth);
         break;
     }
     if (release_) ReleaseBehind(field);
@@ -297,12 +295,8 @@ void ModelReader::ReadNode(const Place& place, GraphId graph) {
 
 void ModelReader::ReadGraphAttribute(const Place& node_place,
                                      const Field& field, NodeId node) {
-  std::string_view name;
-  FieldReader reader(field.bytes);
-  for (Field part; reader.Next(part);) {
-    if (Is(part, onnx::AttributeProto::kName)) name = part.bytes;
-  }
-
+  const std::string_view name =
+      model::LastOf(field.bytes, onnx::AttributeProto::kName);
   const auto add_subgraph = [&](std::uint32_t position) {
     const GraphId id = AddGraph(GraphKind::kSubgraph);
     Graph& graph = model_.graphs_[id];
@@ -363,10 +357,10 @@ void ModelReader::ReadFunction(const Place& place) {
         function.overload = field.bytes;
         break;
       case onnx::FunctionProto::kOpsetImport:
-        model::CheckField(field, MessageKind::kOpset, place.depth);
+        model::CheckField(field, MessageType::kFunctionProto, place.depth);
         break;
       case onnx::FunctionProto::kAttributeProto:
-        model::CheckField(field, MessageKind::kAttribute, place.depth,
+        model::CheckField(field, MessageType::kFunctionProto, place.depth,
                           unreadable);
         break;
       case onnx::FunctionProto::kMetadataProps:
@@ -387,10 +381,7 @@ void ModelReader::ReadTrainingInfo(const Place& place, std::uint32_t position) {
   for (Field field; reader.Next(field);) {
     const bool algorithm = Is(field, onnx::TrainingInfoProto::kAlgorithm);
     if (!algorithm && !Is(field, onnx::TrainingInfoProto::kInitialization)) {
-      if (field.number == onnx::TrainingInfoProto::kInitializationBinding ||
-          field.number == onnx::TrainingInfoProto::kUpdateBinding) {
-        model::CheckField(field, MessageKind::kEntry, place.depth);
-      }
+      model::CheckField(field, MessageType::kTrainingInfoProto, place.depth);
       continue;
     }
     GraphId& id = graphs[algorithm ? 1 : 0];

@@ -3,8 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
+#include <cmath>
 
 #include "base/parse_number.h"
 #include "file/model/field_kinds.h"
@@ -21,24 +20,10 @@ using onnx::TensorProto;
 using wire::Field;
 using wire::FieldReader;
 
-// Numbers of TensorProto.DataType.
-enum ElementType : std::int32_t {
-  kFloat32 = 1,
-  kInt16 = 5,
-  kInt32 = 6,
-  kInt64 = 7,
-  kBool = 9,
-  kFloat64 = 11,
-};
-
 // Bytes of an element in raw_data; what int32_data holds for types of a few
 // bits is one byte of raw_data, too.
 std::size_t WidthOf(std::int32_t data_type) {
-  static constexpr std::array<std::uint8_t, 26> kWidths = {
-      0, 4, 1,  1, 2, 2, 4, 8, 0, 1, 2, 8, 4,
-      8, 8, 16, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-  const auto at = static_cast<std::size_t>(data_type);
-  return at < kWidths.size() ? kWidths[at] : 0;
+  return (BitsPerElement(data_type) + 7) / 8;
 }
 
 void AppendNumber(std::uint64_t number, std::size_t width, std::string& to) {
@@ -47,19 +32,20 @@ void AppendNumber(std::uint64_t number, std::size_t width, std::string& to) {
   }
 }
 
-// Varints and single numbers; packed floats are as in raw_data.
-void AppendTyped(const Field& field, std::size_t width, std::string& to) {
-  if (field.number == TensorProto::kFloatData ||
-      field.number == TensorProto::kDoubleData) {
-    if (field.IsBytes()) {
-      to += field.bytes;
-    } else {
-      AppendNumber(field.varint, width, to);
-    }
-    return;
+// Varints and single numbers; packed floats are as in raw_data. False where a
+// number is cut off.
+bool AppendTyped(const Field& field, std::size_t width, std::string& to) {
+  const bool fixed = field.number == TensorProto::kFloatData ||
+                     field.number == TensorProto::kDoubleData;
+  if (fixed && field.IsBytes()) {
+    to += field.bytes;
+  } else if (fixed) {
+    AppendNumber(field.varint, width, to);
+  } else {
+    return wire::TryForEachVarint(
+        field, [&](std::uint64_t number) { AppendNumber(number, width, to); });
   }
-  wire::ForEachVarint(
-      field, [&](std::uint64_t number) { AppendNumber(number, width, to); });
+  return true;
 }
 
 void ReadExternal(const Field& field, TensorData& tensor) {
@@ -73,36 +59,16 @@ void ReadExternal(const Field& field, TensorData& tensor) {
   }
 }
 
-template <typename Number>
-Number NumberAt(Bytes elements, std::size_t index) {
-  Number number;
-  std::memcpy(&number, elements.data() + index * sizeof number, sizeof number);
-  return number;
-}
-
 std::string ElementText(std::int32_t data_type, Bytes elements,
                         std::size_t index) {
-  switch (data_type) {
-    case kFloat32:
-      return fmt::format("{}", NumberAt<float>(elements, index));
-    case kFloat64:
-      return fmt::format("{}", NumberAt<double>(elements, index));
-    case kInt16:
-      return fmt::format("{}", NumberAt<std::int16_t>(elements, index));
-    case kInt32:
-      return fmt::format("{}", NumberAt<std::int32_t>(elements, index));
-    case kInt64:
-      return fmt::format("{}", NumberAt<std::int64_t>(elements, index));
-    case kBool:
-      return elements[index] == '\0' ? "false" : "true";
-    default:
-      return "";
-  }
+  std::string text;
+  UseElement(data_type, elements, index,
+             [&](auto number) { text = fmt::format("{}", number); });
+  return text;
 }
 
-}  // namespace
-
-TensorData ReadTensorData(Bytes bytes) {
+// All but the elements.
+TensorData ReadHeader(Bytes bytes) {
   TensorData tensor;
   FieldReader header(bytes);
   for (Field field; header.Next(field);) {
@@ -120,7 +86,28 @@ TensorData ReadTensorData(Bytes bytes) {
       ReadExternal(field, tensor);
     }
   }
+  return tensor;
+}
+
+}  // namespace
+
+double HalfOf(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const int fraction = bits & 1023;
+  if (exponent == 31) return std::nan("");
+  const double size = exponent == 0
+                          ? std::ldexp(fraction, -24)
+                          : std::ldexp(fraction + 1024, exponent - 25);
+  return (bits & 0x8000) != 0 ? -size : size;
+}
+
+TensorType ReadTensorType(Bytes tensor) { return ReadHeader(tensor); }
+
+TensorData ReadTensorData(Bytes bytes) {
+  TensorData tensor = ReadHeader(bytes);
   // The width of an element must be known before.
+  const std::size_t width = WidthOf(tensor.data_type);
+  bool readable = true;
   FieldReader data(bytes);
   for (Field field; data.Next(field);) {
     switch (field.number) {
@@ -129,7 +116,7 @@ TensorData ReadTensorData(Bytes bytes) {
       case TensorProto::kInt64Data.number:
       case TensorProto::kDoubleData.number:
       case TensorProto::kUint64Data.number:
-        AppendTyped(field, WidthOf(tensor.data_type), tensor.converted);
+        readable &= AppendTyped(field, width, tensor.converted);
         break;
       case TensorProto::kStringData.number:
         AppendNumber(field.bytes.size(), 8, tensor.converted);
@@ -139,6 +126,7 @@ TensorData ReadTensorData(Bytes bytes) {
         break;
     }
   }
+  if (!readable) tensor.converted.clear();
   return tensor;
 }
 

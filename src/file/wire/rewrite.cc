@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "file/wire/encoding.h"
+#include "file/wire/field_reader.h"
 
 namespace onnx_tag::wire {
 namespace {
@@ -36,6 +37,13 @@ std::int64_t Difference(std::uint64_t to, std::uint64_t from) {
 }
 
 }  // namespace
+
+Message MessageIn(Bytes file, const Field& field, MessageId parent) {
+  return {.begin = static_cast<std::uint64_t>(field.bytes.data() - file.data()),
+          .size = field.bytes.size(),
+          .parent = parent,
+          .prefix_width = field.prefix_width};
+}
 
 Rewrite::Rewrite(Bytes file, std::span<const Message> tree)
     : file_(file), tree_(tree) {

@@ -58,6 +58,10 @@ struct Message {
 };
 static_assert(sizeof(Message) <= 24);
 
+// The message that `field` of `file` holds.
+struct Field;
+Message MessageIn(Bytes file, const Field& field, MessageId parent);
+
 class Rewrite {
  public:
   // Receives the new file in order.

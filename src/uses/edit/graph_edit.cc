@@ -12,54 +12,39 @@ namespace {
 
 using model::Is;
 using onnx::GraphProto;
+using onnx::MessageType;
 using onnx::ModelProto;
 using wire::Field;
 using wire::FieldReader;
 
-constexpr std::uint32_t kQuantizationAnnotation = 14;  // of GraphProto
 constexpr std::uint64_t kReleaseStep = 256 * 1024;
 
-// The text in field 1, where messages have their name or key.
-std::string_view FirstText(Bytes message) {
-  std::string_view text;
-  FieldReader reader(message);
-  for (Field field; reader.Next(field);) {
-    if (Is(field, onnx::BytesField{1})) text = field.bytes;
+GraphEdit::Kind KindOf(onnx::MessageType in, const Field& field) {
+  using Kind = GraphEdit::Kind;
+  static constexpr struct {
+    onnx::MessageType in;
+    std::uint32_t number;
+    Kind kind;
+  } kKinds[] = {
+      {MessageType::kGraphProto, GraphProto::kNode, Kind::kNode},
+      {MessageType::kGraphProto, GraphProto::kInitializer, Kind::kInitializer},
+      {MessageType::kGraphProto, GraphProto::kSparseInitializer,
+       Kind::kInitializer},
+      {MessageType::kGraphProto, GraphProto::kInput, Kind::kInput},
+      {MessageType::kGraphProto, GraphProto::kOutput, Kind::kOutput},
+      {MessageType::kGraphProto, GraphProto::kValueInfo, Kind::kValueInfo},
+      {MessageType::kGraphProto, GraphProto::kQuantizationAnnotation,
+       Kind::kAnnotation},
+      {MessageType::kModelProto, ModelProto::kFunctions, Kind::kFunction},
+      {MessageType::kModelProto, ModelProto::kTrainingInfo, Kind::kTraining},
+      {MessageType::kModelProto, ModelProto::kMetadataProps, Kind::kMetadata},
+  };
+  for (const auto& row : kKinds) {
+    if (field.IsBytes() && row.in == in && row.number == field.number) {
+      return row.kind;
+    }
   }
-  return text;
-}
-
-GraphEdit::Kind KindInGraph(std::uint32_t number) {
-  switch (number) {
-    case GraphProto::kNode:
-      return GraphEdit::Kind::kNode;
-    case GraphProto::kInitializer:
-    case GraphProto::kSparseInitializer:
-      return GraphEdit::Kind::kInitializer;
-    case GraphProto::kInput:
-      return GraphEdit::Kind::kInput;
-    case GraphProto::kOutput:
-      return GraphEdit::Kind::kOutput;
-    case GraphProto::kValueInfo:
-      return GraphEdit::Kind::kValueInfo;
-    case kQuantizationAnnotation:
-      return GraphEdit::Kind::kAnnotation;
-    default:
-      return GraphEdit::Kind::kOther;
-  }
-}
-
-GraphEdit::Kind KindInModel(std::uint32_t number) {
-  switch (number) {
-    case ModelProto::kFunctions:
-      return GraphEdit::Kind::kFunction;
-    case ModelProto::kTrainingInfo:
-      return GraphEdit::Kind::kTraining;
-    case ModelProto::kMetadataProps:
-      return GraphEdit::Kind::kMetadata;
-    default:
-      return GraphEdit::Kind::kOther;
-  }
+  return Kind::kOther;
 }
 
 bool HasName(GraphEdit::Kind kind) {
@@ -78,15 +63,9 @@ bool GraphEdit::IsInfo(Kind kind) {
 GraphEdit::GraphEdit(const Model& model) : model_(model) {
   const Bytes file = model.bytes();
   tree_.push_back({.begin = 0, .size = file.size(), .parent = 0});
-  FieldReader reader(file);
-  for (Field field; reader.Next(field);) {
-    if (!Is(field, ModelProto::kGraph)) continue;
-    tree_.push_back(
-        {.begin = static_cast<std::uint64_t>(field.bytes.data() - file.data()),
-         .size = field.bytes.size(),
-         .parent = 0,
-         .prefix_width = field.prefix_width});
-  }
+  model::ForEach(file, ModelProto::kGraph, [&](const Field& field) {
+    tree_.push_back(wire::MessageIn(file, field, 0));
+  });
   rewrite_.emplace(file, tree_);
 }
 
@@ -95,11 +74,13 @@ void GraphEdit::ForEach(const Model& model,
                         const Release& release) {
   std::uint32_t counts[static_cast<std::size_t>(Kind::kOther) + 1] = {};
   std::uint64_t released = 0;
-  const auto give = [&](const Field& field, Kind kind, wire::MessageId in) {
-    if (!field.IsBytes()) kind = Kind::kOther;
+  const auto give = [&](const Field& field, MessageType message,
+                        wire::MessageId in) {
+    const Kind kind = KindOf(message, field);
+    // Messages have their name or key in field 1.
     use({kind, counts[static_cast<std::size_t>(kind)]++,
-         HasName(kind) ? FirstText(field.bytes) : "", field.bytes, field.whole,
-         in});
+         HasName(kind) ? model::LastOf(field.bytes, onnx::BytesField{1}) : "",
+         field.bytes, field.whole, in});
     if (!release || kind != Kind::kInitializer) return;
     const auto end = static_cast<std::uint64_t>(
         field.whole.data() + field.whole.size() - model.bytes().data());
@@ -111,13 +92,13 @@ void GraphEdit::ForEach(const Model& model,
   FieldReader reader(model.bytes());
   for (Field field; reader.Next(field);) {
     if (!Is(field, ModelProto::kGraph)) {
-      give(field, KindInModel(field.number), 0);
+      give(field, MessageType::kModelProto, 0);
       continue;
     }
     ++graph;
     FieldReader inner(field.bytes);
     for (Field part; inner.Next(part);) {
-      give(part, KindInGraph(part.number), graph);
+      give(part, MessageType::kGraphProto, graph);
     }
   }
 }

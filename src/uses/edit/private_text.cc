@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "core/tagging/tag_format.h"
-#include "file/model/field_kinds.h"
+#include "file/model/message_walk.h"
 #include "file/model/metadata_entry.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
@@ -15,8 +15,10 @@
 namespace onnx_tag::edit {
 namespace {
 
+using onnx::AttributeProto;
+using onnx::MessageType;
+using onnx::NodeProto;
 using wire::Field;
-using wire::FieldReader;
 
 constexpr std::string_view kStackTrace = "pkg.torch.onnx.stack_trace";
 
@@ -192,276 +194,106 @@ std::string_view FindFrame(std::string_view text) {
 }
 
 // ---------------------------------------------------------------- the walk
-class PrivateTexts::Walk {
+namespace {
+
+// What people call a message; "": the walk does not go into it.
+std::string_view WordFor(MessageType message) {
+  switch (message) {
+    case MessageType::kModelProto:
+      return "model";
+    case MessageType::kGraphProto:
+      return "graph";
+    case MessageType::kFunctionProto:
+      return "function";
+    case MessageType::kTrainingInfoProto:
+      return "training";
+    case MessageType::kNodeProto:
+      return "node";
+    case MessageType::kAttributeProto:
+      return "attribute";
+    case MessageType::kTensorProto:
+    case MessageType::kSparseTensorProto:
+      return "tensor";
+    case MessageType::kValueInfoProto:
+      return "value";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+class PrivateTexts::Visitor {
  public:
   // Without `result` only users are gathered.
-  Walk(Bytes file, Options options, const Release& release,
-       std::set<std::string>& users, PrivateTexts* result)
+  Visitor(Bytes file, Options options, const Release& release,
+          std::set<std::string>& users, PrivateTexts* result)
       : file_(file),
         options_(options),
         release_(release),
         users_(users),
         result_(result) {
-    if (result_ == nullptr) return;
-    result_->tree_.push_back({.begin = 0, .size = file.size(), .parent = 0});
-  }
-
-  void Run() {
-    open_.push_back({{}, 0, "model", {}, 0});
-    Model(file_);
+    if (result_ != nullptr) {
+      result_->tree_.push_back({.begin = 0, .size = file.size(), .parent = 0});
+    }
+    open_.push_back(
+        {.field = {}, .id = 0, .message = MessageType::kModelProto});
+    model::Walk(file_, MessageType::kModelProto, *this);
     if (result_ == nullptr) return;
     for (auto& [key, group] : groups_) {
       result_->groups_.push_back(std::move(group));
     }
   }
 
+  bool Visit(const Field& field, const onnx::FieldInfo& info) {
+    if (info.holds == onnx::Holds::kText) Text(field, info);
+    if (info.child == MessageType::kStringStringEntryProto) Entry(field, info);
+    constexpr std::size_t kLarge = 64 * 1024;
+    if (open_.back().message == MessageType::kTensorProto && release_ &&
+        field.bytes.size() >= kLarge) {
+      release_(Offset(field.bytes), Offset(field.bytes) + field.bytes.size());
+    }
+    if (WordFor(info.child).empty()) return false;
+    std::uint64_t& nodes = open_.back().nodes;
+    open_.push_back(
+        {.field = field,
+         .message = info.child,
+         .index = info.child == MessageType::kNodeProto ? nodes++ : 0});
+    return true;
+  }
+  void Leave() { open_.pop_back(); }
+
  private:
   // A message around the field at hand.
   struct Open {
     Field field;
-    std::optional<wire::MessageId> id;  // in the tree, once it is needed
-    std::string_view what;
-    std::string_view name;
-    std::uint64_t index;
+    std::optional<wire::MessageId> id = {};  // in the tree, once it is needed
+    MessageType message;
+    std::string_view name = {};
+    std::uint64_t index = 0;  // of a node
+    std::uint64_t nodes = 0;  // in a graph or function
   };
 
-  void Model(Bytes bytes) {
-    using onnx::ModelProto;
-    FieldReader reader(bytes);
-    std::uint64_t functions = 0;
-    for (Field field; reader.Next(field);) {
-      if (!field.IsBytes()) continue;
-      switch (field.number) {
-        case ModelProto::kProducerName:
-          Producer(field, "producer_name");
-          break;
-        case ModelProto::kProducerVersion:
-          Producer(field, "producer_version");
-          break;
-        case ModelProto::kDomain:
-          Producer(field, "domain");
-          break;
-        case ModelProto::kDocString:
-          DocString(field);
-          break;
-        case ModelProto::kMetadataProps:
-          Metadata(field);
-          break;
-        case ModelProto::kGraph:
-          In(field, "graph", 0, [&] { Graph(field.bytes); });
-          break;
-        case ModelProto::kFunctions:
-          In(field, "function", functions++, [&] { Function(field.bytes); });
-          break;
-        case ModelProto::kTrainingInfo:
-          In(field, "training", 0, [&] { Training(field.bytes); });
-          break;
-        default:
-          break;
-      }
+  void Text(const Field& field, const onnx::FieldInfo& info) {
+    const std::string_view name = info.field;
+    if (name == "doc_string") return DocString(field);
+    if (info.in == MessageType::kModelProto) return Producer(field, name);
+    const bool of_attribute = info.in == MessageType::kAttributeProto;
+    if (name == "name") {
+      if (info.in != MessageType::kGraphProto) open_.back().name = field.bytes;
+      if (!of_attribute) Kept(field.bytes, name);
+    } else if (of_attribute && info.number != AttributeProto::kRefAttrName) {
+      Kept(field.bytes, "string");
+    } else if (name == "string_data" || (info.in == MessageType::kNodeProto &&
+                                         info.number == NodeProto::kOutput)) {
+      Kept(field.bytes, name);
     }
   }
 
-  void Graph(Bytes bytes) {
-    using onnx::GraphProto;
-    FieldReader reader(bytes);
-    std::uint64_t nodes = 0;
-    std::uint64_t tensors = 0;
-    std::uint64_t values = 0;
-    for (Field field; reader.Next(field);) {
-      if (!field.IsBytes()) continue;
-      switch (field.number) {
-        case GraphProto::kNode:
-          In(field, "node", nodes++, [&] { Node(field.bytes); });
-          break;
-        case GraphProto::kName:
-          Kept(field.bytes, "name");
-          break;
-        case GraphProto::kInitializer:
-          In(field, "tensor", tensors++, [&] { Tensor(field.bytes); });
-          break;
-        case GraphProto::kSparseInitializer:
-          In(field, "tensor", tensors++, [&] { Sparse(field.bytes); });
-          break;
-        case GraphProto::kInput:
-        case GraphProto::kOutput:
-        case GraphProto::kValueInfo:
-          In(field, "value", values++, [&] { ValueInfo(field.bytes); });
-          break;
-        case GraphProto::kDocString:
-          DocString(field);
-          break;
-        case GraphProto::kMetadataProps:
-          Metadata(field);
-          break;
-        default:
-          break;
-      }
-    }
-  }
-
-  void Node(Bytes bytes) {
-    using onnx::NodeProto;
-    FieldReader reader(bytes);
-    for (Field field; reader.Next(field);) {
-      if (!field.IsBytes()) continue;
-      switch (field.number) {
-        case NodeProto::kName:
-          open_.back().name = field.bytes;
-          Kept(field.bytes, "name");
-          break;
-        case NodeProto::kOutput:
-          Kept(field.bytes, "output");
-          break;
-        case NodeProto::kAttribute:
-          In(field, "attribute", 0, [&] { Attribute(field.bytes); });
-          break;
-        case NodeProto::kDocString:
-          DocString(field);
-          break;
-        case NodeProto::kMetadataProps:
-          Metadata(field);
-          break;
-        default:
-          break;
-      }
-    }
-  }
-
-  void Attribute(Bytes bytes) {
-    using onnx::AttributeProto;
-    FieldReader reader(bytes);
-    for (Field field; reader.Next(field);) {
-      if (!field.IsBytes()) continue;
-      switch (field.number) {
-        case AttributeProto::kName:
-          open_.back().name = field.bytes;
-          break;
-        case AttributeProto::kS:
-        case AttributeProto::kStrings:
-          Kept(field.bytes, "string");
-          break;
-        case AttributeProto::kT:
-        case AttributeProto::kTensors:
-          In(field, "tensor", 0, [&] { Tensor(field.bytes); });
-          break;
-        case AttributeProto::kSparseTensor:
-        case AttributeProto::kSparseTensors:
-          In(field, "tensor", 0, [&] { Sparse(field.bytes); });
-          break;
-        case AttributeProto::kG:
-        case AttributeProto::kGraphs:
-          In(field, "graph", 0, [&] { Graph(field.bytes); });
-          break;
-        case AttributeProto::kDocString:
-          DocString(field);
-          break;
-        default:
-          break;
-      }
-    }
-  }
-
-  void Tensor(Bytes bytes) {
-    using onnx::TensorProto;
-    constexpr std::size_t kLarge = 64 * 1024;
-    FieldReader reader(bytes);
-    for (Field field; reader.Next(field);) {
-      if (!field.IsBytes()) continue;
-      switch (field.number) {
-        case TensorProto::kName:
-          open_.back().name = field.bytes;
-          Kept(field.bytes, "name");
-          break;
-        case TensorProto::kStringData:
-          Kept(field.bytes, "string_data");
-          break;
-        case TensorProto::kExternalData:
-          ExternalData(field);
-          break;
-        case TensorProto::kDocString:
-          DocString(field);
-          break;
-        case TensorProto::kMetadataProps:
-          Metadata(field);
-          break;
-        default:
-          if (field.bytes.size() < kLarge || !release_) break;
-          release_(Offset(field.bytes),
-                   Offset(field.bytes) + field.bytes.size());
-          break;
-      }
-    }
-  }
-
-  void Sparse(Bytes bytes) {
-    using onnx::SparseTensorProto;
-    FieldReader reader(bytes);
-    for (Field field; reader.Next(field);) {
-      if (!model::Is(field, SparseTensorProto::kValues) &&
-          !model::Is(field, SparseTensorProto::kIndices)) {
-        continue;
-      }
-      In(field, "tensor", 0, [&] { Tensor(field.bytes); });
-    }
-  }
-
-  void ValueInfo(Bytes bytes) {
-    using onnx::ValueInfoProto;
-    FieldReader reader(bytes);
-    for (Field field; reader.Next(field);) {
-      if (model::Is(field, ValueInfoProto::kName)) {
-        open_.back().name = field.bytes;
-        Kept(field.bytes, "name");
-      } else if (model::Is(field, ValueInfoProto::kDocString)) {
-        DocString(field);
-      } else if (model::Is(field, ValueInfoProto::kMetadataProps)) {
-        Metadata(field);
-      }
-    }
-  }
-
-  void Function(Bytes bytes) {
-    using onnx::FunctionProto;
-    FieldReader reader(bytes);
-    std::uint64_t nodes = 0;
-    for (Field field; reader.Next(field);) {
-      if (!field.IsBytes()) continue;
-      switch (field.number) {
-        case FunctionProto::kName:
-          open_.back().name = field.bytes;
-          Kept(field.bytes, "name");
-          break;
-        case FunctionProto::kNode:
-          In(field, "node", nodes++, [&] { Node(field.bytes); });
-          break;
-        case FunctionProto::kAttributeProto:
-          In(field, "attribute", 0, [&] { Attribute(field.bytes); });
-          break;
-        case FunctionProto::kValueInfo:
-          In(field, "value", 0, [&] { ValueInfo(field.bytes); });
-          break;
-        case FunctionProto::kDocString:
-          DocString(field);
-          break;
-        case FunctionProto::kMetadataProps:
-          Metadata(field);
-          break;
-        default:
-          break;
-      }
-    }
-  }
-
-  void Training(Bytes bytes) {
-    using onnx::TrainingInfoProto;
-    FieldReader reader(bytes);
-    for (Field field; reader.Next(field);) {
-      if (model::Is(field, TrainingInfoProto::kInitialization) ||
-          model::Is(field, TrainingInfoProto::kAlgorithm)) {
-        In(field, "graph", 0, [&] { Graph(field.bytes); });
-      }
-    }
+  void Entry(const Field& field, const onnx::FieldInfo& info) {
+    const std::string_view name = info.field;
+    if (name == "metadata_props") Metadata(field);
+    if (name == "external_data") ExternalData(field);
   }
 
   // ---------------------------------------------------------------- fields
@@ -545,14 +377,6 @@ class PrivateTexts::Walk {
   }
 
   // ---------------------------------------------------------------- results
-  template <typename Body>
-  void In(const Field& field, std::string_view what, std::uint64_t index,
-          const Body& body) {
-    open_.push_back({field, std::nullopt, what, {}, index});
-    body();
-    open_.pop_back();
-  }
-
   void Remove(PrivateKind kind, const Field& field, std::string_view name,
               std::string_view example) {
     if (result_ == nullptr) return;
@@ -567,10 +391,7 @@ class PrivateTexts::Walk {
     Open& open = open_[depth];
     if (open.id) return *open.id;
     const wire::MessageId parent = IdOfOpen(depth - 1);
-    result_->tree_.push_back({.begin = Offset(open.field.bytes),
-                              .size = open.field.bytes.size(),
-                              .parent = parent,
-                              .prefix_width = open.field.prefix_width});
+    result_->tree_.push_back(wire::MessageIn(file_, open.field, parent));
     open.id = static_cast<wire::MessageId>(result_->tree_.size() - 1);
     return *open.id;
   }
@@ -579,7 +400,7 @@ class PrivateTexts::Walk {
              std::size_t bytes, bool removable) {
     constexpr std::size_t kMostGroups = 1000;
     constexpr std::size_t kLongestKey = 200;
-    const std::string_view what = open_.back().what;
+    const std::string_view what = WordFor(open_.back().message);
     std::tuple key{kind, std::string(what),
                    std::string(field.substr(0, kLongestKey)), !removable};
     if (groups_.size() >= kMostGroups && !groups_.contains(key)) {
@@ -602,9 +423,11 @@ class PrivateTexts::Walk {
   std::string Place() const {
     for (std::size_t i = open_.size(); --i > 0;) {
       const Open& open = open_[i];
-      if (open.what == "attribute") continue;
-      std::string place(open.what);
-      if (open.what == "node") place += " " + std::to_string(open.index);
+      if (open.message == MessageType::kAttributeProto) continue;
+      std::string place(WordFor(open.message));
+      if (open.message == MessageType::kNodeProto) {
+        place += " " + std::to_string(open.index);
+      }
       if (!open.name.empty()) place += Message(" '{}'", Short{open.name, 100});
       return place;
     }
@@ -628,8 +451,11 @@ class PrivateTexts::Walk {
 
 PrivateTexts::PrivateTexts(const Model& model, Options options,
                            const Release& release) {
-  Walk(model.bytes(), options, release, users_, nullptr).Run();
-  Walk(model.bytes(), options, release, users_, this).Run();
+  // Names of users are known before texts are judged.
+  for (PrivateTexts* const result :
+       {static_cast<PrivateTexts*>(nullptr), this}) {
+    const Visitor visitor(model.bytes(), options, release, users_, result);
+  }
 }
 
 ScrubWriter::ScrubWriter(const Model& model, const PrivateTexts& texts)

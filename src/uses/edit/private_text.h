@@ -75,7 +75,7 @@ class PrivateTexts {
   const std::vector<Removal>& removals() const { return removals_; }
 
  private:
-  class Walk;
+  class Visitor;
 
   std::vector<PrivateGroup> groups_;
   std::set<std::string> users_;

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "file/model/attributes.h"
+#include "file/model/tensor_data.h"
 #include "uses/sizes/numbers.h"
 
 namespace onnx_tag::sizes {
@@ -28,7 +30,7 @@ class Attributes {
   explicit Attributes(Bytes node, const Call* call = nullptr)
       : node_(node), call_(call) {}
 
-  bool Has(std::string_view name) const { return !Find(name).empty(); }
+  bool Has(std::string_view name) const { return Find(name).has_value(); }
   std::optional<Ints> IntList(std::string_view name) const;
   std::int64_t Int(std::string_view name, std::int64_t otherwise) const;
   std::optional<std::vector<float>> FloatList(std::string_view name) const;
@@ -40,16 +42,14 @@ class Attributes {
   Bytes Tensor(std::string_view name) const;
 
  private:
-  // The encoded AttributeProto, or "".
-  Bytes Find(std::string_view name) const;
+  // Of the node, or what the call of its function gives for it.
+  std::optional<Attribute> Find(std::string_view name) const;
 
   Bytes node_;
   const Call* call_;
 };
 
-struct SmallTensor {
-  std::int32_t data_type = 0;
-  std::vector<std::int64_t> dims;
+struct SmallTensor : TensorType {
   // Only where there are at most kMostElements, and they are in the file.
   std::optional<Numbers> numbers;
 };

@@ -1,10 +1,10 @@
 // Calls of local functions, and the graphs of If, Loop, Scan and SequenceMap.
 #include <algorithm>
 
+#include "file/model/element_types.h"
 #include "file/model/field_kinds.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
-#include "uses/sizes/element_types.h"
 #include "uses/sizes/rules/rules.h"
 #include "uses/sizes/shapes.h"
 
@@ -13,15 +13,6 @@ namespace {
 
 // Calls and bodies nested deeper than this are not followed.
 constexpr int kMostDepth = 64;
-
-std::string_view OverloadOf(Bytes node) {
-  std::string_view overload;
-  wire::FieldReader reader(node);
-  for (wire::Field field; reader.Next(field);) {
-    if (model::Is(field, onnx::NodeProto::kOverload)) overload = field.bytes;
-  }
-  return overload;
-}
 
 void AppendBytes(Bytes bytes, std::vector<std::int64_t>& key) {
   key.push_back(static_cast<std::int64_t>(bytes.size()));
@@ -62,13 +53,20 @@ GraphId Shapes::CalledBody(NodeId node) const {
   if (found == functions_.end()) return kNo<GraphId>;
   const std::vector<std::uint32_t>& candidates = found->second;
   if (candidates.size() == 1) return model_.functions()[candidates[0]].body;
-  const std::string_view overload = OverloadOf(model_.NodeBytes(node));
+  const std::string_view overload =
+      model::LastOf(model_.NodeBytes(node), onnx::NodeProto::kOverload);
   for (const std::uint32_t i : candidates) {
     if (model_.functions()[i].overload == overload) {
       return model_.functions()[i].body;
     }
   }
   return kNo<GraphId>;
+}
+
+Fact Shapes::FactAt(std::span<const ValueId> values, std::size_t i) const {
+  return i < values.size() && values[i] != kNo<ValueId>
+             ? facts_.FactOf(values[i])
+             : Fact();
 }
 
 std::uint32_t Shapes::AddRun(GraphId graph, const Scope& scope, Dim times,
@@ -171,8 +169,7 @@ void Shapes::InferCall(NodeId node, GraphId body, const Scope& scope) {
   const std::vector<ValueId>& parameters = model_[body].inputs;
   const auto inputs = model_.Inputs(node);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const bool given = i < inputs.size() && inputs[i] != kNo<ValueId>;
-    SetParameter(parameters[i], given ? facts_.FactOf(inputs[i]) : Fact());
+    SetParameter(parameters[i], FactAt(inputs, i));
   }
   const std::uint32_t outside = facts_.call();
   facts_.SetCall(run);
@@ -183,9 +180,8 @@ void Shapes::InferCall(NodeId node, GraphId body, const Scope& scope) {
       InferGraph(body, {.run = run, .call = &call, .depth = scope.depth + 1});
   facts_.SetCall(outside);
   Facts results;
-  for (const ValueId result : model_[body].outputs) {
-    if (!inferred) break;
-    results.push_back(result == kNo<ValueId> ? Fact() : facts_.FactOf(result));
+  for (std::size_t i = 0; inferred && i < model_[body].outputs.size(); ++i) {
+    results.push_back(FactAt(model_[body].outputs, i));
   }
   runs_[run].results = results;
   for (auto& [value, fact] : saved) facts_.Set(value, std::move(fact));
@@ -240,9 +236,7 @@ void Shapes::InferIf(NodeId node, const Scope& scope) {
     if (!runs) continue;
     const std::vector<ValueId>& given = model_[branch].outputs;
     for (std::size_t i = 0; i < facts.size(); ++i) {
-      const Fact fact = i < given.size() && given[i] != kNo<ValueId>
-                            ? facts_.FactOf(given[i])
-                            : Fact();
+      const Fact fact = FactAt(given, i);
       bool changed = false;
       facts[i] = first ? fact : Common(facts[i], fact, changed);
       if (changed) differ[i] = true;
@@ -250,11 +244,7 @@ void Shapes::InferIf(NodeId node, const Scope& scope) {
     first = false;
   }
   for (std::size_t i = 0; i < facts.size(); ++i) {
-    if (!differ[i] || !facts[i].shape) continue;
-    for (std::size_t axis = 0; axis < facts[i].shape->size(); ++axis) {
-      Dim& dim = (*facts[i].shape)[axis];
-      if (!dim.known()) dim = view.Own(i, axis);
-    }
+    if (differ[i] && facts[i].shape) view.NameUnknown(*facts[i].shape, i);
   }
   LearnOutputs(node, std::move(facts));
 }
@@ -271,10 +261,7 @@ void Shapes::InferLoop(NodeId node, GraphId body, const Scope& scope) {
 
   std::vector<Fact> before(carried);
   for (std::size_t i = 0; i < carried; ++i) {
-    const std::size_t at = i + 2;
-    if (at < inputs.size() && inputs[at] != kNo<ValueId>) {
-      before[i] = facts_.FactOf(inputs[at]);
-    }
+    before[i] = FactAt(inputs, i + 2);
     before[i].numbers.reset();
   }
   const std::uint32_t run = AddRun(body, scope, kUnknownDim, node);
@@ -293,11 +280,7 @@ void Shapes::InferLoop(NodeId node, GraphId body, const Scope& scope) {
     return InferGraph(body,
                       {.run = run, .call = scope.call, .depth = scope.depth});
   };
-  const auto result = [&](std::size_t i) {
-    return i < results.size() && results[i] != kNo<ValueId>
-               ? facts_.FactOf(results[i])
-               : Fact();
-  };
+  const auto result = [&](std::size_t i) { return FactAt(results, i); };
   bool spent = !infer();
   // Sizes that change from round to round get a name of their own.
   std::vector<Fact> start = before;
@@ -384,9 +367,7 @@ void Shapes::InferScan(NodeId node, GraphId body, const Scope& scope) {
   const auto out_axes = view.attributes().IntList("scan_output_axes");
   Dim trips;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    Fact fact = i < inputs.size() && inputs[i] != kNo<ValueId>
-                    ? facts_.FactOf(inputs[i])
-                    : Fact();
+    Fact fact = FactAt(inputs, i);
     fact.numbers.reset();
     if (batched && fact.shape) {
       if (fact.shape->empty()) {
@@ -417,9 +398,7 @@ void Shapes::InferScan(NodeId node, GraphId body, const Scope& scope) {
                     .depth = scope.depth});
   Facts facts;
   for (std::size_t i = 0; i < view.outputs(); ++i) {
-    Fact fact = i < results.size() && results[i] != kNo<ValueId>
-                    ? facts_.FactOf(results[i])
-                    : Fact();
+    Fact fact = FactAt(results, i);
     fact.numbers.reset();
     if (i >= states && fact.shape) {
       const std::size_t k = i - states;
@@ -444,9 +423,7 @@ void Shapes::InferSequenceMap(NodeId node, GraphId body, const Scope& scope) {
   const std::vector<ValueId>& parameters = model_[body].inputs;
   Dim length;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    Fact fact = i < inputs.size() && inputs[i] != kNo<ValueId>
-                    ? facts_.FactOf(inputs[i])
-                    : Fact();
+    Fact fact = FactAt(inputs, i);
     if (fact.sequence != nullptr) {
       if (!length.known()) length = fact.sequence->length;
       fact.shape = fact.sequence->element;

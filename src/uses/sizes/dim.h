@@ -80,6 +80,16 @@ __attribute__((no_sanitize("signed-integer-overflow"))) constexpr Wide Product(
   return a * b;
 }
 
+// The number as a size, if 63 bits hold it.
+constexpr Dim Narrow(Wide number) {
+  const Dim dim(static_cast<std::int64_t>(number));
+  return dim.IsNumber() && dim.number() == number ? dim : Dim::Over();
+}
+
+constexpr std::int64_t FloorOf(std::int64_t a, std::int64_t b) {  // b > 0
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
 }  // namespace onnx_tag::sizes
 
 #endif  // ONNX_TAG_USES_SIZES_DIM_H_

@@ -1,11 +1,16 @@
 #include "uses/sizes/evaluation.h"
 
+#include <algorithm>
+
 #include "uses/sizes/dim.h"
 
 namespace onnx_tag::sizes {
 namespace {
 
 using Kind = Symbol::Kind;
+
+// Steps of a proof that a formula is positive.
+constexpr int kMostSteps = 6;
 
 }  // namespace
 
@@ -37,9 +42,7 @@ Dim Evaluation::Compute(Dim dim) const {
     over |= product.IsOver();
     if (!over) sum += product.number();
   }
-  if (over || IsFar(sum)) return Dim::Over();
-  const Dim result(static_cast<std::int64_t>(sum));
-  return result.IsNumber() ? result : Dim::Over();
+  return over ? Dim::Over() : Narrow(sum);
 }
 
 Dim Evaluation::operator()(const Term& term) const {
@@ -59,9 +62,7 @@ Dim Evaluation::operator()(const Term& term) const {
       product = Product(product, value.number());
     }
   }
-  if (over || IsFar(product)) return Dim::Over();
-  const Dim result(static_cast<std::int64_t>(product));
-  return result.IsNumber() ? result : Dim::Over();
+  return over || IsFar(product) ? Dim::Over() : Narrow(product);
 }
 
 Dim Evaluation::ValueOf(SymbolId id) const {
@@ -73,40 +74,187 @@ Dim Evaluation::ValueOf(SymbolId id) const {
   const Dim a = (*this)(symbol.a);
   const Dim b = symbol.kind == Kind::kScaled ? symbol.b : (*this)(symbol.b);
   Dim value;
-  if (a.known() && b.known()) {
-    if (a.IsOver() || b.IsOver()) {
-      value = Dim::Over();
-    } else {
-      // Numbers only: the operations of Formulas on them make no symbols.
-      Formulas numbers;
-      switch (symbol.kind) {
-        case Kind::kFloor:
-          value = numbers.Floor(a, b);
-          break;
-        case Kind::kMax:
-          value = numbers.Max(a, b);
-          break;
-        case Kind::kMin:
-          value = numbers.Min(a, b);
-          break;
-        case Kind::kSum:
-          value = numbers.Plus(a, b);
-          break;
-        case Kind::kProduct:
-          value = numbers.Times(a, b);
-          break;
-        case Kind::kScaled:
-          value = ScaledDown(a.number(), ScaleOf(symbol));
-          break;
-        case Kind::kDimension:
-        case Kind::kData:
-          break;
-      }
+  if (a.IsOver() || b.IsOver()) {
+    if (a.known() && b.known()) value = Dim::Over();
+  } else if (a.known() && b.known()) {
+    // Numbers only: the operations of Formulas on them make no symbols.
+    Formulas numbers;
+    switch (symbol.kind) {
+      case Kind::kFloor:
+        value = numbers.Floor(a, b);
+        break;
+      case Kind::kMax:
+        value = numbers.Max(a, b);
+        break;
+      case Kind::kMin:
+        value = numbers.Min(a, b);
+        break;
+      case Kind::kSum:
+        value = numbers.Plus(a, b);
+        break;
+      case Kind::kProduct:
+        value = numbers.Times(a, b);
+        break;
+      case Kind::kScaled:
+        value = ScaledDown(a.number(), ScaleOf(symbol));
+        break;
+      case Kind::kDimension:
+      case Kind::kData:
+        break;
     }
   }
   values_[Index(id)] = value;
   is_computed_[Index(id)] = true;
   return value;
+}
+
+// ---------------------------------------------------------------- bounds
+// What is sure of a formula, whatever its dimensions are.
+Formulas::Bounds Formulas::BoundsOf(const Symbol& symbol) const {
+  const Bounds a = BoundsOf(symbol.a);
+  const Bounds b = BoundsOf(symbol.b);
+  Bounds bounds;
+  switch (symbol.kind) {
+    case Kind::kFloor:
+      if (symbol.b.IsNumber()) {
+        const std::int64_t by = symbol.b.number();
+        if (a.least) bounds.least = FloorOf(*a.least, by);
+        if (a.most) bounds.most = FloorOf(*a.most, by);
+      } else if (a.least && *a.least >= 0 && b.least && *b.least >= 1) {
+        bounds.least = 0;
+        if (a.most) bounds.most = FloorOf(*a.most, *b.least);
+      }
+      break;
+    case Kind::kMax:
+      if (a.least) bounds.least = a.least;
+      if (b.least)
+        bounds.least = std::max(*b.least, a.least.value_or(*b.least));
+      if (a.most && b.most) bounds.most = std::max(*a.most, *b.most);
+      break;
+    case Kind::kMin:
+      if (a.most) bounds.most = a.most;
+      if (b.most) bounds.most = std::min(*b.most, a.most.value_or(*b.most));
+      if (a.least && b.least) bounds.least = std::min(*a.least, *b.least);
+      break;
+    case Kind::kSum:
+      if (a.least && b.least) {
+        const Dim least = Narrow(Wide{*a.least} + *b.least);
+        if (least.IsNumber()) bounds.least = least.number();
+      }
+      break;
+    case Kind::kProduct:
+      if (a.least && *a.least >= 0 && b.least && *b.least >= 0) {
+        const Dim least = Narrow(Wide{*a.least} * *b.least);
+        if (least.IsNumber()) bounds.least = least.number();
+      }
+      break;
+    case Kind::kScaled:
+      if (a.least && *a.least >= 0 && ScaleOf(symbol) >= 0) bounds.least = 0;
+      break;
+    case Kind::kDimension:
+    case Kind::kData:
+      break;
+  }
+  return bounds;
+}
+
+Formulas::Bounds Formulas::BoundsOf(Dim dim) const {
+  if (dim.IsNumber()) return {dim.number(), dim.number()};
+  if (!dim.IsFormula()) return {};
+  Term room;
+  std::optional<Wide> least = 0;
+  std::optional<Wide> most = 0;
+  for (const Term& term : Terms(dim, room)) {
+    std::optional<Wide> low = 1;
+    std::optional<Wide> high = 1;
+    for (const Factor& factor : Factors(term.monomial)) {
+      const Symbol& symbol = symbols_[factor.symbol];
+      if (!symbol.least || *symbol.least < 0) return {};
+      for (std::uint32_t i = 0; i < factor.power; ++i) {
+        if (low) *low = std::min(Product(*low, *symbol.least), kFar - 1);
+        if (high) {
+          if (symbol.most) {
+            *high = Product(*high, *symbol.most);
+            if (IsFar(*high)) high.reset();
+          } else {
+            high.reset();
+          }
+        }
+      }
+    }
+    const bool positive = term.coefficient > 0;
+    const std::optional<Wide>& down = positive ? low : high;
+    const std::optional<Wide>& up = positive ? high : low;
+    const auto add = [&](std::optional<Wide>& sum,
+                         const std::optional<Wide>& factor) {
+      if (!sum || !factor) return sum.reset();
+      const Wide part = Product(*factor, term.coefficient);
+      if (IsFar(part)) return sum.reset();
+      *sum += part;
+    };
+    add(least, down);
+    add(most, up);
+  }
+  Bounds bounds;
+  const auto keep = [](std::optional<Wide> number) {
+    std::optional<std::int64_t> kept;
+    if (number && Narrow(*number).IsNumber()) kept = Narrow(*number).number();
+    return kept;
+  };
+  bounds.least = keep(least);
+  bounds.most = keep(most);
+  return bounds;
+}
+
+bool Formulas::IsAtLeast(Dim a, std::int64_t least) {
+  return IsNatural(Minus(a, least), kMostSteps);
+}
+
+// Replaces one symbol after the other by a bound, until only dimensions are
+// left.
+bool Formulas::IsNatural(Dim dim, int steps) {
+  if (!dim.known() || dim.IsOver()) return false;
+  const Bounds bounds = BoundsOf(dim);
+  if (bounds.least && *bounds.least >= 0) return true;
+  if (dim.IsNumber() || steps == 0) return false;
+  Term room;
+  for (const Term& term : Terms(dim, room)) {
+    const auto factors = Factors(term.monomial);
+    if (factors.size() != 1 || factors[0].power != 1) continue;
+    const Symbol& symbol = symbols_[factors[0].symbol];
+    const Kind kind = symbol.kind;
+    const Dim a = symbol.a;
+    const Dim b = symbol.b;
+    const std::int64_t times = term.coefficient;
+    const SymbolId id = factors[0].symbol;
+    // The other terms, and `bound` in the place of the symbol.
+    const auto with = [&](Dim bound, Dim scale) {
+      const Dim others = Minus(dim, Times(OfSymbol(id), times));
+      return IsNatural(Plus(Times(others, scale), Times(bound, times)),
+                       steps - 1);
+    };
+    if (kind == Kind::kFloor && b.IsNumber()) {
+      // floor(a/b) is at most a/b and at least (a - b + 1)/b.
+      return with(times < 0 ? a : Plus(Minus(a, b), 1), b);
+    }
+    if ((kind == Kind::kMin && times < 0) ||
+        (kind == Kind::kMax && times > 0)) {
+      return with(a, 1) || with(b, 1);
+    }
+  }
+  return false;
+}
+
+std::optional<bool> Formulas::AreEqual(Dim a, Dim b) {
+  if (!a.known() || !b.known() || a.IsOver() || b.IsOver()) return std::nullopt;
+  if (a == b) return true;
+  if (a.IsNumber() && b.IsNumber()) return false;
+  const Dim difference = Minus(a, b);
+  if (difference.IsNumber()) return false;
+  if (IsAtLeast(difference, 1) || IsAtLeast(Times(difference, -1), 1)) {
+    return false;
+  }
+  return std::nullopt;
 }
 
 }  // namespace onnx_tag::sizes

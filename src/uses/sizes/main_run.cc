@@ -5,8 +5,8 @@
 
 #include "core/graph/function_calls.h"
 #include "core/graph/order.h"
+#include "file/model/element_types.h"
 #include "uses/sizes/dim.h"
-#include "uses/sizes/element_types.h"
 
 namespace onnx_tag::sizes {
 namespace {

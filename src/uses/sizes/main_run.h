@@ -68,7 +68,6 @@ class MainRun {
 
  private:
   void AddItems(std::span<const Weight> weights);
-  void AddRead(ValueId value, NodeId reader);
   std::uint64_t BytesOf(ValueId value);
   // The node of `graph` that `node` is in, or that it is; kNo: none.
   NodeId NodeAround(NodeId node, GraphId graph) const;

@@ -2,8 +2,8 @@
 
 #include "core/graph/constant_weights.h"
 #include "core/tagging/parameter_counts.h"
+#include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
-#include "uses/sizes/element_types.h"
 
 namespace onnx_tag::sizes {
 namespace {

@@ -59,16 +59,19 @@ bool Arithmetic::Align(const Number& a, const Number& b, Dim& x, Dim& y,
   return x.known() && y.known() && !under.IsOver();
 }
 
-Number Arithmetic::Plus(const Number& a, const Number& b) const {
+Number Arithmetic::Combined(const Number& a, const Number& b,
+                            Dim (Formulas::*combine)(Dim, Dim)) const {
   Dim x, y, under;
   if (!Align(a, b, x, y, under)) return {};
-  return Tidied(formulas_.Plus(x, y), under);
+  return Tidied((formulas_.*combine)(x, y), under);
+}
+
+Number Arithmetic::Plus(const Number& a, const Number& b) const {
+  return Combined(a, b, &Formulas::Plus);
 }
 
 Number Arithmetic::Minus(const Number& a, const Number& b) const {
-  Dim x, y, under;
-  if (!Align(a, b, x, y, under)) return {};
-  return Tidied(formulas_.Minus(x, y), under);
+  return Combined(a, b, &Formulas::Minus);
 }
 
 Number Arithmetic::Times(const Number& a, const Number& b) const {
@@ -103,15 +106,11 @@ Number Arithmetic::Modulo(const Number& a, const Number& b) const {
 }
 
 Number Arithmetic::Max(const Number& a, const Number& b) const {
-  Dim x, y, under;
-  if (!Align(a, b, x, y, under)) return {};
-  return Tidied(formulas_.Max(x, y), under);
+  return Combined(a, b, &Formulas::Max);
 }
 
 Number Arithmetic::Min(const Number& a, const Number& b) const {
-  Dim x, y, under;
-  if (!Align(a, b, x, y, under)) return {};
-  return Tidied(formulas_.Min(x, y), under);
+  return Combined(a, b, &Formulas::Min);
 }
 
 Number Arithmetic::Floor(const Number& a) const {

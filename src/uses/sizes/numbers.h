@@ -74,6 +74,8 @@ class Arithmetic {
   // Both over one denominator; false where that is not possible.
   bool Align(const Number& a, const Number& b, Dim& x, Dim& y,
              Dim& under) const;
+  Number Combined(const Number& a, const Number& b,
+                  Dim (Formulas::*combine)(Dim, Dim)) const;
 
   Formulas& formulas_;
 };

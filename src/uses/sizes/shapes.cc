@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/graph/order.h"
-#include "uses/sizes/element_types.h"
+#include "file/model/element_types.h"
 #include "uses/sizes/rules/rules.h"
 #include "uses/sizes/value_facts.h"
 

@@ -136,6 +136,8 @@ class Shapes {
   // What a body's parameter gets; what the file records if that is nothing.
   void SetParameter(ValueId value, Fact fact);
   Fact Recorded(ValueId value);
+  // Of one of these values; nothing is known where there is none.
+  Fact FactAt(std::span<const ValueId> values, std::size_t i) const;
   Shape Reconciled(ValueId value, const Shape& inferred, const Shape& recorded);
   std::vector<std::int64_t> Signature(NodeId node, GraphId body) const;
   const std::vector<ValueId>& ValuesWithin(GraphId body);

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "file/model/field_kinds.h"
+#include "file/model/message_walk.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
 #include "uses/sizes/formula_text.h"
@@ -108,51 +109,36 @@ Dim ReadName(Formulas& formulas, std::string_view name) {
   return formulas.Dimension(name);
 }
 
-// Calls `take(number, name)` for each dimension of an encoded TensorShapeProto;
-// a number of -1 stands for none.
-template <typename Take>
-void ForEachDim(Bytes shape, Take take) {
-  FieldReader reader(shape);
-  for (Field dim; reader.Next(dim);) {
-    if (!Is(dim, onnx::TensorShapeProto::kDim)) continue;
-    std::int64_t number = -1;
-    std::string_view name;
-    FieldReader parts(dim.bytes);
-    for (Field part; parts.Next(part);) {
-      if (IsInt(part, onnx::TensorShapeProtoDimension::kDimValue)) {
-        number = static_cast<std::int64_t>(part.varint);
-      } else if (Is(part, onnx::TensorShapeProtoDimension::kDimParam)) {
-        name = part.bytes;
-      }
+// A number counts more than a name.
+Dim ReadDim(Formulas& formulas, Bytes dim) {
+  std::int64_t number = -1;
+  std::string_view name;
+  FieldReader parts(dim);
+  for (Field part; parts.Next(part);) {
+    if (IsInt(part, onnx::TensorShapeProtoDimension::kDimValue)) {
+      number = static_cast<std::int64_t>(part.varint);
+    } else if (Is(part, onnx::TensorShapeProtoDimension::kDimParam)) {
+      name = part.bytes;
     }
-    take(number, name);
   }
+  if (number >= 0) return number;
+  return name.empty() ? kUnknownDim : ReadName(formulas, name);
 }
 
-// Calls `take` with each shape in a TypeProto, of sequences, too.
-template <typename Take>
-void ForEachShape(Bytes type, int depth, Take take) {
-  constexpr int kMostDepth = 16;
-  if (depth > kMostDepth) return;
-  FieldReader reader(type);
-  for (Field field; reader.Next(field);) {
-    if (Is(field, onnx::TypeProto::kTensorType)) {
-      FieldReader parts(field.bytes);
-      for (Field part; parts.Next(part);) {
-        if (Is(part, onnx::TypeProtoTensor::kShape)) take(part.bytes);
-      }
-    } else if (Is(field, onnx::TypeProto::kSequenceType) ||
-               Is(field, onnx::TypeProto::kOptionalType)) {
-      FieldReader parts(field.bytes);
-      for (Field part; parts.Next(part);) {
-        // Both have their element in the field 1.
-        if (Is(part, onnx::TypeProtoSequence::kElemType)) {
-          ForEachShape(part.bytes, depth + 1, take);
-        }
-      }
+// Visits all names of dimensions in a type.
+struct NameLearner {
+  Formulas& formulas;
+
+  bool Visit(const Field& field, const onnx::FieldInfo& info) {
+    if (info.in == onnx::MessageType::kTensorShapeProtoDimension &&
+        info.number == onnx::TensorShapeProtoDimension::kDimParam &&
+        IsPlain(field.bytes)) {
+      formulas.Dimension(field.bytes);
     }
+    return info.holds == onnx::Holds::kMessage;
   }
-}
+  void Leave() {}
+};
 
 Fact ReadType(Formulas& formulas, Bytes type, int depth) {
   Fact fact;
@@ -165,12 +151,10 @@ Fact ReadType(Formulas& formulas, Bytes type, int depth) {
           fact.type = static_cast<std::int32_t>(part.varint);
         } else if (Is(part, onnx::TypeProtoTensor::kShape)) {
           fact.shape.emplace();
-          ForEachDim(part.bytes, [&](std::int64_t number,
-                                     std::string_view name) {
-            fact.shape->push_back(number >= 0    ? Dim(number)
-                                  : name.empty() ? kUnknownDim
-                                                 : ReadName(formulas, name));
-          });
+          model::ForEach(part.bytes, onnx::TensorShapeProto::kDim,
+                         [&](const Field& dim) {
+                           fact.shape->push_back(ReadDim(formulas, dim.bytes));
+                         });
         }
       }
     } else if (Is(field, onnx::TypeProto::kSequenceType)) {
@@ -196,11 +180,8 @@ Fact ReadRecorded(Formulas& formulas, Bytes type) {
 }
 
 void LearnNames(Formulas& formulas, Bytes type) {
-  ForEachShape(type, 0, [&](Bytes shape) {
-    ForEachDim(shape, [&](std::int64_t number, std::string_view name) {
-      if (number < 0 && IsPlain(name)) formulas.Dimension(name);
-    });
-  });
+  NameLearner learner{formulas};
+  model::Walk(type, onnx::MessageType::kTypeProto, learner);
 }
 
 }  // namespace onnx_tag::sizes

@@ -9,15 +9,12 @@
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
+#include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
-#include "uses/sizes/element_types.h"
 #include "uses/weights/use_reader.h"
 
 namespace onnx_tag::weights {
 namespace {
-
-// TensorProto.DataType.
-constexpr std::int32_t kString = 8;
 
 bool EndsWithAny(std::string_view text,
                  std::initializer_list<std::string_view> ends) {
@@ -415,7 +412,7 @@ std::vector<Weight> MapWeights(const Model& model, const Tagging& tagging) {
 }
 
 std::uint64_t BytesOf(const Model& model, const Initializer& tensor) {
-  return sizes::CountBytes(CountElements(model.Dims(tensor)), tensor.data_type);
+  return CountBytes(CountElements(model.Dims(tensor)), tensor.data_type);
 }
 
 }  // namespace onnx_tag::weights

@@ -1,5 +1,5 @@
 // What Windows does in its own way: names, sharing, replacing, leftovers.
-#include "file/io/win32.h"
+#include "file/io/win32/win32.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

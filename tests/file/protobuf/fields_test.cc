@@ -53,8 +53,8 @@ TEST(OnnxFieldsTest, NumbersAndKindsAreThoseOfTheDescriptors) {
   }
   std::map<std::string, Known> ours;
   for (const auto& field : onnx::kAllFields) {
-    ours[std::string(field.message) + "." + field.field] = {field.kind,
-                                                            field.number};
+    ours[std::string(field.message) + "." + field.field] = {
+        field.kind, static_cast<int>(field.number)};
   }
   ASSERT_GT(ours.size(), 90u);
   for (const auto& [name, known] : theirs) {
@@ -62,6 +62,35 @@ TEST(OnnxFieldsTest, NumbersAndKindsAreThoseOfTheDescriptors) {
     EXPECT_EQ(ours[name], known) << name;
   }
   EXPECT_EQ(ours.size(), theirs.size());
+}
+
+TEST(OnnxFieldsTest, EachFieldHoldsWhatTheDescriptorSays) {
+  const auto& file = *schema::ModelProto::descriptor()->file();
+  for (const onnx::FieldInfo& field : onnx::kAllFields) {
+    const FieldDescriptor* const theirs =
+        file.FindMessageTypeByName(
+                std::string(field.message)
+                    .substr(0, std::string(field.message).find('.')))
+            ->FindFieldByName(field.field);
+    if (std::string(field.message).find('.') != std::string::npos) continue;
+    SCOPED_TRACE(std::string(field.message) + "." + field.field);
+    ASSERT_NE(theirs, nullptr);
+    EXPECT_EQ(field.holds == onnx::Holds::kMessage,
+              theirs->message_type() != nullptr);
+    EXPECT_EQ(field.holds == onnx::Holds::kText,
+              theirs->cpp_type() == FieldDescriptor::CPPTYPE_STRING);
+    EXPECT_EQ(field.holds == onnx::Holds::kNumber,
+              theirs->cpp_type() != FieldDescriptor::CPPTYPE_STRING &&
+                  theirs->message_type() == nullptr && !theirs->is_repeated());
+    EXPECT_EQ(field.child != onnx::MessageType::kNone,
+              theirs->message_type() != nullptr);
+    for (const onnx::FieldInfo& inner : onnx::kAllFields) {
+      if (field.child == onnx::MessageType::kNone || inner.in != field.child) {
+        continue;
+      }
+      EXPECT_TRUE(theirs->message_type()->full_name().ends_with(inner.message));
+    }
+  }
 }
 
 TEST(OnnxFieldsTest, ConstantsAreThoseThatProtobufGenerates) {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
+#include "file/model/element_types.h"
 #include "maker.h"
-#include "uses/sizes/element_types.h"
 #include "uses/sizes/module_sizes.h"
 
 namespace onnx_tag::test {
@@ -126,12 +126,12 @@ TEST(SizesTest, AFunctionCostsWhatItsCallsCost) {
 }
 
 TEST(SizesTest, BytesFollowTheType) {
-  EXPECT_EQ(sizes::CountBytes(3, 1), 12u);
-  EXPECT_EQ(sizes::CountBytes(3, 10), 6u);
-  EXPECT_EQ(sizes::CountBytes(3, 22), 2u) << "three int4 take two bytes";
-  EXPECT_EQ(sizes::CountBytes(3, 8), 0u) << "strings have no width";
-  EXPECT_EQ(sizes::TypeName(16), "bfloat16");
-  EXPECT_EQ(sizes::TypeName(99), "");
+  EXPECT_EQ(CountBytes(3, 1), 12u);
+  EXPECT_EQ(CountBytes(3, 10), 6u);
+  EXPECT_EQ(CountBytes(3, 22), 2u) << "three int4 take two bytes";
+  EXPECT_EQ(CountBytes(3, 8), 0u) << "strings have no width";
+  EXPECT_EQ(TypeName(16), "bfloat16");
+  EXPECT_EQ(TypeName(99), "");
 }
 
 TEST(SizesTest, SumsOfModulesAndTheRestAreTheWhole) {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "file/model/element_types.h"
 #include "support/onnx_models.h"
-#include "uses/sizes/element_types.h"
 #include "uses/sizes/shapes.h"
 
 namespace onnx_tag::sizes {

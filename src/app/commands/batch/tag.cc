@@ -19,8 +19,8 @@
 #include "app/render/reports.h"
 #include "base/worker_pool.h"
 #include "file/io/inputs.h"
-#include "file/io/limits.h"
 #include "file/io/paths.h"
+#include "file/io/system_calls.h"
 #include "file/model/model_file.h"
 #include "onnx_tag/error.h"
 
@@ -94,7 +94,7 @@ std::size_t ThreadsFor(const TagOptions& options) {
   constexpr std::size_t kOfAThread = 6;
   std::size_t threads = options.jobs;
   if (threads == 0) threads = std::thread::hardware_concurrency();
-  const std::size_t limit = OpenFileLimit();
+  const std::size_t limit = io::OpenFileLimit();
   const std::size_t free = limit > kOthers ? limit - kOthers : 0;
   threads = std::min(threads, free / kOfAThread);
   return std::max<std::size_t>(threads, 1);

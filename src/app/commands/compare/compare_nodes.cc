@@ -8,18 +8,16 @@
 #include "app/commands/compare/compare.h"
 #include "base/text.h"
 #include "file/model/attributes.h"
+#include "file/model/element_types.h"
 #include "file/model/field_kinds.h"
 #include "file/model/onnx_fields.h"
 #include "file/model/tensor_data.h"
 #include "file/wire/field_reader.h"
-#include "uses/sizes/element_types.h"
 #include "uses/sizes/formula_text.h"
 #include "uses/sizes/value_facts.h"
 
 namespace onnx_tag {
 namespace {
-
-using model::Is;
 
 constexpr std::size_t kMostDims = 8;
 
@@ -33,7 +31,7 @@ std::string ListText(std::span<const std::int64_t> numbers) {
 }
 
 std::string NamedType(std::int32_t data_type) {
-  const std::string_view name = sizes::TypeName(data_type);
+  const std::string_view name = TypeName(data_type);
   return name.empty() ? fmt::format("type {}", data_type) : std::string(name);
 }
 
@@ -45,19 +43,11 @@ struct Encoded {
 // The attributes of an encoded NodeProto, by name.
 std::map<std::string_view, Encoded> AttributesOf(Bytes node) {
   std::map<std::string_view, Encoded> attributes;
-  wire::FieldReader fields(node);
-  for (wire::Field field; fields.Next(field);) {
-    if (!Is(field, onnx::NodeProto::kAttribute)) continue;
-    Encoded encoded{field.bytes};
-    std::string_view name;
-    wire::FieldReader inner(field.bytes);
-    for (wire::Field part; inner.Next(part);) {
-      if (Is(part, onnx::AttributeProto::kName)) name = part.bytes;
-      encoded.has_graph |= Is(part, onnx::AttributeProto::kG) ||
-                           Is(part, onnx::AttributeProto::kGraphs);
-    }
-    attributes.try_emplace(name, encoded);
-  }
+  model::ForEach(node, onnx::NodeProto::kAttribute, [&](const auto& field) {
+    attributes.try_emplace(
+        model::LastOf(field.bytes, onnx::AttributeProto::kName),
+        Encoded{field.bytes, HoldsGraph(field.bytes)});
+  });
   return attributes;
 }
 
@@ -67,14 +57,15 @@ std::string ValueText(const Attribute& attribute) {
   if (!attribute.text.empty()) {
     return Message("{}", Short{attribute.text, 40});
   }
-  if (attribute.is_float) return fmt::format("{}", attribute.real);
+  if (attribute.real) return fmt::format("{}", *attribute.real);
   if (!attribute.reals.empty()) {
+    constexpr std::size_t kMostReals = 16;
     std::vector<std::string> reals;
     for (const float real : attribute.reals) {
-      reals.push_back(fmt::format("{}", real));
+      if (reals.size() < kMostReals) reals.push_back(fmt::format("{}", real));
     }
     return fmt::format("[{}{}]", Join(reals),
-                       attribute.floats > reals.size() ? ", ..." : "");
+                       attribute.reals.size() > kMostReals ? ", ..." : "");
   }
   return attribute.number ? std::to_string(*attribute.number) : "";
 }
@@ -129,7 +120,7 @@ bool IsDefault(std::string_view op, std::string_view name,
                      name == "largest" || name == "sorted";
     return *attribute.number == (one ? 1 : 0);
   }
-  return attribute.is_float && IsDefaultReal(op, name, attribute.real);
+  return attribute.real && IsDefaultReal(op, name, *attribute.real);
 }
 
 // One attribute of both nodes; either may be missing.
@@ -245,14 +236,13 @@ std::optional<TensorData> ConstantOf(const Model& model, NodeId node) {
     const Attribute attribute = ReadAttribute(encoded.bytes);
     if (!attribute.tensor.empty()) return ReadTensorData(attribute.tensor);
     if (attribute.number) {
-      return Converted(sizes::kInt64, std::span(&*attribute.number, 1));
+      return Converted(kInt64, std::span(&*attribute.number, 1));
     }
-    if (attribute.is_float) {
-      return Converted(sizes::kFloat, std::span(&attribute.real, 1));
+    if (attribute.real) {
+      return Converted(kFloat, std::span(&*attribute.real, 1));
     }
     if (!attribute.numbers.empty()) {
-      TensorData tensor =
-          Converted(sizes::kInt64, std::span(attribute.numbers));
+      TensorData tensor = Converted(kInt64, std::span(attribute.numbers));
       tensor.dims = {static_cast<std::int64_t>(attribute.numbers.size())};
       return tensor;
     }
@@ -274,9 +264,9 @@ std::optional<TensorData> SettingOf(const Model& model, ValueId value) {
   if (!tensor) return tensor;
   std::int64_t elements = 1;
   for (const std::int64_t dim : tensor->dims) elements *= dim;
-  const bool is_setting = tensor->data_type == sizes::kInt64 ||
-                          tensor->data_type == sizes::kInt32 ||
-                          tensor->data_type == sizes::kBool || elements == 1;
+  const bool is_setting = tensor->data_type == kInt64 ||
+                          tensor->data_type == kInt32 ||
+                          tensor->data_type == kBool || elements == 1;
   // Files without weights have the types alone.
   if (!is_setting || (elements > 0 && tensor->elements().empty()))
     tensor.reset();

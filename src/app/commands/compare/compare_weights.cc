@@ -38,20 +38,15 @@ bool HaveSameBytes(const WeightFile::Piece& a, const WeightFile::Piece& b) {
 }  // namespace
 
 WeightFile::WeightFile(const ModelFile& file) : file_(file) {
-  using model::Is;
-  wire::FieldReader model(file.model().bytes());
-  for (wire::Field graph; model.Next(graph);) {
-    if (!Is(graph, onnx::ModelProto::kGraph)) continue;
-    wire::FieldReader fields(graph.bytes);
-    for (wire::Field field; fields.Next(field);) {
-      if (!Is(field, onnx::GraphProto::kInitializer)) continue;
-      wire::FieldReader parts(field.bytes);
-      for (wire::Field part; parts.Next(part);) {
-        if (!Is(part, onnx::TensorProto::kName)) continue;
-        tensors_.try_emplace(part.bytes, field.bytes);
-      }
-    }
-  }
+  const auto add = [&](const wire::Field& tensor) {
+    tensors_.try_emplace(model::LastOf(tensor.bytes, onnx::TensorProto::kName),
+                         tensor.bytes);
+  };
+  model::ForEach(file.model().bytes(), onnx::ModelProto::kGraph,
+                 [&](const wire::Field& graph) {
+                   model::ForEach(graph.bytes, onnx::GraphProto::kInitializer,
+                                  add);
+                 });
 }
 
 // Files outside the folder of the model are not read.

@@ -11,7 +11,7 @@
 #include "app/commands/report/report.h"
 #include "core/tagging/module_format.h"
 #include "file/json/writer.h"
-#include "uses/sizes/element_types.h"
+#include "file/model/element_types.h"
 #include "uses/sizes/formula_text.h"
 
 namespace onnx_tag {
@@ -349,7 +349,7 @@ class ModelJson {
   // "float32 1×128×768"; "?" is a dimension that is not known.
   std::string TypeText(ValueId value) const {
     if (!reported_.shapes) return "";
-    std::string text(sizes::TypeName(reported_.shapes->TypeOf(value)));
+    std::string text(TypeName(reported_.shapes->TypeOf(value)));
     const std::optional<sizes::Shape>& shape = reported_.shapes->Of(value);
     if (!shape || shape->size() > 16) return text;
     std::string dims;

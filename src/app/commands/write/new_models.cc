@@ -2,8 +2,8 @@
 
 #include "app/commands/output/destinations.h"
 #include "core/tagging/tag_writer.h"
+#include "file/model/element_types.h"
 #include "onnx_tag/error.h"
-#include "uses/sizes/element_types.h"
 
 namespace onnx_tag {
 
@@ -80,8 +80,7 @@ void WarnOfUntyped(const std::string& model,
         "{}: warning: the {} of {} is not known; ONNX's checker asks for it\n"
         "  infer shapes in the model first: "
         "onnx.shape_inference.infer_shapes_path",
-        model, value.type.element == sizes::kUndefined ? "type" : "shape",
-        value.name);
+        model, value.type.element == kUndefined ? "type" : "shape", value.name);
   }
 }
 

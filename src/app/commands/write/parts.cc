@@ -15,9 +15,9 @@
 #include "app/commands/write/new_models.h"
 #include "core/tagging/words.h"
 #include "file/io/paths.h"
+#include "file/model/element_types.h"
 #include "onnx_tag/error.h"
 #include "uses/edit/part.h"
-#include "uses/sizes/element_types.h"
 
 namespace onnx_tag {
 namespace {
@@ -110,7 +110,7 @@ void AddValues(std::string_view title,
     }
     result.Line("  {:<8} {}  {}{} [{}]", title, Short{value.name, 200},
                 value.type.sequence ? "sequence of " : "",
-                sizes::TypeNameOrUnknown(value.type.element), Join(dims));
+                TypeNameOrUnknown(value.type.element), Join(dims));
   }
 }
 
@@ -133,7 +133,7 @@ Datum ValuesValue(const std::vector<edit::PartValue>& values) {
     }
     list.push_back(
         Datum::Object({{"name", value.name},
-                       {"type", sizes::TypeNameOrUnknown(value.type.element)},
+                       {"type", TypeNameOrUnknown(value.type.element)},
                        {"rank", std::move(rank)},
                        {"dims", std::move(dims)}}));
   }

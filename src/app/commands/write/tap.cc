@@ -12,12 +12,12 @@
 #include "base/glob.h"
 #include "core/graph/graph_facts.h"
 #include "core/graph/order.h"
+#include "file/model/element_types.h"
 #include "file/model/onnx_fields.h"
 #include "file/protobuf/messages.h"
 #include "file/wire/encoding.h"
 #include "uses/edit/graph_edit.h"
 #include "uses/edit/part.h"
-#include "uses/sizes/element_types.h"
 #include "uses/sizes/formula_text.h"
 
 namespace onnx_tag {
@@ -207,8 +207,7 @@ void ModuleValues::PreferData(Lists& lists) const {
   // A result may be on 8 bits; wider integers are indices and sums.
   Prefer(lists, [&](ValueId value) {
     const std::int32_t type = shapes_.TypeOf(value);
-    return type != sizes::kBool &&
-           (!sizes::IsInteger(type) || sizes::BitsPerElement(type) <= 8);
+    return type != kBool && (!IsInteger(type) || BitsPerElement(type) <= 8);
   });
   Prefer(lists, [&](ValueId value) { return !IsMask(value); });
   // What is there before a quantizer is not listed again behind it.
@@ -393,7 +392,7 @@ std::string EncodeTaps(const Taps& taps, const Model& model,
 
 // "float32 [batch, 8, 32]"; only the type if the rank is unknown.
 std::string TypeAndShape(const sizes::Shapes& shapes, ValueId value) {
-  std::string text(sizes::TypeName(shapes.TypeOf(value)));
+  std::string text(TypeName(shapes.TypeOf(value)));
   if (!shapes.Of(value)) return text;
   std::vector<std::string> dims;
   for (const sizes::Dim dim : *shapes.Of(value)) {
@@ -446,7 +445,7 @@ Datum Data(const Taps& taps, const TaggedModel& model,
          {"class", Datum::OrNull(tree.Class(tap.module))},
          {"output", tap.output},
          {"value", file.ValueName(tap.value)},
-         {"type", sizes::TypeNameOrUnknown(shapes.TypeOf(tap.value))},
+         {"type", TypeNameOrUnknown(shapes.TypeOf(tap.value))},
          {"shape", ShapeDatum(shapes, tap.value)},
          {"node", maker == kNo<NodeId> ? Datum() : Datum(file[maker].index)},
          {"new", tap.is_new}}));

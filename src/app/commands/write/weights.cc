@@ -10,9 +10,9 @@
 #include "app/commands/write/new_models.h"
 #include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
+#include "file/model/element_types.h"
 #include "onnx_tag/error.h"
 #include "uses/edit/renamer.h"
-#include "uses/sizes/element_types.h"
 #include "uses/weights/check.h"
 #include "uses/weights/reference.h"
 #include "uses/weights/weight_map.h"
@@ -64,8 +64,8 @@ Table WeightTable(const std::shared_ptr<const TaggedModel>& model,
            file.GraphPath(file[tensor.value].graph), weight.parameters,
            weight.parameters, EnumToWord(weights::kChangeNames, weight.change),
            ShapeText(dims), std::vector<std::int64_t>(dims.begin(), dims.end()),
-           sizes::TypeNameOrUnknown(tensor.data_type),
-           weights::BytesOf(file, tensor), tensor.external,
+           TypeNameOrUnknown(tensor.data_type), weights::BytesOf(file, tensor),
+           tensor.external,
            weight.module == kNo<ModuleId>
                ? Datum()
                : Datum(model->tagging().modules.Path(weight.module)),

@@ -54,6 +54,14 @@ Taken TakenBy(Formulas& formulas, Dim size, Dim start, Dim end,
   return {formulas.Ceil(room, -step), first};
 }
 
+// `shape` with these dimensions instead of an axis.
+Shape Replaced(Shape shape, std::size_t axis, const Shape& dims) {
+  const auto at =
+      shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  shape.insert(at, dims.begin(), dims.end());
+  return shape;
+}
+
 }  // namespace
 
 namespace shape {
@@ -68,16 +76,12 @@ Facts Slice(const NodeView& node) {
   Shape shape = *data;
   if (!axes && node.Has(3)) return GivesOwn(node, shape.size());
   if (!axes) {
-    axes.emplace();
     const std::size_t count = starts ? starts->size() : shape.size();
-    for (std::size_t i = 0; i < std::min(count, shape.size()); ++i) {
-      axes->push_back(static_cast<std::int64_t>(i));
-    }
+    axes = FirstAxes(std::min(count, shape.size()));
   }
-  const auto small = node.SmallInput(0);
   Ints firsts(shape.size(), 0);
   Ints strides(shape.size(), 1);
-  bool plain = small.has_value();
+  bool plain = true;
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const auto axis = Axis((*axes)[i], shape.size());
     if (!axis) return {};
@@ -98,14 +102,13 @@ Facts Slice(const NodeView& node) {
       plain = false;
     }
   }
-  if (!plain) return Gives(std::move(shape));
-  Ints dims;
-  for (const Dim dim : shape) dims.push_back(dim.number());
-  return Gives(std::move(shape), Picked(*small, dims, [&](Ints& index) {
-                 for (std::size_t i = 0; i < index.size(); ++i) {
-                   index[i] = firsts[i] + index[i] * strides[i];
-                 }
-               }));
+  return GivesPicked(std::move(shape),
+                     plain ? node.SmallInput(0) : std::nullopt,
+                     [&](Ints& index) {
+                       for (std::size_t i = 0; i < index.size(); ++i) {
+                         index[i] = firsts[i] + index[i] * strides[i];
+                       }
+                     });
 }
 
 Facts Gather(const NodeView& node) {
@@ -115,20 +118,12 @@ Facts Gather(const NodeView& node) {
   const auto axis = Axis(node.attributes().Int("axis", 0), data->size());
   if (!axis || data->size() + indices->size() > kMostRank) return {};
   const auto at = static_cast<std::ptrdiff_t>(*axis);
-  Shape shape(data->begin(), data->begin() + at);
-  shape.insert(shape.end(), indices->begin(), indices->end());
-  shape.insert(shape.end(), data->begin() + at + 1, data->end());
   const auto small = node.SmallInput(0);
   const auto which = small ? node.SmallInput(1) : std::nullopt;
-  if (!which) return Gives(std::move(shape));
-  Ints dims;
-  for (const Dim dim : shape) {
-    if (!dim.IsNumber()) return Gives(std::move(shape));
-    dims.push_back(dim.number());
-  }
   const std::size_t rank = indices->size();
-  return Gives(
-      std::move(shape), Picked(*small, dims, [&](Ints& index) {
+  return GivesPicked(
+      Replaced(*data, *axis, *indices), which ? small : std::nullopt,
+      [&](Ints& index) {
         std::int64_t place = 0;
         for (std::size_t i = 0; i < rank; ++i) {
           place = place * which->dims[i] + index[*axis + i];
@@ -140,7 +135,7 @@ Facts Gather(const NodeView& node) {
         index.erase(index.begin() + at,
                     index.begin() + at + static_cast<std::ptrdiff_t>(rank));
         index.insert(index.begin() + at, from);
-      }));
+      });
 }
 
 Facts GatherNd(const NodeView& node) {
@@ -173,11 +168,7 @@ Facts GatherBlocks(const NodeView& node) {
   if (node.InputType(0) == kUint8 && bits > 0 && bits < 8) {
     table.back() = node.formulas().Times(table.back(), 8 / bits);
   }
-  const auto at = static_cast<std::ptrdiff_t>(*axis);
-  Shape shape(table.begin(), table.begin() + at);
-  shape.insert(shape.end(), indices->begin(), indices->end());
-  shape.insert(shape.end(), table.begin() + at + 1, table.end());
-  return Gives(std::move(shape));
+  return Gives(Replaced(table, *axis, *indices));
 }
 
 Facts AsIndices(const NodeView& node) {

@@ -81,12 +81,7 @@ Facts Fill(const NodeView& node) {  // ConstantOfShape
   if (wanted && wanted->size() > kMostRank) return {};
   Facts facts = wanted ? Gives(*wanted) : GivesOwn(node, node.Count("", 0));
   if (facts.empty()) facts.resize(1);
-  if (facts[0].shape) {
-    for (std::size_t i = 0; i < facts[0].shape->size(); ++i) {
-      Dim& dim = (*facts[0].shape)[i];
-      if (!dim.known()) dim = node.Own(0, i);
-    }
-  }
+  if (facts[0].shape) node.NameUnknown(*facts[0].shape);
   const Bytes bytes = node.attributes().Tensor("value");
   Number fill{0};
   facts[0].type = kFloat;

@@ -202,19 +202,13 @@ std::optional<Numbers> ReduceAll(const NodeView& node) {
 Facts ReduceAxes(const NodeView& node, const Shape& data,
                  const std::optional<Ints>& axes, bool all_if_empty) {
   const bool keep = node.attributes().Int("keepdims", 1) != 0;
-  std::vector<bool> reduced(data.size(),
-                            all_if_empty && (!axes || axes->empty()));
-  if (axes) {
-    for (const std::int64_t one : *axes) {
-      const auto axis = Axis(one, data.size());
-      if (!axis) return {};
-      reduced[*axis] = true;
-    }
-  }
+  const bool all = all_if_empty && (!axes || axes->empty());
+  const auto reduced = Marked(axes.value_or(Ints()), data.size());
+  if (!reduced) return {};
   Shape shape;
   for (std::size_t i = 0; i < data.size(); ++i) {
-    if (!reduced[i]) shape.push_back(data[i]);
-    if (reduced[i] && keep) shape.push_back(1);
+    const bool kept = !all && !(*reduced)[i];
+    if (kept || keep) shape.push_back(kept ? data[i] : Dim(1));
   }
   return Gives(std::move(shape));
 }

@@ -36,16 +36,6 @@ Dim Remaining(const NodeView& node, const Shape& data, const Sizes& known) {
   return exact.known() ? exact : formulas.Floor(all, under);
 }
 
-// Whether all sizes are plain numbers.
-std::optional<Ints> PlainDims(const Shape& shape) {
-  Ints dims;
-  for (const Dim dim : shape) {
-    if (!dim.IsNumber()) return std::nullopt;
-    dims.push_back(dim.number());
-  }
-  return dims;
-}
-
 std::optional<Small> Joined(const NodeView& node, const Shape& shape,
                             std::size_t axis) {
   const auto dims = PlainDims(shape);
@@ -139,16 +129,11 @@ Facts Transpose(const NodeView& node) {
     from.push_back(*axis);
     shape.push_back((*data)[*axis]);
   }
-  const auto small = node.SmallInput(0);
-  const auto dims = small ? PlainDims(shape) : std::nullopt;
-  if (!dims) return Gives(std::move(shape));
-  return Gives(std::move(shape), Picked(*small, *dims, [&](Ints& index) {
-                 Ints source(rank);
-                 for (std::size_t i = 0; i < rank; ++i) {
-                   source[from[i]] = index[i];
-                 }
-                 index = std::move(source);
-               }));
+  return GivesPicked(std::move(shape), node.SmallInput(0), [&](Ints& index) {
+    Ints source(rank);
+    for (std::size_t i = 0; i < rank; ++i) source[from[i]] = index[i];
+    index = std::move(source);
+  });
 }
 
 Facts Flatten(const NodeView& node) {
@@ -168,28 +153,20 @@ Facts Squeeze(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (data == nullptr) return {};
   const auto axes = node.IntList("axes", 1);
-  std::vector<bool> drop(data->size());
-  if (axes) {
-    for (const std::int64_t one : *axes) {
-      const auto axis = Axis(one, data->size());
-      if (!axis) return {};
-      drop[*axis] = true;
-    }
-  } else if (node.Has(1)) {
+  const auto drop = Marked(axes.value_or(Ints()), data->size());
+  if (!drop) return {};
+  if (!axes && node.Has(1)) {
     const auto count = node.Count("", 1);
     return count && *count <= data->size()
                ? GivesOwn(node, data->size() - *count)
                : Facts();
-  } else {
-    for (std::size_t i = 0; i < drop.size(); ++i) {
-      // A dimension with a name may be 1, too; that changes the rank.
-      if (!(*data)[i].IsNumber()) return {};
-      drop[i] = (*data)[i].Is(1);
-    }
   }
   Shape shape;
-  for (std::size_t i = 0; i < drop.size(); ++i) {
-    if (!drop[i]) shape.push_back((*data)[i]);
+  for (std::size_t i = 0; i < data->size(); ++i) {
+    const Dim dim = (*data)[i];
+    // A dimension with a name may be 1, too; that changes the rank.
+    if (!axes && !dim.IsNumber()) return {};
+    if (axes ? !(*drop)[i] : !dim.Is(1)) shape.push_back(dim);
   }
   return Reordered(node, std::move(shape));
 }
@@ -204,15 +181,11 @@ Facts Unsqueeze(const NodeView& node) {
   }
   const std::size_t rank = data->size() + axes->size();
   if (rank > kMostRank) return {};
-  std::vector<bool> added(rank);
-  for (const std::int64_t one : *axes) {
-    const auto axis = Axis(one, rank);
-    if (!axis) return {};
-    added[*axis] = true;
-  }
+  const auto added = Marked(*axes, rank);
+  if (!added) return {};
   Shape shape;
   std::size_t next = 0;
-  for (const bool is_new : added) {
+  for (const bool is_new : *added) {
     if (!is_new && next >= data->size()) return {};
     shape.push_back(is_new ? Dim(1) : (*data)[next++]);
   }
@@ -292,14 +265,11 @@ Facts Split(const NodeView& node) {
       part = kUnknownDim;
     }
     if (!part.known()) part = node.Own(i, *axis);
-    const auto dims = small ? PlainDims(shape) : std::nullopt;
-    std::optional<Small> numbers;
-    if (dims && before.IsNumber()) {
-      numbers = Picked(*small, *dims,
-                       [&](Ints& index) { index[*axis] += before.number(); });
-    }
+    const Dim begin = before;
     before = formulas.Plus(before, part);
-    Facts one = Gives(std::move(shape), std::move(numbers));
+    Facts one =
+        GivesPicked(std::move(shape), begin.IsNumber() ? small : std::nullopt,
+                    [&](Ints& index) { index[*axis] += begin.number(); });
     one[0].type = node.InputType(0);
     facts.push_back(std::move(one[0]));
   }
@@ -317,9 +287,7 @@ Facts Expand(const NodeView& node) {
   if (wanted->size() > kMostRank) return {};
   auto shape = node.Broadcast(*data, *wanted);
   if (!shape) return {};
-  for (std::size_t i = 0; i < shape->size(); ++i) {
-    if (!(*shape)[i].known()) (*shape)[i] = node.Own(0, i);
-  }
+  node.NameUnknown(*shape);
   Facts facts = Gives(std::move(*shape));
   const Numbers* const numbers = node.InputNumbers(0);
   if (numbers == nullptr) return facts;
@@ -343,16 +311,14 @@ Facts Tile(const NodeView& node) {
   Shape shape = *data;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     shape[i] = node.formulas().Times(shape[i], (*repeats)[i]);
-    if (!shape[i].known()) shape[i] = node.Own(0, i);
   }
+  node.NameUnknown(shape);
   const auto small = node.SmallInput(0);
-  const auto dims = small ? PlainDims(shape) : std::nullopt;
-  if (!dims) return Gives(std::move(shape));
-  return Gives(std::move(shape), Picked(*small, *dims, [&](Ints& index) {
-                 for (std::size_t i = 0; i < index.size(); ++i) {
-                   if (small->dims[i] > 0) index[i] %= small->dims[i];
-                 }
-               }));
+  return GivesPicked(std::move(shape), small, [&](Ints& index) {
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      if (small->dims[i] > 0) index[i] %= small->dims[i];
+    }
+  });
 }
 
 Facts Pad(const NodeView& node) {
@@ -361,18 +327,10 @@ Facts Pad(const NodeView& node) {
   auto pads = node.SizeList("pads", 1);
   // Of the first operator set.
   if (!pads) pads = node.SizeList("paddings", 1);
-  std::optional<Ints> axes;
-  if (node.Has(3)) {
-    axes = node.IntList("", 3);
-    if (!axes) return GivesOwn(node, data->size());
-  } else {
-    axes.emplace();
-    for (std::size_t i = 0; i < data->size(); ++i) {
-      axes->push_back(static_cast<std::int64_t>(i));
-    }
-  }
+  const auto axes = node.Has(3) ? node.IntList("", 3)
+                                : std::optional(FirstAxes(data->size()));
   Shape shape = *data;
-  if (!pads || pads->size() != 2 * axes->size()) {
+  if (!pads || !axes || pads->size() != 2 * axes->size()) {
     return GivesOwn(node, data->size());
   }
   Formulas& formulas = node.formulas();

@@ -1,6 +1,7 @@
 #include "uses/sizes/rules/node_view.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace onnx_tag::sizes {
 
@@ -13,6 +14,31 @@ std::optional<std::size_t> SmallCount(const Ints& dims) {
     if (count > kMostElements) return std::nullopt;
   }
   return count;
+}
+
+std::optional<Ints> PlainDims(const Shape& shape) {
+  Ints dims;
+  for (const Dim dim : shape) {
+    if (!dim.IsNumber()) return std::nullopt;
+    dims.push_back(dim.number());
+  }
+  return dims;
+}
+
+Ints FirstAxes(std::size_t count) {
+  Ints axes(count);
+  std::iota(axes.begin(), axes.end(), std::int64_t{0});
+  return axes;
+}
+
+std::optional<std::vector<bool>> Marked(const Ints& axes, std::size_t rank) {
+  std::vector<bool> marked(rank);
+  for (const std::int64_t one : axes) {
+    const auto axis = Axis(one, rank);
+    if (!axis) return std::nullopt;
+    marked[*axis] = true;
+  }
+  return marked;
 }
 
 std::optional<Small> Repeated(const Small& from, const Ints& dims) {
@@ -65,13 +91,10 @@ std::optional<Small> NodeView::SmallInput(std::size_t i) const {
   const Numbers* const numbers = InputNumbers(i);
   const Shape* const shape = Input(i);
   if (numbers == nullptr || shape == nullptr) return std::nullopt;
-  Small small;
-  for (const Dim dim : *shape) {
-    if (!dim.IsNumber()) return std::nullopt;
-    small.dims.push_back(dim.number());
-  }
-  const auto count = SmallCount(small.dims);
+  const auto dims = PlainDims(*shape);
+  const auto count = dims ? SmallCount(*dims) : std::nullopt;
   if (!count) return std::nullopt;
+  Small small{*dims, {}};
   if (numbers->uniform) {
     small.elements.assign(*count, numbers->elements[0]);
   } else {
@@ -102,13 +125,7 @@ std::optional<Ints> NodeView::IntList(std::string_view name,
     if (auto ints = attributes_.IntList(name)) return ints;
   }
   const auto sizes = InputSizes(input);
-  if (!sizes) return std::nullopt;
-  Ints ints;
-  for (const Dim size : *sizes) {
-    if (!size.IsNumber()) return std::nullopt;
-    ints.push_back(size.number());
-  }
-  return ints;
+  return sizes ? PlainDims(*sizes) : std::nullopt;
 }
 
 std::optional<Sizes> NodeView::SizeList(std::string_view name,

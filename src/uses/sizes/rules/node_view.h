@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/graph/operators.h"
+#include "file/model/element_types.h"
 #include "uses/sizes/attributes.h"
-#include "uses/sizes/element_types.h"
 #include "uses/sizes/numbers.h"
 #include "uses/sizes/value_facts.h"
 
@@ -51,6 +51,13 @@ std::optional<Small> Picked(const Small& from, const Ints& dims, Place place) {
   }
   return picked;
 }
+
+// The dimensions as numbers; nothing if one has none.
+std::optional<Ints> PlainDims(const Shape& shape);
+// 0, 1, ...: all axes, or the first ones.
+Ints FirstAxes(std::size_t count);
+// By axis, whether it is among `axes`; nothing if one is outside.
+std::optional<std::vector<bool>> Marked(const Ints& axes, std::size_t rank);
 
 // Repeated to these dimensions, as Expand does it.
 std::optional<Small> Repeated(const Small& from, const Ints& dims);
@@ -127,6 +134,12 @@ class NodeView {
     for (std::size_t i = 0; i < rank; ++i) shape.push_back(Own(slot, i));
     return shape;
   }
+  // Gives dimensions that are not known names of their own.
+  void NameUnknown(Shape& shape, std::size_t slot = 0) const {
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (!shape[i].known()) shape[i] = Own(slot, i);
+    }
+  }
   // The same size or 1; notes what must be equal.
   Dim BroadcastDim(Dim a, Dim b) const;
   // Two names of one size: the one that says more.
@@ -164,6 +177,14 @@ inline Facts Gives(Shape shape, std::optional<Small> numbers) {
   Facts facts = Gives(std::move(shape));
   if (numbers) facts[0].numbers = NumbersOf(std::move(numbers->elements));
   return facts;
+}
+
+// A tensor with this shape of elements of `from`, as Picked() has them.
+template <typename Place>
+Facts GivesPicked(Shape shape, const std::optional<Small>& from, Place place) {
+  const auto dims = from ? PlainDims(shape) : std::nullopt;
+  if (!dims) return Gives(std::move(shape));
+  return Gives(std::move(shape), Picked(*from, *dims, place));
 }
 
 // Only the number of dimensions is known, or not even that.

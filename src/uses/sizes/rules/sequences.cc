@@ -119,12 +119,7 @@ Facts At(const NodeView& node) {
     }
   }
   facts[0].shape = sequence->element;
-  if (facts[0].shape) {
-    for (std::size_t i = 0; i < facts[0].shape->size(); ++i) {
-      Dim& dim = (*facts[0].shape)[i];
-      if (!dim.known()) dim = node.Own(0, i);
-    }
-  }
+  if (facts[0].shape) node.NameUnknown(*facts[0].shape);
   return facts;
 }
 
@@ -230,9 +225,7 @@ Facts ConcatFromSequence(const NodeView& node) {
   } else {
     shape[*axis] = formulas.Times(shape[*axis], sequence->length);
   }
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (!shape[i].known()) shape[i] = node.Own(0, i);
-  }
+  node.NameUnknown(shape);
   return Gives(std::move(shape));
 }
 

@@ -266,14 +266,7 @@ Facts Resize(const NodeView& node) {
     if (const auto wanted = node.InputSizes(3)) sizes = *wanted;
     scales.clear();
   }
-  Ints axes;
-  if (const auto some = node.attributes().IntList("axes")) {
-    axes = *some;
-  } else {
-    for (std::size_t i = 0; i < rank; ++i) {
-      axes.push_back(static_cast<std::int64_t>(i));
-    }
-  }
+  const Ints axes = node.attributes().IntList("axes").value_or(FirstAxes(rank));
   if (node.attributes().Text("keep_aspect_ratio_policy").starts_with("not_")) {
     return GivesOwn(node, rank);
   }

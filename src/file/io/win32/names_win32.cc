@@ -3,7 +3,7 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "file/io/win32.h"
+#include "file/io/win32/win32.h"
 
 namespace onnx_tag::io {
 

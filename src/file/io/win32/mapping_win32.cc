@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "file/io/mapping.h"
-#include "file/io/win32.h"
+#include "file/io/win32/win32.h"
 
 namespace onnx_tag::io {
 

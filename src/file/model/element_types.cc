@@ -1,8 +1,8 @@
-#include "uses/sizes/element_types.h"
+#include "file/model/element_types.h"
 
 #include <array>
 
-namespace onnx_tag::sizes {
+namespace onnx_tag {
 namespace {
 
 struct ElementType {
@@ -68,4 +68,4 @@ std::uint64_t CountBytes(std::uint64_t elements, std::int32_t data_type) {
   return (elements * BitsPerElement(data_type) + 7) / 8;
 }
 
-}  // namespace onnx_tag::sizes
+}  // namespace onnx_tag

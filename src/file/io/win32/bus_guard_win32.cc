@@ -5,7 +5,7 @@
 
 #include "file/io/bus_guard.h"
 #include "file/io/signals.h"
-#include "file/io/win32.h"
+#include "file/io/win32/win32.h"
 
 // Windows refuses to shrink a mapped file, so that no page of a local file goes
 // missing. A page of a share or of a stick does when the device goes: then the

@@ -1,5 +1,5 @@
 #include "file/io/file_status.h"
-#include "file/io/win32.h"
+#include "file/io/win32/win32.h"
 
 namespace onnx_tag::io {
 namespace {

@@ -3,7 +3,7 @@
 #include "file/io/file_status.h"
 #include "file/io/folder.h"
 #include "file/io/paths.h"
-#include "file/io/win32.h"
+#include "file/io/win32/win32.h"
 
 namespace onnx_tag::io {
 namespace {

@@ -2,7 +2,7 @@
 #include <system_error>
 
 #include "file/io/paths.h"
-#include "file/io/win32.h"
+#include "file/io/win32/win32.h"
 
 namespace onnx_tag {
 

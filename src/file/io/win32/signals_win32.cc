@@ -1,7 +1,7 @@
 #include <atomic>
 
 #include "file/io/signals.h"
-#include "file/io/win32.h"
+#include "file/io/win32/win32.h"
 
 namespace onnx_tag {
 namespace io {

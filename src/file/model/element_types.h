@@ -1,29 +1,41 @@
 // Names and widths of ONNX's element types.
-#ifndef ONNX_TAG_USES_SIZES_ELEMENT_TYPES_H_
-#define ONNX_TAG_USES_SIZES_ELEMENT_TYPES_H_
+#ifndef ONNX_TAG_FILE_MODEL_ELEMENT_TYPES_H_
+#define ONNX_TAG_FILE_MODEL_ELEMENT_TYPES_H_
 
 #include <cstdint>
 #include <string_view>
 
-namespace onnx_tag::sizes {
+namespace onnx_tag {
 
 // Numbers of TensorProto.DataType.
 enum DataType : std::int32_t {
   kUndefined = 0,
   kFloat = 1,
   kUint8 = 2,
+  kInt8 = 3,
+  kUint16 = 4,
+  kInt16 = 5,
   kInt32 = 6,
   kInt64 = 7,
   kString = 8,
   kBool = 9,
   kFloat16 = 10,
   kDouble = 11,
+  kUint32 = 12,
+  kUint64 = 13,
+  kBfloat16 = 16,
 };
 
 // "float32", "int4", as in ONNX's Python package; "" where it is unknown.
 std::string_view TypeName(std::int32_t data_type);
 // The same, or "unknown".
 std::string_view TypeNameOrUnknown(std::int32_t data_type);
+
+// Floating-point numbers, of a type that weights have.
+inline bool IsFloat(std::int32_t data_type) {
+  return data_type == kFloat || data_type == kFloat16 || data_type == kDouble ||
+         data_type == kBfloat16;
+}
 
 // Of whole numbers; no bool.
 bool IsInteger(std::int32_t data_type);
@@ -34,6 +46,6 @@ std::uint32_t BitsPerElement(std::int32_t data_type);
 // Whole bytes; 0 where the type has no fixed width.
 std::uint64_t CountBytes(std::uint64_t elements, std::int32_t data_type);
 
-}  // namespace onnx_tag::sizes
+}  // namespace onnx_tag
 
-#endif  // ONNX_TAG_USES_SIZES_ELEMENT_TYPES_H_
+#endif  // ONNX_TAG_FILE_MODEL_ELEMENT_TYPES_H_

@@ -5,7 +5,7 @@
 
 #include "file/io/console.h"
 #include "file/io/system_calls.h"
-#include "file/io/win32.h"
+#include "file/io/win32/win32.h"
 
 namespace onnx_tag::io {
 namespace {
