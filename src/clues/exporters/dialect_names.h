@@ -81,9 +81,6 @@ struct TfName {
 // A node's name, or a value's with its `:0`.
 TfName SplitTfName(std::string_view name);
 
-// "dense_1" -> "dense"; the whole segment where there is no counter.
-std::string_view WithoutKerasSuffix(std::string_view segment);
-
 }  // namespace onnx_tag::hierarchy
 
 namespace onnx_tag {

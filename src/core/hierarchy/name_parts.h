@@ -53,6 +53,14 @@ constexpr std::optional<std::string_view> WithoutNumbered(
   return text;
 }
 
+// `text` without the number by which a tool keeps equal names apart, unless
+// nothing else is left: "dense_1" is "dense".
+constexpr std::string_view WithoutCounter(std::string_view text,
+                                          std::string_view separator = "_") {
+  const auto bare = WithoutNumbered(text, separator);
+  return bare && !bare->empty() ? *bare : text;
+}
+
 constexpr bool ConsumePrefix(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());

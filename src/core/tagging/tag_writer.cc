@@ -338,16 +338,16 @@ void TagWriter::AppendForeignKeys(NodeId node, ModuleId module,
                                   std::string& out) const {
   const ModuleTree& tree = tagging_->modules;
   std::vector<ModuleId> chain;
-  for (ModuleId id = module; id != ModuleId{0}; id = tree.Parent(id)) {
+  for (ModuleId id = module; id != ModuleTree::kRoot; id = tree.Parent(id)) {
     chain.push_back(id);
   }
-  chain.push_back(ModuleId{0});
+  chain.push_back(ModuleTree::kRoot);
   std::reverse(chain.begin(), chain.end());
   const std::string_view root = tagging_->root.name.empty()
                                     ? std::string_view("Model")
                                     : tagging_->root.name;
   const auto class_of = [&](ModuleId id) {
-    if (id == ModuleId{0}) return root;
+    if (id == ModuleTree::kRoot) return root;
     return tree.Class(id).empty() ? tree.Atom(id) : tree.Class(id);
   };
 

@@ -278,8 +278,9 @@ class FunctionPlacer {
 
   void PlaceClass(FunctionId id) {
     LocalFunction& function = table_[id];
+    // `Linear.1` is the second of the bodies of one class that differ.
     const std::string_view name =
-        hierarchy::ClassOfFunction(model_.functions()[Index(id)].name);
+        hierarchy::WithoutCounter(model_.functions()[Index(id)].name, ".");
     for (const std::size_t i : calls_of_[id]) {
       FunctionCall& call = table_.calls()[i];
       const ModuleId owner = OwnerOfParameters(call.node);

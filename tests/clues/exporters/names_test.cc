@@ -6,6 +6,7 @@
 #include "clues/exporters/dialect_names.h"
 #include "clues/exporters/dynamo/mangled_names.h"
 #include "clues/exporters/functions/local_functions.h"
+#include "core/hierarchy/name_parts.h"
 
 namespace onnx_tag::hierarchy {
 namespace {
@@ -93,10 +94,12 @@ TEST(TfTest, Pitfall17_ScopesWithoutCallsPortsAndCounters) {
   EXPECT_FALSE(SplitTfName("").ok);
 }
 
-TEST(TfTest, KerasSuffixesGoOneAtATime) {
-  EXPECT_EQ(WithoutKerasSuffix("dense_1"), "dense");
-  EXPECT_EQ(WithoutKerasSuffix("dense_1_2"), "dense_1");
-  EXPECT_EQ(WithoutKerasSuffix("dense"), "dense");
+TEST(NamePartsTest, CountersGoOneAtATime) {
+  EXPECT_EQ(WithoutCounter("dense_1"), "dense");
+  EXPECT_EQ(WithoutCounter("dense_1_2"), "dense_1");
+  EXPECT_EQ(WithoutCounter("dense"), "dense");
+  EXPECT_EQ(WithoutCounter("_1"), "_1");
+  EXPECT_EQ(WithoutCounter("Linear.12", "."), "Linear");
 }
 
 TEST(FunctionsTest, DomainsAreTold) {
@@ -122,9 +125,6 @@ TEST(FunctionsTest, DomainsAreTold) {
 }
 
 TEST(FunctionsTest, NamesGiveClassAndModule) {
-  EXPECT_EQ(ClassOfFunction("Linear"), "Linear");
-  EXPECT_EQ(ClassOfFunction("Linear.12"), "Linear");
-
   const auto attention = SplitPackageFunction(
       "transformers_models_gpt2_modeling_gpt2_GPT2Attention_h_1_attn_1");
   ASSERT_EQ(attention.size(), 1u);

@@ -32,11 +32,6 @@ bool IsPythonModuleDomain(std::string_view domain) {
   return IsDottedIdentifier(domain);
 }
 
-std::string_view ClassOfFunction(std::string_view name) {
-  const auto bare = WithoutNumbered(name, ".");
-  return bare && !bare->empty() ? *bare : name;
-}
-
 bool IsPackageDomain(std::string_view domain) {
   if (!ConsumePrefix(domain, "pkg.")) return false;
   if (domain.starts_with("onnxscript.torch_lib") ||

@@ -17,9 +17,6 @@ namespace onnx_tag::hierarchy {
 // `export_modules_as_functions` writes it: `torch.nn.modules.linear`.
 bool IsPythonModuleDomain(std::string_view domain);
 
-// The class: `Linear.1` is the second of the bodies of one class that differ.
-std::string_view ClassOfFunction(std::string_view name);
-
 // Whether a function's domain is `dynamo_export`'s (torch 2.1 to 2.4):
 // `pkg.transformers.4.34.0`, or `pkg.models` for the user's own classes.
 bool IsPackageDomain(std::string_view domain);

@@ -77,18 +77,18 @@ bool IsInnerScope(std::string_view segment) {
     return std::binary_search(std::begin(kInnerScopes), std::end(kInnerScopes),
                               word);
   };
-  return has(segment) || has(WithoutKerasSuffix(segment));
+  return has(segment) || has(WithoutCounter(segment));
 }
 
 // Keras calls its Add layers `add` and `add_1`, as TensorFlow does the scope of
 // an addition's constants.
 bool IsAddLayer(std::string_view segment, std::string_view op) {
-  return WithoutKerasSuffix(segment) == "add" &&
+  return WithoutCounter(segment) == "add" &&
          (op == "Add" || op == "AddV2" || op == "AddN" || op == "add");
 }
 
 bool IsCall(std::string_view segment) {
-  const std::string_view bare = WithoutKerasSuffix(segment);
+  const std::string_view bare = WithoutCounter(segment);
   return bare == "StatefulPartitionedCall" || bare == "PartitionedCall" ||
          bare == "Func" || bare.empty();
 }
@@ -129,17 +129,12 @@ void AppendSegment(std::string_view segment,
 
 }  // namespace
 
-std::string_view WithoutKerasSuffix(std::string_view segment) {
-  const auto bare = WithoutNumbered(segment, "_");
-  return bare && !bare->empty() ? *bare : segment;
-}
-
 TfName SplitTfName(std::string_view name) {
   TfName result;
   name = WithoutGraphPrefix(WithoutPortAndCounter(name));
   if (name.starts_with('/')) return result;
   std::string_view scope = BeforeLastPart(name, '/');
-  result.op = WithoutKerasSuffix(LastPart(name, '/'));
+  result.op = WithoutCounter(LastPart(name, '/'));
   while (!scope.empty() && IsInnerScope(LastPart(scope, '/')) &&
          !IsAddLayer(LastPart(scope, '/'), result.op)) {
     scope = BeforeLastPart(scope, '/');
@@ -153,7 +148,7 @@ TfName SplitTfName(std::string_view name) {
     if (segment.empty() || (leading && IsCall(segment))) continue;
     leading = false;
     // What a loop or a call holds keeps its layer: `gru/while/gru_cell`.
-    if (WithoutKerasSuffix(segment) == "while" || IsCall(segment)) continue;
+    if (WithoutCounter(segment) == "while" || IsCall(segment)) continue;
     AppendSegment(segment, result.segments);
   }
   result.ok = !result.segments.empty();
@@ -168,10 +163,10 @@ namespace onnx_tag {
 namespace {
 
 using hierarchy::TfName;
-using hierarchy::WithoutKerasSuffix;
+using hierarchy::WithoutCounter;
 
 bool HasSuffix(std::string_view segment) {
-  return WithoutKerasSuffix(segment).size() != segment.size();
+  return WithoutCounter(segment).size() != segment.size();
 }
 
 class TfNames : public DialectNames {
@@ -248,7 +243,7 @@ class TfNames : public DialectNames {
     const std::set<std::string_view>& layers = below_first_[root_];
     const auto explained = std::count_if(
         layers.begin(), layers.end(), [&](std::string_view layer) {
-          const std::string_view bare = WithoutKerasSuffix(layer);
+          const std::string_view bare = WithoutCounter(layer);
           if (bare.size() == layer.size()) return false;
           return hierarchy::LastPart(layer, '_') ==
                      hierarchy::LastPart(root_, '_') ||
@@ -277,7 +272,7 @@ class TfNames : public DialectNames {
     for (std::size_t i = begin; i < name.segments.size(); ++i) {
       std::string_view segment = name.segments[i];
       if (suffixed_) {
-        const std::string_view bare = WithoutKerasSuffix(segment);
+        const std::string_view bare = WithoutCounter(segment);
         if (bare.size() == segment.size()) break;  // TensorFlow's own
         if (i > 0 && !HasSuffix(bare) && Has(name.segments[i - 1], bare)) {
           break;  // `zeros_1` beside `zeros`: the second of an inner scope

@@ -9,11 +9,6 @@ std::string_view WithoutOutput(std::string_view name) {
   return WithoutNumbered(name, "_output_").value_or(name);
 }
 
-std::string_view WithoutCounter(std::string_view op) {
-  const auto bare = WithoutNumbered(op, "_");
-  return bare && !bare->empty() ? *bare : op;
-}
-
 }  // namespace
 
 ScopedName SplitScopedName(std::string_view name) {
