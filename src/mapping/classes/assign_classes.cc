@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace onnx_tag {
 namespace {
 
 using catalogue::ClassAnswer;
+using catalogue::ClassAnswers;
 
 // Collects the facts of the file about each module of the tagging.
 class Observer {
@@ -216,11 +218,11 @@ void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
     bare.SetClass(id, "");
   }
   const catalogue::Observation blind(seen, bare);
-  const catalogue::Identification found = IdentifyAdapted(blind, "");
+  const ClassAnswers found = IdentifyAdapted(blind, "");
   std::size_t others = 0;
   std::string first;
   for (const ModuleId id : tree.All()) {
-    const ClassAnswer& answer = found.modules[id];
+    const ClassAnswer& answer = found[id];
     if (tree.Class(id).empty() || !answer.known() ||
         answer.confidence != Confidence::kCertain ||
         answer.name == tree.Class(id)) {
@@ -238,7 +240,7 @@ void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
                         first, others - 1));
 }
 
-void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
+void Record(const ClassAnswer& answer, ModuleId id, Tagging& tagging) {
   tagging.modules.SetClass(id, answer.name);
   ModuleFacts& facts = tagging.facts[id];
   facts.class_confidence = answer.confidence;
@@ -246,24 +248,12 @@ void Record(ClassAnswer answer, ModuleId id, Tagging& tagging) {
   facts.candidates.assign(others.begin(), others.end());
 }
 
-// The classes in the recordings of the recipe book, by module.
-class RecipeBookClasses {
- public:
-  RecipeBookClasses(const ModuleEvidence& evidence, const ModuleTree& tree) {
-    if (!evidence.recipe_classes.empty()) {
-      by_module_.resize(tree.size(), nullptr);
-    }
-    for (const RecipeClasses& classes : evidence.recipe_classes) {
-      by_module_[classes.module] = &classes;
-    }
-  }
+// What the recordings of the recipe book say.
+using RecipeAnswers = std::unordered_map<ModuleId, ClassAnswer>;
 
-  bool Has(ModuleId id) const {
-    return by_module_.size() > 0 && by_module_[id] != nullptr;
-  }
-  ClassAnswer Of(ModuleId id) const {
-    if (!Has(id)) return {};
-    const RecipeClasses& classes = *by_module_[id];
+RecipeAnswers AnswersOfRecipes(const ModuleEvidence& evidence) {
+  RecipeAnswers answers;
+  for (const RecipeClasses& classes : evidence.recipe_classes) {
     ClassAnswer answer;
     answer.name = classes.names.front();
     const std::size_t most =
@@ -273,12 +263,10 @@ class RecipeBookClasses {
     }
     answer.confidence =
         answer.candidates.empty() ? classes.confidence : Confidence::kLow;
-    return answer;
+    answers.insert_or_assign(classes.module, std::move(answer));
   }
-
- private:
-  IdVector<ModuleId, const RecipeClasses*> by_module_;  // or empty: none
-};
+  return answers;
+}
 
 // The operations can show a class that names alone cannot: `model.3` may have
 // any class.
@@ -289,12 +277,13 @@ bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
 
 // Modules without parts that neither the catalogue nor a recipe explains.
 void GuessLeafClasses(const catalogue::Observation& seen,
-                      const RecipeBookClasses& recipes, bool other_framework,
-                      IdVector<ModuleId, ClassAnswer>& answers) {
+                      const RecipeAnswers& recipes, bool other_framework,
+                      ClassAnswers& answers) {
   const ModuleTree& tree = seen.modules;
   for (const ModuleId id : tree.All()) {
-    if (id == ModuleTree::kRoot || answers[id].known() || recipes.Has(id) ||
-        !tree.Class(id).empty() || !tree.Children(id).empty()) {
+    if (id == ModuleTree::kRoot || answers[id].known() ||
+        recipes.contains(id) || !tree.Class(id).empty() ||
+        !tree.Children(id).empty()) {
       continue;
     }
     answers[id] = catalogue::GuessLeafClass(seen.seen[id]);
@@ -323,15 +312,15 @@ std::vector<std::string> FamilyWords(const ModuleTree& tree) {
 void AssignClasses(const GraphFacts& graph, const ModuleEvidence& evidence,
                    Tagging& tagging, std::string_view hidden) {
   ModuleTree& tree = tagging.modules;
-  const RecipeBookClasses recipes(evidence, tree);
+  const RecipeAnswers recipes = AnswersOfRecipes(evidence);
   bool adapters_only_scale = false;
-  IdVector<ModuleId, ClassAnswer> answers;
+  ClassAnswers answers;
   // What was observed is not kept longer: with a module for each node it is
   // more than 100 bytes a node.
   {
     const catalogue::Observation seen =
         Observer(graph, evidence, tagging).Observe();
-    answers = IdentifyAdapted(seen, hidden).modules;
+    answers = IdentifyAdapted(seen, hidden);
     if (hidden.empty()) NoteContradictions(seen, tagging);
     GuessLeafClasses(seen, recipes, evidence.other_framework, answers);
     adapters_only_scale = AdaptersOnlyScale(seen);
@@ -340,11 +329,12 @@ void AssignClasses(const GraphFacts& graph, const ModuleEvidence& evidence,
   for (const ModuleId id : tree.All()) {
     if (!tree.Class(id).empty()) {
       tagging.facts[id].class_confidence = Confidence::kCertain;
-    } else if (ClassAnswer recipe = recipes.Of(id);
-               recipe.known() && IsBetter(recipe, answers[id])) {
-      Record(std::move(recipe), id, tagging);
+    } else if (const auto recipe = recipes.find(id);
+               recipe != recipes.end() &&
+               IsBetter(recipe->second, answers[id])) {
+      Record(recipe->second, id, tagging);
     } else if (answers[id].known()) {
-      Record(std::move(answers[id]), id, tagging);
+      Record(answers[id], id, tagging);
     }
   }
   NameWrappers(adapters_only_scale, tagging);

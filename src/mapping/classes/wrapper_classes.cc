@@ -12,8 +12,8 @@ namespace onnx_tag {
 namespace {
 
 using catalogue::ClassAnswer;
+using catalogue::ClassAnswers;
 using catalogue::ClassRule;
-using catalogue::Identification;
 using catalogue::Observation;
 using catalogue::RulesOf;
 using catalogue::SeenModule;
@@ -249,31 +249,29 @@ ClassAnswer AnswerForAdapter(const Observation& seen, ModuleId id,
 
 }  // namespace
 
-Identification IdentifyAdapted(const Observation& seen,
-                               std::string_view hidden) {
+ClassAnswers IdentifyAdapted(const Observation& seen, std::string_view hidden) {
   const ModuleTree& tree = seen.modules;
   if (!HasAdapters(tree)) {
     return catalogue::Identify(catalogue::BuiltIn(), seen, hidden);
   }
   const Plain plain(tree);
-  Identification found =
+  const ClassAnswers found =
       catalogue::Identify(catalogue::BuiltIn(), plain.Observe(seen), hidden);
-  IdVector<ModuleId, ClassAnswer> modules(tree.size());
+  ClassAnswers modules(tree.size());
   for (const ModuleId id : tree.All()) {
     if (Adapter().Has("lists", tree.Atom(id))) {
       modules[id] = {"ModuleDict", Confidence::kHigh, {}};
     } else if (plain[id] == kNo<ModuleId> || plain.IsAround(tree, id)) {
       continue;
     } else if (HasChild(tree, id, "layer")) {
-      modules[id] = AnswerForAdapter(seen, id, found.modules[plain[id]]);
+      modules[id] = AnswerForAdapter(seen, id, found[plain[id]]);
     } else if (HasChild(tree, id, "saved")) {
       modules[id] = {Adapter().One("wrapper"), Confidence::kHigh, {}};
     } else {
-      modules[id] = found.modules[plain[id]];
+      modules[id] = found[plain[id]];
     }
   }
-  found.modules = std::move(modules);
-  return found;
+  return modules;
 }
 
 bool AdaptersOnlyScale(const Observation& seen) {

@@ -25,8 +25,8 @@ void NameWrappers(bool adapters_only_scale, Tagging& tagging);
 
 // Like catalogue::Identify, for the model without its adapters. Layers with an
 // adapter get the class of PEFT.
-catalogue::Identification IdentifyAdapted(const catalogue::Observation& seen,
-                                          std::string_view hidden);
+catalogue::ClassAnswers IdentifyAdapted(const catalogue::Observation& seen,
+                                        std::string_view hidden);
 
 // Whether the adapters only scale the output of their layers, as in IA3.
 bool AdaptersOnlyScale(const catalogue::Observation& seen);

@@ -236,9 +236,8 @@ class ModuleMeanings {
 
   // Whether `a` follows `b` in the same list.
   bool Later(ModuleId a, ModuleId b) const {
-    const std::string_view x = tree_.Atom(a);
-    const std::string_view y = tree_.Atom(b);
-    return x.size() != y.size() ? x.size() > y.size() : x > y;
+    return hierarchy::SmallNumber(tree_.Atom(a), -1) >
+           hierarchy::SmallNumber(tree_.Atom(b), -1);
   }
 
   // Adds the evidence of the operations to the evidence of the name.

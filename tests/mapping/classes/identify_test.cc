@@ -64,14 +64,14 @@ class File {
       seen.seen[module].parameters = parameters;
     }
     found_ = Identify(table, seen, hidden);
-    return found_.modules[tree_.Find(path)];
+    return found_[tree_.Find(path)];
   }
 
  private:
   ModuleTree tree_;
   std::vector<std::pair<std::string, std::string>> modules_;
   std::deque<std::string> parameters_;
-  Identification found_;
+  ClassAnswers found_;
 };
 
 std::vector<std::string_view> CandidatesOf(const ClassAnswer& answer) {

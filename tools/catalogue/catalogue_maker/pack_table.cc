@@ -72,7 +72,6 @@ class Packer {
   void AddClass(const SourceClass& cls) {
     ClassRecord record = {};
     record.name = AddText(cls.name);
-    record.word = AddText(cls.word);
     record.section = cls.section;
     record.versions = cls.versions;
     record.mark = cls.mark;

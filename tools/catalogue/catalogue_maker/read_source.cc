@@ -265,7 +265,6 @@ class SourceReader {
   void ReadBody(const Columns& columns, SourceClass& cls) {
     std::string_view facts = columns[1];
     cls.versions = ReadMask(CutAt(facts, '~'), all_);
-    cls.word = facts;
     for (const bool buffer : {false, true}) {
       const std::string_view text = columns[buffer ? 3 : 2];
       if (text.empty()) continue;

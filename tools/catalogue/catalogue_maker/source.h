@@ -41,7 +41,6 @@ struct SourceMember {
 
 struct SourceClass {
   std::string name;
-  std::string word;
   SectionId section = SectionId{0};
   Mark mark = Mark::kNone;
   VersionMask versions = 0;

@@ -235,9 +235,9 @@ class Identifier {
     }
   }
 
-  Identification Run() {
+  ClassAnswers Run() {
     Visit(ModuleTree::kRoot);
-    result_.modules.resize(tree_.size());
+    result_.resize(tree_.size());
     return std::move(result_);
   }
 
@@ -341,22 +341,15 @@ class Identifier {
     const double explained = assigner_.Explained(modules, best);
     const double whole = shapes_[shapes_.Of(top)].size;
     const double share = explained / std::max(1.0, whole);
-    if (top == ModuleTree::kRoot) {
-      result_.nearest = table_.Name(equals[0].root);
-      result_.explained = share;
-    }
     if (!IsEnough(top, anchor, equals[0].root, share)) return false;
     const bool exact = assigner_.IsExact(modules, best);
     Write(modules, best, equals, exact && IsProven(top, modules, best, share));
     if (!exact) {
-      ClassAnswer& answer = result_.modules[anchor];
+      ClassAnswer& answer = result_[anchor];
       for (const ClassId other : near) AddCandidate(other, answer);
       if (!answer.candidates.empty()) {
         answer.confidence = Confidence::kLow;
       }
-    }
-    if (result_.family_word.empty()) {
-      result_.family_word = table_.Text(table_[equals[0].root].word);
     }
     return true;
   }
@@ -425,7 +418,7 @@ class Identifier {
              const std::vector<Ranked>& equals, bool proven) {
     // Not before: a model may be refused, and an answer for each of its
     // modules takes as much memory as all that led to it.
-    result_.modules.resize(tree_.size());
+    result_.resize(tree_.size());
     for (std::size_t i = 0; i < modules.size(); ++i) {
       if (best[i].target == kNo<ClassId>) continue;
       const ShapeId shape = shapes_.Of(modules[i].id);
@@ -433,23 +426,23 @@ class Identifier {
           matcher_.IsExcluded(best[i].target, shapes_[shape])) {
         continue;
       }
-      result_.modules[modules[i].id].name = table_.Name(best[i].target);
+      result_[modules[i].id].name = table_.Name(best[i].target);
     }
     for (const Ranked& equal : equals) {
-      AddCandidate(equal.root, result_.modules[modules[0].id]);
+      AddCandidate(equal.root, result_[modules[0].id]);
     }
     const std::size_t compared = std::min(equals.size(), kMostEquals);
     for (std::size_t k = 1; k < compared; ++k) {
       const Assignment other = assigner_.Assign(equals[k].root, modules);
       for (std::size_t i = 1; i < modules.size(); ++i) {
-        if (!result_.modules[modules[i].id].known()) continue;
-        AddCandidate(other[i].target, result_.modules[modules[i].id]);
+        if (!result_[modules[i].id].known()) continue;
+        AddCandidate(other[i].target, result_[modules[i].id]);
       }
     }
     std::vector<bool> exact(modules.size());
     for (std::size_t i = 0; i < modules.size(); ++i) {
       const Assigned& first = best[i];
-      ClassAnswer& answer = result_.modules[modules[i].id];
+      ClassAnswer& answer = result_[modules[i].id];
       if (!answer.known()) continue;
       AddCandidate(first.rival, answer);
       const ShapeId shape = shapes_.Of(modules[i].id);
@@ -469,13 +462,13 @@ class Identifier {
   EqualsOrder order_;
   IdVector<ShapeId, bool> refused_;
   bool convolves_ = false;
-  Identification result_;
+  ClassAnswers result_;
 };
 
 }  // namespace
 
-Identification Identify(const Table& table, const Observation& observation,
-                        std::string_view hidden) {
+ClassAnswers Identify(const Table& table, const Observation& observation,
+                      std::string_view hidden) {
   const TextId family = hidden.empty() ? kNo<TextId> : table.FindText(hidden);
   return Identifier(table, observation, family).Run();
 }

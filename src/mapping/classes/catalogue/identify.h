@@ -2,7 +2,7 @@
 // in the file.
 //
 //   Observation seen(tree);  // fill in
-//   const Identification found = Identify(BuiltIn(), seen);
+//   const ClassAnswers found = Identify(BuiltIn(), seen);
 //
 // Names identify the structure, but not which copy of the structure it is
 // (RoBERTa, XLM-RoBERTa, CamemBERT). So the answer is a set, and a class is
@@ -61,18 +61,11 @@ struct ClassAnswer {
 
 constexpr std::size_t kMostCandidates = 12;
 
-struct Identification {
-  IdVector<ModuleId, ClassAnswer> modules;
-  // The family word of the model, such as "Bert"; empty: unknown.
-  std::string_view family_word;
-  // The best answer for the root, accepted or not; for bench/.
-  std::string_view nearest;
-  double explained = 0;
-};
+using ClassAnswers = IdVector<ModuleId, ClassAnswer>;
 
 // `hidden`: a family to ignore, as in catalogue_leave_out; "" for none.
-Identification Identify(const Table& table, const Observation& observation,
-                        std::string_view hidden = {});
+ClassAnswers Identify(const Table& table, const Observation& observation,
+                      std::string_view hidden = {});
 
 // The torch.nn class of a module that the catalogue does not explain, if its
 // operators and parameters allow only one.

@@ -52,7 +52,6 @@ struct SectionRecord {
 
 struct ClassRecord {
   TextId name;
-  TextId word;  // of a model: its family's word
   SectionId section;
   std::uint32_t first_parameter;
   std::uint32_t first_member;

@@ -23,7 +23,6 @@ class Table {
 
   static constexpr TextId kAnyIndex = TextId{1};
 
-  std::size_t text_count() const { return parts_.text_ends.size(); }
   std::string_view Text(TextId id) const;
   // kNo if no class uses the text.
   TextId FindText(std::string_view text) const;
