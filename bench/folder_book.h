@@ -56,8 +56,8 @@ class FolderBook : public recipes::Book {
   recipes::Recipe Read(std::size_t index) const override {
     return used_[index]->recipe;
   }
-  std::string_view Family(std::size_t index) const override {
-    return used_[index]->recipe.family;
+  bool HasPaddleNames(std::size_t index) const override {
+    return used_[index]->recipe.paddle_names;
   }
 
  private:

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <optional>
 
@@ -23,11 +24,10 @@ constexpr double kNamedWell = 0.5;
 
 // With this fit, the recording comes from the same code.
 constexpr double kSameProgram = 0.96;
+// With this fit, it has the same products in the same order.
+constexpr double kSameProducts = 0.92;
 // With a smaller fit, a part gives no classes.
 constexpr double kLikeProgram = 0.8;
-
-// With this fit, the recording has the same products in the same order.
-constexpr double kVeryGoodFit = 0.92;
 
 bool IsNamed(const ScopeFacts& scopes, NodeId node) {
   return scopes.node_scope[node] != kNo<ScopeId> ||
@@ -58,43 +58,66 @@ bool NamesSayEnough(const GraphFacts& facts, const ExporterFacts& exporter,
   return static_cast<double>(named) >= kNamedWell * static_cast<double>(nodes);
 }
 
-// Measured without the family of each file in the book. A module that a
-// parameter of the file confirms is correct. Without a parameter, another
-// family may use another name (an activation, a container). Inside a layer, all
-// families do the same things in the same place. Masks and positions are
-// outside of layers, and families make them in different places.
-Confidence LevelOf(const BookAnswer& answer, const NodeAnswer& node) {
-  constexpr double kPoorFit = 0.7;
-  constexpr double kGoodFit = 0.8;
+// How sure an answer is by its fit: below 0.7, below 0.8, below kSameProducts,
+// and above. Measured without the family of each file in the book.
+struct LevelRow {
+  Confidence found;  // if the recipe is right
+  bool confirmed;    // by a parameter of the file, in the module
+  bool in_list;      // inside a layer
+  std::array<Confidence, 4> levels;
+};
+
+// A module that a parameter of the file confirms is correct. Without a
+// parameter, another family may use another name (an activation, a container).
+// Inside a layer, all families do the same things in the same place. Masks and
+// positions are outside of layers, and families make them in different places.
+constexpr auto kLevels = [] {
+  using enum Confidence;
+  return std::to_array<LevelRow>({
+      {kCertain, true, true, {kMedium, kMedium, kHigh, kCertain}},
+      {kCertain, true, false, {kMedium, kMedium, kHigh, kHigh}},
+      {kCertain, false, true, {kLow, kMedium, kMedium, kMedium}},
+      {kCertain, false, false, {kLow, kLow, kMedium, kMedium}},
+      {kHigh, true, true, {kLow, kLow, kMedium, kMedium}},
+      {kHigh, true, false, {kLow, kLow, kMedium, kMedium}},
+      {kHigh, false, true, {kLow, kLow, kMedium, kMedium}},
+      {kMedium, true, true, {kLow, kLow, kMedium, kMedium}},
+      {kMedium, true, false, {kLow, kLow, kMedium, kMedium}},
+      {kLow, true, true, {kLow, kLow, kMedium, kMedium}},
+  });
+}();
+
+// The most that a recording is trusted. A part that is only similar to one is
+// at most medium, and low if only half of its names agree.
+Confidence MostOf(const BookAnswer& answer, bool is_part) {
+  constexpr double kNamesAgree = 0.65;
+  // Plain torch.nn code does the same with other modules: one author slices,
+  // another has a module that does.
+  if (answer.one_of_many) return Confidence::kMedium;
+  if (!is_part || answer.fit >= kSameProducts) return Confidence::kCertain;
+  return answer.names >= kNamesAgree ? Confidence::kMedium : Confidence::kLow;
+}
+
+Confidence LevelOf(const BookAnswer& answer, bool is_part,
+                   const NodeAnswer& node) {
   if (answer.roles_only || node.tied || node.cut) return Confidence::kLow;
   if ((answer.nameless || answer.one_of_many) && !node.confirmed) {
     return Confidence::kLow;
   }
-  const Confidence if_inside =
-      node.confirmed || node.in_list ? Confidence::kMedium : Confidence::kLow;
-  if (answer.fit < kGoodFit) {
-    const bool aligned = node.confidence == Confidence::kCertain;
-    const bool certain = node.confirmed || answer.fit >= kPoorFit;
-    return aligned && certain ? if_inside : Confidence::kLow;
-  }
-  switch (node.confidence) {
-    case Confidence::kCertain:
-      if (!node.confirmed) return Confidence::kMedium;
-      // A block with this name may call a function here or use a module.
-      if (node.activation && answer.fit < kSameProgram) {
-        return Confidence::kMedium;
-      }
-      return node.in_list && answer.fit >= kVeryGoodFit ? Confidence::kCertain
-                                                        : Confidence::kHigh;
-    case Confidence::kHigh:
-      return if_inside;
-    case Confidence::kMedium:
-      return node.confirmed ? Confidence::kMedium : Confidence::kLow;
-    case Confidence::kLow:
-      break;
-  }
-  return node.confirmed && node.in_list ? Confidence::kMedium
-                                        : Confidence::kLow;
+  const auto row =
+      std::find_if(kLevels.begin(), kLevels.end(), [&](const LevelRow& of) {
+        return of.found == node.confidence && of.confirmed == node.confirmed &&
+               of.in_list == node.in_list;
+      });
+  if (row == kLevels.end()) return Confidence::kLow;
+  const Confidence level = row->levels[answer.fit < 0.7             ? 0
+                                       : answer.fit < kLikeProgram  ? 1
+                                       : answer.fit < kSameProducts ? 2
+                                                                    : 3];
+  // A block with this name may call a function here or use a module.
+  const bool vague = node.activation && answer.fit < kSameProgram;
+  return std::min({level, MostOf(answer, is_part),
+                   vague ? Confidence::kMedium : Confidence::kCertain});
 }
 
 // The sentences of one answer; each is written once.
@@ -142,26 +165,13 @@ std::vector<GraphId> LargeBodies(const Model& model) {
   return bodies;
 }
 
-// A part that is only similar to a recording is at most medium, and low if only
-// half of its names agree.
-Confidence MostOf(const BookAnswer& part) {
-  constexpr double kNamesAgree = 0.65;
-  if (part.fit >= kVeryGoodFit) return Confidence::kCertain;
-  return part.names >= kNamesAgree ? Confidence::kMedium : Confidence::kLow;
-}
-
 // Adds the answer of a recording, for the whole file or for a part.
 void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
          RecipeFacts& facts, std::deque<std::string>& reasons) {
   if (answer.recipe.empty()) return;
-  // Plain torch.nn code does the same with other modules: one author slices,
-  // another has a module that does.
-  const Confidence most = answer.one_of_many ? Confidence::kMedium
-                          : is_part          ? MostOf(answer)
-                                             : Confidence::kCertain;
   Reasons sentences(answer, reasons);
   for (const NodeAnswer& node : answer.nodes) {
-    const Confidence level = std::min(most, LevelOf(answer, node));
+    const Confidence level = LevelOf(answer, is_part, node);
     // Doubtful answers come after the general rules, which recognise norms and
     // attention. Without names, the general rules cannot work.
     const bool firm = !answer.roles_only &&
@@ -202,10 +212,8 @@ RecipeFacts GatherRecipes(const GraphFacts& graph,
     return facts;
   }
   // Other frameworks have the same architectures, but other modules.
-  std::optional<recipes::BookSection> section;
-  if (exporter.paddle) {
-    book = &section.emplace(*book, recipes::kPaddleFamilies);
-  }
+  std::optional<recipes::PaddleSection> section;
+  if (exporter.paddle) book = &section.emplace(*book);
   std::vector<BookAnswer> answers;
   answers.push_back(recipes::AskBook(recipes::TokenGraph(graph), *book));
   for (const GraphId body : LargeBodies(graph.model)) {

@@ -105,7 +105,7 @@ TEST(Parts, NothingWhereTheNamesAreOthers) {
   EXPECT_TRUE(answer.parts.empty());
 }
 
-TEST(Parts, CutOutIsARecipeOfTheModule) {
+TEST(Parts, AModuleTakenOutOfItsRecipeHasItsTokensOnly) {
   const Stack stack = MakeStack(2, true, "model.");
   const Recipe whole =
       SmallModel(stack.lines, stack.tensors).Record(stack.modules);
@@ -113,16 +113,16 @@ TEST(Parts, CutOutIsARecipeOfTheModule) {
       whole.modules.begin(), whole.modules.end(),
       [&](const auto& module) { return whole.texts[module.atom] == "model"; });
   ASSERT_NE(model, whole.modules.end());
-  const Recipe part =
-      CutOut(whole, static_cast<std::uint32_t>(model - whole.modules.begin()));
+  AtomTable atoms;
+  Candidate part(whole, atoms, false,
+                 static_cast<std::uint32_t>(model - whole.modules.begin()));
   EXPECT_EQ(part.family, "small.model");
+  const Program& program = part.ProgramIn(Order::kFile);
   // All but the head.
-  ASSERT_EQ(part.tokens.size() + 1, whole.tokens.size());
-  EXPECT_EQ(PathOf(part, part.tokens[1].module), "layers.0.mlp.up");
-  EXPECT_EQ(part.outputs,
-            (std::vector<std::uint32_t>{
-                static_cast<std::uint32_t>(part.tokens.size() - 1)}));
-  EXPECT_EQ(CutOut(whole, 0), whole);
+  ASSERT_EQ(program.steps.size() + 1, whole.tokens.size());
+  EXPECT_EQ(atoms.Text(*program.path[1]), "layers.0.mlp.up");
+  EXPECT_EQ(part.sequence.outputs,
+            (std::vector<std::uint32_t>{program.steps.back().token}));
 }
 
 TEST(Parts, QuantizedWithoutRelus) {

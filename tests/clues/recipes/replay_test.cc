@@ -5,7 +5,6 @@
 
 #include "clues/recipes/answer/match.h"
 #include "clues/recipes/stack.h"
-#include "clues/recipes/tokens/legacy_code.h"
 
 namespace onnx_tag::recipes::test {
 namespace {

@@ -23,8 +23,8 @@ class ListBook : public Book {
     return summaries_[index].view();
   }
   Recipe Read(std::size_t index) const override { return recipes_[index]; }
-  std::string_view Family(std::size_t index) const override {
-    return recipes_[index].family;
+  bool HasPaddleNames(std::size_t index) const override {
+    return recipes_[index].paddle_names;
   }
 
  private:

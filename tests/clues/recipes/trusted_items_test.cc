@@ -38,7 +38,7 @@ class Decoded {
     const File file{graph, anchors_, {}, {}, false, {}};
     PathSet lists;
     if (!open.empty()) lists.insert(Generic(atoms_.Read(open)));
-    return FindTrustedItems(file, MakeSteps(ShapeOf(graph), Order::kFile),
+    return FindTrustedItems(file, MakeSteps(SequenceOf(graph), Order::kFile),
                             paths_, lists)
         .contains(atoms_.Read(item));
   }
@@ -56,32 +56,6 @@ void AddLayer(const std::string& layer, int products, Decoded& decoded) {
   for (int i = 0; i < products; ++i) decoded.Add("LIN", layer + ".fc");
   decoded.Add("Softmax", layer);
   decoded.Add("LayerNormalization", layer + ".norm");
-}
-
-TEST(TrustedItems, LayersThatTheFileRepeats) {
-  Decoded decoded;
-  for (const std::string layer : {"h.0", "h.1", "h.2"}) {
-    AddLayer(layer, 5, decoded);
-  }
-  EXPECT_TRUE(decoded.Trusts("h.0", "h"));
-  EXPECT_TRUE(decoded.Trusts("h.2", "h"));
-}
-
-TEST(TrustedItems, NotLayersOfOtherLength) {
-  Decoded decoded;
-  AddLayer("h.0", 5, decoded);
-  AddLayer("h.1", 6, decoded);
-  EXPECT_FALSE(decoded.Trusts("h.0", "h"));
-  EXPECT_FALSE(decoded.Trusts("h.1", "h"));
-}
-
-TEST(TrustedItems, NotTwoLayersTakenForOne) {
-  Decoded decoded;
-  for (const std::string layer : {"h.0", "h.1"}) {
-    AddLayer(layer, 3, decoded);
-    AddLayer(layer, 3, decoded);
-  }
-  EXPECT_FALSE(decoded.Trusts("h.0", "h"));
 }
 
 TEST(TrustedItems, ALayerThatAParameterNames) {
@@ -154,7 +128,7 @@ std::vector<std::string> Roles(const std::vector<std::string>& lines,
   for (const std::string& anchor : anchors) {
     file.anchors.push_back(atoms.Read(anchor));
   }
-  file.steps[0] = MakeSteps(ShapeOf(graph), Order::kFile);
+  file.steps[0] = MakeSteps(SequenceOf(graph), Order::kFile);
   const Query query{file.steps[0], std::vector<const Path*>(lines.size())};
   const Match match{&candidate, Order::kFile,
                     Align(query, candidate.ProgramIn(Order::kFile)), 1};

@@ -63,8 +63,7 @@ TEST(RecipeAnswers, AConversionIsNoSurerThanItsTensor) {
 
 // A file of PaddlePaddle without names. Returns how many of its nodes have the
 // module that they have in the recording.
-std::size_t CountNamed(const Stack& file, const std::string& family,
-                       const Stack& recorded) {
+std::size_t CountNamed(const Stack& file, bool is_port, const Stack& recorded) {
   schema::ModelProto proto;
   proto.ParseFromString(SmallModel(file.lines, file.tensors).bytes());
   proto.set_producer_name("PaddlePaddle");
@@ -72,7 +71,7 @@ std::size_t CountNamed(const Stack& file, const std::string& family,
   const Model model = ReadModel(bytes);
   recipes::Recipe recipe =
       SmallModel(recorded.lines, recorded.tensors).Record(recorded.modules);
-  recipe.family = family;
+  recipe.paddle_names = is_port;
   ListBook book;
   book.Add(std::move(recipe));
   MappingFacts facts;
@@ -89,14 +88,14 @@ std::size_t CountNamed(const Stack& file, const std::string& family,
 
 TEST(RecipeAnswers, AFileOfPaddleIsComparedWithPortsOfPaddleOnly) {
   const Stack stack = Convolutions(false);
-  EXPECT_EQ(CountNamed(stack, "paddle_small", stack), stack.lines.size());
-  EXPECT_EQ(CountNamed(stack, "small", stack), 0U);
+  EXPECT_EQ(CountNamed(stack, true, stack), stack.lines.size());
+  EXPECT_EQ(CountNamed(stack, false, stack), 0U);
 }
 
 TEST(RecipeAnswers, AFileOfPaddleHasNoMoreLayersThanItsPort) {
   const Stack two = MakeStack(2, false);
-  EXPECT_GT(CountNamed(two, "paddle_small", two), two.lines.size() / 2);
-  EXPECT_EQ(CountNamed(MakeStack(4, false), "paddle_small", two), 0U);
+  EXPECT_GT(CountNamed(two, true, two), two.lines.size() / 2);
+  EXPECT_EQ(CountNamed(MakeStack(4, false), true, two), 0U);
 }
 
 // The classifier of PP-OCR as Paddle2ONNX wrote it, without weights: no name

@@ -24,6 +24,17 @@ void Append(std::string& code, std::uint32_t number) {
   code += static_cast<char>(number);
 }
 
+// What the library of a model says about its recipe, from
+// "transformers-5.22.2-BertModel-ts17".
+std::uint32_t TraitsOf(const std::vector<std::string>& made_by) {
+  if (made_by.empty()) return 0;
+  const auto library = Split(made_by[0], '-')[0];
+  // Our own examples belong to no library.
+  if (library == "torch") return kHasPlainCode;
+  if (library == "paddleocr2pytorch") return kHasPaddleNames;
+  return 0;
+}
+
 // "transformers-5.22.2-BertModel-ts17", in words.
 std::pair<std::string, std::string> ExporterAndVersion(
     const std::vector<std::string>& made_by) {
@@ -213,6 +224,7 @@ class BookPacker {
 
   void AddRoot(const BookRoot& root) {
     RootRecord record = {};
+    record.traits = TraitsOf(root.made_by);
     record.family = Text(root.family);
     const auto [exporter, version] = ExporterAndVersion(root.made_by);
     record.exporter = Text(exporter);

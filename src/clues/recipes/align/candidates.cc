@@ -10,6 +10,8 @@ namespace {
 
 // The number of recipes that are read and ranked exactly.
 constexpr std::size_t kShortList = 64;
+// The same where names do not count.
+constexpr std::size_t kByLabels = 8;
 
 // The share of common elements (Jaccard index).
 double Likeness(std::span<const std::uint32_t> a,
@@ -157,19 +159,29 @@ double Rank(const Candidate& candidate, const TokenGraph& graph) {
              static_cast<double>(std::max({recorded, here, std::size_t{1}}));
 }
 
+TokenSequence MakeSequence(const Recipe& recipe, const RecordedPaths& paths,
+                           std::uint32_t root, bool relus_folded) {
+  TokenSequence sequence = SequenceOf(recipe);
+  if (root != 0) sequence = Within(paths, recipe, std::move(sequence));
+  return relus_folded ? WithoutRelus(std::move(sequence)) : sequence;
+}
+
 }  // namespace
 
-Candidate::Candidate(Recipe read, AtomTable& atoms, bool relus_folded)
+Candidate::Candidate(Recipe read, AtomTable& atoms, bool relus_folded,
+                     std::uint32_t root)
     : recipe(std::move(read)),
-      shape(relus_folded ? WithoutRelus(ShapeOf(recipe)) : ShapeOf(recipe)),
-      paths(recipe, atoms) {}
+      family(root == 0 ? recipe.family
+                       : recipe.family + "." + PathOf(recipe, root)),
+      paths(recipe, atoms, root),
+      sequence(MakeSequence(recipe, paths, root, relus_folded)) {}
 
 const Program& Candidate::ProgramIn(Order order) {
   std::unique_ptr<Program>& program =
       programs_[static_cast<std::size_t>(order)];
   if (program == nullptr) {
     program =
-        std::make_unique<Program>(MakeProgram(recipe, shape, paths, order));
+        std::make_unique<Program>(MakeProgram(recipe, sequence, paths, order));
   }
   return *program;
 }
@@ -202,7 +214,9 @@ bool IsActivationModule(const Recipe& recipe, std::uint32_t module) {
 Candidates RankByNames(const TokenGraph& graph,
                        const std::vector<Path>& anchors, const Book& book,
                        AtomTable& atoms) {
-  const Summary mine = SummaryOf(graph);
+  const bool by_labels = anchors.empty();
+  Summary mine = SummaryOf(graph);
+  if (by_labels) mine.names.clear();
   const bool relus_folded = graph.relus_folded();
   std::vector<double> scores;
   for (std::size_t i = 0; i < book.size(); ++i) {
@@ -213,34 +227,19 @@ Candidates RankByNames(const TokenGraph& graph,
   }
   const FileNames names = FileNamesOf(anchors);
   Candidates candidates;
-  for (const std::size_t index : HighestOf(scores, kShortList)) {
+  for (const std::size_t index :
+       HighestOf(scores, by_labels ? kByLabels : kShortList)) {
     auto& candidate = candidates.emplace_back(
         std::make_unique<Candidate>(book.Read(index), atoms, relus_folded));
     candidate->grams = Likeness(mine.grams, book.Summary(index).grams);
     CompareNames(names, *candidate);
   }
+  if (by_labels) return candidates;
   std::stable_sort(candidates.begin(), candidates.end(),
                    [&](const auto& a, const auto& b) {
                      return Rank(*a, graph) > Rank(*b, graph);
                    });
   PutMixedFirst(candidates);
-  return candidates;
-}
-
-Candidates RankByLabels(const TokenGraph& graph, const Book& book,
-                        AtomTable& atoms, std::size_t limit) {
-  const Summary mine = SummaryOf(graph);
-  const bool relus_folded = graph.relus_folded();
-  std::vector<double> scores;
-  for (std::size_t i = 0; i < book.size(); ++i) {
-    scores.push_back(Likeness(mine.grams, book.Summary(i).grams));
-  }
-  Candidates candidates;
-  for (const std::size_t index : HighestOf(scores, limit)) {
-    auto& candidate = candidates.emplace_back(
-        std::make_unique<Candidate>(book.Read(index), atoms, relus_folded));
-    candidate->grams = scores[index];
-  }
   return candidates;
 }
 

@@ -16,7 +16,10 @@ namespace onnx_tag::recipes {
 
 // A recipe, read and prepared. Programs point into it, so it must not move.
 struct Candidate {
-  Candidate(Recipe read, AtomTable& atoms, bool relus_folded);
+  // `root`: only this module of the recipe. Values that other modules compute
+  // for it are inputs.
+  Candidate(Recipe read, AtomTable& atoms, bool relus_folded,
+            std::uint32_t root = 0);
   Candidate(const Candidate&) = delete;
   Candidate& operator=(const Candidate&) = delete;
   ~Candidate() = default;
@@ -24,8 +27,9 @@ struct Candidate {
   const Program& ProgramIn(Order order);
 
   const Recipe recipe;
-  const Shape shape;
+  const std::string family;  // with the path of `root`
   const RecordedPaths paths;
+  const TokenSequence sequence;
   double names = 0;  // how well module names agree
   double grams = 0;  // how well labels do
   // The prefixes before the common part of the paths: `file_prefix` in the file
@@ -48,13 +52,10 @@ bool IsActivationModule(const Recipe& recipe, std::uint32_t module);
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
 // The best first, by names and labels, with few recipes of each family
-// first.
+// first. Without `anchors`, by labels alone.
 Candidates RankByNames(const TokenGraph& graph,
                        const std::vector<Path>& anchors, const Book& book,
                        AtomTable& atoms);
-// By labels alone.
-Candidates RankByLabels(const TokenGraph& graph, const Book& book,
-                        AtomTable& atoms, std::size_t limit);
 
 // Compares sorted sets of hashes, and finds the best scores.
 

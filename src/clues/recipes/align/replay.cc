@@ -3,141 +3,37 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <set>
 
 #include "clues/recipes/align/align.h"
 #include "clues/recipes/align/side_walk.h"
 #include "clues/recipes/tokens/program.h"
 
 namespace onnx_tag::recipes {
-namespace {
-
-// The operations of an item, in order.
-struct ItemOperations {
-  std::vector<std::uint64_t> solid;
-  std::size_t convolutions = 0;
-  bool ended = false;  // another item has begun since
-  bool torn = false;   // and this item continued after that
-};
-
-class Truster {
- public:
-  Truster(const File& file, const std::vector<Step>& steps,
-          const std::vector<std::optional<Path>>& paths, const PathSet& open)
-      : file_(file), steps_(steps), paths_(paths), open_(open) {}
-
-  PathSet Run() {
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      if (paths_[i]) TrustNamed(i);
-    }
-    for (const auto& path : paths_) {
-      if (path) TrustNumbered(*path);
-    }
-    CollectItems();
-    for (const auto& [path, list] : lists_) {
-      if (!Repeats(list)) continue;
-      for (const auto& [index, item] : list.items) {
-        trusted_.insert(Join(path, {index}));
-      }
-    }
-    return std::move(trusted_);
-  }
-
- private:
-  struct List {
-    std::map<Atom, ItemOperations> items;
-    Atom current = kAnyIndex;
-  };
-
-  void TrustNamed(std::size_t step) {
-    const Path& anchor = file_.anchors[steps_[step].token];
-    const Path& path = *paths_[step];
-    const std::size_t common = CommonLength(anchor, path);
-    for (std::size_t k = 0; k < common; ++k) {
-      if (!IsIndex(path[k])) continue;
-      trusted_.insert(First(path, k + 1));
-      const Path list = First(path, k);
-      if (!open_.contains(Generic(list))) numbered_.insert(list);
-    }
-  }
-
-  void TrustNumbered(const Path& path) {
-    for (std::size_t k = 0; k < path.size(); ++k) {
-      if (IsIndex(path[k]) && numbered_.contains(First(path, k))) {
-        trusted_.insert(First(path, k + 1));
-      }
-    }
-  }
-
-  // Steps without a match belong to the item around them.
-  void CollectItems() {
-    const Path* last = nullptr;
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      if (!steps_[i].solid) continue;
-      if (paths_[i]) last = &*paths_[i];
-      if (last != nullptr) Add(*last, steps_[i]);
-    }
-  }
-
-  void Add(const Path& path, const Step& step) {
-    for (std::size_t k = 0; k < path.size(); ++k) {
-      if (!IsIndex(path[k])) continue;
-      List& list = lists_[First(path, k)];
-      if (list.current != path[k] && list.current != kAnyIndex) {
-        list.items[list.current].ended = true;
-      }
-      list.current = path[k];
-      ItemOperations& item = list.items[path[k]];
-      item.torn = item.torn || item.ended;
-      item.solid.push_back(step.label);
-      item.convolutions += step.convolution || step.batch_norm;
-    }
-  }
-
-  static bool Repeats(const List& list) {
-    constexpr std::size_t kLeastSolid = 4;
-    if (list.items.size() < 2) return false;
-    const ItemOperations& first = list.items.begin()->second;
-    std::uint32_t expected = 0;
-    for (const auto& [index, item] : list.items) {
-      if (IndexOf(index) != expected++ || item.torn ||
-          item.solid != first.solid) {
-        return false;
-      }
-    }
-    // Blocks of convolutions are also similar across stages.
-    return first.solid.size() >= kLeastSolid &&
-           2 * first.convolutions <= first.solid.size() &&
-           !IsRepetition(first.solid);
-  }
-
-  // Whether two layers were counted as one.
-  static bool IsRepetition(const std::vector<std::uint64_t>& labels) {
-    for (std::size_t period = 1; 2 * period <= labels.size(); ++period) {
-      if (labels.size() % period == 0 &&
-          std::equal(labels.begin() + static_cast<std::ptrdiff_t>(period),
-                     labels.end(), labels.begin())) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  const File& file_;
-  const std::vector<Step>& steps_;
-  const std::vector<std::optional<Path>>& paths_;
-  const PathSet& open_;
-  std::map<Path, List> lists_;
-  PathSet numbered_;  // lists with the numbers of the recipe
-  PathSet trusted_;
-};
-
-}  // namespace
 
 PathSet FindTrustedItems(const File& file, const std::vector<Step>& steps,
                          const std::vector<std::optional<Path>>& paths,
                          const PathSet& open) {
-  return Truster(file, steps, paths, open).Run();
+  PathSet trusted;
+  PathSet numbered;  // lists with the numbers of the recipe
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (!paths[i]) continue;
+    const Path& path = *paths[i];
+    const std::size_t common = CommonLength(file.anchors[steps[i].token], path);
+    for (std::size_t k = 0; k < common; ++k) {
+      if (!IsIndex(path[k])) continue;
+      trusted.insert(First(path, k + 1));
+      const Path list = First(path, k);
+      if (!open.contains(Generic(list))) numbered.insert(list);
+    }
+  }
+  for (const auto& path : paths) {
+    for (std::size_t k = 0; path && k < path->size(); ++k) {
+      if (IsIndex((*path)[k]) && numbered.contains(First(*path, k))) {
+        trusted.insert(First(*path, k + 1));
+      }
+    }
+  }
+  return trusted;
 }
 
 namespace {
@@ -162,7 +58,6 @@ class Replayer {
     replayed_.tokens.resize(file_.graph.tokens().size());
     paths_ = Decode(program_, alignment_);
     if (file_.is_part) FindInner();
-    CutUnconfirmedStages();
     for (auto& path : paths_) {
       if (path) path = ToFile(candidate_, *path);
     }
@@ -173,9 +68,8 @@ class Replayer {
       trusted_ = FindTrustedItems(file_, steps_, paths_, OpenLists());
     }
     for (std::size_t i = 0; i < steps_.size(); ++i) PlaceStep(i, doubtful);
-    PlaceInstead();
-    SideWalk walk(file_.graph, candidate_, replayed_.tokens,
-                  file_.old_activations, replayed_.sides);
+    SideWalk walk(file_.graph, candidate_, file_.old_activations,
+                  replayed_.sides);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Answer& answer = AnswerAt(i);
       if (match_[i] == kNone || !answer.path) continue;
@@ -222,65 +116,6 @@ class Replayer {
   }
   const Path& AnchorAt(std::size_t step) const {
     return file_.anchors[steps_[step].token];
-  }
-
-  // Removes indices of nested lists that repeated without a parameter to
-  // confirm them: the stages of a file with another depth are unknown.
-  void CutUnconfirmedStages() {
-    cut_.assign(paths_.size(), false);
-    std::set<Path> moved;
-    for (const TakenJump& taken : alignment_.jumps) {
-      const Jump& jump = program_.jumps[taken.jump];
-      if (jump.counts) moved.insert(jump.list);
-    }
-    if (moved.empty()) return;
-    std::set<Path> confirmed;
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      if (AnchorAt(i).empty()) continue;
-      const auto anchor = ToRecipe(candidate_, AnchorAt(i));
-      if (!anchor) continue;
-      const Path generic = Generic(*anchor);
-      for (std::size_t k = 0; k < generic.size(); ++k) {
-        if (IsIndex(generic[k])) confirmed.insert(First(generic, k));
-      }
-    }
-    const std::set<Path> marked = FindMarkedLists(program_);
-    const auto is_marked = [&](const Path& list) {
-      return std::all_of(moved.begin(), moved.end(), [&](const Path& inner) {
-        return !StartsWith(inner, list) || !HasIndex(inner) ||
-               marked.contains(inner);
-      });
-    };
-    std::vector<Path> bad;
-    for (const Path& list : moved) {
-      if (confirmed.contains(list) || (is_marked(list) && IsSameProgram())) {
-        continue;
-      }
-      const bool nests =
-          std::any_of(moved.begin(), moved.end(), [&](const Path& other) {
-            return other != list && StartsWith(other, list);
-          });
-      if (HasIndex(list) || nests) bad.push_back(list);
-    }
-    std::sort(bad.begin(), bad.end(),
-              [](const Path& a, const Path& b) { return a.size() < b.size(); });
-    for (std::size_t i = 0; i < paths_.size(); ++i) {
-      if (paths_[i]) cut_[i] = CutAt(bad, *paths_[i]);
-    }
-  }
-
-  // Shortens the path to the owner of the first of `lists` on it.
-  static bool CutAt(const std::vector<Path>& lists, Path& path) {
-    const Path generic = Generic(path);
-    for (const Path& list : lists) {
-      if (path.size() <= list.size() || !StartsWith(generic, list)) continue;
-      path.resize(list.empty() ? 0 : list.size() - 1);
-      while (!path.empty() && IsIndex(path.back())) {
-        path.resize(path.size() - std::min<std::size_t>(2, path.size()));
-      }
-      return true;
-    }
-    return false;
   }
 
   // Equal tensors of an untrained model are stored once, with the first name.
@@ -414,8 +249,7 @@ class Replayer {
   void PlaceStep(std::size_t i, bool doubtful) {
     if (!paths_[i]) return;
     Path path = *paths_[i];
-    bool cut = cut_[i];
-    if (doubtful) cut = CutDoubtful(path) || cut;
+    bool cut = doubtful && CutDoubtful(path);
     const Path& anchor = AnchorAt(i);
     if (!anchor.empty() && path != anchor && !merged_.contains(anchor)) {
       // If the module of the recorded parameter ran the recorded token, the
@@ -471,43 +305,6 @@ class Replayer {
     return aligned >= 2 * kAround || aligned == end - begin;
   }
 
-  // Places tokens at the place of a different recorded operation: they belong
-  // to the module of that operation.
-  void PlaceInstead() {
-    for (std::size_t i = 0; i < match_.size();) {
-      if (match_[i] != kNone) {
-        ++i;
-        continue;
-      }
-      std::size_t end = i;
-      while (end < match_.size() && match_[end] == kNone) ++end;
-      if (i > 0 && end < match_.size()) PlaceRun(i, end);
-      i = end;
-    }
-  }
-
-  void PlaceRun(std::size_t begin, std::size_t end) {
-    constexpr std::uint32_t kMostReplaced = 12;
-    const std::uint32_t before = match_[begin - 1];
-    const std::uint32_t after = match_[end];
-    if (after <= before + 1 || after - before > kMostReplaced) return;
-    const Path* replaced = nullptr;
-    for (std::uint32_t j = before + 1; j < after; ++j) {
-      const Path* const path = program_.path[j];
-      if (path == nullptr) continue;
-      if (replaced != nullptr && *replaced != *path) return;
-      replaced = path;
-    }
-    const Path* const recorded = program_.path[before];
-    const Answer placed = AnswerAt(begin - 1);
-    if (replaced == nullptr || recorded == nullptr || !placed.path) return;
-    auto answer = Relative(candidate_, *recorded, placed, *replaced);
-    if (!answer) return;
-    answer->confidence = Confidence::kMedium;
-    answer->because = "runs another operation in its place";
-    for (std::size_t i = begin; i < end; ++i) AnswerAt(i) = *answer;
-  }
-
   const File& file_;
   const Candidate& candidate_;
   const Program& program_;
@@ -516,7 +313,6 @@ class Replayer {
   const std::vector<Step>& steps_;
   double fit_;
   std::vector<std::optional<Path>> paths_;
-  std::vector<bool> cut_;
   PathSet merged_;   // names of parameters that several items share
   Stretch inner_;    // of a part
   PathSet trusted_;  // items of lists

@@ -28,7 +28,7 @@ struct File {
   std::vector<Path> anchors;  // by token; empty: none
   IdVector<NodeId, Path> node_anchors;
   std::vector<Step> steps[2];  // by Order
-  // Activations were functions, not modules: see ActivationsAreFunctions().
+  // Activations were functions, not modules: see match.h.
   bool old_activations = false;
   PathSet known = {};  // modules of parameters and their ancestors
   // The steps are only a part of the file.
@@ -37,22 +37,17 @@ struct File {
 
 struct Replayed {
   std::vector<Answer> tokens;
-  std::unordered_map<std::uint32_t, Answer> sides;  // by node
+  std::unordered_map<NodeId, Answer> sides;
 };
 
 Replayed Replay(const File& file, const Match& match);
 
-// Finds the list items whose index can be trusted after an alignment.
+// The list items whose index can be trusted after an alignment.
 
 // `paths`: the decoded and corrected paths of the file, by step. `open`: the
-// lists whose items were counted, by generic path. An item is trusted if one of
-// these is true:
-//   - A parameter inside it has its name.
-//   - Its list is not open (such as a Sequential of different parts), and
-//     another item of the list has a name.
-//   - Its list repeats in the file itself: every item runs the same products
-//     and norms in the same order. Then the counted items are the file's
-//     repetitions.
+// lists whose items were counted, by generic path. An item is trusted if a
+// parameter inside it has its name, or if its list is not open (such as a
+// Sequential of different parts) and another item of the list has a name.
 PathSet FindTrustedItems(const File& file, const std::vector<Step>& steps,
                          const std::vector<std::optional<Path>>& paths,
                          const PathSet& open);

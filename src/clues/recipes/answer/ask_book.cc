@@ -1,10 +1,44 @@
 #include <algorithm>
+#include <limits>
 
+#include "base/text.h"
 #include "clues/recipes/answer/match.h"
-#include "clues/recipes/tokens/legacy_code.h"
+#include "core/hierarchy/name_parts.h"
+#include "file/model/attributes.h"
+#include "file/model/onnx_fields.h"
+#include "file/wire/field_reader.h"
 
 namespace onnx_tag::recipes {
 namespace {
+
+// Whether the tensor of a Constant node is this single number.
+bool IsConstant(Bytes node, float number) {
+  const auto value = FindAttribute(node, "value");
+  wire::FieldReader tensor(value ? value->tensor : Bytes());
+  for (wire::Field data; tensor.Next(data);) {
+    if (data.number == onnx::TensorProto::kRawData && data.IsBytes() &&
+        data.bytes == std::string_view(reinterpret_cast<const char*>(&number),
+                                       sizeof(number))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool HasConstant(const DataFlow& flow, float number) {
+  const auto& order = flow.Order();
+  return std::any_of(order.begin(), order.end(), [&](NodeId node) {
+    return flow.facts().ops[node] == Op::kConstant &&
+           IsConstant(flow.model().NodeBytes(node), number);
+  });
+}
+
+std::int64_t Opset(const Model& model) {
+  for (const OpsetImport& opset : model.opset_imports()) {
+    if (opset.domain.empty() || opset.domain == "ai.onnx") return opset.version;
+  }
+  return 0;
+}
 
 // With this fit, the recipe is of the same model.
 constexpr double kWholeFit = 0.95;
@@ -26,9 +60,9 @@ File Prepare(const TokenGraph& graph, AtomTable& atoms) {
       file.node_anchors[node] = atoms.Read(graph.anchors()[node]);
     }
   }
-  const Shape shape = ShapeOf(graph);
-  file.steps[0] = MakeSteps(shape, Order::kFile);
-  file.steps[1] = MakeSteps(shape, Order::kDepthFirst);
+  const TokenSequence sequence = SequenceOf(graph);
+  file.steps[0] = MakeSteps(sequence, Order::kFile);
+  file.steps[1] = MakeSteps(sequence, Order::kDepthFirst);
   return file;
 }
 
@@ -69,6 +103,22 @@ bool AreBetter(const File& file, const std::vector<BookAnswer>& parts,
 }
 
 }  // namespace
+
+bool ActivationsAreFunctions(const DataFlow& flow) {
+  constexpr float kOldMask = -10000.0F;
+  constexpr float kNewMask = std::numeric_limits<float>::lowest();
+  constexpr std::int64_t kOldOpset = 13;
+  const Model& model = flow.model();
+  const auto version = Split(model.producer_version(), '.');
+  if (model.producer_name() != "pytorch" || version.size() < 2 ||
+      version[0] != "1") {
+    return false;
+  }
+  const int minor = hierarchy::SmallNumber(version[1], 99);
+  if (minor != 10) return minor < 10;
+  return HasConstant(flow, kOldMask) ||
+         (Opset(model) <= kOldOpset && !HasConstant(flow, kNewMask));
+}
 
 BookAnswer AskBook(const TokenGraph& graph, const Book& book) {
   AtomTable atoms;

@@ -109,7 +109,7 @@ class SidePlacer {
   void Place(NodeId node) {
     // An embedding with constant indices is not a token.
     const Path& anchor = file_.node_anchors[node];
-    if (!anchor.empty() && model_.OpType(node) == "Gather") {
+    if (!anchor.empty() && flow_.facts().ops[node] == Op::kGather) {
       answers_[node] = {anchor, Confidence::kLow, kRunsConsumers};
       return;
     }
@@ -157,7 +157,7 @@ class SidePlacer {
     Path path = *answers_[reader].path;
     if (path.empty()) return path;
     const auto inputs = model_.Inputs(reader);
-    const bool is_index = model_.OpType(reader) == "Gather" &&
+    const bool is_index = flow_.facts().ops[reader] == Op::kGather &&
                           !file_.graph.anchors()[reader].empty() &&
                           inputs.size() > 1 && inputs[1] == value;
     const std::uint32_t token = file_.graph.token_of()[reader];
@@ -194,7 +194,7 @@ IdVector<NodeId, Answer> SpreadToNodes(const File& file,
     }
   }
   for (const auto& [node, answer] : replayed.sides) {
-    answers[MakeId<NodeId>(node)] = answer;
+    answers[node] = answer;
   }
   SidePlacer(file, answers).Run();
   return answers;

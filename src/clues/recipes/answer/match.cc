@@ -12,10 +12,7 @@
 #include <vector>
 
 #include "clues/recipes/align/candidates.h"
-#include "clues/recipes/answer/file_names.h"
-#include "clues/recipes/book/label_weight.h"
 #include "clues/recipes/book/recipe.h"
-#include "clues/recipes/tokens/legacy_code.h"
 #include "clues/recipes/tokens/path.h"
 
 namespace onnx_tag::recipes {
@@ -40,8 +37,6 @@ constexpr double kNamesOverlap = 0.2;
 // To use roles, at least this share of operations must have names.
 constexpr double kNamedForRoles = 0.3;
 constexpr double kRolesFit = 0.6;
-// With a smaller aligned share of the file, there is no match.
-constexpr double kLeastAligned = 0.45;
 // With a smaller fit, a part makes no claims about tokens between aligned
 // operations. The roles of the whole file may place them.
 constexpr double kGoodPartFit = 0.9;
@@ -50,12 +45,81 @@ constexpr double kFitOfSame = 0.97;
 constexpr double kNearRank = 0.05;
 // The minimum fit of other recipes of the same family, for side nodes.
 constexpr double kSidesFit = 0.9;
-// Recipes whose score differs by at most this share may vote. Recipes
-// with a slightly larger difference can cast doubt on an answer.
+// Recipes whose score differs by at most this share may vote.
 constexpr double kTie = 0.01;
-constexpr double kRival = 0.02;
-// The prefix of families of plain torch.nn code in the book.
-constexpr std::string_view kPlainFamilies = "nn_";
+
+bool HasFewNames(const File& file) {
+  constexpr std::size_t kFew = 4;
+  PathSet generic;
+  for (const Path& path : file.anchors) {
+    if (path.empty()) continue;
+    generic.insert(Generic(path));
+    if (generic.size() == kFew) return false;
+  }
+  return true;
+}
+
+// Whether the file is a purely convolutional network. Such networks look alike.
+bool IsConvolutional(const File& file) {
+  std::size_t solid = 0;
+  std::size_t convolutions = 0;
+  for (const Step& step : file.steps[0]) {
+    solid += step.solid;
+    convolutions += step.convolution || step.batch_norm;
+  }
+  return 2 * convolutions > solid;
+}
+
+// The share of operations with a weight whose parameter has a name.
+double NamedShare(const File& file) {
+  std::size_t solid = 0;
+  std::size_t named = 0;
+  for (const Step& step : file.steps[0]) {
+    solid += step.solid;
+    named += step.solid && !file.anchors[step.token].empty();
+  }
+  return Share(named, solid);
+}
+
+// The number of tokens whose parameter has a name.
+std::size_t CountAnchors(const File& file) {
+  return static_cast<std::size_t>(
+      std::count_if(file.anchors.begin(), file.anchors.end(),
+                    [](const Path& path) { return !path.empty(); }));
+}
+
+// The answers of recipes that fit equally well: the majority's, without one
+// the common ancestor. Sets `tied`, by token, if two differ.
+Replayed Vote(const std::vector<Replayed>& votes, std::vector<bool>& tied) {
+  Replayed decided = votes.front();
+  tied.assign(decided.tokens.size(), false);
+  for (std::size_t i = 0; i < decided.tokens.size(); ++i) {
+    std::map<Path, std::size_t> counts;
+    std::size_t all = 0;
+    for (const Replayed& vote : votes) {
+      if (!vote.tokens[i].path) continue;
+      ++counts[*vote.tokens[i].path];
+      ++all;
+    }
+    if (all == 0) continue;
+    tied[i] = counts.size() > 1;
+    Path common = counts.begin()->first;
+    for (const auto& [path, count] : counts) {
+      common.resize(CommonLength(common, path));
+    }
+    decided.tokens[i] = {std::move(common), Confidence::kHigh, kRunsIt, true};
+    for (const Replayed& vote : votes) {
+      const auto& path = vote.tokens[i].path;
+      if (!path || 2 * counts.at(*path) <= all) continue;
+      decided.tokens[i] = vote.tokens[i];
+      break;
+    }
+  }
+  for (const Replayed& vote : votes) {
+    decided.sides.insert(vote.sides.begin(), vote.sides.end());
+  }
+  return decided;
+}
 
 // The recorded classes of the modules of a file.
 // If `layer.1` was recorded and all layers of the recipe have the same
@@ -83,7 +147,8 @@ void RecordedClasses::Add(const Candidate& candidate) {
   for (std::uint32_t i = 0; i < recipe.modules.size(); ++i) {
     const std::string_view name = recipe.texts[recipe.modules[i].class_name];
     if (name.empty()) continue;
-    const auto path = ToFile(candidate, *candidate.paths.of(i));
+    const Path* const recorded = candidate.paths.of(i);
+    const auto path = recorded ? ToFile(candidate, *recorded) : std::nullopt;
     if (!path) continue;
     known.exact.try_emplace(*path, name);
     const auto [at, added] = known.generic.try_emplace(Generic(*path), name);
@@ -125,7 +190,7 @@ class Matcher {
     if (matches_.empty()) return {};
     if (Fits()) return ReplayBest();
     BookAnswer answer;
-    answer.nearest = NameOf(matches_.front().candidate->recipe);
+    answer.nearest = NameOf(*matches_.front().candidate);
     answer.nearest_fit = matches_.front().fit;
     return answer;
   }
@@ -143,8 +208,7 @@ class Matcher {
 
  private:
   bool Fits() const {
-    const Match& best = matches_.front();
-    return best.fit >= LeastFit(best) && AlignedShare(best) >= kLeastAligned;
+    return matches_.front().fit >= LeastFit(matches_.front());
   }
 
   // If names contradict a recipe, it is not used at all.
@@ -203,7 +267,7 @@ class Matcher {
     return query;
   }
 
-  static double Share(std::int64_t score, std::int64_t ideal) {
+  static double Fit(std::int64_t score, std::int64_t ideal) {
     return static_cast<double>(score) /
            static_cast<double>(std::max<std::int64_t>(1, ideal));
   }
@@ -215,14 +279,15 @@ class Matcher {
     Query query =
         MakeQuery(steps.subspan((steps.size() - kMiddle) / 2, kMiddle), anchor);
     query.free_ends = true;
-    return Share(Align(query, program).score,
-                 IdealScore(query, {0, kMiddle}, 0)) >= kMiddleFit;
+    return Fit(Align(query, program).score,
+               IdealScore(query, {0, kMiddle}, 0)) >= kMiddleFit;
   }
 
   // Aligns in both orders and keeps the better one.
   void AlignOne(Candidate& candidate, bool by_names,
                 std::vector<Match>& matches) {
-    if (!CanAlign(file_.steps[0].size(), candidate.recipe.tokens.size())) {
+    if (!CanAlign(file_.steps[0].size(),
+                  candidate.ProgramIn(Order::kFile).steps.size())) {
       return;
     }
     std::deque<Path> paths;
@@ -244,7 +309,7 @@ class Matcher {
       Match match{&candidate, order, Align(query, program), 0};
       const std::int64_t ideal = IdealScore(query, match.alignment.stretch,
                                             by_names ? CountAnchors(file_) : 0);
-      match.fit = Share(match.alignment.score, ideal);
+      match.fit = Fit(match.alignment.score, ideal);
       if (!best || match.alignment.score > best->alignment.score) {
         best = std::move(match);
       }
@@ -254,42 +319,22 @@ class Matcher {
     if (best) matches.push_back(std::move(*best));
   }
 
-  double AlignedShare(const Match& match) const {
-    const auto& steps = file_.steps[static_cast<std::size_t>(match.order)];
-    double aligned = 0;
-    double all = 0;
-    for (std::size_t i = match.alignment.stretch.begin;
-         i < match.alignment.stretch.end; ++i) {
-      const double weight = steps[i].weight == Weight::kHeavy    ? 3.0
-                            : steps[i].weight == Weight::kMiddle ? 1.0
-                                                                 : 0.4;
-      all += weight;
-      if (match.alignment.match[i] != kNone) aligned += weight;
-    }
-    return all > 0 ? aligned / all : 0;
-  }
-
   BookAnswer ReplayBest() {
     const Match& best = matches_.front();
     std::vector<Replayed> votes;
-    std::vector<Replayed> rivals;
     PathSet owners = {Path()};
     for (const Match& match : matches_) {
-      const bool tied = IsNear(match, kTie);
+      const bool tied = IsTied(match);
       if (tied) {
         votes.push_back(Replay(file_, match));
         classes_.Add(*match.candidate);
-      } else if (IsNear(match, kRival)) {
-        rivals.push_back(Replay(file_, match));
       }
-      if (tied ||
-          match.candidate->recipe.family == best.candidate->recipe.family) {
+      if (tied || match.candidate->family == best.candidate->family) {
         AddOwners(*match.candidate, owners);
       }
     }
     std::vector<bool> tied;
     Replayed decided = Vote(votes, tied);
-    MarkDisputed(decided, rivals, tied);
     AddSides(decided);
     for (std::size_t i = 0; i < decided.tokens.size(); ++i) {
       if (!decided.tokens[i].path && !file_.anchors[i].empty()) {
@@ -317,28 +362,23 @@ class Matcher {
     }
   }
 
-  // Whether its score differs from the best by at most this share.
-  bool IsNear(const Match& match, double share) const {
+  bool IsTied(const Match& match) const {
     const double best = Worth(matches_.front());
-    return Worth(match) > best - std::max<double>(kUnit, share * best);
+    return Worth(match) > best - std::max<double>(kUnit, kTie * best);
   }
 
   // If this file computes shapes that are constants in the best recipe, or
   // the other way round, another recipe of the family may have them.
   void AddSides(Replayed& decided) {
     constexpr std::size_t kMostAsked = 3;
-    const std::string& family = matches_.front().candidate->recipe.family;
+    const std::string& family = matches_.front().candidate->family;
     std::vector<Match> others;
     for (const auto& candidate : candidates_) {
       if (others.size() == kMostAsked || HasAllSides(decided)) break;
-      if (candidate->recipe.family != family || IsAsked(*candidate)) {
-        continue;
-      }
+      if (candidate->family != family || IsAsked(*candidate)) continue;
       AlignOne(*candidate, true, others);
       if (others.empty() || others.back().fit < kSidesFit) continue;
-      for (auto& [node, path] : Replay(file_, others.back()).sides) {
-        decided.sides.try_emplace(node, std::move(path));
-      }
+      decided.sides.merge(Replay(file_, others.back()).sides);
     }
   }
 
@@ -351,19 +391,20 @@ class Matcher {
   // Constants belong to their consumers.
   bool HasAllSides(const Replayed& replayed) const {
     const DataFlow& flow = file_.graph.flow();
-    return std::all_of(
-        flow.Order().begin(), flow.Order().end(), [&](NodeId node) {
-          return flow.IsData(node) || flow.IsTransparent(node) ||
-                 flow.model().OpType(node) == "Constant" ||
-                 replayed.sides.contains(static_cast<std::uint32_t>(node));
-        });
+    return std::all_of(flow.Order().begin(), flow.Order().end(),
+                       [&](NodeId node) {
+                         return flow.IsData(node) || flow.IsTransparent(node) ||
+                                flow.facts().ops[node] == Op::kConstant ||
+                                replayed.sides.contains(node);
+                       });
   }
 
   static void AddOwners(const Candidate& candidate, PathSet& owners) {
     const Recipe& recipe = candidate.recipe;
     const auto add = [&](std::uint32_t module) {
-      if (module == kNone) return;
-      const auto path = ToFile(candidate, *candidate.paths.of(module));
+      const Path* const recorded = candidate.paths.of(module);
+      if (recorded == nullptr) return;
+      const auto path = ToFile(candidate, *recorded);
       if (path) owners.insert(Generic(*path));
     };
     for (const RecordedToken& token : recipe.tokens) add(token.module);
@@ -372,52 +413,47 @@ class Matcher {
 
   // The names do not fit; tries only the structure.
   BookAnswer TransferBest(const Book& book) {
-    Candidates near = RankByLabels(file_.graph, book, atoms_, kCandidates);
+    const Candidates near = RankByNames(file_.graph, {}, book, atoms_);
     std::vector<Match> matches;
-    for (const auto& candidate : near) AlignOne(*candidate, false, matches);
+    for (std::size_t i = 0; i < std::min(kCandidates, near.size()); ++i) {
+      AlignOne(*near[i], false, matches);
+    }
     if (matches.empty()) return {};
     const Match& best = *std::max_element(
         matches.begin(), matches.end(),
         [](const Match& a, const Match& b) { return a.fit < b.fit; });
     if (best.fit < kRolesFit) return {};
-    Replayed roles;
-    roles.tokens = TransferRoles(file_, best);
+    const std::vector<Answer> roles = TransferRoles(file_, best);
     IdVector<NodeId, Answer> answers(file_.graph.flow().model().node_count());
-    for (std::size_t i = 0; i < roles.tokens.size(); ++i) {
+    for (std::size_t i = 0; i < roles.size(); ++i) {
       const Token& token = file_.graph.tokens()[i];
       if (token.is_echo) continue;
-      for (const NodeId node : token.nodes) answers[node] = roles.tokens[i];
+      for (const NodeId node : token.nodes) answers[node] = roles[i];
     }
-    return Report(best, answers, std::vector<bool>(roles.tokens.size(), false),
-                  true);
+    return Report(best, answers, std::vector<bool>(roles.size(), false), true);
   }
 
   // A class taken out of a recipe is named by its path there.
-  static std::string NameOf(const Recipe& recipe) {
-    return fmt::format("{} ({})", recipe.family, recipe.exporter);
+  static std::string NameOf(const Candidate& candidate) {
+    return fmt::format("{} ({})", candidate.family, candidate.recipe.exporter);
   }
 
-  BookAnswer Report(const Match& best, IdVector<NodeId, Answer> answers,
+  BookAnswer Report(const Match& best, const IdVector<NodeId, Answer>& answers,
                     const std::vector<bool>& tied, bool roles_only) const {
-    const AbsentModules absent(file_, *best.candidate);
-    for (Answer& answer : answers) {
-      if (answer.path && absent.Contains(*answer.path)) answer = {};
-    }
-    const Recipe& recipe = best.candidate->recipe;
     BookAnswer report;
-    report.recipe = NameOf(recipe);
+    report.recipe = NameOf(*best.candidate);
     report.fit = best.fit;
     report.names = best.candidate->names;
     report.nameless =
         CountAnchors(file_) == 0 || (few_names_ && IsConvolutional(file_));
     report.roles_only = roles_only;
-    report.one_of_many = recipe.family.starts_with(kPlainFamilies);
+    report.one_of_many = best.candidate->recipe.plain_code;
     report.anchors = CountAnchors(file_);
     for (const Path& anchor : file_.anchors) {
       report.foreign +=
           !anchor.empty() && !StartsWith(anchor, best.candidate->file_prefix);
     }
-    if (recipe.family.starts_with(kPaddleFamilies)) {
+    if (best.candidate->recipe.paddle_names) {
       report.beyond = CountBeyond(*best.candidate, answers);
     }
     for (const NodeId node : file_.graph.flow().Order()) {
@@ -440,7 +476,8 @@ class Matcher {
                           const IdVector<NodeId, Answer>& answers) const {
     PathSet recorded;
     for (std::uint32_t i = 0; i < candidate.recipe.modules.size(); ++i) {
-      recorded.insert(*candidate.paths.of(i));
+      const Path* const path = candidate.paths.of(i);
+      if (path != nullptr) recorded.insert(*path);
     }
     std::size_t count = 0;
     for (const NodeId node : file_.graph.flow().Order()) {

@@ -10,6 +10,13 @@
 
 namespace onnx_tag::recipes {
 
+// Whether the activations of transformers were still functions, not modules,
+// when the file was exported: before 4.17 in March 2022. Up to torch 1.9, the
+// version of the exporter shows it. For torch 1.10, one of these is necessary:
+// the number that masks used at that time, or an opset below 14 (newer
+// attention needs 14) without a mask of a newer kind.
+bool ActivationsAreFunctions(const DataFlow& flow);
+
 // The recipe of the book that fits the file. If none fits, only the nearest.
 BookAnswer MatchWhole(const File& file, const Book& book, AtomTable& atoms);
 
@@ -39,17 +46,6 @@ struct FilePart {
 // `file` is the section around the part's parameters.
 Candidates RankParts(const File& file, const FilePart& part, const Book& book,
                      AtomTable& atoms, std::size_t limit);
-
-// vote.cc: combines recipes that fit a file equally well, or nearly so.
-
-// The majority answer of `votes`; if a token has no votes, the first one is
-// used. Without a majority, the common ancestor. Sets `tied`, by token, if two
-// votes differ.
-Replayed Vote(const std::vector<Replayed>& votes, std::vector<bool>& tied);
-
-// Sets `tied` if a rival disagrees.
-void MarkDisputed(const Replayed& decided, const std::vector<Replayed>& rivals,
-                  std::vector<bool>& tied);
 
 // own_names.cc: for a file whose names are in no recipe: uses the structure of
 // a recipe with the names of the file.

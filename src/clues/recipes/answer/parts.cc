@@ -1,4 +1,3 @@
-
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -7,7 +6,7 @@
 
 #include "clues/recipes/align/candidates.h"
 #include "clues/recipes/answer/match.h"
-#include "clues/recipes/book/recipe.h"
+#include "clues/recipes/book/label_weight.h"
 
 namespace onnx_tag::recipes {
 namespace {
@@ -224,7 +223,7 @@ class ModuleFinder {
       Add(token.module, false);
       Add(token.anchor, true);
       for (std::uint32_t at = token.module;
-           IsSolid(Label(token)) && at != kNone;
+           FactsOf(Label(token)).solid && at != kNone;
            at = recipe.modules[at].parent) {
         ++below_[at].solid;
       }
@@ -308,12 +307,12 @@ Candidates RankParts(const File& file, const FilePart& part, const Book& book,
   }
   Candidates candidates;
   for (const std::size_t index : HighestOf(scores, kPartShortList)) {
-    const Recipe recipe = book.Read(index);
+    Recipe recipe = book.Read(index);
     const RecordedPaths paths(recipe, atoms);
     const auto found = ModuleFinder(recipe, paths).Best(part.names);
     if (found.module == kNone || found.names <= 0) continue;
     auto& candidate = candidates.emplace_back(std::make_unique<Candidate>(
-        CutOut(recipe, found.module), atoms, relus_folded));
+        std::move(recipe), atoms, relus_folded, found.module));
     candidate->grams = Share(CommonCount(mine.grams, book.Summary(index).grams),
                              mine.grams.size());
     candidate->names = found.names;

@@ -1,4 +1,4 @@
-// The weight of a token in an alignment.
+// What a label says in an alignment.
 #ifndef ONNX_TAG_CLUES_RECIPES_BOOK_LABEL_WEIGHT_H_
 #define ONNX_TAG_CLUES_RECIPES_BOOK_LABEL_WEIGHT_H_
 
@@ -12,14 +12,16 @@ enum class Weight : std::uint8_t {
   kMiddle,
   kHeavy,  // present in every implementation
 };
-Weight LabelWeight(std::string_view label);
 
-// Whether a file of the same architecture must have it: products, convolutions
-// and norms.
-bool IsSolid(std::string_view label);
-
-// A bit for each class of labels that may replace each other.
-std::uint32_t SoftClasses(std::string_view label);
+struct LabelFacts {
+  Weight weight = Weight::kMiddle;
+  // Whether a file of the same architecture must have it: products,
+  // convolutions and norms.
+  bool solid = false;
+  // A bit for each class of labels that may replace each other.
+  std::uint32_t soft = 0;
+};
+LabelFacts FactsOf(std::string_view label);
 
 }  // namespace onnx_tag::recipes
 

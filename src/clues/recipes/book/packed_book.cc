@@ -21,6 +21,8 @@ class Expander {
     made_.family = book_.Text(root_.family);
     made_.exporter = book_.Text(root_.exporter);
     made_.version = book_.Text(root_.version);
+    made_.plain_code = (root_.traits & kHasPlainCode) != 0;
+    made_.paddle_names = (root_.traits & kHasPaddleNames) != 0;
     made_.modules.push_back(
         {kNone, 0, Text(book_.program_classes_[root_.program])});
     // The program has no arguments. Outputs are counted from its end.
@@ -249,10 +251,6 @@ PackedBook::PackedBook(std::string_view bytes) : bytes_(bytes) {
 std::string_view PackedBook::Text(std::uint32_t text) const {
   const std::size_t begin = text == 0 ? 0 : text_ends_[text - 1];
   return {text_bytes_.data() + begin, text_ends_[text] - begin};
-}
-
-std::string_view PackedBook::Family(std::size_t index) const {
-  return Text(roots_[index].family);
 }
 
 SummaryView PackedBook::Summary(std::size_t index) const {

@@ -47,7 +47,10 @@ enum ReferenceKind : std::uint32_t {
 
 enum ItemKind : std::uint32_t { kTokenItem, kSideItem, kCallItem };
 
+enum RecipeTraits : std::uint32_t { kHasPlainCode = 1, kHasPaddleNames = 2 };
+
 struct RootRecord {
+  std::uint32_t traits;    // RecipeTraits
   std::uint32_t family;    // text
   std::uint32_t exporter;  // text
   std::uint32_t version;   // text
@@ -88,7 +91,7 @@ struct BookHeader {
   std::array<BookPartRange, static_cast<std::size_t>(BookPart::kCount)> parts;
 };
 constexpr std::array<char, 8> kBookMagic = {'o', 'n', 'x', 't',
-                                            'r', 'e', 'c', '1'};
+                                            'r', 'e', 'c', '2'};
 
 class PackedBook : public Book {
  public:
@@ -99,7 +102,9 @@ class PackedBook : public Book {
   SummaryView Summary(std::size_t index) const override;
   Recipe Read(std::size_t index) const override;
 
-  std::string_view Family(std::size_t index) const override;
+  bool HasPaddleNames(std::size_t index) const override {
+    return (roots_[index].traits & kHasPaddleNames) != 0;
+  }
 
   std::size_t program_count() const { return program_classes_.size(); }
 

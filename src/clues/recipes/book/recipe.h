@@ -68,6 +68,10 @@ struct Recipe {
   std::string family;    // "bert"; bench/ removes whole families
   std::string exporter;  // "torchscript 17", "dynamo": for people
   std::string version;   // of the library the model is from: for people
+  // Plain torch.nn code that belongs to no library: authors choose the names.
+  bool plain_code = false;
+  // It has the module names of PaddlePaddle's own projects: a port to PyTorch.
+  bool paddle_names = false;
 
   std::vector<std::string> texts;  // 0 is ""
   std::vector<RecordedModule> modules;
@@ -92,20 +96,16 @@ class Book {
   virtual std::size_t size() const = 0;
   virtual SummaryView Summary(std::size_t index) const = 0;
   virtual Recipe Read(std::size_t index) const = 0;
-  virtual std::string_view Family(std::size_t index) const = 0;
+  virtual bool HasPaddleNames(std::size_t index) const = 0;
 };
 
-// Families whose name has this prefix have the module names of PaddlePaddle's
-// own projects. The book has ports of them to PyTorch.
-inline constexpr std::string_view kPaddleFamilies = "paddle_";
-
-// The recipes of some families of a book.
-class BookSection : public Book {
+// The recipes of a book with the names of PaddlePaddle.
+class PaddleSection : public Book {
  public:
-  // The families with that prefix. `book` must outlive this.
-  BookSection(const Book& book, std::string_view prefix) : book_(book) {
+  // `book` must outlive this.
+  explicit PaddleSection(const Book& book) : book_(book) {
     for (std::size_t i = 0; i < book.size(); ++i) {
-      if (book.Family(i).starts_with(prefix)) indices_.push_back(i);
+      if (book.HasPaddleNames(i)) indices_.push_back(i);
     }
   }
 
@@ -116,9 +116,7 @@ class BookSection : public Book {
   Recipe Read(std::size_t index) const override {
     return book_.Read(indices_[index]);
   }
-  std::string_view Family(std::size_t index) const override {
-    return book_.Family(indices_[index]);
-  }
+  bool HasPaddleNames(std::size_t) const override { return true; }
 
  private:
   const Book& book_;
@@ -142,11 +140,6 @@ Summary Summarize(std::span<const std::string_view> labels,
 
 // The path of a recorded module, "" for the root.
 std::string PathOf(const Recipe& recipe, std::uint32_t module);
-
-// Makes a recipe of one module of a recipe: keeps the operations of `module`
-// and its submodules; `module` becomes the root. Values that other modules
-// compute for it become inputs.
-Recipe CutOut(const Recipe& recipe, std::uint32_t module);
 
 }  // namespace onnx_tag::recipes
 

@@ -1,7 +1,6 @@
 #include "clues/recipes/tokens/program.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
 #include <set>
@@ -22,83 +21,110 @@ std::uint64_t HashSorted(std::vector<std::uint64_t>& labels) {
 
 }  // namespace
 
-Shape ShapeOf(const TokenGraph& graph) {
-  Shape shape;
+TokenSequence SequenceOf(const TokenGraph& graph) {
+  TokenSequence sequence;
   for (const Token& token : graph.tokens()) {
-    shape.labels.emplace_back(token.label);
-    shape.extras.emplace_back(token.extra);
-    shape.inputs.push_back(token.inputs);
+    sequence.labels.emplace_back(token.label);
+    sequence.extras.emplace_back(token.extra);
+    sequence.inputs.push_back(token.inputs);
   }
-  shape.outputs = graph.Outputs();
-  return shape;
+  sequence.outputs = graph.Outputs();
+  return sequence;
 }
 
-Shape ShapeOf(const Recipe& recipe) {
-  Shape shape;
+TokenSequence SequenceOf(const Recipe& recipe) {
+  TokenSequence sequence;
   for (const RecordedToken& token : recipe.tokens) {
-    shape.labels.emplace_back(recipe.texts[token.label]);
-    shape.extras.emplace_back(recipe.texts[token.extra]);
-    shape.inputs.push_back(token.inputs);
+    sequence.labels.emplace_back(recipe.texts[token.label]);
+    sequence.extras.emplace_back(recipe.texts[token.extra]);
+    sequence.inputs.push_back(token.inputs);
   }
-  shape.outputs = recipe.outputs;
-  return shape;
+  sequence.outputs = recipe.outputs;
+  return sequence;
 }
 
-Shape WithoutRelus(Shape shape) {
-  const std::size_t count = shape.labels.size();
-  shape.skipped.resize(count);
+TokenSequence WithoutRelus(TokenSequence sequence) {
+  const std::size_t count = sequence.labels.size();
+  sequence.skipped.resize(count, false);
   for (std::size_t i = 0; i < count; ++i) {
-    shape.skipped[i] = shape.labels[i] == "Relu" && shape.inputs[i].size() == 1;
+    const bool is_relu =
+        sequence.labels[i] == "Relu" && sequence.inputs[i].size() == 1;
+    if (is_relu) sequence.skipped[i] = true;
   }
   const auto look_through = [&](std::uint32_t& token) {
     // Nearly all inputs precede their token, so no cycle can be longer.
-    for (std::size_t step = 0; shape.skipped[token] && step < count; ++step) {
-      token = shape.inputs[token][0];
+    for (std::size_t step = 0; sequence.skipped[token] && step < count;
+         ++step) {
+      token = sequence.inputs[token][0];
     }
   };
-  for (auto& inputs : shape.inputs) {
+  for (auto& inputs : sequence.inputs) {
     std::for_each(inputs.begin(), inputs.end(), look_through);
   }
-  std::for_each(shape.outputs.begin(), shape.outputs.end(), look_through);
-  return shape;
+  std::for_each(sequence.outputs.begin(), sequence.outputs.end(), look_through);
+  return sequence;
 }
 
-std::vector<Step> MakeSteps(const Shape& shape, Order order) {
-  const std::size_t count = shape.labels.size();
+TokenSequence Within(const RecordedPaths& paths, const Recipe& recipe,
+                     TokenSequence sequence) {
+  const auto count = static_cast<std::uint32_t>(recipe.tokens.size());
+  std::vector<bool> read(count, false);  // from outside
+  for (const std::uint32_t output : sequence.outputs) read[output] = true;
+  sequence.skipped.resize(count, false);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (paths.of(recipe.tokens[i].module) != nullptr) continue;
+    sequence.skipped[i] = true;
+    for (const std::uint32_t input : sequence.inputs[i]) read[input] = true;
+    sequence.inputs[i].clear();
+  }
+  sequence.outputs.clear();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::erase_if(sequence.inputs[i],
+                  [&](std::uint32_t input) { return sequence.skipped[input]; });
+    if (read[i] && !sequence.skipped[i]) sequence.outputs.push_back(i);
+  }
+  return sequence;
+}
+
+std::vector<Step> MakeSteps(const TokenSequence& sequence, Order order) {
+  const std::size_t count = sequence.labels.size();
   std::vector<std::uint64_t> label(count);
   std::vector<std::vector<std::uint32_t>> readers(count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    label[i] = HashBytes(shape.labels[i]);
-    if (!shape.skipped.empty() && shape.skipped[i]) continue;
-    for (const std::uint32_t input : shape.inputs[i]) {
+    label[i] = HashBytes(sequence.labels[i]);
+    if (!sequence.skipped.empty() && sequence.skipped[i]) continue;
+    for (const std::uint32_t input : sequence.inputs[i]) {
       readers[input].push_back(i);
     }
   }
-  std::vector<std::uint32_t> sequence(count);
-  std::iota(sequence.begin(), sequence.end(), 0);
+  std::vector<std::uint32_t> tokens(count);
+  std::iota(tokens.begin(), tokens.end(), 0);
   if (order == Order::kDepthFirst) {
-    sequence = DepthFirstOrder(shape.inputs, shape.outputs);
+    tokens = DepthFirstOrder(sequence.inputs, sequence.outputs);
   }
   std::vector<Step> steps;
   steps.reserve(count);
   std::vector<std::uint64_t> around;
-  const auto hash_of = [&](const std::vector<std::uint32_t>& tokens) {
+  const auto hash_of = [&](const std::vector<std::uint32_t>& neighbours) {
     around.clear();
-    for (const std::uint32_t token : tokens) around.push_back(label[token]);
+    for (const std::uint32_t token : neighbours) {
+      around.push_back(label[token]);
+    }
     return HashSorted(around);
   };
-  for (const std::uint32_t token : sequence) {
-    if (!shape.skipped.empty() && shape.skipped[token]) continue;
-    const std::string_view text = shape.labels[token];
+  for (const std::uint32_t token : tokens) {
+    if (!sequence.skipped.empty() && sequence.skipped[token]) continue;
+    const std::string_view text = sequence.labels[token];
+    const LabelFacts facts = FactsOf(text);
     steps.push_back(
         {.token = token,
          .label = label[token],
-         .inputs = hash_of(shape.inputs[token]),
+         .inputs = hash_of(sequence.inputs[token]),
          .readers = hash_of(readers[token]),
-         .extra = HashMix(label[token], HashBytes(shape.extras[token])),
-         .soft = SoftClasses(text),
-         .weight = LabelWeight(text),
-         .solid = IsSolid(text),
+         .extra = HashMix(label[token], HashBytes(sequence.extras[token])),
+         .soft = facts.soft,
+         .weight = facts.weight,
+         .solid = facts.solid,
          .convolution = text == "CONV",
          .batch_norm = text == "BN",
          .gather = text.starts_with("Gather")});
@@ -106,24 +132,27 @@ std::vector<Step> MakeSteps(const Shape& shape, Order order) {
   return steps;
 }
 
-RecordedPaths::RecordedPaths(const Recipe& recipe, AtomTable& atoms) {
-  paths_.reserve(recipe.modules.size());
-  generic_.reserve(recipe.modules.size());
-  for (const RecordedModule& module : recipe.modules) {
-    Path path;
-    if (module.parent != kNone) {
-      path = paths_[module.parent];
-      path.push_back(atoms.Of(recipe.texts[module.atom]));
+RecordedPaths::RecordedPaths(const Recipe& recipe, AtomTable& atoms,
+                             std::uint32_t root)
+    : paths_(recipe.modules.size()), generic_(recipe.modules.size()) {
+  for (std::uint32_t i = root; i < recipe.modules.size(); ++i) {
+    const RecordedModule& module = recipe.modules[i];
+    if (i == root) {
+      paths_[i].emplace();
+    } else if (const Path* const parent = of(module.parent)) {
+      paths_[i] = *parent;
+      paths_[i]->push_back(atoms.Of(recipe.texts[module.atom]));
+    } else {
+      continue;
     }
-    generic_.push_back(Generic(path));
-    paths_.push_back(std::move(path));
+    generic_[i] = Generic(*paths_[i]);
   }
 }
 
-Program MakeProgram(const Recipe& recipe, const Shape& shape,
+Program MakeProgram(const Recipe& recipe, const TokenSequence& sequence,
                     const RecordedPaths& paths, Order order) {
   Program program;
-  program.steps = MakeSteps(shape, order);
+  program.steps = MakeSteps(sequence, order);
   for (const Step& step : program.steps) {
     const RecordedToken& token = recipe.tokens[step.token];
     program.path.push_back(paths.of(token.module));
@@ -177,44 +206,7 @@ class JumpFinder {
     return std::move(jumps_);
   }
 
-  std::set<Path> MarkedLists() {
-    FindLists();
-    std::map<Path, std::vector<const std::pair<const Path, Items>*>> alike;
-    for (const auto& list : lists_) {
-      alike[Generic(list.first)].push_back(&list);
-    }
-    std::set<Path> marked;
-    for (const auto& [generic, lists] : alike) {
-      std::set<std::vector<std::uint64_t>> later;
-      std::vector<std::vector<std::uint64_t>> first;
-      for (const auto* list : lists) {
-        for (const auto& [index, span] : list->second) {
-          if (index == list->second.begin()->first) {
-            first.push_back(SolidKind(span));
-          } else {
-            later.insert(SolidKind(span));
-          }
-        }
-      }
-      // The first list starts at the start of all lists.
-      const bool told =
-          std::none_of(first.begin() + 1, first.end(),
-                       [&](const auto& kind) { return later.contains(kind); });
-      if (lists.size() > 1 && !later.empty() && told) marked.insert(generic);
-    }
-    return marked;
-  }
-
  private:
-  std::vector<std::uint64_t> SolidKind(const Span& span) const {
-    std::vector<std::uint64_t> kind;
-    for (std::uint32_t i = span.begin; i < span.end; ++i) {
-      const Step& step = program_.steps[i];
-      if (step.solid && !step.batch_norm) kind.push_back(step.extra);
-    }
-    return kind;
-  }
-
   void Add(Jump jump) {
     if (jumps_.size() < kMostJumps) jumps_.push_back(std::move(jump));
   }
@@ -330,8 +322,8 @@ class JumpFinder {
     return sorted;
   }
 
-  // A module that is called several times in a row (ALBERT): a jump that
-  // changes no index.
+  // A module that is called several times in a row: a jump that changes no
+  // index.
   void FindRepeats() {
     std::unordered_set<Path, PathHash> seen;
     const auto count = static_cast<std::uint32_t>(program_.path.size());
@@ -354,21 +346,26 @@ class JumpFinder {
     return path != nullptr && StartsWith(*path, module);
   }
 
+  // The steps from `begin` to `end` are calls of one module: by their smallest
+  // period, from the longest start that is also an end.
   void AddRepeats(std::uint32_t begin, std::uint32_t end) {
     constexpr std::uint32_t kShortest = 5;
-    for (const std::uint32_t calls : {2u, 3u, 4u, 6u, 12u}) {
-      const std::uint32_t length = (end - begin) / calls;
-      if (length < kShortest || length * calls != end - begin) continue;
-      bool equal = true;
-      for (std::uint32_t i = begin; equal && i < end - length; ++i) {
-        equal = *program_.path[i] == *program_.path[i + length] &&
-                program_.steps[i].label == program_.steps[i + length].label;
-      }
-      if (!equal) continue;
-      Add({end, end - length, kJumpCost, false, {}, {}});
-      Add({begin + length, end, kJumpCost, false, {}, {}});
-      return;
+    const auto equal = [&](std::uint32_t a, std::uint32_t b) {
+      return *program_.path[begin + a] == *program_.path[begin + b] &&
+             program_.steps[begin + a].label == program_.steps[begin + b].label;
+    };
+    std::vector<std::uint32_t> border = {0};  // by place
+    for (std::uint32_t i = 1; i < end - begin; ++i) {
+      std::uint32_t at = border.back();
+      while (at > 0 && !equal(i, at)) at = border[at - 1];
+      border.push_back(at + (equal(i, at) ? 1 : 0));
     }
+    const std::uint32_t period = end - begin - border.back();
+    std::uint32_t length = period;
+    while (length < kShortest) length += period;
+    if (length >= end - begin || (end - begin) % length != 0) return;
+    Add({end, end - length, kJumpCost, false, {}, {}});
+    Add({begin + length, end, kJumpCost, false, {}, {}});
   }
 
   const Program& program_;
@@ -380,10 +377,6 @@ class JumpFinder {
 
 std::vector<Jump> FindJumps(const Program& program) {
   return JumpFinder(program).Run();
-}
-
-std::set<Path> FindMarkedLists(const Program& program) {
-  return JumpFinder(program).MarkedLists();
 }
 
 }  // namespace onnx_tag::recipes

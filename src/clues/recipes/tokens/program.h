@@ -4,7 +4,7 @@
 #define ONNX_TAG_CLUES_RECIPES_TOKENS_PROGRAM_H_
 
 #include <cstdint>
-#include <set>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -36,18 +36,18 @@ struct Step {
 };
 
 // The labels, dataflow and order of a file or a recipe.
-struct Shape {
+struct TokenSequence {
   std::vector<std::string_view> labels;
   std::vector<std::string_view> extras;
   std::vector<std::vector<std::uint32_t>> inputs;
   std::vector<std::uint32_t> outputs;
   std::vector<bool> skipped;  // by token; empty: none
 };
-Shape ShapeOf(const TokenGraph& graph);
-Shape ShapeOf(const Recipe& recipe);
+TokenSequence SequenceOf(const TokenGraph& graph);
+TokenSequence SequenceOf(const Recipe& recipe);
 // The same without ReLUs: their consumers read their inputs.
-Shape WithoutRelus(Shape shape);
-std::vector<Step> MakeSteps(const Shape& shape, Order order);
+TokenSequence WithoutRelus(TokenSequence sequence);
+std::vector<Step> MakeSteps(const TokenSequence& sequence, Order order);
 
 // From the end of a list's item to the start of another item, or to the end of
 // the list. So layers may repeat any number of times.
@@ -69,23 +69,33 @@ struct Program {
   std::vector<Jump> jumps;
 };
 
-// The paths of a recipe's modules, and what its programs point into.
+// The paths of a recipe's modules below `root`, and what its programs point
+// into.
 class RecordedPaths {
  public:
-  RecordedPaths(const Recipe& recipe, AtomTable& atoms);
-  const Path* of(std::uint32_t module) const {
-    return module == kNone ? nullptr : &paths_[module];
-  }
+  RecordedPaths(const Recipe& recipe, AtomTable& atoms, std::uint32_t root = 0);
+  // Null for kNone and for modules that are not below the root.
+  const Path* of(std::uint32_t module) const { return At(paths_, module); }
   const Path* generic(std::uint32_t module) const {
-    return module == kNone ? nullptr : &generic_[module];
+    return At(generic_, module);
   }
 
  private:
-  std::vector<Path> paths_;
-  std::vector<Path> generic_;
+  using Paths = std::vector<std::optional<Path>>;
+  static const Path* At(const Paths& paths, std::uint32_t module) {
+    return module == kNone || !paths[module] ? nullptr : &*paths[module];
+  }
+
+  Paths paths_;
+  Paths generic_;
 };
 
-Program MakeProgram(const Recipe& recipe, const Shape& shape,
+// Only the tokens of modules that have a path, for a module taken out of its
+// recipe. What others read is an output.
+TokenSequence Within(const RecordedPaths& paths, const Recipe& recipe,
+                     TokenSequence sequence);
+
+Program MakeProgram(const Recipe& recipe, const TokenSequence& sequence,
                     const RecordedPaths& paths, Order order);
 
 // The places where an alignment may leave and enter a recorded program.
@@ -93,11 +103,6 @@ Program MakeProgram(const Recipe& recipe, const Shape& shape,
 // After an item of a list, any item of a list with the same generic path may
 // follow (layers repeat, stages have similar layers), or the end of the list.
 std::vector<Jump> FindJumps(const Program& program);
-
-// The generic paths of nested lists whose items show where a list starts: only
-// the first item has certain operations (a stage of a ResNet starts with a
-// block with a shortcut).
-std::set<Path> FindMarkedLists(const Program& program);
 
 // Scores are in thousandths.
 inline constexpr std::int32_t kUnit = 1000;

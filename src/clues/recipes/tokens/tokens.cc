@@ -3,117 +3,21 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <initializer_list>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
 #include "clues/recipes/tokens/data_flow.h"
-#include "file/model/onnx_fields.h"
-#include "file/wire/field_reader.h"
+#include "core/graph/order.h"
+#include "file/model/attributes.h"
 
 namespace onnx_tag::recipes {
-namespace {
-
-struct Attributes {
-  std::string_view activation;
-  float alpha = 1;
-};
-
-Attributes ReadAttributes(Bytes node) {
-  Attributes found;
-  wire::FieldReader reader(node);
-  for (wire::Field field; reader.Next(field);) {
-    if (field.number != onnx::NodeProto::kAttribute || !field.IsBytes()) {
-      continue;
-    }
-    std::string_view name;
-    std::string_view text;
-    float number = 1;
-    wire::FieldReader inner(field.bytes);
-    for (wire::Field part; inner.Next(part);) {
-      if (part.number == onnx::AttributeProto::kName && part.IsBytes()) {
-        name = part.bytes;
-      } else if (part.number == onnx::AttributeProto::kS && part.IsBytes()) {
-        text = part.bytes;
-      } else if (part.number == onnx::AttributeProto::kF &&
-                 part.type == wire::WireType::kFixed32) {
-        const auto bits = static_cast<std::uint32_t>(part.varint);
-        std::memcpy(&number, &bits, sizeof(number));
-      }
-    }
-    if (name == "activation") found.activation = text;
-    if (name == "alpha") found.alpha = number;
-  }
-  return found;
-}
-
-bool IsOne(float number) { return std::abs(number - 1) < 1e-4F; }
-
-// A product with its activation.
-Fused WithActivation(std::string label, const Attributes& attributes) {
-  Fused fused{{std::move(label)}, 0, Fused::Owner::kMain};
-  if (attributes.activation == "HardSigmoid") {
-    fused.labels.emplace_back("HSWISH");
-  } else if (!attributes.activation.empty()) {
-    fused.labels.emplace_back(attributes.activation);
-  }
-  return fused;
-}
-
-}  // namespace
-
-Fused ReadFused(std::string_view op, Bytes node, std::size_t operands,
-                bool has_weight) {
-  if (op == "FusedConv" || op == "NhwcFusedConv") {
-    return WithActivation("CONV", ReadAttributes(node));
-  }
-  if (op == "FusedGemm") return WithActivation("LIN", ReadAttributes(node));
-  if (op == "FusedMatMul") {
-    if (has_weight || IsOne(ReadAttributes(node).alpha)) return {};
-    return {{"MatMul", "Mul:dc"}, 0, Fused::Owner::kMain};
-  }
-  if (op == "QuickGelu") {
-    // x sigmoid(a x) with a = 1 is SiLU.
-    const bool silu = IsOne(ReadAttributes(node).alpha);
-    return {{silu ? "SILU" : "QGELU"}, 0, Fused::Owner::kMain};
-  }
-  if (op == "BiasGelu" || (op == "FastGelu" && operands > 1)) {
-    return {{"GELU"}, 0, Fused::Owner::kProductBefore};
-  }
-  if (op == "BiasSoftmax")
-    return {{"Add:dd", "SOFTMAX"}, 1, Fused::Owner::kMain};
-  if (op == "SkipLayerNormalization") {
-    return {{"Add:dd", "LN"}, 1, Fused::Owner::kMain};
-  }
-  if (op == "SkipSimplifiedLayerNormalization") {
-    return {{"Add:dd", "RMS"}, 1, Fused::Owner::kMain};
-  }
-  if (op == "EmbedLayerNormalization") {
-    return {{"Gather:cd", "Add:dd", "LN"}, 2, Fused::Owner::kNobody};
-  }
-  if (op == "QAttention" || (op == "Attention" && has_weight)) {
-    return {{"LIN", "LIN", "LIN", "MatMul", "SOFTMAX", "MatMul"},
-            4,
-            Fused::Owner::kNobody};
-  }
-  if (IsOneOf(op, {"Attention", "MultiHeadAttention", "GroupQueryAttention",
-                   "PackedMultiHeadAttention",
-                   "DecoderMaskedMultiHeadAttention"})) {
-    return {{"MatMul", "SOFTMAX", "MatMul"}, 1, Fused::Owner::kNobody};
-  }
-  return {};
-}
-
 namespace {
 
 // Finds nodes whose parameter kept its name: the fixed points of an alignment.
@@ -224,19 +128,30 @@ class AnchorFinder {
   IdVector<NodeId, bool> carrier_{model_.node_count(), false};
 };
 
-// Operators with a common label for all their forms, including quantized forms.
-// ReadFused has the operators that replace several.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 10>
-    kLabels = {{{"LayerNormalization", "LN"},
-                {"SimplifiedLayerNormalization", "RMS"},
-                {"RMSNormalization", "RMS"},
-                {"BatchNormalization", "BN"},
-                {"Gelu", "GELU"},
-                {"FastGelu", "GELU"},
-                {"Swish", "SILU"},
-                {"Silu", "SILU"},
-                {"HardSwish", "HSWISH"},
-                {"Softmax", "SOFTMAX"}}};
+// Operators with a common label for all their forms, quantized ones included.
+// Empty: the label is the operator.
+std::string_view OperatorLabel(Op like) {
+  switch (like) {
+    case Op::kConv:
+      return "CONV";
+    case Op::kLayerNormalization:
+      return "LN";
+    case Op::kRMSNormalization:
+      return "RMS";
+    case Op::kBatchNormalization:
+      return "BN";
+    case Op::kGelu:
+      return "GELU";
+    case Op::kSwish:
+      return "SILU";
+    case Op::kHardSwish:
+      return "HSWISH";
+    case Op::kSoftmax:
+      return "SOFTMAX";
+    default:
+      return "";
+  }
+}
 
 // Empty: its nodes are tokens of their own.
 std::string_view CompositeLabel(CompositeKind kind) {
@@ -264,52 +179,22 @@ std::string_view CompositeLabel(CompositeKind kind) {
   return "";
 }
 
-// Operators whose meaning depends on their inputs.
-constexpr std::array<std::string_view, 13> kByOperands = {
-    "Add", "Mul",   "Sub",  "Div",     "Pow", "Gather", "Min",
-    "Max", "Equal", "Less", "Greater", "And", "Or"};
-
 // The numbers of an integer attribute, as "1,2,3"; "" if it is missing.
-struct Attribute {
-  std::string_view name;
-  std::string numbers;
-};
-std::vector<Attribute> IntegerAttributes(Bytes node) {
-  std::vector<Attribute> attributes;
-  wire::FieldReader reader(node);
-  for (wire::Field field; reader.Next(field);) {
-    if (field.number != onnx::NodeProto::kAttribute || !field.IsBytes()) {
-      continue;
+std::string Numbers(Bytes node, std::string_view name) {
+  std::string text;
+  if (const auto attribute = FindAttribute(node, name)) {
+    for (const std::int64_t number : attribute->numbers) {
+      if (!text.empty()) text += ',';
+      text += std::to_string(number);
     }
-    Attribute attribute;
-    wire::FieldReader inner(field.bytes);
-    for (wire::Field part; inner.Next(part);) {
-      if (part.number == onnx::AttributeProto::kName && part.IsBytes()) {
-        attribute.name = {part.bytes.data(), part.bytes.size()};
-      } else if (part.number == onnx::AttributeProto::kInts ||
-                 (part.number == onnx::AttributeProto::kI && part.IsVarint())) {
-        wire::ForEachVarint(part, [&](std::uint64_t number) {
-          if (!attribute.numbers.empty()) attribute.numbers += ',';
-          attribute.numbers +=
-              std::to_string(static_cast<std::int64_t>(number));
-        });
-      }
-    }
-    attributes.push_back(std::move(attribute));
   }
-  return attributes;
+  return text;
 }
 
-std::string ConvolutionExtra(Bytes node) {
-  std::string kernel;
-  std::string strides;
-  bool grouped = false;
-  for (const Attribute& attribute : IntegerAttributes(node)) {
-    if (attribute.name == "kernel_shape") kernel = attribute.numbers;
-    if (attribute.name == "strides") strides = attribute.numbers;
-    if (attribute.name == "group") grouped = attribute.numbers != "1";
-  }
-  return fmt::format("k{} s{}{}", kernel, strides, grouped ? " g" : "");
+// Whether the attribute `alpha` is 1, as it is where it is missing.
+bool HasAlphaOne(Bytes node) {
+  const auto alpha = FindAttribute(node, "alpha");
+  return !alpha || std::abs(alpha->real - 1) < 1e-4F;
 }
 
 }  // namespace
@@ -358,13 +243,57 @@ void TokenGraph::Build() {
   }
 }
 
-void TokenGraph::AddNode(NodeId node) {
-  const Model& model = flow_.model();
-  const auto inputs = model.Inputs(node);
+Fused TokenGraph::ReadFused(NodeId node) const {
+  using Owner = Fused::Owner;
+  const Op op = flow_.facts().ops[node];
+  const Operator& known = Describe(op);
+  const Bytes bytes = flow_.model().NodeBytes(node);
+  const auto inputs = flow_.model().Inputs(node);
   const bool has_weight = inputs.size() > 1 && inputs[1] != kNo<ValueId> &&
                           !flow_.IsData(inputs[1]);
-  Fused fused = ReadFused(model.OpType(node), model.NodeBytes(node),
-                          inputs.size(), has_weight);
+  if (op == Op::kFusedMatMul) {
+    if (has_weight || HasAlphaOne(bytes)) return {};
+    return {{"MatMul", "Mul:dc"}, 0, Owner::kMain};
+  }
+  // x sigmoid(a x) with a = 1 is SiLU.
+  if (op == Op::kQuickGelu) {
+    return {{HasAlphaOne(bytes) ? "SILU" : "QGELU"}, 0, Owner::kMain};
+  }
+  if (op == Op::kBiasSoftmax) return {{"Add:dd", "SOFTMAX"}, 1, Owner::kMain};
+  if (op == Op::kEmbedLayerNormalization) {
+    return {{"Gather:cd", "Add:dd", "LN"}, 2, Owner::kNobody};
+  }
+  const std::string label(OperatorLabel(known.like));
+  if (known.kinds.HasAnyOf(OpKind::kSkip) && !label.empty()) {
+    return {{"Add:dd", label}, 1, Owner::kMain};
+  }
+  if (known.like == Op::kGelu && inputs.size() > 1) {
+    return {{label}, 0, Owner::kProductBefore};
+  }
+  if (known.kinds.HasAnyOf(OpKind::kAttention)) {
+    if (has_weight) {
+      return {{"LIN", "LIN", "LIN", "MatMul", "SOFTMAX", "MatMul"},
+              4,
+              Owner::kNobody};
+    }
+    return {{"MatMul", "SOFTMAX", "MatMul"}, 1, Owner::kNobody};
+  }
+  const auto activation = FindAttribute(bytes, "activation");
+  if (!known.kinds.HasAnyOf(OpKind::kFused) ||
+      !known.kinds.HasAnyOf(kWeighing) || !activation) {
+    return {};
+  }
+  Fused fused{{Label(node)}, 0, Owner::kMain};
+  if (!activation->text.empty()) {
+    fused.labels.emplace_back(FindOp(activation->text) == Op::kHardSigmoid
+                                  ? "HSWISH"
+                                  : activation->text);
+  }
+  return fused;
+}
+
+void TokenGraph::AddNode(NodeId node) {
+  Fused fused = ReadFused(node);
   if (fused.labels.empty()) fused.labels.push_back(Label(node));
   AddFused(node, fused);
 }
@@ -456,10 +385,9 @@ std::vector<std::uint32_t> TokenGraph::Outputs() const {
 
 std::string TokenGraph::Label(NodeId node) const {
   const Model& model = flow_.model();
-  const std::string_view op = model.OpType(node);
+  const Op op = flow_.facts().ops[node];
   const auto inputs = model.Inputs(node);
-  const Op like = Describe(flow_.facts().ops[node]).like;
-  if (like == Op::kConv) return "CONV";
+  const Op like = Describe(op).like;
   if (like == Op::kMatMul || like == Op::kGemm) {
     const bool linear =
         std::any_of(inputs.begin(), inputs.end(), [this](ValueId input) {
@@ -467,76 +395,67 @@ std::string TokenGraph::Label(NodeId node) const {
         });
     return linear ? "LIN" : "MatMul";
   }
-  for (const auto& [name, label] : kLabels) {
-    if (op == name) return std::string(label);
+  if (const std::string_view label = OperatorLabel(like); !label.empty()) {
+    return std::string(label);
   }
-  if (std::find(kByOperands.begin(), kByOperands.end(), op) ==
-      kByOperands.end()) {
-    return std::string(op);
+  // Operators whose meaning depends on their inputs.
+  if (!flow_.facts().ops.Is(
+          node, {Op::kAdd, Op::kMul, Op::kSub, Op::kDiv, Op::kPow, Op::kGather,
+                 Op::kMin, Op::kMax, Op::kEqual, Op::kLess, Op::kGreater,
+                 Op::kAnd, Op::kOr})) {
+    return std::string(model.OpType(node));
   }
   std::string pattern;
   for (const ValueId input :
        inputs.first(std::min<std::size_t>(2, inputs.size()))) {
     pattern += flow_.IsData(input) ? 'd' : 'c';
   }
-  if ((op == "Add" || op == "Mul") && pattern == "cd") pattern = "dc";
-  return fmt::format("{}:{}", op, pattern);
+  if ((op == Op::kAdd || op == Op::kMul) && pattern == "cd") pattern = "dc";
+  return fmt::format("{}:{}", model.OpType(node), pattern);
 }
 
 std::string TokenGraph::Extra(const Token& token) const {
-  const Model& model = flow_.model();
   const NodeId node = token.main_node();
-  const std::string_view op = model.OpType(node);
+  const Bytes bytes = flow_.model().NodeBytes(node);
   if (token.label == "LIN") {
-    const auto inputs = model.Inputs(node);
+    const auto inputs = flow_.model().Inputs(node);
     if (inputs.size() < 2) return "";
-    const Links::TensorShape shape = flow_.facts().links.ShapeOf(inputs[1]);
-    if (!shape.known || shape.dims.size() != 2) return "";
-    return shape.dims[0] == shape.dims[1] ? "=" : "~";
+    const auto dims = flow_.facts().links.ShapeOf(inputs[1]).dims;
+    if (dims.size() != 2) return "";
+    return dims[0] == dims[1] ? "=" : "~";
   }
-  if (token.label == "CONV") return ConvolutionExtra(model.NodeBytes(node));
-  if (op != "Transpose") return "";
-  for (const Attribute& attribute : IntegerAttributes(model.NodeBytes(node))) {
-    if (attribute.name == "perm") return attribute.numbers;
+  if (token.label == "CONV") {
+    return fmt::format("k{} s{}{}", Numbers(bytes, "kernel_shape"),
+                       Numbers(bytes, "strides"),
+                       IntAttribute(bytes, "group", 1) != 1 ? " g" : "");
   }
-  return "";
+  const bool transposes = flow_.facts().ops[node] == Op::kTranspose;
+  return transposes ? Numbers(bytes, "perm") : "";
 }
 
 std::vector<std::uint32_t> DepthFirstOrder(
     const std::vector<std::vector<std::uint32_t>>& inputs,
     const std::vector<std::uint32_t>& outputs) {
-  std::vector<bool> seen(inputs.size(), false);
+  enum class Id : std::uint32_t {};
   std::vector<bool> read(inputs.size(), false);
   for (const auto& token : inputs) {
     for (const std::uint32_t input : token) read[input] = true;
   }
-  std::vector<std::uint32_t> starts = outputs;
-  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
-    if (!read[i]) starts.push_back(i);
-  }
-  std::vector<std::uint32_t> order;
-  order.reserve(inputs.size());
-  std::vector<std::pair<std::uint32_t, std::size_t>> stack;
-  const auto open = [&](std::uint32_t token) {
-    if (seen[token]) return;
-    seen[token] = true;
-    stack.emplace_back(token, 0);
-  };
-  for (const std::uint32_t start : starts) {
-    open(start);
-    while (!stack.empty()) {
-      auto& [token, next] = stack.back();
-      if (next == inputs[token].size()) {
-        order.push_back(token);
-        stack.pop_back();
-      } else {
-        open(inputs[token][next++]);
-      }
+  std::vector<Id> starts;
+  for (const std::uint32_t output : outputs) starts.push_back(Id{output});
+  for (const bool is_read : {false, true}) {  // a cycle has none to start from
+    for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+      if (read[i] == is_read) starts.push_back(Id{i});
     }
   }
-  // A cycle (in an invalid file) has no end to start from.
-  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
-    if (!seen[i]) order.push_back(i);
+  const auto inputs_of = [&](Id id) -> const std::vector<std::uint32_t>& {
+    return inputs[Index(id)];
+  };
+  std::vector<std::uint32_t> order;
+  for (const Id id :
+       DepthFirst<Id>(inputs.size(), starts, inputs_of,
+                      [](std::uint32_t input) { return Id{input}; })) {
+    order.push_back(static_cast<std::uint32_t>(id));
   }
   return order;
 }

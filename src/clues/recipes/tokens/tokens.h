@@ -4,8 +4,8 @@
 //   const TokenGraph graph(model);
 //   graph.tokens[0].label;  // "Gather:cd", "LIN", "LN", "Add:dd", ...
 //
-// Labels: LIN, CONV, LN, RMS, BN, GELU, SILU, QGELU, HSWISH, SOFTMAX, ATTN;
-// MatMul between two data tensors. If the meaning of an operator depends on its
+// Labels: LIN, CONV, LN, RMS, BN, GELU, SILU, QGELU, HSWISH, SOFTMAX; MatMul
+// between two data tensors. If the meaning of an operator depends on its
 // inputs, d (data) or c (constant) follows for the first two inputs: `Mul:dc`.
 // Else the label is the operator. Extras distinguish tokens with the same
 // label: LIN "=" square, "~" not square; Transpose its permutation; CONV
@@ -21,25 +21,19 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
 #include "clues/recipes/book/recipe.h"
 #include "clues/recipes/tokens/data_flow.h"
 
 namespace onnx_tag::recipes {
 
-// Fused operators of optimizers, as the tokens that they replaced.
+// An operator that an optimizer fused, as the tokens that it replaced.
 struct Fused {
-  // Labels in execution order, as in tokens.h; empty: not a fused operator.
+  // Labels in execution order, as above; empty: not a fused operator.
   std::vector<std::string> labels;
   std::size_t main = 0;  // the main operation, which gives the module
   // The owner of the parameters that it reads.
   enum class Owner { kMain, kProductBefore, kNobody } owner = Owner::kMain;
 };
-
-// `operands`: how many inputs it has; `has_weight`: its second is a tensor of
-// the file.
-Fused ReadFused(std::string_view op, Bytes node, std::size_t operands,
-                bool has_weight);
 
 struct Token {
   std::string label;
@@ -82,6 +76,7 @@ class TokenGraph {
   std::uint32_t TokenFor(ValueId value) const;
   void MoveAnchors();
   std::string Label(NodeId node) const;
+  Fused ReadFused(NodeId node) const;
   std::string Extra(const Token& token) const;
 
   DataFlow flow_;
