@@ -47,15 +47,13 @@ void ParseShape(const std::string& word,
     const std::string_view number =
         equals == std::string_view::npos ? part : part.substr(equals + 1);
     if (number.empty()) continue;  // a scalar
-    const std::size_t dots = number.find("..");
-    shapes.back().dims.push_back(ParseSize(number.substr(0, dots)));
-    if (dots == std::string_view::npos) continue;
-    shapes.back().last = ParseSize(number.substr(dots + 2));
-    if (shapes.back().last <= shapes.back().dims.front() ||
-        shapes.back().dims.size() > 1) {
+    if (number.find("..") != number.npos) {
       Fail(ErrorKind::kUsage,
-           "--shape: '{}' is not a range of one dimension: NAME=1..4096", part);
+           "--shape: '{}' is a range, but a dimension has one size\n  a report "
+           "has a slider for each dimension: onnx-tag report MODEL",
+           part);
     }
+    shapes.back().dims.push_back(ParseSize(number));
   }
 }
 
@@ -380,16 +378,9 @@ void ShapeWords::Add(CLI::App& app) {
       ->type_name("NAME=128");
 }
 
-std::vector<sizes::GivenShape> ShapeWords::Take(std::size_t ranges) const {
+std::vector<sizes::GivenShape> ShapeWords::Take() const {
   std::vector<sizes::GivenShape> shapes;
   for (const std::string& word : words) ParseShape(word, shapes);
-  for (const sizes::GivenShape& shape : shapes) {
-    if (shape.last == 0) continue;
-    if (ranges-- > 0) continue;
-    Fail(ErrorKind::kUsage,
-         "--shape {}={}..{}: only show takes a range, and only one", shape.name,
-         shape.dims.front(), shape.last);
-  }
   return shapes;
 }
 

@@ -115,8 +115,7 @@ struct ShapeWords {
   std::vector<std::string> words;
 
   void Add(CLI::App& app);
-  // At most so many ranges.
-  std::vector<sizes::GivenShape> Take(std::size_t ranges = 0) const;
+  std::vector<sizes::GivenShape> Take() const;
 };
 
 // Options for several models.

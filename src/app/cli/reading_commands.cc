@@ -37,7 +37,7 @@ static Invocation ParseShow(CLI::App& app, Words words) {
   terminal.Add(app);
   ReadWords(app, std::move(words));
   options.source = source.Take();
-  options.shapes = shapes.Take(1);
+  options.shapes = shapes.Take();
   if (app.count("--by") > 0) {
     options.by = Chosen<ShowBy>("measure for --by", by, kShowByNames);
   }
@@ -60,7 +60,6 @@ const Command kShow = {
     "  onnx-tag show model.onnx --depth 3 --unfold\n"
     "  onnx-tag show model.onnx --module encoder.layer.0 --nodes\n"
     "  onnx-tag show model.onnx --by flops --shape batch=1,sequence=512\n"
-    "  onnx-tag show model.onnx --shape sequence=1..4096\n"
     "  onnx-tag show model.onnx --by memory --shape sequence=512\n"
     "  onnx-tag show model.tags.json --json\n",
     ParseShow};
